@@ -1,0 +1,16 @@
+/// The table of commands: a new command is one line here, one file beside it, one line in CMakeLists.txt.
+#pragma once
+
+#include "command.h"
+
+namespace inlay::cli {
+
+#define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
+INLAY_COMMAND(version);
+#undef INLAY_COMMAND
+
+inline constexpr AddCommand commands[] = {
+    add_version,
+};
+
+} // namespace inlay::cli

@@ -1,0 +1,78 @@
+# How every target of the project is declared: one place for the language level, the warnings and the arrows.
+include(GNUInstallDirs)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release)
+endif()
+# Checks are data here, never NDEBUG asserts, so Release keeps the compiler's default -O3 but not -DNDEBUG.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+
+find_program(INLAY_CCACHE ccache)
+if(INLAY_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # pch_defines,time_macros: what ccache's manual asks for when precompiled headers are used.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+      CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${INLAY_CCACHE})
+endif()
+
+add_library(inlay_options INTERFACE)
+target_compile_options(inlay_options INTERFACE -Wall -Wextra -Wconversion -Wshadow)
+if(INLAY_WERROR)
+  target_compile_options(inlay_options INTERFACE -Werror)
+endif()
+if(INLAY_SANITIZE)
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+# inlay_library(algebra SOURCES a.cpp b.cpp PUBLIC fmt::fmt PRIVATE z3)
+# Declares target inlay_<name> (alias inlay::<name>) with the public headers of <name>/include.
+function(inlay_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(inlay_${name} STATIC ${arg_SOURCES})
+  add_library(inlay::${name} ALIAS inlay_${name})
+  set_target_properties(inlay_${name} PROPERTIES EXPORT_NAME ${name})
+  target_include_directories(inlay_${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(inlay_${name} PUBLIC cxx_std_20)
+  target_link_libraries(inlay_${name} PUBLIC ${arg_PUBLIC} PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:inlay_options>)
+  set_property(GLOBAL APPEND PROPERTY INLAY_LIBRARIES inlay_${name})
+  install(TARGETS inlay_${name} EXPORT inlayTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(DIRECTORY include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endfunction()
+
+# inlay_test(name SOURCES a.cpp LABELS unit LIBS inlay::algebra)
+# One Catch2 executable; each TEST_CASE becomes one ctest entry "<name>: <case>" with the labels given.
+function(inlay_test name)
+  cmake_parse_arguments(arg "SLOW" "TIMEOUT" "SOURCES;LABELS;LIBS;DEFINITIONS" ${ARGN})
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 300)
+  endif()
+  add_executable(test_${name} ${arg_SOURCES})
+  target_link_libraries(test_${name} PRIVATE inlay_catch_main ${arg_LIBS} inlay_options)
+  target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
+  catch_discover_tests(test_${name} TEST_PREFIX "${name}: " EXTRA_ARGS --rng-seed 1
+    PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")
+endfunction()
+
+# inlay_benchmark(name SOURCES a.cpp LIBS inlay::algebra): built by target `benchmarks`, never run by ctest.
+function(inlay_benchmark name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
+  if(NOT INLAY_BENCHMARKS)
+    return()
+  endif()
+  find_package(benchmark REQUIRED)
+  if(NOT TARGET benchmarks)
+    add_custom_target(benchmarks)
+  endif()
+  add_executable(bench_${name} EXCLUDE_FROM_ALL ${arg_SOURCES})
+  target_link_libraries(bench_${name} PRIVATE benchmark::benchmark ${arg_LIBS} inlay_options)
+  target_compile_definitions(bench_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests")
+  add_dependencies(benchmarks bench_${name})
+endfunction()

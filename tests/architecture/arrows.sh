@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The arrows of the design, checked by the includes: a folder names only what stands to the right of it.
+#   solver -> algebra   codegen -> algebra   runtime -> (nothing)   kernels -> codegen solver algebra
+#   proofs -> solver algebra                 cli tests examples python -> everything
+set -u
+root=$1
+fail=0
+declare -A may=(
+  [algebra]="algebra" [solver]="solver algebra" [codegen]="codegen algebra" [runtime]="runtime"
+  [kernels]="kernels codegen solver algebra" [proofs]="proofs solver algebra")
+for folder in "${!may[@]}"; do
+  [ -d "$root/$folder" ] || continue
+  while IFS=: read -r file line text; do
+    named=$(sed -E 's|.*<inlay/([a-z_]+)/.*|\1|' <<<"$text")
+    case " ${may[$folder]} " in
+      *" $named "*) ;;
+      *) echo "$file:$line: $folder must not include $named"; fail=1 ;;
+    esac
+  done < <(grep -rnE '#include <inlay/[a-z_]+/' "$root/$folder" --include='*.h' --include='*.cpp' --include='*.ipp')
+done
+# Foreign types stay out of public headers.
+while IFS= read -r hit; do
+  echo "$hit: foreign type in a public header"; fail=1
+done < <(grep -rnE '(llvm::|z3::|hip[A-Z][A-Za-z]*_t|#include <(llvm|z3|hip|lld)[/+.])' "$root"/*/include 2>/dev/null)
+# Boost.Hana has one door.
+while IFS= read -r hit; do
+  echo "$hit: Hana is included by algebra/literal.h alone"; fail=1
+done < <(grep -rln 'boost/hana' "$root"/{algebra,solver,codegen,runtime,kernels,cli} 2>/dev/null | grep -v 'algebra/literal.h$')
+[ $fail = 0 ] && echo "arrows: as designed"
+exit $fail

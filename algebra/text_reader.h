@@ -1,0 +1,54 @@
+// What the parsers of this folder share: a cursor over a text, errors with a position, and the grammar of
+// formulas.
+#pragma once
+
+#include <inlay/algebra/layout.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/sym.h>
+
+#include <string>
+#include <string_view>
+
+namespace inlay::detail {
+
+inline constexpr std::size_t max_text = std::size_t{1} << 20;
+inline constexpr std::size_t max_nesting = 64; // of parentheses in a formula; tuples are limited by max_depth
+
+class TextReader {
+public:
+  TextReader(std::string_view text, const char* what);
+
+  /// Skips blanks; '\0' at the end.
+  [[nodiscard]] char peek();
+  /// The character `offset` places after the next one.
+  [[nodiscard]] char peek_at(std::size_t offset);
+  [[nodiscard]] bool accept(char c);
+  [[nodiscard]] bool accept(std::string_view token);
+  void expect(char c);
+  /// Fails unless everything has been read.
+  void finish();
+  [[nodiscard]] bool at_number();
+  [[nodiscard]] bool at_name();
+  /// A decimal number without sign.
+  [[nodiscard]] Int number();
+  [[nodiscard]] Int signed_number();
+  [[nodiscard]] std::string_view name();
+  [[nodiscard]] std::size_t position() const { return at_; }
+  void rewind(std::size_t position) { at_ = position; }
+  [[nodiscard]] std::string_view text() const { return text_; }
+  [[noreturn]] void fail(const std::string& expected);
+  [[noreturn]] void fail_at(std::size_t position, const std::string& summary);
+
+private:
+  void skip_blanks();
+  std::string_view text_;
+  const char* what_;
+  std::size_t at_ = 0;
+};
+
+[[nodiscard]] IntTuple read_int_tuple(TextReader& in);
+[[nodiscard]] Layout read_layout(TextReader& in);
+/// `:` and strides congruent to `shape`, after the shape has been read.
+[[nodiscard]] Layout read_strides(TextReader& in, const IntTuple& shape, std::size_t start);
+
+} // namespace inlay::detail

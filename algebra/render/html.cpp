@@ -1,0 +1,131 @@
+#include "colours.h"
+
+#include <inlay/algebra/render/html.h>
+
+namespace inlay {
+namespace {
+
+// What the page does, in plain JavaScript. Cells that belong together share a key: the threads of a cell in
+// thread-value pictures and bank pictures, its value everywhere else. Marking dims every other cell of the
+// page.
+constexpr const char* script = R"js(
+const cells = [...document.querySelectorAll('td')];
+const byKey = new Map();
+for (const cell of cells)
+  for (const key of (cell.dataset.k || '').split(' '))
+    if (key) byKey.set(key, [...(byKey.get(key) || []), cell]);
+let pinned = null;
+const about = document.getElementById('about');
+function mark(keys) {
+  document.body.classList.toggle('marking', keys.length > 0);
+  for (const cell of cells) cell.classList.remove('on');
+  for (const key of keys) for (const cell of byKey.get(key) || []) cell.classList.add('on');
+}
+function keysOf(cell) { return (cell.dataset.k || '').split(' ').filter(k => k); }
+function describe(cell) {
+  const d = cell.dataset, parts = [];
+  if (d.c) parts.push('coordinate ' + d.c);
+  if (d.i) parts.push('index ' + d.i);
+  if (d.v) parts.push('value ' + d.v);
+  if (d.n) parts.push(d.n);
+  about.textContent = parts.join('   ');
+}
+document.addEventListener('mouseover', e => {
+  const cell = e.target.closest('td');
+  if (!cell) return;
+  describe(cell);
+  if (!pinned) mark(keysOf(cell));
+});
+document.addEventListener('mouseout', e => { if (!pinned && e.target.closest('td')) mark([]); });
+document.addEventListener('click', e => {
+  const cell = e.target.closest('td');
+  if (!cell) return;
+  pinned = pinned === cell ? null : cell;
+  describe(cell);
+  mark(keysOf(cell));
+});
+for (const radio of document.querySelectorAll('input[name=face]'))
+  radio.addEventListener('change', () => {
+    for (const cell of cells) cell.textContent = cell.dataset[radio.value] || '';
+  });
+document.getElementById('thread').addEventListener('input', e => {
+  pinned = e.target.value === '' ? null : e.target;
+  mark(pinned ? ['T' + Number(e.target.value)] : []);
+});
+)js";
+
+constexpr const char* style = R"css(
+body{font:14px system-ui,sans-serif;margin:1.5em;color:#111;background:#fff}
+h1{font-size:1.15em;font-family:monospace;margin:0 0 .6em}
+h2{font-size:1em;font-family:monospace;margin:0}
+p{margin:.2em 0 .6em;color:#555}
+h3{font-size:.9em;font-family:monospace;margin:.6em 0 .2em}
+header{position:sticky;top:0;background:#fff;padding:.4em 0;border-bottom:1px solid #ccc;margin-bottom:1em;z-index:1}
+label{margin-right:1em}
+#about{font-family:monospace;min-height:1.4em;color:#333;white-space:pre}
+main{display:flex;flex-wrap:wrap;gap:2em;align-items:flex-start}
+section{max-width:100%;overflow-x:auto}
+table{border-collapse:collapse;font:12px monospace}
+td{border:1px solid #555;padding:.25em .45em;text-align:center;cursor:pointer;min-width:1.6em;height:1.3em}
+th{font-weight:normal;color:#777;padding:.2em .45em;text-align:right}
+thead th{text-align:center}
+.marking td{opacity:.25}
+.marking td.on{opacity:1;outline:2px solid #c00;outline-offset:-2px}
+)css";
+
+std::string attribute(const char* name, std::string_view value) {
+  return value.empty() ? "" : std::string(" data-") + name + "=\"" + detail::escape_xml(value) + "\"";
+}
+
+std::string keys_of(const Cell& cell, Palette palette) {
+  if (palette == Palette::grey) return "v" + cell.value;
+  std::string keys;
+  for (const unsigned thread : cell.threads) keys += (keys.empty() ? "T" : " T") + std::to_string(thread);
+  return keys;
+}
+
+void append_panel(std::string& out, const Panel& panel) {
+  if (!panel.title.empty()) out += "<h3>" + detail::escape_xml(panel.title) + "</h3>\n";
+  out += "<table><thead><tr><th></th>";
+  for (const std::string& label : panel.column_labels) out += "<th>" + detail::escape_xml(label) + "</th>";
+  out += "</tr></thead><tbody>\n";
+  for (std::size_t row = 0; row < panel.rows; ++row) {
+    out +=
+        "<tr><th>" + detail::escape_xml(row < panel.row_labels.size() ? panel.row_labels[row] : "") + "</th>";
+    for (std::size_t column = 0; column < panel.columns; ++column) {
+      const Cell& cell = panel.at(row, column);
+      const detail::Colour& colour = detail::colour_of(panel.palette, cell.colour);
+      out += "<td style=\"background:" + detail::hex(colour) +
+             (detail::is_dark(colour) ? ";color:#fff" : "") + "\"" + attribute("l", cell.label) +
+             attribute("v", cell.value) + attribute("i", cell.index) + attribute("c", cell.coordinate) +
+             attribute("k", keys_of(cell, panel.palette)) + attribute("n", cell.note) + ">" +
+             detail::escape_xml(cell.label) + "</td>";
+    }
+    out += "</tr>\n";
+  }
+  out += "</tbody></table>\n";
+}
+
+} // namespace
+
+std::string render_html(const std::vector<Picture>& pictures, std::string_view title) {
+  check_drawable("as HTML", cell_count(pictures), max_picture_cells);
+  const std::string heading = detail::escape_xml(title);
+  std::string out = "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>" + heading +
+                    "</title>\n<style>" + style + "</style></head><body>\n<h1>" + heading + "</h1>\n<header>";
+  const char* const faces[][2] = {{"l", "label"}, {"v", "value"}, {"i", "index"}, {"c", "coordinate"}};
+  for (const auto& [key, name] : faces)
+    out += std::string("<label><input type=\"radio\" name=\"face\" value=\"") + key + "\"" +
+           (*key == 'l' ? " checked" : "") + "> " + name + "</label>";
+  out += "<label>thread <input id=\"thread\" type=\"number\" min=\"0\" style=\"width:5em\"></label>"
+         "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n<main>\n";
+  for (const Picture& picture : pictures) {
+    out += "<section><h2>" + detail::escape_xml(picture.title) + "</h2><p>" +
+           detail::escape_xml(picture.caption) + "</p>\n";
+    for (const Panel& panel : picture.panels) append_panel(out, panel);
+    out += "</section>\n";
+  }
+  return out + "</main>\n<script>" + script + "</script></body></html>\n";
+}
+
+} // namespace inlay

@@ -1,0 +1,223 @@
+/// `KernelBuilder`: how a kernel is written. One method is one thing a GPU does.
+///
+/// A builder writes one kernel, front to back, as LLVM IR for a `Target`. The running example is a vector
+/// addition in which each work-item adds one element, and the descriptor's bounds cut off the last workgroup:
+///
+///     KernelBuilder k(target, "vector_add", {{"c", Type::global()}, {"a", Type::global()},
+///                                            {"b", Type::global()}, {"n", Type::i32()}}, {.workgroup_size = 256});
+///     Value bytes = k.mul(k.argument(3), k.constant(4));
+///     Value at = k.mul(k.add(k.mul(k.workgroup_id(0), k.constant(256)), k.work_item_id()), k.constant(4));
+///     Value a = k.buffer_load(k.buffer(k.argument(1), bytes), at, Type::f32());
+///     Value b = k.buffer_load(k.buffer(k.argument(2), bytes), at, Type::f32());
+///     k.buffer_store(k.fadd(a, b), k.buffer(k.argument(0), bytes), at);
+///     IrModule module = std::move(k).finish();
+///
+/// A `Value` is a number into the builder's table with its type; it is meaningful only to the builder that made
+/// it, and only where it was made or in regions nested there, as in LLVM. Wrong types are an `InternalError` at
+/// the call that is wrong, not a message of the verifier later. Requests that the target cannot satisfy (too much
+/// LDS, a vector too wide) are a `CodegenError`.
+///
+/// Sources: LLVM "User Guide for AMDGPU Backend" (intrinsics, address spaces, memory model); CDNA3 and CDNA4 ISA
+/// reference guides (buffer descriptors, LDS, s_waitcnt, s_setprio).
+#pragma once
+
+#include <inlay/algebra/sym.h>
+#include <inlay/codegen/emit.h>
+#include <inlay/codegen/target.h>
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace inlay::codegen {
+
+enum class Element : std::uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, global, lds, buffer };
+
+/// Bits of one element: 16 for f16 and bf16; 64 for a global pointer.
+[[nodiscard]] int bits(Element element);
+[[nodiscard]] std::string to_string(Element element);
+
+/// An element type and a number of lanes; one lane is a scalar. `Type::f16(8)` is `<8 x half>`.
+struct Type {
+  Element element = Element::i32;
+  int lanes = 1;
+  static constexpr Type i1() { return {Element::i1, 1}; }
+  static constexpr Type i16(int lanes = 1) { return {Element::i16, lanes}; }
+  static constexpr Type i32(int lanes = 1) { return {Element::i32, lanes}; }
+  static constexpr Type i64(int lanes = 1) { return {Element::i64, lanes}; }
+  static constexpr Type f16(int lanes = 1) { return {Element::f16, lanes}; }
+  static constexpr Type bf16(int lanes = 1) { return {Element::bf16, lanes}; }
+  static constexpr Type f32(int lanes = 1) { return {Element::f32, lanes}; }
+  static constexpr Type global() { return {Element::global, 1}; } ///< a pointer to device memory
+  [[nodiscard]] int bytes() const { return bits(element) * lanes / 8; }
+  friend bool operator==(const Type&, const Type&) = default;
+};
+[[nodiscard]] std::string to_string(Type type);
+
+/// A value of the kernel under construction.
+struct Value {
+  int id = -1;
+  Type type;
+};
+
+struct Argument {
+  std::string name;
+  Type type;
+};
+
+struct LaunchBounds {
+  int workgroup_size = 256;    ///< work-items, exactly
+  int waves_per_simd = 1;      ///< at least that many must fit: it bounds the registers
+};
+
+/// A piece of LDS.
+struct LdsBlock {
+  int id = -1;
+  int bytes = 0;
+};
+
+enum class Compare : std::uint8_t { eq, ne, ult, ule, slt, sle };
+
+/// What `sched_group` counts, as bits that may be combined.
+enum SchedMask : int { sched_valu = 0x2, sched_mfma = 0x8, sched_vmem_read = 0x20, sched_ds_read = 0x100, sched_ds_write = 0x200 };
+
+/// What `buffer_load` and `buffer_store` add to the address in registers.
+struct BufferOffset {
+  int immediate = 0;   ///< bytes, part of the instruction where it fits
+  Value scalar{};      ///< bytes, the same for the wave (SGPR); absent when its id is -1
+  bool streaming = false; ///< the cache hint `nt`
+};
+
+class KernelBuilder {
+public:
+  /// Starts the kernel. Errors: CodegenError when the workgroup is larger than the target's.
+  KernelBuilder(const Target& target, const std::string& name, std::span<const Argument> arguments,
+                LaunchBounds bounds);
+  KernelBuilder(const Target& target, const std::string& name, std::initializer_list<Argument> arguments,
+                LaunchBounds bounds)
+      : KernelBuilder(target, name, std::span(arguments.begin(), arguments.size()), bounds) {}
+  ~KernelBuilder();
+  KernelBuilder(const KernelBuilder&) = delete;
+  KernelBuilder& operator=(const KernelBuilder&) = delete;
+
+  [[nodiscard]] const Target& target() const;
+  /// Ends the kernel and hands out its module. The builder is spent.
+  [[nodiscard]] IrModule finish() &&;
+
+  /// @name Where the work-item is, and what the kernel was given
+  /// @{
+  [[nodiscard]] Value argument(int index);
+  [[nodiscard]] Value workgroup_id(int axis);
+  [[nodiscard]] Value work_item_id(); ///< 0 .. workgroup_size-1, its range known to LLVM
+  /// @}
+
+  /// @name Constants
+  /// @{
+  [[nodiscard]] Value constant(std::int64_t value, Type type = Type::i32());
+  [[nodiscard]] Value zero(Type type);
+  [[nodiscard]] Value float_constant(double value, Type type = Type::f32());
+  /// @}
+
+  /// @name Integers (operands of one type, element by element)
+  /// @{
+  [[nodiscard]] Value add(Value a, Value b);
+  [[nodiscard]] Value sub(Value a, Value b);
+  [[nodiscard]] Value mul(Value a, Value b);
+  [[nodiscard]] Value udiv(Value a, Value b);
+  [[nodiscard]] Value urem(Value a, Value b);
+  [[nodiscard]] Value bit_and(Value a, Value b);
+  [[nodiscard]] Value bit_or(Value a, Value b);
+  [[nodiscard]] Value bit_xor(Value a, Value b);
+  [[nodiscard]] Value shl(Value a, Value b);
+  [[nodiscard]] Value lshr(Value a, Value b);
+  [[nodiscard]] Value umin(Value a, Value b);
+  [[nodiscard]] Value compare(Compare how, Value a, Value b);
+  [[nodiscard]] Value select(Value condition, Value yes, Value no);
+  [[nodiscard]] Value zext64(Value a);  ///< i32 -> i64
+  [[nodiscard]] Value trunc32(Value a); ///< i64 -> i32
+  /// @}
+
+  /// @name Floating point
+  /// @{
+  [[nodiscard]] Value fadd(Value a, Value b);
+  [[nodiscard]] Value fsub(Value a, Value b);
+  [[nodiscard]] Value fmul(Value a, Value b);
+  [[nodiscard]] Value fma(Value a, Value b, Value c);
+  [[nodiscard]] Value fmax(Value a, Value b);
+  [[nodiscard]] Value exp2(Value a);  ///< v_exp_f32: 1 ulp, flushes denormal results
+  [[nodiscard]] Value rcp(Value a);   ///< v_rcp_f32: 1 ulp
+  [[nodiscard]] Value rsqrt(Value a); ///< v_rsq_f32: 1 ulp
+  /// Rounds f32 to `element` (nearest even), or widens to f32.
+  [[nodiscard]] Value convert(Value a, Element element);
+  /// @}
+
+  /// @name Vectors
+  /// @{
+  [[nodiscard]] Value extract(Value vector, int lane);
+  [[nodiscard]] Value slice(Value vector, int first, int lanes);
+  [[nodiscard]] Value pack(std::span<const Value> scalars_or_vectors); ///< concatenation
+  [[nodiscard]] Value bitcast(Value a, Type type);
+  /// @}
+
+  /// @name Lanes of a wave
+  /// @{
+  [[nodiscard]] Value readfirstlane(Value a); ///< i32, uniform afterwards
+  [[nodiscard]] Value lane_xor(Value a, int mask); ///< the value of lane `self ^ mask` (32-bit elements)
+  /// @}
+
+  /// @name Memory
+  /// Buffer accesses return 0 for what lies beyond the descriptor's bytes and drop such stores.
+  /// @{
+  [[nodiscard]] Value buffer(Value pointer, Value bytes); ///< a raw descriptor; bytes i32, unsigned
+  [[nodiscard]] Value buffer_load(Value buffer, Value byte_offset, Type type, BufferOffset extra = {});
+  void buffer_store(Value value, Value buffer, Value byte_offset, BufferOffset extra = {});
+  /// `bytes` a lane from memory straight to LDS at `block + lds_offset + lane * bytes`; `lds_offset` uniform.
+  /// Errors: CodegenError when the target has no transfer of that width.
+  void buffer_load_to_lds(Value buffer, Value byte_offset, int bytes, LdsBlock block, Value lds_offset,
+                          BufferOffset extra = {});
+  [[nodiscard]] Value pointer_add(Value pointer, Value bytes); ///< bytes i64
+
+  /// Errors: CodegenError when the workgroup would hold more LDS than the target has.
+  [[nodiscard]] LdsBlock lds_allocate(const std::string& name, int bytes);
+  [[nodiscard]] int lds_bytes() const; ///< allocated so far
+  [[nodiscard]] Value lds_load(LdsBlock block, Value byte_offset, int immediate, Type type);
+  void lds_store(Value value, LdsBlock block, Value byte_offset, int immediate);
+  /// @}
+
+  /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms/mfma.h) know the names.
+  [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
+
+  /// @name Order between work-items and instructions
+  /// @{
+  void barrier(); ///< all LDS accesses of the workgroup before it are visible after it
+  void sched_group(int mask, int count, int group); ///< llvm.amdgcn.sched.group.barrier
+  void sched_barrier(int allowed = 0);              ///< llvm.amdgcn.sched.barrier
+  void set_priority(int priority);                  ///< s_setprio 0..3
+  /// @}
+
+  /// @name Control flow
+  /// @{
+  using Values = std::vector<Value>;
+  /// for (i = begin; i < end; i += step) carried = body(i, carried); returns the last `carried`. i32, unsigned.
+  Values loop(Value begin, Value end, Value step, Values carried,
+              const std::function<Values(Value i, const Values& carried)>& body);
+  void if_then(Value condition, const std::function<void()>& then);
+  /// @}
+
+  /// @name Symbols
+  /// A `Sym` becomes i32 code; equal subexpressions are computed once in a region.
+  /// @{
+  void bind(Sym symbol, Value value); ///< symbol: a single symbol; value: i32
+  /// Shifts and masks replace divisions by powers of two; `nuw`/`nsw` are set where the intervals prove them.
+  /// Requires: every symbol bound. Errors: CodegenError when an intermediate value may exceed 32 bits.
+  [[nodiscard]] Value lower(Sym value);
+  /// @}
+
+private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+} // namespace inlay::codegen

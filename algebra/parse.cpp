@@ -95,31 +95,6 @@ void TextReader::fail_at(std::size_t position, const std::string& summary) {
                      ""});
 }
 
-namespace {
-
-// Reads a tuple whose leaves are read by `leaf`. Iterative depth is bounded by max_depth, so recursion is
-// safe.
-template <class T, class Leaf>
-void read_tuple(TextReader& in, TupleBuilder<T>& out, const Leaf& leaf, std::size_t depth = 0) {
-  if (in.peek() != '(') {
-    out.leaf(leaf());
-    return;
-  }
-  if (depth >= max_depth) throw_limit("depth", depth + 1, max_depth);
-  in.expect('(');
-  const std::size_t at = out.open();
-  std::size_t rank = 0;
-  if (!in.accept(')')) {
-    do {
-      read_tuple(in, out, leaf, depth + 1);
-      ++rank;
-      if (out.leaf_count() > max_leaves) throw_limit("number of leaves", out.leaf_count(), max_leaves);
-    } while (in.accept(','));
-    in.expect(')');
-  }
-  out.close(at, rank);
-}
-
 Axis read_axis(TextReader& in) {
   SmallVector<std::size_t, 8> innermost_first;
   while (in.accept('@')) {
@@ -132,8 +107,6 @@ Axis read_axis(TextReader& in) {
   for (std::size_t i = innermost_first.size(); i-- > 0;) axis = axis.child(innermost_first[i]);
   return axis;
 }
-
-} // namespace
 
 IntTuple read_int_tuple(TextReader& in) {
   TupleBuilder<Int> b;

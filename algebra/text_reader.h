@@ -46,6 +46,31 @@ private:
   std::size_t at_ = 0;
 };
 
+// Depth is bounded by max_depth, so the recursion is safe.
+// Reads a tuple whose leaves are read by `leaf`. Iterative depth is bounded by max_depth, so recursion is
+// safe.
+template <class T, class Leaf>
+void read_tuple(TextReader& in, TupleBuilder<T>& out, const Leaf& leaf, std::size_t depth = 0) {
+  if (in.peek() != '(') {
+    out.leaf(leaf());
+    return;
+  }
+  if (depth >= max_depth) throw_limit("depth", depth + 1, max_depth);
+  in.expect('(');
+  const std::size_t at = out.open();
+  std::size_t rank = 0;
+  if (!in.accept(')')) {
+    do {
+      read_tuple(in, out, leaf, depth + 1);
+      ++rank;
+      if (out.leaf_count() > max_leaves) throw_limit("number of leaves", out.leaf_count(), max_leaves);
+    } while (in.accept(','));
+    in.expect(')');
+  }
+  out.close(at, rank);
+}
+
+[[nodiscard]] Axis read_axis(TextReader& in);
 [[nodiscard]] IntTuple read_int_tuple(TextReader& in);
 [[nodiscard]] Layout read_layout(TextReader& in);
 /// `:` and strides congruent to `shape`, after the shape has been read.

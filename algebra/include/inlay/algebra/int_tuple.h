@@ -160,6 +160,20 @@ public:
   }
   [[nodiscard]] constexpr std::size_t leaf_count() const { return tuple_.leaves_.size(); }
   [[nodiscard]] constexpr typename Tuple<T>::Leaves& leaves() { return tuple_.leaves_; }
+  /// Writes the tuple of a given structure, where `write(leaf, number)` writes what stands for each leaf: an
+  /// entry or a whole tuple.
+  template <class U, class Write>
+  constexpr void profile_with(ProfileView profile, std::span<const U> from, Write write) {
+    std::size_t i = 0;
+    for (const std::uint8_t node : profile.bytes()) {
+      if (node == detail::leaf_byte) {
+        write(from[i], i);
+        ++i;
+      } else {
+        close(open(), node);
+      }
+    }
+  }
   /// Copies a profile whose leaves follow through `leaves()`.
   constexpr void profile(ProfileView view) { tuple_.profile_.append(view); }
   [[nodiscard]] constexpr Tuple<T> finish() && {

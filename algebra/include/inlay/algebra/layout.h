@@ -85,6 +85,13 @@ public:
   constexpr explicit BasicLayout(Tuple<Mode> modes) : modes_(std::move(modes)) { check(); }
   constexpr explicit BasicLayout(LayoutView<S> view) : modes_(view) {}
 
+  /// The same without a look at the extents. Requires: they are at least 1 (results of operations are by
+  /// construction).
+  [[nodiscard]] static constexpr BasicLayout from_modes(Tuple<Mode> modes) {
+    BasicLayout l;
+    l.modes_ = std::move(modes);
+    return l;
+  }
   /// The layout with this shape and these strides. Errors: `incongruent`; `extent` (an extent below 1).
   [[nodiscard]] static constexpr BasicLayout from(const BasicIntTuple<S>& shape,
                                                   const Tuple<Stride>& stride) {

@@ -1,0 +1,58 @@
+/// Bodies of ops/recast.h.
+#pragma once
+
+#include <inlay/algebra/bodies/operation.h>
+
+namespace inlay::body {
+
+/// Counts in units of n elements. Stride 0 stays; otherwise n and the stride must divide one another.
+template <class S>
+[[nodiscard]] constexpr BasicLayout<S> upcast(const Operation& op, LayoutView<S> l, const S& n) {
+  LayoutBuilder<S> out;
+  out.profile(l.profile());
+  for (const BasicMode<S>& m : l.leaves()) {
+    const S& d = m.stride.scale;
+    if (is_zero(d)) {
+      out.leaves().push_back(m);
+      continue;
+    }
+    const auto where = [&] { return "stride " + to_string(d) + " against " + to_string(n); };
+    const S magnitude = abs(d);
+    if (divides(n, d) == Truth::yes) {
+      out.leaves().push_back({m.extent, BasicStride<S>(exact_div(d, n), m.stride.axis)});
+      continue;
+    }
+    // n elements reach over n / |d| steps of this mode, which become one.
+    op.require_divides(magnitude, n, "divisibility", "neither stride nor unit divides the other", where);
+    const S steps = ceil_div(n, magnitude);
+    op.require_divides(steps, m.extent, "shape_divisibility", "the unit does not divide the mode", [&] {
+      return "mode " + to_string(m.extent) + ":" + to_string(d) + " in units of " + to_string(steps) +
+             " steps";
+    });
+    const S sign = le(S(1), d) == Truth::no ? S(-1) : S(1);
+    out.leaves().push_back({ceil_div(m.extent, steps), BasicStride<S>(sign, m.stride.axis)});
+  }
+  return finish(std::move(out));
+}
+
+/// Counts in units n times smaller. The contiguous mode grows by n, other strides too.
+template <class S>
+[[nodiscard]] constexpr BasicLayout<S> downcast(const Operation& op, LayoutView<S> l, const S& n) {
+  bool contiguous = false;
+  for (const BasicMode<S>& m : l.leaves()) contiguous = contiguous || is_one(m.stride.scale);
+  if (!contiguous && !is_one(n))
+    op.fail("downcast_needs_stride1", "no mode is contiguous, so the smaller units have no place");
+  LayoutBuilder<S> out;
+  out.profile(l.profile());
+  for (const BasicMode<S>& m : l.leaves()) {
+    const S& d = m.stride.scale;
+    if (is_one(d) || is_one(S(-d))) {
+      out.leaves().push_back({m.extent * n, m.stride});
+    } else {
+      out.leaves().push_back({m.extent, BasicStride<S>(d * n, m.stride.axis)});
+    }
+  }
+  return finish(std::move(out));
+}
+
+} // namespace inlay::body

@@ -7,10 +7,16 @@ namespace inlay::cli {
 
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
 INLAY_COMMAND(version);
+#ifdef INLAY_CLI_RUNTIME
+INLAY_COMMAND(devices);
+#endif
 #undef INLAY_COMMAND
 
 inline constexpr AddCommand commands[] = {
     add_version,
+#ifdef INLAY_CLI_RUNTIME
+    add_devices,
+#endif
 };
 
 } // namespace inlay::cli

@@ -274,20 +274,20 @@ void widen_lanes(Format format, const std::uint32_t* codes, float* values) {
 void narrow_lanes(Format format, const float* values, std::uint32_t* codes, numerics::Rounding rounding,
                   numerics::Overflow overflow, const std::uint32_t* seeds) {
   numerics::dispatch(format, [&]<Format F>() {
-    switch (rounding) {
+    switch (rounding) { // each mode its own loop, so that it is a constant inside
     case numerics::Rounding::stochastic:
       for (int lane = 0; lane < lanes; ++lane) {
         codes[lane] = numerics::narrow<F>(values[lane], numerics::Rounding::stochastic, overflow, seeds[lane]);
       }
       return;
-    case numerics::Rounding::toward_zero:
+    case numerics::Rounding::nearest_even:
       for (int lane = 0; lane < lanes; ++lane) {
-        codes[lane] = numerics::narrow<F>(values[lane], numerics::Rounding::toward_zero, overflow);
+        codes[lane] = numerics::narrow<F>(values[lane], numerics::Rounding::nearest_even, overflow);
       }
       return;
     default:
       for (int lane = 0; lane < lanes; ++lane) {
-        codes[lane] = numerics::narrow<F>(values[lane], numerics::Rounding::nearest_even, overflow);
+        codes[lane] = numerics::narrow<F>(values[lane], rounding, overflow);
       }
     }
   });

@@ -74,14 +74,18 @@ std::uint32_t largest_code(const Definition& d) {
 
 // The magnitude code of |x| by enumeration: `values` holds formula(c) for c = 0..largest+1, where the last
 // entry is the number that would come next if the format went on.
-std::uint32_t nearest(const std::vector<double>& values, double x, bool up) {
+enum class Side { nearest, inward, outward };
+std::uint32_t nearest(const std::vector<double>& values, double x, Side side) {
   const auto above = std::upper_bound(values.begin(), values.end(), x);
   if (above == values.end()) {
     return static_cast<std::uint32_t>(values.size() - 1);
   }
   const auto low = static_cast<std::uint32_t>(above - values.begin() - 1);
-  if (!up) {
+  if (side == Side::inward || values[low] == x) {
     return low;
+  }
+  if (side == Side::outward) {
+    return low + 1;
   }
   const double to_low = x - values[low];
   const double to_high = values[low + 1] - x;
@@ -108,9 +112,13 @@ struct Oracle {
       const std::uint32_t c = overflowed(overflow == Overflow::saturate && !keeps);
       return c == sign ? sign : c | s;
     }
-    std::uint32_t c = nearest(values, std::fabs(static_cast<double>(x)), rounding == Rounding::nearest_even);
+    const bool outward = rounding == (std::signbit(x) ? Rounding::downward : Rounding::upward);
+    const Side side = rounding == Rounding::nearest_even ? Side::nearest
+                      : outward                          ? Side::outward
+                                                         : Side::inward;
+    std::uint32_t c = nearest(values, std::fabs(static_cast<double>(x)), side);
     if (c > largest) {
-      c = overflowed(overflow == Overflow::saturate || rounding == Rounding::toward_zero);
+      c = overflowed(overflow == Overflow::saturate || side == Side::inward);
     }
     return d.kind == Definition::fnuz && (c == 0 || c == sign) ? c : c | s;
   }
@@ -124,7 +132,8 @@ float from_bits(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 std::uint32_t to_bits(float x) { return std::bit_cast<std::uint32_t>(x); }
 
 void same(const Oracle& o, float x) {
-  for (const auto rounding : {Rounding::nearest_even, Rounding::toward_zero}) {
+  for (const auto rounding :
+       {Rounding::nearest_even, Rounding::upward, Rounding::downward, Rounding::toward_zero}) {
     for (const auto overflow : {Overflow::special, Overflow::saturate}) {
       const std::uint32_t got = narrow(o.d.format, x, rounding, overflow);
       const std::uint32_t want = o.code(x, rounding, overflow);
@@ -167,7 +176,8 @@ TEST_CASE("narrowing what was widened gives the code back", "[numerics]") {
     for (std::uint32_t code = 0; code < codes; ++code) {
       const float value = widen(d.format, code);
       CAPTURE(code);
-      for (const auto rounding : {Rounding::nearest_even, Rounding::toward_zero, Rounding::stochastic}) {
+      for (const auto rounding : {Rounding::nearest_even, Rounding::upward, Rounding::downward,
+                                  Rounding::toward_zero, Rounding::stochastic}) {
         const std::uint32_t back = narrow(d.format, value, rounding, Overflow::special, 0xffffffffu);
         if (std::isnan(value)) {
           REQUIRE(std::isnan(widen(d.format, back)));

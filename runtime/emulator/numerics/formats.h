@@ -86,11 +86,14 @@ struct FormatFacts {
 ///
 /// * `nearest_even`: the nearer one, ties to the even code.
 /// * `toward_zero`: the smaller magnitude; overflow gives the largest number.
+/// * `upward`, `downward`: the larger and the smaller number; overflow as IEEE 754 has it. With the two
+/// above, the
+///   four settings of MODE.FP_ROUND.
 /// * `stochastic`: the seed's top bits are added below the kept bits, then the rest is dropped. A number a
 /// fraction f
 ///   above its lower neighbour goes up for a fraction f of the seeds: V_CVT_SR_FP8_F32 adds S1[31:12] to the
 ///   mantissa, V_CVT_SR_BF8_F32 S1[31:11], the width of what is dropped.
-enum class Rounding : std::uint8_t { nearest_even, toward_zero, stochastic };
+enum class Rounding : std::uint8_t { nearest_even, upward, downward, toward_zero, stochastic };
 
 /// What a finite number too large for the format becomes.
 ///
@@ -172,14 +175,20 @@ narrow(float value, Rounding rounding = Rounding::nearest_even, Overflow overflo
   const std::uint32_t significand = excess > 31 ? 0u : fraction >> (excess & 31);
   const auto shift = static_cast<std::uint32_t>(drop + below - excess);
   const std::uint32_t half = (std::uint32_t{1} << (shift - 1)) - 1 + ((significand >> shift) & 1u);
+  const bool outward =
+      (rounding == Rounding::upward && sign == 0) || (rounding == Rounding::downward && sign != 0);
+  // What was dropped before still counts when rounding outward.
+  const std::uint32_t lost = excess > 0 && fraction != 0 ? std::uint32_t{1} : std::uint32_t{0};
   const std::uint32_t bump = rounding == Rounding::nearest_even ? half
                              : rounding == Rounding::stochastic ? seed >> (32 - shift)
+                             : outward                          ? (std::uint32_t{1} << shift) - 1 + lost
                                                                 : 0u;
   const std::uint32_t kept = (significand + bump) >> shift;
   std::uint32_t code = (static_cast<std::uint32_t>(above) << f.mantissa_bits) + kept;
 
-  const bool clamps =
-      f.top == Top::numbers || overflow == Overflow::saturate || rounding == Rounding::toward_zero;
+  const bool inward = rounding == Rounding::toward_zero ||
+                      ((rounding == Rounding::upward || rounding == Rounding::downward) && !outward);
+  const bool clamps = f.top == Top::numbers || overflow == Overflow::saturate || inward;
   const std::uint32_t too_large = clamps ? largest : special;
   code = code > largest ? too_large : code;
   if constexpr (f.top != Top::numbers) {

@@ -1,0 +1,414 @@
+// Swizzles, composed layouts and their linear algebra over bits.
+#include "text_reader.h"
+
+#include <inlay/algebra/bit_matrix.h>
+#include <inlay/algebra/bodies/operation.h>
+#include <inlay/algebra/composed.h>
+#include <inlay/algebra/ops/composition.h>
+#include <inlay/algebra/ops/inverse.h>
+#include <inlay/algebra/ops/recast.h>
+#include <inlay/algebra/print.h>
+
+#include <bit>
+#include <ostream>
+
+namespace inlay {
+
+void Swizzle::refuse(int bits, int base, int shift) {
+  throw LayoutError(
+      {"swizzle",
+       "swizzle",
+       "not a swizzle",
+       {},
+       "Sw<" + std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift) + ">",
+       {},
+       "bits and base are at least 0, |shift| is at least bits, and all fields lie in 62 bits"});
+}
+
+Swizzle Swizzle::from_masks(std::uint64_t source, std::uint64_t target) {
+  const int bits = std::popcount(source);
+  const auto contiguous = [](std::uint64_t m) {
+    return ((m >> std::countr_zero(m)) + 1) == (std::uint64_t{1} << std::popcount(m));
+  };
+  if (source == 0 && target == 0) return {};
+  if (source == 0 || target == 0 || bits > 62 || bits != std::popcount(target) || !contiguous(source) ||
+      !contiguous(target))
+    throw LayoutError({"swizzle",
+                       "make_swizzle",
+                       "the masks are not two fields of equally many adjacent bits",
+                       {},
+                       std::to_string(source) + " and " + std::to_string(target),
+                       {},
+                       ""});
+  const int y = std::countr_zero(source);
+  const int z = std::countr_zero(target);
+  return {bits, std::min(y, z), y - z};
+}
+
+Sym Swizzle::operator()(Sym x) const {
+  if (is_identity()) return x;
+  const Sym field = bit_and(x, static_cast<std::int64_t>(source_mask()));
+  const Int factor = std::int64_t{1} << std::abs(shift_);
+  return bit_xor(x, shift_ >= 0 ? floor_div(field, factor) : field * factor);
+}
+
+std::string to_string(const Swizzle& s) {
+  return "Sw<" + std::to_string(s.bits()) + "," + std::to_string(s.base()) + "," + std::to_string(s.shift()) +
+         ">";
+}
+
+namespace {
+
+int log2_of(Int n, const Swizzle& s) {
+  if (n < 1 || (n.value() & (n.value() - 1)) != 0)
+    throw LayoutError({"swizzle",
+                       "recast",
+                       "a swizzle needs a power of two",
+                       {{"swizzle", to_string(s)}},
+                       "unit " + to_string(n),
+                       {},
+                       ""});
+  return std::countr_zero(static_cast<std::uint64_t>(n.value()));
+}
+
+[[noreturn]] void refuse_offset(const char* operation, const ComposedLayout& l) {
+  throw LayoutError({"offset",
+                     operation,
+                     "the composed layout has an offset",
+                     {{"layout", to_string(l)}},
+                     "",
+                     {},
+                     "add the offset outside of the layout"});
+}
+
+const Swizzle& swizzle_of(const char* operation, const ComposedLayout& l) {
+  if (!l.swizzle())
+    throw LayoutError(
+        {"outer", operation, "the outer part is not a swizzle", {{"layout", to_string(l)}}, "", {}, ""});
+  return *l.swizzle();
+}
+
+} // namespace
+
+Swizzle upcast(const Swizzle& s, Int n) {
+  const int k = log2_of(n, s);
+  if (s.base() >= k) return {s.bits(), s.base() - k, s.shift()};
+  return {std::max(s.bits() - (k - s.base()), 0), 0, s.shift()};
+}
+Swizzle downcast(const Swizzle& s, Int n) { return {s.bits(), s.base() + log2_of(n, s), s.shift()}; }
+
+Swizzle composition(const Swizzle& a, const Swizzle& b) {
+  if (a.is_identity()) return b;
+  if (b.is_identity()) return a;
+  const auto fail = [&](const char* why) {
+    throw LayoutError(
+        {"swizzle", "composition", why, {{"left", to_string(a)}, {"right", to_string(b)}}, "", {}, ""});
+  };
+  if (a.shift() != b.shift()) fail("swizzles with different shifts do not make one swizzle");
+  const std::uint64_t source = a.source_mask() ^ b.source_mask();
+  const std::uint64_t target = a.target_mask() ^ b.target_mask();
+  if (source == 0) return {};
+  const Swizzle s = Swizzle::from_masks(source, target);
+  for (int bit = 0; bit < 62; ++bit) { // linear: the basis decides
+    const Int x = std::int64_t{1} << bit;
+    if (s(x) != a(b(x))) fail("the two exchanges do not make one swizzle");
+  }
+  return s;
+}
+
+namespace {
+
+template <class S>
+std::string composed_text(const BasicComposedLayout<S>& l) {
+  const std::string outer = std::visit([](const auto& f) { return to_string(f); }, l.outer());
+  const std::string offset = to_string(l.offset());
+  return outer + " o " + offset + " o " + to_string(l.inner());
+}
+
+Swizzle read_swizzle(detail::TextReader& in) {
+  const std::size_t start = in.position();
+  const auto small = [&] {
+    const Int n = in.signed_number();
+    if (n < -62 || n > 62) in.fail_at(start, "a field of a swizzle lies beyond 62 bits");
+    return static_cast<int>(n.value());
+  };
+  if (!in.accept("Sw")) in.fail("'Sw<'");
+  in.expect('<');
+  const int bits = small();
+  in.expect(',');
+  const int base = small();
+  in.expect(',');
+  const int shift = small();
+  in.expect('>');
+  return {bits, base, shift};
+}
+
+} // namespace
+
+std::string to_string(const ComposedLayout& l) { return composed_text(l); }
+std::string to_string(const SymComposedLayout& l) { return composed_text(l); }
+std::ostream& operator<<(std::ostream& out, const ComposedLayout& l) { return out << to_string(l); }
+
+Swizzle parse_swizzle(std::string_view text) {
+  detail::TextReader in(text, "parse swizzle");
+  const Swizzle s = read_swizzle(in);
+  in.finish();
+  return s;
+}
+
+ComposedLayout parse_composed_layout(std::string_view text) {
+  detail::TextReader in(text, "parse composed layout");
+  ComposedLayout::Outer outer;
+  if (in.peek() == 'S') {
+    outer = read_swizzle(in);
+  } else {
+    const Layout l = detail::read_layout(in);
+    if (in.peek() == '\0') return {Swizzle(), 0, l};
+    outer = l;
+  }
+  in.expect('o');
+  const Int offset = in.signed_number();
+  in.expect('o');
+  const Layout inner = detail::read_layout(in);
+  in.finish();
+  return {outer, offset, inner};
+}
+
+SymComposedLayout parse_sym_composed_layout(SymContext& context, std::string_view text) {
+  detail::TextReader in(text, "parse composed layout");
+  if (in.peek() != 'S' || in.peek_at(1) != 'w' || text.find('<') == std::string_view::npos)
+    return {Swizzle(), 0, parse_sym_layout(context, text)};
+  const Swizzle s = read_swizzle(in);
+  in.expect('o');
+  const std::size_t offset_at = in.position();
+  const std::size_t end = text.find(" o ", offset_at);
+  if (end == std::string_view::npos) in.fail("an offset and ' o '");
+  const Sym offset = parse_sym(context, text.substr(offset_at, end - offset_at));
+  return {s, offset, parse_sym_layout(context, text.substr(end + 3))};
+}
+
+ComposedLayout composition(const ComposedLayout& a, const Layout& b) {
+  return a.with_inner(composition(a.inner(), b));
+}
+ComposedLayout composition(const ComposedLayout& a, const Tile& t) {
+  return a.with_inner(composition(a.inner(), t));
+}
+
+ComposedLayout composition(const Layout& a, const Swizzle& b) {
+  if (b.is_identity()) return {Swizzle(), 0, a};
+  const auto fail = [&](const std::string& where) {
+    throw LayoutError({"swizzle",
+                       "composition",
+                       "the layout does not carry the swizzle to a swizzle",
+                       {{"left", to_string(a)}, {"right", to_string(b)}},
+                       where,
+                       {},
+                       ""});
+  };
+  const Int source = a(static_cast<std::int64_t>(b.source_mask()));
+  const Int target = a(static_cast<std::int64_t>(b.target_mask()));
+  if (source < 0 || target < 0) fail("masks become negative");
+  const Swizzle s = Swizzle::from_masks(static_cast<std::uint64_t>(source.value()),
+                                        static_cast<std::uint64_t>(target.value()));
+  const auto check = [&](Int i) {
+    if (a(b(i)) != s(a(i))) fail("at index " + to_string(i));
+  };
+  constexpr std::int64_t enumerable = 1 << 16;
+  const Int size = a.size();
+  if (BitMatrix::of(a) && Int(b.source_mask() | b.target_mask()) < size) { // inside, where a is linear
+    for (Int i = 1; i < size; i *= 2) check(i);
+  } else if (size <= enumerable) {
+    for (Int i = 0; i < size; i += 1) check(i);
+  } else {
+    fail("the layout is not linear over bits and has more than 65536 elements");
+  }
+  return {s, 0, a};
+}
+
+ComposedLayout composition(const Layout& a, const ComposedLayout& b) {
+  if (b.offset() != 0) refuse_offset("composition", b);
+  return composition(composition(a, swizzle_of("composition", b)), b.inner());
+}
+
+ComposedLayout right_inverse(const ComposedLayout& l) {
+  if (l.offset() != 0) refuse_offset("right_inverse", l);
+  return composition(right_inverse(l.inner()), swizzle_of("right_inverse", l));
+}
+ComposedLayout left_inverse(const ComposedLayout& l) {
+  if (l.offset() != 0) refuse_offset("left_inverse", l);
+  return composition(left_inverse(l.inner()), swizzle_of("left_inverse", l));
+}
+
+ComposedLayout upcast(const ComposedLayout& l, Int n) {
+  if (n < 1 || floor_mod(l.offset(), n) != 0) refuse_offset("upcast", l);
+  return {upcast(swizzle_of("upcast", l), n), floor_div(l.offset(), n), upcast(l.inner(), n)};
+}
+ComposedLayout downcast(const ComposedLayout& l, Int n) {
+  return {downcast(swizzle_of("downcast", l), n), l.offset() * n, downcast(l.inner(), n)};
+}
+
+Int max_common_vector(const ComposedLayout& a, const ComposedLayout& b) {
+  Int n = max_common_vector(a.inner(), b.inner());
+  if (a.outer() == b.outer() && a.offset() == b.offset()) return n;
+  for (const ComposedLayout* side : {&a, &b}) {
+    const Swizzle& s = swizzle_of("max_common_vector", *side);
+    if (!s.is_identity()) n = min(n, std::int64_t{1} << s.base());
+  }
+  return n;
+}
+
+ComposedLayout slice(const Coordinate& c, const ComposedLayout& l) {
+  const auto [rest, offset] = slice_and_offset(c, l.inner());
+  return {l.outer(), l.offset() + offset, rest};
+}
+
+BitMatrix::BitMatrix(std::span<const std::uint64_t> columns) : count_(columns.size()) {
+  if (columns.size() > 63) detail::throw_limit("columns of a bit matrix", columns.size(), 63);
+  std::copy(columns.begin(), columns.end(), columns_.begin());
+}
+
+BitMatrix BitMatrix::identity(std::size_t n) { return of(Swizzle(), n); }
+
+BitMatrix BitMatrix::of(const Swizzle& s, std::size_t n) {
+  SmallVector<std::uint64_t, 64> columns;
+  for (std::size_t k = 0; k < n && k < 63; ++k)
+    columns.push_back(static_cast<std::uint64_t>(s(Int(std::int64_t{1} << k)).value()));
+  return BitMatrix(columns.span());
+}
+
+std::optional<BitMatrix> BitMatrix::of(const Layout& l) {
+  SmallVector<std::uint64_t, 64> columns;
+  std::uint64_t used = 0;
+  for (const Mode& m : l.modes()) {
+    const std::int64_t extent = m.extent.value();
+    if (extent == 1) continue;
+    if ((extent & (extent - 1)) != 0 || m.stride.is_basis() || m.stride.scale < 0) return std::nullopt;
+    for (std::int64_t step = 1; step < extent; step *= 2) {
+      std::int64_t weight = 0;
+      if (columns.size() >= 63 || __builtin_mul_overflow(m.stride.scale.value(), step, &weight))
+        return std::nullopt;
+      const auto bits = static_cast<std::uint64_t>(weight);
+      if ((used & bits) != 0) return std::nullopt; // a carry
+      used |= bits;
+      columns.push_back(bits);
+    }
+  }
+  return BitMatrix(columns.span());
+}
+
+std::optional<BitMatrix> BitMatrix::of(const ComposedLayout& l) {
+  if (!l.swizzle() || l.offset() != 0) return std::nullopt;
+  auto m = of(l.inner());
+  if (!m) return m;
+  for (std::size_t k = 0; k < m->count_; ++k) {
+    if (m->columns_[k] >> 62) return std::nullopt;
+    m->columns_[k] = static_cast<std::uint64_t>((*l.swizzle())(Int(m->columns_[k])).value());
+  }
+  return m;
+}
+
+std::uint64_t BitMatrix::operator()(std::uint64_t index) const {
+  std::uint64_t sum = 0;
+  for (std::size_t k = 0; k < count_; ++k)
+    if ((index >> k) & 1) sum ^= columns_[k];
+  return sum;
+}
+
+std::size_t BitMatrix::rank_in(std::uint64_t mask) const {
+  std::array<std::uint64_t, 64> pivot{};
+  std::size_t n = 0;
+  for (std::size_t k = 0; k < count_; ++k) {
+    std::uint64_t v = columns_[k] & mask;
+    while (v != 0) {
+      const auto top = static_cast<std::size_t>(63 - std::countl_zero(v));
+      if (pivot[top] == 0) {
+        pivot[top] = v;
+        ++n;
+        break;
+      }
+      v ^= pivot[top];
+    }
+  }
+  return n;
+}
+std::size_t BitMatrix::rank() const { return rank_in(~std::uint64_t{0}); }
+
+BitMatrix BitMatrix::after(const BitMatrix& first) const {
+  BitMatrix r;
+  r.count_ = first.count_;
+  for (std::size_t k = 0; k < first.count_; ++k) {
+    if ((first.columns_[k] >> count_) != 0)
+      throw LayoutError(
+          {"rank", "bit matrix", "the first map leaves the domain of the second", {}, "", {}, ""});
+    r.columns_[k] = (*this)(first.columns_[k]);
+  }
+  return r;
+}
+
+std::optional<BitMatrix> BitMatrix::inverse() const {
+  // Gauss-Jordan on the columns, the same steps on the identity.
+  BitMatrix a = *this;
+  BitMatrix r = identity(count_);
+  for (std::size_t bit = 0; bit < count_; ++bit) {
+    std::size_t p = bit;
+    while (p < count_ && ((a.columns_[p] >> bit) & 1) == 0) ++p;
+    if (p == count_ || (a.columns_[p] >> count_) != 0) return std::nullopt;
+    std::swap(a.columns_[p], a.columns_[bit]);
+    std::swap(r.columns_[p], r.columns_[bit]);
+    for (std::size_t k = 0; k < count_; ++k)
+      if (k != bit && ((a.columns_[k] >> bit) & 1) != 0) {
+        a.columns_[k] ^= a.columns_[bit];
+        r.columns_[k] ^= r.columns_[bit];
+      }
+  }
+  return r;
+}
+
+std::optional<Layout> BitMatrix::layout() const {
+  std::uint64_t used = 0;
+  SmallVector<Mode, 8> modes;
+  for (std::size_t k = 0; k < count_; ++k) {
+    if ((used & columns_[k]) != 0 || (columns_[k] >> 63) != 0) return std::nullopt;
+    used |= columns_[k];
+    const Int weight(columns_[k]);
+    if (!modes.empty() && modes.back().stride.scale * modes.back().extent == weight) {
+      modes.back().extent *= 2;
+    } else {
+      modes.push_back({2, Stride(weight)});
+    }
+  }
+  TupleBuilder<Mode> b;
+  if (modes.size() == 1) {
+    b.leaf(modes[0]);
+  } else if (modes.empty()) {
+    return Layout();
+  } else {
+    const std::size_t at = b.open();
+    for (const Mode& m : modes) b.leaf(m);
+    b.close(at, modes.size());
+  }
+  return Layout(std::move(b).finish());
+}
+
+std::string to_string(const BitMatrix& m) {
+  std::string out = "[";
+  for (std::size_t k = 0; k < m.columns(); ++k) out += (k ? "," : "") + std::to_string(m.column(k));
+  return out + "]";
+}
+
+BitMatrix parse_bit_matrix(std::string_view text) {
+  detail::TextReader in(text, "parse bit matrix");
+  SmallVector<std::uint64_t, 64> columns;
+  in.expect('[');
+  if (!in.accept(']')) {
+    do {
+      columns.push_back(static_cast<std::uint64_t>(in.number().value()));
+      if (columns.size() > 63) detail::throw_limit("columns of a bit matrix", columns.size(), 63);
+    } while (in.accept(','));
+    in.expect(']');
+  }
+  in.finish();
+  return BitMatrix(columns.span());
+}
+
+} // namespace inlay

@@ -4,7 +4,8 @@
 /// addition in which each work-item adds one element, and the descriptor's bounds cut off the last workgroup:
 ///
 ///     KernelBuilder k(target, "vector_add", {{"c", Type::global()}, {"a", Type::global()},
-///                                            {"b", Type::global()}, {"n", Type::i32()}}, {.workgroup_size = 256});
+///                                            {"b", Type::global()}, {"n", Type::i32()}}, {.workgroup_size =
+///                                            256});
 ///     Value bytes = k.mul(k.argument(3), k.constant(4));
 ///     Value at = k.mul(k.add(k.mul(k.workgroup_id(0), k.constant(256)), k.work_item_id()), k.constant(4));
 ///     Value a = k.buffer_load(k.buffer(k.argument(1), bytes), at, Type::f32());
@@ -12,13 +13,13 @@
 ///     k.buffer_store(k.fadd(a, b), k.buffer(k.argument(0), bytes), at);
 ///     IrModule module = std::move(k).finish();
 ///
-/// A `Value` is a number into the builder's table with its type; it is meaningful only to the builder that made
-/// it, and only where it was made or in regions nested there, as in LLVM. Wrong types are an `InternalError` at
-/// the call that is wrong, not a message of the verifier later. Requests that the target cannot satisfy (too much
-/// LDS, a vector too wide) are a `CodegenError`.
+/// A `Value` is a number into the builder's table with its type; it is meaningful only to the builder that
+/// made it, and only where it was made or in regions nested there, as in LLVM. Wrong types are an
+/// `InternalError` at the call that is wrong, not a message of the verifier later. Requests that the target
+/// cannot satisfy (too much LDS, a vector too wide) are a `CodegenError`.
 ///
-/// Sources: LLVM "User Guide for AMDGPU Backend" (intrinsics, address spaces, memory model); CDNA3 and CDNA4 ISA
-/// reference guides (buffer descriptors, LDS, s_waitcnt, s_setprio).
+/// Sources: LLVM "User Guide for AMDGPU Backend" (intrinsics, address spaces, memory model); CDNA3 and CDNA4
+/// ISA reference guides (buffer descriptors, LDS, s_waitcnt, s_setprio).
 #pragma once
 
 #include <inlay/algebra/sym.h>
@@ -68,8 +69,8 @@ struct Argument {
 };
 
 struct LaunchBounds {
-  int workgroup_size = 256;    ///< work-items, exactly
-  int waves_per_simd = 1;      ///< at least that many must fit: it bounds the registers
+  int workgroup_size = 256; ///< work-items, exactly
+  int waves_per_simd = 1;   ///< at least that many must fit: it bounds the registers
 };
 
 /// A piece of LDS.
@@ -81,12 +82,18 @@ struct LdsBlock {
 enum class Compare : std::uint8_t { eq, ne, ult, ule, slt, sle };
 
 /// What `sched_group` counts, as bits that may be combined.
-enum SchedMask : int { sched_valu = 0x2, sched_mfma = 0x8, sched_vmem_read = 0x20, sched_ds_read = 0x100, sched_ds_write = 0x200 };
+enum SchedMask : int {
+  sched_valu = 0x2,
+  sched_mfma = 0x8,
+  sched_vmem_read = 0x20,
+  sched_ds_read = 0x100,
+  sched_ds_write = 0x200
+};
 
 /// What `buffer_load` and `buffer_store` add to the address in registers.
 struct BufferOffset {
-  int immediate = 0;   ///< bytes, part of the instruction where it fits
-  Value scalar{};      ///< bytes, the same for the wave (SGPR); absent when its id is -1
+  int immediate = 0;      ///< bytes, part of the instruction where it fits
+  Value scalar{};         ///< bytes, the same for the wave (SGPR); absent when its id is -1
   bool streaming = false; ///< the cache hint `nt`
 };
 
@@ -163,7 +170,7 @@ public:
 
   /// @name Lanes of a wave
   /// @{
-  [[nodiscard]] Value readfirstlane(Value a); ///< i32, uniform afterwards
+  [[nodiscard]] Value readfirstlane(Value a);      ///< i32, uniform afterwards
   [[nodiscard]] Value lane_xor(Value a, int mask); ///< the value of lane `self ^ mask` (32-bit elements)
   /// @}
 
@@ -200,7 +207,8 @@ public:
   /// @name Control flow
   /// @{
   using Values = std::vector<Value>;
-  /// for (i = begin; i < end; i += step) carried = body(i, carried); returns the last `carried`. i32, unsigned.
+  /// for (i = begin; i < end; i += step) carried = body(i, carried); returns the last `carried`. i32,
+  /// unsigned.
   Values loop(Value begin, Value end, Value step, Values carried,
               const std::function<Values(Value i, const Values& carried)>& body);
   void if_then(Value condition, const std::function<void()>& then);

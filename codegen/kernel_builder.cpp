@@ -1,0 +1,735 @@
+#include "llvm_module.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/codegen/error.h>
+#include <inlay/codegen/kernel_builder.h>
+
+#include <chrono>
+#include <map>
+
+namespace inlay::codegen {
+namespace {
+
+namespace intrinsic = llvm::Intrinsic;
+constexpr unsigned global_space = 1, lds_space = 3, buffer_space = 8;
+
+} // namespace
+
+int bits(Element element) {
+  switch (element) {
+  case Element::i1: return 1;
+  case Element::i8: return 8;
+  case Element::i16:
+  case Element::f16:
+  case Element::bf16: return 16;
+  case Element::i32:
+  case Element::f32:
+  case Element::lds: return 32;
+  case Element::i64:
+  case Element::global: return 64;
+  case Element::buffer: return 128;
+  }
+  throw InternalError("unknown element");
+}
+
+std::string to_string(Element element) {
+  static const char* const names[] = {"i1",   "i8",  "i16",    "i32", "i64",   "f16",
+                                      "bf16", "f32", "global", "lds", "buffer"};
+  return names[static_cast<std::size_t>(element)];
+}
+
+std::string to_string(Type type) {
+  return type.lanes == 1 ? to_string(type.element)
+                         : to_string(type.element) + "x" + std::to_string(type.lanes);
+}
+
+struct KernelBuilder::Impl {
+  const Target& target;
+  std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  std::unique_ptr<llvm::LLVMContext> context = std::make_unique<llvm::LLVMContext>();
+  std::unique_ptr<llvm::Module> module;
+  llvm::IRBuilder<> ir{*context};
+  llvm::Function* function = nullptr;
+  std::vector<Type> argument_types;
+  LaunchBounds bounds;
+
+  std::vector<llvm::Value*> values;
+  struct Block {
+    llvm::GlobalVariable* global;
+    int bytes;
+  };
+  std::vector<Block> blocks;
+  int lds_bytes = 0;
+
+  // What a region has computed from symbols: a region sees its own and those around it.
+  std::vector<std::map<Sym, Value>> lowered{1};
+  std::map<AtomId, Value> symbols;
+
+  explicit Impl(const Target& t) : target(t) {}
+
+  llvm::Type* scalar(Element e) {
+    switch (e) {
+    case Element::i1: return ir.getInt1Ty();
+    case Element::i8: return ir.getInt8Ty();
+    case Element::i16: return ir.getInt16Ty();
+    case Element::i32: return ir.getInt32Ty();
+    case Element::i64: return ir.getInt64Ty();
+    case Element::f16: return ir.getHalfTy();
+    case Element::bf16: return ir.getBFloatTy();
+    case Element::f32: return ir.getFloatTy();
+    case Element::global: return ir.getPtrTy(global_space);
+    case Element::lds: return ir.getPtrTy(lds_space);
+    case Element::buffer: return ir.getPtrTy(buffer_space);
+    }
+    throw InternalError("unknown element");
+  }
+  llvm::Type* type(Type t) {
+    return t.lanes == 1 ? scalar(t.element)
+                        : llvm::FixedVectorType::get(scalar(t.element), unsigned(t.lanes));
+  }
+  Value make(llvm::Value* v, Type t) {
+    INLAY_CHECK(v->getType() == type(t), "a value of type " + to_string(t));
+    values.push_back(v);
+    return {static_cast<int>(values.size()) - 1, t};
+  }
+  llvm::Value* get(Value v) const {
+    INLAY_CHECK(v.id >= 0 && v.id < static_cast<int>(values.size()), "a value of this builder");
+    return values[static_cast<std::size_t>(v.id)];
+  }
+  void same(Value a, Value b) const {
+    INLAY_CHECK(a.type == b.type, "operands of one type: " + to_string(a.type) + " and " + to_string(b.type));
+  }
+  static void want(Value a, Type t) {
+    INLAY_CHECK(a.type == t, "a value of type " + to_string(t) + ", not " + to_string(a.type));
+  }
+  Value i32(llvm::Value* v) { return make(v, Type::i32()); }
+
+  // The memory instructions move whole registers or a part of one; LLVM's buffer intrinsics want the integer
+  // vector of that size.
+  Type memory_type(Type t, const char* what) const {
+    const int bytes = t.bytes();
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8 && bytes != 12 && bytes != 16)
+      throw CodegenError(std::string(what) + ": no instruction of that width",
+                         "type   " + to_string(t) + " is " + std::to_string(bytes) + " bytes",
+                         "1, 2, 4, 8, 12 or 16 bytes a lane");
+    if (bytes == 1) return {Element::i8, 1};
+    if (bytes == 2) return Type::i16();
+    return Type::i32(bytes / 4);
+  }
+  llvm::Value* cast(llvm::Value* v, Type to) {
+    llvm::Type* t = type(to);
+    return v->getType() == t ? v : ir.CreateBitCast(v, t);
+  }
+  llvm::CallInst* call(intrinsic::ID id) {
+    return ir.CreateCall(intrinsic::getOrInsertDeclaration(module.get(), id));
+  }
+  // An operand as the intrinsic wants it: bf16 travels as i16 in some signatures.
+  llvm::Value* parameter(Value v, const llvm::Function& f, unsigned index) {
+    llvm::Type* t = f.getFunctionType()->getParamType(index);
+    llvm::Value* given = get(v);
+    INLAY_CHECK(t->getPrimitiveSizeInBits() == given->getType()->getPrimitiveSizeInBits(),
+                "an operand of the size that " + f.getName().str() + " takes, not " + to_string(v.type));
+    return given->getType() == t ? given : ir.CreateBitCast(given, t);
+  }
+  llvm::Value* scalar_offset(const BufferOffset& extra) {
+    return extra.scalar.id < 0 ? ir.getInt32(0) : get(extra.scalar);
+  }
+  llvm::Value* with_immediate(Value byte_offset, int immediate) {
+    llvm::Value* v = get(byte_offset);
+    return immediate == 0 ? v : ir.CreateAdd(v, ir.getInt32(unsigned(immediate)), "", true, false);
+  }
+  static int cache_policy(const BufferOffset& extra) { return extra.streaming ? 2 : 0; }
+  llvm::Value* lds_pointer(LdsBlock block, Value byte_offset, int immediate) {
+    INLAY_CHECK(block.id >= 0 && block.id < static_cast<int>(blocks.size()), "an LDS block of this builder");
+    want(byte_offset, Type::i32());
+    llvm::Value* p =
+        ir.CreateInBoundsGEP(ir.getInt8Ty(), blocks[std::size_t(block.id)].global, get(byte_offset));
+    return immediate == 0 ? p : ir.CreateInBoundsGEP(ir.getInt8Ty(), p, ir.getInt32(unsigned(immediate)));
+  }
+
+  Value lower(Sym s);
+  Value lower_atom(SymContext& context, AtomId id);
+};
+
+KernelBuilder::KernelBuilder(const Target& target, const std::string& name,
+                             std::span<const Argument> arguments, LaunchBounds bounds)
+    : impl_(std::make_unique<Impl>(target)) {
+  Impl& s = *impl_;
+  if (bounds.workgroup_size < 1 || bounds.workgroup_size > target.max_workgroup_size)
+    throw CodegenError("workgroup size out of range", "size   " + std::to_string(bounds.workgroup_size),
+                       "1 to " + std::to_string(target.max_workgroup_size) + " on " +
+                           std::string(target.name));
+  s.bounds = bounds;
+  s.module = std::make_unique<llvm::Module>(name, *s.context);
+  s.module->addModuleFlag(llvm::Module::Error, "amdhsa_code_object_version", 500);
+  std::vector<llvm::Type*> types;
+  for (const Argument& a : arguments) {
+    types.push_back(s.type(a.type));
+    s.argument_types.push_back(a.type);
+  }
+  s.function = llvm::Function::Create(llvm::FunctionType::get(s.ir.getVoidTy(), types, false),
+                                      llvm::GlobalValue::ExternalLinkage, name, *s.module);
+  s.function->setCallingConv(llvm::CallingConv::AMDGPU_KERNEL);
+  for (unsigned i = 0; i < arguments.size(); ++i) {
+    s.function->getArg(i)->setName(arguments[i].name);
+    if (arguments[i].type.element == Element::global) {
+      s.function->addParamAttr(i, llvm::Attribute::NoAlias);
+      s.function->addParamAttr(i, llvm::Attribute::NoUndef);
+    }
+  }
+  const std::string size = std::to_string(bounds.workgroup_size);
+  s.function->addFnAttr("amdgpu-flat-work-group-size", size + "," + size);
+  s.function->addFnAttr("uniform-work-group-size", "true");
+  s.function->addFnAttr("amdgpu-waves-per-eu", std::to_string(bounds.waves_per_simd));
+  s.function->addFnAttr(llvm::Attribute::NoUnwind);
+  s.ir.SetInsertPoint(llvm::BasicBlock::Create(*s.context, "entry", s.function));
+}
+
+KernelBuilder::~KernelBuilder() = default;
+
+const Target& KernelBuilder::target() const { return impl_->target; }
+
+IrModule KernelBuilder::finish() && {
+  Impl& s = *impl_;
+  s.ir.CreateRetVoid();
+  auto out = std::make_unique<IrModule::Impl>();
+  out->context = std::move(s.context);
+  out->module = std::move(s.module);
+  out->build_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - s.start).count();
+  return IrModule(std::move(out));
+}
+
+Value KernelBuilder::argument(int index) {
+  Impl& s = *impl_;
+  INLAY_CHECK(index >= 0 && index < static_cast<int>(s.argument_types.size()), "index of an argument");
+  return s.make(s.function->getArg(unsigned(index)), s.argument_types[std::size_t(index)]);
+}
+
+Value KernelBuilder::workgroup_id(int axis) {
+  const intrinsic::ID ids[] = {intrinsic::amdgcn_workgroup_id_x, intrinsic::amdgcn_workgroup_id_y,
+                               intrinsic::amdgcn_workgroup_id_z};
+  INLAY_CHECK(axis >= 0 && axis < 3, "axis of a grid");
+  return impl_->i32(impl_->call(ids[axis]));
+}
+
+Value KernelBuilder::work_item_id() {
+  Impl& s = *impl_;
+  llvm::CallInst* id = s.call(intrinsic::amdgcn_workitem_id_x);
+  id->addRangeRetAttr(
+      llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, unsigned(s.bounds.workgroup_size))));
+  return s.i32(id);
+}
+
+// ------------------------------------------------------------------------------------------------ constants
+
+Value KernelBuilder::constant(std::int64_t value, Type type) {
+  Impl& s = *impl_;
+  llvm::Type* t = s.type(type);
+  INLAY_CHECK(t->isIntOrIntVectorTy(), "an integer type, not " + to_string(type));
+  return s.make(llvm::ConstantInt::get(t, std::uint64_t(value), true, true), type);
+}
+Value KernelBuilder::zero(Type type) {
+  return impl_->make(llvm::Constant::getNullValue(impl_->type(type)), type);
+}
+Value KernelBuilder::float_constant(double value, Type type) {
+  return impl_->make(llvm::ConstantFP::get(impl_->type(type), value), type);
+}
+
+// ------------------------------------------------------------------------------------------------- integers
+
+#define INLAY_BINARY(name, create)                                                                           \
+  Value KernelBuilder::name(Value a, Value b) {                                                              \
+    impl_->same(a, b);                                                                                       \
+    return impl_->make(impl_->ir.create(impl_->get(a), impl_->get(b)), a.type);                              \
+  }
+INLAY_BINARY(add, CreateAdd)
+INLAY_BINARY(sub, CreateSub)
+INLAY_BINARY(mul, CreateMul)
+INLAY_BINARY(udiv, CreateUDiv)
+INLAY_BINARY(urem, CreateURem)
+INLAY_BINARY(bit_and, CreateAnd)
+INLAY_BINARY(bit_or, CreateOr)
+INLAY_BINARY(bit_xor, CreateXor)
+INLAY_BINARY(shl, CreateShl)
+INLAY_BINARY(lshr, CreateLShr)
+INLAY_BINARY(fadd, CreateFAdd)
+INLAY_BINARY(fsub, CreateFSub)
+INLAY_BINARY(fmul, CreateFMul)
+#undef INLAY_BINARY
+
+Value KernelBuilder::umin(Value a, Value b) {
+  impl_->same(a, b);
+  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::umin, impl_->get(a), impl_->get(b)), a.type);
+}
+
+Value KernelBuilder::compare(Compare how, Value a, Value b) {
+  impl_->same(a, b);
+  static constexpr llvm::CmpInst::Predicate predicates[] = {llvm::CmpInst::ICMP_EQ,  llvm::CmpInst::ICMP_NE,
+                                                            llvm::CmpInst::ICMP_ULT, llvm::CmpInst::ICMP_ULE,
+                                                            llvm::CmpInst::ICMP_SLT, llvm::CmpInst::ICMP_SLE};
+  return impl_->make(
+      impl_->ir.CreateICmp(predicates[static_cast<std::size_t>(how)], impl_->get(a), impl_->get(b)),
+      {Element::i1, a.type.lanes});
+}
+
+Value KernelBuilder::select(Value condition, Value yes, Value no) {
+  impl_->same(yes, no);
+  Impl::want(condition, Type::i1());
+  return impl_->make(impl_->ir.CreateSelect(impl_->get(condition), impl_->get(yes), impl_->get(no)),
+                     yes.type);
+}
+
+Value KernelBuilder::zext64(Value a) {
+  Impl::want(a, Type::i32());
+  return impl_->make(impl_->ir.CreateZExt(impl_->get(a), impl_->ir.getInt64Ty()), Type::i64());
+}
+Value KernelBuilder::trunc32(Value a) {
+  Impl::want(a, Type::i64());
+  return impl_->i32(impl_->ir.CreateTrunc(impl_->get(a), impl_->ir.getInt32Ty()));
+}
+
+// -------------------------------------------------------------------------------------------- floating point
+
+Value KernelBuilder::fma(Value a, Value b, Value c) {
+  impl_->same(a, b), impl_->same(a, c);
+  return impl_->make(impl_->ir.CreateIntrinsic(intrinsic::fma, {impl_->type(a.type)},
+                                               {impl_->get(a), impl_->get(b), impl_->get(c)}),
+                     a.type);
+}
+Value KernelBuilder::fmax(Value a, Value b) {
+  impl_->same(a, b);
+  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::maxnum, impl_->get(a), impl_->get(b)),
+                     a.type);
+}
+Value KernelBuilder::exp2(Value a) {
+  Impl::want(a, Type::f32());
+  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_exp2, impl_->get(a)), a.type);
+}
+Value KernelBuilder::rcp(Value a) {
+  Impl::want(a, Type::f32());
+  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rcp, impl_->get(a)), a.type);
+}
+Value KernelBuilder::rsqrt(Value a) {
+  Impl::want(a, Type::f32());
+  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rsq, impl_->get(a)), a.type);
+}
+
+Value KernelBuilder::convert(Value a, Element element) {
+  const Type to{element, a.type.lanes};
+  if (a.type == to) return a;
+  llvm::Type* t = impl_->type(to);
+  llvm::Value* v = impl_->get(a);
+  INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
+              "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
+  INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
+  return impl_->make(impl_->ir.CreateFPCast(v, t), to);
+}
+
+// -------------------------------------------------------------------------------------------------- vectors
+
+Value KernelBuilder::extract(Value vector, int lane) {
+  INLAY_CHECK(lane >= 0 && lane < vector.type.lanes, "lane of " + to_string(vector.type));
+  if (vector.type.lanes == 1) return vector;
+  return impl_->make(impl_->ir.CreateExtractElement(impl_->get(vector), unsigned(lane)),
+                     {vector.type.element, 1});
+}
+
+Value KernelBuilder::slice(Value vector, int first, int lanes) {
+  INLAY_CHECK(first >= 0 && lanes >= 1 && first + lanes <= vector.type.lanes,
+              "lanes of " + to_string(vector.type));
+  if (lanes == vector.type.lanes) return vector;
+  if (lanes == 1) return extract(vector, first);
+  std::vector<int> mask(static_cast<std::size_t>(lanes));
+  for (int i = 0; i < lanes; ++i) mask[std::size_t(i)] = first + i;
+  return impl_->make(impl_->ir.CreateShuffleVector(impl_->get(vector), mask), {vector.type.element, lanes});
+}
+
+Value KernelBuilder::pack(std::span<const Value> parts) {
+  INLAY_CHECK(!parts.empty(), "something to pack");
+  if (parts.size() == 1) return parts[0];
+  int lanes = 0;
+  for (const Value& p : parts) {
+    INLAY_CHECK(p.type.element == parts[0].type.element, "parts of one element type");
+    lanes += p.type.lanes;
+  }
+  const Type type{parts[0].type.element, lanes};
+  llvm::Value* v = llvm::PoisonValue::get(impl_->type(type));
+  unsigned at = 0;
+  for (const Value& p : parts)
+    for (int i = 0; i < p.type.lanes; ++i)
+      v = impl_->ir.CreateInsertElement(v, impl_->get(extract(p, i)), at++);
+  return impl_->make(v, type);
+}
+
+Value KernelBuilder::bitcast(Value a, Type type) {
+  INLAY_CHECK(a.type.bytes() == type.bytes(),
+              "types of one size: " + to_string(a.type) + " and " + to_string(type));
+  return impl_->make(impl_->cast(impl_->get(a), type), type);
+}
+
+// ---------------------------------------------------------------------------------------------------- lanes
+
+Value KernelBuilder::readfirstlane(Value a) {
+  Impl::want(a, Type::i32());
+  return impl_->i32(
+      impl_->ir.CreateIntrinsic(intrinsic::amdgcn_readfirstlane, {impl_->ir.getInt32Ty()}, {impl_->get(a)}));
+}
+
+Value KernelBuilder::lane_xor(Value a, int mask) {
+  Impl& s = *impl_;
+  INLAY_CHECK(bits(a.type.element) == 32 && a.type.lanes == 1, "a 32-bit value");
+  INLAY_CHECK(mask > 0 && mask < s.target.wave_size, "a lane mask");
+  llvm::Value* all = s.ir.getInt32(~0u);
+  llvm::Value* low = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_lo, {}, {all, s.ir.getInt32(0)});
+  llvm::Value* lane = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+  llvm::Value* from = s.ir.CreateShl(s.ir.CreateXor(lane, s.ir.getInt32(unsigned(mask))), 2);
+  llvm::Value* moved =
+      s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_bpermute, {}, {from, s.cast(s.get(a), Type::i32())});
+  return s.make(s.cast(moved, a.type), a.type);
+}
+
+// --------------------------------------------------------------------------------------------------- memory
+
+Value KernelBuilder::buffer(Value pointer, Value bytes) {
+  Impl& s = *impl_;
+  Impl::want(pointer, Type::global());
+  Impl::want(bytes, Type::i32());
+  return s.make(s.ir.CreateIntrinsic(intrinsic::amdgcn_make_buffer_rsrc,
+                                     {s.ir.getPtrTy(buffer_space), s.ir.getPtrTy(global_space)},
+                                     {s.get(pointer), s.ir.getInt16(0),
+                                      s.ir.CreateZExt(s.get(bytes), s.ir.getInt64Ty()),
+                                      s.ir.getInt32(s.target.buffer_flags)}),
+                {Element::buffer, 1});
+}
+
+Value KernelBuilder::buffer_load(Value buffer, Value byte_offset, Type type, BufferOffset extra) {
+  Impl& s = *impl_;
+  Impl::want(byte_offset, Type::i32());
+  const Type moved = s.memory_type(type, "buffer_load");
+  llvm::Value* v =
+      s.ir.CreateIntrinsic(intrinsic::amdgcn_raw_ptr_buffer_load, {s.type(moved)},
+                           {s.get(buffer), s.with_immediate(byte_offset, extra.immediate),
+                            s.scalar_offset(extra), s.ir.getInt32(unsigned(Impl::cache_policy(extra)))});
+  return s.make(s.cast(v, type), type);
+}
+
+void KernelBuilder::buffer_store(Value value, Value buffer, Value byte_offset, BufferOffset extra) {
+  Impl& s = *impl_;
+  Impl::want(byte_offset, Type::i32());
+  const Type moved = s.memory_type(value.type, "buffer_store");
+  s.ir.CreateIntrinsic(intrinsic::amdgcn_raw_ptr_buffer_store, {s.type(moved)},
+                       {s.cast(s.get(value), moved), s.get(buffer),
+                        s.with_immediate(byte_offset, extra.immediate), s.scalar_offset(extra),
+                        s.ir.getInt32(unsigned(Impl::cache_policy(extra)))});
+}
+
+void KernelBuilder::buffer_load_to_lds(Value buffer, Value byte_offset, int bytes, LdsBlock block,
+                                       Value lds_offset, BufferOffset extra) {
+  Impl& s = *impl_;
+  bool admissible = false;
+  std::string widths;
+  for (const int w : s.target.lds_dma_bytes) {
+    admissible = admissible || w == bytes;
+    widths += (widths.empty() ? "" : ", ") + std::to_string(w);
+  }
+  if (!admissible)
+    throw CodegenError("no transfer from memory to LDS of that width",
+                       "width  " + std::to_string(bytes) + " bytes a lane on " + std::string(s.target.name),
+                       widths);
+  s.ir.CreateIntrinsic(intrinsic::amdgcn_raw_ptr_buffer_load_lds, {},
+                       {s.get(buffer), s.lds_pointer(block, lds_offset, 0), s.ir.getInt32(unsigned(bytes)),
+                        s.get(byte_offset), s.scalar_offset(extra), s.ir.getInt32(unsigned(extra.immediate)),
+                        s.ir.getInt32(unsigned(Impl::cache_policy(extra)))});
+}
+
+Value KernelBuilder::pointer_add(Value pointer, Value bytes) {
+  Impl::want(pointer, Type::global());
+  Impl::want(bytes, Type::i64());
+  return impl_->make(
+      impl_->ir.CreateInBoundsGEP(impl_->ir.getInt8Ty(), impl_->get(pointer), impl_->get(bytes)),
+      Type::global());
+}
+
+LdsBlock KernelBuilder::lds_allocate(const std::string& name, int bytes) {
+  Impl& s = *impl_;
+  INLAY_CHECK(bytes > 0, "bytes of an LDS block");
+  constexpr int alignment = 16;
+  const int begin = (s.lds_bytes + alignment - 1) / alignment * alignment;
+  if (bytes > s.target.lds_bytes - begin)
+    throw CodegenError("the workgroup needs more LDS than there is",
+                       "block  " + name + ", " + std::to_string(bytes) + " bytes after " +
+                           std::to_string(begin) + ", of " + std::to_string(s.target.lds_bytes) + " on " +
+                           std::string(s.target.name));
+  s.lds_bytes = begin + bytes;
+  llvm::Type* type = llvm::ArrayType::get(s.ir.getInt8Ty(), unsigned(bytes));
+  auto* global = new llvm::GlobalVariable(*s.module, type, false, llvm::GlobalValue::InternalLinkage,
+                                          llvm::PoisonValue::get(type), name, nullptr,
+                                          llvm::GlobalValue::NotThreadLocal, lds_space);
+  global->setAlignment(llvm::Align(alignment));
+  s.blocks.push_back({global, bytes});
+  return {static_cast<int>(s.blocks.size()) - 1, bytes};
+}
+
+int KernelBuilder::lds_bytes() const { return impl_->lds_bytes; }
+
+Value KernelBuilder::lds_load(LdsBlock block, Value byte_offset, int immediate, Type type) {
+  Impl& s = *impl_;
+  const int bytes = s.memory_type(type, "lds_load").bytes();
+  const llvm::Align alignment(bytes == 12 ? 4 : unsigned(bytes));
+  return s.make(s.ir.CreateAlignedLoad(s.type(type), s.lds_pointer(block, byte_offset, immediate), alignment),
+                type);
+}
+
+void KernelBuilder::lds_store(Value value, LdsBlock block, Value byte_offset, int immediate) {
+  Impl& s = *impl_;
+  const int bytes = s.memory_type(value.type, "lds_store").bytes();
+  const llvm::Align alignment(bytes == 12 ? 4 : unsigned(bytes));
+  s.ir.CreateAlignedStore(s.get(value), s.lds_pointer(block, byte_offset, immediate), alignment);
+}
+
+Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
+  Impl& s = *impl_;
+  const intrinsic::ID id = intrinsic::lookupIntrinsicID(name);
+  INLAY_CHECK(id != intrinsic::not_intrinsic, "an intrinsic of LLVM: " + name);
+  llvm::Value* none = s.ir.getInt32(0); // cbsz, abid, blgp: no broadcast, no negation
+  llvm::Function* f = intrinsic::getOrInsertDeclaration(s.module.get(), id);
+  return s.make(
+      s.ir.CreateCall(f, {s.parameter(a, *f, 0), s.parameter(b, *f, 1), s.get(c), none, none, none}), c.type);
+}
+
+// ---------------------------------------------------------------------------------------------------- order
+
+// s_barrier alone orders nothing for the compiler; the fences do, at workgroup scope, where they cost one
+// s_waitcnt lgkmcnt(0). They are told to order LDS only: loads from memory stay in flight.
+void KernelBuilder::barrier() {
+  Impl& s = *impl_;
+  const auto scope = s.context->getOrInsertSyncScopeID("workgroup");
+  llvm::MDNode* local =
+      llvm::MDNode::get(*s.context, {llvm::MDString::get(*s.context, "amdgpu-synchronize-as"),
+                                     llvm::MDString::get(*s.context, "local")});
+  s.ir.CreateFence(llvm::AtomicOrdering::Release, scope)->setMetadata(llvm::LLVMContext::MD_mmra, local);
+  s.call(intrinsic::amdgcn_s_barrier);
+  s.ir.CreateFence(llvm::AtomicOrdering::Acquire, scope)->setMetadata(llvm::LLVMContext::MD_mmra, local);
+}
+
+void KernelBuilder::sched_group(int mask, int count, int group) {
+  llvm::IRBuilder<>& ir = impl_->ir;
+  ir.CreateIntrinsic(
+      intrinsic::amdgcn_sched_group_barrier, {},
+      {ir.getInt32(unsigned(mask)), ir.getInt32(unsigned(count)), ir.getInt32(unsigned(group))});
+}
+void KernelBuilder::sched_barrier(int allowed) {
+  impl_->ir.CreateIntrinsic(intrinsic::amdgcn_sched_barrier, {}, {impl_->ir.getInt32(unsigned(allowed))});
+}
+void KernelBuilder::set_priority(int priority) {
+  INLAY_CHECK(priority >= 0 && priority <= 3, "a priority");
+  impl_->ir.CreateIntrinsic(intrinsic::amdgcn_s_setprio, {}, {impl_->ir.getInt16(std::uint16_t(priority))});
+}
+
+// --------------------------------------------------------------------------------------------- control flow
+
+KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Values carried,
+                                          const std::function<Values(Value, const Values&)>& body) {
+  Impl& s = *impl_;
+  llvm::BasicBlock* before = s.ir.GetInsertBlock();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(*s.context, "loop", s.function);
+  llvm::BasicBlock* exit = llvm::BasicBlock::Create(*s.context, "done", s.function);
+  // The loop is entered through a test and tested at its end, so that the body is one block.
+  llvm::Value* enter = s.ir.CreateICmpULT(s.get(begin), s.get(end));
+  s.ir.CreateCondBr(enter, head, exit);
+
+  s.ir.SetInsertPoint(head);
+  llvm::PHINode* i = s.ir.CreatePHI(s.ir.getInt32Ty(), 2, "i");
+  i->addIncoming(s.get(begin), before);
+  std::vector<llvm::PHINode*> phis;
+  Values inside;
+  for (const Value& v : carried) {
+    llvm::PHINode* phi = s.ir.CreatePHI(s.type(v.type), 2);
+    phi->addIncoming(s.get(v), before);
+    phis.push_back(phi);
+    inside.push_back(s.make(phi, v.type));
+  }
+  s.lowered.emplace_back();
+  const Values next = body(s.i32(i), inside);
+  s.lowered.pop_back();
+  INLAY_CHECK(next.size() == carried.size(), "a loop body hands on as many values as it was given");
+  llvm::Value* following = s.ir.CreateAdd(i, s.get(step), "", true, false);
+  llvm::BasicBlock* last = s.ir.GetInsertBlock();
+  s.ir.CreateCondBr(s.ir.CreateICmpULT(following, s.get(end)), head, exit);
+  i->addIncoming(following, last);
+  for (std::size_t k = 0; k < phis.size(); ++k) {
+    s.same(next[k], carried[k]);
+    phis[k]->addIncoming(s.get(next[k]), last);
+  }
+
+  s.ir.SetInsertPoint(exit);
+  Values out;
+  for (std::size_t k = 0; k < carried.size(); ++k) {
+    llvm::PHINode* phi = s.ir.CreatePHI(s.type(carried[k].type), 2);
+    phi->addIncoming(s.get(carried[k]), before);
+    phi->addIncoming(s.get(next[k]), last);
+    out.push_back(s.make(phi, carried[k].type));
+  }
+  return out;
+}
+
+void KernelBuilder::if_then(Value condition, const std::function<void()>& then) {
+  Impl& s = *impl_;
+  Impl::want(condition, Type::i1());
+  llvm::BasicBlock* yes = llvm::BasicBlock::Create(*s.context, "then", s.function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
+  s.ir.CreateCondBr(s.get(condition), yes, after);
+  s.ir.SetInsertPoint(yes);
+  s.lowered.emplace_back();
+  then();
+  s.lowered.pop_back();
+  s.ir.CreateBr(after);
+  s.ir.SetInsertPoint(after);
+}
+
+// -------------------------------------------------------------------------------------------------- symbols
+
+void KernelBuilder::bind(Sym symbol, Value value) {
+  Impl::want(value, Type::i32());
+  const auto atom = symbol.as_atom();
+  INLAY_CHECK(atom && symbol.context()->atom(*atom).kind == AtomKind::symbol, "a single symbol");
+  impl_->symbols[*atom] = value;
+}
+
+Value KernelBuilder::lower(Sym value) { return impl_->lower(value); }
+
+namespace {
+
+constexpr std::int64_t i32_min = INT32_MIN, u32_max = UINT32_MAX;
+
+// Is the value known to be in [low, high]?
+bool known_within(Sym a, std::int64_t low, std::int64_t high) {
+  const Interval r = interval(a);
+  return r.lower && r.upper && r.lower->value() >= low && r.upper->value() <= high;
+}
+bool known_nonnegative(Sym a) {
+  const Interval r = interval(a);
+  return r.lower && r.lower->value() >= 0;
+}
+std::optional<int> log2_of(Sym a) {
+  const auto c = a.constant();
+  if (!c || c->value() <= 0 || (c->value() & (c->value() - 1)) != 0) return std::nullopt;
+  return __builtin_ctzll(static_cast<unsigned long long>(c->value()));
+}
+void check_width(Sym a) {
+  // Unbounded values are the caller's promise (sizes of tensors are checked by the launcher); a bound that is
+  // known and does not fit is a mistake here and now.
+  const Interval r = interval(a);
+  if ((r.upper && r.upper->value() > u32_max && r.lower && r.lower->value() > u32_max) ||
+      (r.lower && r.lower->value() < i32_min && r.upper && r.upper->value() < i32_min))
+    throw CodegenError("an address expression needs more than 32 bits");
+}
+
+} // namespace
+
+Value KernelBuilder::Impl::lower(Sym a) {
+  if (const auto c = a.constant()) {
+    if (c->value() < i32_min || c->value() > u32_max)
+      throw CodegenError("an address expression needs more than 32 bits",
+                         "value  " + std::to_string(c->value()));
+    return i32(ir.getInt32(static_cast<std::uint32_t>(c->value())));
+  }
+  for (auto region = lowered.rbegin(); region != lowered.rend(); ++region)
+    if (const auto found = region->find(a); found != region->end()) return found->second;
+  check_width(a);
+
+  Value result;
+  if (const auto atom = a.as_atom()) {
+    result = lower_atom(*a.context(), *atom);
+  } else {
+    // When no term can be negative, no partial result exceeds the sum, and nothing wraps if the sum does not.
+    bool grows = known_within(a, 0, u32_max) && a.constant_term().value() >= 0;
+    for (const Term& t : a.terms()) {
+      grows = grows && t.coefficient.value() > 0;
+      for (const Factor& f : t.factors()) grows = grows && known_nonnegative(a.context()->value(f.atom));
+    }
+    llvm::Value* sum = nullptr;
+    for (const Term& t : a.terms()) {
+      llvm::Value* p = nullptr;
+      for (const Factor& f : t.factors())
+        for (std::uint32_t n = 0; n < f.power; ++n) {
+          llvm::Value* v = get(lower(a.context()->value(f.atom)));
+          p = p ? ir.CreateMul(p, v, "", grows, false) : v;
+        }
+      const std::int64_t k = t.coefficient.value();
+      if (k < i32_min || k > u32_max) throw CodegenError("an address expression needs more than 32 bits");
+      if (k > 0 && (k & (k - 1)) == 0) {
+        p = ir.CreateShl(p, ir.getInt32(unsigned(__builtin_ctzll(std::uint64_t(k)))), "", grows);
+      } else {
+        p = ir.CreateMul(p, ir.getInt32(static_cast<std::uint32_t>(k)), "", grows, false);
+      }
+      sum = sum ? ir.CreateAdd(sum, p, "", grows, false) : p;
+    }
+    if (const std::int64_t c = a.constant_term().value(); c != 0)
+      sum = ir.CreateAdd(sum, ir.getInt32(static_cast<std::uint32_t>(c)), "", grows, false);
+    result = i32(sum);
+  }
+  lowered.back().emplace(a, result);
+  return result;
+}
+
+Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
+  const Atom atom = symbols_of.atom(id);
+  const auto operand = [&](std::size_t k) { return get(lower(atom.operands[k])); };
+  const auto flag = [&](llvm::Value* condition) { return i32(ir.CreateZExt(condition, ir.getInt32Ty())); };
+  const auto is_signed = [&] {
+    for (const Sym& o : atom.operands)
+      if (!known_nonnegative(o)) return true;
+    return false;
+  };
+  switch (atom.kind) {
+  case AtomKind::symbol: {
+    const auto bound = symbols.find(id);
+    INLAY_CHECK(bound != symbols.end(), "a value bound to the symbol " + atom.name);
+    return bound->second;
+  }
+  case AtomKind::floor_div: {
+    const Sym a = atom.operands[0], b = atom.operands[1];
+    const bool nonnegative = known_nonnegative(a);
+    if (const auto shift = log2_of(b)) // arithmetic shifts round down, as floor division does
+      return i32(nonnegative ? ir.CreateLShr(operand(0), unsigned(*shift))
+                             : ir.CreateAShr(operand(0), unsigned(*shift)));
+    if (!nonnegative || !known_nonnegative(b))
+      throw CodegenError("a division whose sign is not known", "in     an address expression",
+                         "give the symbols ranges from 0 on");
+    return i32(ir.CreateUDiv(operand(0), operand(1)));
+  }
+  case AtomKind::mod: {
+    const Sym a = atom.operands[0], b = atom.operands[1];
+    if (const auto shift = log2_of(b))
+      return i32(ir.CreateAnd(operand(0), ir.getInt32((1u << unsigned(*shift)) - 1)));
+    if (!known_nonnegative(a) || !known_nonnegative(b))
+      throw CodegenError("a remainder whose sign is not known", "in     an address expression",
+                         "give the symbols ranges from 0 on");
+    return i32(ir.CreateURem(operand(0), operand(1)));
+  }
+  case AtomKind::min:
+    return i32(
+        ir.CreateBinaryIntrinsic(is_signed() ? intrinsic::smin : intrinsic::umin, operand(0), operand(1)));
+  case AtomKind::max:
+    return i32(
+        ir.CreateBinaryIntrinsic(is_signed() ? intrinsic::smax : intrinsic::umax, operand(0), operand(1)));
+  case AtomKind::bit_xor: return i32(ir.CreateXor(operand(0), operand(1)));
+  case AtomKind::bit_and: return i32(ir.CreateAnd(operand(0), operand(1)));
+  case AtomKind::bit_or: return i32(ir.CreateOr(operand(0), operand(1)));
+  case AtomKind::shift_left: return i32(ir.CreateShl(operand(0), operand(1)));
+  case AtomKind::shift_right:
+    return i32(known_nonnegative(atom.operands[0]) ? ir.CreateLShr(operand(0), operand(1))
+                                                   : ir.CreateAShr(operand(0), operand(1)));
+  case AtomKind::select:
+    return i32(ir.CreateSelect(ir.CreateICmpNE(operand(0), ir.getInt32(0)), operand(1), operand(2)));
+  case AtomKind::less_equal:
+    return flag(is_signed() ? ir.CreateICmpSLE(operand(0), operand(1))
+                            : ir.CreateICmpULE(operand(0), operand(1)));
+  case AtomKind::equal: return flag(ir.CreateICmpEQ(operand(0), operand(1)));
+  }
+  throw InternalError("unknown atom");
+}
+
+} // namespace inlay::codegen

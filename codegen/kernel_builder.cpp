@@ -575,17 +575,37 @@ KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Va
 }
 
 void KernelBuilder::if_then(Value condition, const std::function<void()>& then) {
+  if_values(condition, {}, [&] {
+    then();
+    return Values();
+  });
+}
+
+KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& otherwise,
+                                               const std::function<Values()>& then) {
   Impl& s = *impl_;
   Impl::want(condition, Type::i1());
+  llvm::BasicBlock* before = s.ir.GetInsertBlock();
   llvm::BasicBlock* yes = llvm::BasicBlock::Create(*s.context, "then", s.function);
   llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
   s.ir.CreateCondBr(s.get(condition), yes, after);
   s.ir.SetInsertPoint(yes);
   s.lowered.emplace_back();
-  then();
+  const Values given = then();
   s.lowered.pop_back();
+  INLAY_CHECK(given.size() == otherwise.size(), "both branches give as many values");
+  llvm::BasicBlock* last = s.ir.GetInsertBlock();
   s.ir.CreateBr(after);
   s.ir.SetInsertPoint(after);
+  Values out;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    s.same(given[i], otherwise[i]);
+    llvm::PHINode* phi = s.ir.CreatePHI(s.type(given[i].type), 2);
+    phi->addIncoming(s.get(otherwise[i]), before);
+    phi->addIncoming(s.get(given[i]), last);
+    out.push_back(s.make(phi, given[i].type));
+  }
+  return out;
 }
 
 // -------------------------------------------------------------------------------------------------- symbols

@@ -212,6 +212,8 @@ public:
   Values loop(Value begin, Value end, Value step, Values carried,
               const std::function<Values(Value i, const Values& carried)>& body);
   void if_then(Value condition, const std::function<void()>& then);
+  /// `condition ? then() : otherwise`.
+  Values if_values(Value condition, const Values& otherwise, const std::function<Values()>& then);
   /// @}
 
   /// @name Symbols

@@ -7,6 +7,10 @@ namespace inlay::cli {
 
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
 INLAY_COMMAND(version);
+#ifdef INLAY_CLI_SOLVER
+INLAY_COMMAND(prove);
+INLAY_COMMAND(recheck);
+#endif
 #ifdef INLAY_CLI_RUNTIME
 INLAY_COMMAND(devices);
 #endif
@@ -14,6 +18,10 @@ INLAY_COMMAND(devices);
 
 inline constexpr AddCommand commands[] = {
     add_version,
+#ifdef INLAY_CLI_SOLVER
+    add_prove,
+    add_recheck,
+#endif
 #ifdef INLAY_CLI_RUNTIME
     add_devices,
 #endif

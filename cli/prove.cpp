@@ -1,0 +1,198 @@
+// `inlay prove PROPERTY ARGUMENTS`: is a statement about layouts true for all values of their symbols?
+#include "command.h"
+
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/prove.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+using namespace inlay::solver;
+
+struct ProveArguments {
+  std::string property;
+  std::vector<std::string> arguments, where, domains;
+  std::string access, arch = "gfx942", certificate;
+  bool by_mode = false, json = false;
+  std::uint64_t limit = Options{}.enumeration_limit, steps = Options{}.solver_steps;
+};
+
+struct Property {
+  const char* name;
+  std::size_t subjects;
+  bool term; // a formula follows the subjects
+  const char* usage;
+};
+constexpr Property properties[] = {
+    {"equal", 2, false, "equal A B"},
+    {"injective", 1, false, "injective A"},
+    {"bijective", 1, false, "bijective A"},
+    {"disjoint", 2, false, "disjoint A B"},
+    {"covers", 1, true, "covers A N"},
+    {"within", 1, true, "within A N"},
+    {"aligned", 1, true, "aligned A W"},
+    {"inverse", 2, false, "inverse A B"},
+    {"conflict-free", 1, false, "conflict-free A --access ds_read_b128 --arch gfx942"},
+};
+
+Verdict decide(const ProveArguments& a) {
+  const Property* property = nullptr;
+  std::string usage;
+  for (const Property& p : properties) {
+    usage += std::string("\n         ") + p.usage;
+    if (a.property == p.name) property = &p;
+  }
+  if (!property) throw QuestionError("prove: unknown property '" + a.property + "'\n  hint   one of" + usage);
+  if (a.arguments.size() != property->subjects + (property->term ? 1 : 0))
+    throw QuestionError("prove " + a.property + ": " + std::to_string(a.arguments.size()) +
+                        " arguments\n  hint   inlay prove " + property->usage);
+  // Domains go to the formulas in order; a single one serves them all.
+  std::size_t used = 0;
+  auto subject = [&](std::size_t k) {
+    const std::string& text = a.arguments[k];
+    bool formula = text.find("->") != std::string::npos || text.find(':') == std::string::npos;
+    if (!formula || a.domains.empty()) return Subject(text);
+    std::size_t which = std::min(used, a.domains.size() - 1);
+    ++used;
+    return Subject(text, a.domains[which]);
+  };
+  Options options;
+  options.by_mode = a.by_mode;
+  options.enumeration_limit = a.limit;
+  options.solver_steps = a.steps;
+  Subject first = subject(0);
+  if (a.property == "equal") return prove_equal(first, subject(1), a.where, options);
+  if (a.property == "injective") return prove_injective(first, a.where, options);
+  if (a.property == "bijective") return prove_bijective(first, a.where, options);
+  if (a.property == "disjoint") return prove_disjoint(first, subject(1), a.where, options);
+  if (a.property == "covers") return prove_covers(first, a.arguments[1], a.where, options);
+  if (a.property == "within") return prove_within(first, a.arguments[1], a.where, options);
+  if (a.property == "aligned") return prove_aligned(first, a.arguments[1], a.where, options);
+  if (a.property == "inverse") return prove_inverse(first, subject(1), a.where, options);
+  if (a.access.empty())
+    throw QuestionError(
+        "prove conflict-free: --access is missing\n  hint   --access ds_read_b128 --arch gfx942");
+  return prove_conflict_free(first, a.access, a.arch, a.where, options);
+}
+
+nlohmann::ordered_json to_json(const Verdict& v, std::int64_t microseconds) {
+  nlohmann::ordered_json j = {{"property", v.property},
+                              {"verdict", to_string(v.outcome)},
+                              {"method", v.method},
+                              {"time_us", microseconds}};
+  j["witness"] = nullptr;
+  if (v.witness) {
+    const Witness& w = *v.witness;
+    nlohmann::ordered_json symbols = nlohmann::ordered_json::object();
+    for (const auto& [name, value] : w.symbols) symbols[name] = value;
+    nlohmann::ordered_json& out = j["witness"] = {{"symbols", symbols}};
+    auto optional = [&](const char* key, const std::optional<std::int64_t>& value) {
+      out[key] = value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+    };
+    optional("index", w.index);
+    optional("lhs", w.lhs);
+    optional("rhs", w.rhs);
+    if (w.second_index) optional("second_index", w.second_index);
+    out["coordinate"] = w.coordinate;
+    out["text"] = w.text;
+  }
+  j["certificate"] =
+      v.certificate.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(v.certificate);
+  if (!v.obligations.empty()) j["obligations"] = v.obligations;
+  if (!v.smt2.empty()) j["smt2"] = v.smt2;
+  if (!v.notes.empty()) j["notes"] = v.notes;
+  return j;
+}
+
+int prove(Session& session, const ProveArguments& a) {
+  auto start = std::chrono::steady_clock::now();
+  Verdict v = decide(a);
+  auto microseconds =
+      std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start).count();
+  if (a.json) {
+    session.out << to_json(v, microseconds).dump(2) << "\n";
+  } else {
+    session.out << v.summary() << "\n";
+    for (const std::string& n : v.notes) session.out << "  note   " << n << "\n";
+  }
+  if (!a.certificate.empty() && v.outcome == Outcome::proved) {
+    std::ofstream file(a.certificate, std::ios::binary);
+    file << v.certificate;
+    if (!file.flush()) throw std::runtime_error("cannot write '" + a.certificate + "'");
+  }
+  if (!a.certificate.empty() && v.outcome == Outcome::unknown && !v.smt2.empty()) {
+    std::ofstream file(a.certificate, std::ios::binary);
+    file << v.smt2;
+    if (!file.flush()) throw std::runtime_error("cannot write '" + a.certificate + "'");
+  }
+  switch (v.outcome) {
+  case Outcome::proved: return Exit::yes;
+  case Outcome::refuted: return Exit::no;
+  case Outcome::unknown: return Exit::undecided;
+  }
+  return Exit::internal;
+}
+
+int recheck_file(Session& session, const std::string& file, bool json) {
+  Recheck r = recheck(read_text(session, file));
+  if (json) {
+    nlohmann::ordered_json j = {{"accepted", r.accepted},   {"property", r.property}, {"method", r.method},
+                                {"arguments", r.arguments}, {"queries", r.queries},   {"answers", r.answers}};
+    if (!r.accepted) j["reason"] = r.reason;
+    session.out << j.dump(2) << "\n";
+  } else {
+    session.out << (r.accepted ? "accepted: " : "rejected: ") << r.property << " (" << r.method << ")";
+    for (const std::string& a : r.answers) session.out << ", " << a;
+    if (!r.accepted) session.out << "\n  reason " << r.reason;
+    session.out << "\n";
+  }
+  return r.accepted ? Exit::yes : Exit::no;
+}
+
+} // namespace
+
+void add_prove(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "prove", "Prove or refute a statement about layouts, for all values of their symbols");
+  auto a = std::make_shared<ProveArguments>();
+  command
+      ->add_option("property", a->property,
+                   "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free")
+      ->required();
+  command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W")
+      ->required();
+  // One condition an option: CLI11 would otherwise take every argument that follows.
+  command->add_option("--where", a->where, "A condition on the symbols, e.g. 'M % 128 == 0'; may be repeated")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--domain", a->domains, "Extents of a formula's coordinates, e.g. '(M,K)'")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--access", a->access, "LDS instruction, e.g. ds_read_b128");
+  command->add_option("--arch", a->arch, "gfx942 or gfx950");
+  command->add_option("--cert", a->certificate,
+                      "Write the certificate (or, when unknown, the open query) to FILE");
+  command->add_option("--limit", a->limit, "How many indices enumeration may look at");
+  command->add_option("--steps", a->steps, "Z3's resource limit; 0 asks no solver");
+  command->add_flag("--by-mode", a->by_mode, "equal: also the same extents mode by mode");
+  command->add_flag("--json", a->json, "As JSON");
+  command->callback([=, &session] { session.exit = prove(session, *a); });
+}
+
+void add_recheck(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand("recheck", "Check a certificate with Z3 and cvc5, without the prover");
+  auto file = std::make_shared<std::string>();
+  auto json = std::make_shared<bool>(false);
+  command->add_option("file", *file, "The certificate; - is standard input")->required();
+  command->add_flag("--json", *json, "As JSON");
+  command->callback([=, &session] { session.exit = recheck_file(session, *file, *json); });
+}
+
+} // namespace inlay::cli

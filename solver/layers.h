@@ -1,0 +1,25 @@
+/// The statements, one function each; prove.cpp calls them.
+#pragma once
+
+#include "engine.h"
+
+namespace inlay::solver {
+
+// equal.cpp: statements that hold point by point
+[[nodiscard]] Verdict decide_equal(Engine& e);
+[[nodiscard]] Verdict decide_within(Engine& e);
+[[nodiscard]] Verdict decide_aligned(Engine& e);
+[[nodiscard]] Verdict decide_inverse(Engine& e);
+
+// image.cpp: statements about the image as a whole
+[[nodiscard]] Verdict decide_injective(Engine& e);
+[[nodiscard]] Verdict decide_bijective(Engine& e);
+[[nodiscard]] Verdict decide_covers(Engine& e);
+[[nodiscard]] Verdict decide_disjoint(Engine& e);
+
+/// Modes as numbers under an environment, for a layout without anything applied to it.
+[[nodiscard]] ConcreteFlat concrete_modes(const Parts& f, const naive::Environment& environment);
+/// Index at which a layout of these modes is greatest (or least).
+[[nodiscard]] Wide extreme_index(const ConcreteFlat& modes, bool greatest);
+
+} // namespace inlay::solver

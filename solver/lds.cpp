@@ -1,0 +1,164 @@
+#include "inlay/solver/lds.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace inlay::solver {
+namespace {
+
+using Groups = std::vector<std::vector<unsigned>>;
+
+// [first, last] inclusive ranges of lanes, one inner list per phase: the shape in which the sources print
+// them.
+Groups ranges(std::initializer_list<std::initializer_list<std::pair<unsigned, unsigned>>> phases) {
+  Groups out;
+  for (const auto& phase : phases) {
+    out.emplace_back();
+    for (auto [first, last] : phase)
+      for (unsigned lane = first; lane <= last; ++lane) out.back().push_back(lane);
+  }
+  return out;
+}
+
+Groups consecutive(unsigned lanes) {
+  Groups out;
+  for (unsigned first = 0; first < 64; first += lanes) {
+    out.emplace_back();
+    for (unsigned lane = first; lane < first + lanes; ++lane) out.back().push_back(lane);
+  }
+  return out;
+}
+
+constexpr std::string_view mi300x = "nod-ai/amd-shark-ai docs/empirical-lds, measured on MI300X";
+constexpr std::string_view mi355x = "HazyResearch/HipKittens analysis/paper_experiments/phases, measured on "
+                                    "MI355X; nod-ai empirical-lds (MI350X)";
+constexpr std::string_view by_bandwidth =
+    "no published measurement: consecutive lanes up to the bandwidth of the banks";
+
+// The eight groups of ds_read_b128 on gfx942, which are also those of ds_read_b96 on gfx950.
+Groups interleaved_eights() {
+  return ranges({{{0, 3}, {20, 23}},
+                 {{32, 35}, {52, 55}},
+                 {{4, 7}, {16, 19}},
+                 {{36, 39}, {48, 51}},
+                 {{8, 11}, {28, 31}},
+                 {{40, 43}, {60, 63}},
+                 {{12, 15}, {24, 27}},
+                 {{44, 47}, {56, 59}}});
+}
+
+const std::vector<LdsAccess>& table() {
+  static const std::vector<LdsAccess> accesses = {
+      {"gfx942", "read", 4, 32, consecutive(32), true, mi300x},
+      {"gfx942", "read", 8, 32, consecutive(16), true, mi300x},
+      {"gfx942", "read", 12, 32, interleaved_eights(), false,
+       "no published measurement: the groups of ds_read_b96 on gfx950"},
+      {"gfx942", "read", 16, 32, interleaved_eights(), true, mi300x},
+      {"gfx942", "write", 4, 32, consecutive(32), false, by_bandwidth},
+      {"gfx942", "write", 8, 32, consecutive(16), false, by_bandwidth},
+      {"gfx942", "write", 12, 32, consecutive(8), false, by_bandwidth},
+      {"gfx942", "write", 16, 32, consecutive(8), true, mi300x},
+      {"gfx950", "read", 4, 64, consecutive(64), true, mi355x},
+      {"gfx950", "read", 8, 64, consecutive(32), true, mi355x},
+      {"gfx950", "read", 12, 32, interleaved_eights(), true, mi355x},
+      {"gfx950", "read", 16, 64,
+       ranges({{{0, 3}, {12, 15}, {20, 27}},
+               {{4, 11}, {16, 19}, {28, 31}},
+               {{32, 35}, {44, 47}, {52, 59}},
+               {{36, 43}, {48, 51}, {60, 63}}}),
+       true, mi355x},
+      {"gfx950", "write", 4, 32, consecutive(32), false, by_bandwidth},
+      {"gfx950", "write", 8, 32, consecutive(16), true, mi355x},
+      {"gfx950", "write", 12, 32, consecutive(8), false, by_bandwidth},
+      {"gfx950", "write", 16, 32, consecutive(8), false, by_bandwidth},
+  };
+  return accesses;
+}
+
+struct Instruction {
+  std::string_view name, direction;
+  unsigned bytes;
+};
+constexpr Instruction instructions[] = {
+    {"ds_read_b32", "read", 4},     {"ds_read_b64", "read", 8},     {"ds_read_b96", "read", 12},
+    {"ds_read_b128", "read", 16},   {"ds_write_b32", "write", 4},   {"ds_write_b64", "write", 8},
+    {"ds_write_b96", "write", 12},  {"ds_write_b128", "write", 16}, {"ds_read_u8", "read", 4},
+    {"ds_read_i8", "read", 4},      {"ds_read_u16", "read", 4},     {"ds_read_i16", "read", 4},
+    {"ds_read_u16_d16", "read", 4}, {"ds_write_b8", "write", 4},    {"ds_write_b16", "write", 4},
+};
+// Transposing reads go through the read pipe of their width (gfx950).
+constexpr Instruction transposing[] = {
+    {"ds_read_b64_tr_b16", "read", 8},
+    {"ds_read_b64_tr_b8", "read", 8},
+    {"ds_read_b64_tr_b4", "read", 8},
+    {"ds_read_b96_tr_b6", "read", 12},
+};
+
+unsigned alignment(unsigned bytes) { return bytes == 12 ? 4 : bytes; }
+
+} // namespace
+
+std::span<const LdsAccess> lds_accesses() { return table(); }
+
+const LdsAccess& lds_access(std::string_view instruction, std::string_view arch) {
+  const Instruction* found = nullptr;
+  for (const Instruction& i : instructions)
+    if (i.name == instruction) found = &i;
+  if (arch == "gfx950")
+    for (const Instruction& i : transposing)
+      if (i.name == instruction) found = &i;
+  bool known_arch = false;
+  for (const LdsAccess& a : table()) {
+    known_arch |= a.arch == arch;
+    if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes) return a;
+  }
+  if (!known_arch)
+    throw QuestionError("conflict-free: no LDS model of '" + std::string(arch) +
+                        "'\n  hint   gfx942, gfx950");
+  std::string names;
+  for (const Instruction& i : instructions) names += (names.empty() ? "" : ", ") + std::string(i.name);
+  if (arch == "gfx950")
+    for (const Instruction& i : transposing) names += ", " + std::string(i.name);
+  throw QuestionError("conflict-free: '" + std::string(instruction) + "' is not an LDS access of " +
+                      std::string(arch) + "\n  hint   " + names);
+}
+
+LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int64_t(unsigned)>& address,
+                           unsigned lanes) {
+  LdsConflicts out;
+  std::vector<std::int64_t> at(std::min(lanes, 64U));
+  for (unsigned lane = 0; lane < at.size(); ++lane) {
+    at[lane] = address(lane);
+    if (out.misaligned_lane < 0 && at[lane] % alignment(access.bytes) != 0)
+      out.misaligned_lane = static_cast<int>(lane);
+  }
+  for (const auto& phase : access.phases) {
+    // Per bank the different dwords wanted, each with the first lane that wants it.
+    std::map<unsigned, std::map<std::int64_t, unsigned>> wanted;
+    for (unsigned lane : phase) {
+      if (lane >= at.size()) continue;
+      std::int64_t first = at[lane] >= 0 ? at[lane] / 4 : -((3 - at[lane]) / 4);
+      for (std::int64_t dword = first; dword < first + access.bytes / 4; ++dword) {
+        auto banks = static_cast<std::int64_t>(access.banks);
+        wanted[static_cast<unsigned>(((dword % banks) + banks) % banks)].emplace(dword, lane);
+      }
+    }
+    unsigned worst = 0;
+    for (const auto& [bank, dwords] : wanted) {
+      auto n = static_cast<unsigned>(dwords.size());
+      worst = std::max(worst, n);
+      if (n > out.degree) {
+        out.degree = n;
+        out.bank = bank;
+        out.lanes.clear();
+        for (const auto& [dword, lane] : dwords) out.lanes.push_back(lane);
+      }
+    }
+    out.clocks += worst;
+  }
+  std::sort(out.lanes.begin(), out.lanes.end());
+  return out;
+}
+
+} // namespace inlay::solver

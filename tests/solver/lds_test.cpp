@@ -1,0 +1,104 @@
+// The table of phase groups is the measured data, and the definition of a conflict is counted by hand.
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <inlay/solver/lds.h>
+#include <nlohmann/json.hpp>
+#include <set>
+
+using namespace inlay::solver;
+
+namespace {
+using Groups = std::set<std::set<unsigned>>;
+
+Groups of_json(const nlohmann::json& phases) {
+  Groups out;
+  for (const auto& phase : phases) {
+    std::set<unsigned> lanes;
+    if (phase.size() == 2) {
+      for (unsigned lane = phase[0]; lane <= phase[1].get<unsigned>(); ++lane) lanes.insert(lane);
+    } else {
+      for (unsigned lane : phase) lanes.insert(lane);
+    }
+    out.insert(lanes);
+  }
+  return out;
+}
+Groups of_table(const char* instruction, const char* arch) {
+  Groups out;
+  for (const auto& phase : lds_access(instruction, arch).phases) out.insert({phase.begin(), phase.end()});
+  return out;
+}
+unsigned degree(const char* instruction, const char* arch, std::int64_t row_bytes, int bits, int base,
+                int shift) {
+  // MFMA 16x16 operand: row = lane % 16, 16-byte chunk = lane / 16.
+  return lds_conflicts(lds_access(instruction, arch),
+                       [&](unsigned lane) {
+                         std::int64_t x = (lane % 16) * row_bytes + (lane / 16) * 16;
+                         std::int64_t mask = ((std::int64_t{1} << bits) - 1) << (base + shift);
+                         return x ^ ((x & mask) >> shift);
+                       })
+      .degree;
+}
+} // namespace
+
+TEST_CASE("the phase groups are those that were measured") {
+  std::ifstream file(INLAY_TESTS_DIR "/solver/data/lds_phases.json");
+  auto data = nlohmann::json::parse(file);
+  const auto& a = data["gfx942"];
+  CHECK(of_table("ds_read_b32", "gfx942") == of_json(a["read_b32"]));
+  CHECK(of_table("ds_read_b64", "gfx942") == of_json(a["read_b64"]));
+  CHECK(of_table("ds_read_b128", "gfx942") == of_json(a["read_b128"]));
+  CHECK(lds_access("ds_read_b128", "gfx942").banks == a["banks"]);
+  const auto& b = data["gfx950"];
+  CHECK(of_table("ds_read_b32", "gfx950") == of_json(b["read_b32"]));
+  CHECK(of_table("ds_read_b64", "gfx950") == of_json(b["read_b64"]));
+  CHECK(of_table("ds_read_b96", "gfx950") == of_json(b["read_b96"]["groups"]));
+  CHECK(of_table("ds_read_b128", "gfx950") == of_json(b["read_b128"]));
+  CHECK(of_table("ds_write_b64", "gfx950") == of_json(b["write_b64"]["groups"]));
+  CHECK(lds_access("ds_read_b128", "gfx950").banks == b["banks_read"]);
+  CHECK(lds_access("ds_read_b96", "gfx950").banks == b["read_b96"]["banks"]);
+}
+
+TEST_CASE("every lane is served exactly once by every access") {
+  for (const LdsAccess& access : lds_accesses()) {
+    std::multiset<unsigned> lanes;
+    for (const auto& phase : access.phases) lanes.insert(phase.begin(), phase.end());
+    CHECK(lanes.size() == 64);
+    CHECK(std::set<unsigned>(lanes.begin(), lanes.end()).size() == 64);
+    // A phase never moves more than the banks deliver in a clock.
+    for (const auto& phase : access.phases) CHECK(phase.size() * access.bytes <= access.banks * 4);
+  }
+}
+
+TEST_CASE("conflict degrees of the MFMA A operand on gfx942") {
+  const char* r = "ds_read_b128";
+  CHECK(degree(r, "gfx942", 128, 0, 4, 3) == 4);
+  CHECK(degree(r, "gfx942", 128, 3, 4, 3) == 1);
+  CHECK(degree(r, "gfx942", 128, 3, 4, 4) == 2);
+  CHECK(degree(r, "gfx942", 256, 0, 4, 4) == 4);
+  CHECK(degree(r, "gfx942", 256, 4, 4, 4) == 1);
+  CHECK(degree(r, "gfx942", 512, 3, 4, 3) == 2);
+  CHECK(degree(r, "gfx942", 512, 5, 4, 5) == 1);
+  CHECK(degree(r, "gfx942", 128 + 16, 0, 4, 3) == 2);
+  CHECK(degree(r, "gfx942", 256 + 16, 0, 4, 3) == 2);
+}
+
+TEST_CASE("broadcast, clocks, lanes and misalignment") {
+  const LdsAccess& b32 = lds_access("ds_read_b32", "gfx942");
+  auto same = lds_conflicts(b32, [](unsigned) { return std::int64_t{64}; });
+  CHECK(same.degree == 1); // one dword for everybody
+  CHECK(same.clocks == 2);
+  auto worst = lds_conflicts(b32, [](unsigned lane) { return std::int64_t{lane} * 128; });
+  CHECK(worst.degree == 32);
+  CHECK(worst.clocks == 64);
+  CHECK(worst.lanes.size() == 32);
+  auto odd = lds_conflicts(b32, [](unsigned lane) { return std::int64_t{lane} * 4 + (lane == 5 ? 2 : 0); });
+  CHECK(odd.misaligned_lane == 5);
+  CHECK(lds_conflicts(
+            b32, [](unsigned lane) { return std::int64_t{lane} * 128; }, 2)
+            .degree == 2);
+  CHECK_THROWS_AS(lds_access("ds_read_b512", "gfx942"), QuestionError);
+  CHECK_THROWS_AS(lds_access("ds_read_b128", "gfx90a"), QuestionError);
+  CHECK_THROWS_AS(lds_access("ds_read_b64_tr_b16", "gfx942"), QuestionError);
+  CHECK_NOTHROW(lds_access("ds_read_b64_tr_b16", "gfx950"));
+}

@@ -3,7 +3,7 @@
 #include "banks.h"
 #include "layers.h"
 
-#include <inlay/algebra/layout.h>
+#include <inlay/algebra/composed.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
 
@@ -42,6 +42,36 @@ std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
   return out;
 }
 
+std::vector<Sym> symbols_in(const SymLayout& layout) {
+  std::vector<Sym> out;
+  for (const auto& m : layout.modes()) {
+    out.push_back(m.extent);
+    out.push_back(m.stride.scale);
+  }
+  return out;
+}
+
+// What the context knows of the symbols, as conditions.
+Facts ranges_of(const std::vector<Sym>& values) {
+  Facts facts;
+  std::set<std::string> seen;
+  for (const Sym& s : values) {
+    if (!s.context()) continue;
+    for (AtomId id : symbols(s)) {
+      const Atom& atom = s.context()->atom(id);
+      if (!seen.insert(atom.name).second) continue;
+      if (atom.interval.lower)
+        facts.push_back(atom.name + " >= " + std::to_string(atom.interval.lower->value()));
+      if (atom.interval.upper)
+        facts.push_back(atom.name + " <= " + std::to_string(atom.interval.upper->value()));
+      if (atom.residue.modulus > 1)
+        facts.push_back(atom.name + " % " + std::to_string(atom.residue.modulus.value()) +
+                        " == " + std::to_string(atom.residue.residue.value()));
+    }
+  }
+  return facts;
+}
+
 } // namespace
 
 Subject::Subject(std::string_view text, std::string_view domain) : parts_(parse_subject(text, domain)) {}
@@ -54,30 +84,17 @@ Subject::Subject(const Layout& layout) {
 }
 
 Subject::Subject(const SymLayout& layout) : parts_(parse_subject(to_string(layout), {})) {
-  // The ranges and residues that the context knows come along as conditions.
-  SymContext* context = nullptr;
-  std::vector<AtomId> atoms;
-  auto collect = [&](const Sym& s) {
-    if (!s.context()) return;
-    context = s.context();
-    for (AtomId id : symbols(s)) atoms.push_back(id);
-  };
-  for (const auto& m : layout.modes()) {
-    collect(m.extent);
-    collect(m.stride.scale);
-  }
-  std::set<std::string> seen;
-  for (AtomId id : atoms) {
-    const Atom& atom = context->atom(id);
-    if (!seen.insert(atom.name).second) continue;
-    if (atom.interval.lower)
-      facts_.push_back(atom.name + " >= " + std::to_string(atom.interval.lower->value()));
-    if (atom.interval.upper)
-      facts_.push_back(atom.name + " <= " + std::to_string(atom.interval.upper->value()));
-    if (atom.residue.modulus > 1)
-      facts_.push_back(atom.name + " % " + std::to_string(atom.residue.modulus.value()) +
-                       " == " + std::to_string(atom.residue.residue.value()));
-  }
+  facts_ = ranges_of(symbols_in(layout));
+}
+
+Subject::Subject(const ComposedLayout& layout) : parts_(parse_subject(to_string(layout), {})) {}
+
+Subject::Subject(const SymComposedLayout& layout) : parts_(parse_subject(to_string(layout), {})) {
+  std::vector<Sym> all = symbols_in(layout.inner());
+  if (const auto* outer = std::get_if<SymLayout>(&layout.outer()))
+    for (const Sym& s : symbols_in(*outer)) all.push_back(s);
+  all.push_back(layout.offset());
+  facts_ = ranges_of(all);
 }
 
 std::string Subject::text() const { return parts_->text; }

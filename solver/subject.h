@@ -1,9 +1,9 @@
 /// What a question is about: a function on a box of coordinates, kept in the form in which it was given.
 ///
 ///     ((2,2),3):((24,2),8)                 a layout; top-level modes are the coordinates
-///     Sw<3,4,3> o 0 o (8,64):(64,1)        functions applied from right to left: layout, then + 0, then the
-///     swizzle (r, c) -> r * ld + (c ^ (r % 8))     a formula on a domain that is given beside it i / 8 + i %
-///     8                        a formula in the index
+///     Sw<3,4,3> o 0 o (8,64):(64,1)        applied from right to left: layout, then + 0, then swizzle
+///     (r, c) -> r * ld + (c ^ (r % 8))     a formula on a domain that is given beside it
+///     i / 8 + i % 8                        a formula in the index
 ///
 /// A layout to the left of an `o` is applied to what comes out on its right as CuTe does: the last mode runs
 /// on beyond its extent. Coordinates are counted colexicographically, the first one fastest.

@@ -3,7 +3,8 @@
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/prove.h>
 
-#include "inlay/algebra/parse.h"
+#include <inlay/algebra/composed.h>
+#include <inlay/algebra/parse.h>
 
 using namespace inlay::solver;
 
@@ -155,6 +156,8 @@ TEST_CASE("values of the algebra are subjects") {
   using inlay::parse_layout;
   CHECK(prove_equal(parse_layout("(4,8):(1,4)"), parse_layout("32:1")).outcome == Outcome::proved);
   CHECK(prove_equal(parse_layout("((2,2),3):((24,2),8)"), "(2,2,3):(24,2,8)").outcome == Outcome::proved);
+  CHECK(prove_bijective(inlay::parse_composed_layout("Sw<3,4,3> o 0 o (64,8):(1,64)")).outcome ==
+        Outcome::proved);
   inlay::SymContext context;
   context.declare_multiple("M", 32);
   auto tiled = inlay::parse_sym_layout(context, "((32,M/32),K):((K,32*K),1)");

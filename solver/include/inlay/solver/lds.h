@@ -9,8 +9,7 @@
 ///
 ///     measured  on MI300X (nod-ai/amd-shark-ai, docs/empirical-lds) and MI355X (HazyResearch/HipKittens,
 ///               analysis/paper_experiments/phases)
-///     assumed   consecutive lanes filling the bandwidth; used where nobody published a measurement, and said
-///     so
+///     assumed   consecutive lanes filling the bandwidth, where nobody published a measurement; the verdict says so
 ///
 /// Banks are 4 bytes wide: bank(a) = a / 4 mod banks; "AMD Instinct MI300 ISA (CDNA3) Reference Guide",
 /// chapter 11 (Data Share), and "AMD Instinct CDNA4 ISA Reference Guide", the same chapter.

@@ -4,25 +4,25 @@
 ///
 ///     proved   with a certificate that other programs check (certificate.h)
 ///     refuted  with a witness: values of the symbols and an index at which the statement fails, replayed on
-///     plain
-///              integers by an evaluator that shares no code with the prover before anybody sees it
+///              plain integers by an evaluator that shares no code with the prover before anybody sees it
 ///     unknown  with the fact that is missing and the SMT-LIB text of what was left. Never a success.
 ///
 ///     using namespace inlay::solver;
 ///     Verdict v = prove_equal("((128,m),(128,n)):((1,128),(128*m,16384*m))", "(128*m,128*n):(1,128*m)");
 ///     v.outcome == Outcome::proved, v.method == "normal form"
-///     prove_bijective("(4,4,2):(1,8,2)").witness->text: "index 2 and index 16 both give 2"
+///     prove_bijective("(4,4,2):(1,8,2)").witness->text == "index 2 = (2,0,0) and index 16 = (0,0,1) both give 2"
 ///
 /// The layers, in the order in which they are asked (each file has its theory in the header): facts by
-/// substitution (context.h), lowering to digits and parities (lower.h), normal form and stride chain
-/// (flat.h), enumeration up to a stated limit (enumerate.h), pieces at min / max / select, concrete
-/// coordinates one by one with identity in the symbolic ones, Z3 and cvc5 (smt.h); a refuter looks for small
-/// counterexamples before anything expensive runs. The theory: Cecka, "CuTe Layout Representation and
-/// Algebra", arXiv 2603.02298 for the layouts; T. Woeginger and Z. Yu, "On the equal-subset-sum problem", IPL
-/// 42 (1992) for why injectivity has no fast complete test.
+/// substitution (context.h), lowering to digits and parities (lower.h), normal form and stride chain (flat.h),
+/// enumeration up to a stated limit (enumerate.h) and a search for small counterexamples, pieces at min / max /
+/// select, concrete coordinates one by one with identity in the symbolic ones, Z3 and cvc5 (smt.h).
 ///
-/// Every function is pure, uses no global state and may run on any number of threads; results do not depend
-/// on time: budgets are counts of steps.
+/// The theory: C. Cecka, "CuTe Layout Representation and Algebra", arXiv 2603.02298, for the layouts; G. Woeginger
+/// and Z. Yu, "On the equal-subset-sum problem", IPL 42 (1992), for why injectivity has no fast complete test;
+/// proofs/coq/Layout.v for why the normal form decides equality.
+///
+/// Every function is pure, uses no global state and may run on any number of threads; results do not depend on
+/// time: budgets are counts of steps.
 #pragma once
 
 #include <inlay/solver/error.h>
@@ -40,6 +40,8 @@
 namespace inlay {
 template <class S>
 class BasicLayout;
+template <class S>
+class BasicComposedLayout;
 class Int;
 class Sym;
 } // namespace inlay
@@ -52,8 +54,8 @@ struct Parts;
 ///
 ///     Subject("((2,2),3):((24,2),8)")
 ///     Subject("Sw<3,4,3> o 0 o (8,64):(64,1)")
-///     Subject("(r, c) -> r*ld + (c ^ (r % 8)*16)", "(M, 128)")      floor division; named coordinates, first
-///     fastest Subject("i / 8 + i % 8", "64")                                 a formula in the index i
+///     Subject("(r, c) -> r*ld + (c ^ (r % 8)*16)", "(M, 128)")   named coordinates, the first one fastest
+///     Subject("i / 8 + i % 8", "64")                             a formula in the index i; floor division
 ///     Subject(parse_layout("(8,64):(64,1)"))
 ///
 /// Outside its domain a function has no value; a layout that is applied to another's result runs on along its
@@ -63,8 +65,10 @@ public:
   Subject(const char* text) : Subject(std::string_view(text)) {} // NOLINT: text is the usual way to write one
   Subject(const std::string& text) : Subject(std::string_view(text)) {} // NOLINT
   Subject(std::string_view text, std::string_view domain = {});         // NOLINT
-  Subject(const BasicLayout<Int>& layout); // NOLINT: a layout is a question's subject
-  Subject(const BasicLayout<Sym>& layout); // NOLINT: ranges of its symbols come along
+  Subject(const BasicLayout<Int>& layout);         // NOLINT: a layout is a question's subject
+  Subject(const BasicLayout<Sym>& layout);         // NOLINT: ranges of its symbols come along
+  Subject(const BasicComposedLayout<Int>& layout); // NOLINT
+  Subject(const BasicComposedLayout<Sym>& layout); // NOLINT
 
   [[nodiscard]] const Parts& parts() const { return *parts_; }
   /// Facts that came with the value (the ranges of a SymContext), as conditions.

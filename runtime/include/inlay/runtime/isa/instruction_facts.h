@@ -1,0 +1,81 @@
+/// What one instruction is and costs, as far as its encoding decides it.
+///
+/// The report sorts instructions into the kinds that a kernel author schedules by: matrix, vector, scalar,
+/// LDS and memory traffic by direction, and the instructions that wait. Each kind has a letter, so that a
+/// loop reads as a word: `w B M s L M R M` is a wait, a barrier, a matrix instruction, a scalar one, a load
+/// to LDS, ...
+///
+///     kind_of(buffer_load_dwordx4 ... lds)  ->  Kind::load_to_lds, letter 'L', 128 bits a lane
+///
+/// Clocks are issue clocks of one wave (every SIMD is offered one slot in 4 clocks) and, for matrix
+/// instructions, the clocks the matrix pipe of the SIMD is busy. Sources: "AMD Instinct MI300 ISA" and "CDNA4
+/// ISA" guides, chapter on matrix instructions; AMD Matrix Instruction Calculator; LLVM's scheduling model;
+/// issue costs measured by AMD's thread tracer on an MI350X and used for both processors. isa/mfma_clocks.inc
+/// has the table.
+#pragma once
+
+#include <inlay/runtime/isa/program.h>
+
+#include <bitset>
+
+namespace inlay::runtime::isa {
+
+enum class Kind : std::uint8_t {
+  mfma,
+  valu,
+  salu,
+  smem,
+  lds_read,
+  lds_write,
+  lds_other, ///< ds_bpermute, ds_swizzle, LDS atomics
+  load_to_lds,
+  load,
+  store,
+  atomic,
+  wait,
+  barrier,
+  priority,
+  nop,
+  branch,
+  unknown
+};
+
+/// M v s K R W D L G S A w B P n J, and ? for bytes that are no instruction.
+[[nodiscard]] char letter(Kind kind);
+
+/// `mfma`, `load_to_lds`, ...
+[[nodiscard]] std::string_view to_string(Kind kind);
+
+[[nodiscard]] Kind kind_of(const Instruction& i);
+
+/// Bits that one lane moves; 0 for everything that is no vector memory or LDS instruction.
+/// `ds_read2_b32` moves 64, `buffer_load_ubyte` 8.
+[[nodiscard]] unsigned memory_bits(const Instruction& i);
+
+/// `b128`, or `trb64` for the transposing reads of gfx950: how tables name the width.
+[[nodiscard]] std::string width_name(const Instruction& i);
+
+/// Clocks in which the wave that issues `i` issues nothing else: 4 for most, 4 (N + 1) for `s_nop N`, 8 for
+/// transcendentals, 4 + 4 dwords for wide LDS writes.
+[[nodiscard]] unsigned issue_clocks(const Instruction& i);
+
+/// Clocks that the SIMD's matrix pipe is busy; 0 for what is no matrix instruction.
+/// The f8f6f4 instructions take half as long when both operands have 6 or 4 bits an element (cbsz, blgp >=
+/// 2).
+[[nodiscard]] unsigned matrix_clocks(const Instruction& i, Arch arch);
+
+/// Multiplications and additions of one wave's matrix instruction; 0 for other instructions.
+[[nodiscard]] std::uint64_t matrix_work(const Instruction& i);
+
+/// A set of registers: VGPR n is bit n, AGPR n bit 256 + n, scalar register n (hardware encoding) bit 512 +
+/// n.
+using RegisterSet = std::bitset<640>;
+
+/// How many leading operands are written.
+[[nodiscard]] std::size_t destinations(const Instruction& i);
+
+/// Registers that the operands name as written, and as read. Implicit ones (vcc, scc, exec) are left out.
+[[nodiscard]] RegisterSet registers_written(const Instruction& i);
+[[nodiscard]] RegisterSet registers_read(const Instruction& i);
+
+} // namespace inlay::runtime::isa

@@ -8,7 +8,8 @@ using numerics::Format;
 
 // ---- unpacking ------------------------------------------------------------------------------------------------------
 
-template <Format format> void unpack_codes(int count, const std::uint32_t* registers, float* out) {
+template <Format format>
+void unpack_codes(int count, const std::uint32_t* registers, float* out) {
   constexpr int bits = numerics::facts(format).bits();
   constexpr std::uint32_t mask = (std::uint32_t{1} << bits) - 1;
   for (int e = 0; e < count; ++e) {
@@ -90,7 +91,8 @@ void tile(const MatrixPlan& plan, const float* a, const float* b, const float* c
   }
 }
 
-template <int N> void multiply_wide(const MatrixPlan& plan, const float* a, const float* b, const float* c, float* d) {
+template <int N>
+void multiply_wide(const MatrixPlan& plan, const float* a, const float* b, const float* c, float* d) {
   constexpr int columns = N / Vector::width;
   constexpr int per_pass = columns > 2 ? 2 : columns;
   constexpr int rows = Vector::width == 16 ? 16 / per_pass : 8 / per_pass;
@@ -98,7 +100,8 @@ template <int N> void multiply_wide(const MatrixPlan& plan, const float* a, cons
     const int at = block * plan.d_block;
     for (int column = 0; column < N; column += per_pass * Vector::width) {
       for (int row = 0; row < plan.m; row += rows) {
-        tile<rows, per_pass>(plan, a + block * plan.m, b + block * N + column, c + at + column, d + at + column, row);
+        tile<rows, per_pass>(plan, a + block * plan.m, b + block * N + column, c + at + column,
+                             d + at + column, row);
       }
     }
   }
@@ -149,8 +152,8 @@ void pairs(int registers, const std::uint32_t* in, std::uint32_t* out) {
 inline std::int32_t low_half(std::uint32_t x) { return static_cast<std::int16_t>(x & 0xffffu); }
 
 template <int N>
-void multiply_i8_wide(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
-                      std::uint32_t* d) {
+void multiply_i8_wide(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b,
+                      const std::uint32_t* c, std::uint32_t* d) {
   constexpr int columns = N / Words::width;
   constexpr int per_pass = columns > 2 ? 2 : columns;
   constexpr int rows = Words::width == 16 ? 16 / per_pass : 8 / per_pass;
@@ -191,8 +194,8 @@ void multiply_i8_wide(const MatrixPlan& plan, const std::uint32_t* a, const std:
   }
 }
 
-void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b, const std::uint32_t* c,
-                 std::uint32_t* d) {
+void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b,
+                 const std::uint32_t* c, std::uint32_t* d) {
   alignas(64) std::uint32_t left[8 * lanes];
   alignas(64) std::uint32_t right[8 * lanes];
   const int registers = plan.m * plan.k * plan.blocks / 256;
@@ -209,7 +212,8 @@ void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint
         for (int step = 0; step < 2; ++step) {
           const std::uint32_t x = left[step * lanes + (lane & ~3) + i];
           const std::uint32_t y = right[step * lanes + lane];
-          sum += static_cast<std::uint32_t>(low_half(x) * low_half(y) + low_half(x >> 16) * low_half(y >> 16));
+          sum +=
+              static_cast<std::uint32_t>(low_half(x) * low_half(y) + low_half(x >> 16) * low_half(y >> 16));
         }
         d[i * lanes + lane] = sum;
       }
@@ -218,8 +222,8 @@ void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint
 }
 
 template <int N>
-void multiply_sparse_wide(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a, const float* b,
-                          float* d) {
+void multiply_sparse_wide(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a,
+                          const float* b, float* d) {
   constexpr int columns = N / Vector::width;
   for (int i = 0; i < plan.m; ++i) {
     float* line = d + plan.d[i];
@@ -240,8 +244,8 @@ void multiply_sparse_wide(const MatrixPlan& plan, int packed, const std::uint16_
   }
 }
 
-void multiply_sparse(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a, const float* b,
-                     float* d) {
+void multiply_sparse(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a,
+                     const float* b, float* d) {
   if (plan.n == 32) {
     multiply_sparse_wide<32>(plan, packed, rows, a, b, d);
   } else {
@@ -277,7 +281,8 @@ void narrow_lanes(Format format, const float* values, std::uint32_t* codes, nume
     switch (rounding) { // each mode its own loop, so that it is a constant inside
     case numerics::Rounding::stochastic:
       for (int lane = 0; lane < lanes; ++lane) {
-        codes[lane] = numerics::narrow<F>(values[lane], numerics::Rounding::stochastic, overflow, seeds[lane]);
+        codes[lane] =
+            numerics::narrow<F>(values[lane], numerics::Rounding::stochastic, overflow, seeds[lane]);
       }
       return;
     case numerics::Rounding::nearest_even:

@@ -499,3 +499,38 @@ TEST_CASE("the host's rounding and flush modes change nothing and are left as th
   CHECK((after & 0xffc0u) == ((before | 0xc040u) & 0xffc0u));
 #endif
 }
+
+TEST_CASE("conversions of 64 lanes are the scalar ones, with every kernel", "[mfma]") {
+  std::mt19937 random(11);
+  for (const auto format : {numerics::Format::f16, numerics::Format::bf16, numerics::Format::e4m3fnuz,
+                            numerics::Format::e5m2fnuz, numerics::Format::e4m3fn, numerics::Format::e5m2,
+                            numerics::Format::e2m3, numerics::Format::e3m2, numerics::Format::e2m1}) {
+    for (const auto* kernels : all_kernels()) {
+      for (int round = 0; round < 200; ++round) {
+        std::array<std::uint32_t, 64> codes{}, seeds{}, got{};
+        std::array<float, 64> values{}, wide{};
+        for (std::size_t lane = 0; lane < 64; ++lane) {
+          codes[lane] = static_cast<std::uint32_t>(random());
+          seeds[lane] = static_cast<std::uint32_t>(random());
+          const auto bits = static_cast<std::uint32_t>(random());
+          values[lane] = std::bit_cast<float>(lane % 2 == 0 ? bits : (bits & 0x87ffffffu) | 0x38000000u);
+        }
+        kernels->widen(format, codes.data(), wide.data());
+        for (std::size_t lane = 0; lane < 64; ++lane) {
+          REQUIRE(std::bit_cast<std::uint32_t>(wide[lane]) ==
+                  std::bit_cast<std::uint32_t>(numerics::widen(format, codes[lane])));
+        }
+        for (const auto rounding :
+             {numerics::Rounding::nearest_even, numerics::Rounding::upward, numerics::Rounding::downward,
+              numerics::Rounding::toward_zero, numerics::Rounding::stochastic}) {
+          for (const auto overflow : {numerics::Overflow::special, numerics::Overflow::saturate}) {
+            kernels->narrow(format, values.data(), got.data(), rounding, overflow, seeds.data());
+            for (std::size_t lane = 0; lane < 64; ++lane) {
+              REQUIRE(got[lane] == numerics::narrow(format, values[lane], rounding, overflow, seeds[lane]));
+            }
+          }
+        }
+      }
+    }
+  }
+}

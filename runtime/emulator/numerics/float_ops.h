@@ -2,7 +2,7 @@
 /// time.
 ///
 /// Operations on f32 and f64 are templates over `float` and `double`; f16 values travel as codes or as the
-/// `float`s they are (widen is exact), and `narrow_sum` brings an exact result back with one rounding. The
+/// `float`s they are (widen is exact), and `narrow_fma` brings an exact result back with one rounding. The
 /// NaN, signed-zero and subnormal rules are those of the pseudo-code in the manuals;
 /// docs/emulator_numerics.md says where that pseudo-code is silent or does not give what compiled programs
 /// need, and what is done instead.

@@ -4,19 +4,19 @@
 /// every format here is exactly a `float`, so widening is exact and narrowing is the only place where
 /// rounding happens.
 ///
-/// | format   | E M bias | top codes                              | largest  | where |
-/// |----------|----------|----------------------------------------|----------|-----------------------------------------|
-/// | f16      | 5 10 15  | Inf, NaN                               | 65504    | both | | bf16     | 8 7 127  |
-/// Inf, NaN                               | 3.39e38  | both                                    | | e4m3fnuz |
-/// 4 3 8    | 0x80 is the only NaN, no Inf, no -0    | 240      | fp8 of gfx942                           |
-/// | e5m2fnuz | 5 2 16   | 0x80 is the only NaN, no Inf, no -0    | 57344    | bf8 of gfx942 | | e4m3fn   | 4
-/// 3 7    | 0x7f and 0xff are NaN, no Inf          | 448      | fp8 of gfx950                           | |
-/// e5m2     | 5 2 15   | Inf, NaN                               | 57344    | bf8 of gfx950 | | e2m3     | 2 3
-/// 1    | all codes are numbers                  | 7.5      | fp6 of gfx950                           | |
-/// e3m2     | 3 2 3    | all codes are numbers                  | 28       | bf6 of gfx950 | | e2m1     | 2 1
-/// 1    | all codes are numbers                  | 6        | fp4 of gfx950                           |
+/// | format   | E M bias | top codes                           | largest | where         |
+/// |----------|----------|-------------------------------------|---------|---------------|
+/// | f16      | 5 10 15  | Inf, NaN                            | 65504   | both          |
+/// | bf16     | 8 7 127  | Inf, NaN                            | 3.39e38 | both          |
+/// | e4m3fnuz | 4 3 8    | 0x80 is the only NaN, no Inf, no -0 | 240     | fp8 of gfx942 |
+/// | e5m2fnuz | 5 2 16   | 0x80 is the only NaN, no Inf, no -0 | 57344   | bf8 of gfx942 |
+/// | e4m3fn   | 4 3 7    | 0x7f and 0xff are NaN, no Inf       | 448     | fp8 of gfx950 |
+/// | e5m2     | 5 2 15   | Inf, NaN                            | 57344   | bf8 of gfx950 |
+/// | e2m3     | 2 3 1    | all codes are numbers               | 7.5     | fp6 of gfx950 |
+/// | e3m2     | 3 2 3    | all codes are numbers               | 28      | bf6 of gfx950 |
+/// | e2m1     | 2 1 1    | all codes are numbers               | 6       | fp4 of gfx950 |
 ///
-/// The same opcodes mean FNUZ on gfx942 and OCP on gfx950: the byte 0x48 is 2 on one and 4 on the other.
+/// The same opcodes mean FNUZ on gfx942 and OCP on gfx950: the byte 0x40 is 1 on one and 2 on the other.
 ///
 ///     widen(Format::e4m3fn, 0x38) == 1.0f        widen(Format::e4m3fnuz, 0x38) == 0.5f
 ///     narrow(Format::e2m1, 2.5f) == 0x4          (2, the even one of the neighbours 2 and 3)
@@ -86,13 +86,11 @@ struct FormatFacts {
 ///
 /// * `nearest_even`: the nearer one, ties to the even code.
 /// * `toward_zero`: the smaller magnitude; overflow gives the largest number.
-/// * `upward`, `downward`: the larger and the smaller number; overflow as IEEE 754 has it. With the two
-/// above, the
-///   four settings of MODE.FP_ROUND.
+/// * `upward`, `downward`: the larger and the smaller number; overflow as IEEE 754 has it. With the two above,
+///   the four settings of MODE.FP_ROUND.
 /// * `stochastic`: the seed's top bits are added below the kept bits, then the rest is dropped. A number a
-/// fraction f
-///   above its lower neighbour goes up for a fraction f of the seeds: V_CVT_SR_FP8_F32 adds S1[31:12] to the
-///   mantissa, V_CVT_SR_BF8_F32 S1[31:11], the width of what is dropped.
+///   fraction f above its lower neighbour goes up for a fraction f of the seeds: V_CVT_SR_FP8_F32 adds S1[31:12]
+///   to the mantissa, V_CVT_SR_BF8_F32 S1[31:11], the width of what is dropped.
 enum class Rounding : std::uint8_t { nearest_even, upward, downward, toward_zero, stochastic };
 
 /// What a finite number too large for the format becomes.

@@ -8,13 +8,13 @@
 ///     v_cvt_scalef32_[sr_][pk_|pk32_|2xpk16_]<destination>_<source>
 ///
 ///     v_cvt_scalef32_pk_fp8_f32      two f32 to two bytes of one half of the destination (OPSEL[3])
-///     v_cvt_scalef32_sr_fp8_f16      one f16 to byte OPSEL[3:2], rounded stochastically with the seed in the
-///     second source v_cvt_scalef32_pk32_f32_fp6    32 packed 6-bit numbers to 32 registers
+///     v_cvt_scalef32_sr_fp8_f16      one f16 to byte OPSEL[3:2], rounded stochastically, seed in source 1
+///     v_cvt_scalef32_pk32_f32_fp6    32 packed 6-bit numbers to 32 registers
 ///     v_cvt_scalef32_2xpk16_fp6_f32  16 + 16 f32, interleaved, to 32 packed 6-bit numbers
 ///
 /// fp8 and bf8 are OCP formats here; their overflow follows MODE.FP16_OVFL. With several elements the seed of
-/// each is prng() of the one before. Source: "AMD Instinct CDNA4 ISA Reference Guide", chapter 12, the
-/// V_CVT_SCALEF32_* pages.
+/// each is prng() of the one before.
+/// Source: "AMD Instinct CDNA4 ISA Reference Guide", chapter 12, the V_CVT_SCALEF32_* pages.
 #pragma once
 
 #include "emulator/numerics/formats.h"

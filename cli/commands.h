@@ -10,6 +10,7 @@ INLAY_COMMAND(version);
 #ifdef INLAY_CLI_SOLVER
 INLAY_COMMAND(prove);
 INLAY_COMMAND(recheck);
+INLAY_COMMAND(search);
 #endif
 #ifdef INLAY_CLI_RUNTIME
 INLAY_COMMAND(devices);
@@ -21,6 +22,7 @@ inline constexpr AddCommand commands[] = {
 #ifdef INLAY_CLI_SOLVER
     add_prove,
     add_recheck,
+    add_search,
 #endif
 #ifdef INLAY_CLI_RUNTIME
     add_devices,

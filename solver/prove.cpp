@@ -2,6 +2,7 @@
 
 #include "banks.h"
 #include "layers.h"
+#include "ranges.h"
 
 #include <inlay/algebra/composed.h>
 #include <inlay/algebra/print.h>
@@ -40,36 +41,6 @@ std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
     for (std::size_t k = 0; k < layout.rank(); ++k) add_modes(layout.mode(k));
   }
   return out;
-}
-
-std::vector<Sym> symbols_in(const SymLayout& layout) {
-  std::vector<Sym> out;
-  for (const auto& m : layout.modes()) {
-    out.push_back(m.extent);
-    out.push_back(m.stride.scale);
-  }
-  return out;
-}
-
-// What the context knows of the symbols, as conditions.
-Facts ranges_of(const std::vector<Sym>& values) {
-  Facts facts;
-  std::set<std::string> seen;
-  for (const Sym& s : values) {
-    if (!s.context()) continue;
-    for (AtomId id : symbols(s)) {
-      const Atom& atom = s.context()->atom(id);
-      if (!seen.insert(atom.name).second) continue;
-      if (atom.interval.lower)
-        facts.push_back(atom.name + " >= " + std::to_string(atom.interval.lower->value()));
-      if (atom.interval.upper)
-        facts.push_back(atom.name + " <= " + std::to_string(atom.interval.upper->value()));
-      if (atom.residue.modulus > 1)
-        facts.push_back(atom.name + " % " + std::to_string(atom.residue.modulus.value()) +
-                        " == " + std::to_string(atom.residue.residue.value()));
-    }
-  }
-  return facts;
 }
 
 } // namespace

@@ -15,6 +15,10 @@ INLAY_COMMAND(search);
 #ifdef INLAY_CLI_RUNTIME
 INLAY_COMMAND(devices);
 #endif
+#ifdef INLAY_CLI_KERNELS
+INLAY_COMMAND(kernels);
+INLAY_COMMAND(build);
+#endif
 #undef INLAY_COMMAND
 
 inline constexpr AddCommand commands[] = {
@@ -23,9 +27,13 @@ inline constexpr AddCommand commands[] = {
     add_prove,
     add_recheck,
     add_search,
+    add_prove,   add_recheck,
 #endif
 #ifdef INLAY_CLI_RUNTIME
     add_devices,
+#endif
+#ifdef INLAY_CLI_KERNELS
+    add_kernels, add_build,
 #endif
 };
 

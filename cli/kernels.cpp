@@ -1,0 +1,36 @@
+// `inlay kernels`: what is prebuilt, and which options each takes.
+#include "kernel_options.h"
+
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+int kernels_command(Session& session, bool as_json) {
+  nlohmann::ordered_json list = nlohmann::json::array();
+  for (const auto& kernel : kernels::registry()) {
+    if (!as_json) {
+      session.out << kernel->name() << ": " << kernel->summary() << "\n" << flags_text(*kernel) << "\n";
+      continue;
+    }
+    nlohmann::ordered_json flags = nlohmann::json::array();
+    for (const auto& flag : kernel->flags())
+      flags.push_back({{"name", flag.name}, {"default", flag.fallback}, {"help", flag.help}});
+    list.push_back({{"name", kernel->name()}, {"summary", kernel->summary()}, {"options", flags}});
+  }
+  if (as_json) session.out << list.dump(2) << "\n";
+  return Exit::yes;
+}
+
+} // namespace
+
+void add_kernels(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand("kernels", "The prebuilt kernels and their options");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "As JSON");
+  command->callback([=, &session] { session.exit = kernels_command(session, *json); });
+}
+
+} // namespace inlay::cli

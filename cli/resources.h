@@ -1,0 +1,19 @@
+/// What a kernel occupies, as `run` and `build` report it.
+#pragma once
+
+#include <inlay/kernels/artifact.h>
+
+#include <cstdint>
+#include <string>
+
+namespace inlay::cli {
+
+struct Resources {
+  std::uint32_t vgpr, agpr, sgpr, lds_bytes, scratch_bytes, waves_per_simd;
+};
+
+[[nodiscard]] Resources resources_of(const kernels::Artifact& artifact);
+/// `VGPR 128 + AGPR 0, SGPR 40, LDS 65536 bytes, scratch 0 bytes, 1 wave a SIMD`.
+[[nodiscard]] std::string resources_text(const Resources& resources);
+
+} // namespace inlay::cli

@@ -1,0 +1,101 @@
+#include "data.h"
+
+#include <inlay/kernels/gemm/spec.h>
+
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <random>
+
+namespace inlay::kernels {
+namespace {
+
+/// Calls `f` with a value of the Eigen or built-in type that stands for `type`.
+template <class F>
+auto with_type(DType type, F f) {
+  switch (type) {
+  case DType::f16: return f(Eigen::half());
+  case DType::bf16: return f(Eigen::bfloat16());
+  default: return f(float());
+  }
+}
+
+} // namespace
+
+LaunchArgument LaunchArgument::of_i32(std::int32_t value) {
+  LaunchArgument argument;
+  argument.scalar.resize(sizeof value);
+  std::memcpy(argument.scalar.data(), &value, sizeof value);
+  return argument;
+}
+
+Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType type, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  return with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    Matrix values(rows, columns);
+    // 2^-63 x a signed 64-bit number: the same on every machine, unlike std::uniform_real_distribution.
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      values.data()[i] = static_cast<double>(
+          T(static_cast<float>(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63))));
+    return values;
+  });
+}
+
+Bytes to_bytes(const Matrix& values, DType type) {
+  return with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    Bytes bytes(static_cast<std::size_t>(values.size()) * sizeof(T));
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const T element(static_cast<float>(values.data()[i]));
+      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * sizeof(T), &element, sizeof(T));
+    }
+    return bytes;
+  });
+}
+
+Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns, DType type) {
+  return with_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    Matrix values(rows, columns);
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      T element;
+      std::memcpy(&element, bytes.data() + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+      values.data()[i] = static_cast<double>(element);
+    }
+    return values;
+  });
+}
+
+double unit_roundoff(DType type) {
+  return type == DType::f16    ? std::ldexp(1, -11)
+         : type == DType::bf16 ? std::ldexp(1, -8)
+                               : std::ldexp(1, -24);
+}
+
+Bytes poison(std::size_t bytes) { return Bytes(bytes, std::byte{0xff}); }
+
+Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound,
+              const std::string& formula) {
+  Check check;
+  check.bound = formula;
+  check.ok = true;
+  for (std::int64_t i = 0; i < result.rows(); ++i)
+    for (std::int64_t j = 0; j < result.cols(); ++j) {
+      const double error = std::abs(result(i, j) - reference(i, j));
+      const bool within = error <= bound(i, j); // false for NaN
+      if (!within && check.ok) {
+        check.ok = false;
+        check.message = fmt::format("element ({},{}): {} where the reference has {}, bound {:.3g}", i, j,
+                                    result(i, j), reference(i, j), bound(i, j));
+      }
+      if (std::isnan(error)) continue;
+      check.max_abs_error = std::max(check.max_abs_error, error);
+      if (reference(i, j) != 0)
+        check.max_rel_error = std::max(check.max_rel_error, error / std::abs(reference(i, j)));
+      if (bound(i, j) > 0) check.worst_of_bound = std::max(check.worst_of_bound, error / bound(i, j));
+    }
+  return check;
+}
+
+} // namespace inlay::kernels

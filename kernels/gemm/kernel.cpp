@@ -1,0 +1,83 @@
+// `gemm` on the command line: its options, turned into the specification and sizes of gemm/spec.h.
+#include "../flags.h"
+#include "../kernels.h"
+
+#include <inlay/kernels/gemm/spec.h>
+
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+class GemmKernel final : public Kernel {
+public:
+  std::string name() const override { return "gemm"; }
+  std::string summary() const override {
+    return "C[M,N] = A[M,K] x B[N,K]^T, f16 or bf16, accumulated in f32";
+  }
+  std::vector<FlagHelp> flags() const override {
+    return {{"arch", "gfx942", "gfx942 or gfx950"},
+            {"dtype", "f16", "element type of A and B: f16, bf16"},
+            {"out", "", "element type of C: f32 or that of A and B (default)"},
+            {"m", "256", "rows of A and C"},
+            {"n", "256", "rows of B, columns of C"},
+            {"k", "256", "columns of A and B, a multiple of 8"},
+            {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
+            {"waves", "2x2", "waves along M and N"},
+            {"mfma", "16", "rows of the matrix instruction, 16 or 32"}};
+  }
+  Artifact build(const Flags& flags, const BuildOptions& options) const override {
+    return build_gemm(spec_of(reader(flags)), options);
+  }
+  Problem problem(const Flags& flags, std::uint64_t seed) const override {
+    const FlagReader read = reader(flags);
+    constexpr std::int64_t most = std::int64_t{1}
+                                  << 24; // refuses nonsense; plan_gemm_launch has the real limits
+    return gemm_problem(spec_of(read), read.number("m", 1, most), read.number("n", 1, most),
+                        read.number("k", 1, most), seed);
+  }
+
+private:
+  FlagReader reader(const Flags& given) const { return {name(), given, flags()}; }
+
+  static GemmSpec spec_of(const FlagReader& read) {
+    GemmSpec spec;
+    spec.arch = read.text("arch");
+    spec.in = parse_dtype(read.text("dtype"));
+    spec.out = read.text("out").empty() ? spec.in : parse_dtype(read.text("out"));
+    const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
+    spec.tile_m = tile[0];
+    spec.tile_n = tile[1];
+    spec.tile_k = tile[2];
+    spec.waves_m = waves[0];
+    spec.waves_n = waves[1];
+    spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
+    return spec;
+  }
+
+  /// `128x128x64` as numbers.
+  static std::vector<int> sizes(const FlagReader& read, const std::string& name, std::size_t count) {
+    const std::string text = read.text(name);
+    std::vector<int> values;
+    for (std::size_t begin = 0; begin <= text.size();) {
+      const std::size_t end = std::min(text.find('x', begin), text.size());
+      const std::string part = text.substr(begin, end - begin);
+      if (part.empty() || part.size() > 4 || part.find_first_not_of("0123456789") != std::string::npos) {
+        values.clear();
+        break;
+      }
+      values.push_back(std::stoi(part));
+      begin = end + 1;
+    }
+    if (values.size() != count)
+      throw std::invalid_argument(fmt::format("gemm: --{} '{}' is not of the form {}", name, text,
+                                              count == 3 ? "128x128x64" : "2x2"));
+    return values;
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> gemm_kernel() { return std::make_unique<GemmKernel>(); }
+
+} // namespace inlay::kernels

@@ -1,0 +1,113 @@
+/// What a kernel's build hands out: machine code with its proofs, and problems to try it on. Plain data: nothing here
+/// launches anything; `inlay run`, the tests and the examples do.
+#pragma once
+
+#include <inlay/kernels/proof_report.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace inlay::kernels {
+
+using Bytes = std::vector<std::byte>;
+
+/// Milliseconds of wall time that each step of the build took.
+struct BuildTimes {
+  double layouts_and_proofs = 0;
+  double ir = 0;
+  double opt = 0;
+  double codegen = 0;
+  double link = 0;
+  [[nodiscard]] double total() const { return layouts_and_proofs + ir + opt + codegen + link; }
+};
+
+/// A kernel as machine code, with what was proven about it.
+struct Artifact {
+  std::string kernel; ///< the name of the function in the code object
+  std::string arch;
+  Bytes hsaco;
+  std::string ir;       ///< `.ll`, before optimisation
+  std::string assembly; ///< `.s`, when it was asked for
+  ProofReport proofs;
+  BuildTimes times;
+};
+
+/// One argument of a launch: the buffer of that index, or the bytes of a scalar.
+struct LaunchArgument {
+  int buffer = -1;
+  Bytes scalar;
+  static LaunchArgument of_buffer(int index) { return {index, {}}; }
+  static LaunchArgument of_i32(std::int32_t value);
+};
+
+/// How to launch: workgroups, work-items, arguments in order.
+struct LaunchPlan {
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+  std::array<std::uint32_t, 3> block{1, 1, 1};
+  std::uint32_t dynamic_lds = 0;
+  std::vector<LaunchArgument> arguments;
+};
+
+/// How far a result is from the reference.
+struct Check {
+  bool ok = false;
+  double max_abs_error = 0;
+  double max_rel_error = 0;
+  double worst_of_bound = 0; ///< the largest error divided by its bound; ok means at most 1
+  std::string bound;         ///< the bound as a formula
+  std::string message;       ///< the first element that is wrong, or empty
+};
+
+/// A problem for a kernel: buffers, a launch, and a judge.
+struct Problem {
+  struct Buffer {
+    std::string name;
+    Bytes data;  ///< what the device buffer holds at the start
+    bool output; ///< whether `check` wants it back
+  };
+  std::vector<Buffer> buffers;
+  LaunchPlan launch;
+  double flops = 0;
+  std::string text; ///< `C[256,256] = A[256,256] x B[256,256]^T, f16`
+  /// Judges the contents of all buffers after the launch, in order.
+  std::function<Check(std::span<const Bytes> buffers)> check;
+};
+
+/// Options that every kernel's build takes.
+struct BuildOptions {
+  bool assembly = false; ///< also keep the `.s`
+};
+
+/// Named text options of a kernel, as given on the command line: `{"m": "256", "dtype": "f16"}`.
+using Flags = std::map<std::string, std::string>;
+
+struct FlagHelp {
+  std::string name, fallback, help;
+};
+
+/// A prebuilt kernel behind its command-line face. The typed face is the kernel's own header.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+  [[nodiscard]] virtual std::string name() const = 0;
+  [[nodiscard]] virtual std::string summary() const = 0;
+  [[nodiscard]] virtual std::vector<FlagHelp> flags() const = 0;
+  /// Errors: std::invalid_argument naming the flag that is unknown, malformed or unsupported.
+  [[nodiscard]] virtual Artifact build(const Flags& flags, const BuildOptions& options) const = 0;
+  /// A problem of the size that the flags ask for, with seeded random data and its reference.
+  [[nodiscard]] virtual Problem problem(const Flags& flags, std::uint64_t seed) const = 0;
+};
+
+/// All prebuilt kernels, by name.
+[[nodiscard]] std::vector<std::unique_ptr<Kernel>> registry();
+/// The one of that name. Errors: std::invalid_argument naming those there are.
+[[nodiscard]] std::unique_ptr<Kernel> find_kernel(const std::string& name);
+
+} // namespace inlay::kernels

@@ -1,0 +1,61 @@
+/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit A and B, accumulated in f32.
+///
+/// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
+/// built, and is the specification:
+///
+///     GemmSpec spec;                                     // gfx942, f16, tiles of 128 x 128 x 64, 2 x 2 waves
+///     Artifact kernel = build_gemm(spec);                // proofs first; throws ObligationError if one fails
+///     Problem problem = gemm_problem(spec, 200, 256, 128, /*seed*/ 1);
+///
+/// How it works (plan.h has the layouts, build.cpp the code): a workgroup computes one tile of C. For each tile of K
+/// it loads A and B 16 bytes a lane through buffer descriptors into registers, one tile ahead; writes them to LDS
+/// under an XOR swizzle that is free of bank conflicts on both sides; and every wave reads fragments, 16 bytes a lane,
+/// for its part of the tile. LDS is double-buffered, so one barrier a tile suffices. Ragged M and N are cut off by the
+/// descriptors, ragged K by sending the loads beyond the row to an address that the descriptor refuses.
+#pragma once
+
+#include <inlay/kernels/artifact.h>
+
+#include <optional>
+
+namespace inlay::kernels {
+
+enum class DType : std::uint8_t { f16, bf16, f32 };
+[[nodiscard]] std::string to_string(DType type);
+/// Errors: std::invalid_argument naming the types there are.
+[[nodiscard]] DType parse_dtype(const std::string& text);
+[[nodiscard]] int bytes_of(DType type);
+
+/// Deliberate defects, so that tests can see a wrong layout stopped by its proof. None of them yields a kernel.
+enum class GemmFault : std::uint8_t { none, swizzle_on_write_only, k_order_of_b, tile_does_not_cover_m };
+
+struct GemmSpec {
+  explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
+
+  std::string arch = "gfx942";
+  DType in = DType::f16;
+  DType out = DType::f16;
+  int tile_m = 128, tile_n = 128, tile_k = 64;
+  int waves_m = 2, waves_n = 2;
+  int mfma = 16; ///< rows of the matrix instruction: 16 or 32
+  GemmFault fault = GemmFault::none;
+  std::source_location where; ///< the line that made the specification, named when a proof fails
+};
+
+/// Errors: std::invalid_argument for a specification that is not supported, naming the field and what would be;
+/// ObligationError when a claim about the layouts is refuted.
+[[nodiscard]] Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options = {});
+
+/// The launch for sizes M, N, K, arguments (C, A, B, M, N, K). It makes the run-time checks of the proof report.
+/// Errors: std::invalid_argument: K % 8 != 0; a size below 1; a row too long for 32-bit offsets.
+[[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
+                                          std::int64_t k);
+
+/// A, B uniform in [-1, 1) from `seed`, C poisoned; the reference is Eigen in double precision, the bound for each
+/// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
+/// numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
+/// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit.
+[[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
+                                   std::uint64_t seed);
+
+} // namespace inlay::kernels

@@ -1,0 +1,11 @@
+/// The command-line faces of the prebuilt kernels, one function each; registry.cpp lists them.
+#pragma once
+
+#include <inlay/kernels/artifact.h>
+
+namespace inlay::kernels {
+
+[[nodiscard]] std::unique_ptr<Kernel> gemm_kernel();
+[[nodiscard]] std::unique_ptr<Kernel> vector_add_kernel();
+
+} // namespace inlay::kernels

@@ -236,6 +236,11 @@ Value KernelBuilder::float_constant(double value, Type type) {
   return impl_->make(llvm::ConstantFP::get(impl_->type(type), value), type);
 }
 
+std::optional<std::int64_t> KernelBuilder::known(Value a) const {
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(impl_->get(a));
+  return constant ? std::optional(constant->getSExtValue()) : std::nullopt;
+}
+
 // ------------------------------------------------------------------------------------------------- integers
 
 #define INLAY_BINARY(name, create)                                                                           \
@@ -730,11 +735,11 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
     return i32(ir.CreateURem(operand(0), operand(1)));
   }
   case AtomKind::min:
-    return i32(
-        ir.CreateBinaryIntrinsic(is_signed() ? intrinsic::smin : intrinsic::umin, operand(0), operand(1)));
-  case AtomKind::max:
-    return i32(
-        ir.CreateBinaryIntrinsic(is_signed() ? intrinsic::smax : intrinsic::umax, operand(0), operand(1)));
+  case AtomKind::max: { // compare and select, which LLVM folds and recognises
+    llvm::Value *a = operand(0), *b = operand(1);
+    llvm::Value* less = is_signed() ? ir.CreateICmpSLT(a, b) : ir.CreateICmpULT(a, b);
+    return i32(atom.kind == AtomKind::min ? ir.CreateSelect(less, a, b) : ir.CreateSelect(less, b, a));
+  }
   case AtomKind::bit_xor: return i32(ir.CreateXor(operand(0), operand(1)));
   case AtomKind::bit_and: return i32(ir.CreateAnd(operand(0), operand(1)));
   case AtomKind::bit_or: return i32(ir.CreateOr(operand(0), operand(1)));

@@ -143,21 +143,6 @@ Layout TiledMma::c() const {
 
 // ------------------------------------------------------------------------------------------------------- LDS
 
-Int XorSwizzle::operator()(Int offset) const {
-  const std::int64_t x = offset.value(), mask = ((std::int64_t{1} << bits) - 1) << (base + shift);
-  return x ^ ((x & mask) >> shift);
-}
-
-Sym XorSwizzle::operator()(Sym offset) const {
-  if (bits == 0) return offset;
-  const Int mask = ((std::int64_t{1} << bits) - 1) << (base + shift);
-  return bit_xor(offset, shift_right(bit_and(offset, mask), shift));
-}
-
-std::string XorSwizzle::text() const {
-  return "Sw<" + std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift) + ">";
-}
-
 LdsAddresses::LdsAddresses(const LdsTile& tile, const Layout& tv, Sym thread) : tile_(tile) {
   const Int strides[] = {tile.row_stride, 1};
   const Layout linear = offsets(tv, strides);

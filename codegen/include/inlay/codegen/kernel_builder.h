@@ -28,6 +28,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -125,6 +126,8 @@ public:
   [[nodiscard]] Value constant(std::int64_t value, Type type = Type::i32());
   [[nodiscard]] Value zero(Type type);
   [[nodiscard]] Value float_constant(double value, Type type = Type::f32());
+  /// The number, when everything that an i32 or i64 value depends on is constant.
+  [[nodiscard]] std::optional<std::int64_t> known(Value a) const;
   /// @}
 
   /// @name Integers (operands of one type, element by element)

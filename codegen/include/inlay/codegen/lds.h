@@ -13,6 +13,7 @@
 /// it is made, not assumed.
 #pragma once
 
+#include <inlay/algebra/swizzle.h>
 #include <inlay/codegen/kernel_builder.h>
 #include <inlay/codegen/tensor.h>
 
@@ -20,22 +21,12 @@
 
 namespace inlay::codegen {
 
-/// Sw<bits, base, shift> on offsets counted in elements. Sw<0,..> is the identity.
-struct XorSwizzle {
-  int bits = 0, base = 0, shift = 0;
-  /// `Sw<3,3,3>` maps 64 to 72.
-  [[nodiscard]] Int operator()(Int offset) const;
-  [[nodiscard]] Sym operator()(Sym offset) const;
-  [[nodiscard]] std::string text() const; ///< `Sw<3,3,3>`
-  friend bool operator==(const XorSwizzle&, const XorSwizzle&) = default;
-};
-
 /// Where a tile lies in LDS: element (row, column) at swizzle(row * row_stride + column).
 struct LdsTile {
   Element element;
   int rows, columns;
   int row_stride;
-  XorSwizzle swizzle;
+  Swizzle swizzle; ///< on offsets counted in elements
   [[nodiscard]] int bytes() const { return rows * row_stride * bits(element) / 8; }
 };
 

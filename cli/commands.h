@@ -21,20 +21,22 @@ INLAY_COMMAND(build);
 #endif
 #undef INLAY_COMMAND
 
+// clang-format off
 inline constexpr AddCommand commands[] = {
     add_version,
 #ifdef INLAY_CLI_SOLVER
     add_prove,
     add_recheck,
     add_search,
-    add_prove,   add_recheck,
 #endif
 #ifdef INLAY_CLI_RUNTIME
     add_devices,
 #endif
 #ifdef INLAY_CLI_KERNELS
-    add_kernels, add_build,
+    add_kernels,
+    add_build,
 #endif
 };
+// clang-format on
 
 } // namespace inlay::cli

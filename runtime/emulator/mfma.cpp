@@ -19,9 +19,8 @@ namespace inlay::runtime {
 namespace detail {
 namespace {
 
-// The widest operands: 32 registers of D (32x32 in two blocks), 8 of A and B.
+// The widest D: 32x32 in two blocks.
 constexpr int most_d = 32;
-constexpr int most_input = 8;
 
 // Rounding to nearest with subnormals for the time of one instruction; the emulator may run VALU code with
 // others.

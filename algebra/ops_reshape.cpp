@@ -15,7 +15,7 @@ namespace inlay {
 using detail::exact;
 
 Layout coalesce(const Layout& l) {
-  return exact([](const auto& x) { return body::coalesce(x.view()); }, l);
+  return exact([](const auto& x) { return body::unwrapped(body::coalesced_modes(x.modes(), false)); }, l);
 }
 SymLayout coalesce(const SymLayout& l) { return body::coalesce(l.view()); }
 Layout coalesce(const Layout& l, const IntTuple& profile) {

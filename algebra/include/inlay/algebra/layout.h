@@ -48,10 +48,21 @@ template <class S>
     if (k + 1 == modes.size()) {
       sum += i * modes[k].stride.scale;
     } else {
-      const S q = floor_div(i, modes[k].extent);
-      sum += (i - q * modes[k].extent) * modes[k].stride.scale;
-      i = q;
+      const auto [quotient, rest] = floor_divmod(i, modes[k].extent);
+      sum += rest * modes[k].stride.scale;
+      i = quotient;
     }
+  }
+  return sum;
+}
+
+/// The offset of a congruent coordinate: the sum of its entries times the strides.
+template <class S>
+[[nodiscard]] constexpr S dot(std::span<const BasicMode<S>> modes, const S* entry) {
+  S sum = 0;
+  for (const BasicMode<S>& m : modes) {
+    if (!m.stride.axis.empty()) throw_basis_value();
+    sum += *entry++ * m.stride.scale;
   }
   return sum;
 }
@@ -88,9 +99,7 @@ public:
   /// The same without a look at the extents. Requires: they are at least 1 (results of operations are by
   /// construction).
   [[nodiscard]] static constexpr BasicLayout from_modes(Tuple<Mode> modes) {
-    BasicLayout l;
-    l.modes_ = std::move(modes);
-    return l;
+    return BasicLayout(std::move(modes), Unchecked{});
   }
   /// The layout with this shape and these strides. Errors: `incongruent`; `extent` (an extent below 1).
   [[nodiscard]] static constexpr BasicLayout from(const BasicIntTuple<S>& shape,
@@ -170,6 +179,8 @@ public:
   [[nodiscard]] constexpr S operator()(const S& i) const { return detail::value_at<S>(modes(), i); }
   /// The offset of a coordinate; an integer may stand for a whole mode. `L(((1,0),2)) = L((1,2)) = 40`.
   [[nodiscard]] constexpr S operator()(const BasicIntTuple<S>& coordinate) const {
+    if (coordinate.is_leaf()) return detail::value_at<S>(modes(), coordinate.leaf());
+    if (coordinate.profile() == profile()) return detail::dot<S>(modes(), coordinate.leaves().data());
     return detail::value_at<S>(view(), coordinate.view());
   }
 
@@ -180,6 +191,8 @@ public:
   }
 
 private:
+  struct Unchecked {};
+  constexpr BasicLayout(Tuple<Mode>&& modes, Unchecked) : modes_(std::move(modes)) {}
   static constexpr Stride compact_stride(const S& extent, S& next) {
     if (eq(extent, S(1)) == Truth::yes) return {S(0), {}};
     Stride s{next, {}};

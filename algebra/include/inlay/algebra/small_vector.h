@@ -17,6 +17,40 @@
 
 namespace inlay {
 
+namespace detail {
+/// Copies elements without calling memmove, which for the two or three of most calls costs more than they do.
+template <class T>
+constexpr void copy_few(const T* from, std::size_t n, T* to) {
+  if constexpr (sizeof(T) == 1) {
+    if (!std::is_constant_evaluated() && n <= 16) { // two overlapping words cover 8..16 bytes, halves 4..7
+      if (n >= 8) {
+        std::uint64_t first, last;
+        __builtin_memcpy(&first, from, 8);
+        __builtin_memcpy(&last, from + n - 8, 8);
+        __builtin_memcpy(to, &first, 8);
+        __builtin_memcpy(to + n - 8, &last, 8);
+      } else if (n >= 4) {
+        std::uint32_t first, last;
+        __builtin_memcpy(&first, from, 4);
+        __builtin_memcpy(&last, from + n - 4, 4);
+        __builtin_memcpy(to, &first, 4);
+        __builtin_memcpy(to + n - 4, &last, 4);
+      } else if (n > 0) {
+        to[0] = from[0];
+        to[n / 2] = from[n / 2];
+        to[n - 1] = from[n - 1];
+      }
+      return;
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    // Keeps the compiler from turning the loop into the call of memmove that it is there to avoid.
+    if (!std::is_constant_evaluated()) asm("" : "+r"(to));
+    to[i] = from[i];
+  }
+}
+} // namespace detail
+
 template <class T, std::size_t N>
 class SmallVector {
 public:
@@ -74,22 +108,18 @@ public:
   constexpr void clear() { size_ = 0; }
   constexpr void pop_back() { --size_; }
   constexpr void reserve(std::size_t n) {
-    if (n <= capacity_) return;
-    const std::size_t wanted = std::max<std::size_t>(n, 2 * std::size_t{capacity_});
-    T* fresh = new T[wanted]{};
-    std::move(begin(), end(), fresh);
-    delete[] heap_;
-    heap_ = fresh;
-    capacity_ = static_cast<std::uint32_t>(wanted);
+    if (n > capacity_) [[unlikely]]
+      grow(n);
   }
-  constexpr void push_back(T item) {
-    if (size_ == capacity_) reserve(size_ + std::size_t{1});
+  [[gnu::always_inline]] constexpr void push_back(T item) {
+    if (size_ == capacity_) [[unlikely]]
+      grow(size_ + std::size_t{1});
     data()[size_++] = std::move(item);
   }
   /// `items` may be a part of this vector only while capacity suffices; callers reserve first.
   constexpr void append(std::span<const T> items) {
     reserve(size_ + items.size());
-    std::copy(items.begin(), items.end(), end());
+    detail::copy_few(items.data(), items.size(), end());
     size_ += static_cast<std::uint32_t>(items.size());
   }
   constexpr void resize(std::size_t n) {
@@ -106,12 +136,24 @@ public:
   }
 
 private:
+  /// Out of line: the small path must stay small enough to be inlined.
+  [[gnu::noinline]] constexpr void grow(std::size_t n) {
+    const std::size_t wanted = std::max<std::size_t>(n, 2 * std::size_t{capacity_});
+    T* fresh = new T[wanted]{};
+    std::move(begin(), end(), fresh);
+    delete[] heap_;
+    heap_ = fresh;
+    capacity_ = static_cast<std::uint32_t>(wanted);
+  }
   constexpr void take(SmallVector&& other) {
     if (other.heap_) {
       heap_ = std::exchange(other.heap_, nullptr);
       capacity_ = std::exchange(other.capacity_, static_cast<std::uint32_t>(N));
     } else {
-      std::move(other.begin(), other.end(), inline_);
+      if constexpr (std::is_trivially_copyable_v<T>)
+        detail::copy_few(other.inline_, other.size_, inline_);
+      else
+        std::move(other.begin(), other.end(), inline_);
     }
     size_ = std::exchange(other.size_, 0);
   }

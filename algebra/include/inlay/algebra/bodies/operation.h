@@ -94,9 +94,8 @@ template <class S>
   if (modes.size() == 1) {
     b.leaf(modes[0]);
   } else {
-    const std::size_t at = b.open();
-    for (const BasicMode<S>& m : modes) b.leaf(m);
-    b.close(at, modes.size());
+    b.profile(Profile::flat(modes.size()).view());
+    b.leaves().append(modes.span());
   }
   return finish(std::move(b));
 }

@@ -13,7 +13,9 @@ INLAY_COMMAND(recheck);
 INLAY_COMMAND(search);
 #endif
 #ifdef INLAY_CLI_RUNTIME
+INLAY_COMMAND(compare);
 INLAY_COMMAND(devices);
+INLAY_COMMAND(inspect);
 #endif
 #ifdef INLAY_CLI_KERNELS
 INLAY_COMMAND(kernels);
@@ -30,7 +32,9 @@ inline constexpr AddCommand commands[] = {
     add_search,
 #endif
 #ifdef INLAY_CLI_RUNTIME
+    add_compare,
     add_devices,
+    add_inspect,
 #endif
 #ifdef INLAY_CLI_KERNELS
     add_kernels,

@@ -130,9 +130,8 @@ unsigned memory_bits(const Instruction& i) {
     if (has(m, "byte")) return 8;
     if (has(m, "short")) return 16;
     if (has(m, "dwordx")) return 32 * number_after(m, "dwordx");
-    if (const auto at = m.find("format_"); at != std::string_view::npos) {
-      const auto channels =
-          std::min<std::size_t>(m.substr(at + 7).find_first_not_of("xyzw"), m.size() - at - 7);
+    if (has(m, "_format_")) { // channels after the last underscore: x, xy, xyz, xyzw
+      const auto channels = m.size() - m.rfind('_') - 1;
       return static_cast<unsigned>(channels) * (has(m, "d16") ? 16 : 32);
     }
     return 32;

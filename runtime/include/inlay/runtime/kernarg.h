@@ -4,8 +4,8 @@
 /// the visible ones in order; the hidden ones (how many workgroups, how large, how much dynamic LDS) follow
 /// from the geometry:
 ///
-///     auto bytes = pack_arguments(kernel, {Argument::pointer(a), Argument::i32(n)}, {.grid = {4}, .block =
-///     {256}});
+///     LaunchGeometry g{.grid = {4}, .block = {256}};
+///     auto bytes = pack_arguments(kernel, std::vector{Argument::pointer(a), Argument::i32(n)}, g);
 ///
 /// Source: LLVM "User Guide for AMDGPU Backend", "Code Object V5 Metadata", table of `.value_kind`.
 #pragma once

@@ -1,0 +1,103 @@
+// `inlay inspect`: the static report of a code object.
+#include "code_object_input.h"
+#include "isa_json.h"
+
+#include <fmt/format.h>
+#include <memory>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+namespace isa = runtime::isa;
+
+struct Options {
+  std::string file, kernel, arch;
+  unsigned lds = 0;
+  bool json = false, disassemble = false, loop = false;
+};
+
+std::string arguments_text(const runtime::Kernel& k) {
+  if (!k.has_metadata) return fmt::format("  arguments           {} bytes, no metadata\n", k.kernarg_bytes);
+  unsigned hidden = 0;
+  for (const auto& a : k.arguments) hidden += a.hidden() ? 1 : 0;
+  return fmt::format("  arguments           {} bytes: {} and {} hidden\n", k.kernarg_bytes,
+                     k.arguments.size() - hidden, hidden);
+}
+
+nlohmann::ordered_json arguments_json(const runtime::Kernel& k) {
+  auto list = nlohmann::ordered_json::array();
+  for (const auto& a : k.arguments)
+    list.push_back({{"name", a.name}, {"kind", a.kind}, {"offset", a.offset}, {"size", a.size}});
+  return {{"bytes", k.kernarg_bytes}, {"list", list}};
+}
+
+int inspect(Session& session, const Options& o) {
+  const auto object = read_code_object(session, o.file, o.arch);
+  std::vector<const runtime::Kernel*> chosen;
+  if (!o.kernel.empty())
+    chosen.push_back(&object.kernel(o.kernel));
+  else
+    for (const auto& k : object.kernels()) chosen.push_back(&k);
+  if (chosen.empty()) (void)object.kernel(""); // says that there is none
+  auto list = nlohmann::ordered_json::array();
+  if (!o.json)
+    session.out << fmt::format("{}: code object v{} for {}, {} kernel{}{}\n\n", o.file, object.abi_version(),
+                               object.arch(), object.kernels().size(),
+                               object.kernels().size() == 1 ? "" : "s",
+                               object.relocatable() ? ", relocatable" : "");
+  for (const auto* k : chosen) {
+    const auto r = isa::report(object, *k, o.lds);
+    if (o.json) {
+      auto j = to_json(r);
+      j["arguments"] = arguments_json(*k);
+      if (o.disassemble) {
+        j["disassembly"] = nlohmann::ordered_json::array();
+        for (const auto& i : r.program.instructions)
+          j["disassembly"].push_back({{"address", i.address},
+                                      {"kind", std::string(1, isa::letter(isa::kind_of(i)))},
+                                      {"text", i.text}});
+      }
+      list.push_back(std::move(j));
+      continue;
+    }
+    session.out << isa::to_text(r) << arguments_text(*k);
+    if (o.loop) session.out << "\n" << isa::loop_text(r);
+    if (o.disassemble) {
+      session.out << "\n";
+      for (const auto& i : r.program.instructions)
+        session.out << fmt::format("{:8x} {}  {}\n", i.address, isa::letter(isa::kind_of(i)), i.text);
+    }
+    session.out << "\n";
+  }
+  if (o.json)
+    session.out << dump({{"file", o.file},
+                         {"arch", object.arch()},
+                         {"abi_version", object.abi_version()},
+                         {"relocatable", object.relocatable()},
+                         {"kernels", std::move(list)}})
+                << "\n";
+  return Exit::yes;
+}
+
+} // namespace
+
+void add_inspect(CLI::App& app, Session& session) {
+  auto* command =
+      app.add_subcommand("inspect", "Static report of a code object: registers, LDS, occupancy, hot loop");
+  auto o = std::make_shared<Options>();
+  command
+      ->add_option("FILE", o->file,
+                   "HSACO, relocatable object, offload bundle or assembly; - is standard input")
+      ->required();
+  command->add_option("--kernel", o->kernel, "Only this kernel");
+  command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  command->add_option("--lds", o->lds, "Bytes of dynamic LDS, for the occupancy")
+      ->check(CLI::Range(0, 163840));
+  command->add_flag("--json", o->json, "As JSON");
+  command->add_flag("--loop", o->loop, "Also the instructions of the hot loop");
+  command->add_flag("--disassemble", o->disassemble, "Also all instructions");
+  command->callback([=, &session] { session.exit = inspect(session, *o); });
+}
+
+} // namespace inlay::cli

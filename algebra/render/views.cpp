@@ -1,3 +1,4 @@
+#include <inlay/algebra/coordinate.h>
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/render/views.h>
@@ -11,16 +12,7 @@ int step_of(std::int64_t value) {
   return static_cast<int>((value % colour_steps + colour_steps) % colour_steps);
 }
 
-/// The coordinate of index i in a shape: mixed-radix digits, left-most fastest. Requires: i < size(shape).
-IntTuple coordinate_of(TupleView<Int> shape, Int i) {
-  TupleBuilder<Int> b;
-  b.profile(shape.profile());
-  for (const Int& extent : shape.leaves()) {
-    b.leaves().push_back(floor_mod(i, extent));
-    i = floor_div(i, extent);
-  }
-  return std::move(b).finish();
-}
+IntTuple coordinate_of(TupleView<Int> shape, Int i) { return idx2crd(i, IntTuple(shape)); }
 
 std::vector<std::string> counted(std::size_t n, std::string_view prefix = "") {
   std::vector<std::string> labels(n);
@@ -107,11 +99,31 @@ Picture function_picture(std::string title, const IntTuple& shape,
 }
 
 Picture layout_picture(const Layout& layout) {
+  if (layout.has_basis_strides()) {
+    Picture picture = function_picture(to_string(layout), layout.shape(), [&](Int i) {
+      const IntTuple value = value_at(layout, i);
+      Int sum = 0; // neighbours along any axis get different greys
+      for (const Int& entry : value.leaves()) sum += entry;
+      return DrawnValue{to_string(value), sum.value()};
+    });
+    picture.caption = "size " + to_string(layout.size()) + ", values are coordinates";
+    return picture;
+  }
   Picture picture = function_picture(to_string(layout), layout.shape(), [&](Int i) {
     const Int value = layout(i);
     return DrawnValue{to_string(value), value.value()};
   });
   picture.caption = "size " + to_string(layout.size()) + ", cosize " + to_string(layout.cosize());
+  return picture;
+}
+
+Picture layout_picture(const ComposedLayout& layout) {
+  if (layout.is_plain()) return layout_picture(layout.inner());
+  Picture picture = function_picture(to_string(layout), layout.shape(), [&](Int i) {
+    const Int value = layout(i);
+    return DrawnValue{to_string(value), value.value()};
+  });
+  picture.caption = "size " + to_string(layout.size());
   return picture;
 }
 

@@ -3,10 +3,10 @@
 ///     layout_picture("((2,2),3):((24,2),8)"_layout)             the matrix of its values
 ///     thread_value_picture(tv, {16, 16})                        the tile it covers: who holds which element
 ///     mfma_pictures(32, 32, 8)                                  A, B and C of one matrix instruction
-///     bank_picture("...", offset_of_lane, access)               what one LDS access asks of each bank
+///     bank_picture("...", offset_of_lane, model)                what one LDS access asks of each bank
 #pragma once
 
-#include <inlay/algebra/layout.h>
+#include <inlay/algebra/composed.h>
 #include <inlay/algebra/render/picture.h>
 
 #include <functional>
@@ -24,15 +24,16 @@ struct DrawnValue {
 [[nodiscard]] Picture function_picture(std::string title, const IntTuple& shape,
                                        const std::function<DrawnValue(Int)>& value_of);
 
-/// The matrix of the values of a layout. Errors: `limit`.
+/// The matrix of the values of a layout: offsets, or coordinates where it has basis strides. Errors: `limit`.
 [[nodiscard]] Picture layout_picture(const Layout& layout);
+/// The same for a swizzled layout: values after the swizzle. Errors: `limit`.
+[[nodiscard]] Picture layout_picture(const ComposedLayout& layout);
 
 /// The tile that a thread-value layout covers. TV maps (thread, value) to the colexicographic index of an
 /// element of `tile` (an M, or an (M,N)); the cell of that element shows `T<thread>V<value>`, coloured by
 /// thread. An element that several hold shows the first and `+n`, one that nobody holds is blank. Requires:
 /// rank 2; every value in [0, size(tile)). Errors: `rank`, `range`, `limit`.
-/// `thread_value_picture("((4,2),2):((2,8),1)"_layout, {4, 4})`: T0 holds elements 0 and 1 of the first
-/// column.
+/// `thread_value_picture("((4,2),2):((2,8),1)"_layout, {4, 4})`: T0 holds elements 0 and 1 of the first column.
 [[nodiscard]] Picture thread_value_picture(const Layout& thread_value, const IntTuple& tile);
 
 /// The three operands of a dense MFMA instruction v_mfma_*_MxNxK with one block, M = N = 16 or 32, as
@@ -49,23 +50,19 @@ struct MfmaOperands {
 [[nodiscard]] MfmaOperands mfma_operands(Int m, Int n, Int k);
 [[nodiscard]] std::vector<Picture> mfma_pictures(Int m, Int n, Int k);
 
-/// How the LDS serves one instruction: `phases` lists which lanes are served together; within a phase a bank
-/// delivers one 32-bit word a clock, whoever asks for it.
-struct LdsAccess {
-  std::string instruction; ///< `ds_read_b128`
-  std::string arch;        ///< `gfx942`
-  Int bytes_per_lane = 0;
-  Int banks = 32;
+/// How the LDS serves one instruction of a wave: `phases` lists which lanes are served together; within a phase
+/// a bank delivers one 32-bit word a clock, whoever asks for it. (solver/lds.h has the measured groups.)
+struct BankModel {
+  std::string name; ///< `ds_read_b128 on gfx942`
+  Int bytes_per_lane = 4;
+  std::size_t banks = 32;
   std::vector<std::vector<unsigned>> phases;
 };
-/// The measured phase groups (nod-ai "empirical LDS" for MI300X and MI350X, HipKittens "phases" for MI355X).
-/// Errors: `lds_access`, with the accesses that are known.
-[[nodiscard]] LdsAccess lds_access(std::string_view instruction, std::string_view arch);
 
 /// Bank occupancy: a row a phase, a column a bank, and in the cell how many different words that bank must
 /// deliver. A row takes as many clocks as its largest cell; the caption sums them and names the minimum.
 /// `offset_of_lane` gives the byte offset of each of the 64 lanes. Requires: offsets >= 0. Errors: `range`.
 [[nodiscard]] Picture bank_picture(std::string title, const std::function<Int(unsigned lane)>& offset_of_lane,
-                                   const LdsAccess& access);
+                                   const BankModel& model);
 
 } // namespace inlay

@@ -67,9 +67,10 @@ private:
     k.bind(k_sym_, k_);
     first_m_ = k.mul(k.workgroup_id(1), number(p.spec.tile_m));
     first_n_ = k.mul(k.workgroup_id(0), number(p.spec.tile_n));
-    lds_ = k.lds_allocate("tiles", p.lds_bytes);
-    full_tiles_ = k.udiv(k_, number(p.spec.tile_k));
-    tail_ = k.urem(k_, number(p.spec.tile_k));
+    // Two blocks, not one of twice the size: LLVM then knows that a write to one does not wait for reads of the other.
+    for (LdsBlock& stage : stages_) stage = k.lds_allocate("stage", p.stage_bytes);
+    last_tile_ = k.udiv(k.sub(k_, number(1)), number(p.spec.tile_k));
+    tail_ = k.sub(k_, k.mul(last_tile_, number(p.spec.tile_k)));
     operand(a_, p.a, k.argument(1), first_m_, m_);
     operand(b_, p.b, k.argument(2), first_n_, n_);
   }
@@ -154,106 +155,156 @@ private:
     return data;
   }
 
-  void write(const Operand& x, const Values& data, Value stage) {
-    const Value base = k.add(x.writes.base, stage);
+  void write(const Operand& x, std::span<const Value> data, int stage) {
     for (std::size_t pass = 0; pass < data.size(); ++pass)
-      k.lds_store(data[pass], lds_, base, x.writes.immediates[pass]);
+      k.lds_store(data[pass], stages_[stage], x.writes.base, x.writes.immediates[pass]);
   }
 
-  Values read(const Operand& x, int step, Value stage) {
-    const LaneAddress& address = x.reads[static_cast<std::size_t>(step)];
-    const Value base = k.add(address.base, stage);
+  /// The fragments of A, then those of B, for one step of the tile in `stage`.
+  Values read(int step, int stage) {
     Values fragments;
-    for (int immediate : address.immediates)
-      fragments.push_back(k.lds_load(lds_, base, immediate, Type{element_of(p.spec.in), 8}));
+    for (const Operand* x : {&a_, &b_}) {
+      const LaneAddress& address = x->reads[static_cast<std::size_t>(step)];
+      for (int immediate : address.immediates)
+        fragments.push_back(
+            k.lds_load(stages_[stage], address.base, immediate, Type{element_of(p.spec.in), 8}));
+    }
     return fragments;
   }
 
-  /// The matrix instructions of one tile that lies in LDS.
-  Values multiply(Value stage, Values accumulators) {
+  /// The matrix instructions of one step.
+  void multiply(std::span<const Value> fragments, std::span<Value> accumulators) {
+    const auto repeats = static_cast<std::size_t>(p.a.repeats);
+    for (int j = 0; j < p.mfmas_per_step; ++j)
+      for (std::size_t rn = 0; rn < static_cast<std::size_t>(p.b.repeats); ++rn)
+        for (std::size_t rm = 0; rm < repeats; ++rm) {
+          Value& acc = accumulators[rn * repeats + rm];
+          acc = k.mfma(p.intrinsic, k.slice(fragments[repeats + rn], j * p.values, p.values),
+                       k.slice(fragments[rm], j * p.values, p.values), acc);
+        }
+  }
+
+  /// What goes from turn to turn.
+  struct State {
+    Values accumulators;
+    Values loads;     ///< the next tile, on its way from memory to registers: A's passes, then B's
+    Values fragments; ///< of step 0 of the current tile
+
+    Values pack() const {
+      Values all = accumulators;
+      all.insert(all.end(), loads.begin(), loads.end());
+      all.insert(all.end(), fragments.begin(), fragments.end());
+      return all;
+    }
+    /// The same, from what `like.pack()` became.
+    static State unpack(const State& like, const Values& all) {
+      const auto a = all.begin() + static_cast<std::ptrdiff_t>(like.accumulators.size());
+      const auto b = a + static_cast<std::ptrdiff_t>(like.loads.size());
+      return {Values(all.begin(), a), Values(a, b), Values(b, all.end())};
+    }
+  };
+
+  void write_loads(const State& now, int stage) {
+    const std::span<const Value> loads(now.loads);
+    write(a_, loads.first(a_.offsets.size()), stage);
+    write(b_, loads.subspan(a_.offsets.size()), stage);
+  }
+
+  Values load_both(Value tile) {
+    Values loads = load(a_, a_.offsets, tile), b = load(b_, b_.offsets, tile);
+    loads.insert(loads.end(), b.begin(), b.end());
+    return loads;
+  }
+
+  /// One tile. It lies in `stage`, its first fragments are in registers, and the next tile is on its way from memory.
+  ///
+  ///     first part    the next tile goes from registers to the other stage, each register being loaded again at once
+  ///                   (tile `load_next`), so that a load has a whole turn to arrive and no wait is for all of them;
+  ///                   fragments are read one step ahead of the matrix instructions
+  ///     barrier       the other stage is complete. It was last read before the barrier of the turn before.
+  ///     second part   the last step's matrix instructions hide the reads of the next tile's first fragments
+  State turn(const State& now, int stage, Value load_next) {
+    State next;
+    next.accumulators = now.accumulators;
+    Values fragments = now.fragments;
+    write_loads(now, 1 - stage);
+    next.loads = load_both(load_next);
+    for (int step = 0; step + 1 < p.steps; ++step) {
+      const Values ahead = read(step + 1, stage);
+      multiply(fragments, next.accumulators);
+      fragments = ahead;
+    }
+    const int loads = static_cast<int>(now.loads.size()), reads = p.a.repeats + p.b.repeats;
+    const int mfmas = p.mfmas_per_step * p.a.repeats * p.b.repeats;
+    hints((p.steps - 1) * mfmas, (p.steps - 1) * reads, loads, 0);
+    k.barrier();
+    k.sched_barrier();
+    next.fragments = read(0, 1 - stage);
+    multiply(fragments, next.accumulators);
+    hints(mfmas, reads, 0, 1);
+    k.sched_barrier();
+    return next;
+  }
+
+  /// Asks the scheduler to spread memory instructions evenly among matrix instructions: LDS reads first in each round,
+  /// then a write to LDS and the load that refills its registers.
+  void hints(int mfmas, int reads, int loads, int group) {
+    std::vector<int> memory;
+    for (int i = 0; i < std::max(reads, loads); ++i) {
+      if (i < reads) memory.push_back(codegen::sched_ds_read);
+      if (i < loads) memory.push_back(codegen::sched_ds_write);
+      if (i < loads) memory.push_back(codegen::sched_vmem_read);
+    }
+    const int count = static_cast<int>(memory.size());
+    int done = 0;
+    for (int i = 0; i < count; ++i) {
+      k.sched_group(memory[static_cast<std::size_t>(i)], 1, group);
+      const int until = (i + 1) * mfmas / count;
+      if (until > done) k.sched_group(codegen::sched_mfma, until - done, group);
+      done = until;
+    }
+  }
+
+  /// The rest of the current tile, with nothing behind it.
+  Values last_turn(const State& now, int stage) {
+    Values accumulators = now.accumulators, fragments = now.fragments;
     for (int step = 0; step < p.steps; ++step) {
-      const Values a = read(a_, step, stage), b = read(b_, step, stage);
-      for (int j = 0; j < p.mfmas_per_step; ++j)
-        for (std::size_t rn = 0; rn < b.size(); ++rn)
-          for (std::size_t rm = 0; rm < a.size(); ++rm) {
-            Value& acc = accumulators[rn * a.size() + rm];
-            acc = k.mfma(p.intrinsic, k.slice(b[rn], j * p.values, p.values),
-                         k.slice(a[rm], j * p.values, p.values), acc);
-          }
+      const Values ahead = step + 1 < p.steps ? read(step + 1, stage) : Values();
+      multiply(fragments, accumulators);
+      fragments = ahead;
     }
     return accumulators;
   }
 
-  /// One turn of the pipeline: tile `tile` is in LDS at `stage`; the next one is loaded, and written to the other stage
-  /// when the matrix instructions have been issued. One barrier is enough: the other stage was last read in the turn
-  /// before, which ended in a barrier.
-  Values turn(Value tile, const Values& carried, bool next_is_tail) {
-    const Value stage = carried.back();
-    const Value next = k.add(tile, number(1));
-    const Values a = load(a_, next_is_tail ? a_.tail_offsets : a_.offsets, next);
-    const Values b = load(b_, next_is_tail ? b_.tail_offsets : b_.offsets, next);
-    Values result = multiply(stage, Values(carried.begin(), carried.end() - 1));
-    const Value other = k.bit_xor(stage, number(p.stage_bytes));
-    write(a_, a, other);
-    write(b_, b, other);
-    hints(static_cast<int>(a.size() + b.size()));
-    k.barrier();
-    result.push_back(other);
-    return result;
-  }
-
-  /// Asks the scheduler to spread the memory instructions of a turn among its matrix instructions.
-  void hints(int loads) {
-    const int mfmas = p.steps * p.mfmas_per_step * p.a.repeats * p.b.repeats;
-    const int reads = p.steps * (p.a.repeats + p.b.repeats);
-    const int first = p.a.repeats + p.b.repeats; // what the first step needs before any multiplication
-    k.sched_group(codegen::sched_ds_read, first, 0);
-    int done = 0, loads_left = loads, reads_left = reads - first, writes_left = loads;
-    const int slots = std::max(1, mfmas);
-    while (done < slots) {
-      const int quantum = std::max(1, slots / (loads + (reads - first) + loads + 1));
-      k.sched_group(codegen::sched_mfma, std::min(quantum, slots - done), 0);
-      done += quantum;
-      if (loads_left > 0) {
-        k.sched_group(codegen::sched_vmem_read, 1, 0);
-        --loads_left;
-      } else if (reads_left > 0) {
-        k.sched_group(codegen::sched_ds_read, 1, 0);
-        --reads_left;
-      } else if (writes_left > 0) {
-        k.sched_group(codegen::sched_ds_write, 1, 0);
-        --writes_left;
-      }
-    }
-  }
-
+  /// The tile that may be ragged, the last one, comes first, so that the loop has no masks. Then tiles 0, 1, ... follow,
+  /// two a turn of the loop, so that stages are constants.
   Values contract() {
-    // The first tile: the tail itself when K is shorter than one tile.
-    const Value only_tail = k.compare(Compare::eq, full_tiles_, number(0));
-    const auto first_offsets = [&](const Operand& x) {
-      Values offsets;
-      for (std::size_t i = 0; i < x.offsets.size(); ++i)
-        offsets.push_back(k.select(only_tail, x.tail_offsets[i], x.offsets[i]));
-      return offsets;
-    };
-    const Values a = load(a_, first_offsets(a_), number(0)), b = load(b_, first_offsets(b_), number(0));
-    write(a_, a, number(0));
-    write(b_, b, number(0));
+    State state;
+    for (const Operand* x : {&a_, &b_}) write(*x, load(*x, x->tail_offsets, last_tile_), 0);
+    // When the last tile is the only one, this loads it again and nobody uses it.
+    state.loads = load_both(number(0));
+    for (int i = 0; i < p.a.repeats * p.b.repeats; ++i)
+      state.accumulators.push_back(k.zero(Type::f32(p.acc_values)));
     k.barrier();
+    state.fragments = read(0, 0);
 
-    Values carried;
-    for (int i = 0; i < p.a.repeats * p.b.repeats; ++i) carried.push_back(k.zero(Type::f32(p.acc_values)));
-    carried.push_back(number(0)); // the stage that holds the current tile
+    // Turn i computes what lies in a stage (the last tile, then i - 1), writes tile i and loads tile i + 1; at the end
+    // that may be the last tile without its mask, inside or outside the descriptor, and nobody uses it either.
+    const Value pairs = k.bit_and(last_tile_, number(0xfffffffe));
+    const Values end = k.loop(number(0), pairs, number(2), state.pack(), [&](Value i, const Values& now) {
+      const State half = turn(State::unpack(state, now), 0, k.add(i, number(1)));
+      return turn(half, 1, k.add(i, number(2))).pack();
+    });
+    state = State::unpack(state, end);
 
-    // Turns whose next tile is full, then at most one whose next tile is the tail, then the last tile.
-    const Value turns = k.select(only_tail, number(0), k.sub(full_tiles_, number(1)));
-    carried = k.loop(number(0), turns, number(1), carried,
-                     [&](Value tile, const Values& now) { return turn(tile, now, false); });
-    const Value has_tail = k.compare(Compare::ne, tail_, number(0));
-    const Value tail_turns = k.select(only_tail, number(0), k.select(has_tail, number(1), number(0)));
-    carried = k.loop(number(0), tail_turns, number(1), carried,
-                     [&](Value i, const Values& now) { return turn(k.add(turns, i), now, true); });
-    return multiply(carried.back(), Values(carried.begin(), carried.end() - 1));
+    // One tile is left in stage 0, and when their number is even another one in registers.
+    const Value another = k.compare(Compare::ne, last_tile_, pairs);
+    k.if_then(another, [&] { write_loads(state, 1); });
+    const Values sums = last_turn(state, 0);
+    return k.if_values(another, sums, [&] {
+      k.barrier();
+      return last_turn({sums, {}, read(0, 1)}, 1);
+    });
   }
 
   // --- the result ------------------------------------------------------------------------------------------------------
@@ -305,8 +356,9 @@ private:
   KernelBuilder k;
   SymContext symbols_;
   Sym tid_sym_, k_sym_;
-  Value tid_, m_, n_, k_, first_m_, first_n_, full_tiles_, tail_;
-  LdsBlock lds_;
+  Value tid_, m_, n_, k_, first_m_, first_n_;
+  Value last_tile_, tail_; ///< number of the last tile of K, and the k that it has: 1 .. tile_k
+  LdsBlock stages_[2];
   Operand a_, b_;
 };
 

@@ -38,9 +38,9 @@ void TextReader::expect(char c) {
 void TextReader::finish() {
   if (peek() != '\0' || at_ < text_.size()) fail("the end");
 }
-bool TextReader::at_number() {
-  const char c = peek();
-  return c >= '0' && c <= '9';
+bool TextReader::at_number() { // CuTe prints compile-time integers as _12
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return digit(peek()) || (peek_at(0) == '_' && digit(peek_at(1)));
 }
 bool TextReader::at_name() {
   const char c = peek();
@@ -48,6 +48,7 @@ bool TextReader::at_name() {
 }
 Int TextReader::number() {
   if (!at_number()) fail("a number");
+  if (peek_at(0) == '_') ++at_;
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
   if (error != std::errc{}) fail_at(at_, "a number does not fit in 64 bits");

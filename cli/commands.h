@@ -7,6 +7,9 @@ namespace inlay::cli {
 
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
 INLAY_COMMAND(version);
+#ifdef INLAY_CLI_ALGEBRA
+INLAY_COMMAND(eval);
+#endif
 #ifdef INLAY_CLI_SOLVER
 INLAY_COMMAND(prove);
 INLAY_COMMAND(recheck);
@@ -26,6 +29,9 @@ INLAY_COMMAND(build);
 // clang-format off
 inline constexpr AddCommand commands[] = {
     add_version,
+#ifdef INLAY_CLI_ALGEBRA
+    add_eval,
+#endif
 #ifdef INLAY_CLI_SOLVER
     add_prove,
     add_recheck,

@@ -1,0 +1,489 @@
+// The table of operations by name, and the reader of expressions.
+#include "text_reader.h"
+
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/ops/coalesce.h>
+#include <inlay/algebra/ops/complement.h>
+#include <inlay/algebra/ops/composition.h>
+#include <inlay/algebra/ops/construct.h>
+#include <inlay/algebra/ops/divide.h>
+#include <inlay/algebra/ops/inverse.h>
+#include <inlay/algebra/ops/product.h>
+#include <inlay/algebra/ops/recast.h>
+#include <inlay/algebra/ops/select.h>
+#include <inlay/algebra/ops/thread_value.h>
+#include <inlay/algebra/ops/tuple.h>
+#include <inlay/algebra/print.h>
+
+#include <array>
+
+namespace inlay {
+namespace {
+
+// The arguments of one call, read by position.
+class Arguments {
+public:
+  explicit Arguments(std::span<const Value> values) : values_(values) {}
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  [[nodiscard]] const Value& operator[](std::size_t i) const {
+    if (i >= values_.size())
+      throw LayoutError({"argument",
+                         "argument",
+                         "too few arguments",
+                         {},
+                         std::to_string(values_.size()) + " given",
+                         {},
+                         ""});
+    return values_[i];
+  }
+  [[nodiscard]] Layout layout(std::size_t i) const { return (*this)[i].as_layout(); }
+  [[nodiscard]] IntTuple tuple(std::size_t i) const { return (*this)[i].as_tuple(); }
+  [[nodiscard]] Int integer(std::size_t i) const { return (*this)[i].as_int(); }
+  [[nodiscard]] Tile tile(std::size_t i) const { return (*this)[i].as_tile(); }
+  [[nodiscard]] std::size_t index(std::size_t i) const { return to_index((*this)[i].as_int()); }
+  [[nodiscard]] std::vector<std::size_t> indices(std::size_t i) const {
+    const IntTuple t = tuple(i);
+    std::vector<std::size_t> out;
+    for (const Int n : t.leaves()) out.push_back(to_index(n));
+    return out;
+  }
+  // [B,M,S], offset, layout
+  [[nodiscard]] ComposedLayout composed(std::size_t i) const {
+    return {(*this)[i].as_swizzle(), integer(i + 1), layout(i + 2)};
+  }
+
+private:
+  static std::size_t to_index(Int n) {
+    if (n < 0 || n > Int(max_leaves))
+      throw LayoutError({"argument", "argument", "not the number of a mode", {}, to_string(n), {}, ""});
+    return static_cast<std::size_t>(n.value());
+  }
+  std::span<const Value> values_;
+};
+
+Value plain_or_composed(const ComposedLayout& c) { return c.is_plain() ? Value(c.inner()) : Value(c); }
+template <class L, class S>
+Value pair(const Sliced<L, S>& s) {
+  return List{Value(s.layout), Value(s.offset)};
+}
+
+MmaAtom mma_atom(const Value& v) {
+  return {v["shape_mnk"].as_tuple(), v["thrid"].as_layout(), v["A"].as_layout(), v["B"].as_layout(),
+          v["C"].as_layout()};
+}
+CopyAtom copy_atom(const Value& v) {
+  return {v["src"].as_layout(), v["dst"].as_layout(), v["ref"].as_layout()};
+}
+TiledMma tiled_mma(const Arguments& a) { return make_tiled_mma(mma_atom(a[0]), a.layout(1), a.tile(2)); }
+Operand operand(const Value& v) {
+  const std::string* s = v.get<std::string>();
+  if (s && *s == "A") return Operand::a;
+  if (s && *s == "B") return Operand::b;
+  if (s && *s == "C") return Operand::c;
+  throw LayoutError(
+      {"argument", "argument", "expected an operand A, B or C", {{"found", to_string(v)}}, "", {}, ""});
+}
+Value tiler_value(const Tile& t) { // integers stay integers
+  List list;
+  auto part = t.parts().begin();
+  for (const TileKind kind : t.kinds().leaves()) {
+    const Layout l(*part);
+    ++part;
+    list.push_back(kind == TileKind::keep     ? Value()
+                   : kind == TileKind::extent ? Value(l.modes()[0].extent)
+                                              : Value(l));
+  }
+  return list;
+}
+Value copy_record(const TiledCopy& c, bool sides) {
+  Record r{{"tiler", tiler_value(c.tiler)}, {"layout_tv", c.layout_tv}};
+  if (sides) {
+    r.emplace_back("S_TV", layout_tv(c, Side::source));
+    r.emplace_back("D_TV", layout_tv(c, Side::destination));
+  }
+  return r;
+}
+TiledCopy value_copy(const Arguments& a) {
+  return make_tiled_copy(CopyAtom::universal(a.integer(0)), a.layout(1), a.layout(2));
+}
+TiledCopy ldsm_copy(const Arguments& a) {
+  return make_tiled_copy(copy_atom(a[4]), tiled_mma(a), operand(a[3]));
+}
+TiledCopy tv_copy(const Arguments& a) { return {CopyAtom::universal(1), a.layout(1), a.tile(0)}; }
+
+template <class F>
+ComposedLayout on_inner(const ComposedLayout& c, const F& f) {
+  return c.with_inner(f(c.inner()));
+}
+
+// What operations do with the inner layout alone, for plain and for composed layouts.
+template <class F>
+Value mapped(const Value& v, const F& f) {
+  if (const ComposedLayout* c = v.get<ComposedLayout>()) return on_inner(*c, f);
+  return f(v.as_layout());
+}
+
+Value append_or_prepend(const Arguments& a, bool front) {
+  const Layout l = a.layout(0);
+  if (a.size() == 2) return front ? prepend(l, a.layout(1)) : append(l, a.layout(1));
+  return front ? prepend(l, a.index(1), a.layout(2)) : append(l, a.index(1), a.layout(2));
+}
+
+Value group_of(const Value& v, const Arguments& a, std::size_t first) {
+  return mapped(v, [&](const Layout& l) {
+    const Int end = a.integer(first + 1);
+    return group(l, a.index(first), end == -1 ? l.rank() : a.index(first + 1));
+  });
+}
+
+Value coalesce_of(const Value& v, const Arguments& a, std::size_t next) {
+  return mapped(v,
+                [&](const Layout& l) { return a.size() > next ? coalesce(l, a.tuple(next)) : coalesce(l); });
+}
+
+#define ROW(name, signature, ...)                                                                            \
+  {                                                                                                          \
+    name, signature, [](std::span<const Value> values) -> Value {                                            \
+      const Arguments a(values);                                                                             \
+      return __VA_ARGS__;                                                                                    \
+    }                                                                                                        \
+  }
+#define LAYOUT_TILE(op)                                                                                      \
+  ROW(#op, "(layout, tile)", mapped(a[0], [&](const Layout& l) { return op(l, a.tile(1)); }))
+#define COMPOSED_TILE(op)                                                                                    \
+  ROW("composed_" #op, "(swizzle, offset, layout, tile)",                                                    \
+      on_inner(a.composed(0), [&](const Layout& l) { return op(l, a.tile(3)); }))
+#define IDENTITY_TILE(op)                                                                                    \
+  ROW("identity_" #op, "(shape, tile)", op(make_identity_layout(a.tuple(0)), a.tile(1)))
+
+const auto table = std::to_array<NamedOperation>({
+    ROW("append", "(layout, [rank,] mode)", append_or_prepend(a, false)),
+    ROW("blocked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return blocked_product(l, a.layout(1)); })),
+    ROW("ceil_div", "(tuple, tuple)", ceil_div(a.tuple(0), a.tuple(1))),
+    ROW("coalesce", "(layout [, profile])", coalesce_of(a[0], a, 1)),
+    ROW("colex_less", "(tuple, tuple)", colex_less(a.tuple(0), a.tuple(1))),
+    ROW("compact_col_major", "(shape [, start])", compact_col_major(a.tuple(0), a.size() > 1 ? a.tuple(1) : IntTuple(Int(1)))),
+    ROW("compact_row_major", "(shape [, start])", compact_row_major(a.tuple(0), a.size() > 1 ? a.tuple(1) : IntTuple(Int(1)))),
+    ROW("compatible", "(shape, shape)", compatible(a.tuple(0), a.tuple(1))),
+    ROW("complement", "(layout [, size or shape])", a.size() > 1 ? complement(a.layout(0), a.tuple(1)) : complement(a.layout(0))),
+    ROW("composed", "(swizzle, offset, layout)", plain_or_composed(a.composed(0))),
+    ROW("composed_blocked_product", "(swizzle, offset, layout, tiler)",
+        on_inner(a.composed(0), [&](const Layout& l) { return blocked_product(l, a.layout(3)); })),
+    ROW("composed_coalesce", "(swizzle, offset, layout [, profile])", coalesce_of(a.composed(0), a, 3)),
+    COMPOSED_TILE(composition),
+    ROW("composed_downcast", "(swizzle, offset, layout, n)", downcast(a.composed(0), a.integer(3))),
+    ROW("composed_flatten", "(swizzle, offset, layout)", on_inner(a.composed(0), [](const Layout& l) { return flatten(l); })),
+    ROW("composed_get", "(swizzle, offset, layout, mode)",
+        on_inner(a.composed(0), [&](const Layout& l) { return get(l, a.indices(3)); })),
+    ROW("composed_group", "(swizzle, offset, layout, begin, end)", group_of(a.composed(0), a, 3)),
+    ROW("composed_left_inverse", "(swizzle, offset, layout)", left_inverse(a.composed(0))),
+    COMPOSED_TILE(logical_divide),
+    COMPOSED_TILE(logical_product),
+    ROW("composed_max_common_vector", "(swizzle, offset, layout, layout)",
+        max_common_vector(a.composed(0), a[3].as_composed())),
+    ROW("composed_right_inverse", "(swizzle, offset, layout)", right_inverse(a.composed(0))),
+    ROW("composed_slice_values", "(swizzle, offset, layout, coordinate)", slice(a[3].as_coordinate(), a.composed(0))),
+    ROW("composed_tile_to_shape", "(swizzle, offset, layout, shape [, order])",
+        on_inner(a.composed(0),
+                 [&](const Layout& l) {
+                   return a.size() > 4 ? tile_to_shape(l, a.tuple(3), a.tuple(4)) : tile_to_shape(l, a.tuple(3));
+                 })),
+    ROW("composed_upcast", "(swizzle, offset, layout, n)", upcast(a.composed(0), a.integer(3))),
+    COMPOSED_TILE(zipped_divide),
+    ROW("composition", "(layout, layout or tile)",
+        a[0].get<Swizzle>() ? Value(composition(a[0].as_swizzle(), a[1].as_swizzle()))
+        : a[1].get<Swizzle>() ? plain_or_composed(composition(a.layout(0), a[1].as_swizzle()))
+        : a[1].get<ComposedLayout>() ? plain_or_composed(composition(a.layout(0), a[1].as_composed()))
+                              : mapped(a[0], [&](const Layout& l) { return composition(l, a.tile(1)); })),
+    ROW("composition_layout_composed", "(layout, swizzle, offset, layout)", composition(a.layout(0), a.composed(1))),
+    ROW("composition_layout_swizzle", "(layout, swizzle)", composition(a.layout(0), a[1].as_swizzle())),
+    ROW("congruent", "(tuple, tuple)", congruent(a.tuple(0), a.tuple(1))),
+    ROW("cosize", "(layout)", a.layout(0).cosize()),
+    ROW("crd2crd", "(coordinate, from, to)", crd2crd(a.tuple(0), a.tuple(1), a.tuple(2))),
+    ROW("crd2idx", "(coordinate, shape [, stride])",
+        a.size() > 2 ? crd2idx(a.tuple(0), a.tuple(1), a.tuple(2)) : crd2idx(a.tuple(0), a.tuple(1))),
+    ROW("depth", "(layout)", Int(a.layout(0).depth())),
+    ROW("dice", "(coordinate, layout)", dice(a[0].as_coordinate(), a.layout(1))),
+    ROW("domain_distribute", "(shape, n)", domain_distribute(a.tuple(0), a.integer(1))),
+    ROW("downcast", "(layout, n)",
+        a[0].get<ComposedLayout>() ? Value(downcast(a[0].as_composed(), a.integer(1))) : Value(downcast(a.layout(0), a.integer(1)))),
+    ROW("elem_less", "(tuple, tuple)", elem_less(a.tuple(0), a.tuple(1))),
+    ROW("elem_scale", "(tuple, tuple)", elem_scale(a.tuple(0), a.tuple(1))),
+    ROW("evenly_divides", "(shape, tile)", evenly_divides(a.tuple(0), a.tile(1))),
+    ROW("filter", "(layout [, profile])",
+        mapped(a[0], [&](const Layout& l) { return a.size() > 1 ? filter(l, a.tuple(1)) : filter(l); })),
+    ROW("filter_zeros", "(layout [, profile])", a.size() > 1 ? filter_zeros(a.layout(0), a.tuple(1)) : filter_zeros(a.layout(0))),
+    LAYOUT_TILE(flat_divide),
+    LAYOUT_TILE(flat_product),
+    ROW("flatten", "(layout or tuple)",
+        a[0].get<List>() || a[0].get<Int>() ? Value(flatten(a.tuple(0))) : mapped(a[0], [](const Layout& l) { return flatten(l); })),
+    ROW("gcd", "(tuple)", gcd(a.tuple(0))),
+    ROW("get", "(layout, path)", mapped(a[0], [&](const Layout& l) { return get(l, a.indices(1)); })),
+    ROW("get_1d_coord", "(layout, offset)", get_1d_coord(a.layout(0), a.tuple(1))),
+    ROW("get_flat_coord", "(layout, offset)", get_flat_coord(a.layout(0), a.tuple(1))),
+    ROW("get_hier_coord", "(layout, offset)", get_hier_coord(a.layout(0), a.tuple(1))),
+    ROW("group", "(layout, begin, end)", group_of(a[0], a, 1)),
+    ROW("identity_call", "(shape, coordinate)", value_at(make_identity_layout(a.tuple(0)), a.tuple(1))),
+    IDENTITY_TILE(composition),
+    IDENTITY_TILE(logical_divide),
+    IDENTITY_TILE(zipped_divide),
+    ROW("idx2crd", "(index, shape [, stride])",
+        a.size() > 2 ? idx2crd(a.tuple(0), a.tuple(1), a.tuple(2)) : idx2crd(a.tuple(0), a.tuple(1))),
+    ROW("inner_product", "(tuple, tuple)", inner_product(a.tuple(0), a.tuple(1))),
+    ROW("layout_call", "(layout, coordinate)", value_of(a[0], a[1])),
+    ROW("ldsm_copy", "(mma, atom layout, permutation, operand, copy)", copy_record(ldsm_copy(a), true)),
+    ROW("ldsm_copy_partition_S", "(mma, atom layout, permutation, operand, copy, tensor, thread)",
+        pair(partition(ldsm_copy(a), Side::source, a.layout(5), a.integer(6)))),
+    ROW("left_inverse", "(layout)",
+        a[0].get<ComposedLayout>() ? plain_or_composed(left_inverse(a[0].as_composed())) : Value(left_inverse(a.layout(0)))),
+    ROW("lex_less", "(tuple, tuple)", lex_less(a.tuple(0), a.tuple(1))),
+    ROW("local_partition", "(tensor, threads, index)", pair(local_partition(a.layout(0), a.layout(1), a.integer(2)))),
+    ROW("local_tile", "(tensor, tile, coordinate)", pair(local_tile(a.layout(0), a.tile(1), a[2].as_coordinate()))),
+    LAYOUT_TILE(logical_divide),
+    LAYOUT_TILE(logical_product),
+    ROW("make_cotiled_copy", "(addresses, data)",
+        copy_record(make_cotiled_copy(CopyAtom::universal(1), a.layout(0), a.layout(1)), false)),
+    ROW("make_fragment_like", "(layout)", make_fragment_like(a.layout(0))),
+    ROW("make_identity_layout", "(shape)", make_identity_layout(a.tuple(0))),
+    ROW("make_layout", "(layout, ...) or (shape [, stride])",
+        a[0].get<List>() || a[0].get<Int>()
+            ? (a.size() > 1 ? Layout::from(a.tuple(0), a.tuple(1)) : Layout::col_major(a.tuple(0)))
+            : [&] {
+                std::vector<Layout> modes;
+                for (std::size_t i = 0; i < a.size(); ++i) modes.push_back(a.layout(i));
+                return concatenate(std::span<const Layout>(modes));
+              }()),
+    ROW("make_layout_like", "(layout)", make_layout_like(a.layout(0))),
+    ROW("make_ordered_layout", "(shape, order)", make_ordered_layout(a.tuple(0), a.tuple(1))),
+    ROW("make_swizzle", "(source mask, target mask)",
+        Swizzle::from_masks(static_cast<std::uint64_t>(a.integer(0).value()), static_cast<std::uint64_t>(a.integer(1).value()))),
+    ROW("make_tiled_copy", "(values, threads, values)", copy_record(value_copy(a), true)),
+    ROW("max", "(tuple)", max(a.tuple(0))),
+    ROW("max_alignment", "(layout)", max_alignment(a.layout(0))),
+    ROW("max_common_layout", "(layout, layout)", max_common_layout(a.layout(0), a.layout(1))),
+    ROW("max_common_vector", "(layout, layout)",
+        a[0].get<ComposedLayout>() || a[1].get<ComposedLayout>() ? max_common_vector(a[0].as_composed(), a[1].as_composed())
+                                                                 : max_common_vector(a.layout(0), a.layout(1))),
+    ROW("min", "(tuple)", min(a.tuple(0))),
+    ROW("nullspace", "(layout)", nullspace(a.layout(0))),
+    ROW("prepend", "(layout, [rank,] mode)", append_or_prepend(a, true)),
+    ROW("product", "(tuple)", product(a.tuple(0))),
+    ROW("product_each", "(tuple)", product_each(a.tuple(0))),
+    ROW("raked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return raked_product(l, a.layout(1)); })),
+    ROW("rank", "(layout or tuple)", a[0].get<List>() ? Int(a.tuple(0).rank()) : Int(a[0].as_composed().rank())),
+    ROW("recast_layout", "(layout, old bits, new bits)", recast(a.layout(0), a.integer(1), a.integer(2))),
+    ROW("replace", "(layout, mode, layout)", replace(a.layout(0), a.index(1), a.layout(2))),
+    ROW("right_inverse", "(layout)",
+        a[0].get<ComposedLayout>() ? plain_or_composed(right_inverse(a[0].as_composed())) : Value(right_inverse(a.layout(0)))),
+    ROW("round_up", "(tuple, tuple)", round_up(a.tuple(0), a.tuple(1))),
+    ROW("select", "(layout, modes)", mapped(a[0], [&](const Layout& l) { return select(l, a.indices(1)); })),
+    ROW("shape_div", "(tuple, tuple)", shape_div(a.tuple(0), a.tuple(1))),
+    ROW("size", "(layout or tuple)", a[0].get<List>() || a[0].get<Int>() ? size(a.tuple(0)) : a[0].as_composed().size()),
+    ROW("slice", "(coordinate, layout)",
+        a[1].get<ComposedLayout>() ? Value(slice(a[0].as_coordinate(), a[1].as_composed()))
+                                   : Value(slice(a[0].as_coordinate(), a.layout(1)))),
+    ROW("slice_and_offset", "(coordinate, layout)", pair(slice_and_offset(a[0].as_coordinate(), a.layout(1)))),
+    ROW("sum", "(tuple)", sum(a.tuple(0))),
+    ROW("swizzle", "(swizzle, offset or offsets)",
+        [&]() -> Value {
+          const Swizzle s = a[0].as_swizzle();
+          const IntTuple offsets = a.tuple(1);
+          if (offsets.is_leaf()) return s(offsets.leaf());
+          List out;
+          for (const Int x : offsets.leaves()) out.push_back(s(x));
+          return out;
+        }()),
+    ROW("swizzle_compose", "(swizzle, swizzle)", composition(a[0].as_swizzle(), a[1].as_swizzle())),
+    ROW("swizzle_downcast", "(swizzle, n)", downcast(a[0].as_swizzle(), a.integer(1))),
+    ROW("swizzle_upcast", "(swizzle, n)", upcast(a[0].as_swizzle(), a.integer(1))),
+    ROW("take", "(layout, begin, end)", mapped(a[0], [&](const Layout& l) { return take(l, a.index(1), a.index(2)); })),
+    ROW("tile_to_shape", "(block, shape [, order])",
+        mapped(a[0],
+               [&](const Layout& l) {
+                 return a.size() > 2 ? tile_to_shape(l, a.tuple(1), a.tuple(2)) : tile_to_shape(l, a.tuple(1));
+               })),
+    ROW("tiled_copy_partition", "(values, threads, values, tensor, thread)",
+        pair(partition(value_copy(a), Side::source, a.layout(3), a.integer(4)))),
+    ROW("tiled_copy_tidfrg", "(values, threads, values, tensor)", tidfrg(value_copy(a), Side::source, a.layout(3))),
+    LAYOUT_TILE(tiled_divide),
+    ROW("tiled_mma", "(mma, atom layout, permutation)",
+        [&]() -> Value {
+          const TiledMma m = tiled_mma(a);
+          return Record{{"thr_layout_vmnk", m.thr_layout_vmnk},
+                        {"tile_mnk", tile_mnk(m)},
+                        {"A_TV", layout_tv(m, Operand::a)},
+                        {"B_TV", layout_tv(m, Operand::b)},
+                        {"C_TV", layout_tv(m, Operand::c)}};
+        }()),
+    ROW("tiled_mma_partition_A", "(mma, atom layout, permutation, tensor, thread)",
+        pair(partition(tiled_mma(a), Operand::a, a.layout(3), a.integer(4)))),
+    ROW("tiled_mma_partition_B", "(mma, atom layout, permutation, tensor, thread)",
+        pair(partition(tiled_mma(a), Operand::b, a.layout(3), a.integer(4)))),
+    ROW("tiled_mma_partition_C", "(mma, atom layout, permutation, tensor, thread)",
+        pair(partition(tiled_mma(a), Operand::c, a.layout(3), a.integer(4)))),
+    ROW("tiled_mma_partition_shape_A", "(mma, atom layout, permutation, shape)",
+        partition_shape(tiled_mma(a), Operand::a, a.tuple(3))),
+    ROW("tiled_mma_partition_shape_B", "(mma, atom layout, permutation, shape)",
+        partition_shape(tiled_mma(a), Operand::b, a.tuple(3))),
+    ROW("tiled_mma_partition_shape_C", "(mma, atom layout, permutation, shape)",
+        partition_shape(tiled_mma(a), Operand::c, a.tuple(3))),
+    ROW("tiled_mma_thrfrg_A", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::a, a.layout(3))),
+    ROW("tiled_mma_thrfrg_B", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::b, a.layout(3))),
+    ROW("tiled_mma_thrfrg_C", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::c, a.layout(3))),
+    LAYOUT_TILE(tiled_product),
+    ROW("tv_partition", "(tile, thread-value layout, tensor, thread)",
+        pair(partition(tv_copy(a), Side::source, a.layout(2), a.integer(3)))),
+    ROW("tv_tidfrg", "(tile, thread-value layout, tensor)", tidfrg(tv_copy(a), Side::source, a.layout(2))),
+    ROW("unflatten", "(layout, profile)", unflatten(a.layout(0), a.tuple(1))),
+    ROW("upcast", "(layout, n)",
+        a[0].get<ComposedLayout>() ? Value(upcast(a[0].as_composed(), a.integer(1))) : Value(upcast(a.layout(0), a.integer(1)))),
+    ROW("weakly_congruent", "(shape, shape)", weakly_congruent(a.tuple(0), a.tuple(1))),
+    ROW("zip", "(layout)", zip(a.layout(0))),
+    LAYOUT_TILE(zipped_divide),
+    LAYOUT_TILE(zipped_product),
+});
+#undef ROW
+#undef LAYOUT_TILE
+#undef COMPOSED_TILE
+#undef IDENTITY_TILE
+
+// The number of single-character edits, for "did you mean".
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t up = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = up;
+    }
+  }
+  return row[b.size()];
+}
+
+} // namespace
+
+std::span<const NamedOperation> named_operations() { return table; }
+
+Value apply_operation(std::string_view name, std::span<const Value> arguments) {
+  for (const NamedOperation& op : table)
+    if (name == op.name) {
+      try {
+        return op.apply(arguments);
+      } catch (const LayoutError& e) {
+        if (e.code() != "argument") throw;
+        ErrorFields f = e.fields(); // say which operation wanted what
+        f.operation = op.name;
+        f.hint = std::string(op.name) + op.signature;
+        throw LayoutError(std::move(f));
+      }
+    }
+  const NamedOperation* nearest = &table[0];
+  const std::string_view shown = name.substr(0, 64);
+  for (const NamedOperation& op : table)
+    if (distance(shown, op.name) < distance(shown, nearest->name)) nearest = &op;
+  throw LayoutError({"unknown_operation",
+                     "expression",
+                     "there is no operation '" + std::string(shown) + "'",
+                     {},
+                     "",
+                     {},
+                     std::string("the nearest name is ") + nearest->name + nearest->signature});
+}
+
+Value value_of(const Value& function, const Value& coordinate) {
+  const IntTuple c = coordinate.as_tuple();
+  const auto f = as_function(function);
+  if (!f)
+    throw LayoutError({"argument",
+                       "expression",
+                       "the value is not a function",
+                       {{"found", to_string(function)}},
+                       "",
+                       {},
+                       ""});
+  if (f->inner().has_basis_strides()) return value_at(f->inner(), c);
+  return (*f)(c);
+}
+
+namespace {
+
+using detail::TextReader;
+
+class ExpressionReader {
+public:
+  explicit ExpressionReader(TextReader& in) : in_(in) {}
+
+  Value expression() {
+    if (++depth_ > 64) detail::throw_limit("nesting of an expression", depth_, 64);
+    Value v = primary();
+    if (in_.peek() == ':') v = detail::read_strides(in_, v.as_tuple(), 0);
+    if (at_composition()) v = composed(v);
+    --depth_;
+    return v;
+  }
+
+private:
+  // ` o ` composes; a name that merely starts with o does not.
+  bool at_composition() {
+    if (in_.peek() != 'o') return false;
+    const char next = in_.peek_at(1);
+    return next == ' ' || next == '(' || next == '-' || (next >= '0' && next <= '9');
+  }
+  Value composed(const Value& outer) {
+    in_.expect('o');
+    const Int offset = in_.signed_number();
+    in_.expect('o');
+    const Layout inner = expression().as_layout();
+    if (const Swizzle* s = outer.get<Swizzle>()) return ComposedLayout(*s, offset, inner);
+    return ComposedLayout(outer.as_layout(), offset, inner);
+  }
+  Value primary() {
+    if (in_.at_number() || in_.peek() == '-') return in_.signed_number();
+    if (in_.accept('(')) return list(')');
+    if (in_.accept('<')) return list('>');
+    const std::size_t start = (void(in_.peek()), in_.position());
+    if (!in_.at_name()) in_.fail("a number, a tuple, a layout or an operation");
+    const std::string_view name = in_.name();
+    if (name == "_") return {};
+    if (name == "Sw") return swizzle();
+    if (name == "A" || name == "B" || name == "C")
+      if (in_.peek() != '(') return std::string(name);
+    if (!in_.accept('('))
+      in_.fail_at(start, "'" + std::string(name.substr(0, 64)) +
+                             "' is not a value; an operation needs its arguments in parentheses");
+    const Value arguments = list(')');
+    return apply_operation(name, *arguments.get<List>());
+  }
+  Value list(char close) {
+    List entries;
+    if (!in_.accept(close)) {
+      do {
+        entries.push_back(expression());
+        if (entries.size() > max_leaves) detail::throw_limit("number of entries", entries.size(), max_leaves);
+      } while (in_.accept(','));
+      in_.expect(close);
+    }
+    return entries;
+  }
+  Value swizzle() {
+    in_.expect('<');
+    const Value fields = list('>');
+    return fields.as_swizzle();
+  }
+  TextReader& in_;
+  std::size_t depth_ = 0;
+};
+
+} // namespace
+
+Value evaluate_expression(std::string_view text) {
+  TextReader in(text, "expression");
+  Value v = ExpressionReader(in).expression();
+  in.finish();
+  return v;
+}
+
+} // namespace inlay

@@ -1,0 +1,168 @@
+// inlay eval: one expression, or one JSON object a line.
+#include "command.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/print.h>
+
+#include <istream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t longest_line = std::size_t{1} << 22;
+constexpr std::size_t deepest_json = 64;
+constexpr int most_values = 256;
+
+// Arguments: numbers and null as they are, strings as expressions, arrays as lists, objects as records.
+Value from_json(const Json& j, std::size_t depth) {
+  if (depth > deepest_json)
+    throw LayoutError({"json", "eval", "the arguments are nested too deeply", {}, "", {}, ""});
+  if (j.is_null()) return {};
+  if (j.is_boolean()) return j.get<bool>();
+  if (j.is_number_integer() && !(j.is_number_unsigned() && j.get<std::uint64_t>() > std::uint64_t{INT64_MAX}))
+    return Int(j.get<std::int64_t>());
+  if (j.is_number())
+    throw LayoutError({"json", "eval", "a number is no 64-bit integer", {}, j.dump(), {}, ""});
+  if (j.is_string()) {
+    const std::string text = j.get<std::string>();
+    if (text == "A" || text == "B" || text == "C") return text;
+    return evaluate_expression(text);
+  }
+  if (j.is_array()) {
+    List list;
+    for (const Json& e : j) list.push_back(from_json(e, depth + 1));
+    return list;
+  }
+  Record record; // descriptions of atoms; a name is no expression
+  for (const auto& [key, value] : j.items())
+    record.emplace_back(key, key == "name" ? Value(value.dump()) : from_json(value, depth + 1));
+  return record;
+}
+
+Json to_json(const Value& v) {
+  if (v.get<Free>()) return nullptr;
+  if (const bool* b = v.get<bool>()) return *b;
+  if (const Int* n = v.get<Int>()) return n->value();
+  if (const List* list = v.get<List>()) {
+    Json j = Json::array();
+    for (const Value& e : *list) j.push_back(to_json(e));
+    return j;
+  }
+  if (const Record* record = v.get<Record>()) {
+    Json j = Json::object();
+    for (const auto& [name, value] : *record) j[name] = to_json(value);
+    return j;
+  }
+  return to_string(v);
+}
+
+Json error_json(const LayoutError& e) { return {{"code", e.code()}, {"message", e.what()}}; }
+
+// "result", and for functions "size", "values" while there are few, "samples" where asked for.
+void describe(Json& out, const Value& result, const Json* samples) {
+  out["result"] = to_json(result);
+  const auto f = as_function(result);
+  if (!f) return;
+  const Int size = f->size();
+  out["size"] = size.value();
+  if (size <= most_values) {
+    Json values = Json::array();
+    for (Int i = 0; i < size; i += 1) values.push_back(to_json(value_of(result, i)));
+    out["values"] = std::move(values);
+  }
+  if (!samples || !samples->is_array()) return;
+  Json at = Json::array();
+  for (const Json& pair : *samples) {
+    if (!pair.is_array() || pair.empty() || !pair[0].is_number_integer())
+      throw LayoutError({"json", "eval", "samples are [index, value] pairs", {}, "", {}, ""});
+    at.push_back({pair[0], to_json(value_of(result, Int(pair[0].get<std::int64_t>())))});
+  }
+  out["samples"] = std::move(at);
+}
+
+Json evaluate_line(const std::string& line) {
+  Json out = {{"id", nullptr}};
+  try {
+    if (line.size() > longest_line)
+      throw LayoutError({"json", "eval", "the line is longer than 4 MiB", {}, "", {}, ""});
+    std::size_t depth = 0;
+    bool too_deep = false;
+    const Json in = Json::parse(
+        line,
+        [&](int, Json::parse_event_t event, Json&) {
+          if (event == Json::parse_event_t::array_start || event == Json::parse_event_t::object_start)
+            ++depth;
+          if (event == Json::parse_event_t::array_end || event == Json::parse_event_t::object_end) --depth;
+          too_deep = too_deep || depth > 2 * deepest_json;
+          return !too_deep;
+        },
+        false);
+    if (too_deep) throw LayoutError({"json", "eval", "the line is nested too deeply", {}, "", {}, ""});
+    if (in.is_discarded() || !in.is_object())
+      throw LayoutError({"json", "eval", "the line is not a JSON object", {}, "", {}, ""});
+    if (in.contains("id") && (in["id"].is_number_integer() || in["id"].is_string())) out["id"] = in["id"];
+    if (!in.contains("op") || !in["op"].is_string() || !in.contains("args") || !in["args"].is_array())
+      throw LayoutError({"json", "eval", R"(a line is {"op": name, "args": [...]})", {}, "", {}, ""});
+    List arguments;
+    for (const Json& a : in["args"]) arguments.push_back(from_json(a, 0));
+    const Value result = apply_operation(in["op"].get<std::string>(), arguments);
+    describe(out, result, in.contains("samples") ? &in["samples"] : nullptr);
+  } catch (const LayoutError& e) {
+    return {{"id", out["id"]}, {"error", error_json(e)}};
+  }
+  return out;
+}
+
+std::string dump(const Json& j) { return j.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+int eval(Session& s, const std::string& expression, const std::string& at, bool json, bool lines) {
+  if (lines) {
+    for (std::string line; std::getline(s.in, line);)
+      if (line.find_first_not_of(" \t\r") != std::string::npos) s.out << dump(evaluate_line(line)) << "\n";
+    return Exit::yes;
+  }
+  if (expression.empty())
+    throw LayoutError(
+        {"argument", "eval", "there is nothing to evaluate", {}, "", {}, "inlay eval EXPR, or --jsonl"});
+  try {
+    Value result = evaluate_expression(expression);
+    if (!at.empty()) result = value_of(result, evaluate_expression(at));
+    if (json) {
+      Json out = Json::object();
+      describe(out, result, nullptr);
+      s.out << dump(out) << "\n";
+    } else {
+      s.out << to_string(result) << "\n";
+    }
+  } catch (const LayoutError& e) {
+    if (!json) throw;
+    s.out << dump(Json{{"error", error_json(e)}}) << "\n";
+    return Exit::bad_input;
+  }
+  return Exit::yes;
+}
+
+} // namespace
+
+void add_eval(CLI::App& app, Session& s) {
+  struct Options {
+    std::string expression, at;
+    bool json = false, lines = false;
+  };
+  auto* c = app.add_subcommand("eval", "Evaluate one expression of the algebra, or JSON lines");
+  auto o = std::make_shared<Options>();
+  c->add_option("expression", o->expression, "for example composition((6,2):(8,2), 3:2)");
+  c->add_option("--at", o->at, "Apply the result to a coordinate, for example (1,2)");
+  c->add_flag("--json", o->json, "Result as JSON");
+  c->add_flag("--jsonl", o->lines,
+              "Read {\"op\", \"args\"} objects from standard input, one a line, and answer each");
+  c->callback([=, &s] { s.exit = eval(s, o->expression, o->at, o->json, o->lines); });
+}
+
+} // namespace inlay::cli

@@ -166,7 +166,7 @@ Int get_1d_coord(const Layout& l, const IntTuple& offset) {
 IntTuple get_flat_coord(const Layout& l, const IntTuple& offset) {
   SmallVector<IntTuple, 8> ones;
   for (std::size_t i = 0; i < l.rank(); ++i) ones.push_back(IntTuple(Int(1)));
-  const IntTuple to = l.is_leaf() ? IntTuple(Int(1)) : IntTuple::of(ones.span());
+  const IntTuple to = l.rank() == 1 ? IntTuple(Int(1)) : IntTuple::of(ones.span());
   return crd2crd(get_hier_coord(l, offset), l.shape(), to);
 }
 

@@ -166,7 +166,7 @@ const auto table = std::to_array<NamedOperation>({
     ROW("compact_row_major", "(shape [, start])", compact_row_major(a.tuple(0), a.size() > 1 ? a.tuple(1) : IntTuple(Int(1)))),
     ROW("compatible", "(shape, shape)", compatible(a.tuple(0), a.tuple(1))),
     ROW("complement", "(layout [, size or shape])", a.size() > 1 ? complement(a.layout(0), a.tuple(1)) : complement(a.layout(0))),
-    ROW("composed", "(swizzle, offset, layout)", plain_or_composed(a.composed(0))),
+    ROW("composed", "(swizzle, offset, layout)", plain_or_composed(a.size() == 1 ? a[0].as_composed() : a.composed(0))),
     ROW("composed_blocked_product", "(swizzle, offset, layout, tiler)",
         on_inner(a.composed(0), [&](const Layout& l) { return blocked_product(l, a.layout(3)); })),
     ROW("composed_coalesce", "(swizzle, offset, layout [, profile])", coalesce_of(a.composed(0), a, 3)),

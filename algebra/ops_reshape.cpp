@@ -211,14 +211,16 @@ Layout make_fragment_like(const Layout& l) {
   const Layout compact = Layout::col_major(std::move(filtered).finish());
   LayoutBuilder<Int> block;
   const std::size_t at = block.open();
-  const std::size_t inner = block.leaf_count();
   block.profile(first.profile());
   for (std::size_t i = 0; i < first.leaves().size(); ++i)
     block.leaves().push_back({first.leaves()[i].extent, compact.modes()[i].stride});
-  (void)inner;
   Int next = 1;
   for (const Mode& m : compact.modes()) next *= m.extent;
-  const Layout rest = like(op, take(l, 1, l.rank()).view());
+  const Layout others = take(l, 1, l.rank());
+  TupleBuilder<Int> order; // equal strides alias, as zeros do
+  order.profile(others.profile().view());
+  for (const Mode& m : others.modes()) order.leaves().push_back(m.stride.scale);
+  const Layout rest = body::ordered<Int>(op, others.shape().view(), std::move(order).finish().view());
   LayoutBuilder<Int> scaled;
   scaled.profile(rest.profile().view());
   for (const Mode& m : rest.modes()) scaled.leaves().push_back({m.extent, Stride(m.stride.scale * next)});

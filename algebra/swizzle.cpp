@@ -196,6 +196,8 @@ ComposedLayout composition(const ComposedLayout& a, const Tile& t) {
 
 ComposedLayout composition(const Layout& a, const Swizzle& b) {
   if (b.is_identity()) return {Swizzle(), 0, a};
+  // No index below the size has a bit of the source: nothing moves.
+  if (a.size() <= Int(b.source_mask() & (~b.source_mask() + 1))) return {Swizzle(), 0, a};
   const auto fail = [&](const std::string& where) {
     throw LayoutError({"swizzle",
                        "composition",

@@ -62,9 +62,15 @@ const Layout& side_of(const CopyAtom& atom, Side side) {
 template <class S>
 BasicLayout<S> tile_to_threads(const TiledCopy& copy, Side side, const BasicLayout<S>& zipped) {
   const Layout to_side = composition(right_inverse(copy.atom.reference), side_of(copy.atom, side));
-  const Layout atoms = zipped_divide(
-      copy.layout_tv,
-      Tile::shape(IntTuple::of({copy.atom.reference.mode(0).size(), copy.atom.reference.mode(1).size()})));
+  const Int atom_threads = copy.atom.reference.mode(0).size();
+  const Int atom_values = copy.atom.reference.mode(1).size();
+  if (copy.layout_tv.rank() != 2 || floor_mod(copy.layout_tv.mode(0).size(), atom_threads) != 0 ||
+      floor_mod(copy.layout_tv.mode(1).size(), atom_values) != 0)
+    Operation("partition")
+        .with("tiled", copy.layout_tv)
+        .with("atom", copy.atom.reference)
+        .fail("partition", "threads and values of the atom do not divide those of the tiled copy");
+  const Layout atoms = zipped_divide(copy.layout_tv, Tile::shape(IntTuple::of({atom_threads, atom_values})));
   const Layout seen = compose_first<Int>(atoms, Tile(to_side)); // ((thr, val), (rest thr, rest val))
   const Layout tv = coalesce(zip(seen), parse_int_tuple("(1,(1,1))"));
   const BasicLayout<S> composed = compose_first<S>(zipped, BasicTile<S>(in_domain(tv, S(0))));

@@ -40,12 +40,12 @@ template <class S>
   return unwrapped(coalesced_modes<S>(l.leaves(), false));
 }
 
-/// Mode by mode as far as the profile has tuples; modes beyond it stay as they are.
-template <class S>
-constexpr void coalesce_to(const Operation& op, LayoutBuilder<S>& out, LayoutView<S> l,
-                           TupleView<Int> profile) {
+/// Applies `whole` to the parts that the integers of the profile stand for; modes beyond the profile stay as they are.
+template <class S, class Whole>
+constexpr void by_profile(const Operation& op, LayoutBuilder<S>& out, LayoutView<S> l, TupleView<Int> profile,
+                          const Whole& whole) {
   if (profile.is_leaf()) {
-    out.append(coalesce<S>(l).view());
+    out.append(whole(l).view());
     return;
   }
   if (profile.rank() > l.rank()) op.fail("rank", "the profile has more modes than the layout");
@@ -54,7 +54,7 @@ constexpr void coalesce_to(const Operation& op, LayoutBuilder<S>& out, LayoutVie
   std::size_t i = 0;
   for (LayoutView<S> mode : l) {
     if (i++ < profile.rank()) {
-      coalesce_to<S>(op, out, mode, *entry);
+      by_profile<S>(op, out, mode, *entry, whole);
       ++entry;
     } else {
       out.append(mode);
@@ -66,7 +66,7 @@ template <class S>
 [[nodiscard]] constexpr BasicLayout<S> coalesce(const Operation& op, LayoutView<S> l,
                                                 TupleView<Int> profile) {
   LayoutBuilder<S> out;
-  coalesce_to<S>(op, out, l, profile);
+  by_profile<S>(op, out, l, profile, [](LayoutView<S> part) { return coalesce<S>(part); });
   return finish(std::move(out));
 }
 
@@ -112,7 +112,9 @@ template <class S>
 }
 template <class S>
 [[nodiscard]] constexpr BasicLayout<S> filter(const Operation& op, LayoutView<S> l, TupleView<Int> profile) {
-  return coalesce<S>(op, filter_zeros<S>(l).view(), profile);
+  LayoutBuilder<S> out;
+  by_profile<S>(op, out, l, profile, [](LayoutView<S> part) { return filter<S>(part); });
+  return finish(std::move(out));
 }
 
 } // namespace inlay::body

@@ -1,0 +1,428 @@
+// The sanitizers: registers written before they are read, results waited for, LDS words synchronised, wait states.
+//
+// Counters: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", section "Manually Inserted Wait States" and "S_WAITCNT";
+// vector memory returns in order, LDS in order, scalar loads in any order (so only lgkmcnt(0) covers them).
+#include "engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+std::string row_name(const Wave& w, unsigned row) {
+  return row >= w.accum_offset ? "a" + std::to_string(row - w.accum_offset) : "v" + std::to_string(row);
+}
+std::string scalar_name(unsigned r) {
+  switch (r) {
+  case 106:
+  case 107: return "vcc";
+  case 124: return "m0";
+  case 126:
+  case 127: return "exec";
+  default: return r >= 108 && r < 124 ? "ttmp" + std::to_string(r - 108) : "s" + std::to_string(r);
+  }
+}
+unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
+
+/// Whether an outstanding load into a row that this instruction overwrites lands before it anyway.
+bool lands_in_order(const Operation& op, u8 pending) {
+  if (op.cls == Class::memory) return pending == counts_vm;
+  if (op.cls == Class::lds) return pending == counts_lgkm;
+  return false;
+}
+
+void check_waits(Wave& w, const Operation& op) {
+  for (const RowRange& r : op.reads) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      if (w.pending[k] == 0) continue;
+      report(w, FindingKind::waits,
+             row_name(w, k) + " is read while the " +
+                 ((w.pending[k] & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
+                 " that fills it is in flight",
+             first_lane(w.exec()));
+      w.pending[k] = 0;
+    }
+  }
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      if (w.pending[k] == 0) continue;
+      if (!lands_in_order(op, w.pending[k])) {
+        report(w, FindingKind::waits,
+               row_name(w, k) +
+                   " is overwritten while a load into it is in flight: the load lands later and wins",
+               first_lane(w.exec()));
+      }
+      w.pending[k] = 0;
+    }
+  }
+  for (unsigned half = 0; half < 2; ++half) {
+    const u64 clash = w.scalar_pending[half] & (op.scalar_reads[half] | op.scalar_writes[half]);
+    if (clash == 0) continue;
+    const unsigned r = half * 64 + first_lane(clash);
+    const bool read = (clash & op.scalar_reads[half]) != 0;
+    report(w, FindingKind::waits,
+           scalar_name(r) +
+               (read ? " is read while the scalar load that fills it is in flight (only lgkmcnt(0) covers it)"
+                     : " is overwritten while a scalar load into it is in flight"));
+    w.scalar_pending[half] &= ~clash;
+  }
+}
+
+void check_uninit(Wave& w, const Operation& op) {
+  const bool spill = op.cls == Class::memory && op.memory.space == MemoryFields::Space::scratch &&
+                     op.memory.kind == MemoryFields::Kind::store;
+  const std::string_view name = op.instruction->mnemonic;
+  const bool lane_access = name == "v_readlane_b32" || name == "v_writelane_b32";
+  u64 active = w.exec() & w.lane_exists;
+  if (op.whole_wave) active = w.lane_exists;
+  if (name == "v_readfirstlane_b32") active &= ~active + 1;
+  for (std::size_t i = 0; i < op.reads.size() && !spill && !lane_access; ++i) {
+    u64 wanted = active;
+    if (op.selects && op.mask_source >= 0 && op.sources.size() == 2 &&
+        op.sources[0].kind == Source::Kind::row) {
+      const u64 mask = w.scalar64(static_cast<unsigned>(op.mask_source));
+      wanted &= i == 0 ? ~mask : mask;
+    } else if (op.selects && op.mask_source >= 0) {
+      wanted &= w.scalar64(static_cast<unsigned>(op.mask_source)); // only source 1 is a register
+    }
+    const RowRange r = op.reads[i];
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      u64 missing = wanted & ~w.valid[k];
+      if (missing == 0) continue;
+      if (op.instruction->form == isa::Form::dpp && i == 0 && w.valid[k] != 0)
+        continue;                                              // the pattern decides which lanes
+      if (op.memory.d16 && i + 1 == op.reads.size()) continue; // the other half of a d16 load
+      report(w, FindingKind::uninit, row_name(w, k) + " is read but nothing has written it in this lane",
+             first_lane(missing));
+      w.valid[k] = ~u64{0};
+    }
+  }
+  for (unsigned half = 0; half < 2 && !lane_access; ++half) {
+    const u64 missing = op.scalar_reads[half] & ~w.scalar_valid[half];
+    if (missing == 0) continue;
+    report(w, FindingKind::uninit,
+           scalar_name(half * 64 + first_lane(missing)) + " is read but nothing has written it");
+    w.scalar_valid[half] |= missing;
+  }
+  for (const RowRange& r : op.writes) {
+    const u64 lanes_written = op.whole_wave || name == "v_writelane_b32" ? ~u64{0} : w.exec();
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) w.valid[k] |= lanes_written;
+  }
+  w.scalar_valid[0] |= op.scalar_writes[0];
+  w.scalar_valid[1] |= op.scalar_writes[1];
+}
+
+void check_hazards(Wave& w, const Operation& op) {
+  const std::string_view name = op.instruction->mnemonic;
+  const u64 now = w.issue;
+  w.issue += name == "s_nop" ? 1 + (op.instruction->operands[0].value & 15) : 1;
+  if (op.cls != Class::matrix &&
+      (op.cls == Class::vector || op.cls == Class::memory || op.cls == Class::lds)) {
+    for (const RowRange& r : op.reads) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        // Five wait states are what the shortest matrix instruction needs; longer ones need more.
+        if (w.matrix_issue[k] != 0 && now - w.matrix_issue[k] < 5) {
+          report(w, FindingKind::hazard,
+                 row_name(w, k) + " is read " + std::to_string(now - w.matrix_issue[k]) +
+                     " wait states after the matrix instruction that writes it; at least 5 are needed");
+          w.matrix_issue[k] = 0;
+        }
+      }
+    }
+  }
+  if (op.cls == Class::memory) {
+    for (unsigned half = 0; half < 2; ++half) {
+      for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1) {
+        const unsigned r = half * 64 + first_lane(set);
+        if (r < 124 && w.valu_scalar_issue[r] != 0 && now - w.valu_scalar_issue[r] < 5) {
+          report(w, FindingKind::hazard,
+                 scalar_name(r) + " is read by vector memory " +
+                     std::to_string(now - w.valu_scalar_issue[r]) +
+                     " wait states after a vector instruction wrote it; 5 are needed");
+          w.valu_scalar_issue[r] = 0;
+        }
+      }
+    }
+  }
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+      w.matrix_issue[k] = op.cls == Class::matrix ? now + 1 : 0;
+  }
+  for (unsigned half = 0; half < 2; ++half) {
+    for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1) {
+      w.valu_scalar_issue[half * 64 + first_lane(set)] = op.cls == Class::vector ? now + 1 : 0;
+    }
+  }
+}
+
+void rebuild_pending(Wave& w) {
+  w.pending.fill(0);
+  w.scalar_pending[0] = w.scalar_pending[1] = 0;
+  for (const Outstanding& o : w.outstanding) {
+    const u8 counters = o.counters & (counts_vm | counts_lgkm);
+    if (counters == 0) continue;
+    for (const RowRange& r : o.op->writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) w.pending[k] |= counters;
+    }
+    if ((o.counters & is_scalar_load) != 0) {
+      w.scalar_pending[0] |= o.op->scalar_writes[0];
+      w.scalar_pending[1] |= o.op->scalar_writes[1];
+    }
+  }
+}
+
+void land(Wave& w, Outstanding& o) {
+  if (o.land) {
+    o.land();
+    o.land = nullptr;
+  }
+  if (o.op->cls == Class::lds) w.lds_landed = std::max(w.lds_landed, o.id);
+  if (o.op->cls == Class::memory) w.vm_landed = std::max(w.vm_landed, o.id);
+}
+
+} // namespace
+
+void check_registers(Wave& w, const Operation& op) {
+  const Checks& checks = w.group->launch->options->checks;
+  if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
+  if (checks.waits) check_waits(w, op);
+  if (checks.uninit) check_uninit(w, op);
+  if (checks.hazard) check_hazards(w, op);
+}
+
+void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> action) {
+  if ((!w.tracking && !w.deferring) || counters == 0) {
+    return;
+  }
+  const u64 id = w.next_id++;
+  if (op.cls == Class::lds) w.last_lds_id = id;
+  if (op.cls == Class::memory) w.last_vm_id = id;
+  w.outstanding.push_back({&op, id, counters, std::move(action)});
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      w.pending[k] |= counters & (counts_vm | counts_lgkm);
+    }
+  }
+  if ((counters & is_scalar_load) != 0) {
+    w.scalar_pending[0] |= op.scalar_writes[0];
+    w.scalar_pending[1] |= op.scalar_writes[1];
+  }
+  if (w.outstanding.size() > 60) { // a full counter stalls the wave until the oldest is done
+    wait_for(w, 62, 15);
+  }
+}
+
+void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
+  if (w.outstanding.empty()) {
+    return;
+  }
+  bool changed = false;
+  // Newest first: how many later ones of the same kind may still be outstanding.
+  unsigned vm_after = 0;
+  unsigned lds_after = 0;
+  for (auto o = w.outstanding.rbegin(); o != w.outstanding.rend(); ++o) {
+    if ((o->counters & counts_vm) != 0) {
+      if (vm_after >= vmcnt) {
+        o->counters &= static_cast<u8>(~counts_vm);
+        changed = true;
+      }
+      ++vm_after;
+    }
+    if ((o->counters & counts_lgkm) != 0) {
+      const bool unordered = (o->counters & (is_scalar_load | is_flat)) != 0;
+      const bool done = lgkmcnt == 0 || (!unordered && lds_after >= lgkmcnt && lgkmcnt < 15);
+      if (!unordered) ++lds_after;
+      if (done) {
+        o->counters &= static_cast<u8>(~counts_lgkm);
+        changed = true;
+      }
+    }
+  }
+  if (!changed) {
+    return;
+  }
+  for (Outstanding& o : w.outstanding) {
+    if ((o.counters & (counts_vm | counts_lgkm)) == 0) land(w, o);
+  }
+  std::erase_if(w.outstanding,
+                [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; });
+  rebuild_pending(w);
+}
+
+void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
+               bool is_atomic, bool is_dma) {
+  Workgroup& g = *w.group;
+  if (g.shadow.empty()) return;
+  const Checks& checks = g.launch->options->checks;
+  const u16 me = static_cast<u16>(w.id + 1);
+  constexpr u16 many = 0xffff;
+  const auto site = [&](u32 index) {
+    const isa::Instruction& i = *g.launch->code->operations[index].instruction;
+    return "'" + i.text + "'";
+  };
+  for (u32 d = address / 4; d <= (address + bytes - 1) / 4; ++d) {
+    LdsShadow& s = g.shadow[d];
+    const u32 low = d * 4 < address ? address - d * 4 : 0;
+    const u32 high = std::min<u32>(4, address + bytes - d * 4);
+    const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
+    const bool reads = !is_write || is_atomic;
+    if (reads) {
+      if (checks.uninit && (touched & ~s.valid) != 0) {
+        report(w, FindingKind::uninit,
+               "reads LDS byte " + std::to_string(address) + ", which nothing has written", lane, address);
+        s.valid = 15;
+      }
+      if (checks.waits && s.id != 0) {
+        if (s.last_writer == me) {
+          if (s.dma && s.id > w.vm_landed) {
+            report(w, FindingKind::waits,
+                   "reads LDS that the wave's own direct load " + site(s.site) +
+                       " (vmcnt) has not yet filled",
+                   lane, address);
+            s.id = 0;
+          }
+        } else if (s.last_writer != 0 && s.write_epoch != g.epoch) {
+          const Wave& writer = *g.waves[s.last_writer - 1U];
+          if (s.id > (s.dma ? writer.vm_landed_at_barrier : writer.lds_landed_at_barrier)) {
+            report(w, FindingKind::waits,
+                   "reads LDS that wave " + std::to_string(writer.id) + " wrote with " + site(s.site) +
+                       " and did not wait for before the barrier",
+                   lane, address);
+            s.id = 0;
+          }
+        }
+      }
+    }
+    if (checks.races) {
+      const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
+                               s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
+      if (other_wrote) {
+        report(w, FindingKind::races,
+               std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
+                   ", which wave " + std::to_string(s.writer - 1) + " writes with " + site(s.site) +
+                   " and no barrier between",
+               lane, address);
+        s.writer = me;
+      }
+      if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
+        report(w, FindingKind::races,
+               "writes LDS byte " + std::to_string(address) + ", which wave " +
+                   std::to_string(first_lane(s.readers & ~(1U << w.id))) + " reads with " +
+                   site(s.read_site) + " and no barrier between",
+               lane, address);
+        s.readers = 0;
+      }
+    }
+    if (!is_write) {
+      if (s.read_epoch != g.epoch) {
+        s.read_epoch = g.epoch;
+        s.readers = 0;
+      }
+      s.readers |= 1U << (w.id & 31);
+      s.read_site = w.current;
+    } else {
+      if (s.write_epoch != g.epoch) {
+        s.write_epoch = g.epoch;
+        s.writer = me;
+        s.bytes = touched;
+        s.atomic = is_atomic;
+      } else {
+        s.writer = s.writer == me || s.writer == 0 ? me : many;
+        s.bytes |= touched;
+        s.atomic = s.atomic && is_atomic;
+      }
+      s.valid |= touched;
+      s.last_writer = me;
+      s.dma = is_dma;
+      s.id = is_dma ? w.last_vm_id : w.last_lds_id;
+      s.site = w.current;
+    }
+  }
+  static_cast<void>(op);
+}
+
+void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
+                     const u32* data) {
+  static_cast<void>(op);
+  if (w.group->shadow.empty() || !w.group->launch->options->checks.races) return;
+  // Open addressing over the words that this instruction writes.
+  struct Entry {
+    u32 address;
+    u32 value;
+    u8 lane;
+    bool used;
+  };
+  Entry table[512] = {};
+  const unsigned words_each = bytes < 4 ? 1 : bytes / 4;
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned l = first_lane(mask);
+    for (unsigned k = 0; k < words_each; ++k) {
+      const u32 at = addresses[l] + 4 * k;
+      const u32 value = bytes < 4 ? data[l] & ((1U << (8 * bytes)) - 1) : data[l + k * lanes];
+      for (u32 slot = (at * 2654435761U) >> 23;; slot = (slot + 1) & 511) {
+        Entry& e = table[slot & 511];
+        if (!e.used) {
+          e = {at, value, static_cast<u8>(l), true};
+          break;
+        }
+        if (e.address == at) {
+          if (e.value != value) {
+            report(w, FindingKind::races,
+                   "lanes " + std::to_string(e.lane) + " and " + std::to_string(l) +
+                       " write different values to LDS byte " + std::to_string(at),
+                   l, at);
+            return;
+          }
+          break;
+        }
+      }
+    }
+  }
+}
+
+u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+               u32& conflicts) {
+  // Which lanes share a cycle; the groups of b128 reads are as measured on MI300X and MI350X (nod-ai/shark-ai,
+  // "empirical LDS"; HipKittens, "phases").
+  const bool wide_banks = arch == isa::Arch::gfx950 && !is_write && bytes != 12;
+  const unsigned banks = wide_banks ? 64 : 32;
+  const auto phase_of = [&](unsigned l) -> unsigned {
+    if (bytes <= 4) return wide_banks ? 0 : l / 32;
+    if (bytes == 8) return wide_banks ? l / 32 : l / 16;
+    if (is_write) return l / 8;
+    const unsigned quad = (l / 4) % 8;
+    if (wide_banks) {
+      static constexpr u8 of_quad[8] = {0, 1, 1, 0, 1, 0, 0, 1};
+      return (l / 32) * 2 + of_quad[quad];
+    }
+    static constexpr u8 of_quad[8] = {0, 1, 2, 3, 1, 0, 3, 2};
+    return (l / 32) * 4 + of_quad[quad];
+  };
+  u32 cycles = 0;
+  const unsigned phases = bytes <= 4   ? (wide_banks ? 1 : 2)
+                          : bytes == 8 ? (wide_banks ? 2 : 4)
+                          : wide_banks ? 4
+                                       : 8;
+  std::array<std::array<u32, 64>, 8> last{};
+  std::array<std::array<u8, 64>, 8> depth{};
+  std::array<u8, 8> worst{};
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned l = first_lane(mask);
+    const unsigned p = phase_of(l);
+    for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) {
+      const u32 word = addresses[l] / 4 + k;
+      const unsigned bank = word % banks;
+      // Lanes asking for one word share it; only the previous word of a bank is remembered, which broadcasts satisfy.
+      if (depth[p][bank] == 0 || last[p][bank] != word) {
+        last[p][bank] = word;
+        worst[p] = std::max<u8>(worst[p], ++depth[p][bank]);
+      }
+    }
+  }
+  for (unsigned p = 0; p < phases; ++p) cycles += std::max<u32>(1, worst[p]);
+  conflicts = cycles - phases;
+  return cycles;
+}
+
+} // namespace inlay::runtime::emulator

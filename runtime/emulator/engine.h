@@ -1,0 +1,289 @@
+/// The engine's own types: prepared instructions, waves, workgroups and launches. Which file does what:
+///
+///   prepare.cpp   instruction -> Operation: handler, operands, registers read and written
+///   scalar.cpp    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM
+///   vector.cpp    VOP*: fetches operands (DPP, SDWA, op_sel, modifiers), calls vector_functions, writes back
+///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
+///   checks.cpp    the sanitizers: registers, waits, LDS shadow
+///   schedule.cpp  waves of a workgroup taking turns, barriers, workgroups over threads
+///   device.cpp    the Device interface
+#pragma once
+
+#include "matrix.h"
+#include "memory_map.h"
+#include "vector_functions.h"
+#include "wave.h"
+
+#include <atomic>
+#include <deque>
+#include <inlay/runtime/emulator.h>
+#include <map>
+#include <mutex>
+#include <random>
+
+namespace inlay::runtime::emulator {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i8 = std::int8_t;
+using i16 = std::int16_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+
+struct Operation;
+struct Wave;
+struct Workgroup;
+struct Launch;
+struct Call;
+
+using Handler = void (*)(Wave&, const Operation&);
+
+enum class Class : u8 { scalar, vector, matrix, lds, memory, scalar_memory, branch, wait, other };
+
+/// High halves of the flat apertures' base addresses.
+inline constexpr u32 shared_aperture = 0x00010000;
+inline constexpr u32 private_aperture = 0x00020000;
+
+/// A source of a vector instruction.
+struct Source {
+  enum class Kind : u8 { none, row, scalar, special, constant };
+  Kind kind = Kind::none;
+  Type type = Type::b32;
+  u16 index = 0;                 ///< row, scalar register or special encoding
+  const u32* constant = nullptr; ///< two rows
+  bool neg = false, abs = false, sext = false;
+  isa::Select select = isa::Select::dword;
+  bool plain = true; ///< no modifier, no selection
+};
+
+enum class AtomicOp : u8 {
+  none,
+  add,
+  sub,
+  rsub,
+  swap,
+  cmpswap,
+  smin,
+  umin,
+  smax,
+  umax,
+  bit_and,
+  bit_or,
+  bit_xor,
+  inc,
+  dec,
+  add_f,
+  min_f,
+  max_f,
+  pk_add_f16,
+  pk_add_bf16,
+  mskor,
+  append,
+  consume
+};
+
+/// What a memory instruction does, read from its mnemonic.
+struct MemoryFields {
+  enum class Kind : u8 { load, store, atomic, to_lds, swizzle, permute, bpermute, transpose, add_tid, none };
+  enum class Space : u8 { lds, buffer, flat, global, scratch };
+  Kind kind = Kind::none;
+  Space space = Space::lds;
+  u8 bytes = 4; ///< of one lane's element
+  bool is_signed = false, d16 = false, high = false;
+  bool two = false; ///< ds_read2, ds_write2
+  bool returns = false;
+  AtomicOp atomic = AtomicOp::none;
+  bool floating = false;
+  u8 format_count = 0; ///< buffer_load_format_*
+  u8 transpose_bits = 0;
+  int vaddr = -1; ///< row, -1: none
+  u8 vaddr_words = 1;
+  int data = -1, data2 = -1; ///< rows of stored data
+  int dest = -1;             ///< row of the result
+  int saddr = -1;            ///< scalar register of the base (global, scratch)
+  int srsrc = -1;
+  isa::Operand soffset;
+  i32 offset = 0, offset1 = 0; ///< bytes
+};
+
+/// A stretch of consecutive rows.
+struct RowRange {
+  u16 first = 0;
+  u16 count = 0;
+};
+
+/// One instruction, resolved.
+struct Operation {
+  Handler execute = nullptr;
+  const isa::Instruction* instruction = nullptr;
+  u32 next = 0;
+  u32 target = 0;
+  Class cls = Class::other;
+
+  const VectorEntry* vector = nullptr;
+  std::vector<Source> sources;
+  u16 destination = 0;  ///< row
+  int mask_source = -1; ///< scalar register of the mask read, -1 none
+  int mask_destination = -1;
+  u8 vgpr_sources = 0; ///< bit i: source i is an architectural VGPR (s_set_gpr_idx)
+  bool destination_is_vgpr = false;
+  bool simple = true; ///< no DPP, SDWA, op_sel, omod, clamp
+
+  std::unique_ptr<MatrixInstruction> matrix;
+  u64 multiply_adds = 0;
+  MemoryFields memory;
+  void (*scalar_body)(const Call&) = nullptr;
+
+  std::vector<RowRange> reads, writes;
+  u64 scalar_reads[2] = {0, 0}; ///< bit = register encoding 0..127
+  u64 scalar_writes[2] = {0, 0};
+  bool selects = false;    ///< v_cndmask: reads only what the mask picks
+  bool whole_wave = false; ///< reads every lane whatever EXEC says
+};
+
+/// The prepared code of one loaded object for one accumulation offset.
+struct PreparedProgram {
+  const isa::Program* program = nullptr;
+  u64 load_base = 0; ///< added to a code address it gives the address in device memory
+  std::vector<Operation> operations;
+  std::deque<std::array<u32, 128>> constants;
+  bool order_sensitive_atomics = false;
+};
+
+std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset);
+/// False when nothing executes the instruction.
+bool prepare_scalar(Operation& op, isa::Arch arch);
+bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned accum_offset);
+bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset);
+std::vector<std::string_view> scalar_mnemonics();
+std::vector<std::string_view> special_vector_mnemonics();
+
+// ---- waits ----------------------------------------------------------------------------------------------------------
+
+enum Counter : u8 {
+  counts_vm = 1,
+  counts_lgkm = 2,
+  is_scalar_load = 4,
+  is_flat = 8,
+  is_vector_memory_load = 16
+};
+
+/// A memory instruction that no s_waitcnt has covered yet.
+struct Outstanding {
+  const Operation* op = nullptr;
+  u64 id = 0;
+  u8 counters = 0;
+  std::function<void()> land; ///< stress: does the work
+};
+
+enum class WaveStatus : u8 { running, at_barrier, ended };
+
+struct Wave : WaveState {
+  using WaveState::WaveState;
+  Workgroup* group = nullptr;
+  u32 id = 0;
+  u32 at = 0; ///< index of the next operation
+  u32 current = 0;
+  WaveStatus status = WaveStatus::running;
+  u64 executed = 0;
+  u32 barrier_at = 0; ///< operation index of the barrier it waits at
+  u64 lane_exists = ~u64{0};
+  u32 gpr_idx_mode = 0; ///< bits 0..3: src0, src1, src2, dst
+  bool vskip = false;
+
+  // checks
+  bool tracking = false;                ///< uninit or waits
+  bool deferring = false;               ///< stress
+  std::array<u64, vector_rows> valid{}; ///< lanes written
+  u64 scalar_valid[2] = {0, 0};
+  std::array<u8, vector_rows> pending{}; ///< counters that an outstanding load into this row holds
+  u64 scalar_pending[2] = {0, 0};        ///< scalar registers that an outstanding scalar load will write
+  std::deque<Outstanding> outstanding;
+  u64 next_id = 1;
+  u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed
+  u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
+  u64 last_lds_id = 0, last_vm_id = 0;
+  // hazards: wait states since ...
+  u64 issue = 0;
+  std::array<u64, vector_rows> matrix_issue{}; ///< wait-state clock when a matrix instruction wrote the row
+  std::array<u64, 128> valu_scalar_issue{};    ///< ... when a vector instruction wrote the scalar register
+
+  std::vector<u8> scratch;      ///< [lane][bytes]
+  Allocation* recent = nullptr; ///< last allocation hit
+  alignas(64) u32 temporary[5][128];
+  LaunchStatistics stats;
+};
+
+/// Shadow of four bytes of LDS.
+struct LdsShadow {
+  u32 write_epoch = 0, read_epoch = 0;
+  u32 readers = 0;     ///< waves that read in read_epoch
+  u16 writer = 0;      ///< wave + 1 that wrote last in write_epoch; 0xffff: several, on different bytes
+  u8 bytes = 0;        ///< bytes written in write_epoch
+  u8 valid = 0;        ///< bytes ever written
+  bool atomic = false; ///< the writes of write_epoch were atomics
+  bool dma = false;
+  u32 site = 0; ///< operation of the last write
+  u32 read_site = 0;
+  u16 last_writer = 0; ///< wave + 1, in any epoch
+  u64 id = 0;          ///< the writer's instruction id, for waits
+};
+
+struct Workgroup {
+  Launch* launch = nullptr;
+  Extent3 id{0, 0, 0};
+  std::vector<std::unique_ptr<Wave>> waves;
+  std::vector<u8> lds;
+  u32 epoch = 1; ///< completed barriers + 1
+  std::vector<LdsShadow> shadow;
+  std::mt19937_64 random;
+  u64 ds_ordered = 0;
+};
+
+struct Launch {
+  const PreparedProgram* code = nullptr;
+  const Kernel* kernel = nullptr;
+  isa::Arch arch = isa::Arch::gfx942;
+  LaunchGeometry geometry;
+  u64 kernarg = 0, dispatch_packet = 0;
+  const EmulatorOptions* options = nullptr;
+  MemoryMap* memory = nullptr;
+  u32 lds_bytes = 0;
+  u32 entry = 0;
+  bool preloaded_entry = false;
+  std::atomic<u64> executed{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  std::map<std::pair<u8, u64>, Finding> findings;
+};
+
+// ---- helpers shared by the files ------------------------------------------------------------------------------------
+
+[[noreturn]] void fail(const Wave& wave, const std::string& what, unsigned lane = 0);
+void report(Wave& wave, FindingKind kind, const std::string& message, unsigned lane = 0, u64 address = 0);
+
+u32 read_special(const Wave& wave, unsigned encoding);
+u32 read_scalar(const Wave& wave, const isa::Operand& operand);
+u64 read_scalar64(const Wave& wave, const isa::Operand& operand);
+inline u64 lane_bit(unsigned lane) { return u64{1} << lane; }
+
+/// A pointer to `bytes` bytes of global memory or nullptr (reported) when no allocation covers them.
+u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write);
+
+// checks.cpp
+void check_registers(Wave& wave, const Operation& op);
+void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land = {});
+void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
+void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
+               bool is_atomic, bool is_dma);
+void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
+                     const u32* data);
+u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);
+
+// schedule.cpp
+void run_launch(Launch& launch, LaunchResult& result);
+void prepare_trace(Wave& wave, const Operation& op);
+
+} // namespace inlay::runtime::emulator

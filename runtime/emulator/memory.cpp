@@ -1,0 +1,912 @@
+// Memory instructions: DS, buffer, flat, global, scratch, atomics and loads straight to LDS.
+//
+// Every instruction works in two steps: addresses and data are taken from the registers, then the access is performed.
+// Normally the second follows at once; under stress it waits for the s_waitcnt that covers it.
+//
+// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapters "Vector Memory Operations", "Flat Memory
+// Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942". Where the manual and LLVM differ on
+// whether soffset takes part in the range check of a raw buffer, it does here.
+#include "engine.h"
+#include "numerics/formats.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+using Kind = MemoryFields::Kind;
+using Space = MemoryFields::Space;
+
+/// What an instruction took from the registers.
+struct Access {
+  u64 mask = 0;
+  std::array<u64, lanes> address{};
+  std::array<u8, lanes> limit{}; ///< bytes of the element inside the buffer's range; 255: all
+  const u32* data = nullptr;
+  const u32* data2 = nullptr;
+  u32 lds_base = 0;      ///< of a load to LDS
+  std::vector<u32> copy; ///< owns the data when the access is deferred
+};
+
+void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, Access& a) {
+  const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
+  const u64 base = d[0] | (u64{d[1] & 0xffffU} << 32);
+  const u32 stride = (d[1] >> 16) & 0x3fffU;
+  const bool swizzled = (d[1] >> 31) != 0;
+  const u64 records = d[2];
+  const bool add_tid = ((d[3] >> 23) & 1U) != 0;
+  const u64 soffset = read_scalar(w, f.soffset);
+  const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  const u32* index_row = m.idxen ? rows : nullptr;
+  const u32* offset_row = m.offen ? (m.idxen ? rows + lanes : rows) : nullptr;
+  for (unsigned l = 0; l < lanes; ++l) {
+    if (((a.mask >> l) & 1U) == 0) continue;
+    const u64 index = (index_row != nullptr ? u64{index_row[l]} : 0) + (add_tid ? l : 0);
+    const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
+    const u64 offset = u64{part} + soffset;
+    u64 at = 0;
+    if (swizzled && stride != 0 && (m.idxen || add_tid)) {
+      const u64 group = u64{8} << ((d[3] >> 21) & 3U);
+      at = base + soffset + ((index / group) * stride + (u64{part} / 4) * 4) * group + (index % group) * 4 +
+           part % 4;
+    } else {
+      at = base + offset + index * stride;
+    }
+    a.address[l] = at;
+    const bool atomic_or_small = f.kind == Kind::atomic || f.bytes < 4;
+    if (stride == 0 || !m.idxen) {
+      if (add_tid && !m.idxen) {
+        a.limit[l] = 255;
+      } else if (offset >= records) {
+        a.limit[l] = 0;
+      } else {
+        const u64 left = records - offset;
+        a.limit[l] = left >= f.bytes ? 255 : atomic_or_small ? 0 : static_cast<u8>(left / 4 * 4);
+      }
+    } else {
+      a.limit[l] = index < records ? 255 : 0;
+    }
+  }
+}
+
+void flat_addresses(Wave& w, const MemoryFields& f, Access& a) {
+  const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  const u64 base = f.saddr >= 0 ? w.scalar64(static_cast<unsigned>(f.saddr)) : 0;
+  const u64 offset = static_cast<u64>(i64{f.offset});
+  for (unsigned l = 0; l < lanes; ++l) {
+    u64 v = 0;
+    if (rows != nullptr) {
+      v = f.saddr >= 0 ? u64{rows[l]} : rows[l] | (u64{rows[l + lanes]} << 32);
+    }
+    a.address[l] = base + v + offset;
+  }
+}
+
+void scratch_addresses(Wave& w, const MemoryFields& f, Access& a) {
+  const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  const u32 base = f.saddr >= 0 ? w.scalar[static_cast<unsigned>(f.saddr)] : 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    a.address[l] = u32{base + (rows != nullptr ? rows[l] : 0) + static_cast<u32>(f.offset)};
+  }
+}
+
+void lds_addresses(Wave& w, const MemoryFields& f, Access& a) {
+  if (f.kind == Kind::add_tid) {
+    for (unsigned l = 0; l < lanes; ++l) {
+      a.address[l] = u64{w.scalar[m0] & 0xffffU} + static_cast<u32>(f.offset) + 4 * l;
+    }
+    return;
+  }
+  const u32* row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  for (unsigned l = 0; l < lanes; ++l) {
+    a.address[l] = u64{row != nullptr ? row[l] : 0} + static_cast<u32>(f.offset);
+  }
+}
+
+/// Where `bytes` bytes of one lane are; nullptr when nowhere (reported).
+u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned bytes, unsigned lane,
+           bool is_write, bool is_atomic) {
+  if (space == Space::flat) {
+    const u32 high = static_cast<u32>(address >> 32);
+    if (high == shared_aperture) {
+      space = Space::lds;
+      address &= 0xffffffffU;
+    } else if (high == private_aperture) {
+      space = Space::scratch;
+      address &= 0xffffffffU;
+    }
+  }
+  const Checks& checks = w.group->launch->options->checks;
+  if (checks.align && (is_atomic || space == Space::lds) &&
+      address % std::min(bytes, is_atomic ? bytes : 16U) != 0) {
+    const unsigned need = bytes == 12 ? 4 : bytes;
+    if (address % need != 0) {
+      report(w, FindingKind::align, "the address is not a multiple of " + std::to_string(need) + " bytes",
+             lane, address);
+    }
+  }
+  switch (space) {
+  case Space::lds: {
+    std::vector<u8>& lds = w.group->lds;
+    if (address + bytes > lds.size()) {
+      report(w, FindingKind::bounds,
+             std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) + " of " +
+                 std::to_string(lds.size()),
+             lane, address);
+      return nullptr;
+    }
+    check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
+    return lds.data() + address;
+  }
+  case Space::scratch: {
+    const u64 size = w.scratch.size() / lanes;
+    if (address + bytes > size) {
+      report(w, FindingKind::bounds,
+             std::string(is_write ? "writes" : "reads") + " scratch byte " + std::to_string(address) +
+                 " of " + std::to_string(size) + " a lane",
+             lane, address);
+      return nullptr;
+    }
+    return w.scratch.data() + lane * size + address;
+  }
+  default: return global_bytes(w, address, bytes, lane, is_write);
+  }
+}
+
+template <class F>
+void each_lane(u64 mask, F f) {
+  if (mask == ~u64{0}) {
+    for (unsigned l = 0; l < lanes; ++l) f(l);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) f(static_cast<unsigned>(std::countr_zero(mask)));
+}
+
+u32 extend(const u8* p, const MemoryFields& f) {
+  if (f.bytes == 1) return f.is_signed ? static_cast<u32>(i32{static_cast<i8>(*p)}) : *p;
+  u16 h = 0;
+  std::memcpy(&h, p, 2);
+  return f.is_signed ? static_cast<u32>(i32{static_cast<i16>(h)}) : h;
+}
+
+void put_small(u32& to, u32 value, const MemoryFields& f) {
+  if (!f.d16) {
+    to = value;
+  } else if (f.high) {
+    to = (to & 0xffffU) | (value << 16);
+  } else {
+    to = (to & 0xffff0000U) | (value & 0xffffU);
+  }
+}
+
+void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int dest) {
+  const MemoryFields& f = op.memory;
+  u32* rows = w.row(static_cast<unsigned>(dest));
+  each_lane(a.mask, [&](unsigned l) {
+    alignas(16) u8 bytes[16] = {};
+    const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
+    if (want != 0) {
+      if (const u8* p =
+              locate(w, op, f.space, a.address[l] + static_cast<u64>(i64{shift}), want, l, false, false)) {
+        std::memcpy(bytes, p, want);
+      }
+    }
+    if (f.bytes < 4) {
+      put_small(rows[l], extend(bytes, f), f);
+    } else {
+      for (unsigned k = 0; k < f.bytes / 4U; ++k) std::memcpy(&rows[l + k * lanes], bytes + 4 * k, 4);
+    }
+  });
+}
+
+void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, const u32* data) {
+  const MemoryFields& f = op.memory;
+  each_lane(a.mask, [&](unsigned l) {
+    const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
+    if (want == 0) return;
+    u8* p = locate(w, op, f.space, a.address[l] + static_cast<u64>(i64{shift}), want, l, true, false);
+    if (p == nullptr) return;
+    if (f.bytes < 4) {
+      const u32 value = f.high ? data[l] >> 16 : data[l];
+      std::memcpy(p, &value, f.bytes);
+    } else {
+      for (unsigned k = 0; k < want / 4U; ++k) std::memcpy(p + 4 * k, &data[l + k * lanes], 4);
+    }
+  });
+}
+
+// ---- atomics --------------------------------------------------------------------------------------------------------
+
+template <class F>
+F as(u64 bits) {
+  if constexpr (sizeof(F) == 4) {
+    return std::bit_cast<F>(static_cast<u32>(bits));
+  } else {
+    return std::bit_cast<F>(bits);
+  }
+}
+
+template <class S, class F>
+u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
+  using U = std::make_unsigned_t<S>;
+  const U x = static_cast<U>(old);
+  const U y = static_cast<U>(value);
+  const auto float_bits = [](F v) {
+    if constexpr (sizeof(F) == 4) {
+      return u64{std::bit_cast<u32>(v)};
+    } else {
+      return std::bit_cast<u64>(v);
+    }
+  };
+  switch (op) {
+  case AtomicOp::add: return static_cast<U>(x + y);
+  case AtomicOp::sub: return static_cast<U>(x - y);
+  case AtomicOp::rsub: return static_cast<U>(y - x);
+  case AtomicOp::swap: return y;
+  case AtomicOp::cmpswap: return x == static_cast<U>(compare) ? y : x;
+  case AtomicOp::smin: return static_cast<S>(y) < static_cast<S>(x) ? y : x;
+  case AtomicOp::smax: return static_cast<S>(y) > static_cast<S>(x) ? y : x;
+  case AtomicOp::umin: return std::min(x, y);
+  case AtomicOp::umax: return std::max(x, y);
+  case AtomicOp::bit_and: return x & y;
+  case AtomicOp::bit_or: return x | y;
+  case AtomicOp::bit_xor: return x ^ y;
+  case AtomicOp::inc: return x >= y ? 0 : x + 1U;
+  case AtomicOp::dec: return x == 0 || x > y ? y : x - 1U;
+  case AtomicOp::mskor: return (x & ~y) | static_cast<U>(compare);
+  case AtomicOp::add_f: return float_bits(as<F>(old) + as<F>(value));
+  case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
+  case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
+  case AtomicOp::pk_add_f16: {
+    using numerics::Format;
+    const auto half = [&](unsigned s) {
+      return numerics::narrow<Format::f16>(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff) +
+                                           numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff));
+    };
+    return half(0) | (half(16) << 16);
+  }
+  case AtomicOp::pk_add_bf16: {
+    using numerics::Format;
+    const auto half = [&](unsigned s) {
+      return numerics::narrow<Format::bf16>(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff) +
+                                            numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff));
+    };
+    return half(0) | (half(16) << 16);
+  }
+  default: return old;
+  }
+}
+
+u64 atomic_at(u8* p, unsigned bytes, AtomicOp op, u64 value, u64 compare) {
+  if (reinterpret_cast<u64>(p) % bytes != 0) { // reported as misaligned; done without atomicity
+    u64 old = 0;
+    std::memcpy(&old, p, bytes);
+    const u64 next = bytes == 4 ? combine<i32, float>(op, old, value, compare)
+                                : combine<i64, double>(op, old, value, compare);
+    std::memcpy(p, &next, bytes);
+    return old;
+  }
+  if (bytes == 4) {
+    auto* q = reinterpret_cast<u32*>(p);
+    u32 old = __atomic_load_n(q, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(q, &old,
+                                        static_cast<u32>(combine<i32, float>(op, old, value, compare)), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    }
+    return old;
+  }
+  auto* q = reinterpret_cast<u64*>(p);
+  u64 old = __atomic_load_n(q, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(q, &old, combine<i64, double>(op, old, value, compare), false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+void perform_atomic(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  const bool wide = f.bytes == 8;
+  const bool lds = f.space == Space::lds;
+  u32* dest = f.returns ? w.row(static_cast<unsigned>(f.dest)) : nullptr;
+  const auto get = [&](const u32* rows, unsigned l) {
+    return rows == nullptr ? u64{0} : wide ? rows[l] | (u64{rows[l + lanes]} << 32) : u64{rows[l]};
+  };
+  if (f.atomic == AtomicOp::append || f.atomic == AtomicOp::consume) {
+    if (a.mask == 0) return;
+    const u64 at = u64{w.scalar[m0] & 0xffffU} + static_cast<u32>(f.offset);
+    const u64 count = static_cast<u64>(std::popcount(a.mask));
+    u8* p = locate(w, op, f.space, at, 4, 0, true, true);
+    const u64 old =
+        p == nullptr
+            ? 0
+            : atomic_at(p, 4, f.atomic == AtomicOp::append ? AtomicOp::add : AtomicOp::sub, count, 0);
+    each_lane(a.mask, [&](unsigned l) { dest[l] = static_cast<u32>(old); });
+    return;
+  }
+  each_lane(a.mask, [&](unsigned l) {
+    u64 value = get(a.data, l);
+    u64 compare = 0;
+    if (f.atomic == AtomicOp::cmpswap) {
+      if (lds) { // ds_cmpst: compare first, then the new value
+        compare = value;
+        value = get(a.data2, l);
+      } else {
+        compare = get(a.data + (wide ? 2 * lanes : lanes), l);
+      }
+    } else if (f.atomic == AtomicOp::mskor) {
+      compare = get(a.data2, l);
+    }
+    u64 old = 0;
+    if (a.limit[l] != 0) {
+      if (u8* p = locate(w, op, f.space, a.address[l], f.bytes, l, true, true)) {
+        old = atomic_at(p, f.bytes, f.atomic, value, compare);
+      }
+    }
+    if (dest != nullptr) {
+      dest[l] = static_cast<u32>(old);
+      if (wide) dest[l + lanes] = static_cast<u32>(old >> 32);
+    }
+  });
+}
+
+// ---- lanes exchanging data ------------------------------------------------------------------------------------------
+
+void perform_swizzle(Wave& w, const Operation& op, const Access& a) {
+  const u32 pattern = static_cast<u32>(op.memory.offset);
+  u32 out[lanes];
+  for (unsigned l = 0; l < lanes; ++l) {
+    unsigned from = 0;
+    const unsigned in = l & 31U;
+    if (pattern >= 0xe000U) { // FFT order: reversed bits, shifted by the number of mask bits
+      const unsigned mask = pattern & 31U;
+      unsigned reversed = 0;
+      for (unsigned b = 0; b < 5; ++b) reversed |= ((in >> b) & 1U) << (4 - b);
+      from = (l & 32U) | (reversed >> std::popcount(mask)) | (in & mask);
+    } else if (pattern >= 0xc000U) { // rotate within the lanes that the mask leaves free
+      const unsigned rotate = (pattern >> 5) & 31U;
+      const unsigned mask = pattern & 31U;
+      const unsigned shifted = ((pattern >> 10) & 1U) != 0 ? (in - rotate) & 31U : (in + rotate) & 31U;
+      from = (l & 32U) | (in & mask) | (shifted & ~mask & 31U);
+    } else if ((pattern & 0x8000U) != 0) { // quad permute
+      from = (l & ~3U) | ((pattern >> (2 * (l & 3U))) & 3U);
+    } else {
+      from = (l & 32U) | (((in & pattern & 31U) | ((pattern >> 5) & 31U)) ^ ((pattern >> 10) & 31U));
+    }
+    out[l] = ((a.mask >> from) & 1U) != 0 ? a.data[from] : 0;
+  }
+  u32* dest = w.row(static_cast<unsigned>(op.memory.dest));
+  each_lane(a.mask, [&](unsigned l) { dest[l] = out[l]; });
+}
+
+void perform_permute(Wave& w, const Operation& op, const Access& a) {
+  u32 out[lanes] = {};
+  if (op.memory.kind == Kind::bpermute) {
+    for (unsigned l = 0; l < lanes; ++l) {
+      const unsigned from = static_cast<unsigned>(a.address[l] / 4) & 63U;
+      out[l] = ((a.mask >> from) & 1U) != 0 ? a.data[from] : 0;
+    }
+  } else { // the highest lane that names a destination wins
+    each_lane(a.mask, [&](unsigned l) { out[static_cast<unsigned>(a.address[l] / 4) & 63U] = a.data[l]; });
+  }
+  u32* dest = w.row(static_cast<unsigned>(op.memory.dest));
+  each_lane(a.mask, [&](unsigned l) { dest[l] = out[l]; });
+}
+
+/// DS_READ_B64_TR_*: 16 lanes read a block of E rows with 16 columns, 16/E lanes a row; lane l receives column l.
+void perform_transpose(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  const unsigned bits = f.transpose_bits;
+  const unsigned elements = f.bytes * 8U / bits;
+  std::array<std::array<u8, 16>, lanes> raw{};
+  each_lane(a.mask, [&](unsigned l) {
+    if (const u8* p = locate(w, op, Space::lds, a.address[l], f.bytes, l, false, false))
+      std::memcpy(raw[l].data(), p, f.bytes);
+  });
+  const auto element = [&](unsigned lane, unsigned i) {
+    u32 v = 0;
+    for (unsigned b = 0; b < bits; ++b) {
+      const unsigned at = i * bits + b;
+      v |= ((raw[lane][at / 8] >> (at % 8)) & 1U) << b;
+    }
+    return v;
+  };
+  u32* dest = w.row(static_cast<unsigned>(f.dest));
+  const unsigned per_row = 16 / elements;
+  each_lane(a.mask, [&](unsigned l) {
+    std::array<u32, 4> out{};
+    const unsigned column = l % 16;
+    for (unsigned k = 0; k < elements; ++k) {
+      const u32 v = element((l & ~15U) + k * per_row + column / elements, column % elements);
+      const unsigned at = k * bits;
+      out[at / 32] |= v << (at % 32);
+      if (at % 32 + bits > 32) out[at / 32 + 1] |= v >> (32 - at % 32);
+    }
+    for (unsigned k = 0; k < f.bytes / 4U; ++k) dest[l + k * lanes] = out[k];
+  });
+}
+
+void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  std::vector<u8>& lds = w.group->lds;
+  const unsigned slot = f.bytes < 4 ? 4 : f.bytes;
+  each_lane(a.mask, [&](unsigned l) {
+    u8 bytes[16] = {};
+    const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
+    if (want != 0) {
+      if (const u8* p = locate(w, op, f.space, a.address[l], want, l, false, false))
+        std::memcpy(bytes, p, want);
+    }
+    if (f.bytes < 4) {
+      const u32 v = extend(bytes, f);
+      std::memcpy(bytes, &v, 4);
+    }
+    const u64 to = u64{a.lds_base} + l * slot;
+    if (to + slot > lds.size()) {
+      report(w, FindingKind::bounds,
+             "writes LDS byte " + std::to_string(to) + " of " + std::to_string(lds.size()), l, to);
+      return;
+    }
+    check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
+    std::memcpy(lds.data() + to, bytes, slot);
+  });
+}
+
+void perform(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  switch (f.kind) {
+  case Kind::load:
+    perform_load(w, op, a, 0, f.dest);
+    if (f.two) perform_load(w, op, a, f.offset1 - f.offset, f.dest + f.bytes / 4);
+    break;
+  case Kind::store:
+    perform_store(w, op, a, 0, a.data);
+    if (f.two) perform_store(w, op, a, f.offset1 - f.offset, a.data2);
+    break;
+  case Kind::add_tid:
+    if (f.dest >= 0) {
+      perform_load(w, op, a, 0, f.dest);
+    } else {
+      perform_store(w, op, a, 0, a.data);
+    }
+    break;
+  case Kind::atomic: perform_atomic(w, op, a); break;
+  case Kind::swizzle: perform_swizzle(w, op, a); break;
+  case Kind::permute:
+  case Kind::bpermute: perform_permute(w, op, a); break;
+  case Kind::transpose: perform_transpose(w, op, a); break;
+  case Kind::to_lds: perform_to_lds(w, op, a); break;
+  case Kind::none: break;
+  }
+}
+
+u8 counters_of(const MemoryFields& f) {
+  if (f.kind == Kind::none) return 0;
+  if (f.space == Space::lds) return counts_lgkm;
+  u8 c = counts_vm;
+  if (f.space == Space::flat) c |= counts_lgkm | is_flat;
+  if (f.kind == Kind::load || f.kind == Kind::to_lds || f.returns) c |= is_vector_memory_load;
+  return c;
+}
+
+void count_traffic(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  const u64 bytes = u64{f.bytes} * static_cast<u64>(std::popcount(a.mask)) * (f.two ? 2 : 1);
+  if (f.space != Space::lds) {
+    if (f.kind == Kind::load || f.kind == Kind::to_lds || f.kind == Kind::atomic) w.stats.bytes_read += bytes;
+    if (f.kind == Kind::store || f.kind == Kind::atomic) w.stats.bytes_written += bytes;
+    return;
+  }
+  w.stats.lds_bytes += bytes;
+  u32 addresses[lanes];
+  for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {
+    const u32 shift = half == 0 ? 0 : static_cast<u32>(f.offset1 - f.offset);
+    for (unsigned l = 0; l < lanes; ++l) addresses[l] = static_cast<u32>(a.address[l]) + shift;
+    u32 conflicts = 0;
+    if (f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose) {
+      w.stats.lds_cycles += lds_cycles(w.arch, addresses, a.mask, f.bytes, f.kind == Kind::store, conflicts);
+      w.stats.lds_conflict_cycles += conflicts;
+    }
+    if (f.kind == Kind::store)
+      check_lds_lanes(w, op, addresses, a.mask, f.bytes, half == 0 ? a.data : a.data2);
+  }
+}
+
+void run_memory(Wave& w, const Operation& op) {
+  if (w.vskip) return;
+  const MemoryFields& f = op.memory;
+  const isa::Modifiers& m = op.instruction->modifiers;
+  Access a;
+  a.mask = w.exec();
+  a.limit.fill(255);
+  if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
+  if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
+  switch (f.space) {
+  case Space::buffer: buffer_addresses(w, f, m, a); break;
+  case Space::flat:
+  case Space::global: flat_addresses(w, f, a); break;
+  case Space::scratch: scratch_addresses(w, f, a); break;
+  case Space::lds: lds_addresses(w, f, a); break;
+  }
+  if (f.kind == Kind::to_lds) {
+    a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
+  }
+  count_traffic(w, op, a);
+  const u8 counters = counters_of(f);
+  if (!w.deferring) {
+    note_issue(w, op, counters);
+    perform(w, op, a);
+    return;
+  }
+  auto late = std::make_shared<Access>(a);
+  const auto keep = [&](const u32* rows, unsigned count) {
+    if (rows != nullptr) late->copy.insert(late->copy.end(), rows, rows + count * lanes);
+  };
+  const unsigned data_rows =
+      f.atomic == AtomicOp::cmpswap && f.space != Space::lds ? f.bytes / 2U : std::max(1U, f.bytes / 4U);
+  keep(a.data, data_rows);
+  keep(a.data2, data_rows);
+  late->data = a.data == nullptr ? nullptr : late->copy.data();
+  late->data2 = a.data2 == nullptr ? nullptr : late->copy.data() + data_rows * lanes;
+  // Until the result lands its registers hold a NaN pattern, except where the instruction keeps part of them.
+  if (f.dest >= 0 && !f.d16 && (f.kind != Kind::atomic || f.returns)) {
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = 0; k < r.count; ++k) {
+        u32* row = w.row(r.first + k);
+        each_lane(a.mask, [&](unsigned l) { row[l] = 0x7ff4dead; });
+      }
+    }
+  }
+  Wave* wave = &w;
+  const Operation* o = &op;
+  const u32 at = w.current;
+  note_issue(w, op, counters, [wave, o, late, at] {
+    const u32 now = wave->current;
+    wave->current = at;
+    perform(*wave, *o, *late);
+    wave->current = now;
+  });
+}
+
+// ---- mnemonics ------------------------------------------------------------------------------------------------------
+
+bool strip(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+bool skip(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+/// Size and extension of `dwordx4`, `ubyte`, `sbyte_d16_hi`, `short`, `b96`, `u16_d16`, ...
+bool read_size(std::string_view name, MemoryFields& f) {
+  if (strip(name, "_d16_hi")) {
+    f.d16 = f.high = true;
+  } else if (strip(name, "_d16")) {
+    f.d16 = true;
+  }
+  struct Entry {
+    std::string_view name;
+    u8 bytes;
+    bool is_signed;
+  };
+  static constexpr Entry entries[] = {
+      {"dword", 4, false}, {"dwordx2", 8, false}, {"dwordx3", 12, false}, {"dwordx4", 16, false},
+      {"ubyte", 1, false}, {"sbyte", 1, true},    {"byte", 1, false},     {"ushort", 2, false},
+      {"sshort", 2, true}, {"short", 2, false},   {"b8", 1, false},       {"u8", 1, false},
+      {"i8", 1, true},     {"b16", 2, false},     {"u16", 2, false},      {"i16", 2, true},
+      {"b32", 4, false},   {"b64", 8, false},     {"b96", 12, false},     {"b128", 16, false}};
+  for (const Entry& e : entries) {
+    if (name == e.name) {
+      f.bytes = e.bytes;
+      f.is_signed = e.is_signed;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool read_atomic(std::string_view name, MemoryFields& f, bool lds) {
+  struct Entry {
+    std::string_view name;
+    AtomicOp op;
+    u8 bytes;
+    bool floating;
+  };
+  static constexpr Entry floats[] = {
+      {"add_f32", AtomicOp::add_f, 4, true},         {"add_f64", AtomicOp::add_f, 8, true},
+      {"min_f64", AtomicOp::min_f, 8, true},         {"max_f64", AtomicOp::max_f, 8, true},
+      {"min_f32", AtomicOp::min_f, 4, true},         {"max_f32", AtomicOp::max_f, 4, true},
+      {"pk_add_f16", AtomicOp::pk_add_f16, 4, true}, {"pk_add_bf16", AtomicOp::pk_add_bf16, 4, true},
+  };
+  for (const Entry& e : floats) {
+    if (name == e.name) {
+      f.atomic = e.op;
+      f.bytes = e.bytes;
+      f.floating = true;
+      return true;
+    }
+  }
+  static constexpr Entry vector_memory[] = {
+      {"add", AtomicOp::add, 4, false},     {"sub", AtomicOp::sub, 4, false},
+      {"swap", AtomicOp::swap, 4, false},   {"cmpswap", AtomicOp::cmpswap, 4, false},
+      {"smin", AtomicOp::smin, 4, false},   {"umin", AtomicOp::umin, 4, false},
+      {"smax", AtomicOp::smax, 4, false},   {"umax", AtomicOp::umax, 4, false},
+      {"and", AtomicOp::bit_and, 4, false}, {"or", AtomicOp::bit_or, 4, false},
+      {"xor", AtomicOp::bit_xor, 4, false}, {"inc", AtomicOp::inc, 4, false},
+      {"dec", AtomicOp::dec, 4, false}};
+  static constexpr Entry data_share[] = {
+      {"add_u", AtomicOp::add, 0, false},         {"sub_u", AtomicOp::sub, 0, false},
+      {"rsub_u", AtomicOp::rsub, 0, false},       {"inc_u", AtomicOp::inc, 0, false},
+      {"dec_u", AtomicOp::dec, 0, false},         {"min_i", AtomicOp::smin, 0, false},
+      {"max_i", AtomicOp::smax, 0, false},        {"min_u", AtomicOp::umin, 0, false},
+      {"max_u", AtomicOp::umax, 0, false},        {"and_b", AtomicOp::bit_and, 0, false},
+      {"or_b", AtomicOp::bit_or, 0, false},       {"xor_b", AtomicOp::bit_xor, 0, false},
+      {"mskor_b", AtomicOp::mskor, 0, false},     {"wrxchg_b", AtomicOp::swap, 0, false},
+      {"wrxchg_rtn_b", AtomicOp::swap, 0, false}, {"cmpst_b", AtomicOp::cmpswap, 0, false}};
+  if (lds) {
+    const u8 bytes = strip(name, "32") ? 4 : strip(name, "64") ? 8 : 0;
+    for (const Entry& e : data_share) {
+      if (bytes != 0 && name == e.name) {
+        f.atomic = e.op;
+        f.bytes = bytes;
+        return true;
+      }
+    }
+    return false;
+  }
+  const bool wide = strip(name, "_x2");
+  for (const Entry& e : vector_memory) {
+    if (name == e.name) {
+      f.atomic = e.op;
+      f.bytes = wide ? 8 : 4;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool read_lds_mnemonic(std::string_view name, MemoryFields& f) {
+  f.space = Space::lds;
+  if (name == "nop") {
+    f.kind = Kind::none;
+    return true;
+  }
+  if (name == "swizzle_b32" || name == "permute_b32" || name == "bpermute_b32") {
+    f.kind = name[0] == 's' ? Kind::swizzle : name[0] == 'p' ? Kind::permute : Kind::bpermute;
+    return true;
+  }
+  if (name == "read_addtid_b32" || name == "write_addtid_b32") {
+    f.kind = Kind::add_tid;
+    return true;
+  }
+  if (name == "append" || name == "consume") {
+    f.kind = Kind::atomic;
+    f.atomic = name == "append" ? AtomicOp::append : AtomicOp::consume;
+    f.returns = true;
+    return true;
+  }
+  struct Transpose {
+    std::string_view name;
+    u8 bytes, bits;
+  };
+  static constexpr Transpose transposes[] = {{"read_b64_tr_b16", 8, 16},
+                                             {"read_b64_tr_b8", 8, 8},
+                                             {"read_b64_tr_b4", 8, 4},
+                                             {"read_b96_tr_b6", 12, 6}};
+  for (const Transpose& t : transposes) {
+    if (name == t.name) {
+      f.kind = Kind::transpose;
+      f.bytes = t.bytes;
+      f.transpose_bits = t.bits;
+      return true;
+    }
+  }
+  if (skip(name, "read2st64_") || skip(name, "read2_")) {
+    f.kind = Kind::load;
+    f.two = true;
+    return read_size(name, f);
+  }
+  if (skip(name, "write2st64_") || skip(name, "write2_")) {
+    f.kind = Kind::store;
+    f.two = true;
+    return read_size(name, f);
+  }
+  if (skip(name, "read_")) {
+    f.kind = Kind::load;
+    return read_size(name, f);
+  }
+  if (skip(name, "write_")) {
+    f.kind = Kind::store;
+    return read_size(name, f);
+  }
+  f.kind = Kind::atomic;
+  std::string plain(name);
+  if (const std::size_t at = plain.find("_rtn"); at != std::string::npos) {
+    f.returns = true;
+    plain.erase(at, 4);
+  }
+  return read_atomic(plain, f, true);
+}
+
+bool read_mnemonic(std::string_view name, MemoryFields& f) {
+  if (skip(name, "ds_")) return read_lds_mnemonic(name, f);
+  if (skip(name, "buffer_")) {
+    f.space = Space::buffer;
+  } else if (skip(name, "global_")) {
+    f.space = Space::global;
+  } else if (skip(name, "flat_")) {
+    f.space = Space::flat;
+  } else if (skip(name, "scratch_")) {
+    f.space = Space::scratch;
+  } else {
+    return false;
+  }
+  if (name == "wbl2" || name == "inv" || name == "wbinvl1" || name == "wbinvl1_vol" || name == "gl0_inv") {
+    f.kind = Kind::none;
+    return true;
+  }
+  if (skip(name, "load_lds_")) {
+    f.kind = Kind::to_lds;
+    return read_size(name, f);
+  }
+  if (skip(name, "load_")) {
+    f.kind = Kind::load;
+    return read_size(name, f);
+  }
+  if (skip(name, "store_")) {
+    f.kind = Kind::store;
+    return read_size(name, f);
+  }
+  if (skip(name, "atomic_")) {
+    f.kind = Kind::atomic;
+    return read_atomic(name, f, false);
+  }
+  return false;
+}
+
+} // namespace
+
+bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
+  const isa::Instruction& i = *op.instruction;
+  MemoryFields& f = op.memory;
+  if (!read_mnemonic(i.mnemonic, f)) return false;
+  op.execute = run_memory;
+  op.cls = f.space == Space::lds ? Class::lds : Class::memory;
+  if (f.kind == Kind::none) return true;
+  const isa::Modifiers& m = i.modifiers;
+  if (m.lds) f.kind = Kind::to_lds;
+  f.offset = m.offset;
+  if (f.two) {
+    const i32 unit = f.bytes * (i.mnemonic.find("st64") != std::string_view::npos ? 64 : 1);
+    f.offset = m.offset0 * unit;
+    f.offset1 = m.offset1 * unit;
+  }
+  if (f.space != Space::lds && f.kind == Kind::atomic) f.returns = m.sc0;
+
+  std::size_t at = 0;
+  const auto take = [&]() -> const isa::Operand* {
+    return at < i.operands.size() ? &i.operands[at++] : nullptr;
+  };
+  const auto row = [&](const isa::Operand* o) {
+    return o != nullptr && o->is_vector()
+               ? static_cast<int>(o->kind == isa::OperandKind::agpr ? o->index + accum_offset : o->index)
+               : -1;
+  };
+  const auto reads = [&](const isa::Operand* o) {
+    if (const int r = row(o); r >= 0) op.reads.push_back({static_cast<u16>(r), o->width});
+  };
+  const auto writes = [&](const isa::Operand* o) {
+    if (const int r = row(o); r >= 0) op.writes.push_back({static_cast<u16>(r), o->width});
+  };
+  const auto scalar_reads = [&](const isa::Operand* o) {
+    if (o != nullptr && o->kind == isa::OperandKind::sgpr) {
+      for (unsigned r = o->index; r < o->index + unsigned{o->width} && r < 128; ++r)
+        op.scalar_reads[r / 64] |= u64{1} << (r % 64);
+    }
+  };
+  const auto take_dest = [&] {
+    const isa::Operand* o = take();
+    f.dest = row(o);
+    writes(o);
+    if (f.d16) reads(o);
+  };
+  const auto take_address = [&] {
+    const isa::Operand* o = take();
+    f.vaddr = row(o);
+    f.vaddr_words = o == nullptr ? u8{0} : o->width;
+    reads(o);
+  };
+  const auto take_data = [&] {
+    const isa::Operand* o = take();
+    f.data = row(o);
+    reads(o);
+  };
+  const auto take_saddr = [&] {
+    const isa::Operand* o = take();
+    f.saddr = o != nullptr && o->kind == isa::OperandKind::sgpr ? static_cast<int>(o->index) : -1;
+    scalar_reads(o);
+  };
+  switch (f.space) {
+  case Space::lds:
+    if (f.kind == Kind::swizzle) {
+      take_dest();
+      take_data();
+    } else if (f.kind == Kind::add_tid) {
+      if (i.mnemonic == "ds_read_addtid_b32") {
+        take_dest();
+      } else {
+        take_data();
+      }
+    } else if (f.kind == Kind::load || f.kind == Kind::transpose) {
+      take_dest();
+      take_address();
+    } else if (f.kind == Kind::atomic && (f.atomic == AtomicOp::append || f.atomic == AtomicOp::consume)) {
+      take_dest();
+    } else {
+      if (f.returns || f.kind == Kind::permute || f.kind == Kind::bpermute) take_dest();
+      take_address();
+      take_data();
+      if (at < i.operands.size()) {
+        const isa::Operand* o = take();
+        f.data2 = row(o);
+        reads(o);
+      }
+    }
+    break;
+  case Space::buffer: {
+    if (f.kind == Kind::load) {
+      take_dest();
+    } else if (f.kind == Kind::store) {
+      take_data();
+    } else if (f.kind == Kind::atomic) {
+      const isa::Operand* o = take();
+      f.data = row(o);
+      reads(o);
+      if (f.returns) {
+        f.dest = row(o);
+        if (const int r = row(o); r >= 0)
+          op.writes.push_back({static_cast<u16>(r), static_cast<u16>(f.bytes / 4)});
+      }
+    }
+    if (at < i.operands.size() &&
+        (i.operands[at].is_vector() || i.operands[at].kind == isa::OperandKind::off))
+      take_address();
+    const isa::Operand* o = take();
+    if (o == nullptr || o->kind != isa::OperandKind::sgpr) return false;
+    f.srsrc = static_cast<int>(o->index);
+    scalar_reads(o);
+    const isa::Operand* s = take();
+    if (s == nullptr) return false;
+    f.soffset = *s;
+    scalar_reads(s);
+    break;
+  }
+  default: {
+    const bool has_saddr = f.space != Space::flat;
+    if (f.kind == Kind::to_lds) {
+      take_address();
+      take_saddr();
+      break;
+    }
+    if (f.kind == Kind::load) {
+      take_dest();
+      take_address();
+    } else {
+      if (f.kind == Kind::atomic && f.returns) take_dest();
+      take_address();
+      take_data();
+    }
+    if (has_saddr) take_saddr();
+    break;
+  }
+  }
+  if (f.kind == Kind::to_lds) op.scalar_reads[m0 / 64] |= u64{1} << (m0 % 64);
+  return f.kind != Kind::load || f.dest >= 0;
+}
+
+} // namespace inlay::runtime::emulator

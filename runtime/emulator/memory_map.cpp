@@ -1,0 +1,46 @@
+// Allocations of device memory and their lookup.
+#include "memory_map.h"
+
+#include <algorithm>
+
+namespace inlay::runtime::emulator {
+
+std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
+  constexpr std::uint64_t alignment = 256;
+  auto made = std::make_unique<Allocation>();
+  made->storage = std::make_unique<std::uint8_t[]>(bytes + alignment);
+  const auto raw = reinterpret_cast<std::uint64_t>(made->storage.get());
+  made->begin = (raw + alignment - 1) / alignment * alignment;
+  made->end = made->begin + bytes;
+  if (track) {
+    made->written.assign(bytes / 64 + 1, 0);
+  }
+  const std::uint64_t address = made->begin;
+  const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                   [](std::uint64_t a, const auto& range) { return a < range->begin; });
+  ranges_.insert(at, std::move(made));
+  bytes_ += bytes;
+  return address;
+}
+
+bool MemoryMap::release(std::uint64_t address) {
+  Allocation* found = find(address);
+  if (found == nullptr || found->begin != address) {
+    return false;
+  }
+  bytes_ -= found->end - found->begin;
+  std::erase_if(ranges_, [&](const auto& range) { return range.get() == found; });
+  return true;
+}
+
+Allocation* MemoryMap::find(std::uint64_t address) {
+  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                      [](std::uint64_t a, const auto& range) { return a < range->begin; });
+  if (after == ranges_.begin()) {
+    return nullptr;
+  }
+  Allocation* found = std::prev(after)->get();
+  return address < found->end || address == found->begin ? found : nullptr;
+}
+
+} // namespace inlay::runtime::emulator

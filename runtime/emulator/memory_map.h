@@ -1,0 +1,70 @@
+/// Device memory: ranges of host memory, each with shadow bits that say which bytes have been written.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace inlay::runtime::emulator {
+
+/// One allocation; its device address is the host address of its first byte.
+struct Allocation {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+  std::unique_ptr<std::uint8_t[]> storage;
+  std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
+
+  [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
+    return address >= begin && bytes <= end - begin && address - begin <= end - begin - bytes;
+  }
+  [[nodiscard]] bool is_written(std::uint64_t address, unsigned bytes) const {
+    if (written.empty()) {
+      return true;
+    }
+    for (std::uint64_t at = address - begin; bytes != 0; ++at, --bytes) {
+      if (((__atomic_load_n(&written[at / 64], __ATOMIC_RELAXED) >> (at % 64)) & 1U) == 0) {
+        return false;
+      }
+    }
+    return true;
+  }
+  void mark_written(std::uint64_t address, std::uint64_t bytes) {
+    if (written.empty()) {
+      return;
+    }
+    std::uint64_t at = address - begin;
+    const std::uint64_t last = at + bytes;
+    while (at < last) {
+      const std::uint64_t word = at / 64;
+      const std::uint64_t count = std::min<std::uint64_t>(64 - at % 64, last - at);
+      const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1)
+                                 << (at % 64);
+      if ((__atomic_load_n(&written[word], __ATOMIC_RELAXED) & mask) != mask) {
+        __atomic_fetch_or(&written[word], mask, __ATOMIC_RELAXED);
+      }
+      at += count;
+    }
+  }
+};
+
+class MemoryMap {
+public:
+  /// Zeroed memory aligned to 256 bytes; `track` keeps shadow bits.
+  std::uint64_t allocate(std::uint64_t bytes, bool track);
+  bool release(std::uint64_t address);
+  /// The allocation that contains `address`, or nullptr.
+  [[nodiscard]] Allocation* find(std::uint64_t address);
+  [[nodiscard]] Allocation* find(std::uint64_t address, std::uint64_t bytes) {
+    Allocation* found = find(address);
+    return found != nullptr && found->covers(address, bytes) ? found : nullptr;
+  }
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+private:
+  std::vector<std::unique_ptr<Allocation>> ranges_; // by address
+  std::uint64_t bytes_ = 0;
+};
+
+} // namespace inlay::runtime::emulator

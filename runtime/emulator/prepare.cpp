@@ -1,0 +1,149 @@
+// From decoded instructions to operations: handler, operands, register sets, branch targets.
+#include "engine.h"
+#include "mfma.h"
+#include "scaled_convert.h"
+
+#include <algorithm>
+#include <set>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+void run_unknown(Wave& w, const Operation& op) {
+  const isa::Instruction& i = *op.instruction;
+  fail(w, i.is_unknown() ? "these bytes are no instruction of " + std::string(isa::to_string(w.arch))
+                         : "this emulator does not execute " + std::string(i.mnemonic));
+}
+
+void run_matrix(Wave& w, const Operation& op) {
+  if (!w.vskip) op.matrix->execute(w);
+}
+
+bool prepare_matrix_operation(Operation& op, isa::Arch arch, unsigned accum_offset) {
+  const isa::Instruction& i = *op.instruction;
+  op.matrix = prepare_matrix(i, arch, accum_offset);
+  if (op.matrix == nullptr) return false;
+  op.execute = run_matrix;
+  op.cls = Class::matrix;
+  op.whole_wave = true;
+  if (const MatrixOp* entry = find_matrix_op(i.mnemonic)) {
+    op.multiply_adds = static_cast<u64>(multiply_adds(*entry));
+  }
+  const bool sparse = i.mnemonic.starts_with("v_smfmac");
+  for (std::size_t k = 0; k < i.operands.size(); ++k) {
+    const isa::Operand& o = i.operands[k];
+    if (o.kind == isa::OperandKind::sgpr) {
+      for (unsigned r = o.index; r < o.index + unsigned{o.width} && r < 128; ++r)
+        op.scalar_reads[r / 64] |= u64{1} << (r % 64);
+    }
+    if (!o.is_vector()) continue;
+    const RowRange range{
+        static_cast<u16>(o.kind == isa::OperandKind::agpr ? o.index + accum_offset : o.index), o.width};
+    if (k == 0) op.writes.push_back(range);
+    if (k != 0 || sparse) op.reads.push_back(range);
+  }
+  return true;
+}
+
+void run_conversion(Wave& w, const Operation& op) {
+  if (!w.vskip) op.matrix->execute(w);
+}
+
+bool prepare_conversion(Operation& op, isa::Arch arch, unsigned accum_offset) {
+  const isa::Instruction& i = *op.instruction;
+  op.matrix = prepare_scaled_conversion(i, arch, accum_offset);
+  if (op.matrix == nullptr) return false;
+  op.execute = run_conversion;
+  op.cls = Class::vector;
+  for (std::size_t k = 0; k < i.operands.size(); ++k) {
+    const isa::Operand& o = i.operands[k];
+    if (o.kind == isa::OperandKind::sgpr) op.scalar_reads[o.index / 64] |= u64{1} << (o.index % 64);
+    if (!o.is_vector()) continue;
+    const RowRange range{
+        static_cast<u16>(o.kind == isa::OperandKind::agpr ? o.index + accum_offset : o.index), o.width};
+    (k == 0 ? op.writes : op.reads).push_back(range);
+  }
+  return true;
+}
+
+bool prepare_one(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned accum_offset) {
+  switch (op.instruction->format) {
+  case isa::Format::unknown: return false;
+  case isa::Format::sop1:
+  case isa::Format::sop2:
+  case isa::Format::sopk:
+  case isa::Format::sopc:
+  case isa::Format::sopp:
+  case isa::Format::smem: return prepare_scalar(op, arch);
+  case isa::Format::mfma: return prepare_matrix_operation(op, arch, accum_offset);
+  case isa::Format::ds:
+  case isa::Format::mubuf:
+  case isa::Format::mtbuf:
+  case isa::Format::flat:
+  case isa::Format::global:
+  case isa::Format::scratch: return prepare_memory(op, arch, accum_offset);
+  default: return prepare_vector(op, owner, arch, accum_offset) || prepare_conversion(op, arch, accum_offset);
+  }
+}
+
+/// Registers of the file that a row range may name: 512 in all.
+bool in_file(const std::vector<RowRange>& ranges) {
+  return std::all_of(ranges.begin(), ranges.end(),
+                     [](const RowRange& r) { return r.first + r.count <= static_cast<int>(vector_rows); });
+}
+
+} // namespace
+
+std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset) {
+  auto out = std::make_unique<PreparedProgram>();
+  out->program = &program;
+  out->load_base = load_base;
+  const std::size_t count = program.instructions.size();
+  out->operations.resize(count + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    Operation& op = out->operations[i];
+    op.instruction = &program.instructions[i];
+    op.next = static_cast<u32>(i + 1);
+    op.target = static_cast<u32>(count);
+    if (op.instruction->branch_target) {
+      if (const auto target = program.index_of(*op.instruction->branch_target))
+        op.target = static_cast<u32>(*target);
+    }
+    if (!prepare_one(op, *out, program.arch, accum_offset) || !in_file(op.reads) || !in_file(op.writes)) {
+      op.execute = run_unknown;
+      op.reads.clear();
+      op.writes.clear();
+    }
+    if (op.memory.kind == MemoryFields::Kind::atomic && op.memory.space != MemoryFields::Space::lds &&
+        (op.memory.floating || op.memory.returns)) {
+      out->order_sensitive_atomics = true;
+    }
+    if (op.cls == Class::scalar_memory && op.instruction->mnemonic.find("atomic") != std::string_view::npos) {
+      out->order_sensitive_atomics = true;
+    }
+  }
+  // Running off the end of the code.
+  static const isa::Instruction past_the_end = [] {
+    isa::Instruction i;
+    i.text = "(past the end of the code)";
+    return i;
+  }();
+  Operation& last = out->operations[count];
+  last.instruction = &past_the_end;
+  last.execute = run_unknown;
+  last.next = static_cast<u32>(count);
+  return out;
+}
+
+} // namespace inlay::runtime::emulator
+
+namespace inlay::runtime {
+
+bool is_emulated(const isa::Instruction& instruction, isa::Arch arch) {
+  emulator::PreparedProgram owner;
+  emulator::Operation op;
+  op.instruction = &instruction;
+  return emulator::prepare_one(op, owner, arch, 256);
+}
+
+} // namespace inlay::runtime

@@ -1,0 +1,347 @@
+// Running a launch: waves of a workgroup take turns, barriers release them together, workgroups are spread over threads.
+#include "engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <thread>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+std::string hex(u64 value) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
+  return text;
+}
+
+std::string where(const Wave& w, unsigned lane) {
+  const Launch& launch = *w.group->launch;
+  const isa::Instruction& i = *launch.code->operations[w.current].instruction;
+  const Extent3& g = w.group->id;
+  return "\n  at     " + hex(i.address) + "  " + i.text + "\n  in     " + launch.kernel->name +
+         ", workgroup " + std::to_string(g.x) + "," + std::to_string(g.y) + "," + std::to_string(g.z) +
+         ", wave " + std::to_string(w.id) + ", lane " + std::to_string(lane);
+}
+
+} // namespace
+
+void fail(const Wave& w, const std::string& what, unsigned lane) {
+  throw ExecutionError("emulator: " + what + where(w, lane));
+}
+
+void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane, u64 address) {
+  Launch& launch = *w.group->launch;
+  const Checks& c = launch.options->checks;
+  const bool on[] = {c.bounds, c.uninit, c.races, c.waits, c.barrier, c.align, c.hazard};
+  if (!on[static_cast<std::size_t>(kind)]) {
+    if (kind == FindingKind::bounds) fail(w, "memory fault: " + message, lane);
+    return;
+  }
+  const isa::Instruction& i = *launch.code->operations[w.current].instruction;
+  const std::lock_guard lock(launch.mutex);
+  auto [at, fresh] = launch.findings.try_emplace({static_cast<u8>(kind), i.address});
+  if (!fresh) {
+    ++at->second.count;
+    return;
+  }
+  Finding& f = at->second;
+  f.kind = kind;
+  f.kernel = launch.kernel->name;
+  f.address = i.address;
+  f.disassembly = i.text;
+  f.workgroup = w.group->id;
+  f.wave = w.id;
+  f.lane = lane;
+  f.memory_address = address;
+  f.message = message;
+}
+
+u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write) {
+  Allocation* a = w.recent;
+  if (a == nullptr || !a->covers(address, bytes)) {
+    a = w.group->launch->memory->find(address, bytes);
+    if (a == nullptr) {
+      Allocation* near = w.group->launch->memory->find(address);
+      std::string message =
+          std::string(is_write ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " + hex(address);
+      message += near != nullptr ? ", past the end of an allocation of " +
+                                       std::to_string(near->end - near->begin) + " bytes"
+                                 : ", which no allocation contains";
+      report(w, FindingKind::bounds, message, lane, address);
+      return nullptr;
+    }
+    w.recent = a;
+  }
+  if (!a->written.empty()) {
+    if (is_write) {
+      a->mark_written(address, bytes);
+    } else if (w.group->launch->options->checks.uninit && !a->is_written(address, bytes)) {
+      report(w, FindingKind::uninit,
+             "reads byte " + std::to_string(address - a->begin) + " of a buffer of " +
+                 std::to_string(a->end - a->begin) + " bytes, which nothing has written",
+             lane, address);
+    }
+  }
+  return reinterpret_cast<u8*>(address);
+}
+
+namespace {
+
+/// Registers at the start of a wave: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
+void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_total) {
+  const KernelDescriptor& d = launch.kernel->descriptor;
+  const bool poison = launch.options->stress;
+  if (poison) {
+    for (unsigned r = 0; r < vector_rows; ++r) std::fill_n(w.row(r), lanes, 0x7ff4beefU);
+    std::fill(w.scalar.begin(), w.scalar.end(), 0x7ff4beefU);
+  } else {
+    std::memset(w.row(0), 0, sizeof(u32) * lanes * vector_rows);
+  }
+  w.arch = launch.arch;
+  const FloatMode& m = d.mode;
+  w.mode = u32{m.round_32} | (u32{m.round_16_64} << 2) | (u32{m.denorm_32} << 4) |
+           (u32{m.denorm_16_64} << 6) | (m.dx10_clamp ? 0x100U : 0) | (m.ieee ? 0x200U : 0) |
+           (m.fp16_overflow ? 1U << 23 : 0);
+  unsigned s = 0;
+  const auto put = [&](u32 value) {
+    if (s < 102) w.scalar[s++] = value;
+  };
+  const auto put64 = [&](u64 value) {
+    put(static_cast<u32>(value));
+    put(static_cast<u32>(value >> 32));
+  };
+  if (d.private_segment_buffer) {
+    put64(0);
+    put64(0);
+  }
+  if (d.dispatch_ptr) put64(launch.dispatch_packet);
+  if (d.queue_ptr) put64(0);
+  if (d.kernarg_ptr) put64(launch.kernarg);
+  if (d.dispatch_id) put64(0);
+  if (d.flat_scratch_init) put64(0);
+  if (d.private_segment_size) put(d.scratch_bytes);
+  for (u32 i = 0; i < d.preload_length; ++i) {
+    u32 value = 0;
+    std::memcpy(&value, reinterpret_cast<const u8*>(launch.kernarg) + 4 * (d.preload_offset + i), 4);
+    put(value);
+  }
+  s = std::max(s, d.user_sgprs);
+  const Extent3& id = w.group->id;
+  if (d.workgroup_id_x) put(id.x);
+  if (d.workgroup_id_y) put(id.y);
+  if (d.workgroup_id_z) put(id.z);
+  if (d.workgroup_info) put(0);
+
+  w.scalar_valid[0] = s >= 64 ? ~u64{0} : (u64{1} << s) - 1;
+  w.scalar_valid[1] = s > 64 ? (u64{1} << (s - 64)) - 1 : 0;
+  for (unsigned r = 102; r < 128; ++r) {
+    if (r != vcc_lo && r != vcc_lo + 1 && r != m0) w.scalar_valid[1] |= u64{1} << (r - 64);
+  }
+  for (unsigned r = flat_scratch_lo; r < vcc_lo; ++r) w.scalar[r] = 0;
+
+  const u32 here = std::min<u32>(lanes, threads_total - threads_before);
+  w.lane_exists = here == lanes ? ~u64{0} : (u64{1} << here) - 1;
+  w.set_scalar64(exec_lo, w.lane_exists);
+  const Extent3& block = launch.geometry.block;
+  u32* v0 = w.row(0);
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u32 t = threads_before + l;
+    const u32 x = t % block.x;
+    const u32 y = t / block.x % block.y;
+    const u32 z = t / block.x / block.y;
+    v0[l] = x | (y << 10) | (z << 20);
+  }
+  w.valid.fill(0);
+  w.valid[0] = w.lane_exists;
+  w.scratch.assign(std::size_t{lanes} * d.scratch_bytes, poison ? 0xee : 0);
+  const Checks& c = launch.options->checks;
+  w.deferring = poison;
+  w.tracking = !poison && (c.waits || c.uninit || c.hazard || c.races);
+  w.at = launch.entry;
+  w.status = WaveStatus::running;
+}
+
+std::string trace_line(const Wave& before, const Wave& w, const Operation& op, unsigned lane) {
+  static_cast<void>(before);
+  std::string out = hex(op.instruction->address) + "  " + op.instruction->text;
+  out.resize(std::max<std::size_t>(out.size(), 72), ' ');
+  out += " ;";
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + std::min<unsigned>(r.count, 4); ++k) {
+      out += (k >= w.accum_offset ? " a" + std::to_string(k - w.accum_offset) : " v" + std::to_string(k)) +
+             "=" + hex(w.row(k)[lane]);
+    }
+  }
+  for (unsigned r = 0; r < 128; ++r) {
+    if (((op.scalar_writes[r / 64] >> (r % 64)) & 1U) != 0)
+      out += " s" + std::to_string(r) + "=" + hex(w.scalar[r]);
+  }
+  out += w.scc ? " scc=1" : " scc=0";
+  return out;
+}
+
+void count(Wave& w, const Operation& op) {
+  ++w.stats.instructions;
+  switch (op.cls) {
+  case Class::scalar: ++w.stats.scalar; break;
+  case Class::vector: ++w.stats.vector; break;
+  case Class::matrix:
+    ++w.stats.matrix;
+    w.stats.multiply_adds += op.multiply_adds;
+    break;
+  case Class::lds: ++w.stats.lds; break;
+  case Class::memory: ++w.stats.memory; break;
+  case Class::scalar_memory: ++w.stats.scalar_memory; break;
+  case Class::branch: ++w.stats.branches; break;
+  case Class::wait: ++w.stats.waits; break;
+  case Class::other: ++w.stats.other; break;
+  }
+}
+
+/// Runs one wave until it ends, meets a barrier, or has had its turn.
+void run_wave(Wave& w, u64 turn, bool traced) {
+  Launch& launch = *w.group->launch;
+  const Operation* operations = launch.code->operations.data();
+  const bool check = w.tracking;
+  u64 done = 0;
+  while (w.status == WaveStatus::running && done < turn) {
+    const Operation& op = operations[w.at];
+    w.current = w.at;
+    w.at = op.next;
+    if (check) check_registers(w, op);
+    op.execute(w, op);
+    count(w, op);
+    ++done;
+    if (traced) launch.options->trace.line(trace_line(w, w, op, launch.options->trace.lane));
+  }
+  w.executed += done;
+  if (launch.executed.fetch_add(done, std::memory_order_relaxed) + done >
+      launch.options->max_wave_instructions) {
+    fail(w, "the launch passed " + std::to_string(launch.options->max_wave_instructions) +
+                " wave instructions without ending: an endless loop?");
+  }
+}
+
+void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
+  const EmulatorOptions& options = *launch.options;
+  const Extent3& block = launch.geometry.block;
+  const u32 threads = static_cast<u32>(block.count());
+  const u32 wave_count = (threads + lanes - 1) / lanes;
+  g.launch = &launch;
+  g.epoch = 1;
+  const u64 linear = (u64{g.id.z} * launch.geometry.grid.y + g.id.y) * launch.geometry.grid.x + g.id.x;
+  g.random.seed(options.seed * 0x9e3779b97f4a7c15ULL + linear);
+  g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
+  const Checks& c = options.checks;
+  if ((c.races || c.uninit || c.waits) && !options.stress) {
+    g.shadow.assign(launch.lds_bytes / 4 + 1, {});
+  } else {
+    g.shadow.clear();
+  }
+  while (g.waves.size() < wave_count) {
+    g.waves.push_back(std::make_unique<Wave>(
+        launch.kernel->descriptor.accum_offset == 0 ? 256U : launch.kernel->descriptor.accum_offset));
+  }
+  std::vector<u32> order;
+  for (u32 i = 0; i < wave_count; ++i) {
+    Wave& fresh = *g.waves[i];
+    auto registers = std::make_unique<Wave>(fresh.accum_offset);
+    std::swap(g.waves[i], registers);
+    Wave& w = *g.waves[i];
+    w.group = &g;
+    w.id = i;
+    start_wave(w, launch, i * lanes, threads);
+    order.push_back(i);
+  }
+  const bool traced_group = options.trace.enabled && options.trace.workgroup == linear;
+  for (;;) {
+    if (launch.stop.load(std::memory_order_relaxed)) break;
+    if (options.stress) std::shuffle(order.begin(), order.end(), g.random);
+    u32 running = 0;
+    u32 waiting = 0;
+    for (const u32 i : order) {
+      Wave& w = *g.waves[i];
+      if (w.status != WaveStatus::running) continue;
+      const u64 turn = options.stress && g.random() % 4 == 0 ? 1 + g.random() % 64 : 20000;
+      run_wave(w, turn, traced_group && options.trace.wave == i);
+      if (w.status == WaveStatus::ended) wait_for(w, 0, 0);
+    }
+    for (u32 i = 0; i < wave_count; ++i) {
+      running += g.waves[i]->status == WaveStatus::running ? 1 : 0;
+      waiting += g.waves[i]->status == WaveStatus::at_barrier ? 1 : 0;
+    }
+    if (running != 0) continue;
+    if (waiting == 0) break;
+    if (waiting != wave_count) { // hardware lets ended waves count as arrived
+      for (u32 i = 0; i < wave_count; ++i) {
+        Wave& w = *g.waves[i];
+        if (w.status != WaveStatus::at_barrier) continue;
+        w.current = w.barrier_at;
+        report(w, FindingKind::barrier,
+               std::to_string(waiting) + " of " + std::to_string(wave_count) +
+                   " waves wait here, the others have ended without it");
+        break;
+      }
+    }
+    ++g.epoch;
+    for (u32 i = 0; i < wave_count; ++i) {
+      Wave& w = *g.waves[i];
+      w.lds_landed_at_barrier = w.lds_landed;
+      w.vm_landed_at_barrier = w.vm_landed;
+      if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;
+    }
+  }
+  for (u32 i = 0; i < wave_count; ++i) statistics.add(g.waves[i]->stats);
+  statistics.waves += wave_count;
+  ++statistics.workgroups;
+}
+
+} // namespace
+
+void run_launch(Launch& launch, LaunchResult& result) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Extent3& grid = launch.geometry.grid;
+  const u64 total = grid.count();
+  unsigned threads = launch.options->threads != 0 ? launch.options->threads
+                                                  : std::max(1U, std::thread::hardware_concurrency());
+  if (launch.code->order_sensitive_atomics || launch.options->trace.enabled) threads = 1;
+  threads = static_cast<unsigned>(std::min<u64>(threads, total));
+  std::atomic<u64> next{0};
+  std::atomic<u64> finished{0};
+  std::vector<LaunchStatistics> statistics(threads);
+  std::vector<std::exception_ptr> errors(threads);
+  std::mutex progress;
+  const auto work = [&](unsigned t) {
+    try {
+      Workgroup group;
+      for (u64 i = next++; i < total && !launch.stop; i = next++) {
+        group.id = {static_cast<u32>(i % grid.x), static_cast<u32>(i / grid.x % grid.y),
+                    static_cast<u32>(i / grid.x / grid.y)};
+        run_workgroup(launch, group, statistics[t]);
+        const u64 done = ++finished;
+        if (launch.options->progress) {
+          const std::lock_guard lock(progress);
+          launch.options->progress(done, total);
+        }
+      }
+    } catch (...) {
+      errors[t] = std::current_exception();
+      launch.stop = true;
+    }
+  };
+  std::vector<std::thread> pool;
+  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work, t);
+  work(0);
+  for (std::thread& t : pool) t.join();
+  for (const LaunchStatistics& s : statistics) result.statistics.add(s);
+  result.statistics.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (auto& [key, finding] : launch.findings) result.findings.push_back(finding);
+  for (const std::exception_ptr& e : errors) {
+    if (e) std::rethrow_exception(e);
+  }
+}
+
+} // namespace inlay::runtime::emulator

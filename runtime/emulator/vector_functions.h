@@ -1,0 +1,77 @@
+/// The arithmetic of vector instructions as functions over rows of 64 lanes, and the table that names them.
+///
+/// A function sees only plain rows: the caller has applied neg, abs, SDWA, DPP and op_sel to the sources and applies
+/// omod, clamp and the lane mask to the result. The same source is compiled for several instruction sets of the host
+/// (vector_functions.inc); `vector_table()` picks one at run time.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace inlay::runtime::emulator {
+
+/// How an operand's bits are read: decides where its sign is, how an inline constant is widened, what is flushed.
+enum class Type : std::uint8_t { none, b32, b64, b16, f32, f64, f16, packed16, packed_f16, packed_f32, mask };
+
+/// Registers an operand of this type occupies.
+[[nodiscard]] constexpr unsigned words(Type type) {
+  return type == Type::none ? 0 : type == Type::b64 || type == Type::f64 || type == Type::packed_f32 ? 2 : 1;
+}
+
+/// The operands of one execution.
+struct VectorArguments {
+  std::uint32_t* d = nullptr;     ///< result rows
+  const std::uint32_t* s[3] = {}; ///< source rows; a second word is 64 entries further
+  std::uint64_t mask_in = 0;      ///< VCC, carry in, or the condition of a select
+  std::uint64_t mask_out = 0;     ///< carry out or the result of a compare, all 64 lanes
+  std::uint64_t exec = 0;
+  std::uint32_t mode = 0; ///< MODE register
+  std::uint8_t op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
+  std::uint8_t truth = 0; ///< v_bitop3
+  bool clamp = false;     ///< for integer saturation, which only the function can do
+  bool ocp = false;       ///< fp8 and bf8 are OCP (gfx950), not FNUZ
+};
+
+using VectorFunction = void (*)(VectorArguments&);
+
+/// Properties of a vector instruction that its mnemonic implies.
+enum VectorFlags : unsigned {
+  reads_mask = 1,         ///< last operand is a lane mask (e32: vcc)
+  reads_vcc = 2,          ///< reads VCC without naming it
+  writes_mask = 4,        ///< destination is a lane mask (compares)
+  carry_out = 8,          ///< second destination is a lane mask
+  reads_destination = 16, ///< the last source is the old destination
+  keeps_high = 32,        ///< a 16-bit result leaves the high half of the register alone
+  writes_exec = 64,       ///< v_cmpx
+  integer_clamp = 128,    ///< clamp is done by the function
+  no_flush = 256,         ///< moves bits: denormals are kept whatever MODE says
+  own_op_sel = 512,       ///< op_sel is read by the function
+  flushes_always =
+      1024, ///< denormal sources and results become zero whatever MODE says (v_rcp_f32, v_exp_f32, ...)
+  three_in_two = 2048, ///< VOP2 with a literal: v_fmamk, v_fmaak
+  to_high = 4096,      ///< the result goes to the high half
+};
+
+struct VectorEntry {
+  std::string_view name;
+  Type d;
+  Type s[3];
+  unsigned flags;
+  VectorFunction function;
+
+  [[nodiscard]] unsigned sources() const {
+    return s[0] == Type::none ? 0 : s[1] == Type::none ? 1 : s[2] == Type::none ? 2 : 3;
+  }
+};
+
+/// All vector instructions that are pure functions of a lane, compiled for the best instruction set of this machine.
+[[nodiscard]] std::span<const VectorEntry> vector_table();
+/// The entry of a mnemonic, or nullptr.
+[[nodiscard]] const VectorEntry* find_vector_entry(std::string_view mnemonic);
+
+std::span<const VectorEntry> vector_table_portable();
+std::span<const VectorEntry> vector_table_avx2();
+std::span<const VectorEntry> vector_table_avx512();
+
+} // namespace inlay::runtime::emulator

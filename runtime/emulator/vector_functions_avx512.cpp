@@ -1,0 +1,3 @@
+// Vector arithmetic compiled for avx512; the flags are in runtime/CMakeLists.txt.
+#define INLAY_TABLE vector_table_avx512
+#include "vector_functions.ipp"

@@ -1,0 +1,3 @@
+// Vector arithmetic compiled for portable; the flags are in runtime/CMakeLists.txt.
+#define INLAY_TABLE vector_table_portable
+#include "vector_functions.ipp"

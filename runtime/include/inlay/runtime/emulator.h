@@ -1,0 +1,171 @@
+/// The emulator: a `Device` that executes gfx942 and gfx950 machine code on the host, instruction by instruction.
+///
+/// A kernel's code is decoded once (isa/program.h), every instruction resolved to a function and its operands, and run
+/// for each wave of each workgroup with the 64 lanes of a wave side by side in the host's vector registers. Device memory
+/// is host memory: an address on the device is the address of the byte here, and every access is checked against the
+/// allocations, so a kernel can fault but never harm the process.
+///
+///     EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+///     auto a = device.allocate(4096);
+///     ...
+///     device.launch(kernel, {.grid = {4}, .block = {256}}, arguments);
+///     for (const Finding& f : device.last_launch().findings) std::cout << to_string(f);
+///
+/// Results do not depend on the number of threads: workgroups are independent, and a kernel whose atomics could tell
+/// the order of workgroups runs on one thread, in order (x fastest).
+///
+/// What the sanitizers say is described at `FindingKind`; `stress` runs the kernel under conditions that hardware may
+/// produce and a simple execution hides: results of memory instructions land only at the s_waitcnt that covers them,
+/// waves take turns in random order, registers and LDS start as poison.
+///
+/// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", "AMD Instinct CDNA4 ISA Reference Guide"; LLVM "User Guide
+/// for AMDGPU Backend", "Kernel Dispatch" and "Memory Model gfx942".
+#pragma once
+
+#include <inlay/runtime/device.h>
+#include <inlay/runtime/isa/program.h>
+
+#include <functional>
+#include <memory>
+
+namespace inlay::runtime {
+
+/// What a sanitizer can find. Each finding names the instruction that is wrong, or the one that first sees the wrong.
+enum class FindingKind : std::uint8_t {
+  bounds,  ///< access outside every allocation, outside the workgroup's LDS, or outside the lane's scratch
+  uninit,  ///< a register, LDS word or buffer byte is read that nothing has written
+  races,   ///< two waves (or lanes) touch one LDS word, one writes, no barrier between
+  waits,   ///< a result is used, or LDS data passes a barrier, before an s_waitcnt covers it
+  barrier, ///< waves of a workgroup meet at different barriers, or some ended while others wait
+  align,   ///< address not aligned as the instruction demands
+  hazard   ///< a note: software must insert wait states here by the manual; hardware may interlock
+};
+
+/// `bounds`, `uninit`, ...
+[[nodiscard]] std::string_view to_string(FindingKind kind);
+
+/// Which sanitizers are on.
+struct Checks {
+  bool bounds = true, uninit = false, races = false, waits = false, barrier = true, align = false,
+       hazard = false;
+  [[nodiscard]] static Checks all() { return {true, true, true, true, true, true, true}; }
+  [[nodiscard]] static Checks none() { return {false, false, false, false, false, false, false}; }
+  /// `races,bounds,uninit,waits`; `all`, `none`. Errors: std::invalid_argument with the names there are.
+  [[nodiscard]] static Checks parse(std::string_view text);
+  [[nodiscard]] bool any() const { return bounds || uninit || races || waits || barrier || align || hazard; }
+};
+
+/// One thing a sanitizer found; the same instruction and kind is reported once, with the number of times.
+struct Finding {
+  FindingKind kind{};
+  std::string kernel;
+  std::uint64_t address = 0; ///< of the instruction, as in the code object
+  std::string disassembly;
+  Extent3 workgroup{0, 0, 0};
+  std::uint32_t wave = 0; ///< within the workgroup
+  std::uint32_t lane = 0; ///< first lane concerned
+  std::uint64_t memory_address = 0;
+  std::string message;
+  std::uint64_t count = 1;
+};
+
+/// `waits: v2 is read before ... covers it` with site, wave and lane; one finding a paragraph.
+[[nodiscard]] std::string to_string(const Finding& finding);
+
+/// What a launch executed.
+struct LaunchStatistics {
+  std::uint64_t instructions = 0; ///< wave instructions
+  std::uint64_t scalar = 0, vector = 0, matrix = 0, lds = 0, memory = 0, scalar_memory = 0, branches = 0,
+                waits = 0, other = 0;
+  std::uint64_t multiply_adds = 0;                 ///< of matrix instructions
+  std::uint64_t bytes_read = 0, bytes_written = 0; ///< global memory, as lanes asked for it
+  std::uint64_t lds_bytes = 0;
+  std::uint64_t lds_cycles = 0;          ///< by the phase groups of the bank model
+  std::uint64_t lds_conflict_cycles = 0; ///< of these, beyond one a phase
+  std::uint64_t waves = 0, workgroups = 0;
+  double seconds = 0;
+  void add(const LaunchStatistics& other_launch);
+};
+
+struct LaunchResult {
+  LaunchStatistics statistics;
+  std::vector<Finding> findings;
+};
+
+/// Prints executed instructions of one wave, with the values of one lane.
+struct TraceOptions {
+  bool enabled = false;
+  std::uint32_t workgroup = 0, wave = 0, lane = 0;
+  std::function<void(std::string_view)> line = {};
+};
+
+struct EmulatorOptions {
+  unsigned threads = 0; ///< 0: as many as the machine has
+  Checks checks = {};
+  bool stress = false;
+  std::uint64_t seed = 1;                               ///< of the stress schedule
+  std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
+  TraceOptions trace = {};
+  std::function<void(std::uint64_t done, std::uint64_t total)> progress = {}; ///< called after each workgroup
+};
+
+/// Execution that cannot go on: an instruction that is not known, a memory fault, an endless kernel. The message has
+/// kernel, address, disassembly, workgroup, wave and lane.
+struct ExecutionError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// The emulator behind the `Device` interface. Streams run at once and in order; capture records launches and copies.
+class EmulatorDevice : public Device {
+public:
+  explicit EmulatorDevice(isa::Arch arch, EmulatorOptions options = {});
+  ~EmulatorDevice() override;
+
+  [[nodiscard]] EmulatorOptions& options();
+  /// Statistics and findings of the last launch; `findings` also of launches that ended in an ExecutionError.
+  [[nodiscard]] const LaunchResult& last_launch() const;
+  /// `bytes` of device memory whose contents the uninit check regards as never written.
+  [[nodiscard]] DevicePointer allocate(std::uint64_t bytes) override;
+
+  [[nodiscard]] DeviceInfo info() const override;
+  void release(DevicePointer pointer) override;
+  void copy_in(DevicePointer to, std::span<const std::uint8_t> from,
+               Stream stream = Stream::standard) override;
+  void copy_out(std::span<std::uint8_t> to, DevicePointer from, Stream stream = Stream::standard) override;
+  void copy(DevicePointer to, DevicePointer from, std::uint64_t bytes,
+            Stream stream = Stream::standard) override;
+  void fill(DevicePointer to, std::uint8_t value, std::uint64_t bytes,
+            Stream stream = Stream::standard) override;
+  [[nodiscard]] Module load(const CodeObject& object) override;
+  void release(Module module) override;
+  [[nodiscard]] Function function(Module module, std::string_view kernel) override;
+  void launch(Function kernel, const LaunchGeometry& geometry, std::span<const std::uint8_t> arguments,
+              Stream stream = Stream::standard) override;
+  [[nodiscard]] Stream create_stream() override;
+  void release(Stream stream) override;
+  void synchronize(Stream stream) override;
+  void synchronize() override;
+  [[nodiscard]] Event create_event() override;
+  void release(Event event) override;
+  void record(Event event, Stream stream = Stream::standard) override;
+  void synchronize(Event event) override;
+  void wait(Stream stream, Event event) override;
+  [[nodiscard]] double milliseconds(Event begin, Event end) override;
+  void begin_capture(Stream stream) override;
+  [[nodiscard]] Graph end_capture(Stream stream) override;
+  void replay(Graph graph, Stream stream = Stream::standard) override;
+  void release(Graph graph) override;
+  [[nodiscard]] bool can_access_peer(int other) override;
+  void enable_peer(int other) override;
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Mnemonics the emulator executes, sorted; what docs/emulator_instructions.md lists.
+[[nodiscard]] std::vector<std::string> emulated_mnemonics(isa::Arch arch);
+/// Whether `instruction` can be executed on `arch`.
+[[nodiscard]] bool is_emulated(const isa::Instruction& instruction, isa::Arch arch);
+
+} // namespace inlay::runtime

@@ -1,4 +1,10 @@
 // The table of operations by name, and the reader of expressions.
+
+// g++ 12 takes the move of a variant of vectors for a use of its other alternatives.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include "text_reader.h"
 
 #include <inlay/algebra/expression.h>

@@ -98,7 +98,7 @@ Interval shifted(Sym a) {
 }
 
 bool single_atoms(Sym a) { // then term-by-term bounds are already exact
-  std::vector<AtomId> seen;
+  SmallVector<AtomId, 16> seen;
   for (const Term& t : a.terms())
     for (const Factor& f : t.factors()) {
       if (std::find(seen.begin(), seen.end(), f.atom) != seen.end()) return false;

@@ -56,6 +56,10 @@ template <class S>
     if (le(S(1), d) == Truth::no) op.fail("negative_stride", "a complement needs positive strides", where());
     op.require_le(current, d, "non_injective", "the layout is not injective in the way a complement needs",
                   where);
+    // A mode that may have one element only changes where the rest starts, unless nothing lies before it anyway.
+    if (eq(d, current) != Truth::yes)
+      op.require_le(S(2), m.extent, "single_element", "a mode may have a single element",
+                    [&] { return "mode " + to_string(m.extent) + ":" + to_string(d); });
     out.push_back({floor_div(d, current), BasicStride<S>(current)});
     current = m.extent * d;
   }

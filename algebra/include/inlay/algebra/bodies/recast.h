@@ -18,7 +18,10 @@ template <class S>
     }
     const auto where = [&] { return "stride " + to_string(d) + " against " + to_string(n); };
     const S magnitude = abs(d);
-    if (divides(n, d) == Truth::yes) {
+    const Truth whole = divides(n, d);
+    if (whole != Truth::no && (whole == Truth::yes || divides(magnitude, n) != Truth::yes)) {
+      op.require_divides(n, d, "divisibility", "neither stride nor unit divides the other",
+                         where); // likelier when open
       out.leaves().push_back({m.extent, BasicStride<S>(exact_div(d, n), m.stride.axis)});
       continue;
     }

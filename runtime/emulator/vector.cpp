@@ -240,8 +240,8 @@ void run_simple(Wave& w, const Operation& op) {
   const std::size_t n = op.sources.size();
   for (std::size_t i = 0; i < n; ++i) {
     const Source& s = op.sources[i];
-    a.s[i] = s.kind == Source::Kind::row ? w.row(s.index)
-             : s.kind == Source::Kind::constant
+    a.s[i] = s.kind == Source::Kind::row && s.plain ? w.row(s.index)
+             : s.kind == Source::Kind::constant && s.plain
                  ? s.constant
                  : fetch(w, op, s, static_cast<unsigned>(i), w.temporary[i], false);
   }
@@ -628,6 +628,7 @@ bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch, unsigned a
     }
   }
   for (Source& s : op.sources) {
+    if (i.format == isa::Format::vop3p) s.neg = s.abs = false; // the function reads neg_lo and neg_hi
     s.plain = !s.neg && !s.abs && s.select == Select::dword;
   }
   op.simple = i.form != isa::Form::dpp && i.form != isa::Form::sdwa && !m.clamp && m.omod == 0 &&

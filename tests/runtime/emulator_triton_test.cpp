@@ -131,9 +131,9 @@ void gemm(const std::string& file, const std::string& type, isa::Arch arch, std:
       } else {
         std::uint16_t v = 0;
         std::memcpy(&v, &c[(i * n + j) * 2], 2);
-        got = static_cast<double>(type == "f16" || type == "fp8" ? half_to_float(v) : bf16_to_float(v));
+        got = static_cast<double>(type == "f16" ? half_to_float(v) : bf16_to_float(v));
         // One rounding to the result's precision and K roundings of the f32 sum.
-        bound = std::fabs(sum) * (type == "bf16" ? 0x1p-8 : 0x1p-11) + magnitude * k * 0x1p-24 + 0x1p-24;
+        bound = std::fabs(sum) * (type == "f16" ? 0x1p-11 : 0x1p-8) + magnitude * k * 0x1p-24 + 0x1p-24;
       }
       if (!(std::fabs(got - sum) <= bound)) {
         if (wrong++ == 0)
@@ -147,6 +147,120 @@ void gemm(const std::string& file, const std::string& type, isa::Arch arch, std:
 } // namespace
 
 TEST_CASE("gemm f16 128x128x64 of Triton") {
-  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950})
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
     gemm("gemm_f16_128x128x64", "f16", arch, 128, 128, 256, 128, 192, 256);
+  }
+}
+TEST_CASE("gemm f16 256x256x64 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    gemm("gemm_f16_256x256x64", "f16", arch, 256, 256, 256, 512, 128, 512);
+  }
+}
+TEST_CASE("gemm bf16 256x256x64 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    gemm("gemm_bf16_256x256x64", "bf16", arch, 256, 256, 256, 256, 192, 512);
+  }
+}
+TEST_CASE("gemm i8 128x128x128 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    gemm("gemm_i8_128x128x128", "i8", arch, 128, 128, 256, 128, 384, 256);
+  }
+}
+TEST_CASE("gemm fp8 256x256x128 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    gemm("gemm_fp8_256x256x128", "fp8", arch, 256, 256, 256, 256, 256, 512);
+  }
+}
+
+TEST_CASE("softmax f16 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    for (const std::uint32_t columns : {8192U, 5000U}) {
+      INFO(isa::to_string(arch) << " " << columns);
+      const std::uint32_t rows = 3, stride = 8200;
+      std::mt19937 random(3);
+      std::vector<std::uint16_t> in(rows * stride);
+      for (auto& v : in)
+        v = static_cast<std::uint16_t>(0x3000 + (random() % 0x1400) + (random() % 2) * 0x8000);
+      EmulatorDevice device(arch, {.checks = Checks::all()});
+      const DevicePointer out = device.allocate(in.size() * 2);
+      const DevicePointer source = upload(device, in);
+      const auto arguments = Arguments()
+                                 .pointer(source)
+                                 .pointer(out)
+                                 .i32(static_cast<std::int32_t>(columns))
+                                 .i32(stride)
+                                 .pointer(0)
+                                 .pointer(0)
+                                 .bytes();
+      const LaunchResult result = run(device, triton("softmax_f16_8192", arch),
+                                      {.grid = {rows}, .block = {512}, .dynamic_lds = 32768}, arguments);
+      INFO(all(result.findings));
+      CHECK(result.findings.empty());
+      const auto got = download<std::uint16_t>(device, out, in.size());
+      double worst = 0;
+      for (std::uint32_t r = 0; r < rows; ++r) {
+        double top = -1e30, sum = 0;
+        for (std::uint32_t c = 0; c < columns; ++c)
+          top = std::max(top, static_cast<double>(half_to_float(in[r * stride + c])));
+        for (std::uint32_t c = 0; c < columns; ++c)
+          sum += std::exp(static_cast<double>(half_to_float(in[r * stride + c])) - top);
+        for (std::uint32_t c = 0; c < columns; ++c) {
+          const double want = std::exp(static_cast<double>(half_to_float(in[r * stride + c])) - top) / sum;
+          const double error = std::fabs(static_cast<double>(half_to_float(got[r * stride + c])) - want);
+          worst = std::max(worst, error / (want * 0x1p-11 * 1.1 + 0x1p-25));
+        }
+      }
+      CHECK(worst <= 1.0);
+    }
+  }
+}
+
+TEST_CASE("rmsnorm bf16 of Triton") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    INFO(isa::to_string(arch));
+    const std::uint32_t rows = 2, columns = 8192;
+    std::mt19937 random(5);
+    const auto draw = [&](std::size_t n) {
+      std::vector<std::uint16_t> v(n);
+      for (auto& x : v)
+        x = static_cast<std::uint16_t>(0x3e00 + (random() % 0x0280) + (random() % 2) * 0x8000);
+      return v;
+    };
+    const auto x = draw(rows * columns);
+    const auto weight = draw(columns);
+    const float epsilon = 1e-5F;
+    EmulatorDevice device(arch, {.checks = Checks::all()});
+    const DevicePointer px = upload(device, x);
+    const DevicePointer pw = upload(device, weight);
+    const DevicePointer py = device.allocate(x.size() * 2);
+    const auto arguments = Arguments()
+                               .pointer(px)
+                               .pointer(pw)
+                               .pointer(py)
+                               .i32(static_cast<std::int32_t>(columns))
+                               .i32(static_cast<std::int32_t>(columns))
+                               .put(epsilon)
+                               .pointer(0)
+                               .pointer(0)
+                               .bytes();
+    const LaunchResult result = run(device, triton("rmsnorm_bf16_8192", arch),
+                                    {.grid = {rows}, .block = {512}, .dynamic_lds = 32768}, arguments);
+    INFO(all(result.findings));
+    CHECK(result.findings.empty());
+    const auto y = download<std::uint16_t>(device, py, x.size());
+    double worst = 0;
+    for (std::uint32_t r = 0; r < rows; ++r) {
+      double sum = 0;
+      for (std::uint32_t c = 0; c < columns; ++c)
+        sum += std::pow(static_cast<double>(bf16_to_float(x[r * columns + c])), 2);
+      const double scale = 1 / std::sqrt(sum / columns + static_cast<double>(epsilon));
+      for (std::uint32_t c = 0; c < columns; ++c) {
+        const double want = static_cast<double>(bf16_to_float(x[r * columns + c])) * scale *
+                            static_cast<double>(bf16_to_float(weight[c]));
+        worst = std::max(worst, std::fabs(static_cast<double>(bf16_to_float(y[r * columns + c])) - want) /
+                                    (std::fabs(want) * 0x1p-8 * 1.05 + 1e-30));
+      }
+    }
+    CHECK(worst <= 1.0);
+  }
 }

@@ -255,7 +255,7 @@ struct Division<float> {
 };
 template <>
 struct Division<double> {
-  using Wide = long double;
+  using Wide = double;
   static constexpr int scale = 128, near_largest = 768, tiny_numerator = 53, vanishes = -1075;
 };
 
@@ -274,10 +274,12 @@ Scaled<F> scaled(F value, F denominator, F numerator) {
   if (is_subnormal(denominator)) {
     return {by(D::scale), false};
   }
-  const auto smallest = static_cast<Wide>(std::numeric_limits<F>::min());
-  const bool small_inverse = Wide{1} / std::fabs(static_cast<Wide>(denominator)) < smallest;
-  const bool small_quotient =
-      std::fabs(static_cast<Wide>(numerator)) / std::fabs(static_cast<Wide>(denominator)) < smallest;
+  // Quotients that vanish altogether are V_DIV_FIXUP's business: "== DENORM" is false of zero.
+  const auto small = [](Wide x) {
+    return x != 0 && std::fabs(x) < static_cast<Wide>(std::numeric_limits<F>::min());
+  };
+  const bool small_inverse = small(Wide{1} / static_cast<Wide>(denominator));
+  const bool small_quotient = small(static_cast<Wide>(numerator) / static_cast<Wide>(denominator));
   if (small_inverse && small_quotient) {
     return {is_denominator ? by(-D::scale) : value, true};
   }

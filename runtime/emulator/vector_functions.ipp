@@ -4,6 +4,7 @@
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter
 // "Instructions", sections VOP1, VOP2, VOP3, VOP3P and VOPC. Where the text leaves something open, the choice is beside it.
 
+#include "numerics/float_ops.h"
 #include "numerics/formats.h"
 #include "vector_functions.h"
 
@@ -305,14 +306,10 @@ inline double frexp_mantissa(double x) {
 }
 inline float multiply_legacy(float x, float y) { return x == 0.0F || y == 0.0F ? 0.0F : x * y; }
 /// sin and cos take turns, not radians; the ISA's valid range is +-256 turns, beyond which sin is 0 and cos 1.
-inline float sine(float x) {
-  if (std::isinf(x) || is_nan(x)) return std::numeric_limits<float>::quiet_NaN();
-  return std::fabs(x) > 256.0F ? 0.0F : static_cast<float>(std::sin(6.283185307179586476925 * static_cast<double>(x)));
-}
-inline float cosine(float x) {
-  if (std::isinf(x) || is_nan(x)) return std::numeric_limits<float>::quiet_NaN();
-  return std::fabs(x) > 256.0F ? 1.0F : static_cast<float>(std::cos(6.283185307179586476925 * static_cast<double>(x)));
-}
+inline float sine(float x) { return numerics::sin_turns(x); }
+inline float cosine(float x) { return numerics::cos_turns(x); }
+inline u32 snorm(float x) { return static_cast<u32>(numerics::to_snorm16(x)) & 0xffffU; }
+inline u32 unorm(float x) { return numerics::to_unorm16(x); }
 /// 2^x as a double polynomial on [-1/2, 1/2]: error below 2^-45, so the float is correctly rounded but for ties; it
 /// vectorises, std::exp2 does not.
 inline float exp2_f32(float x) {
@@ -410,14 +407,10 @@ inline u64 div_scale_f64(u64 s0, u64 s1, u64 s2, bool& vcc) {
   return s0;
 }
 inline u32 div_fmas_f32(u32 x, u32 y, u32 z, bool vcc) {
-  if (!vcc) return bits(std::fma(f32(x), f32(y), f32(z)));
-  // One rounding: the double sum of a float product is exact enough only through the scaled exponent.
-  const double exact = std::fma(static_cast<double>(f32(x)), static_cast<double>(f32(y)), static_cast<double>(f32(z)));
-  return bits(static_cast<float>(std::ldexp(exact, exponent_field(z) > 127 ? 64 : -64)));
+  return bits(numerics::div_fmas(f32(x), f32(y), f32(z), vcc));
 }
 inline u64 div_fmas_f64(u64 x, u64 y, u64 z, bool vcc) {
-  const double exact = std::fma(f64(x), f64(y), f64(z));
-  return bits(vcc ? std::ldexp(exact, exponent_field64(z) > 1023 ? 128 : -128) : exact);
+  return bits(numerics::div_fmas(f64(x), f64(y), f64(z), vcc));
 }
 inline u32 div_fixup_f32(u32 s0, u32 s1, u32 s2) {
   const u32 sign = (s1 ^ s2) & 0x80000000U;

@@ -560,6 +560,16 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
       });
     }
 
+    const auto one_half = [](L a, u32 code) {
+      return (a.op_sel & 8u) != 0 ? (a.z() & 0xffffu) | code << 16 : (a.z() & 0xffff0000u) | code;
+    };
+    bits("cvt_sr_f16_f32", [=](L a) {
+      return one_half(a, narrow<Format::f16>(a.f(0), Rounding::stochastic, a.overflow(), a.y()));
+    });
+    bits("cvt_sr_bf16_f32", [=](L a) {
+      return one_half(a, narrow<Format::bf16>(a.f(0), Rounding::stochastic, a.overflow(), a.y()));
+    });
+
     // Packed and mixed.
     const auto pairs = [&](const char* name, std::function<u64(L, bool)> f) {
       t["v_pk_" + std::string(name)] = {[f](L a) {

@@ -331,6 +331,11 @@ Value KernelBuilder::convert(Value a, Element element) {
   return impl_->make(impl_->ir.CreateFPCast(v, t), to);
 }
 
+Value KernelBuilder::to_float(Value a) {
+  Impl::want(a, Type::i32());
+  return impl_->make(impl_->ir.CreateUIToFP(impl_->get(a), impl_->ir.getFloatTy()), Type::f32());
+}
+
 // -------------------------------------------------------------------------------------------------- vectors
 
 Value KernelBuilder::extract(Value vector, int lane) {
@@ -385,12 +390,26 @@ Value KernelBuilder::lane_xor(Value a, int mask) {
   Impl& s = *impl_;
   INLAY_CHECK(bits(a.type.element) == 32 && a.type.lanes == 1, "a 32-bit value");
   INLAY_CHECK(mask > 0 && mask < s.target.wave_size, "a lane mask");
-  llvm::Value* all = s.ir.getInt32(~0u);
-  llvm::Value* low = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_lo, {}, {all, s.ir.getInt32(0)});
-  llvm::Value* lane = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
-  llvm::Value* from = s.ir.CreateShl(s.ir.CreateXor(lane, s.ir.getInt32(unsigned(mask))), 2);
-  llvm::Value* moved =
-      s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_bpermute, {}, {from, s.cast(s.get(a), Type::i32())});
+  llvm::Value* v = s.cast(s.get(a), Type::i32());
+  llvm::Value* moved = nullptr;
+  if (mask <= 3) {
+    // Inside groups of four lanes: a quad permutation of the data-parallel primitives, at the cost of a move.
+    unsigned control = 0;
+    for (unsigned lane = 0; lane < 4; ++lane) control |= (lane ^ unsigned(mask)) << (2 * lane);
+    moved = s.ir.CreateIntrinsic(
+        intrinsic::amdgcn_update_dpp, {s.ir.getInt32Ty()},
+        {v, v, s.ir.getInt32(control), s.ir.getInt32(0xf), s.ir.getInt32(0xf), s.ir.getTrue()});
+  } else if (mask < 32) {
+    // Inside halves of the wave: ds_swizzle in its bit-mask mode, xor << 10 | or << 5 | and.
+    moved = s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_swizzle, {},
+                                 {v, s.ir.getInt32((unsigned(mask) << 10) | 0x1f)});
+  } else {
+    llvm::Value* all = s.ir.getInt32(~0u);
+    llvm::Value* low = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_lo, {}, {all, s.ir.getInt32(0)});
+    llvm::Value* lane = s.ir.CreateIntrinsic(intrinsic::amdgcn_mbcnt_hi, {}, {all, low});
+    llvm::Value* from = s.ir.CreateShl(s.ir.CreateXor(lane, s.ir.getInt32(unsigned(mask))), 2);
+    moved = s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_bpermute, {}, {from, v});
+  }
   return s.make(s.cast(moved, a.type), a.type);
 }
 

@@ -161,6 +161,7 @@ public:
   [[nodiscard]] Value rsqrt(Value a); ///< v_rsq_f32: 1 ulp
   /// Rounds f32 to `element` (nearest even), or widens to f32.
   [[nodiscard]] Value convert(Value a, Element element);
+  [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32
   /// @}
 
   /// @name Vectors

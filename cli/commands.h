@@ -23,6 +23,7 @@ INLAY_COMMAND(inspect);
 #ifdef INLAY_CLI_KERNELS
 INLAY_COMMAND(kernels);
 INLAY_COMMAND(build);
+INLAY_COMMAND(run);
 #endif
 #undef INLAY_COMMAND
 
@@ -45,6 +46,7 @@ inline constexpr AddCommand commands[] = {
 #ifdef INLAY_CLI_KERNELS
     add_kernels,
     add_build,
+    add_run,
 #endif
 };
 // clang-format on

@@ -1,0 +1,167 @@
+// `inlay run KERNEL [options]`: build, launch, compare with the reference.
+#include "kernel_options.h"
+#include "launch.h"
+#include "resources.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+struct RunOptions {
+  std::string kernel, device = "emulator", checks;
+  std::uint64_t seed = 1;
+  bool json = false, stress = false, proofs = false;
+};
+
+std::string count(std::uint64_t n) {
+  if (n < 10'000) return std::to_string(n);
+  if (n < 10'000'000) return fmt::format("{:.1f} thousand", static_cast<double>(n) / 1e3);
+  return fmt::format("{:.1f} million", static_cast<double>(n) / 1e6);
+}
+
+/// Everything that a run found out: both outputs are made of this.
+struct Outcome {
+  kernels::Artifact artifact;
+  std::string problem, device;
+  kernels::LaunchPlan launch;
+  kernels::Check check;
+  Resources resources{};
+  runtime::LaunchResult emulated;
+  double seconds = 0, flops = 0;
+};
+
+Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
+  const auto kernel = kernels::find_kernel(options.kernel);
+  // The problem first: sizes that the kernel refuses need no compilation.
+  const kernels::Problem problem = kernel->problem(flags, options.seed);
+  Outcome out;
+  out.artifact = kernel->build(flags, {});
+  out.problem = problem.text;
+  out.launch = problem.launch;
+  out.flops = problem.flops;
+  out.resources = resources_of(out.artifact);
+  runtime::EmulatorOptions emulator;
+  if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
+  emulator.stress = options.stress;
+  emulator.seed = options.seed;
+  const auto device = open_device(options.device, out.artifact.arch, emulator);
+  out.device = device->info().kind;
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<kernels::Bytes> after = launch_problem(*device, out.artifact, problem);
+  out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  out.check = problem.check(after);
+  if (const auto* e = dynamic_cast<const runtime::EmulatorDevice*>(device.get()))
+    out.emulated = e->last_launch();
+  return out;
+}
+
+void print_json(Session& session, const Outcome& o, bool ok) {
+  const Resources& r = o.resources;
+  nlohmann::ordered_json findings = nlohmann::ordered_json::array();
+  for (const runtime::Finding& f : o.emulated.findings)
+    findings.push_back({{"kind", std::string(runtime::to_string(f.kind))}, {"text", runtime::to_string(f)}});
+  const nlohmann::ordered_json out = {{"ok", ok},
+                                      {"kernel", o.artifact.kernel},
+                                      {"arch", o.artifact.arch},
+                                      {"device", o.device},
+                                      {"problem", o.problem},
+                                      {"max_abs_error", o.check.max_abs_error},
+                                      {"max_rel_error", o.check.max_rel_error},
+                                      {"worst_of_bound", o.check.worst_of_bound},
+                                      {"bound", o.check.bound},
+                                      {"message", o.check.message},
+                                      {"proofs",
+                                       {{"proved", o.artifact.proofs.proved()},
+                                        {"refuted", 0}, // a refuted claim stops the build, so nothing is run
+                                        {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+                                      {"resources",
+                                       {{"vgpr", r.vgpr},
+                                        {"agpr", r.agpr},
+                                        {"sgpr", r.sgpr},
+                                        {"lds_bytes", r.lds_bytes},
+                                        {"scratch_bytes", r.scratch_bytes},
+                                        {"waves_per_simd", r.waves_per_simd}}},
+                                      {"instructions_executed", o.emulated.statistics.instructions},
+                                      {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
+                                      {"findings", findings},
+                                      {"seconds", o.seconds}};
+  session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+}
+
+void print_text(Session& session, const Outcome& o, bool ok, bool proofs) {
+  const kernels::BuildTimes& t = o.artifact.times;
+  const auto& s = o.emulated.statistics;
+  const auto line = [&](const char* what, const std::string& text) {
+    session.out << fmt::format("  {:<10} {}\n", what, text);
+  };
+  session.out << o.artifact.kernel << ": " << o.problem << " on " << o.artifact.arch << "\n\n";
+  line("proofs", fmt::format("{} claims proved, {} checked at launch", o.artifact.proofs.proved(),
+                             o.artifact.proofs.at_launch_count()));
+  if (proofs) session.out << "\n" << o.artifact.proofs.text() << "\n";
+  line("code",
+       fmt::format("{} bytes in {:.0f} ms (proofs {:.0f}, IR {:.1f}, optimisation {:.0f}, code generation "
+                   "{:.0f}, link {:.1f})",
+                   o.artifact.hsaco.size(), t.total(), t.layouts_and_proofs, t.ir, t.opt, t.codegen, t.link));
+  line("resources", resources_text(o.resources));
+  const auto& g = o.launch.grid;
+  line("launch",
+       fmt::format("{} x {} x {} workgroups of {} work-items", g[0], g[1], g[2], o.launch.block[0]));
+  if (s.instructions > 0) {
+    line("executed",
+         fmt::format(
+             "{} wave instructions in {:.2f} s on the emulator: {} matrix, {} vector, {} LDS, {} memory",
+             count(s.instructions), o.seconds, count(s.matrix), count(s.vector), count(s.lds),
+             count(s.memory)));
+    line("LDS", fmt::format("{} clocks, of which {} by bank conflicts", count(s.lds_cycles),
+                            count(s.lds_conflict_cycles)));
+  } else {
+    line("executed", fmt::format("in {:.2f} s on {}", o.seconds, o.device));
+  }
+  line("result",
+       fmt::format("max error {:.3g} absolute, {:.3g} relative; at most {:.3f} of the bound {}",
+                   o.check.max_abs_error, o.check.max_rel_error, o.check.worst_of_bound, o.check.bound));
+  for (const runtime::Finding& f : o.emulated.findings) session.out << "\n" << runtime::to_string(f) << "\n";
+  session.out << "\n" << (ok ? "  ok: every element is within its bound\n" : "  WRONG\n");
+  if (!o.check.message.empty()) session.out << "  " << o.check.message << "\n";
+}
+
+int run_command(Session& session, const RunOptions& options, const std::vector<std::string>& rest) {
+  const Outcome outcome = run_kernel(options, read_flags(rest));
+  // Missing wait states are a note: hardware interlocks them, or a hand-written kernel counts on it.
+  bool clean = true;
+  for (const runtime::Finding& f : outcome.emulated.findings)
+    clean = clean && f.kind == runtime::FindingKind::hazard;
+  const bool ok = outcome.check.ok && clean;
+  if (options.json) {
+    print_json(session, outcome, ok);
+  } else {
+    print_text(session, outcome, ok, options.proofs);
+  }
+  return ok ? Exit::yes : Exit::no;
+}
+
+} // namespace
+
+void add_run(CLI::App& app, Session& session) {
+  auto* command =
+      app.add_subcommand("run", "Build a kernel, run it, and check the result against its reference");
+  auto options = std::make_shared<RunOptions>();
+  command->add_option("KERNEL", options->kernel, "A name that `inlay kernels` lists; its options follow")
+      ->required();
+  command->add_option("--device", options->device, "emulator (default) or hip")
+      ->check(CLI::IsMember({"emulator", "hip"}));
+  command->add_option("--seed", options->seed, "Of the random operands");
+  command->add_option("--check", options->checks,
+                      "Sanitizers of the emulator: races,bounds,uninit,waits,...; all, none");
+  command->add_flag("--stress", options->stress, "Emulate a hostile order of events");
+  command->add_flag("--proofs", options->proofs, "Print every claim");
+  command->add_flag("--json", options->json, "As JSON");
+  command->allow_extras();
+  command->callback([=, &session] { session.exit = run_command(session, *options, command->remaining()); });
+}
+
+} // namespace inlay::cli

@@ -1,0 +1,115 @@
+// Hostile conditions: a sound kernel gives the same bits under every schedule; without any one of its waits or barriers it is
+// caught, by a sanitizer or by differing bits.
+#include "emulator_support.h"
+
+#include <random>
+
+using namespace emulator_test;
+
+namespace {
+
+struct Outcome {
+  std::vector<std::uint8_t> bytes;
+  std::vector<Finding> findings;
+  bool failed = false;
+};
+
+/// One 128 x 128 x 192 product of the Triton kernel in `text`.
+Outcome run_gemm(const std::string& text, isa::Arch arch, EmulatorOptions options) {
+  constexpr std::uint32_t m = 128, n = 128, k = 192;
+  options.max_wave_instructions = 2'000'000;
+  EmulatorDevice device(arch, std::move(options));
+  std::mt19937 random(11);
+  const auto draw = [&](std::size_t count) {
+    std::vector<std::uint16_t> v(count);
+    for (auto& x : v) x = static_cast<std::uint16_t>(0x3000 + (random() % 0x0c00) + (random() % 2) * 0x8000);
+    return v;
+  };
+  const DevicePointer a = upload(device, draw(m * k));
+  const DevicePointer b = upload(device, draw(n * k));
+  const DevicePointer c = device.allocate(m * n * 2);
+  const auto arguments = Arguments()
+                             .pointer(a)
+                             .pointer(b)
+                             .pointer(c)
+                             .i32(m)
+                             .i32(n)
+                             .i32(k)
+                             .i32(k)
+                             .i32(k)
+                             .i32(n)
+                             .pointer(0)
+                             .pointer(0)
+                             .bytes();
+  Outcome out;
+  try {
+    run(device, isa::assemble_code_object(text, arch), {.grid = {1}, .block = {256}, .dynamic_lds = 65536},
+        arguments);
+  } catch (const ExecutionError&) {
+    out.failed = true;
+  }
+  out.findings = device.last_launch().findings;
+  out.bytes = download<std::uint8_t>(device, c, m * n * 2);
+  return out;
+}
+
+std::string source(isa::Arch arch) {
+  return read_file(std::string(INLAY_TESTS_DIR) + "/isa/triton/gemm_f16_128x128x64." +
+                   std::string(isa::to_string(arch)) + ".s");
+}
+
+} // namespace
+
+TEST_CASE("a sound kernel gives the same bits under stress") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const Outcome plain = run_gemm(source(arch), arch, {});
+    REQUIRE(!plain.failed);
+    for (const std::uint64_t seed : {1U, 2U, 3U}) {
+      const Outcome hostile = run_gemm(source(arch), arch, {.stress = true, .seed = seed});
+      CHECK(!hostile.failed);
+      CHECK(hostile.bytes == plain.bytes);
+    }
+  }
+}
+
+TEST_CASE("results do not depend on the number of threads") {
+  const Outcome one = run_gemm(source(isa::Arch::gfx942), isa::Arch::gfx942, {.threads = 1});
+  const Outcome four = run_gemm(source(isa::Arch::gfx942), isa::Arch::gfx942, {.threads = 4});
+  CHECK(one.bytes == four.bytes);
+}
+
+TEST_CASE("every wait and barrier of a GEMM is missed when it is gone") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const std::string text = source(arch);
+    const Outcome plain = run_gemm(text, arch, {});
+    std::size_t deleted = 0, by_sanitizer = 0, by_stress = 0, caught = 0;
+    std::istringstream in(text);
+    std::size_t begin = 0;
+    for (std::string line; std::getline(in, line); begin += line.size() + 1) {
+      if (line.find("s_waitcnt") == std::string::npos && line.find("s_barrier") == std::string::npos)
+        continue;
+      std::string mutant = text;
+      mutant.replace(begin, line.size(), std::string(line.size(), ' '));
+      ++deleted;
+      const Outcome checked = run_gemm(mutant, arch, {.checks = Checks::all()});
+      const bool sanitizer = checked.failed || !checked.findings.empty();
+      bool stress = false;
+      for (std::uint64_t seed = 1; seed <= 3 && !stress; ++seed) {
+        const Outcome hostile = run_gemm(mutant, arch, {.stress = true, .seed = seed});
+        stress = hostile.failed || hostile.bytes != plain.bytes;
+      }
+      by_sanitizer += sanitizer ? 1 : 0;
+      by_stress += stress ? 1 : 0;
+      caught += sanitizer || stress ? 1 : 0;
+      if (!sanitizer && !stress)
+        UNSCOPED_INFO(isa::to_string(arch) << " survives without '" << line << "' at byte " << begin);
+    }
+    // Two are redundant: the wait of the preload stub in front of the entry, which this loader skips, and an lgkmcnt(0) in front
+    // of a barrier whose LDS reads have all been waited for by the matrix instructions above it.
+    UNSCOPED_INFO(deleted << " deleted, " << by_sanitizer << " caught by sanitizers, " << by_stress
+                          << " by stress");
+    CHECK(deleted >= 25);
+    CHECK(caught + 2 == deleted);
+    CHECK(by_stress * 2 > deleted);
+  }
+}

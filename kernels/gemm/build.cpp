@@ -5,6 +5,7 @@
 #include <inlay/algebra/sym.h>
 #include <inlay/codegen/kernel_builder.h>
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 
@@ -27,12 +28,14 @@ Element element_of(DType type) {
   return type == DType::f16 ? Element::f16 : type == DType::bf16 ? Element::bf16 : Element::f32;
 }
 
-/// The LDS addresses of one work-item for a series of accesses: one formula in the work-item id, and a constant for
-/// each access that goes into the instruction. That they equal the layout's addresses is checked at every work-item.
+/// The LDS addresses of one work-item for a series of accesses: for each a formula in the work-item id, shared where it
+/// can be, and a constant that goes into the instruction. That they equal the layout's addresses is checked at every
+/// work-item.
 struct LaneAddress {
   Value base;
-  std::vector<int> immediates;
+  int immediate;
 };
+using LaneAddresses = std::vector<LaneAddress>;
 
 class Gemm {
 public:
@@ -78,10 +81,10 @@ private:
   struct Operand {
     const OperandPlan* plan = nullptr;
     Value descriptor;
-    Values offsets;      ///< of each pass, for a full tile of K
-    Values tail_offsets; ///< the same with what lies beyond K out of bounds
-    LaneAddress writes;
-    std::vector<LaneAddress> reads; ///< of each step, an immediate for each repeat
+    Values offsets;                   ///< of each pass, for a full tile of K
+    Values tail_offsets;              ///< the same with what lies beyond K out of bounds
+    LaneAddresses writes;             ///< of each pass
+    std::vector<LaneAddresses> reads; ///< of each step and repeat
   };
 
   void operand(Operand& x, const OperandPlan& plan, Value pointer, Value first_row, Value rows) {
@@ -97,47 +100,67 @@ private:
       x.offsets.push_back(k.lower((row + pass * p.rows_per_pass) * (k_sym_ * 2) + chunk * 16));
       x.tail_offsets.push_back(k.select(in_tail, x.offsets.back(), number(out_of_bounds)));
     }
-    x.writes =
-        lane_address("LDS write addresses of " + plan.name, row * p.pitch + chunk * 16, p.write_swizzle,
-                     plan.lds_offset, plan.passes, [&](int t, int pass) { return p.write_address(t, pass); });
+    x.writes = lane_addresses(
+        "LDS write addresses of " + plan.name, p.write_swizzle, plan.lds_offset, plan.passes,
+        [&](int pass) { return (row + pass * p.rows_per_pass) * p.pitch + chunk * 16; },
+        [&](int t, int pass) { return p.write_address(t, pass); });
     const Sym lane = floor_mod(tid_sym_, 64), wave = floor_div(tid_sym_, 64);
     const Sym index = &plan == &p.b ? floor_div(wave, p.spec.waves_m) : floor_mod(wave, p.spec.waves_m);
-    for (int step = 0; step < p.steps; ++step) {
-      const Sym linear = (index * plan.wave_rows + floor_mod(lane, p.spec.mfma)) * p.pitch +
-                         (floor_div(lane, p.spec.mfma) + step * p.groups) * 16;
-      x.reads.push_back(lane_address(fmt::format("LDS read addresses of {} in step {}", plan.name, step),
-                                     linear, p.read_swizzle, plan.lds_offset, plan.repeats,
-                                     [&](int t, int r) { return p.read_address(plan, t, r, step); }));
-    }
+    for (int step = 0; step < p.steps; ++step)
+      x.reads.push_back(lane_addresses(
+          fmt::format("LDS read addresses of {} in step {}", plan.name, step), p.read_swizzle,
+          plan.lds_offset, plan.repeats,
+          [&](int r) {
+            return (index * plan.wave_rows + r * p.spec.mfma + floor_mod(lane, p.spec.mfma)) * p.pitch +
+                   (floor_div(lane, p.spec.mfma) + step * p.groups) * 16;
+          },
+          [&](int t, int r) { return p.read_address(plan, t, r, step); }));
   }
 
-  /// Lowers `Sw(linear)`, and takes the distance of the other accesses from it as immediates, after comparing all of
-  /// them with the layout at every work-item.
-  template <class Layout>
-  LaneAddress lane_address(const std::string& claim, Sym linear, const ChunkSwizzle& swizzle, int offset,
-                           int accesses, Layout layout) {
-    const std::int64_t mask = ((std::int64_t{1} << swizzle.bits) - 1) << (4 + swizzle.shift);
-    const Sym formula = swizzle.bits == 0
-                            ? linear
-                            : bit_xor(linear, shift_right(bit_and(linear, Sym(mask)), Sym(swizzle.shift)));
-    LaneAddress address{k.lower(formula), {}};
-    std::string counterexample;
+  /// Lowers `Sw(linear(access))`. An access that lies at a constant distance from an earlier one at every work-item takes
+  /// over its register and has the distance as its immediate.
+  template <class Linear, class Layout>
+  LaneAddresses lane_addresses(const std::string& claim, const ChunkSwizzle& swizzle, int offset,
+                               int accesses, Linear linear, Layout layout) {
+    struct Base {
+      Value value;
+      std::vector<std::int64_t> bytes; ///< at each work-item
+    };
+    std::vector<Base> bases;
+    LaneAddresses addresses;
+    std::string formulas, counterexample;
+    const auto threads = static_cast<std::size_t>(p.threads);
     for (int access = 0; access < accesses; ++access) {
-      const std::int64_t distance = layout(0, access) - layout(0, 0);
-      for (int t = 0; t < p.threads && counterexample.empty(); ++t) {
+      std::vector<std::int64_t> wanted(threads);
+      for (std::size_t t = 0; t < threads; ++t) wanted[t] = layout(static_cast<int>(t), access);
+      const auto from = std::find_if(bases.begin(), bases.end(), [&](const Base& b) {
+        for (std::size_t t = 0; t < threads; ++t)
+          if (wanted[t] - b.bytes[t] != wanted[0] - b.bytes[0]) return false;
+        return wanted[0] >= b.bytes[0];
+      });
+      if (from != bases.end()) {
+        addresses.push_back({from->value, static_cast<int>(wanted[0] - from->bytes[0]) + offset});
+        continue;
+      }
+      const std::int64_t mask = ((std::int64_t{1} << swizzle.bits) - 1) << (4 + swizzle.shift);
+      Sym formula = linear(access);
+      if (swizzle.bits > 0)
+        formula = bit_xor(formula, shift_right(bit_and(formula, Sym(mask)), Sym(swizzle.shift)));
+      for (std::size_t t = 0; t < threads && counterexample.empty(); ++t) {
         Assignment at;
-        at.set(tid_sym_, Int(t));
-        const std::int64_t emitted = evaluate(formula, at).value() + distance;
-        if (emitted != layout(t, access))
+        at.set(tid_sym_, Int(static_cast<std::int64_t>(t)));
+        if (const std::int64_t emitted = evaluate(formula, at).value(); emitted != wanted[t])
           counterexample =
               fmt::format("work-item {}, access {}: the code computes byte {}, the layout says {}", t, access,
-                          emitted, layout(t, access));
+                          emitted, wanted[t]);
       }
-      address.immediates.push_back(static_cast<int>(distance) + offset);
+      bases.push_back({k.lower(formula), std::move(wanted)});
+      addresses.push_back({bases.back().value, offset});
+      formulas += (formulas.empty() ? "" : "; ") + to_string(formula);
     }
-    report_.require_enumerated(claim + " equal the layout at every work-item", to_string(formula),
+    report_.require_enumerated(claim + " equal the layout at every work-item", formulas,
                                counterexample.empty(), counterexample);
-    return address;
+    return addresses;
   }
 
   // --- the contraction -----------------------------------------------------------------------------------------------
@@ -157,18 +180,16 @@ private:
 
   void write(const Operand& x, std::span<const Value> data, int stage) {
     for (std::size_t pass = 0; pass < data.size(); ++pass)
-      k.lds_store(data[pass], stages_[stage], x.writes.base, x.writes.immediates[pass]);
+      k.lds_store(data[pass], stages_[stage], x.writes[pass].base, x.writes[pass].immediate);
   }
 
   /// The fragments of A, then those of B, for one step of the tile in `stage`.
   Values read(int step, int stage) {
     Values fragments;
-    for (const Operand* x : {&a_, &b_}) {
-      const LaneAddress& address = x->reads[static_cast<std::size_t>(step)];
-      for (int immediate : address.immediates)
+    for (const Operand* x : {&a_, &b_})
+      for (const LaneAddress& at : x->reads[static_cast<std::size_t>(step)])
         fragments.push_back(
-            k.lds_load(stages_[stage], address.base, immediate, Type{element_of(p.spec.in), 8}));
-    }
+            k.lds_load(stages_[stage], at.base, at.immediate, Type{element_of(p.spec.in), 8}));
     return fragments;
   }
 

@@ -1,0 +1,240 @@
+// Kernels executed on the emulator with every sanitizer on, and `inlay run` as a program sees it.
+#include "command.h"
+#include "launch.h"
+
+#include <inlay/kernels/rows/spec.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+using namespace inlay;
+using namespace inlay::kernels;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Ran {
+  int exit;
+  std::string out, err;
+};
+
+Ran inlay_run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "run");
+  std::istringstream in;
+  std::ostringstream out, err;
+  const int exit = cli::run(arguments, in, out, err);
+  return {exit, out.str(), err.str()};
+}
+
+runtime::EmulatorOptions strict(bool stress = false) {
+  runtime::EmulatorOptions options;
+  options.checks = runtime::Checks::all();
+  options.stress = stress;
+  return options;
+}
+
+// Launches with all sanitizers and expects silence.
+std::vector<Bytes> launch(const Artifact& kernel, const Problem& problem, bool stress = false) {
+  const auto device = cli::open_device("emulator", kernel.arch, strict(stress));
+  std::vector<Bytes> after = cli::launch_problem(*device, kernel, problem);
+  for (const auto& finding : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
+    FAIL_CHECK(runtime::to_string(finding));
+  return after;
+}
+
+void expect_right(const Artifact& kernel, const Problem& problem, bool stress = false) {
+  INFO(kernel.arch << ": " << problem.text);
+  const Check check = problem.check(launch(kernel, problem, stress));
+  INFO(check.message);
+  CHECK(check.ok);
+}
+
+} // namespace
+
+TEST_CASE("run gemm: the sizes of the specification, both architectures and types, as JSON") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const char* type : {"f16", "bf16"})
+      for (const auto& [m, n, k] :
+           {std::tuple{"256", "256", "256"}, {"200", "256", "128"}, {"129", "257", "72"}}) {
+        INFO(arch << " " << type << " " << m << " x " << n << " x " << k);
+        const Ran ran = inlay_run({"gemm", "--arch", arch, "--dtype", type, "--m", m, "--n", n, "--k", k,
+                                   "--json", "--check", "all"});
+        REQUIRE(ran.exit == 0);
+        const auto json = nlohmann::json::parse(ran.out);
+        CHECK(json["ok"] == true);
+        CHECK(json["kernel"] == "gemm");
+        CHECK(json["arch"] == arch);
+        CHECK(json["device"] == "emulator");
+        CHECK(json["max_abs_error"] > 0);
+        CHECK(json["max_rel_error"] > 0);
+        CHECK(json["worst_of_bound"] <= 1);
+        CHECK(json["proofs"]["proved"] >= 30);
+        CHECK(json["proofs"]["refuted"] == 0);
+        CHECK(json["proofs"]["runtime_checked"] == 3);
+        CHECK(json["resources"]["scratch_bytes"] == 0);
+        CHECK(json["resources"]["lds_bytes"] == 65536);
+        CHECK(json["resources"]["vgpr"] > 64);
+        CHECK(json["resources"]["waves_per_simd"] >= 1);
+        CHECK(json["instructions_executed"] > 1000);
+        CHECK(json["lds_conflict_cycles"] == 0);
+        CHECK(json["findings"].empty());
+        CHECK(json["seconds"] > 0);
+      }
+}
+
+TEST_CASE("run: the report for people") {
+  const Ran ran = inlay_run({"gemm", "--m", "64", "--n", "64", "--k", "64", "--proofs"});
+  CHECK(ran.exit == 0);
+  CHECK_THAT(ran.out, Contains("C[64,64] = A[64,64] x B[64,64]^T"));
+  CHECK_THAT(ran.out, Contains("of which 0 by bank conflicts"));
+  CHECK_THAT(ran.out, Contains("LDS reads of A have no bank conflict"));
+  CHECK_THAT(ran.out, Contains("ok: every element is within its bound"));
+}
+
+TEST_CASE("run: bad input is one message and exit 2") {
+  const auto refused = [](std::vector<std::string> arguments, const std::string& words) {
+    const Ran ran = inlay_run(std::move(arguments));
+    INFO(ran.err);
+    CHECK(ran.exit == 2);
+    CHECK(ran.out.empty());
+    CHECK_THAT(ran.err, Contains(words));
+  };
+  refused({"gem"}, "gemm");
+  refused({"gemm", "--k", "7"}, "K = 7");
+  refused({"gemm", "--k", "0"}, "k");
+  refused({"gemm", "--m", "many"}, "many");
+  refused({"gemm", "--arch", "gfx90a"}, "gfx942");
+  refused({"gemm", "--colour", "red"}, "colour");
+  refused({"gemm", "--tile", "256x256x64"}, "LDS");
+  refused({"gemm", "--device", "cuda"}, "cuda");
+  refused({"gemm", "--check", "luck"}, "luck");
+  refused({"softmax", "--n", "8200"}, "8192");
+  refused({"rmsnorm", "--n", "12"}, "multiple of 8");
+  refused({"softmax", "--threads", "96"}, "threads = 96");
+}
+
+TEST_CASE("gemm: every raggedness of a small tile") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.tile_m = 64, spec.tile_n = 32, spec.tile_k = 64;
+    spec.waves_m = 2, spec.waves_n = 1;
+    const Artifact kernel = build_gemm(spec);
+    // One tile of K to five, each cut at its first, a middle and its last chunk: both parities of the loop.
+    for (const int k : {8, 40, 64, 72, 104, 128, 136, 192, 200, 256, 264})
+      for (const auto& [m, n] : {std::pair{1, 1}, {63, 31}, {64, 32}, {65, 33}, {130, 70}, {17, 100}})
+        expect_right(kernel, gemm_problem(spec, m, n, k, 7));
+  }
+}
+
+TEST_CASE("gemm: tiles, waves, instructions and result types") {
+  struct Case {
+    const char* arch;
+    int m, n, k, waves_m, waves_n, mfma;
+    DType in, out;
+  };
+  for (const Case& c : {Case{"gfx942", 128, 64, 32, 2, 2, 16, DType::f16, DType::f32},
+                        Case{"gfx942", 64, 128, 64, 1, 4, 32, DType::bf16, DType::f32},
+                        Case{"gfx942", 256, 128, 32, 2, 2, 16, DType::bf16, DType::bf16},
+                        Case{"gfx950", 128, 128, 128, 2, 2, 32, DType::f16, DType::f16},
+                        Case{"gfx950", 256, 256, 64, 2, 4, 32, DType::f16, DType::f16},
+                        Case{"gfx950", 32, 32, 128, 1, 1, 16, DType::bf16, DType::f32},
+                        Case{"gfx950", 256, 128, 64, 4, 2, 16, DType::f16, DType::f32}}) {
+    GemmSpec spec;
+    spec.arch = c.arch;
+    spec.tile_m = c.m, spec.tile_n = c.n, spec.tile_k = c.k;
+    spec.waves_m = c.waves_m, spec.waves_n = c.waves_n;
+    spec.mfma = c.mfma;
+    spec.in = c.in, spec.out = c.out;
+    const Artifact kernel = build_gemm(spec);
+    expect_right(kernel, gemm_problem(spec, 259, 262, 328, 3));
+    expect_right(kernel, gemm_problem(spec, c.m, c.n, 2 * c.k, 4), true);
+  }
+}
+
+// A[m,k] = 1 at k = p(m), else 0: C[m,n] = B[n,p(m)] exactly. B holds numbers that f16 represents and that are
+// different wherever a mistaken row, column or k would look.
+TEST_CASE("gemm: one-hot rows select unique values of B exactly") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.out = DType::f32;
+    const int m = 150, n = 140, k = 136;
+    Problem problem = gemm_problem(spec, m, n, k, 1);
+    const auto half = [](int integer) { // 0 <= integer <= 2048 as f16
+      if (integer == 0) return std::uint16_t{0};
+      const int exponent = 31 - __builtin_clz(static_cast<unsigned>(integer));
+      return static_cast<std::uint16_t>((exponent + 15) << 10 | ((integer << 10 >> exponent) & 0x3ff));
+    };
+    const auto position = [&](int row) { return row * 37 % k; };
+    const auto value = [](int row, int column) { return (row * 139 + column * 7) % 2039; }; // a prime
+    std::vector<std::uint16_t> a(static_cast<std::size_t>(m * k)), b(static_cast<std::size_t>(n * k));
+    for (int r = 0; r < m; ++r) a[static_cast<std::size_t>(r * k + position(r))] = half(1);
+    for (int r = 0; r < n; ++r)
+      for (int c = 0; c < k; ++c) b[static_cast<std::size_t>(r * k + c)] = half(value(r, c));
+    std::memcpy(problem.buffers[1].data.data(), a.data(), 2 * a.size());
+    std::memcpy(problem.buffers[2].data.data(), b.data(), 2 * b.size());
+    const std::vector<Bytes> after = launch(build_gemm(spec), problem);
+    int wrong = 0;
+    for (int r = 0; r < m; ++r)
+      for (int c = 0; c < n; ++c) {
+        float got = 0;
+        std::memcpy(&got, after[0].data() + 4 * (r * n + c), 4);
+        wrong += got != static_cast<float>(value(c, position(r)));
+      }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("gemm: the result does not depend on the order of events") {
+  GemmSpec spec;
+  const Artifact kernel = build_gemm(spec);
+  const Problem problem = gemm_problem(spec, 129, 257, 200, 5);
+  CHECK(launch(kernel, problem)[0] == launch(kernel, problem, true)[0]);
+}
+
+TEST_CASE("the judge sees what is wrong") {
+  GemmSpec spec;
+  const Artifact kernel = build_gemm(spec);
+  Problem problem = gemm_problem(spec, 129, 64, 64, 5);
+  problem.launch.grid[1] = 1; // row 128 is never computed
+  const Check missing = problem.check(launch(kernel, problem));
+  CHECK_FALSE(missing.ok);
+  CHECK_FALSE(missing.message.empty());
+  std::vector<Bytes> after = launch(kernel, gemm_problem(spec, 129, 64, 64, 5));
+  CHECK(problem.check(after).ok);
+  after[0][501] ^= std::byte{0x04}; // one bit of one element
+  CHECK_FALSE(problem.check(after).ok);
+}
+
+TEST_CASE("softmax and rmsnorm: lengths of rows, types, workgroups") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const DType type : {DType::f16, DType::bf16})
+      for (const auto& [threads, vectors] : {std::pair{64, 1}, {64, 4}, {256, 4}, {1024, 1}}) {
+        RowSpec spec;
+        spec.arch = arch;
+        spec.type = type;
+        spec.threads = threads;
+        spec.vectors = vectors;
+        const Artifact softmax = build_softmax(spec), rmsnorm = build_rmsnorm(spec);
+        for (const int n : {8, 8 * threads - 8, 8 * threads, spec.capacity() - 8, spec.capacity()}) {
+          if (n < 8 || n > spec.capacity()) continue;
+          expect_right(softmax, softmax_problem(spec, 3, n, 11), n == spec.capacity());
+          expect_right(rmsnorm, rmsnorm_problem(spec, 3, n, 12), n == spec.capacity());
+        }
+      }
+}
+
+TEST_CASE("vector_add: ends inside a vector and inside a workgroup") {
+  for (const char* n : {"1", "3", "1000", "1023", "1024", "1025", "4099"})
+    CHECK(inlay_run({"vector_add", "--n", n, "--check", "all"}).exit == 0);
+}
+
+TEST_CASE("run: hip says clearly that there is no device, or is right") {
+  const Ran ran = inlay_run({"vector_add", "--device", "hip"});
+  INFO(ran.err);
+  CHECK((ran.exit == 2 || ran.exit == 0));
+  if (ran.exit == 2) CHECK_FALSE(ran.err.empty());
+}

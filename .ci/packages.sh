@@ -7,11 +7,12 @@ packages_build=(
   libz3-dev                        # the solver's last layer
   libboost-dev libeigen3-dev       # big integers and literals; linear algebra of the references
   libcli11-dev nlohmann-json3-dev libfmt-dev
+  librapidcheck-dev                # inlay fuzz
   zlib1g-dev libzstd-dev libxml2-dev # what LLVM's CMake files ask for
 )
 # To build and run the tests as well.
 packages_test=(
-  catch2 librapidcheck-dev libbenchmark-dev
+  catch2 libbenchmark-dev
   coq cvc5 z3                      # proofs/ replayed by programs nobody here wrote
   libamdhip64-5                    # the HIP path, which must say clearly that there is no device
   pybind11-dev python3-pybind11 python3-dev python3-numpy

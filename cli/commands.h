@@ -8,7 +8,9 @@ namespace inlay::cli {
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
 INLAY_COMMAND(version);
 #ifdef INLAY_CLI_ALGEBRA
+INLAY_COMMAND(draw);
 INLAY_COMMAND(eval);
+INLAY_COMMAND(fuzz);
 #endif
 #ifdef INLAY_CLI_SOLVER
 INLAY_COMMAND(prove);
@@ -31,7 +33,9 @@ INLAY_COMMAND(run);
 inline constexpr AddCommand commands[] = {
     add_version,
 #ifdef INLAY_CLI_ALGEBRA
+    add_draw,
     add_eval,
+    add_fuzz,
 #endif
 #ifdef INLAY_CLI_SOLVER
     add_prove,

@@ -1,7 +1,7 @@
 // The laws on a fixed zoo, on random layouts that shrink, and on all small layouts.
 #include <catch2/catch.hpp>
 
-#include <laws.h>
+#include <inlay/algebra/laws.h>
 #include <layout_generators.h>
 
 using namespace inlay;

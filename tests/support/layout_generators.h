@@ -1,7 +1,7 @@
 /// Random layouts for RapidCheck, with shrinking towards few modes, small extents and small strides.
 #pragma once
 
-#include <laws.h>
+#include <inlay/algebra/laws.h>
 
 #include <rapidcheck.h>
 #include <sstream>

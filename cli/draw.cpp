@@ -1,0 +1,225 @@
+// `inlay draw EXPRESSION`: pictures of layouts, of an operation with its inputs, of tiles, operands and LDS banks.
+#include "command.h"
+
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/print.h>
+#include <inlay/algebra/render/html.h>
+#include <inlay/algebra/render/json.h>
+#include <inlay/algebra/render/latex.h>
+#include <inlay/algebra/render/svg.h>
+#include <inlay/algebra/render/text.h>
+#include <inlay/algebra/render/views.h>
+#ifdef INLAY_CLI_SOLVER
+#include <inlay/solver/lds.h>
+#endif
+
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <unistd.h>
+
+namespace inlay::cli {
+namespace {
+
+struct DrawArguments {
+  std::string expression, svg, latex, html, tile, mfma, banks, arch = "gfx942", colour = "auto";
+  bool thread_value = false, json = false;
+};
+
+[[noreturn]] void refuse(const std::string& summary, const std::string& where, const std::string& hint) {
+  throw LayoutError({"draw", "draw", summary, {}, where, {}, hint});
+}
+
+/// `composition(A, B)` as its name and the texts of its arguments; nothing when the text is not a call.
+struct Call {
+  std::string name;
+  std::vector<std::string> arguments;
+};
+std::optional<Call> as_call(const std::string& text) {
+  const auto begin = text.find_first_not_of(" \t\n");
+  const auto end = text.find_last_not_of(" \t\n");
+  const auto open = text.find('(');
+  if (begin == std::string::npos || open == std::string::npos || open == begin || text[end] != ')')
+    return std::nullopt;
+  Call call{text.substr(begin, open - begin), {""}};
+  if (call.name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") !=
+      std::string::npos)
+    return std::nullopt;
+  int depth = 0;
+  for (std::size_t i = open; i <= end; ++i) {
+    const char c = text[i];
+    if (c == ')' || c == '>') --depth;
+    if (depth == 0 && c == ')') return i == end ? std::optional(call) : std::nullopt;
+    if (depth == 1 && c == ',')
+      call.arguments.emplace_back();
+    else if (depth > 0)
+      call.arguments.back() += c;
+    if (c == '(' || c == '<') ++depth;
+  }
+  return std::nullopt;
+}
+
+/// The pictures of everything in a value that is a function; results of some operations are several.
+void append_pictures(std::vector<Picture>& pictures, const Value& value, const std::string& name) {
+  const auto entitled = [&](Picture picture) {
+    if (!name.empty()) picture.title = name + " = " + picture.title;
+    pictures.push_back(std::move(picture));
+  };
+  if (const Layout* layout = value.get<Layout>()) return entitled(layout_picture(*layout));
+  if (const auto function = as_function(value)) return entitled(layout_picture(*function));
+  if (const List* list = value.get<List>())
+    for (const Value& entry : *list) append_pictures(pictures, entry, name);
+  if (const Record* record = value.get<Record>())
+    for (const auto& [entry_name, entry] : *record)
+      append_pictures(pictures, entry, name.empty() ? entry_name : name + "." + entry_name);
+}
+
+/// The inputs of an operation, those that are functions and not too large, and its result.
+std::vector<Picture> operation_pictures(const std::string& expression, std::exception_ptr& refused) {
+  std::vector<Picture> pictures;
+  const auto call = as_call(expression);
+  if (call)
+    for (const std::string& argument : call->arguments) {
+      std::vector<Picture> input;
+      try {
+        append_pictures(input, evaluate_expression(argument), "");
+      } catch (const LayoutError& e) {
+        if (e.code() != "limit") throw;
+        input = {{argument, "too large to draw", {}}};
+      }
+      for (Picture& p : input) pictures.push_back(std::move(p));
+    }
+  try {
+    const std::size_t inputs = pictures.size();
+    const Value value = evaluate_expression(expression);
+    append_pictures(pictures, value, call ? call->name : "");
+    if (pictures.size() == inputs)
+      refuse("there is nothing to draw", expression + " is " + to_string(value), "a layout: (4,8):(8,1)");
+  } catch (const LayoutError&) {
+    if (pictures.empty()) throw;
+    refused = std::current_exception(); // shown beside the inputs that caused it
+  }
+  return pictures;
+}
+
+/// 32x32x8 as three numbers.
+std::vector<Picture> mfma_of(const std::string& shape) {
+  const auto first = shape.find('x');
+  const auto second = first == std::string::npos ? first : shape.find('x', first + 1);
+  if (second == std::string::npos)
+    refuse("the shape of a matrix instruction is MxNxK", "'" + shape + "'", "32x32x8");
+  return mfma_pictures(parse_int(shape.substr(0, first)),
+                       parse_int(shape.substr(first + 1, second - first - 1)),
+                       parse_int(shape.substr(second + 1)));
+}
+
+#ifdef INLAY_CLI_SOLVER
+/// One picture for each access of a wave: mode 0 of the layout counts the lanes, whatever follows the accesses. A
+/// swizzled layout is shown without the swizzle first.
+std::vector<Picture> bank_pictures(const Value& value, const DrawArguments& a) {
+  constexpr std::int64_t wave = 64, most_accesses = 16;
+  const auto function = as_function(value);
+  if (!function)
+    refuse("banks need a layout from lanes to byte offsets", a.expression + " is " + to_string(value),
+           "(64):(16) reads 16 bytes a lane, one after the other");
+  const Int lanes = function->rank() < 2 ? function->size() : function->inner().mode(0).size();
+  const Int accesses = floor_div(function->size(), lanes);
+  if (lanes != wave || accesses > most_accesses)
+    refuse("banks need 64 lanes in mode 0, and at most 16 accesses after it",
+           to_string(lanes) + " lanes, " + to_string(accesses) + " accesses", "((16,4),2):((128,16),64)");
+  const solver::LdsAccess& access = solver::lds_access(a.banks, a.arch);
+  const BankModel model{a.banks + " on " + a.arch + (access.measured ? "" : " (phases assumed)"),
+                        access.bytes, access.banks, access.phases};
+  std::vector<std::pair<std::string, std::function<Int(Int)>>> views;
+  if (const Swizzle* swizzle = function->swizzle(); swizzle && !swizzle->is_identity())
+    views.emplace_back("without " + to_string(*swizzle),
+                       [&](Int i) { return function->offset() + function->inner()(i); });
+  views.emplace_back(to_string(value), [&](Int i) { return (*function)(i); });
+  std::vector<Picture> pictures;
+  for (const auto& [name, offset_at] : views)
+    for (Int k = 0; k < accesses; k += 1)
+      pictures.push_back(bank_picture(
+          accesses == 1 ? name : name + ", access " + to_string(k),
+          [&](unsigned lane) { return offset_at(k * lanes + Int(lane)); }, model));
+  return pictures;
+}
+#endif
+
+std::vector<Picture> pictures_of(const DrawArguments& a, std::exception_ptr& refused) {
+  if (!a.mfma.empty()) return mfma_of(a.mfma);
+  if (a.expression.empty())
+    refuse("nothing is given", "", "inlay draw '((2,2),3):((24,2),8)', or --mfma 32x32x8");
+  if (!a.banks.empty()) {
+#ifdef INLAY_CLI_SOLVER
+    return bank_pictures(evaluate_expression(a.expression), a);
+#else
+    refuse("this build has no model of the LDS", "", "build with the component solver");
+#endif
+  }
+  if (a.thread_value) {
+    const Layout layout = evaluate_expression(a.expression).as_layout();
+    return {
+        thread_value_picture(layout, a.tile.empty() ? IntTuple(layout.cosize()) : parse_int_tuple(a.tile))};
+  }
+  return operation_pictures(a.expression, refused);
+}
+
+/// A terminal that wants colour: https://no-color.org.
+TextColour colour_for(const Session& session, const std::string& wish) {
+  if (wish != "auto") return wish == "always" ? TextColour::on : TextColour::off;
+  const char* no = std::getenv("NO_COLOR");
+  const bool terminal = session.out.rdbuf() == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1;
+  return terminal && !(no && *no) ? TextColour::on : TextColour::off;
+}
+
+void write(Session& session, const std::string& file, const std::string& content) {
+  if (file == "-") {
+    session.out << content;
+    return;
+  }
+  std::ofstream stream(file, std::ios::binary);
+  stream << content;
+  stream.close();
+  if (!stream) throw std::runtime_error("cannot write '" + file + "'");
+}
+
+int draw(Session& session, const DrawArguments& a) {
+  std::exception_ptr refused;
+  const std::vector<Picture> pictures = pictures_of(a, refused);
+  if (!a.svg.empty()) write(session, a.svg, render_svg(pictures));
+  if (!a.latex.empty()) write(session, a.latex, render_latex(pictures));
+  if (!a.html.empty())
+    write(session, a.html, render_html(pictures, a.mfma.empty() ? a.expression : "mfma " + a.mfma));
+  if (a.json) session.out << render_json(pictures);
+  if (a.svg.empty() && a.latex.empty() && a.html.empty() && !a.json)
+    session.out << render_text(pictures, colour_for(session, a.colour));
+  if (refused) std::rethrow_exception(refused);
+  return Exit::yes;
+}
+
+} // namespace
+
+void add_draw(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand("draw", "Pictures of a layout, or of an operation with its inputs");
+  auto a = std::make_shared<DrawArguments>();
+  command->add_option("expression", a->expression, "a layout, or composition(A, B) and the like");
+  command->add_option("--svg", a->svg, "write SVG (- is standard output)");
+  command->add_option("--latex", a->latex, "write LaTeX with TikZ");
+  command->add_option("--html", a->html, "write one self-contained page");
+  command->add_flag("--json", a->json, "print the pictures as data");
+  command->add_flag("--tv", a->thread_value,
+                    "the tile that a thread-value layout covers: who holds which element");
+  command->add_option("--tile", a->tile, "with --tv: the shape of the tile, (16,16)");
+  command->add_option("--mfma", a->mfma, "A, B and C of the matrix instruction MxNxK");
+  command->add_option("--banks", a->banks, "occupancy of the LDS banks: a DS instruction, ds_read_b128");
+  command->add_option("--arch", a->arch, "with --banks: gfx942 or gfx950");
+  command->add_option("--colour,--color", a->colour, "of the text")
+      ->check(CLI::IsMember({"auto", "always", "never"}));
+  command->callback([=, &session] { session.exit = draw(session, *a); });
+}
+
+} // namespace inlay::cli

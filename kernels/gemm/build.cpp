@@ -200,8 +200,9 @@ private:
       for (std::size_t rn = 0; rn < static_cast<std::size_t>(p.b.repeats); ++rn)
         for (std::size_t rm = 0; rm < repeats; ++rm) {
           Value& acc = accumulators[rn * repeats + rm];
-          acc = k.mfma(p.intrinsic, k.slice(fragments[repeats + rn], j * p.values, p.values),
-                       k.slice(fragments[rm], j * p.values, p.values), acc);
+          acc =
+              k.mfma(std::string(p.atom->intrinsic), k.slice(fragments[repeats + rn], j * p.values, p.values),
+                     k.slice(fragments[rm], j * p.values, p.values), acc);
         }
   }
 

@@ -1,6 +1,8 @@
 #include "plan.h"
 
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/target.h>
+#include <inlay/codegen/tensor.h>
 #include <inlay/solver/prove.h>
 
 #include <bit>
@@ -69,15 +71,6 @@ void check(const GemmSpec& s, const codegen::Target& target) {
                        accumulators));
 }
 
-std::string intrinsic_of(const GemmSpec& s, const codegen::Target& target) {
-  const bool half = s.in == DType::f16;
-  if (target.wide_mfma_16bit)
-    return s.mfma == 16 ? (half ? "llvm.amdgcn.mfma.f32.16x16x32.f16" : "llvm.amdgcn.mfma.f32.16x16x32.bf16")
-                        : (half ? "llvm.amdgcn.mfma.f32.32x32x16.f16" : "llvm.amdgcn.mfma.f32.32x32x16.bf16");
-  return s.mfma == 16 ? (half ? "llvm.amdgcn.mfma.f32.16x16x16f16" : "llvm.amdgcn.mfma.f32.16x16x16bf16.1k")
-                      : (half ? "llvm.amdgcn.mfma.f32.32x32x8f16" : "llvm.amdgcn.mfma.f32.32x32x8bf16.1k");
-}
-
 std::string under(const ChunkSwizzle& swizzle, const std::string& layout) {
   return swizzle.text() + " o 0 o " + layout;
 }
@@ -115,11 +108,11 @@ GemmPlan plan_gemm(const GemmSpec& spec) {
   p.rows_per_pass = p.threads / p.chunks;
   p.groups = 64 / spec.mfma;
   p.steps = p.chunks / p.groups;
-  p.atom_k = (spec.mfma == 16 ? 16 : 8) * (target.wide_mfma_16bit ? 2 : 1);
-  p.values = p.atom_k / p.groups;
+  p.atom = &codegen::MfmaAtom::best(
+      target, spec.in == DType::f16 ? codegen::Element::f16 : codegen::Element::bf16, spec.mfma);
+  p.values = p.atom->operand_values();
   p.mfmas_per_step = 8 / p.values;
-  p.acc_values = spec.mfma * spec.mfma / 64;
-  p.intrinsic = intrinsic_of(spec, target);
+  p.acc_values = p.atom->result_values();
   const auto operand = [&](const char* name, int tile, int waves, int offset) {
     const int wave_rows = tile / waves;
     return OperandPlan{name, tile, waves, wave_rows, wave_rows / spec.mfma, tile / p.rows_per_pass, offset};
@@ -174,6 +167,12 @@ std::string GemmPlan::k_order(bool of_b) const {
   return fmt::format("({},{},{},{}):(1,8,{},{})", values, groups, mfmas_per_step, steps, values, groups * 8);
 }
 
+std::string GemmPlan::c_atom_layout() const {
+  const int tm = spec.tile_m;
+  return fmt::format("(({},{}),(4,{})):((1,{}),({},{}))", spec.mfma, groups, acc_values / 4, 4 * tm, tm,
+                     4 * groups * tm);
+}
+
 std::string GemmPlan::c_layout() const {
   const int tm = spec.tile_m;
   return fmt::format("(({},{},{},{}),(4,{},{},{})):((1,{},{},{}),({},{},{},{}))", spec.mfma, groups,
@@ -214,6 +213,22 @@ ProofReport prove_gemm(const GemmPlan& p) {
                  prove_equal(p.k_order(false), p.k_order(true)));
   report.require("every k of a tile is fed exactly once", p.k_order(false),
                  prove_bijective(p.k_order(false)));
+  // The instruction's rows are B's rows: its (row, column) is C's (n, m).
+  const Int exchanged[] = {p.spec.tile_m, 1};
+  const Layout result = codegen::offsets(p.atom->result_layout(), exchanged);
+  report.require(fmt::format("accumulators lie where {} leaves them", p.atom->instruction),
+                 p.c_atom_layout() + " = " + to_string(result), prove_equal(p.c_atom_layout(), result));
+  // Which k a lane holds is the same for both operands of the instruction, so only the order of feeding matters.
+  const Int k_of[] = {0, 1};
+  const Layout held = codegen::offsets(p.atom->operand_layout(), k_of);
+  report.require(
+      fmt::format("a lane of {} holds {} adjacent k of its group", p.atom->instruction, p.values),
+      to_string(held),
+      prove_equal(held, fmt::format("(({},{}),{}):((0,{}),1)", p.spec.mfma, p.groups, p.values, p.values)));
+  report.require("two stages fit into the LDS of " + p.spec.arch,
+                 fmt::format("{} of {} bytes", p.lds_bytes, codegen::Target::named(p.spec.arch).lds_bytes),
+                 prove_within(std::to_string(p.lds_bytes) + ":1",
+                              std::to_string(codegen::Target::named(p.spec.arch).lds_bytes)));
   report.require("the tile of C is computed exactly once", p.c_layout(),
                  prove_covers(p.c_layout(), std::to_string(p.spec.tile_m * p.spec.tile_n)));
   report.require("and by no two lanes", p.c_layout(), prove_injective(p.c_layout()));

@@ -18,6 +18,7 @@
 /// `prove` are about these texts and nothing else; build.cpp lowers the same numbers.
 #pragma once
 
+#include <inlay/codegen/atoms/mfma.h>
 #include <inlay/kernels/gemm/spec.h>
 
 #include <cstdint>
@@ -50,16 +51,15 @@ struct OperandPlan {
 struct GemmPlan {
   GemmSpec spec;
   int threads = 0, waves = 0;
-  int pitch = 0;          ///< bytes of a row of a tile
-  int chunks = 0;         ///< 16-byte chunks of a row
-  int rows_per_pass = 0;  ///< rows that all work-items load at once
-  int groups = 0;         ///< lane groups of the matrix instruction along k
-  int steps = 0;          ///< steps of `groups` chunks in a tile of K
-  int atom_k = 0;         ///< k of one matrix instruction
+  int pitch = 0;         ///< bytes of a row of a tile
+  int chunks = 0;        ///< 16-byte chunks of a row
+  int rows_per_pass = 0; ///< rows that all work-items load at once
+  int groups = 0;        ///< lane groups of the matrix instruction along k
+  int steps = 0;         ///< steps of `groups` chunks in a tile of K
+  const codegen::MfmaAtom* atom = nullptr;
   int values = 0;         ///< k of one lane in one matrix instruction
   int mfmas_per_step = 0; ///< matrix instructions that one chunk feeds
   int acc_values = 0;     ///< f32 accumulators of a lane in one matrix instruction
-  std::string intrinsic;
   OperandPlan a, b;
   ChunkSwizzle write_swizzle, read_swizzle;
   int stage_bytes = 0, lds_bytes = 0;
@@ -79,6 +79,7 @@ struct GemmPlan {
   [[nodiscard]] std::string lds_layout(const OperandPlan& operand,
                                        const ChunkSwizzle& swizzle) const; ///< (row, byte) -> byte
   [[nodiscard]] std::string k_order(bool of_b) const; ///< (value, group, instruction, step) -> k
+  [[nodiscard]] std::string c_atom_layout() const;    ///< (lane, value) of one instruction -> m + tile_m * n
   [[nodiscard]] std::string c_layout() const;         ///< (work-item, value) -> m + tile_m * n
   /// @}
 };

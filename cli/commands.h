@@ -20,6 +20,7 @@ INLAY_COMMAND(search);
 #ifdef INLAY_CLI_RUNTIME
 INLAY_COMMAND(compare);
 INLAY_COMMAND(devices);
+INLAY_COMMAND(exec);
 INLAY_COMMAND(inspect);
 #endif
 #ifdef INLAY_CLI_KERNELS
@@ -45,6 +46,7 @@ inline constexpr AddCommand commands[] = {
 #ifdef INLAY_CLI_RUNTIME
     add_compare,
     add_devices,
+    add_exec,
     add_inspect,
 #endif
 #ifdef INLAY_CLI_KERNELS

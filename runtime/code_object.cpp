@@ -6,6 +6,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -127,19 +128,17 @@ Bytes unbundle(Bytes file, std::string_view arch) {
 /// A MessagePack value. Built element by element as the reader proves that the bytes are there, so its size
 /// is proportional to the note's.
 struct Meta {
-  using Map = std::vector<std::pair<std::string, Meta>>;
-  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, std::string, std::vector<Meta>, Map> value;
+  std::variant<std::monostate, bool, std::int64_t, std::uint64_t, std::string> scalar;
+  std::vector<Meta> items;       ///< of a list, or the values of a map
+  std::vector<std::string> keys; ///< of a map, one for each item
 
   [[nodiscard]] const Meta* find(std::string_view key) const {
-    const auto* map = std::get_if<Map>(&value);
-    if (!map) return nullptr;
-    for (const auto& [k, v] : *map)
-      if (k == key) return &v;
+    for (std::size_t i = 0; i < keys.size(); ++i)
+      if (keys[i] == key) return &items[i];
     return nullptr;
   }
   [[nodiscard]] std::span<const Meta> list() const {
-    const auto* l = std::get_if<std::vector<Meta>>(&value);
-    return l ? std::span<const Meta>(*l) : std::span<const Meta>();
+    return keys.empty() ? std::span<const Meta>(items) : std::span<const Meta>();
   }
 };
 
@@ -150,27 +149,22 @@ Meta read_meta(llvm::msgpack::Reader& reader, int depth) {
   if (!checked(reader.read(o), "metadata")) fail("metadata ends inside a value");
   Meta m;
   switch (o.Kind) {
-  case Type::Boolean: m.value = o.Bool; break;
-  case Type::Int: m.value = o.Int; break;
-  case Type::UInt: m.value = o.UInt; break;
-  case Type::String: m.value = printable({o.Raw.data(), o.Raw.size()}); break;
-  case Type::Array: {
-    std::vector<Meta> list;
-    for (std::size_t i = 0, n = o.Length; i < n; ++i) list.push_back(read_meta(reader, depth + 1));
-    m.value = std::move(list);
+  case Type::Boolean: m.scalar = o.Bool; break;
+  case Type::Int: m.scalar = o.Int; break;
+  case Type::UInt: m.scalar = o.UInt; break;
+  case Type::String: m.scalar = printable({o.Raw.data(), o.Raw.size()}); break;
+  case Type::Array:
+    for (std::size_t i = 0, n = o.Length; i < n; ++i) m.items.push_back(read_meta(reader, depth + 1));
     break;
-  }
-  case Type::Map: {
-    Meta::Map map;
+  case Type::Map:
     for (std::size_t i = 0, n = o.Length; i < n; ++i) {
-      Meta key = read_meta(reader, depth + 1);
-      auto* text = std::get_if<std::string>(&key.value);
+      const Meta key = read_meta(reader, depth + 1);
+      const auto* text = std::get_if<std::string>(&key.scalar);
       if (!text) fail("metadata has a map key that is not text");
-      map.emplace_back(std::move(*text), read_meta(reader, depth + 1));
+      m.keys.push_back(*text);
+      m.items.push_back(read_meta(reader, depth + 1));
     }
-    m.value = std::move(map);
     break;
-  }
   default: break; // nil, floats, binary and extensions carry nothing we use
   }
   return m;
@@ -178,15 +172,15 @@ Meta read_meta(llvm::msgpack::Reader& reader, int depth) {
 
 std::string text_field(const Meta& m, std::string_view key) {
   const Meta* v = m.find(key);
-  const auto* s = v ? std::get_if<std::string>(&v->value) : nullptr;
+  const auto* s = v ? std::get_if<std::string>(&v->scalar) : nullptr;
   return s ? *s : std::string();
 }
 
 std::uint32_t number(const Meta& m, std::string_view what) {
   std::uint64_t n = 0;
-  if (const auto* u = std::get_if<std::uint64_t>(&m.value))
+  if (const auto* u = std::get_if<std::uint64_t>(&m.scalar))
     n = *u;
-  else if (const auto* i = std::get_if<std::int64_t>(&m.value); i && *i >= 0)
+  else if (const auto* i = std::get_if<std::int64_t>(&m.scalar); i && *i >= 0)
     n = static_cast<std::uint64_t>(*i);
   else
     fail("metadata: " + std::string(what) + " is not a number of at least 0");
@@ -537,8 +531,9 @@ struct CodeObjectReader {
       k.kernarg_bytes = std::max(k.kernarg_bytes, static_cast<std::uint32_t>(end));
       k.arguments.push_back(std::move(argument));
     }
-    std::stable_sort(k.arguments.begin(), k.arguments.end(),
-                     [](const auto& a, const auto& b) { return a.offset < b.offset; });
+    std::sort(k.arguments.begin(), k.arguments.end(), [](const auto& a, const auto& b) {
+      return std::tie(a.offset, a.size, a.name) < std::tie(b.offset, b.size, b.name);
+    });
   }
 
   void metadata() {

@@ -1,0 +1,452 @@
+// `inlay exec`: runs any code object on the emulator or through HIP.
+#include "buffer_file.h"
+#include "code_object_input.h"
+#include "isa_json.h"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <inlay/runtime/benchmark.h>
+#include <inlay/runtime/emulator.h>
+#include <inlay/runtime/hip.h>
+#include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/kernarg.h>
+#include <memory>
+#include <optional>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+using namespace runtime;
+
+struct Options {
+  std::string file, kernel, arch, device = "emulator", grid = "1", block = "64", checks = "all", trace;
+  std::vector<std::string> arguments;
+  unsigned lds = 0, threads = 0, repeat = 0;
+  std::uint64_t max_instructions = 20'000'000'000, seed = 1;
+  bool stats = false, json = false, stress = false, dry_run = false;
+};
+
+// --- reading the command line ---------------------------------------------------------------------------------
+
+[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
+  throw ArgumentError(what + "\n  hint   " + hint);
+}
+
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T v{};
+  if constexpr (std::is_integral_v<T>) {
+    const bool negative = text.starts_with('-');
+    std::string_view digits = text.substr(negative ? 1 : 0);
+    const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
+    if (hex) digits.remove_prefix(2);
+    std::uint64_t magnitude = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, hex ? 16 : 10);
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
+    const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    if (negative) {
+      if (!std::is_signed_v<T> || magnitude > most + 1) return std::nullopt;
+      return static_cast<T>(-static_cast<std::int64_t>(magnitude - 1) - 1);
+    }
+    if (magnitude > most) return std::nullopt;
+    v = static_cast<T>(magnitude);
+  } else {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  }
+  return v;
+}
+
+Extent3 parse_extent(const std::string& option, std::string_view text) {
+  std::array<std::uint32_t, 3> e = {1, 1, 1};
+  std::size_t n = 0;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto v = parse_number<std::uint32_t>(text.substr(begin, end - begin));
+    if (n == 3 || !v || *v == 0)
+      refuse(option + " " + std::string(text) + ": not one to three numbers of at least 1",
+             option + " 4,2,1");
+    e[n++] = *v;
+    begin = end + 1;
+  }
+  return {e[0], e[1], e[2]};
+}
+
+/// One --arg: a value, or a buffer with where it comes from and goes to.
+struct ArgumentSpec {
+  std::optional<Argument> value;
+  BufferFile contents; ///< what the buffer holds before the launch; data sized even when it is output only
+  bool filled = false; ///< `in`, `inout`
+  std::string output_file; ///< empty: not written back
+  std::string spelled;
+};
+
+ArgumentSpec parse_argument(const std::string& text) {
+  const auto bad = [&](const std::string& why) {
+    refuse("--arg " + text + ": " + why,
+           "in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V f64:V or ptr:0");
+  };
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) bad("not TYPE:VALUE");
+  const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
+  ArgumentSpec spec;
+  spec.spelled = text;
+  const auto value = [&](auto make, auto tag) {
+    const auto v = parse_number<decltype(tag)>(rest);
+    if (!v) bad("'" + rest + "' is no value of that type");
+    spec.value = make(*v);
+  };
+  if (type == "in") {
+    spec.contents = read_buffer(rest);
+    spec.filled = true;
+  } else if (type == "out") {
+    const auto second = rest.find(':');
+    const auto bytes = parse_number<std::uint64_t>(std::string_view(rest).substr(0, second));
+    if (second == std::string::npos || !bytes || second + 1 == rest.size()) bad("not out:BYTES:FILE");
+    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
+    spec.output_file = rest.substr(second + 1);
+    spec.contents.data.resize(*bytes);
+    if (spec.output_file.ends_with(".npy")) spec.contents.header = byte_header(*bytes);
+  } else if (type == "inout") {
+    const auto second = rest.find(':');
+    if (second == std::string::npos || second == 0 || second + 1 == rest.size()) bad("not inout:FILE:FILE");
+    spec.contents = read_buffer(rest.substr(0, second));
+    spec.filled = true;
+    spec.output_file = rest.substr(second + 1);
+  } else if (type == "i32") {
+    value(Argument::i32, std::int32_t{});
+  } else if (type == "u32") {
+    value(Argument::u32, std::uint32_t{});
+  } else if (type == "i64") {
+    value(Argument::i64, std::int64_t{});
+  } else if (type == "u64") {
+    value(Argument::u64, std::uint64_t{});
+  } else if (type == "f32") {
+    value(Argument::f32, float{});
+  } else if (type == "f64") {
+    value(Argument::f64, double{});
+  } else if (type == "ptr") {
+    value(Argument::pointer, std::uint64_t{});
+  } else {
+    bad("'" + type + "' is no type");
+  }
+  return spec;
+}
+
+/// `wave=1,lane=3,workgroup=0`
+TraceOptions parse_trace(const std::string& text) {
+  TraceOptions t;
+  t.enabled = true;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string item = text.substr(begin, end - begin);
+    const auto equals = std::min(item.find('='), item.size());
+    const std::string name = item.substr(0, equals);
+    const auto v =
+        parse_number<std::uint32_t>(std::string_view(item).substr(std::min(equals + 1, item.size())));
+    std::uint32_t* field = name == "wave"        ? &t.wave
+                           : name == "lane"      ? &t.lane
+                           : name == "workgroup" ? &t.workgroup
+                                                 : nullptr;
+    if (!v || field == nullptr || (name == "lane" && v.value() > 63))
+      refuse("--trace " + text + ": '" + item + "' is not understood",
+             "--trace wave=0,lane=0 or --trace workgroup=3,wave=1,lane=63");
+    *field = v.value();
+    begin = end + 1;
+  }
+  return t;
+}
+
+// --- running ---------------------------------------------------------------------------------------------------
+
+/// Everything that one run needs, checked.
+struct Plan {
+  const CodeObject* object = nullptr;
+  const Kernel* kernel = nullptr;
+  LaunchGeometry geometry;
+  std::vector<ArgumentSpec> specs;
+};
+
+/// Buffers for the plan on `device`, the arguments that point to them, one launch, and what the outputs hold then.
+struct Run {
+  std::vector<std::vector<std::uint8_t>> outputs; ///< in order of the specs that have a file
+  double seconds = 0;
+  std::optional<BenchmarkResult> timing;
+};
+
+std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const Plan& plan,
+                                                  std::vector<Argument>& arguments) {
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (const ArgumentSpec& s : plan.specs) {
+    if (s.value) {
+      arguments.push_back(*s.value);
+      buffers.push_back(nullptr);
+      continue;
+    }
+    buffers.push_back(std::make_unique<Buffer>(device, std::max<std::size_t>(1, s.contents.data.size())));
+    if (s.filled && !s.contents.data.empty()) device.copy_in(buffers.back()->address(), s.contents.data);
+    arguments.push_back(Argument::pointer(buffers.back()->address()));
+    arguments.back().spelled = s.spelled;
+  }
+  return buffers;
+}
+
+Run run_once(Device& device, const Plan& plan, unsigned repeat) {
+  Run result;
+  std::vector<Argument> arguments;
+  const auto buffers = make_buffers(device, plan, arguments);
+  const auto segment = pack_arguments(*plan.kernel, arguments, plan.geometry);
+  const Module module = device.load(*plan.object);
+  const Function function = device.function(module, plan.kernel->name);
+  const auto begin = std::chrono::steady_clock::now();
+  device.launch(function, plan.geometry, segment);
+  device.synchronize();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (std::size_t i = 0; i < plan.specs.size(); ++i) {
+    if (plan.specs[i].output_file.empty()) continue;
+    result.outputs.emplace_back(plan.specs[i].contents.data.size());
+    if (!result.outputs.back().empty()) device.copy_out(result.outputs.back(), buffers[i]->address());
+  }
+  if (repeat != 0)
+    result.timing = benchmark(device, [&](Stream s) { device.launch(function, plan.geometry, segment, s); },
+                              {.repetitions = repeat});
+  device.release(module);
+  return result;
+}
+
+void write_outputs(const Plan& plan, const Run& run) {
+  std::size_t n = 0;
+  for (const ArgumentSpec& s : plan.specs)
+    if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n++]});
+}
+
+/// The first byte in which two runs differ, as text; nothing when they are the same.
+std::optional<std::string> first_difference(const Plan& plan, const Run& a, const Run& b) {
+  std::size_t n = 0;
+  for (const ArgumentSpec& s : plan.specs) {
+    if (s.output_file.empty()) continue;
+    const auto &x = a.outputs[n], &y = b.outputs[n];
+    ++n;
+    const auto at = std::mismatch(x.begin(), x.end(), y.begin());
+    if (at.first != x.end())
+      return fmt::format("{}: byte {} is {:#04x} in a plain run and {:#04x} under stress", s.output_file,
+                         at.first - x.begin(), *at.first, *at.second);
+  }
+  return std::nullopt;
+}
+
+nlohmann::ordered_json to_json(const LaunchStatistics& s) {
+  return {{"instructions", s.instructions},
+          {"scalar", s.scalar},
+          {"vector", s.vector},
+          {"matrix", s.matrix},
+          {"lds", s.lds},
+          {"memory", s.memory},
+          {"scalar_memory", s.scalar_memory},
+          {"branches", s.branches},
+          {"waits", s.waits},
+          {"other", s.other},
+          {"multiply_adds", s.multiply_adds},
+          {"bytes_read", s.bytes_read},
+          {"bytes_written", s.bytes_written},
+          {"lds_bytes", s.lds_bytes},
+          {"lds_cycles", s.lds_cycles},
+          {"lds_conflict_cycles", s.lds_conflict_cycles},
+          {"waves", s.waves},
+          {"workgroups", s.workgroups}};
+}
+
+nlohmann::ordered_json to_json(const Finding& f) {
+  return {{"kind", std::string(to_string(f.kind))},
+          {"message", f.message},
+          {"kernel", f.kernel},
+          {"address", f.address},
+          {"disassembly", f.disassembly},
+          {"workgroup", {f.workgroup.x, f.workgroup.y, f.workgroup.z}},
+          {"wave", f.wave},
+          {"lane", f.lane},
+          {"memory_address", f.memory_address},
+          {"count", f.count}};
+}
+
+std::string stats_text(const LaunchStatistics& s) {
+  std::string out;
+  const auto line = [&](const char* name, const std::string& text) {
+    out += fmt::format("  {:<22}{}\n", name, text);
+  };
+  line("instructions", fmt::format("{} in {} waves of {} workgroups", s.instructions, s.waves, s.workgroups));
+  line("by class", fmt::format("scalar {}  vector {}  matrix {}  LDS {}  memory {}  scalar memory {}  "
+                               "branches {}  waits {}  other {}",
+                               s.scalar, s.vector, s.matrix, s.lds, s.memory, s.scalar_memory, s.branches,
+                               s.waits, s.other));
+  line("matrix multiply-adds", std::to_string(s.multiply_adds));
+  line("memory bytes", fmt::format("{} read, {} written", s.bytes_read, s.bytes_written));
+  line("LDS", fmt::format("{} bytes, {} cycles, {} of them conflicts", s.lds_bytes, s.lds_cycles,
+                          s.lds_conflict_cycles));
+  return out;
+}
+
+/// A note is no defect: hand-tuned kernels rely on interlocks where the manual asks for wait states.
+bool is_defect(const Finding& f) { return f.kind != FindingKind::hazard; }
+
+/// `emulator`, `hip` or `hip:1`.
+std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Session& session) {
+  if (o.device == "emulator") {
+    EmulatorOptions options;
+    options.threads = o.threads;
+    options.checks = Checks::parse(o.checks);
+    options.max_wave_instructions = o.max_instructions;
+    if (!o.trace.empty()) {
+      options.trace = parse_trace(o.trace);
+      options.trace.line = [&session](std::string_view line) { session.out << line << "\n"; };
+    }
+    return std::make_unique<EmulatorDevice>(arch, std::move(options));
+  }
+  int ordinal = 0;
+  if (o.device != "hip") {
+    const auto n = o.device.starts_with("hip:")
+                       ? parse_number<std::int32_t>(std::string_view(o.device).substr(4))
+                       : std::nullopt;
+    if (!n || *n < 0) refuse("--device " + o.device + ": no such device", "emulator, hip or hip:1");
+    ordinal = *n;
+  }
+  return open_hip(ordinal);
+}
+
+void describe_plan(Session& session, const Options& o, const Plan& plan) {
+  session.out << fmt::format("{} {} on {}\n  signature {}\n  arguments {} bytes\n", plan.kernel->name,
+                             to_string(plan.geometry), o.device, signature(*plan.kernel),
+                             plan.kernel->kernarg_bytes);
+  for (const ArgumentSpec& s : plan.specs)
+    session.out << fmt::format("  {}{}\n", s.spelled,
+                               s.value ? "" : fmt::format(" ({} bytes)", s.contents.data.size()));
+}
+
+int exec(Session& session, const Options& o) {
+  const CodeObject object = read_code_object(session, o.file, o.arch);
+  const isa::Arch arch = o.arch.empty() ? isa::arch_of(object) : isa::parse_arch(o.arch);
+  Plan plan;
+  plan.object = &object;
+  plan.kernel = &object.kernel(o.kernel);
+  plan.geometry.grid = parse_extent("--grid", o.grid);
+  plan.geometry.block = parse_extent("--block", o.block);
+  plan.geometry.dynamic_lds = o.lds;
+  check_geometry(*plan.kernel, plan.geometry, isa::machine(arch).lds_bytes);
+  // Values and their number are checked before files are read into buffers and before anything is allocated.
+  std::vector<Argument> shapes;
+  for (const auto& text : o.arguments) {
+    plan.specs.push_back(parse_argument(text));
+    shapes.push_back(plan.specs.back().value ? *plan.specs.back().value : Argument::pointer(0));
+    shapes.back().spelled = text;
+  }
+  (void)pack_arguments(*plan.kernel, shapes, plan.geometry);
+  if (o.dry_run) {
+    (void)Checks::parse(o.checks);
+    if (!o.trace.empty()) (void)parse_trace(o.trace);
+    describe_plan(session, o, plan);
+    return Exit::yes;
+  }
+  const auto device = open_device(o, arch, session);
+  auto* emulator = dynamic_cast<EmulatorDevice*>(device.get());
+
+  nlohmann::ordered_json json = {{"ok", true},
+                                 {"kernel", plan.kernel->name},
+                                 {"arch", device->info().arch},
+                                 {"device", device->info().kind},
+                                 {"geometry", to_string(plan.geometry)}};
+  std::vector<Finding> findings;
+  LaunchStatistics statistics;
+  std::string failure;
+  Run run;
+  try {
+    run = run_once(*device, plan, o.repeat);
+    write_outputs(plan, run);
+  } catch (const ExecutionError& e) {
+    failure = e.what();
+  }
+  if (emulator != nullptr) {
+    statistics = emulator->last_launch().statistics;
+    findings = emulator->last_launch().findings;
+  }
+  std::string difference;
+  if (o.stress && emulator != nullptr && failure.empty()) {
+    for (std::uint64_t round = 0; round < 3 && difference.empty(); ++round) {
+      emulator->options().stress = true;
+      emulator->options().seed = o.seed + round;
+      emulator->options().trace.enabled = false;
+      try {
+        const Run again = run_once(*device, plan, 0);
+        if (const auto d = first_difference(plan, run, again))
+          difference = fmt::format("{} (seed {})", *d, o.seed + round);
+      } catch (const ExecutionError& e) {
+        difference = fmt::format("under stress, seed {}: {}", o.seed + round, e.what());
+      }
+    }
+  }
+  const bool defects = std::any_of(findings.begin(), findings.end(), is_defect);
+  const bool ok = failure.empty() && difference.empty() && !defects;
+  if (o.json) {
+    json["ok"] = ok;
+    json["seconds"] = run.seconds;
+    if (!failure.empty()) json["error"] = failure;
+    if (o.stress) json["stress"] = {{"same", difference.empty()}, {"difference", difference}};
+    json["findings"] = nlohmann::ordered_json::array();
+    for (const auto& f : findings) json["findings"].push_back(to_json(f));
+    if (emulator != nullptr) json["stats"] = to_json(statistics);
+    if (run.timing) json["timing"] = nlohmann::ordered_json::parse(to_json(*run.timing));
+    json["outputs"] = nlohmann::ordered_json::array();
+    for (const auto& s : plan.specs)
+      if (!s.output_file.empty())
+        json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
+    session.out << dump(json) << "\n";
+  } else {
+    for (const auto& f : findings) session.out << to_string(f) << "\n";
+    if (!failure.empty()) session.out << failure << "\n";
+    if (!difference.empty()) session.out << "stress: " << difference << "\n";
+    session.out << fmt::format("{} {} on {} {}: {} in {:.3f} s\n", plan.kernel->name,
+                               to_string(plan.geometry), device->info().kind, device->info().arch,
+                               ok ? "done" : "FAILED", run.seconds);
+    if (o.stats && emulator != nullptr) session.out << stats_text(statistics);
+    if (run.timing) session.out << to_text(*run.timing);
+    for (const auto& s : plan.specs)
+      if (!s.output_file.empty() && failure.empty())
+        session.out << fmt::format("  {:<22}{} bytes\n", s.output_file, s.contents.data.size());
+  }
+  return ok ? Exit::yes : Exit::no;
+}
+
+} // namespace
+
+void add_exec(CLI::App& app, Session& session) {
+  auto* c = app.add_subcommand("exec", "Runs a kernel of any code object on the emulator or through HIP");
+  auto o = std::make_shared<Options>();
+  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input")->required();
+  c->add_option("--kernel", o->kernel, "Which kernel, when the file holds several");
+  c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
+  c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
+  c->add_option(
+       "--arg", o->arguments,
+       "In order: in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V f64:V, ptr:0")
+      ->allow_extra_args(false);
+  c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  c->add_option("--device", o->device, "emulator (default), hip or hip:N");
+  c->add_option("--check", o->checks,
+                "Sanitizers: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
+  c->add_flag("--stress", o->stress, "Also run under hostile schedules and demand the same bits");
+  c->add_option("--seed", o->seed, "Of the first hostile schedule");
+  c->add_option("--trace", o->trace, "Print executed instructions: wave=0,lane=0,workgroup=0");
+  c->add_option("--threads", o->threads, "Of the emulator; 0: all");
+  c->add_option("--max-instructions", o->max_instructions, "Give up after so many wave instructions");
+  c->add_option("--repeat", o->repeat, "Also time so many launches");
+  c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts");
+  c->add_flag("--json", o->json, "As JSON");
+  c->add_flag("--dry-run", o->dry_run, "Check file, arguments and geometry; run nothing");
+  c->callback([=, &session] { session.exit = exec(session, *o); });
+}
+
+} // namespace inlay::cli

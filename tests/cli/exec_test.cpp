@@ -1,0 +1,227 @@
+#include "buffer_file.h"
+#include "command.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int exit;
+  std::string out, err;
+};
+
+Result command(const std::vector<std::string>& arguments) {
+  std::istringstream in;
+  std::ostringstream out, err;
+  const int exit = inlay::cli::run(arguments, in, out, err);
+  return {exit, out.str(), err.str()};
+}
+
+/// A folder that goes away with the test.
+struct Folder {
+  fs::path path =
+      fs::temp_directory_path() / ("inlay-exec-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  [[nodiscard]] std::string file(const std::string& name) const { return (path / name).string(); }
+  [[nodiscard]] std::string write(const std::string& name, const std::string& bytes) const {
+    std::ofstream(path / name, std::ios::binary) << bytes;
+    return file(name);
+  }
+};
+
+std::string read(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+std::string bytes_of(const std::vector<float>& v) {
+  return {reinterpret_cast<const char*>(v.data()), v.size() * sizeof(float)};
+}
+std::vector<float> floats_of(const std::string& bytes) {
+  std::vector<float> v(bytes.size() / sizeof(float));
+  std::memcpy(v.data(), bytes.data(), v.size() * sizeof(float));
+  return v;
+}
+std::vector<float> count_to(std::size_t n) {
+  std::vector<float> v(n);
+  for (std::size_t i = 0; i < n; ++i) v[i] = static_cast<float>(i);
+  return v;
+}
+
+/// A .npy file, version 1, of these bytes.
+std::string npy(const std::string& descr, const std::string& shape, const std::string& data) {
+  std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  while ((10 + header.size() + 1) % 64 != 0) header += ' ';
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) +
+         static_cast<char>(header.size() >> 8) + header + data;
+}
+
+// y[i] = x[i] + s, one workgroup of 64 a 256 bytes.
+const std::string kernel = std::string(INLAY_TESTS_DIR) + "/isa/add_scalar.gfx942.s";
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("exec: raw buffers in and out, statistics") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(128)));
+  const auto r = command({"exec", kernel, "--grid", "2", "--block", "64", "--arg", "in:" + x, "--arg",
+                          "out:512:" + f.file("y.bin"), "--arg", "f32:0.5", "--stats"});
+  CHECK(r.err.empty());
+  REQUIRE(r.exit == 0);
+  auto expected = count_to(128);
+  for (float& v : expected) v += 0.5F;
+  CHECK(floats_of(read(f.file("y.bin"))) == expected);
+  CHECK(says(r.out, "22 in 2 waves of 2 workgroups")); // 11 instructions each
+}
+
+TEST_CASE("exec: .npy keeps its header, and is checked") {
+  const Folder f;
+  const auto whole = npy("<f4", "(8, 16)", bytes_of(count_to(128)));
+  const auto x = f.write("x.npy", whole);
+  const auto y = f.file("y.npy");
+  const std::vector<std::string> base = {"exec", kernel, "--grid", "2", "--arg", "in:" + x, "--arg"};
+  const auto with = [&](const std::string& second) {
+    auto a = base;
+    a.insert(a.end(), {second, "--arg", "f32:1"});
+    return command(a);
+  };
+  REQUIRE(with("inout:" + x + ":" + y).exit == 0);
+  auto expected = count_to(128);
+  for (float& v : expected) v += 1;
+  CHECK(read(y) == npy("<f4", "(8, 16)", bytes_of(expected)));
+  REQUIRE(with("out:512:" + y).exit == 0);
+  CHECK(read(y).substr(128) == bytes_of(expected));
+  CHECK(says(read(y), "'|u1'"));
+  for (std::size_t n = 6; n < whole.size(); n += n < 140 ? 1 : 64) { // cut anywhere
+    const auto cut = f.write("cut.npy", whole.substr(0, n));
+    const auto r = with("inout:" + cut + ":" + y);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, ".npy file"));
+  }
+  for (const auto& [descr, shape] : {std::pair{">f4", "(8, 16)"},
+                                     {"<f4", "(9, 16)"},
+                                     {"|O", "(8, 16)"},
+                                     {"<f4", "8"},
+                                     {"<f4", "(99999999999, 99999999999)"},
+                                     {"<f0", "(8, 16)"},
+                                     {"x", "(1,)"}}) {
+    const auto r = with("inout:" + f.write("bad.npy", npy(descr, shape, bytes_of(count_to(128)))) + ":" + y);
+    CAPTURE(descr, shape);
+    CHECK(r.exit == 2);
+  }
+}
+
+TEST_CASE("exec: wrong number, size, kind, geometry and files: exit 2 with the signature") {
+  const Folder f;
+  const auto x = "in:" + f.write("x.bin", bytes_of(count_to(128))), y = "out:512:" + f.file("y.bin");
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"exec", kernel});
+    return command(more);
+  };
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    const auto r = run(more);
+    CAPTURE(part, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, part));
+    CHECK(r.out.empty());
+  };
+  refused({"--arg", x, "--arg", y}, "2 were given, 3 are needed");
+  refused({"--arg", x, "--arg", y}, "(ptr x, ptr y, 4 bytes s)");
+  refused({"--arg", x, "--arg", y, "--arg", "f64:1"}, "is 8 bytes, but the kernel takes 4");
+  refused({"--arg", "i64:1", "--arg", y, "--arg", "f32:1"}, "takes a pointer");
+  refused({"--arg", x, "--arg", y, "--arg", "f32:one"}, "no value of that type");
+  refused({"--arg", x, "--arg", y, "--arg", "i32:4294967296"}, "no value of that type");
+  refused({"--arg", x, "--arg", y, "--arg", "u32:-1"}, "no value of that type");
+  refused({"--arg", x, "--arg", "out:many:file", "--arg", "f32:1"}, "not out:BYTES:FILE");
+  refused({"--arg", x, "--arg", "inout:file", "--arg", "f32:1"}, "not inout:FILE:FILE");
+  refused({"--arg", "in:no-such-file", "--arg", y, "--arg", "f32:1"}, "cannot be opened");
+  refused({"--arg", "seven"}, "not TYPE:VALUE");
+  refused({"--arg", "i8:7"}, "'i8' is no type");
+  const std::vector<std::string> good = {"--arg", x, "--arg", y, "--arg", "f32:1"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.end(), good.begin(), good.end());
+    return more;
+  };
+  refused(with({"--grid", "0"}), "--grid 0");
+  refused(with({"--grid", "1,2,3,4"}), "--grid 1,2,3,4");
+  refused(with({"--block", "128"}), "compiled for 64");
+  refused(with({"--kernel", "other"}), "there are: vadd");
+  refused(with({"--check", "everything"}), "no sanitizer");
+  refused(with({"--device", "abacus"}), "no such device");
+  refused(with({"--trace", "lane=64"}), "is not understood");
+  refused(with({"--trace", "wave"}), "is not understood");
+  const auto dry = run(with({"--dry-run", "--grid", "2"}));
+  CHECK(dry.exit == 0);
+  CHECK(says(dry.out, "signature (ptr x, ptr y, 4 bytes s)"));
+  CHECK_FALSE(fs::exists(f.file("y.bin")));
+}
+
+TEST_CASE("exec: what a sanitizer finds is exit 1, with the site") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(128)));
+  const std::vector<std::string> a = {"exec",  kernel,    "--grid", "3",
+                                      "--arg", "in:" + x, "--arg",  "out:512:" + f.file("y.bin"),
+                                      "--arg", "f32:1"};
+  const auto text = command(a);
+  CHECK(text.exit == 1);
+  CHECK(says(text.out, "bounds: "));
+  CHECK(says(text.out, "global_load_dword v2, v1, s[4:5]"));
+  auto b = a;
+  b.push_back("--json");
+  const auto json = command(b);
+  CHECK(json.exit == 1);
+  const auto j = nlohmann::json::parse(json.out);
+  CHECK(j.at("ok") == false);
+  CHECK(j.at("findings").at(0).at("kind") == "bounds");
+  CHECK(j.at("findings").at(0).at("workgroup") == nlohmann::json{2, 0, 0});
+}
+
+TEST_CASE("exec: a missing wait shows under stress, the same kernel with it does not") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(64)));
+  const auto run = [&](const std::string& file) {
+    return command({"exec", file, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg", "f32:1",
+                    "--check", "none", "--stress"});
+  };
+  CHECK(run(kernel).exit == 0);
+  std::string text = read(kernel);
+  const std::string wait = "  s_waitcnt vmcnt(0)\n";
+  REQUIRE(text.find(wait) != std::string::npos);
+  text.erase(text.find(wait), wait.size());
+  const auto r = run(f.write("unsound.s", text));
+  CHECK(r.exit == 1);
+  CHECK(says(r.out, "stress: "));
+}
+
+TEST_CASE("exec: trace, timing, JSON") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(64)));
+  const std::vector<std::string> a = {
+      "exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg", "f32:1"};
+  auto traced = a;
+  traced.insert(traced.end(), {"--trace", "wave=0,lane=3"});
+  const auto t = command(traced);
+  CHECK(t.exit == 0);
+  CHECK(says(t.out, "global_store_dword v1, v2, s[6:7]"));
+  CHECK(says(t.out, "v2=0x40800000")); // 3 + 1 in lane 3
+  auto timed = a;
+  timed.insert(timed.end(), {"--repeat", "4", "--json"});
+  const auto j = nlohmann::json::parse(command(timed).out);
+  CHECK(j.at("ok") == true);
+  CHECK(j.at("timing").at("milliseconds").size() == 4);
+  CHECK(j.at("stats").at("instructions") == 11);
+  CHECK(j.at("outputs").at(0).at("bytes") == 256);
+}

@@ -41,7 +41,8 @@ void throw_extent_cut(const Operation& op, std::span<const Mode> left, Int s, In
     for (std::size_t i = 0; i + 1 < left.size(); ++i) target.sum.push_back(0);
     try {
       if (candidate == s) continue;
-      (void)body::compose_leaf<Int>(quiet, target, candidate, d < 0 ? -d : d, leaf);
+      Modes<Int> ignored;
+      (void)body::compose_leaf<Int>(quiet, ignored, target, candidate, d < 0 ? -d : d, leaf);
       accepted += (found++ ? ", " : "") + to_string(candidate);
     } catch (const LayoutError&) {
     }

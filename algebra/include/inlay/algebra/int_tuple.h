@@ -176,6 +176,11 @@ public:
   }
   /// Copies a profile whose leaves follow through `leaves()`.
   constexpr void profile(ProfileView view) { tuple_.profile_.append(view); }
+  /// Writes one entry for the last `n` leaves, which were written through `leaves()`: a leaf, or a flat tuple of them.
+  constexpr void run(std::size_t n) {
+    if (n != 1) close(open(), n);
+    for (std::size_t i = 0; i < n; ++i) tuple_.profile_.leaf();
+  }
   [[nodiscard]] constexpr Tuple<T> finish() && {
     tuple_.profile_.check();
     return std::move(tuple_);

@@ -98,7 +98,7 @@ public:
 
   /// The same without a look at the extents. Requires: they are at least 1 (results of operations are by
   /// construction).
-  [[nodiscard]] static constexpr BasicLayout from_modes(Tuple<Mode> modes) {
+  [[nodiscard]] static constexpr BasicLayout from_modes(Tuple<Mode>&& modes) {
     return BasicLayout(std::move(modes), Unchecked{});
   }
   /// The layout with this shape and these strides. Errors: `incongruent`; `extent` (an extent below 1).

@@ -32,15 +32,16 @@ enum class Assumption : std::uint8_t { inside, stride, extent };
 
 /// A o (s:d) for one leaf of B. Walks the modes of A as a mixed radix system: a stride that is a multiple of
 /// the mode's extent skips it; else the leaf must end inside the mode, or fill it evenly and go on.
+/// Appends the modes of the result and returns how many there are.
 template <class S>
-[[nodiscard]] constexpr Modes<S> compose_leaf(const Operation& op, CompositionTarget<S>& a, const S& s,
-                                              const S& d, std::size_t leaf) {
-  Modes<S> out;
+constexpr std::size_t compose_leaf(const Operation& op, Modes<S>& out, CompositionTarget<S>& a, const S& s,
+                                   const S& d, std::size_t leaf) {
   ++a.leaves;
   if (is_zero(d)) {
     out.push_back({s, BasicStride<S>(S(0))});
-    return out;
+    return 1;
   }
+  const std::size_t before = out.size();
   const std::size_t last = a.modes.size() - 1;
   const auto emit = [&](const S& extent, const S& scale, std::size_t k) {
     const S stride = scale * a.modes[k].stride.scale;
@@ -105,7 +106,7 @@ template <class S>
     } else if (way == Assumption::inside) {
       emit(rest_s, rest_d, k);
       a.sum[k] += reach;
-      return out;
+      return out.size() - before;
     } else {
       emit(share, rest_d, k);
       a.sum[k] += extent - rest_d;
@@ -113,8 +114,8 @@ template <class S>
       rest_d = S(1);
     }
   }
-  if (out.empty() || !is_one(rest_s)) emit(rest_s, rest_d, last);
-  return out;
+  if (out.size() == before || !is_one(rest_s)) emit(rest_s, rest_d, last);
+  return out.size() - before;
 }
 
 /// The leaves are right one by one; their sums must not carry from one mode of A into the next.
@@ -142,7 +143,18 @@ template <class S>
 
 template <class S>
 constexpr void compose_into(const Operation& op, LayoutBuilder<S>& out, LayoutView<S> a, LayoutView<S> b) {
-  SmallVector<CompositionTarget<S>, 1> targets;
+  bool basis = false;
+  for (const BasicMode<S>& m : b.leaves()) basis = basis || m.stride.is_basis();
+  if (!basis) { // one target: all of a
+    CompositionTarget<S> whole;
+    set_target<S>(whole, a, Axis{});
+    out.profile_with(b.profile(), b.leaves(), [&](const BasicMode<S>& m, std::size_t leaf) {
+      out.run(compose_leaf<S>(op, out.leaves(), whole, m.extent, m.stride.scale, leaf));
+    });
+    require_no_carry(op, whole);
+    return;
+  }
+  SmallVector<CompositionTarget<S>, 2> targets;
   out.profile_with(b.profile(), b.leaves(), [&](const BasicMode<S>& m, std::size_t leaf) {
     const bool zero = is_zero(m.stride.scale);
     std::size_t t = 0;
@@ -151,13 +163,7 @@ constexpr void compose_into(const Operation& op, LayoutBuilder<S>& out, LayoutVi
       targets.push_back({});
       set_target<S>(targets[t], along<S>(op, a, m.stride.axis), m.stride.axis);
     }
-    const Modes<S> modes = compose_leaf<S>(op, targets[t], m.extent, m.stride.scale, leaf);
-    if (modes.size() == 1) {
-      out.leaf(modes[0]);
-      return;
-    }
-    out.profile(Profile::flat(modes.size()).view());
-    out.leaves().append(modes.span());
+    out.run(compose_leaf<S>(op, out.leaves(), targets[t], m.extent, m.stride.scale, leaf));
   });
   for (const CompositionTarget<S>& t : targets) require_no_carry(op, t);
 }

@@ -139,8 +139,9 @@ struct Operation {
   std::vector<RowRange> reads, writes;
   u64 scalar_reads[2] = {0, 0}; ///< bit = register encoding 0..127
   u64 scalar_writes[2] = {0, 0};
-  bool selects = false;    ///< v_cndmask: reads only what the mask picks
-  bool whole_wave = false; ///< reads every lane whatever EXEC says
+  bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
+  bool selects = false;        ///< v_cndmask: reads only what the mask picks
+  bool whole_wave = false;     ///< reads every lane whatever EXEC says
 };
 
 /// The prepared code of one loaded object for one accumulation offset.

@@ -8,6 +8,7 @@
 // whether soffset takes part in the range check of a raw buffer, it does here.
 #include "engine.h"
 #include "numerics/formats.h"
+#include "vector_functions.h"
 
 #include <algorithm>
 #include <bit>
@@ -22,8 +23,9 @@ using Space = MemoryFields::Space;
 /// What an instruction took from the registers.
 struct Access {
   u64 mask = 0;
-  std::array<u64, lanes> address{};
-  std::array<u8, lanes> limit{}; ///< bytes of the element inside the buffer's range; 255: all
+  std::array<u64, lanes> address;
+  std::array<u8, lanes> limit; ///< bytes of the element inside the buffer's range; 255: all
+  bool whole = true;           ///< every limit is 255
   const u32* data = nullptr;
   const u32* data2 = nullptr;
   u32 lds_base = 0;      ///< of a load to LDS
@@ -68,6 +70,7 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
     } else {
       a.limit[l] = index < records ? 255 : 0;
     }
+    a.whole = a.whole && a.limit[l] == 255;
   }
 }
 
@@ -181,9 +184,38 @@ void put_small(u32& to, u32 value, const MemoryFields& f) {
   }
 }
 
+/// Loads of whole words by all lanes from one place that holds them all, with nothing to check beside the bounds.
+bool load_quickly(Wave& w, const MemoryFields& f, const Access& a, i32 shift, u32* rows) {
+  if (a.mask != ~u64{0} || f.bytes < 4 || f.space == Space::scratch || f.space == Space::flat || !a.whole)
+    return false;
+  u64 low = a.address[0];
+  u64 high = a.address[0];
+  for (unsigned l = 1; l < lanes; ++l) {
+    low = std::min(low, a.address[l]);
+    high = std::max(high, a.address[l]);
+  }
+  low += static_cast<u64>(i64{shift});
+  high += static_cast<u64>(i64{shift}) + f.bytes;
+  const u8* base = nullptr;
+  if (f.space == Space::lds) {
+    if (!w.group->shadow.empty() || high > w.group->lds.size() || w.group->launch->options->checks.align)
+      return false;
+    base = w.group->lds.data() + shift;
+  } else {
+    const Allocation* home = w.recent;
+    if (home == nullptr || !home->written.empty() || low < home->begin || high > home->end || high < low)
+      return false;
+    base = reinterpret_cast<const u8*>(static_cast<u64>(i64{shift}));
+  }
+  static const RowFunctions& host = row_functions();
+  host.gather(rows, base, a.address.data(), f.bytes / 4U);
+  return true;
+}
+
 void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int dest) {
   const MemoryFields& f = op.memory;
   u32* rows = w.row(static_cast<unsigned>(dest));
+  if (load_quickly(w, f, a, shift, rows)) return;
   each_lane(a.mask, [&](unsigned l) {
     alignas(16) u8 bytes[16] = {};
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
@@ -499,12 +531,14 @@ void count_traffic(Wave& w, const Operation& op, const Access& a) {
     return;
   }
   w.stats.lds_bytes += bytes;
+  const EmulatorOptions& options = *w.group->launch->options;
+  if (!options.bank_model && !(options.checks.races && f.kind == Kind::store)) return;
   u32 addresses[lanes];
   for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {
     const u32 shift = half == 0 ? 0 : static_cast<u32>(f.offset1 - f.offset);
     for (unsigned l = 0; l < lanes; ++l) addresses[l] = static_cast<u32>(a.address[l]) + shift;
     u32 conflicts = 0;
-    if (f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose) {
+    if (options.bank_model && (f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose)) {
       w.stats.lds_cycles += lds_cycles(w.arch, addresses, a.mask, f.bytes, f.kind == Kind::store, conflicts);
       w.stats.lds_conflict_cycles += conflicts;
     }

@@ -18,9 +18,11 @@ using isa::Select;
 
 bool is_float32(Type t) { return t == Type::f32 || t == Type::packed_f32; }
 
-void broadcast(u32* row, u32 value) {
-  for (unsigned l = 0; l < lanes; ++l) row[l] = value;
+const RowFunctions& host() {
+  static const RowFunctions& functions = row_functions();
+  return functions;
 }
+void broadcast(u32* row, u32 value) { host().broadcast(row, value); }
 
 /// The source lane of each lane under a DPP pattern, or -1 where the row has none.
 void dpp_lanes(u16 control, std::array<i8, lanes>& from) {
@@ -209,11 +211,8 @@ void merge_rows(u32* to, const u32* from, u64 mask, unsigned count) {
   for (unsigned k = 0; k < count; ++k, to += lanes, from += lanes) {
     if (mask == ~u64{0}) {
       std::memcpy(to, from, lanes * sizeof(u32));
-      continue;
-    }
-    for (unsigned l = 0; l < lanes; ++l) {
-      const u32 keep = 0U - static_cast<u32>((mask >> l) & 1U);
-      to[l] = (from[l] & keep) | (to[l] & ~keep);
+    } else {
+      host().merge(to, from, mask);
     }
   }
 }
@@ -232,8 +231,8 @@ struct RoundingScope {
   bool changed;
 };
 
-/// The common case: 32-bit sources without modifiers, denormals kept, whole-register result.
-template <bool mask_result>
+/// The common case: no selection, no result modifier, nearest rounding; f32 denormals kept or flushed.
+template <bool mask_result, bool flush>
 void run_simple(Wave& w, const Operation& op) {
   const VectorEntry& e = *op.vector;
   VectorArguments a;
@@ -244,6 +243,10 @@ void run_simple(Wave& w, const Operation& op) {
              : s.kind == Source::Kind::constant && s.plain
                  ? s.constant
                  : fetch(w, op, s, static_cast<unsigned>(i), w.temporary[i], false);
+    if (flush && is_float32(s.type)) {
+      host().flush_f32(w.temporary[i], a.s[i], words(s.type) * lanes);
+      a.s[i] = w.temporary[i];
+    }
   }
   a.exec = w.exec();
   a.mode = w.mode;
@@ -265,9 +268,11 @@ void run_simple(Wave& w, const Operation& op) {
     if (a.exec == ~u64{0} && count == 1) {
       a.d = destination;
       e.function(a);
+      if (flush && is_float32(e.d)) host().flush_f32(destination, destination, lanes);
     } else {
       a.d = w.temporary[3];
       e.function(a);
+      if (flush && is_float32(e.d)) host().flush_f32(a.d, a.d, count * lanes);
       merge_rows(destination, a.d, a.exec, count);
     }
     if (op.mask_destination >= 0) {
@@ -385,12 +390,18 @@ void run_general(Wave& w, const Operation& op) {
 
 void run_vector(Wave& w, const Operation& op) {
   if (w.vskip) return;
-  // The simple path serves MODE with nearest rounding and kept denormals, which is how compilers set it.
-  if (op.simple && (w.mode & 0xffU) == 0xf0U && w.gpr_idx_mode == 0) {
-    if (op.vector->d == Type::mask) {
-      run_simple<true>(w, op);
+  // The simple path needs nearest rounding, kept f16 and f64 denormals, and f32 denormals kept or flushed both ways.
+  const u32 mode = w.mode & 0xffU;
+  if (op.simple && w.gpr_idx_mode == 0 && (mode == 0xf0U || mode == 0xc0U)) {
+    const bool mask = op.vector->d == Type::mask;
+    if (mode == 0xf0U && !op.always_flushes) {
+      mask ? run_simple<true, false>(w, op) : run_simple<false, false>(w, op);
+      return;
+    }
+    if ((op.vector->flags & no_flush) != 0) {
+      mask ? run_simple<true, false>(w, op) : run_simple<false, false>(w, op);
     } else {
-      run_simple<false>(w, op);
+      mask ? run_simple<true, true>(w, op) : run_simple<false, true>(w, op);
     }
     return;
   }
@@ -632,8 +643,8 @@ bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch, unsigned a
     s.plain = !s.neg && !s.abs && s.select == Select::dword;
   }
   op.simple = i.form != isa::Form::dpp && i.form != isa::Form::sdwa && !m.clamp && m.omod == 0 &&
-              (m.op_sel == 0 || (e->flags & own_op_sel) != 0) &&
-              (e->flags & (keeps_high | to_high | flushes_always)) == 0;
+              (m.op_sel == 0 || (e->flags & own_op_sel) != 0) && (e->flags & (keeps_high | to_high)) == 0;
+  op.always_flushes = (e->flags & flushes_always) != 0;
   op.selects = e->name == "v_cndmask_b32";
   op.whole_wave = false;
   collect_reads(op);

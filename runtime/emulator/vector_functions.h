@@ -70,6 +70,21 @@ struct VectorEntry {
 /// The entry of a mnemonic, or nullptr.
 [[nodiscard]] const VectorEntry* find_vector_entry(std::string_view mnemonic);
 
+/// Row operations around the arithmetic, compiled with it.
+struct RowFunctions {
+  /// `count` words copied with f32 denormals made zero of the same sign.
+  void (*flush_f32)(std::uint32_t* to, const std::uint32_t* from, unsigned count);
+  /// One row copied where `mask` has a bit.
+  void (*merge)(std::uint32_t* to, const std::uint32_t* from, std::uint64_t mask);
+  void (*broadcast)(std::uint32_t* to, std::uint32_t value);
+  /// `words` rows filled from `base + address[lane]`, lane by lane.
+  void (*gather)(std::uint32_t* rows, const std::uint8_t* base, const std::uint64_t* address, unsigned words);
+};
+[[nodiscard]] const RowFunctions& row_functions();
+const RowFunctions& row_functions_portable();
+const RowFunctions& row_functions_avx2();
+const RowFunctions& row_functions_avx512();
+
 std::span<const VectorEntry> vector_table_portable();
 std::span<const VectorEntry> vector_table_avx2();
 std::span<const VectorEntry> vector_table_avx512();

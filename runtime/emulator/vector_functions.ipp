@@ -341,7 +341,9 @@ inline u32 class_mask(u64 magnitude, bool negative, u64 infinity, u64 quiet, u64
   const unsigned kind = magnitude == infinity ? 0 : magnitude >= smallest_normal ? 1 : magnitude != 0 ? 2 : 3;
   return negative ? 4U << kind : 0x200U >> kind;
 }
-inline u32 class_f32(u32 x) { return class_mask(x & 0x7fffffffU, (x >> 31) != 0, 0x7f800000U, 0x400000U, 0x800000U); }
+inline u32 class_f32(u32 x) {
+  return class_mask(x & 0x7fffffffU, (x >> 31) != 0, 0x7f800000U, 0x400000U, 0x800000U);
+}
 inline u32 class_f16(u32 x) { return class_mask(x & 0x7fffU, (x & 0x8000U) != 0, 0x7c00U, 0x200U, 0x400U); }
 inline u32 class_f64(u64 x) {
   return class_mask(x & 0x7fffffffffffffffULL, (x >> 63) != 0, 0x7ff0000000000000ULL, 0x8000000000000ULL,
@@ -585,7 +587,8 @@ inline void packed_half3(A& a, F f) {
   });
 }
 inline u32 fma_f16(u32 x, u32 y, u32 z) {
-  return to_f16(std::fma(static_cast<double>(f16(x)), static_cast<double>(f16(y)), static_cast<double>(f16(z))));
+  return to_f16(
+      std::fma(static_cast<double>(f16(x)), static_cast<double>(f16(y)), static_cast<double>(f16(z))));
 }
 /// V_PK_*_F32: two floats in a register pair, each half picked by op_sel (low result) and op_sel_hi (high result).
 template <unsigned count, class F>
@@ -633,27 +636,50 @@ inline u32 to_8(const A& a, bool bf, float value, bool stochastic = false, u32 s
 
 // ---- the instructions ---------------------------------------------------------------------------------------------
 
-#define F1(NAME, ...) {"v_" #NAME, Type::f32, {Type::f32}, 0, [](A& a) { float1(a, [](float x) { return __VA_ARGS__; }); }}
-#define F2(NAME, ...)                                                                                                  \
-  {"v_" #NAME, Type::f32, {Type::f32, Type::f32}, 0, [](A& a) { float2(a, [](float x, float y) { return __VA_ARGS__; }); }}
-#define U1(NAME, ...) {"v_" #NAME, Type::b32, {Type::b32}, 0, [](A& a) { map1(a, [](u32 x) -> u32 { return __VA_ARGS__; }); }}
-#define U2(NAME, ...)                                                                                                  \
-  {"v_" #NAME, Type::b32, {Type::b32, Type::b32}, 0,                                                                  \
-   [](A& a) { map2(a, [](u32 x, u32 y) -> u32 { return __VA_ARGS__; }); }}
-#define U3(NAME, ...)                                                                                                  \
-  {"v_" #NAME, Type::b32, {Type::b32, Type::b32, Type::b32}, 0,                                                       \
-   [](A& a) { map3(a, [](u32 x, u32 y, u32 z) -> u32 { return __VA_ARGS__; }); }}
+#define F1(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::f32, {Type::f32}, 0, [](A& a) { float1(a, [](float x) { return __VA_ARGS__; }); }      \
+  }
+#define F2(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::f32, {Type::f32, Type::f32}, 0,                                                        \
+        [](A& a) { float2(a, [](float x, float y) { return __VA_ARGS__; }); }                                \
+  }
+#define U1(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::b32, {Type::b32}, 0, [](A& a) { map1(a, [](u32 x) -> u32 { return __VA_ARGS__; }); }   \
+  }
+#define U2(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::b32, {Type::b32, Type::b32}, 0,                                                        \
+        [](A& a) { map2(a, [](u32 x, u32 y) -> u32 { return __VA_ARGS__; }); }                               \
+  }
+#define U3(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::b32, {Type::b32, Type::b32, Type::b32}, 0,                                             \
+        [](A& a) { map3(a, [](u32 x, u32 y, u32 z) -> u32 { return __VA_ARGS__; }); }                        \
+  }
 /// 16-bit integers: sources arrive zero-extended in the low half.
-#define S2(NAME, ...)                                                                                                  \
-  {"v_" #NAME, Type::b16, {Type::b16, Type::b16}, 0,                                                                  \
-   [](A& a) { map2(a, [](u32 x, u32 y) -> u32 { return (__VA_ARGS__) & 0xffffU; }); }}
-#define H1(NAME, ...) {"v_" #NAME, Type::f16, {Type::f16}, 0, [](A& a) { half1(a, [](float x) { return __VA_ARGS__; }); }}
-#define H2(NAME, ...)                                                                                                  \
-  {"v_" #NAME, Type::f16, {Type::f16, Type::f16}, 0, [](A& a) { half2(a, [](float x, float y) { return __VA_ARGS__; }); }}
+#define S2(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::b16, {Type::b16, Type::b16}, 0,                                                        \
+        [](A& a) { map2(a, [](u32 x, u32 y) -> u32 { return (__VA_ARGS__)&0xffffU; }); }                     \
+  }
+#define H1(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::f16, {Type::f16}, 0, [](A& a) { half1(a, [](float x) { return __VA_ARGS__; }); }       \
+  }
+#define H2(NAME, ...)                                                                                        \
+  {                                                                                                          \
+    "v_" #NAME, Type::f16, {Type::f16, Type::f16}, 0,                                                        \
+        [](A& a) { half2(a, [](float x, float y) { return __VA_ARGS__; }); }                                 \
+  }
 /// Anything else: result type, source types, flags, statement for lane l.
-#define X(NAME, D, S0, S1, S2_, FLAGS, ...)                                                                            \
-  {"v_" #NAME, Type::D, {Type::S0, Type::S1, Type::S2_}, FLAGS,                                                       \
-   [](A& arg) { each(arg, [](A& a, unsigned l) { __VA_ARGS__; }); }}
+#define X(NAME, D, S0, S1, S2_, FLAGS, ...)                                                                  \
+  {                                                                                                          \
+    "v_" #NAME, Type::D, {Type::S0, Type::S1, Type::S2_}, FLAGS,                                             \
+        [](A& arg) { each(arg, [](A& a, unsigned l) { __VA_ARGS__; }); }                                     \
+  }
 #define SX a.s[0][l]
 #define SY a.s[1][l]
 #define SZ a.s[2][l]
@@ -661,32 +687,34 @@ inline u32 to_8(const A& a, bool bf, float value, bool stochastic = false, u32 s
 #define WY wide(a.s[1], l)
 #define WZ wide(a.s[2], l)
 
-#define COMPARE1(PREFIX, FLAGS, SUFFIX, TYPE, OP, GET, CONDITION)                                                      \
-  {"v_" PREFIX "_" OP "_" SUFFIX, Type::mask, {Type::TYPE, Type::TYPE}, FLAGS, [](A& a) {                             \
-     compare(a, [&](unsigned l) {                                                                                      \
-       const auto x = GET(a, 0, l);                                                                                    \
-       const auto y = GET(a, 1, l);                                                                                    \
-       static_cast<void>(x);                                                                                           \
-       static_cast<void>(y);                                                                                           \
-       return CONDITION;                                                                                               \
-     });                                                                                                               \
-   }}
-#define COMPARE(SUFFIX, TYPE, OP, GET, CONDITION)                                                                      \
-  COMPARE1("cmp", writes_mask, SUFFIX, TYPE, OP, GET, CONDITION),                                                      \
+#define COMPARE1(PREFIX, FLAGS, SUFFIX, TYPE, OP, GET, CONDITION)                                            \
+  {                                                                                                          \
+    "v_" PREFIX "_" OP "_" SUFFIX, Type::mask, {Type::TYPE, Type::TYPE}, FLAGS, [](A& a) {                   \
+      compare(a, [&](unsigned l) {                                                                           \
+        const auto x = GET(a, 0, l);                                                                         \
+        const auto y = GET(a, 1, l);                                                                         \
+        static_cast<void>(x);                                                                                \
+        static_cast<void>(y);                                                                                \
+        return CONDITION;                                                                                    \
+      });                                                                                                    \
+    }                                                                                                        \
+  }
+#define COMPARE(SUFFIX, TYPE, OP, GET, CONDITION)                                                            \
+  COMPARE1("cmp", writes_mask, SUFFIX, TYPE, OP, GET, CONDITION),                                            \
       COMPARE1("cmpx", writes_mask | writes_exec, SUFFIX, TYPE, OP, GET, CONDITION)
-#define COMPARE_INTEGER(SUFFIX, TYPE, GET)                                                                             \
-  COMPARE(SUFFIX, TYPE, "f", GET, false), COMPARE(SUFFIX, TYPE, "lt", GET, x < y),                                    \
-      COMPARE(SUFFIX, TYPE, "eq", GET, x == y), COMPARE(SUFFIX, TYPE, "le", GET, x <= y),                             \
-      COMPARE(SUFFIX, TYPE, "gt", GET, x > y), COMPARE(SUFFIX, TYPE, "ne", GET, x != y),                              \
+#define COMPARE_INTEGER(SUFFIX, TYPE, GET)                                                                   \
+  COMPARE(SUFFIX, TYPE, "f", GET, false), COMPARE(SUFFIX, TYPE, "lt", GET, x < y),                           \
+      COMPARE(SUFFIX, TYPE, "eq", GET, x == y), COMPARE(SUFFIX, TYPE, "le", GET, x <= y),                    \
+      COMPARE(SUFFIX, TYPE, "gt", GET, x > y), COMPARE(SUFFIX, TYPE, "ne", GET, x != y),                     \
       COMPARE(SUFFIX, TYPE, "ge", GET, x >= y), COMPARE(SUFFIX, TYPE, "t", GET, true)
-#define COMPARE_FLOAT(SUFFIX, TYPE, GET)                                                                               \
-  COMPARE(SUFFIX, TYPE, "f", GET, false), COMPARE(SUFFIX, TYPE, "lt", GET, x < y),                                    \
-      COMPARE(SUFFIX, TYPE, "eq", GET, x == y), COMPARE(SUFFIX, TYPE, "le", GET, x <= y),                             \
-      COMPARE(SUFFIX, TYPE, "gt", GET, x > y), COMPARE(SUFFIX, TYPE, "lg", GET, x < y || x > y),                      \
-      COMPARE(SUFFIX, TYPE, "ge", GET, x >= y), COMPARE(SUFFIX, TYPE, "o", GET, x == x && y == y),                    \
-      COMPARE(SUFFIX, TYPE, "u", GET, x != x || y != y), COMPARE(SUFFIX, TYPE, "nge", GET, !(x >= y)),                \
-      COMPARE(SUFFIX, TYPE, "nlg", GET, !(x < y || x > y)), COMPARE(SUFFIX, TYPE, "ngt", GET, !(x > y)),              \
-      COMPARE(SUFFIX, TYPE, "nle", GET, !(x <= y)), COMPARE(SUFFIX, TYPE, "neq", GET, !(x == y)),                     \
+#define COMPARE_FLOAT(SUFFIX, TYPE, GET)                                                                     \
+  COMPARE(SUFFIX, TYPE, "f", GET, false), COMPARE(SUFFIX, TYPE, "lt", GET, x < y),                           \
+      COMPARE(SUFFIX, TYPE, "eq", GET, x == y), COMPARE(SUFFIX, TYPE, "le", GET, x <= y),                    \
+      COMPARE(SUFFIX, TYPE, "gt", GET, x > y), COMPARE(SUFFIX, TYPE, "lg", GET, x<y || x> y),                \
+      COMPARE(SUFFIX, TYPE, "ge", GET, x >= y), COMPARE(SUFFIX, TYPE, "o", GET, x == x && y == y),           \
+      COMPARE(SUFFIX, TYPE, "u", GET, x != x || y != y), COMPARE(SUFFIX, TYPE, "nge", GET, !(x >= y)),       \
+      COMPARE(SUFFIX, TYPE, "nlg", GET, !(x < y || x > y)), COMPARE(SUFFIX, TYPE, "ngt", GET, !(x > y)),     \
+      COMPARE(SUFFIX, TYPE, "nle", GET, !(x <= y)), COMPARE(SUFFIX, TYPE, "neq", GET, !(x == y)),            \
       COMPARE(SUFFIX, TYPE, "nlt", GET, !(x < y)), COMPARE(SUFFIX, TYPE, "tru", GET, true)
 
 inline float get_f32(const A& a, unsigned i, unsigned l) { return f32(a.s[i][l]); }
@@ -718,7 +746,55 @@ const VectorEntry table[] = {
 #include "vector_table.ipp"
 };
 
+void flush_f32(u32* to, const u32* from, unsigned count) {
+#pragma GCC ivdep
+  for (unsigned l = 0; l < count; ++l) {
+    to[l] = (from[l] & 0x7f800000U) == 0 ? from[l] & 0x80000000U : from[l];
+  }
+}
+void merge(u32* to, const u32* from, u64 mask) {
+  u32 keep[lane_count];
+  for (unsigned half = 0; half < 2; ++half) {
+    const u32 bits_of_half = static_cast<u32>(mask >> (32 * half));
+    for (unsigned l = 0; l < 32; ++l) {
+      keep[32 * half + l] = 0U - ((bits_of_half >> l) & 1U);
+    }
+  }
+#pragma GCC ivdep
+  for (unsigned l = 0; l < lane_count; ++l) {
+    to[l] = (from[l] & keep[l]) | (to[l] & ~keep[l]);
+  }
+}
+void broadcast(u32* to, u32 value) {
+  for (unsigned l = 0; l < lane_count; ++l) {
+    to[l] = value;
+  }
+}
+template <unsigned words_each>
+void gather_words(u32* rows, const u8* base, const u64* address) {
+  for (unsigned l = 0; l < lane_count; ++l) {
+    u32 value[words_each];
+    __builtin_memcpy(value, base + address[l], sizeof value);
+    for (unsigned k = 0; k < words_each; ++k) {
+      rows[l + k * lane_count] = value[k];
+    }
+  }
+}
+void gather(u32* rows, const u8* base, const u64* address, unsigned count) {
+  switch (count) {
+  case 1: gather_words<1>(rows, base, address); break;
+  case 2: gather_words<2>(rows, base, address); break;
+  case 3: gather_words<3>(rows, base, address); break;
+  default: gather_words<4>(rows, base, address); break;
+  }
+}
+
 } // namespace
+
+const RowFunctions& INLAY_ROWS() {
+  static constexpr RowFunctions functions{flush_f32, merge, broadcast, gather};
+  return functions;
+}
 
 std::span<const VectorEntry> INLAY_TABLE() { return table; }
 

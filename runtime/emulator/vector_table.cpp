@@ -6,18 +6,38 @@
 
 namespace inlay::runtime::emulator {
 
-std::span<const VectorEntry> vector_table() {
-  static const std::span<const VectorEntry> chosen = [] {
+namespace {
+
+enum class HostSet { portable, avx2, avx512 };
+
+HostSet host_set() {
+  static const HostSet set = [] {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
-      return vector_table_avx512();
+      return HostSet::avx512;
     }
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-      return vector_table_avx2();
-    }
-    return vector_table_portable();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? HostSet::avx2
+                                                                           : HostSet::portable;
   }();
-  return chosen;
+  return set;
+}
+
+} // namespace
+
+std::span<const VectorEntry> vector_table() {
+  switch (host_set()) {
+  case HostSet::avx512: return vector_table_avx512();
+  case HostSet::avx2: return vector_table_avx2();
+  default: return vector_table_portable();
+  }
+}
+
+const RowFunctions& row_functions() {
+  switch (host_set()) {
+  case HostSet::avx512: return row_functions_avx512();
+  case HostSet::avx2: return row_functions_avx2();
+  default: return row_functions_portable();
+  }
 }
 
 const VectorEntry* find_vector_entry(std::string_view mnemonic) {

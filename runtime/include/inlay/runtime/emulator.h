@@ -103,6 +103,7 @@ struct EmulatorOptions {
   unsigned threads = 0; ///< 0: as many as the machine has
   Checks checks = {};
   bool stress = false;
+  bool bank_model = false;                              ///< count LDS cycles and conflicts
   std::uint64_t seed = 1;                               ///< of the stress schedule
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
   TraceOptions trace = {};

@@ -1,0 +1,93 @@
+// Speed of the emulator: wave instructions a second on vector code, multiply-adds a second in a GEMM.
+#include <benchmark/benchmark.h>
+#include <fstream>
+#include <inlay/runtime/emulator.h>
+#include <inlay/runtime/isa/assemble.h>
+#include <sstream>
+
+using namespace inlay::runtime;
+
+namespace {
+
+std::vector<std::uint8_t> kernel(const std::string& body) {
+  return isa::assemble_code_object(".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body +
+                                       "\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
+                                       ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 64\n"
+                                       ".amdhsa_accum_offset 32\n.amdhsa_next_free_sgpr "
+                                       "96\n.amdhsa_group_segment_fixed_size 4096\n.end_amdhsa_kernel\n",
+                                   isa::Arch::gfx942);
+}
+
+void loop(benchmark::State& state, const std::string& body, Checks checks) {
+  std::string text = "s_movk_i32 s8, 2000\nv_mov_b32 v1, 1.0\nv_mov_b32 v2, 2.0\nv_mov_b32 v3, "
+                     "0.5\nv_lshlrev_b32 v4, 2, v0\n"
+                     "v_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
+                     "0\nds_write_b32 v4, v1\ns_waitcnt lgkmcnt(0)\nloop:\n";
+  for (int i = 0; i < 16; ++i) text += body;
+  text += "s_sub_u32 s8, s8, 1\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 loop\ns_endpgm\n";
+  EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = checks});
+  const Module module = device.load(CodeObject::parse(kernel(text)));
+  const Function function = device.function(module, "k");
+  std::uint64_t instructions = 0;
+  for (auto _ : state) {
+    device.launch(function, {.grid = {4}, .block = {64}}, {});
+    instructions += device.last_launch().statistics.instructions;
+  }
+  state.counters["instructions/s"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+}
+
+void gemm(benchmark::State& state, Checks checks) {
+  std::ifstream in(std::string(INLAY_TESTS_DIR) + "/isa/triton/gemm_f16_128x128x64.gfx942.s");
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::uint32_t size = static_cast<std::uint32_t>(state.range(0));
+  EmulatorDevice device(isa::Arch::gfx942, {.checks = checks});
+  const Module module =
+      device.load(CodeObject::parse(isa::assemble_code_object(text.str(), isa::Arch::gfx942)));
+  const Function function = device.function(module, "matmul");
+  const std::vector<std::uint8_t> data(std::size_t{size} * size * 2, 0x31);
+  std::uint64_t pointers[3];
+  for (auto& p : pointers) {
+    p = device.allocate(data.size());
+    device.copy_in(p, data);
+  }
+  std::vector<std::uint8_t> arguments(64);
+  std::copy_n(reinterpret_cast<const std::uint8_t*>(pointers), 24, arguments.begin());
+  for (std::size_t i = 0; i < 6; ++i)
+    std::copy_n(reinterpret_cast<const std::uint8_t*>(&size), 4,
+                arguments.begin() + 24 + static_cast<std::ptrdiff_t>(4 * i));
+  std::uint64_t instructions = 0, products = 0;
+  for (auto _ : state) {
+    device.launch(function, {.grid = {size / 128 * (size / 128)}, .block = {256}, .dynamic_lds = 65536},
+                  arguments);
+    instructions += device.last_launch().statistics.instructions;
+    products += device.last_launch().statistics.multiply_adds;
+  }
+  state.counters["instructions/s"] =
+      benchmark::Counter(static_cast<double>(instructions), benchmark::Counter::kIsRate);
+  state.counters["multiply-adds/s"] =
+      benchmark::Counter(static_cast<double>(products), benchmark::Counter::kIsRate);
+}
+
+} // namespace
+
+BENCHMARK_CAPTURE(loop, v_fma_f32, "v_fma_f32 v5, v1, v2, v3\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_add_u32_scalar, "v_add_u32 v5, s8, v2\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, mixed_valu,
+                  "v_add_f32 v5, v1, v2\nv_mul_f32 v6, v5, v3\nv_lshlrev_b32 v7, 3, v4\nv_cmp_gt_f32 vcc, "
+                  "v5, v6\nv_cndmask_b32 v8, v5, v6, vcc\nv_max_f32 v9, v5, v8\n",
+                  Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_pk_fma_f32, "v_pk_fma_f32 v[6:7], v[2:3], v[8:9], v[6:7]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_exp_f32, "v_exp_f32 v5, v1\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, s_add, "s_add_u32 s9, s8, 3\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_b32, "ds_read_b32 v5, v4\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_fma_f32_all_checks, "v_fma_f32 v5, v1, v2, v3\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gemm, plain, Checks{})->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gemm, all_checks, Checks::all())->Arg(512)->Unit(benchmark::kMillisecond);
+BENCHMARK_MAIN();

@@ -149,13 +149,26 @@ Layout layout_tv(const TiledCopy& copy, Side side) {
   return slice(Coordinate::of({free_leaf(), free_leaf(), fixed(0)}), all);
 }
 
+namespace {
+// The layout in units of n, where modes that stay inside one unit vanish: unlike upcast, which refuses to round.
+Layout per_unit(const Layout& l, Int n) {
+  LayoutBuilder<Int> out;
+  out.profile(l.profile().view());
+  for (const Mode& m : l.modes()) {
+    const Int d = m.stride.scale;
+    out.leaves().push_back(d == 0 ? m : Mode{ceil_div(m.extent, ceil_div(n, d)), Stride(ceil_div(d, n))});
+  }
+  return Layout::from_modes(std::move(out).finish());
+}
+} // namespace
+
 Layout retile(const TiledCopy& copy, const Layout& fragment) {
   const Int v = fragment.mode(0).size();
   const Int threads = copy.layout_tv.mode(0).size();
   SmallVector<IntTuple, 4> shapes;
   for (LayoutView<Int> part : copy.tiler.parts()) shapes.push_back(Layout(part).shape());
   const Layout by_tile = with_shape<Int>(right_inverse(copy.layout_tv), IntTuple::of(shapes.span()), 0);
-  const Layout mn = upcast(by_tile, threads * v); // (m, n) -> number of the fragment's vector
+  const Layout mn = per_unit(by_tile, threads * v); // (m, n) -> number of the fragment's vector
   const Layout order = zipped_divide(logical_product(Layout::col_major(IntTuple(v)), Tile(right_inverse(mn))),
                                      Tile(Layout::col_major(IntTuple(copy.atom.reference.mode(1).size()))));
   const IntTuple tile = prepend(product_each(mn.shape()), IntTuple(v));

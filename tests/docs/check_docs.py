@@ -82,7 +82,7 @@ def check(root, inlay, file):
     with tempfile.TemporaryDirectory() as directory:
         at = 0
         while at < len(lines):
-            found = re.match(r"<!-- region: (\S+) -->", lines[at])
+            found = re.match(r"<!-- region: (.+?) -->", lines[at])
             if found:
                 marker = found.group(1)
             if lines[at].startswith("```"):

@@ -816,12 +816,8 @@ inline const Rule* rule(std::string_view mnemonic) {
   return found == rules().end() ? nullptr : &found->second;
 }
 
-/// Whether `got` is what the rule allows in this lane.
-inline bool agrees(const Rule& r, const Lane& lane, u64 got) {
-  if (r.accepts) {
-    return r.accepts(lane, got);
-  }
-  const u64 want = r.of(lane).value;
+/// Whether `got` is as near to `want` as the rule demands.
+inline bool close(const Rule& r, u64 got, u64 want) {
   const auto floats = [&](double x, double y, double unit) {
     return (std::isnan(x) && std::isnan(y)) || std::fabs(x - y) <= unit * r.ulps;
   };
@@ -854,6 +850,11 @@ inline bool agrees(const Rule& r, const Lane& lane, u64 got) {
   }
   default: return got == want;
   }
+}
+
+/// Whether `got` is what the rule allows in this lane.
+inline bool agrees(const Rule& r, const Lane& lane, u64 got) {
+  return r.accepts ? r.accepts(lane, got) : close(r, got, r.of(lane).value);
 }
 
 } // namespace oracle

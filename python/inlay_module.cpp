@@ -1,0 +1,228 @@
+// The Python module `inlay`. It converts values and forwards: every function is a row of the algebra's table of operations
+// (expression.h), every class wraps one value type, and an error keeps its fields.
+//
+//     >>> import inlay
+//     >>> inlay.composition("(6,2):(8,2)", "3:2")
+//     Layout('3:16')
+//     >>> inlay.Layout((4, 8), (8, 1)).values()
+//     array([ 0,  8, 16, ...])
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/print.h>
+#include <inlay/algebra/render/svg.h>
+#include <inlay/algebra/render/views.h>
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+namespace py = pybind11;
+using namespace inlay;
+
+namespace {
+
+// ---- values in and out ----------------------------------------------------------------------------------------
+
+Value to_value(const py::handle& object) {
+  if (object.is_none()) return {};
+  if (py::isinstance<py::bool_>(object)) return object.cast<bool>();
+  if (py::isinstance<py::int_>(object)) return Int(object.cast<std::int64_t>());
+  if (py::isinstance<Layout>(object)) return object.cast<Layout>();
+  if (py::isinstance<ComposedLayout>(object)) return object.cast<ComposedLayout>();
+  if (py::isinstance<Swizzle>(object)) return object.cast<Swizzle>();
+  if (py::isinstance<py::str>(object)) return evaluate_expression(object.cast<std::string>());
+  if (py::isinstance<py::tuple>(object) || py::isinstance<py::list>(object)) {
+    List list;
+    for (const py::handle entry : object) list.push_back(to_value(entry));
+    return list;
+  }
+  throw py::type_error(
+      "an argument is a layout, an int, None, a text of the algebra, or a tuple of these, not " +
+      py::repr(object).cast<std::string>());
+}
+
+py::object to_python(const Value& value);
+
+py::object to_python(const IntTuple& tuple) {
+  if (tuple.is_leaf()) return py::int_(tuple.leaf().value());
+  py::tuple entries(tuple.rank());
+  for (std::size_t i = 0; i < tuple.rank(); ++i) entries[i] = to_python(tuple[i]);
+  return entries;
+}
+
+py::object to_python(const Value& value) {
+  struct Convert {
+    py::object operator()(Free) const { return py::none(); }
+    py::object operator()(bool b) const { return py::bool_(b); }
+    py::object operator()(Int n) const { return py::int_(n.value()); }
+    py::object operator()(const Layout& l) const { return py::cast(l); }
+    py::object operator()(const ComposedLayout& l) const { return py::cast(l); }
+    py::object operator()(const Swizzle& s) const { return py::cast(s); }
+    py::object operator()(const std::string& s) const { return py::str(s); }
+    py::object operator()(const List& list) const {
+      py::tuple entries(list.size());
+      for (std::size_t i = 0; i < list.size(); ++i) entries[i] = to_python(list[i]);
+      return entries;
+    }
+    py::object operator()(const Record& record) const {
+      py::dict entries;
+      for (const auto& [name, entry] : record) entries[py::str(name)] = to_python(entry);
+      return entries;
+    }
+  };
+  return std::visit(Convert{}, value.data());
+}
+
+/// Strides may be basis strides and are then texts: `1@0`.
+py::object stride_of(const Layout& layout) {
+  const Tuple<Stride> stride = layout.stride();
+  const auto convert = [](auto&& self, TupleView<Stride> t) -> py::object {
+    if (t.is_leaf()) {
+      if (t.leaf().is_basis()) return py::str(to_string(t.leaf()));
+      return py::int_(t.leaf().scale.value());
+    }
+    py::list entries;
+    for (TupleView<Stride> entry : t) entries.append(self(self, entry));
+    return py::tuple(entries);
+  };
+  return convert(convert, stride.view());
+}
+
+template <class L>
+py::array_t<std::int64_t> values_of(const L& layout) {
+  const Int size = layout.size();
+  py::array_t<std::int64_t> values(static_cast<py::ssize_t>(size.value()));
+  auto out = values.mutable_unchecked<1>();
+  for (Int i = 0; i < size; i += 1) out(static_cast<py::ssize_t>(i.value())) = layout(i).value();
+  return values;
+}
+
+template <class L>
+py::object at(const L& layout, const py::args& coordinate) {
+  const py::object c = coordinate.size() == 1 ? py::object(coordinate[0]) : py::object(coordinate);
+  return to_python(value_of(Value(layout), to_value(c)));
+}
+
+template <class L>
+std::string svg_of(const L& layout) {
+  return render_svg({layout_picture(layout)});
+}
+
+// ---- errors ---------------------------------------------------------------------------------------------------
+
+py::dict as_dict(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  py::dict d;
+  for (const auto& [name, text] : pairs) d[py::str(name)] = text;
+  return d;
+}
+
+void raise(const py::handle& type, const LayoutError& e) {
+  py::object error = type(std::string(e.what()));
+  const ErrorFields& f = e.fields();
+  error.attr("code") = f.code;
+  error.attr("operation") = f.operation;
+  error.attr("summary") = f.summary;
+  error.attr("operands") = as_dict(f.operands);
+  error.attr("where") = f.where;
+  error.attr("numbers") = as_dict(f.numbers);
+  error.attr("hint") = f.hint;
+  PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+} // namespace
+
+PYBIND11_MODULE(inlay, m) {
+  m.doc() = "Layout algebra: layouts as values, and every operation on them. Functions take layouts, texts "
+            "of the algebra "
+            "('(4,8):(8,1)'), integers, None for _, and tuples of these.";
+
+  static py::exception<LayoutError> layout_error(m, "LayoutError", PyExc_ValueError);
+  layout_error.doc() = "A request without a meaning or an answer. Fields: code, operation, summary, "
+                       "operands, where, numbers, hint.";
+  py::register_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const LayoutError& e) {
+      raise(layout_error, e);
+    }
+  });
+
+  py::class_<Layout>(m, "Layout", "A function from coordinates to offsets, written shape:stride.")
+      .def(py::init([](const std::string& text) { return parse_layout(text); }), py::arg("text"))
+      .def(py::init([](const py::object& shape) { return Layout::col_major(to_value(shape).as_tuple()); }),
+           py::arg("shape"))
+      .def(py::init([](const py::object& shape, const py::object& stride) {
+             return Layout::from(to_value(shape).as_tuple(), to_value(stride).as_tuple());
+           }),
+           py::arg("shape"), py::arg("stride"))
+      .def_property_readonly("shape", [](const Layout& l) { return to_python(l.shape()); })
+      .def_property_readonly("stride", stride_of)
+      .def_property_readonly("size", [](const Layout& l) { return l.size().value(); })
+      .def_property_readonly("cosize", [](const Layout& l) { return l.cosize().value(); })
+      .def_property_readonly("rank", &Layout::rank)
+      .def_property_readonly("depth", &Layout::depth)
+      .def("__len__", &Layout::rank)
+      .def("__getitem__",
+           [](const Layout& l, std::size_t i) {
+             if (i >= l.rank()) throw py::index_error(); // how Python's loops find the end
+             return l.mode(i);
+           })
+      .def("__call__", &at<Layout>, "The value at an index or a coordinate: L(5), L((1,0), 2).")
+      .def("values", &values_of<Layout>, "All values in the order of the index, as a numpy array.")
+      .def("_repr_svg_", &svg_of<Layout>)
+      .def("__str__", [](const Layout& l) { return to_string(l); })
+      .def("__repr__", [](const Layout& l) { return "Layout('" + to_string(l) + "')"; })
+      .def("__hash__", [](const Layout& l) { return stable_hash(l); })
+      .def(
+          "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::is_operator());
+
+  py::class_<Swizzle>(m, "Swizzle", "Exchanges elements by XOR-ing one field of address bits onto another.")
+      .def(py::init<int, int, int>(), py::arg("bits"), py::arg("base"), py::arg("shift"))
+      .def_property_readonly("bits", &Swizzle::bits)
+      .def_property_readonly("base", &Swizzle::base)
+      .def_property_readonly("shift", &Swizzle::shift)
+      .def("__call__", [](const Swizzle& s, std::int64_t x) { return s(Int(x)).value(); })
+      .def("__str__", [](const Swizzle& s) { return to_string(s); })
+      .def("__repr__",
+           [](const Swizzle& s) {
+             return "Swizzle(" + std::to_string(s.bits()) + ", " + std::to_string(s.base()) + ", " +
+                    std::to_string(s.shift()) + ")";
+           })
+      .def(
+          "__eq__", [](const Swizzle& a, const Swizzle& b) { return a == b; }, py::is_operator());
+
+  py::class_<ComposedLayout>(m, "ComposedLayout", "outer o offset o inner: the layout of swizzled memory.")
+      .def(py::init([](const std::string& text) { return parse_composed_layout(text); }), py::arg("text"))
+      .def(py::init([](const Swizzle& outer, std::int64_t offset, const Layout& inner) {
+             return ComposedLayout(outer, Int(offset), inner);
+           }),
+           py::arg("outer"), py::arg("offset"), py::arg("inner"))
+      .def_property_readonly("inner", &ComposedLayout::inner)
+      .def_property_readonly("offset", [](const ComposedLayout& l) { return l.offset().value(); })
+      .def_property_readonly("shape", [](const ComposedLayout& l) { return to_python(l.shape()); })
+      .def_property_readonly("size", [](const ComposedLayout& l) { return l.size().value(); })
+      .def_property_readonly("rank", &ComposedLayout::rank)
+      .def("__call__", &at<ComposedLayout>)
+      .def("values", &values_of<ComposedLayout>)
+      .def("_repr_svg_", &svg_of<ComposedLayout>)
+      .def("__str__", [](const ComposedLayout& l) { return to_string(l); })
+      .def("__repr__", [](const ComposedLayout& l) { return "ComposedLayout('" + to_string(l) + "')"; })
+      .def(
+          "__eq__", [](const ComposedLayout& a, const ComposedLayout& b) { return a == b; },
+          py::is_operator());
+
+  m.def(
+      "evaluate", [](const std::string& text) { return to_python(evaluate_expression(text)); },
+      py::arg("text"), "An expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)').");
+  for (const NamedOperation& operation : named_operations()) {
+    m.def(
+        operation.name,
+        [&operation](const py::args& arguments) {
+          List values;
+          for (const py::handle a : arguments) values.push_back(to_value(a));
+          return to_python(apply_operation(operation.name, values));
+        },
+        (std::string(operation.name) + operation.signature).c_str());
+  }
+}

@@ -38,12 +38,19 @@ std::string text(const json& value) {
   return out + ")";
 }
 
+/// A number; an error value of cutegen prints as something else.
+std::int64_t number(const std::string& text) {
+  if (text.find_first_not_of("-0123456789") != std::string::npos)
+    throw std::invalid_argument("not an integer: " + text);
+  return std::stoll(text);
+}
+
 json describe(const cg::layout& result) {
-  const std::int64_t size = std::stoll(cg::to_string(cg::size(result.shape())));
+  const std::int64_t size = number(cg::to_string(cg::size(result.shape())));
   json reply = {{"result", cg::to_string(result)}, {"size", size}};
   if (size > 0 && size <= 256) {
     reply["values"] = json::array();
-    for (std::int64_t i = 0; i < size; ++i) reply["values"].push_back(std::stoll(cg::to_string(result(i))));
+    for (std::int64_t i = 0; i < size; ++i) reply["values"].push_back(number(cg::to_string(result(i))));
   }
   return reply;
 }
@@ -63,7 +70,7 @@ json evaluate(const std::string& op, const json& args) {
   if (op == "logical_product" && one_layout)
     return describe(cg::logical_product(layout(args[0]), layout(args[1])));
   if (op == "layout_call")
-    return {{"result", std::stoll(cg::to_string(layout(args[0])(read<cg::coord>(text(args[1])))))}};
+    return {{"result", number(cg::to_string(layout(args[0])(read<cg::coord>(text(args[1])))))}};
   return {{"error", {{"code", "unsupported"}, {"message", op}}}};
 }
 

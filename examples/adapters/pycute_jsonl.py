@@ -20,10 +20,15 @@ def tuples(value):
     return tuple(map(tuples, value)) if isinstance(value, list) else value
 
 
+def parse(text):
+    """`(4)` is a tuple of one entry, which Python's own reading of the text would lose."""
+    value = json.loads(text.replace("(", "[").replace(")", "]"))
+    return tuples(value)
+
+
 def layout(text):
     shape, stride = text.split(":")
-    return pycute.Layout(eval(shape.replace("()", "tuple()"), {"__builtins__": {"tuple": tuple}}),
-                         eval(stride.replace("()", "tuple()"), {"__builtins__": {"tuple": tuple}}))
+    return pycute.Layout(parse(shape), parse(stride))
 
 
 def tiler(value):

@@ -14,13 +14,13 @@ import time
 import pycute
 
 
-def layout(text):
-    shape, stride = text.split(":")
-    return pycute.Layout(eval(shape), eval(stride))  # the text of a layout is a pair of Python tuples
-
-
 def tuples(value):
     return tuple(map(tuples, value)) if isinstance(value, list) else value
+
+
+def layout(text):
+    shape, stride = text.split(":")
+    return pycute.Layout(*(tuples(json.loads(part.replace("(", "[").replace(")", "]"))) for part in (shape, stride)))
 
 
 def operation(op, args):

@@ -681,7 +681,8 @@ bool read_atomic(std::string_view name, MemoryFields& f, bool lds) {
       {"max_u", AtomicOp::umax, 0, false},        {"and_b", AtomicOp::bit_and, 0, false},
       {"or_b", AtomicOp::bit_or, 0, false},       {"xor_b", AtomicOp::bit_xor, 0, false},
       {"mskor_b", AtomicOp::mskor, 0, false},     {"wrxchg_b", AtomicOp::swap, 0, false},
-      {"wrxchg_rtn_b", AtomicOp::swap, 0, false}, {"cmpst_b", AtomicOp::cmpswap, 0, false}};
+      {"wrxchg_rtn_b", AtomicOp::swap, 0, false}, {"cmpst_b", AtomicOp::cmpswap, 0, false},
+      {"cmpst_f", AtomicOp::cmpswap, 0, false}};
   if (lds) {
     const u8 bytes = strip(name, "32") ? 4 : strip(name, "64") ? 8 : 0;
     for (const Entry& e : data_share) {

@@ -164,8 +164,16 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// Mnemonics the emulator executes, sorted; what docs/emulator_instructions.md lists.
-[[nodiscard]] std::vector<std::string> emulated_mnemonics(isa::Arch arch);
+/// One instruction of an architecture and whether the emulator executes it.
+struct InstructionSupport {
+  std::string mnemonic;
+  isa::Format format = isa::Format::unknown;
+  bool emulated = false;
+};
+
+/// Every instruction of `arch` by format and name, found by decoding each opcode of each encoding; what
+/// docs/emulator_instructions.md lists.
+[[nodiscard]] std::vector<InstructionSupport> instruction_support(isa::Arch arch);
 /// Whether `instruction` can be executed on `arch`.
 [[nodiscard]] bool is_emulated(const isa::Instruction& instruction, isa::Arch arch);
 

@@ -6,6 +6,7 @@
 namespace inlay::kernels {
 
 [[nodiscard]] std::unique_ptr<Kernel> gemm_kernel();
+[[nodiscard]] std::unique_ptr<Kernel> preshuffle_gemm_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> softmax_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> rmsnorm_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> vector_add_kernel();

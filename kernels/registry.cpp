@@ -11,6 +11,7 @@ namespace inlay::kernels {
 std::vector<std::unique_ptr<Kernel>> registry() {
   std::vector<std::unique_ptr<Kernel>> kernels;
   kernels.push_back(gemm_kernel());
+  kernels.push_back(preshuffle_gemm_kernel());
   kernels.push_back(softmax_kernel());
   kernels.push_back(rmsnorm_kernel());
   kernels.push_back(vector_add_kernel());

@@ -40,14 +40,15 @@ using LaneAddresses = std::vector<LaneAddress>;
 class Gemm {
 public:
   Gemm(const GemmPlan& plan, ProofReport& report)
-      : p(plan), report_(report), k(codegen::Target::named(plan.spec.arch), "gemm",
-                                    {{"c", Type::global()},
-                                     {"a", Type::global()},
-                                     {"b", Type::global()},
-                                     {"m", Type::i32()},
-                                     {"n", Type::i32()},
-                                     {"k", Type::i32()}},
-                                    {.workgroup_size = plan.threads}) {}
+      : p(plan), report_(report),
+        k(codegen::Target::named(plan.spec.arch), plan.spec.preshuffled_b ? "preshuffle_gemm" : "gemm",
+          {{"c", Type::global()},
+           {"a", Type::global()},
+           {"b", Type::global()},
+           {"m", Type::i32()},
+           {"n", Type::i32()},
+           {"k", Type::i32()}},
+          {.workgroup_size = plan.threads}) {}
 
   codegen::IrModule build() {
     start();
@@ -75,7 +76,11 @@ private:
     last_tile_ = k.udiv(k.sub(k_, number(1)), number(p.spec.tile_k));
     tail_ = k.sub(k_, k.mul(last_tile_, number(p.spec.tile_k)));
     operand(a_, p.a, k.argument(1), first_m_, m_);
-    operand(b_, p.b, k.argument(2), first_n_, n_);
+    if (p.spec.preshuffled_b) {
+      preshuffled();
+    } else {
+      operand(b_, p.b, k.argument(2), first_n_, n_);
+    }
   }
 
   struct Operand {
@@ -115,6 +120,41 @@ private:
                    (floor_div(lane, p.spec.mfma) + step * p.groups) * 16;
           },
           [&](int t, int r) { return p.read_address(plan, t, r, step); }));
+  }
+
+  /// Preshuffled B: its blocks of 16 rows x 32 k are 1 KiB each, what lies in one behind the other is a wave's registers.
+  void preshuffled() {
+    b_.plan = &p.b;
+    const Value row_bytes = k.mul(k_, number(2));
+    const Value rows_here = k.umin(k.sub(n_, first_n_), number(p.spec.tile_n));
+    b_.descriptor = k.buffer(k.pointer_add(k.argument(2), k.mul(k.zext64(first_n_), k.zext64(row_bytes))),
+                             k.mul(rows_here, row_bytes));
+    const Sym lane = floor_mod(tid_sym_, 64), wave = floor_div(tid_sym_, 64 * p.spec.waves_m);
+    for (int r = 0; r < p.b.repeats; ++r) // 16 rows of K elements are 32 K bytes
+      b_.offsets.push_back(k.lower((wave * p.b.repeats + r) * (k_sym_ * 32) + lane * 16));
+    for (int step = 0; step < p.steps; ++step) {
+      const Value inside = k.compare(Compare::ult, number(32 * step), tail_);
+      for (int r = 0; r < p.b.repeats; ++r)
+        b_.tail_offsets.push_back(
+            k.select(inside, b_.offsets[static_cast<std::size_t>(r)], number(out_of_bounds)));
+    }
+  }
+
+  /// All fragments of preshuffled B for one tile of K: step by step, and in each the repeats.
+  Values load_preshuffled(Value tile, bool masked) {
+    Values fragments;
+    const auto repeats = static_cast<std::size_t>(p.b.repeats);
+    const Value blocks = k.mul(tile, number(1024 * p.steps));
+    for (std::size_t step = 0; step < static_cast<std::size_t>(p.steps); ++step)
+      for (std::size_t r = 0; r < repeats; ++r) {
+        BufferOffset extra;
+        extra.scalar = blocks;
+        extra.immediate = 1024 * static_cast<int>(step);
+        fragments.push_back(k.buffer_load(b_.descriptor,
+                                          masked ? b_.tail_offsets[step * repeats + r] : b_.offsets[r],
+                                          Type{element_of(p.spec.in), 8}, extra));
+      }
+    return fragments;
   }
 
   /// Lowers `Sw(linear(access))`. An access that lies at a constant distance from an earlier one at every work-item takes
@@ -183,11 +223,11 @@ private:
       k.lds_store(data[pass], stages_[stage], x.writes[pass].base, x.writes[pass].immediate);
   }
 
-  /// The fragments of A, then those of B, for one step of the tile in `stage`.
+  /// The fragments that pass through LDS, those of A and then those of B, for one step of the tile in `stage`.
   Values read(int step, int stage) {
     Values fragments;
-    for (const Operand* x : {&a_, &b_})
-      for (const LaneAddress& at : x->reads[static_cast<std::size_t>(step)])
+    for (const OperandPlan* plan : p.through_lds())
+      for (const LaneAddress& at : (plan == &p.a ? a_ : b_).reads[static_cast<std::size_t>(step)])
         fragments.push_back(
             k.lds_load(stages_[stage], at.base, at.immediate, Type{element_of(p.spec.in), 8}));
     return fragments;
@@ -211,31 +251,45 @@ private:
     Values accumulators;
     Values loads;     ///< the next tile, on its way from memory to registers: A's passes, then B's
     Values fragments; ///< of step 0 of the current tile
+    Values direct;    ///< fragments of preshuffled B for the current tile; nothing otherwise
 
     Values pack() const {
       Values all = accumulators;
       all.insert(all.end(), loads.begin(), loads.end());
       all.insert(all.end(), fragments.begin(), fragments.end());
+      all.insert(all.end(), direct.begin(), direct.end());
       return all;
     }
     /// The same, from what `like.pack()` became.
     static State unpack(const State& like, const Values& all) {
       const auto a = all.begin() + static_cast<std::ptrdiff_t>(like.accumulators.size());
       const auto b = a + static_cast<std::ptrdiff_t>(like.loads.size());
-      return {Values(all.begin(), a), Values(a, b), Values(b, all.end())};
+      const auto c = b + static_cast<std::ptrdiff_t>(like.fragments.size());
+      return {Values(all.begin(), a), Values(a, b), Values(b, c), Values(c, all.end())};
     }
   };
 
   void write_loads(const State& now, int stage) {
     const std::span<const Value> loads(now.loads);
     write(a_, loads.first(a_.offsets.size()), stage);
-    write(b_, loads.subspan(a_.offsets.size()), stage);
+    if (!p.spec.preshuffled_b) write(b_, loads.subspan(a_.offsets.size()), stage);
   }
 
-  Values load_both(Value tile) {
-    Values loads = load(a_, a_.offsets, tile), b = load(b_, b_.offsets, tile);
+  Values load_tile(Value tile) {
+    Values loads = load(a_, a_.offsets, tile);
+    if (p.spec.preshuffled_b) return loads;
+    const Values b = load(b_, b_.offsets, tile);
     loads.insert(loads.end(), b.begin(), b.end());
     return loads;
+  }
+
+  /// The fragments of one step: those that were read from LDS, and those of B that came without it.
+  Values operands(const Values& from_lds, const Values& direct, int step) const {
+    Values all = from_lds;
+    const auto repeats = static_cast<std::ptrdiff_t>(p.b.repeats);
+    if (p.spec.preshuffled_b)
+      all.insert(all.end(), direct.begin() + step * repeats, direct.begin() + (step + 1) * repeats);
+    return all;
   }
 
   /// One tile. It lies in `stage`, its first fragments are in registers, and the next tile is on its way from memory.
@@ -249,32 +303,35 @@ private:
     State next;
     next.accumulators = now.accumulators;
     Values fragments = now.fragments;
+    if (p.spec.preshuffled_b) next.direct = load_preshuffled(k.sub(load_next, number(1)), false);
     write_loads(now, 1 - stage);
-    next.loads = load_both(load_next);
+    next.loads = load_tile(load_next);
     for (int step = 0; step + 1 < p.steps; ++step) {
       const Values ahead = read(step + 1, stage);
-      multiply(fragments, next.accumulators);
+      multiply(operands(fragments, now.direct, step), next.accumulators);
       fragments = ahead;
     }
-    const int loads = static_cast<int>(now.loads.size()), reads = p.a.repeats + p.b.repeats;
+    const int writes = static_cast<int>(now.loads.size()),
+              loads = writes + static_cast<int>(next.direct.size());
+    const int reads = static_cast<int>(now.fragments.size());
     const int mfmas = p.mfmas_per_step * p.a.repeats * p.b.repeats;
-    hints((p.steps - 1) * mfmas, (p.steps - 1) * reads, loads, 0);
+    hints((p.steps - 1) * mfmas, (p.steps - 1) * reads, writes, loads, 0);
     k.barrier();
     k.sched_barrier();
     next.fragments = read(0, 1 - stage);
-    multiply(fragments, next.accumulators);
-    hints(mfmas, reads, 0, 1);
+    multiply(operands(fragments, now.direct, p.steps - 1), next.accumulators);
+    hints(mfmas, reads, 0, 0, 1);
     k.sched_barrier();
     return next;
   }
 
   /// Asks the scheduler to spread memory instructions evenly among matrix instructions: LDS reads first in each round,
   /// then a write to LDS and the load that refills its registers.
-  void hints(int mfmas, int reads, int loads, int group) {
+  void hints(int mfmas, int reads, int writes, int loads, int group) {
     std::vector<int> memory;
-    for (int i = 0; i < std::max(reads, loads); ++i) {
+    for (int i = 0; i < std::max({reads, writes, loads}); ++i) {
       if (i < reads) memory.push_back(codegen::sched_ds_read);
-      if (i < loads) memory.push_back(codegen::sched_ds_write);
+      if (i < writes) memory.push_back(codegen::sched_ds_write);
       if (i < loads) memory.push_back(codegen::sched_vmem_read);
     }
     const int count = static_cast<int>(memory.size());
@@ -292,7 +349,7 @@ private:
     Values accumulators = now.accumulators, fragments = now.fragments;
     for (int step = 0; step < p.steps; ++step) {
       const Values ahead = step + 1 < p.steps ? read(step + 1, stage) : Values();
-      multiply(fragments, accumulators);
+      multiply(operands(fragments, now.direct, step), accumulators);
       fragments = ahead;
     }
     return accumulators;
@@ -302,9 +359,13 @@ private:
   /// two a turn of the loop, so that stages are constants.
   Values contract() {
     State state;
-    for (const Operand* x : {&a_, &b_}) write(*x, load(*x, x->tail_offsets, last_tile_), 0);
+    for (const OperandPlan* plan : p.through_lds()) {
+      const Operand& x = plan == &p.a ? a_ : b_;
+      write(x, load(x, x.tail_offsets, last_tile_), 0);
+    }
+    if (p.spec.preshuffled_b) state.direct = load_preshuffled(last_tile_, true);
     // When the last tile is the only one, this loads it again and nobody uses it.
-    state.loads = load_both(number(0));
+    state.loads = load_tile(number(0));
     for (int i = 0; i < p.a.repeats * p.b.repeats; ++i)
       state.accumulators.push_back(k.zero(Type::f32(p.acc_values)));
     k.barrier();
@@ -321,11 +382,12 @@ private:
 
     // One tile is left in stage 0, and when their number is even another one in registers.
     const Value another = k.compare(Compare::ne, last_tile_, pairs);
+    const Values direct = p.spec.preshuffled_b ? load_preshuffled(pairs, false) : Values();
     k.if_then(another, [&] { write_loads(state, 1); });
     const Values sums = last_turn(state, 0);
     return k.if_values(another, sums, [&] {
       k.barrier();
-      return last_turn({sums, {}, read(0, 1)}, 1);
+      return last_turn({sums, {}, read(0, 1), direct}, 1);
     });
   }
 
@@ -392,7 +454,7 @@ double milliseconds_since(std::chrono::steady_clock::time_point begin) {
 
 Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {
   Artifact artifact;
-  artifact.kernel = "gemm";
+  artifact.kernel = spec.preshuffled_b ? "preshuffle_gemm" : "gemm";
   artifact.arch = spec.arch;
   const auto begin = std::chrono::steady_clock::now();
   const GemmPlan plan = plan_gemm(spec);

@@ -11,20 +11,24 @@ namespace {
 
 class GemmKernel final : public Kernel {
 public:
-  std::string name() const override { return "gemm"; }
+  explicit GemmKernel(bool preshuffled) : preshuffled_(preshuffled) {}
+  std::string name() const override { return preshuffled_ ? "preshuffle_gemm" : "gemm"; }
   std::string summary() const override {
-    return "C[M,N] = A[M,K] x B[N,K]^T, f16 or bf16, accumulated in f32";
+    return preshuffled_ ? "the same with B stored in the order of the registers that multiply it"
+                        : "C[M,N] = A[M,K] x B[N,K]^T, f16 or bf16, accumulated in f32";
   }
   std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "f16", "element type of A and B: f16, bf16"},
-            {"out", "", "element type of C: f32 or that of A and B (default)"},
-            {"m", "256", "rows of A and C"},
-            {"n", "256", "rows of B, columns of C"},
-            {"k", "256", "columns of A and B, a multiple of 8"},
-            {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
-            {"waves", "2x2", "waves along M and N"},
-            {"mfma", "16", "rows of the matrix instruction, 16 or 32"}};
+    return {
+        {"arch", "gfx942", "gfx942 or gfx950"},
+        {"dtype", "f16", "element type of A and B: f16, bf16"},
+        {"out", "", "element type of C: f32 or that of A and B (default)"},
+        {"m", "256", "rows of A and C"},
+        {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
+        {"k", "256",
+         preshuffled_ ? "columns of A and B, a multiple of 32" : "columns of A and B, a multiple of 8"},
+        {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
+        {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
+        {"mfma", "16", "rows of the matrix instruction, 16 or 32"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -40,8 +44,9 @@ public:
 private:
   FlagReader reader(const Flags& given) const { return {name(), given, flags()}; }
 
-  static GemmSpec spec_of(const FlagReader& read) {
+  GemmSpec spec_of(const FlagReader& read) const {
     GemmSpec spec;
+    spec.preshuffled_b = preshuffled_;
     spec.arch = read.text("arch");
     spec.in = parse_dtype(read.text("dtype"));
     spec.out = read.text("out").empty() ? spec.in : parse_dtype(read.text("out"));
@@ -74,10 +79,13 @@ private:
                                               count == 3 ? "128x128x64" : "2x2"));
     return values;
   }
+
+  bool preshuffled_;
 };
 
 } // namespace
 
-std::unique_ptr<Kernel> gemm_kernel() { return std::make_unique<GemmKernel>(); }
+std::unique_ptr<Kernel> gemm_kernel() { return std::make_unique<GemmKernel>(false); }
+std::unique_ptr<Kernel> preshuffle_gemm_kernel() { return std::make_unique<GemmKernel>(true); }
 
 } // namespace inlay::kernels

@@ -46,6 +46,8 @@ void check(const GemmSpec& s, const codegen::Target& target) {
     refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n), "1, 2, 4, 8 or 16 waves altogether");
   if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256)
     refuse("tile_k", std::to_string(s.tile_k), "32, 64, 128 or 256");
+  if (s.preshuffled_b && s.mfma != 16)
+    refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
   const int threads = 64 * s.waves_m * s.waves_n;
   const int rows_per_pass = threads / (s.tile_k * 2 / 16);
   for (const auto& [name, tile, waves] :
@@ -54,12 +56,13 @@ void check(const GemmSpec& s, const codegen::Target& target) {
       refuse(
           name, std::to_string(tile),
           fmt::format("a multiple of {} ({} waves of {} rows), at most 512", waves * s.mfma, waves, s.mfma));
-    if (rows_per_pass < 1 || tile % rows_per_pass != 0)
+    const bool loaded_by_rows = !(s.preshuffled_b && tile == s.tile_n && name[5] == 'n');
+    if (loaded_by_rows && (rows_per_pass < 1 || tile % rows_per_pass != 0))
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_per_pass, 1), threads));
   }
-  const int lds = 2 * (s.tile_m + s.tile_n) * s.tile_k * 2;
+  const int lds = 2 * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * 2;
   if (lds > target.lds_bytes)
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
            fmt::format("two stages take {} bytes of LDS and {} has {}; halve tile_k or a tile", lds, s.arch,
@@ -83,7 +86,7 @@ ChunkSwizzle find_swizzle(const GemmPlan& p) {
       if (bits == 0 && shift > 0) break;
       const ChunkSwizzle swizzle{bits, shift};
       bool free = true;
-      for (const OperandPlan* x : {&p.a, &p.b})
+      for (const OperandPlan* x : p.through_lds())
         free =
             free &&
             solver::prove_conflict_free(under(swizzle, p.write_layout(*x)), "ds_write_b128", p.spec.arch) &&
@@ -119,13 +122,19 @@ GemmPlan plan_gemm(const GemmSpec& spec) {
   };
   p.a = operand("A", spec.tile_m, spec.waves_m, 0);
   p.b = operand("B", spec.tile_n, spec.waves_n, spec.tile_m * p.pitch);
-  p.stage_bytes = (spec.tile_m + spec.tile_n) * p.pitch;
+  p.stage_bytes = (spec.tile_m + (spec.preshuffled_b ? 0 : spec.tile_n)) * p.pitch;
+  if (spec.preshuffled_b) p.b.passes = 0;
   p.lds_bytes = 2 * p.stage_bytes;
   if (p.steps < 1) refuse("tile_k", std::to_string(spec.tile_k), fmt::format("at least {}", p.groups * 8));
   p.write_swizzle = p.read_swizzle = find_swizzle(p);
   if (spec.fault == GemmFault::swizzle_on_write_only) p.read_swizzle = {};
   if (spec.fault == GemmFault::tile_does_not_cover_m) --p.a.repeats;
   return p;
+}
+
+std::vector<const OperandPlan*> GemmPlan::through_lds() const {
+  if (spec.preshuffled_b) return {&a};
+  return {&a, &b};
 }
 
 std::int64_t GemmPlan::write_address(int t, int pass) const {
@@ -183,7 +192,7 @@ std::string GemmPlan::c_layout() const {
 ProofReport prove_gemm(const GemmPlan& p) {
   using namespace solver;
   ProofReport report("gemm", p.spec.where);
-  for (const OperandPlan* x : {&p.a, &p.b}) {
+  for (const OperandPlan* x : p.through_lds()) {
     const std::string& name = x->name;
     const std::string lds = p.lds_layout(*x, p.write_swizzle), seen = p.lds_layout(*x, p.read_swizzle);
     const std::string writes = under(p.write_swizzle, p.write_layout(*x)),
@@ -208,6 +217,26 @@ ProofReport prove_gemm(const GemmPlan& p) {
                    writes, prove_conflict_free(writes, "ds_write_b128", p.spec.arch));
     report.require("LDS reads of " + name + " have no bank conflict (ds_read_b128, " + p.spec.arch + ")",
                    reads, prove_conflict_free(reads, "ds_read_b128", p.spec.arch));
+  }
+  if (p.spec.preshuffled_b) {
+    // N = 16 x, K = 32 c. A lane's coordinates are row r, group g, value v of block (y, b).
+    const std::string order = "((16,x),(8,4,c)):((8,512*c),(1,128,512))";
+    report.require("the order of preshuffled B has a place for every element", order, prove_bijective(order));
+    const std::string rows_of = "16*y + r", k_of_lane = "(32*b + 8*g + v)";
+    const std::string place =
+        fmt::format("(r,g,v,y,b) -> ({0})%16*8 + ({0})/16*(512*c) + {1}%8 + {1}/8%4*128 + {1}/32*512",
+                    rows_of, k_of_lane);
+    const std::string loaded = "(16,4,8,x,c):(8,128,1,512*c,512)";
+    report.require("each lane loads the elements of B that its k and row stand for", loaded,
+                   prove_equal(Subject(place, "(16,4,8,x,c)"), loaded));
+    const std::string blocks = fmt::format("({},{},{}):(1,{},{})", p.spec.waves_n, p.b.repeats, p.steps,
+                                           p.spec.waves_n, p.spec.waves_n * p.b.repeats);
+    report.require("the waves along N share out the blocks of B", blocks, prove_bijective(blocks));
+    report.require("loads of B are aligned to 16 bytes", "(64,x,c):(16,1024*c,1024)",
+                   prove_aligned("(64,x,c):(16,1024*c,1024)", "16"));
+    report.require("loads of B inside the matrix stay inside the descriptor", "(64,x,c):(16,1024*c,1024)",
+                   prove_within("(64,x,c):(16,1024*c,1024)", "1024*x*c - 15"));
+    report.at_launch("N % 16 == 0 and K % 32 == 0", "preshuffled B consists of whole blocks");
   }
   report.require("A and B are fed in the same order of k", p.k_order(false) + " = " + p.k_order(true),
                  prove_equal(p.k_order(false), p.k_order(true)));
@@ -265,6 +294,12 @@ LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n
   };
   for (const auto& [name, value] : {std::pair{"M", m}, std::pair{"N", n}, std::pair{"K", k}})
     need(value >= 1, fmt::format("{} = {}", name, value), "sizes are at least 1");
+  if (spec.preshuffled_b) {
+    need(k % 32 == 0, fmt::format("K = {}: preshuffled B consists of blocks of 32 k", k),
+         fmt::format("pad K to {} with zeros", (k + 31) / 32 * 32));
+    need(n % 16 == 0, fmt::format("N = {}: preshuffled B consists of blocks of 16 rows", n),
+         fmt::format("pad N to {} with zeros", (n + 15) / 16 * 16));
+  }
   need(k % 8 == 0, fmt::format("K = {}: a row of A and B must be a multiple of 16 bytes", k),
        fmt::format("pad K to {} with zeros", (k + 7) / 8 * 8));
   need(k <= max_row_elements && n <= max_row_elements,

@@ -23,6 +23,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace inlay::kernels {
 
@@ -63,6 +64,9 @@ struct GemmPlan {
   OperandPlan a, b;
   ChunkSwizzle write_swizzle, read_swizzle;
   int stage_bytes = 0, lds_bytes = 0;
+
+  /// A and B, or A alone when B is preshuffled.
+  [[nodiscard]] std::vector<const OperandPlan*> through_lds() const;
 
   /// Byte in LDS, from the begin of the operand's tile, that work-item t writes in pass p.
   [[nodiscard]] std::int64_t write_address(int t, int p) const;

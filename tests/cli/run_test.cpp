@@ -110,6 +110,9 @@ TEST_CASE("run: bad input is one message and exit 2") {
   refused({"gemm", "--tile", "256x256x64"}, "LDS");
   refused({"gemm", "--device", "cuda"}, "cuda");
   refused({"gemm", "--check", "luck"}, "luck");
+  refused({"preshuffle_gemm", "--k", "40"}, "pad K to 64");
+  refused({"preshuffle_gemm", "--n", "40"}, "pad N to 48");
+  refused({"preshuffle_gemm", "--mfma", "32"}, "mfma = 32");
   refused({"softmax", "--n", "8200"}, "8192");
   refused({"rmsnorm", "--n", "12"}, "multiple of 8");
   refused({"softmax", "--threads", "96"}, "threads = 96");
@@ -127,6 +130,39 @@ TEST_CASE("gemm: every raggedness of a small tile") {
       for (const auto& [m, n] : {std::pair{1, 1}, {63, 31}, {64, 32}, {65, 33}, {130, 70}, {17, 100}})
         expect_right(kernel, gemm_problem(spec, m, n, k, 7));
   }
+}
+
+TEST_CASE("preshuffled gemm: raggedness in whole blocks, tiles and waves") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.preshuffled_b = true;
+    spec.tile_m = 32, spec.tile_n = 64, spec.tile_k = 64;
+    spec.waves_m = 1, spec.waves_n = 2;
+    const Artifact kernel = build_gemm(spec);
+    CHECK(kernel.kernel == "preshuffle_gemm");
+    for (const int k : {32, 64, 96, 128, 160, 192, 256, 288})
+      for (const auto& [m, n] : {std::pair{1, 16}, {32, 64}, {33, 80}, {70, 144}})
+        expect_right(kernel, gemm_problem(spec, m, n, k, 9), k == 96);
+    spec.tile_m = 128, spec.tile_n = 128;
+    spec.waves_n = 4;
+    spec.in = spec.out = DType::bf16;
+    expect_right(build_gemm(spec), gemm_problem(spec, 200, 272, 288, 10));
+    spec.waves_m = 2, spec.waves_n = 2, spec.tile_k = 128;
+    expect_right(build_gemm(spec), gemm_problem(spec, 100, 144, 160, 10));
+  }
+}
+
+// The definition, block by block, against the formula: a wave's registers one lane after the other.
+TEST_CASE("preshuffled gemm: the order of B") {
+  const std::int64_t n = 48, k = 96;
+  std::int64_t expected = 0;
+  for (std::int64_t rows = 0; rows < n; rows += 16)
+    for (std::int64_t block = 0; block < k; block += 32)
+      for (std::int64_t group = 0; group < 4; ++group)
+        for (std::int64_t row = 0; row < 16; ++row)
+          for (std::int64_t value = 0; value < 8; ++value)
+            CHECK(preshuffled_offset(rows + row, block + 8 * group + value, k) == expected++);
 }
 
 TEST_CASE("gemm: tiles, waves, instructions and result types") {

@@ -38,6 +38,8 @@ struct GemmSpec {
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
+  /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
+  bool preshuffled_b = false;
   GemmFault fault = GemmFault::none;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 };
@@ -46,8 +48,19 @@ struct GemmSpec {
 /// ObligationError when a claim about the layouts is refuted.
 [[nodiscard]] Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options = {});
 
+/// Where element (n, k) of B lies when it is preshuffled, in elements: blocks of 16 rows x 32 k, in each block lane by lane
+/// what a wave holds in its registers, 8 adjacent k for each of 4 x 16 lanes. A load of 16 bytes a lane then reads 1 KiB
+/// in one piece. As a layout of ((n % 16, n / 16), (k % 8, k / 8 % 4, k / 32)):
+///
+///     ((16,N/16),(8,4,K/32)):((8,16*K),(1,128,512))
+///
+/// Requires: 16 divides N, 32 divides K. The order is the one that weights are stored in for AITER and Composable Kernel
+/// (`shuffle_weight` with 16 x 16).
+[[nodiscard]] std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t columns_of_b);
+
 /// The launch for sizes M, N, K, arguments (C, A, B, M, N, K). It makes the run-time checks of the proof report.
-/// Errors: std::invalid_argument: K % 8 != 0; a size below 1; a row too long for 32-bit offsets.
+/// Errors: std::invalid_argument: K % 8 != 0 (preshuffled: K % 32 or N % 16); a size below 1; a row too long for 32-bit
+/// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
                                           std::int64_t k);
 

@@ -239,7 +239,7 @@ bool Engine::at_least(const Poly& left, const Poly& right, const std::string& wh
     smt::Query q(context);
     q.goal("(< " + q.term(left - right) + " 0)");
     smt::Result r =
-        smt::portfolio(q, std::min<std::uint64_t>(options.solver_steps, 4'000'000), options.cancel);
+        smt::portfolio(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000), options.cancel);
     yes = r.answer == smt::Answer::unsat;
   }
   if (yes) claims.at_least(left, right, why);

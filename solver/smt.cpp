@@ -355,7 +355,8 @@ Result cvc5(const std::string& text, const std::vector<std::string>& watched, st
 Result portfolio(const Query& query, std::uint64_t steps, const std::atomic<bool>* cancel) {
   Result first = z3(query.text(true), query.watched(), steps, cancel);
   if (first.answer != Answer::unknown || (cancel && *cancel)) return first;
-  return cvc5(query.text(true), query.watched(), steps / 4);
+  // A step of cvc5 is about a hundred times as long as one of Z3.
+  return cvc5(query.text(true), query.watched(), steps / 100);
 }
 
 } // namespace inlay::solver::smt

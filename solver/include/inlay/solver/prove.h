@@ -88,7 +88,7 @@ struct Options {
   /// Limit on enumeration, in evaluations: about a second.
   std::uint64_t enumeration_limit = std::uint64_t{1} << 24;
   /// Z3's `rlimit` per query, elementary steps; 0 asks no solver.
-  std::uint64_t solver_steps = 20'000'000;
+  std::uint64_t solver_steps = 3'000'000;
   /// Assignments of symbols that the refuter tries.
   std::size_t refuter_assignments = 400;
   /// Equal also mode by mode.

@@ -1,0 +1,17 @@
+; identity 4
+; the digits of an index are unique: a Q + R = a Q' + R' with 0 <= R, R' < a.
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const a Int)
+(declare-const Q Int)
+(declare-const R Int)
+(declare-const P Int)
+(declare-const T Int)
+(assert (>= a 1))
+(assert (<= 0 R))
+(assert (< R a))
+(assert (<= 0 T))
+(assert (< T a))
+(assert (= (+ (* a Q) R) (+ (* a P) T)))
+(assert (not (and (= Q P) (= R T))))
+(check-sat)

@@ -1,0 +1,17 @@
+; identity 6
+; with strides d, e >= 0 no value of (s,t):(d,e) exceeds the one at the last index: p = s-1-x and q = t-1-y steps are left.
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const d Int)
+(declare-const e Int)
+(declare-const x Int)
+(declare-const y Int)
+(declare-const p Int)
+(declare-const q Int)
+(declare-const s Int)
+(declare-const t Int)
+(assert (and (>= d 0) (>= e 0) (>= x 0) (>= y 0) (>= p 0) (>= q 0)))
+(assert (= s (+ x p 1)))
+(assert (= t (+ y q 1)))
+(assert (not (and (= (+ (* d (- s 1)) (* e (- t 1))) (+ (* d x) (* e y) (* d p) (* e q))) (>= (+ (* d p) (* e q)) 0))))
+(check-sat)

@@ -1,0 +1,18 @@
+; identity 7
+; A o s:d with d | a0 and s d <= a0, a0 = d q: the offset d i, i < s, stays in mode 0, so its digit is d i.
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const a0 Int)
+(declare-const d Int)
+(declare-const q Int)
+(declare-const s Int)
+(declare-const i Int)
+(assert (>= d 1))
+(assert (>= q 1))
+(assert (= a0 (* d q)))
+(assert (>= s 1))
+(assert (<= (* s d) a0))
+(assert (<= 0 i))
+(assert (< i s))
+(assert (not (and (<= 0 (* d i)) (< (* d i) a0))))
+(check-sat)

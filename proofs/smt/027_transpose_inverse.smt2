@@ -1,0 +1,16 @@
+; identity 27
+; (a,b):(b,1) after (b,a):(a,1): at the digits x < b, y < a the value is the index.
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const a Int)
+(declare-const b Int)
+(declare-const x Int)
+(declare-const y Int)
+(assert (>= a 1))
+(assert (>= b 1))
+(assert (<= 0 x))
+(assert (< x b))
+(assert (<= 0 y))
+(assert (< y a))
+(assert (not (= (+ (* b y) (* 1 x)) (+ x (* b y)))))
+(check-sat)

@@ -1,0 +1,18 @@
+; identity 52
+; V divides every value when it divides the strides: d = V p, e = V q.
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const V Int)
+(declare-const p Int)
+(declare-const q Int)
+(declare-const d Int)
+(declare-const e Int)
+(declare-const x Int)
+(declare-const y Int)
+(assert (>= V 1))
+(assert (= d (* V p)))
+(assert (= e (* V q)))
+(assert (>= x 0))
+(assert (>= y 0))
+(assert (not (= (+ (* d x) (* e y)) (* V (+ (* p x) (* q y))))))
+(check-sat)

@@ -256,6 +256,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     start_wave(w, launch, i * lanes, threads);
     order.push_back(i);
   }
+  const u64 usual_turn = wave_count == 1 || options.stress ? 20000 : std::max(1U, options.turn);
   const bool traced_group = options.trace.enabled && options.trace.workgroup == linear;
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) break;
@@ -265,7 +266,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     for (const u32 i : order) {
       Wave& w = *g.waves[i];
       if (w.status != WaveStatus::running) continue;
-      const u64 turn = options.stress && g.random() % 4 == 0 ? 1 + g.random() % 64 : 20000;
+      const u64 turn = options.stress && g.random() % 4 == 0 ? 1 + g.random() % 64 : usual_turn;
       run_wave(w, turn, traced_group && options.trace.wave == i);
       if (w.status == WaveStatus::ended) wait_for(w, 0, 0);
     }

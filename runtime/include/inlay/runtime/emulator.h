@@ -102,6 +102,9 @@ struct TraceOptions {
 struct EmulatorOptions {
   unsigned threads = 0; ///< 0: as many as the machine has
   Checks checks = {};
+  /// Instructions a wave executes before the next one has its turn. Small turns are closer to hardware, where waves advance
+  /// together (some hand-tuned kernels count on it); large ones are a little faster.
+  unsigned turn = 8;
   bool stress = false;
   bool bank_model = false;                              ///< count LDS cycles and conflicts
   std::uint64_t seed = 1;                               ///< of the stress schedule

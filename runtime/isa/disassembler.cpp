@@ -66,6 +66,9 @@ Program decode(std::span<const std::uint8_t> code, std::uint64_t address, Arch a
                           llvm_target.subtarget.get());
   const std::unique_ptr<llvm::MCDisassembler> disassembler(
       llvm_target.target->createMCDisassembler(*llvm_target.subtarget, context));
+  // LLVM 22 writes what is wrong with an operand to this stream without asking whether it is there: without it, garbage
+  // code crashes (llvm-objdump too).
+  disassembler->CommentStream = &llvm::nulls();
   const std::unique_ptr<llvm::MCInstPrinter> printer(llvm_target.target->createMCInstPrinter(
       llvm_target.triple, 0, *llvm_target.asm_info, *llvm_target.instructions, *llvm_target.registers));
 

@@ -2,6 +2,7 @@
 #include "llvm.h"
 
 #include <algorithm>
+#include <llvm/Support/CrashRecoveryContext.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Support/raw_ostream.h>
 #include <mutex>
@@ -81,6 +82,13 @@ Program decode(std::span<const std::uint8_t> code, std::uint64_t address, Arch a
   program.symbols = std::move(symbols);
   program.instructions.reserve(code.size() / 6 + 1);
 
+  // On some bytes that are no instruction LLVM 22's disassembler and its printer crash, llvm-objdump included (operand
+  // errors go to a stream that it has let go). LLVM's own means against crashes in a library turns that into a failure;
+  // it is a switch of the whole process, hence the lock.
+  static std::mutex crash_recovery;
+  const std::lock_guard lock(crash_recovery);
+  llvm::CrashRecoveryContext::Enable();
+
   std::string text;
   for (std::size_t at = 0; at < code.size();) {
     Instruction out;
@@ -88,8 +96,16 @@ Program decode(std::span<const std::uint8_t> code, std::uint64_t address, Arch a
     llvm::MCInst inst;
     std::uint64_t size = 0;
     const llvm::ArrayRef<std::uint8_t> rest(code.data() + at, code.size() - at);
-    const auto status = disassembler->getInstruction(inst, size, rest, out.address, llvm::nulls());
-    if (status != llvm::MCDisassembler::Success || size == 0 || size > 16 || size % 4 != 0 ||
+    auto status = llvm::MCDisassembler::Fail;
+    llvm::CrashRecoveryContext recovery;
+    text.clear();
+    const bool survived = recovery.RunSafely([&] {
+      status = disassembler->getInstruction(inst, size, rest, out.address, llvm::nulls());
+      llvm::raw_string_ostream stream(text);
+      if (status == llvm::MCDisassembler::Success)
+        printer->printInst(&inst, out.address, "", *llvm_target.subtarget, stream);
+    });
+    if (!survived || status != llvm::MCDisassembler::Success || size == 0 || size > 16 || size % 4 != 0 ||
         size > rest.size()) {
       size = std::min<std::uint64_t>(4, rest.size());
       out.size = static_cast<std::uint8_t>(size);
@@ -100,14 +116,12 @@ Program decode(std::span<const std::uint8_t> code, std::uint64_t address, Arch a
     } else {
       out.size = static_cast<std::uint8_t>(size);
       out.encoding.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));
-      text.clear();
-      llvm::raw_string_ostream stream(text);
-      printer->printInst(&inst, out.address, "", *llvm_target.subtarget, stream);
-      parse_instruction_text(stream.str(), out);
+      parse_instruction_text(text, out);
     }
     at += size;
     program.instructions.push_back(std::move(out));
   }
+  llvm::CrashRecoveryContext::Disable();
   find_leaders(program);
   return program;
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <inlay/runtime/isa/assemble.h>
@@ -342,6 +343,34 @@ TEST_CASE("scalar loads return in any order: only lgkmcnt(0) says so") {
                 "  v_mfma_f32_16x16x16_f16 a[0:3], v[2:3], v[2:3], a[0:3]\n  s_waitcnt lgkmcnt(0)\n"
                 "  v_mov_b32 v2, v1\n  s_cbranch_scc0 L");
   CHECK(cover(in_order.hot->lds_cover) == "2/0/0; 3/1/16");
+}
+
+TEST_CASE("garbage decodes to instructions and unknowns that cover it, also where LLVM's disassembler would "
+          "crash") {
+  // A literal behind the end, a literal in an encoding of 8 bytes, and random bytes under every encoding.
+  for (const auto& bytes : {std::vector<std::uint8_t>{0xff, 0x00, 0xbf, 0x00},
+                            {0x7f, 0xc3, 0x08, 0xe3, 0xd5, 0x5e, 0x05, 0xff, 0, 0, 0, 0}})
+    CHECK(decode(bytes, 0, Arch::gfx942).instructions.at(0).is_unknown());
+  std::mt19937_64 random(3);
+  const std::uint32_t encodings[] = {0xd0000000, 0xd3800000, 0xd8000000, 0xdc000000, 0xe0000000, 0xe8000000,
+                                     0xc0000000, 0x7e000000, 0x7c000000, 0xbe800000, 0xbf000000, 0xbf800000};
+  for (int round = 0; round < 40; ++round) {
+    std::vector<std::uint8_t> bytes(1 + random() % 2048);
+    for (auto& b : bytes) b = static_cast<std::uint8_t>(random());
+    for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+      const auto word = encodings[random() % 12] | static_cast<std::uint32_t>(random() & 0x03ffffff);
+      std::memcpy(&bytes[at], &word, 4);
+    }
+    for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
+      std::uint64_t end = 0;
+      for (const Instruction& i : decode(bytes, 0, arch).instructions) {
+        REQUIRE(i.address == end);
+        REQUIRE(i.size > 0);
+        end += i.size;
+      }
+      CHECK(end == bytes.size());
+    }
+  }
 }
 
 TEST_CASE("strings fold runs and whole repeats") {

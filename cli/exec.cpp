@@ -300,6 +300,7 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     options.threads = o.threads;
     options.checks = Checks::parse(o.checks);
     options.max_wave_instructions = o.max_instructions;
+    options.bank_model = o.stats;
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
       options.trace.line = [&session](std::string_view line) { session.out << line << "\n"; };

@@ -104,7 +104,7 @@ Axis read_axis(TextReader& in) {
     if (innermost_first.size() == 8) throw_axis("levels of a basis stride", 9, 8);
     innermost_first.push_back(static_cast<std::size_t>(index.value()));
   }
-  Axis axis;
+  Axis axis{};
   for (std::size_t i = innermost_first.size(); i-- > 0;) axis = axis.child(innermost_first[i]);
   return axis;
 }

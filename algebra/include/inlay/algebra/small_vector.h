@@ -57,10 +57,8 @@ public:
   using value_type = T;
 
   constexpr SmallVector() {
-    if constexpr (std::is_trivially_default_constructible_v<T>) {
-      if (std::is_constant_evaluated())
-        for (T& slot : inline_) slot = T{};
-    }
+    if (std::is_constant_evaluated()) // a constant may have no indeterminate part
+      for (T& slot : inline_) slot = T{};
   }
   constexpr SmallVector(std::initializer_list<T> items) : SmallVector() {
     append(std::span<const T>(items.begin(), items.size()));

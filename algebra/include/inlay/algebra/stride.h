@@ -19,8 +19,9 @@ namespace detail {
 /// A path into a coordinate, outermost index first, packed in eight bytes: up to 8 levels, indices up to 254.
 class Axis {
 public:
-  constexpr Axis() = default;
-  constexpr Axis(std::initializer_list<std::size_t> path) {
+  /// Trivial, so that arrays of modes cost nothing to make; `Axis{}` is empty.
+  Axis() = default;
+  constexpr Axis(std::initializer_list<std::size_t> path) : bits_(0) {
     for (const std::size_t index : path) *this = child(index);
   }
 
@@ -45,7 +46,7 @@ public:
   }
   /// The axis without its outermost index. Requires: not empty.
   [[nodiscard]] constexpr Axis inner() const {
-    Axis a;
+    Axis a{};
     a.bits_ = bits_ >> 8;
     return a;
   }
@@ -55,7 +56,7 @@ public:
   [[nodiscard]] friend constexpr std::uint64_t stable_hash(Axis a) { return a.bits_; }
 
 private:
-  std::uint64_t bits_ = 0; // byte k is index k plus 1
+  std::uint64_t bits_; // byte k is index k plus 1
 };
 
 /// `scale` steps along `axis`.

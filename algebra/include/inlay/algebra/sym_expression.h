@@ -17,8 +17,9 @@ namespace inlay {
 
 /// A layout, a composed layout, or an operation applied to such. Errors: `syntax`, `unknown_operation`, `argument`, and those
 /// of the operations.
-[[nodiscard]] SymComposedLayout evaluate_sym_expression(SymContext& context, std::string_view text,
-                                                        UnknownSymbol unknown = UnknownSymbol::declare_positive);
+[[nodiscard]] SymComposedLayout
+evaluate_sym_expression(SymContext& context, std::string_view text,
+                        UnknownSymbol unknown = UnknownSymbol::declare_positive);
 
 /// Whether a text starts like a call of an operation, `name(`, and is therefore for this reader.
 [[nodiscard]] bool is_sym_operation(std::string_view text);

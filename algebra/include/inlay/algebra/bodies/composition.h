@@ -9,7 +9,7 @@ namespace inlay::body {
 /// The part of A that one axis of B's values indexes, and how far B's leaves reach into each of its modes.
 template <class S>
 struct CompositionTarget {
-  Axis axis;
+  Axis axis{};
   Modes<S> modes;        // coalesced, the last one unbounded
   SmallVector<S, 8> sum; // per mode but the last: the largest sum of digits over the leaves so far
   std::size_t leaves = 0;

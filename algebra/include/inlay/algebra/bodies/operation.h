@@ -8,6 +8,7 @@
 #pragma once
 
 #include <inlay/algebra/layout.h>
+#include <inlay/algebra/print.h>
 #include <inlay/algebra/prover.h>
 
 #include <string>

@@ -431,8 +431,9 @@ void complete_from_encoding(Instruction& out) {
   case Format::sopk:
   case Format::sopp:
     for (Operand& operand : out.operands) {
-      const bool is_literal_of_setreg = out.size == 8 && operand.kind == OperandKind::literal;
-      if (!is_literal_of_setreg && (operand.is_constant() || operand.kind == OperandKind::immediate)) {
+      if (out.size == 8 && operand.is_constant()) { // s_setreg_imm32
+        operand = Operand{.kind = OperandKind::literal, .value = word(out, 4)};
+      } else if (operand.is_constant() || operand.kind == OperandKind::immediate) {
         operand = Operand{.kind = OperandKind::immediate,
                           .value = static_cast<std::uint64_t>(std::int64_t{simm16})};
       }

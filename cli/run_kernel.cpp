@@ -48,6 +48,7 @@ Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
   if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
   emulator.seed = options.seed;
+  emulator.bank_model = true; // the report says how many clocks bank conflicts cost
   const auto device = open_device(options.device, out.artifact.arch, emulator);
   out.device = device->info().kind;
   const auto begin = std::chrono::steady_clock::now();
@@ -86,6 +87,7 @@ void print_json(Session& session, const Outcome& o, bool ok) {
                                         {"scratch_bytes", r.scratch_bytes},
                                         {"waves_per_simd", r.waves_per_simd}}},
                                       {"instructions_executed", o.emulated.statistics.instructions},
+                                      {"lds_cycles", o.emulated.statistics.lds_cycles},
                                       {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
                                       {"findings", findings},
                                       {"seconds", o.seconds}};

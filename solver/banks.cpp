@@ -83,6 +83,9 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
   Parts core = a;
   while (!core.outer.empty() && core.outer.front().kind != Step::Kind::layout)
     core.outer.erase(core.outer.begin());
+  auto active = std::count_if(access.phases.begin(), access.phases.end(), [&](const auto& phase) {
+    return std::any_of(phase.begin(), phase.end(), [&](unsigned lane) { return lane < lanes; });
+  });
   bool transparent = ring_only(expand(core, names), symbolic);
   std::optional<std::string> bad_text;
   std::optional<Witness> witness;
@@ -146,7 +149,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
       for (unsigned lane : c.lanes) who += (who.empty() ? "" : ", ") + std::to_string(lane);
       bad_text = std::to_string(c.degree) + "-way conflict: lanes " + who + instance + " meet in bank " +
                  std::to_string(c.bank) + " (" + std::to_string(c.clocks) + " clocks instead of " +
-                 std::to_string(access.phases.size()) + ")";
+                 std::to_string(active) + ")";
     }
   }
   if (bad_text) {

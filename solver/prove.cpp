@@ -5,6 +5,7 @@
 #include "ranges.h"
 
 #include <inlay/algebra/composed.h>
+#include <inlay/algebra/expression.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
 
@@ -45,7 +46,9 @@ std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
 
 } // namespace
 
-Subject::Subject(std::string_view text, std::string_view domain) : parts_(parse_subject(text, domain)) {}
+Subject::Subject(std::string_view text, std::string_view domain)
+    : parts_(is_algebra_call(text) ? parse_subject(to_string(evaluate_expression(text)), domain)
+                                   : parse_subject(text, domain)) {}
 
 Subject::Subject(const Layout& layout) {
   auto parts = std::make_shared<Parts>();

@@ -158,6 +158,9 @@ TEST_CASE("values of the algebra are subjects") {
   CHECK(prove_equal(parse_layout("((2,2),3):((24,2),8)"), "(2,2,3):(24,2,8)").outcome == Outcome::proved);
   CHECK(prove_bijective(inlay::parse_composed_layout("Sw<3,4,3> o 0 o (64,8):(1,64)")).outcome ==
         Outcome::proved);
+  CHECK(prove_equal("composition((6,2):(8,2), 3:2)", "3:16").outcome == Outcome::proved);
+  CHECK(prove_bijective("logical_divide((8,6):(1,8), (4,3))").outcome == Outcome::proved);
+  CHECK_THROWS_AS(prove_bijective("composition((6,2):(8,2), 5:3)"), std::invalid_argument);
   inlay::SymContext context;
   context.declare_multiple("M", 32);
   auto tiled = inlay::parse_sym_layout(context, "((32,M/32),K):((K,32*K),1)");

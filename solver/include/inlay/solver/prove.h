@@ -56,6 +56,7 @@ struct Parts;
 ///     Subject("Sw<3,4,3> o 0 o (8,64):(64,1)")
 ///     Subject("(r, c) -> r*ld + (c ^ (r % 8)*16)", "(M, 128)")   named coordinates, the first one fastest
 ///     Subject("i / 8 + i % 8", "64")                             a formula in the index i; floor division
+///     Subject("logical_divide((8,6):(1,8), (4,3))")              an operation of the algebra on numbers (expression.h)
 ///     Subject(parse_layout("(8,64):(64,1)"))
 ///
 /// Outside its domain a function has no value; a layout that is applied to another's result runs on along its

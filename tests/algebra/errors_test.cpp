@@ -1,0 +1,67 @@
+// Inputs that must be refused, each with the whole text of its message: tests/errors/algebra.txt.
+#include <catch2/catch.hpp>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/parse.h>
+
+#include <fstream>
+#include <iterator>
+
+using namespace inlay;
+
+namespace {
+// Entries are `> expression` and the message below it; a repeated character is written <count*character>.
+std::string expanded(const std::string& text) {
+  const auto star = text.find('*', 1);
+  if (text.empty() || text[0] != '{' || star == std::string::npos) return text;
+  return std::string(std::stoul(text.substr(1, star - 1)), text[star + 1]) + text.substr(star + 3);
+}
+} // namespace
+
+TEST_CASE("errors say what is wrong, with the operands and a way out") {
+  std::ifstream file(std::string(INLAY_TESTS_DIR) + "/errors/algebra.txt");
+  REQUIRE(file);
+  std::string expression;
+  std::string message;
+  std::size_t checked = 0;
+  const auto check = [&] {
+    if (expression.empty()) return;
+    INFO(expression);
+    std::string got = "accepted";
+    try {
+      (void)evaluate_expression(expanded(expression));
+    } catch (const LayoutError& e) {
+      got = e.what();
+    }
+    CHECK(got + "\n" == message);
+    ++checked;
+  };
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("# ", 0) == 0 || line.empty()) continue;
+    if (line.rfind("> ", 0) == 0) {
+      check();
+      expression = line.substr(2);
+      message.clear();
+    } else {
+      message += line + "\n";
+    }
+  }
+  check();
+  CHECK(checked >= 25);
+}
+
+TEST_CASE("an overflow on the way is no error when the result fits") {
+  const auto eval = [](const char* text) { return to_string(evaluate_expression(text)); };
+  // The span of the layout is 2^63; what is left of a target of 2^62 is nothing.
+  CHECK(eval("complement((4611686018427387904,2):(1,4611686018427387904), 4611686018427387904)") == "1:0");
+  CHECK(eval("coalesce((4611686018427387904,4):(4,0))") == "(4611686018427387904,4):(4,0)");
+  // One that does not fit names the mode.
+  try {
+    (void)evaluate_expression("coalesce((4611686018427387904,4):(0,0))");
+    FAIL("accepted");
+  } catch (const LayoutError& e) {
+    CHECK(e.code() == "overflow");
+    CHECK(std::string(e.what()).find("mode 0 of the result, 18446744073709551616:0") != std::string::npos);
+  }
+}

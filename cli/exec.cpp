@@ -299,8 +299,9 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     EmulatorOptions options;
     options.threads = o.threads;
     options.checks = Checks::parse(o.checks);
+    options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
-    options.bank_model = o.stats;
+    options.bank_model = o.stats || o.json;
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
       options.trace.line = [&session](std::string_view line) { session.out << line << "\n"; };

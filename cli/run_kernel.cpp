@@ -47,6 +47,7 @@ Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
   runtime::EmulatorOptions emulator;
   if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
+  emulator.bank_model = true;
   emulator.seed = options.seed;
   emulator.bank_model = true; // the report says how many clocks bank conflicts cost
   const auto device = open_device(options.device, out.artifact.arch, emulator);

@@ -107,6 +107,18 @@ TEST_CASE("colour is for terminals and for who asks") {
   CHECK(inlay_command({"draw", "4:1", "--colour", "never"}).out.find('\x1b') == std::string::npos);
 }
 
+#ifdef INLAY_CLI_SOLVER
+TEST_CASE("the pictures of the guide are what the command draws") {
+  const std::string pictures = INLAY_TESTS_DIR "/../docs/pictures/";
+  CHECK(inlay_command({"draw", "zipped_divide((8,6):(1,8), <4,3>)", "--svg", "-"}).out ==
+        read_file(pictures + "zipped_divide.svg"));
+  CHECK(inlay_command({"draw", "--mfma", "16x16x16", "--svg", "-"}).out == read_file(pictures + "mfma.svg"));
+  CHECK(
+      inlay_command({"draw", "Sw<3,4,3> o 0 o ((32,2)):((128,16))", "--banks", "ds_read_b128", "--svg", "-"})
+          .out == read_file(pictures + "banks.svg"));
+}
+#endif
+
 TEST_CASE("bad requests are one message and exit 2", "[error]") {
   for (const std::vector<std::string>& arguments :
        std::vector<std::vector<std::string>>{{"draw"},

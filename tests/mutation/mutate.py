@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
 """Mutation check: flips one operator at a time in the bodies of the algebra and asks whether the tests notice.
 
-  tests/mutation/mutate.py [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json]
-                           [--test NAME]... [--jobs J]
+  tests/mutation/mutate.py [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
 
-A mutant is the source tree with one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||`,
-`yes` and `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`. Comments, strings and the text
-of error messages are left alone. The script copies the tree once into DIR, configures the algebra alone, checks that the
-unchanged tree passes, and then builds and runs the test programs for each mutant:
+A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
+`no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
+the wording of messages are left alone. Compiling the algebra once for each of some hundred mutants would take hours; so the
+script makes one copy of the tree that holds all of them behind a switch (mutation_switch.h), builds it once, checks that it
+passes with no mutant active, and then runs the test programs for each mutant:
 
-  killed      a test fails, crashes, or takes more than ten times as long as it did on the unchanged tree
-  stillborn   the mutant does not compile (a static_assert or a warning noticed); counted apart
+  killed      a test fails, crashes, or takes much longer than on the unchanged tree
+  stillborn   the mutant does not compile, or its expression does not exist for the types it meets; counted apart
   survived    every test passes: the change is invisible, or no test looks there
 
 Exit status 1 if a mutant survives that docs/mutation.md does not name.
@@ -21,6 +21,7 @@ import json
 import os
 import random
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -28,19 +29,31 @@ import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 SOURCES = "algebra/include/inlay/algebra/bodies"
+# The programs that must notice, quickest first.
+TESTS = ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"]
 
-# (what is matched in code, what replaces the group); spaces keep templates, pointers and declarations out.
+# (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
+# Blanks keep templates, pointers and declarations out.
 RULES = [
-    (r" (\+) ", "-"), (r" (-) ", "+"), (r" (\*) ", "+"), (r" (\+=) ", "-="), (r" (-=) ", "+="), (r" (\*=) ", "+="),
-    (r" (<) ", "<="), (r" (<=) ", "<"), (r" (>) ", ">="), (r" (>=) ", ">"), (r" (==) ", "!="), (r" (!=) ", "=="),
-    (r" (&&) ", "||"), (r" (\|\|) ", "&&"), (r"Truth::(yes)\b", "no"), (r"Truth::(no)\b", "yes"),
-    (r"\b(floor_div)\(", "ceil_div"), (r"\b(ceil_div)\(", "floor_div"), (r"\b(min)\(", "max"), (r"\b(max)\(", "min"),
-    (r"\bS\((0)\)", "1"), (r"\bS\((1)\)", "0"), (r" = (true)\b", "false"), (r" = (false)\b", "true"),
-    (r"\breturn (true)\b", "false"), (r"\breturn (false)\b", "true"), (r", (true)\)", "false"), (r", (false)\)", "true"),
-    (r"\b(is_one)\(", "is_zero"), (r"\b(is_zero)\(", "is_one"), (r"(!)\w[\w.]*\(", ""),
+    (r" (\+) ", "-", "+ ::mutation::plus({n}) +"), (r" (-) ", "+", "- ::mutation::minus({n}) -"),
+    (r" (\*) ", "+", "* ::mutation::times({n}) *"), (r" (<) ", "<=", "< ::mutation::less({n}) <"),
+    (r" (<=) ", "<", "<= ::mutation::less_equal({n}) <="), (r" (>) ", ">=", "> ::mutation::greater({n}) >"),
+    (r" (>=) ", ">", ">= ::mutation::greater_equal({n}) >="), (r" (==) ", "!=", "== ::mutation::equal({n}) =="),
+    (r" (!=) ", "==", "!= ::mutation::not_equal({n}) !="), (r" (&&) ", "&& false &&", "&& !::mutation::on({n}) &&"),
+    (r" (\|\|) ", "|| true ||", "|| ::mutation::on({n}) ||"),
+    (r"(Truth::yes)\b", "Truth::no", "(::mutation::on({n}) ? Truth::no : Truth::yes)"),
+    (r"(Truth::no)\b", "Truth::yes", "(::mutation::on({n}) ? Truth::yes : Truth::no)"),
+    (r"(?<![:\w])(floor_div)\(", "ceil_div", "::mutation::floor_div<{n}>"), (r"(?<![:\w])(ceil_div)\(", "floor_div", "::mutation::ceil_div<{n}>"),
+    (r"(?<![:\w])(min)\(", "max", "::mutation::min<{n}>"), (r"(?<![:\w])(max)\(", "min", "::mutation::max<{n}>"),
+    (r"(?<![:\w])(floor_mod)\(", "floor_div", "::mutation::floor_mod<{n}>"),
+    (r"(?<![:\w])(exact_div)\(", "floor_mod", "::mutation::exact_div<{n}>"),
+    (r"\bS\((0)\)", "1", "::mutation::on({n}) ? 1 : 0"), (r"\bS\((1)\)", "0", "::mutation::on({n}) ? 0 : 1"),
+    (r"(?:= |return |, |\()(true)\b", "false", "!::mutation::on({n})"), (r"(?:= |return |, |\()(false)\b", "true", "::mutation::on({n})"),
+    (r"(?<![:\w])(is_one)\(", "!is_one", "::mutation::on({n}) != is_one"), (r"(?<![:\w])(is_zero)\(", "!is_zero", "::mutation::on({n}) != is_zero"),
+    (r"(?<!\w)(!)\w[\w.]*\(", "", "::mutation::on({n}) == "),
 ]
 # Lines that only word a message, and templates' machinery.
-SKIPPED_LINE = re.compile(r"^\s*(//|#|\*|static_assert|template|using |case )|to_string\(|requires |throw_|where\(\)")
+SKIPPED_LINE = re.compile(r"^\s*(//|#|\*|static_assert|template|using |case )|to_string\(|requires |throw_|if constexpr|op\.fail|constexpr .*\) \{ return .*\"")
 
 
 def code_mask(text):
@@ -82,7 +95,7 @@ def candidates(files):
         starts = [0]
         for line in lines:
             starts.append(starts[-1] + len(line) + 1)
-        for pattern, replacement in RULES:
+        for pattern, replacement, switched in RULES:
             for match in re.finditer(pattern, text):
                 begin, end = match.span(1)
                 if not all(mask[begin:end]):
@@ -95,7 +108,7 @@ def candidates(files):
                 key = f"{file}|{lines[number].strip()}|{changed.strip()}"
                 found.append({"id": hashlib.sha256(key.encode()).hexdigest()[:8], "file": file, "line": number + 1,
                               "before": lines[number].strip(), "after": changed.strip(),
-                              "begin": begin, "end": end, "replacement": replacement})
+                              "begin": begin, "end": end, "switched": switched})
     return found
 
 
@@ -108,7 +121,7 @@ def choose(found, count, seed):
 
 
 class Tree:
-    """A private copy of the sources with a build of its own."""
+    """A private copy of the sources with a build of its own, all mutants inside."""
 
     def __init__(self, directory, jobs):
         self.root, self.jobs = os.path.join(directory, "source"), str(jobs)
@@ -116,36 +129,63 @@ class Tree:
         os.makedirs(directory, exist_ok=True)
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns("build", ".git"))
-        self.run(["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", "-DINLAY_COMPONENTS=algebra", "-DCMAKE_BUILD_TYPE=Debug",
-                  "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DINLAY_BENCHMARKS=OFF"], check=True)
+        self.run(["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", "-DINLAY_COMPONENTS=algebra;cli", "-DINLAY_WERROR=OFF",
+                  "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DINLAY_BENCHMARKS=OFF"], check=True)
 
     @staticmethod
-    def run(command, check=False, timeout=None):
+    def run(command, check=False, timeout=None, mutant=0):
+        """Exit status and output; never more than 4 GiB of memory, which a mutant may well ask for."""
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout,
-                                  env=dict(os.environ, RC_PARAMS="seed=1 max_success=300"))
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, errors="replace",
+                                  env=dict(os.environ, RC_PARAMS="seed=1", INLAY_MUTANT=str(mutant)),
+                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32)) if mutant else None)
         except subprocess.TimeoutExpired:
             return "timeout", ""
         if check and done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stdout[-4000:]}")
         return done.returncode, done.stdout
 
-    def compile(self, tests):
-        return self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests])
+    def write(self, mutants):
+        """The files of the bodies with every mutant that is alive behind its switch."""
+        for file in sorted({m["file"] for m in mutants}):
+            with open(os.path.join(ROOT, file), encoding="utf-8") as f:
+                text = f.read()
+            for m in sorted((m for m in mutants if m["file"] == file and m["verdict"] != "stillborn"), key=lambda m: -m["begin"]):
+                text = text[:m["begin"]] + m["switched"].format(n=m["number"]) + text[m["end"]:]
+            header = os.path.join(self.root, "tests/mutation/mutation_switch.h")
+            with open(os.path.join(self.root, file), "w", encoding="utf-8") as f:
+                line = text[:text.index("#pragma once")].count("\n") + 2
+                f.write(text.replace("#pragma once", f'#pragma once\n#include "{header}"\n#line {line}', 1))
 
-    def test(self, name, limit):
-        return self.run([os.path.join(self.build, "bin", "test_" + name), "--abort", "--rng-seed", "1"], timeout=limit)
+    def compile(self, tests, mutants):
+        """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
+        for _ in range(12):
+            self.write(mutants)
+            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests])
+            if status == 0:
+                return
+            lines = set(re.findall(r"(bodies/\w+\.h):(\d+)", output))
+            bad = [m for m in mutants if m["verdict"] != "stillborn" and ("/".join(m["file"].split("/")[-2:]), str(m["line"])) in lines]
+            errors = set(re.findall(r"(bodies/\w+\.h):(\d+):\d+: error", output))
+            exact = [m for m in bad if ("/".join(m["file"].split("/")[-2:]), str(m["line"])) in errors]
+            if not bad:
+                sys.exit(output[-6000:])
+            for m in exact or bad:
+                m["verdict"], m["by"] = "stillborn", "does not compile"
+        sys.exit("the mutated tree does not compile")
+
+    def test(self, name, limit, mutant=0):
+        return self.run([os.path.join(self.build, "bin", "test_" + name), "--abort", "--rng-seed", "1"], timeout=limit, mutant=mutant)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--mutants", type=int, default=120)
+    parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="regular expression on file:line or id")
     parser.add_argument("--list", action="store_true", help="show the mutants and stop")
     parser.add_argument("--directory", default=os.path.join(ROOT, "build", "mutation"))
     parser.add_argument("--report", default="")
-    parser.add_argument("--test", action="append", default=[], help="test program, quickest first")
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
 
@@ -159,45 +199,34 @@ def main():
             print(f"{m['id']}  {m['file']}:{m['line']}\n    - {m['before']}\n    + {m['after']}")
         return 0
 
-    tests = options.test or ["algebra_ops", "algebra_laws", "algebra_golden"]
+    for number, m in enumerate(mutants, 1):
+        m["number"], m["verdict"], m["by"] = number, "survived", ""
     tree = Tree(options.directory, options.jobs)
-    status, output = tree.compile(tests)
-    if status != 0:
-        sys.exit(output[-4000:])
+    tree.compile(TESTS, mutants)
     limits = {}
-    for test in tests:
+    for test in TESTS:
         begin = time.monotonic()
         status, output = tree.test(test, 600)
         if status != 0:
             sys.exit(f"the unchanged tree fails {test}\n{output[-4000:]}")
-        limits[test] = 10 * (time.monotonic() - begin) + 5
+        limits[test] = 5 * (time.monotonic() - begin) + 10
 
     with open(os.path.join(ROOT, "docs/mutation.md"), encoding="utf-8") as f:
         explained = set(re.findall(r"`([0-9a-f]{8})`", f.read()))
-    for number, mutant in enumerate(mutants, 1):
-        path = os.path.join(tree.root, mutant["file"])
-        with open(os.path.join(ROOT, mutant["file"]), encoding="utf-8") as f:
-            text = f.read()
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text[:mutant["begin"]] + mutant["replacement"] + text[mutant["end"]:])
-        status, output = tree.compile(tests)
-        mutant["verdict"], mutant["by"] = "survived", ""
-        if status != 0:
-            mutant["verdict"] = "stillborn"
-        else:
-            for test in tests:
-                status, output = tree.test(test, limits[test])
-                if status != 0:
-                    failed = re.search(r"^-{20,}\n(.+?)\n-{20,}", output, re.M | re.S)
-                    mutant["verdict"] = "killed"
-                    mutant["by"] = f"{test}: {'timeout' if status == 'timeout' else failed.group(1).split(chr(10))[0] if failed else status}"
-                    break
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-        print(f"{number:4d}/{len(mutants)} {mutant['verdict']:9s} {mutant['id']} {mutant['file']}:{mutant['line']}"
-              f"  {mutant['by']}", flush=True)
-        if mutant["verdict"] == "survived":
-            print(f"       - {mutant['before']}\n       + {mutant['after']}", flush=True)
+    for m in mutants:
+        for test in TESTS if m["verdict"] != "stillborn" else []:
+            status, output = tree.test(test, limits[test], m["number"])
+            if status == 77:
+                m["verdict"], m["by"] = "stillborn", "does not exist for its types"
+                break
+            if status != 0:
+                failed = re.search(r"^-{20,}\n(.+?)\n-{20,}", output, re.M | re.S)
+                m["verdict"] = "killed"
+                m["by"] = f"{test}: {'takes too long' if status == 'timeout' else failed.group(1).split(chr(10))[0] if failed else status}"
+                break
+        print(f"{m['number']:4d}/{len(mutants)} {m['verdict']:9s} {m['id']} {m['file']}:{m['line']}  {m['by']}", flush=True)
+        if m["verdict"] == "survived":
+            print(f"       - {m['before']}\n       + {m['after']}", flush=True)
 
     counts = {v: sum(m["verdict"] == v for m in mutants) for v in ("killed", "stillborn", "survived")}
     unexplained = [m["id"] for m in mutants if m["verdict"] == "survived" and m["id"] not in explained]

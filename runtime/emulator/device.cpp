@@ -135,6 +135,12 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   last = {};
   const Kernel& kernel = *f.kernel;
   check_geometry(kernel, geometry, arch == isa::Arch::gfx942 ? 65536 : 163840);
+  if (kernel.descriptor.scratch_bytes > 1U << 18) {
+    throw DeviceError("launch", 2, "the kernel asks for more than 256 KiB of scratch a lane", kernel.name);
+  }
+  if (kernel.kernarg_bytes > 1U << 20) {
+    throw DeviceError("launch", 2, "the kernel declares more than 1 MiB of arguments", kernel.name);
+  }
   LoadedModule& module = *f.module;
   auto program = module.programs.find(kernel.section);
   if (program == module.programs.end()) {
@@ -270,7 +276,7 @@ Module EmulatorDevice::load(const CodeObject& object) {
   auto module = std::make_unique<LoadedModule>(object);
   u64 end = 0;
   for (const Segment& s : object.segments()) end = std::max(end, s.address + s.memory_bytes);
-  if (end > u64{1} << 32) throw DeviceError("load", 2, "the code object's image is larger than 4 GiB");
+  if (end > u64{1} << 28) throw DeviceError("load", 2, "the code object's image is larger than 256 MiB");
   // The image starts on a page so that addresses keep their alignment.
   module->image = state_->memory.allocate(end + 4096, false);
   const u64 base = (module->image + 4095) / 4096 * 4096;

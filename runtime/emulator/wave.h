@@ -62,7 +62,7 @@ struct alignas(64) WaveState {
 
 private:
   struct alignas(64) Rows {
-    Row row[vector_rows];
+    Row row[vector_rows + 4]; // a pair that s_set_gpr_idx moves to the last row still lies inside
   };
   std::unique_ptr<Rows> vector_;
 };

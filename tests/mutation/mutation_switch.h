@@ -34,7 +34,8 @@ struct Left {
   template <class T, class U>                                                                                \
   constexpr auto operator SYMBOL(const Left<T, name>& a, const U& b) {                                       \
     if (on(a.tag.id)) {                                                                                      \
-      if constexpr (requires { a.value OTHER b; } && std::is_same_v<decltype(a.value SYMBOL b), decltype(a.value OTHER b)>)   \
+      if constexpr (requires { a.value OTHER b; } &&                                                         \
+                    std::is_same_v<decltype(a.value SYMBOL b), decltype(a.value OTHER b)>)                   \
         return a.value OTHER b;                                                                              \
       else                                                                                                   \
         std::_Exit(not_applicable);                                                                          \

@@ -1,4 +1,5 @@
 #include "inlay/solver/prove.h"
+#include "inlay/solver/prover.h"
 
 #include "banks.h"
 #include "layers.h"
@@ -8,12 +9,24 @@
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
+#include <inlay/algebra/sym_expression.h>
 
 namespace inlay::solver {
 namespace {
 
+// Overflow is "unknown"; so is a statement about a layout that exists only under an assumption nobody proved.
 template <class Decide>
-Verdict guarded(const std::string& property, Decide decide) {
+Verdict guarded(const std::string& property, std::initializer_list<const Subject*> subjects,
+                const Facts& facts, const Options& options, Decide decide) {
+  for (const Subject* s : subjects) {
+    std::vector<std::string> open = s->open(facts, options);
+    if (open.empty()) continue;
+    Verdict v;
+    v.property = property;
+    v.method = "none";
+    v.obligations = open;
+    return v;
+  }
   try {
     return decide();
   } catch (const Overflow& o) {
@@ -46,9 +59,39 @@ std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
 
 } // namespace
 
-Subject::Subject(std::string_view text, std::string_view domain)
-    : parts_(is_algebra_call(text) ? parse_subject(to_string(evaluate_expression(text)), domain)
-                                   : parse_subject(text, domain)) {}
+struct Subject::Assumed {
+  SymContext context;
+  std::vector<Obligation> obligations;
+};
+
+Subject::Subject(std::string_view text, std::string_view domain) {
+  if (!is_algebra_call(text)) {
+    parts_ = parse_subject(text, domain);
+    return;
+  }
+  // On numbers the whole table of operations, on symbols those that return layouts, with what they had to assume.
+  std::string value;
+  try {
+    value = to_string(evaluate_expression(text));
+  } catch (const LayoutError&) {
+    auto assumed = std::make_shared<Assumed>();
+    value = to_string(evaluate_sym_expression(assumed->context, text));
+    if (value.rfind("Sw<0,0,0> o 0 o ", 0) == 0) value = value.substr(16);
+    assumed->obligations = assumed->context.take_obligations();
+    assumed_ = assumed;
+  }
+  auto parts = std::make_shared<Parts>(*parse_subject(value, domain));
+  if (assumed_)
+    for (const Obligation& o : assumed_->obligations) {
+      std::vector<Sym> all = o.claim.operands;
+      for (const SymLayout& l : o.claim.layouts)
+        for (const Sym& s : symbols_in(l)) all.push_back(s);
+      for (const Sym& s : all)
+        if (s.context())
+          for (AtomId id : symbols(s)) parts->assumed.insert(s.context()->atom(id).name);
+    }
+  parts_ = parts;
+}
 
 Subject::Subject(const Layout& layout) {
   auto parts = std::make_shared<Parts>();
@@ -73,6 +116,15 @@ Subject::Subject(const SymComposedLayout& layout) : parts_(parse_subject(to_stri
 
 std::string Subject::text() const { return parts_->text; }
 
+std::vector<std::string> Subject::open(const Facts& facts, const Options& options) const {
+  std::vector<std::string> out;
+  if (!assumed_) return out;
+  SolverProver prover(facts, options);
+  for (const Obligation& o : assumed_->obligations)
+    if (prover.decide(o.claim) != Truth::yes) out.push_back(to_string(o));
+  return out;
+}
+
 const char* to_string(Outcome o) {
   return o == Outcome::proved ? "proved" : o == Outcome::refuted ? "refuted" : "unknown";
 }
@@ -91,56 +143,56 @@ std::string Verdict::summary() const {
 }
 
 Verdict prove_equal(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
-  return guarded("equal", [&] {
+  return guarded("equal", {&a, &b}, facts, options, [&] {
     Engine e("equal", {&a, &b}, {}, facts, options);
     return decide_equal(e);
   });
 }
 
 Verdict prove_injective(const Subject& a, const Facts& facts, const Options& options) {
-  return guarded("injective", [&] {
+  return guarded("injective", {&a}, facts, options, [&] {
     Engine e("injective", {&a}, {}, facts, options);
     return decide_injective(e);
   });
 }
 
 Verdict prove_bijective(const Subject& a, const Facts& facts, const Options& options) {
-  return guarded("bijective", [&] {
+  return guarded("bijective", {&a}, facts, options, [&] {
     Engine e("bijective", {&a}, {}, facts, options);
     return decide_bijective(e);
   });
 }
 
 Verdict prove_disjoint(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
-  return guarded("disjoint", [&] {
+  return guarded("disjoint", {&a, &b}, facts, options, [&] {
     Engine e("disjoint", {&a, &b}, {}, facts, options);
     return decide_disjoint(e);
   });
 }
 
 Verdict prove_covers(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
-  return guarded("covers", [&] {
+  return guarded("covers", {&a}, facts, options, [&] {
     Engine e("covers", {&a}, {std::string(n)}, facts, options);
     return decide_covers(e);
   });
 }
 
 Verdict prove_within(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
-  return guarded("within", [&] {
+  return guarded("within", {&a}, facts, options, [&] {
     Engine e("within", {&a}, {std::string(n)}, facts, options);
     return decide_within(e);
   });
 }
 
 Verdict prove_aligned(const Subject& a, std::string_view w, const Facts& facts, const Options& options) {
-  return guarded("aligned", [&] {
+  return guarded("aligned", {&a}, facts, options, [&] {
     Engine e("aligned", {&a}, {std::string(w)}, facts, options);
     return decide_aligned(e);
   });
 }
 
 Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
-  return guarded("inverse", [&] {
+  return guarded("inverse", {&a, &b}, facts, options, [&] {
     Engine e("inverse", {&a, &b}, {}, facts, options);
     return decide_inverse(e);
   });
@@ -149,7 +201,7 @@ Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, co
 Verdict prove_conflict_free(const Subject& a, std::string_view access, std::string_view arch,
                             const Facts& facts, const Options& options) {
   const LdsAccess& model = lds_access(access, arch);
-  return guarded("conflict-free", [&] {
+  return guarded("conflict-free", {&a}, facts, options, [&] {
     Engine e("conflict-free", {&a}, {}, facts, options);
     return decide_conflict_free(e, model);
   });

@@ -203,7 +203,7 @@ void symbols_of(const std::vector<std::vector<FlatMode>>& modes, std::set<std::s
 } // namespace
 
 std::set<std::string> Parts::symbols() const {
-  std::set<std::string> out;
+  std::set<std::string> out = assumed;
   symbols_of(modes, out);
   for (const Step& s : outer) {
     symbols_of(s.modes, out);

@@ -47,7 +47,8 @@ struct Parts {
   // The core: a layout, or a formula with its domain.
   std::vector<std::vector<FlatMode>> modes;
   std::vector<Coordinate> domain;
-  FormulaRef value; // null: a layout
+  FormulaRef value;              // null: a layout
+  std::set<std::string> assumed; // symbols of assumptions under which it was computed
 
   [[nodiscard]] bool is_plain_layout() const { return outer.empty() && !value; }
   [[nodiscard]] std::set<std::string> symbols() const;

@@ -161,6 +161,11 @@ TEST_CASE("values of the algebra are subjects") {
   CHECK(prove_equal("composition((6,2):(8,2), 3:2)", "3:16").outcome == Outcome::proved);
   CHECK(prove_bijective("logical_divide((8,6):(1,8), (4,3))").outcome == Outcome::proved);
   CHECK_THROWS_AS(prove_bijective("composition((6,2):(8,2), 5:3)"), std::invalid_argument);
+  // On symbols an operation may assume something: proved from the facts, or the verdict is unknown and says what.
+  CHECK(prove_equal("composition((m,n):(1,2*m), 96:1)", "96:1", {"m >= 96"}).outcome == Outcome::proved);
+  Verdict open = prove_equal("composition((m,n):(1,2*m), 96:1)", "96:1");
+  CHECK(open.outcome == Outcome::unknown);
+  CHECK(open.obligations.size() == 1);
   inlay::SymContext context;
   context.declare_multiple("M", 32);
   auto tiled = inlay::parse_sym_layout(context, "((32,M/32),K):((K,32*K),1)");

@@ -56,7 +56,8 @@ struct Parts;
 ///     Subject("Sw<3,4,3> o 0 o (8,64):(64,1)")
 ///     Subject("(r, c) -> r*ld + (c ^ (r % 8)*16)", "(M, 128)")   named coordinates, the first one fastest
 ///     Subject("i / 8 + i % 8", "64")                             a formula in the index i; floor division
-///     Subject("logical_divide((8,6):(1,8), (4,3))")              an operation of the algebra on numbers (expression.h)
+///     Subject("logical_divide((8,6):(1,8), (4,3))")              an operation of the algebra (expression.h,
+///                                                                sym_expression.h for symbols)
 ///     Subject(parse_layout("(8,64):(64,1)"))
 ///
 /// Outside its domain a function has no value; a layout that is applied to another's result runs on along its
@@ -75,8 +76,13 @@ public:
   /// Facts that came with the value (the ranges of a SymContext), as conditions.
   [[nodiscard]] const std::vector<std::string>& facts() const { return facts_; }
   [[nodiscard]] std::string text() const;
+  /// What a symbolic operation in the text assumed and these facts do not prove; a question about it is then unknown.
+  [[nodiscard]] std::vector<std::string> open(const std::vector<std::string>& facts,
+                                              const struct Options& options) const;
 
 private:
+  struct Assumed; // obligations, with the context that their symbols live in
+  std::shared_ptr<const Assumed> assumed_;
   std::shared_ptr<const Parts> parts_;
   std::vector<std::string> facts_;
 };

@@ -109,7 +109,12 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
       if (const auto target = program.index_of(*op.instruction->branch_target))
         op.target = static_cast<u32>(*target);
     }
-    if (!prepare_one(op, *out, program.arch, accum_offset) || !in_file(op.reads) || !in_file(op.writes)) {
+    bool known = false;
+    try {
+      known = prepare_one(op, *out, program.arch, accum_offset);
+    } catch (const std::exception&) { // operands that the instruction cannot have
+    }
+    if (!known || !in_file(op.reads) || !in_file(op.writes)) {
       op.execute = run_unknown;
       op.reads.clear();
       op.writes.clear();
@@ -143,7 +148,11 @@ bool is_emulated(const isa::Instruction& instruction, isa::Arch arch) {
   emulator::PreparedProgram owner;
   emulator::Operation op;
   op.instruction = &instruction;
-  return emulator::prepare_one(op, owner, arch, 256);
+  try {
+    return emulator::prepare_one(op, owner, arch, 256);
+  } catch (const std::exception&) { // operands that the instruction cannot have
+    return false;
+  }
 }
 
 } // namespace inlay::runtime

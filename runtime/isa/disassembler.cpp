@@ -106,7 +106,8 @@ Program decode(std::span<const std::uint8_t> code, std::uint64_t address, Arch a
         printer->printInst(&inst, out.address, "", *llvm_target.subtarget, stream);
     });
     if (!survived || status != llvm::MCDisassembler::Success || size == 0 || size > 16 || size % 4 != 0 ||
-        size > rest.size()) {
+        size > rest.size() ||
+        text.find("/*") != std::string::npos) { // a comment: an operand names no register
       size = std::min<std::uint64_t>(4, rest.size());
       out.size = static_cast<std::uint8_t>(size);
       out.encoding.assign(rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(size));

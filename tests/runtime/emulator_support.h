@@ -44,7 +44,7 @@ std::vector<T> download(Device& device, DevicePointer p, std::size_t count) {
 struct KernelOptions {
   unsigned lds = 0, scratch = 0, kernarg = 64, vgprs = 64, accum_offset = 32;
   unsigned workitem_dimensions = 0; // 0: x only, 2: x, y, z
-  std::string extra;
+  std::string extra = {};
 };
 
 /// A code object with one kernel `k` around a body of assembly. s[0:1] are the kernel arguments, s2 the workgroup's x.

@@ -392,22 +392,22 @@ TEST_CASE("state at the start of a wave") {
 TEST_CASE("what cannot be executed is an error that names it", "[error]") {
   EmulatorDevice device(isa::Arch::gfx942, {.max_wave_instructions = 100000});
   CHECK_THROWS_WITH(
-      run(device, kernel(".long 0xffffffff\n s_endpgm", isa::Arch::gfx942), {.block = {64}}, {}),
+      run(device, kernel(".long 0xffffffff\n s_endpgm", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
       Catch::Contains("no instruction"));
+  CHECK_THROWS_WITH(run(device, kernel("s_cbranch_join s[4:5]\n s_endpgm", isa::Arch::gfx942),
+                        {.grid = {1}, .block = {64}}, {}),
+                    Catch::Contains("s_cbranch_join"));
   CHECK_THROWS_WITH(
-      run(device, kernel("s_cbranch_join s[4:5]\n s_endpgm", isa::Arch::gfx942), {.block = {64}}, {}),
-      Catch::Contains("s_cbranch_join"));
-  CHECK_THROWS_WITH(
-      run(device, kernel("forever:\n s_branch forever", isa::Arch::gfx942), {.block = {64}}, {}),
+      run(device, kernel("forever:\n s_branch forever", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
       Catch::Contains("endless"));
-  CHECK_THROWS_WITH(run(device, kernel("s_nop 0", isa::Arch::gfx942), {.block = {64}}, {}),
+  CHECK_THROWS_WITH(run(device, kernel("s_nop 0", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
                     Catch::Contains("at     0x"));
   device.options().checks = Checks::none();
   CHECK_THROWS_WITH(
       run(device,
           kernel("v_mov_b32 v2, 0\n v_mov_b32 v3, 0\n global_load_dword v4, v[2:3], off\n s_endpgm",
                  isa::Arch::gfx942),
-          {.block = {64}}, {}),
+          {.grid = {1}, .block = {64}}, {}),
       Catch::Contains("memory fault"));
   CHECK_THROWS_AS(device.load(CodeObject::parse(kernel("s_endpgm", isa::Arch::gfx950))), DeviceError);
 }

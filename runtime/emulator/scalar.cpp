@@ -47,7 +47,10 @@ u64 read_scalar64(const Wave& w, const isa::Operand& o) {
 struct Call {
   Wave& w;
   const Operation& op;
-  [[nodiscard]] const isa::Operand& operand(std::size_t i) const { return op.instruction->operands[i]; }
+  [[nodiscard]] const isa::Operand& operand(std::size_t i) const {
+    if (i >= op.instruction->operands.size()) fail(w, "has an operand that cannot be read");
+    return op.instruction->operands[i];
+  }
   [[nodiscard]] u32 x() const { return read_scalar(w, operand(1)); }
   [[nodiscard]] u32 y() const { return read_scalar(w, operand(2)); }
   [[nodiscard]] u64 wx() const { return read_scalar64(w, operand(1)); }

@@ -68,7 +68,7 @@ function(inlay_test name)
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")
 endfunction()
 
-# inlay_benchmark(name SOURCES a.cpp LIBS inlay::algebra): built by target `benchmarks`, never run by ctest.
+# inlay_benchmark(name SOURCES a.cpp LIBS inlay::algebra): built by target `benchmarks`; ctest -L perf builds and runs them briefly.
 function(inlay_benchmark name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBS" ${ARGN})
   if(NOT INLAY_BENCHMARKS)
@@ -82,6 +82,11 @@ function(inlay_benchmark name)
   target_link_libraries(bench_${name} PRIVATE benchmark::benchmark ${arg_LIBS} inlay_options)
   target_compile_definitions(bench_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests")
   add_dependencies(benchmarks bench_${name})
+  if(INLAY_TESTS) # label perf: that it builds and runs, never how fast it is
+    add_test(NAME perf.${name} COMMAND sh -c "'${CMAKE_COMMAND}' --build '${CMAKE_BINARY_DIR}' --target bench_${name} && \
+      '$<TARGET_FILE:bench_${name}>' --benchmark_min_time=0.01")
+    set_tests_properties(perf.${name} PROPERTIES LABELS perf TIMEOUT 600 RUN_SERIAL ON)
+  endif()
 endfunction()
 
 # inlay_fuzzer(parse SOURCES parse_fuzzer.cpp LIBS inlay::algebra)

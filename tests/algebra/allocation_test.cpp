@@ -24,6 +24,10 @@ void* operator new(std::size_t n) {
   if (void* p = std::malloc(n)) return p; // NOLINT: counting is the purpose
   throw std::bad_alloc();
 }
+void* operator new(std::size_t n, const std::nothrow_t&) noexcept { // all forms, or sanitizers see a mismatch
+  ++allocations;
+  return std::malloc(n); // NOLINT
+}
 void operator delete(void* p) noexcept { std::free(p); }              // NOLINT
 void operator delete(void* p, std::size_t) noexcept { std::free(p); } // NOLINT
 

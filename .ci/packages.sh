@@ -16,7 +16,7 @@ packages_test=(
   coq cvc5 z3                      # proofs/ replayed by programs nobody here wrote
   libamdhip64-5                    # the HIP path, which must say clearly that there is no device
   pybind11-dev python3-pybind11 python3-dev python3-numpy
-  clang-format-14
+  clang-format-14 clang-tidy-14
 )
 
 # ensure_packages NAME...: installs those that are missing, as root or through sudo, or says what to type.

@@ -1,4 +1,5 @@
 // The code of the GEMM: plan.h's layouts, lowered. Read from `build_gemm` at the end upwards.
+#include "../compile.h"
 #include "plan.h"
 
 #include <inlay/algebra/print.h>
@@ -465,14 +466,7 @@ Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {
   const codegen::IrModule module = Gemm(plan, artifact.proofs).build();
   artifact.times.ir = milliseconds_since(ir_begin);
 
-  codegen::Emitted emitted =
-      codegen::emit(module, codegen::Target::named(spec.arch), {.level = 3, .assembly = options.assembly});
-  artifact.ir = std::move(emitted.ir);
-  artifact.assembly = std::move(emitted.assembly);
-  artifact.hsaco = std::move(emitted.hsaco);
-  artifact.times.opt = emitted.timings.opt;
-  artifact.times.codegen = emitted.timings.codegen;
-  artifact.times.link = emitted.timings.link;
+  compile_into(artifact, module, options);
   return artifact;
 }
 

@@ -1,4 +1,6 @@
 // The code of the row kernels: what they share is `Row`, what differs is the few lines of each at the end.
+#include "../compile.h"
+
 #include <inlay/codegen/kernel_builder.h>
 #include <inlay/kernels/rows/spec.h>
 
@@ -155,7 +157,6 @@ Artifact build(const std::string& name, const RowSpec& spec,
   artifact.kernel = name;
   artifact.arch = spec.arch;
   const auto begin = Clock::now();
-  const codegen::Target& target = codegen::Target::named(spec.arch);
   artifact.proofs = prove(name, spec);
   artifact.times.layouts_and_proofs = milliseconds(begin);
   const auto ir = Clock::now();
@@ -163,13 +164,7 @@ Artifact build(const std::string& name, const RowSpec& spec,
   body(row);
   const codegen::IrModule module = std::move(row.k).finish();
   artifact.times.ir = milliseconds(ir);
-  codegen::Emitted emitted = codegen::emit(module, target, {.level = 3, .assembly = options.assembly});
-  artifact.ir = std::move(emitted.ir);
-  artifact.assembly = std::move(emitted.assembly);
-  artifact.hsaco = std::move(emitted.hsaco);
-  artifact.times.opt = emitted.timings.opt;
-  artifact.times.codegen = emitted.timings.codegen;
-  artifact.times.link = emitted.timings.link;
+  compile_into(artifact, module, options);
   return artifact;
 }
 

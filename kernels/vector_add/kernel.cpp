@@ -1,5 +1,6 @@
 // c[i] = a[i] + b[i] in f32: the smallest kernel with everything that a kernel has. Each work-item adds four
 // consecutive elements; what lies beyond n is cut off by the descriptors.
+#include "../compile.h"
 #include "../data.h"
 #include "../flags.h"
 #include "../kernels.h"
@@ -49,14 +50,7 @@ public:
     const Value a = k.buffer_load(k.buffer(k.argument(1), bytes), at, Type::f32(per_item));
     const Value b = k.buffer_load(k.buffer(k.argument(2), bytes), at, Type::f32(per_item));
     k.buffer_store(k.fadd(a, b), k.buffer(k.argument(0), bytes), at);
-    codegen::Emitted emitted =
-        codegen::emit(std::move(k).finish(), target, {.level = 3, .assembly = options.assembly});
-    artifact.hsaco = std::move(emitted.hsaco);
-    artifact.ir = std::move(emitted.ir);
-    artifact.assembly = std::move(emitted.assembly);
-    artifact.times.opt = emitted.timings.opt;
-    artifact.times.codegen = emitted.timings.codegen;
-    artifact.times.link = emitted.timings.link;
+    compile_into(artifact, std::move(k).finish(), options);
     return artifact;
   }
 

@@ -27,6 +27,7 @@ INLAY_COMMAND(inspect);
 INLAY_COMMAND(kernels);
 INLAY_COMMAND(build);
 INLAY_COMMAND(run);
+INLAY_COMMAND(bench);
 #endif
 #undef INLAY_COMMAND
 
@@ -53,6 +54,7 @@ inline constexpr AddCommand commands[] = {
     add_kernels,
     add_build,
     add_run,
+    add_bench,
 #endif
 };
 // clang-format on

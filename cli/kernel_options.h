@@ -1,4 +1,4 @@
-/// `--name value` options of a kernel, for the commands that take a kernel's name: `run`, `build`.
+/// `--name value` options of a kernel, for the commands that take a kernel's name: `build`, `run`, `bench`.
 #pragma once
 
 #include "command.h"

@@ -14,23 +14,18 @@ std::span<const std::uint8_t> bytes_of(const kernels::Bytes& b) {
 
 } // namespace
 
-std::vector<kernels::Bytes> launch_problem(runtime::Device& device, const kernels::Artifact& artifact,
-                                           const kernels::Problem& problem) {
-  const auto code = bytes_of(artifact.hsaco);
-  const auto object = runtime::CodeObject::parse({code.begin(), code.end()}, artifact.arch);
-  const runtime::Module module = device.load(object);
-  const runtime::Function function = device.function(module, artifact.kernel);
-
-  std::vector<runtime::Buffer> buffers;
+LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact,
+                             const kernels::Problem& problem)
+    : device_(device) {
   for (const auto& b : problem.buffers) {
-    buffers.emplace_back(device, b.data.size());
-    device.copy_in(buffers.back().address(), bytes_of(b.data));
+    buffers_.emplace_back(device, b.data.size());
+    device.copy_in(buffers_.back().address(), bytes_of(b.data));
   }
   std::vector<runtime::Argument> arguments;
   for (const kernels::LaunchArgument& a : problem.launch.arguments) {
     if (a.buffer >= 0) {
       arguments.push_back(
-          runtime::Argument::pointer(buffers.at(static_cast<std::size_t>(a.buffer)).address()));
+          runtime::Argument::pointer(buffers_.at(static_cast<std::size_t>(a.buffer)).address()));
     } else {
       const auto scalar = bytes_of(a.scalar);
       arguments.push_back({"scalar", {scalar.begin(), scalar.end()}, false});
@@ -39,19 +34,39 @@ std::vector<kernels::Bytes> launch_problem(runtime::Device& device, const kernel
   const auto extent = [](const std::array<std::uint32_t, 3>& e) {
     return runtime::Extent3{e[0], e[1], e[2]};
   };
-  const runtime::LaunchGeometry geometry{extent(problem.launch.grid), extent(problem.launch.block),
-                                         problem.launch.dynamic_lds};
-  device.launch(function, geometry,
-                runtime::pack_arguments(object.kernel(artifact.kernel), arguments, geometry));
-  device.synchronize();
+  geometry_ = {extent(problem.launch.grid), extent(problem.launch.block), problem.launch.dynamic_lds};
+  const auto code = bytes_of(artifact.hsaco);
+  const auto object = runtime::CodeObject::parse({code.begin(), code.end()}, artifact.arch);
+  arguments_ = runtime::pack_arguments(object.kernel(artifact.kernel), arguments, geometry_);
+  module_ =
+      device.load(object); // last: what throws before it leaves nothing but buffers, which free themselves
+  try {
+    function_ = device.function(module_, artifact.kernel);
+  } catch (...) {
+    device.release(module_);
+    throw;
+  }
+}
 
+LoadedProblem::~LoadedProblem() {
+  try {
+    device_.release(module_);
+  } catch (const runtime::DeviceError&) { // nothing can be done about a module that does not want to go
+  }
+}
+
+void LoadedProblem::launch(runtime::Stream stream) {
+  device_.launch(function_, geometry_, arguments_, stream);
+}
+
+std::vector<kernels::Bytes> LoadedProblem::read() {
+  device_.synchronize();
   std::vector<kernels::Bytes> after;
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    kernels::Bytes bytes(problem.buffers[i].data.size());
-    device.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, buffers[i].address());
+  for (const runtime::Buffer& buffer : buffers_) {
+    kernels::Bytes bytes(buffer.size());
+    device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, buffer.address());
     after.push_back(std::move(bytes));
   }
-  device.release(module);
   return after;
 }
 

@@ -1,4 +1,4 @@
-/// A kernel's problem on a device: buffers in, one launch, buffers out. What `run`, tests and benchmarks share.
+/// A kernel's problem on a device: buffers in, launches, buffers out. What `run`, `bench` and tests share.
 #pragma once
 
 #include <inlay/kernels/artifact.h>
@@ -8,10 +8,34 @@
 
 namespace inlay::cli {
 
-/// The contents of all buffers of `problem` after one launch of `artifact`, in order.
-/// Errors: those of the device (DeviceError, ExecutionError, ArgumentError).
-[[nodiscard]] std::vector<kernels::Bytes>
-launch_problem(runtime::Device& device, const kernels::Artifact& artifact, const kernels::Problem& problem);
+/// `problem` in the memory of `device` with `artifact` loaded, ready to be launched any number of times:
+///
+///     LoadedProblem loaded(device, artifact, problem);
+///     loaded.launch();
+///     problem.check(loaded.read())
+///
+/// Everything it holds on the device goes with it. Errors: those of the device (DeviceError, ExecutionError,
+/// ArgumentError).
+class LoadedProblem {
+public:
+  LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact, const kernels::Problem& problem);
+  LoadedProblem(const LoadedProblem&) = delete;
+  LoadedProblem& operator=(const LoadedProblem&) = delete;
+  ~LoadedProblem();
+
+  /// Enqueues one launch.
+  void launch(runtime::Stream stream = runtime::Stream::standard);
+  /// Waits, and copies out the contents of all buffers, in order.
+  [[nodiscard]] std::vector<kernels::Bytes> read();
+
+private:
+  runtime::Device& device_;
+  runtime::Module module_;
+  runtime::Function function_;
+  std::vector<runtime::Buffer> buffers_;
+  runtime::LaunchGeometry geometry_;
+  std::vector<std::uint8_t> arguments_;
+};
 
 /// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
 /// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.

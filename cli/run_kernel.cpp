@@ -53,7 +53,9 @@ Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
   const auto device = open_device(options.device, out.artifact.arch, emulator);
   out.device = device->info().kind;
   const auto begin = std::chrono::steady_clock::now();
-  const std::vector<kernels::Bytes> after = launch_problem(*device, out.artifact, problem);
+  LoadedProblem loaded(*device, out.artifact, problem);
+  loaded.launch();
+  const std::vector<kernels::Bytes> after = loaded.read();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   out.check = problem.check(after);
   if (const auto* e = dynamic_cast<const runtime::EmulatorDevice*>(device.get()))

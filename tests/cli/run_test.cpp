@@ -20,13 +20,14 @@ struct Ran {
   std::string out, err;
 };
 
-Ran inlay_run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "run");
+Ran inlay_command(const std::string& command, std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), command);
   std::istringstream in;
   std::ostringstream out, err;
   const int exit = cli::run(arguments, in, out, err);
   return {exit, out.str(), err.str()};
 }
+Ran inlay_run(std::vector<std::string> arguments) { return inlay_command("run", std::move(arguments)); }
 
 runtime::EmulatorOptions strict(bool stress = false) {
   runtime::EmulatorOptions options;
@@ -38,7 +39,9 @@ runtime::EmulatorOptions strict(bool stress = false) {
 // Launches with all sanitizers and expects silence.
 std::vector<Bytes> launch(const Artifact& kernel, const Problem& problem, bool stress = false) {
   const auto device = cli::open_device("emulator", kernel.arch, strict(stress));
-  std::vector<Bytes> after = cli::launch_problem(*device, kernel, problem);
+  cli::LoadedProblem loaded(*device, kernel, problem);
+  loaded.launch();
+  std::vector<Bytes> after = loaded.read();
   for (const auto& finding : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
     FAIL_CHECK(runtime::to_string(finding));
   return after;
@@ -92,6 +95,31 @@ TEST_CASE("run: the report for people") {
   CHECK_THAT(ran.out, Contains("of which 0 by bank conflicts"));
   CHECK_THAT(ran.out, Contains("LDS reads of A have no bank conflict"));
   CHECK_THAT(ran.out, Contains("ok: every element is within its bound"));
+}
+
+TEST_CASE("bench: counts of one launch and as many times as asked for") {
+  const std::vector<std::string> problem = {"--m", "64", "--n", "64", "--k", "128"};
+  std::vector<std::string> words = {"gemm", "--repetitions", "4", "--warm-up", "1"};
+  words.insert(words.end(), problem.begin(), problem.end());
+  const Ran text = inlay_command("bench", words);
+  CHECK(text.exit == 0);
+  CHECK_THAT(text.out, Contains("4 repetitions, events, of the emulator"));
+  words.emplace_back("--json");
+  const Ran ran = inlay_command("bench", words);
+  REQUIRE(ran.exit == 0);
+  const auto json = nlohmann::json::parse(ran.out);
+  CHECK(json["timing"]["milliseconds"].size() == 4);
+  CHECK(json["flops"] == 2.0 * 64 * 64 * 128);
+  CHECK(json["gflops"] > 0);
+  // Rows and columns beyond 64 are computed as well, so more than this problem's, by whole tiles of 128 x 128.
+  CHECK(json["per_launch"]["multiply_adds"] == 128 * 128 * 128);
+  CHECK(json["per_launch"]["bytes_written"] >= 64 * 64 * 2);
+  std::vector<std::string> once = {"gemm", "--json"};
+  once.insert(once.end(), problem.begin(), problem.end());
+  CHECK(nlohmann::json::parse(inlay_run(once).out)["instructions_executed"] ==
+        json["per_launch"]["instructions"]);
+  CHECK(inlay_command("bench", {"gemm", "--repetitions", "0"}).exit == 2);
+  CHECK(inlay_command("bench", {"gemm", "--timer", "sundial"}).exit == 2);
 }
 
 TEST_CASE("run: bad input is one message and exit 2") {

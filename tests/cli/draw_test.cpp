@@ -1,5 +1,5 @@
 // inlay draw: what it prints and writes, in-process; the renderers have tests of their own.
-#include "command.h"
+#include "inlay_command.h"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -17,16 +17,6 @@ using namespace inlay::cli;
 
 namespace {
 
-struct Ran {
-  int exit;
-  std::string out, err;
-};
-Ran inlay_command(std::vector<std::string> arguments) {
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int exit = run(arguments, in, out, err);
-  return {exit, out.str(), err.str()};
-}
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t n = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;

@@ -1,5 +1,5 @@
 #include "buffer_file.h"
-#include "command.h"
+#include "inlay_command.h"
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -11,18 +11,6 @@
 namespace {
 
 namespace fs = std::filesystem;
-
-struct Result {
-  int exit;
-  std::string out, err;
-};
-
-Result command(const std::vector<std::string>& arguments) {
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int exit = inlay::cli::run(arguments, in, out, err);
-  return {exit, out.str(), err.str()};
-}
 
 /// A folder that goes away with the test.
 struct Folder {
@@ -77,8 +65,8 @@ bool says(const std::string& text, const std::string& part) { return text.find(p
 TEST_CASE("exec: raw buffers in and out, statistics") {
   const Folder f;
   const auto x = f.write("x.bin", bytes_of(count_to(128)));
-  const auto r = command({"exec", kernel, "--grid", "2", "--block", "64", "--arg", "in:" + x, "--arg",
-                          "out:512:" + f.file("y.bin"), "--arg", "f32:0.5", "--stats"});
+  const auto r = inlay_command({"exec", kernel, "--grid", "2", "--block", "64", "--arg", "in:" + x, "--arg",
+                                "out:512:" + f.file("y.bin"), "--arg", "f32:0.5", "--stats"});
   CHECK(r.err.empty());
   REQUIRE(r.exit == 0);
   auto expected = count_to(128);
@@ -96,7 +84,7 @@ TEST_CASE("exec: .npy keeps its header, and is checked") {
   const auto with = [&](const std::string& second) {
     auto a = base;
     a.insert(a.end(), {second, "--arg", "f32:1"});
-    return command(a);
+    return inlay_command(a);
   };
   REQUIRE(with("inout:" + x + ":" + y).exit == 0);
   auto expected = count_to(128);
@@ -129,7 +117,7 @@ TEST_CASE("exec: wrong number, size, kind, geometry and files: exit 2 with the s
   const auto x = "in:" + f.write("x.bin", bytes_of(count_to(128))), y = "out:512:" + f.file("y.bin");
   const auto run = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"exec", kernel});
-    return command(more);
+    return inlay_command(more);
   };
   const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
     const auto r = run(more);
@@ -175,13 +163,13 @@ TEST_CASE("exec: what a sanitizer finds is exit 1, with the site") {
   const std::vector<std::string> a = {"exec",  kernel,    "--grid", "3",
                                       "--arg", "in:" + x, "--arg",  "out:512:" + f.file("y.bin"),
                                       "--arg", "f32:1"};
-  const auto text = command(a);
+  const auto text = inlay_command(a);
   CHECK(text.exit == 1);
   CHECK(says(text.out, "bounds: "));
   CHECK(says(text.out, "global_load_dword v2, v1, s[4:5]"));
   auto b = a;
   b.push_back("--json");
-  const auto json = command(b);
+  const auto json = inlay_command(b);
   CHECK(json.exit == 1);
   const auto j = nlohmann::json::parse(json.out);
   CHECK(j.at("ok") == false);
@@ -193,8 +181,8 @@ TEST_CASE("exec: a missing wait shows under stress, the same kernel with it does
   const Folder f;
   const auto x = f.write("x.bin", bytes_of(count_to(64)));
   const auto run = [&](const std::string& file) {
-    return command({"exec", file, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg", "f32:1",
-                    "--check", "none", "--stress"});
+    return inlay_command({"exec", file, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg",
+                          "f32:1", "--check", "none", "--stress"});
   };
   CHECK(run(kernel).exit == 0);
   std::string text = read(kernel);
@@ -213,13 +201,13 @@ TEST_CASE("exec: trace, timing, JSON") {
       "exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg", "f32:1"};
   auto traced = a;
   traced.insert(traced.end(), {"--trace", "wave=0,lane=3"});
-  const auto t = command(traced);
+  const auto t = inlay_command(traced);
   CHECK(t.exit == 0);
   CHECK(says(t.out, "global_store_dword v1, v2, s[6:7]"));
   CHECK(says(t.out, "v2=0x40800000")); // 3 + 1 in lane 3
   auto timed = a;
   timed.insert(timed.end(), {"--repeat", "4", "--json"});
-  const auto j = nlohmann::json::parse(command(timed).out);
+  const auto j = nlohmann::json::parse(inlay_command(timed).out);
   CHECK(j.at("ok") == true);
   CHECK(j.at("timing").at("milliseconds").size() == 4);
   CHECK(j.at("stats").at("instructions") == 11);

@@ -1,8 +1,8 @@
 // inlay fuzz: laws hold, false laws are caught and shrunk, foreign implementations are classified.
-#include "command.h"
 #include "foreign.h"
 #include "fuzz_against.h"
 #include "fuzz_engine.h"
+#include "inlay_command.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/laws.h>
@@ -18,17 +18,6 @@ using namespace inlay;
 using namespace inlay::cli;
 
 namespace {
-
-struct Ran {
-  int exit;
-  std::string out, err;
-};
-Ran inlay_command(std::vector<std::string> arguments) {
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int exit = run(arguments, in, out, err);
-  return {exit, out.str(), err.str()};
-}
 
 /// The command line itself as the other side, its answers put through a sed script.
 std::string ourselves(const std::string& script = "") {

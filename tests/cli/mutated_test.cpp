@@ -1,6 +1,6 @@
 // Damaged code objects through `inspect` and `exec --dry-run`: whatever the bytes are, the answer is a report or one
 // message, soon, and nothing leaks (under the sanitizers of the asan preset, that is). `ctest -L slow` tries 100,000.
-#include "command.h"
+#include "inlay_command.h"
 
 #include <inlay/runtime/isa/assemble.h>
 
@@ -118,21 +118,6 @@ std::string mutate(const Seed& seed, const std::vector<Seed>& all, Random& rando
   return bytes;
 }
 
-struct Answer {
-  int exit;
-  std::string out, err;
-  double seconds;
-};
-
-Answer command(const std::string& input, const std::vector<std::string>& arguments) {
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  const auto begin = std::chrono::steady_clock::now();
-  const int exit = inlay::cli::run(arguments, in, out, err);
-  return {exit, out.str(), err.str(),
-          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()};
-}
-
 } // namespace
 
 TEST_CASE("damaged code objects: a report or one message") {
@@ -141,13 +126,13 @@ TEST_CASE("damaged code objects: a report or one message") {
     std::vector<std::string> arguments = {"inspect", "-"};
     for (const auto* part : {&seed.pick, &more})
       arguments.insert(arguments.end(), part->begin(), part->end());
-    return command(bytes, arguments);
+    return inlay_command(arguments, bytes);
   };
   const auto plan = [](const Seed& seed, const std::string& bytes) {
     std::vector<std::string> arguments = {"exec", "-", "--dry-run"};
     for (const auto* part : {&seed.pick, &seed.launch})
       arguments.insert(arguments.end(), part->begin(), part->end());
-    return command(bytes, arguments);
+    return inlay_command(arguments, bytes);
   };
   for (const Seed& seed : all) { // whole ones pass, so a refusal below is the damage's
     INFO(seed.name);
@@ -161,20 +146,23 @@ TEST_CASE("damaged code objects: a report or one message") {
     const Seed& seed = all[number % all.size()];
     const std::string bytes = mutate(seed, all, random);
     INFO("mutant " << number << " of " << seed.name);
-    const auto check = [&](const Answer& a) {
+    const auto check = [&](const auto& ask, const auto&... options) {
+      const auto begin = std::chrono::steady_clock::now();
+      const Ran a = ask(seed, bytes, options...);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
       const bool one_message =
           a.exit == 2 && a.err.starts_with("error: ") && a.err.find("\nerror: ") == std::string::npos;
       const bool answered = a.exit == 0 && a.err.empty();
       if (!one_message && !answered) FAIL_CHECK("exit " << a.exit << "\n" << a.err.substr(0, 2000));
-      if (a.seconds > slowest) slowest = a.seconds, slowest_at = number;
+      if (seconds > slowest) slowest = seconds, slowest_at = number;
       return answered ? 1U : 0U;
     };
     std::vector<std::string> options;
     if (random() % 2 == 0) options.emplace_back("--json");
     if (random() % 4 == 0) options.emplace_back("--disassemble");
     if (random() % 4 == 0) options.emplace_back("--loop");
-    reported += check(inspect(seed, bytes, options));
-    planned += check(plan(seed, bytes));
+    reported += check(inspect, options);
+    planned += check(plan);
   }
   std::cout << INLAY_MUTANTS << " mutants: " << reported << " reported, " << planned
             << " ready to run, the others refused; the slowest answer took " << slowest << " s (mutant "

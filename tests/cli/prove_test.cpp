@@ -1,5 +1,5 @@
 // `inlay prove`, `recheck` and `search`: exit statuses, text and JSON, and a witness that `inlay eval` confirms.
-#include "command.h"
+#include "inlay_command.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -8,24 +8,14 @@
 #include <sstream>
 
 namespace {
-struct Ran {
-  int exit;
-  std::string out, err;
-};
-Ran run(const std::vector<std::string>& arguments, const std::string& input = "") {
-  std::istringstream in(input);
-  std::ostringstream out, err;
-  int exit = inlay::cli::run(arguments, in, out, err);
-  return {exit, out.str(), err.str()};
-}
 const std::string tiled = "((128,m),(128,n)):((1,128),(128*m,16384*m))", plain = "(128*m,128*n):(1,128*m)";
 } // namespace
 
 TEST_CASE("prove: the C tile, proved and refuted") {
-  Ran yes = run({"prove", "equal", tiled, plain});
+  Ran yes = inlay_command({"prove", "equal", tiled, plain});
   CHECK(yes.exit == 0);
   CHECK(yes.out == "equal: proved (normal form)\n");
-  Ran no = run({"prove", "equal", "((128,m),(128,n)):((1,128),(128*m,16385*m))", plain, "--json"});
+  Ran no = inlay_command({"prove", "equal", "((128,m),(128,n)):((1,128),(128*m,16385*m))", plain, "--json"});
   CHECK(no.exit == 1);
   auto j = nlohmann::json::parse(no.out);
   CHECK(j["property"] == "equal");
@@ -53,23 +43,23 @@ TEST_CASE("prove: the C tile, proved and refuted") {
     return text;
   };
   auto value = [&](const std::string& layout) {
-    return run({"eval", filled(layout), "--at", w["index"].dump()}).out;
+    return inlay_command({"eval", filled(layout), "--at", w["index"].dump()}).out;
   };
   CHECK(value("((128,m),(128,n)):((1,128),(128*m,16385*m))").find(w["lhs"].dump()) != std::string::npos);
   CHECK(value(plain).find(w["rhs"].dump()) != std::string::npos);
 }
 
 TEST_CASE("prove: facts, formulas, undecided, bad input") {
-  CHECK(run({"prove", "aligned", "(M,K):(2*K,16)", "16", "--where", "K % 8 == 0"}).exit == 0);
-  CHECK(run({"prove", "aligned", "(M,K):(2*K,16)", "16"}).exit == 1);
-  CHECK(run({"prove", "equal", "(r,c) -> r*128 + (c ^ (r%8)*16)", "Sw<3,4,3> o 0 o (M,128):(128,1)",
-             "--domain", "(M,128)"})
+  CHECK(inlay_command({"prove", "aligned", "(M,K):(2*K,16)", "16", "--where", "K % 8 == 0"}).exit == 0);
+  CHECK(inlay_command({"prove", "aligned", "(M,K):(2*K,16)", "16"}).exit == 1);
+  CHECK(inlay_command({"prove", "equal", "(r,c) -> r*128 + (c ^ (r%8)*16)", "Sw<3,4,3> o 0 o (M,128):(128,1)",
+                       "--domain", "(M,128)"})
             .exit == 0);
-  CHECK(run({"prove", "conflict-free", "Sw<3,4,3> o 0 o ((16,4)):((128,16))", "--access", "ds_read_b128",
-             "--arch", "gfx942"})
+  CHECK(inlay_command({"prove", "conflict-free", "Sw<3,4,3> o 0 o ((16,4)):((128,16))", "--access",
+                       "ds_read_b128", "--arch", "gfx942"})
             .exit == 0);
-  Ran open = run({"prove", "injective", "(i * 7919) % 1000003", "--domain", "1000003", "--limit", "1000",
-                  "--steps", "0"});
+  Ran open = inlay_command({"prove", "injective", "(i * 7919) % 1000003", "--domain", "1000003", "--limit",
+                            "1000", "--steps", "0"});
   CHECK(open.exit == 3);
   CHECK(open.out.find("1000") != std::string::npos); // the limit is named
   for (const std::vector<std::string>& bad : std::vector<std::vector<std::string>>{
@@ -83,7 +73,7 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
            {"prove", "conflict-free", "64:4"},
            {"prove", "conflict-free", "64:4", "--access", "ds_read_b128", "--arch", "gfx1100"},
            {"recheck", "/nonexistent/certificate"}}) {
-    Ran r = run(bad);
+    Ran r = inlay_command(bad);
     CAPTURE(bad, r.err);
     CHECK(r.exit == 2);
     CHECK(r.err.find("error") != std::string::npos);
@@ -92,8 +82,8 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
 
 TEST_CASE("certificates through the command line") {
   std::string file = "prove_test.cert.smt2";
-  REQUIRE(run({"prove", "equal", tiled, plain, "--cert", file}).exit == 0);
-  Ran accepted = run({"recheck", file});
+  REQUIRE(inlay_command({"prove", "equal", tiled, plain, "--cert", file}).exit == 0);
+  Ran accepted = inlay_command({"recheck", file});
   CHECK(accepted.exit == 0);
   CHECK(accepted.out.find("accepted: equal (normal form), Z3: unsat") == 0);
   std::ostringstream text;
@@ -101,25 +91,26 @@ TEST_CASE("certificates through the command line") {
   std::remove(file.c_str());
   std::string bad = text.str();
   bad.replace(bad.find("128"), 3, "129");
-  CHECK(run({"recheck", "-"}, bad).exit == 1);
-  CHECK(run({"recheck", "-"}, text.str()).exit == 0);
-  CHECK(run({"recheck", "-"}, "").exit == 2);
+  CHECK(inlay_command({"recheck", "-"}, bad).exit == 1);
+  CHECK(inlay_command({"recheck", "-"}, text.str()).exit == 0);
+  CHECK(inlay_command({"recheck", "-"}, "").exit == 2);
 }
 
 TEST_CASE("search") {
-  Ran r = run({"search", "swizzle", "--arch", "gfx942", "--tile", "8192", "--view",
-               "ds_read_b128 ((16,4),(2,4)):((128,16),(64,2048))", "--view",
-               "ds_write_b128 ((8,8),8):((16,128),1024)", "--json"});
+  Ran r = inlay_command({"search", "swizzle", "--arch", "gfx942", "--tile", "8192", "--view",
+                         "ds_read_b128 ((16,4),(2,4)):((128,16),(64,2048))", "--view",
+                         "ds_write_b128 ((8,8),8):((16,128),1024)", "--json"});
   CHECK(r.exit == 0);
   bool found = false;
   auto parsed = nlohmann::json::parse(r.out);
   for (const auto& c : parsed["found"]) found |= c["swizzle"] == "Sw<3,4,3>";
   CHECK(found);
-  CHECK(run({"search", "padding", "--row-bytes", "128", "--rows", "64", "--view",
-             "ds_read_b128 ((16,4)):((ld,16))"})
+  CHECK(inlay_command({"search", "padding", "--row-bytes", "128", "--rows", "64", "--view",
+                       "ds_read_b128 ((16,4)):((ld,16))"})
             .out.find("ld = 160") == 0);
-  CHECK(run({"search", "vector", "(K,M):(1,K)", "--where", "K % 8 == 0"}).out.find("8 elements") == 0);
-  CHECK(run({"search", "tiler", "--rows", "7", "--columns", "64"}).exit == 1);
-  CHECK(run({"search", "swizzle", "--tile", "8192"}).exit == 2);
-  CHECK(run({"search", "swizzle", "--tile", "8192", "--view", "nonsense"}).exit == 2);
+  CHECK(inlay_command({"search", "vector", "(K,M):(1,K)", "--where", "K % 8 == 0"}).out.find("8 elements") ==
+        0);
+  CHECK(inlay_command({"search", "tiler", "--rows", "7", "--columns", "64"}).exit == 1);
+  CHECK(inlay_command({"search", "swizzle", "--tile", "8192"}).exit == 2);
+  CHECK(inlay_command({"search", "swizzle", "--tile", "8192", "--view", "nonsense"}).exit == 2);
 }

@@ -1,5 +1,5 @@
 // Kernels executed on the emulator with every sanitizer on, and `inlay run` as a program sees it.
-#include "command.h"
+#include "inlay_command.h"
 #include "launch.h"
 
 #include <inlay/kernels/rows/spec.h>
@@ -15,19 +15,10 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-struct Ran {
-  int exit;
-  std::string out, err;
-};
-
-Ran inlay_command(const std::string& command, std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), command);
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int exit = cli::run(arguments, in, out, err);
-  return {exit, out.str(), err.str()};
+Ran inlay_run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "run");
+  return inlay_command(arguments);
 }
-Ran inlay_run(std::vector<std::string> arguments) { return inlay_command("run", std::move(arguments)); }
 
 runtime::EmulatorOptions strict(bool stress = false) {
   runtime::EmulatorOptions options;
@@ -99,13 +90,13 @@ TEST_CASE("run: the report for people") {
 
 TEST_CASE("bench: counts of one launch and as many times as asked for") {
   const std::vector<std::string> problem = {"--m", "64", "--n", "64", "--k", "128"};
-  std::vector<std::string> words = {"gemm", "--repetitions", "4", "--warm-up", "1"};
+  std::vector<std::string> words = {"bench", "gemm", "--repetitions", "4", "--warm-up", "1"};
   words.insert(words.end(), problem.begin(), problem.end());
-  const Ran text = inlay_command("bench", words);
+  const Ran text = inlay_command(words);
   CHECK(text.exit == 0);
   CHECK_THAT(text.out, Contains("4 repetitions, events, of the emulator"));
   words.emplace_back("--json");
-  const Ran ran = inlay_command("bench", words);
+  const Ran ran = inlay_command(words);
   REQUIRE(ran.exit == 0);
   const auto json = nlohmann::json::parse(ran.out);
   CHECK(json["timing"]["milliseconds"].size() == 4);
@@ -118,8 +109,8 @@ TEST_CASE("bench: counts of one launch and as many times as asked for") {
   once.insert(once.end(), problem.begin(), problem.end());
   CHECK(nlohmann::json::parse(inlay_run(once).out)["instructions_executed"] ==
         json["per_launch"]["instructions"]);
-  CHECK(inlay_command("bench", {"gemm", "--repetitions", "0"}).exit == 2);
-  CHECK(inlay_command("bench", {"gemm", "--timer", "sundial"}).exit == 2);
+  CHECK(inlay_command({"bench", "gemm", "--repetitions", "0"}).exit == 2);
+  CHECK(inlay_command({"bench", "gemm", "--timer", "sundial"}).exit == 2);
 }
 
 TEST_CASE("run: bad input is one message and exit 2") {

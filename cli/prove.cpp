@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <inlay/solver/certificate.h>
+#include <inlay/solver/coalescing.h>
 #include <inlay/solver/prove.h>
 
 #include <chrono>
@@ -20,6 +21,7 @@ struct ProveArguments {
   std::string property;
   std::vector<std::string> arguments, where, domains;
   std::string access, arch = "gfx942", certificate;
+  unsigned element_bytes = 1, lines = 0;
   bool by_mode = false, json = false;
   std::uint64_t limit = Options{}.enumeration_limit, steps = Options{}.solver_steps;
 };
@@ -40,6 +42,7 @@ constexpr Property properties[] = {
     {"aligned", 1, true, "aligned A W"},
     {"inverse", 2, false, "inverse A B"},
     {"conflict-free", 1, false, "conflict-free A --access ds_read_b128 --arch gfx942"},
+    {"coalesced", 1, false, "coalesced A --element-bytes 2 --arch gfx942 [--lines N]"},
 };
 
 Verdict decide(const ProveArguments& a) {
@@ -76,6 +79,8 @@ Verdict decide(const ProveArguments& a) {
   if (a.property == "within") return prove_within(first, a.arguments[1], a.where, options);
   if (a.property == "aligned") return prove_aligned(first, a.arguments[1], a.where, options);
   if (a.property == "inverse") return prove_inverse(first, subject(1), a.where, options);
+  if (a.property == "coalesced")
+    return prove_coalesced(first, a.element_bytes, a.arch, a.lines, a.where, options);
   if (a.access.empty())
     throw QuestionError(
         "prove conflict-free: --access is missing\n  hint   --access ds_read_b128 --arch gfx942");
@@ -164,7 +169,8 @@ void add_prove(CLI::App& app, Session& session) {
   auto a = std::make_shared<ProveArguments>();
   command
       ->add_option("property", a->property,
-                   "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free")
+                   "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free, "
+                   "coalesced")
       ->required();
   command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W")
       ->required();
@@ -177,6 +183,8 @@ void add_prove(CLI::App& app, Session& session) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_option("--access", a->access, "LDS instruction, e.g. ds_read_b128");
   command->add_option("--arch", a->arch, "gfx942 or gfx950");
+  command->add_option("--element-bytes", a->element_bytes, "coalesced: bytes of what A counts in");
+  command->add_option("--lines", a->lines, "coalesced: how many cache lines are allowed; 0: the least");
   command->add_option("--cert", a->certificate,
                       "Write the certificate (or, when unknown, the open query) to FILE");
   command->add_option("--limit", a->limit, "How many indices enumeration may look at");

@@ -32,6 +32,7 @@ std::string render(const CertificateText& head, const Context& context, const Cl
     if (!domain.empty()) out += "; domain " + one_line(domain) + "\n";
   }
   for (const std::string& t : head.terms) out += "; term " + one_line(t) + "\n";
+  for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
   for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
   for (const auto& [name, p] : context.substitution())
     if (context.str(p) != name) out += "; let " + name + " = " + context.str(p) + "\n";

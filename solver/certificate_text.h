@@ -12,7 +12,7 @@ namespace inlay::solver {
 struct CertificateText {
   std::string property, method;
   std::vector<std::pair<std::string, std::string>> arguments; // text and domain
-  std::vector<std::string> terms, facts;
+  std::vector<std::string> terms, settings, facts;
 };
 
 /// The claims, negated into one query, and the queries that a solver answered.

@@ -479,6 +479,7 @@ std::string Engine::certificate(const std::string& method) const {
   }
   text.terms = term_texts_;
   text.facts = facts_;
+  text.settings = settings;
   return render(text, context, claims, closed_queries_);
 }
 

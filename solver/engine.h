@@ -91,6 +91,7 @@ public:
   Options options;
   Claims claims;
   std::vector<std::string> notes;
+  std::vector<std::string> settings; // "arch gfx942": what else the question says, for the certificate
 
 private:
   std::string certificate(const std::string& method) const;

@@ -3,6 +3,8 @@
 
 #include "engine.h"
 
+#include "inlay/solver/coalescing.h"
+
 namespace inlay::solver {
 
 // equal.cpp: statements that hold point by point
@@ -16,6 +18,10 @@ namespace inlay::solver {
 [[nodiscard]] Verdict decide_bijective(Engine& e);
 [[nodiscard]] Verdict decide_covers(Engine& e);
 [[nodiscard]] Verdict decide_disjoint(Engine& e);
+
+// coalescing.cpp
+[[nodiscard]] Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element_bytes,
+                                       unsigned allowed);
 
 /// Modes as numbers under an environment, for a layout without anything applied to it.
 [[nodiscard]] ConcreteFlat concrete_modes(const Parts& f, const naive::Environment& environment);

@@ -203,7 +203,22 @@ Verdict prove_conflict_free(const Subject& a, std::string_view access, std::stri
   const LdsAccess& model = lds_access(access, arch);
   return guarded("conflict-free", {&a}, facts, options, [&] {
     Engine e("conflict-free", {&a}, {}, facts, options);
+    e.settings = {"arch " + std::string(arch), "access " + std::string(access)};
     return decide_conflict_free(e, model);
+  });
+}
+
+Verdict prove_coalesced(const Subject& a, unsigned element_bytes, std::string_view arch, unsigned lines,
+                        const Facts& facts, const Options& options) {
+  const GlobalMemory& memory = global_memory(arch);
+  if (element_bytes < 1 || element_bytes > 16)
+    throw QuestionError("coalesced: elements of " + std::to_string(element_bytes) +
+                        " bytes\n  hint   1 to 16 bytes an element");
+  return guarded("coalesced", {&a}, facts, options, [&] {
+    Engine e("coalesced", {&a}, {}, facts, options);
+    e.settings = {"arch " + std::string(arch), "element-bytes " + std::to_string(element_bytes),
+                  "lines " + std::to_string(lines)};
+    return decide_coalesced(e, memory, element_bytes, lines);
   });
 }
 

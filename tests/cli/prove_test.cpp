@@ -58,6 +58,12 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
   CHECK(inlay_command({"prove", "conflict-free", "Sw<3,4,3> o 0 o ((16,4)):((128,16))", "--access",
                        "ds_read_b128", "--arch", "gfx942"})
             .exit == 0);
+  CHECK(inlay_command(
+            {"prove", "coalesced", "((8,8),8):((8,K),1)", "--element-bytes", "2", "--where", "K % 64 == 0"})
+            .exit == 0);
+  CHECK(inlay_command({"prove", "coalesced", "((4,16),8):((8,K),1)", "--element-bytes", "2", "--where",
+                       "K % 64 == 0", "--lines", "15"})
+            .exit == 1);
   Ran open = inlay_command({"prove", "injective", "(i * 7919) % 1000003", "--domain", "1000003", "--limit",
                             "1000", "--steps", "0"});
   CHECK(open.exit == 3);
@@ -72,6 +78,8 @@ TEST_CASE("prove: facts, formulas, undecided, bad input") {
            {"prove", "equal", "i", "i"},
            {"prove", "conflict-free", "64:4"},
            {"prove", "conflict-free", "64:4", "--access", "ds_read_b128", "--arch", "gfx1100"},
+           {"prove", "coalesced", "(64,16):(16,1)", "--element-bytes", "2"},
+           {"prove", "coalesced", "64:4", "--arch", "gfx1100"},
            {"recheck", "/nonexistent/certificate"}}) {
     Ran r = inlay_command(bad);
     CAPTURE(bad, r.err);

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <inlay/solver/certificate.h>
+#include <inlay/solver/coalescing.h>
 #include <inlay/solver/lds.h>
 #include <inlay/solver/prove.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +31,7 @@ struct Question {
   Facts facts;
   Options options;
   std::string access, arch;
+  unsigned element_bytes = 1;
 
   explicit Question(const json& q) : property(q["property"]) {
     std::size_t used = 0;
@@ -53,6 +55,7 @@ struct Question {
     options.solver_steps = q.value("steps", options.solver_steps);
     access = q.value("access", "");
     arch = q.value("arch", "");
+    element_bytes = q.value("element_bytes", 1U);
   }
 
   [[nodiscard]] Verdict ask() const {
@@ -61,6 +64,7 @@ struct Question {
     if (property == "bijective") return prove_bijective(subjects[0], facts, options);
     if (property == "within") return prove_within(subjects[0], term, facts, options);
     if (property == "aligned") return prove_aligned(subjects[0], term, facts, options);
+    if (property == "coalesced") return prove_coalesced(subjects[0], element_bytes, arch, 0, facts, options);
     REQUIRE(property == "conflict-free");
     return prove_conflict_free(subjects[0], access, arch, facts, options);
   }
@@ -85,6 +89,19 @@ struct Question {
                 lanes)
                 .degree > 1)
           return false;
+      return true;
+    }
+    if (property == "coalesced") {
+      auto extents = naive::extents(f, env);
+      Wide wave = extents[0] * extents[1];
+      for (Wide first = 0; first < n; first += wave) {
+        std::set<Wide> bytes, lines;
+        for (Wide i = first; i < first + wave; ++i)
+          for (unsigned b = 0; b < element_bytes; ++b)
+            bytes.insert(naive::at(f, i, env) * static_cast<Wide>(element_bytes) + static_cast<Wide>(b));
+        for (Wide b : bytes) lines.insert(floor_div(b, 128));
+        if (lines.size() > (bytes.size() + 127) / 128) return false;
+      }
       return true;
     }
     std::set<Wide> seen;

@@ -1,6 +1,7 @@
 // `inlay exec`: runs any code object on the emulator or through HIP.
 #include "buffer_file.h"
 #include "code_object_input.h"
+#include "exec_debug.h"
 #include "isa_json.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ using namespace runtime;
 
 struct Options {
   std::string file, kernel, arch, device = "emulator", grid = "1", block = "64", checks = "all", trace;
-  std::vector<std::string> arguments;
+  std::vector<std::string> arguments, breaks, dumps, watches;
+  std::optional<std::uint32_t> hits;
   unsigned lds = 0, threads = 0, repeat = 0;
   std::uint64_t max_instructions = 20'000'000'000, seed = 1;
   bool stats = false, json = false, stress = false, dry_run = false;
@@ -169,6 +171,13 @@ struct Plan {
   const Kernel* kernel = nullptr;
   LaunchGeometry geometry;
   std::vector<ArgumentSpec> specs;
+  DebugRequest debug;
+};
+
+/// What a launch is looked into for, as it happens or kept for JSON.
+struct Observations {
+  std::vector<std::string> trace;
+  nlohmann::ordered_json breaks = nlohmann::ordered_json::array(), watches = nlohmann::ordered_json::array();
 };
 
 /// Buffers for the plan on `device`, the arguments that point to them, one launch, and what the outputs hold then.
@@ -195,15 +204,28 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const Plan& pl
   return buffers;
 }
 
-Run run_once(Device& device, const Plan& plan, unsigned repeat) {
+/// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into.
+Run run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptions* observe) {
   Run result;
   std::vector<Argument> arguments;
   const auto buffers = make_buffers(device, plan, arguments);
   const auto segment = pack_arguments(*plan.kernel, arguments, plan.geometry);
   const Module module = device.load(*plan.object);
   const Function function = device.function(module, plan.kernel->name);
+  auto* emulator = dynamic_cast<EmulatorDevice*>(&device);
+  if (emulator != nullptr && observe != nullptr) {
+    std::vector<std::uint64_t> addresses;
+    for (const auto& b : buffers) addresses.push_back(b == nullptr ? 0 : b->address());
+    emulator->options().debug = debug_options(plan.debug, addresses);
+    emulator->options().debug.on_break = observe->on_break;
+    emulator->options().debug.on_watch = observe->on_watch;
+  }
   const auto begin = std::chrono::steady_clock::now();
   device.launch(function, plan.geometry, segment);
+  if (emulator != nullptr) {
+    emulator->options().debug = {};
+    emulator->options().trace.enabled = false;
+  }
   device.synchronize();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
@@ -261,16 +283,18 @@ nlohmann::ordered_json to_json(const LaunchStatistics& s) {
 }
 
 nlohmann::ordered_json to_json(const Finding& f) {
-  return {{"kind", std::string(to_string(f.kind))},
-          {"message", f.message},
-          {"kernel", f.kernel},
-          {"address", f.address},
-          {"disassembly", f.disassembly},
-          {"workgroup", {f.workgroup.x, f.workgroup.y, f.workgroup.z}},
-          {"wave", f.wave},
-          {"lane", f.lane},
-          {"memory_address", f.memory_address},
-          {"count", f.count}};
+  nlohmann::ordered_json j = {{"kind", std::string(to_string(f.kind))},
+                              {"message", f.message},
+                              {"kernel", f.kernel},
+                              {"address", f.address},
+                              {"disassembly", f.disassembly},
+                              {"workgroup", {f.workgroup.x, f.workgroup.y, f.workgroup.z}},
+                              {"wave", f.wave},
+                              {"lane", f.lane},
+                              {"memory_address", f.memory_address},
+                              {"count", f.count}};
+  if (f.source) j["source"] = cli::to_json(*f.source);
+  return j;
 }
 
 std::string stats_text(const LaunchStatistics& s) {
@@ -294,17 +318,23 @@ std::string stats_text(const LaunchStatistics& s) {
 bool is_defect(const Finding& f) { return f.kind != FindingKind::hazard; }
 
 /// `emulator`, `hip` or `hip:1`.
-std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Session& session) {
+std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Session& session,
+                                    Observations& seen) {
   if (o.device == "emulator") {
     EmulatorOptions options;
     options.threads = o.threads;
     options.checks = Checks::parse(o.checks);
     options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
-    options.bank_model = o.stats || o.json;
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
-      options.trace.line = [&session](std::string_view line) { session.out << line << "\n"; };
+      options.trace.line = [&session, &seen, json = o.json](std::string_view line) {
+        if (json) {
+          seen.trace.emplace_back(line);
+        } else {
+          session.out << line << "\n";
+        }
+      };
     }
     return std::make_unique<EmulatorDevice>(arch, std::move(options));
   }
@@ -346,13 +376,20 @@ int exec(Session& session, const Options& o) {
     shapes.back().spelled = text;
   }
   (void)pack_arguments(*plan.kernel, shapes, plan.geometry);
+  std::vector<std::optional<std::uint64_t>> buffer_bytes;
+  for (const ArgumentSpec& s : plan.specs)
+    buffer_bytes.push_back(s.value ? std::nullopt : std::optional<std::uint64_t>(s.contents.data.size()));
+  plan.debug = parse_debug(o.breaks, o.dumps, o.watches, o.hits, object, buffer_bytes);
+  if (o.device != "emulator" && !(o.breaks.empty() && o.watches.empty() && o.trace.empty()))
+    refuse("--break, --watch and --trace look into the emulator, not into " + o.device, "leave --device out");
   if (o.dry_run) {
     (void)Checks::parse(o.checks);
     if (!o.trace.empty()) (void)parse_trace(o.trace);
     describe_plan(session, o, plan);
     return Exit::yes;
   }
-  const auto device = open_device(o, arch, session);
+  Observations seen;
+  const auto device = open_device(o, arch, session, seen);
   auto* emulator = dynamic_cast<EmulatorDevice*>(device.get());
 
   nlohmann::ordered_json json = {{"ok", true},
@@ -364,8 +401,23 @@ int exec(Session& session, const Options& o) {
   LaunchStatistics statistics;
   std::string failure;
   Run run;
+  DebugOptions observe;
+  observe.on_break = [&](const BreakHit& hit) {
+    if (o.json) {
+      seen.breaks.push_back(cli::to_json(hit));
+    } else {
+      session.out << to_string(hit) << "\n";
+    }
+  };
+  observe.on_watch = [&](const WatchHit& hit) {
+    if (o.json) {
+      seen.watches.push_back(cli::to_json(hit));
+    } else {
+      session.out << to_string(hit) << "\n";
+    }
+  };
   try {
-    run = run_once(*device, plan, o.repeat);
+    run = run_once(*device, plan, o.repeat, &observe);
     write_outputs(plan, run);
   } catch (const ExecutionError& e) {
     failure = e.what();
@@ -379,9 +431,8 @@ int exec(Session& session, const Options& o) {
     for (std::uint64_t round = 0; round < 3 && difference.empty(); ++round) {
       emulator->options().stress = true;
       emulator->options().seed = o.seed + round;
-      emulator->options().trace.enabled = false;
       try {
-        const Run again = run_once(*device, plan, 0);
+        const Run again = run_once(*device, plan, 0, nullptr);
         if (const auto d = first_difference(plan, run, again))
           difference = fmt::format("{} (seed {})", *d, o.seed + round);
       } catch (const ExecutionError& e) {
@@ -398,6 +449,9 @@ int exec(Session& session, const Options& o) {
     if (o.stress) json["stress"] = {{"same", difference.empty()}, {"difference", difference}};
     json["findings"] = nlohmann::ordered_json::array();
     for (const auto& f : findings) json["findings"].push_back(to_json(f));
+    if (!o.trace.empty()) json["trace"] = seen.trace;
+    if (!o.breaks.empty()) json["breaks"] = seen.breaks;
+    if (!o.watches.empty()) json["watches"] = seen.watches;
     if (emulator != nullptr) json["stats"] = to_json(statistics);
     if (run.timing) json["timing"] = nlohmann::ordered_json::parse(to_json(*run.timing));
     json["outputs"] = nlohmann::ordered_json::array();
@@ -442,6 +496,18 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_flag("--stress", o->stress, "Also run under hostile schedules and demand the same bits");
   c->add_option("--seed", o->seed, "Of the first hostile schedule");
   c->add_option("--trace", o->trace, "Print executed instructions: wave=0,lane=0,workgroup=0");
+  c->add_option(
+       "--break", o->breaks,
+       "Report the waves that come to an instruction: ADDRESS or FUNCTION+OFFSET, in hexadecimal, and "
+       ",wave=0,workgroup=0")
+      ->allow_extra_args(false);
+  c->add_option("--dump", o->dumps, "With these registers: v[0:3],a0,s[4:7],vcc,exec,scc,m0,pc,mode")
+      ->allow_extra_args(false);
+  c->add_option(
+       "--watch", o->watches,
+       "Report accesses to arg1+0x40, lds:0x40 or an address, 4 bytes or /BYTES, and ,wave=0,workgroup=0")
+      ->allow_extra_args(false);
+  c->add_option("--hits", o->hits, "Reports of each breakpoint (1) and watch (all) for each wave; 0: all");
   c->add_option("--threads", o->threads, "Of the emulator; 0: all");
   c->add_option("--max-instructions", o->max_instructions, "Give up after so many wave instructions");
   c->add_option("--repeat", o->repeat, "Also time so many launches");

@@ -1,5 +1,6 @@
 // `inlay inspect`: the static report of a code object.
 #include "code_object_input.h"
+#include "exec_debug.h"
 #include "isa_json.h"
 
 #include <fmt/format.h>
@@ -40,6 +41,7 @@ int inspect(Session& session, const Options& o) {
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none
+  const auto lines = o.disassemble ? isa::LineTable::read(object) : isa::LineTable();
   auto list = nlohmann::ordered_json::array();
   if (!o.json)
     session.out << fmt::format("{}: code object v{} for {}, {} kernel{}{}\n\n", o.file, object.abi_version(),
@@ -53,10 +55,12 @@ int inspect(Session& session, const Options& o) {
       j["arguments"] = arguments_json(*k);
       if (o.disassemble) {
         j["disassembly"] = nlohmann::ordered_json::array();
-        for (const auto& i : r.program.instructions)
+        for (const auto& i : r.program.instructions) {
           j["disassembly"].push_back({{"address", i.address},
                                       {"kind", std::string(1, isa::letter(isa::kind_of(i)))},
                                       {"text", i.text}});
+          if (const auto s = lines.at(i.address)) j["disassembly"].back()["source"] = to_json(*s);
+        }
       }
       list.push_back(std::move(j));
       continue;
@@ -65,8 +69,13 @@ int inspect(Session& session, const Options& o) {
     if (o.loop) session.out << "\n" << isa::loop_text(r);
     if (o.disassemble) {
       session.out << "\n";
-      for (const auto& i : r.program.instructions)
+      std::optional<isa::SourceLine> last; // a line of its own where it changes
+      for (const auto& i : r.program.instructions) {
+        const auto s = lines.at(i.address);
+        if (s && s != last) session.out << "; " << isa::to_string(*s) << "\n";
+        last = s;
         session.out << fmt::format("{:8x} {}  {}\n", i.address, isa::letter(isa::kind_of(i)), i.text);
+      }
     }
     session.out << "\n";
   }

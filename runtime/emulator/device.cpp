@@ -1,5 +1,5 @@
 // The emulator as a Device: memory, loaded code, launches at once, capture as a list of actions.
-#include "engine.h"
+#include "debug.h"
 
 #include <algorithm>
 #include <chrono>
@@ -48,10 +48,11 @@ Checks Checks::parse(std::string_view text) {
 std::string to_string(const Finding& f) {
   char head[96];
   std::snprintf(head, sizeof head, "\n  at     0x%llx  ", static_cast<unsigned long long>(f.address));
-  std::string out = std::string(to_string(f.kind)) + ": " + f.message + head + f.disassembly + "\n  in     " +
-                    f.kernel + ", workgroup " + std::to_string(f.workgroup.x) + "," +
-                    std::to_string(f.workgroup.y) + "," + std::to_string(f.workgroup.z) + ", wave " +
-                    std::to_string(f.wave) + ", lane " + std::to_string(f.lane);
+  std::string out = std::string(to_string(f.kind)) + ": " + f.message + head + f.disassembly +
+                    (f.source ? "\n  source " + isa::to_string(*f.source) : "") + "\n  in     " + f.kernel +
+                    ", workgroup " + std::to_string(f.workgroup.x) + "," + std::to_string(f.workgroup.y) +
+                    "," + std::to_string(f.workgroup.z) + ", wave " + std::to_string(f.wave) + ", lane " +
+                    std::to_string(f.lane);
   if (f.count > 1) out += "\n  times  " + std::to_string(f.count);
   return out + "\n";
 }
@@ -85,6 +86,7 @@ struct LoadedModule {
   explicit LoadedModule(const CodeObject& o) : object(o) {}
   CodeObject object;
   u64 image = 0;
+  std::optional<isa::LineTable> lines;          ///< read with the first launch
   std::map<std::size_t, isa::Program> programs; ///< by section
   std::map<std::pair<std::size_t, unsigned>, std::unique_ptr<PreparedProgram>> prepared;
 };
@@ -164,6 +166,8 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   launch.arch = arch;
   launch.geometry = geometry;
   launch.options = &options;
+  if (!module.lines) module.lines = isa::LineTable::read(module.object);
+  launch.lines = &*module.lines;
   launch.memory = &memory;
   launch.lds_bytes = kernel.descriptor.lds_bytes + geometry.dynamic_lds;
   const u64 entry = kernel.address + (kernel.descriptor.preload_length != 0 ? 256 : 0);
@@ -204,6 +208,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
       memory.release(b);
     }
   } const release{memory, launch.kernarg, launch.dispatch_packet};
+  check_debug(launch);
   run_launch(launch, last);
 }
 

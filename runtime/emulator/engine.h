@@ -4,6 +4,7 @@
 ///   scalar.cpp    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM
 ///   vector.cpp    VOP*: fetches operands (DPP, SDWA, op_sel, modifiers), calls vector_functions, writes back
 ///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
+///   debug.cpp     breakpoints and watched memory
 ///   checks.cpp    the sanitizers: registers, waits, LDS shadow
 ///   schedule.cpp  waves of a workgroup taking turns, barriers, workgroups over threads
 ///   device.cpp    the Device interface
@@ -179,6 +180,12 @@ struct Outstanding {
   std::function<void()> land; ///< stress: does the work
 };
 
+/// A watched access that has been noted and not yet performed.
+struct PendingAccess {
+  WatchHit hit;
+  const u8* at = nullptr;
+};
+
 enum class WaveStatus : u8 { running, at_barrier, ended };
 
 struct Wave : WaveState {
@@ -197,6 +204,7 @@ struct Wave : WaveState {
   // checks
   bool tracking = false;                ///< uninit or waits
   bool deferring = false;               ///< stress
+  bool watching = false;                ///< memory of this launch is watched
   std::array<u64, vector_rows> valid{}; ///< lanes written
   u64 scalar_valid[2] = {0, 0};
   std::array<u8, vector_rows> pending{}; ///< counters that an outstanding load into this row holds
@@ -210,6 +218,9 @@ struct Wave : WaveState {
   u64 issue = 0;
   std::array<u64, vector_rows> matrix_issue{}; ///< wait-state clock when a matrix instruction wrote the row
   std::array<u64, 128> valu_scalar_issue{};    ///< ... when a vector instruction wrote the scalar register
+
+  std::vector<u32> break_hits, watch_hits;
+  std::vector<PendingAccess> accesses;
 
   std::vector<u8> scratch;      ///< [lane][bytes]
   Allocation* recent = nullptr; ///< last allocation hit
@@ -235,6 +246,7 @@ struct LdsShadow {
 struct Workgroup {
   Launch* launch = nullptr;
   Extent3 id{0, 0, 0};
+  u64 linear = 0; ///< id as a number, x fastest
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<u8> lds;
   u32 epoch = 1; ///< completed barriers + 1
@@ -250,6 +262,7 @@ struct Launch {
   LaunchGeometry geometry;
   u64 kernarg = 0, dispatch_packet = 0;
   const EmulatorOptions* options = nullptr;
+  const isa::LineTable* lines = nullptr;
   MemoryMap* memory = nullptr;
   u32 lds_bytes = 0;
   u32 entry = 0;
@@ -258,6 +271,9 @@ struct Launch {
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
+  [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
+    return lines == nullptr ? std::nullopt : lines->at(address);
+  }
 };
 
 // ---- helpers shared by the files ------------------------------------------------------------------------------------
@@ -285,6 +301,5 @@ u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, b
 
 // schedule.cpp
 void run_launch(Launch& launch, LaunchResult& result);
-void prepare_trace(Wave& wave, const Operation& op);
 
 } // namespace inlay::runtime::emulator

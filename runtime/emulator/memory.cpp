@@ -6,7 +6,7 @@
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapters "Vector Memory Operations", "Flat Memory
 // Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942". Where the manual and LLVM differ on
 // whether soffset takes part in the range check of a raw buffer, it does here.
-#include "engine.h"
+#include "debug.h"
 #include "numerics/formats.h"
 #include "vector_functions.h"
 
@@ -140,6 +140,7 @@ u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned byte
              lane, address);
       return nullptr;
     }
+    if (w.watching) note_access(w, true, address, bytes, lane, is_write, lds.data() + address);
     check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
     return lds.data() + address;
   }
@@ -186,7 +187,8 @@ void put_small(u32& to, u32 value, const MemoryFields& f) {
 
 /// Loads of whole words by all lanes from one place that holds them all, with nothing to check beside the bounds.
 bool load_quickly(Wave& w, const MemoryFields& f, const Access& a, i32 shift, u32* rows) {
-  if (a.mask != ~u64{0} || f.bytes < 4 || f.space == Space::scratch || f.space == Space::flat || !a.whole)
+  if (a.mask != ~u64{0} || f.bytes < 4 || f.space == Space::scratch || f.space == Space::flat || !a.whole ||
+      w.watching)
     return false;
   u64 low = a.address[0];
   u64 high = a.address[0];
@@ -480,6 +482,7 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
              "writes LDS byte " + std::to_string(to) + " of " + std::to_string(lds.size()), l, to);
       return;
     }
+    if (w.watching) note_access(w, true, to, slot, l, true, lds.data() + to);
     check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
     std::memcpy(lds.data() + to, bytes, slot);
   });

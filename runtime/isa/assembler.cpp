@@ -51,11 +51,13 @@ struct ScratchDirectory {
 
 } // namespace
 
-std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch) {
+std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch, std::string_view source_file) {
   const LlvmTarget llvm_target(arch);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(
-      llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(text.data(), text.size()), "assembly"),
+      llvm::MemoryBuffer::getMemBufferCopy(
+          llvm::StringRef(text.data(), text.size()),
+          source_file.empty() ? "assembly" : llvm::StringRef(source_file.data(), source_file.size())),
       llvm::SMLoc());
   Diagnostics diagnostics;
   sources.setDiagHandler(collect, &diagnostics);
@@ -65,6 +67,11 @@ std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch) {
   const std::unique_ptr<llvm::MCObjectFileInfo> file_info(
       llvm_target.target->createMCObjectFileInfo(context, true));
   context.setObjectFileInfo(file_info.get());
+  if (!source_file.empty()) {
+    context.setGenDwarfForAssembly(true);
+    context.setGenDwarfRootFile(llvm::StringRef(source_file.data(), source_file.size()),
+                                llvm::StringRef(text.data(), text.size()));
+  }
 
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
@@ -107,8 +114,9 @@ std::vector<std::uint8_t> link_code_object(std::span<const std::uint8_t> object)
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-std::vector<std::uint8_t> assemble_code_object(std::string_view text, Arch arch) {
-  return link_code_object(assemble_object(text, arch));
+std::vector<std::uint8_t> assemble_code_object(std::string_view text, Arch arch,
+                                               std::string_view source_file) {
+  return link_code_object(assemble_object(text, arch, source_file));
 }
 
 std::vector<std::uint8_t> assemble(std::string_view text, Arch arch) {

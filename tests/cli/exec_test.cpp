@@ -194,6 +194,83 @@ TEST_CASE("exec: a missing wait shows under stress, the same kernel with it does
   CHECK(says(r.out, "stress: "));
 }
 
+TEST_CASE("exec: breakpoints and watched memory, as text and as JSON") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(192)));
+  const std::vector<std::string> base = {"exec",  kernel,    "--grid", "3",
+                                         "--arg", "in:" + x, "--arg",  "out:768:" + f.file("y.bin"),
+                                         "--arg", "f32:1"};
+  const auto run = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), base.begin(), base.end());
+    return command(more);
+  };
+  const auto text = run({"--break", "vadd+2c,workgroup=1", "--dump", "v2,s[8:9]", "--dump", "exec", "--watch",
+                         "arg1+0x108", "--watch", "arg0+0x110/8,workgroup=0"});
+  CAPTURE(text.out);
+  CHECK(text.exit == 0);
+  CHECK(says(text.out,
+             "break 0x152c  v_add_f32_e32 v2, s8, v2\n  in     add_scalar.gfx942.s:15, workgroup 1,0,0, "
+             "wave 0, hit 1\n  v2      0: 42800000 42820000")); // 64 and 65: of workgroup 1, before the add
+  CHECK(says(text.out, "\n  s8     0x3f800000\n  s9     0x00000100\n  exec   0xffffffffffffffff\n"));
+  CHECK(says(text.out,
+             "write of arg1+0x108 at 0x1530  global_store_dword v1, v2, s[6:7]\n  in     "
+             "add_scalar.gfx942.s:16, workgroup 1,0,0, wave 0, lane 2\n  value  0x00000000 -> 0x42860000\n"));
+  CHECK_FALSE(says(text.out, "read of arg0")); // workgroup 0 does not read there
+  CHECK(text.out.find("break 0x", text.out.find("break 0x") + 1) == std::string::npos);
+
+  const auto json = run({"--break", "152c", "--dump", "v2,vcc", "--watch", "arg1+8", "--json", "--trace",
+                         "wave=0,lane=2", "--repeat", "2"});
+  const auto j = nlohmann::json::parse(json.out);
+  CHECK(json.exit == 0);
+  REQUIRE(j.at("breaks").size() == 3);
+  CHECK(j.at("breaks").at(2).at("workgroup") == nlohmann::json{2, 0, 0});
+  CHECK(j.at("breaks").at(0).at("registers").at("v2").at(63) == 0x427c0000);
+  CHECK(j.at("breaks").at(0).at("registers").at("vcc") == 0);
+  CHECK(j.at("breaks").at(0).at("source") == nlohmann::json{{"file", "add_scalar.gfx942.s"}, {"line", 15}});
+  REQUIRE(j.at("watches").size() == 1);
+  CHECK(j.at("watches").at(0).at("access") == "write");
+  CHECK(j.at("watches").at(0).at("after") == nlohmann::json{0, 0, 0x40, 0x40}); // 3.0
+  CHECK(j.at("trace").size() == 11);
+  CHECK(nlohmann::json::parse(run({"--break", "152c", "--hits", "0", "--json"}).out).at("breaks").size() ==
+        3);
+
+  const auto refused = [&](const std::vector<std::string>& more, const std::string& part) {
+    const auto r = run(more);
+    CAPTURE(part, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, part));
+    CHECK(says(r.err, "hint"));
+  };
+  refused({"--break", "vsub"}, "'vsub' is neither a function of the code object nor an address");
+  refused({"--break", "vadd+2e"}, "no instruction starts at 0x152e");
+  refused({"--break", "vadd+x"}, "'x' is no offset in hexadecimal");
+  refused({"--break", "vadd,lane=1"}, "'lane=1' is not understood");
+  refused({"--dump", "v1"}, "there is none");
+  refused({"--break", "vadd", "--dump", "v1,w2"}, "'w2' is no register");
+  refused({"--watch", "arg2"}, "argument 2 is no buffer");
+  refused({"--watch", "arg3"}, "argument 3 is no buffer");
+  refused({"--watch", "arg1+2fe"}, "argument 1 has 768 bytes");
+  refused({"--watch", "lds:0"}, "0 bytes of LDS");
+  refused({"--watch", "10"}, "no allocation contains");
+  refused({"--watch", "arg1/5000"}, "no number of bytes");
+  refused({"--watch", "here"}, "'here' is no address");
+  refused({"--break", "vadd", "--device", "hip"}, "leave --device out");
+}
+
+TEST_CASE("exec: findings and inspect name the line of the assembly") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(32)));
+  const auto r = command({"exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg",
+                          "f32:1", "--json"});
+  CHECK(r.exit == 1);
+  CHECK(nlohmann::json::parse(r.out).at("findings").at(0).at("source") ==
+        nlohmann::json{{"file", "add_scalar.gfx942.s"}, {"line", 13}});
+  CHECK(says(command({"inspect", kernel, "--disassemble"}).out,
+             "; add_scalar.gfx942.s:16\n    1530 S  global_store_dword v1, v2, s[6:7]\n"));
+  const auto j = nlohmann::json::parse(command({"inspect", kernel, "--disassemble", "--json"}).out);
+  CHECK(j.at("kernels").at(0).at("disassembly").at(0).at("source").at("line") == 7);
+}
+
 TEST_CASE("exec: trace, timing, JSON") {
   const Folder f;
   const auto x = f.write("x.bin", bytes_of(count_to(64)));

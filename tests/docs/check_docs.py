@@ -4,7 +4,7 @@
   check_docs.py ROOT INLAY [FILE.md ...]
 
 A ```console block holds lines `$ command` and the output that follows each; `inlay` is the binary INLAY, everything
-runs in one fresh directory a file, and a line `...` in the expected output stands for any lines. `$ command  # exit 1`
+runs in one fresh directory a file, where `tests` is the one of ROOT, and a line `...` in the expected output stands for any lines. `$ command  # exit 1`
 states an exit status other than 0. Figures that differ from run to run are written `<number>`.
 
 A ```cpp block must be preceded by `<!-- region: examples/01_layouts.cpp#name -->` and equal the lines of that file
@@ -80,6 +80,7 @@ def check(root, inlay, file):
                        PATH=os.path.dirname(os.path.abspath(inlay)) + os.pathsep + os.environ["PATH"])
     problems, blocks, marker = [], 0, None
     with tempfile.TemporaryDirectory() as directory:
+        os.symlink(os.path.join(os.path.abspath(root), "tests"), os.path.join(directory, "tests"))
         at = 0
         while at < len(lines):
             found = re.match(r"<!-- region: (.+?) -->", lines[at])

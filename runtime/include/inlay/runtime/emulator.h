@@ -22,7 +22,7 @@
 /// for AMDGPU Backend", "Kernel Dispatch" and "Memory Model gfx942".
 #pragma once
 
-#include <inlay/runtime/device.h>
+#include <inlay/runtime/debug.h>
 #include <inlay/runtime/isa/program.h>
 
 #include <functional>
@@ -61,6 +61,7 @@ struct Finding {
   std::string kernel;
   std::uint64_t address = 0; ///< of the instruction, as in the code object
   std::string disassembly;
+  std::optional<isa::SourceLine> source; ///< when the code object has debug information
   Extent3 workgroup{0, 0, 0};
   std::uint32_t wave = 0; ///< within the workgroup
   std::uint32_t lane = 0; ///< first lane concerned
@@ -110,6 +111,7 @@ struct EmulatorOptions {
   std::uint64_t seed = 1;                               ///< of the stress schedule
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
   TraceOptions trace = {};
+  DebugOptions debug = {};
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {}; ///< called after each workgroup
 };
 

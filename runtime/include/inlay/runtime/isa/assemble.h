@@ -13,15 +13,18 @@
 namespace inlay::runtime::isa {
 
 /// A relocatable ELF object from assembly text. Errors: IsaError with the assembler's first diagnostics
-/// (line, column).
-[[nodiscard]] std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch);
+/// (line, column). With `source_file`, the object has debug information that names that file's lines, as `llvm-mc -g`
+/// makes it, unless the text has its own (.file, .loc).
+[[nodiscard]] std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch,
+                                                        std::string_view source_file = {});
 
 /// A loadable code object (shared ELF, as in a .hsaco) from a relocatable one. Errors: IsaError with lld's
 /// message.
 [[nodiscard]] std::vector<std::uint8_t> link_code_object(std::span<const std::uint8_t> object);
 
 /// Both steps: text to a loadable code object.
-[[nodiscard]] std::vector<std::uint8_t> assemble_code_object(std::string_view text, Arch arch);
+[[nodiscard]] std::vector<std::uint8_t> assemble_code_object(std::string_view text, Arch arch,
+                                                             std::string_view source_file = {});
 
 /// The bytes of the .text section of `text`: for instruction tests. Errors: IsaError.
 [[nodiscard]] std::vector<std::uint8_t> assemble(std::string_view text, Arch arch);

@@ -202,7 +202,7 @@ TEST_CASE("exec: breakpoints and watched memory, as text and as JSON") {
                                          "--arg", "f32:1"};
   const auto run = [&](std::vector<std::string> more) {
     more.insert(more.begin(), base.begin(), base.end());
-    return command(more);
+    return inlay_command(more);
   };
   const auto text = run({"--break", "vadd+2c,workgroup=1", "--dump", "v2,s[8:9]", "--dump", "exec", "--watch",
                          "arg1+0x108", "--watch", "arg0+0x110/8,workgroup=0"});
@@ -260,14 +260,14 @@ TEST_CASE("exec: breakpoints and watched memory, as text and as JSON") {
 TEST_CASE("exec: findings and inspect name the line of the assembly") {
   const Folder f;
   const auto x = f.write("x.bin", bytes_of(count_to(32)));
-  const auto r = command({"exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg",
-                          "f32:1", "--json"});
+  const auto r = inlay_command({"exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"),
+                                "--arg", "f32:1", "--json"});
   CHECK(r.exit == 1);
   CHECK(nlohmann::json::parse(r.out).at("findings").at(0).at("source") ==
         nlohmann::json{{"file", "add_scalar.gfx942.s"}, {"line", 13}});
-  CHECK(says(command({"inspect", kernel, "--disassemble"}).out,
+  CHECK(says(inlay_command({"inspect", kernel, "--disassemble"}).out,
              "; add_scalar.gfx942.s:16\n    1530 S  global_store_dword v1, v2, s[6:7]\n"));
-  const auto j = nlohmann::json::parse(command({"inspect", kernel, "--disassemble", "--json"}).out);
+  const auto j = nlohmann::json::parse(inlay_command({"inspect", kernel, "--disassemble", "--json"}).out);
   CHECK(j.at("kernels").at(0).at("disassembly").at(0).at("source").at("line") == 7);
 }
 

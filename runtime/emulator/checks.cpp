@@ -400,11 +400,14 @@ u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, b
     return (l / 32) * 4 + of_quad[quad];
   };
   u32 cycles = 0;
+  conflicts = 0;
   const unsigned phases = bytes <= 4   ? (wide_banks ? 1 : 2)
                           : bytes == 8 ? (wide_banks ? 2 : 4)
                           : wide_banks ? 4
                                        : 8;
-  std::array<std::array<u32, 64>, 8> last{};
+  // The different words that a phase wants of a bank: at most one for each of its 64 / phases lanes.
+  const unsigned places = 64 / phases;
+  std::array<u32, 64 * 64> words; // [phase][bank][depth]
   std::array<std::array<u8, 64>, 8> depth{};
   std::array<u8, 8> worst{};
   for (; mask != 0; mask &= mask - 1) {
@@ -413,15 +416,17 @@ u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, b
     for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) {
       const u32 word = addresses[l] / 4 + k;
       const unsigned bank = word % banks;
-      // Lanes asking for one word share it; only the previous word of a bank is remembered, which broadcasts satisfy.
-      if (depth[p][bank] == 0 || last[p][bank] != word) {
-        last[p][bank] = word;
-        worst[p] = std::max<u8>(worst[p], ++depth[p][bank]);
-      }
+      u32* const wanted = &words[(p * 64 + bank) * places];
+      u8& n = depth[p][bank];
+      if (std::find(wanted, wanted + n, word) != wanted + n) continue; // lanes asking for one word share it
+      wanted[n++] = word;
+      worst[p] = std::max(worst[p], n);
     }
   }
-  for (unsigned p = 0; p < phases; ++p) cycles += std::max<u32>(1, worst[p]);
-  conflicts = cycles - phases;
+  for (unsigned p = 0; p < phases; ++p) { // a phase without active lanes takes no clock (assumed)
+    cycles += worst[p];
+    conflicts += worst[p] > 1 ? worst[p] - 1U : 0U;
+  }
   return cycles;
 }
 

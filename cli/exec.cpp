@@ -3,6 +3,7 @@
 #include "code_object_input.h"
 #include "exec_debug.h"
 #include "isa_json.h"
+#include "progress.h"
 
 #include <algorithm>
 #include <charconv>
@@ -401,6 +402,9 @@ int exec(Session& session, const Options& o) {
   LaunchStatistics statistics;
   std::string failure;
   Run run;
+  ProgressBar bar(session, plan.kernel->name);
+  if (emulator != nullptr && o.trace.empty() && o.breaks.empty() && o.watches.empty())
+    emulator->options().progress = launch_progress(bar);
   DebugOptions observe;
   observe.on_break = [&](const BreakHit& hit) {
     if (o.json) {
@@ -440,6 +444,7 @@ int exec(Session& session, const Options& o) {
       }
     }
   }
+  bar.erase();
   const bool defects = std::any_of(findings.begin(), findings.end(), is_defect);
   const bool ok = failure.empty() && difference.empty() && !defects;
   if (o.json) {

@@ -3,6 +3,7 @@
 #include "foreign.h"
 #include "fuzz_against.h"
 #include "fuzz_engine.h"
+#include "progress.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/laws.h>
@@ -13,7 +14,6 @@
 #include <iostream>
 #include <memory>
 #include <random>
-#include <unistd.h>
 
 namespace inlay::cli {
 namespace {
@@ -81,24 +81,10 @@ FuzzInput parse_input(const std::string& text) {
           parse_int(text.substr(second + 1)), 0};
 }
 
-/// A bar on a terminal once the run takes longer than a second; it leaves no trace.
-FuzzProgress progress_on(Session& session, const std::string& name, const std::shared_ptr<bool>& shown) {
-  const bool terminal = session.err.rdbuf() == std::cerr.rdbuf() && isatty(STDERR_FILENO) == 1;
-  const auto begin = std::chrono::steady_clock::now();
-  return [&session, name, terminal, begin, shown](double fraction, const FuzzReport& report) {
-    if (!terminal || std::chrono::steady_clock::now() - begin < std::chrono::seconds(1)) return;
-    constexpr int width = 30;
-    const int done = static_cast<int>(std::min(1.0, fraction) * width);
-    session.err << fmt::format("\r{} [{}{}] {:3.0f} %  {} cases", name,
-                               std::string(static_cast<std::size_t>(done), '#'),
-                               std::string(static_cast<std::size_t>(width - done), ' '),
-                               100 * std::min(1.0, fraction), report.cases)
-                << std::flush;
-    *shown = true;
+FuzzProgress progress_on(ProgressBar& bar) {
+  return [&bar](double fraction, const FuzzReport& report) {
+    bar.show(fraction, std::to_string(report.cases) + " cases");
   };
-}
-void erase_progress(Session& session, bool shown) {
-  if (shown) session.err << "\r\x1b[K" << std::flush;
 }
 
 FuzzOptions options_of(const FuzzArguments& a) { return {a.limits, a.cases, a.seed, a.minutes}; }
@@ -115,10 +101,10 @@ laws::Outcome check(const laws::Law& law, const FuzzInput& input) {
 
 int fuzz_law(Session& session, const FuzzArguments& a, const laws::Law& law, Json& reports) {
   const auto kind = [&](const FuzzInput& input) { return static_cast<int>(check(law, input).verdict); };
-  const auto shown = std::make_shared<bool>(false);
-  const FuzzReport report = fuzz(options_of(a), static_cast<int>(laws::Verdict::broken), true, kind,
-                                 progress_on(session, law.name, shown));
-  erase_progress(session, *shown);
+  ProgressBar bar(session, law.name);
+  const FuzzReport report =
+      fuzz(options_of(a), static_cast<int>(laws::Verdict::broken), true, kind, progress_on(bar));
+  bar.erase();
   const auto count = [&](laws::Verdict v) {
     const auto found = report.count.find(static_cast<int>(v));
     return found == report.count.end() ? std::uint64_t{0} : found->second;
@@ -218,10 +204,9 @@ int fuzz_against(Session& session, const FuzzArguments& a) {
   const auto kind = [&](const FuzzInput& input) {
     return static_cast<int>(exchange(foreign, question(a.name, input)).agreement);
   };
-  const auto shown = std::make_shared<bool>(false);
-  const FuzzReport report =
-      fuzz(options_of(a), first_difference, false, kind, progress_on(session, a.name, shown));
-  erase_progress(session, *shown);
+  ProgressBar bar(session, a.name);
+  const FuzzReport report = fuzz(options_of(a), first_difference, false, kind, progress_on(bar));
+  bar.erase();
 
   Json j = {{"op", a.name},
             {"against", a.against},

@@ -1,6 +1,7 @@
 // `inlay run KERNEL [options]`: build, launch, compare with the reference.
 #include "kernel_options.h"
 #include "launch.h"
+#include "progress.h"
 #include "resources.h"
 
 #include <chrono>
@@ -34,7 +35,7 @@ struct Outcome {
   double seconds = 0, flops = 0;
 };
 
-Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
+Outcome run_kernel(Session& session, const RunOptions& options, const kernels::Flags& flags) {
   const auto kernel = kernels::find_kernel(options.kernel);
   // The problem first: sizes that the kernel refuses need no compilation.
   const kernels::Problem problem = kernel->problem(flags, options.seed);
@@ -47,9 +48,10 @@ Outcome run_kernel(const RunOptions& options, const kernels::Flags& flags) {
   runtime::EmulatorOptions emulator;
   if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
-  emulator.bank_model = true;
   emulator.seed = options.seed;
   emulator.bank_model = true; // the report says how many clocks bank conflicts cost
+  ProgressBar bar(session, options.kernel);
+  emulator.progress = launch_progress(bar);
   const auto device = open_device(options.device, out.artifact.arch, emulator);
   out.device = device->info().kind;
   const auto begin = std::chrono::steady_clock::now();
@@ -135,7 +137,7 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs) {
 }
 
 int run_command(Session& session, const RunOptions& options, const std::vector<std::string>& rest) {
-  const Outcome outcome = run_kernel(options, read_flags(rest));
+  const Outcome outcome = run_kernel(session, options, read_flags(rest));
   // Missing wait states are a note: hardware interlocks them, or a hand-written kernel counts on it.
   bool clean = true;
   for (const runtime::Finding& f : outcome.emulated.findings)

@@ -57,12 +57,17 @@ inline u32 to_f16(double value) {
 
 // ---- loops over the lanes ---------------------------------------------------------------------------------------
 // Rows are either the same or disjoint, so lanes are independent.
+#if defined(__clang__) // checks for overlap when it runs, and knows no such promise
+#define INLAY_INDEPENDENT_LANES
+#else
+#define INLAY_INDEPENDENT_LANES _Pragma("GCC ivdep")
+#endif
 
 template <class F>
 inline void map1(A& a, F f) {
   const u32* x = a.s[0];
   u32* d = a.d;
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     d[l] = f(x[l]);
   }
@@ -71,7 +76,7 @@ template <class F>
 inline void map2(A& a, F f) {
   const u32 *x = a.s[0], *y = a.s[1];
   u32* d = a.d;
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     d[l] = f(x[l], y[l]);
   }
@@ -80,7 +85,7 @@ template <class F>
 inline void map3(A& a, F f) {
   const u32 *x = a.s[0], *y = a.s[1], *z = a.s[2];
   u32* d = a.d;
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     d[l] = f(x[l], y[l], z[l]);
   }
@@ -113,14 +118,14 @@ inline void put(u32* row, unsigned l, u64 value) {
 }
 template <class F>
 inline void double1(A& a, F f) {
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     put(a.d, l, bits(static_cast<double>(f(f64(wide(a.s[0], l))))));
   }
 }
 template <class F>
 inline void double2(A& a, F f) {
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     put(a.d, l, bits(static_cast<double>(f(f64(wide(a.s[0], l)), f64(wide(a.s[1], l))))));
   }
@@ -603,7 +608,7 @@ inline void packed_float(A& a, F f) {
     const u32 ny = ((negate >> 1) & 1U) << 31;
     const u32 nz = ((negate >> 2) & 1U) << 31;
     u32* d = a.d + half * lane_count;
-#pragma GCC ivdep
+    INLAY_INDEPENDENT_LANES
     for (unsigned l = 0; l < lane_count; ++l) {
       d[l] = bits(f(f32(x[l] ^ nx), f32(y[l] ^ ny), f32(z[l] ^ nz)));
     }
@@ -747,7 +752,7 @@ const VectorEntry table[] = {
 };
 
 void flush_f32(u32* to, const u32* from, unsigned count) {
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < count; ++l) {
     to[l] = (from[l] & 0x7f800000U) == 0 ? from[l] & 0x80000000U : from[l];
   }
@@ -760,7 +765,7 @@ void merge(u32* to, const u32* from, u64 mask) {
       keep[32 * half + l] = 0U - ((bits_of_half >> l) & 1U);
     }
   }
-#pragma GCC ivdep
+  INLAY_INDEPENDENT_LANES
   for (unsigned l = 0; l < lane_count; ++l) {
     to[l] = (from[l] & keep[l]) | (to[l] & ~keep[l]);
   }

@@ -97,6 +97,21 @@ Interval shifted(Sym a) {
   return sum;
 }
 
+// A term of degree n can become 2^n terms: far beyond what layouts have, bounds are not worth that.
+bool few_when_shifted(Sym a) {
+  constexpr std::size_t most = 512;
+  std::size_t total = 0;
+  for (const Term& t : a.terms()) {
+    std::size_t terms = 1;
+    for (const Factor& f : t.factors()) {
+      terms *= std::size_t{f.power} + 1;
+      if (terms > most) return false;
+    }
+    total += terms;
+  }
+  return total <= most;
+}
+
 bool single_atoms(Sym a) { // then term-by-term bounds are already exact
   SmallVector<AtomId, 16> seen;
   for (const Term& t : a.terms())
@@ -260,7 +275,7 @@ void derive_facts(Atom& atom) {
 Interval interval(Sym a) {
   if (const auto c = a.constant()) return {*c, *c};
   Interval r = termwise(a);
-  if ((!r.lower || !r.upper) && !single_atoms(a)) {
+  if ((!r.lower || !r.upper) && !single_atoms(a) && few_when_shifted(a)) {
     try {
       r = meet(r, shifted(a));
     } catch (const OverflowError&) { // bounds far outside 64 bits say nothing

@@ -1,4 +1,6 @@
 // inlay eval: one expression, or one JSON object a line.
+#include "eval.h"
+
 #include "command.h"
 
 #include <inlay/algebra/error.h>
@@ -123,8 +125,7 @@ std::string dump(const Json& j) { return j.dump(-1, ' ', false, Json::error_hand
 
 int eval(Session& s, const std::string& expression, const std::string& at, bool json, bool lines) {
   if (lines) {
-    for (std::string line; std::getline(s.in, line);)
-      if (line.find_first_not_of(" \t\r") != std::string::npos) s.out << dump(evaluate_line(line)) << "\n";
+    evaluate_lines(s.in, s.out);
     return Exit::yes;
   }
   if (expression.empty())
@@ -149,6 +150,11 @@ int eval(Session& s, const std::string& expression, const std::string& at, bool 
 }
 
 } // namespace
+
+void evaluate_lines(std::istream& in, std::ostream& out) {
+  for (std::string line; std::getline(in, line);)
+    if (line.find_first_not_of(" \t\r") != std::string::npos) out << dump(evaluate_line(line)) << "\n";
+}
 
 void add_eval(CLI::App& app, Session& s) {
   struct Options {

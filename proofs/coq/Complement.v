@@ -1,7 +1,7 @@
 (* A layout and its complement together: injective whenever complement accepts, a bijection onto [0, size) when each stride
    is a multiple of what the smaller ones span; and the complement increases.  Every rank.
 
-   complement        body::complement_modes (and its steps: kept, sort, holes, folding_ceil_div_size)
+   complement        body::complement_modes (and its steps: kept, sorted, holes, folding_ceil_div_size)
                      algebra/include/inlay/algebra/bodies/complement.h, on concrete integers *)
 Require Import ZArith List Lia Bool Permutation.
 Require Import Value Chain Composition.
@@ -10,11 +10,6 @@ Local Open Scope Z_scope.
 
 (* Modes of one element and of stride 0 are left out. *)
 Definition kept (L : list mode) : list mode := filter (fun m => negb (fst m =? 1) && negb (snd m =? 0)) L.
-
-(* Insertion sort by stride; equal strides keep their order. *)
-Fixpoint insert (m : mode) (L : list mode) : list mode :=
-  match L with [] => [m] | h :: T => if snd m <? snd h then m :: h :: T else h :: insert m T end.
-Definition sort (L : list mode) : list mode := fold_left (fun sorted m => insert m sorted) L [].
 
 (* The number of copies that cover a shape given by its leaves. *)
 Fixpoint folding_ceil_div_size (leaves : list Z) (divisor : Z) : Z :=
@@ -29,7 +24,7 @@ Fixpoint holes (cotarget : list Z) (current : Z) (L : list mode) : option (list 
       else match holes cotarget (s * d) T with Some R => Some ((d / current, current) :: R) | None => None end
   end.
 
-Definition sorted (L : list mode) : list mode := sort (coalesced false (kept L)).
+Definition sorted (L : list mode) : list mode := sort snd (coalesced false (kept L)).
 
 Definition complement (L : list mode) (cotarget : list Z) : option (list mode) :=
   match holes cotarget 1 (sorted L) with Some R => Some (coalesced false R) | None => None end.
@@ -49,18 +44,6 @@ Lemma folding_pos : forall M p, Forall (fun x => 1 <= x) M -> 1 <= p -> 1 <= fol
 Proof.
   induction M as [|x M IH]; intros p F Hp; cbn; [lia|]. inversion F; subst.
   pose proof (ceil_div_pos x p H1 Hp). pose proof (IH (ceil_div p x) H2 (ceil_div_pos p x Hp H1)). nia.
-Qed.
-
-Lemma insert_permutation : forall m L, Permutation (insert m L) (m :: L).
-Proof.
-  induction L as [|h T IH]; cbn; auto. destruct (snd m <? snd h); auto. rewrite IH. apply perm_swap.
-Qed.
-
-Lemma sort_permutation : forall L, Permutation (sort L) L.
-Proof.
-  assert (G : forall L A, Permutation (fold_left (fun sorted m => insert m sorted) L A) (A ++ L)).
-  { induction L as [|m L IH]; intros A; cbn; [rewrite app_nil_r; auto|]. rewrite IH, insert_permutation. apply Permutation_middle. }
-  intros. unfold sort. apply (G L []).
 Qed.
 
 (* The modes and the holes between them, by stride. *)
@@ -90,7 +73,8 @@ Qed.
 Lemma joined_chain : forall M C p, 1 <= p -> wf C -> divisible p C -> Forall (fun m => 1 <= snd m) C -> chain p (joined M p C).
 Proof.
   intros M. induction C as [|[s d] C IH]; intros p Hp W D F; [cbn; auto|]. inversion W; subst. inversion F; subst. cbn [fst snd] in *.
-  destruct D as [[k ->] D]. cbn [joined chain]. rewrite Z.div_mul by lia. split; [auto|]. split; [auto|]. apply IH; auto. nia.
+  destruct D as [[k ->] D]. cbn [joined chain]. rewrite Z.div_mul by lia. split; [auto|]. split; [ring|].
+  replace (p * k * s) with (s * (k * p)) by ring. apply IH; auto. nia.
 Qed.
 
 Lemma joined_size : forall M C p, 1 <= p -> wf C -> divisible p C -> Forall (fun m => 1 <= snd m) C ->
@@ -110,12 +94,6 @@ Proof.
 Qed.
 
 (* ---------------------------------------------------------------- the same values, mode by mode or joined *)
-Lemma sums_assoc : forall X Y Z, sums X (sums Y Z) = sums (sums X Y) Z.
-Proof.
-  induction Z as [|z Z IH]; auto. rewrite !sums_cons_r, sums_app_r, IH. f_equal. unfold sums.
-  rewrite flat_map_map, map_flat_map. apply flat_map_ext. intros y. rewrite map_map. apply map_ext. intros x. lia.
-Qed.
-
 Lemma sums_comm : forall X Y, Permutation (sums X Y) (sums Y X).
 Proof.
   intros. pose proof (sums_shift X Y 0) as H.
@@ -163,7 +141,7 @@ Qed.
 
 Lemma sorted_image : forall L, wf L -> no_broadcast L -> Permutation (image L) (image (sorted L)).
 Proof.
-  intros L W N. unfold sorted. rewrite (image_permutation _ _ (sort_permutation _)).
+  intros L W N. unfold sorted. rewrite (image_permutation _ _ (sort_permutation _ _)).
   rewrite image_coalesced by (apply kept_wf; auto). rewrite kept_used, image_used by auto. reflexivity.
 Qed.
 
@@ -190,7 +168,7 @@ Theorem complement_injective : forall L M R, wf L -> no_broadcast L -> Forall (f
 Proof.
   intros L M R W N F E. destruct (complement_spec _ _ _ W N F E) as (H1 & H2 & H3 & _ & H5 & _).
   apply injective_image; [apply Forall_app; auto|]. eapply Permutation_NoDup; [symmetry; exact H5|]. apply injective_image; auto.
-  intros i j Hi Hj V. apply (dominated_unique (joined M 1 (sorted L)) 0 0 0 i j); auto; try lia.
+  intros i j Hi Hj V. apply (dominated_unique (joined M 1 (sorted L)) 0 0 i j); auto; try lia.
   apply gaps_dominated with 1; auto; lia.
 Qed.
 

@@ -7,6 +7,7 @@
 #include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/complement.h>
 #include <inlay/algebra/ops/composition.h>
+#include <inlay/solver/prove.h>
 #include <iostream>
 #include <optional>
 #include <random>
@@ -123,6 +124,12 @@ Definition check_complement (c : list (Z * Z) * list Z * option (list (Z * Z))) 
   let '(L, M, R) := c in
   same_option (match complement L M with Some R => Some (unwrapped R) | None => None end) R.
 
+(* layout, whether the solver proves it a bijection by its stride chain *)
+Definition check_bijective (c : list (Z * Z) * bool) : bool :=
+  eqb (match stride_chain (fst c) with Some _ => true | None => false end) (snd c).
+(* layout, whether the solver proves it injective by domination *)
+Definition check_injective (c : list (Z * Z) * bool) : bool := eqb (domination (fst c)) (snd c).
+
 )";
 
 } // namespace
@@ -189,4 +196,21 @@ int main() {
     cases.push_back("(" + modes(l) + ", " + list(target) + ", " + optional_modes(r) + ")");
   }
   print("complement", cases, "([(4, 2)], [24], Some [(2, 1); (3, 4)])");
+
+  const auto verdicts = [&](const char* method, auto prove) {
+    cases.clear();
+    int open[2] = {75, 75};
+    while (open[0] + open[1] > 0) {
+      const Layout l = draw.layout(4, 60, true);
+      const solver::Verdict v = prove(l);
+      const bool by_method = v.outcome == solver::Outcome::proved && v.method == method;
+      if (open[by_method] == 0) continue;
+      --open[by_method];
+      cases.push_back("(" + modes(l) + (by_method ? ", true)" : ", false)"));
+    }
+  };
+  verdicts("stride chain", [](const Layout& l) { return solver::prove_bijective(l); });
+  print("bijective", cases, "([(3, 2); (2, 1)], false)");
+  verdicts("domination", [](const Layout& l) { return solver::prove_injective(l); });
+  print("injective", cases, "([(3, 2); (2, 3)], true)");
 }

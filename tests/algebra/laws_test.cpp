@@ -1,8 +1,14 @@
-// The laws on a fixed zoo, on random layouts that shrink, and on all small layouts.
+// The laws on a fixed zoo, and on random layouts that shrink: some in every run, ten million a law at night.
 #include <catch2/catch.hpp>
 
+#include <each_law.h>
 #include <inlay/algebra/laws.h>
 #include <layout_generators.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
 
 using namespace inlay;
 
@@ -80,46 +86,33 @@ TEST_CASE("random layouts find what is broken on purpose") {
   CHECK(message.find("wrong: ") != std::string::npos); // the counterexample, shrunk to a few elements
 }
 
-TEST_CASE("laws on random layouts") {
-  for (const laws::Law& law : laws::all) {
-    std::string message;
-    const bool holds = generators::holds_randomly(law, 10000, &message);
-    INFO(message);
-    CHECK(holds);
-  }
-}
+namespace {
 
-TEST_CASE("unary laws on all layouts of size at most 16 and rank at most 3") {
-  std::vector<std::vector<Int>> shapes;
-  for (int a = 1; a <= 16; ++a) {
-    shapes.push_back({a});
-    for (int b = 1; a * b <= 16; ++b) {
-      shapes.push_back({a, b});
-      for (int c = 1; a * b * c <= 16; ++c) shapes.push_back({a, b, c});
-    }
-  }
-  std::size_t layouts = 0;
-  for (const auto& shape : shapes) {
-    // Rank 3 takes every third stride triple: all of them are a million layouts, which the nightly label
-    // runs.
-    const std::size_t count = shape.size() == 1 ? 13 : shape.size() == 2 ? 169 : 2197;
-    for (std::size_t code = 0; code < count; code += shape.size() == 3 ? 29 : 1) {
-      TupleBuilder<Mode> b;
-      const std::size_t at = b.open();
-      std::size_t rest = code;
-      for (const Int s : shape) {
-        b.leaf({s, Stride(Int(rest % 13) - 4)});
-        rest /= 13;
-      }
-      b.close(at, shape.size());
-      const laws::Input in{Layout(std::move(b).finish()), Layout(), 1 + static_cast<int>(code % 24)};
-      for (const laws::Law& law : laws::all)
-        if (!law.binary) require(law, in);
-      ++layouts;
-    }
-  }
-  CHECK(layouts > 10000);
+void random_case(const laws::Law& law) {
+  std::string message;
+  const bool holds = generators::holds_randomly(law, 10000, &message);
+  INFO(message);
+  CHECK(holds);
 }
+const bool random_cases = testing::register_laws<random_case>("random layouts", "");
+
+// Ten million cases a law, each night others: the seed is printed, and INLAY_LAW_SEED repeats it.
+void nightly_case(const laws::Law& law) {
+  const char* fixed = std::getenv("INLAY_LAW_SEED");
+  const std::uint64_t seed = fixed ? std::strtoull(fixed, nullptr, 10) : std::random_device()();
+  std::printf("%s: seed %llu\n", law.name, static_cast<unsigned long long>(seed));
+  std::fflush(stdout);
+  const auto begin = std::chrono::steady_clock::now();
+  std::string message;
+  const bool holds = generators::holds_randomly(law, 10'000'000, &message, seed);
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
+  std::printf("%s: %s, %.0f s\n", law.name, message.c_str(), took.count());
+  std::fflush(stdout);
+  CHECK(holds);
+}
+const bool nightly_cases = testing::register_laws<nightly_case>("nightly", "[.nightly]");
+
+} // namespace
 
 TEST_CASE("composition on all small pairs") {
   // A of rank 2, B of rank 1 and 2: acceptance and values by the definition.

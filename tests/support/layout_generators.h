@@ -54,25 +54,30 @@ inline rc::Gen<Recipe> recipe() {
       });
 }
 
-/// Checks a law on random inputs; `message` receives the shrunk counterexample if there is one.
-inline bool holds_randomly(const laws::Law& law, int cases, std::string* message) {
+/// Checks a law on random inputs and counts on how many it held (and did not refuse); `message` receives the
+/// shrunk counterexample if there is one.
+inline bool holds_randomly(const laws::Law& law, int cases, std::string* message, std::uint64_t seed = 20) {
   rc::detail::TestParams params;
-  params.seed = 20;
+  params.seed = seed;
   params.maxSuccess = cases;
   params.maxSize = 12;
+  std::size_t held = 0;
   const auto result = rc::detail::checkTestable(
-      [&law] {
+      [&law, &held] {
         const Recipe a = *recipe();
         const Recipe b = law.binary ? *recipe() : Recipe{};
         const int n = *rc::gen::inRange(1, 49);
         const laws::Outcome o = law.check({a.layout(), b.layout(), n});
+        held += o.verdict == laws::Verdict::holds;
         if (o.verdict == laws::Verdict::broken) RC_FAIL(std::string(law.name) + ": " + o.message);
       },
       rc::detail::TestMetadata{law.name, law.statement}, params);
   if (result.is<rc::detail::SuccessResult>()) {
     const int done = result.get<rc::detail::SuccessResult>().numSuccess;
-    *message = std::to_string(done) + " cases";
-    return done >= cases;
+    *message = std::to_string(done) + " cases, " + std::to_string(static_cast<std::size_t>(done) - held) +
+               " of them refused";
+    // A law that refuses nearly everything has not been tested.
+    return done >= cases && held * 20 >= static_cast<std::size_t>(cases);
   }
   std::ostringstream out;
   rc::detail::printResultMessage(result, out);

@@ -2,7 +2,8 @@
 ///
 ///     logical_product(A, B) = (A, A* o B)      A* = complement(A, |A| cosize(B))
 ///
-/// Mode 0 is A, mode 1 runs over the copies in the order of B. Errors: those of complement and composition
+/// Mode 0 is A, mode 1 runs over the copies in the order of B. Copies do not overlap as long as the values of B
+/// stay inside A*, which is large enough unless A has holes of unequal size (complement.h). Errors: those of complement and composition
 /// (the holes of A must divide B's extents). Law: product.
 #pragma once
 

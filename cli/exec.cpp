@@ -24,7 +24,8 @@ namespace {
 using namespace runtime;
 
 struct Options {
-  std::string file, kernel, arch, device = "emulator", grid = "1", block = "64", checks = "all", trace;
+  std::string file, kernel, arch, device = "emulator", grid = "1", block = "64", checks = "all", trace,
+                                  matrix = "sequential";
   std::vector<std::string> arguments, breaks, dumps, watches;
   std::optional<std::uint32_t> hits;
   unsigned lds = 0, threads = 0, repeat = 0;
@@ -325,6 +326,7 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     EmulatorOptions options;
     options.threads = o.threads;
     options.checks = Checks::parse(o.checks);
+    options.matrix = parse_matrix_arithmetic(o.matrix);
     options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
     if (!o.trace.empty()) {
@@ -385,6 +387,7 @@ int exec(Session& session, const Options& o) {
     refuse("--break, --watch and --trace look into the emulator, not into " + o.device, "leave --device out");
   if (o.dry_run) {
     (void)Checks::parse(o.checks);
+    (void)parse_matrix_arithmetic(o.matrix);
     if (!o.trace.empty()) (void)parse_trace(o.trace);
     describe_plan(session, o, plan);
     return Exit::yes;
@@ -513,6 +516,8 @@ void add_exec(CLI::App& app, Session& session) {
        "Report accesses to arg1+0x40, lds:0x40 or an address, 4 bytes or /BYTES, and ,wave=0,workgroup=0")
       ->allow_extra_args(false);
   c->add_option("--hits", o->hits, "Reports of each breakpoint (1) and watch (all) for each wave; 0: all");
+  c->add_option("--matrix", o->matrix,
+                "Sums of matrix instructions: sequential (default), or cdna3, as measured on MI300X");
   c->add_option("--threads", o->threads, "Of the emulator; 0: all");
   c->add_option("--max-instructions", o->max_instructions, "Give up after so many wave instructions");
   c->add_option("--repeat", o->repeat, "Also time so many launches");

@@ -13,7 +13,7 @@ namespace inlay::cli {
 namespace {
 
 struct RunOptions {
-  std::string kernel, device = "emulator", checks;
+  std::string kernel, device = "emulator", checks, matrix = "sequential";
   std::uint64_t seed = 1;
   bool json = false, stress = false, proofs = false;
 };
@@ -48,6 +48,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   runtime::EmulatorOptions emulator;
   if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
+  emulator.matrix = runtime::parse_matrix_arithmetic(options.matrix);
   emulator.seed = options.seed;
   emulator.bank_model = true; // the report says how many clocks bank conflicts cost
   ProgressBar bar(session, options.kernel);
@@ -164,6 +165,9 @@ void add_run(CLI::App& app, Session& session) {
   command->add_option("--seed", options->seed, "Of the random operands");
   command->add_option("--check", options->checks,
                       "Sanitizers of the emulator: races,bounds,uninit,waits,...; all, none");
+  command->add_option(
+      "--matrix", options->matrix,
+      "Sums of the emulator's matrix instructions: sequential (default), or cdna3, as measured");
   command->add_flag("--stress", options->stress, "Emulate a hostile order of events");
   command->add_flag("--proofs", options->proofs, "Print every claim");
   command->add_flag("--json", options->json, "As JSON");

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <thread>
+#include <tuple>
 
 namespace inlay::runtime {
 
@@ -43,6 +44,13 @@ Checks Checks::parse(std::string_view text) {
     }
   }
   return c;
+}
+
+MatrixArithmetic parse_matrix_arithmetic(std::string_view text) {
+  if (text == "sequential") return MatrixArithmetic::sequential;
+  if (text == "cdna3") return MatrixArithmetic::cdna3;
+  throw std::invalid_argument("matrix: '" + std::string(text) +
+                              "' is no arithmetic of matrix instructions\n  hint   sequential, cdna3");
 }
 
 std::string to_string(const Finding& f) {
@@ -88,7 +96,8 @@ struct LoadedModule {
   u64 image = 0;
   std::optional<isa::LineTable> lines;          ///< read with the first launch
   std::map<std::size_t, isa::Program> programs; ///< by section
-  std::map<std::pair<std::size_t, unsigned>, std::unique_ptr<PreparedProgram>> prepared;
+  /// By section, accumulation offset and matrix arithmetic.
+  std::map<std::tuple<std::size_t, unsigned, MatrixArithmetic>, std::unique_ptr<PreparedProgram>> prepared;
 };
 
 struct LoadedFunction {
@@ -157,8 +166,8 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
             .first;
   }
   const unsigned accum = kernel.descriptor.accum_offset == 0 ? 256 : kernel.descriptor.accum_offset;
-  auto& prepared = module.prepared[{kernel.section, accum}];
-  if (prepared == nullptr) prepared = prepare(program->second, module.image, accum);
+  auto& prepared = module.prepared[{kernel.section, accum, options.matrix}];
+  if (prepared == nullptr) prepared = prepare(program->second, module.image, accum, options.matrix);
 
   Launch launch;
   launch.code = prepared.get();

@@ -152,9 +152,11 @@ struct PreparedProgram {
   std::vector<Operation> operations;
   std::deque<std::array<u32, 128>> constants;
   bool order_sensitive_atomics = false;
+  MatrixArithmetic matrix = MatrixArithmetic::sequential;
 };
 
-std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset);
+std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset,
+                                         MatrixArithmetic matrix);
 /// False when nothing executes the instruction.
 bool prepare_scalar(Operation& op, isa::Arch arch);
 bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned accum_offset);

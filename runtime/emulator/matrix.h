@@ -4,6 +4,8 @@
 
 #include "wave.h"
 
+#include <inlay/runtime/matrix_arithmetic.h>
+
 namespace inlay::runtime::emulator {
 
 /// A matrix instruction with its registers and broadcast fields resolved.
@@ -17,7 +19,8 @@ public:
 
 /// The prepared form of `instruction`; nullptr when its mnemonic is no matrix instruction of `arch`.
 /// Reads operands (vgpr, agpr, inline constants for C) and cbsz, abid, blgp, op_sel, op_sel_hi, neg_lo (f64).
-[[nodiscard]] std::unique_ptr<MatrixInstruction> prepare_matrix(const isa::Instruction& instruction,
-                                                                isa::Arch arch, unsigned accum_offset);
+[[nodiscard]] std::unique_ptr<MatrixInstruction>
+prepare_matrix(const isa::Instruction& instruction, isa::Arch arch, unsigned accum_offset,
+               MatrixArithmetic arithmetic = MatrixArithmetic::sequential);
 
 } // namespace inlay::runtime::emulator

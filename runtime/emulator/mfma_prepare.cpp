@@ -20,8 +20,10 @@ std::uint64_t constant_bits(const isa::Operand& operand, Element type) {
 
 class Prepared final : public MatrixInstruction {
 public:
-  Prepared(const MatrixOp& op, const isa::Instruction& instruction, isa::Arch arch, unsigned accum_offset)
-      : op_(op), options_{.fp8 = arch == isa::Arch::gfx950 ? numerics::Fp8::ocp : numerics::Fp8::fnuz} {
+  Prepared(const MatrixOp& op, const isa::Instruction& instruction, isa::Arch arch, unsigned accum_offset,
+           MatrixArithmetic arithmetic)
+      : op_(op), options_{.arithmetic = arithmetic,
+                          .fp8 = arch == isa::Arch::gfx950 ? numerics::Fp8::ocp : numerics::Fp8::fnuz} {
     const auto& fields = instruction.modifiers;
     modifiers_ = {.cbsz = fields.cbsz, .abid = fields.abid, .blgp = fields.blgp};
     if (op.negates) {
@@ -112,12 +114,12 @@ private:
 } // namespace
 
 std::unique_ptr<MatrixInstruction> prepare_matrix(const isa::Instruction& instruction, isa::Arch arch,
-                                                  unsigned accum_offset) {
+                                                  unsigned accum_offset, MatrixArithmetic arithmetic) {
   const MatrixOp* op = find_matrix_op(instruction.mnemonic);
   if (op == nullptr || !(arch == isa::Arch::gfx950 ? op->gfx950 : op->gfx942)) {
     return nullptr;
   }
-  return std::make_unique<Prepared>(*op, instruction, arch, accum_offset);
+  return std::make_unique<Prepared>(*op, instruction, arch, accum_offset, arithmetic);
 }
 
 } // namespace inlay::runtime::emulator

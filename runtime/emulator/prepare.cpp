@@ -19,9 +19,9 @@ void run_matrix(Wave& w, const Operation& op) {
   if (!w.vskip) op.matrix->execute(w);
 }
 
-bool prepare_matrix_operation(Operation& op, isa::Arch arch, unsigned accum_offset) {
+bool prepare_matrix_operation(Operation& op, MatrixArithmetic matrix, isa::Arch arch, unsigned accum_offset) {
   const isa::Instruction& i = *op.instruction;
-  op.matrix = prepare_matrix(i, arch, accum_offset);
+  op.matrix = prepare_matrix(i, arch, accum_offset, matrix);
   if (op.matrix == nullptr) return false;
   op.execute = run_matrix;
   op.cls = Class::matrix;
@@ -75,7 +75,7 @@ bool prepare_one(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned
   case isa::Format::sopc:
   case isa::Format::sopp:
   case isa::Format::smem: return prepare_scalar(op, arch);
-  case isa::Format::mfma: return prepare_matrix_operation(op, arch, accum_offset);
+  case isa::Format::mfma: return prepare_matrix_operation(op, owner.matrix, arch, accum_offset);
   case isa::Format::ds:
   case isa::Format::mubuf:
   case isa::Format::mtbuf:
@@ -94,10 +94,12 @@ bool in_file(const std::vector<RowRange>& ranges) {
 
 } // namespace
 
-std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset) {
+std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset,
+                                         MatrixArithmetic matrix) {
   auto out = std::make_unique<PreparedProgram>();
   out->program = &program;
   out->load_base = load_base;
+  out->matrix = matrix;
   const std::size_t count = program.instructions.size();
   out->operations.resize(count + 1);
   for (std::size_t i = 0; i < count; ++i) {

@@ -148,6 +148,7 @@ TEST_CASE("exec: wrong number, size, kind, geometry and files: exit 2 with the s
   refused(with({"--block", "128"}), "compiled for 64");
   refused(with({"--kernel", "other"}), "there are: vadd");
   refused(with({"--check", "everything"}), "no sanitizer");
+  refused(with({"--matrix", "exact"}), "sequential, cdna3");
   refused(with({"--device", "abacus"}), "no such device");
   refused(with({"--trace", "lane=64"}), "is not understood");
   refused(with({"--trace", "wave"}), "is not understood");

@@ -288,6 +288,14 @@ TEST_CASE("vector_add: ends inside a vector and inside a workgroup") {
     CHECK(inlay_run({"vector_add", "--n", n, "--check", "all"}).exit == 0);
 }
 
+TEST_CASE("gemm: within its bound whatever way the matrix instructions add") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const char* matrix : {"sequential", "cdna3"})
+      CHECK(inlay_run({"gemm", "--m", "128", "--n", "64", "--k", "128", "--arch", arch, "--matrix", matrix})
+                .exit == 0);
+  CHECK(inlay_run({"gemm", "--matrix", "exact"}).exit == 2);
+}
+
 TEST_CASE("run: hip says clearly that there is no device, or is right") {
   const Ran ran = inlay_run({"vector_add", "--device", "hip"});
   INFO(ran.err);

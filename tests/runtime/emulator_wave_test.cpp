@@ -411,3 +411,54 @@ TEST_CASE("what cannot be executed is an error that names it", "[error]") {
       Catch::Contains("memory fault"));
   CHECK_THROWS_AS(device.load(CodeObject::parse(kernel("s_endpgm", isa::Arch::gfx950))), DeviceError);
 }
+
+TEST_CASE("the arithmetic of matrix instructions is an option of the launch") {
+  // Products 2^22, 1/4 four times, -2^22 in one group of eight k: in order each quarter is rounded away, on CDNA3 none is.
+  const auto object = kernel(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v1, 2, v0
+  v_mov_b32 v2, 0
+  v_mov_b32 v3, 0
+  v_mov_b32 v4, 0
+  v_mov_b32 v5, 0
+  v_mov_b32 v6, 0x34003400
+  v_mov_b32 v7, 0xe8003400
+  v_mov_b32 v8, 0x3c003c00
+  v_mov_b32 v9, 0x68003c00
+  v_cmp_gt_u32 vcc, 32, v0
+  v_cndmask_b32 v2, v2, v6, vcc
+  v_cndmask_b32 v3, v3, v7, vcc
+  v_cndmask_b32 v4, v4, v8, vcc
+  v_cndmask_b32 v5, v5, v9, vcc
+  v_mov_b32 v6, 0x6800
+  v_mov_b32 v7, 0x34000000
+  v_mov_b32 v9, 0x3c000000
+  v_cmp_gt_u32 vcc, 16, v0
+  v_cndmask_b32 v2, v2, v6, vcc
+  v_cndmask_b32 v3, v3, v7, vcc
+  v_cndmask_b32 v4, v4, v6, vcc
+  v_cndmask_b32 v5, v5, v9, vcc
+  s_nop 7
+  v_mfma_f32_16x16x16_f16 v[12:15], v[2:3], v[4:5], 0
+  s_nop 15
+  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v12, s[4:5]
+  s_endpgm
+)",
+                             isa::Arch::gfx942);
+  EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+  const DevicePointer out = device.allocate(256);
+  const Module module = device.load(CodeObject::parse(object));
+  const Function function = device.function(module, "k");
+  const auto run_with = [&](MatrixArithmetic matrix) {
+    device.options().matrix = matrix;
+    device.launch(function, {.grid = {1}, .block = {64}}, Arguments().pointer(out).bytes());
+    CHECK(all(device.last_launch().findings).empty());
+    return download<float>(device, out, 64)[0];
+  };
+  CHECK(run_with(MatrixArithmetic::sequential) == 0.0F);
+  CHECK(run_with(MatrixArithmetic::cdna3) == 1.0F);
+  CHECK(run_with(MatrixArithmetic::sequential) == 0.0F); // the same module again
+  CHECK(parse_matrix_arithmetic("cdna3") == MatrixArithmetic::cdna3);
+  CHECK_THROWS_WITH(parse_matrix_arithmetic("exact"), Catch::Contains("sequential, cdna3"));
+}

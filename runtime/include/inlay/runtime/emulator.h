@@ -24,6 +24,7 @@
 
 #include <inlay/runtime/debug.h>
 #include <inlay/runtime/isa/program.h>
+#include <inlay/runtime/matrix_arithmetic.h>
 
 #include <functional>
 #include <memory>
@@ -107,6 +108,7 @@ struct EmulatorOptions {
   /// together (some hand-tuned kernels count on it); large ones are a little faster.
   unsigned turn = 8;
   bool stress = false;
+  MatrixArithmetic matrix = MatrixArithmetic::sequential;
   bool bank_model = false;                              ///< count LDS cycles and conflicts
   std::uint64_t seed = 1;                               ///< of the stress schedule
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch

@@ -309,6 +309,23 @@ std::string arch_of(std::uint32_t flags) {
   }
 }
 
+/// Width of the field that a relocation fills; 0 for none, and for what loaders do not apply.
+unsigned relocated_bytes(std::uint32_t type) {
+  using namespace llvm::ELF;
+  switch (type) {
+  case R_AMDGPU_ABS64:
+  case R_AMDGPU_REL64:
+  case R_AMDGPU_RELATIVE64: return 8;
+  case R_AMDGPU_ABS32_LO:
+  case R_AMDGPU_ABS32_HI:
+  case R_AMDGPU_ABS32:
+  case R_AMDGPU_REL32:
+  case R_AMDGPU_REL32_LO:
+  case R_AMDGPU_REL32_HI: return 4;
+  default: return 0;
+  }
+}
+
 } // namespace
 
 CodeObjectError::CodeObjectError(std::string problem, std::string hint)
@@ -425,6 +442,48 @@ struct CodeObjectReader {
       symbol.section =
           s.st_shndx != SHN_UNDEF && s.st_shndx < object.sections_.size() ? s.st_shndx : Symbol::npos;
       object.symbols_.push_back(std::move(symbol));
+    }
+  }
+
+  /// Records of the loaded image (.rela.dyn, .rela.plt); those of a relocatable object are its linker's affair.
+  void relocations(const ElfFile& elf) {
+    using namespace llvm::ELF;
+    if (object.relocatable_) return;
+    for (const auto& h : checked(elf.sections(), "section table")) {
+      if ((h.sh_flags & SHF_ALLOC) == 0 || h.sh_size == 0) continue;
+      if (h.sh_type == SHT_REL || h.sh_type == SHT_RELR)
+        fail("holds relocation records without addends",
+             "AMDGPU uses RELA records only; link without --pack-dyn-relocs");
+      if (h.sh_type != SHT_RELA) continue;
+      const auto* table = static_cast<const ElfFile::Elf_Shdr*>(nullptr);
+      Bytes names;
+      if (h.sh_link != SHN_UNDEF && h.sh_link < object.sections_.size()) {
+        table = checked(elf.getSection(h.sh_link), "relocations' symbol table");
+        if (table->sh_link < object.sections_.size()) names = object.sections_[table->sh_link].bytes;
+      }
+      for (const auto& r : checked(elf.relas(h), "relocations")) {
+        Relocation out;
+        out.address = r.r_offset;
+        out.type = r.getType(false);
+        out.addend = r.r_addend;
+        if (const std::uint32_t index = r.getSymbol(false); index != 0) {
+          if (table == nullptr) fail("a relocation names symbol " + std::to_string(index) + " of no table");
+          const auto* s = checked(elf.getSymbol(table, index), "a relocation's symbol");
+          out.symbol = printable(name_at(names, s->st_name, "a symbol's").substr(0, 256));
+          out.symbol_value = s->st_value;
+          out.kind = s->st_shndx == SHN_ABS        ? Relocation::Symbol::absolute
+                     : s->st_shndx != SHN_UNDEF    ? Relocation::Symbol::defined
+                     : s->getBinding() == STB_WEAK ? Relocation::Symbol::weak
+                                                   : Relocation::Symbol::undefined;
+        }
+        const std::uint64_t bytes = std::max(4U, relocated_bytes(out.type));
+        if (std::none_of(object.segments_.begin(), object.segments_.end(), [&](const Segment& s) {
+              return out.address >= s.address && s.memory_bytes >= bytes &&
+                     out.address - s.address <= s.memory_bytes - bytes;
+            }))
+          fail("a relocation at " + hex(out.address) + " lies outside every segment");
+        object.relocations_.push_back(std::move(out));
+      }
     }
   }
 
@@ -592,6 +651,7 @@ CodeObject CodeObject::parse(std::vector<std::uint8_t> bytes, std::string_view a
   r.sections(elf);
   r.segments(elf);
   r.symbols(elf);
+  r.relocations(elf);
   r.kernels();
   r.metadata();
   return std::move(r.object);
@@ -615,6 +675,46 @@ const Kernel& CodeObject::kernel(std::string_view name) const {
   if (kernels_.empty()) fail("holds no kernel", "a kernel needs a descriptor: .amdhsa_kernel in assembly");
   if (name.empty()) fail("holds " + std::to_string(kernels_.size()) + " kernels", "choose one: " + names);
   fail("holds no kernel named " + printable(name.substr(0, 200)), "there are: " + names);
+}
+
+std::vector<CodeObject::Patch> CodeObject::relocate(std::uint64_t base) const {
+  using namespace llvm::ELF;
+  std::vector<Patch> out;
+  for (const Relocation& r : relocations_) {
+    if (r.type == R_AMDGPU_NONE) continue;
+    const std::string at = "relocation at " + hex(r.address);
+    const unsigned bytes = relocated_bytes(r.type);
+    if (bytes == 0)
+      fail(at + " is of type " + std::to_string(r.type) + ", which loaders do not apply",
+           "ABS32, ABS32_LO, ABS32_HI, ABS64, REL32, REL32_LO, REL32_HI, REL64 and RELATIVE64 are applied");
+    if (r.kind == Relocation::Symbol::undefined)
+      fail(at + " needs the symbol " + r.symbol + ", which the code object does not define",
+           "link every object that the kernel uses into one code object");
+    for (const Segment& s : segments_)
+      if (s.executable && r.address >= s.address && r.address - s.address < s.memory_bytes)
+        fail(at + " would change code", "compile position-independent code, and link without -z notext");
+    const std::uint64_t place = base + r.address;
+    const std::uint64_t symbol = r.type == R_AMDGPU_RELATIVE64            ? base
+                                 : r.kind == Relocation::Symbol::defined  ? base + r.symbol_value
+                                 : r.kind == Relocation::Symbol::absolute ? r.symbol_value
+                                                                          : 0;
+    const std::uint64_t sum = symbol + static_cast<std::uint64_t>(r.addend);
+    std::uint64_t value = sum;
+    switch (r.type) {
+    case R_AMDGPU_ABS32_HI: value = sum >> 32; break;
+    case R_AMDGPU_REL32:
+    case R_AMDGPU_REL32_LO:
+    case R_AMDGPU_REL64: value = sum - place; break;
+    case R_AMDGPU_REL32_HI: value = (sum - place) >> 32; break;
+    default: break;
+    }
+    if (r.type == R_AMDGPU_ABS32 && value >> 32 != 0)
+      fail(at + " is ABS32, but the address " + hex(value) + " has more than 32 bits",
+           "use ABS64, or LO and HI");
+    if (bytes == 4) value &= 0xffffffffU;
+    out.push_back({r.address, value, bytes});
+  }
+  return out;
 }
 
 std::span<const std::uint8_t> CodeObject::code(const Kernel& k) const {

@@ -298,6 +298,13 @@ Module EmulatorDevice::load(const CodeObject& object) {
     if (!s.bytes.empty())
       std::memcpy(reinterpret_cast<void*>(base + s.address), s.bytes.data(), s.bytes.size());
   }
+  try {
+    for (const CodeObject::Patch& p : object.relocate(base))
+      std::memcpy(reinterpret_cast<void*>(base + p.address), &p.value, p.bytes);
+  } catch (...) {
+    state_->memory.release(module->image);
+    throw;
+  }
   const u64 handle = state_->next++;
   module->image = base;
   state_->modules.emplace(handle, std::move(module));

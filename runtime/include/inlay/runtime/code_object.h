@@ -138,6 +138,17 @@ struct Segment {
   bool writable = false, executable = false;
 };
 
+/// What a loader writes into the image once it knows where that lies: at `address`, by `type` (R_AMDGPU_*), from the
+/// symbol's address S, the addend A, the place P and the image's base B.
+struct Relocation {
+  std::uint64_t address = 0; ///< of the field, inside a segment
+  std::uint32_t type = 0;
+  std::int64_t addend = 0;
+  std::string symbol;             ///< empty for those without one
+  std::uint64_t symbol_value = 0; ///< its address in the object
+  enum class Symbol : std::uint8_t { none, defined, absolute, weak, undefined } kind = Symbol::none;
+};
+
 /// A read code object. Cheap to copy: the bytes are shared and never change.
 class CodeObject {
 public:
@@ -159,6 +170,16 @@ public:
   [[nodiscard]] std::span<const Section> sections() const { return sections_; }
   [[nodiscard]] std::span<const Symbol> symbols() const { return symbols_; }
   [[nodiscard]] std::span<const Segment> segments() const { return segments_; }
+  /// Dynamic relocations, in the order of the file. None in a relocatable object.
+  [[nodiscard]] std::span<const Relocation> relocations() const { return relocations_; }
+  /// What to write where in an image that is loaded at `base`.
+  /// Source: LLVM "User Guide for AMDGPU Backend", "Relocation Records".
+  /// Errors: CodeObjectError for a symbol that nothing defines, a type that loaders do not apply, a field in code.
+  struct Patch {
+    std::uint64_t address = 0, value = 0;
+    unsigned bytes = 8;
+  };
+  [[nodiscard]] std::vector<Patch> relocate(std::uint64_t base) const;
   /// The whole ELF, as a driver wants it.
   [[nodiscard]] std::span<const std::uint8_t> bytes() const { return bytes_; }
 
@@ -182,6 +203,7 @@ private:
   std::vector<Section> sections_;
   std::vector<Symbol> symbols_;
   std::vector<Segment> segments_;
+  std::vector<Relocation> relocations_;
 };
 
 } // namespace inlay::runtime

@@ -89,7 +89,7 @@ TEST_CASE("relocations: constants beside the code, tables of addresses, the glob
 
 TEST_CASE("relocations: every type by its formula, the others and missing symbols by name") {
   const std::string base =
-      function("k", "s_endpgm\n") +
+      function("k", "s_nop 0\ns_nop 0\ns_endpgm\n") +
       ".data\n.globl shared\n.type shared,@object\n.p2align 3\nshared: .quad shared+5\n.size shared, 8\n";
   const auto linked = isa::assemble_code_object(base + descriptor("k"), isa::Arch::gfx942);
   const auto object = CodeObject::parse(linked);

@@ -309,7 +309,7 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
     if (!symbolic_instance(e, q, address, names, extents, fixed, symbolic)) {
       if (e.concrete())
         e.obligation("enumeration of more than " + std::to_string(e.options.enumeration_limit) +
-                     " indices (the limit)");
+                     " indices (the limit; --limit N raises it)");
       return e.unknown();
     }
   }

@@ -9,6 +9,9 @@
 namespace inlay::solver {
 namespace {
 
+// A sorted table of (value, index) takes 32 bytes an index.
+constexpr std::uint64_t greatest_limit = std::uint64_t{1} << 26;
+
 std::set<std::string> names_in_question(const std::vector<const Parts*>& subjects,
                                         const std::vector<FormulaRef>& terms) {
   std::set<std::string> out;
@@ -135,6 +138,10 @@ Engine::Engine(std::string property, std::vector<const Subject*> subjects, std::
     : context(names_in_question(parts_of(subjects), parse_all(terms)), joined(subjects, facts)), options(o),
       property_(std::move(property)), subjects_(parts_of(subjects)), terms_(parse_all(terms)),
       term_texts_(std::move(terms)), facts_(joined(subjects, facts)) {
+  if (options.enumeration_limit > greatest_limit)
+    throw QuestionError("the enumeration limit " + std::to_string(options.enumeration_limit) +
+                        " is more than " + std::to_string(greatest_limit) +
+                        " indices\n  hint   a table of so many values takes 2 GiB of memory");
   require_extents();
 }
 
@@ -235,12 +242,10 @@ Wide Engine::evaluations() const {
 
 bool Engine::at_least(const Poly& left, const Poly& right, const std::string& why) {
   bool yes = context.nonnegative(left - right);
-  if (!yes && options.solver_steps > 0 && !(left - right).constant() && !cancelled()) {
+  if (!yes && !(left - right).constant()) {
     smt::Query q(context);
     q.goal("(< " + q.term(left - right) + " 0)");
-    smt::Result r =
-        smt::portfolio(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000), options.cancel);
-    yes = r.answer == smt::Answer::unsat;
+    yes = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000)).answer == smt::Answer::unsat;
   }
   if (yes) claims.at_least(left, right, why);
   return yes;
@@ -261,9 +266,12 @@ Verdict Engine::unknown() {
   v.property = property_;
   v.method = cancelled() ? "cancelled" : "none";
   v.obligations = obligations_;
-  if (v.obligations.empty()) v.obligations.push_back("nothing that was tried decides this");
-  v.smt2 = open_query_;
   v.notes = notes;
+  if (v.obligations.empty()) v.obligations.push_back("nothing that was tried decides this");
+  if (spent_ > 0 && !cancelled())
+    v.notes.push_back("the solvers stopped after " + std::to_string(options.solver_steps) +
+                      " steps a query; --steps N raises the limit");
+  v.smt2 = open_query_;
   return v;
 }
 
@@ -436,7 +444,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   }
   if (!all && concrete())
     obligation("enumeration of more than " + std::to_string(options.enumeration_limit) +
-               " indices (the limit)");
+               " indices (the limit; --limit N raises it)");
   return std::nullopt;
 }
 
@@ -449,11 +457,18 @@ naive::Environment Engine::environment(const std::map<std::string, Wide>& model)
   return context.environment(values);
 }
 
+// A question may ask many queries; together the unanswered ones get no more than four times the steps of one.
+smt::Result Engine::solve(const smt::Query& query, std::uint64_t steps) {
+  if (steps == 0 || cancelled() || spent_ + steps > 4 * options.solver_steps) return {};
+  smt::Result r = smt::portfolio(query, steps, options.cancel);
+  if (r.answer == smt::Answer::unknown) spent_ += steps;
+  return r;
+}
+
 std::optional<Verdict>
 Engine::ask(smt::Query& query,
             const std::function<std::optional<Finding>(const std::map<std::string, Wide>&)>& found) {
-  if (options.solver_steps == 0 || cancelled()) return std::nullopt;
-  smt::Result r = smt::portfolio(query, options.solver_steps, options.cancel);
+  smt::Result r = solve(query, options.solver_steps);
   if (r.answer == smt::Answer::unsat) {
     closed_queries_.push_back(query.text(false));
     return proved(r.solver);

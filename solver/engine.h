@@ -51,6 +51,7 @@ public:
   [[nodiscard]] const Parts& b() const { return *subjects_[1]; }
   /// The extra argument, N or W.
   [[nodiscard]] const FormulaRef& term() const { return terms_.at(0); }
+  [[nodiscard]] const Facts& facts() const { return facts_; }
   [[nodiscard]] bool concrete() const { return context.names().empty(); }
 
   [[nodiscard]] Verdict proved(std::string method);
@@ -95,6 +96,7 @@ public:
 
 private:
   std::string certificate(const std::string& method) const;
+  smt::Result solve(const smt::Query& query, std::uint64_t steps);
   void require_extents() const;
 
   std::string property_;
@@ -105,6 +107,7 @@ private:
   std::vector<std::string> obligations_;
   std::string open_query_;
   std::vector<std::string> closed_queries_; // answered unsat
+  std::uint64_t spent_ = 0;                 // steps of queries that nobody answered
 };
 
 /// The function as one formula of the given coordinates (one per top-level mode), whatever form it was given

@@ -458,6 +458,13 @@ Verdict decide_within(Engine& e) {
     return scan(e, x.size(), fails);
   };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
+  Pieces pieces = pieces_of(e, a);
+  bool all = !pieces.cases.empty();
+  for (const PieceCase& c : pieces.cases) {
+    auto n = c.context.poly(e.term());
+    all = all && n && within(c, *n);
+  }
+  if (all) return e.proved("pieces");
   auto proof = [&](Lowering& l, const std::vector<Form>& f) { return inside(l, f[0]); };
   auto negated = [&](smt::Query& q, const std::vector<std::string>& t) -> std::optional<std::string> {
     auto n = q.term(e.term(), {});

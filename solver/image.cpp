@@ -181,7 +181,31 @@ bool surely_injective(Engine& e, const Parts& a) {
   return own && dominated(e, own->lowering, own->form);
 }
 
+// Every case of the symbols holds; the trace says how many there are.
+bool by_pieces(Engine& e, const Pieces& pieces, const std::function<bool(const PieceCase&)>& holds) {
+  if (pieces.cases.empty() || !std::all_of(pieces.cases.begin(), pieces.cases.end(), holds)) return false;
+  std::size_t boxes = 0;
+  for (const PieceCase& c : pieces.cases) boxes += c.boxes.size();
+  e.claims.note("domain cut into " + std::to_string(boxes) + " boxes in " +
+                std::to_string(pieces.cases.size()) + " cases of the symbols");
+  return true;
+}
+
 } // namespace
+
+Pieces pieces_of(Engine& e, const Parts& f) {
+  std::set<std::string> symbols;
+  for (const auto& [name, p] : e.context.substitution()) symbols.insert(name);
+  std::vector<Coordinate> domain;
+  std::vector<FormulaRef> names;
+  for (const FormulaRef& extent : extent_formulas(f)) {
+    domain.push_back({"\x02" + std::to_string(domain.size()), extent});
+    names.push_back(variable(domain.back().name));
+  }
+  Pieces p = cut_into_pieces(symbols, e.facts(), domain, expand(f, names), e.options.cancel);
+  e.obligation(p.reason);
+  return p;
+}
 
 Verdict decide_injective(Engine& e) {
   const Parts& a = e.a();
@@ -189,6 +213,7 @@ Verdict decide_injective(Engine& e) {
   e.claims.clear();
   auto check = [&](const naive::Environment& env) { return check_injective(e, a, env); };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
+  if (by_pieces(e, pieces_of(e, without_outer_bijections(a)), injective)) return e.proved("pieces");
   if (auto v = ask_injective(e, a)) return *v;
   e.obligation("each stride exceeds what the smaller ones reach together");
   return e.unknown();
@@ -252,6 +277,11 @@ Verdict decide_bijective(Engine& e) {
   };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
   // Injective and within [0, size): onto, by counting.
+  auto inside = [&](const PieceCase& c) {
+    auto size = c.context.poly(size_formula(a));
+    return size && injective(c) && within(c, *size);
+  };
+  if (by_pieces(e, pieces_of(e, a), inside)) return e.proved("pieces");
   if (auto v = ask_injective(e, a)) {
     if (v->outcome == Outcome::refuted) return *v;
     for (bool variables : {true, false}) {
@@ -349,6 +379,11 @@ Verdict decide_covers(Engine& e) {
     return Check::fails(f);
   };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
+  auto all = [&](const PieceCase& c) { // a bijection onto [0, size), and that is enough
+    auto here = c.context.poly(size_formula(a)), bound = c.context.poly(e.term());
+    return here && bound && c.context.nonnegative(*here - *bound) && injective(c) && within(c, *here);
+  };
+  if (by_pieces(e, pieces_of(e, a), all)) return e.proved("pieces");
   e.obligation("strides that leave no gap before " + to_string(e.term()));
   return e.unknown();
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine.h"
+#include "pieces.h"
 
 #include "inlay/solver/coalescing.h"
 
@@ -18,6 +19,9 @@ namespace inlay::solver {
 [[nodiscard]] Verdict decide_bijective(Engine& e);
 [[nodiscard]] Verdict decide_covers(Engine& e);
 [[nodiscard]] Verdict decide_disjoint(Engine& e);
+
+/// The first subject cut into boxes (pieces.h), and noted in the trace; no cases when that fails.
+[[nodiscard]] Pieces pieces_of(Engine& e, const Parts& f);
 
 // coalescing.cpp
 [[nodiscard]] Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element_bytes,

@@ -62,7 +62,10 @@ bool Lowering::split(DigitId d, const Poly& factor) {
   low.extent = factor;
   if (auto q = exact_quotient(it.extent, factor)) {
     high.extent = *q;
-    if (!context_.positive(high.extent)) return false;
+    if (mode_ == Mode::exact ? !context_.nonnegative(high.extent) : !context_.positive(high.extent))
+      return false;
+  } else if (mode_ == Mode::exact) {
+    return false;
   } else {
     auto e = it.extent.constant(), t = factor.constant();
     enlarged_ = true;
@@ -199,34 +202,15 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
   if (!context_.positive(d)) return missing("the divisor " + context_.str(d) + " is positive");
   if (d.is_one()) return std::pair{f, Form{}};
   Form q, r;
-  auto monomial_parts = [&](const Poly& c) { // c = d * exact + rest, monomial by monomial
-    Poly exact, rest;
-    if (auto whole = exact_quotient(c, d)) return std::pair{*whole, Poly()};
-    auto dc = d.constant();
-    for (const auto& [m, k] : c.terms()) {
-      Poly unit(1);
-      for (const auto& [s, e] : m)
-        for (unsigned j = 0; j < e; ++j) unit = unit * Poly::symbol(s);
-      if (dc) {
-        exact = exact + Poly(floor_div(k, *dc)) * unit;
-        rest = rest + Poly(floor_mod(k, *dc)) * unit;
-      } else if (auto t = exact_quotient(Poly(k) * unit, d)) {
-        exact = exact + *t;
-      } else {
-        rest = rest + Poly(k) * unit;
-      }
-    }
-    return std::pair{exact, rest};
-  };
   Form n = normal(f);
   if (auto bounds = range(n);
       bounds && context_.nonnegative(bounds->first) && context_.positive(d - bounds->second))
     return std::pair{Form{}, n};
-  auto [cq, cr] = monomial_parts(n.constant);
+  auto [cq, cr] = quotient_and_rest(n.constant, d);
   q.constant = cq;
   r.constant = cr;
   for (const auto& [m, w] : n.parity) {
-    auto [exact, rest] = monomial_parts(w);
+    auto [exact, rest] = quotient_and_rest(w, d);
     if (!exact.is_zero()) q.parity[m] = exact;
     if (!rest.is_zero()) r.parity[m] = rest;
   }
@@ -234,7 +218,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
   for (int steps = 0; !work.empty() && steps < 256; ++steps) {
     auto [x, c] = work.back();
     work.pop_back();
-    auto [exact, rest] = monomial_parts(c);
+    auto [exact, rest] = quotient_and_rest(c, d);
     if (!exact.is_zero()) q = q + scale(digit(x), exact);
     if (rest.is_zero()) continue;
     if (auto t = exact_quotient(d, rest);
@@ -246,17 +230,14 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
       q = q + digit(it.high);
       continue;
     }
+    // No single factor fits (12 x / 8): peel off the top bit when its coefficient divides.
     if (auto e = extent(x).constant(); e && power_of_two(*e) && *e > 2) {
-      // No single factor fits (12 x / 8): peel off the top bit, whose coefficient may divide.
-      if (auto half = Poly(*e / 2); split(x, half)) {
+      Poly half(*e / 2);
+      auto [top, top_rest] = quotient_and_rest(rest * half, d);
+      if (top_rest.is_zero() && split(x, half)) {
         const Digit& it = digits_[static_cast<std::size_t>(x)];
-        auto [top_exact, top_rest] = monomial_parts(rest * half);
-        if (top_rest.is_zero()) {
-          q = q + scale(digit(it.high), top_exact);
-          work.emplace_back(it.low, rest);
-          continue;
-        }
-        r = r + scale(digit(x), rest);
+        q = q + scale(digit(it.high), top);
+        work.emplace_back(it.low, rest);
         continue;
       }
     }
@@ -381,6 +362,15 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
     if (auto p = context_.poly(f)) return constant(*p);
     if (f->args.empty()) return missing("a value for " + to_string(f));
   }
+  if (f->op == Op::select) { // the side that is not taken need not have a form
+    auto c = lower(f->args[0], names);
+    if (!c) return std::nullopt;
+    Form decided = normal(*c);
+    auto value = decided.constant.constant();
+    if (!value || !decided.linear.empty() || !decided.parity.empty())
+      return missing("the condition " + to_string(f->args[0]));
+    return lower(f->args[*value != 0 ? 1 : 2], names);
+  }
   std::vector<Form> args;
   for (const FormulaRef& a : f->args) {
     auto form = lower(a, names);
@@ -434,11 +424,6 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
     if (!le)
       return missing("which of " + to_string(f->args[0]) + " and " + to_string(f->args[1]) + " is smaller");
     return args[(f->op == Op::min) == *le ? 0 : 1];
-  }
-  case Op::select: {
-    auto c = only_constant(0);
-    if (c && c->constant()) return args[*c->constant() != 0 ? 1 : 2];
-    return missing("the condition " + to_string(f->args[0]));
   }
   case Op::lt:
   case Op::le:

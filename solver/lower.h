@@ -52,7 +52,9 @@ struct FlatDigit {
 
 class Lowering {
 public:
-  explicit Lowering(Context& context) : context_(context) {}
+  /// `exact`: digits are never rounded up, and a part of a digit may be empty (pieces.h).
+  enum class Mode { rounding, exact };
+  explicit Lowering(Context& context, Mode mode = Mode::rounding) : context_(context), mode_(mode) {}
 
   /// A new digit; roots are most significant last, as colexicographic coordinates are.
   DigitId root(const Poly& extent);
@@ -113,6 +115,7 @@ private:
   std::optional<bool> decide(Op op, const Form& a, const Form& b) const;
 
   Context& context_;
+  Mode mode_;
   std::vector<Digit> digits_;
   int bit_count_ = 0;
   bool enlarged_ = false;

@@ -241,4 +241,38 @@ std::optional<Poly> exact_quotient(const Poly& p, const Poly& d) {
   return q;
 }
 
+std::pair<Poly, Poly> quotient_and_rest(const Poly& p, const Poly& d) {
+  if (auto whole = exact_quotient(p, d)) return {*whole, Poly()};
+  Poly q, r;
+  auto unit = [](const Monomial& m) {
+    Poly u(1);
+    for (const auto& [s, e] : m)
+      for (unsigned k = 0; k < e; ++k) u = u * Poly::symbol(s);
+    return u;
+  };
+  if (auto number = d.constant()) {
+    for (const auto& [m, c] : p.terms()) {
+      q = q + Poly(floor_div(c, *number)) * unit(m);
+      r = r + Poly(floor_mod(c, *number)) * unit(m);
+    }
+    return {q, r};
+  }
+  const auto& lead = leading(d);
+  Poly left = p;
+  while (!left.is_zero()) {
+    const auto [monomial, c] = leading(left);
+    auto m = quotient(monomial, lead.first);
+    Wide times = m ? c / lead.second : 0;
+    if (times == 0) {
+      r = r + Poly(c) * unit(monomial);
+      left = left - Poly(c) * unit(monomial);
+      continue;
+    }
+    Poly step = Poly(times) * unit(*m);
+    q = q + step;
+    left = left - step * d;
+  }
+  return {q, r};
+}
+
 } // namespace inlay::solver

@@ -79,4 +79,8 @@ private:
 /// exists.
 [[nodiscard]] std::optional<Poly> exact_quotient(const Poly& p, const Poly& d);
 
+/// (q, r) with p = q d + r, term by term from the leading one of d: r is what d does not divide. Constants are divided
+/// rounding down, so that r is in [0, d) when both are numbers. 12 x y + 6 x + 4 y + 2 by 6 y + 3: 2 x, 4 y + 2.
+[[nodiscard]] std::pair<Poly, Poly> quotient_and_rest(const Poly& p, const Poly& d);
+
 } // namespace inlay::solver

@@ -317,11 +317,15 @@ void ignore_error(Z3_context, Z3_error_code) {} // the text says "(error", which
 
 Result z3(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps,
           const std::atomic<bool>* cancel) {
+  // Beyond this Z3 gives up on a query; the setting is the process's, for all contexts.
+  static std::once_flag memory;
+  std::call_once(memory, [] { Z3_global_param_set("memory_max_size", "2048"); });
   Z3_config config = Z3_mk_config();
   Z3_context context = Z3_mk_context(config);
   Z3_set_error_handler(context, ignore_error);
-  std::string script =
-      "(set-option :rlimit " + std::to_string(steps) + ")\n(set-option :smt.random_seed 0)\n" + text;
+  // Without nlsat: its steps are not counted, and it was seen to take minutes within a limit of 10^6.
+  std::string script = "(set-option :rlimit " + std::to_string(steps) +
+                       ")\n(set-option :smt.random_seed 0)\n(set-option :smt.arith.nl.nra false)\n" + text;
   std::string tactic = "(check-sat-using (then simplify propagate-values solve-eqs smt))";
   if (std::size_t at = script.find("(check-sat)"); at != std::string::npos) script.replace(at, 11, tactic);
   std::atomic<bool> finished = false;

@@ -166,7 +166,7 @@ TEST_CASE("every verdict agrees with the definition on small values of the symbo
   }
 }
 
-TEST_CASE("pid_grid is a permutation of every grid up to 24 x 12: what is known about the open question") {
+TEST_CASE("pid_grid is a permutation of every grid up to 24 x 12, by enumeration") {
   for (const json& q : questions()) {
     if (q["id"] != "29b") continue;
     Question question(q);

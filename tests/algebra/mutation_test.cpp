@@ -3,7 +3,9 @@
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/ops/coalesce.h>
+#include <inlay/algebra/ops/complement.h>
 #include <inlay/algebra/ops/composition.h>
+#include <inlay/algebra/ops/recast.h>
 #include <inlay/algebra/ops/select.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
@@ -32,6 +34,7 @@ TEST_CASE("coalescing never merges along different axes") {
     }
   }
   CHECK(to_string(coalesce("(2,3,2):(1@0,2@0,6@0)"_layout)) == "12:1@0");
+  CHECK(to_string(coalesce("(2,3):(0@0,0@1)"_layout)) == "6:0"); // but zeros are the same along all of them
 }
 
 TEST_CASE("composition with basis strides indexes each mode of the left operand by its own axis") {
@@ -85,4 +88,31 @@ TEST_CASE("a composition of symbols obliges what it assumes, and nothing else") 
   };
   CHECK(obliged("(4,8):(100,1)", "2:d") == "2:d/4; 4 divides d");
   CHECK(obliged("(4,8):(100,1)", "m:3") == "m:300; 3*m-2 <= 4");
+}
+
+TEST_CASE("modes whose order symbols leave open are taken in the given order") {
+  const auto obliged = [](const char* text) {
+    SymContext context;
+    std::string all = to_string(complement(parse_sym_layout(context, text), Sym(32)));
+    for (const Obligation& o : context.obligations()) all += "; " + to_string(o.claim);
+    return all;
+  };
+  CHECK(obliged("(m,4):(2,2)") == "(2,1/m,4):(1,2*m,8); 2 <= m; 2*m <= 2");
+  CHECK_THROWS_AS(obliged("(4,m):(2,2)"), LayoutError);      // the mode of four ends at 8, above 2
+  CHECK(obliged("(2,m):(8,1)") == "(8/m,2):(m,16); m <= 8"); // 1 is surely below 8
+}
+
+TEST_CASE("symbolic units oblige the division that can hold") {
+  const auto obliged = [](const char* layout, const char* unit) {
+    SymContext context;
+    const SymLayout l = parse_sym_layout(context, layout);
+    std::string all = to_string(upcast(l, parse_sym(context, unit)));
+    for (const Obligation& o : context.obligations()) all += "; " + to_string(o.claim);
+    return all;
+  };
+  CHECK(obliged("8:2", "2*m") == "8/m:1; m divides 8"); // the stride surely divides the unit
+  CHECK(obliged("8:m", "2") == "8:m/2; 2 divides m");   // either may divide the other
+  CHECK(obliged("8:3", "m") == "8:3/m; m divides 3");
+  CHECK(obliged("8:2*m+1", "4") ==
+        "8/(4/(2*m+1)):1; 2*m+1 divides 4; 4/(2*m+1) divides 8"); // the unit surely does not
 }

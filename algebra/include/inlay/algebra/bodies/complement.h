@@ -8,9 +8,7 @@ namespace inlay::body {
 /// Orders modes by stride, smallest first; where symbols leave the order open, the given order is kept.
 template <class S>
 constexpr void sort_by_stride(Modes<S>& modes, SmallVector<S, 8>* companion = nullptr) {
-  const auto below = [](const S& a, const S& b) {
-    return le(b, a) == Truth::no || (le(a, b) == Truth::yes && eq(a, b) != Truth::yes);
-  };
+  const auto below = [](const S& a, const S& b) { return le(a, b) == Truth::yes && le(b, a) != Truth::yes; };
   for (std::size_t i = 1; i < modes.size(); ++i)
     for (std::size_t j = i; j > 0 && below(modes[j].stride.scale, modes[j - 1].stride.scale); --j) {
       std::swap(modes[j], modes[j - 1]);
@@ -21,10 +19,12 @@ constexpr void sort_by_stride(Modes<S>& modes, SmallVector<S, 8>* companion = nu
 /// The product of ceil_div over the leaves, dividing each by what the leaves before it have not used up.
 template <class S>
 [[nodiscard]] constexpr S folding_ceil_div_size(std::span<const S> leaves, S divisor) {
-  S total = 1;
-  for (std::size_t i = 0; i < leaves.size(); ++i) {
-    total *= ceil_div(leaves[i], divisor);
-    if (i + 1 < leaves.size()) divisor = ceil_div(divisor, leaves[i]);
+  S total = ceil_div(leaves.front(), divisor);
+  S used = leaves.front();
+  for (const S& leaf : leaves.subspan(1)) {
+    divisor = ceil_div(divisor, used);
+    total *= ceil_div(leaf, divisor);
+    used = leaf;
   }
   return total;
 }
@@ -42,7 +42,7 @@ template <class S>
   require_plain<S>(op, layout);
   Modes<S> modes;
   for (const BasicMode<S>& m : layout)
-    if (!is_one(m.extent) && !is_zero(m.stride.scale)) modes.push_back(m);
+    if (!is_zero(m.stride.scale)) modes.push_back(m);
   modes = coalesced_modes<S>(modes.span(), false);
   sort_by_stride(modes);
   Modes<S> out;
@@ -53,7 +53,7 @@ template <class S>
       return "mode " + to_string(m.extent) + ":" + to_string(d) + " starts below " + to_string(current) +
              ", where the modes of smaller stride end";
     };
-    if (le(S(1), d) == Truth::no) op.fail("negative_stride", "a complement needs positive strides", where());
+    if (is_negative(d)) op.fail("negative_stride", "a complement needs positive strides", where());
     op.require_le(current, d, "non_injective", "the layout is not injective in the way a complement needs",
                   where);
     // A mode that may have one element only changes where the rest starts, unless nothing lies before it anyway.

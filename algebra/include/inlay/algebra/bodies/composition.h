@@ -23,8 +23,7 @@ template <class S>
 constexpr void set_target(CompositionTarget<S>& t, LayoutView<S> a, Axis axis) {
   t.axis = axis;
   t.modes = coalesced_modes<S>(a.leaves(), true);
-  if (t.modes.empty()) t.modes.push_back(BasicMode<S>{S(1), BasicStride<S>(S(0))});
-  for (std::size_t k = 0; k + 1 < t.modes.size(); ++k) t.sum.push_back(S(0));
+  for ([[maybe_unused]] const BasicMode<S>& m : t.modes.span().subspan(1)) t.sum.push_back(S(0));
 }
 
 /// What is assumed about a leaf that symbols leave open: that it ends inside the mode, or that it divides.
@@ -68,12 +67,14 @@ constexpr std::size_t compose_leaf(const Operation& op, Modes<S>& out, Compositi
       continue;
     }
     const S reach = (rest_s - S(1)) * rest_d;
-    const Truth inside = le(S(0), rest_d) == Truth::no ? Truth::no : le(S(reach + S(1)), extent);
-    const Truth cuts = le(S(0), rest_d) == Truth::no ? Truth::no : divides(rest_d, extent);
-    const S share = inside != Truth::yes && cuts != Truth::no ? exact_div(extent, rest_d) : S(1);
-    const Truth fills = cuts == Truth::yes ? divides(share, rest_s) : cuts;
+    const bool backwards = is_negative(rest_d);
+    const Truth inside = backwards ? Truth::no : le(S(reach + S(1)), extent);
     Assumption way = Assumption::inside;
+    S share{}; // of the leaf in this mode, when it goes on
     if (inside != Truth::yes) {
+      const Truth cuts = backwards ? Truth::no : divides(rest_d, extent);
+      if (cuts != Truth::no) share = exact_div(extent, rest_d);
+      const Truth fills = cuts == Truth::yes ? divides(share, rest_s) : cuts;
       if (fills == Truth::yes) {
         way = Assumption::extent;
       } else if (skips == Truth::no && inside == Truth::no && fills == Truth::no) {

@@ -71,7 +71,7 @@ template <class S>
   Int next = 1;
   for (const Int s : shape.leaves()) {
     const Int g = gcd(s, n);
-    n = floor_div(n, g);
+    n = exact_div(n, g);
     out.push_back({g, Stride(next)});
     next *= s;
   }

@@ -46,11 +46,9 @@ template <class S>
 [[nodiscard]] constexpr BasicLayout<S> left_inverse(const Operation& op, LayoutView<S> l) {
   require_plain<S>(op, l.leaves());
   Domain<S> d = domain<S>(l.leaves());
-  if (d.modes.size() == 1 &&
-      (is_zero(d.modes[0].stride.scale) || le(S(0), d.modes[0].stride.scale) == Truth::no)) {
-    // n:0 maps everything to 0 and n:-1 is its own inverse; both keep their form.
+  if (d.modes.size() == 1) { // n:0 maps everything to 0 and n:-1 is its own inverse; both keep their form
     const S& stride = d.modes[0].stride.scale;
-    if (is_zero(stride) || is_zero(S(stride + S(1)))) return unwrapped(d.modes);
+    if (is_zero(stride) || eq(stride, S(-1)) == Truth::yes) return unwrapped(d.modes);
   }
   sort_by_stride(d.modes, &d.start);
   Modes<S> out;
@@ -65,8 +63,7 @@ template <class S>
       return "mode " + to_string(d.modes[k].extent) + ":" + to_string(stride) + " after a stride of " +
              to_string(covered);
     };
-    if (le(S(1), stride) == Truth::no)
-      op.fail("negative_stride", "a left inverse needs positive strides", where());
+    if (is_negative(stride)) op.fail("negative_stride", "a left inverse needs positive strides", where());
     op.require_divides(covered, stride, "left_inverse_divisibility", "strides do not divide each other",
                        where);
     op.require_le(previous_end, stride, "non_injective",
@@ -97,9 +94,10 @@ template <class S>
 [[nodiscard]] constexpr BasicLayout<S> common_run(const Operation& op, LayoutView<S> a,
                                                   const BasicLayout<S>& inverse) {
   const BasicLayout<S> both = composition<S>(op, a, inverse.view());
-  const Modes<S> modes = coalesced_modes<S>(both.modes(), false);
-  if (modes.empty() || !is_one(modes[0].stride.scale) || modes[0].stride.is_basis()) return {};
-  return BasicLayout<S>(modes[0].extent, modes[0].stride);
+  const BasicLayout<S> simple = coalesce<S>(both.view());
+  const BasicMode<S>& first = simple.modes().front();
+  if (!is_one(first.stride.scale) || first.stride.is_basis()) return {};
+  return BasicLayout<S>(first.extent, first.stride);
 }
 
 template <class S>

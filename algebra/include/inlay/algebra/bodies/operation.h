@@ -11,6 +11,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/prover.h>
 
+#include <array>
 #include <string>
 
 namespace inlay {
@@ -25,9 +26,8 @@ public:
   template <class X>
   [[nodiscard]] constexpr Operation with(const char* name, const X& value) const {
     Operation o = *this;
-    if (o.count_ < 4)
-      o.operands_[o.count_++] = {
-          name, &value, [](const void* p) -> std::string { return to_string(*static_cast<const X*>(p)); }};
+    o.operands_.at(o.count_++) = {
+        name, &value, [](const void* p) -> std::string { return to_string(*static_cast<const X*>(p)); }};
     return o;
   }
 
@@ -65,7 +65,7 @@ private:
     std::string (*text)(const void*) = nullptr;
   };
   const char* name_;
-  Operand operands_[4];
+  std::array<Operand, 4> operands_;
   std::size_t count_ = 0;
 };
 
@@ -133,6 +133,12 @@ template <class S>
 template <class S>
 [[nodiscard]] constexpr bool is_zero(const S& s) {
   return eq(s, S(0)) == Truth::yes;
+}
+
+/// Surely negative, for every value of the symbols.
+template <class S>
+[[nodiscard]] constexpr bool is_negative(const S& s) {
+  return le(s, S(-1)) == Truth::yes;
 }
 
 } // namespace body

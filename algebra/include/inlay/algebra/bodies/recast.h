@@ -18,8 +18,8 @@ template <class S>
     }
     const auto where = [&] { return "stride " + to_string(d) + " against " + to_string(n); };
     const S magnitude = abs(d);
-    const Truth whole = divides(n, d);
-    if (whole != Truth::no && (whole == Truth::yes || divides(magnitude, n) != Truth::yes)) {
+    const bool shrinks = divides(n, d) == Truth::no || divides(magnitude, n) == Truth::yes;
+    if (!shrinks) {
       op.require_divides(n, d, "divisibility", "neither stride nor unit divides the other",
                          where); // likelier when open
       out.leaves().push_back({m.extent, BasicStride<S>(exact_div(d, n), m.stride.axis)});
@@ -27,13 +27,13 @@ template <class S>
     }
     // n elements reach over n / |d| steps of this mode, which become one.
     op.require_divides(magnitude, n, "divisibility", "neither stride nor unit divides the other", where);
-    const S steps = ceil_div(n, magnitude);
+    const S steps = exact_div(n, magnitude);
     op.require_divides(steps, m.extent, "shape_divisibility", "the unit does not divide the mode", [&] {
       return "mode " + to_string(m.extent) + ":" + to_string(d) + " in units of " + to_string(steps) +
              " steps";
     });
-    const S sign = le(S(1), d) == Truth::no ? S(-1) : S(1);
-    out.leaves().push_back({ceil_div(m.extent, steps), BasicStride<S>(sign, m.stride.axis)});
+    const S sign = is_negative(d) ? S(-1) : S(1);
+    out.leaves().push_back({exact_div(m.extent, steps), BasicStride<S>(sign, m.stride.axis)});
   }
   return finish(std::move(out));
 }

@@ -70,6 +70,27 @@ TEST_CASE("no allocation on the small path") {
   CHECK(counted([&] { sink += upcast(a, 2).size(); }) == 0);
   CHECK(counted([&] { sink += flatten(a).size(); }) == 0);
   CHECK(counted([&] { sink += Tile::by_mode({Tile(Int(4)), Tile::keep()}).rank(); }) == 0);
+  // Eight leaf modes in and at most eight out.
+  constexpr std::size_t two_modes[] = {2, 0};
+  const Tile pairs = Tile::by_mode({Tile(Int(2)), Tile(Int(4)), Tile::keep(), Tile(Layout(2, 2))});
+  CHECK(counted([&] { sink += eight(201); }) == 0);
+  CHECK(counted([&] { sink += idx2crd(IntTuple(201), eight.shape()).rank(); }) == 0);
+  CHECK(counted([&] { sink += coalesce(eight, "(1,1,1,1)"_tuple).size(); }) == 0);
+  CHECK(counted([&] { sink += filter(eight).size(); }) == 0);
+  CHECK(counted([&] { sink += composition(eight, eight).size(); }) == 0);
+  CHECK(counted([&] { sink += composition(eight, pairs).size(); }) == 0);
+  CHECK(counted([&] { sink += complement(eight, 512).size(); }) == 0);
+  CHECK(counted([&] { sink += complement(eight).size(); }) == 0);
+  CHECK(counted([&] { sink += left_inverse(eight).size(); }) == 0);
+  CHECK(counted([&] { sink += nullspace(eight).size(); }) == 0);
+  CHECK(counted([&] { sink += max_common_layout(eight, eight).size(); }) == 0);
+  CHECK(counted([&] { sink += logical_divide(eight, Tile(Layout(16, 1))).size(); }) == 0);
+  CHECK(counted([&] { sink += upcast(eight, 2).size(); }) == 0);
+  CHECK(counted([&] { sink += downcast(eight, 2).size(); }) == 0);
+  CHECK(counted([&] { sink += flatten(eight).size(); }) == 0);
+  CHECK(counted([&] { sink += group(eight, 1, 3).size(); }) == 0);
+  CHECK(counted([&] { sink += select(eight, two_modes).size(); }) == 0);
+  CHECK(counted([&] { sink += zip(eight).size(); }) == 0);
   CHECK(counted([&] { sink += Int(to_string(eight).size()); }) > 0); // the counter counts
   CHECK(sink > 0);
 }

@@ -1,6 +1,6 @@
-// The sanitizers: registers written before they are read, results waited for, LDS words synchronised, wait states.
+// The sanitizers: registers written before they are read, results waited for, LDS words synchronised.
 //
-// Counters: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", section "Manually Inserted Wait States" and "S_WAITCNT";
+// Counters: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", section "S_WAITCNT";
 // vector memory returns in order, LDS in order, scalar loads in any order (so only lgkmcnt(0) covers them).
 #include "engine.h"
 
@@ -8,7 +8,6 @@
 #include <bit>
 
 namespace inlay::runtime::emulator {
-namespace {
 
 std::string row_name(const Wave& w, unsigned row) {
   return row >= w.accum_offset ? "a" + std::to_string(row - w.accum_offset) : "v" + std::to_string(row);
@@ -23,6 +22,9 @@ std::string scalar_name(unsigned r) {
   default: return r >= 108 && r < 124 ? "ttmp" + std::to_string(r - 108) : "s" + std::to_string(r);
   }
 }
+
+namespace {
+
 unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
 
 /// Whether an outstanding load into a row that this instruction overwrites lands before it anyway.
@@ -113,49 +115,6 @@ void check_uninit(Wave& w, const Operation& op) {
   w.scalar_valid[1] |= op.scalar_writes[1];
 }
 
-void check_hazards(Wave& w, const Operation& op) {
-  const std::string_view name = op.instruction->mnemonic;
-  const u64 now = w.issue;
-  w.issue += name == "s_nop" ? 1 + (op.instruction->operands[0].value & 15) : 1;
-  if (op.cls != Class::matrix &&
-      (op.cls == Class::vector || op.cls == Class::memory || op.cls == Class::lds)) {
-    for (const RowRange& r : op.reads) {
-      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-        // Five wait states are what the shortest matrix instruction needs; longer ones need more.
-        if (w.matrix_issue[k] != 0 && now - w.matrix_issue[k] < 5) {
-          report(w, FindingKind::hazard,
-                 row_name(w, k) + " is read " + std::to_string(now - w.matrix_issue[k]) +
-                     " wait states after the matrix instruction that writes it; at least 5 are needed");
-          w.matrix_issue[k] = 0;
-        }
-      }
-    }
-  }
-  if (op.cls == Class::memory) {
-    for (unsigned half = 0; half < 2; ++half) {
-      for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1) {
-        const unsigned r = half * 64 + first_lane(set);
-        if (r < 124 && w.valu_scalar_issue[r] != 0 && now - w.valu_scalar_issue[r] < 5) {
-          report(w, FindingKind::hazard,
-                 scalar_name(r) + " is read by vector memory " +
-                     std::to_string(now - w.valu_scalar_issue[r]) +
-                     " wait states after a vector instruction wrote it; 5 are needed");
-          w.valu_scalar_issue[r] = 0;
-        }
-      }
-    }
-  }
-  for (const RowRange& r : op.writes) {
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
-      w.matrix_issue[k] = op.cls == Class::matrix ? now + 1 : 0;
-  }
-  for (unsigned half = 0; half < 2; ++half) {
-    for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1) {
-      w.valu_scalar_issue[half * 64 + first_lane(set)] = op.cls == Class::vector ? now + 1 : 0;
-    }
-  }
-}
-
 void rebuild_pending(Wave& w) {
   w.pending.fill(0);
   w.scalar_pending[0] = w.scalar_pending[1] = 0;
@@ -188,7 +147,7 @@ void check_registers(Wave& w, const Operation& op) {
   if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
   if (checks.waits) check_waits(w, op);
   if (checks.uninit) check_uninit(w, op);
-  if (checks.hazard) check_hazards(w, op);
+  if (w.hazards != nullptr) check_hazards(w, op);
 }
 
 void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> action) {

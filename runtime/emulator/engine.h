@@ -6,6 +6,7 @@
 ///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
 ///   debug.cpp     breakpoints and watched memory
 ///   checks.cpp    the sanitizers: registers, waits, LDS shadow
+///   hazards.cpp   the notes about wait states
 ///   schedule.cpp  waves of a workgroup taking turns, barriers, workgroups over threads
 ///   device.cpp    the Device interface
 #pragma once
@@ -115,6 +116,21 @@ struct RowRange {
   u16 count = 0;
 };
 
+/// What the rules about wait states ask of an instruction.
+struct HazardFacts {
+  enum class Matrix : u8 { none, xdl, sgemm, dgemm }; ///< f32 and f64 inputs have pipes of their own
+  bool valu = false, memory = false;                  ///< vector ALU without matrix; vector memory or LDS
+  bool transcendental = false, dot = false, dpp = false;
+  bool partial = false;                         ///< writes a part of its register
+  bool reads_lane = false, lane_access = false; ///< v_readlane, v_readfirstlane; and v_writelane
+  bool div_fmas = false, needs_m0 = false;
+  Matrix matrix = Matrix::none;
+  u8 passes = 0, states = 1; ///< of four clocks; wait states that it is itself
+  int accumulator = -1;      ///< which of the rows read is the accumulator
+  int lane_select = -1;      ///< scalar register
+  int wide_store = -1;       ///< first row of stored data of more than 64 bits a lane
+};
+
 /// One instruction, resolved.
 struct Operation {
   Handler execute = nullptr;
@@ -143,6 +159,7 @@ struct Operation {
   bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
   bool selects = false;        ///< v_cndmask: reads only what the mask picks
   bool whole_wave = false;     ///< reads every lane whatever EXEC says
+  HazardFacts hazard;
 };
 
 /// The prepared code of one loaded object for one accumulation offset.
@@ -188,6 +205,20 @@ struct PendingAccess {
   const u8* at = nullptr;
 };
 
+/// How a vector instruction wrote a row.
+enum : u8 { written_by_transcendental = 1, written_by_dot = 2, written_in_part = 4 };
+
+/// When what was last touched, on a clock of wait states; 0: never. The clock begins late enough to tell.
+struct HazardState {
+  u64 clock = 1;
+  std::array<const Operation*, vector_rows> matrix_op{}; ///< the matrix instruction that wrote the row last
+  std::array<u64, vector_rows> matrix_write{}, valu_write{}, c_read{}, store_read{};
+  std::array<u8, vector_rows> valu_how{}, c_passes{};
+  std::array<u16, vector_rows> dot_opcode{};
+  std::array<u64, 128> valu_scalar{};
+  u64 m0_write = 0;
+};
+
 enum class WaveStatus : u8 { running, at_barrier, ended };
 
 struct Wave : WaveState {
@@ -216,10 +247,7 @@ struct Wave : WaveState {
   u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
   u64 last_lds_id = 0, last_vm_id = 0;
-  // hazards: wait states since ...
-  u64 issue = 0;
-  std::array<u64, vector_rows> matrix_issue{}; ///< wait-state clock when a matrix instruction wrote the row
-  std::array<u64, 128> valu_scalar_issue{};    ///< ... when a vector instruction wrote the scalar register
+  std::unique_ptr<HazardState> hazards; ///< when that check is on
 
   std::vector<u32> break_hits, watch_hits;
   std::vector<PendingAccess> accesses;
@@ -291,7 +319,14 @@ inline u64 lane_bit(unsigned lane) { return u64{1} << lane; }
 /// A pointer to `bytes` bytes of global memory or nullptr (reported) when no allocation covers them.
 u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write);
 
+// hazards.cpp
+void prepare_hazards(Operation& op, isa::Arch arch);
+void check_hazards(Wave& wave, const Operation& op);
+
 // checks.cpp
+/// `v8`, `a3`; `s4`, `vcc`.
+std::string row_name(const Wave& wave, unsigned row);
+std::string scalar_name(unsigned index);
 void check_registers(Wave& wave, const Operation& op);
 void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land = {});
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);

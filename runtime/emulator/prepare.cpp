@@ -121,6 +121,7 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
       op.reads.clear();
       op.writes.clear();
     }
+    if (known) prepare_hazards(op, program.arch);
     if (op.memory.kind == MemoryFields::Kind::atomic && op.memory.space != MemoryFields::Space::lds &&
         (op.memory.floating || op.memory.returns)) {
       out->order_sensitive_atomics = true;

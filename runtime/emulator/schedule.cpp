@@ -165,6 +165,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   w.deferring = poison;
   w.watching = !launch.options->debug.watches.empty();
   w.tracking = !poison && (c.waits || c.uninit || c.hazard || c.races);
+  if (w.tracking && c.hazard) w.hazards = std::make_unique<HazardState>();
   w.at = launch.entry;
   w.status = WaveStatus::running;
 }

@@ -463,7 +463,14 @@ void complete_from_encoding(Instruction& out) {
     }
     break;
   case Format::mtbuf: m.format = static_cast<std::uint8_t>(bits(19, 4) | (bits(23, 3) << 4)); break;
-  case Format::vop3: m.op_sel = static_cast<std::uint8_t>(bits(11, 4)); break;
+  case Format::vop3: {
+    // VOP3B has the scalar destination where VOP3A has OP_SEL.
+    const std::string_view n = out.mnemonic;
+    const bool vop3b = n.starts_with("v_div_scale") || n.starts_with("v_mad_u64") ||
+                       n.starts_with("v_mad_i64") || n.ends_with("_co_u32");
+    m.op_sel = vop3b ? 0 : static_cast<std::uint8_t>(bits(11, 4));
+    break;
+  }
   case Format::vop3p:
     m.op_sel = static_cast<std::uint8_t>(bits(11, 3));
     m.op_sel_hi = static_cast<std::uint8_t>(bits(59, 2) | (bits(14, 1) << 2));

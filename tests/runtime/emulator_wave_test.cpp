@@ -426,6 +426,7 @@ TEST_CASE("the arithmetic of matrix instructions is an option of the launch") {
   v_mov_b32 v8, 0x3c003c00
   v_mov_b32 v9, 0x68003c00
   v_cmp_gt_u32 vcc, 32, v0
+  s_nop 1
   v_cndmask_b32 v2, v2, v6, vcc
   v_cndmask_b32 v3, v3, v7, vcc
   v_cndmask_b32 v4, v4, v8, vcc
@@ -434,6 +435,7 @@ TEST_CASE("the arithmetic of matrix instructions is an option of the launch") {
   v_mov_b32 v7, 0x34000000
   v_mov_b32 v9, 0x3c000000
   v_cmp_gt_u32 vcc, 16, v0
+  s_nop 1
   v_cndmask_b32 v2, v2, v6, vcc
   v_cndmask_b32 v3, v3, v7, vcc
   v_cndmask_b32 v4, v4, v6, vcc

@@ -1,0 +1,224 @@
+// Wait states that software owes by the documents: which instruction is too close behind which.
+//
+// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter 4.5
+// "Manually Inserted Wait States (NOPs)"; the distances that LLVM 22's code generator keeps for gfx942 and gfx950, which
+// agree and say more about matrix instructions (measured from its output: docs/emulator.md). An instruction counts as one
+// wait state, s_nop N as N + 1; neighbours are 0 apart.
+#include "engine.h"
+
+#include <algorithm>
+#include <bit>
+#include <inlay/runtime/isa/instruction_facts.h>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
+struct Reader {
+  Wave& w;
+  const Operation& op;
+  const HazardFacts& facts;
+  HazardState& state;
+  u64 now;
+
+  void note(const std::string& what, const std::string& after, u64 passed, unsigned need) const {
+    report(w, FindingKind::hazard,
+           what + " " + std::to_string(passed) + " wait states after " + after + "; " + std::to_string(need) +
+               (need == 1 ? " is" : " are") + " needed");
+  }
+  /// Wait states since something at `clock` (0: never).
+  [[nodiscard]] u64 since(u64 clock) const { return clock == 0 ? 1000 : now - clock; }
+
+  /// Wait states that a reader or writer of a matrix instruction's result must keep; `c`: as the accumulator of a matrix
+  /// instruction, `same`: whose registers are exactly those.
+  [[nodiscard]] unsigned after_matrix(const HazardFacts& writer, bool c, bool same) const {
+    const bool gfx950 = w.arch == isa::Arch::gfx950;
+    const unsigned passes = writer.passes;
+    const bool dgemm = writer.matrix == HazardFacts::Matrix::dgemm;
+    const bool xdl = writer.matrix == HazardFacts::Matrix::xdl;
+    const unsigned later = gfx950 && passes != 2 ? 1 : 0;
+    if (c && same) {
+      if (dgemm) return facts.matrix == HazardFacts::Matrix::dgemm && passes == 4 ? 4 : 0;
+      return passes == 2 ? 2 : 0;
+    }
+    if (c && facts.matrix == HazardFacts::Matrix::xdl && !xdl) return 0;
+    if (dgemm) {
+      if (passes == 4) return c ? 4 : facts.memory ? 9 : 6;
+      if (facts.memory) return 18;
+      return c ? (gfx950 ? 17 : 9) : (gfx950 ? 19 : 11);
+    }
+    if (c) return xdl ? passes + 1 + later : passes;
+    return xdl ? passes + 3 + later : passes + 2;
+  }
+
+  void check_row(unsigned k, const RowRange& range, bool c) const {
+    if (const Operation* writer = state.matrix_op[k]; writer != nullptr) {
+      const RowRange& d = writer->writes[0];
+      const bool adds = c && facts.matrix != HazardFacts::Matrix::none;
+      const unsigned need =
+          after_matrix(writer->hazard, adds, adds && d.first == range.first && d.count == range.count);
+      if (const u64 passed = since(state.matrix_write[k]); passed < need)
+        note(row_name(w, k) + " is read", "'" + writer->instruction->text + "', which writes it", passed,
+             need);
+    }
+    const u64 passed = since(state.valu_write[k]);
+    if (passed > 2) return;
+    const u8 how = state.valu_how[k];
+    unsigned need = 0;
+    if ((how & written_by_dot) != 0) {
+      const bool same_opcode = state.dot_opcode[k] == op.instruction->opcode;
+      if (facts.valu || facts.memory) need = !same_opcode ? 3 : c ? 0 : 3;
+    } else if (facts.matrix != HazardFacts::Matrix::none) {
+      need = 2;
+    } else if (facts.dpp && range.first == op.reads[0].first) {
+      need = 2;
+    } else if (facts.reads_lane || (facts.valu && (how & written_in_part) != 0) ||
+               (facts.valu && !facts.transcendental && (how & written_by_transcendental) != 0)) {
+      need = 1;
+    }
+    if (passed < need) note(row_name(w, k) + " is read", "a vector instruction wrote it", passed, need);
+  }
+
+  void check_rows() const {
+    for (std::size_t i = 0; i < op.reads.size(); ++i) {
+      const RowRange& r = op.reads[i];
+      const bool c = static_cast<int>(i) == facts.accumulator;
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) check_row(k, r, c);
+    }
+    if (!facts.valu && !facts.memory) return;
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        if (const Operation* writer = state.matrix_op[k]; writer != nullptr) {
+          // Overwriting waits as long as a vector instruction's read does.
+          const HazardFacts as_vector{.valu = true};
+          const unsigned need =
+              Reader{w, op, as_vector, state, now}.after_matrix(writer->hazard, false, false);
+          if (const u64 passed = since(state.matrix_write[k]); passed < need)
+            note(row_name(w, k) + " is overwritten", "'" + writer->instruction->text + "', which writes it",
+                 passed, need);
+        }
+        const unsigned need = state.c_passes[k] == 0 ? 0 : state.c_passes[k] - 1U;
+        if (const u64 passed = since(state.c_read[k]); passed < need)
+          note(row_name(w, k) + " is overwritten", "a matrix instruction began to read it as its accumulator",
+               passed, need);
+        if (facts.valu && since(state.store_read[k]) < 1)
+          note(row_name(w, k) + " is overwritten", "a store of more than 64 bits a lane began to read it", 0,
+               1);
+      }
+    }
+  }
+
+  void check_scalars() const {
+    const bool matrix = facts.matrix != HazardFacts::Matrix::none;
+    if (matrix || facts.valu || facts.memory) {
+      for (unsigned half = 0; half < 2; ++half) {
+        for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1) {
+          const unsigned r = half * 64 + static_cast<unsigned>(std::countr_zero(set));
+          const u64 passed = since(state.valu_scalar[r]);
+          if (passed > 4 || r == exec_lo || r == exec_lo + 1) continue;
+          const bool vector_memory = op.cls == Class::memory;
+          const unsigned need = vector_memory                                        ? 5
+                                : facts.lane_select == static_cast<int>(r)           ? 4
+                                : facts.div_fmas && (r == vcc_lo || r == vcc_lo + 1) ? 4
+                                : facts.valu                                         ? 2
+                                                                                     : 0;
+          if (passed < need)
+            note(scalar_name(r) + " is read" + (vector_memory ? " by vector memory" : ""),
+                 "a vector instruction wrote it", passed, need);
+        }
+      }
+      const u64 exec = since(std::max(state.valu_scalar[exec_lo], state.valu_scalar[exec_lo + 1]));
+      const unsigned need = facts.dpp ? 5 : matrix || facts.lane_access ? 4 : 0;
+      if (exec < need) note("exec is used", "a vector instruction wrote it", exec, need);
+    }
+    if (facts.needs_m0 && since(state.m0_write) < 1)
+      note("m0 is used", "a scalar instruction wrote it", 0, 1);
+  }
+
+  void remember() const {
+    const u64 clock = now + 1;
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        const bool matrix = facts.matrix != HazardFacts::Matrix::none;
+        state.matrix_op[k] = matrix ? &op : nullptr;
+        state.matrix_write[k] = matrix ? clock : 0;
+        state.valu_write[k] = facts.valu ? clock : 0;
+        state.valu_how[k] =
+            static_cast<u8>((facts.transcendental ? written_by_transcendental : 0) |
+                            (facts.dot ? written_by_dot : 0) | (facts.partial ? written_in_part : 0));
+        state.dot_opcode[k] = op.instruction->opcode;
+      }
+    }
+    if (facts.matrix == HazardFacts::Matrix::xdl && facts.accumulator >= 0) {
+      const RowRange& r = op.reads[static_cast<std::size_t>(facts.accumulator)];
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        state.c_read[k] = clock;
+        state.c_passes[k] = facts.passes;
+      }
+    }
+    if (facts.wide_store >= 0) {
+      const auto first = static_cast<unsigned>(facts.wide_store);
+      for (unsigned k = first; k < first + op.memory.bytes / 4U; ++k) state.store_read[k] = clock;
+    }
+    for (unsigned half = 0; half < 2; ++half) {
+      for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1)
+        state.valu_scalar[half * 64 + static_cast<unsigned>(std::countr_zero(set))] = facts.valu ? clock : 0;
+    }
+    if ((op.scalar_writes[m0 / 64] >> (m0 % 64) & 1U) != 0 && !facts.valu) state.m0_write = clock;
+  }
+};
+
+} // namespace
+
+void prepare_hazards(Operation& op, isa::Arch arch) {
+  HazardFacts& f = op.hazard;
+  const isa::Instruction& i = *op.instruction;
+  const std::string_view name = i.mnemonic;
+  f.states = name == "s_nop" && !i.operands.empty() ? static_cast<u8>(1 + (i.operands[0].value & 15)) : 1;
+  f.memory = op.cls == Class::memory || op.cls == Class::lds;
+  f.valu = op.cls == Class::vector;
+  if (op.cls == Class::matrix) {
+    f.matrix = has(name, "_f64_")       ? HazardFacts::Matrix::dgemm
+               : name.ends_with("_f32") ? HazardFacts::Matrix::sgemm
+                                        : HazardFacts::Matrix::xdl;
+    f.passes = static_cast<u8>(isa::matrix_clocks(i, arch) / 4);
+    const bool sparse = name.starts_with("v_smfmac");
+    const auto vectors = std::count_if(
+        i.operands.begin() + 1,
+        i.operands.begin() + std::min<std::ptrdiff_t>(4, static_cast<std::ptrdiff_t>(i.operands.size())),
+        [](const isa::Operand& o) { return o.is_vector(); });
+    f.accumulator = sparse ? 0 : vectors == 3 ? 2 : -1;
+  }
+  if (f.valu && !i.operands.empty()) {
+    f.transcendental = isa::issue_clocks(i) == 8 && !has(name, "_f64");
+    f.dot = name.starts_with("v_dot");
+    const isa::Operand& c = i.operands[i.operands.size() > 3 ? 3 : 0]; // v_dot2c_* adds to its destination
+    if (f.dot && c.kind == isa::OperandKind::vgpr && !op.reads.empty() && op.reads.back().first == c.index)
+      f.accumulator = static_cast<int>(op.reads.size()) - 1;
+    f.dpp = i.form == isa::Form::dpp && !op.reads.empty();
+    const bool keeps_part = i.form == isa::Form::sdwa && i.modifiers.dst_sel != isa::Select::dword;
+    f.partial = keeps_part || (i.form == isa::Form::e64 && (i.modifiers.op_sel & 8U) != 0);
+    f.reads_lane = name == "v_readlane_b32" || name == "v_readfirstlane_b32";
+    f.lane_access = f.reads_lane || name == "v_writelane_b32";
+    f.div_fmas = name.starts_with("v_div_fmas");
+    if ((name == "v_readlane_b32" || name == "v_writelane_b32") && i.operands.size() > 2 &&
+        i.operands[2].kind == isa::OperandKind::sgpr)
+      f.lane_select = i.operands[2].index;
+  }
+  f.needs_m0 = op.memory.kind == MemoryFields::Kind::to_lds || op.memory.kind == MemoryFields::Kind::add_tid;
+  if (op.cls == Class::memory && op.memory.kind == MemoryFields::Kind::store && op.memory.bytes > 8 &&
+      (op.memory.space != MemoryFields::Space::buffer || op.memory.soffset.kind != isa::OperandKind::sgpr))
+    f.wide_store = op.memory.data;
+}
+
+void check_hazards(Wave& w, const Operation& op) {
+  HazardState& state = *w.hazards;
+  const Reader reader{w, op, op.hazard, state, state.clock};
+  reader.check_rows();
+  reader.check_scalars();
+  reader.remember();
+  state.clock += op.hazard.states;
+}
+
+} // namespace inlay::runtime::emulator

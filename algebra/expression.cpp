@@ -8,6 +8,7 @@
 #include "text_reader.h"
 
 #include <inlay/algebra/expression.h>
+#include <inlay/algebra/linear_layout.h>
 #include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/complement.h>
 #include <inlay/algebra/ops/composition.h>
@@ -147,6 +148,22 @@ Value coalesce_of(const Value& v, const Arguments& a, std::size_t next) {
                 [&](const Layout& l) { return a.size() > next ? coalesce(l, a.tuple(next)) : coalesce(l); });
 }
 
+// The images of the index bits.
+List columns_of(const ComposedLayout& l) {
+  const auto matrix = BitMatrix::of(l);
+  if (!matrix)
+    throw LayoutError({"linear",
+                       "bit_matrix",
+                       "the layout is not linear over bits",
+                       {{"layout", to_string(l)}},
+                       "",
+                       {},
+                       "extents are powers of two, strides are not negative and no two weights share a bit"});
+  List columns;
+  for (std::size_t k = 0; k < matrix->columns(); ++k) columns.push_back(Int(matrix->column(k)));
+  return columns;
+}
+
 #define ROW(name, signature, ...)                                                                            \
   {                                                                                                          \
     name, signature, [](std::span<const Value> values) -> Value {                                            \
@@ -164,6 +181,7 @@ Value coalesce_of(const Value& v, const Arguments& a, std::size_t next) {
 
 const auto table = std::to_array<NamedOperation>({
     ROW("append", "(layout, [rank,] mode)", append_or_prepend(a, false)),
+    ROW("bit_matrix", "(layout)", columns_of(a[0].as_composed())),
     ROW("blocked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return blocked_product(l, a.layout(1)); })),
     ROW("ceil_div", "(tuple, tuple)", ceil_div(a.tuple(0), a.tuple(1))),
     ROW("coalesce", "(layout [, profile])", coalesce_of(a[0], a, 1)),
@@ -243,6 +261,8 @@ const auto table = std::to_array<NamedOperation>({
     ROW("left_inverse", "(layout)",
         a[0].get<ComposedLayout>() ? plain_or_composed(left_inverse(a[0].as_composed())) : Value(left_inverse(a.layout(0)))),
     ROW("lex_less", "(tuple, tuple)", lex_less(a.tuple(0), a.tuple(1))),
+    ROW("linear_layout", "(thread-value layout, tile [, lanes])",
+        to_string(linear_layout(a.layout(0), a.tuple(1), a.size() > 2 ? a.integer(2) : Int(64)))),
     ROW("local_partition", "(tensor, threads, index)", pair(local_partition(a.layout(0), a.layout(1), a.integer(2)))),
     ROW("local_tile", "(tensor, tile, coordinate)", pair(local_tile(a.layout(0), a.tile(1), a[2].as_coordinate()))),
     LAYOUT_TILE(logical_divide),
@@ -450,6 +470,7 @@ private:
     if (in_.at_number() || in_.peek() == '-') return in_.signed_number();
     if (in_.accept('(')) return list(')');
     if (in_.accept('<')) return list('>');
+    if (in_.peek() == '#') return linear();
     const std::size_t start = (void(in_.peek()), in_.position());
     if (!in_.at_name()) in_.fail("a number, a tuple, a layout or an operation");
     const std::string_view name = in_.name();
@@ -473,6 +494,13 @@ private:
       in_.expect(close);
     }
     return entries;
+  }
+  // Triton's attribute up to its `}>`, as the thread-value layout it is.
+  Value linear() {
+    const std::size_t start = in_.position(), end = in_.text().find("}>", start);
+    if (end == std::string_view::npos) in_.fail_at(start, "'#ttg.linear<{' has no '}>'");
+    in_.rewind(end + 2);
+    return thread_value_layout(parse_linear_layout(in_.text().substr(start, end + 2 - start)));
   }
   Value swizzle() {
     in_.expect('<');

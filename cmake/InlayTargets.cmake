@@ -26,6 +26,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # g++ 12 sees uninitialised members in moved variants and overlapping copies in std::string at -O2 that are not there.
   target_compile_options(inlay_options INTERFACE -Wno-maybe-uninitialized -Wno-restrict)
 endif()
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # libstdc++ 12's std::stable_sort uses a function that it declares deprecated itself.
+  target_compile_options(inlay_options INTERFACE -Wno-deprecated-declarations)
+endif()
 if(INLAY_WERROR)
   target_compile_options(inlay_options INTERFACE -Werror)
 endif()

@@ -19,6 +19,7 @@ LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& a
     : device_(device) {
   for (const auto& b : problem.buffers) {
     buffers_.emplace_back(device, b.data.size());
+    is_output_.push_back(b.output);
     device.copy_in(buffers_.back().address(), bytes_of(b.data));
   }
   std::vector<runtime::Argument> arguments;
@@ -62,9 +63,10 @@ void LoadedProblem::launch(runtime::Stream stream) {
 std::vector<kernels::Bytes> LoadedProblem::read() {
   device_.synchronize();
   std::vector<kernels::Bytes> after;
-  for (const runtime::Buffer& buffer : buffers_) {
-    kernels::Bytes bytes(buffer.size());
-    device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, buffer.address());
+  for (std::size_t i = 0; i < buffers_.size(); ++i) {
+    kernels::Bytes bytes(is_output_[i] ? buffers_[i].size() : 0);
+    if (!bytes.empty())
+      device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, buffers_[i].address());
     after.push_back(std::move(bytes));
   }
   return after;

@@ -25,7 +25,7 @@ public:
 
   /// Enqueues one launch.
   void launch(runtime::Stream stream = runtime::Stream::standard);
-  /// Waits, and copies out the contents of all buffers, in order.
+  /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty.
   [[nodiscard]] std::vector<kernels::Bytes> read();
 
 private:
@@ -33,6 +33,7 @@ private:
   runtime::Module module_;
   runtime::Function function_;
   std::vector<runtime::Buffer> buffers_;
+  std::vector<bool> is_output_;
   runtime::LaunchGeometry geometry_;
   std::vector<std::uint8_t> arguments_;
 };

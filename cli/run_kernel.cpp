@@ -38,7 +38,7 @@ struct Outcome {
 Outcome run_kernel(Session& session, const RunOptions& options, const kernels::Flags& flags) {
   const auto kernel = kernels::find_kernel(options.kernel);
   // The problem first: sizes that the kernel refuses need no compilation.
-  const kernels::Problem problem = kernel->problem(flags, options.seed);
+  kernels::Problem problem = kernel->problem(flags, options.seed);
   Outcome out;
   out.artifact = kernel->build(flags, {});
   out.problem = problem.text;
@@ -56,9 +56,12 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   const auto device = open_device(options.device, out.artifact.arch, emulator);
   out.device = device->info().kind;
   const auto begin = std::chrono::steady_clock::now();
-  LoadedProblem loaded(*device, out.artifact, problem);
-  loaded.launch();
-  const std::vector<kernels::Bytes> after = loaded.read();
+  const std::vector<kernels::Bytes> after = [&] {
+    LoadedProblem loaded(*device, out.artifact, problem);
+    problem.buffers.clear(); // the device has them now; a large problem need not be held twice
+    loaded.launch();
+    return loaded.read();
+  }();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   out.check = problem.check(after);
   if (const auto* e = dynamic_cast<const runtime::EmulatorDevice*>(device.get()))

@@ -75,8 +75,8 @@ double unit_roundoff(DType type) {
 
 Bytes poison(std::size_t bytes) { return Bytes(bytes, std::byte{0xff}); }
 
-Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound,
-              const std::string& formula) {
+Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound, const std::string& formula,
+              std::int64_t row, std::int64_t column) {
   Check check;
   check.bound = formula;
   check.ok = true;
@@ -86,8 +86,8 @@ Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound
       const bool within = error <= bound(i, j); // false for NaN
       if (!within && check.ok) {
         check.ok = false;
-        check.message = fmt::format("element ({},{}): {} where the reference has {}, bound {:.3g}", i, j,
-                                    result(i, j), reference(i, j), bound(i, j));
+        check.message = fmt::format("element ({},{}): {} where the reference has {}, bound {:.3g}", row + i,
+                                    column + j, result(i, j), reference(i, j), bound(i, j));
       }
       if (std::isnan(error)) continue;
       check.max_abs_error = std::max(check.max_abs_error, error);
@@ -95,6 +95,16 @@ Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound
         check.max_rel_error = std::max(check.max_rel_error, error / std::abs(reference(i, j)));
       if (bound(i, j) > 0) check.worst_of_bound = std::max(check.worst_of_bound, error / bound(i, j));
     }
+  return check;
+}
+
+Check both(const Check& a, const Check& b) {
+  Check check = a;
+  check.ok = a.ok && b.ok;
+  check.max_abs_error = std::max(a.max_abs_error, b.max_abs_error);
+  check.max_rel_error = std::max(a.max_rel_error, b.max_rel_error);
+  check.worst_of_bound = std::max(a.worst_of_bound, b.worst_of_bound);
+  if (a.message.empty()) check.message = b.message;
   return check;
 }
 

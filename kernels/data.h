@@ -24,8 +24,11 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 [[nodiscard]] double unit_roundoff(DType type);
 /// A buffer that is unlike any result: every element is a NaN.
 [[nodiscard]] Bytes poison(std::size_t bytes);
-/// Element by element, `result` against `reference` within `bound`; NaN is never within a bound.
+/// Element by element, `result` against `reference` within `bound`; NaN is never within a bound. `row`, `column`: of the
+/// first element, where these are a part of something larger.
 [[nodiscard]] Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound,
-                            const std::string& formula);
+                            const std::string& formula, std::int64_t row = 0, std::int64_t column = 0);
+/// What two parts of one result say together; the first message counts.
+[[nodiscard]] Check both(const Check& a, const Check& b);
 
 } // namespace inlay::kernels

@@ -3,6 +3,7 @@
 
 #include <inlay/kernels/gemm/spec.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -14,11 +15,23 @@ std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t col
 
 namespace {
 
-Matrix preshuffle(const Matrix& b) {
-  Matrix shuffled(b.rows(), b.cols());
-  for (std::int64_t n = 0; n < b.rows(); ++n)
-    for (std::int64_t k = 0; k < b.cols(); ++k) shuffled.data()[preshuffled_offset(n, k, b.cols())] = b(n, k);
+Bytes preshuffle(const Bytes& b, std::int64_t rows, std::int64_t columns) {
+  Bytes shuffled(b.size());
+  const auto element = b.size() / static_cast<std::size_t>(rows * columns);
+  for (std::int64_t n = 0; n < rows; ++n)
+    for (std::int64_t k = 0; k < columns; ++k)
+      std::copy_n(b.data() + static_cast<std::size_t>(n * columns + k) * element, element,
+                  shuffled.data() + static_cast<std::size_t>(preshuffled_offset(n, k, columns)) * element);
   return shuffled;
+}
+
+/// Rows [first, first + count) of a row-major matrix.
+Matrix rows_of(const Bytes& matrix, std::int64_t first, std::int64_t count, std::int64_t columns,
+               DType type) {
+  const auto row = static_cast<std::size_t>(columns * bytes_of(type));
+  return from_bytes(
+      std::span(matrix).subspan(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(count) * row),
+      count, columns, type);
 }
 
 } // namespace
@@ -27,24 +40,41 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                      std::uint64_t seed) {
   Problem problem;
   problem.launch = plan_gemm_launch(spec, m, n, k);
-  const Matrix a = random_matrix(m, k, spec.in, seed), b = random_matrix(n, k, spec.in, seed + 1);
+  Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
+  Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
   problem.buffers = {{"C", poison(c_bytes), true},
-                     {"A", to_bytes(a, spec.in), false},
-                     {"B", to_bytes(spec.preshuffled_b ? preshuffle(b) : b, spec.in), false}};
+                     {"A", a, false},
+                     {"B", spec.preshuffled_b ? preshuffle(b, n, k) : b, false}};
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   problem.text = fmt::format("C[{0},{1}] = A[{0},{2}] x B[{1},{2}]^T, {3} x {3} -> {4}", m, n, k,
                              to_string(spec.in), to_string(spec.out));
-  problem.check = [a, b, m, n, k, out = spec.out](std::span<const Bytes> buffers) {
-    const Matrix reference = a * b.transpose();
+  // By blocks, so that a large problem does not need its operands and reference in double precision at once.
+  problem.check = [a = std::move(a), b = std::move(b), m, n, k, in = spec.in,
+                   out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == DType::f16 ? std::ldexp(1, -25) : 0;
-    const Matrix bound =
-        (2.0 * static_cast<double>(k) * std::ldexp(1, -24) * (a.cwiseAbs() * b.cwiseAbs().transpose()) +
-         unit_roundoff(out) * reference.cwiseAbs())
-            .array() +
-        subnormal;
-    return compare(from_bytes(buffers[0], m, n, out), reference, bound, "2 K 2^-24 sum |a b| + u |c|");
+    constexpr std::int64_t block = 512;
+    Check check;
+    check.ok = true;
+    for (std::int64_t i = 0; i < m; i += block) {
+      const std::int64_t rows = std::min(block, m - i);
+      const Matrix left = rows_of(a, i, rows, k, in), result = rows_of(buffers[0], i, rows, n, out);
+      for (std::int64_t j = 0; j < n; j += block) {
+        const std::int64_t columns = std::min(block, n - j);
+        const Matrix right = rows_of(b, j, columns, k, in), reference = left * right.transpose();
+        const Matrix bound = (2.0 * static_cast<double>(k) * std::ldexp(1, -24) *
+                                  (left.cwiseAbs() * right.cwiseAbs().transpose()) +
+                              unit_roundoff(out) * reference.cwiseAbs())
+                                 .array() +
+                             subnormal;
+        const Check part =
+            compare(result.middleCols(j, columns), reference, bound, "2 K 2^-24 sum |a b| + u |c|", i, j);
+        check.bound = part.bound;
+        check = both(check, part);
+      }
+    }
+    return check;
   };
   return problem;
 }

@@ -76,7 +76,7 @@ struct Problem {
   LaunchPlan launch;
   double flops = 0;
   std::string text; ///< `C[256,256] = A[256,256] x B[256,256]^T, f16`
-  /// Judges the contents of all buffers after the launch, in order.
+  /// Judges the contents of the buffers after the launch, in order; those that are no output may be empty.
   std::function<Check(std::span<const Bytes> buffers)> check;
 };
 

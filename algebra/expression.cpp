@@ -148,6 +148,24 @@ Value coalesce_of(const Value& v, const Arguments& a, std::size_t next) {
                 [&](const Layout& l) { return a.size() > next ? coalesce(l, a.tuple(next)) : coalesce(l); });
 }
 
+// As a tuple of numbers; basis strides are no numbers.
+IntTuple strides_of(const Layout& l) {
+  TupleBuilder<Int> out;
+  out.profile(l.profile().view());
+  for (const Mode& m : l.modes()) {
+    if (m.stride.is_basis())
+      throw LayoutError({"basis",
+                         "stride",
+                         "basis strides are no integers",
+                         {{"layout", to_string(l)}},
+                         "",
+                         {},
+                         "print the layout"});
+    out.leaves().push_back(m.stride.scale);
+  }
+  return std::move(out).finish();
+}
+
 // The images of the index bits.
 List columns_of(const ComposedLayout& l) {
   const auto matrix = BitMatrix::of(l);
@@ -180,6 +198,7 @@ List columns_of(const ComposedLayout& l) {
   ROW("identity_" #op, "(shape, tile)", op(make_identity_layout(a.tuple(0)), a.tile(1)))
 
 const auto table = std::to_array<NamedOperation>({
+    ROW("add", "(tuple, tuple)", add(a.tuple(0), a.tuple(1))),
     ROW("append", "(layout, [rank,] mode)", append_or_prepend(a, false)),
     ROW("bit_matrix", "(layout)", columns_of(a[0].as_composed())),
     ROW("blocked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return blocked_product(l, a.layout(1)); })),
@@ -228,6 +247,7 @@ const auto table = std::to_array<NamedOperation>({
         a.size() > 2 ? crd2idx(a.tuple(0), a.tuple(1), a.tuple(2)) : crd2idx(a.tuple(0), a.tuple(1))),
     ROW("depth", "(layout)", Int(a.layout(0).depth())),
     ROW("dice", "(coordinate, layout)", dice(a[0].as_coordinate(), a.layout(1))),
+    ROW("div", "(tuple, tuple)", div(a.tuple(0), a.tuple(1))),
     ROW("domain_distribute", "(shape, n)", domain_distribute(a.tuple(0), a.integer(1))),
     ROW("downcast", "(layout, n)",
         a[0].get<ComposedLayout>() ? Value(downcast(a[0].as_composed(), a.integer(1))) : Value(downcast(a.layout(0), a.integer(1)))),
@@ -291,10 +311,13 @@ const auto table = std::to_array<NamedOperation>({
         a[0].get<ComposedLayout>() || a[1].get<ComposedLayout>() ? max_common_vector(a[0].as_composed(), a[1].as_composed())
                                                                  : max_common_vector(a.layout(0), a.layout(1))),
     ROW("min", "(tuple)", min(a.tuple(0))),
+    ROW("mod", "(tuple, tuple)", mod(a.tuple(0), a.tuple(1))),
+    ROW("mul", "(tuple, tuple)", mul(a.tuple(0), a.tuple(1))),
     ROW("nullspace", "(layout)", nullspace(a.layout(0))),
     ROW("prepend", "(layout, [rank,] mode)", append_or_prepend(a, true)),
     ROW("product", "(tuple)", product(a.tuple(0))),
     ROW("product_each", "(tuple)", product_each(a.tuple(0))),
+    ROW("product_like", "(tuple, guide)", product_like(a.tuple(0), a.tuple(1))),
     ROW("raked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return raked_product(l, a.layout(1)); })),
     ROW("rank", "(layout or tuple)", a[0].get<List>() ? Int(a.tuple(0).rank()) : Int(a[0].as_composed().rank())),
     ROW("recast_layout", "(layout, old bits, new bits)", recast(a.layout(0), a.integer(1), a.integer(2))),
@@ -303,12 +326,15 @@ const auto table = std::to_array<NamedOperation>({
         a[0].get<ComposedLayout>() ? plain_or_composed(right_inverse(a[0].as_composed())) : Value(right_inverse(a.layout(0)))),
     ROW("round_up", "(tuple, tuple)", round_up(a.tuple(0), a.tuple(1))),
     ROW("select", "(layout, modes)", mapped(a[0], [&](const Layout& l) { return select(l, a.indices(1)); })),
+    ROW("shape", "(layout)", a[0].as_composed().shape()),
     ROW("shape_div", "(tuple, tuple)", shape_div(a.tuple(0), a.tuple(1))),
     ROW("size", "(layout or tuple)", a[0].get<List>() || a[0].get<Int>() ? size(a.tuple(0)) : a[0].as_composed().size()),
     ROW("slice", "(coordinate, layout)",
         a[1].get<ComposedLayout>() ? Value(slice(a[0].as_coordinate(), a[1].as_composed()))
                                    : Value(slice(a[0].as_coordinate(), a.layout(1)))),
     ROW("slice_and_offset", "(coordinate, layout)", pair(slice_and_offset(a[0].as_coordinate(), a.layout(1)))),
+    ROW("stride", "(layout)", strides_of(a.layout(0))),
+    ROW("sub", "(tuple, tuple)", sub(a.tuple(0), a.tuple(1))),
     ROW("sum", "(tuple)", sum(a.tuple(0))),
     ROW("swizzle", "(swizzle, offset or offsets)",
         [&]() -> Value {
@@ -330,6 +356,7 @@ const auto table = std::to_array<NamedOperation>({
                })),
     ROW("tiled_copy_partition", "(values, threads, values, tensor, thread)",
         pair(partition(value_copy(a), Side::source, a.layout(3), a.integer(4)))),
+    ROW("tiled_copy_retile", "(values, threads, values, fragment)", retile(value_copy(a), a.layout(3))),
     ROW("tiled_copy_tidfrg", "(values, threads, values, tensor)", tidfrg(value_copy(a), Side::source, a.layout(3))),
     LAYOUT_TILE(tiled_divide),
     ROW("tiled_mma", "(mma, atom layout, permutation)",

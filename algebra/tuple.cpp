@@ -133,6 +133,60 @@ Int inner_product(const IntTuple& a, const IntTuple& b) {
   return n;
 }
 
+IntTuple product_like(const IntTuple& a, const IntTuple& guide) {
+  if (!weakly_congruent(guide, a))
+    binary("product_like", a, guide).fail("incongruent", "the tuple does not refine the guide");
+  TupleBuilder<Int> out;
+  const auto walk = [&](auto&& self, View x, View g) -> void {
+    if (g.is_leaf()) {
+      out.leaf(size<Int>(x));
+      return;
+    }
+    const std::size_t at = out.open();
+    auto e = x.begin();
+    for (View m : g) {
+      self(self, *e, m);
+      ++e;
+    }
+    out.close(at, g.rank());
+  };
+  walk(walk, a.view(), guide.view());
+  return std::move(out).finish();
+}
+
+namespace {
+
+template <class F>
+IntTuple leafwise(const char* name, const IntTuple& a, const IntTuple& b, const F& f) {
+  if (!b.is_leaf() && !congruent(a, b))
+    binary(name, a, b)
+        .fail("incongruent", "two tuples are not congruent", "",
+              "both need the same parentheses; an integer on the right goes with every leaf");
+  TupleBuilder<Int> out;
+  out.profile(a.profile().view());
+  for (std::size_t i = 0; i < a.leaves().size(); ++i)
+    out.leaves().push_back(f(a.leaves()[i], b.is_leaf() ? b.leaf() : b.leaves()[i]));
+  return std::move(out).finish();
+}
+
+} // namespace
+
+IntTuple add(const IntTuple& a, const IntTuple& b) {
+  return leafwise("add", a, b, [](Int x, Int y) { return x + y; });
+}
+IntTuple sub(const IntTuple& a, const IntTuple& b) {
+  return leafwise("sub", a, b, [](Int x, Int y) { return x - y; });
+}
+IntTuple mul(const IntTuple& a, const IntTuple& b) {
+  return leafwise("mul", a, b, [](Int x, Int y) { return x * y; });
+}
+IntTuple div(const IntTuple& a, const IntTuple& b) {
+  return leafwise("div", a, b, [](Int x, Int y) { return floor_div(x, y); });
+}
+IntTuple mod(const IntTuple& a, const IntTuple& b) {
+  return leafwise("mod", a, b, [](Int x, Int y) { return floor_mod(x, y); });
+}
+
 IntTuple elem_scale(const IntTuple& a, const IntTuple& b) {
   if (!weakly_congruent(a, b))
     binary("elem_scale", a, b).fail("incongruent", "the right tuple does not refine the left");

@@ -1,6 +1,7 @@
 // Layouts as values: construction, evaluation, equality, order, hash, limits.
 #include <catch2/catch.hpp>
 
+#include <inlay/algebra/expression.h>
 #include <inlay/algebra/int_big.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
@@ -93,4 +94,21 @@ TEST_CASE("beyond eight modes layouts live on the heap and stay values") {
   for (Int i = 0; i < 5000; i += 37) CHECK(l(i) == i);
   copy = Layout();
   CHECK(copy != l);
+}
+
+TEST_CASE("tuple arithmetic goes leaf by leaf") {
+  const auto eval = [](const char* text) { return to_string(evaluate_expression(text)); };
+  CHECK(eval("add((1,(2,3)), (4,(5,6)))") == "(5,(7,9))");
+  CHECK(eval("sub((1,(2,3)), 4)") == "(-3,(-2,-1))");
+  CHECK(eval("mul((2,3), (4,-1))") == "(8,-3)");
+  CHECK(eval("div((7,-7), 2)") == "(3,-4)");
+  CHECK(eval("mod((5,-1), 4)") == "(1,3)");
+  CHECK(eval("product_like((2,(3,4)), (1,1))") == "(2,12)");
+  CHECK(eval("shape((4,(2,4)):(8,(1,2)))") == "(4,(2,4))");
+  CHECK(eval("stride((4,(2,4)):(8,(1,2)))") == "(8,(1,2))");
+  CHECK(eval("tiled_copy_retile(1, (4,8):(8,1), (2,2):(2,1), (4,3,2):(1,4,12))") ==
+        "((1,4),3,2):((0,1),4,12)");
+  for (const char* wrong : {"add((1,2), (1))", "add(1, (1,2))", "product_like((2,3), (1,(1,1)))", "div(1, 0)",
+                            "stride((4,8):(1@0,1@1))"})
+    CHECK_THROWS_AS(evaluate_expression(wrong), LayoutError);
 }

@@ -116,3 +116,16 @@ TEST_CASE("symbolic units oblige the division that can hold") {
   CHECK(obliged("8:2*m+1", "4") ==
         "8/(4/(2*m+1)):1; 2*m+1 divides 4; 4/(2*m+1) divides 8"); // the unit surely does not
 }
+
+TEST_CASE("the layout without modes is a single element at 0") {
+  const Layout none = "():()"_layout;
+  CHECK(to_string(composition(none, "(2,3):(1,2)"_layout)) == "(2,3):(0,0)");
+  CHECK(to_string(composition("4:2"_layout, none)) == "():()");
+  CHECK(to_string(coalesce(none)) == "1:0");
+  CHECK(to_string(complement(none, 6)) == "6:1");
+  CHECK(to_string(complement("2:1"_layout, IntTuple::of(std::span<const IntTuple>{}))) == "1:0");
+  CHECK(to_string(evaluate_expression("right_inverse(():())")) == "1:0");
+  CHECK(to_string(evaluate_expression("left_inverse(():())")) == "1:0");
+  CHECK(to_string(evaluate_expression("logical_divide(():(), 1)")) == "(1,1):(0,0)");
+  CHECK(to_string(evaluate_expression("max_common_vector(():(), 4:1)")) == "1");
+}

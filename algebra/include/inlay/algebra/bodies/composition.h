@@ -23,6 +23,7 @@ template <class S>
 constexpr void set_target(CompositionTarget<S>& t, LayoutView<S> a, Axis axis) {
   t.axis = axis;
   t.modes = coalesced_modes<S>(a.leaves(), true);
+  if (t.modes.empty()) t.modes.push_back(BasicLayout<S>().modes().front()); // ():() is the single element 1:0
   for ([[maybe_unused]] const BasicMode<S>& m : t.modes.span().subspan(1)) t.sum.push_back(S(0));
 }
 

@@ -21,12 +21,23 @@ namespace inlay {
 /// Leaf-wise products and sums. `product_each((2,(3,4))) = (2,12)`, for an integer `(n)`; `elem_scale((3,1),(2,(2,2))) = (6,4)`.
 [[nodiscard]] Int product(const IntTuple& a);
 [[nodiscard]] IntTuple product_each(const IntTuple& a);
+/// The size of what each integer of the guide stands for. `product_like((2,(3,4)), (1,1)) = (2,12)`. Errors: `incongruent`.
+[[nodiscard]] IntTuple product_like(const IntTuple& a, const IntTuple& guide);
 [[nodiscard]] Int sum(const IntTuple& a);
 [[nodiscard]] Int max(const IntTuple& a);
 [[nodiscard]] Int min(const IntTuple& a);
 [[nodiscard]] Int gcd(const IntTuple& a);
 [[nodiscard]] Int inner_product(const IntTuple& a, const IntTuple& b);
 [[nodiscard]] IntTuple elem_scale(const IntTuple& a, const IntTuple& b);
+
+/// Leaf by leaf on congruent tuples; an integer on the right goes with every leaf. Division rounds down. `add((1,(2,3)),
+/// (4,(5,6))) = (5,(7,9))`, `mod((5,-1), 4) = (1,3)`. Errors: `incongruent` (FlyDSL copies what one side has in excess),
+/// `division_by_zero`, `overflow`.
+[[nodiscard]] IntTuple add(const IntTuple& a, const IntTuple& b);
+[[nodiscard]] IntTuple sub(const IntTuple& a, const IntTuple& b);
+[[nodiscard]] IntTuple mul(const IntTuple& a, const IntTuple& b);
+[[nodiscard]] IntTuple div(const IntTuple& a, const IntTuple& b);
+[[nodiscard]] IntTuple mod(const IntTuple& a, const IntTuple& b);
 
 /// Rounding up. An integer divisor folds over a tuple: each leaf is divided by what the leaves before it left of the divisor.
 /// `ceil_div((3,4), 2) = (2,4)`. Tuples divide mode by mode, a missing divisor is 1. Errors: `rank`.

@@ -354,11 +354,15 @@ Machine machine(Arch arch) {
 
 Arch arch_of(const CodeObject& object) { return object.arch() == "gfx950" ? Arch::gfx950 : Arch::gfx942; }
 
-Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch) {
+Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch, unsigned sgprs) {
   const Machine m = machine(arch);
   Occupancy o{m.waves_per_simd, "waves"};
   const unsigned registers = std::max(m.vector_granule, round_up(vgprs, m.vector_granule));
   if (m.vector_registers / registers < o.waves_per_simd) o = {m.vector_registers / registers, "vgprs"};
+  if (sgprs != 0) {
+    const unsigned waves = m.scalar_registers / round_up(sgprs, m.scalar_granule);
+    if (waves < o.waves_per_simd) o = {waves, "sgprs"};
+  }
   if (lds_bytes != 0) {
     const unsigned workgroups = m.lds_bytes / std::min(m.lds_bytes, round_up(lds_bytes, m.lds_granule));
     const unsigned waves = workgroups * ((workgroup + 63) / 64); // of one compute unit
@@ -400,7 +404,7 @@ KernelReport report(const CodeObject& object, const Kernel& kernel, unsigned dyn
   res.lds_bytes = d.lds_bytes + dynamic_lds;
   res.scratch_bytes = d.scratch_bytes;
   res.spilled_vgprs = kernel.spilled_vgprs, res.spilled_sgprs = kernel.spilled_sgprs;
-  const Occupancy o = occupancy(res.vgprs_reserved, res.lds_bytes, res.workgroup, r.arch);
+  const Occupancy o = occupancy(res.vgprs_reserved, res.lds_bytes, res.workgroup, r.arch, res.sgprs_reserved);
   res.waves_per_simd = o.waves_per_simd, res.limited_by = o.limited_by;
   res.instructions = r.program.instructions.size();
   res.code_bytes = kernel.size;

@@ -211,6 +211,10 @@ TEST_CASE("occupancy: registers, LDS, slots") {
                                          {512U, 1U}})
     CHECK(occupancy(registers, 0, 256, Arch::gfx942).waves_per_simd == waves);
   CHECK(occupancy(1, 0, 256, Arch::gfx942).waves_per_simd == 8);
+  for (const auto& [sgprs, waves] : {std::pair{16U, 8U}, {96U, 8U}, {97U, 7U}, {112U, 7U}})
+    CHECK(occupancy(64, 0, 256, Arch::gfx950, sgprs).waves_per_simd == waves);
+  CHECK(occupancy(64, 0, 256, Arch::gfx942, 112).limited_by == "sgprs");
+  CHECK(occupancy(80, 0, 256, Arch::gfx942, 112).limited_by == "vgprs");
   CHECK(occupancy(128, 36864, 256, Arch::gfx950).waves_per_simd == 4);
   CHECK(occupancy(128, 36864, 256, Arch::gfx942).waves_per_simd == 1);
   CHECK(occupancy(128, 36864, 256, Arch::gfx942).limited_by == "lds");

@@ -33,6 +33,7 @@ struct Machine {
   unsigned simds = 4, waves_per_simd = 8;
   unsigned vector_registers = 512,
            vector_granule = 8; ///< of one SIMD lane, ordinary and accumulation together
+  unsigned scalar_registers = 800, scalar_granule = 16; ///< of one SIMD; vcc and its like count too
   unsigned lds_bytes = 65536, lds_granule = 512;
   unsigned lds_read_bytes_per_clock = 128; ///< of one compute unit, free of conflicts
 };
@@ -51,17 +52,20 @@ struct Resources {
   unsigned scratch_bytes = 0;
   unsigned spilled_vgprs = 0, spilled_sgprs = 0;
   unsigned waves_per_simd = 0;
-  std::string limited_by; ///< "vgprs", "lds" or "waves"
+  std::string limited_by; ///< "vgprs", "sgprs", "lds" or "waves"
   std::size_t instructions = 0, code_bytes = 0;
 };
 
-/// Waves of one SIMD at a time: the least of the wave slots, the register file and the LDS.
+/// Waves of one SIMD at a time: the least of the wave slots, the register files and the LDS. `sgprs`: as reserved, 16 to 112;
+/// with 800 a SIMD only those that reserve 112 feel it (7 waves). Source: LLVM "User Guide for AMDGPU Backend",
+/// GRANULATED_WAVEFRONT_SGPR_COUNT, and its occupancy for GFX9 (800 registers, granule 16).
 /// `occupancy(264 registers, 36 KiB, 256 work-items, gfx942)` is {1, "vgprs"}.
 struct Occupancy {
   unsigned waves_per_simd = 0;
   std::string limited_by;
 };
-[[nodiscard]] Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch);
+[[nodiscard]] Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch,
+                                  unsigned sgprs = 0);
 
 /// A distance within the circular trip.
 struct Distance {

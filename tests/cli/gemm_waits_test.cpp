@@ -1,0 +1,121 @@
+// Our GEMMs without any one of their s_waitcnt and s_barrier: noticed, by a sanitizer or by differing bits under stress.
+#include "launch.h"
+
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/runtime/isa/program.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fmt/format.h>
+#include <set>
+
+using namespace inlay;
+using namespace inlay::kernels;
+
+namespace {
+
+struct Outcome {
+  std::vector<Bytes> after;
+  bool failed = false;
+  std::size_t findings = 0;
+};
+
+Outcome run(const Artifact& kernel, const Problem& problem, runtime::EmulatorOptions options) {
+  options.max_wave_instructions = 3'000'000;
+  const auto device = cli::open_device("emulator", kernel.arch, options);
+  cli::LoadedProblem loaded(*device, kernel, problem);
+  Outcome out;
+  try {
+    loaded.launch();
+  } catch (const runtime::ExecutionError&) {
+    out.failed = true;
+  }
+  out.after = loaded.read();
+  for (const auto& f : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
+    out.findings += f.kind != runtime::FindingKind::hazard ? 1 : 0;
+  return out;
+}
+
+/// Where the waits and barriers are that a launch of `problem` executes: text and byte of the file, by address.
+struct Site {
+  std::string text;
+  std::size_t byte = 0;
+};
+std::map<std::uint64_t, Site> sites(const Artifact& kernel, const Problem& problem) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
+  const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
+  const auto& k = object.kernel(kernel.kernel);
+  const auto program = runtime::isa::decode(object.code(k), k.address, runtime::isa::parse_arch(kernel.arch));
+  std::map<std::uint64_t, Site> all, executed;
+  runtime::EmulatorOptions options;
+  for (const auto& i : program.instructions) {
+    if (i.mnemonic != "s_waitcnt" && i.mnemonic != "s_barrier") continue;
+    all[i.address] = {i.text, static_cast<std::size_t>(object.code(k).data() - object.bytes().data()) +
+                                  (i.address - k.address)};
+    options.debug.breakpoints.push_back({i.address, {}});
+  }
+  options.debug.on_break = [&](const runtime::BreakHit& hit) {
+    executed.insert(*all.find(hit.site.address));
+  };
+  (void)run(kernel, problem, options);
+  return executed;
+}
+
+} // namespace
+
+TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
+  struct Variant {
+    const char* name;
+    int mfma;
+    bool preshuffled;
+  };
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    for (const Variant& v :
+         {Variant{"16 rows", 16, false}, {"32 rows", 32, false}, {"preshuffled", 16, true}}) {
+      GemmSpec spec;
+      spec.arch = arch;
+      spec.mfma = v.mfma;
+      spec.preshuffled_b = v.preshuffled;
+      spec.tile_m = spec.tile_n = 64;
+      if (v.preshuffled) spec.waves_m = 1, spec.waves_n = 4;
+      const Artifact kernel = build_gemm(spec);
+      // Whole tiles and the edges of each dimension; several trips of the pipeline.
+      const Problem problem = gemm_problem(spec, 100, v.preshuffled ? 80 : 72, v.preshuffled ? 288 : 264, 3);
+      const Outcome plain = run(kernel, problem, {});
+      REQUIRE(problem.check(plain.after).ok);
+      // Nothing is said of the kernel as it is.
+      runtime::EmulatorOptions strict, shuffled;
+      strict.checks = runtime::Checks::all();
+      shuffled.stress = true;
+      CHECK(run(kernel, problem, strict).findings == 0);
+      CHECK(run(kernel, problem, shuffled).after == plain.after);
+      const auto places = sites(kernel, problem);
+      CHECK(places.size() >= 10);
+      std::size_t survivors = 0, by_sanitizer = 0;
+      for (const auto& [address, site] : places) {
+        Artifact mutant = kernel;
+        const std::uint32_t nop = 0xbf800000;
+        std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
+        runtime::EmulatorOptions checked;
+        checked.checks = runtime::Checks::all();
+        const Outcome sanitized = run(mutant, problem, checked);
+        bool caught = sanitized.failed || sanitized.findings != 0;
+        by_sanitizer += caught ? 1 : 0;
+        for (std::uint64_t seed = 1; seed <= 3 && !caught; ++seed) {
+          runtime::EmulatorOptions stress;
+          stress.stress = true;
+          stress.seed = seed;
+          const Outcome hostile = run(mutant, problem, stress);
+          caught = hostile.failed || hostile.after != plain.after;
+        }
+        survivors += caught ? 0 : 1;
+        if (!caught)
+          UNSCOPED_INFO(fmt::format("{} {}: survives without {} at {:#x}", arch, v.name, site.text, address));
+      }
+      UNSCOPED_INFO(fmt::format("{} {}: {} deleted, {} caught by sanitizers", arch, v.name, places.size(),
+                                by_sanitizer));
+      CHECK(survivors == 0);
+    }
+  }
+}

@@ -8,8 +8,8 @@ Require Import Value Chain Composition.
 Import ListNotations.
 Local Open Scope Z_scope.
 
-(* Modes of one element and of stride 0 are left out. *)
-Definition kept (L : list mode) : list mode := filter (fun m => negb (fst m =? 1) && negb (snd m =? 0)) L.
+(* Modes of stride 0 are left out. *)
+Definition kept (L : list mode) : list mode := filter (fun m => negb (snd m =? 0)) L.
 
 (* The number of copies that cover a shape given by its leaves. *)
 Fixpoint folding_ceil_div_size (leaves : list Z) (divisor : Z) : Z :=
@@ -20,7 +20,7 @@ Fixpoint holes (cotarget : list Z) (current : Z) (L : list mode) : option (list 
   match L with
   | [] => Some [(folding_ceil_div_size cotarget current, current)]
   | (s, d) :: T =>
-      if (d <? 1) || (d <? current) then None
+      if (d <? 0) || (d <? current) then None
       else match holes cotarget (s * d) T with Some R => Some ((d / current, current) :: R) | None => None end
   end.
 
@@ -59,7 +59,7 @@ Proof.
   intros M. induction C as [|[s d] C IH]; intros p H W F Hp E.
   - injection E as <-. cbn. pose proof (folding_pos M p F Hp). repeat split; auto; try lia; repeat constructor; cbn; lia.
   - inversion W as [|? ? Hs W']; subst. cbn [fst] in Hs. cbn [holes] in E.
-    destruct ((d <? 1) || (d <? p)) eqn:B; [discriminate|]. apply orb_false_elim in B. destruct B as [B1 B2].
+    destruct ((d <? 0) || (d <? p)) eqn:B; [discriminate|]. apply orb_false_elim in B. destruct B as [B1 B2].
     apply Z.ltb_ge in B1, B2. destruct (holes M (s * d) C) as [H'|] eqn:Q; [|discriminate]. injection E as <-.
     destruct (IH (s * d) H' W' F ltac:(nia) Q) as (I1 & I2 & I3 & I4 & I5). cbn [joined app gaps].
     pose proof (Z.mul_div_le d p ltac:(lia)). assert (1 <= d / p) by (apply Z.div_le_lower_bound; lia).
@@ -86,11 +86,11 @@ Proof.
     rewrite Z.div_mul by lia. rewrite <- IH; auto; [ring|nia].
 Qed.
 
-Lemma holes_positive : forall M C p H, holes M p C = Some H -> Forall (fun m => 1 <= snd m) C.
+Lemma holes_positive : forall M C p H, 1 <= p -> wf C -> holes M p C = Some H -> Forall (fun m => 1 <= snd m) C.
 Proof.
-  intros M. induction C as [|[s d] C IH]; intros p H E; constructor; cbn [holes] in E.
-  - destruct (Z.ltb_spec d 1); [discriminate|auto].
-  - destruct ((d <? 1) || (d <? p)); [discriminate|]. destruct (holes M (s * d) C) eqn:Q; [|discriminate]. eapply IH; eauto.
+  intros M. induction C as [|[s d] C IH]; intros p H Hp W E; constructor; cbn [holes] in E; inversion W; subst; cbn [fst snd] in *;
+    destruct (Z.ltb_spec d p); rewrite ?orb_true_r in E; try discriminate; [lia|].
+  destruct ((d <? 0) || false); [discriminate|]. destruct (holes M (s * d) C) eqn:Q; [|discriminate]. apply (IH (s * d) l); auto. nia.
 Qed.
 
 (* ---------------------------------------------------------------- the same values, mode by mode or joined *)
@@ -123,12 +123,13 @@ Qed.
 
 Definition no_broadcast (L : list mode) : Prop := Forall (fun m => fst m = 1 \/ snd m <> 0) L.
 
-Lemma kept_used : forall L, no_broadcast L -> kept L = used false L.
+Lemma kept_used : forall L, no_broadcast L -> used false (kept L) = used false L.
 Proof.
-  induction 1 as [|[s d] T H _ IH]; auto. cbn [fst snd] in H. unfold kept in *. cbn [filter fst snd].
-  assert (E : used false ((s, d) :: T) = if s =? 1 then used false T else (s, d) :: used false T).
-  { destruct T; [cbn; destruct (s =? 1); reflexivity|reflexivity]. }
-  rewrite E, <- IH. destruct (Z.eqb_spec s 1), (Z.eqb_spec d 0); cbn; auto. lia.
+  assert (E : forall s d T, used false ((s, d) :: T) = if s =? 1 then used false T else (s, d) :: used false T).
+  { intros s d [|m T]; [cbn; destruct (s =? 1); reflexivity|reflexivity]. }
+  induction 1 as [|[s d] T H _ IH]; auto. cbn [fst snd] in H. unfold kept in *. cbn [filter snd].
+  rewrite E, <- IH. destruct (Z.eqb_spec s 1), (Z.eqb_spec d 0); cbn [negb]; try lia; auto; rewrite E;
+    destruct (Z.eqb_spec s 1); auto; lia.
 Qed.
 
 Lemma kept_wf : forall L, wf L -> wf (kept L).
@@ -142,7 +143,7 @@ Qed.
 Lemma sorted_image : forall L, wf L -> no_broadcast L -> Permutation (image L) (image (sorted L)).
 Proof.
   intros L W N. unfold sorted. rewrite (image_permutation _ _ (sort_permutation _ _)).
-  rewrite image_coalesced by (apply kept_wf; auto). rewrite kept_used, image_used by auto. reflexivity.
+  rewrite image_coalesced, <- (image_used (kept L)), kept_used, image_used by auto using kept_wf. reflexivity.
 Qed.
 
 Lemma image_length : forall L, wf L -> Z.of_nat (length (image L)) = size L.
@@ -157,7 +158,7 @@ Proof.
   assert (P : Permutation (image (L ++ coalesced false H)) (image (joined M 1 (sorted L)))).
   { rewrite <- (image_permutation _ _ H1). apply image_app_permutation; [apply sorted_image; auto|]. rewrite image_coalesced by auto. auto. }
   assert (WR : wf (coalesced false H)) by (apply coalesced_wf; auto).
-  split; [auto|]. split; [auto|]. split; [auto|]. split; [eapply holes_positive; eauto|]. split; [auto|].
+  split; [auto|]. split; [auto|]. split; [auto|]. split; [apply (holes_positive M (sorted L) 1 H); auto using sorted_wf; lia|]. split; [auto|].
   rewrite <- !image_length by (auto; apply Forall_app; auto). rewrite (Permutation_length P). reflexivity.
 Qed.
 

@@ -8,8 +8,6 @@
 (declare-const x Int)
 (declare-const y Int)
 (declare-const i Int)
-(assert (>= s 1))
-(assert (>= t 1))
 (assert (<= 0 x))
 (assert (< x s))
 (assert (<= 0 y))

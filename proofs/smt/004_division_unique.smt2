@@ -1,5 +1,5 @@
 ; identity 4
-; the digits of an index are unique: a Q + R = a Q' + R' with 0 <= R, R' < a.
+; the digits of an index are unique: a Q + R = a P + T with 0 <= R, T < a.
 (set-info :status unsat)
 (set-logic QF_NIA)
 (declare-const a Int)
@@ -7,7 +7,6 @@
 (declare-const R Int)
 (declare-const P Int)
 (declare-const T Int)
-(assert (>= a 1))
 (assert (<= 0 R))
 (assert (< R a))
 (assert (<= 0 T))

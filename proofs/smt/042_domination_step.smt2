@@ -1,5 +1,5 @@
 ; identity 42
-; domination: below d sums reach r < d; then sums u + d x determine x.
+; domination: below d sums reach r < d; then sums u + d x determine x, and so u.
 (set-info :status unsat)
 (set-logic QF_NIA)
 (declare-const d Int)
@@ -8,14 +8,11 @@
 (declare-const v Int)
 (declare-const x Int)
 (declare-const y Int)
-(assert (>= r 0))
 (assert (< r d))
 (assert (<= 0 u))
 (assert (<= u r))
 (assert (<= 0 v))
 (assert (<= v r))
-(assert (<= 0 x))
-(assert (<= 0 y))
 (assert (= (+ u (* d x)) (+ v (* d y))))
-(assert (not (= x y)))
+(assert (not (and (= x y) (= u v))))
 (check-sat)

@@ -227,13 +227,12 @@ TEST_CASE("10, 11 distributivity over concatenation") {
 }
 
 TEST_CASE("13-16 associativity and identities") {
-  int right_only = 0;
-  identity("13, 14", 150, [&](Draw& d) {
+  identity("13, 14", 150, [](Draw& d) {
     Layout a = d.layout(), b = d.layout(16), c = d.layout(8);
     if (!nonnegative(b) || !nonnegative(c)) return false;
     auto bc = compose(b, c), ab = compose(a, b);
     auto left = ab ? compose(*ab, c) : std::nullopt, right = bc ? compose(a, *bc) : std::nullopt;
-    right_only += right && !left;
+    if (ab && right && *image(c).rbegin() < size(b)) REQUIRE(left); // 14
     if (!left || !right || *image(c).rbegin() >= size(b)) return false;
     REQUIRE(values(*left) == values(*right));
     return true;
@@ -498,7 +497,7 @@ TEST_CASE("43-49 swizzles") {
 }
 
 TEST_CASE("50 recast to wider elements") {
-  identity("upcast(A, n)(i) = A(n i)/n on contiguous runs of n", 60, [](Draw& d) {
+  identity("50 upcast(A, n)(i) = A(n i)/n on contiguous runs of n", 60, [](Draw& d) {
     long n = d(0, 1) ? 2 : 4;
     auto t = [](long v) { return std::to_string(v); };
     Layout a = parse_layout("(" + t(n * d(1, 3)) + "," + t(d(1, 4)) + "):(1," + t(n * d(1, 8)) + ")");
@@ -514,8 +513,7 @@ TEST_CASE("symbolic instances, for all sizes") {
     INFO(v.summary());
     CHECK(v.outcome == Outcome::proved);
   };
-  proved(prove_equal("(s,t):(d,s*d)", "s*t:d")); // 1, 3
-  proved(prove_equal("(a,b):(x,y) o 1 o 1:0", "(a,b):(x,y) o 1 o 1:0"));
+  proved(prove_equal("(s,t):(d,s*d)", "s*t:d"));             // 1, 3
   proved(prove_equal("(q*s*d,b):(x,y) o s:d", "s:d*x"));     // 7, d | a0 and s d <= a0
   proved(prove_equal("(a,b):(x,y) o b:a", "b:y"));           // 7, a0 | d
   proved(prove_equal("(a,b):(x,y) o a*b:1", "(a,b):(x,y)")); // 16

@@ -9,7 +9,7 @@ namespace inlay {
 /// The strictly increasing layout whose values, added to those of the layout, are all different, up to
 /// `target`. When each stride is a multiple of what the smaller ones span, |complement| >= target / |layout|;
 /// when that divides target too, (layout, complement) covers [0, target) once. Otherwise there are holes that
-/// no layout fills: `complement((3,2):(3,12), 24) = 3:1`.
+/// no layout fills: `complement((3,2):(3,12), 24) = 3:1`. Theorems: proofs/coq/Complement.v.
 ///
 /// `complement(4:2, 24) = (2,3):(1,8)`: 0 2 4 6 shifted by 0, 1, 8, 9, 16, 17 is 0..23, each once.
 ///

@@ -5,22 +5,22 @@
 /// The result is compatible with B: same profile, each leaf replaced by an integer or a flat tuple. A is read
 /// as a function on all of 0, 1, 2, ... (its last mode runs on), so B may reach beyond the size of A.
 ///
-/// `A(B(c))` is a layout only if B's digits fit A's mixed radix system, and this library accepts exactly the
-/// inputs for which the result *is* that function (CuTe C++ accepts more and returns wrong layouts, e.g.
-/// (4,6,8):(2,3,5) o 6:3; see docs/deviations.md). For one leaf s:d of B, at a mode of extent c of coalesced
-/// A, one of these must hold:
+/// `A(B(c))` is a layout only if B's digits fit A's mixed radix system. What this library accepts *is* that
+/// function, for every rank and any strides (proofs/coq/Composition.v); CuTe C++ accepts more and returns wrong
+/// layouts, e.g. (4,6,8):(2,3,5) o 6:3 (docs/deviations.md). Refused with the rest are a few that happen to be
+/// layouts, such as any two elements: (4,3):(2,5) o 2:6. For one leaf s:d of B, at a mode of extent c of
+/// coalesced A, one of these must hold:
 ///
-///     c divides d                          the mode is skipped: go on with d/c
-///     (s-1) d < c                          the leaf ends inside the mode
-///     d divides c, and c/d divides s       the leaf fills the mode c/d times evenly: go on with s/(c/d) and
-///     stride 1
+///     c divides d                       the mode is skipped: go on with d/c
+///     (s-1) d < c                       the leaf ends inside the mode
+///     d divides c, c/d divides s        the leaf fills the mode: c/d times, then on with s/(c/d) at stride 1
 ///
 /// and over all leaves of B the digits that fall into one mode of A (but its last) must sum to less than its
 /// extent.
 ///
-///     composition((6,2):(8,2), (4,3):(3,1))   refused: 3 cuts 6 in two, and 2 does not divide ... (see
-///     error.h) composition((6,2):(8,2), 3:2)           = 3:16 composition(20:2, (5,4):(1,5))          =
-///     (5,4):(2,10)
+///     composition((6,2):(8,2), (4,3):(3,1)) = ((2,2),3):((24,2),8)
+///     composition((6,2):(8,2), 5:3)           refused: 5 is cut at 6/3 = 2, and 2 does not divide 5
+///     composition(20:2, (5,4):(1,5))        = (5,4):(2,10)
 ///
 /// Source: CuTe documentation, 02_layout_algebra; NVIDIA/cutlass issues 3177 and 2955 for the condition.
 #pragma once

@@ -1,0 +1,16 @@
+; identity 41
+; stride chain: every n in [0,P s) is u + P x with u in [0,P) and x in [0,s).
+(set-info :status unsat)
+(set-logic QF_NIA)
+(declare-const P Int)
+(declare-const s Int)
+(declare-const n Int)
+(declare-const u Int)
+(declare-const x Int)
+(assert (<= 0 n))
+(assert (< n (* P s)))
+(assert (<= 0 u))
+(assert (< u P))
+(assert (= n (+ u (* P x))))
+(assert (not (and (<= 0 x) (< x s))))
+(check-sat)

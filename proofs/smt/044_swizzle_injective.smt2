@@ -1,0 +1,15 @@
+; identity 44
+; 32-bit offsets; a swizzle xors the bits under the mask y, shifted by s, into others. No two offsets have one image when it shifts at all, and it stays inside an aligned block (low is 2^k - 1).
+(set-info :status unsat)
+(set-logic QF_BV)
+(declare-const x (_ BitVec 32))
+(declare-const w (_ BitVec 32))
+(declare-const y (_ BitVec 32))
+(declare-const s (_ BitVec 32))
+(declare-const low (_ BitVec 32))
+(assert (bvuge s #x00000001))
+(assert (= (bvand low (bvadd low #x00000001)) #x00000000))
+(assert (= (bvand x (bvnot low)) #x00000000))
+(assert (= (bvxor x (bvlshr (bvand x y) s)) (bvxor w (bvlshr (bvand w y) s))))
+(assert (not (and (= x w) (= (bvand (bvxor x (bvlshr (bvand x y) s)) (bvnot low)) #x00000000))))
+(check-sat)

@@ -277,3 +277,13 @@ Proof.
     destruct (leaves_correct _ _ _ _ W' N WB Q C) as (H1 & H2 & H3). split; [auto|].
     intros i Hi. rewrite <- E. apply H3. auto.
 Qed.
+
+Lemma compose_wf : forall A B R, wf A -> wf B -> compose A B = Some R -> wf R.
+Proof.
+  intros A B R W WB H. destruct (target_spec A W) as (N & W' & _). unfold compose in H.
+  destruct (leaves (target A) B) as [[R' sums]|] eqn:Q; [|discriminate]. destruct (_ || _); [|discriminate]. injection H as <-.
+  clear W. revert R' sums Q. induction B as [|[s d] B IH]; intros R' sums Q; cbn [leaves] in Q; [injection Q as <- _; constructor|].
+  inversion WB as [|? ? Hs WB']; subst. destruct (leaf (target A) s d) as [[R0 X]|] eqn:L; [|discriminate].
+  destruct (leaves (target A) B) as [[R1 Y]|]; [|discriminate]. injection Q as <- _.
+  apply Forall_app. split; [apply (leaf_correct _ _ _ _ _ W' N Hs L)|]. eapply IH; eauto.
+Qed.

@@ -3,7 +3,7 @@
 # context" for each of its theorems, that is: no axiom and no admitted lemma. Prints the theorems, one a line.
 set -euo pipefail
 coqc=$1 sources=$2 output=$3
-theories="Layout FirstDiff F2 Value Chain Composition Complement" # in the order of what they need
+theories="Layout FirstDiff F2 Value Chain Composition Complement Laws" # in the order of what they need
 for file in "$sources"/*.v; do
   case " $theories " in *" $(basename "$file" .v) "*) ;; *) echo "$file is not in the list of $0"; exit 1 ;; esac
 done

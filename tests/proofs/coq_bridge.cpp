@@ -7,6 +7,8 @@
 #include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/complement.h>
 #include <inlay/algebra/ops/composition.h>
+#include <inlay/algebra/ops/divide.h>
+#include <inlay/algebra/ops/product.h>
 #include <inlay/solver/prove.h>
 #include <iostream>
 #include <optional>
@@ -89,7 +91,7 @@ void print(const std::string& kind, const std::vector<std::string>& cases, const
 
 const char* const preamble = R"(Require Import ZArith List Bool.
 Require Layout FirstDiff.
-Require Import Value Chain Composition Complement.
+Require Import Value Chain Composition Complement Laws.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -98,8 +100,6 @@ Definition same (A B : list (Z * Z)) : bool := if list_eq_dec mode_eq_dec A B th
 Definition same_option (A B : option (list (Z * Z))) : bool :=
   match A, B with Some A, Some B => same A B | None, None => true | _, _ => false end.
 Definition same_values (A B : list Z) : bool := if list_eq_dec Z.eq_dec A B then true else false.
-(* A flat list of modes as a layout: none is 1:0 (body::unwrapped). *)
-Definition unwrapped (L : list (Z * Z)) : list (Z * Z) := match L with [] => [(1, 0)] | _ => L end.
 Definition to_nat (L : list (Z * Z)) : Layout.layout := map (fun m => (Z.to_nat (fst m), snd m)) L.
 
 (* layout, its size, its values at -5 .. size + 4, of which [0, size) also by Layout.v *)
@@ -124,6 +124,11 @@ Definition check_complement (c : list (Z * Z) * list Z * option (list (Z * Z))) 
   let '(L, M, R) := c in
   same_option (match complement L M with Some R => Some (unwrapped R) | None => None end) R.
 
+(* layout, tile, logical_divide or logical_product, and whether it is the former *)
+Definition check_tiling (c : list (Z * Z) * list (Z * Z) * bool * option (list (Z * Z))) : bool :=
+  let '(A, T, is_divide, R) := c in same_option (if is_divide then divide A T else product A T) R.
+(* layout, cosize *)
+Definition check_cosize (c : list (Z * Z) * Z) : bool := cosize (fst c) =? snd c.
 (* layout, whether the solver proves it a bijection by its stride chain *)
 Definition check_bijective (c : list (Z * Z) * bool) : bool :=
   eqb (match stride_chain (fst c) with Some _ => true | None => false end) (snd c).
@@ -196,6 +201,28 @@ int main() {
     cases.push_back("(" + modes(l) + ", " + list(target) + ", " + optional_modes(r) + ")");
   }
   print("complement", cases, "([(4, 2)], [24], Some [(2, 1); (3, 4)])");
+
+  cases.clear();
+  int tilings[2][2] = {{50, 50}, {50, 50}};
+  while (tilings[0][0] + tilings[0][1] + tilings[1][0] + tilings[1][1] > 0) {
+    const Layout a = draw.layout(3, 60, true);
+    const Layout t = draw.layout(2, 16, true);
+    const bool divides = draw(0, 1) == 0;
+    const auto r =
+        attempt([&] { return divides ? logical_divide(a, Tile(t)) : logical_product(a, Tile(t)); });
+    if (tilings[divides][r.has_value()] == 0) continue;
+    --tilings[divides][r.has_value()];
+    cases.push_back("(" + modes(a) + ", " + modes(t) + (divides ? ", true, " : ", false, ") +
+                    optional_modes(r) + ")");
+  }
+  print("tiling", cases, "([(8, 1)], [(2, 1)], true, Some [(2, 1); (4, 1)])");
+
+  cases.clear();
+  for (int k = 0; k < 100; ++k) {
+    const Layout l = draw.layout(4, 60, true);
+    cases.push_back("(" + modes(l) + ", " + number(l.cosize().value()) + ")");
+  }
+  print("cosize", cases, "([(2, 3)], 5)");
 
   const auto verdicts = [&](const char* method, auto prove) {
     cases.clear();

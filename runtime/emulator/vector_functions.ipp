@@ -315,28 +315,33 @@ inline float sine(float x) { return numerics::sin_turns(x); }
 inline float cosine(float x) { return numerics::cos_turns(x); }
 inline u32 snorm(float x) { return static_cast<u32>(numerics::to_snorm16(x)) & 0xffffU; }
 inline u32 unorm(float x) { return numerics::to_unorm16(x); }
-/// 2^x as a double polynomial on [-1/2, 1/2]: error below 2^-45, so the float is correctly rounded but for ties; it
-/// vectorises, std::exp2 does not.
+/// x y + z for polynomials: fused where that is one instruction, elsewhere it would be a call.
+inline double multiply_add(double x, double y, double z) {
+#ifdef __FMA__
+  return __builtin_fma(x, y, z);
+#else
+  return x * y + z;
+#endif
+}
+/// 2^x as a double polynomial on [-1/2, 1/2], fitted by Remez to a relative error of 2.1e-16; it vectorises, std::exp2 does
+/// not. Equal to the rounded std::exp2 of every float, with and without fused multiply-adds (an exhaustive test says so).
 inline float exp2_f32(float x) {
   float t = x < -200.0F ? -200.0F : x;
   t = t > 200.0F ? 200.0F : t;
   const double clipped = t;
   const double shifted = clipped + 0x1.8p52;
-  const double whole = shifted - 0x1.8p52;
-  const double r = (clipped - whole) * 0.693147180559945309417;
-  double p = 1.0 / 479001600.0;
-  p = p * r + 1.0 / 39916800.0;
-  p = p * r + 1.0 / 3628800.0;
-  p = p * r + 1.0 / 362880.0;
-  p = p * r + 1.0 / 40320.0;
-  p = p * r + 1.0 / 5040.0;
-  p = p * r + 1.0 / 720.0;
-  p = p * r + 1.0 / 120.0;
-  p = p * r + 1.0 / 24.0;
-  p = p * r + 1.0 / 6.0;
-  p = p * r + 0.5;
-  p = p * r + 1.0;
-  p = p * r + 1.0;
+  const double r = clipped - (shifted - 0x1.8p52);
+  double p = 0x1.e398741b041cdp-28;
+  p = multiply_add(p, r, 0x1.b67408508b9d7p-24);
+  p = multiply_add(p, r, 0x1.62c158505a85dp-20);
+  p = multiply_add(p, r, 0x1.ffcb55f05fd0ep-17);
+  p = multiply_add(p, r, 0x1.4309126030f90p-13);
+  p = multiply_add(p, r, 0x1.5d87fe9cc2e7ap-10);
+  p = multiply_add(p, r, 0x1.3b2ab6fbde1a1p-7);
+  p = multiply_add(p, r, 0x1.c6b08d703d4a2p-5);
+  p = multiply_add(p, r, 0x1.ebfbdff82c3b9p-3);
+  p = multiply_add(p, r, 0x1.62e42fefa3a17p-1);
+  p = multiply_add(p, r, 1.0);
   const u64 exponent = (bits(shifted) + 1023U) << 52;
   const float y = static_cast<float>(p * f64(exponent));
   return x != x ? x : y;

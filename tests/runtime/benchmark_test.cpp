@@ -1,6 +1,9 @@
+#include "image.h"
+
 #include <catch2/catch.hpp>
 #include <dlfcn.h>
 #include <inlay/runtime/benchmark.h>
+#include <inlay/runtime/emulator.h>
 #include <inlay/runtime/hip.h>
 #include <nlohmann/json.hpp>
 
@@ -44,4 +47,27 @@ TEST_CASE("warm-up, flush, events: what is called how often, in order") {
   CHECK_THROWS_AS(benchmark(
                       *device, [](Stream) {}, o),
                   std::invalid_argument);
+}
+
+TEST_CASE(
+    "the same call on the emulator: it times the emulator, and says so; counts come from the last launch") {
+  EmulatorDevice device(isa::Arch::gfx942, {.threads = 1});
+  image::KernelImage k;
+  k.name = "three";
+  k.code = {0xbf800000, 0xbf800000, 0xbf810000}; // s_nop, s_nop, s_endpgm
+  const Function f = device.function(device.load(CodeObject::parse(image::build({k}))), "three");
+  for (const Timer timer : {Timer::events, Timer::wall}) {
+    BenchmarkOptions o;
+    o.warm_up = 1, o.repetitions = 4, o.flush_bytes = 4096, o.timer = timer;
+    const auto r = benchmark(
+        device, [&](Stream s) { device.launch(f, {.grid = {2}, .block = {64}}, {}, s); }, o);
+    REQUIRE(r.milliseconds.size() == 4);
+    for (const double ms : r.milliseconds) CHECK(ms >= 0);
+    CHECK(to_text(r).find("of the emulator") != std::string::npos);
+    const auto j = nlohmann::json::parse(to_json(r));
+    CHECK(j.at("device") == "emulator");
+    CHECK(j.at("timer") == (timer == Timer::events ? "events" : "wall"));
+    CHECK(j.at("milliseconds").size() == 4);
+    CHECK(device.last_launch().statistics.instructions == 6);
+  }
 }

@@ -2,9 +2,13 @@
 #include "image.h"
 
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <dlfcn.h>
+#include <filesystem>
+#include <fstream>
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/kernarg.h>
+#include <iostream>
 
 #if __has_include(<hip/hip_runtime_api.h>)
 #define __HIP_PLATFORM_AMD__
@@ -143,6 +147,27 @@ TEST_CASE("graphs are captured and replayed, streams copy asynchronously") {
   CHECK_THROWS_AS(device->end_capture(s), DeviceError);
 }
 
+TEST_CASE("every copy and fill: in order on the device's own stream, asynchronous on another") {
+  const Fake fake;
+  fake.reset();
+  auto device = open_hip(0, INLAY_FAKE_HIP);
+  const Buffer a(*device, 8), b(*device, 8);
+  std::vector<std::uint8_t> host = {1, 2, 3, 4, 5, 6, 7, 8}, back(8);
+  const Stream s = device->create_stream();
+  device->copy_in(a.address(), host, s);
+  device->copy(b.address(), a.address(), 8, s);
+  device->copy_out(back, b.address(), s);
+  CHECK(back == host);
+  device->fill(a.address(), 9, 8);
+  device->copy_out(back, a.address());
+  CHECK(back == std::vector<std::uint8_t>(8, 9));
+  CHECK(
+      says(fake.log(),
+           "hipMemcpyAsync h2d 8 on stream\nhipMemcpyAsync d2d 8 on stream\nhipMemcpyAsync d2h 8 on stream\n"
+           "hipMemset 8\nhipMemcpy d2h 8\n"));
+  device->release(s);
+}
+
 TEST_CASE("peers: a permission given twice is fine") {
   const Fake fake;
   fake.reset(2, 4, "hipDeviceEnablePeerAccess", 704);
@@ -185,6 +210,41 @@ TEST_CASE("without a device, without a library, with a library that is no HIP") 
   CHECK_THROWS_WITH(open_hip(3, INLAY_FAKE_HIP), Catch::Contains("no device 3, there are 1"));
   CHECK(says(probe_hip("libno-such-hip.so.9").why_not, "no HIP library"));
   CHECK(says(probe_hip("libz.so.1").why_not + probe_hip("libc.so.6").why_not, "has no hipInit"));
+}
+
+TEST_CASE("which library was opened", "[.child]") { std::cout << "opened " << probe_hip().library << "\n"; }
+
+TEST_CASE("libamdhip64 of ROCm 5, 6 and 7 are found by their sonames, the newest first") {
+  // A process of its own, because the search path is read when it starts. Files that are no libraries hide the installed
+  // ones of the same name.
+  namespace fs = std::filesystem;
+  const fs::path directory = fs::temp_directory_path() /
+                             ("inlay-hip-" + std::to_string(reinterpret_cast<std::uintptr_t>(&directory)));
+  const std::vector<std::string> names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6",
+                                          "libamdhip64.so.5"};
+  for (const std::string& present : names) {
+    fs::create_directories(directory);
+    bool hidden = true;
+    for (const std::string& name : names) {
+      hidden = hidden && name != present;
+      if (hidden) {
+        std::ofstream(directory / name) << "not a library";
+      } else { // this one, and the older ones too: they must not be taken
+        fs::create_symlink(fs::absolute(INLAY_FAKE_HIP), directory / name);
+      }
+    }
+    const std::string command = "env -u INLAY_HIP_LIBRARY LD_LIBRARY_PATH='" + directory.string() + "' '" +
+                                fs::read_symlink("/proc/self/exe").string() +
+                                "' 'which library was opened' 2>&1";
+    std::string out;
+    FILE* child = popen(command.c_str(), "r");
+    REQUIRE(child != nullptr);
+    for (char line[256]; std::fgets(line, sizeof line, child) != nullptr;) out += line;
+    pclose(child);
+    CAPTURE(present, out);
+    CHECK(says(out, "opened " + present + "\n"));
+    fs::remove_all(directory);
+  }
 }
 
 TEST_CASE("the installed HIP library opens and reports what is there") {

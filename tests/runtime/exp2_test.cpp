@@ -1,0 +1,52 @@
+// v_exp_f32 in every instruction set against the rounded std::exp2: a sample of all floats by default, every one of them
+// under label slow (INLAY_STRIDE 1).
+#include "emulator/vector_functions.h"
+
+#include <bit>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#ifndef INLAY_STRIDE
+#define INLAY_STRIDE 2053 // a prime: every exponent, and every low bit of the significand
+#endif
+
+using namespace inlay::runtime::emulator;
+
+TEST_CASE("v_exp_f32 is the rounded exp2 of every float, in every instruction set") {
+  std::vector<std::span<const VectorEntry>> tables = {vector_table_portable()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) tables.push_back(vector_table_avx2());
+  if (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw"))
+    tables.push_back(vector_table_avx512());
+#endif
+  std::vector<VectorFunction> functions;
+  for (const auto table : tables)
+    for (const VectorEntry& e : table)
+      if (e.name == "v_exp_f32") functions.push_back(e.function);
+  REQUIRE(functions.size() == tables.size());
+  constexpr unsigned lanes = 64;
+  alignas(64) std::uint32_t x[lanes], expected[lanes], got[lanes];
+  std::uint64_t wrong = 0;
+  std::uint32_t first = 0;
+  for (std::uint64_t at = 0; at < std::uint64_t{1} << 32;) {
+    for (unsigned l = 0; l < lanes; ++l, at += INLAY_STRIDE) {
+      x[l] = static_cast<std::uint32_t>(at);
+      expected[l] = std::bit_cast<std::uint32_t>(
+          static_cast<float>(std::exp2(static_cast<double>(std::bit_cast<float>(x[l])))));
+    }
+    for (const VectorFunction f : functions) {
+      VectorArguments a;
+      a.s[0] = x;
+      a.d = got;
+      f(a);
+      for (unsigned l = 0; l < lanes; ++l) {
+        const bool both_nan =
+            std::isnan(std::bit_cast<float>(got[l])) && std::isnan(std::bit_cast<float>(expected[l]));
+        if (got[l] == expected[l] || both_nan) continue;
+        if (wrong++ == 0) first = x[l];
+      }
+    }
+  }
+  CAPTURE(first);
+  CHECK(wrong == 0);
+}

@@ -36,12 +36,15 @@ FuzzReport fuzz(const FuzzOptions& options, int first_kept, bool stop_at_first, 
   const auto elapsed = [&] { return std::chrono::duration<double>(clock::now() - begin).count(); };
   const double budget = options.minutes * 60;
 
+  // Mixed once on its own: small seeds would only shift the numbers of the cases, and draw the same inputs.
+  const std::uint64_t stream = detail::mix(0, options.seed);
+
   FuzzReport report;
   std::map<int, rc::Shrinkable<RawInput>> first;
   double told = 0;
   for (;; ++report.cases) {
     if (budget > 0 ? elapsed() >= budget : report.cases >= options.cases) break;
-    const auto drawn = inputs(rc::Random(detail::mix(options.seed, report.cases)), rc::kNominalSize);
+    const auto drawn = inputs(rc::Random(detail::mix(stream, report.cases)), rc::kNominalSize);
     const int kind = judge(build(drawn.value(), options.limits));
     ++report.count[kind];
     if (kind >= first_kept && first.emplace(kind, drawn).second) {

@@ -49,6 +49,25 @@ TEST_CASE("every law holds on random inputs") {
   }
 }
 
+TEST_CASE("another seed draws other inputs, the same seed the same") {
+  const auto drawn = [](std::uint64_t seed) {
+    std::set<std::string> seen;
+    (void)fuzz(
+        {FuzzLimits{}, 1000, seed, 0}, 1, false,
+        [&](const FuzzInput& in) {
+          seen.insert(to_string(in.a) + to_string(in.b) + to_string(in.n));
+          return 0;
+        },
+        [](double, const FuzzReport&) {});
+    return seen;
+  };
+  const std::set<std::string> one = drawn(1), two = drawn(2);
+  std::size_t common = 0;
+  for (const std::string& text : one) common += two.count(text);
+  CHECK(common < one.size() / 10);
+  CHECK(drawn(1) == one);
+}
+
 TEST_CASE("random layouts stay within the limits and vary") {
   const FuzzLimits limits{20, 3, 2};
   std::set<std::string> seen;

@@ -3,6 +3,7 @@
 #include "inlay/solver/certificate.h"
 
 #include "certificate_text.h"
+#include "derive.h"
 #include "smt.h"
 
 namespace inlay::solver {
@@ -58,51 +59,34 @@ Recheck recheck(std::string_view certificate) {
     return r;
   }
   text.resize(last);
+  // The head states the claim; what has to be shown is derived from it alone.
+  std::size_t mark = text.find("; query\n");
+  std::string head = text.substr(0, mark);
   std::vector<std::string> queries;
-  std::string claims;
-  unsigned claim_count = 0;
-  bool exhaustive = false;
-  std::size_t begin = 0;
-  while (begin < text.size()) {
-    std::size_t end = std::min(text.find('\n', begin), text.size());
-    std::string line = text.substr(begin, end - begin);
-    begin = end + 1;
-    auto rest = [&](std::string_view prefix) { return line.substr(prefix.size()); };
-    if (line == "; query") {
-      queries.emplace_back();
-    } else if (!queries.empty()) {
-      queries.back() += line + "\n";
-    } else if (starts_with(line, "; property ")) {
-      r.property = rest("; property ");
-    } else if (starts_with(line, "; method ")) {
-      r.method = rest("; method ");
-      exhaustive = r.method == "enumeration" || r.method == "normal form" || r.method == "search";
-    } else if (starts_with(line, "; argument ")) {
-      r.arguments.push_back(rest("; argument "));
-    } else if (starts_with(line, "; claim ")) {
-      std::string claim = rest("; claim ");
-      std::size_t why = claim.rfind(" because ");
-      if (why == std::string::npos) {
-        r.reason = "a claim without its reason";
-        return r;
-      }
-      claims += " " + claim.substr(0, why);
-      ++claim_count;
-    }
+  while (mark != std::string::npos) {
+    std::size_t begin = mark + 8;
+    mark = text.find("; query\n", begin);
+    queries.push_back(text.substr(begin, mark == std::string::npos ? mark : mark - begin));
   }
-  if (claim_count > 0) {
-    // The trace and what the solvers are asked must be the same statements.
-    if (queries.empty() ||
-        queries.front().find("(assert (not (and true" + claims + ")))\n") == std::string::npos) {
-      r.reason = "the first query is not the negation of the claims in the trace";
-      return r;
-    }
+  independent::Derived derived;
+  try {
+    independent::Statement statement = independent::read_statement(head);
+    r.property = statement.property + (statement.by_mode ? " --by-mode" : "");
+    r.method = statement.method;
+    r.arguments = statement.arguments;
+    derived = independent::derive(statement);
+  } catch (const independent::Stuck& stuck) {
+    r.reason = std::string("the claim does not follow: ") + stuck.what();
+    return r;
   }
+  if (queries != derived.queries) {
+    r.reason = "the queries are not those that the claim and its facts lead to";
+    return r;
+  }
+  if (!derived.evaluated.empty()) r.answers.push_back("evaluated: " + derived.evaluated);
   r.queries = static_cast<unsigned>(queries.size());
-  if (queries.empty()) {
-    r.reason = exhaustive
-                   ? "decided by enumeration: there is nothing for a solver to check; run the question again"
-                   : "no query";
+  if (queries.empty() && derived.evaluated.empty()) {
+    r.reason = "nothing to check";
     return r;
   }
   for (const std::string& q : queries) {

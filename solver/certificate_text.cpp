@@ -1,6 +1,9 @@
 #include "certificate_text.h"
 
-#include "smt.h"
+#include "derive.h"
+
+#include <algorithm>
+#include <set>
 
 namespace inlay::solver {
 
@@ -22,10 +25,36 @@ std::string one_line(std::string s) {
     if (c == '\n' || c == '\r' || static_cast<unsigned char>(c) < 32) c = ' ';
   return s;
 }
+
+// The inner symbols and what the user's are in them, each let with at most one symbol that is new.
+std::string substitution(const Context& context) {
+  std::string symbols, lets;
+  std::set<Symbol> known;
+  std::vector<std::pair<std::string, Poly>> left(context.substitution().begin(),
+                                                 context.substitution().end());
+  while (!left.empty()) {
+    auto news = [&](const Poly& p) {
+      auto all = p.symbols();
+      return std::count_if(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
+    };
+    auto next = std::min_element(left.begin(), left.end(), [&](const auto& a, const auto& b) {
+      return news(a.second) < news(b.second);
+    });
+    for (Symbol s : next->second.symbols())
+      if (known.insert(s).second) {
+        const Bounds& b = context.bounds()[s];
+        symbols += "; symbol " + context.names()[s] + " >= " + to_string(b.lower) +
+                   (b.upper ? " <= " + to_string(*b.upper) : "") + "\n";
+      }
+    lets += "; let " + next->first + " = " + context.str(next->second) + "\n";
+    left.erase(next);
+  }
+  return symbols + lets;
+}
+
 } // namespace
 
-std::string render(const CertificateText& head, const Context& context, const Claims& claims,
-                   const std::vector<std::string>& queries) {
+std::string render(const CertificateText& head, const Context& context, const Claims& claims) {
   std::string out = "; inlay certificate 1\n; property " + head.property + "\n; method " + head.method + "\n";
   for (const auto& [text, domain] : head.arguments) {
     out += "; argument " + one_line(text) + "\n";
@@ -34,22 +63,18 @@ std::string render(const CertificateText& head, const Context& context, const Cl
   for (const std::string& t : head.terms) out += "; term " + one_line(t) + "\n";
   for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
   for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
-  for (const auto& [name, p] : context.substitution())
-    if (context.str(p) != name) out += "; let " + name + " = " + context.str(p) + "\n";
+  out += substitution(context);
+  for (const std::string& t : head.hints) out += "; " + one_line(t) + "\n";
   for (const std::string& n : claims.notes()) out += "; note " + one_line(n) + "\n";
-  smt::Query q(context);
-  std::string conjunction;
-  for (const Claim& c : claims.list()) {
-    std::string t = std::string(c.relation == Claim::Relation::equal ? "(= " : "(>= ") + q.term(c.left) +
-                    " " + q.term(c.right) + ")";
-    out += "; claim " + t + " because " + c.why + "\n";
-    conjunction += " " + t;
+  for (const Claim& c : claims.list())
+    out += "; claim " + context.str(c.left) + (c.relation == Claim::Relation::equal ? " = " : " >= ") +
+           context.str(c.right) + " because " + c.why + "\n";
+  try {
+    for (const std::string& q : independent::derive(independent::read_statement(out), false).queries)
+      out += "; query\n" + q;
+  } catch (const independent::Stuck& stuck) {
+    out += "; note no query: " + one_line(stuck.what()) + "\n";
   }
-  if (!conjunction.empty()) {
-    q.goal("(not (and true" + conjunction + "))");
-    out += "; query\n" + q.text(false);
-  }
-  for (const std::string& text : queries) out += "; query\n" + text;
   return out + "; checksum " + checksum(out) + "\n";
 }
 

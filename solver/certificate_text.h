@@ -12,12 +12,11 @@ namespace inlay::solver {
 struct CertificateText {
   std::string property, method;
   std::vector<std::pair<std::string, std::string>> arguments; // text and domain
-  std::vector<std::string> terms, settings, facts;
+  std::vector<std::string> terms, settings, facts, hints;
 };
 
-/// The claims, negated into one query, and the queries that a solver answered.
-[[nodiscard]] std::string render(const CertificateText& head, const Context& context, const Claims& claims,
-                                 const std::vector<std::string>& queries);
+/// The claim, how it was decided, and the queries that derive.h makes of it.
+[[nodiscard]] std::string render(const CertificateText& head, const Context& context, const Claims& claims);
 
 /// 64-bit FNV-1a of everything above the last line, in hexadecimal.
 [[nodiscard]] std::string checksum(const std::string& text);

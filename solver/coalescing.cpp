@@ -257,9 +257,35 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
                         "\n  hint   one instruction moves 1, 2, 4, 8, 12 or 16 bytes a lane; what is "
                         "beyond is a further instance mode");
   Wide per_instance = static_cast<Wide>(q.lanes) * static_cast<Wide>(q.values);
+  // Symbols, and symbolic instances as digits; instances that are numbers one by one.
+  auto by_forms = [&] {
+    std::vector<FormulaRef> names;
+    for (std::size_t k = 0; k < extents.size(); ++k) names.push_back(variable("\x02" + std::to_string(k)));
+    FormulaRef address = expand(a, names);
+    std::vector<std::optional<Wide>> fixed(extents.size());
+    Wide instances = 1;
+    std::vector<std::pair<std::size_t, Wide>> counted;
+    for (std::size_t k = 2; k < extents.size(); ++k) {
+      auto n = e.context.poly(extents[k]);
+      auto c = n ? n->constant() : std::nullopt;
+      if (!c || instances * *c > 1024) continue;
+      instances *= *c;
+      counted.emplace_back(k, *c);
+    }
+    WaveAccess worst;
+    for (Wide i = 0; i < instances && !e.cancelled(); ++i) {
+      Wide rest = i;
+      for (const auto& [k, n] : counted) fixed[k] = rest % n, rest /= n;
+      if (!symbolic_instance(e, q, address, names, extents, fixed, worst)) return false;
+    }
+    e.notes.push_back(cost(worst, memory));
+    return !e.cancelled();
+  };
+  bool complete = e.context.finite(4096);
+  if (!complete && by_forms()) return e.proved("lines as forms");
   std::optional<Verdict> found;
   WaveAccess worst;
-  bool all = true, complete = e.context.finite(4096);
+  bool all = true;
   Wide share = e.concrete() ? e.evaluations() : std::min<Wide>(e.evaluations(), 1 << 12);
   e.context.search(complete ? 4096 : e.options.refuter_assignments, [&](const std::vector<Wide>& values) {
     if (e.cancelled()) return true;
@@ -287,34 +313,11 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
     e.notes.push_back(cost(worst, memory));
     return e.proved("enumeration of lanes");
   }
-  // Symbols, and symbolic instances as digits; instances that are numbers one by one.
-  std::vector<FormulaRef> names;
-  for (std::size_t k = 0; k < extents.size(); ++k) names.push_back(variable("\x02" + std::to_string(k)));
-  FormulaRef address = expand(a, names);
-  std::vector<std::optional<Wide>> fixed(extents.size());
-  Wide instances = 1;
-  std::vector<std::pair<std::size_t, Wide>> counted;
-  for (std::size_t k = 2; k < extents.size(); ++k) {
-    auto n = e.context.poly(extents[k]);
-    auto c = n ? n->constant() : std::nullopt;
-    if (!c || instances * *c > 1024) continue;
-    instances *= *c;
-    counted.emplace_back(k, *c);
-  }
-  WaveAccess symbolic;
-  for (Wide i = 0; i < instances; ++i) {
-    if (e.cancelled()) return e.unknown();
-    Wide rest = i;
-    for (const auto& [k, n] : counted) fixed[k] = rest % n, rest /= n;
-    if (!symbolic_instance(e, q, address, names, extents, fixed, symbolic)) {
-      if (e.concrete())
-        e.obligation("enumeration of more than " + std::to_string(e.options.enumeration_limit) +
-                     " indices (the limit; --limit N raises it)");
-      return e.unknown();
-    }
-  }
-  e.notes.push_back(cost(symbolic, memory));
-  return e.proved("lines as forms");
+  if (complete && by_forms()) return e.proved("lines as forms");
+  if (e.concrete())
+    e.obligation("enumeration of more than " + std::to_string(e.options.enumeration_limit) +
+                 " indices (the limit; --limit N raises it)");
+  return e.unknown();
 }
 
 const GlobalMemory& global_memory(std::string_view arch) {

@@ -469,10 +469,7 @@ std::optional<Verdict>
 Engine::ask(smt::Query& query,
             const std::function<std::optional<Finding>(const std::map<std::string, Wide>&)>& found) {
   smt::Result r = solve(query, options.solver_steps);
-  if (r.answer == smt::Answer::unsat) {
-    closed_queries_.push_back(query.text(false));
-    return proved(r.solver);
-  }
+  if (r.answer == smt::Answer::unsat) return proved(r.solver);
   if (r.answer == smt::Answer::sat && !r.model.empty()) {
     try {
       if (auto f = found(r.model); f && confirmed(*f, nullptr)) return refuted(*f, r.solver);
@@ -495,7 +492,23 @@ std::string Engine::certificate(const std::string& method) const {
   text.terms = term_texts_;
   text.facts = facts_;
   text.settings = settings;
-  return render(text, context, claims, closed_queries_);
+  text.hints = hints;
+  return render(text, context, claims);
+}
+
+void Engine::digits(const char* which, const Lowering& lowering) {
+  std::set<Symbol> known;
+  for (const auto& [name, p] : context.substitution())
+    for (Symbol s : p.symbols()) known.insert(s);
+  std::string line = std::string("digits ") + which;
+  const char* between = " ";
+  for (DigitId d : lowering.leaves()) {
+    auto all = lowering.extent(d).symbols();
+    bool rounded = std::any_of(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
+    line += between + (rounded ? "*" : context.str(lowering.extent(d)));
+    between = " | ";
+  }
+  hints.push_back(line);
 }
 
 } // namespace inlay::solver

@@ -93,6 +93,10 @@ public:
   Claims claims;
   std::vector<std::string> notes;
   std::vector<std::string> settings; // "arch gfx942": what else the question says, for the certificate
+  /// For the certificate: the digits, least significant first, into which a subject's index falls; `*` for one that was
+  /// rounded up.
+  void digits(const char* which, const Lowering& lowering);
+  std::vector<std::string> hints;
 
 private:
   std::string certificate(const std::string& method) const;
@@ -106,8 +110,7 @@ private:
   Facts facts_;
   std::vector<std::string> obligations_;
   std::string open_query_;
-  std::vector<std::string> closed_queries_; // answered unsat
-  std::uint64_t spent_ = 0;                 // steps of queries that nobody answered
+  std::uint64_t spent_ = 0; // steps of queries that nobody answered
 };
 
 /// The function as one formula of the given coordinates (one per top-level mode), whatever form it was given

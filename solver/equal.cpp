@@ -374,6 +374,13 @@ Verdict decide_equal(Engine& e) {
                            "stride " + std::to_string(k) + " of the normal forms");
           }
           e.claims.equal(own_a->form.constant, own_b->form.constant, "constant");
+          e.digits("first", own_a->lowering);
+          e.digits("second", own_b->lowering);
+          std::string through = "through";
+          for (const FlatDigit& m : na)
+            through += (through.size() == 7 ? " " : " | ") + e.context.str(m.extent) + " : " +
+                       e.context.str(m.stride);
+          e.hints.push_back(na.empty() ? "through 1 : 0" : through);
           return e.proved("normal form");
         }
       }
@@ -382,6 +389,7 @@ Verdict decide_equal(Engine& e) {
       auto j = lower_jointly(e, swapped ? b : a, swapped ? a : b);
       if (j && j->a == j->b) {
         claim_forms(e, *j);
+        e.digits(swapped ? "second" : "first", j->lowering);
         return e.proved(has_parity(j->a) ? "parity normal form" : "digits");
       }
     }
@@ -434,7 +442,10 @@ Verdict decide_within(Engine& e) {
            e.at_least(*bound - Poly(1), r->second, "greatest value");
   };
   if (auto own = e.lower_alone(a)) {
-    if (inside(own->lowering, own->form)) return e.proved("bounds of digits");
+    if (inside(own->lowering, own->form)) {
+      e.digits("first", own->lowering);
+      return e.proved("bounds of digits");
+    }
     e.claims.clear();
   }
   auto check = [&](const naive::Environment& env) {
@@ -517,7 +528,10 @@ Verdict decide_aligned(Engine& e) {
     return yes;
   };
   if (auto own = e.lower_alone(a)) {
-    if (aligned(own->lowering, own->form)) return e.proved("residues");
+    if (aligned(own->lowering, own->form)) {
+      e.digits("first", own->lowering);
+      return e.proved("residues");
+    }
     e.claims.clear();
   }
   auto check = [&](const naive::Environment& env) {
@@ -581,6 +595,7 @@ Verdict decide_inverse(Engine& e) {
           e.claims.equal(left.constant, right.constant, "constant of A(B(i)) - i");
           for (const auto& [d, c] : left.linear) e.claims.equal(c, right.linear.at(d), "coefficient");
           for (const auto& [m, c] : left.parity) e.claims.equal(c, right.parity.at(m), "weight");
+          e.digits("second", own->lowering);
           return e.proved("digits");
         }
       } else {

@@ -178,7 +178,9 @@ std::optional<Verdict> ask_injective(Engine& e, const Parts& a) {
 bool surely_injective(Engine& e, const Parts& a) {
   Parts core = without_outer_bijections(a);
   auto own = e.lower_alone(core);
-  return own && dominated(e, own->lowering, own->form);
+  if (!own || !dominated(e, own->lowering, own->form)) return false;
+  e.digits("first", own->lowering);
+  return true;
 }
 
 // Every case of the symbols holds; the trace says how many there are.
@@ -239,13 +241,16 @@ Verdict decide_bijective(Engine& e) {
           e.claims.equal(m.stride, product, "stride chain");
           product = product * m.extent;
         }
+        e.digits("first", own->lowering);
         return e.proved("stride chain");
       }
     }
     auto r = own->lowering.range(own->form);
     if (r && e.at_least(r->first, Poly(0), "least value") &&
-        e.at_least(*n - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form))
+        e.at_least(*n - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form)) {
+      e.digits("first", own->lowering);
       return e.proved("domination and count");
+    }
     e.claims.clear();
   }
   auto check = [&](const naive::Environment& env) {
@@ -349,14 +354,19 @@ Verdict decide_covers(Engine& e) {
           break;
         }
       }
-      if (e.at_least(reach, *n, "everything is reached")) return e.proved("stride chain");
+      if (e.at_least(reach, *n, "everything is reached")) {
+        e.digits("first", own->lowering);
+        return e.proved("stride chain");
+      }
     }
     // Injective and inside [0, size): all of it.
     auto r = own->lowering.range(own->form);
     if (r && size && e.at_least(*size, *n, "enough elements") &&
         e.at_least(r->first, Poly(0), "least value") &&
-        e.at_least(*size - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form))
+        e.at_least(*size - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form)) {
+      e.digits("first", own->lowering);
       return e.proved("domination and count");
+    }
     e.claims.clear();
   }
   auto check = [&](const naive::Environment& env) {
@@ -395,8 +405,11 @@ Verdict decide_disjoint(Engine& e) {
     auto ra = own_a->lowering.range(own_a->form), rb = own_b->lowering.range(own_b->form);
     if (ra && rb) {
       if (e.at_least(rb->first, ra->second + Poly(1), "the first ends before the second begins") ||
-          e.at_least(ra->first, rb->second + Poly(1), "the second ends before the first begins"))
+          e.at_least(ra->first, rb->second + Poly(1), "the second ends before the first begins")) {
+        e.digits("first", own_a->lowering);
+        e.digits("second", own_b->lowering);
         return e.proved("bounds of digits");
+      }
     }
     // All values of A are constant_a modulo g, all of B constant_b modulo g.
     Wide g = 0;
@@ -411,6 +424,8 @@ Verdict decide_disjoint(Engine& e) {
     if (g > 1 && constant != apart.terms().end() && constant->second % g != 0) {
       e.claims.note("modulo " + to_string(g) + " the values differ by " +
                     to_string(floor_mod(constant->second, g)));
+      e.digits("first", own_a->lowering);
+      e.digits("second", own_b->lowering);
       return e.proved("residues");
     }
   }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <inlay/solver/lds.h>
+#include <inlay/solver/prove.h>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -101,4 +102,18 @@ TEST_CASE("broadcast, clocks, lanes and misalignment") {
   CHECK_THROWS_AS(lds_access("ds_read_b128", "gfx90a"), QuestionError);
   CHECK_THROWS_AS(lds_access("ds_read_b64_tr_b16", "gfx942"), QuestionError);
   CHECK_NOTHROW(lds_access("ds_read_b64_tr_b16", "gfx950"));
+}
+
+TEST_CASE("conditions that small values of the symbols do not satisfy do not prove anything") {
+  auto free = [](const char* layout, const Facts& facts) {
+    return prove_conflict_free(layout, "ds_read_b32", "gfx942", facts).outcome;
+  };
+  CHECK(free("64:128*k", {"k*k > 100000"}) == Outcome::refuted);
+  CHECK(free("64:128*k*j", {"k*j > 1000000"}) == Outcome::refuted);
+  CHECK(free("64:128*k", {"k > 1000"}) == Outcome::refuted);
+  CHECK(free("64:128*(k-1)", {}) == Outcome::refuted); // one dword for k = 1 only
+  CHECK(free("64:4*(2*k+1)", {"k*k > 100000"}) == Outcome::proved);
+  // Instance 5 exists from m = 6 on only: rows l*4*m, and one more dword in instance 5.
+  CHECK(prove_conflict_free(Subject("(l, i) -> l*128*m*(i/5)", "(64,m)"), "ds_read_b32", "gfx942").outcome !=
+        Outcome::proved);
 }

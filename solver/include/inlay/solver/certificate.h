@@ -1,28 +1,29 @@
 /// Certificates: a proof that somebody else can check.
 ///
-/// A certificate is one SMT-LIB 2 file. Comments at the top say what was asked and how it was decided; below
-/// is the proof, negated, as one or more queries that must all be unsatisfiable: the equations of the merges
-/// and of the normal forms (whose meaning is the theorem layout_eq_iff in proofs/coq/Layout.v), the
-/// inequalities of a domination argument, the links of a stride chain, or the question itself where a solver
-/// decided it.
+/// A certificate is one SMT-LIB 2 file. Comments at the top state the claim as it was asked, how it was decided, what the
+/// symbols became and into which digits the index falls; below are the queries that must all be unsatisfiable:
 ///
 ///     ; inlay certificate 1
 ///     ; property equal
 ///     ; method normal form
-///     ; argument (M,N):(1,M)
-///     ; argument M*N:1
-///     ; claim v_M = (* 1 v_M) because merge
+///     ; argument (M,K):(K,1)
+///     ; argument ((32,M/32),K):((K,32*K),1)
+///     ; where M % 32 == 0
+///     ; symbol M' >= 1
+///     ; let M = 32*M'
+///     ; digits first 32*M' | K
+///     ; digits second 32 | M' | K
 ///     ...
+///     ; query
 ///     (set-logic ALL)
-///     (declare-const v_M Int)
-///     (assert (>= v_M 1))
-///     (assert (not (and (= v_M (* 1 v_M)) ...)))
-///     (check-sat)
+///     ...
 ///     ; checksum 9ae16a3b2f90404f
 ///
-/// recheck() reads such a file without the prover: it parses the text, sees that every claim of the trace is
-/// in the negated conjunction and nothing else is, that the checksum fits, and asks the programs z3 and cvc5
-/// (or the Z3 library where the program is not installed).
+/// recheck() reads such a file without the prover. From the claim's own text and nothing else it derives, with a
+/// reader and polynomials of its own (solver/claim.h, solver/derive.h), what would have to be unsatisfiable; the file's queries
+/// must be these, letter for letter; then the Z3 library and the program cvc5 (where it is installed) are asked. Claims about
+/// finitely many values it evaluates by the definition instead, up to 2^24 of them. So a certificate that proves something
+/// else than it claims is rejected whoever wrote it, and the checksum is only there to say "the file was changed" early.
 #pragma once
 
 #include <inlay/solver/error.h>
@@ -38,7 +39,7 @@ struct Recheck {
   std::string property, method;
   std::vector<std::string> arguments;
   unsigned queries = 0;
-  /// "Z3: unsat", "cvc5: unsat", "cvc5: not installed", per query.
+  /// "Z3: unsat", "cvc5: unsat", "cvc5: not installed", per query; "evaluated: 4096 evaluations" before them.
   std::vector<std::string> answers;
   /// Why not, when not accepted.
   std::string reason;

@@ -1,0 +1,289 @@
+// Certificates: what the prover writes is accepted; what was corrupted, or forged from scratch with a right checksum and with
+// the very queries that the checker derives, is rejected whenever the claim is false.
+#include <catch2/catch.hpp>
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/coalescing.h>
+#include <inlay/solver/prove.h>
+#include <random>
+
+#include "derive.h"
+
+using namespace inlay::solver;
+
+namespace {
+
+std::string sealed(const std::string& text) {
+  std::uint64_t h = 14695981039346656037ULL;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(h));
+  return text + "; checksum " + digits + "\n";
+}
+
+std::string unsealed(const std::string& certificate) {
+  return certificate.substr(0, certificate.rfind("; checksum "));
+}
+std::string head_of(const std::string& certificate) {
+  std::string text = unsealed(certificate);
+  return text.substr(0, text.find("; query\n"));
+}
+
+// A forger who knows the format: these lines, with the queries they lead to.
+std::string forged(const std::string& head) {
+  std::string text = head;
+  try {
+    for (const std::string& q : independent::derive(independent::read_statement(head), false).queries)
+      text += "; query\n" + q;
+  } catch (const independent::Stuck&) {
+    text += "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n";
+  }
+  return sealed(text);
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& by) {
+  std::size_t at = text.find(what);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, what.size(), by);
+}
+
+const Facts tiles{"M % 32 == 0"};
+const std::string tiled = "((32,M/32),K):((K,32*K),1)", plain = "(M,K):(K,1)";
+
+} // namespace
+
+TEST_CASE("every kind of proof has a certificate that is accepted") {
+  for (const Verdict& v :
+       {prove_equal(plain, tiled, tiles),
+        prove_equal("(M,N):(1,M)", "(N,M):(1,N)"),
+        prove_equal("(4,8):(1,4)", "32:1"),
+        prove_equal("Sw<3,4,3> o 0 o (64,8):(64,1)", "Sw<3,4,3> o (64,8):(64,1)"),
+        prove_equal(Subject("(r,c) -> r*128 + (c ^ (r%8)*16)", "(M,128)"), "Sw<3,4,3> o 0 o (M,128):(128,1)"),
+        prove_equal(Subject("min(i, M - 1)", "M"), Subject("i", "M")),
+        prove_injective("(M,K):(ld,1)", {"ld >= K"}),
+        prove_injective("(3,2):(2,3)"),
+        prove_injective("Sw<3,3,3> o 0 o (M,K):(ld,1)", {"ld >= K"}),
+        prove_injective(Subject("(c, r) -> r*64 + (c ^ ((r & 15) << 2))", "(64,R)")),
+        prove_bijective("((c,t),(1,8)):((8*t,1),(1,t))"),
+        prove_bijective("(4,4,2):(1,8,4)"),
+        prove_bijective("Sw<3,4,3> o 0 o (64,M):(1,64)", {"M % 16 == 0"}),
+        prove_bijective(Subject("G - 1 - i", "G")),
+        prove_bijective(Subject("select(i >= (G/16)*16, i, (i/8/2)*16 + (i%8)*2 + (i/8)%2)", "G")),
+        prove_covers("(M,4):(1,M)", "4*M"),
+        prove_covers("(4,3):(1,4)", "12"),
+        prove_within("(M,N):(N,1)", "M*N"),
+        prove_within("(M,N):(2*N,2)", "2147483647", {"M <= 65536 && N <= 16384"}),
+        prove_within(Subject("i / N", "M"), "M", {"M <= 20 && N <= 20"}),
+        prove_aligned("(M,K):(2*K,16)", "16", {"K % 8 == 0"}),
+        prove_aligned("4:x*(x+1)", "2"),
+        prove_aligned("(M,N):(V*N,V)", "V"),
+        prove_disjoint("(M,2):(2,2*M)", "1 o (M,2):(2,2*M)"),
+        prove_disjoint("M:1", "M o N:1"),
+        prove_disjoint("4:2", "1 o 4:2"),
+        prove_inverse("(2,3):(3,1)", "(3,2):(2,1)"),
+        prove_inverse("(M,K):(K,1)", "(K,M):(M,1)"),
+        prove_conflict_free("Sw<3,4,3> o 0 o ((16,4),2):((128,16),64)", "ds_read_b128", "gfx942"),
+        prove_conflict_free("((16,4)):((128*k + 32,16))", "ds_read_b128", "gfx942"),
+        prove_coalesced("(64,8):(8,1)", 2, "gfx942"),
+        prove_coalesced("base o ((8,8),8):((8,K),1)", 2, "gfx950", 0, {"K % 64 == 0", "base % 64 == 0"})}) {
+    CAPTURE(v.summary(), v.certificate);
+    REQUIRE(v.outcome == Outcome::proved);
+    Recheck r = recheck(v.certificate);
+    CAPTURE(r.reason);
+    CHECK(r.accepted);
+    CHECK_FALSE(r.answers.empty());
+  }
+}
+
+TEST_CASE("each part of a certificate, corrupted and sealed again, is noticed") {
+  std::string good = prove_equal(plain, tiled, tiles).certificate;
+  REQUIRE(recheck(good).accepted);
+  REQUIRE(recheck(sealed(unsealed(good))).accepted);
+  REQUIRE(recheck(forged(head_of(good))).accepted); // the forger's tools work on the truth
+  for (const auto& [what, by] : std::vector<std::pair<std::string, std::string>>{
+           {"; property equal", "; property injective"},                      // the claim
+           {"; property equal", "; property equal --by-mode --by-mode"},      //
+           {"argument (M,K):(K,1)", "argument (M,K):(K,2)"},                  //
+           {"argument (M,K):(K,1)", "argument (M,K+1):(K,1)"},                //
+           {"32*K),1)", "31*K),1)"},                                          //
+           {"; where M % 32 == 0\n", ""},                                     // the facts
+           {"; where M % 32 == 0", "; where M % 16 == 0"},                    //
+           {"; where M % 32 == 0", "; where M % 32 == 1"},                    //
+           {"; let M = 32*M'", "; let M = 64*M'"},                            // the substitution
+           {"; let M = 32*M'", "; let M = 32*M'+32"},                         //
+           {"; symbol M' >= 1", "; symbol M' >= 2"},                          //
+           {"; symbol M' >= 1", "; symbol M' >= 1 <= 100"},                   //
+           {"; symbol K >= 1", "; symbol K >= 2"},                            //
+           {"; let K = K\n", ""},                                             //
+           {"digits second 32 |", "digits second 16 |"},                      // the digits
+           {"; through ", "; through 2*"},                                    //
+           {"; query\n", "; query\n(set-logic ALL)\n(check-sat)\n; query\n"}, // the queries
+           {"(assert (or false", "(assert (and false"},                       //
+           {"(check-sat)\n", "(assert false)\n(check-sat)\n"}}) {
+    CAPTURE(what, by);
+    std::string text = unsealed(good);
+    if (text.find(what) == std::string::npos) {
+      UNSCOPED_INFO(good);
+      REQUIRE(what == "; through "); // a normal form with one mode is written otherwise
+      continue;
+    }
+    CHECK_FALSE(recheck(sealed(replaced(text, what, by))).accepted);
+  }
+  // A forger who leaves the queries out, calls it an enumeration, or writes a query of his own.
+  CHECK_FALSE(recheck(sealed(head_of(good))).accepted);
+  CHECK_FALSE(recheck(sealed(replaced(head_of(good), "normal form", "enumeration"))).accepted);
+  CHECK_FALSE(recheck(sealed(head_of(good) + "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n"))
+                  .accepted);
+  CHECK_FALSE(recheck(good.substr(0, good.size() - 2)).accepted);
+  CHECK_THROWS_AS(recheck("(check-sat)"), QuestionError);
+}
+
+TEST_CASE("false claims are rejected whoever wrote them") {
+  std::string start = "; inlay certificate 1\n; property ";
+  for (const char* claim :
+       {"equal\n; method normal form\n; argument (4,8):(1,4)\n; argument 32:2\n",
+        "equal\n; method enumeration\n; argument (4,8):(1,4)\n; argument 33:1\n",
+        "equal\n; method normal form\n; argument M:1\n; argument M:2\n; symbol M >= 1\n; let M = M\n"
+        "; digits first M\n; digits second M\n; through M : 1\n",
+        "equal\n; method digits\n; argument M:1\n; argument M:2\n; symbol M >= 1 <= 1\n; let M = M\n; digits "
+        "first M\n",
+        "equal\n; method digits\n; argument M:1\n; argument M:2\n; symbol M >= 1\n; let M = M\n; digits "
+        "first 1\n",
+        "equal\n; method digits\n; argument (M,2):(1,M)\n; argument (M,2):(1,M+1)\n; symbol M >= 1\n; let M "
+        "= M\n"
+        "; digits first M | *\n",
+        "injective\n; method domination\n; argument (M,K):(ld,1)\n; symbol K >= 1\n; symbol M >= 1\n"
+        "; symbol ld >= 1\n; let K = K\n; let M = M\n; let ld = ld\n; digits first M | K\n",
+        "injective\n; method domination\n; argument (M,4):(1,0)\n; symbol M >= 1\n; let M = M\n; digits "
+        "first M | 4\n",
+        "injective\n; method domination\n; argument Sw<2,0,3> o 2:0 o 4:1\n; digits first 2 | 2\n",
+        "bijective\n; method stride chain\n; argument (4,4,2):(1,8,2)\n; digits first 4 | 4 | 2\n",
+        "bijective\n; method stride chain\n; argument Sw<3,4,3> o 0 o 200:1\n; digits first 200\n",
+        "bijective\n; method Z3\n; argument (i % 8)*(G/8) + i/8\n; domain (G)\n",
+        "covers\n; method stride chain\n; argument (M,4):(1,M)\n; term 4*M+1\n; symbol M >= 1\n; let M = "
+        "M\n; digits first M | 4\n",
+        "covers\n; method domination and count\n; argument (4,3):(1,3)\n; term 12\n; digits first 4 | 3\n",
+        "within\n; method bounds of digits\n; argument (M,N):(N,1)\n; term M*N-1\n; symbol M >= 1\n; symbol "
+        "N >= 1\n"
+        "; let M = M\n; let N = N\n; digits first M | N\n",
+        "within\n; method enumeration\n; argument i\n; domain (10)\n; term 9\n",
+        "aligned\n; method residues\n; argument 4:x*(x+2)\n; term 2\n; symbol x >= 1\n; let x = x\n; digits "
+        "first 4\n",
+        "aligned\n; method residues\n; argument (M,K):(2*K,16)\n; term 16\n; where K % 4 == 0\n; symbol K' "
+        ">= 1\n; symbol M >= 1\n"
+        "; let K = 8*K'\n; let M = M\n; digits first M | 8*K'\n",
+        "disjoint\n; method bounds of digits\n; argument M:1\n; argument M-1 o N:1\n; symbol M >= 1\n; "
+        "symbol N >= 1\n"
+        "; let M = M\n; let N = N\n; digits first M\n; digits second N\n",
+        "disjoint\n; method residues\n; argument 4:2\n; argument 2 o 4:2\n; digits first 4\n; digits second "
+        "4\n",
+        "inverse\n; method digits\n; argument (M,K):(K,1)\n; argument (K,M):(1,K)\n; symbol K >= 1\n; symbol "
+        "M >= 1\n"
+        "; let K = K\n; let M = M\n; digits second K | M\n",
+        "conflict-free\n; method enumeration of lanes\n; argument ((16,4)):((128,16))\n; arch gfx942\n; "
+        "access ds_read_b128\n",
+        "conflict-free\n; method enumeration of lanes and residues\n; argument ((16,4)):((128*k+16,16))\n; "
+        "arch gfx942\n"
+        "; access ds_read_b128\n; symbol k >= 1\n; let k = k\n",
+        "conflict-free\n; method enumeration of lanes and residues\n; argument ((16,4)):((r,16))\n; arch "
+        "gfx942\n"
+        "; access ds_read_b128\n; symbol k >= 1\n; let r = 128*k+32\n",
+        "coalesced\n; method lines as forms\n; argument ((4,16),8):((8,K),1)\n; arch gfx942\n; element-bytes "
+        "2\n; lines 0\n"
+        "; where K % 64 == 0\n; symbol K' >= 1\n; let K = 64*K'\n",
+        "coalesced\n; method lines as forms\n; argument base o (64,4):(4,1)\n; arch gfx942\n; element-bytes "
+        "1\n; lines 0\n"
+        "; symbol base >= 1\n; let base = base\n",
+        "coalesced\n; method enumeration of lanes\n; argument 64:2\n; arch gfx942\n; element-bytes 4\n; "
+        "lines 0\n"}) {
+    std::string head = start + claim;
+    CAPTURE(head);
+    Recheck honest = recheck(forged(head));
+    CHECK_FALSE(honest.accepted);
+    CHECK_FALSE(honest.reason.empty());
+    CHECK_FALSE(recheck(sealed(head)).accepted);
+    CHECK_FALSE(
+        recheck(sealed(head + "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n")).accepted);
+  }
+}
+
+TEST_CASE("one number changed in the argument of a true certificate") {
+  int rejected = 0, still_true = 0;
+  for (const auto& [a, b, facts] : std::vector<std::tuple<std::string, std::string, Facts>>{
+           {plain, tiled, tiles},
+           {"((128,m),(128,n)):((1,128),(128*m,16384*m))", "(128*m,128*n):(1,128*m)", {}},
+           {"((16,4,K/64),(16,N/16)):((1,256,1024),(16,16*K))",
+            "((16,K/16),(16,N/16)):((1,256),(16,16*K))",
+            {"N % 16 == 0", "K % 64 == 0"}}}) {
+    Verdict v = prove_equal(a, b, facts);
+    REQUIRE(v.outcome == Outcome::proved);
+    std::string head = head_of(v.certificate);
+    std::size_t begin = head.find("; argument "), end = head.find("; where");
+    if (end == std::string::npos) end = head.find("; symbol");
+    for (std::size_t at = begin; at < end; ++at) {
+      if (!std::isdigit(static_cast<unsigned char>(head[at]))) continue;
+      for (char digit : {'1', '5'}) {
+        if (head[at] == digit) continue;
+        std::string mutant = head;
+        mutant[at] = digit;
+        CAPTURE(mutant);
+        if (!recheck(forged(mutant)).accepted) {
+          ++rejected;
+          continue;
+        }
+        // Accepted: then it has to be true.
+        std::size_t first = mutant.find("; argument ") + 11, second = mutant.find("; argument ", first) + 11;
+        std::string x = mutant.substr(first, mutant.find('\n', first) - first),
+                    y = mutant.substr(second, mutant.find('\n', second) - second);
+        CHECK(prove_equal(x, y, facts).outcome == Outcome::proved);
+        ++still_true;
+      }
+    }
+  }
+  CHECK(rejected > 60);
+  CHECK(still_true < 10);
+}
+
+TEST_CASE("the checker's own evaluation agrees with enumeration on random layouts") {
+  std::mt19937 engine(20261121);
+  auto random = [&](int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  };
+  int yes = 0, no = 0;
+  for (int round = 0; round < 700; ++round) {
+    std::string shape, stride;
+    std::vector<std::pair<long, long>> modes;
+    long size = 1, next = 1;
+    for (int k = random(1, 4); k-- > 0;) {
+      long s = random(1, 4), d = random(0, 2) ? next : random(-6, 6);
+      modes.emplace_back(s, d);
+      shape += (shape.empty() ? "(" : ",") + std::to_string(s);
+      stride += (stride.empty() ? "(" : ",") + std::to_string(d);
+      size *= s, next *= s;
+    }
+    std::vector<long> seen;
+    bool injective = true, inside = true;
+    for (long i = 0; i < size; ++i) {
+      long v = 0, rest = i;
+      for (auto [s, d] : modes) v += rest % s * d, rest /= s;
+      injective &= std::find(seen.begin(), seen.end(), v) == seen.end();
+      inside &= v >= 0 && v < size;
+      seen.push_back(v);
+    }
+    std::string layout = shape + "):" + stride + ")";
+    for (const auto& [property, holds] : std::vector<std::pair<std::string, bool>>{
+             {"injective", injective}, {"bijective", injective && inside}}) {
+      std::string head =
+          "; inlay certificate 1\n; property " + property + "\n; method x\n; argument " + layout + "\n";
+      CAPTURE(head);
+      REQUIRE(recheck(sealed(head)).accepted == holds);
+      (holds ? yes : no)++;
+      // With digits stated it may stay undecided, but must not say yes to what is false.
+      std::string digits = head + "; digits first";
+      for (std::size_t k = 0; k < modes.size(); ++k)
+        digits += (k ? " | " : " ") + std::to_string(modes[k].first);
+      if (round % 20 == 0 && recheck(forged(digits + "\n")).accepted) REQUIRE(holds);
+    }
+  }
+  CHECK(yes > 170);
+  CHECK(no > 170);
+}

@@ -120,8 +120,9 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
       op.execute = run_unknown;
       op.reads.clear();
       op.writes.clear();
+    } else {
+      prepare_hazards(op, program.arch);
     }
-    if (known) prepare_hazards(op, program.arch);
     if (op.memory.kind == MemoryFields::Kind::atomic && op.memory.space != MemoryFields::Space::lds &&
         (op.memory.floating || op.memory.returns)) {
       out->order_sensitive_atomics = true;

@@ -84,6 +84,10 @@ BENCHMARK_CAPTURE(loop, mixed_valu,
 BENCHMARK_CAPTURE(loop, v_pk_fma_f32, "v_pk_fma_f32 v[6:7], v[2:3], v[8:9], v[6:7]\n", Checks::none())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, v_exp_f32, "v_exp_f32 v5, v1\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_log_f32, "v_log_f32 v5, v2\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_rcp_f32, "v_rcp_f32 v5, v2\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_rsq_f32, "v_rsq_f32 v5, v2\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, v_sin_f32, "v_sin_f32 v5, v3\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, s_add, "s_add_u32 s9, s8, 3\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, ds_read_b32, "ds_read_b32 v5, v4\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, v_fma_f32_all_checks, "v_fma_f32 v5, v1, v2, v3\n", Checks::all())

@@ -9,6 +9,7 @@
 #include <inlay/algebra/ops/composition.h>
 #include <inlay/algebra/ops/divide.h>
 #include <inlay/algebra/ops/product.h>
+#include <inlay/algebra/swizzle.h>
 #include <inlay/solver/prove.h>
 #include <iostream>
 #include <optional>
@@ -91,7 +92,7 @@ void print(const std::string& kind, const std::vector<std::string>& cases, const
 
 const char* const preamble = R"(Require Import ZArith List Bool.
 Require Layout FirstDiff.
-Require Import Value Chain Composition Complement Laws.
+Require Import Value Chain Composition Complement Laws Swizzle.
 Import ListNotations.
 Open Scope Z_scope.
 
@@ -127,6 +128,8 @@ Definition check_complement (c : list (Z * Z) * list Z * option (list (Z * Z))) 
 (* layout, tile, logical_divide or logical_product, and whether it is the former *)
 Definition check_tiling (c : list (Z * Z) * list (Z * Z) * bool * option (list (Z * Z))) : bool :=
   let '(A, T, is_divide, R) := c in same_option (if is_divide then divide A T else product A T) R.
+(* bits, base, shift of a swizzle, an offset, its image *)
+Definition check_swizzle (c : Z * Z * Z * Z * Z) : bool := let '(b, m, s, x, y) := c in swizzle b m s x =? y.
 (* layout, cosize *)
 Definition check_cosize (c : list (Z * Z) * Z) : bool := cosize (fst c) =? snd c.
 (* layout, whether the solver proves it a bijection by its stride chain *)
@@ -223,6 +226,18 @@ int main() {
     cases.push_back("(" + modes(l) + ", " + number(l.cosize().value()) + ")");
   }
   print("cosize", cases, "([(2, 3)], 5)");
+
+  cases.clear();
+  for (int k = 0; k < 200; ++k) {
+    const long bits = draw(0, 4);
+    const long base = draw(0, 5);
+    const long shift = draw(bits, bits + 3) * (draw(0, 1) == 0 ? 1 : -1);
+    const long x = draw(-5000, 5000);
+    const Swizzle swizzle(static_cast<int>(bits), static_cast<int>(base), static_cast<int>(shift));
+    cases.push_back("(" + number(bits) + ", " + number(base) + ", " + number(shift) + ", " + number(x) +
+                    ", " + number(swizzle(Int(x)).value()) + ")");
+  }
+  print("swizzle", cases, "(3, 4, 3, 128, 128)");
 
   const auto verdicts = [&](const char* method, auto prove) {
     cases.clear();

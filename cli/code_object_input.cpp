@@ -22,7 +22,7 @@ runtime::CodeObject read_code_object(Session& session, const std::string& file, 
   if (!target)
     throw runtime::CodeObjectError(file + " is neither a code object nor assembly with a .amdgcn_target line",
                                    "for assembly without one, give --arch gfx942 or gfx950");
-  return runtime::CodeObject::parse(isa::assemble_code_object(bytes, *target, file));
+  return runtime::CodeObject::parse(isa::assemble_code_object(bytes, *target, file == "-" ? "stdin" : file));
 }
 
 } // namespace inlay::cli

@@ -76,6 +76,53 @@ Proof.
   rewrite V3, V4, V1, V2; auto. rewrite S2. auto.
 Qed.
 
+(* Identities 15 and 16: n:1 is the identity on either side. *)
+Theorem compose_identity_left : forall n B R i, 1 <= n -> wf B -> compose [(n, 1)] B = Some R -> 0 <= i < size B ->
+  value R i = value B i.
+Proof.
+  intros n B R i Hn W E Hi. assert (WI : wf [(n, 1)]) by (constructor; [auto|constructor]).
+  destruct (compose_correct _ _ _ WI W E) as [_ V]. rewrite V by auto. cbn. ring.
+Qed.
+
+Theorem compose_identity_right : forall A n R i, 1 <= n -> wf A -> compose A [(n, 1)] = Some R -> 0 <= i < n ->
+  value R i = value A i.
+Proof.
+  intros A n R i Hn W E Hi. destruct (compose_rank1 _ _ _ _ W Hn E) as [_ V]. rewrite V by auto. f_equal. cbn. ring.
+Qed.
+
+(* Identities 17 and 18: either side may be coalesced, where both are accepted and B stays inside A. *)
+Theorem compose_coalesced_left : forall A B L R i, wf A -> wf B -> compose (coalesced false A) B = Some L -> compose A B = Some R ->
+  0 <= i < size B -> 0 <= value B i < size A -> value L i = value R i.
+Proof.
+  intros A B L R i WA WB E1 E2 Hi HB. destruct (compose_correct _ _ _ (coalesced_wf false _ WA) WB E1) as [_ V1].
+  destruct (compose_correct _ _ _ WA WB E2) as [_ V2]. rewrite V1, V2, coalesced_value; auto.
+Qed.
+
+Theorem compose_coalesced_right : forall A B L R i, wf A -> wf B -> compose A (coalesced false B) = Some L -> compose A B = Some R ->
+  0 <= i < size B -> value L i = value R i.
+Proof.
+  intros A B L R i WA WB E1 E2 Hi. destruct (compose_correct _ _ _ WA (coalesced_wf false _ WB) E1) as [_ V1].
+  destruct (compose_correct _ _ _ WA WB E2) as [_ V2]. rewrite V1, V2, coalesced_value; auto. rewrite coalesced_size; auto.
+Qed.
+
+(* Identity 19. *)
+Theorem compose_zero : forall A s, compose A [(s, 0)] = Some [(s, 0)].
+Proof. reflexivity. Qed.
+
+(* Identity 10: where A adds on the images. *)
+Theorem compose_concatenation : forall A B0 B1 R0 R1 i, wf A -> wf B0 -> wf B1 ->
+  compose A B0 = Some R0 -> compose A B1 = Some R1 ->
+  (forall j k, 0 <= j < size B0 -> 0 <= k < size B1 ->
+     value A (value B0 j + value B1 k) = value A (value B0 j) + value A (value B1 k)) ->
+  0 <= i < size (B0 ++ B1) -> value (R0 ++ R1) i = value A (value (B0 ++ B1) i).
+Proof.
+  intros A B0 B1 R0 R1 i WA W0 W1 E0 E1 H Hi. rewrite size_app in Hi.
+  destruct (compose_correct _ _ _ WA W0 E0) as [S0 V0]. destruct (compose_correct _ _ _ WA W1 E1) as [S1 V1].
+  destruct (index_split (size B0) (size B1) i (wf_size _ W0) Hi) as [Hx Hy].
+  pose proof (compose_wf _ _ _ WA W0 E0). pose proof (compose_wf _ _ _ WA W1 E1).
+  rewrite (value_app_in R0 R1), (value_app_in B0 B1), S0, V0, V1, H by (auto; rewrite ?S0, ?S1; auto). reflexivity.
+Qed.
+
 (* ---------------------------------------------------------------- divide *)
 Lemma unwrapped_spec : forall L R, image (L ++ unwrapped R) = image (L ++ R) /\ (wf R -> wf (unwrapped R)) /\
   size (unwrapped R) = size R /\ forall i, value (unwrapped R) i = value R i.

@@ -184,7 +184,8 @@ TEST_CASE("every certificate is accepted without the prover") {
   for (const json& q : questions()) {
     Verdict v = Question(q).ask();
     if (v.outcome != Outcome::proved) continue;
-    if (q["id"] == "29b") continue; // the raw claim, which is all there is of it, is too much for both solvers
+    if (q["id"] == "29b")
+      continue; // the raw claim, which is all there is of it, is too much for both solvers
     CAPTURE(q["id"], v.certificate);
     Recheck r = recheck(v.certificate);
     CAPTURE(r.reason);

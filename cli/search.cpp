@@ -121,9 +121,13 @@ int search_vectors(Session& session, const SearchArguments& a) {
         "search vector: no layout\n  hint   inlay search vector '(K,M):(1,K)' --where 'K % 8 == 0'");
   VectorChoice c = search_vector(subjects, a.where, a.limit);
   if (a.json) {
-    session.out << Json{{"elements", c.elements}, {"reason", c.reason}}.dump(2) << "\n";
+    session.out << Json{{"elements", c.elements}, {"reason", c.reason}, {"proofs", proofs_of(c.proofs)}}.dump(
+                       2)
+                << "\n";
   } else {
-    session.out << c.elements << " elements; no wider: " << c.reason << "\n";
+    session.out << c.elements
+                << (c.proofs.empty() ? " elements; no wider: " : " elements (proved); no wider: ") << c.reason
+                << "\n";
   }
   return Exit::yes;
 }
@@ -146,7 +150,7 @@ int search_tilers(Session& session, const SearchArguments& a) {
   } else {
     for (const TilerChoice& c : found)
       session.out << c.rows << " x " << c.columns << "  " << c.thread_value << "  " << c.lines
-                  << " lines a wave (least " << c.least_lines << ")\n";
+                  << " lines a wave (least " << c.least_lines << ", proved)\n";
   }
   return found.empty() ? Exit::no : Exit::yes;
 }

@@ -177,7 +177,8 @@ void Engine::require_extents() const {
   });
 }
 
-void Engine::obligation(const std::string& what) {
+void Engine::obligation(std::string what) {
+  std::replace(what.begin(), what.end(), '\x02', 'x'); // a coordinate that has no name of its own
   if (!what.empty() && std::find(obligations_.begin(), obligations_.end(), what) == obligations_.end())
     obligations_.push_back(what);
 }
@@ -251,7 +252,23 @@ bool Engine::at_least(const Poly& left, const Poly& right, const std::string& wh
   return yes;
 }
 
+// Conditions that no substitution expresses may contradict each other, and then everything would be proved.
+void Engine::require_satisfiable() {
+  if (context.residual().empty()) return;
+  if (context.search(options.refuter_assignments, [](const std::vector<Wide>&) { return true; })) return;
+  smt::Query q(context);
+  smt::Result r = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000));
+  if (r.answer == smt::Answer::sat) return;
+  std::string where;
+  for (const std::string& f : facts_) where += (where.empty() ? "" : " && ") + f;
+  if (r.answer == smt::Answer::unsat)
+    throw QuestionError("where: the conditions contradict each other\n  where  " + where +
+                        "\n  hint   no value satisfies them, so everything would follow; drop one");
+  notes.push_back("no value was found that satisfies " + where);
+}
+
 Verdict Engine::proved(std::string method) {
+  require_satisfiable();
   Verdict v;
   v.outcome = Outcome::proved;
   v.property = property_;

@@ -82,7 +82,7 @@ public:
   /// The internal symbols' values in a model.
   [[nodiscard]] naive::Environment environment(const std::map<std::string, Wide>& model) const;
   [[nodiscard]] bool confirmed(const Finding& finding, Witness* witness) const;
-  void obligation(const std::string& what);
+  void obligation(std::string what);
   /// How many evaluations an instance may use: all of the limit for a concrete question, a share of it
   /// otherwise.
   [[nodiscard]] Wide evaluations() const;
@@ -102,6 +102,7 @@ private:
   std::string certificate(const std::string& method) const;
   smt::Result solve(const smt::Query& query, std::uint64_t steps);
   void require_extents() const;
+  void require_satisfiable();
 
   std::string property_;
   std::vector<const Parts*> subjects_;

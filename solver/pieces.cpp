@@ -66,7 +66,7 @@ public:
     while (!left.empty()) {
       if (++steps > most_steps || static_cast<int>(left.size() + boxes.size()) > most_cells ||
           (cancel_ && *cancel_)) {
-        reason = "fewer than " + std::to_string(most_cells) + " pieces";
+        reason = "a cut of the domain into at most " + std::to_string(most_cells) + " pieces";
         return false;
       }
       Cell cell = std::move(left.back());
@@ -468,7 +468,7 @@ struct Search {
 
   bool run(const std::vector<std::string>& facts, const std::vector<std::string>& conditions, int depth) {
     if (static_cast<int>(out.cases.size()) >= most_cases) {
-      out.reason = "fewer than " + std::to_string(most_cases) + " cases";
+      out.reason = "at most " + std::to_string(most_cases) + " cases of the symbols";
       return false;
     }
     std::vector<std::string> all = facts;

@@ -1,5 +1,7 @@
 #include "inlay/solver/search.h"
 
+#include "inlay/solver/coalescing.h"
+
 #include "engine.h"
 
 #include <algorithm>
@@ -182,9 +184,32 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
     }
     return true;
   };
+  // L(i) = L(i - i % w) + i % w, and w divides L where a vector begins.
+  auto proofs = [&](std::uint64_t width) {
+    std::vector<Verdict> all;
+    for (const Subject& s : layouts) {
+      FormulaRef i = variable("vector_index"), w = integer(static_cast<Wide>(width));
+      FormulaRef first = make(Op::mul, {make(Op::div, {i, w}), w});
+      std::string n = to_string(size_formula(s.parts())), head = "(vector_index) -> ";
+      std::string whole =
+          to_string(expand_index(s.parts(), first)) + " + vector_index % " + std::to_string(width);
+      std::string starts = to_string(expand_index(s.parts(), make(Op::mul, {i, w})));
+      all.push_back(prove_equal(s, Subject(head + whole, n), facts));
+      all.push_back(prove_aligned(Subject(head + starts, "(" + n + ") / " + std::to_string(width)),
+                                  std::to_string(width), facts));
+    }
+    return all;
+  };
   for (std::uint64_t width = 2; width <= limit; width *= 2) {
     if (!fits(width, out.reason)) return out;
+    std::vector<Verdict> all = proofs(width);
+    for (const Verdict& v : all)
+      if (v.outcome != Outcome::proved) {
+        out.reason = "no proof for " + std::to_string(width) + ": " + v.summary();
+        return out;
+      }
     out.elements = width;
+    out.proofs = std::move(all);
   }
   out.reason = "the limit of " + std::to_string(limit);
   return out;
@@ -198,7 +223,6 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
     throw QuestionError(
         "search: a tiler needs positive sizes, at most 1024 threads and 65536 rows and columns");
   std::vector<TilerChoice> out;
-  std::uint64_t wave = std::min<std::uint64_t>(threads, 64);
   for (std::uint64_t across = 1; across <= threads; ++across) {
     if (threads % across != 0) continue;
     std::uint64_t down = threads / across;
@@ -210,13 +234,31 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
                      ",1)," + n(c.rows) + ")";
     c.proofs.push_back(prove_bijective(c.thread_value));
     if (c.proofs.back().outcome != Outcome::proved) continue;
-    // Lines of 128 bytes that the first wave touches in a row-major tensor whose rows start on a line.
-    std::set<std::pair<std::uint64_t, std::uint64_t>> lines;
-    for (std::uint64_t t = 0; t < wave; ++t)
-      for (std::uint64_t b = 0; b < vector * element_bytes; b += element_bytes)
-        lines.insert({t / across, ((t % across) * vector * element_bytes + b) / 128});
-    c.lines = lines.size();
-    c.least_lines = (wave * vector * element_bytes + 127) / 128;
+    // Lines that a wave touches in a row-major tensor whose rows begin on a line: counted for one such tensor, then
+    // proved for all.
+    const GlobalMemory& memory = global_memory("gfx942"); // gfx950 has the same lines
+    std::uint64_t wave = std::min<std::uint64_t>(threads, 64), row = std::min(across, wave);
+    std::uint64_t pitch = memory.line_bytes * ((tile_columns * element_bytes) / memory.line_bytes + 1);
+    WaveAccess w = wave_access(
+        memory,
+        [&](unsigned lane, unsigned value) {
+          return static_cast<std::int64_t>(lane / row * pitch +
+                                           (lane % row * vector + value) * element_bytes);
+        },
+        static_cast<unsigned>(wave), static_cast<unsigned>(vector), static_cast<unsigned>(element_bytes));
+    c.lines = w.lines;
+    c.least_lines = w.least_lines;
+    if (wave % row != 0 || vector * element_bytes > 16 || !std::has_single_bit(vector * element_bytes))
+      continue;
+    std::string access =
+        "((" + n(row) + "," + n(wave / row) + ")," + n(vector) + "):((" + n(vector) + ",ld),1)";
+    Facts aligned{"ld * " + n(element_bytes) + " % " + n(memory.line_bytes) + " == 0"};
+    if (memory.line_bytes % element_bytes == 0)
+      aligned = {"ld % " + n(memory.line_bytes / element_bytes) + " == 0"};
+    if (row == wave) access = "(" + n(wave) + "," + n(vector) + "):(" + n(vector) + ",1)", aligned.clear();
+    c.proofs.push_back(prove_coalesced(access, static_cast<unsigned>(element_bytes), memory.arch,
+                                       static_cast<unsigned>(c.lines), aligned));
+    if (c.proofs.back().outcome != Outcome::proved) continue;
     out.push_back(std::move(c));
   }
   std::stable_sort(out.begin(), out.end(),

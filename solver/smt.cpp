@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cctype>
+#include <chrono>
+#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -14,6 +16,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 
 extern char** environ;
@@ -328,18 +331,31 @@ Result z3(const std::string& text, const std::vector<std::string>& watched, std:
                        ")\n(set-option :smt.random_seed 0)\n(set-option :smt.arith.nl.nra false)\n" + text;
   std::string tactic = "(check-sat-using (then simplify propagate-values solve-eqs smt))";
   if (std::size_t at = script.find("(check-sat)"); at != std::string::npos) script.replace(at, 11, tactic);
-  std::atomic<bool> finished = false;
-  std::thread watcher;
-  if (cancel)
-    watcher = std::thread([&] {
-      while (!finished) {
-        if (*cancel) Z3_interrupt(context);
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      }
-    });
+  // Steps are not all of one length: multiplying large numbers was seen to take minutes within a few of them. The net
+  // below is this thread's processor time, a microsecond a step, which hardly depends on what else the machine does.
+  std::mutex mutex;
+  std::condition_variable done;
+  bool finished = false;
+  clockid_t clock{};
+  pthread_getcpuclockid(pthread_self(), &clock);
+  auto used = [clock] {
+    timespec t{};
+    clock_gettime(clock, &t);
+    return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000 + static_cast<std::uint64_t>(t.tv_nsec) / 1000;
+  };
+  const std::uint64_t end = used() + steps;
+  std::thread watcher([&] {
+    std::unique_lock lock(mutex);
+    while (!done.wait_for(lock, std::chrono::milliseconds(20), [&] { return finished; }))
+      if ((cancel && *cancel) || used() > end) Z3_interrupt(context);
+  });
   std::string output = Z3_eval_smtlib2_string(context, script.c_str());
-  finished = true;
-  if (watcher.joinable()) watcher.join();
+  {
+    std::lock_guard lock(mutex);
+    finished = true;
+  }
+  done.notify_one();
+  watcher.join();
   Z3_del_context(context);
   Z3_del_config(config);
   return read(output, "Z3", watched);
@@ -352,7 +368,8 @@ Result cvc5(const std::string& text, const std::vector<std::string>& watched, st
   if (program.empty()) return {Answer::unknown, "cvc5", {}};
   std::string options = "(set-option :produce-models true)\n";
   return read(
-      filter({program, "--lang=smt2", "--seed=0", "--rlimit=" + std::to_string(steps)}, options + text),
+      filter({program, "--lang=smt2", "--seed=0", "--rlimit=" + std::to_string(steps), "--tlimit=10000"},
+             options + text),
       "cvc5", watched);
 }
 

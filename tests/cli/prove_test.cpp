@@ -104,6 +104,51 @@ TEST_CASE("certificates through the command line") {
   CHECK(inlay_command({"recheck", "-"}, "").exit == 2);
 }
 
+TEST_CASE("prove: what is wrong with a question is said in one message") {
+  struct Bad {
+    std::vector<std::string> arguments;
+    int exit;
+    const char* says;
+  };
+  for (const Bad& bad : std::vector<Bad>{
+           {{"equal", "M:1", "M:1", "--where", "M % 4 == 0 && M == 6"},
+            2,
+            "the conditions contradict each other"},
+           {{"equal", "M:1", "M:1", "--where", "M > 5", "--where", "M < 3"}, 2, "M >= 6 && M <= 2"},
+           {{"equal", "M:1", "M:1", "--where", "M*M == 2"}, 2, "no value satisfies them"},
+           {{"equal", "M:1", "M:1", "--where", "Q % 4 == 0"}, 2, "the question's symbols are: M"},
+           {{"equal", "M:1", "M:1", "--where", "M % 0 == 0"}, 2, "error: "},
+           {{"equal", "i / 0", "i", "--domain", "8"}, 2, "division by zero"},
+           {{"equal", "i/(M-1)", "i/(M-1)", "--domain", "8"}, 2, "division by zero"},
+           {{"within", "i % (M-1)", "100", "--domain", "8"}, 2, "guard the divisor"},
+           {{"injective", "M - 1:1"}, 2, "say with --where what keeps it positive"},
+           {{"injective", "(i*7919) % 1000003", "--domain", "1000003", "--limit", "1000", "--steps", "0"},
+            3,
+            "enumeration of more than 1000 indices (the limit; --limit N raises it)"},
+           {{"covers", "(i*i) % 1099511627791", "1099511627776", "--domain", "1099511627776", "--steps", "0",
+             "--limit", "4096"},
+            3,
+            "enumeration of more than 4096 indices"},
+           {{"injective", "4:1", "--limit", "99999999999"}, 2, "more than 67108864 indices"},
+           {{"coalesced", "(64,16):(16,1)", "--element-bytes", "2"},
+            2,
+            "one instruction moves 1, 2, 4, 8, 12 or 16 bytes a lane"},
+           {{"coalesced", "(M,4):(4,1)"}, 2, "counts lanes and has to be a number up to 64, not M"},
+           {{"coalesced", "64:4", "--arch", "gfx1100"}, 2, "one of gfx942, gfx950"},
+           {{"conflict-free", "64:4", "--access", "ds_read_b128", "--arch", "gfx1100"}, 2, "gfx942, gfx950"},
+           {{"conflict-free", "64:128*k", "--access", "ds_read_b32", "--where", "k*k > 100000"},
+            1,
+            "32-way conflict"}}) {
+    std::vector<std::string> command{"prove"};
+    command.insert(command.end(), bad.arguments.begin(), bad.arguments.end());
+    Ran r = inlay_command(command);
+    CAPTURE(bad.arguments, r.out, r.err);
+    CHECK(r.exit == bad.exit);
+    CHECK((bad.exit == 2 ? r.err : r.out).find(bad.says) != std::string::npos);
+    CHECK((bad.exit == 2) == (r.err.find("error: ") == 0));
+  }
+}
+
 TEST_CASE("search") {
   Ran r = inlay_command({"search", "swizzle", "--arch", "gfx942", "--tile", "8192", "--view",
                          "ds_read_b128 ((16,4),(2,4)):((128,16),(64,2048))", "--view",
@@ -113,6 +158,24 @@ TEST_CASE("search") {
   auto parsed = nlohmann::json::parse(r.out);
   for (const auto& c : parsed["found"]) found |= c["swizzle"] == "Sw<3,4,3>";
   CHECK(found);
+  for (const auto& c : parsed["found"])
+    for (const auto& proof : c["proofs"]) CHECK(proof["verdict"] == "proved");
+  // What gfx950 needs instead: its other lane groups allow more.
+  Ran other = inlay_command({"search", "swizzle", "--arch", "gfx950", "--tile", "8192", "--all", "--view",
+                             "ds_read_b128 ((16,4),(2,4)):((128,16),(64,2048))", "--view",
+                             "ds_write_b128 ((8,8),8):((16,128),1024)"});
+  CHECK(other.exit == 0);
+  CHECK(other.out.find("is conflict-free on gfx950 for 2 views (proved)") != std::string::npos);
+  CHECK(other.out.find("Sw<3,4,4>") != std::string::npos);
+  CHECK(r.out.find("Sw<3,4,4>") == std::string::npos);
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"search", "vector", "(K,M):(1,K)", "--where", "K % 8 == 0", "--json"},
+           {"search", "tiler", "--rows", "128", "--columns", "64", "--json"}}) {
+    auto j = nlohmann::json::parse(inlay_command(command).out);
+    auto proofs = j.contains("found") ? j["found"][0]["proofs"] : j["proofs"];
+    CHECK(proofs.size() == 2);
+    for (const auto& proof : proofs) CHECK(proof["verdict"] == "proved");
+  }
   CHECK(inlay_command({"search", "padding", "--row-bytes", "128", "--rows", "64", "--view",
                        "ds_read_b128 ((16,4)):((ld,16))"})
             .out.find("ld = 160") == 0);

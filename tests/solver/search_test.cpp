@@ -1,6 +1,7 @@
 // What search finds has been proved, and is what the definition says.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <inlay/solver/certificate.h>
 #include <inlay/solver/prover.h>
 #include <inlay/solver/search.h>
 
@@ -56,6 +57,23 @@ TEST_CASE("vectors and tilers") {
   REQUIRE(tilers.size() == 3);
   CHECK(tilers[0].rows == 32);
   CHECK(tilers[0].lines == tilers[0].least_lines);
+  for (const TilerChoice& t : tilers) {
+    REQUIRE(t.proofs.size() == 2);
+    CHECK(t.proofs[0].property == "bijective");
+    CHECK(t.proofs[1].property == "coalesced");
+    CHECK(t.proofs[0].outcome == Outcome::proved);
+    CHECK(t.proofs[1].outcome == Outcome::proved);
+    CHECK(recheck(t.proofs[0].certificate).accepted);
+    CHECK(recheck(t.proofs[1].certificate).accepted);
+  }
+  CHECK(tilers[2].lines == 32);
+  VectorChoice vector = search_vector({"(K,M):(1,K)", "(K,M):(1,2*K)"}, {"K % 8 == 0"});
+  CHECK(vector.elements == 8);
+  REQUIRE(vector.proofs.size() == 4);
+  for (const Verdict& v : vector.proofs) {
+    CHECK(v.outcome == Outcome::proved);
+    CHECK(recheck(v.certificate).accepted);
+  }
   CHECK(search_tiler(7, 64, 256, 8, 2).empty());
 }
 

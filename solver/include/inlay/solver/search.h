@@ -60,6 +60,8 @@ struct PaddingChoice {
 struct VectorChoice {
   std::uint64_t elements = 1;
   std::string reason; ///< what stops twice as many
+  std::vector<Verdict>
+      proofs; ///< per layout: L(i) = L(i - i % w) + i % w, and w divides L where a vector begins
 };
 
 /// The widest vector, a power of two up to `limit` elements, with which every one of `layouts` can be read or written
@@ -72,13 +74,13 @@ struct TilerChoice {
   std::uint64_t rows = 0, columns = 0; ///< of the tile that one pass of all threads moves
   std::string thread_value; ///< ((threads...),(values...)) -> tile offset, column-major in (row, column)
   std::uint64_t lines = 0,
-                least_lines = 0; ///< 128-byte lines that a wave's instruction touches; the least possible
-  std::vector<Verdict> proofs;
+                least_lines = 0; ///< cache lines that a wave's instruction touches; the least possible
+  std::vector<Verdict> proofs;   ///< the tile moved once; no more lines for every pitch of whole lines
 };
 
 /// Ways in which `threads` threads move a row-major tile with vectors of `vector` elements of `element_bytes` so that
-/// rows x columns divides `tile_rows` x `tile_columns`, every element is moved once, and each vector lies in one row;
-/// fewest cache lines a wave first.
+/// rows x columns divides `tile_rows` x `tile_columns`, every element is moved once, and each vector is one instruction's
+/// (1 to 16 bytes) and lies in one row; fewest cache lines a wave first.
 [[nodiscard]] std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t tile_columns,
                                                     std::uint64_t threads, std::uint64_t vector,
                                                     std::uint64_t element_bytes);

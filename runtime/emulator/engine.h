@@ -67,6 +67,7 @@ enum class AtomicOp : u8 {
   rsub,
   swap,
   cmpswap,
+  cmpswap_f,
   smin,
   umin,
   smax,
@@ -82,6 +83,8 @@ enum class AtomicOp : u8 {
   pk_add_f16,
   pk_add_bf16,
   mskor,
+  wrap,
+  condxchg32,
   append,
   consume
 };
@@ -94,11 +97,12 @@ struct MemoryFields {
   Space space = Space::lds;
   u8 bytes = 4; ///< of one lane's element
   bool is_signed = false, d16 = false, high = false;
-  bool two = false; ///< ds_read2, ds_write2
+  bool two = false; ///< ds_read2, ds_write2, ds_wrxchg2
   bool returns = false;
   AtomicOp atomic = AtomicOp::none;
   bool floating = false;
-  u8 format_count = 0; ///< buffer_load_format_*
+  u8 format_count = 0;       ///< components of buffer_load_format_*, tbuffer_load_format_*; 0: none
+  bool typed = false;        ///< MTBUF: the instruction has the format, not the descriptor
   u8 transpose_bits = 0;
   int vaddr = -1; ///< row, -1: none
   u8 vaddr_words = 1;
@@ -152,6 +156,7 @@ struct Operation {
   u64 multiply_adds = 0;
   MemoryFields memory;
   void (*scalar_body)(const Call&) = nullptr;
+  Handler special = nullptr; ///< vector instructions outside the table
 
   std::vector<RowRange> reads, writes;
   u64 scalar_reads[2] = {0, 0}; ///< bit = register encoding 0..127

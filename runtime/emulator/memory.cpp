@@ -6,6 +6,7 @@
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapters "Vector Memory Operations", "Flat Memory
 // Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942". Where the manual and LLVM differ on
 // whether soffset takes part in the range check of a raw buffer, it does here.
+#include "buffer_format.h"
 #include "debug.h"
 #include "numerics/formats.h"
 #include "vector_functions.h"
@@ -28,8 +29,10 @@ struct Access {
   bool whole = true;           ///< every limit is 255
   const u32* data = nullptr;
   const u32* data2 = nullptr;
-  u32 lds_base = 0;      ///< of a load to LDS
-  std::vector<u32> copy; ///< owns the data when the access is deferred
+  u32 lds_base = 0;                      ///< of a load to LDS
+  BufferFormat format;                   ///< of typed buffer accesses
+  std::array<u8, 4> selects{4, 5, 6, 7}; ///< DST_SEL: 0 and 1 are constants, 4 + n is component n
+  std::vector<u32> copy;                 ///< owns the data when the access is deferred
 };
 
 void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, Access& a) {
@@ -40,6 +43,17 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
   const u64 records = d[2];
   const bool add_tid = ((d[3] >> 23) & 1U) != 0;
   const u64 soffset = read_scalar(w, f.soffset);
+  if (f.format_count != 0) {
+    a.format = f.typed
+                   ? BufferFormat{static_cast<u8>(m.format & 15U), static_cast<u8>(m.format >> 4)}
+                   : BufferFormat{static_cast<u8>((d[3] >> 15) & 15U), static_cast<u8>((d[3] >> 12) & 7U)};
+    if (a.format.components() != 0 && !a.format.exists()) {
+      fail(w, "has data format " + std::to_string(a.format.data) + " with number format " +
+                  std::to_string(a.format.number) + ", which the manual does not define");
+    }
+    for (unsigned c = 0; c < 4; ++c) a.selects[c] = static_cast<u8>(f.typed ? 4 + c : (d[3] >> (3 * c)) & 7U);
+  }
+  const unsigned bytes = f.format_count != 0 ? a.format.bytes() : f.bytes;
   const u32* rows = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   const u32* index_row = m.idxen ? rows : nullptr;
   const u32* offset_row = m.offen ? (m.idxen ? rows + lanes : rows) : nullptr;
@@ -57,7 +71,7 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
       at = base + offset + index * stride;
     }
     a.address[l] = at;
-    const bool atomic_or_small = f.kind == Kind::atomic || f.bytes < 4;
+    const bool whole_only = f.kind == Kind::atomic || f.bytes < 4 || f.format_count != 0;
     if (stride == 0 || !m.idxen) {
       if (add_tid && !m.idxen) {
         a.limit[l] = 255;
@@ -65,7 +79,7 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
         a.limit[l] = 0;
       } else {
         const u64 left = records - offset;
-        a.limit[l] = left >= f.bytes ? 255 : atomic_or_small ? 0 : static_cast<u8>(left / 4 * 4);
+        a.limit[l] = left >= bytes ? 255 : whole_only ? 0 : static_cast<u8>(left / 4 * 4);
       }
     } else {
       a.limit[l] = index < records ? 255 : 0;
@@ -251,6 +265,52 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
   });
 }
 
+/// One register a component, or two components a register with d16. DST_SEL picks what each receives: a component of
+/// the element, 0 or 1; components that the element lacks are 0. Out of range, only a selected 1 remains.
+void perform_format_load(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  u32* rows = w.row(static_cast<unsigned>(f.dest));
+  const u32 one = a.format.is_integer() ? 1U : f.d16 ? 0x3c00U : 0x3f800000U;
+  each_lane(a.mask, [&](unsigned l) {
+    BufferComponents read{};
+    if (a.limit[l] != 0 && a.format.bytes() != 0) {
+      if (const u8* p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, false, false)) {
+        read = read_components(a.format, p, f.d16);
+      }
+    }
+    for (unsigned c = 0; c < f.format_count; ++c) {
+      const unsigned select = a.selects[c];
+      const u32 value = select >= 4 ? read[select - 4] : select == 1 ? one : 0;
+      if (!f.d16) {
+        rows[l + c * lanes] = value;
+      } else if (f.format_count == 1) {
+        put_small(rows[l], value, f);
+      } else {
+        u32& pair = rows[l + c / 2 * lanes];
+        pair = c % 2 == 0 ? value & 0xffffU : (pair & 0xffffU) | (value << 16);
+      }
+    }
+  });
+}
+
+/// Component n of the element is the first register component whose selection names it, else zero.
+void perform_format_store(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  each_lane(a.mask, [&](unsigned l) {
+    if (a.limit[l] == 0 || a.format.bytes() == 0) return;
+    u8* p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, true, false);
+    if (p == nullptr) return;
+    BufferComponents values{};
+    for (unsigned c = f.format_count; c-- > 0;) {
+      if (a.selects[c] < 4) continue;
+      values[a.selects[c] - 4U] = !f.d16                 ? a.data[l + c * lanes]
+                                  : f.high || c % 2 == 1 ? a.data[l + c / 2 * lanes] >> 16
+                                                         : a.data[l + c / 2 * lanes] & 0xffffU;
+    }
+    write_components(a.format, values, f.d16, p);
+  });
+}
+
 // ---- atomics --------------------------------------------------------------------------------------------------------
 
 template <class F>
@@ -280,6 +340,7 @@ u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
   case AtomicOp::rsub: return static_cast<U>(y - x);
   case AtomicOp::swap: return y;
   case AtomicOp::cmpswap: return x == static_cast<U>(compare) ? y : x;
+  case AtomicOp::cmpswap_f: return as<F>(old) == as<F>(compare) ? y : x;
   case AtomicOp::smin: return static_cast<S>(y) < static_cast<S>(x) ? y : x;
   case AtomicOp::smax: return static_cast<S>(y) > static_cast<S>(x) ? y : x;
   case AtomicOp::umin: return std::min(x, y);
@@ -290,6 +351,15 @@ u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
   case AtomicOp::inc: return x >= y ? 0 : x + 1U;
   case AtomicOp::dec: return x == 0 || x > y ? y : x - 1U;
   case AtomicOp::mskor: return (x & ~y) | static_cast<U>(compare);
+  case AtomicOp::wrap: return x >= y ? x - y : static_cast<U>(x + static_cast<U>(compare));
+  case AtomicOp::
+      condxchg32: { // each half is replaced when the top bit of its data is set, which is not stored
+    const auto half = [&](unsigned s) {
+      const u32 data = static_cast<u32>(value >> s);
+      return u64{(data >> 31) != 0 ? data & 0x7fffffffU : static_cast<u32>(old >> s)} << s;
+    };
+    return half(0) | half(32);
+  }
   case AtomicOp::add_f: return float_bits(as<F>(old) + as<F>(value));
   case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
   case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
@@ -359,29 +429,40 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
     each_lane(a.mask, [&](unsigned l) { dest[l] = static_cast<u32>(old); });
     return;
   }
-  each_lane(a.mask, [&](unsigned l) {
-    u64 value = get(a.data, l);
+  const auto exchange = [&](unsigned l, const u32* data, u64 address, u32* to) {
+    u64 value = get(data, l);
     u64 compare = 0;
-    if (f.atomic == AtomicOp::cmpswap) {
+    if (f.atomic == AtomicOp::cmpswap || f.atomic == AtomicOp::cmpswap_f) {
       if (lds) { // ds_cmpst: compare first, then the new value
         compare = value;
         value = get(a.data2, l);
       } else {
-        compare = get(a.data + (wide ? 2 * lanes : lanes), l);
+        compare = get(data + (wide ? 2 * lanes : lanes), l);
       }
-    } else if (f.atomic == AtomicOp::mskor) {
+    } else if (f.atomic == AtomicOp::mskor || f.atomic == AtomicOp::wrap) {
       compare = get(a.data2, l);
     }
     u64 old = 0;
     if (a.limit[l] != 0) {
-      if (u8* p = locate(w, op, f.space, a.address[l], f.bytes, l, true, true)) {
+      if (u8* p = locate(w, op, f.space, address, f.bytes, l, true, true)) {
         old = atomic_at(p, f.bytes, f.atomic, value, compare);
       }
     }
-    if (dest != nullptr) {
-      dest[l] = static_cast<u32>(old);
-      if (wide) dest[l + lanes] = static_cast<u32>(old >> 32);
+    if (to != nullptr) {
+      to[l] = static_cast<u32>(old);
+      if (wide) to[l + lanes] = static_cast<u32>(old >> 32);
     }
+  };
+  each_lane(a.mask, [&](unsigned l) {
+    const u64 address = f.atomic == AtomicOp::condxchg32 ? a.address[l] & 0xfff8U : a.address[l];
+    if (!f.two) {
+      exchange(l, a.data, address, dest);
+      return;
+    }
+    u32 old[4 * lanes]; // both are read from the registers before one of them is written
+    exchange(l, a.data, address, old);
+    exchange(l, a.data2, address + static_cast<u64>(i64{f.offset1 - f.offset}), old + f.bytes / 4 * lanes);
+    for (unsigned k = 0; k < f.bytes / 2U; ++k) dest[l + k * lanes] = old[l + k * lanes];
   });
 }
 
@@ -492,10 +573,18 @@ void perform(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
   switch (f.kind) {
   case Kind::load:
+    if (f.format_count != 0) {
+      perform_format_load(w, op, a);
+      break;
+    }
     perform_load(w, op, a, 0, f.dest);
     if (f.two) perform_load(w, op, a, f.offset1 - f.offset, f.dest + f.bytes / 4);
     break;
   case Kind::store:
+    if (f.format_count != 0) {
+      perform_format_store(w, op, a);
+      break;
+    }
     perform_store(w, op, a, 0, a.data);
     if (f.two) perform_store(w, op, a, f.offset1 - f.offset, a.data2);
     break;
@@ -527,7 +616,8 @@ u8 counters_of(const MemoryFields& f) {
 
 void count_traffic(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
-  const u64 bytes = u64{f.bytes} * static_cast<u64>(std::popcount(a.mask)) * (f.two ? 2 : 1);
+  const u64 each = f.format_count != 0 ? a.format.bytes() : f.bytes;
+  const u64 bytes = each * static_cast<u64>(std::popcount(a.mask)) * (f.two ? 2 : 1);
   if (f.space != Space::lds) {
     if (f.kind == Kind::load || f.kind == Kind::to_lds || f.kind == Kind::atomic) w.stats.bytes_read += bytes;
     if (f.kind == Kind::store || f.kind == Kind::atomic) w.stats.bytes_written += bytes;
@@ -647,6 +737,16 @@ bool read_size(std::string_view name, MemoryFields& f) {
   return false;
 }
 
+/// `x`, `xyzw`, `d16_xy`, `d16_hi_x`, ... after `format_`. The registers, not the element in memory, give `bytes`.
+bool read_format(std::string_view name, MemoryFields& f) {
+  f.d16 = skip(name, "d16_");
+  f.high = f.d16 && skip(name, "hi_");
+  if (name.empty() || name != std::string_view("xyzw").substr(0, name.size())) return false;
+  f.format_count = static_cast<u8>(name.size());
+  f.bytes = static_cast<u8>(4 * (f.d16 ? (name.size() + 1) / 2 : name.size()));
+  return true;
+}
+
 bool read_atomic(std::string_view name, MemoryFields& f, bool lds) {
   struct Entry {
     std::string_view name;
@@ -685,7 +785,7 @@ bool read_atomic(std::string_view name, MemoryFields& f, bool lds) {
       {"or_b", AtomicOp::bit_or, 0, false},       {"xor_b", AtomicOp::bit_xor, 0, false},
       {"mskor_b", AtomicOp::mskor, 0, false},     {"wrxchg_b", AtomicOp::swap, 0, false},
       {"wrxchg_rtn_b", AtomicOp::swap, 0, false}, {"cmpst_b", AtomicOp::cmpswap, 0, false},
-      {"cmpst_f", AtomicOp::cmpswap, 0, false}};
+      {"cmpst_f", AtomicOp::cmpswap_f, 0, false}};
   if (lds) {
     const u8 bytes = strip(name, "32") ? 4 : strip(name, "64") ? 8 : 0;
     for (const Entry& e : data_share) {
@@ -763,6 +863,18 @@ bool read_lds_mnemonic(std::string_view name, MemoryFields& f) {
     return read_size(name, f);
   }
   f.kind = Kind::atomic;
+  if (skip(name, "wrxchg2st64_rtn_b") || skip(name, "wrxchg2_rtn_b")) {
+    f.two = f.returns = true;
+    f.atomic = AtomicOp::swap;
+    f.bytes = name == "64" ? 8 : 4;
+    return true;
+  }
+  if (name == "wrap_rtn_b32" || name == "condxchg32_rtn_b64") {
+    f.returns = true;
+    f.atomic = name[0] == 'w' ? AtomicOp::wrap : AtomicOp::condxchg32;
+    f.bytes = name[0] == 'w' ? 4 : 8;
+    return true;
+  }
   std::string plain(name);
   if (const std::size_t at = plain.find("_rtn"); at != std::string::npos) {
     f.returns = true;
@@ -773,7 +885,7 @@ bool read_lds_mnemonic(std::string_view name, MemoryFields& f) {
 
 bool read_mnemonic(std::string_view name, MemoryFields& f) {
   if (skip(name, "ds_")) return read_lds_mnemonic(name, f);
-  if (skip(name, "buffer_")) {
+  if (skip(name, "buffer_") || skip(name, "tbuffer_")) {
     f.space = Space::buffer;
   } else if (skip(name, "global_")) {
     f.space = Space::global;
@@ -794,11 +906,11 @@ bool read_mnemonic(std::string_view name, MemoryFields& f) {
   }
   if (skip(name, "load_")) {
     f.kind = Kind::load;
-    return read_size(name, f);
+    return skip(name, "format_") ? read_format(name, f) : read_size(name, f);
   }
   if (skip(name, "store_")) {
     f.kind = Kind::store;
-    return read_size(name, f);
+    return skip(name, "format_") ? read_format(name, f) : read_size(name, f);
   }
   if (skip(name, "atomic_")) {
     f.kind = Kind::atomic;
@@ -815,9 +927,13 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   if (!read_mnemonic(i.mnemonic, f)) return false;
   op.execute = run_memory;
   op.cls = f.space == Space::lds ? Class::lds : Class::memory;
-  if (f.kind == Kind::none) return true;
+  if (f.kind == Kind::none) { // caches are not modelled, and these have no operands
+    op.execute = [](Wave&, const Operation&) {};
+    return true;
+  }
   const isa::Modifiers& m = i.modifiers;
   if (m.lds) f.kind = Kind::to_lds;
+  f.typed = i.format == isa::Format::mtbuf;
   f.offset = m.offset;
   if (f.two) {
     const i32 unit = f.bytes * (i.mnemonic.find("st64") != std::string_view::npos ? 64 : 1);

@@ -193,7 +193,9 @@ ScalarAddress scalar_address(const Call& c) {
   u64 offset = static_cast<u64>(i64{i.modifiers.offset});
   if (i.operands.size() > 2) {
     const isa::Operand& o = i.operands[2];
-    offset += o.kind == isa::OperandKind::sgpr ? u64{c.w.scalar[o.index]} : o.value;
+    // The register of a scratch access counts 64 bytes, its immediate bytes.
+    const u64 unit = i.mnemonic.starts_with("s_scratch") ? 64 : 1;
+    offset += o.kind == isa::OperandKind::sgpr ? c.w.scalar[o.index] * unit : o.value;
   }
   if (base.width == 4) {
     const u64 address = c.w.scalar[base.index] | (u64{c.w.scalar[base.index + 1] & 0xffff} << 32);
@@ -289,6 +291,43 @@ void scalar_atomic(const Call& c) {
   note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
 }
 
+/// S_CBRANCH_G_FORK and I_FORK: the smaller part of the lanes goes first, the other's lanes and address wait in four
+/// scalar registers at 4 * MODE.CSP. S_CBRANCH_JOIN fetches them, or passes when the stack is where the fork began.
+void fork(const Call& c, u64 target) {
+  const u64 exec = c.w.exec();
+  const u64 mask = read_scalar64(c.w, c.operand(0));
+  const u64 pass = mask & exec;
+  const u64 failed = ~mask & exec;
+  const u32 depth = c.w.mode >> 29;
+  const auto push = [&](u64 address, u64 lanes_waiting) {
+    c.w.set_scalar64(depth * 4, lanes_waiting);
+    c.w.set_scalar64(depth * 4 + 2, address);
+    c.w.mode = (c.w.mode & 0x1fffffffU) | (depth + 1) << 29;
+  };
+  if (pass == exec) {
+    c.jump(target);
+  } else if (failed == exec) {
+    return;
+  } else if (std::popcount(failed) < std::popcount(pass)) {
+    push(target, pass);
+    c.w.set_scalar64(exec_lo, failed);
+  } else {
+    push(c.next_pc(), failed);
+    c.w.set_scalar64(exec_lo, pass);
+    c.jump(target);
+  }
+}
+
+void join(const Call& c) {
+  const u32 depth = c.w.mode >> 29;
+  if (depth == read_scalar(c.w, c.operand(0))) return;
+  const u32 top = (depth - 1) & 7U;
+  c.w.mode = (c.w.mode & 0x1fffffffU) | top << 29;
+  const u64 address = c.w.scalar64(top * 4 + 2);
+  c.w.set_scalar64(exec_lo, c.w.scalar64(top * 4));
+  c.jump(address);
+}
+
 void clock(const Call& c) {
   c.put64(c.w.executed * 4); // a count that only grows; no time, so that runs repeat
   note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
@@ -349,7 +388,9 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_movreld_b32", [](const Call& c) { c.w.scalar[(c.operand(0).index + c.w.scalar[m0]) & 127] = c.x(); }},
       {"s_movreld_b64", [](const Call& c) { c.w.set_scalar64((c.operand(0).index + c.w.scalar[m0]) & 127, c.wx()); }},
       {"s_set_gpr_idx_idx", [](const Call& c) { c.w.scalar[m0] = (c.w.scalar[m0] & ~0xffU) | (c.x0() & 0xff); }},
+      {"s_cbranch_join", join},
       // SOP2
+      {"s_cbranch_g_fork", [](const Call& c) { fork(c, read_scalar64(c.w, c.operand(1))); }},
       {"s_add_u32", [](const Call& c) { const u64 r = u64{c.x()} + c.y(); c.put(static_cast<u32>(r)); c.w.scc = (r >> 32) != 0; }},
       {"s_sub_u32", [](const Call& c) { const u32 x = c.x(), y = c.y(); c.put(x - y); c.w.scc = y > x; }},
       {"s_add_i32", [](const Call& c) { const i64 r = i64{static_cast<i32>(c.x())} + static_cast<i32>(c.y()); c.put(static_cast<u32>(r)); c.w.scc = r != static_cast<i32>(r); }},
@@ -418,6 +459,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_cmpk_ge_u32", [](const Call& c) { c.w.scc = c.x0() >= (c.y0() & 0xffff); }},
       {"s_cmpk_lt_u32", [](const Call& c) { c.w.scc = c.x0() < (c.y0() & 0xffff); }},
       {"s_cmpk_le_u32", [](const Call& c) { c.w.scc = c.x0() <= (c.y0() & 0xffff); }},
+      {"s_cbranch_i_fork", [](const Call& c) { fork(c, c.w.group->launch->code->load_base + *c.op.instruction->branch_target); }},
       {"s_getreg_b32", getreg},
       {"s_setreg_b32", setreg},
       {"s_setreg_imm32_b32", setreg},
@@ -451,6 +493,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_nop", [](const Call&) {}},
       {"s_endpgm", [](const Call& c) { c.w.status = WaveStatus::ended; }},
       {"s_endpgm_saved", [](const Call& c) { c.w.status = WaveStatus::ended; }},
+      {"s_endpgm_ordered_ps_done", [](const Call& c) { c.w.status = WaveStatus::ended; }},
       {"s_branch", [](const Call& c) { branch(c, true); }},
       {"s_cbranch_scc0", [](const Call& c) { branch(c, !c.w.scc); }},
       {"s_cbranch_scc1", [](const Call& c) { branch(c, c.w.scc); }},
@@ -489,6 +532,17 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_dcache_wb", [](const Call&) {}},
       {"s_dcache_inv_vol", [](const Call&) {}},
       {"s_dcache_wb_vol", [](const Call&) {}},
+      // There is no cache here: a discarded line has been written back before, an address is translated when it is used.
+      {"s_dcache_discard", [](const Call&) {}},
+      {"s_dcache_discard_x2", [](const Call&) {}},
+      {"s_atc_probe", [](const Call&) {}},
+      {"s_atc_probe_buffer", [](const Call&) {}},
+      {"s_scratch_load_dword", scalar_load},
+      {"s_scratch_load_dwordx2", scalar_load},
+      {"s_scratch_load_dwordx4", scalar_load},
+      {"s_scratch_store_dword", scalar_store},
+      {"s_scratch_store_dwordx2", scalar_store},
+      {"s_scratch_store_dwordx4", scalar_store},
       {"s_load_dword", scalar_load},
       {"s_load_dwordx2", scalar_load},
       {"s_load_dwordx4", scalar_load},
@@ -562,7 +616,8 @@ bool prepare_scalar(Operation& op, isa::Arch) {
   const bool no_destination = i.format == isa::Format::sopc || i.format == isa::Format::sopp ||
                               name.starts_with("s_cmpk") || name.starts_with("s_setreg") ||
                               name == "s_setpc_b64" || name.find("store_dword") != std::string_view::npos ||
-                              name == "s_set_gpr_idx_idx";
+                              name == "s_set_gpr_idx_idx" || name.starts_with("s_dcache") ||
+                              name.starts_with("s_cbranch");
   const bool reads_destination = name == "s_addk_i32" || name == "s_mulk_i32" || name.starts_with("s_cmov") ||
                                  name.starts_with("s_bitset") ||
                                  name.find("atomic") != std::string_view::npos;

@@ -444,12 +444,37 @@ void permlane_swap(Wave& w, const Operation& op) {
     }
   }
 }
+/// V_MQSAD_U32_U8: four sums of absolute differences, each of four bytes of the first source one further on; bytes of
+/// the second that are zero do not count. Sources are read before the destination, which may overlap them, is written.
+void mqsad_u32_u8(Wave& w, const Operation& op) {
+  const u32* data = fetch(w, op, op.sources[0], 0, w.temporary[0], false);
+  const u32* reference = fetch(w, op, op.sources[1], 1, w.temporary[1], false);
+  const Source& sum = op.sources[2];
+  std::array<std::array<u32, lanes>, 4> out{};
+  for (unsigned k = 0; k < 4; ++k) {
+    const u32* start = sum.kind == Source::Kind::row ? w.row(sum.index + k) : nullptr;
+    for (unsigned l = 0; l < lanes; ++l) {
+      u32 total = start != nullptr                   ? start[l]
+                  : sum.kind == Source::Kind::scalar ? w.scalar[sum.index + k]
+                  : k == 0                           ? sum.constant[l]
+                                                     : 0;
+      const u64 bytes = (data[l] | (u64{data[l + lanes]} << 32)) >> (8 * k);
+      for (unsigned b = 0; b < 4; ++b) {
+        const int x = static_cast<int>((bytes >> (8 * b)) & 0xff);
+        const int y = static_cast<int>((reference[l] >> (8 * b)) & 0xff);
+        if (y != 0) total += static_cast<u32>(x > y ? x - y : y - x);
+      }
+      out[k][l] = total;
+    }
+  }
+  for (unsigned k = 0; k < 4; ++k) merge_rows(w.row(op.destination + k), out[k].data(), w.exec(), 1);
+}
 void nothing(Wave&, const Operation&) {}
 
 struct Special {
   std::string_view name;
   Handler handler;
-  Type s[2];
+  Type s[3];
 };
 constexpr Special specials[] = {
     {"v_readfirstlane_b32", readfirstlane, {Type::b32, Type::none}},
@@ -458,6 +483,7 @@ constexpr Special specials[] = {
     {"v_swap_b32", swap, {Type::b32, Type::none}},
     {"v_permlane16_swap_b32", permlane_swap<16>, {Type::b32, Type::none}},
     {"v_permlane32_swap_b32", permlane_swap<32>, {Type::b32, Type::none}},
+    {"v_mqsad_u32_u8", mqsad_u32_u8, {Type::b64, Type::b32, Type::b32}}, // four words in the third
     {"v_nop", nothing, {Type::none, Type::none}},
     {"v_clrexcp", nothing, {Type::none, Type::none}},
 };
@@ -533,9 +559,13 @@ bool prepare_special(Operation& op, PreparedProgram& owner, unsigned accum_offse
   const isa::Instruction& i = *op.instruction;
   for (const Special& special : specials) {
     if (special.name != i.mnemonic) continue;
-    op.execute = special.handler;
+    op.special = special.handler;
+    op.execute = [](Wave& w, const Operation& o) {
+      if (!w.vskip) o.special(w, o);
+    };
     op.cls = Class::vector;
-    const std::size_t wanted = special.s[0] == Type::none ? 0 : special.s[1] == Type::none ? 1 : 2;
+    const auto wanted = static_cast<std::size_t>(
+        std::find(std::begin(special.s), std::end(special.s), Type::none) - special.s);
     if (i.operands.size() < wanted + (wanted == 0 ? 0 : 1)) return false;
     for (std::size_t k = 0; k < wanted; ++k) {
       op.sources.push_back(make_source(i.operands[k + 1], special.s[k], owner, accum_offset));
@@ -552,6 +582,11 @@ bool prepare_special(Operation& op, PreparedProgram& owner, unsigned accum_offse
         op.mask_destination = d.index;
         mark(op.scalar_writes, d.index, 1);
       }
+    }
+    if (special.handler == mqsad_u32_u8) {
+      op.writes[0].count = 4;
+      if (op.sources[2].kind == Source::Kind::row) op.reads.back().count = 4;
+      if (op.sources[2].kind == Source::Kind::scalar) mark(op.scalar_reads, op.sources[2].index, 4);
     }
     if (special.name.find("swap") != std::string_view::npos) {
       op.writes.push_back({op.sources[0].index, 1});

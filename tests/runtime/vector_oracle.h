@@ -336,14 +336,16 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
     bits("lshlrev_b16", [](L a) { return zx(a.s[1] << (a.x() & 15u), 16); });
     bits("lshrrev_b16", [](L a) { return zx(a.s[1], 16) >> (a.x() & 15u); });
     bits("ashrrev_i16", [](L a) { return zx(static_cast<u64>(sx(a.s[1], 16) >> (a.x() & 15u)), 16); });
-    bits("mad_u16", [](L a) {
-      const u64 r = zx(a.s[0], 16) * zx(a.s[1], 16) + zx(a.s[2], 16);
-      return a.clamp ? std::min<u64>(r, 0xffffu) : zx(r, 16);
-    });
-    bits("mad_i16", [](L a) {
-      const i64 r = sx(a.s[0], 16) * sx(a.s[1], 16) + sx(a.s[2], 16);
-      return zx(static_cast<u64>(a.clamp ? clamp_to(r, 16) : r), 16);
-    });
+    for (const char* name : {"mad_u16", "mad_legacy_u16"})
+      bits(name, [](L a) {
+        const u64 r = zx(a.s[0], 16) * zx(a.s[1], 16) + zx(a.s[2], 16);
+        return a.clamp ? std::min<u64>(r, 0xffffu) : zx(r, 16);
+      });
+    for (const char* name : {"mad_i16", "mad_legacy_i16"})
+      bits(name, [](L a) {
+        const i64 r = sx(a.s[0], 16) * sx(a.s[1], 16) + sx(a.s[2], 16);
+        return zx(static_cast<u64>(a.clamp ? clamp_to(r, 16) : r), 16);
+      });
     bits("mad_u32_u16", [](L a) {
       const u64 r = zx(a.s[0], 16) * zx(a.s[1], 16) + a.z();
       return a.clamp ? std::min<u64>(r, 0xffffffffu) : zx(r, 32);
@@ -469,7 +471,7 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
     f16("max3_f16",
         [](L a) { return f16_maximum_number(f16_maximum_number(a.x(), a.y(), a.ieee), a.z(), a.ieee); });
     f16("med3_f16", [](L a) { return f16_median(a.x(), a.y(), a.z(), a.ieee); });
-    for (const char* name : {"fma_f16", "fmac_f16"}) {
+    for (const char* name : {"fma_f16", "fmac_f16", "fma_legacy_f16"}) {
       f16(name, [](L a) { return narrow_fma<Format::f16>(a.h(0), a.h(1), a.h(2)); });
     }
     f16("trunc_f16", [](L a) { return narrow<Format::f16>(std::trunc(a.h(0))); });
@@ -487,6 +489,8 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
     f16("frexp_mant_f16", [](L a) { return narrow<Format::f16>(frexp_mantissa(a.h(0))); });
     bits("frexp_exp_i16_f16", [=](L a) { return zx(static_cast<u64>(frexp_exponent(wide(a, 0))), 16); });
     f16("ldexp_f16", [=](L a) { return half(std::ldexp(wide(a, 0), static_cast<int>(sx(a.y(), 16)))); });
+    f16("div_fixup_legacy_f16",
+        [](L a) { return narrow<Format::f16>(div_fixup_f16(a.h(0), a.h(1), a.h(2))); });
     f16("div_fixup_f16", [](L a) { return narrow<Format::f16>(div_fixup_f16(a.h(0), a.h(1), a.h(2))); });
 
     // Conversions.
@@ -722,14 +726,15 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
     };
     bits("bitop3_b32", [=](L a) { return looked_up(a, 32); });
     bits("bitop3_b16", [=](L a) { return looked_up(a, 16); });
-    bits("cvt_pk_u8_f32", [](L a) {
-      const u32 at = 8 * (a.y() & 3u);
-      return (a.z() & ~(0xffu << at)) | u32{to_integer<u8>(static_cast<double>(rndne(a.f(0))))} << at;
-    });
+    for (const char* name : {"cvt_pk_u8_f32", "cvt_pkaccum_u8_f32"})
+      bits(name, [](L a) {
+        const u32 at = 8 * (a.y() & 3u);
+        return (a.z() & ~(0xffu << at)) | u32{to_integer<u8>(static_cast<double>(rndne(a.f(0))))} << at;
+      });
     f32("mad_f32", [](L a) { return b(flush(a.f(0) * a.f(1) + a.f(2))); });
     f32("mad_legacy_f32",
         [](L a) { return b(flush((a.f(0) == 0 || a.f(1) == 0 ? 0.0f : a.f(0) * a.f(1)) + a.f(2))); });
-    for (const char* name : {"mad_f16", "mac_f16"}) {
+    for (const char* name : {"mad_f16", "mac_f16", "mad_legacy_f16", "madak_f16", "madmk_f16"}) {
       f16(name, [=](L a) {
         return half(static_cast<double>(widen<Format::f16>(static_cast<u32>(half(wide(a, 0) * wide(a, 1))))) +
                     wide(a, 2));

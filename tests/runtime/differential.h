@@ -95,7 +95,7 @@ u32 random_word(std::mt19937_64& random);
 void with_lds(State& s, std::mt19937_64& random);
 void with_memory(State& s, std::mt19937_64& random);
 
-// One function a family; each runs once a process, however often it is asked for.
+// One function a family; the test in differential_coverage_test.cpp calls them all.
 void scalar_family();
 void scalar_memory_family();
 void lds_family();

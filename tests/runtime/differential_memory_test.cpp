@@ -946,8 +946,3 @@ void differential::vector_memory_family() {
   }();
   static_cast<void>(once);
 }
-
-TEST_CASE("LDS instructions agree with their formulas", "[differential]") { lds_family(); }
-TEST_CASE("vector memory instructions agree with their formulas", "[differential]") {
-  vector_memory_family();
-}

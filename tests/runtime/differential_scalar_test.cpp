@@ -467,6 +467,9 @@ std::vector<Case> flow_cases(std::mt19937_64& random) {
       if (s.on(lane)) s.v[lane][0] += (mask >> lane & 1U) != 0 ? 100 : 7;
     }
     s.s[8] = 0; // the depth at the fork, for the join
+    // The larger side goes second, and its lanes are what a join leaves: the manual does not restore EXEC.
+    const u64 pass = mask & s.exec, fail = ~mask & s.exec;
+    if (pass != 0 && fail != 0) s.exec = count_ones(fail) < count_ones(pass) ? pass : fail;
   };
   for (const u64 mask : {u64{0xff}, ~u64{0xff}, u64{0}, ~u64{0}, u64{0xffffffff}}) {
     for (const u64 exec : {~u64{0}, u64{0xf0f0f0f0f0f0f0f0}}) {
@@ -789,9 +792,4 @@ void differential::scalar_memory_family() {
     return true;
   }();
   static_cast<void>(once);
-}
-
-TEST_CASE("scalar instructions agree with their formulas", "[differential]") { scalar_family(); }
-TEST_CASE("scalar memory instructions agree with their formulas", "[differential]") {
-  scalar_memory_family();
 }

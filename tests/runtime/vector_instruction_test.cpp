@@ -412,7 +412,7 @@ probe:
 
 // One kernel with all probes; returns four words a lane and probe: result, result high, mask low, mask high.
 std::vector<u32> run(isa::Arch arch, const std::vector<Probe>& probes, const Inputs& in, bool omod,
-                     std::set<std::string>& trace) {
+                     std::set<std::string>* trace) {
   std::string text =
       ".amdgcn_target \"amdgcn-amd-amdhsa--" + std::string(isa::to_string(arch)) + "\"\n" + prologue;
   for (const auto& p : probes) {
@@ -429,9 +429,11 @@ std::vector<u32> run(isa::Arch arch, const std::vector<Probe>& probes, const Inp
           "\n.end_amdhsa_kernel\n";
   const auto object = CodeObject::parse(isa::assemble_code_object(text, arch));
   EmulatorDevice device(arch, {.threads = 1, .checks = Checks::none()});
-  device.options().trace = {.enabled = true, .line = [&](std::string_view line) {
-                              trace.insert(differential::traced_instruction(line));
-                            }};
+  if (trace != nullptr) {
+    device.options().trace = {.enabled = true, .line = [=](std::string_view line) {
+                                trace->insert(differential::traced_instruction(line));
+                              }};
+  }
   const auto bytes = [](const auto* data, std::size_t size) {
     return std::span(reinterpret_cast<const std::uint8_t*>(data), size);
   };
@@ -518,7 +520,7 @@ void check(isa::Arch arch, Kind kind, std::mt19937_64& random, std::map<std::str
         }
       }
       std::set<std::string> trace;
-      const auto out = run(arch, probes, in, kind == Kind::omod, trace);
+      const auto out = run(arch, probes, in, kind == Kind::omod, round == 0 ? &trace : nullptr);
       for (std::size_t n = 0; n < probes.size(); ++n) {
         const Probe& p = probes[n];
         const VectorEntry& e = *p.entry;
@@ -573,7 +575,7 @@ void check(isa::Arch arch, Kind kind, std::mt19937_64& random, std::map<std::str
             break;
           }
         }
-        if (agrees) {
+        if (agrees && round == 0) {
           differential::note_covered(arch, p.text, trace);
         }
       }
@@ -599,8 +601,4 @@ void differential::vector_family() {
     // What LLVM assembles for the architecture; the rest of the table belongs to the other one or to older mnemonics.
     CHECK(tested.size() > 330);
   }
-}
-
-TEST_CASE("every vector instruction with every kind of modifier", "[vector][differential]") {
-  differential::vector_family();
 }

@@ -101,8 +101,8 @@ struct MemoryFields {
   bool returns = false;
   AtomicOp atomic = AtomicOp::none;
   bool floating = false;
-  u8 format_count = 0;       ///< components of buffer_load_format_*, tbuffer_load_format_*; 0: none
-  bool typed = false;        ///< MTBUF: the instruction has the format, not the descriptor
+  u8 format_count = 0; ///< components of buffer_load_format_*, tbuffer_load_format_*; 0: none
+  bool typed = false;  ///< MTBUF: the instruction has the format, not the descriptor
   u8 transpose_bits = 0;
   int vaddr = -1; ///< row, -1: none
   u8 vaddr_words = 1;

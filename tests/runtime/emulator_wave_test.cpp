@@ -394,9 +394,9 @@ TEST_CASE("what cannot be executed is an error that names it", "[error]") {
   CHECK_THROWS_WITH(
       run(device, kernel(".long 0xffffffff\n s_endpgm", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
       Catch::Contains("no instruction"));
-  CHECK_THROWS_WITH(run(device, kernel("s_rfe_b64 s[4:5]\n s_endpgm", isa::Arch::gfx942),
-                        {.grid = {1}, .block = {64}}, {}),
-                    Catch::Contains("s_rfe_b64"));
+  CHECK_THROWS_WITH(
+      run(device, kernel("s_rfe_b64 s[4:5]\n s_endpgm", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
+      Catch::Contains("s_rfe_b64"));
   CHECK_THROWS_WITH(
       run(device, kernel("forever:\n s_branch forever", isa::Arch::gfx942), {.grid = {1}, .block = {64}}, {}),
       Catch::Contains("endless"));

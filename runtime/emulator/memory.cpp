@@ -38,10 +38,12 @@ struct Access {
 void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, Access& a) {
   const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
   const u64 base = d[0] | (u64{d[1] & 0xffffU} << 32);
-  const u32 stride = (d[1] >> 16) & 0x3fffU;
   const bool swizzled = (d[1] >> 31) != 0;
   const u64 records = d[2];
   const bool add_tid = ((d[3] >> 23) & 1U) != 0;
+  // With ADD_TID the data format is the top of an 18-bit stride, unless the instruction needs the format.
+  const u32 more = add_tid && f.format_count == 0 ? ((d[3] >> 15) & 15U) << 14 : 0U;
+  const u32 stride = ((d[1] >> 16) & 0x3fffU) | more;
   const u64 soffset = read_scalar(w, f.soffset);
   if (f.format_count != 0) {
     a.format = f.typed

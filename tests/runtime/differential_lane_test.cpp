@@ -174,6 +174,14 @@ std::vector<Case> lane_cases(isa::Arch arch, std::mt19937_64& random) {
           for (unsigned l = 0; l < 64; l += 2) s.v[l][2] &= 0xff00ff00U;
         });
   }
+  // VGPRs and accumulation registers are one file: with an offset of 64, v73 is a9.
+  add("v_accvgpr_write_b32 a9, v8\n  s_nop 2\n  v_mov_b32 v20, v73", copy);
+  // A literal is the high word of a double; an inline float constant of a packed operand is in the low half only.
+  add("v_ceil_f64 v[20:21], 0x40091eb8",
+      each([](State& s, unsigned l, const State&) { s.set_v64(l, 12, 0x4010000000000000U); }));
+  add("v_pk_max_f16 v20, 0, 1.0", each([](State& s, unsigned l, const State&) { s.v[l][12] = 0x3c00U; }));
+  add("v_pk_max_f16 v20, 0, 1.0 op_sel_hi:[1,0]",
+      each([](State& s, unsigned l, const State&) { s.v[l][12] = 0x3c003c00U; }));
   // The forms LLVM prints without operands to select: VOP3 of v_clrexcp and v_nop.
   for (const char* text : {"v_nop_e64", "v_clrexcp_e64"}) add(text, [](State&) {});
   return cases;

@@ -809,6 +809,28 @@ std::vector<Case> buffer_cases(isa::Arch arch, std::mt19937_64& random) {
       }
     }
   }
+  // A private buffer: the lane is the index, nothing is out of range, DFMT continues the stride. With the long stride the
+  // base lies so that lane 5 is inside the case's memory.
+  for (const u32 stride : {64U, 16448U}) {
+    const u32 first = stride > 4096 ? 5 : 0;
+    State before = fresh({true, false, 0, 0, 0, 0, 0}, 4);
+    before.exec = first != 0 ? u64{1} << first : before.exec;
+    for (auto& lane : before.v) lane[address] %= 48;
+    const BufferForm f{true, false, 4, 8, 0, 0, 0};
+    before.s[9] = f.soffset;
+    Case c{"buffer_load_dword v20, " + operands(f), before, lanes([=](State& s, unsigned l, const State& b) {
+             s.v[l][result] =
+                 static_cast<u32>(load(b.memory, u64{l - first} * stride + b.v[l][address] + 4 + 8, 4));
+           })};
+    c.place = [=](State& s) {
+      const u64 base = s.address - u64{first} * stride;
+      s.s[24] = static_cast<u32>(base);
+      s.s[25] = static_cast<u32>(base >> 32 & 0xffffU) | (stride & 0x3fffU) << 16;
+      s.s[26] = 1;
+      s.s[27] = 1U << 23 | (stride >> 14) << 15;
+    };
+    cases.push_back(std::move(c));
+  }
   // Typed: every format with every number of components, wide and d16, from the instruction (MTBUF) and the descriptor (MUBUF).
   for (unsigned d = 0; d < 16; ++d) {
     for (unsigned n = 0; n < 8; ++n) {

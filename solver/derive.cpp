@@ -1376,7 +1376,9 @@ std::string lines_by_forms(Derivation& derivation) {
     }
     for (Number shift = 0; shift < line; shift += step) {
       std::vector<std::pair<Sum, std::set<Number>>> by_rest;
-      for (const auto& [x, c] : places) {
+      for (const auto& place : places) {
+        const Sum& x = place.first;
+        Number c = place.second;
         auto it = std::find_if(by_rest.begin(), by_rest.end(), [&](const auto& y) { return y.first == x; });
         if (it == by_rest.end()) it = by_rest.insert(it, {x, {}});
         for (Number b = 0; b < element; ++b) it->second.insert(c + shift + b);

@@ -43,6 +43,9 @@ std::vector<std::vector<u8>> encodings(unsigned op) {
           u64{0x04100c08}, u64{0x04000000}, u64{0x00000c00}, u64{0x00000008}}) {
       add8((u64{0x36} << 26) | (u64{op} << 17) | (fields << 32)); // DS: vdst, data1, data0, addr
     }
+    for (const u64 address : {u64{0}, u64{8}}) { // global wave sync has the GDS bit
+      add8((u64{0x36} << 26) | (u64{op} << 17) | (u64{1} << 16) | (address << 32));
+    }
   }
   if (op < 128) {
     add4(0x80000000U | (op << 23) | (4U << 16) | (12U << 8) | 8U); // SOP2

@@ -934,6 +934,7 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
     return true;
   }
   const isa::Modifiers& m = i.modifiers;
+  if (m.lds && f.format_count != 0) return false; // what a converted element is in LDS no manual says
   if (m.lds) f.kind = Kind::to_lds;
   f.typed = i.format == isa::Format::mtbuf;
   f.offset = m.offset;

@@ -186,6 +186,14 @@ struct Sum {
   }
   [[nodiscard]] IntTuple tuple() const {
     if (entries.empty()) return value;
+    if (value != 0)
+      throw LayoutError({"basis_value",
+                         "layout",
+                         "an offset and a coordinate have no sum",
+                         {},
+                         to_string(value) + " beside a tuple of " + std::to_string(entries.size()),
+                         {},
+                         "give every stride an axis, 1@0, or none"});
     std::vector<IntTuple> parts;
     for (const Sum& e : entries) parts.push_back(e.tuple());
     return IntTuple::of(parts);
@@ -217,6 +225,22 @@ IntTuple value_at(const Layout& l, const IntTuple& c) {
   Sum sum;
   add_values(sum, l.view(), c.view());
   return sum.tuple();
+}
+
+IntTuple coprofile(const Layout& l) {
+  Sum sum;
+  for (const Mode& m : l.modes()) sum.add(0, m.stride.axis);
+  return sum.tuple();
+}
+
+IntTuple coshape(const Layout& l) {
+  Sum sum;
+  for (const Mode& m : l.modes()) sum.add((m.extent - 1) * abs(m.stride.scale), m.stride.axis);
+  const IntTuple last = sum.tuple();
+  TupleBuilder<Int> b;
+  b.profile(last.profile().view());
+  for (const Int n : last.leaves()) b.leaves().push_back(n + 1);
+  return std::move(b).finish();
 }
 
 Coordinate parse_coordinate(std::string_view text) {

@@ -236,11 +236,17 @@ const auto table = std::to_array<NamedOperation>({
     ROW("composition", "(layout, layout or tile)",
         a[0].get<Swizzle>() ? Value(composition(a[0].as_swizzle(), a[1].as_swizzle()))
         : a[1].get<Swizzle>() ? plain_or_composed(composition(a.layout(0), a[1].as_swizzle()))
+        : a[1].get<CoordSwizzle>() ? plain_or_composed(composition(a.layout(0), a[1].as_coord_swizzle()))
         : a[1].get<ComposedLayout>() ? plain_or_composed(composition(a.layout(0), a[1].as_composed()))
                               : mapped(a[0], [&](const Layout& l) { return composition(l, a.tile(1)); })),
     ROW("composition_layout_composed", "(layout, swizzle, offset, layout)", composition(a.layout(0), a.composed(1))),
     ROW("composition_layout_swizzle", "(layout, swizzle)", composition(a.layout(0), a[1].as_swizzle())),
     ROW("congruent", "(tuple, tuple)", congruent(a.tuple(0), a.tuple(1))),
+    ROW("coord_swizzle", "(coordinate swizzle, coordinate)", a[0].as_coord_swizzle()(a.tuple(1))),
+    ROW("coord_swizzle_downcast", "(coordinate swizzle, n)", downcast(a[0].as_coord_swizzle(), a.integer(1))),
+    ROW("coord_swizzle_upcast", "(coordinate swizzle, n)", upcast(a[0].as_coord_swizzle(), a.integer(1))),
+    ROW("coprofile", "(layout)", coprofile(a.layout(0))),
+    ROW("coshape", "(layout)", coshape(a.layout(0))),
     ROW("cosize", "(layout)", a.layout(0).cosize()),
     ROW("crd2crd", "(coordinate, from, to)", crd2crd(a.tuple(0), a.tuple(1), a.tuple(2))),
     ROW("crd2idx", "(coordinate, shape [, stride])",
@@ -448,6 +454,7 @@ Value apply_operation(std::string_view name, std::span<const Value> arguments) {
 
 Value value_of(const Value& function, const Value& coordinate) {
   const IntTuple c = coordinate.as_tuple();
+  if (const CoordSwizzle* s = function.get<CoordSwizzle>()) return (*s)(c);
   const auto f = as_function(function);
   if (!f)
     throw LayoutError({"argument",
@@ -503,6 +510,7 @@ private:
     const std::string_view name = in_.name();
     if (name == "_") return {};
     if (name == "Sw") return swizzle();
+    if (name == "CS") return detail::read_coord_swizzle(in_);
     if (name == "A" || name == "B" || name == "C")
       if (in_.peek() != '(') return std::string(name);
     if (!in_.accept('('))

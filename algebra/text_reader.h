@@ -2,6 +2,7 @@
 // formulas.
 #pragma once
 
+#include <inlay/algebra/coord_swizzle.h>
 #include <inlay/algebra/layout.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/sym.h>
@@ -70,6 +71,8 @@ void read_tuple(TextReader& in, TupleBuilder<T>& out, const Leaf& leaf, std::siz
   out.close(at, rank);
 }
 
+/// `<3,0,[0],0,[1]>`, after `CS`.
+[[nodiscard]] CoordSwizzle read_coord_swizzle(TextReader& in);
 [[nodiscard]] Axis read_axis(TextReader& in);
 [[nodiscard]] IntTuple read_int_tuple(TextReader& in);
 [[nodiscard]] Layout read_layout(TextReader& in);

@@ -75,6 +75,10 @@ ComposedLayout Value::as_composed() const {
   refuse(*this, "a layout or a composed layout");
 }
 
+CoordSwizzle Value::as_coord_swizzle() const {
+  if (const CoordSwizzle* s = get<CoordSwizzle>()) return *s;
+  refuse(*this, "a coordinate swizzle, CS<3,0,[0],0,[1]>");
+}
 Swizzle Value::as_swizzle() const {
   if (const Swizzle* s = get<Swizzle>()) return *s;
   const List* l = get<List>();
@@ -124,6 +128,7 @@ std::string to_string(const Value& v) {
     std::string operator()(const Layout& l) const { return to_string(l); }
     std::string operator()(const ComposedLayout& l) const { return to_string(l); }
     std::string operator()(const Swizzle& s) const { return to_string(s); }
+    std::string operator()(const CoordSwizzle& s) const { return to_string(s); }
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(const List& list) const {
       std::string out = "(";

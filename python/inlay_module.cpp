@@ -31,6 +31,7 @@ Value to_value(const py::handle& object) {
   if (py::isinstance<Layout>(object)) return object.cast<Layout>();
   if (py::isinstance<ComposedLayout>(object)) return object.cast<ComposedLayout>();
   if (py::isinstance<Swizzle>(object)) return object.cast<Swizzle>();
+  if (py::isinstance<CoordSwizzle>(object)) return object.cast<CoordSwizzle>();
   if (py::isinstance<py::str>(object)) return evaluate_expression(object.cast<std::string>());
   if (py::isinstance<py::tuple>(object) || py::isinstance<py::list>(object)) {
     List list;
@@ -59,6 +60,7 @@ py::object to_python(const Value& value) {
     py::object operator()(const Layout& l) const { return py::cast(l); }
     py::object operator()(const ComposedLayout& l) const { return py::cast(l); }
     py::object operator()(const Swizzle& s) const { return py::cast(s); }
+    py::object operator()(const CoordSwizzle& s) const { return py::cast(s); }
     py::object operator()(const std::string& s) const { return py::str(s); }
     py::object operator()(const List& list) const {
       py::tuple entries(list.size());
@@ -191,6 +193,13 @@ PYBIND11_MODULE(inlay, m) {
            })
       .def(
           "__eq__", [](const Swizzle& a, const Swizzle& b) { return a == b; }, py::is_operator());
+
+  py::class_<CoordSwizzle>(m, "CoordSwizzle", "XORs a field of one coordinate onto another.")
+      .def(py::init([](const std::string& text) { return parse_coord_swizzle(text); }), py::arg("text"))
+      .def("__str__", [](const CoordSwizzle& s) { return to_string(s); })
+      .def("__repr__", [](const CoordSwizzle& s) { return "CoordSwizzle('" + to_string(s) + "')"; })
+      .def(
+          "__eq__", [](const CoordSwizzle& a, const CoordSwizzle& b) { return a == b; }, py::is_operator());
 
   py::class_<ComposedLayout>(m, "ComposedLayout", "outer o offset o inner: the layout of swizzled memory.")
       .def(py::init([](const std::string& text) { return parse_composed_layout(text); }), py::arg("text"))

@@ -57,6 +57,10 @@ class Operations(unittest.TestCase):
         self.assertEqual(str(inlay.zipped_divide("(8,6):(1,8)", (4, 3))), "((4,3),(2,2)):((1,8),(4,24))")
         self.assertEqual(str(inlay.logical_divide("(8,6):(1,8)", (4, None))), "((4,2),6):((1,4),8)")
         self.assertEqual(inlay.size("(8,6):(1,8)"), 48)
+        swizzle = inlay.CoordSwizzle("CS<2,0,[0],1,[1]>")
+        self.assertEqual(swizzle, inlay.evaluate(str(swizzle)))
+        self.assertEqual(inlay.coord_swizzle(swizzle, (3, 5)), (3, 3))
+        self.assertEqual(inlay.coshape("(4,5):(1@0,2@1)"), (4, 9))
         self.assertEqual(inlay.idx2crd(9, (2, (2, 2))), (1, (0, 2)))
 
     def test_every_operation_of_the_table_is_there(self):

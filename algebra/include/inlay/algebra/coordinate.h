@@ -50,5 +50,10 @@ using Coordinate = Tuple<CoordinateLeaf>;
 /// added.
 /// `((4,5):(1@0,1@1))(6) = (2,1)`. A layout without basis strides gives its offset.
 [[nodiscard]] IntTuple value_at(const Layout& layout, const IntTuple& coordinate);
+/// Zeros as the values of the layout are nested: 0 without basis strides. `coprofile((4,5):(1@0,1@1)) = (0,0)`.
+[[nodiscard]] IntTuple coprofile(const Layout& layout);
+/// The extents that hold every value: 1 + sum (extent - 1) |stride|, along each axis of the values.
+/// `coshape((4,5):(1@0,2@1)) = (4,9)`; without basis strides it is the cosize.
+[[nodiscard]] IntTuple coshape(const Layout& layout);
 
 } // namespace inlay

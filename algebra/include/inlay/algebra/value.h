@@ -6,6 +6,7 @@
 #pragma once
 
 #include <inlay/algebra/composed.h>
+#include <inlay/algebra/coord_swizzle.h>
 #include <inlay/algebra/coordinate.h>
 #include <inlay/algebra/tile.h>
 
@@ -27,7 +28,8 @@ struct Free {
 
 class Value {
 public:
-  using Data = std::variant<Free, bool, Int, Layout, ComposedLayout, Swizzle, std::string, List, Record>;
+  using Data =
+      std::variant<Free, bool, Int, Layout, ComposedLayout, Swizzle, CoordSwizzle, std::string, List, Record>;
 
   Value() = default; // `_`
   template <class T>
@@ -48,6 +50,7 @@ public:
   [[nodiscard]] ComposedLayout as_composed() const;
   /// A swizzle, or three integers.
   [[nodiscard]] Swizzle as_swizzle() const;
+  [[nodiscard]] CoordSwizzle as_coord_swizzle() const;
   /// A layout, an integer, `_`, or a list of them.
   [[nodiscard]] Tile as_tile() const;
   [[nodiscard]] const Record& as_record() const;

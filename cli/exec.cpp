@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <set>
 
 namespace inlay::cli {
 namespace {
@@ -178,6 +179,8 @@ struct Plan {
 
 /// What a launch is looked into for, as it happens or kept for JSON.
 struct Observations {
+  std::set<std::uint64_t> reached; ///< breakpoints
+  std::set<std::string> touched;   ///< watches
   std::vector<std::string> trace;
   nlohmann::ordered_json breaks = nlohmann::ordered_json::array(), watches = nlohmann::ordered_json::array();
 };
@@ -410,6 +413,7 @@ int exec(Session& session, const Options& o) {
     emulator->options().progress = launch_progress(bar);
   DebugOptions observe;
   observe.on_break = [&](const BreakHit& hit) {
+    seen.reached.insert(hit.site.address);
     if (o.json) {
       seen.breaks.push_back(cli::to_json(hit));
     } else {
@@ -417,6 +421,7 @@ int exec(Session& session, const Options& o) {
     }
   };
   observe.on_watch = [&](const WatchHit& hit) {
+    seen.touched.insert(hit.watch);
     if (o.json) {
       seen.watches.push_back(cli::to_json(hit));
     } else {
@@ -468,6 +473,11 @@ int exec(Session& session, const Options& o) {
         json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
     session.out << dump(json) << "\n";
   } else {
+    for (std::size_t i = 0; i < o.breaks.size(); ++i)
+      if (!seen.reached.contains(plan.debug.breakpoints[i].address))
+        session.out << "break " << o.breaks[i] << ": no wave came there\n";
+    for (const auto& w : plan.debug.watches)
+      if (!seen.touched.contains(w.watch.name)) session.out << "watch " << w.watch.name << ": no access\n";
     for (const auto& f : findings) session.out << to_string(f) << "\n";
     if (!failure.empty()) session.out << failure << "\n";
     if (!difference.empty()) session.out << "stress: " << difference << "\n";

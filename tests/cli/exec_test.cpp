@@ -217,6 +217,9 @@ TEST_CASE("exec: breakpoints and watched memory, as text and as JSON") {
              "write of arg1+0x108 at 0x1530  global_store_dword v1, v2, s[6:7]\n  in     "
              "add_scalar.gfx942.s:16, workgroup 1,0,0, wave 0, lane 2\n  value  0x00000000 -> 0x42860000\n"));
   CHECK_FALSE(says(text.out, "read of arg0")); // workgroup 0 does not read there
+  CHECK(says(text.out, "watch arg0+0x110/8: no access\n"));
+  CHECK_FALSE(says(text.out, "no wave came there"));
+  CHECK(says(run({"--break", "vadd+2c,workgroup=7"}).out, "break vadd+2c,workgroup=7: no wave came there\n"));
   CHECK(text.out.find("break 0x", text.out.find("break 0x") + 1) == std::string::npos);
 
   const auto json = run({"--break", "152c", "--dump", "v2,vcc", "--watch", "arg1+8", "--json", "--trace",

@@ -60,18 +60,6 @@ Sym exchange(Sym column, Sym row, int bits, int row_base, int column_base) {
   return bit_xor(column, floor_mod(floor_div(row, power(row_base)), power(bits)) * power(column_base));
 }
 
-int log2_of(const CoordSwizzle& s, Int n) {
-  if (n < 1 || (n.value() & (n.value() - 1)) != 0)
-    throw LayoutError({"swizzle",
-                       "recast",
-                       "a swizzle needs a power of two",
-                       {{"swizzle", to_string(s)}},
-                       "unit " + to_string(n),
-                       {},
-                       ""});
-  return std::countr_zero(static_cast<std::uint64_t>(n.value()));
-}
-
 } // namespace
 
 CoordSwizzle::CoordSwizzle(int bits, int row_base, Axis row, int column_base, Axis column)
@@ -160,11 +148,11 @@ CoordSwizzle parse_coord_swizzle(std::string_view text) {
 }
 
 CoordSwizzle upcast(const CoordSwizzle& s, Int n) {
-  const int k = log2_of(s, n);
+  const int k = detail::log2_of_unit(n, to_string(s));
   return {s.bits(), s.row_base() - k, s.row(), s.column_base() - k, s.column()};
 }
 CoordSwizzle downcast(const CoordSwizzle& s, Int n) {
-  const int k = log2_of(s, n);
+  const int k = detail::log2_of_unit(n, to_string(s));
   return {s.bits(), s.row_base() + k, s.row(), s.column_base() + k, s.column()};
 }
 

@@ -52,6 +52,18 @@ Sym Swizzle::operator()(Sym x) const {
   return bit_xor(x, shift_ >= 0 ? floor_div(field, factor) : field * factor);
 }
 
+int detail::log2_of_unit(Int n, const std::string& swizzle) {
+  if (n < 1 || (n.value() & (n.value() - 1)) != 0)
+    throw LayoutError({"swizzle",
+                       "recast",
+                       "a swizzle needs a power of two",
+                       {{"swizzle", swizzle}},
+                       "unit " + to_string(n),
+                       {},
+                       ""});
+  return std::countr_zero(static_cast<std::uint64_t>(n.value()));
+}
+
 std::string to_string(const Swizzle& s) {
   return "Sw<" + std::to_string(s.bits()) + "," + std::to_string(s.base()) + "," + std::to_string(s.shift()) +
          ">";
@@ -59,17 +71,7 @@ std::string to_string(const Swizzle& s) {
 
 namespace {
 
-int log2_of(Int n, const Swizzle& s) {
-  if (n < 1 || (n.value() & (n.value() - 1)) != 0)
-    throw LayoutError({"swizzle",
-                       "recast",
-                       "a swizzle needs a power of two",
-                       {{"swizzle", to_string(s)}},
-                       "unit " + to_string(n),
-                       {},
-                       ""});
-  return std::countr_zero(static_cast<std::uint64_t>(n.value()));
-}
+int log2_of(Int n, const Swizzle& s) { return detail::log2_of_unit(n, to_string(s)); }
 
 [[noreturn]] void refuse_offset(const char* operation, const ComposedLayout& l) {
   throw LayoutError({"offset",

@@ -69,6 +69,11 @@ private:
 /// `Sw<3,4,3>`; blanks allowed. Errors: `syntax`, `swizzle`.
 [[nodiscard]] Swizzle parse_swizzle(std::string_view text);
 
+namespace detail {
+/// log2 of the unit of a recast; `swizzle` is for the message. Errors: `swizzle` (not a power of two).
+[[nodiscard]] int log2_of_unit(Int n, const std::string& swizzle);
+} // namespace detail
+
 /// The same exchange in units of n elements, n a power of two: the base moves down by log2 n, and when it
 /// would fall below zero the lowest bits are lost inside a unit. `upcast(Sw<3,4,3>, 2) = Sw<3,3,3>`. Errors:
 /// `swizzle`.

@@ -19,66 +19,52 @@ DOMAINS = ["n", "n*m", "2*n", "n+m", "4*n", "n*m+1", "8", "16"]
 BOUNDS = ["n", "n*m", "2*n", "n+m", "8"]
 
 
-class Formula:
-    """The same expression as text for inlay and for Python."""
-
-    def __init__(self, inlay, python=None):
-        self.inlay = inlay
-        self.python = python or inlay
-
-    def code(self):
-        return compile(self.python, self.inlay, "eval")
-
-
-def infix(a, operator, b, python=None):
-    return Formula(f"({a.inlay} {operator} {b.inlay})", f"({a.python} {python or operator} {b.python})")
-
-
 def draw(rng, depth):
+    """A formula as inlay reads it; Python reads it too, once / is //."""
+
     def sub():
         return draw(rng, depth - 1)
 
-    def constant(*texts):
-        return Formula(rng.choice(texts))
-
     kind = rng.random()
     if depth == 0 or kind < 0.20:
-        return constant("i", "i", "i", "n", "m", "1", "2", "3", "4")
+        return rng.choice(["i", "i", "i", "n", "m", "1", "2", "3", "4"])
     if kind < 0.35:
-        return infix(sub(), "+", sub())
+        return f"({sub()} + {sub()})"
     if kind < 0.45:
-        return infix(sub(), "*", constant("2", "3", "4", "n", "m"))
+        return f"({sub()} * {rng.choice(['2', '3', '4', 'n', 'm'])})"
     if kind < 0.60:
-        return infix(sub(), "%", constant("2", "3", "4", "n", "m", "(n*m)", "(2*n)"))
+        return f"({sub()} % {rng.choice(['2', '3', '4', 'n', 'm', '(n*m)', '(2*n)'])})"
     if kind < 0.75:
-        return infix(sub(), "/", constant("2", "3", "4", "n", "m", "(n*m)"), "//")
+        return f"({sub()} / {rng.choice(['2', '3', '4', 'n', 'm', '(n*m)'])})"
     if kind < 0.80:
-        return infix(sub(), "^", sub())
+        return f"({sub()} ^ {sub()})"
     if kind < 0.84:
-        return infix(sub(), "&", constant("1", "3", "7"))
+        return f"({sub()} & {rng.choice(['1', '3', '7'])})"
     if kind < 0.94:
-        name, a, b = rng.choice(["min", "max"]), sub(), sub()
-        return Formula(f"{name}({a.inlay}, {b.inlay})", f"{name}({a.python}, {b.python})")
+        return f"{rng.choice(['min', 'max'])}({sub()}, {sub()})"
     if kind < 0.97:
-        a, b, yes, no = sub(), sub(), sub(), sub()
-        return Formula(
-            f"select({a.inlay} < {b.inlay}, {yes.inlay}, {no.inlay})",
-            f"({yes.python} if {a.python} < {b.python} else {no.python})",
-        )
-    return infix(sub(), "-", sub())
+        return f"select({sub()} < {sub()}, {sub()}, {sub()})"
+    return f"({sub()} - {sub()})"
 
 
 def nearly(rng, formula):
     """Another formula that is often the same function: a term that is 0, or one number changed."""
     if rng.random() < 0.5:
-        zero = infix(draw(rng, 1), "%", Formula("1"))
-        return infix(formula, "+", zero)
+        return f"({formula} + ({draw(rng, 1)} % 1))"
     old, new = rng.choice([("n", "m"), ("2", "4"), ("3", "1")])
-    return Formula(*(re.sub(rf"\b{old}\b", new, text, count=1) for text in (formula.inlay, formula.python)))
+    return re.sub(rf"\b{old}\b", new, formula, count=1)
+
+
+def select(condition, yes, no):
+    return yes if condition else no
+
+
+def code(formula):
+    return compile(formula.replace("/", "//"), formula, "eval")
 
 
 def holds(question, n, m):
-    names = {"n": n, "m": m, "min": min, "max": max}
+    names = {"n": n, "m": m, "min": min, "max": max, "select": select}
     size = eval(question["domain"], names)
     values = [eval(question["code"], {**names, "i": i}) for i in range(size)]
     match question["property"]:
@@ -99,16 +85,16 @@ def ask(binary, rng):
     question = {
         "property": rng.choice(["injective", "bijective", "within", "covers", "equal"]),
         "domain": rng.choice(DOMAINS),
-        "code": formula.code(),
+        "code": code(formula),
     }
-    arguments = ["prove", question["property"], formula.inlay]
+    arguments = ["prove", question["property"], formula]
     if question["property"] in ("within", "covers"):
         question["bound"] = rng.choice(BOUNDS)
         arguments.append(question["bound"])
     if question["property"] == "equal":
         other = nearly(rng, formula)
-        question["other"] = other.code()
-        arguments.append(other.inlay)
+        question["other"] = code(other)
+        arguments.append(other)
     arguments += ["--domain", f"({question['domain']})", "--json", "--limit", "50000"]
     answer = subprocess.run([binary, *arguments], capture_output=True, text=True, timeout=120)
     return question, arguments, answer

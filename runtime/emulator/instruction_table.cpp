@@ -13,7 +13,7 @@ using emulator::u8;
 using isa::Format;
 
 void put(std::vector<u8>& code, u64 value, unsigned bytes) {
-  for (unsigned i = 0; i < bytes; ++i) code.push_back(static_cast<u8>(value >> (8 * i)));
+  for (unsigned i = 0; i < bytes; ++i) code.push_back(i < 8 ? static_cast<u8>(value >> (8 * i)) : u8{0});
 }
 
 /// Encodings of opcode `op` in every format that has room for it; operands are even-numbered registers.

@@ -804,9 +804,10 @@ void broadcast(u32* to, u32 value) {
 }
 template <unsigned words_each>
 void gather_words(u32* rows, const u8* base, const u64* address) {
+  const u64 begin = reinterpret_cast<u64>(base); // a number: addresses of flat memory count from a null base
   for (unsigned l = 0; l < lane_count; ++l) {
     u32 value[words_each];
-    __builtin_memcpy(value, base + address[l], sizeof value);
+    __builtin_memcpy(value, reinterpret_cast<const u8*>(begin + address[l]), sizeof value);
     for (unsigned k = 0; k < words_each; ++k) {
       rows[l + k * lane_count] = value[k];
     }

@@ -642,6 +642,34 @@ void count_traffic(Wave& w, const Operation& op, const Access& a) {
   }
 }
 
+/// For LaunchObserver.
+void note_observed(const MemoryFields& f, const Access& a, ObservedAccess& to) {
+  to.space = f.space == Space::lds       ? ObservedAccess::Space::lds
+             : f.space == Space::scratch ? ObservedAccess::Space::scratch
+                                         : ObservedAccess::Space::global;
+  to.kind = f.kind == Kind::store    ? ObservedAccess::Kind::store
+            : f.kind == Kind::atomic ? ObservedAccess::Kind::atomic
+            : f.kind == Kind::to_lds ? ObservedAccess::Kind::to_lds
+                                     : ObservedAccess::Kind::load;
+  if (f.kind == Kind::add_tid && f.dest < 0) to.kind = ObservedAccess::Kind::store;
+  if (f.kind == Kind::swizzle || f.kind == Kind::permute || f.kind == Kind::bpermute)
+    to.space = ObservedAccess::Space::crossbar;
+  to.mask = a.mask;
+  to.bytes = f.format_count != 0 ? a.format.bytes() : f.bytes;
+  to.two = f.two;
+  to.lds_base = a.lds_base;
+  to.address = a.address;
+  each_lane(a.mask, [&](unsigned l) {
+    if (a.limit[l] == 0) to.mask &= ~lane_bit(l);
+    if (f.two) to.second[l] = a.address[l] + static_cast<u64>(i64{f.offset1 - f.offset});
+    if (f.space != Space::flat) return;
+    const u32 aperture = static_cast<u32>(a.address[l] >> 32);
+    if (aperture != shared_aperture && aperture != private_aperture) return;
+    to.space = aperture == shared_aperture ? ObservedAccess::Space::lds : ObservedAccess::Space::scratch;
+    to.address[l] &= 0xffffffffU;
+  });
+}
+
 void run_memory(Wave& w, const Operation& op) {
   if (w.vskip) return;
   const MemoryFields& f = op.memory;
@@ -662,6 +690,7 @@ void run_memory(Wave& w, const Operation& op) {
     a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
   }
   count_traffic(w, op, a);
+  if (w.observed != nullptr) note_observed(f, a, *w.observed);
   const u8 counters = counters_of(f);
   if (!w.deferring) {
     note_issue(w, op, counters);

@@ -206,11 +206,23 @@ ScalarAddress scalar_address(const Call& c) {
   return {(c.w.scalar64(base.index) + offset) & ~u64{3}, false, 0, 0};
 }
 
+/// For LaunchObserver.
+void note_observed(const Call& c, u64 address, unsigned bytes, ObservedAccess::Kind kind) {
+  if (c.w.observed == nullptr) return;
+  c.w.observed->space = ObservedAccess::Space::scalar;
+  c.w.observed->kind = kind;
+  c.w.observed->mask = 1;
+  c.w.observed->bytes = bytes;
+  c.w.observed->two = false;
+  c.w.observed->address[0] = address;
+}
+
 void scalar_load(const Call& c) {
   const isa::Operand& dest = c.operand(0);
   const ScalarAddress a = scalar_address(c);
   std::array<u32, 16> values{};
   const unsigned count = dest.width;
+  note_observed(c, a.address, 4 * count, ObservedAccess::Kind::load);
   if (a.buffer) {
     for (unsigned i = 0; i < count; ++i) {
       if (a.offset + 4 * (i + 1) <= a.records) {
@@ -237,6 +249,7 @@ void scalar_load(const Call& c) {
 void scalar_store(const Call& c) {
   const isa::Operand& data = c.operand(0);
   const ScalarAddress a = scalar_address(c);
+  note_observed(c, a.address, 4U * data.width, ObservedAccess::Kind::store);
   for (unsigned i = 0; i < data.width; ++i) {
     if (u8* p = global_bytes(c.w, a.address + 4 * i, 4, 0, true))
       std::memcpy(p, &c.w.scalar[data.index + i], 4);
@@ -252,6 +265,7 @@ void scalar_atomic(const Call& c) {
   if (wide) name.remove_suffix(3);
   const isa::Operand& data = c.operand(0);
   const ScalarAddress a = scalar_address(c);
+  note_observed(c, a.address, wide ? 8 : 4, ObservedAccess::Kind::atomic);
   u8* p = global_bytes(c.w, a.address, wide ? 8 : 4, 0, true);
   if (p == nullptr) return;
   const u64 value = wide ? c.w.scalar64(data.index) : c.w.scalar[data.index];

@@ -209,6 +209,29 @@ std::string trace_line(const Wave& w, const Operation& op, unsigned lane) {
   }
 }
 
+/// Executes `op` and tells the observer, when there is one.
+void execute_observed(Wave& w, const Operation& op) {
+  LaunchObserver* observer = w.group->launch->options->observer;
+  if (observer == nullptr) {
+    op.execute(w, op);
+    return;
+  }
+  static thread_local ObservedAccess access;
+  access.mask = 0;
+  w.observed = &access;
+  const u64 exec = w.exec();
+  if (op.cls != Class::matrix || observer->needs_matrix_values()) op.execute(w, op);
+  w.observed = nullptr;
+  const bool memory = op.cls == Class::lds || op.cls == Class::memory || op.cls == Class::scalar_memory;
+  observer->executed({.workgroup = w.group->linear,
+                      .wave = w.id,
+                      .index = w.current,
+                      .next = w.at,
+                      .exec = exec,
+                      .instruction = op.instruction,
+                      .access = memory ? &access : nullptr});
+}
+
 /// Runs one wave until it ends, meets a barrier, or has had its turn. `observed`: traced, or looked into.
 template <bool observed>
 void run_wave(Wave& w, u64 turn, bool traced) {
@@ -222,7 +245,11 @@ void run_wave(Wave& w, u64 turn, bool traced) {
     w.at = op.next;
     if constexpr (observed) report_breakpoints(w);
     if (check) check_registers(w, op);
-    op.execute(w, op);
+    if constexpr (observed) {
+      execute_observed(w, op);
+    } else {
+      op.execute(w, op);
+    }
     count(w, op);
     ++done;
     if constexpr (observed) {
@@ -271,7 +298,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
   }
   const u64 usual_turn = wave_count == 1 || options.stress ? 20000 : std::max(1U, options.turn);
   const bool traced_group = options.trace.enabled && options.trace.workgroup == g.linear;
-  const bool looked_into = options.debug.enabled();
+  const bool looked_into = options.debug.enabled() || options.observer != nullptr;
   for (;;) {
     if (launch.stop.load(std::memory_order_relaxed)) break;
     if (options.stress) std::shuffle(order.begin(), order.end(), g.random);
@@ -331,8 +358,9 @@ void run_launch(Launch& launch, LaunchResult& result) {
   unsigned threads = launch.options->threads != 0 ? launch.options->threads
                                                   : std::max(1U, std::thread::hardware_concurrency());
   if (launch.code->order_sensitive_atomics || launch.options->trace.enabled ||
-      launch.options->debug.enabled())
+      launch.options->debug.enabled() || launch.options->observer != nullptr)
     threads = 1;
+  if (launch.options->observer != nullptr) launch.options->observer->begin(*launch.code->program);
   threads = static_cast<unsigned>(std::min<u64>(threads, total));
   std::atomic<u64> next{0};
   std::atomic<u64> finished{0};
@@ -343,6 +371,7 @@ void run_launch(Launch& launch, LaunchResult& result) {
     try {
       Workgroup group;
       for (u64 i = next++; i < total && !launch.stop; i = next++) {
+        if (launch.options->observer != nullptr && !launch.options->observer->wants(i)) continue;
         group.id = {static_cast<u32>(i % grid.x), static_cast<u32>(i / grid.x % grid.y),
                     static_cast<u32>(i / grid.x / grid.y)};
         run_workgroup(launch, group, statistics[t]);

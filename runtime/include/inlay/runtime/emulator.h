@@ -25,6 +25,7 @@
 #include <inlay/runtime/debug.h>
 #include <inlay/runtime/isa/program.h>
 #include <inlay/runtime/matrix_arithmetic.h>
+#include <inlay/runtime/observer.h>
 
 #include <functional>
 #include <memory>
@@ -114,6 +115,7 @@ struct EmulatorOptions {
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
   TraceOptions trace = {};
   DebugOptions debug = {};
+  LaunchObserver* observer = nullptr; ///< sees every instruction; not owned
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {}; ///< called after each workgroup
 };
 

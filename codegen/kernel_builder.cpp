@@ -15,29 +15,6 @@ constexpr unsigned global_space = 1, lds_space = 3, buffer_space = 8;
 
 } // namespace
 
-int bits(Element element) {
-  switch (element) {
-  case Element::i1: return 1;
-  case Element::i8: return 8;
-  case Element::i16:
-  case Element::f16:
-  case Element::bf16: return 16;
-  case Element::i32:
-  case Element::f32:
-  case Element::lds: return 32;
-  case Element::i64:
-  case Element::global: return 64;
-  case Element::buffer: return 128;
-  }
-  throw InternalError("unknown element");
-}
-
-std::string to_string(Element element) {
-  static const char* const names[] = {"i1",   "i8",  "i16",    "i32", "i64",   "f16",
-                                      "bf16", "f32", "global", "lds", "buffer"};
-  return names[static_cast<std::size_t>(element)];
-}
-
 std::string to_string(Type type) {
   return type.lanes == 1 ? to_string(type.element)
                          : to_string(type.element) + "x" + std::to_string(type.lanes);
@@ -69,19 +46,16 @@ struct KernelBuilder::Impl {
 
   llvm::Type* scalar(Element e) {
     switch (e) {
-    case Element::i1: return ir.getInt1Ty();
-    case Element::i8: return ir.getInt8Ty();
-    case Element::i16: return ir.getInt16Ty();
-    case Element::i32: return ir.getInt32Ty();
-    case Element::i64: return ir.getInt64Ty();
+    case Element::f64: return ir.getDoubleTy();
+    case Element::f32:
+    case Element::xf32: return ir.getFloatTy();
     case Element::f16: return ir.getHalfTy();
     case Element::bf16: return ir.getBFloatTy();
-    case Element::f32: return ir.getFloatTy();
     case Element::global: return ir.getPtrTy(global_space);
     case Element::lds: return ir.getPtrTy(lds_space);
     case Element::buffer: return ir.getPtrTy(buffer_space);
+    default: return ir.getIntNTy(unsigned(bits(e))); // narrow floats are bits to LLVM
     }
-    throw InternalError("unknown element");
   }
   llvm::Type* type(Type t) {
     return t.lanes == 1 ? scalar(t.element)

@@ -27,7 +27,8 @@ constexpr Target targets[] = {
      .lds_dma_bytes = lds_dma_gfx942,
      .buffer_flags = raw_buffer,
      .packs_bf16 = false,
-     .wide_mfma_16bit = false},
+     .wide_mfma_16bit = false,
+     .ocp_fp8 = false},
     {.name = "gfx950",
      .product = "MI350X, MI355X",
      .wave_size = 64,
@@ -41,7 +42,8 @@ constexpr Target targets[] = {
      .lds_dma_bytes = lds_dma_gfx950,
      .buffer_flags = raw_buffer,
      .packs_bf16 = true,
-     .wide_mfma_16bit = true},
+     .wide_mfma_16bit = true,
+     .ocp_fp8 = true},
 };
 
 } // namespace
@@ -58,6 +60,19 @@ int Target::occupancy(int registers) const {
   INLAY_CHECK(registers >= 1 && registers <= registers_per_simd_lane, "registers of a wave");
   const int allocated = (registers + register_granule - 1) / register_granule * register_granule;
   return std::min(max_waves_per_simd, registers_per_simd_lane / allocated);
+}
+
+bool TargetSet::contains(const Target& target) const {
+  for (std::size_t i = 0; i < std::size(targets); ++i)
+    if (targets[i].name == target.name) return (members >> i & 1u) != 0;
+  return false;
+}
+
+std::string TargetSet::names() const {
+  std::string out;
+  for (std::size_t i = 0; i < std::size(targets); ++i)
+    if ((members >> i & 1u) != 0) out += (out.empty() ? "" : ", ") + std::string(targets[i].name);
+  return out;
 }
 
 } // namespace inlay::codegen

@@ -23,6 +23,7 @@
 #pragma once
 
 #include <inlay/algebra/sym.h>
+#include <inlay/codegen/element.h>
 #include <inlay/codegen/emit.h>
 #include <inlay/codegen/target.h>
 
@@ -34,12 +35,6 @@
 #include <vector>
 
 namespace inlay::codegen {
-
-enum class Element : std::uint8_t { i1, i8, i16, i32, i64, f16, bf16, f32, global, lds, buffer };
-
-/// Bits of one element: 16 for f16 and bf16; 64 for a global pointer.
-[[nodiscard]] int bits(Element element);
-[[nodiscard]] std::string to_string(Element element);
 
 /// An element type and a number of lanes; one lane is a scalar. `Type::f16(8)` is `<8 x half>`.
 struct Type {

@@ -15,6 +15,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Target {
   std::uint32_t buffer_flags;         ///< word 3 of a raw buffer descriptor
   bool packs_bf16;                    ///< has v_cvt_pk_bf16_f32
   bool wide_mfma_16bit;               ///< has 16x16x32 and 32x32x16 for f16 and bf16
+  bool ocp_fp8; ///< instructions named fp8 and bf8 take e4m3fn and e5m2, not the FNUZ types
 
   /// The description of `gfx942` or `gfx950`. Errors: CodegenError naming the architectures there are.
   [[nodiscard]] static const Target& named(std::string_view name);
@@ -45,5 +47,15 @@ struct Target {
   /// Requires: 1 <= registers <= registers_per_simd_lane.
   [[nodiscard]] int occupancy(int registers) const;
 };
+
+/// The targets that a row of a table is true of. `both.contains(gfx950)`, `only_gfx942.names()` is "gfx942".
+struct TargetSet {
+  std::uint8_t members = 0; ///< bit i is Target::all()[i]
+
+  [[nodiscard]] bool contains(const Target& target) const;
+  [[nodiscard]] std::string names() const; ///< `gfx942, gfx950`
+  friend constexpr bool operator==(TargetSet, TargetSet) = default;
+};
+inline constexpr TargetSet only_gfx942{1}, only_gfx950{2}, both_targets{3};
 
 } // namespace inlay::codegen

@@ -22,6 +22,7 @@ INLAY_COMMAND(compare);
 INLAY_COMMAND(devices);
 INLAY_COMMAND(exec);
 INLAY_COMMAND(inspect);
+INLAY_COMMAND(time);
 #endif
 #ifdef INLAY_CLI_KERNELS
 INLAY_COMMAND(kernels);
@@ -49,6 +50,7 @@ inline constexpr AddCommand commands[] = {
     add_devices,
     add_exec,
     add_inspect,
+    add_time,
 #endif
 #ifdef INLAY_CLI_KERNELS
     add_kernels,

@@ -1,12 +1,11 @@
 // `inlay exec`: runs any code object on the emulator or through HIP.
-#include "buffer_file.h"
 #include "code_object_input.h"
+#include "exec_arguments.h"
 #include "exec_debug.h"
 #include "isa_json.h"
 #include "progress.h"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <fmt/format.h>
 #include <inlay/runtime/benchmark.h>
@@ -35,112 +34,6 @@ struct Options {
 };
 
 // --- reading the command line ---------------------------------------------------------------------------------
-
-[[noreturn]] void refuse(const std::string& what, const std::string& hint) {
-  throw ArgumentError(what + "\n  hint   " + hint);
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view text) {
-  T v{};
-  if constexpr (std::is_integral_v<T>) {
-    const bool negative = text.starts_with('-');
-    std::string_view digits = text.substr(negative ? 1 : 0);
-    const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
-    if (hex) digits.remove_prefix(2);
-    std::uint64_t magnitude = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, hex ? 16 : 10);
-    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
-    const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
-    if (negative) {
-      if (!std::is_signed_v<T> || magnitude > most + 1) return std::nullopt;
-      return static_cast<T>(-static_cast<std::int64_t>(magnitude - 1) - 1);
-    }
-    if (magnitude > most) return std::nullopt;
-    v = static_cast<T>(magnitude);
-  } else {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
-    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  }
-  return v;
-}
-
-Extent3 parse_extent(const std::string& option, std::string_view text) {
-  std::array<std::uint32_t, 3> e = {1, 1, 1};
-  std::size_t n = 0;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const auto v = parse_number<std::uint32_t>(text.substr(begin, end - begin));
-    if (n == 3 || !v || *v == 0)
-      refuse(option + " " + std::string(text) + ": not one to three numbers of at least 1",
-             option + " 4,2,1");
-    e[n++] = *v;
-    begin = end + 1;
-  }
-  return {e[0], e[1], e[2]};
-}
-
-/// One --arg: a value, or a buffer with where it comes from and goes to.
-struct ArgumentSpec {
-  std::optional<Argument> value;
-  BufferFile contents; ///< what the buffer holds before the launch; data sized even when it is output only
-  bool filled = false; ///< `in`, `inout`
-  std::string output_file; ///< empty: not written back
-  std::string spelled;
-};
-
-ArgumentSpec parse_argument(const std::string& text) {
-  const auto bad = [&](const std::string& why) {
-    refuse("--arg " + text + ": " + why,
-           "in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V f64:V or ptr:0");
-  };
-  const auto colon = text.find(':');
-  if (colon == std::string::npos) bad("not TYPE:VALUE");
-  const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
-  ArgumentSpec spec;
-  spec.spelled = text;
-  const auto value = [&](auto make, auto tag) {
-    const auto v = parse_number<decltype(tag)>(rest);
-    if (!v) bad("'" + rest + "' is no value of that type");
-    spec.value = make(*v);
-  };
-  if (type == "in") {
-    spec.contents = read_buffer(rest);
-    spec.filled = true;
-  } else if (type == "out") {
-    const auto second = rest.find(':');
-    const auto bytes = parse_number<std::uint64_t>(std::string_view(rest).substr(0, second));
-    if (second == std::string::npos || !bytes || second + 1 == rest.size()) bad("not out:BYTES:FILE");
-    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
-    spec.output_file = rest.substr(second + 1);
-    spec.contents.data.resize(*bytes);
-    if (spec.output_file.ends_with(".npy")) spec.contents.header = byte_header(*bytes);
-  } else if (type == "inout") {
-    const auto second = rest.find(':');
-    if (second == std::string::npos || second == 0 || second + 1 == rest.size()) bad("not inout:FILE:FILE");
-    spec.contents = read_buffer(rest.substr(0, second));
-    spec.filled = true;
-    spec.output_file = rest.substr(second + 1);
-  } else if (type == "i32") {
-    value(Argument::i32, std::int32_t{});
-  } else if (type == "u32") {
-    value(Argument::u32, std::uint32_t{});
-  } else if (type == "i64") {
-    value(Argument::i64, std::int64_t{});
-  } else if (type == "u64") {
-    value(Argument::u64, std::uint64_t{});
-  } else if (type == "f32") {
-    value(Argument::f32, float{});
-  } else if (type == "f64") {
-    value(Argument::f64, double{});
-  } else if (type == "ptr") {
-    value(Argument::pointer, std::uint64_t{});
-  } else {
-    bad("'" + type + "' is no type");
-  }
-  return spec;
-}
 
 /// `wave=1,lane=3,workgroup=0`
 TraceOptions parse_trace(const std::string& text) {
@@ -192,28 +85,11 @@ struct Run {
   std::optional<BenchmarkResult> timing;
 };
 
-std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const Plan& plan,
-                                                  std::vector<Argument>& arguments) {
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  for (const ArgumentSpec& s : plan.specs) {
-    if (s.value) {
-      arguments.push_back(*s.value);
-      buffers.push_back(nullptr);
-      continue;
-    }
-    buffers.push_back(std::make_unique<Buffer>(device, std::max<std::size_t>(1, s.contents.data.size())));
-    if (s.filled && !s.contents.data.empty()) device.copy_in(buffers.back()->address(), s.contents.data);
-    arguments.push_back(Argument::pointer(buffers.back()->address()));
-    arguments.back().spelled = s.spelled;
-  }
-  return buffers;
-}
-
 /// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into.
 Run run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptions* observe) {
   Run result;
   std::vector<Argument> arguments;
-  const auto buffers = make_buffers(device, plan, arguments);
+  const auto buffers = make_buffers(device, plan.specs, arguments);
   const auto segment = pack_arguments(*plan.kernel, arguments, plan.geometry);
   const Module module = device.load(*plan.object);
   const Function function = device.function(module, plan.kernel->name);

@@ -1,0 +1,106 @@
+// Geometry and `--arg` from text.
+#include "exec_arguments.h"
+
+#include <algorithm>
+#include <array>
+
+namespace inlay::cli {
+
+using namespace runtime;
+
+void refuse(const std::string& what, const std::string& hint) {
+  throw ArgumentError(what + "\n  hint   " + hint);
+}
+
+Extent3 parse_extent(const std::string& option, std::string_view text) {
+  std::array<std::uint32_t, 3> e = {1, 1, 1};
+  std::size_t n = 0;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const auto v = parse_number<std::uint32_t>(text.substr(begin, end - begin));
+    if (n == 3 || !v || *v == 0)
+      refuse(option + " " + std::string(text) + ": not one to three numbers of at least 1",
+             option + " 4,2,1");
+    e[n++] = *v;
+    begin = end + 1;
+  }
+  return {e[0], e[1], e[2]};
+}
+
+ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
+  const auto bad = [&](const std::string& why) {
+    refuse("--arg " + text + ": " + why, std::string("in:FILE, out:BYTES:FILE, inout:FILE:FILE, ") +
+                                             (unnamed ? "zeros:BYTES, " : "") +
+                                             "i32:V i64:V u32:V u64:V f32:V f64:V or ptr:0");
+  };
+  const auto colon = text.find(':');
+  if (colon == std::string::npos) bad("not TYPE:VALUE");
+  const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
+  ArgumentSpec spec;
+  spec.spelled = text;
+  const auto value = [&](auto make, auto tag) {
+    const auto v = parse_number<decltype(tag)>(rest);
+    if (!v) bad("'" + rest + "' is no value of that type");
+    spec.value = make(*v);
+  };
+  if (type == "in") {
+    spec.contents = read_buffer(rest);
+    spec.filled = true;
+  } else if (type == "out") {
+    const auto second = rest.find(':');
+    const auto bytes = parse_number<std::uint64_t>(std::string_view(rest).substr(0, second));
+    if (second == std::string::npos || !bytes || second + 1 == rest.size()) bad("not out:BYTES:FILE");
+    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
+    spec.output_file = rest.substr(second + 1);
+    spec.contents.data.resize(*bytes);
+    if (spec.output_file.ends_with(".npy")) spec.contents.header = byte_header(*bytes);
+  } else if (type == "zeros" && unnamed) {
+    const auto bytes = parse_number<std::uint64_t>(rest);
+    if (!bytes) bad("not zeros:BYTES");
+    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
+    spec.unfilled_bytes = *bytes;
+  } else if (type == "inout") {
+    const auto second = rest.find(':');
+    if (second == std::string::npos || second == 0 || second + 1 == rest.size()) bad("not inout:FILE:FILE");
+    spec.contents = read_buffer(rest.substr(0, second));
+    spec.filled = true;
+    spec.output_file = rest.substr(second + 1);
+  } else if (type == "i32") {
+    value(Argument::i32, std::int32_t{});
+  } else if (type == "u32") {
+    value(Argument::u32, std::uint32_t{});
+  } else if (type == "i64") {
+    value(Argument::i64, std::int64_t{});
+  } else if (type == "u64") {
+    value(Argument::u64, std::uint64_t{});
+  } else if (type == "f32") {
+    value(Argument::f32, float{});
+  } else if (type == "f64") {
+    value(Argument::f64, double{});
+  } else if (type == "ptr") {
+    value(Argument::pointer, std::uint64_t{});
+  } else {
+    bad("'" + type + "' is no type");
+  }
+  return spec;
+}
+
+std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vector<ArgumentSpec>& specs,
+                                                  std::vector<Argument>& arguments) {
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  for (const ArgumentSpec& s : specs) {
+    if (s.value) {
+      arguments.push_back(*s.value);
+      buffers.push_back(nullptr);
+      continue;
+    }
+    buffers.push_back(std::make_unique<Buffer>(
+        device, std::max<std::size_t>({1, s.contents.data.size(), s.unfilled_bytes})));
+    if (s.filled && !s.contents.data.empty()) device.copy_in(buffers.back()->address(), s.contents.data);
+    arguments.push_back(Argument::pointer(buffers.back()->address()));
+    arguments.back().spelled = s.spelled;
+  }
+  return buffers;
+}
+
+} // namespace inlay::cli

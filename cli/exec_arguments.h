@@ -1,0 +1,67 @@
+/// What the commands that launch any code object read alike: geometry, `--arg`, buffers.
+#pragma once
+
+#include "buffer_file.h"
+
+#include <charconv>
+#include <inlay/runtime/device.h>
+#include <inlay/runtime/kernarg.h>
+#include <limits>
+#include <memory>
+#include <optional>
+
+namespace inlay::cli {
+
+/// Throws runtime::ArgumentError: `what`, and a line with the hint.
+[[noreturn]] void refuse(const std::string& what, const std::string& hint);
+
+/// A number in decimal, of integers also hexadecimal with 0x; nothing when the text is no value of T.
+template <class T>
+std::optional<T> parse_number(std::string_view text) {
+  T v{};
+  if constexpr (std::is_integral_v<T>) {
+    const bool negative = text.starts_with('-');
+    std::string_view digits = text.substr(negative ? 1 : 0);
+    const bool hex = digits.starts_with("0x") || digits.starts_with("0X");
+    if (hex) digits.remove_prefix(2);
+    std::uint64_t magnitude = 0;
+    const auto [end, error] =
+        std::from_chars(digits.data(), digits.data() + digits.size(), magnitude, hex ? 16 : 10);
+    if (error != std::errc() || end != digits.data() + digits.size() || digits.empty()) return std::nullopt;
+    const std::uint64_t most = static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+    if (negative) {
+      if (!std::is_signed_v<T> || magnitude > most + 1) return std::nullopt;
+      return static_cast<T>(-static_cast<std::int64_t>(magnitude - 1) - 1);
+    }
+    if (magnitude > most) return std::nullopt;
+    v = static_cast<T>(magnitude);
+  } else {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), v);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  }
+  return v;
+}
+
+/// `4`, `4,2` or `4,2,1`, each at least 1. Errors: ArgumentError naming `option`.
+[[nodiscard]] runtime::Extent3 parse_extent(const std::string& option, std::string_view text);
+
+/// One --arg: a value, or a buffer with where it comes from and goes to.
+struct ArgumentSpec {
+  std::optional<runtime::Argument> value;
+  BufferFile contents; ///< what the buffer holds before the launch; data sized even when it is output only
+  bool filled = false; ///< `in`, `inout`
+  std::string output_file; ///< empty: not written back
+  std::string spelled;
+  std::uint64_t unfilled_bytes = 0; ///< of `zeros`, which are not held here
+};
+
+/// `in:FILE`, `out:BYTES:FILE`, `inout:FILE:FILE`, `i32:V` ... `ptr:0`; with `unnamed`, also `zeros:BYTES`, a buffer that comes from
+/// no file and goes to none. Errors: ArgumentError.
+[[nodiscard]] ArgumentSpec parse_argument(const std::string& text, bool unnamed = false);
+
+/// Buffers for `specs` on `device`; the arguments that point to them are appended to `arguments`. One entry a spec, null for values.
+[[nodiscard]] std::vector<std::unique_ptr<runtime::Buffer>>
+make_buffers(runtime::Device& device, const std::vector<ArgumentSpec>& specs,
+             std::vector<runtime::Argument>& arguments);
+
+} // namespace inlay::cli

@@ -1,0 +1,280 @@
+// `inlay time`: how many clocks a kernel takes, on what, and what would help.
+#include "time_kernel.h"
+
+#include "code_object_input.h"
+#include "command.h"
+#include "exec_arguments.h"
+#include "isa_json.h"
+#include "progress.h"
+
+#include <chrono>
+#include <fmt/format.h>
+#include <fstream>
+#include <inlay/runtime/emulator.h>
+#include <inlay/runtime/isa/report.h>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+namespace inlay::cli {
+
+using namespace runtime;
+
+TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kernel,
+                       const LaunchGeometry& geometry, const std::function<void(LaunchObserver&)>& launch) {
+  TimeResult t{timing_parameters(o, arch), {}, {}, {}, {}, {}, 1, 0};
+  const auto begin = std::chrono::steady_clock::now();
+  const auto threads = static_cast<unsigned>(geometry.block.count());
+  const unsigned waves = (threads + 63) / 64;
+  const auto& d = kernel.descriptor;
+  const auto occupancy =
+      isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
+  t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
+  t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
+  const std::size_t sample = o.sample != 0 ? o.sample : (t.plan.rounds > 1 ? 2U : 1U) * t.resident;
+  std::vector<std::uint64_t> mine = t.plan.of_first_unit(sample);
+
+  timing::TraceRecorder recorder(arch, mine, o.max_instructions);
+  launch(recorder);
+  t.trace = recorder.take();
+  const std::uint64_t each = t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size());
+
+  timing::UnitOptions unit;
+  unit.resident = t.resident;
+  unit.active_units = t.plan.active_units;
+  if (o.data_in == "mall") unit.data_in = timing::UnitOptions::Start::mall;
+  if (o.data_in == "l2") unit.data_in = timing::UnitOptions::Start::l2;
+  // The neighbours' lines, as far as the budget of instructions goes: all XCDs, else one.
+  if (t.plan.workgroups > 1 && o.neighbours) {
+    std::vector<std::uint64_t> others;
+    const std::uint64_t all =
+        std::min<std::uint64_t>(t.plan.workgroups, std::uint64_t{t.plan.units} * t.resident);
+    const unsigned xcds = all * each <= neighbour_budget ? t.plan.xcds : 1;
+    const std::size_t most = static_cast<std::size_t>(
+        std::max<std::uint64_t>(2, neighbour_budget / std::max<std::uint64_t>(1, each)));
+    for (unsigned x = 0; x < xcds; ++x)
+      for (const std::uint64_t i : t.plan.first_round(x, most)) others.push_back(i);
+    timing::SharingRecorder neighbours(others, t.plan.xcds);
+    launch(neighbours);
+    t.sharing = neighbours.result();
+    // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
+    unit.l2_sharers = t.sharing.l2;
+    unit.mall_sharers = t.sharing.mall;
+  }
+  t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
+                             !o.quick);
+  t.report.kernel = kernel.name;
+  t.chip = timing::extrapolate(t.plan, t.report.unit);
+  t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return t;
+}
+
+timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
+  timing::Parameters p = timing::Parameters::of(arch);
+  if (!o.parameters.empty()) {
+    std::ifstream in(o.parameters, std::ios::binary);
+    if (!in) throw std::runtime_error("cannot read " + o.parameters);
+    p = timing::Parameters::parse(std::string(std::istreambuf_iterator<char>(in), {}), o.parameters);
+    if (p.arch() != arch)
+      refuse(o.parameters + " is for " + std::string(isa::to_string(p.arch())) + ", the kernel for " +
+                 std::string(isa::to_string(arch)),
+             "--parameters with a file for that processor");
+  }
+  for (const std::string& s : o.set) {
+    const auto equals = s.rfind('=');
+    const auto v = equals == std::string::npos ? std::nullopt
+                                               : parse_number<double>(std::string_view(s).substr(equals + 1));
+    if (!v)
+      refuse("--set " + s + ": not NAME=NUMBER", "--set lds_fifo_entries=16, --set issue:ds_write_b128=16");
+    p = p.with(s.substr(0, equals), *v, "--set");
+  }
+  if (o.clock != 0) p = p.with("clock_mhz", o.clock, "--clock");
+  return p;
+}
+
+std::string time_text(const TimeResult& t, const TimeOptions& o) {
+  const double mhz = t.parameters["clock_mhz"], launch_us = t.parameters["kernel_launch_us"];
+  std::string out = fmt::format("{} on {}\n\n", t.report.kernel, isa::to_string(t.report.arch));
+  out += timing::to_text(t.report, t.trace.program);
+  out += fmt::format(
+      "\n  chip        {} workgroups on {} compute units, {} at a time each: {} round{}, {} in the last\n",
+      t.plan.workgroups, t.plan.units, t.resident, t.plan.rounds, t.plan.rounds == 1 ? "" : "s",
+      t.plan.last_round);
+  if (t.sharing.workgroups != 0)
+    out += fmt::format("              each line of memory serves {:.1f} units of an XCD, {:.1f} of the chip, "
+                       "by {} workgroups of "
+                       "{} XCD{}\n",
+                       t.sharing.l2, t.sharing.mall, t.sharing.workgroups, t.sharing.xcds,
+                       t.sharing.xcds == 1 ? "" : "s");
+  out += fmt::format(
+      "              {:.0f} clocks, give or take {:.0f} ({} of {} workgroups modelled, the rest by them)\n",
+      t.chip.clocks, t.chip.uncertainty, t.report.workgroups, t.plan.workgroups);
+  out += fmt::format("              {:.1f} us at {:.0f} MHz{} with {:.1f} us of launch; {:.0f} clocks of the "
+                     "last round's are idle\n",
+                     t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
+                     launch_us, t.chip.tail);
+  return out;
+}
+
+nlohmann::ordered_json time_json(const TimeResult& t) {
+  auto j = nlohmann::ordered_json::parse(timing::to_json(t.report, t.trace.program));
+  j["chip"] = {
+      {"workgroups", t.plan.workgroups},
+      {"units", t.plan.units},
+      {"rounds", t.plan.rounds},
+      {"last_round", t.plan.last_round},
+      {"clocks", t.chip.clocks},
+      {"uncertainty", t.chip.uncertainty},
+      {"tail", t.chip.tail},
+      {"clock_mhz", t.parameters["clock_mhz"]},
+      {"microseconds", t.chip.microseconds(t.parameters["clock_mhz"], t.parameters["kernel_launch_us"])},
+      {"sharing",
+       {{"l2", t.sharing.l2},
+        {"mall", t.sharing.mall},
+        {"workgroups", t.sharing.workgroups},
+        {"xcds", t.sharing.xcds}}}};
+  j["seconds"] = t.seconds;
+  return j;
+}
+
+namespace {
+
+void write_text(const std::string& file, const std::string& text) {
+  std::ofstream out(file, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + file);
+}
+
+} // namespace
+
+void write_timelines(const TimeResult& t, const TimeOptions& o) {
+  if (o.svg.empty() && o.html.empty()) return;
+  std::uint32_t begin = 0, end = static_cast<std::uint32_t>(t.report.clocks);
+  if (!o.window.empty()) {
+    const auto colon = o.window.find(':');
+    const auto b = parse_number<std::uint32_t>(std::string_view(o.window).substr(0, colon));
+    const auto e = colon == std::string::npos
+                       ? std::nullopt
+                       : parse_number<std::uint32_t>(std::string_view(o.window).substr(colon + 1));
+    if (!b || !e || *b >= *e)
+      refuse("--window " + o.window + ": not BEGIN:END in clocks", "--window 2000:8000");
+    begin = *b;
+    end = *e;
+  } else if (const auto* hot = t.report.hot(); !o.svg.empty() && hot != nullptr && hot->trips > 4) {
+    // A page shows two trips of the hot loop; the whole is for the page that zooms.
+    begin = static_cast<std::uint32_t>(t.report.prologue + 2 * hot->clocks_per_trip);
+    end = begin + static_cast<std::uint32_t>(2 * hot->clocks_per_trip);
+  }
+  if (!o.svg.empty()) write_text(o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
+  if (!o.html.empty())
+    write_text(o.html, o.window.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
+                                                                static_cast<std::uint32_t>(t.report.clocks))
+                                        : timing::timeline_html(t.report, t.trace.program, begin, end));
+}
+
+void add_time_options(CLI::App& c, TimeOptions& o) {
+  c.add_option("--sample", o.sample,
+               "Workgroups that are modelled in full; 0: those of two rounds of a compute unit");
+  c.add_option("--clock", o.clock, "MHz for the conversion of clocks to time and of bandwidths to clocks")
+      ->check(CLI::Range(1.0, 10000.0));
+  c.add_option("--parameters", o.parameters, "Numbers of the model from a file, as `inlay calibrate` writes");
+  c.add_option("--set", o.set, "One number of the model: NAME=VALUE")->allow_extra_args(false);
+  c.add_option("--data-in", o.data_in, "Where inputs are before their first use: hbm (default), mall, l2")
+      ->check(CLI::IsMember({"hbm", "mall", "l2"}));
+  c.add_flag("--quick", o.quick, "Without the search for what would help");
+  c.add_flag("!--alone", o.neighbours, "Without looking at what workgroups on other units share");
+  c.add_option("--svg", o.svg, "Writes the timeline of the waves as a picture");
+  c.add_option("--html", o.html, "Writes it as a page that zooms");
+  c.add_option("--window", o.window, "Clocks that the timeline shows: BEGIN:END");
+}
+
+namespace {
+
+struct Options : TimeOptions {
+  std::string file, kernel, arch, grid = "1", block = "64";
+  std::vector<std::string> arguments;
+  unsigned lds = 0;
+  bool json = false, list = false;
+};
+
+int list_parameters(Session& session, const Options& o) {
+  const timing::Parameters p = timing_parameters(o, isa::parse_arch(o.arch.empty() ? "gfx942" : o.arch));
+  if (o.json) {
+    session.out << p.to_json();
+    return Exit::yes;
+  }
+  for (const auto& [name, v] : p.all())
+    session.out << fmt::format("{:<28}{:>14} {:<22}{:<11} {}\n", name, v.value, v.unit,
+                               timing::to_string(v.status), v.source);
+  for (const auto& r : p.issue_rules())
+    session.out << fmt::format("issue:{:<22}{:>14} {:<22}{:<11} {}\n", r.prefix, r.clocks.value, "clk",
+                               timing::to_string(r.clocks.status), r.clocks.source);
+  return Exit::yes;
+}
+
+int time(Session& session, const Options& o) {
+  if (o.list) return list_parameters(session, o);
+  if (o.file.empty())
+    refuse("time: no FILE", "inlay time kernel.hsaco --grid 4 --block 256 --arg zeros:4096");
+  const CodeObject object = read_code_object(session, o.file, o.arch);
+  const isa::Arch arch = o.arch.empty() ? isa::arch_of(object) : isa::parse_arch(o.arch);
+  const Kernel& kernel = object.kernel(o.kernel);
+  LaunchGeometry geometry;
+  geometry.grid = parse_extent("--grid", o.grid);
+  geometry.block = parse_extent("--block", o.block);
+  geometry.dynamic_lds = o.lds;
+  check_geometry(kernel, geometry, isa::machine(arch).lds_bytes);
+  (void)timing_parameters(o, arch); // before anything is run
+  std::vector<ArgumentSpec> specs;
+  for (const auto& text : o.arguments) specs.push_back(parse_argument(text, true));
+
+  EmulatorOptions options;
+  options.checks = Checks::none();
+  EmulatorDevice device(arch, std::move(options));
+  std::vector<Argument> arguments;
+  const auto buffers = make_buffers(device, specs, arguments);
+  const auto segment = pack_arguments(kernel, arguments, geometry);
+  const Module module = device.load(object);
+  const Function function = device.function(module, kernel.name);
+  TimeResult t = time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
+    device.options().observer = &observer;
+    device.launch(function, geometry, segment);
+    device.options().observer = nullptr;
+  });
+  write_timelines(t, o);
+  if (o.json) {
+    session.out << dump({{"kernel", kernel.name},
+                         {"arch", std::string(isa::to_string(arch))},
+                         {"geometry", to_string(geometry)},
+                         {"timing", time_json(t)}})
+                << "\n";
+  } else {
+    session.out << time_text(t, o);
+  }
+  return Exit::yes;
+}
+
+} // namespace
+
+void add_time(CLI::App& app, Session& session) {
+  auto* c = app.add_subcommand(
+      "time", "Models the clocks of a kernel on hardware: how many, on what, what would help");
+  auto o = std::make_shared<Options>();
+  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input");
+  c->add_option("--kernel", o->kernel, "Which kernel, when the file holds several");
+  c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
+  c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
+  c->add_option("--arg", o->arguments,
+                "As for exec, and zeros:BYTES, a buffer that comes from no file and goes to none")
+      ->allow_extra_args(false);
+  c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  c->add_option("--max-instructions", o->max_instructions,
+                "Give up after so many modelled wave instructions");
+  add_time_options(*c, *o);
+  c->add_flag("--list-parameters", o->list, "Print the numbers of the model for --arch with their sources");
+  c->add_flag("--json", o->json, "As JSON");
+  c->callback([=, &session] { session.exit = time(session, *o); });
+}
+
+} // namespace inlay::cli

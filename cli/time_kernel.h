@@ -1,0 +1,51 @@
+/// What `time`, `run --time`, `bench` and `compare --time` share: options, the measurement, its text.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <inlay/runtime/code_object.h>
+#include <inlay/runtime/device.h>
+#include <inlay/runtime/timing/chip.h>
+#include <inlay/runtime/timing/report.h>
+#include <nlohmann/json_fwd.hpp>
+
+namespace inlay::cli {
+
+struct TimeOptions {
+  unsigned sample = 0;
+  double clock = 0;
+  std::string parameters, data_in = "hbm", svg, html, window;
+  std::vector<std::string> set;
+  bool quick = false, neighbours = true;
+  std::uint64_t max_instructions = 400'000'000;
+};
+void add_time_options(CLI::App& command, TimeOptions& o);
+
+/// Wave instructions that looking at other workgroups may take.
+inline constexpr std::uint64_t neighbour_budget = 100'000'000;
+
+struct TimeResult {
+  runtime::timing::Parameters parameters;
+  runtime::timing::Trace trace;
+  runtime::timing::TimingReport report;
+  runtime::timing::ChipPlan plan;
+  runtime::timing::ChipTime chip;
+  runtime::timing::Sharing sharing;
+  unsigned resident = 1;
+  double seconds = 0;
+};
+
+/// The parameters for `arch` with what the options change. Errors: std::invalid_argument, std::runtime_error.
+[[nodiscard]] runtime::timing::Parameters timing_parameters(const TimeOptions& o, runtime::isa::Arch arch);
+
+/// Models one launch. `launch` launches it on an emulator with the observer given; it is called once or twice.
+[[nodiscard]] TimeResult time_launch(const TimeOptions& o, runtime::isa::Arch arch,
+                                     const runtime::Kernel& kernel, const runtime::LaunchGeometry& geometry,
+                                     const std::function<void(runtime::LaunchObserver&)>& launch);
+
+[[nodiscard]] std::string time_text(const TimeResult& t, const TimeOptions& o);
+[[nodiscard]] nlohmann::ordered_json time_json(const TimeResult& t);
+/// Writes --svg and --html, when asked for.
+void write_timelines(const TimeResult& t, const TimeOptions& o);
+
+} // namespace inlay::cli

@@ -1,0 +1,121 @@
+// From lane addresses to requests.
+#include "emulator/engine.h"
+
+#include <inlay/runtime/timing/trace.h>
+
+#include <algorithm>
+#include <bit>
+
+namespace inlay::runtime::timing {
+
+using Space = ObservedAccess::Space;
+using Kind = ObservedAccess::Kind;
+
+std::uint64_t Trace::steps() const {
+  std::uint64_t n = 0;
+  for (const auto& g : workgroups)
+    for (const auto& w : g.waves) n += w.steps.size();
+  return n;
+}
+
+LdsClocks lds_clocks(isa::Arch arch, const ObservedAccess& a) {
+  LdsClocks total;
+  std::uint32_t at[64];
+  for (unsigned half = 0; half < (a.two ? 2U : 1U); ++half) {
+    for (unsigned l = 0; l < 64; ++l)
+      at[l] = static_cast<std::uint32_t>(half == 0 ? a.address[l] : a.second[l]);
+    std::uint32_t conflicts = 0;
+    const bool write = a.kind == Kind::store;
+    total.clocks += emulator::lds_cycles(arch, at, a.mask, std::min(16U, a.bytes), write, conflicts);
+    total.conflicts += conflicts;
+  }
+  return total;
+}
+
+TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit)
+    : wanted_(std::move(workgroups)), limit_(limit) {
+  std::sort(wanted_.begin(), wanted_.end());
+  trace_.arch = arch;
+}
+
+Trace TraceRecorder::take() {
+  Trace t = std::move(trace_);
+  trace_ = {};
+  trace_.arch = t.arch;
+  known_.clear();
+  recorded_ = 0;
+  return t;
+}
+
+void TraceRecorder::begin(const isa::Program& program) { trace_.program = program; }
+
+bool TraceRecorder::wants(std::uint64_t workgroup) {
+  return std::binary_search(wanted_.begin(), wanted_.end(), workgroup);
+}
+
+void TraceRecorder::executed(const ExecutedInstruction& e) {
+  if (trace_.workgroups.empty() || trace_.workgroups.back().id != e.workgroup)
+    trace_.workgroups.push_back({e.workgroup, {}});
+  WorkgroupTrace& g = trace_.workgroups.back();
+  if (g.waves.size() <= e.wave) g.waves.resize(e.wave + 1);
+  if (++recorded_ > limit_)
+    throw std::runtime_error(
+        "more than " + std::to_string(limit_) +
+        " wave instructions to model\n  hint   a smaller --sample or --max-instructions");
+  g.waves[e.wave].steps.push_back({e.index, e.access == nullptr ? 0 : request_of(*e.access)});
+}
+
+std::uint32_t TraceRecorder::request_of(const ObservedAccess& a) {
+  if (a.space == Space::scratch && a.mask == 0) return 0;
+  Request r;
+  r.space = a.space;
+  r.kind = a.kind;
+  r.bytes = static_cast<std::uint8_t>(std::min(255U, a.bytes * (a.two ? 2 : 1)));
+  r.lanes = static_cast<std::uint8_t>(std::popcount(a.mask));
+  if (a.space == Space::lds) {
+    const unsigned align = a.bytes >= 12 ? 16 : a.bytes;
+    std::uint64_t low = 0;
+    for (std::uint64_t m = a.mask; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      low |= a.address[l] | (a.two ? a.second[l] : 0);
+    }
+    r.misaligned = a.bytes == 16 && low % align != 0;
+    const LdsClocks c = lds_clocks(trace_.arch, a);
+    r.lds_clocks = static_cast<std::uint16_t>(std::min(65535U, c.clocks));
+    r.lds_conflicts = static_cast<std::uint16_t>(std::min(65535U, c.conflicts));
+  } else if (a.space != Space::crossbar) {
+    r.first_line = static_cast<std::uint32_t>(trace_.lines.size());
+    std::array<std::uint64_t, 128> lines;
+    std::size_t n = 0;
+    for (std::uint64_t m = a.mask; m != 0; m &= m - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(m));
+      // Scratch is swizzled: the same dword of all lanes lies together.
+      const std::uint64_t first = a.space == Space::scratch ? a.address[l] * 64 + 4 * l : a.address[l];
+      const std::uint64_t bytes = a.space == Space::scratch ? 4 : std::max(1U, a.bytes);
+      for (std::uint64_t line = first / 128; line <= (first + bytes - 1) / 128 && n < 128; ++line)
+        if (n == 0 || lines[n - 1] != line) lines[n++] = line;
+    }
+    std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(n));
+    const auto end = std::unique(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(n));
+    trace_.lines.insert(trace_.lines.end(), lines.begin(), end);
+    r.lines = static_cast<std::uint16_t>(end - lines.begin());
+    if (a.kind == Kind::to_lds) {
+      // Lanes write side by side from one base: as a store of that width without conflicts.
+      r.lds_clocks = static_cast<std::uint16_t>((r.total_bytes() + 127) / 128);
+    }
+    trace_.requests.push_back(r);
+    return static_cast<std::uint32_t>(trace_.requests.size());
+  }
+  const std::uint64_t key = std::uint64_t{r.lds_clocks} | std::uint64_t{r.lds_conflicts} << 16 |
+                            std::uint64_t{r.bytes} << 32 | std::uint64_t{r.lanes} << 40 |
+                            std::uint64_t{r.misaligned} << 48 | static_cast<std::uint64_t>(r.space) << 50 |
+                            static_cast<std::uint64_t>(r.kind) << 54;
+  auto& known = known_[key];
+  if (known.empty()) {
+    trace_.requests.push_back(r);
+    known.push_back(static_cast<std::uint32_t>(trace_.requests.size()));
+  }
+  return known.front();
+}
+
+} // namespace inlay::runtime::timing

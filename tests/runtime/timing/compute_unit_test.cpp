@@ -1,0 +1,233 @@
+// The compute unit against clocks counted by hand from the published rules, one rule a case; and the laws that any model of a
+// machine obeys.
+#include "timing_support.h"
+
+#include <random>
+
+using namespace timing_test;
+
+namespace {
+
+std::uint64_t one(const std::string& body, isa::Arch arch = isa::Arch::gfx942, std::uint32_t block = 64) {
+  return clocks(record(body + "\ns_endpgm\n", {.arch = arch, .block = block}), bare(arch));
+}
+
+constexpr auto gfx942 = isa::Arch::gfx942;
+constexpr auto gfx950 = isa::Arch::gfx950;
+
+} // namespace
+
+TEST_CASE("a single wave without memory equals the hand count") {
+  // s_endpgm takes the last 4 clocks in every line.
+  CHECK(one("") == 4);
+  CHECK(one(times(10, "v_add_u32 v1, v1, v0")) == 40 + 4);
+  CHECK(one(times(10, "s_add_u32 s3, s3, s2")) == 40 + 4);
+  CHECK(one("s_nop 7") == 32 + 4);
+  CHECK(one("s_nop 0\ns_nop 2") == 4 + 12 + 4);
+  CHECK(one("s_sleep 2") == 128 + 4);
+  CHECK(one("s_waitcnt vmcnt(0) lgkmcnt(0)") == 4 + 4); // satisfied: one slot
+  CHECK(one("v_exp_f32 v1, v0\nv_exp_f32 v2, v0", gfx942) == 32 + 4);
+  CHECK(one("v_exp_f32 v1, v0\nv_exp_f32 v2, v0", gfx950) == 16 + 4);
+  CHECK(one("s_mov_b32 s3, 5\nloop:\ns_sub_u32 s3, s3, 1\ns_cmp_lg_u32 s3, 0\ns_cbranch_scc1 loop") ==
+        4 + 5 * 12 + 4);
+}
+
+TEST_CASE("matrix instructions: rate, forwarding, other readers") {
+  const std::string m = "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], v[4:7]";
+  const std::string apart = "v_mfma_f32_16x16x16_f16 v[8:11], v[0:1], v[2:3], v[8:11]";
+  CHECK(one(times(8, m)) == 7 * 16 + 4 + 4); // dependent through SrcC: as fast as independent
+  CHECK(one(times(4, m + "\n" + apart)) == 7 * 16 + 4 + 4);
+  // D to a vector instruction: 4 passes + 3 wait states on gfx942, + 4 on gfx950, and the slot of the instruction itself.
+  CHECK(one(m + "\nv_add_f32 v20, v4, v4", gfx942) == 8 * 4 + 4 + 4);
+  CHECK(one(m + "\nv_add_f32 v20, v4, v4", gfx950) == 9 * 4 + 4 + 4);
+  CHECK(one(m + "\nv_mfma_f32_16x16x16_f16 v[8:11], v[4:5], v[2:3], v[8:11]", gfx942) == 8 * 4 + 4 + 4);
+  CHECK(one("v_mfma_f32_32x32x8_f16 v[4:19], v[0:1], v[2:3], v[4:19]\nv_add_f32 v20, v4, v4", gfx942) ==
+        (8 + 3 + 1) * 4 + 4 + 4);
+  CHECK(one("v_mfma_f32_16x16x4_f32 v[4:7], v0, v2, v[4:7]\nv_add_f32 v20, v4, v4", gfx942) ==
+        (8 + 2 + 1) * 4 + 4 + 4);
+}
+
+TEST_CASE("vector instructions in the shadow of the matrix pipe") {
+  const std::string m = "v_mfma_f32_16x16x16_f16 v[4:7], v[0:1], v[2:3], v[4:7]\n",
+                    v = "v_add_u32 v20, v21, v22";
+  CHECK(one(m + times(3, v) + m, gfx942) == 16 + 4 + 4); // three fit
+  CHECK(one(m + times(4, v) + m, gfx942) == 20 + 4 + 4); // the fourth does not
+  CHECK(one(m + times(2, v) + m, gfx950) == 16 + 4 + 4); // none in the first 8 clocks
+  CHECK(one(m + times(3, v) + m, gfx950) == 20 + 4 + 4);
+  // A 32-clock instruction of gfx950 leaves 24 clocks: 6 ordinary or 3 transcendental instructions.
+  const std::string big = "v_mfma_f32_32x32x16_f16 v[4:19], v[0:3], v[24:27], v[4:19]\n";
+  CHECK(one(big + times(6, v) + big, gfx950) == 32 + 4 + 4);
+  CHECK(one(big + times(7, v) + big, gfx950) == 36 + 4 + 4);
+  CHECK(one(big + times(3, "v_exp_f32 v20, v21") + big, gfx950) == 32 + 4 + 4);
+  // f32 matrix instructions share the vector unit: nothing runs beside them.
+  const std::string f32 = "v_mfma_f32_16x16x4_f32 v[4:7], v0, v2, v[4:7]\n";
+  CHECK(one(f32 + v + "\n" + f32, gfx942) == 32 + 4 + 4 + 4);
+  // Published for gfx950: the first packed f32 instruction after a 32-clock one comes at 32 + 12.
+  CHECK(one(big + "v_pk_mul_f32 v[20:21], v[22:23], v[28:29]", gfx950) == 44 + 4 + 4);
+}
+
+TEST_CASE("waves of one SIMD share its units, of different SIMDs do not") {
+  const std::string v = times(10, "v_add_u32 v1, v1, v0");
+  CHECK(one(v, gfx942, 256) == 3 + 40 + 4); // one wave a SIMD; SIMD 3 has its slots 3 clocks later
+  CHECK(one(v, gfx942, 512) >= 2 * 40);     // two: the vector unit is one
+  CHECK(one(v, gfx942, 512) <= 2 * 40 + 3 + 8);
+  // A wave with vector and one with scalar work go beside each other.
+  const std::string split = "v_readfirstlane_b32 s3, v0\ns_cmp_ge_u32 s3, 256\ns_cbranch_scc1 other\n" +
+                            times(20, "v_add_u32 v1, v1, v0") + "s_endpgm\nother:\n" +
+                            times(20, "s_add_u32 s4, s4, 1");
+  CHECK(one(split, gfx942, 512) <= 3 + 12 + 4 + 80 + 4 + 12 + 8);
+}
+
+TEST_CASE("reads of LDS: the published rates") {
+  // Clocks a ds_read_b128, single wave and four, by pad of the rows: AMD, gfx950-gluon-tutorials, lds_throughput_validation.
+  const auto per_read = [](const std::string& address, std::uint32_t block) {
+    const auto at = [&](unsigned n) {
+      const Trace t = record("v_and_b32 v0, 63, v0\n" + address + times(n, "ds_read_b128 v[8:11], v1") +
+                                 "s_waitcnt lgkmcnt(0)\ns_endpgm\n",
+                             {.arch = gfx950, .block = block, .lds = 131072});
+      return static_cast<double>(clocks(t, bare(gfx950)));
+    };
+    return (at(96) - at(32)) / 64;
+  };
+  const std::string free = "v_lshlrev_b32 v1, 4, v0\n"; // side by side
+  CHECK(per_read(free, 64) == Approx(8).margin(0.2));
+  CHECK(per_read(free, 256) == Approx(16).margin(0.2));
+  // Two lanes of a phase 256 bytes apart: lanes 0..7 of one phase at 0, 256, ...: all on the same banks.
+  const std::string eight = "v_and_b32 v1, 7, v0\nv_lshlrev_b32 v1, 8, v1\nv_lshrrev_b32 v2, 3, v0\n"
+                            "v_lshlrev_b32 v2, 4, v2\nv_add_u32 v1, v1, v2\n";
+  CHECK(per_read(eight, 64) > 8);
+  CHECK(per_read(eight, 256) > per_read(eight, 64) * 3);
+  const std::string odd = free + "v_add_u32 v1, 4, v1\n"; // multiples of 4, not of 16
+  CHECK(per_read(odd, 64) == Approx(64).margin(0.2));
+  CHECK(per_read(odd, 256) == Approx(256).margin(0.2));
+}
+
+TEST_CASE("a ds_write_b128 occupies its wave for 20 clocks, and two of a SIMD pair take turns") {
+  const auto at = [](unsigned n, std::uint32_t block) {
+    return clocks(record("v_lshlrev_b32 v1, 4, v0\n" + times(n, "ds_write_b128 v1, v[8:11]") + "s_endpgm\n",
+                         {.arch = gfx942, .block = block}),
+                  bare());
+  };
+  CHECK(at(12, 64) - at(4, 64) == 8 * 20);
+  CHECK(at(12, 128) - at(4, 128) == 8 * 40);
+}
+
+TEST_CASE("a barrier waits for the last wave") {
+  // Waves of odd number do 20 more instructions before it.
+  const std::string body = "v_readfirstlane_b32 s3, v0\ns_bitcmp1_b32 s3, 6\ns_cbranch_scc0 meet\n" +
+                           times(20, "s_add_u32 s4, s4, 1") + "meet:\ns_barrier\ns_endpgm\n";
+  const Trace t = record(body, {.block = 128});
+  const UnitResult r = simulate(t, bare(), {});
+  std::uint64_t waited = 0;
+  for (const timing::Segment& s : r.waves[0].segments)
+    if (s.cause == Cause::barrier) waited += s.end - s.begin;
+  CHECK(waited >= 80);
+  CHECK(waited <= 80 + 16);
+}
+
+TEST_CASE("a load that misses everything takes the latency of HBM, a repeated one that of L1") {
+  const auto at = [](const std::string& more) {
+    return clocks(record("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n" + more + "s_endpgm\n"),
+                  bare());
+  };
+  const std::string load = "global_load_dword v2, v0, s[4:5]\ns_waitcnt vmcnt(0)\n";
+  const Parameters p = Parameters::of(gfx942);
+  const double first = static_cast<double>(at(load) - at("")),
+               second = static_cast<double>(at(load + load) - at(load));
+  CHECK(first > p["hbm_latency_clk"]);
+  CHECK(first < p["hbm_latency_clk"] + 40);
+  CHECK(second > p["l1_latency_clk"]);
+  CHECK(second < p["l1_latency_clk"] + 40);
+}
+
+TEST_CASE("each clock of each wave has one cause, and an average SIMD's causes sum to the clocks") {
+  const Trace t =
+      record("v_lshlrev_b32 v1, 4, v0\n" + times(20, "ds_read_b128 v[8:11], v1\nv_exp_f32 v3, v2") +
+                 "s_waitcnt lgkmcnt(0)\ns_barrier\n" +
+                 times(5, "v_mfma_f32_16x16x16_f16 v[4:7], v[8:9], v[10:11], v[4:7]") + "s_endpgm\n",
+             {.block = 512});
+  const UnitResult r = simulate(t, Parameters::of(gfx942), {});
+  for (const WaveTimeline& w : r.waves) {
+    std::uint32_t at = w.segments.front().begin;
+    for (const timing::Segment& s : w.segments) {
+      CHECK(s.begin == at);
+      CHECK(s.end > s.begin);
+      at = s.end;
+    }
+    CHECK(at == w.ended);
+  }
+  double sum = 0;
+  for (const double c : r.spent()) sum += c;
+  CHECK(sum == Approx(static_cast<double>(r.clocks)));
+}
+
+namespace {
+
+/// Random straight-line kernels of all units; loads, LDS traffic, waits and barriers among them.
+std::string random_body(std::mt19937& random) {
+  std::string body = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 4, v0\ns_waitcnt lgkmcnt(0)\n";
+  const auto n = static_cast<unsigned>(random() % 60);
+  for (unsigned i = 0; i < n; ++i) {
+    switch (random() % 10) {
+    case 0: body += "v_exp_f32 v3, v2\n"; break;
+    case 1: body += "v_mfma_f32_16x16x16_f16 v[4:7], v[8:9], v[10:11], v[4:7]\n"; break;
+    case 2: body += "v_mfma_f32_32x32x8_f16 v[16:31], v[8:9], v[10:11], v[16:31]\n"; break;
+    case 3: body += "ds_read_b128 v[32:35], v1\n"; break;
+    case 4: body += "ds_write_b64 v1, v[8:9]\n"; break;
+    case 5:
+      body += "global_load_dwordx4 v[36:39], v1, s[4:5] offset:" + std::to_string(random() % 64 * 16) + "\n";
+      break;
+    case 6: body += "s_waitcnt vmcnt(" + std::to_string(random() % 4) + ")\n"; break;
+    case 7: body += "s_waitcnt lgkmcnt(" + std::to_string(random() % 4) + ")\n"; break;
+    case 8: body += "s_barrier\n"; break;
+    default: body += times(1 + random() % 4, "v_add_u32 v12, v13, v14"); break;
+    }
+  }
+  return body + "s_endpgm\n";
+}
+
+} // namespace
+
+TEST_CASE("more latency is never faster, a limit less never slower, beyond the noise of arbitration") {
+  std::mt19937 random(11);
+  for (int round = 0; round < 60; ++round) {
+    const std::uint32_t block = 64U << (random() % 4);
+    const std::string body = random_body(random);
+    const Trace t = record(body, {.block = block});
+    const Parameters p = Parameters::of(gfx942);
+    const auto base = static_cast<double>(clocks(t, p));
+    INFO(block << " work-items, " << base << " clocks\n" << body);
+    // Who comes first at a shared unit may change: each change of order is worth at most one instruction there.
+    const double noise = 0.03 * base + 32;
+    for (const char* name :
+         {"lds_latency_clk", "hbm_latency_clk", "l1_latency_clk", "barrier_clk", "scalar_miss_clk"})
+      CHECK(static_cast<double>(clocks(t, p.with(name, p[name] + 100))) >= base - noise);
+    for (std::size_t l = 1; l < limits; ++l) {
+      INFO(to_string(static_cast<Limit>(l)));
+      CHECK(static_cast<double>(clocks(t, p, {.without = static_cast<Limit>(l)})) <= base + noise);
+    }
+  }
+}
+
+TEST_CASE("the same trace takes the same clocks") {
+  std::mt19937 random(5);
+  const std::string body = random_body(random);
+  const UnitResult a = simulate(record(body, {.block = 256}), Parameters::of(gfx950), {});
+  const UnitResult b = simulate(record(body, {.block = 256}), Parameters::of(gfx950), {});
+  CHECK(a.clocks == b.clocks);
+  for (std::size_t w = 0; w < a.waves.size(); ++w) CHECK(a.waves[w].ended == b.waves[w].ended);
+}
+
+TEST_CASE("time adds up over workgroups that follow each other on a unit") {
+  const std::string body = times(30, "v_add_u32 v1, v1, v0") +
+                           times(10, "v_mfma_f32_16x16x16_f16 v[4:7], v[8:9], v[10:11], v[4:7]") +
+                           "s_endpgm\n";
+  const std::uint64_t one_group = clocks(record(body, {.workgroups = {0}, .grid = 4}), bare());
+  const std::uint64_t four = clocks(record(body, {.workgroups = {0, 1, 2, 3}, .grid = 4}), bare());
+  CHECK(four >= 4 * one_group);
+  CHECK(four <= 4 * one_group + 4 * 4); // to the next slot
+  // Side by side on four SIMDs they take the time of one.
+  const std::uint64_t beside =
+      clocks(record(body, {.workgroups = {0, 1, 2, 3}, .grid = 4}), bare(), {.resident = 4});
+  CHECK(beside <= one_group + 4);
+}

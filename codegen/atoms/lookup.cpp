@@ -76,9 +76,9 @@ bool has_types(const Mma& m, Element a, Element b, Element c) {
 
 } // namespace
 
-int Mma::a_values() const { return static_cast<int>(a.mode(1).size().value()); }
-int Mma::b_values() const { return static_cast<int>(b.mode(1).size().value()); }
-int Mma::c_values() const { return static_cast<int>(c.mode(1).size().value()); }
+int Mma::a_values() const { return m * (sparse ? k / 2 : k) * blocks / 64; }
+int Mma::b_values() const { return n * k * blocks / 64; }
+int Mma::c_values() const { return m * n * blocks / 64; }
 std::int64_t Mma::multiply_adds() const { return std::int64_t{m} * n * k * blocks; }
 
 std::string_view Atom::mnemonic() const { return std::string_view(name).substr(0, name.find(' ')); }

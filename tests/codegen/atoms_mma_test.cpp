@@ -23,6 +23,7 @@ void put(std::uint32_t* r, int lane, int value, int width, std::uint64_t code) {
   }
 }
 std::uint64_t get(const std::uint32_t* r, int lane, int value, int width) {
+  if (width == 32) return r[value * lanes + lane];
   std::uint64_t code = 0;
   for (int b = 0; b < width; ++b) {
     const int at = value * width + b;
@@ -281,14 +282,27 @@ std::vector<Layout> slips(const Layout& layout) {
 
 } // namespace
 
-TEST_CASE("a 1 in A meets the places of B and D that the layouts of the matrix instruction say") {
+namespace {
+void probe_all(bool (*wanted)(const Atom&)) {
   for (const Target& target : Target::all())
     for (const Atom* atom : Atom::on(target)) {
-      if (!atom->mma) continue;
+      if (!atom->mma || !wanted(*atom)) continue;
       INFO(target.name << ": " << atom->name);
       CHECK(probe(target, *atom) == "");
       if (atom->mma->scaled) CHECK(probe_scales(target, *atom) == "");
     }
+}
+bool is_mixed(const Atom& a) { return a.name.find("f8f6f4") != std::string::npos; }
+} // namespace
+
+TEST_CASE("a 1 in A meets the places of B and D that the layouts say: dense and sparse instructions") {
+  probe_all([](const Atom& a) { return !is_mixed(a); });
+}
+TEST_CASE("a 1 in A meets the places of B and D that the layouts say: 16x16x128 of 8, 6 and 4 bits") {
+  probe_all([](const Atom& a) { return is_mixed(a) && a.mma->m == 16; });
+}
+TEST_CASE("a 1 in A meets the places of B and D that the layouts say: 32x32x64 of 8, 6 and 4 bits") {
+  probe_all([](const Atom& a) { return is_mixed(a) && a.mma->m == 32; });
 }
 
 TEST_CASE("the types of matrix instructions are their target's, and the packed values fill whole registers") {
@@ -303,8 +317,10 @@ TEST_CASE("the types of matrix instructions are their target's, and the packed v
       }
       CHECK(m.a_values() * bits(m.a_element) % 32 == 0);
       CHECK(m.b_values() * bits(m.b_element) % 32 == 0);
-      CHECK(m.a.mode(0).size() == Int(64));
-      CHECK(m.c_values() * lanes == m.m * m.n * m.blocks);
+      for (const Layout* l : {&m.a, &m.b, &m.c}) CHECK(l->mode(0).size() == Int(64));
+      CHECK(m.a.mode(1).size() == Int(m.a_values()));
+      CHECK(m.b.mode(1).size() == Int(m.b_values()));
+      CHECK(m.c.mode(1).size() == Int(m.c_values()));
     }
 }
 

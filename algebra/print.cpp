@@ -68,7 +68,7 @@ bool needs_no_parentheses(Sym a) {
 
 std::string operand_text(Sym a) { return needs_no_parentheses(a) ? to_string(a) : "(" + to_string(a) + ")"; }
 
-std::string atom_text(const Atom& atom) {
+std::string atom_text(const SymAtom& atom) {
   if (atom.kind == AtomKind::symbol) return atom.name;
   if (const char* op = infix(atom.kind))
     return operand_text(atom.operands[0]) + op + operand_text(atom.operands[1]);
@@ -87,7 +87,7 @@ std::string term_text(SymContext& context, const Term& t, bool alone) {
   const bool bare = alone && out.empty() && t.factors().size() == 1 && t.factors()[0].power == 1;
   bool first = true;
   for (const Factor& f : t.factors()) {
-    const Atom& atom = context.atom(f.atom);
+    const SymAtom& atom = context.atom(f.atom);
     const std::string text = infix(atom.kind) && !bare ? "(" + atom_text(atom) + ")" : atom_text(atom);
     for (std::uint32_t i = 0; i < f.power; ++i) {
       if (!first) out += '*';

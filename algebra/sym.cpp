@@ -17,10 +17,10 @@ Sym atom(AtomKind kind, std::initializer_list<Sym> operands) {
   return context_of(operands).operation(kind, std::span<const Sym>(operands.begin(), operands.size()));
 }
 
-const Atom* only_atom(Sym a, AtomKind kind) {
+const SymAtom* only_atom(Sym a, AtomKind kind) {
   const auto id = a.as_atom();
   if (!id) return nullptr;
-  const Atom& x = a.context()->atom(*id);
+  const SymAtom& x = a.context()->atom(*id);
   return x.kind == kind ? &x : nullptr;
 }
 
@@ -96,7 +96,7 @@ Sym floor_div(Sym a, Sym b) {
   if (s.rest == Sym(0) || in_range(s.rest, b)) return s.quotient;
   const Reduced r = reduce(s.rest, b);
   if (r.factor != 1) return s.quotient + floor_div(r.rest, r.divisor);
-  if (const Atom* inner = only_atom(s.rest, AtomKind::floor_div); inner && b.is_constant()) {
+  if (const SymAtom* inner = only_atom(s.rest, AtomKind::floor_div); inner && b.is_constant()) {
     const auto c = inner->operands[1].constant();
     if (c && *c > 0) return s.quotient + floor_div(inner->operands[0], *c * b);
   }
@@ -116,7 +116,7 @@ Sym floor_mod(Sym a, Sym b) {
   if (in_range(s.rest, b)) return s.rest;
   const Reduced r = reduce(s.rest, b);
   if (r.factor != 1) return r.factor * floor_mod(r.rest, r.divisor) + r.remainder;
-  if (const Atom* inner = only_atom(s.rest, AtomKind::mod);
+  if (const SymAtom* inner = only_atom(s.rest, AtomKind::mod);
       inner && divides(b, inner->operands[1]) == Truth::yes)
     return floor_mod(inner->operands[0], b);
   if (le(0, s.rest + b) == Truth::yes && le(s.rest, -1) == Truth::yes) return s.rest + b;
@@ -276,7 +276,7 @@ public:
 
 private:
   Int value(SymContext& context, AtomId id) {
-    const Atom& atom = context.atom(id);
+    const SymAtom& atom = context.atom(id);
     if (atom.kind == AtomKind::symbol) {
       if (const auto v = values_.get(id)) return *v;
       throw LayoutError({"unassigned", "evaluate", "'" + atom.name + "' has no value", {}, "", {}, ""});

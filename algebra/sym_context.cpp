@@ -10,7 +10,7 @@
 
 namespace inlay {
 namespace detail {
-void derive_facts(Atom& atom); // sym_facts.cpp
+void derive_facts(SymAtom& atom); // sym_facts.cpp
 }
 namespace {
 
@@ -67,7 +67,7 @@ private:
 struct SymContext::Tables {
   InternTable<Monomial> monomials;
   InternTable<SymNode> nodes;
-  std::deque<Atom> atoms;
+  std::deque<SymAtom> atoms;
   std::map<std::string, Sym, std::less<>> names;
   std::map<std::vector<std::uint64_t>, std::vector<AtomId>> operations; // by kind and operand hashes
   std::vector<Obligation> obligations;
@@ -308,7 +308,7 @@ std::optional<Sym> divide_exactly(Sym b, Sym a) {
 SymContext::SymContext() : tables_(std::make_unique<Tables>()) {}
 SymContext::~SymContext() = default;
 
-const Atom& SymContext::atom(AtomId id) const {
+const SymAtom& SymContext::atom(AtomId id) const {
   INLAY_CHECK(id < tables_->atoms.size(), "atom of another context");
   return tables_->atoms[id];
 }
@@ -386,12 +386,12 @@ Sym SymContext::declare_multiple(std::string_view name, Int divisor, Int lower) 
 }
 
 void SymContext::restrict(AtomId symbol, Interval range) {
-  Atom& a = tables_->atoms.at(symbol);
+  SymAtom& a = tables_->atoms.at(symbol);
   if (range.lower && (!a.interval.lower || *a.interval.lower < *range.lower)) a.interval.lower = range.lower;
   if (range.upper && (!a.interval.upper || *range.upper < *a.interval.upper)) a.interval.upper = range.upper;
   if (a.interval.lower && a.interval.upper && *a.interval.upper < *a.interval.lower)
     throw LayoutError({"empty_range", "symbols", "'" + a.name + "' has no possible value", {}, "", {}, ""});
-  for (Atom& other : tables_->atoms) // operands come before their operation, so one pass is enough
+  for (SymAtom& other : tables_->atoms) // operands come before their operation, so one pass is enough
     if (other.kind != AtomKind::symbol) detail::derive_facts(other);
 }
 
@@ -406,7 +406,7 @@ Sym SymContext::operation(AtomKind kind, std::span<const Sym> operands) {
   for (const AtomId id : bucket)
     if (std::equal(operands.begin(), operands.end(), tables_->atoms[id].operands.begin())) return value(id);
   const auto id = static_cast<AtomId>(tables_->atoms.size());
-  Atom atom{kind, "", {operands.begin(), operands.end()}, {}, {}};
+  SymAtom atom{kind, "", {operands.begin(), operands.end()}, {}, {}};
   detail::derive_facts(atom);
   tables_->atoms.push_back(std::move(atom));
   bucket.push_back(id);

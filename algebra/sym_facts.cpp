@@ -137,7 +137,7 @@ std::optional<Sym> relax(Sym a) {
   for (const Term& t : a.terms()) {
     if (t.coefficient > 0 || t.factors().size() != 1 || t.factors()[0].power != 1) continue;
     const AtomId id = t.factors()[0].atom;
-    const Atom& atom = context.atom(id);
+    const SymAtom& atom = context.atom(id);
     if (atom.kind != AtomKind::mod || atom.operands[1].is_constant()) continue;
     if (interval(atom.operands[1]).lower.value_or(0) < 1) continue;
     return a + (-t.coefficient) * context.value(id) + t.coefficient * (atom.operands[1] - 1);
@@ -184,7 +184,7 @@ Int power_above(Int n) { // the smallest power of two above n >= 0
 namespace detail {
 
 // Fills in the interval and the residue class of an operation from its operands.
-void derive_facts(Atom& atom) {
+void derive_facts(SymAtom& atom) {
   std::vector<Interval> in;
   for (const Sym& s : atom.operands) in.push_back(interval(s));
   Interval& out = atom.interval;

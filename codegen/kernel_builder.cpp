@@ -693,7 +693,7 @@ Value KernelBuilder::Impl::lower(Sym a) {
 }
 
 Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
-  const Atom atom = symbols_of.atom(id);
+  const SymAtom atom = symbols_of.atom(id);
   const auto operand = [&](std::size_t k) { return get(lower(atom.operands[k])); };
   const auto flag = [&](llvm::Value* condition) { return i32(ir.CreateZExt(condition, ir.getInt32Ty())); };
   const auto is_signed = [&] {

@@ -27,7 +27,7 @@ Facts ranges_of(const std::vector<Sym>& values) {
   for (const Sym& s : values) {
     if (!s.context()) continue;
     for (AtomId id : symbols(s)) {
-      const Atom& atom = s.context()->atom(id);
+      const SymAtom& atom = s.context()->atom(id);
       if (!seen.insert(atom.name).second) continue;
       if (atom.interval.lower)
         facts.push_back(atom.name + " >= " + std::to_string(atom.interval.lower->value()));

@@ -102,7 +102,7 @@ void append_atomics(std::deque<Atom>& atoms) {
         const int bits = codegen::bits(r.element) * r.values;
         Atom a;
         a.name = name_of(way, r, returns);
-        a.kind = AtomKind::atomic;
+        a.kind = Atom::Kind::atomic;
         // gfx942 has no packed bf16 addition through a descriptor.
         const bool late = way.addressing == Addressing::descriptor && r.element == Element::bf16;
         a.targets = late ? only_gfx950 : both_targets;

@@ -67,7 +67,7 @@ Atom load(const Way& way, const Width& w, bool sign_extends) {
   if (sign_extends) suffix[0] = lds ? 'i' : 's';
   Atom a;
   a.name = std::string(way.prefix) + (lds ? "_read_" : "_load_") + suffix;
-  a.kind = AtomKind::copy;
+  a.kind = Atom::Kind::copy;
   a.targets = both_targets;
   a.source = lane_side(way.space, way.addressing, w.bits);
   a.destination = lane_side(AtomSpace::vector_registers, none, w.bits);
@@ -124,7 +124,7 @@ Atom dma(const Way& way, const Width& w, TargetSet targets, std::string_view pla
   Atom a;
   a.name = buffer ? "buffer_load_" + std::string(w.memory_load) + " lds"
                   : "global_load_lds_" + std::string(w.memory_load);
-  a.kind = AtomKind::copy;
+  a.kind = Atom::Kind::copy;
   a.targets = targets;
   a.source = lane_side(AtomSpace::global, way.addressing, w.bits);
   a.destination = lane_side(AtomSpace::lds, m0, w.bits);
@@ -178,7 +178,7 @@ constexpr TransposeRow transposes[] = {
 Atom transpose(const TransposeRow& r) {
   Atom a;
   a.name = r.name;
-  a.kind = AtomKind::copy;
+  a.kind = Atom::Kind::copy;
   a.targets = only_gfx950;
   a.source = lane_side(AtomSpace::lds, Addressing::lds, r.bits);
   a.destination = lane_side(AtomSpace::vector_registers, none, r.bits);
@@ -197,7 +197,7 @@ Atom scalar_load(bool buffer, int words) {
   Atom a;
   a.name = std::string(buffer ? "s_buffer_load_dword" : "s_load_dword") +
            (words == 1 ? "" : "x" + std::to_string(words));
-  a.kind = AtomKind::copy;
+  a.kind = Atom::Kind::copy;
   a.targets = both_targets;
   const Layout one_lane = Layout::from(IntTuple::of({Int(1), Int(bits)}), IntTuple::of({Int(0), Int(1)}));
   a.source = {AtomSpace::global, buffer ? scalar_descriptor : scalar, one_lane, one_lane};

@@ -149,7 +149,7 @@ const Atom& Atom::mma_best(const Target& target, Element a, Element b, Element c
 
 const Atom& Atom::load(const Target& target, Addressing from, int bits) {
   return by_width(target, "load", from, bits, [&](const Atom& a) {
-    return a.kind == AtomKind::copy && a.source.addressing == from &&
+    return a.kind == Atom::Kind::copy && a.source.addressing == from &&
            a.destination.addressing == Addressing::none && a.parts == 1 && !a.sign_extends &&
            a.source.data == a.destination.data;
   });
@@ -163,13 +163,13 @@ const Atom& Atom::store(const Target& target, Addressing to, int bits) {
 
 const Atom& Atom::lds_dma(const Target& target, Addressing from, int bits) {
   return by_width(target, "memory to LDS", from, bits, [&](const Atom& a) {
-    return a.kind == AtomKind::copy && a.forced_place() && a.source.addressing == from;
+    return a.kind == Atom::Kind::copy && a.forced_place() && a.source.addressing == from;
   });
 }
 
 const Atom& Atom::transposing_read(const Target& target, int element_bits) {
   const std::string suffix = "_tr_b" + std::to_string(element_bits);
-  const auto wanted = [&](const Atom& a) { return a.kind == AtomKind::copy && a.name.ends_with(suffix); };
+  const auto wanted = [&](const Atom& a) { return a.kind == Atom::Kind::copy && a.name.ends_with(suffix); };
   if (const Atom* a = first(target, wanted)) return *a;
   const std::string elsewhere = who_has(wanted);
   throw CodegenError("no transposing read for elements of that size",
@@ -181,13 +181,13 @@ const Atom& Atom::atomic(const Target& target, Addressing to, Combine combine, E
                          bool returns) {
   const int bits = codegen::bits(element) * (packed ? 2 : 1);
   const auto wanted = [&](const Atom& a) {
-    return a.kind == AtomKind::atomic && a.destination.addressing == to && a.combine == combine &&
+    return a.kind == Atom::Kind::atomic && a.destination.addressing == to && a.combine == combine &&
            a.element == element && a.bits == bits && a.returns == returns;
   };
   if (const Atom* a = first(target, wanted)) return *a;
   std::set<std::string> there;
   for (const Atom* a : on(target))
-    if (a->kind == AtomKind::atomic && a->destination.addressing == to && a->combine == combine)
+    if (a->kind == Atom::Kind::atomic && a->destination.addressing == to && a->combine == combine)
       there.insert(to_string(a->element) + (a->bits > codegen::bits(a->element) ? " packed" : "") +
                    (a->returns ? " returning" : ""));
   std::string hint;
@@ -200,7 +200,7 @@ const Atom& Atom::atomic(const Target& target, Addressing to, Combine combine, E
                      hint + (elsewhere.empty() ? "" : "; " + elsewhere + " has it"));
 }
 
-std::string to_string(AtomKind kind) {
+std::string to_string(Atom::Kind kind) {
   static constexpr const char* names[] = {"mma", "copy", "atomic", "relayout"};
   return names[static_cast<std::size_t>(kind)];
 }

@@ -67,7 +67,7 @@ void append_mma(std::deque<Atom>& atoms) {
   for (const Row& r : rows) {
     Atom atom;
     atom.name = r.name;
-    atom.kind = AtomKind::mma;
+    atom.kind = Atom::Kind::mma;
     atom.targets = r.targets;
     atom.emission = emission_of(r);
     Mma mma{r.m, r.n, r.k, r.blocks, r.a, r.b, r.c, parse_layout(r.a_layout), {}, parse_layout(r.c_layout)};

@@ -13,7 +13,7 @@ constexpr int wave = 64;
 Atom between_lanes(std::string name, TargetSet targets, Counter counter) {
   Atom a;
   a.name = std::move(name);
-  a.kind = AtomKind::relayout;
+  a.kind = Atom::Kind::relayout;
   a.targets = targets;
   a.bits = 32;
   a.source = lane_side(AtomSpace::vector_registers, Addressing::none, 32);

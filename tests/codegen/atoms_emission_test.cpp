@@ -72,7 +72,7 @@ public:
            "!amdgpu.ignore.denormal.mode !0" +
            not_private);
     }
-    const bool keeps = atom.kind != AtomKind::atomic || atom.returns;
+    const bool keeps = atom.kind != Atom::Kind::atomic || atom.returns;
     if (!result.empty() && keeps) {
       std::string type = e.result;
       if (type.starts_with("{")) { // of a swap

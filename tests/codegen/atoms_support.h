@@ -3,7 +3,7 @@
 
 #include "../runtime/emulator_support.h"
 
-#include <inlay/algebra/coordinate.h>
+#include <inlay/algebra/parse.h>
 #include <inlay/codegen/atoms.h>
 
 #include <array>

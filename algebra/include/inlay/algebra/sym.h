@@ -151,7 +151,7 @@ enum class AtomKind : std::uint8_t {
 };
 
 /// What an atom is made of and what is known about its value.
-struct Atom {
+struct SymAtom {
   AtomKind kind;
   std::string name;          ///< of a symbol, else empty
   std::vector<Sym> operands; ///< of an operation, else empty
@@ -193,7 +193,7 @@ public:
   /// Narrows the range of a symbol. Errors: `empty_range`.
   void restrict(AtomId symbol, Interval range);
 
-  [[nodiscard]] const Atom& atom(AtomId id) const;
+  [[nodiscard]] const SymAtom& atom(AtomId id) const;
   [[nodiscard]] std::size_t atom_count() const;
   /// The atom as a value.
   [[nodiscard]] Sym value(AtomId id);

@@ -52,13 +52,6 @@
 
 namespace inlay::codegen {
 
-enum class AtomKind : std::uint8_t {
-  mma,      ///< D = A B + C
-  copy,     ///< load, store, memory -> LDS
-  atomic,   ///< memory = combine(memory, register)
-  relayout, ///< registers to registers of other lanes
-};
-
 /// Where one side's bits are.
 enum class AtomSpace : std::uint8_t { vector_registers, scalar_registers, global, lds };
 
@@ -149,8 +142,15 @@ struct Emission {
 };
 
 struct Atom {
+  enum class Kind : std::uint8_t {
+    mma,      ///< D = A B + C
+    copy,     ///< load, store, memory -> LDS
+    atomic,   ///< memory = combine(memory, register)
+    relayout, ///< registers to registers of other lanes
+  };
+
   std::string name; ///< as in assembly; unique on each target
-  AtomKind kind = AtomKind::copy;
+  Kind kind = Kind::copy;
   TargetSet targets;
   Emission emission;
 
@@ -180,12 +180,10 @@ struct Atom {
   /// Where a lane's data goes is not the lane's choice: memory -> LDS.
   [[nodiscard]] bool forced_place() const { return destination.addressing == Addressing::m0; }
   [[nodiscard]] bool is_load() const {
-    return kind == AtomKind::copy && destination.space != AtomSpace::global &&
+    return kind == Kind::copy && destination.space != AtomSpace::global &&
            source.addressing != Addressing::none;
   }
-  [[nodiscard]] bool is_store() const {
-    return kind == AtomKind::copy && source.addressing == Addressing::none;
-  }
+  [[nodiscard]] bool is_store() const { return kind == Kind::copy && source.addressing == Addressing::none; }
   /// The mnemonic alone: up to the first blank.
   [[nodiscard]] std::string_view mnemonic() const;
 
@@ -221,7 +219,7 @@ struct Atom {
   /// @}
 };
 
-[[nodiscard]] std::string to_string(AtomKind kind);
+[[nodiscard]] std::string to_string(Atom::Kind kind);
 [[nodiscard]] std::string to_string(AtomSpace space);
 [[nodiscard]] std::string to_string(Addressing addressing);
 [[nodiscard]] std::string to_string(Counter counter);

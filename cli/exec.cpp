@@ -28,7 +28,7 @@ struct Options {
                                   matrix = "sequential";
   std::vector<std::string> arguments, breaks, dumps, watches;
   std::optional<std::uint32_t> hits;
-  unsigned lds = 0, threads = 0, repeat = 0;
+  unsigned lds = 0, stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0;
   std::uint64_t max_instructions = 20'000'000'000, seed = 1;
   bool stats = false, json = false, stress = false, dry_run = false;
 };
@@ -208,6 +208,7 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     options.matrix = parse_matrix_arithmetic(o.matrix);
     options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
+    options.dynamic_stack = o.stack;
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
       options.trace.line = [&session, &seen, json = o.json](std::string_view line) {
@@ -374,15 +375,18 @@ int exec(Session& session, const Options& o) {
 void add_exec(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand("exec", "Runs a kernel of any code object on the emulator or through HIP");
   auto o = std::make_shared<Options>();
-  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input")->required();
+  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input");
   c->add_option("--kernel", o->kernel, "Which kernel, when the file holds several");
   c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
   c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
   c->add_option(
-       "--arg", o->arguments,
-       "In order: in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V f64:V, ptr:0")
-      ->allow_extra_args(false);
+      "--arg", o->arguments,
+      "One or several, in order: in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V "
+      "f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure");
   c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  c->add_option("--stack", o->stack,
+                "Bytes of stack a lane for a kernel that recurses or has arrays of variable length")
+      ->check(CLI::Range(0, 131072));
   c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
   c->add_option("--device", o->device, "emulator (default), hip or hip:N");
   c->add_option("--check", o->checks,
@@ -410,7 +414,15 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts");
   c->add_flag("--json", o->json, "As JSON");
   c->add_flag("--dry-run", o->dry_run, "Check file, arguments and geometry; run nothing");
-  c->callback([=, &session] { session.exit = exec(session, *o); });
+  c->callback([=, &session] {
+    if (o->file.empty()) { // `--arg i32:1 f32:2 FILE`: the file is what is no argument
+      const auto at = std::find_if_not(o->arguments.begin(), o->arguments.end(), has_argument_type);
+      if (at == o->arguments.end()) throw CLI::RequiredError("FILE");
+      o->file = *at;
+      o->arguments.erase(at);
+    }
+    session.exit = exec(session, *o);
+  });
 }
 
 } // namespace inlay::cli

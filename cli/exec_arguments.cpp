@@ -27,11 +27,35 @@ Extent3 parse_extent(const std::string& option, std::string_view text) {
   return {e[0], e[1], e[2]};
 }
 
+namespace {
+
+constexpr std::array<std::string_view, 12> argument_types = {"in",  "out", "inout", "i32", "u32",   "i64",
+                                                             "u64", "f32", "f64",   "ptr", "bytes", "zeros"};
+
+/// A structure passed by value: its bytes as hexadecimal digits in the order of memory, or a file of them.
+std::vector<std::uint8_t> read_value_bytes(const std::string& text) {
+  const bool digits = !text.empty() && text.size() % 2 == 0 &&
+                      text.find_first_not_of("0123456789abcdefABCDEF") == std::string::npos;
+  if (!digits) return read_buffer(text).data;
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t i = 0; i < text.size(); i += 2)
+    bytes.push_back(static_cast<std::uint8_t>(std::stoul(text.substr(i, 2), nullptr, 16)));
+  return bytes;
+}
+
+} // namespace
+
+bool has_argument_type(std::string_view text) {
+  const auto colon = text.find(':');
+  return colon != std::string_view::npos && std::find(argument_types.begin(), argument_types.end(),
+                                                      text.substr(0, colon)) != argument_types.end();
+}
+
 ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
   const auto bad = [&](const std::string& why) {
-    refuse("--arg " + text + ": " + why, std::string("in:FILE, out:BYTES:FILE, inout:FILE:FILE, ") +
-                                             (unnamed ? "zeros:BYTES, " : "") +
-                                             "i32:V i64:V u32:V u64:V f32:V f64:V or ptr:0");
+    refuse("--arg " + text + ": " + why,
+           std::string("in:FILE, out:BYTES:FILE, inout:FILE:FILE, ") + (unnamed ? "zeros:BYTES, " : "") +
+               "i32:V i64:V u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE");
   };
   const auto colon = text.find(':');
   if (colon == std::string::npos) bad("not TYPE:VALUE");
@@ -79,6 +103,8 @@ ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
     value(Argument::f64, double{});
   } else if (type == "ptr") {
     value(Argument::pointer, std::uint64_t{});
+  } else if (type == "bytes") {
+    spec.value = Argument{.spelled = text, .bytes = read_value_bytes(rest)};
   } else {
     bad("'" + type + "' is no type");
   }

@@ -55,7 +55,10 @@ struct ArgumentSpec {
   std::uint64_t unfilled_bytes = 0; ///< of `zeros`, which are not held here
 };
 
-/// `in:FILE`, `out:BYTES:FILE`, `inout:FILE:FILE`, `i32:V` ... `ptr:0`; with `unnamed`, also `zeros:BYTES`, a buffer that comes from
+/// Whether `text` begins as an argument does, with a type and a colon: the word after `--arg A B` may be the file instead.
+[[nodiscard]] bool has_argument_type(std::string_view text);
+
+/// `in:FILE`, `out:BYTES:FILE`, `inout:FILE:FILE`, `i32:V` ... `ptr:0`, `bytes:HEX` or `bytes:FILE` for a structure; with `unnamed`, also `zeros:BYTES`, a buffer that comes from
 /// no file and goes to none. Errors: ArgumentError.
 [[nodiscard]] ArgumentSpec parse_argument(const std::string& text, bool unnamed = false);
 

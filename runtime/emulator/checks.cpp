@@ -140,6 +140,42 @@ void land(Wave& w, Outstanding& o) {
   if (o.op->cls == Class::memory) w.vm_landed = std::max(w.vm_landed, o.id);
 }
 
+/// Lands and forgets what no counter holds any more.
+void release_landed(Wave& w) {
+  for (Outstanding& o : w.outstanding) {
+    if ((o.counters & (counts_vm | counts_lgkm)) == 0) land(w, o);
+  }
+  std::erase_if(w.outstanding,
+                [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; });
+  rebuild_pending(w);
+}
+
+/// A counter holds 63 (vmcnt) or 15 (lgkmcnt): an instruction that it cannot count waits until the oldest of those counted is
+/// done. Which one finishes first where the order is not fixed (scalar loads, flat) no document says; the oldest is taken.
+void stall(Wave& w, u8 counters) {
+  constexpr struct {
+    u8 counter;
+    std::size_t most;
+  } limits[] = {{counts_vm, 63}, {counts_lgkm, 15}};
+  for (const auto& limit : limits) {
+    if ((counters & limit.counter) == 0 || w.outstanding.size() < limit.most) continue;
+    const auto counted = static_cast<std::size_t>(
+        std::count_if(w.outstanding.begin(), w.outstanding.end(),
+                      [&](const Outstanding& o) { return (o.counters & limit.counter) != 0; }));
+    if (counted < limit.most) continue;
+    const auto ordered = [&](const Outstanding& o) {
+      return (o.counters & limit.counter) != 0 && (o.counters & (is_scalar_load | is_flat)) == 0;
+    };
+    auto oldest = std::find_if(w.outstanding.begin(), w.outstanding.end(), ordered);
+    if (oldest == w.outstanding.end() || limit.counter == counts_vm) {
+      oldest = std::find_if(w.outstanding.begin(), w.outstanding.end(),
+                            [&](const Outstanding& o) { return (o.counters & limit.counter) != 0; });
+    }
+    oldest->counters &= static_cast<u8>(~limit.counter);
+    release_landed(w);
+  }
+}
+
 } // namespace
 
 void check_registers(Wave& w, const Operation& op) {
@@ -154,6 +190,7 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
   if ((!w.tracking && !w.deferring) || counters == 0) {
     return;
   }
+  stall(w, counters);
   const u64 id = w.next_id++;
   if (op.cls == Class::lds) w.last_lds_id = id;
   if (op.cls == Class::memory) w.last_vm_id = id;
@@ -166,9 +203,6 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
   if ((counters & is_scalar_load) != 0) {
     w.scalar_pending[0] |= op.scalar_writes[0];
     w.scalar_pending[1] |= op.scalar_writes[1];
-  }
-  if (w.outstanding.size() > 60) { // a full counter stalls the wave until the oldest is done
-    wait_for(w, 62, 15);
   }
 }
 
@@ -198,15 +232,7 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
       }
     }
   }
-  if (!changed) {
-    return;
-  }
-  for (Outstanding& o : w.outstanding) {
-    if ((o.counters & (counts_vm | counts_lgkm)) == 0) land(w, o);
-  }
-  std::erase_if(w.outstanding,
-                [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; });
-  rebuild_pending(w);
+  if (changed) release_landed(w);
 }
 
 void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,

@@ -179,6 +179,8 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   launch.lines = &*module.lines;
   launch.memory = &memory;
   launch.lds_bytes = kernel.descriptor.lds_bytes + geometry.dynamic_lds;
+  launch.scratch_bytes =
+      kernel.descriptor.scratch_bytes + (kernel.descriptor.dynamic_stack ? options.dynamic_stack : 0);
   const u64 entry = kernel.address + (kernel.descriptor.preload_length != 0 ? 256 : 0);
   const auto index = program->second.index_of(entry);
   if (!index) throw DeviceError("launch", 1, "the kernel's entry is no instruction", kernel.name);
@@ -204,7 +206,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   packet.grid[0] = g.x * b.x;
   packet.grid[1] = g.y * b.y;
   packet.grid[2] = g.z * b.z;
-  packet.scratch = kernel.descriptor.scratch_bytes;
+  packet.scratch = launch.scratch_bytes;
   packet.lds = launch.lds_bytes;
   packet.kernarg = launch.kernarg;
   std::memcpy(reinterpret_cast<void*>(launch.dispatch_packet), &packet, sizeof packet);

@@ -148,8 +148,7 @@ struct Operation {
   u16 destination = 0;  ///< row
   int mask_source = -1; ///< scalar register of the mask read, -1 none
   int mask_destination = -1;
-  u8 vgpr_sources = 0; ///< bit i: source i is an architectural VGPR (s_set_gpr_idx)
-  bool destination_is_vgpr = false;
+  u8 vgpr_sources = 0; ///< bit i: source i is a VGPR or an AGPR, which s_set_gpr_idx moves
   bool simple = true; ///< no DPP, SDWA, op_sel, omod, clamp
 
   std::unique_ptr<MatrixInstruction> matrix;
@@ -301,12 +300,14 @@ struct Launch {
   const isa::LineTable* lines = nullptr;
   MemoryMap* memory = nullptr;
   u32 lds_bytes = 0;
+  u32 scratch_bytes = 0; ///< a lane: the kernel's own and, where it wants a stack, what the options give
   u32 entry = 0;
   bool preloaded_entry = false;
   std::atomic<u64> executed{0};
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
+  std::optional<u64> no_lds_at; ///< instruction of the finding that stands for every access to LDS that is not there
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);
   }
@@ -321,6 +322,9 @@ u32 read_special(const Wave& wave, unsigned encoding);
 u32 read_scalar(const Wave& wave, const isa::Operand& operand);
 u64 read_scalar64(const Wave& wave, const isa::Operand& operand);
 inline u64 lane_bit(unsigned lane) { return u64{1} << lane; }
+
+/// An access outside LDS: when there is none at all, one finding says so for the whole launch.
+void report_lds_bounds(Wave& wave, u64 address, bool is_write, unsigned lane);
 
 /// A pointer to `bytes` bytes of global memory or nullptr (reported) when no allocation covers them.
 u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write);

@@ -191,7 +191,7 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
     f.accumulator = sparse ? 0 : vectors == 3 ? 2 : -1;
   }
   if (f.valu && !i.operands.empty()) {
-    f.transcendental = isa::issue_clocks(i) == 8 && !has(name, "_f64");
+    f.transcendental = isa::is_transcendental(i.mnemonic) && !has(name, "_f64");
     f.dot = name.starts_with("v_dot");
     const isa::Operand& c = i.operands[i.operands.size() > 3 ? 3 : 0]; // v_dot2c_* adds to its destination
     if (f.dot && c.kind == isa::OperandKind::vgpr && !op.reads.empty() && op.reads.back().first == c.index)

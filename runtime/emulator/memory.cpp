@@ -114,14 +114,21 @@ void scratch_addresses(Wave& w, const MemoryFields& f, Access& a) {
 void lds_addresses(Wave& w, const MemoryFields& f, Access& a) {
   if (f.kind == Kind::add_tid) {
     for (unsigned l = 0; l < lanes; ++l) {
-      a.address[l] = u64{w.scalar[m0] & 0xffffU} + static_cast<u32>(f.offset) + 4 * l;
+      a.address[l] = (w.scalar[m0] & 0xffffU) + static_cast<u32>(f.offset) + 4 * l;
     }
     return;
   }
   const u32* row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   for (unsigned l = 0; l < lanes; ++l) {
-    a.address[l] = u64{row != nullptr ? row[l] : 0} + static_cast<u32>(f.offset);
+    a.address[l] = u32{(row != nullptr ? row[l] : 0) + static_cast<u32>(f.offset)};
   }
+}
+
+/// `shift` bytes further, which the second element of ds_read2 is: LDS addresses have 32 bits and wrap, so that a negative
+/// base register with a positive offset is an address like any other (LLVM makes them of `lds[255 - i]`).
+u64 shifted(const MemoryFields& f, u64 address, i32 shift) {
+  const u64 moved = address + static_cast<u64>(i64{shift});
+  return f.space == Space::lds ? static_cast<u32>(moved) : moved;
 }
 
 /// Where `bytes` bytes of one lane are; nullptr when nowhere (reported).
@@ -150,10 +157,7 @@ u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned byte
   case Space::lds: {
     std::vector<u8>& lds = w.group->lds;
     if (address + bytes > lds.size()) {
-      report(w, FindingKind::bounds,
-             std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) + " of " +
-                 std::to_string(lds.size()),
-             lane, address);
+      report_lds_bounds(w, address, is_write, lane);
       return nullptr;
     }
     if (w.watching) note_access(w, true, address, bytes, lane, is_write, lds.data() + address);
@@ -165,7 +169,8 @@ u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned byte
     if (address + bytes > size) {
       report(w, FindingKind::bounds,
              std::string(is_write ? "writes" : "reads") + " scratch byte " + std::to_string(address) +
-                 " of " + std::to_string(size) + " a lane",
+                 " of " + std::to_string(size) + " a lane" +
+                 (w.group->launch->kernel->descriptor.dynamic_stack ? "; --stack BYTES gives more" : ""),
              lane, address);
       return nullptr;
     }
@@ -212,6 +217,7 @@ bool load_quickly(Wave& w, const MemoryFields& f, const Access& a, i32 shift, u3
     low = std::min(low, a.address[l]);
     high = std::max(high, a.address[l]);
   }
+  if (shift < 0 && low < static_cast<u64>(-i64{shift})) return false;
   low += static_cast<u64>(i64{shift});
   high += static_cast<u64>(i64{shift}) + f.bytes;
   const u8* base = nullptr;
@@ -239,7 +245,7 @@ void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int 
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want != 0) {
       if (const u8* p =
-              locate(w, op, f.space, a.address[l] + static_cast<u64>(i64{shift}), want, l, false, false)) {
+              locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, false, false)) {
         std::memcpy(bytes, p, want);
       }
     }
@@ -256,7 +262,7 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
   each_lane(a.mask, [&](unsigned l) {
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want == 0) return;
-    u8* p = locate(w, op, f.space, a.address[l] + static_cast<u64>(i64{shift}), want, l, true, false);
+    u8* p = locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, true, false);
     if (p == nullptr) return;
     if (f.bytes < 4) {
       const u32 value = f.high ? data[l] >> 16 : data[l];
@@ -421,7 +427,7 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
   };
   if (f.atomic == AtomicOp::append || f.atomic == AtomicOp::consume) {
     if (a.mask == 0) return;
-    const u64 at = u64{w.scalar[m0] & 0xffffU} + static_cast<u32>(f.offset);
+    const u64 at = u32{(w.scalar[m0] & 0xffffU) + static_cast<u32>(f.offset)};
     const u64 count = static_cast<u64>(std::popcount(a.mask));
     u8* p = locate(w, op, f.space, at, 4, 0, true, true);
     const u64 old =
@@ -463,7 +469,7 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
     }
     u32 old[4 * lanes]; // both are read from the registers before one of them is written
     exchange(l, a.data, address, old);
-    exchange(l, a.data2, address + static_cast<u64>(i64{f.offset1 - f.offset}), old + f.bytes / 4 * lanes);
+    exchange(l, a.data2, shifted(f, address, f.offset1 - f.offset), old + f.bytes / 4 * lanes);
     for (unsigned k = 0; k < f.bytes / 2U; ++k) dest[l + k * lanes] = old[l + k * lanes];
   });
 }
@@ -561,8 +567,7 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
     }
     const u64 to = u64{a.lds_base} + l * slot;
     if (to + slot > lds.size()) {
-      report(w, FindingKind::bounds,
-             "writes LDS byte " + std::to_string(to) + " of " + std::to_string(lds.size()), l, to);
+      report_lds_bounds(w, to, true, l);
       return;
     }
     if (w.watching) note_access(w, true, to, slot, l, true, lds.data() + to);

@@ -38,9 +38,17 @@ u64 read_scalar64(const Wave& w, const isa::Operand& o) {
   case isa::OperandKind::sgpr: return w.scalar64(o.index);
   case isa::OperandKind::special:
     return o.index >= 235 && o.index <= 238 ? u64{read_special(w, o.index)} << 32 : read_special(w, o.index);
-  case isa::OperandKind::literal: return static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(o.value))});
+  case isa::OperandKind::literal: return o.value & 0xffffffffU;
   default: return o.value;
   }
+}
+
+/// The same for an instruction whose operand is a signed integer: a literal has 32 bits, which are then extended by their
+/// sign (S_ASHR_I64, S_BFE_I64, S_FLBIT_I32_I64); every other 64-bit operand extends them with zeros.
+u64 read_signed64(const Wave& w, const isa::Operand& o) {
+  const u64 value = read_scalar64(w, o);
+  return o.kind == isa::OperandKind::literal ? static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(value))})
+                                             : value;
 }
 
 /// A scalar instruction in execution: operands by position.
@@ -55,6 +63,7 @@ struct Call {
   [[nodiscard]] u32 y() const { return read_scalar(w, operand(2)); }
   [[nodiscard]] u64 wx() const { return read_scalar64(w, operand(1)); }
   [[nodiscard]] u64 wy() const { return read_scalar64(w, operand(2)); }
+  [[nodiscard]] u64 sx() const { return read_signed64(w, operand(1)); }
   /// Sources of the forms without destination (compares).
   [[nodiscard]] u32 x0() const { return read_scalar(w, operand(0)); }
   [[nodiscard]] u32 y0() const { return read_scalar(w, operand(1)); }
@@ -373,7 +382,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_flbit_i32_b32", [](const Call& c) { c.put(c.x() == 0 ? ~0U : static_cast<u32>(std::countl_zero(c.x()))); }},
       {"s_flbit_i32_b64", [](const Call& c) { c.put(c.wx() == 0 ? ~0U : static_cast<u32>(std::countl_zero(c.wx()))); }},
       {"s_flbit_i32", [](const Call& c) { const u32 x = c.x(); c.put(x == 0 || x == ~0U ? ~0U : static_cast<u32>(std::countl_zero(static_cast<i32>(x) < 0 ? ~x : x))); }},
-      {"s_flbit_i32_i64", [](const Call& c) { const u64 x = c.wx(); c.put(x == 0 || x == ~u64{0} ? ~0U : static_cast<u32>(std::countl_zero(static_cast<i64>(x) < 0 ? ~x : x))); }},
+      {"s_flbit_i32_i64", [](const Call& c) { const u64 x = c.sx(); c.put(x == 0 || x == ~u64{0} ? ~0U : static_cast<u32>(std::countl_zero(static_cast<i64>(x) < 0 ? ~x : x))); }},
       {"s_sext_i32_i8", [](const Call& c) { c.put(i32_as(static_cast<i8>(c.x()))); }},
       {"s_sext_i32_i16", [](const Call& c) { c.put(i32_as(static_cast<i16>(c.x()))); }},
       {"s_bitset0_b32", [](const Call& c) { c.put(c.w.scalar[c.operand(0).index] & ~(1U << (c.x() & 31))); }},
@@ -438,7 +447,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_lshr_b32", [](const Call& c) { c.logic(c.x() >> (c.y() & 31)); }},
       {"s_lshr_b64", [](const Call& c) { c.logic64(c.wx() >> (c.y() & 63)); }},
       {"s_ashr_i32", [](const Call& c) { c.logic(static_cast<u32>(static_cast<i32>(c.x()) >> (c.y() & 31))); }},
-      {"s_ashr_i64", [](const Call& c) { c.logic64(static_cast<u64>(static_cast<i64>(c.wx()) >> (c.y() & 63))); }},
+      {"s_ashr_i64", [](const Call& c) { c.logic64(static_cast<u64>(static_cast<i64>(c.sx()) >> (c.y() & 63))); }},
       {"s_bfm_b32", [](const Call& c) { c.put(((1U << (c.x() & 31)) - 1) << (c.y() & 31)); }},
       {"s_bfm_b64", [](const Call& c) { c.put64(((u64{1} << (c.x() & 63)) - 1) << (c.y() & 63)); }},
       {"s_mul_i32", [](const Call& c) { c.put(c.x() * c.y()); }},
@@ -447,7 +456,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_bfe_u32", [](const Call& c) { c.logic(bfe32(c.x(), c.y(), false)); }},
       {"s_bfe_i32", [](const Call& c) { c.logic(bfe32(c.x(), c.y(), true)); }},
       {"s_bfe_u64", [](const Call& c) { c.logic64(bfe64(c.wx(), c.y(), false)); }},
-      {"s_bfe_i64", [](const Call& c) { c.logic64(bfe64(c.wx(), c.y(), true)); }},
+      {"s_bfe_i64", [](const Call& c) { c.logic64(bfe64(c.sx(), c.y(), true)); }},
       {"s_absdiff_i32", [](const Call& c) { const u32 r = c.x() - c.y(); c.logic(static_cast<i32>(r) < 0 ? 0U - r : r); }},
       {"s_lshl1_add_u32", [](const Call& c) { shift_add(c, 1); }},
       {"s_lshl2_add_u32", [](const Call& c) { shift_add(c, 2); }},

@@ -62,6 +62,29 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   f.message = message;
 }
 
+void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
+  Launch& launch = *w.group->launch;
+  const std::string hint = launch.geometry.dynamic_lds == 0 ? "; --lds BYTES gives dynamic LDS" : "";
+  const std::string verb = is_write ? "writes" : "reads";
+  if (launch.lds_bytes != 0) {
+    report(w, FindingKind::bounds,
+           verb + " LDS byte " + std::to_string(address) + " of " + std::to_string(launch.lds_bytes) + hint, lane,
+           address);
+    return;
+  }
+  {
+    const std::lock_guard lock(launch.mutex);
+    if (launch.no_lds_at) {
+      ++launch.findings.at({static_cast<u8>(FindingKind::bounds), *launch.no_lds_at}).count;
+      return;
+    }
+  }
+  report(w, FindingKind::bounds, verb + " LDS, of which this launch has none" + hint, lane, address);
+  const std::lock_guard lock(launch.mutex);
+  const u64 at = launch.code->operations[w.current].instruction->address;
+  if (launch.findings.contains({static_cast<u8>(FindingKind::bounds), at})) launch.no_lds_at = at;
+}
+
 u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write) {
   Allocation* a = w.recent;
   if (a == nullptr || !a->covers(address, bytes)) {
@@ -126,7 +149,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   if (d.kernarg_ptr) put64(launch.kernarg);
   if (d.dispatch_id) put64(0);
   if (d.flat_scratch_init) put64(0);
-  if (d.private_segment_size) put(d.scratch_bytes);
+  if (d.private_segment_size) put(launch.scratch_bytes);
   for (u32 i = 0; i < d.preload_length; ++i) {
     u32 value = 0;
     std::memcpy(&value, reinterpret_cast<const u8*>(launch.kernarg) + 4 * (d.preload_offset + i), 4);
@@ -160,7 +183,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   }
   w.valid.fill(0);
   w.valid[0] = w.lane_exists;
-  w.scratch.assign(std::size_t{lanes} * d.scratch_bytes, poison ? 0xee : 0);
+  w.scratch.assign(std::size_t{lanes} * launch.scratch_bytes, poison ? 0xee : 0);
   const Checks& c = launch.options->checks;
   w.deferring = poison;
   w.watching = !launch.options->debug.watches.empty();

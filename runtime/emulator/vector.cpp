@@ -116,6 +116,11 @@ bool flushes(u32 mode, Type type, bool sources) {
   return floating && ((mode >> shift) & (sources ? 1U : 2U)) == 0;
 }
 
+/// The row of the result: s_set_gpr_idx moves it, VGPR or AGPR.
+unsigned destination_row(const Wave& w, const Operation& op) {
+  return (w.gpr_idx_mode & 8U) == 0 ? op.destination : (op.destination + (w.scalar[m0] & 0xff)) % vector_rows;
+}
+
 /// Source rows with the modifiers of source `i` applied; `scratch` has room for two rows.
 const u32* fetch(Wave& w, const Operation& op, const Source& s, unsigned i, u32* scratch, bool flush) {
   const unsigned count = words(s.type);
@@ -355,10 +360,7 @@ void run_general(Wave& w, const Operation& op) {
   if (may_flush && (flushes(w.mode, e.d, false) || (always && is_float32(e.d)))) flush_rows(a.d, e.d);
   if (m.clamp && (e.flags & integer_clamp) == 0) clamp_result(a.d, e.d, (w.mode & 0x100U) != 0);
 
-  unsigned index = op.destination;
-  if ((w.gpr_idx_mode & 8U) != 0 && op.destination_is_vgpr)
-    index = (index + (w.scalar[m0] & 0xff)) % vector_rows;
-  u32* destination = w.row(index);
+  u32* destination = w.row(destination_row(w, op));
   const bool half = e.d == Type::f16 || e.d == Type::b16;
   if (op.instruction->form == isa::Form::sdwa && m.dst_sel != Select::dword) {
     const unsigned sel = static_cast<unsigned>(m.dst_sel);
@@ -424,7 +426,7 @@ void readlane(Wave& w, const Operation& op) {
 void writelane(Wave& w, const Operation& op) {
   const u32* value = fetch(w, op, op.sources[0], 0, w.temporary[0], false);
   const u32* lane = fetch(w, op, op.sources[1], 1, w.temporary[1], false);
-  w.row(op.destination)[lane[0] & 63] = value[0];
+  w.row(destination_row(w, op))[lane[0] & 63] = value[0];
 }
 void swap(Wave& w, const Operation& op) {
   u32* x = w.row(op.destination);
@@ -488,8 +490,29 @@ constexpr Special specials[] = {
     {"v_clrexcp", nothing, {Type::none, Type::none}},
 };
 
-/// A constant as it appears to an operand of this type.
-void constant_rows(std::array<u32, 128>& rows, const isa::Operand& o, Type type) {
+/// How an inline constant or a literal is widened for operand `k`: by the type of the element that it stands for, which is
+/// not always the type that the function reads (v_fma_mix takes f16 or f32 as op_sel_hi says; v_dot2_*_f16 takes pairs).
+struct ConstantForm {
+  Type type = Type::none;
+  bool bf16 = false;      ///< a float constant stands in the low half, as bf16
+  bool is_signed = false; ///< a 32-bit literal of a 64-bit operand is extended by its sign, not with zeros
+};
+ConstantForm constant_form(const isa::Instruction& i, const VectorEntry* e, unsigned k, Type type) {
+  const std::string_view name = i.mnemonic;
+  ConstantForm form{.type = type, .is_signed = name.ends_with("_i64") && type == Type::b64};
+  if (e == nullptr) return form;
+  if (name.starts_with("v_fma_mix") && ((i.modifiers.op_sel_hi >> k) & 1U) != 0) form.type = Type::packed_f16;
+  if (name.starts_with("v_dot2") && k < 2) {
+    if (name.ends_with("_f32_f16")) form.type = Type::packed_f16;
+    form.bf16 = name.ends_with("_f32_bf16");
+  }
+  if (name == "v_pk_mov_b32") form.type = Type::packed_f32; // a pair of 32-bit words, not one of 64 bits
+  return form;
+}
+
+/// A constant as it appears to an operand of this form.
+void constant_rows(std::array<u32, 128>& rows, const isa::Operand& o, const ConstantForm& form) {
+  const Type type = form.type;
   u64 value = o.value;
   if (o.kind == isa::OperandKind::inline_float) {
     const double d = std::bit_cast<double>(o.value);
@@ -497,13 +520,16 @@ void constant_rows(std::array<u32, 128>& rows, const isa::Operand& o, Type type)
       value = o.value;
     } else if (type == Type::f16 || type == Type::packed_f16) {
       value = numerics::narrow<numerics::Format::f16>(static_cast<float>(d));
+    } else if (form.bf16) {
+      value = numerics::narrow<numerics::Format::bf16>(static_cast<float>(d));
     } else {
       value = std::bit_cast<u32>(static_cast<float>(d));
     }
   } else if (o.kind == isa::OperandKind::literal && type == Type::f64) {
     value = o.value << 32; // the literal is the high word of a double
   } else if (o.kind == isa::OperandKind::literal && type == Type::b64) {
-    value = o.value & 0xffffffffU;
+    value = form.is_signed ? static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(o.value))})
+                           : o.value & 0xffffffffU;
   }
   for (unsigned l = 0; l < lanes; ++l) {
     rows[l] = static_cast<u32>(value);
@@ -511,7 +537,8 @@ void constant_rows(std::array<u32, 128>& rows, const isa::Operand& o, Type type)
   }
 }
 
-Source make_source(const isa::Operand& o, Type type, PreparedProgram& owner, unsigned accum_offset) {
+Source make_source(const isa::Instruction& i, const VectorEntry* e, unsigned k, const isa::Operand& o, Type type,
+                   PreparedProgram& owner, unsigned accum_offset) {
   Source s;
   s.type = type;
   s.neg = o.neg;
@@ -537,7 +564,7 @@ Source make_source(const isa::Operand& o, Type type, PreparedProgram& owner, uns
   default:
     s.kind = Source::Kind::constant;
     owner.constants.emplace_back();
-    constant_rows(owner.constants.back(), o, type);
+    constant_rows(owner.constants.back(), o, constant_form(i, e, k, type));
     s.constant = owner.constants.back().data();
     break;
   }
@@ -568,8 +595,8 @@ bool prepare_special(Operation& op, PreparedProgram& owner, unsigned accum_offse
         std::find(std::begin(special.s), std::end(special.s), Type::none) - special.s);
     if (i.operands.size() < wanted + (wanted == 0 ? 0 : 1)) return false;
     for (std::size_t k = 0; k < wanted; ++k) {
-      op.sources.push_back(make_source(i.operands[k + 1], special.s[k], owner, accum_offset));
-      if (i.operands[k + 1].kind == isa::OperandKind::vgpr) op.vgpr_sources |= static_cast<u8>(1U << k);
+      op.sources.push_back(make_source(i, nullptr, static_cast<unsigned>(k), i.operands[k + 1], special.s[k], owner, accum_offset));
+      if (i.operands[k + 1].is_vector()) op.vgpr_sources |= static_cast<u8>(1U << k);
     }
     collect_reads(op);
     if (wanted != 0) {
@@ -631,7 +658,6 @@ bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch, unsigned a
     if (op.mask_destination < 0) return false;
   } else if (d->is_vector()) {
     op.destination = static_cast<u16>(d->kind == isa::OperandKind::agpr ? d->index + accum_offset : d->index);
-    op.destination_is_vgpr = d->kind == isa::OperandKind::vgpr;
     op.writes.push_back({op.destination, static_cast<u16>(words(e->d))});
   } else {
     return false;
@@ -644,11 +670,11 @@ bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch, unsigned a
   for (unsigned k = 0; k < wanted; ++k) {
     const isa::Operand* o = take();
     if (o == nullptr) return false;
-    op.sources.push_back(make_source(*o, e->s[k], owner, accum_offset));
-    if (o->kind == isa::OperandKind::vgpr) op.vgpr_sources |= static_cast<u8>(1U << k);
+    op.sources.push_back(make_source(i, e, k, *o, e->s[k], owner, accum_offset));
+    if (o->is_vector()) op.vgpr_sources |= static_cast<u8>(1U << k);
   }
   if ((e->flags & reads_destination) != 0) {
-    op.sources.push_back(make_source(*d, e->s[wanted], owner, accum_offset));
+    op.sources.push_back(make_source(i, e, wanted, *d, e->s[wanted], owner, accum_offset));
   }
   if ((e->flags & reads_mask) != 0) {
     const isa::Operand* o = take();

@@ -49,9 +49,26 @@ struct ScratchDirectory {
   std::filesystem::path path;
 };
 
+/// LLVM 23 and later write the processor into the triple: `.amdgcn_target "amdgpu9.42-amd-amdhsa-unknown-gfx942"` (LLVM "User
+/// Guide for AMDGPU Backend", "Target Triples"). The parser here, which is older, takes the form without; the text keeps
+/// its lines. The same spelling in metadata is a string that nothing reads.
+std::string with_plain_target(std::string_view text) {
+  std::string out(text);
+  constexpr std::string_view directive = ".amdgcn_target", newer = "\"amdgpu9.";
+  for (std::size_t at = 0; (at = out.find(directive, at)) != std::string::npos; at += directive.size()) {
+    const std::size_t end = std::min(out.find('\n', at), out.size());
+    const std::size_t begin = out.find(newer, at);
+    if (begin >= end) continue;
+    const std::size_t processor = out.find("-gfx", begin);
+    if (processor < end) out.replace(begin + 1, processor - begin, "amdgcn-amd-amdhsa--");
+  }
+  return out;
+}
+
 } // namespace
 
-std::vector<std::uint8_t> assemble_object(std::string_view text, Arch arch, std::string_view source_file) {
+std::vector<std::uint8_t> assemble_object(std::string_view given, Arch arch, std::string_view source_file) {
+  const std::string text = with_plain_target(given);
   const LlvmTarget llvm_target(arch);
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(

@@ -45,11 +45,15 @@ unsigned number_after(std::string_view text, std::string_view mark) {
   return v;
 }
 
+} // namespace
+
 bool is_transcendental(std::string_view m) {
   static constexpr std::array<std::string_view, 7> names = {"v_exp_",  "v_log_", "v_rcp_", "v_rsq_",
                                                             "v_sqrt_", "v_sin_", "v_cos_"};
   return std::any_of(names.begin(), names.end(), [&](std::string_view n) { return m.starts_with(n); });
 }
+
+namespace {
 
 void add(RegisterSet& set, const Operand& o) {
   std::size_t base = 0;

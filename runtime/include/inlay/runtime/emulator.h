@@ -112,6 +112,9 @@ struct EmulatorOptions {
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
   bool bank_model = false;                              ///< count LDS cycles and conflicts
   std::uint64_t seed = 1;                               ///< of the stress schedule
+  /// Bytes a lane of a kernel that recurses, calls through pointers or has arrays of variable length (metadata
+  /// `.uses_dynamic_stack`), beside those it declares: the compiler cannot know how many it needs.
+  std::uint32_t dynamic_stack = 16384;
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
   TraceOptions trace = {};
   DebugOptions debug = {};

@@ -55,6 +55,10 @@ enum class Kind : std::uint8_t {
 /// `b128`, or `trb64` for the transposing reads of gfx950: how tables name the width.
 [[nodiscard]] std::string width_name(const Instruction& i);
 
+/// Whether the transcendental unit executes it: `v_exp_`, `v_log_`, `v_rcp_`, `v_rsq_`, `v_sqrt_`, `v_sin_`, `v_cos_`. Other
+/// instructions take as long to issue (v_permlane32_swap_b32, v_bitop3_b16) and ask for no wait state behind them.
+[[nodiscard]] bool is_transcendental(std::string_view mnemonic);
+
 /// Clocks in which the wave that issues `i` issues nothing else: 4 for most, 4 (N + 1) for `s_nop N`, 8 for
 /// transcendentals, 4 + 4 dwords for wide LDS writes.
 [[nodiscard]] unsigned issue_clocks(const Instruction& i);

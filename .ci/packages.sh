@@ -17,6 +17,7 @@ packages_test=(
   libamdhip64-5                    # the HIP path, which must say clearly that there is no device
   pybind11-dev python3-pybind11 python3-dev python3-numpy
   clang-format-14 clang-tidy-14
+  clang-22                         # C programs for the emulator, compiled by strangers
 )
 
 # ensure_packages NAME...: installs those that are missing, as root or through sudo, or says what to type.

@@ -173,7 +173,8 @@ nlohmann::ordered_json to_json(const Finding& f) {
                               {"wave", f.wave},
                               {"lane", f.lane},
                               {"memory_address", f.memory_address},
-                              {"count", f.count}};
+                              {"count", f.count},
+                              {"note", f.note}};
   if (f.source) j["source"] = cli::to_json(*f.source);
   return j;
 }
@@ -195,8 +196,7 @@ std::string stats_text(const LaunchStatistics& s) {
   return out;
 }
 
-/// A note is no defect: hand-tuned kernels rely on interlocks where the manual asks for wait states.
-bool is_defect(const Finding& f) { return f.kind != FindingKind::hazard; }
+bool is_defect(const Finding& f) { return !f.note; }
 
 /// `emulator`, `hip` or `hip:1`.
 std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Session& session,

@@ -144,8 +144,7 @@ int run_command(Session& session, const RunOptions& options, const std::vector<s
   const Outcome outcome = run_kernel(session, options, read_flags(rest));
   // Missing wait states are a note: hardware interlocks them, or a hand-written kernel counts on it.
   bool clean = true;
-  for (const runtime::Finding& f : outcome.emulated.findings)
-    clean = clean && f.kind == runtime::FindingKind::hazard;
+  for (const runtime::Finding& f : outcome.emulated.findings) clean = clean && f.note;
   const bool ok = outcome.check.ok && clean;
   if (options.json) {
     print_json(session, outcome, ok);

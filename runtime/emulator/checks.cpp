@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace inlay::runtime::emulator {
 
@@ -35,7 +36,7 @@ bool lands_in_order(const Operation& op, u8 pending) {
 }
 
 void check_waits(Wave& w, const Operation& op) {
-  for (const RowRange& r : op.reads) {
+  each_read(w, op, [&](const RowRange& r) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
       if (w.pending[k] == 0) continue;
       report(w, FindingKind::waits,
@@ -45,8 +46,8 @@ void check_waits(Wave& w, const Operation& op) {
              first_lane(w.exec()));
       w.pending[k] = 0;
     }
-  }
-  for (const RowRange& r : op.writes) {
+  });
+  each_write(w, op, [&](const RowRange& r) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
       if (w.pending[k] == 0) continue;
       if (!lands_in_order(op, w.pending[k])) {
@@ -57,7 +58,7 @@ void check_waits(Wave& w, const Operation& op) {
       }
       w.pending[k] = 0;
     }
-  }
+  });
   for (unsigned half = 0; half < 2; ++half) {
     const u64 clash = w.scalar_pending[half] & (op.scalar_reads[half] | op.scalar_writes[half]);
     if (clash == 0) continue;
@@ -69,50 +70,6 @@ void check_waits(Wave& w, const Operation& op) {
                      : " is overwritten while a scalar load into it is in flight"));
     w.scalar_pending[half] &= ~clash;
   }
-}
-
-void check_uninit(Wave& w, const Operation& op) {
-  const bool spill = op.cls == Class::memory && op.memory.space == MemoryFields::Space::scratch &&
-                     op.memory.kind == MemoryFields::Kind::store;
-  const std::string_view name = op.instruction->mnemonic;
-  const bool lane_access = name == "v_readlane_b32" || name == "v_writelane_b32";
-  u64 active = w.exec() & w.lane_exists;
-  if (op.whole_wave) active = w.lane_exists;
-  if (name == "v_readfirstlane_b32") active &= ~active + 1;
-  for (std::size_t i = 0; i < op.reads.size() && !spill && !lane_access; ++i) {
-    u64 wanted = active;
-    if (op.selects && op.mask_source >= 0 && op.sources.size() == 2 &&
-        op.sources[0].kind == Source::Kind::row) {
-      const u64 mask = w.scalar64(static_cast<unsigned>(op.mask_source));
-      wanted &= i == 0 ? ~mask : mask;
-    } else if (op.selects && op.mask_source >= 0) {
-      wanted &= w.scalar64(static_cast<unsigned>(op.mask_source)); // only source 1 is a register
-    }
-    const RowRange r = op.reads[i];
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      u64 missing = wanted & ~w.valid[k];
-      if (missing == 0) continue;
-      if (op.instruction->form == isa::Form::dpp && i == 0 && w.valid[k] != 0)
-        continue;                                              // the pattern decides which lanes
-      if (op.memory.d16 && i + 1 == op.reads.size()) continue; // the other half of a d16 load
-      report(w, FindingKind::uninit, row_name(w, k) + " is read but nothing has written it in this lane",
-             first_lane(missing));
-      w.valid[k] = ~u64{0};
-    }
-  }
-  for (unsigned half = 0; half < 2 && !lane_access; ++half) {
-    const u64 missing = op.scalar_reads[half] & ~w.scalar_valid[half];
-    if (missing == 0) continue;
-    report(w, FindingKind::uninit,
-           scalar_name(half * 64 + first_lane(missing)) + " is read but nothing has written it");
-    w.scalar_valid[half] |= missing;
-  }
-  for (const RowRange& r : op.writes) {
-    const u64 lanes_written = op.whole_wave || name == "v_writelane_b32" ? ~u64{0} : w.exec();
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) w.valid[k] |= lanes_written;
-  }
-  w.scalar_valid[0] |= op.scalar_writes[0];
-  w.scalar_valid[1] |= op.scalar_writes[1];
 }
 
 void rebuild_pending(Wave& w) {
@@ -181,8 +138,8 @@ void stall(Wave& w, u8 counters) {
 void check_registers(Wave& w, const Operation& op) {
   const Checks& checks = w.group->launch->options->checks;
   if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
-  if (checks.waits) check_waits(w, op);
-  if (checks.uninit) check_uninit(w, op);
+  if (checks.waits && !w.outstanding.empty()) check_waits(w, op);
+  if (w.defined != nullptr) track_definedness(w, op);
   if (w.hazards != nullptr) check_hazards(w, op);
 }
 
@@ -235,6 +192,32 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
   if (changed) release_landed(w);
 }
 
+namespace {
+
+constexpr const char* relaxed = "; an atomic: no race where the read is meant to be a relaxed atomic one";
+
+/// A write to a word that another wave was still reading when the last barrier let this one pass: the read may see it.
+void check_overtaken(Wave& w, u32 word, u8 touched, u32 address, unsigned lane) {
+  Workgroup& g = *w.group;
+  const std::size_t count = g.waves.size();
+  for (std::size_t k = 0; k < count && !g.reads.empty(); ++k) {
+    u32& last = g.reads[word * count + k];
+    if (k == w.id || (last & touched) == 0) continue;
+    const Wave& reader = *g.waves[k];
+    const u64 id = last >> 4;
+    if (id > reader.lds_issued_at_barrier || id <= reader.lds_landed_at_barrier) continue;
+    const isa::Instruction& i = *g.launch->code->operations[g.shadow[word].read_site].instruction;
+    report(w, FindingKind::waits,
+           "writes LDS byte " + std::to_string(address) + ", which wave " + std::to_string(reader.id) +
+               " was still reading with '" + i.text +
+               "' when it came to the barrier: it did not wait for it before",
+           lane, address);
+    last = 0;
+  }
+}
+
+} // namespace
+
 void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma) {
   Workgroup& g = *w.group;
@@ -253,11 +236,6 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
     const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
     const bool reads = !is_write || is_atomic;
     if (reads) {
-      if (checks.uninit && (touched & ~s.valid) != 0) {
-        report(w, FindingKind::uninit,
-               "reads LDS byte " + std::to_string(address) + ", which nothing has written", lane, address);
-        s.valid = 15;
-      }
       if (checks.waits && s.id != 0) {
         if (s.last_writer == me) {
           if (s.dma && s.id > w.vm_landed) {
@@ -279,6 +257,7 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         }
       }
     }
+    if (is_write && !is_atomic && g.reads_crossing) check_overtaken(w, d, touched, address, lane);
     if (checks.races) {
       const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
                                s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
@@ -286,16 +265,16 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         report(w, FindingKind::races,
                std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
                    ", which wave " + std::to_string(s.writer - 1) + " writes with " + site(s.site) +
-                   " and no barrier between",
-               lane, address);
+                   " and no barrier between" + (s.atomic && !is_write ? relaxed : ""),
+               lane, address, s.atomic && !is_write);
         s.writer = me;
       }
       if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
         report(w, FindingKind::races,
                "writes LDS byte " + std::to_string(address) + ", which wave " +
                    std::to_string(first_lane(s.readers & ~(1U << w.id))) + " reads with " +
-                   site(s.read_site) + " and no barrier between",
-               lane, address);
+                   site(s.read_site) + " and no barrier between" + (is_atomic ? relaxed : ""),
+               lane, address, is_atomic);
         s.readers = 0;
       }
     }
@@ -306,6 +285,12 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
       }
       s.readers |= 1U << (w.id & 31);
       s.read_site = w.current;
+      if (!g.reads.empty() && op.cls == Class::lds) {
+        u32& last = g.reads[d * g.waves.size() + w.id];
+        const u32 id = static_cast<u32>(w.last_lds_id) << 4;
+        last = ((last & ~15U) == id ? last : id) | touched;
+        w.last_lds_read_id = w.last_lds_id;
+      }
     } else {
       if (s.write_epoch != g.epoch) {
         s.write_epoch = g.epoch;
@@ -317,14 +302,51 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         s.bytes |= touched;
         s.atomic = s.atomic && is_atomic;
       }
-      s.valid |= touched;
       s.last_writer = me;
       s.dma = is_dma;
       s.id = is_dma ? w.last_vm_id : w.last_lds_id;
       s.site = w.current;
     }
   }
-  static_cast<void>(op);
+}
+
+/// An entry of Allocation::writers: bytes 4 bits, atomic 1, instruction 19, epoch 12, wave of the launch + 1: 28.
+void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
+                        unsigned lane, bool is_atomic) {
+  Workgroup& g = *w.group;
+  const u64 count = g.waves.size();
+  const u64 me = (g.linear * count + w.id + 1) & 0xfffffffU;
+  const u64 mine =
+      me << 36 | u64{g.epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 | (is_atomic ? 16U : 0U);
+  std::atomic<u64>* const entries = home.writer_entries();
+  const u64 first = address - home.begin;
+  for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
+    const u64 low = d * 4 < first ? first - d * 4 : 0;
+    const u64 high = std::min<u64>(4, first + bytes - d * 4);
+    const u64 touched = ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
+    const u64 old = entries[d].load(std::memory_order_relaxed);
+    if (old == 0 || (old >> 36) == me) {
+      entries[d].store(mine | touched | ((old >> 36) == me ? old & 15U : 0), std::memory_order_relaxed);
+      continue;
+    }
+    const u64 other = (old >> 36) - 1;
+    const bool same_group = other / count == g.linear;
+    const bool ordered = same_group && ((old >> 24) & 0xfffU) != (g.epoch & 0xfffU);
+    entries[d].store(mine | touched, std::memory_order_relaxed);
+    if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & 16U) != 0)) continue;
+    const u64 at = home.begin + d * 4 + low;
+    const bool same =
+        !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address), high - low) == 0;
+    const isa::Instruction& i = *g.launch->code->operations[(old >> 5) & 0x7ffffU].instruction;
+    std::string message = "writes byte " + std::to_string(at - home.begin) + " of a buffer of " +
+                          std::to_string(home.end - home.begin) + " bytes, which wave " +
+                          std::to_string(other % count) + " of " +
+                          (same_group ? "this workgroup" : "workgroup " + std::to_string(other / count)) +
+                          " writes with '" + i.text + "'" + (same_group ? " and no barrier between" : "");
+    if (same) message += "; the value is the same";
+    if (g.synchronizes && !same_group) message += "; only the atomics that it reads can order them";
+    report(w, FindingKind::races, message, lane, at, same || (g.synchronizes && !same_group));
+  }
 }
 
 void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,

@@ -56,11 +56,12 @@ MatrixArithmetic parse_matrix_arithmetic(std::string_view text) {
 std::string to_string(const Finding& f) {
   char head[96];
   std::snprintf(head, sizeof head, "\n  at     0x%llx  ", static_cast<unsigned long long>(f.address));
-  std::string out = std::string(to_string(f.kind)) + ": " + f.message + head + f.disassembly +
-                    (f.source ? "\n  source " + isa::to_string(*f.source) : "") + "\n  in     " + f.kernel +
-                    ", workgroup " + std::to_string(f.workgroup.x) + "," + std::to_string(f.workgroup.y) +
-                    "," + std::to_string(f.workgroup.z) + ", wave " + std::to_string(f.wave) + ", lane " +
-                    std::to_string(f.lane);
+  std::string out = std::string(to_string(f.kind)) +
+                    (f.note && f.kind != FindingKind::hazard ? " (note): " : ": ") + f.message + head +
+                    f.disassembly + (f.source ? "\n  source " + isa::to_string(*f.source) : "") +
+                    "\n  in     " + f.kernel + ", workgroup " + std::to_string(f.workgroup.x) + "," +
+                    std::to_string(f.workgroup.y) + "," + std::to_string(f.workgroup.z) + ", wave " +
+                    std::to_string(f.wave) + ", lane " + std::to_string(f.lane);
   if (f.count > 1) out += "\n  times  " + std::to_string(f.count);
   return out + "\n";
 }
@@ -220,6 +221,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
     }
   } const release{memory, launch.kernarg, launch.dispatch_packet};
   check_debug(launch);
+  memory.forget_writers();
   run_launch(launch, last);
 }
 

@@ -5,12 +5,14 @@
 ///   vector.cpp    VOP*: fetches operands (DPP, SDWA, op_sel, modifiers), calls vector_functions, writes back
 ///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
 ///   debug.cpp     breakpoints and watched memory
-///   checks.cpp    the sanitizers: registers, waits, LDS shadow
+///   checks.cpp    the sanitizers: waits, races in LDS and global memory
+///   definedness   the sanitizer of values that nothing wrote, bit by bit
 ///   hazards.cpp   the notes about wait states
 ///   schedule.cpp  waves of a workgroup taking turns, barriers, workgroups over threads
 ///   device.cpp    the Device interface
 #pragma once
 
+#include "definedness.h"
 #include "matrix.h"
 #include "memory_map.h"
 #include "vector_functions.h"
@@ -135,6 +137,11 @@ struct HazardFacts {
   int wide_store = -1;       ///< first row of stored data of more than 64 bits a lane
 };
 
+/// What the sources of a scalar instruction decide beside a result.
+enum class Decision : u8 { none, scc, vcc, jump, mode };
+/// Which lanes of its sources a vector instruction reads: those of EXEC, the first of them, the one that source 1 names, all.
+enum class LaneReads : u8 { active, first, one, all };
+
 /// One instruction, resolved.
 struct Operation {
   Handler execute = nullptr;
@@ -149,7 +156,7 @@ struct Operation {
   int mask_source = -1; ///< scalar register of the mask read, -1 none
   int mask_destination = -1;
   u8 vgpr_sources = 0; ///< bit i: source i is a VGPR or an AGPR, which s_set_gpr_idx moves
-  bool simple = true; ///< no DPP, SDWA, op_sel, omod, clamp
+  bool simple = true;  ///< no DPP, SDWA, op_sel, omod, clamp
 
   std::unique_ptr<MatrixInstruction> matrix;
   u64 multiply_adds = 0;
@@ -161,8 +168,13 @@ struct Operation {
   u64 scalar_reads[2] = {0, 0}; ///< bit = register encoding 0..127
   u64 scalar_writes[2] = {0, 0};
   bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
-  bool selects = false;        ///< v_cndmask: reads only what the mask picks
-  bool whole_wave = false;     ///< reads every lane whatever EXEC says
+  bool whole_wave = false;     ///< reads and writes every lane whatever EXEC says
+  // for the check of definedness
+  Decision decision = Decision::none;
+  LaneReads reads_lanes = LaneReads::active;
+  bool keeps_part = false; ///< may leave a part of its destination, bits or lanes, as it was
+  bool moves_bits = false; ///< each result bit is one source bit or its complement
+  u8 widens = 0;           ///< 16 or 32: one undefined bit makes a whole element of the result undefined
   HazardFacts hazard;
 };
 
@@ -239,18 +251,18 @@ struct Wave : WaveState {
   bool vskip = false;
 
   // checks
-  bool tracking = false;                ///< uninit or waits
-  bool deferring = false;               ///< stress
-  bool watching = false;                ///< memory of this launch is watched
-  std::array<u64, vector_rows> valid{}; ///< lanes written
-  u64 scalar_valid[2] = {0, 0};
+  bool tracking = false;                 ///< uninit or waits
+  bool deferring = false;                ///< stress
+  bool watching = false;                 ///< memory of this launch is watched
+  std::unique_ptr<Definedness> defined;  ///< when uninit is on
   std::array<u8, vector_rows> pending{}; ///< counters that an outstanding load into this row holds
   u64 scalar_pending[2] = {0, 0};        ///< scalar registers that an outstanding scalar load will write
   std::deque<Outstanding> outstanding;
   u64 next_id = 1;
   u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
-  u64 last_lds_id = 0, last_vm_id = 0;
+  u64 last_lds_id = 0, last_vm_id = 0, last_lds_read_id = 0;
+  u64 lds_issued_at_barrier = 0;
   std::unique_ptr<HazardState> hazards; ///< when that check is on
 
   std::vector<u32> break_hits, watch_hits;
@@ -269,7 +281,6 @@ struct LdsShadow {
   u32 readers = 0;     ///< waves that read in read_epoch
   u16 writer = 0;      ///< wave + 1 that wrote last in write_epoch; 0xffff: several, on different bytes
   u8 bytes = 0;        ///< bytes written in write_epoch
-  u8 valid = 0;        ///< bytes ever written
   bool atomic = false; ///< the writes of write_epoch were atomics
   bool dma = false;
   u32 site = 0; ///< operation of the last write
@@ -284,8 +295,15 @@ struct Workgroup {
   u64 linear = 0; ///< id as a number, x fastest
   std::vector<std::unique_ptr<Wave>> waves;
   std::vector<u8> lds;
-  u32 epoch = 1; ///< completed barriers + 1
+  std::vector<u8> lds_undefined; ///< bits of each byte that nothing gave a value; empty: uninit is off
+  std::vector<u32> lds_origin;   ///< of each four bytes
+  u32 epoch = 1;                 ///< completed barriers + 1
   std::vector<LdsShadow> shadow;
+  /// The last read of each word by each wave, [word][wave]: id << 4 | bytes; empty when waits is off or the wave alone.
+  std::vector<u32> reads;
+  bool reads_crossing = false; ///< some wave had an LDS read in flight at the last barrier
+  bool tracks_global = false;  ///< who stores to which global byte is remembered
+  bool synchronizes = false; ///< has read global memory in ways that other workgroups may order themselves by
   std::mt19937_64 random;
   u64 ds_ordered = 0;
 };
@@ -307,7 +325,10 @@ struct Launch {
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
-  std::optional<u64> no_lds_at; ///< instruction of the finding that stands for every access to LDS that is not there
+  std::vector<std::string> origins; ///< of undefined values
+  std::map<std::pair<u32, std::string>, u32> origin_ids;
+  std::optional<u64>
+      no_lds_at; ///< instruction of the finding that stands for every access to LDS that is not there
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);
   }
@@ -316,7 +337,8 @@ struct Launch {
 // ---- helpers shared by the files ------------------------------------------------------------------------------------
 
 [[noreturn]] void fail(const Wave& wave, const std::string& what, unsigned lane = 0);
-void report(Wave& wave, FindingKind kind, const std::string& message, unsigned lane = 0, u64 address = 0);
+void report(Wave& wave, FindingKind kind, const std::string& message, unsigned lane = 0, u64 address = 0,
+            bool note = false);
 
 u32 read_special(const Wave& wave, unsigned encoding);
 u32 read_scalar(const Wave& wave, const isa::Operand& operand);
@@ -326,8 +348,35 @@ inline u64 lane_bit(unsigned lane) { return u64{1} << lane; }
 /// An access outside LDS: when there is none at all, one finding says so for the whole launch.
 void report_lds_bounds(Wave& wave, u64 address, bool is_write, unsigned lane);
 
+/// `byte 16 of a buffer of 256 bytes, which nothing has written`
+std::string unwritten_byte(const Allocation& home, u64 address);
+
+/// Calls f(range) for the rows that `op` reads now, s_set_gpr_idx applied; the second for those it writes.
+template <class F>
+void each_read(const Wave& w, const Operation& op, F f) {
+  if (w.gpr_idx_mode == 0 || op.sources.empty()) {
+    for (const RowRange& r : op.reads) f(r);
+    return;
+  }
+  for (std::size_t i = 0; i < op.sources.size(); ++i) {
+    const Source& s = op.sources[i];
+    if (s.kind != Source::Kind::row) continue;
+    const bool moved = ((op.vgpr_sources >> i) & (w.gpr_idx_mode >> i) & 1U) != 0;
+    const u32 first = moved ? (s.index + (w.scalar[m0] & 0xff)) % vector_rows : s.index;
+    f(RowRange{static_cast<u16>(first), static_cast<u16>(words(s.type))});
+  }
+}
+template <class F>
+void each_write(const Wave& w, const Operation& op, F f) {
+  for (const RowRange& r : op.writes) {
+    const bool moved = (w.gpr_idx_mode & 8U) != 0 && !op.sources.empty();
+    f(moved ? RowRange{static_cast<u16>((r.first + (w.scalar[m0] & 0xff)) % vector_rows), r.count} : r);
+  }
+}
+
 /// A pointer to `bytes` bytes of global memory or nullptr (reported) when no allocation covers them.
-u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write);
+u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write,
+                 Allocation** home = nullptr);
 
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);
@@ -342,6 +391,9 @@ void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma);
+/// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
+void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
+                        unsigned lane, bool is_atomic);
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);

@@ -25,7 +25,8 @@ struct Reader {
   void note(const std::string& what, const std::string& after, u64 passed, unsigned need) const {
     report(w, FindingKind::hazard,
            what + " " + std::to_string(passed) + " wait states after " + after + "; " + std::to_string(need) +
-               (need == 1 ? " is" : " are") + " needed");
+               (need == 1 ? " is" : " are") + " needed",
+           0, 0, true);
   }
   /// Wait states since something at `clock` (0: never).
   [[nodiscard]] u64 since(u64 clock) const { return clock == 0 ? 1000 : now - clock; }

@@ -131,9 +131,19 @@ u64 shifted(const MemoryFields& f, u64 address, i32 shift) {
   return f.space == Space::lds ? static_cast<u32>(moved) : moved;
 }
 
-/// Where `bytes` bytes of one lane are; nullptr when nowhere (reported).
-u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned bytes, unsigned lane,
-           bool is_write, bool is_atomic) {
+/// Where the bytes of one lane are; `bytes` is nullptr when nowhere (reported).
+struct Place {
+  u8* bytes = nullptr;
+  u8* undefined = nullptr;    ///< the bits of LDS and scratch that nothing gave a value, when that is tracked
+  u32* origin = nullptr;      ///< of the first of these bytes; nullptr: never anything but "not written"
+  Allocation* home = nullptr; ///< global memory
+  bool unwritten = false; ///< global memory: nothing had written a byte before this access, an atomic, did
+  explicit operator bool() const { return bytes != nullptr; }
+};
+
+/// Where `bytes` bytes of one lane are.
+Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned bytes, unsigned lane,
+             bool is_write, bool is_atomic) {
   if (space == Space::flat) {
     const u32 high = static_cast<u32>(address >> 32);
     if (high == shared_aperture) {
@@ -158,11 +168,14 @@ u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned byte
     std::vector<u8>& lds = w.group->lds;
     if (address + bytes > lds.size()) {
       report_lds_bounds(w, address, is_write, lane);
-      return nullptr;
+      return {};
     }
     if (w.watching) note_access(w, true, address, bytes, lane, is_write, lds.data() + address);
     check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
-    return lds.data() + address;
+    if (w.defined == nullptr) return {.bytes = lds.data() + address};
+    return {.bytes = lds.data() + address,
+            .undefined = w.group->lds_undefined.data() + address,
+            .origin = w.group->lds_origin.data() + address / 4};
   }
   case Space::scratch: {
     const u64 size = w.scratch.size() / lanes;
@@ -172,13 +185,136 @@ u8* locate(Wave& w, const Operation& op, Space space, u64 address, unsigned byte
                  " of " + std::to_string(size) + " a lane" +
                  (w.group->launch->kernel->descriptor.dynamic_stack ? "; --stack BYTES gives more" : ""),
              lane, address);
-      return nullptr;
+      return {};
     }
-    return w.scratch.data() + lane * size + address;
+    const u64 at = lane * size + address;
+    if (w.defined == nullptr) return {.bytes = w.scratch.data() + at};
+    Definedness& d = *w.defined;
+    return {.bytes = w.scratch.data() + at,
+            .undefined = d.scratch.data() + at,
+            .origin = d.scratch_origin.empty() ? nullptr : d.scratch_origin.data() + at / 4};
   }
-  default: return global_bytes(w, address, bytes, lane, is_write);
+  default: {
+    Place place;
+    if (is_atomic && w.defined != nullptr) {
+      const Allocation* const home = w.group->launch->memory->find(address, bytes);
+      place.unwritten = home != nullptr && !home->is_written(address, bytes);
+    }
+    place.bytes = global_bytes(w, address, bytes, lane, is_write, &place.home);
+    return place;
+  }
   }
 }
+
+// ---- definedness ----------------------------------------------------------------------------------------------------
+
+/// The undefined bits of `count` bytes as they are read; false when all are defined. `origin` gets where they came from.
+bool read_undefined(Wave& w, const Place& place, u64 address, unsigned count, u8* undefined, u32& origin) {
+  if (place.undefined != nullptr) {
+    std::memcpy(undefined, place.undefined, count);
+    if (std::all_of(undefined, undefined + count, [](u8 b) { return b == 0; })) return false;
+    if (origin == 0) origin = place.origin == nullptr ? 0 : *place.origin;
+    if (origin == 0) {
+      const bool lds = place.undefined >= w.group->lds_undefined.data() &&
+                       place.undefined < w.group->lds_undefined.data() + w.group->lds_undefined.size();
+      origin = new_origin(w, std::string(lds ? "LDS" : "scratch") + " byte " +
+                                 std::to_string(static_cast<u32>(address)) + ", which nothing has written");
+    }
+    return true;
+  }
+  if (place.home == nullptr || place.home->is_written(reinterpret_cast<u64>(place.bytes), count))
+    return false;
+  bool any = false;
+  for (unsigned b = 0; b < count; ++b) {
+    const bool written = place.home->is_written(reinterpret_cast<u64>(place.bytes) + b, 1);
+    undefined[b] = written ? 0 : 0xff;
+    any = any || !written;
+  }
+  if (any && origin == 0)
+    origin = new_origin(w, unwritten_byte(*place.home, reinterpret_cast<u64>(place.bytes)));
+  return any;
+}
+
+/// Bytes of LDS or scratch get the undefined bits of what is stored there; undefined bits do not leave for global memory.
+void write_undefined(Wave& w, const Place& place, const u8* undefined, unsigned count, u32 origin,
+                     unsigned lane, const std::string& name) {
+  if (place.undefined == nullptr) {
+    for (unsigned b = 0; undefined != nullptr && b < count; ++b) {
+      if (undefined[b] == 0) continue;
+      u32 bits = 0;
+      for (unsigned k = b & ~3U; k < count && k < (b & ~3U) + 4; ++k)
+        bits |= u32{undefined[k]} << (8 * (k & 3U));
+      report_undefined(w, name, bits, origin, "is stored", lane);
+      return;
+    }
+    return;
+  }
+  if (undefined == nullptr) {
+    std::memset(place.undefined, 0, count);
+    return;
+  }
+  std::memcpy(place.undefined, undefined, count);
+  u32* at = place.origin;
+  Definedness& d = *w.defined;
+  if (at == nullptr) { // scratch, the first time
+    d.scratch_origin.assign(d.scratch.size() / 4 + 4, 0);
+    at = d.scratch_origin.data() + (place.undefined - d.scratch.data()) / 4;
+  }
+  for (unsigned k = 0; k < (count + 3) / 4; ++k) at[k] = origin;
+}
+
+/// What a memory instruction takes from registers to know where to go.
+void demand_addresses(Wave& w, const Operation& op, u64 mask) {
+  const MemoryFields& f = op.memory;
+  if (mask == 0) return;
+  const bool permutes = f.kind == Kind::permute || f.kind == Kind::bpermute;
+  if (f.vaddr >= 0 && f.kind != Kind::swizzle) {
+    for (unsigned k = 0; k < f.vaddr_words; ++k)
+      demand_row(w, static_cast<unsigned>(f.vaddr) + k, mask, permutes ? "names a lane" : "is an address",
+                 permutes ? 0xffU : ~0U);
+  }
+  const Definedness& d = *w.defined;
+  for (unsigned half = 0; half < 2; ++half) {
+    for (u64 set = op.scalar_reads[half] & d.scalars[half]; set != 0; set &= set - 1)
+      demand_scalar(w, half * 64 + static_cast<unsigned>(std::countr_zero(set)), "is an address");
+  }
+}
+
+/// The lanes of a result with an undefined bit, collected while it is loaded.
+class LoadedBits {
+public:
+  LoadedBits(Wave& w, u64 mask, int dest, unsigned count)
+      : w_(w), mask_(mask), dest_(static_cast<unsigned>(dest)), count_(count) {}
+  [[nodiscard]] bool tracked() const { return w_.defined != nullptr; }
+  /// `undefined`: whole words.
+  void put(unsigned lane, const u8* undefined) {
+    for (unsigned k = 0; k < count_; ++k) {
+      u32 bits = 0;
+      std::memcpy(&bits, undefined + 4 * k, 4);
+      put_word(lane, k, bits);
+    }
+  }
+  void put_word(unsigned lane, unsigned k, u32 bits) {
+    if (bits == 0) return;
+    w_.defined->bits[(dest_ + k) * lanes + lane] = bits;
+    some_[k] |= lane_bit(lane);
+  }
+  u32 origin = 0;
+  void finish() {
+    if (!tracked()) return;
+    for (unsigned k = 0; k < count_; ++k) {
+      u64& of = w_.defined->lanes_of[dest_ + k];
+      of = (of & ~mask_) | some_[k];
+      if (some_[k] != 0) w_.defined->origin[dest_ + k] = origin;
+    }
+  }
+
+private:
+  Wave& w_;
+  u64 mask_;
+  unsigned dest_, count_;
+  u64 some_[4] = {};
+};
 
 template <class F>
 void each_lane(u64 mask, F f) {
@@ -239,37 +375,86 @@ bool load_quickly(Wave& w, const MemoryFields& f, const Access& a, i32 shift, u3
 void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int dest) {
   const MemoryFields& f = op.memory;
   u32* rows = w.row(static_cast<unsigned>(dest));
-  if (load_quickly(w, f, a, shift, rows)) return;
+  LoadedBits bits(w, a.mask, dest, std::max(1U, f.bytes / 4U));
+  if (load_quickly(w, f, a, shift, rows)) {
+    bits.finish();
+    return;
+  }
   each_lane(a.mask, [&](unsigned l) {
     alignas(16) u8 bytes[16] = {};
+    alignas(16) u8 undefined[16] = {};
+    bool some = false;
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want != 0) {
-      if (const u8* p =
-              locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, false, false)) {
-        std::memcpy(bytes, p, want);
+      const u64 address = shifted(f, a.address[l], shift);
+      if (const Place p = locate(w, op, f.space, address, want, l, false, false)) {
+        std::memcpy(bytes, p.bytes, want);
+        some = bits.tracked() && read_undefined(w, p, address, want, undefined, bits.origin);
       }
     }
     if (f.bytes < 4) {
       put_small(rows[l], extend(bytes, f), f);
+      if (!bits.tracked()) return;
+      u32 word = f.d16 ? w.defined->row_bits(static_cast<unsigned>(dest), l) : 0;
+      if (word != 0 && bits.origin == 0) bits.origin = origin_of_row(w, static_cast<unsigned>(dest));
+      if (some || word != 0) {
+        put_small(word, extend(undefined, f), f);
+        bits.put_word(l, 0, word);
+      }
     } else {
       for (unsigned k = 0; k < f.bytes / 4U; ++k) std::memcpy(&rows[l + k * lanes], bytes + 4 * k, 4);
+      if (some) bits.put(l, undefined);
     }
   });
+  bits.finish();
 }
 
-void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, const u32* data) {
+/// The undefined bits of the data that a lane stores; nullptr: none.
+const u8* stored_bits(Wave& w, const MemoryFields& f, unsigned row, unsigned l, u8* buffer) {
+  u32 all = 0;
+  for (unsigned k = 0; k < std::max(1U, f.bytes / 4U); ++k) {
+    u32 bits = w.defined->row_bits(row + k, l);
+    if (f.bytes < 4 && f.high) bits >>= 16;
+    if (f.bytes < 4) bits &= f.bytes == 1 ? 0xffU : 0xffffU;
+    std::memcpy(buffer + 4 * k, &bits, 4);
+    all |= bits;
+  }
+  return all == 0 ? nullptr : buffer;
+}
+
+void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, const u32* data, int data_row) {
   const MemoryFields& f = op.memory;
+  u64 undefined_lanes = 0;
+  if (w.defined != nullptr) {
+    for (unsigned k = 0; k < std::max(1U, f.bytes / 4U); ++k)
+      undefined_lanes |= w.defined->lanes_of[static_cast<unsigned>(data_row) + k];
+  }
   each_lane(a.mask, [&](unsigned l) {
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want == 0) return;
-    u8* p = locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, true, false);
-    if (p == nullptr) return;
+    const Place p = locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, true, false);
+    if (!p) return;
+    alignas(16) u8 value[16];
     if (f.bytes < 4) {
-      const u32 value = f.high ? data[l] >> 16 : data[l];
-      std::memcpy(p, &value, f.bytes);
+      const u32 word = f.high ? data[l] >> 16 : data[l];
+      std::memcpy(value, &word, 4);
     } else {
-      for (unsigned k = 0; k < want / 4U; ++k) std::memcpy(p + 4 * k, &data[l + k * lanes], 4);
+      for (unsigned k = 0; k < want / 4U; ++k) std::memcpy(value + 4 * k, &data[l + k * lanes], 4);
     }
+    if (p.home != nullptr && w.group->tracks_global)
+      check_global_write(w, *p.home, reinterpret_cast<u64>(p.bytes), value, want, l, false);
+    std::memcpy(p.bytes, value, want);
+    if (w.defined == nullptr) return;
+    if (((undefined_lanes >> l) & 1U) == 0) {
+      if (p.undefined != nullptr) std::memset(p.undefined, 0, want);
+      return;
+    }
+    u8 buffer[16];
+    const u8* const undefined = stored_bits(w, f, static_cast<unsigned>(data_row), l, buffer);
+    unsigned from = static_cast<unsigned>(data_row);
+    while (undefined != nullptr && w.defined->row_bits(from, l) == 0) ++from;
+    write_undefined(w, p, undefined, want, undefined == nullptr ? 0 : origin_of_row(w, from), l,
+                    row_name(w, from));
   });
 }
 
@@ -278,12 +463,19 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
 void perform_format_load(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
   u32* rows = w.row(static_cast<unsigned>(f.dest));
+  LoadedBits undefined(w, a.mask, f.dest, std::max(1U, f.bytes / 4U));
   const u32 one = a.format.is_integer() ? 1U : f.d16 ? 0x3c00U : 0x3f800000U;
   each_lane(a.mask, [&](unsigned l) {
     BufferComponents read{};
     if (a.limit[l] != 0 && a.format.bytes() != 0) {
-      if (const u8* p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, false, false)) {
-        read = read_components(a.format, p, f.d16);
+      if (const Place p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, false, false)) {
+        read = read_components(a.format, p.bytes, f.d16);
+        u8 bits[16] = {};
+        if (undefined.tracked() &&
+            read_undefined(w, p, a.address[l], a.format.bytes(), bits, undefined.origin)) {
+          std::memset(bits, 0xff, sizeof bits); // the whole element: components do not lie on bytes
+          undefined.put(l, bits);
+        }
       }
     }
     for (unsigned c = 0; c < f.format_count; ++c) {
@@ -299,6 +491,18 @@ void perform_format_load(Wave& w, const Operation& op, const Access& a) {
       }
     }
   });
+  undefined.finish();
+}
+
+/// Data that leave a lane for global memory and are not simply stored: of atomics, of converted elements.
+void demand_stored(Wave& w, const Operation& op, unsigned lane) {
+  const MemoryFields& f = op.memory;
+  const bool pair = f.atomic == AtomicOp::cmpswap && f.space != Space::lds;
+  for (const int row : {f.data, f.data2}) {
+    if (row < 0) continue;
+    for (unsigned k = 0; k < std::max(1U, f.bytes / 4U) * (pair ? 2 : 1); ++k)
+      demand_row(w, static_cast<unsigned>(row) + k, lane_bit(lane), "is stored");
+  }
 }
 
 /// Component n of the element is the first register component whose selection names it, else zero.
@@ -306,8 +510,9 @@ void perform_format_store(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
   each_lane(a.mask, [&](unsigned l) {
     if (a.limit[l] == 0 || a.format.bytes() == 0) return;
-    u8* p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, true, false);
-    if (p == nullptr) return;
+    const Place p = locate(w, op, f.space, a.address[l], a.format.bytes(), l, true, false);
+    if (!p) return;
+    if (w.defined != nullptr) demand_stored(w, op, l);
     BufferComponents values{};
     for (unsigned c = f.format_count; c-- > 0;) {
       if (a.selects[c] < 4) continue;
@@ -315,7 +520,7 @@ void perform_format_store(Wave& w, const Operation& op, const Access& a) {
                                   : f.high || c % 2 == 1 ? a.data[l + c / 2 * lanes] >> 16
                                                          : a.data[l + c / 2 * lanes] & 0xffffU;
     }
-    write_components(a.format, values, f.d16, p);
+    write_components(a.format, values, f.d16, p.bytes);
   });
 }
 
@@ -429,15 +634,65 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
     if (a.mask == 0) return;
     const u64 at = u32{(w.scalar[m0] & 0xffffU) + static_cast<u32>(f.offset)};
     const u64 count = static_cast<u64>(std::popcount(a.mask));
-    u8* p = locate(w, op, f.space, at, 4, 0, true, true);
+    const Place p = locate(w, op, f.space, at, 4, 0, true, true);
     const u64 old =
-        p == nullptr
-            ? 0
-            : atomic_at(p, 4, f.atomic == AtomicOp::append ? AtomicOp::add : AtomicOp::sub, count, 0);
-    each_lane(a.mask, [&](unsigned l) { dest[l] = static_cast<u32>(old); });
+        !p ? 0
+           : atomic_at(p.bytes, 4, f.atomic == AtomicOp::append ? AtomicOp::add : AtomicOp::sub, count, 0);
+    LoadedBits bits(w, a.mask, f.dest, 1);
+    alignas(4) u8 undefined[16] = {};
+    const bool some = p && bits.tracked() && read_undefined(w, p, at, 4, undefined, bits.origin);
+    each_lane(a.mask, [&](unsigned l) {
+      dest[l] = static_cast<u32>(old);
+      if (some) bits.put(l, undefined);
+    });
+    bits.finish();
     return;
   }
-  const auto exchange = [&](unsigned l, const u32* data, u64 address, u32* to) {
+  LoadedBits loaded(w, a.mask, f.returns ? f.dest : 0, f.returns ? f.bytes / 4U * (f.two ? 2U : 1U) : 0U);
+  /// The memory's undefined bits go to the result; those of memory and data decide what is left in memory.
+  const auto note_undefined = [&](unsigned l, const Place& p, u64 address, int data_row, unsigned result) {
+    alignas(8) u8 old[16] = {};
+    bool was = p.unwritten;
+    if (was) {
+      std::memset(old, 0xff, sizeof old);
+      loaded.origin = new_origin(w, unwritten_byte(*p.home, address));
+    } else {
+      was = p.undefined != nullptr && read_undefined(w, p, address, f.bytes, old, loaded.origin);
+    }
+    if (was && f.returns) {
+      for (unsigned k = 0; k < f.bytes / 4U; ++k) {
+        u32 bits = 0;
+        std::memcpy(&bits, old + 4 * k, 4);
+        loaded.put_word(l, result + k, bits);
+      }
+    }
+    if (p.undefined == nullptr) {
+      demand_stored(w, op, l);
+      if (was && f.atomic != AtomicOp::swap)
+        report_undefined(w, "what it combines with", ~0U, loaded.origin, "is stored", l);
+      return;
+    }
+    u32 given = 0;
+    u32 origin = loaded.origin;
+    for (const int row : {data_row, f.data2}) {
+      for (unsigned k = 0; row >= 0 && k < f.bytes / 4U; ++k) {
+        const unsigned r = static_cast<unsigned>(row) + k;
+        given |= w.defined->row_bits(r, l);
+        if (origin == 0 && given != 0) origin = origin_of_row(w, r);
+      }
+    }
+    if (f.atomic == AtomicOp::swap) {
+      u8 buffer[16];
+      const u8* bits = stored_bits(w, f, static_cast<unsigned>(data_row), l, buffer);
+      write_undefined(w, p, bits, f.bytes, origin, l, "");
+    } else if (was || given != 0) {
+      u8 buffer[16];
+      std::memset(buffer, 0xff, sizeof buffer);
+      write_undefined(w, p, buffer, f.bytes, origin, l, "");
+    }
+  };
+  const auto exchange = [&](unsigned l, const u32* data, int data_row, u64 address, u32* to,
+                            unsigned result) {
     u64 value = get(data, l);
     u64 compare = 0;
     if (f.atomic == AtomicOp::cmpswap || f.atomic == AtomicOp::cmpswap_f) {
@@ -452,8 +707,11 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
     }
     u64 old = 0;
     if (a.limit[l] != 0) {
-      if (u8* p = locate(w, op, f.space, address, f.bytes, l, true, true)) {
-        old = atomic_at(p, f.bytes, f.atomic, value, compare);
+      if (const Place p = locate(w, op, f.space, address, f.bytes, l, true, true)) {
+        if (w.defined != nullptr) note_undefined(l, p, address, data_row, result);
+        if (p.home != nullptr && w.group->tracks_global)
+          check_global_write(w, *p.home, address, nullptr, f.bytes, l, true);
+        old = atomic_at(p.bytes, f.bytes, f.atomic, value, compare);
       }
     }
     if (to != nullptr) {
@@ -464,19 +722,21 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
   each_lane(a.mask, [&](unsigned l) {
     const u64 address = f.atomic == AtomicOp::condxchg32 ? a.address[l] & 0xfff8U : a.address[l];
     if (!f.two) {
-      exchange(l, a.data, address, dest);
+      exchange(l, a.data, f.data, address, dest, 0);
       return;
     }
     u32 old[4 * lanes]; // both are read from the registers before one of them is written
-    exchange(l, a.data, address, old);
-    exchange(l, a.data2, shifted(f, address, f.offset1 - f.offset), old + f.bytes / 4 * lanes);
+    exchange(l, a.data, f.data, address, old, 0);
+    exchange(l, a.data2, f.data2, shifted(f, address, f.offset1 - f.offset), old + f.bytes / 4 * lanes,
+             f.bytes / 4U);
     for (unsigned k = 0; k < f.bytes / 2U; ++k) dest[l + k * lanes] = old[l + k * lanes];
   });
+  if (f.returns) loaded.finish();
 }
 
 // ---- lanes exchanging data ------------------------------------------------------------------------------------------
 
-void perform_swizzle(Wave& w, const Operation& op, const Access& a) {
+void swizzle_row(const Operation& op, const Access& a, const u32* data, u32* dest) {
   const u32 pattern = static_cast<u32>(op.memory.offset);
   u32 out[lanes];
   for (unsigned l = 0; l < lanes; ++l) {
@@ -497,24 +757,42 @@ void perform_swizzle(Wave& w, const Operation& op, const Access& a) {
     } else {
       from = (l & 32U) | (((in & pattern & 31U) | ((pattern >> 5) & 31U)) ^ ((pattern >> 10) & 31U));
     }
-    out[l] = ((a.mask >> from) & 1U) != 0 ? a.data[from] : 0;
+    out[l] = ((a.mask >> from) & 1U) != 0 ? data[from] : 0;
   }
-  u32* dest = w.row(static_cast<unsigned>(op.memory.dest));
   each_lane(a.mask, [&](unsigned l) { dest[l] = out[l]; });
 }
 
-void perform_permute(Wave& w, const Operation& op, const Access& a) {
+void permute_row(const Operation& op, const Access& a, const u32* data, u32* dest) {
   u32 out[lanes] = {};
   if (op.memory.kind == Kind::bpermute) {
     for (unsigned l = 0; l < lanes; ++l) {
       const unsigned from = static_cast<unsigned>(a.address[l] / 4) & 63U;
-      out[l] = ((a.mask >> from) & 1U) != 0 ? a.data[from] : 0;
+      out[l] = ((a.mask >> from) & 1U) != 0 ? data[from] : 0;
     }
   } else { // the highest lane that names a destination wins
-    each_lane(a.mask, [&](unsigned l) { out[static_cast<unsigned>(a.address[l] / 4) & 63U] = a.data[l]; });
+    each_lane(a.mask, [&](unsigned l) { out[static_cast<unsigned>(a.address[l] / 4) & 63U] = data[l]; });
   }
-  u32* dest = w.row(static_cast<unsigned>(op.memory.dest));
   each_lane(a.mask, [&](unsigned l) { dest[l] = out[l]; });
+}
+
+/// Words change lanes, and their undefined bits with them.
+void perform_exchange(Wave& w, const Operation& op, const Access& a) {
+  const auto move = op.memory.kind == Kind::swizzle ? swizzle_row : permute_row;
+  if (w.defined != nullptr) {
+    Definedness& d = *w.defined;
+    const auto from = static_cast<unsigned>(op.memory.data), to = static_cast<unsigned>(op.memory.dest);
+    if ((d.lanes_of[from] & a.mask) == 0) {
+      d.lanes_of[to] &= ~a.mask;
+    } else {
+      u32 bits[lanes], moved[lanes];
+      for (unsigned l = 0; l < lanes; ++l) bits[l] = d.row_bits(from, l);
+      const u32 origin = origin_of_row(w, from);
+      move(op, a, bits, moved);
+      each_lane(a.mask, [&](unsigned l) { d.set_row_bits(to, l, moved[l]); });
+      d.origin[to] = origin;
+    }
+  }
+  move(op, a, a.data, w.row(static_cast<unsigned>(op.memory.dest)));
 }
 
 /// DS_READ_B64_TR_*: 16 lanes read a block of E rows with 16 columns, 16/E lanes a row; lane l receives column l.
@@ -523,31 +801,45 @@ void perform_transpose(Wave& w, const Operation& op, const Access& a) {
   const unsigned bits = f.transpose_bits;
   const unsigned elements = f.bytes * 8U / bits;
   std::array<std::array<u8, 16>, lanes> raw{};
+  std::array<std::array<u8, 16>, lanes> undefined{};
+  LoadedBits bits_of(w, a.mask, f.dest, f.bytes / 4U);
+  bool some = false;
   each_lane(a.mask, [&](unsigned l) {
-    if (const u8* p = locate(w, op, Space::lds, a.address[l], f.bytes, l, false, false))
-      std::memcpy(raw[l].data(), p, f.bytes);
+    if (const Place p = locate(w, op, Space::lds, a.address[l], f.bytes, l, false, false)) {
+      std::memcpy(raw[l].data(), p.bytes, f.bytes);
+      if (bits_of.tracked())
+        some = read_undefined(w, p, a.address[l], f.bytes, undefined[l].data(), bits_of.origin) || some;
+    }
   });
-  const auto element = [&](unsigned lane, unsigned i) {
+  const auto element = [&](const std::array<std::array<u8, 16>, lanes>& of, unsigned lane, unsigned i) {
     u32 v = 0;
     for (unsigned b = 0; b < bits; ++b) {
       const unsigned at = i * bits + b;
-      v |= ((raw[lane][at / 8] >> (at % 8)) & 1U) << b;
+      v |= ((of[lane][at / 8] >> (at % 8)) & 1U) << b;
     }
     return v;
   };
   u32* dest = w.row(static_cast<unsigned>(f.dest));
   const unsigned per_row = 16 / elements;
-  each_lane(a.mask, [&](unsigned l) {
+  const auto column_of = [&](const std::array<std::array<u8, 16>, lanes>& of, unsigned l) {
     std::array<u32, 4> out{};
     const unsigned column = l % 16;
     for (unsigned k = 0; k < elements; ++k) {
-      const u32 v = element((l & ~15U) + k * per_row + column / elements, column % elements);
+      const u32 v = element(of, (l & ~15U) + k * per_row + column / elements, column % elements);
       const unsigned at = k * bits;
       out[at / 32] |= v << (at % 32);
       if (at % 32 + bits > 32) out[at / 32 + 1] |= v >> (32 - at % 32);
     }
+    return out;
+  };
+  each_lane(a.mask, [&](unsigned l) {
+    const std::array<u32, 4> out = column_of(raw, l);
     for (unsigned k = 0; k < f.bytes / 4U; ++k) dest[l + k * lanes] = out[k];
+    if (!some) return;
+    const std::array<u32, 4> unknown = column_of(undefined, l);
+    for (unsigned k = 0; k < f.bytes / 4U; ++k) bits_of.put_word(l, k, unknown[k]);
   });
+  bits_of.finish();
 }
 
 void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
@@ -556,14 +848,20 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
   const unsigned slot = f.bytes < 4 ? 4 : f.bytes;
   each_lane(a.mask, [&](unsigned l) {
     u8 bytes[16] = {};
+    u8 undefined[16] = {};
+    u32 origin = 0;
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want != 0) {
-      if (const u8* p = locate(w, op, f.space, a.address[l], want, l, false, false))
-        std::memcpy(bytes, p, want);
+      if (const Place p = locate(w, op, f.space, a.address[l], want, l, false, false)) {
+        std::memcpy(bytes, p.bytes, want);
+        if (w.defined != nullptr) read_undefined(w, p, a.address[l], want, undefined, origin);
+      }
     }
     if (f.bytes < 4) {
       const u32 v = extend(bytes, f);
       std::memcpy(bytes, &v, 4);
+      const u32 u = extend(undefined, f);
+      std::memcpy(undefined, &u, 4);
     }
     const u64 to = u64{a.lds_base} + l * slot;
     if (to + slot > lds.size()) {
@@ -573,6 +871,11 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
     if (w.watching) note_access(w, true, to, slot, l, true, lds.data() + to);
     check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
     std::memcpy(lds.data() + to, bytes, slot);
+    if (w.defined != nullptr) {
+      Workgroup& g = *w.group;
+      std::memcpy(g.lds_undefined.data() + to, undefined, slot);
+      for (unsigned k = 0; k < slot / 4; ++k) g.lds_origin[to / 4 + k] = origin;
+    }
   });
 }
 
@@ -592,20 +895,20 @@ void perform(Wave& w, const Operation& op, const Access& a) {
       perform_format_store(w, op, a);
       break;
     }
-    perform_store(w, op, a, 0, a.data);
-    if (f.two) perform_store(w, op, a, f.offset1 - f.offset, a.data2);
+    perform_store(w, op, a, 0, a.data, f.data);
+    if (f.two) perform_store(w, op, a, f.offset1 - f.offset, a.data2, f.data2);
     break;
   case Kind::add_tid:
     if (f.dest >= 0) {
       perform_load(w, op, a, 0, f.dest);
     } else {
-      perform_store(w, op, a, 0, a.data);
+      perform_store(w, op, a, 0, a.data, f.data);
     }
     break;
   case Kind::atomic: perform_atomic(w, op, a); break;
-  case Kind::swizzle: perform_swizzle(w, op, a); break;
+  case Kind::swizzle:
   case Kind::permute:
-  case Kind::bpermute: perform_permute(w, op, a); break;
+  case Kind::bpermute: perform_exchange(w, op, a); break;
   case Kind::transpose: perform_transpose(w, op, a); break;
   case Kind::to_lds: perform_to_lds(w, op, a); break;
   case Kind::none: break;
@@ -684,6 +987,9 @@ void run_memory(Wave& w, const Operation& op) {
   a.limit.fill(255);
   if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
   if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
+  if (w.defined != nullptr) demand_addresses(w, op, a.mask);
+  if (f.space != Space::lds && ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && m.sc1)))
+    w.group->synchronizes = true;
   switch (f.space) {
   case Space::buffer: buffer_addresses(w, f, m, a); break;
   case Space::flat:
@@ -720,6 +1026,12 @@ void run_memory(Wave& w, const Operation& op) {
         each_lane(a.mask, [&](unsigned l) { row[l] = 0x7ff4dead; });
       }
     }
+  }
+  // Loads to LDS land at once or at the wait: what they overwrite may still be read, or what they bring not be there yet.
+  if (f.kind == Kind::to_lds && w.group->random() % 2 == 0) {
+    perform(w, op, *late);
+    note_issue(w, op, counters, [] {});
+    return;
   }
   Wave* wave = &w;
   const Operation* o = &op;

@@ -2,8 +2,24 @@
 #include "memory_map.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <new>
 
 namespace inlay::runtime::emulator {
+
+std::atomic<std::uint64_t>* Allocation::writer_entries() {
+  using Entry = std::atomic<std::uint64_t>;
+  Entry* entries = writers.load(std::memory_order_acquire);
+  if (entries != nullptr) return entries;
+  static_assert(sizeof(Entry) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
+  auto* const made = static_cast<Entry*>(std::calloc((end - begin) / 4 + 2, sizeof(Entry)));
+  if (made == nullptr) throw std::bad_alloc();
+  if (writers.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) return made;
+  std::free(made); // another thread was first
+  return entries;
+}
+
+void Allocation::forget_writers() { std::free(writers.exchange(nullptr)); }
 
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
   constexpr std::uint64_t alignment = 256;

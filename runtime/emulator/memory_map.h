@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -15,6 +16,16 @@ struct Allocation {
   std::uint64_t end = 0;
   std::unique_ptr<std::uint8_t[]> storage;
   std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
+  /// Who stored last to each four bytes in this launch; nullptr until somebody did. See check_global_write.
+  std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
+
+  Allocation() = default;
+  Allocation(const Allocation&) = delete;
+  Allocation& operator=(const Allocation&) = delete;
+  ~Allocation() { forget_writers(); }
+  /// The entries, made at the first call: zero pages of the system, so that they cost what is touched.
+  [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
+  void forget_writers();
 
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= end - begin && address - begin <= end - begin - bytes;
@@ -61,6 +72,10 @@ public:
     return found != nullptr && found->covers(address, bytes) ? found : nullptr;
   }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// A new launch begins.
+  void forget_writers() {
+    for (const auto& range : ranges_) range->forget_writers();
+  }
 
 private:
   std::vector<std::unique_ptr<Allocation>> ranges_; // by address

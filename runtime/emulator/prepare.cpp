@@ -26,6 +26,8 @@ bool prepare_matrix_operation(Operation& op, MatrixArithmetic matrix, isa::Arch 
   op.execute = run_matrix;
   op.cls = Class::matrix;
   op.whole_wave = true;
+  op.reads_lanes = LaneReads::all;
+  op.widens = 32;
   if (const MatrixOp* entry = find_matrix_op(i.mnemonic)) {
     op.multiply_adds = static_cast<u64>(multiply_adds(*entry));
   }
@@ -55,6 +57,7 @@ bool prepare_conversion(Operation& op, isa::Arch arch, unsigned accum_offset) {
   if (op.matrix == nullptr) return false;
   op.execute = run_conversion;
   op.cls = Class::vector;
+  op.keeps_part = true; // some write a half or a byte, as op_sel says
   for (std::size_t k = 0; k < i.operands.size(); ++k) {
     const isa::Operand& o = i.operands[k];
     if (o.kind == isa::OperandKind::sgpr) op.scalar_reads[o.index / 64] |= u64{1} << (o.index % 64);

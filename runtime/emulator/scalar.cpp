@@ -47,8 +47,9 @@ u64 read_scalar64(const Wave& w, const isa::Operand& o) {
 /// sign (S_ASHR_I64, S_BFE_I64, S_FLBIT_I32_I64); every other 64-bit operand extends them with zeros.
 u64 read_signed64(const Wave& w, const isa::Operand& o) {
   const u64 value = read_scalar64(w, o);
-  return o.kind == isa::OperandKind::literal ? static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(value))})
-                                             : value;
+  return o.kind == isa::OperandKind::literal
+             ? static_cast<u64>(i64{static_cast<i32>(static_cast<u32>(value))})
+             : value;
 }
 
 /// A scalar instruction in execution: operands by position.
@@ -240,6 +241,17 @@ void scalar_load(const Call& c) {
     }
   } else if (const u8* p = global_bytes(c.w, a.address, 4 * count, 0, false)) {
     std::memcpy(values.data(), p, 4 * count);
+  }
+  if (c.w.defined != nullptr) {
+    for (unsigned i = 0; i < count; ++i) {
+      if (a.buffer && a.offset + 4 * (i + 1) > a.records) continue;
+      const u64 at = a.address + 4 * i;
+      Allocation* const home = c.w.group->launch->memory->find(at, 4);
+      if (home == nullptr || home->is_written(at, 4)) continue;
+      u32 undefined = 0;
+      for (unsigned b = 0; b < 4; ++b) undefined |= home->is_written(at + b, 1) ? 0U : 0xffU << (8 * b);
+      c.w.defined->set_scalar(dest.index + i, undefined, new_origin(c.w, unwritten_byte(*home, at)));
+    }
   }
   c.w.stats.bytes_read += 4 * count;
   Wave* w = &c.w;
@@ -658,6 +670,15 @@ bool prepare_scalar(Operation& op, isa::Arch) {
     mark(op.scalar_writes, exec_lo, 2);
   }
   if (name.starts_with("s_cbranch_vcc")) mark(op.scalar_reads, vcc_lo, 2);
+  op.moves_bits = name == "s_mov_b32" || name == "s_mov_b64";
+  op.decision =
+      name.starts_with("s_cbranch_scc")   ? Decision::scc
+      : name.starts_with("s_cbranch_vcc") ? Decision::vcc
+      : name == "s_setpc_b64" || name == "s_swappc_b64" || name.ends_with("_fork") || name.ends_with("_join")
+          ? Decision::jump
+      : name.starts_with("s_setreg") || name.starts_with("s_set_gpr_idx_mode") || name == "s_setvskip"
+          ? Decision::mode
+          : Decision::none;
   return true;
 }
 

@@ -34,7 +34,7 @@ void fail(const Wave& w, const std::string& what, unsigned lane) {
   throw ExecutionError("emulator: " + what + where(w, lane));
 }
 
-void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane, u64 address) {
+void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane, u64 address, bool note) {
   Launch& launch = *w.group->launch;
   const Checks& c = launch.options->checks;
   const bool on[] = {c.bounds, c.uninit, c.races, c.waits, c.barrier, c.align, c.hazard};
@@ -47,9 +47,9 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   auto [at, fresh] = launch.findings.try_emplace({static_cast<u8>(kind), i.address});
   if (!fresh) {
     ++at->second.count;
-    return;
+    if (note || !at->second.note) return;
   }
-  Finding& f = at->second;
+  Finding& f = at->second; // fresh, or a note that gives way to a defect
   f.kind = kind;
   f.kernel = launch.kernel->name;
   f.address = i.address;
@@ -60,6 +60,7 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   f.lane = lane;
   f.memory_address = address;
   f.message = message;
+  f.note = note;
 }
 
 void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
@@ -68,8 +69,8 @@ void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
   const std::string verb = is_write ? "writes" : "reads";
   if (launch.lds_bytes != 0) {
     report(w, FindingKind::bounds,
-           verb + " LDS byte " + std::to_string(address) + " of " + std::to_string(launch.lds_bytes) + hint, lane,
-           address);
+           verb + " LDS byte " + std::to_string(address) + " of " + std::to_string(launch.lds_bytes) + hint,
+           lane, address);
     return;
   }
   {
@@ -85,7 +86,12 @@ void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
   if (launch.findings.contains({static_cast<u8>(FindingKind::bounds), at})) launch.no_lds_at = at;
 }
 
-u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write) {
+std::string unwritten_byte(const Allocation& home, u64 address) {
+  return "byte " + std::to_string(address - home.begin) + " of a buffer of " +
+         std::to_string(home.end - home.begin) + " bytes, which nothing has written";
+}
+
+u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write, Allocation** home) {
   Allocation* a = w.recent;
   if (a == nullptr || !a->covers(address, bytes)) {
     a = w.group->launch->memory->find(address, bytes);
@@ -102,16 +108,8 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
     w.recent = a;
   }
   if (w.watching) note_access(w, false, address, bytes, lane, is_write, reinterpret_cast<const u8*>(address));
-  if (!a->written.empty()) {
-    if (is_write) {
-      a->mark_written(address, bytes);
-    } else if (w.group->launch->options->checks.uninit && !a->is_written(address, bytes)) {
-      report(w, FindingKind::uninit,
-             "reads byte " + std::to_string(address - a->begin) + " of a buffer of " +
-                 std::to_string(a->end - a->begin) + " bytes, which nothing has written",
-             lane, address);
-    }
-  }
+  if (is_write) a->mark_written(address, bytes);
+  if (home != nullptr) *home = a;
   return reinterpret_cast<u8*>(address);
 }
 
@@ -162,11 +160,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   if (d.workgroup_id_z) put(id.z);
   if (d.workgroup_info) put(0);
 
-  w.scalar_valid[0] = s >= 64 ? ~u64{0} : (u64{1} << s) - 1;
-  w.scalar_valid[1] = s > 64 ? (u64{1} << (s - 64)) - 1 : 0;
-  for (unsigned r = 102; r < 128; ++r) {
-    if (r != vcc_lo && r != vcc_lo + 1 && r != m0) w.scalar_valid[1] |= u64{1} << (r - 64);
-  }
+  const unsigned given = s;
   for (unsigned r = flat_scratch_lo; r < vcc_lo; ++r) w.scalar[r] = 0;
 
   const u32 here = std::min<u32>(lanes, threads_total - threads_before);
@@ -181,10 +175,15 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
     const u32 z = t / block.x / block.y;
     v0[l] = x | (y << 10) | (z << 20);
   }
-  w.valid.fill(0);
-  w.valid[0] = w.lane_exists;
   w.scratch.assign(std::size_t{lanes} * launch.scratch_bytes, poison ? 0xee : 0);
   const Checks& c = launch.options->checks;
+  if (c.uninit && !poison) {
+    w.defined = std::make_unique<Definedness>(w.lane_exists);
+    w.defined->lanes_of[0] = 0;
+    for (unsigned r = given; r < 102; ++r) w.defined->set_scalar(r, ~0U, 0);
+    for (const unsigned r : {unsigned{vcc_lo}, vcc_lo + 1U, unsigned{m0}}) w.defined->set_scalar(r, ~0U, 0);
+    w.defined->scratch.assign(w.scratch.size(), 0xff);
+  }
   w.deferring = poison;
   w.watching = !launch.options->debug.watches.empty();
   w.tracking = !poison && (c.waits || c.uninit || c.hazard || c.races);
@@ -298,12 +297,18 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
   g.linear = (u64{g.id.z} * launch.geometry.grid.y + g.id.y) * launch.geometry.grid.x + g.id.x;
   g.random.seed(options.seed * 0x9e3779b97f4a7c15ULL + g.linear);
   g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
+  g.reads_crossing = g.synchronizes = false;
   const Checks& c = options.checks;
-  if ((c.races || c.uninit || c.waits) && !options.stress) {
+  if ((c.races || c.waits) && !options.stress) {
     g.shadow.assign(launch.lds_bytes / 4 + 1, {});
+    g.reads.assign(c.waits && wave_count > 1 ? g.shadow.size() * wave_count : 0, 0);
   } else {
     g.shadow.clear();
+    g.reads.clear();
   }
+  g.tracks_global = c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() > 1;
+  g.lds_undefined.assign(c.uninit && !options.stress ? launch.lds_bytes : 0, 0xff);
+  g.lds_origin.assign(c.uninit && !options.stress ? launch.lds_bytes / 4 + 1 : 0, 0);
   while (g.waves.size() < wave_count) {
     g.waves.push_back(std::make_unique<Wave>(
         launch.kernel->descriptor.accum_offset == 0 ? 256U : launch.kernel->descriptor.accum_offset));
@@ -360,10 +365,13 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
       }
     }
     ++g.epoch;
+    g.reads_crossing = false;
     for (u32 i = 0; i < wave_count; ++i) {
       Wave& w = *g.waves[i];
       w.lds_landed_at_barrier = w.lds_landed;
       w.vm_landed_at_barrier = w.vm_landed;
+      w.lds_issued_at_barrier = w.last_lds_id;
+      g.reads_crossing = g.reads_crossing || w.last_lds_read_id > w.lds_landed;
       if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;
     }
   }

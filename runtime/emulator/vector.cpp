@@ -537,8 +537,8 @@ void constant_rows(std::array<u32, 128>& rows, const isa::Operand& o, const Cons
   }
 }
 
-Source make_source(const isa::Instruction& i, const VectorEntry* e, unsigned k, const isa::Operand& o, Type type,
-                   PreparedProgram& owner, unsigned accum_offset) {
+Source make_source(const isa::Instruction& i, const VectorEntry* e, unsigned k, const isa::Operand& o,
+                   Type type, PreparedProgram& owner, unsigned accum_offset) {
   Source s;
   s.type = type;
   s.neg = o.neg;
@@ -595,7 +595,8 @@ bool prepare_special(Operation& op, PreparedProgram& owner, unsigned accum_offse
         std::find(std::begin(special.s), std::end(special.s), Type::none) - special.s);
     if (i.operands.size() < wanted + (wanted == 0 ? 0 : 1)) return false;
     for (std::size_t k = 0; k < wanted; ++k) {
-      op.sources.push_back(make_source(i, nullptr, static_cast<unsigned>(k), i.operands[k + 1], special.s[k], owner, accum_offset));
+      op.sources.push_back(make_source(i, nullptr, static_cast<unsigned>(k), i.operands[k + 1], special.s[k],
+                                       owner, accum_offset));
       if (i.operands[k + 1].is_vector()) op.vgpr_sources |= static_cast<u8>(1U << k);
     }
     collect_reads(op);
@@ -610,6 +611,12 @@ bool prepare_special(Operation& op, PreparedProgram& owner, unsigned accum_offse
         mark(op.scalar_writes, d.index, 1);
       }
     }
+    op.moves_bits = special.handler != mqsad_u32_u8;
+    op.keeps_part = special.handler == writelane;
+    if (special.handler == readfirstlane) op.reads_lanes = LaneReads::first;
+    if (special.handler == readlane) op.reads_lanes = LaneReads::one;
+    if (special.handler == writelane) op.reads_lanes = LaneReads::first;
+    if (special.name.find("swap") != std::string_view::npos) op.reads_lanes = LaneReads::all;
     if (special.handler == mqsad_u32_u8) {
       op.writes[0].count = 4;
       if (op.sources[2].kind == Source::Kind::row) op.reads.back().count = 4;
@@ -706,8 +713,15 @@ bool prepare_vector(Operation& op, PreparedProgram& owner, isa::Arch, unsigned a
   op.simple = i.form != isa::Form::dpp && i.form != isa::Form::sdwa && !m.clamp && m.omod == 0 &&
               (m.op_sel == 0 || (e->flags & own_op_sel) != 0) && (e->flags & (keeps_high | to_high)) == 0;
   op.always_flushes = (e->flags & flushes_always) != 0;
-  op.selects = e->name == "v_cndmask_b32";
   op.whole_wave = false;
+  const bool half_result = e->d == Type::f16 || e->d == Type::b16;
+  op.keeps_part = i.form == isa::Form::dpp || (i.form == isa::Form::sdwa && m.dst_sel != Select::dword) ||
+                  (e->flags & (keeps_high | to_high)) != 0 || (half_result && m.op_sel != 0);
+  op.moves_bits = e->name == "v_mov_b32" || e->name == "v_mov_b64" || e->name == "v_not_b32" ||
+                  e->name == "v_pk_mov_b32" || e->name.starts_with("v_accvgpr");
+  op.widens = is_float32(e->d) || e->d == Type::f64           ? 32
+              : e->d == Type::f16 || e->d == Type::packed_f16 ? 16
+                                                              : 0;
   collect_reads(op);
   if (op.mask_source >= 0) mark(op.scalar_reads, static_cast<unsigned>(op.mask_source), 2);
   if (op.mask_destination >= 0) mark(op.scalar_writes, static_cast<unsigned>(op.mask_destination), 2);

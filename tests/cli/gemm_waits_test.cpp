@@ -33,7 +33,7 @@ Outcome run(const Artifact& kernel, const Problem& problem, runtime::EmulatorOpt
   }
   out.after = loaded.read();
   for (const auto& f : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
-    out.findings += f.kind != runtime::FindingKind::hazard ? 1 : 0;
+    out.findings += f.note ? 0 : 1;
   return out;
 }
 

@@ -276,7 +276,9 @@ std::vector<Case> arithmetic_cases(std::mt19937_64& random) {
         text += " " + sgpr(8, row.d);
         separator = ", ";
       }
-      // The first or the second source may be a constant: inline, or a literal, which 64-bit integers extend by its sign.
+      // The first or the second source may be a constant: inline, extended by its sign, or a literal of 32 bits, which
+      // only a 64-bit operand that is a signed integer extends so.
+      const std::string_view name = row.name;
       std::array<u64, 2> constant{};
       std::array<bool, 2> is_constant{};
       const unsigned words[2] = {row.x, row.y};
@@ -286,7 +288,8 @@ std::vector<Case> arithmetic_cases(std::mt19937_64& random) {
         if (n == which) {
           const i32 value = variant < 6 ? static_cast<i32>(random() % 81) - 16 : static_cast<i32>(random());
           is_constant[n] = true;
-          constant[n] = static_cast<u64>(i64{value});
+          const bool literal = variant >= 6 && words[n] == 2 && !name.ends_with("_i64");
+          constant[n] = literal ? u64{static_cast<u32>(value)} : static_cast<u64>(i64{value});
           text += separator + (variant < 6 ? std::to_string(value) : "0x" + [&] {
                     std::ostringstream hex;
                     hex << std::hex << static_cast<u32>(value);

@@ -34,10 +34,10 @@ namespace inlay::runtime {
 
 /// What a sanitizer can find. Each finding names the instruction that is wrong, or the one that first sees the wrong.
 enum class FindingKind : std::uint8_t {
-  bounds,  ///< access outside every allocation, outside the workgroup's LDS, or outside the lane's scratch
-  uninit,  ///< a register, LDS word or buffer byte is read that nothing has written
-  races,   ///< two waves (or lanes) touch one LDS word, one writes, no barrier between
-  waits,   ///< a result is used, or LDS data passes a barrier, before an s_waitcnt covers it
+  bounds, ///< access outside every allocation, outside the workgroup's LDS, or outside the lane's scratch
+  uninit, ///< a bit that nothing has written decides an address, a branch or EXEC, or is stored to global memory
+  races, ///< two waves (or lanes) touch one LDS word, one writes, no barrier between; two waves store to one global byte
+  waits, ///< a result is used, or LDS data passes a barrier, or a read of LDS is overtaken, before an s_waitcnt covers it
   barrier, ///< waves of a workgroup meet at different barriers, or some ended while others wait
   align,   ///< address not aligned as the instruction demands
   hazard   ///< a note: software must insert wait states here by the manual; hardware may interlock
@@ -70,6 +70,8 @@ struct Finding {
   std::uint64_t memory_address = 0;
   std::string message;
   std::uint64_t count = 1;
+  bool note =
+      false; ///< worth knowing and no defect: wait states, equal values stored twice, a relaxed atomic read
 };
 
 /// `waits: v2 is read before ... covers it` with site, wave and lane; one finding a paragraph.
@@ -110,8 +112,8 @@ struct EmulatorOptions {
   unsigned turn = 8;
   bool stress = false;
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
-  bool bank_model = false;                              ///< count LDS cycles and conflicts
-  std::uint64_t seed = 1;                               ///< of the stress schedule
+  bool bank_model = false; ///< count LDS cycles and conflicts
+  std::uint64_t seed = 1;  ///< of the stress schedule
   /// Bytes a lane of a kernel that recurses, calls through pointers or has arrays of variable length (metadata
   /// `.uses_dynamic_stack`), beside those it declares: the compiler cannot know how many it needs.
   std::uint32_t dynamic_stack = 16384;

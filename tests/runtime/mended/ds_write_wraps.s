@@ -1,0 +1,54 @@
+; The same for a write and an atomic.
+; run --arg out:512
+; out 164d
+.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl lit
+.p2align 8
+.type lit,@function
+lit:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_lshlrev_b32 v40, 3, v0
+  v_mov_b32 v41, -4
+  v_mov_b32 v42, 77
+  v_mov_b32 v43, 88
+  s_waitcnt lgkmcnt(0)
+  v_mov_b32 v30, 0
+  ds_write_b32 v41, v42 offset:8
+  ds_add_u32 v41, v43 offset:8
+  s_waitcnt lgkmcnt(0)
+  ds_read_b32 v0, v30 offset:4
+  v_mov_b32 v1, 0
+  s_waitcnt vmcnt(0) lgkmcnt(0)
+  global_store_dwordx2 v40, v[0:1], s[4:5]
+  s_endpgm
+.Lend:
+  .size lit, .Lend-lit
+.rodata
+.p2align 6
+.amdhsa_kernel lit
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_next_free_vgpr 44
+  .amdhsa_group_segment_fixed_size 1024
+  .amdhsa_next_free_sgpr 32
+  .amdhsa_accum_offset 44
+  .amdhsa_kernarg_size 8
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: lit
+    .symbol: lit.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: 1024
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 32
+    .vgpr_count: 44
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}
+...
+.end_amdgpu_metadata

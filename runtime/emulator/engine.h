@@ -267,7 +267,8 @@ struct Wave : WaveState {
 
   std::vector<u32> break_hits, watch_hits;
   std::vector<PendingAccess> accesses;
-  ObservedAccess* observed = nullptr; ///< where a memory instruction says what it did, while somebody looks on
+  ObservedAccess* observed =
+      nullptr; ///< where a memory instruction says what it did, while somebody looks on
 
   std::vector<u8> scratch;      ///< [lane][bytes]
   Allocation* recent = nullptr; ///< last allocation hit

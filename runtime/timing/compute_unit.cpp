@@ -64,7 +64,7 @@ struct Numbers {
         lds_entries(static_cast<std::size_t>(p["lds_fifo_entries"])),
         lds_latency(static_cast<Clock>(p["lds_latency_clk"])), read_port(p["lds_read_port_bytes"]),
         write_port(p["lds_write_port_bytes"]), misaligned(static_cast<Clock>(p["lds_misaligned_b128_clk"])),
-        crossbar(static_cast<Clock>(p["lds_crossbar_clk"])),
+        write_stall(p["lds_write_pipe_stall_clk"]), crossbar(static_cast<Clock>(p["lds_crossbar_clk"])),
         queue_entries(static_cast<std::size_t>(p["vmem_queue_entries"])),
         inflight_bytes(static_cast<std::uint64_t>(p["vmem_inflight_bytes"])), line_clk(p["vmem_line_clk"]),
         line_bytes(p["line_bytes"]), l1_latency(static_cast<Clock>(p["l1_latency_clk"])),
@@ -101,7 +101,9 @@ struct Numbers {
   std::size_t lds_entries;
   Clock lds_latency;
   double read_port, write_port;
-  Clock misaligned, crossbar;
+  Clock misaligned;
+  double write_stall;
+  Clock crossbar;
   std::size_t queue_entries;
   std::uint64_t inflight_bytes;
   double line_clk, line_bytes;
@@ -246,7 +248,8 @@ private:
   double address_free_ = 0, return_free_ = 0, l2_free_ = 0, mall_free_ = 0, hbm_free_ = 0;
   std::deque<std::pair<Clock, std::uint64_t>> inflight_;
   std::uint64_t inflight_sum_ = 0;
-  std::unordered_map<std::uint64_t, bool> scalar_lines_, code_lines_, mall_lines_;
+  std::unordered_map<std::uint64_t, Clock> scalar_lines_; ///< when each is there
+  std::unordered_map<std::uint64_t, bool> code_lines_, mall_lines_;
 };
 
 Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
@@ -651,6 +654,11 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
     if (r.lanes == 0) break; // nothing is asked for: done at once
     if (r.space == Space::lds || r.space == Space::crossbar) {
       const Clock done = issue_lds(w, op, r, t);
+      if (r.kind == AccessKind::store && s.pipe_free > t && !has(Limit::lds) && !has(Limit::issue)) {
+        // The registers that are stored are read in the pipe's stead.
+        const auto stall = static_cast<Clock>(n_.write_stall * r.total_bytes() / 1024);
+        s.pipe_free += stall;
+      }
       if (op.lds || op.flat) w.lgkm.push_back(done);
       if (!op.lds) w.vm.push_back(w.vm_last = std::max(w.vm_last, done));
     } else {
@@ -671,9 +679,9 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
       if (step.request != 0) {
         const Request& r = trace_.requests[step.request - 1];
         for (unsigned k = 0; k < r.lines; ++k) {
-          bool& there = scalar_lines_[trace_.lines[r.first_line + k]];
-          if (!there) latency = std::max(latency, n_.scalar_miss);
-          there = true;
+          // Who asks while the line is on its way waits for it too.
+          const auto [at, fresh] = scalar_lines_.emplace(trace_.lines[r.first_line + k], t + n_.scalar_miss);
+          if (at->second > t) latency = std::max(latency, at->second - t);
         }
       }
       w.lgkm.push_back(t + latency);

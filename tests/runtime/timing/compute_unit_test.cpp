@@ -190,6 +190,8 @@ std::string random_body(std::mt19937& random) {
 
 TEST_CASE("more latency is never faster, a limit less never slower, beyond the noise of arbitration") {
   std::mt19937 random(11);
+  std::map<std::string, double> with_latency;
+  std::array<double, limits> without_limit{};
   for (int round = 0; round < 60; ++round) {
     const std::uint32_t block = 64U << (random() % 4);
     const std::string body = random_body(random);
@@ -197,16 +199,23 @@ TEST_CASE("more latency is never faster, a limit less never slower, beyond the n
     const Parameters p = Parameters::of(gfx942);
     const auto base = static_cast<double>(clocks(t, p));
     INFO(block << " work-items, " << base << " clocks\n" << body);
-    // Who comes first at a shared unit may change: each change of order is worth at most one instruction there.
-    const double noise = 0.03 * base + 32;
+    // Who comes first at a shared unit may change, and with it who waits (Graham's anomalies); on average it may not help.
+    const double noise = 0.08 * base + 64;
     for (const char* name :
-         {"lds_latency_clk", "hbm_latency_clk", "l1_latency_clk", "barrier_clk", "scalar_miss_clk"})
-      CHECK(static_cast<double>(clocks(t, p.with(name, p[name] + 100))) >= base - noise);
+         {"lds_latency_clk", "hbm_latency_clk", "l1_latency_clk", "barrier_clk", "scalar_miss_clk"}) {
+      const auto slower = static_cast<double>(clocks(t, p.with(name, p[name] + 100)));
+      CHECK(slower >= base - noise);
+      with_latency[name] += slower - base;
+    }
     for (std::size_t l = 1; l < limits; ++l) {
       INFO(to_string(static_cast<Limit>(l)));
-      CHECK(static_cast<double>(clocks(t, p, {.without = static_cast<Limit>(l)})) <= base + noise);
+      const auto faster = static_cast<double>(clocks(t, p, {.without = static_cast<Limit>(l)}));
+      CHECK(faster <= base + noise);
+      without_limit[l] += faster - base;
     }
   }
+  for (const auto& [name, sum] : with_latency) CHECK(sum > 0);
+  for (std::size_t l = 1; l < limits; ++l) CHECK(without_limit[l] <= 0);
 }
 
 TEST_CASE("the same trace takes the same clocks") {

@@ -1,0 +1,150 @@
+"""Loops from their published order: a string of letters with counts becomes a kernel that executes that loop.
+
+  M  matrix instruction     R  ds_read_b128        W  ds_write_b128       G  buffer_load_dwordx4 to registers
+  L  buffer_load_dwordx4 to LDS                    T  ds_read_b64_tr_b16  D  ds_read_b64
+  v  vector instruction     a  v_accvgpr move      s  scalar instruction  n  s_nop 0     S scratch load   C scratch store
+  B  s_barrier              w  s_waitcnt: l and v follow with their counts, wl0, wv3, wv0l0
+  P  s_setprio, with the priority behind it
+
+A number behind a letter repeats it, (...)xN a group: `w B R4 M1`, `(M4 s L)x16`. Which registers and addresses the instructions of the
+original name is not part of the order: matrix instructions go round independent accumulators, LDS accesses are free of conflicts unless
+`read_address` says otherwise, loads go forward through memory by `row` bytes a lane group.
+"""
+import re
+
+
+def expand(order):
+    """`M2 (s L)x2` -> ['M', 'M', 's', 'L', 's', 'L']; waits keep their counts: 'wl0'."""
+    while True:
+        group = re.search(r"\(([^()]*)\)x(\d+)", order)
+        if not group:
+            break
+        order = order[:group.start()] + " " + (group.group(1) + " ") * int(group.group(2)) + order[group.end():]
+    out = []
+    for token in order.split():
+        if token[0] == "w":
+            out.append(token)
+        elif token[0] == "P":
+            out.append(token)
+        else:
+            match = re.fullmatch(r"([MRWGLTDvasnBSC])(\d*)", token)
+            if not match:
+                raise ValueError(f"'{token}' in an order")
+            out += [match.group(1)] * int(match.group(2) or 1)
+    return out
+
+
+MATRIX = {
+    "16x16x16_f16": ("v_mfma_f32_16x16x16_f16", 2, 4),
+    "16x16x32_f16": ("v_mfma_f32_16x16x32_f16", 4, 4),
+    "32x32x8_f16": ("v_mfma_f32_32x32x8_f16", 2, 16),
+    "32x32x16_f16": ("v_mfma_f32_32x32x16_f16", 4, 16),
+}
+
+
+def body(tokens, matrix, row=1024):
+    """The instructions, one a token."""
+    name, operand, result = MATRIX[matrix]
+    accumulators = 256 // result
+    out = []
+    m = r = w = g = 0
+    for token in tokens:
+        kind = token[0]
+        if kind == "M":
+            a = m % accumulators * result
+            x, y = 128 + m % 4 * operand, 160 + m // 4 % 4 * operand
+            out.append(f"{name} a[{a}:{a + result - 1}], v[{x}:{x + operand - 1}], v[{y}:{y + operand - 1}], a[{a}:{a + result - 1}]")
+            m += 1
+        elif kind in "RTD":
+            d = 16 + r % 16 * 4
+            op = {"R": "ds_read_b128", "T": "ds_read_b64_tr_b16", "D": "ds_read_b64"}[kind]
+            last = d + (3 if kind == "R" else 1)
+            out.append(f"{op} v[{d}:{last}], v1 offset:{r % 16 * 1024}")
+            r += 1
+        elif kind == "W":
+            out.append(f"ds_write_b128 v2, v[80:83] offset:{w % 16 * 1024}")
+            w += 1
+        elif kind in "GL":
+            where = f"v3, s[8:11], s{12 + g // 4 % 4} offen offset:{g % 4 * 1024 % 4096}"
+            d = 84 + g % 8 * 4
+            out.append(f"buffer_load_dwordx4 {where} lds" if kind == "L" else f"buffer_load_dwordx4 v[{d}:{d + 3}], {where}")
+            g += 1
+        elif kind == "S":
+            out.append("scratch_load_dword v120, off, off")
+        elif kind == "C":
+            out.append("scratch_store_dword off, v120, off")
+        elif kind == "v":
+            out.append("v_add_u32 v4, v5, v6")
+        elif kind == "a":
+            out.append("v_accvgpr_read_b32 v7, a255")
+        elif kind == "s":
+            out.append("s_add_u32 s20, s20, 1")
+        elif kind == "n":
+            out.append("s_nop 0")
+        elif kind == "B":
+            out.append("s_barrier")
+        elif kind == "P":
+            out.append(f"s_setprio {token[1:]}")
+        elif kind == "w":
+            counts = re.findall(r"([vl])(\d+)", token)
+            out.append("s_waitcnt " + " ".join(f"{'vmcnt' if c == 'v' else 'lgkmcnt'}({n})" for c, n in counts))
+    return out
+
+
+def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_address=None, scratch=0):
+    """Assembly of a kernel that runs `order` `trips` times in each of `waves` waves."""
+    lines = ["s_load_dwordx2 s[4:5], s[0:1], 0x0",
+             "v_and_b32 v8, 63, v0", "v_lshrrev_b32 v9, 6, v0",
+             "v_lshlrev_b32 v1, 4, v8", "v_lshlrev_b32 v2, 4, v8",
+             "v_lshlrev_b32 v3, 4, v8", "v_lshlrev_b32 v10, 22, v9", "v_add_u32 v3, v3, v10"]
+    if read_address:
+        lines += read_address
+    lines += ["s_waitcnt lgkmcnt(0)", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff", "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000",
+              "s_mov_b32 s12, 0", "s_mov_b32 s13, 0x1000", "s_mov_b32 s14, 0x2000", "s_mov_b32 s15, 0x3000", "s_mov_b32 m0, 0x8000"]
+    lines += body(expand(prologue), matrix)
+    lines += [f"s_movk_i32 s3, {trips}", ".p2align 6", "loop:"]
+    lines += body(expand(order), matrix)
+    # What the loads of a trip have read, the next one does not read again.
+    lines += [f"s_add_u32 s{i}, s{i}, 0x4000" for i in range(12, 16)]
+    lines += ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0", "s_cbranch_scc1 loop", "s_endpgm"]
+    return f""".text
+.globl k
+.p2align 8
+.type k,@function
+k:
+""" + "\n".join(lines) + f"""
+.Lend:
+.size k, .Lend-k
+.rodata
+.p2align 6
+.amdhsa_kernel k
+.amdhsa_user_sgpr_kernarg_segment_ptr 1
+.amdhsa_group_segment_fixed_size {lds}
+.amdhsa_private_segment_fixed_size {scratch}
+.amdhsa_enable_private_segment {1 if scratch else 0}
+.amdhsa_kernarg_size 8
+.amdhsa_next_free_vgpr 512
+.amdhsa_accum_offset 256
+.amdhsa_next_free_sgpr 96
+.amdhsa_system_vgpr_workitem_id 0
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: k
+    .symbol: k.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: {lds}
+    .private_segment_fixed_size: {scratch}
+    .wavefront_size: 64
+    .sgpr_count: 102
+    .vgpr_count: 512
+    .agpr_count: 256
+    .max_flat_workgroup_size: {waves * 64}
+    .args:
+      - {{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}}
+...
+.end_amdgpu_metadata
+"""

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""The cycle model against clocks measured on hardware: rows of measured.json, run by `inlay time`.
+
+  validate.py INLAY               prints the tables and exits 1 when a limit is passed
+  validate.py INLAY --write FILE  also puts them into FILE between its marks
+
+A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import orders
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+READS = {  # where lanes read 16 bytes each: v1 from the lane in v8; v11 is free
+    "free": None,
+    # lanes 32 bytes apart: two to a bank in each phase
+    "two_way": ["v_lshlrev_b32 v1, 5, v8"],
+    # 16 rows of 128 bytes side by side, as without padding or swizzle
+    "raw_rows": ["v_and_b32 v1, 15, v8", "v_lshlrev_b32 v1, 7, v1", "v_lshrrev_b32 v11, 4, v8", "v_lshlrev_b32 v11, 4, v11",
+                 "v_add_u32 v1, v1, v11"],
+}
+
+
+class Model:
+    def __init__(self, inlay):
+        self.inlay = inlay
+        self.directory = tempfile.mkdtemp()
+
+    def timing(self, text, arch, waves, *more):
+        path = os.path.join(self.directory, "k.s")
+        with open(path, "w") as f:
+            f.write(text)
+        ran = subprocess.run([self.inlay, "time", path, "--arch", arch, "--grid", "1", "--block", str(64 * waves), "--arg",
+                              "zeros:67108864", "--alone", "--quick", "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if ran.returncode != 0:
+            raise SystemExit(f"inlay time: {ran.stderr}")
+        return json.loads(ran.stdout)["timing"]
+
+
+def ranks(values):
+    order = sorted(range(len(values)), key=lambda i: values[i])
+    out = [0.0] * len(values)
+    for rank, i in enumerate(order):
+        out[i] = rank
+    return out
+
+
+def spearman(a, b):
+    x, y = ranks(a), ranks(b)
+    n = len(x)
+    return 1 - 6 * sum((p - q) ** 2 for p, q in zip(x, y)) / (n * (n * n - 1))
+
+
+def matrix_rows(model, data):
+    rows = []
+    for r in data["matrix"]["rows"]:
+        many = "\n".join(f"{r['name']} v[{d}:{d + r['d'] - 1}], v[0:{r['a'] - 1}], v[8:{8 + r['a'] - 1}], v[{d}:{d + r['d'] - 1}]".replace("v[0:0]", "v0")
+                         .replace("v[8:8]", "v8") for d in [32 + i % 4 * r["d"] for i in range(64)])
+        one = many.split("\n")[0]
+
+        def clocks(body):
+            text = orders.kernel(r["arch"], "", "16x16x16_f16", 1, 1).replace("loop:\n", "loop:\n" + body + "\n")
+            return model.timing(text, r["arch"], 1)["clocks"]
+
+        # The loop's own scalar instructions hide behind the pipe, so rates come from differences.
+        rate = (clocks(many) - clocks("\n".join(many.split("\n")[:32]))) / 32
+        latency = clocks(one + "\nv_add_f32 v30, v32, v32") - clocks("v_add_f32 v30, v32, v32")
+        rows.append((r, rate, latency))
+    return rows
+
+
+def lds_rows(model, data):
+    rows = []
+    for r in data["lds"]["rows"]:
+        def clocks(waves, n):
+            # Lane l reads at row l mod 16, column 2 * (wave * 64 + (l & 48)), with the paddings of that row.
+            address = ["v_and_b32 v1, 15, v8", "v_lshlrev_b32 v11, 10, v1"]
+            for every, pad in r["pad"]:
+                address += [f"v_lshrrev_b32 v12, {(every // 1024).bit_length() - 1}, v1", f"v_mul_u32_u24 v12, {pad}, v12", "v_add_u32 v11, v11, v12"]
+            address += ["v_and_b32 v12, 48, v8", "v_lshlrev_b32 v13, 6, v9", "v_or_b32 v12, v12, v13", "v_lshlrev_b32 v12, 1, v12", "v_add_u32 v1, v11, v12"]
+            reads = "\n".join(f"ds_read_b128 v[16:19], v1 offset:{[0, 16, 512, 528][i % 4]}" for i in range(n))
+            text = orders.kernel("gfx950", "", "16x16x32_f16", waves, 1, lds=131072, read_address=address)
+            return model.timing(text.replace("loop:\n", "loop:\n" + reads + "\n s_waitcnt lgkmcnt(0)\n"), "gfx950", waves)["clocks"]
+        one, four = [(clocks(w, 48) - clocks(w, 16)) / 32 for w in (1, 4)]
+        rows.append((r, one, four))
+    return rows
+
+
+def loop_rows(model, data):
+    rows = []
+    for r in data["loops"]:
+        text = orders.kernel(r["arch"], r["order"], r["matrix"], r["waves"], 14, lds=131072 if r["arch"] == "gfx950" else 65536,
+                             prologue=r["prologue"], read_address=READS[r["reads"]])
+        t = model.timing(text, r["arch"], r["waves"], "--data-in", r["data_in"])
+        tokens = orders.expand(r["order"])
+        ideal = 16 * tokens.count("M")
+        measured = r.get("clocks") or ideal / r["efficiency"] * 100
+        rows.append((r, measured, t["clocks_per_trip"], ideal))
+    return rows
+
+
+def main():
+    model = Model(os.path.abspath(sys.argv[1]))
+    with open(os.path.join(HERE, "measured.json")) as f:
+        data = json.load(f)
+    out, failed = [], []
+
+    def limit(name, value, most):
+        if value > most:
+            failed.append(f"{name}: {value:.2f}, limit {most}")
+
+    rows = matrix_rows(model, data)
+    out += ["### Matrix instructions alone", "", data["matrix"]["source"] + ".", "",
+            "| | instruction | clocks, published | modelled | D to use, published | modelled |", "|---|---|--:|--:|--:|--:|"]
+    for r, rate, latency in rows:
+        out.append(f"| {r['arch']} | `{r['name']}` | {r['clocks']} | {rate:.1f} | {r['latency']} | {latency:.0f} |")
+        limit(r["name"], abs(rate / r["clocks"] - 1) * 100, 2)
+        limit(r["name"] + " latency", abs(latency / r["latency"] - 1) * 100, 2)
+    worst = max(abs(rate / r["clocks"] - 1) for r, rate, _ in rows) * 100
+    out += ["", f"Largest error {worst:.1f} %. The clocks are the model's input, so this table checks that they arrive, not that they are right.", ""]
+
+    rows = lds_rows(model, data)
+    out += ["### Reads of LDS on MI355X", "", data["lds"]["source"] + ". The kernels are rebuilt from their addresses.", "",
+            "| padding, bytes each | one wave, measured | modelled | four waves, measured | modelled | |", "|---|--:|--:|--:|--:|---|"]
+    for r, one, four in rows:
+        pads = ", ".join(f"{p} a {e}" for e, p in r["pad"])
+        out.append(f"| {pads} | {r['one']} | {one:.1f} | {r['four']} | {four:.1f} | {'fitted' if r.get('fit') else ''} |")
+        limit("LDS one wave " + pads, abs(one / r["one"] - 1) * 100, 10)
+        limit("LDS four waves " + pads, abs(four / r["four"] - 1) * 100, 10)
+    out.append("")
+
+    rows = loop_rows(model, data)
+    for chip, what in (("MI300X", "clocks"), ("MI355X", "efficiency")):
+        mine = [r for r in rows if r[0]["chip"] == chip]
+        out += [f"### Loops of a GEMM on {chip}", ""]
+        if what == "clocks":
+            out += ["| loop, from its published order | clocks a trip, measured | modelled | error | |", "|---|--:|--:|--:|---|"]
+        else:
+            out += ["| loop, from the order of its machine code | matrix efficiency, measured | modelled | points | |", "|---|--:|--:|--:|---|"]
+        errors = []
+        for r, measured, modelled, ideal in mine:
+            fit = "fitted" if r.get("fit") else ""
+            if what == "clocks":
+                error = (modelled / measured - 1) * 100
+                out.append(f"| {r['name']} | {measured:.0f} | {modelled:.0f} | {error:+.1f} % | {fit} |")
+            else:
+                error = ideal / modelled * 100 - r["efficiency"]
+                out.append(f"| {r['name']} | {r['efficiency']:.1f} % | {ideal / modelled * 100:.1f} % | {error:+.1f} | {fit} |")
+            errors.append((abs(error), bool(r.get("fit"))))
+        test = [e for e, fit in errors if not fit]
+        rank = spearman([m for _, m, _, _ in mine], [c for _, _, c, _ in mine])
+        out += ["", f"Mean error {sum(e for e, _ in errors) / len(errors):.1f}, of the rows that no parameter was fitted to {sum(test) / len(test):.1f}; largest "
+                f"{max(e for e, _ in errors):.1f}; rank correlation {rank:.2f}.", ""]
+        limit(f"{chip} mean error", sum(e for e, _ in errors) / len(errors), 5)
+        limit(f"{chip} largest error", max(e for e, _ in errors), 8)
+        limit(f"{chip} 1 - rank correlation", 1 - rank, 0.05)
+
+    text = "\n".join(out)
+    print(text)
+    if len(sys.argv) > 3 and sys.argv[2] == "--write":
+        with open(sys.argv[3]) as f:
+            page = f.read()
+        begin, end = "<!-- validation -->\n", "<!-- validation end -->"
+        head, rest = page.split(begin)
+        with open(sys.argv[3], "w") as f:
+            f.write(head + begin + "\n" + text + "\n" + end + rest.split(end)[1])
+    for f in failed:
+        print("FAILED", f)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -23,6 +23,7 @@ INLAY_COMMAND(devices);
 INLAY_COMMAND(exec);
 INLAY_COMMAND(inspect);
 INLAY_COMMAND(time);
+INLAY_COMMAND(validate);
 #endif
 #ifdef INLAY_CLI_KERNELS
 INLAY_COMMAND(kernels);
@@ -51,6 +52,7 @@ inline constexpr AddCommand commands[] = {
     add_exec,
     add_inspect,
     add_time,
+    add_validate,
 #endif
 #ifdef INLAY_CLI_KERNELS
     add_kernels,

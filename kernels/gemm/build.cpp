@@ -242,7 +242,7 @@ private:
         for (std::size_t rm = 0; rm < repeats; ++rm) {
           Value& acc = accumulators[rn * repeats + rm];
           acc =
-              k.mfma(p.atom->emission.name, k.slice(fragments[repeats + rn], j * p.values, p.values),
+              k.mfma(std::string(p.atom->intrinsic), k.slice(fragments[repeats + rn], j * p.values, p.values),
                      k.slice(fragments[rm], j * p.values, p.values), acc);
         }
   }

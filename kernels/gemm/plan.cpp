@@ -111,11 +111,11 @@ GemmPlan plan_gemm(const GemmSpec& spec) {
   p.rows_per_pass = p.threads / p.chunks;
   p.groups = 64 / spec.mfma;
   p.steps = p.chunks / p.groups;
-  const codegen::Element in = spec.in == DType::f16 ? codegen::Element::f16 : codegen::Element::bf16;
-  p.atom = &codegen::Atom::mma_best(target, in, in, codegen::Element::f32, spec.mfma);
-  p.values = p.atom->mma->a_values();
+  p.atom = &codegen::MfmaAtom::best(
+      target, spec.in == DType::f16 ? codegen::Element::f16 : codegen::Element::bf16, spec.mfma);
+  p.values = p.atom->operand_values();
   p.mfmas_per_step = 8 / p.values;
-  p.acc_values = p.atom->mma->c_values();
+  p.acc_values = p.atom->result_values();
   const auto operand = [&](const char* name, int tile, int waves, int offset) {
     const int wave_rows = tile / waves;
     return OperandPlan{name, tile, waves, wave_rows, wave_rows / spec.mfma, tile / p.rows_per_pass, offset};
@@ -244,14 +244,15 @@ ProofReport prove_gemm(const GemmPlan& p) {
                  prove_bijective(p.k_order(false)));
   // The instruction's rows are B's rows: its (row, column) is C's (n, m).
   const Int exchanged[] = {p.spec.tile_m, 1};
-  const Layout result = codegen::offsets(p.atom->mma->c, exchanged);
-  report.require(fmt::format("accumulators lie where {} leaves them", p.atom->name),
+  const Layout result = codegen::offsets(p.atom->result_layout(), exchanged);
+  report.require(fmt::format("accumulators lie where {} leaves them", p.atom->instruction),
                  p.c_atom_layout() + " = " + to_string(result), prove_equal(p.c_atom_layout(), result));
   // Which k a lane holds is the same for both operands of the instruction, so only the order of feeding matters.
   const Int k_of[] = {0, 1};
-  const Layout held = codegen::offsets(p.atom->mma->a, k_of);
+  const Layout held = codegen::offsets(p.atom->operand_layout(), k_of);
   report.require(
-      fmt::format("a lane of {} holds {} adjacent k of its group", p.atom->name, p.values), to_string(held),
+      fmt::format("a lane of {} holds {} adjacent k of its group", p.atom->instruction, p.values),
+      to_string(held),
       prove_equal(held, fmt::format("(({},{}),{}):((0,{}),1)", p.spec.mfma, p.groups, p.values, p.values)));
   report.require("two stages fit into the LDS of " + p.spec.arch,
                  fmt::format("{} of {} bytes", p.lds_bytes, codegen::Target::named(p.spec.arch).lds_bytes),

@@ -18,8 +18,7 @@
 /// `prove` are about these texts and nothing else; build.cpp lowers the same numbers.
 #pragma once
 
-#include <inlay/algebra/sym.h>
-#include <inlay/codegen/atoms.h>
+#include <inlay/codegen/atoms/mfma.h>
 #include <inlay/kernels/gemm/spec.h>
 
 #include <cstdint>
@@ -58,7 +57,7 @@ struct GemmPlan {
   int rows_per_pass = 0; ///< rows that all work-items load at once
   int groups = 0;        ///< lane groups of the matrix instruction along k
   int steps = 0;         ///< steps of `groups` chunks in a tile of K
-  const codegen::Atom* atom = nullptr;
+  const codegen::MfmaAtom* atom = nullptr;
   int values = 0;         ///< k of one lane in one matrix instruction
   int mfmas_per_step = 0; ///< matrix instructions that one chunk feeds
   int acc_values = 0;     ///< f32 accumulators of a lane in one matrix instruction

@@ -400,6 +400,8 @@ void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);
 
 // schedule.cpp
+/// Puts a wave into the state in which `launch` starts it; `threads_before` work-items are in earlier waves.
+void start_wave(Wave& wave, const Launch& launch, u32 threads_before, u32 threads_total);
 void run_launch(Launch& launch, LaunchResult& result);
 
 } // namespace inlay::runtime::emulator

@@ -115,6 +115,8 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
 
 namespace {
 
+} // namespace
+
 /// Registers at the start of a wave: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
 void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_total) {
   const KernelDescriptor& d = launch.kernel->descriptor;
@@ -191,6 +193,8 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   w.at = launch.entry;
   w.status = WaveStatus::running;
 }
+
+namespace {
 
 std::string trace_line(const Wave& w, const Operation& op, unsigned lane) {
   std::string out = hex(op.instruction->address) + "  " + op.instruction->text;

@@ -32,4 +32,24 @@ namespace inlay::codegen {
 /// The coordinate (axis 0, axis 1, ...) of thread t, value v.
 [[nodiscard]] std::vector<Int> coordinate(const Layout& tv, Int thread, Int value, std::size_t axes = 2);
 
+/// What one thread of a tile touches: `partition(v)` is the offset of its value v, as a formula in the
+/// thread.
+class Partition {
+public:
+  /// Requires: rank 2, (thread, value).
+  Partition(const SymLayout& thread_value, Sym thread);
+  [[nodiscard]] Sym operator()(Int value) const { return base_ + value_(Sym(value)); }
+  [[nodiscard]] Sym base() const { return base_; } ///< of value 0
+  [[nodiscard]] Int size() const;                  ///< values
+
+private:
+  Sym base_;
+  SymLayout value_;
+};
+
+/// retile: where each value of `from` is among the values of `to`: from(t, i) = to(t, result[i]) for all
+/// threads. Errors: CodegenError with the first thread and value for which there is no such place, or for
+/// which it depends on the thread: registers cannot be renamed then.
+[[nodiscard]] std::vector<int> retile(const Layout& from, const Layout& to);
+
 } // namespace inlay::codegen

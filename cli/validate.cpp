@@ -1,0 +1,160 @@
+// `inlay validate`: what machine code does in every schedule and for all sizes, without running it.
+#include "code_object_input.h"
+#include "isa_json.h"
+
+#include <inlay/runtime/symbolic/order.h>
+
+#include <chrono>
+#include <fmt/format.h>
+#include <memory>
+#include <ostream>
+
+namespace inlay::cli {
+namespace {
+
+namespace symbolic = runtime::symbolic;
+
+struct Options {
+  std::string file, kernel, arch;
+  std::vector<std::uint32_t> block;
+  std::uint32_t lds = 0;
+  unsigned trips = 8;
+  bool json = false, addresses = false;
+};
+
+std::string path_text(const symbolic::Terms& t, const symbolic::OrderFinding& f) {
+  std::string s;
+  for (const auto& [condition, value] : f.path) {
+    if (!s.empty()) s += ", ";
+    s += (value ? "" : "not ") + t.text(condition, 6);
+    if (s.size() > 400) return s + ", ...";
+  }
+  return s;
+}
+
+std::string witness_text(const symbolic::Terms& t, const symbolic::OrderFinding& f) {
+  std::string s;
+  for (const auto& [symbol, value] : f.witness)
+    s += (s.empty() ? "" : ", ") + t.text(symbol) + " = " + std::to_string(value);
+  return s;
+}
+
+nlohmann::ordered_json finding_json(const symbolic::Terms& t, const symbolic::OrderFinding& f) {
+  nlohmann::ordered_json j = {
+      {"kind", symbolic::to_string(f.kind)}, {"address", f.address},       {"text", f.text},
+      {"other_address", f.other_address},    {"other_text", f.other_text}, {"wave", f.wave},
+      {"other_wave", f.other_wave}};
+  if (f.kind == symbolic::OrderKind::race) {
+    j["lane"] = f.lane;
+    j["other_lane"] = f.other_lane;
+    j["lds_byte"] = f.byte;
+  }
+  j["conditional"] = f.conditional;
+  j["message"] = f.message;
+  j["path"] = path_text(t, f);
+  j["sizes"] = nlohmann::ordered_json::object();
+  for (const auto& [symbol, value] : f.witness) j["sizes"][t.text(symbol)] = value;
+  return j;
+}
+
+int validate(Session& session, const Options& o) {
+  const auto object = read_code_object(session, o.file, o.arch);
+  std::vector<const runtime::Kernel*> chosen;
+  if (!o.kernel.empty())
+    chosen.push_back(&object.kernel(o.kernel));
+  else
+    for (const auto& k : object.kernels()) chosen.push_back(&k);
+  if (chosen.empty()) (void)object.kernel(""); // says that there is none
+  int exit = Exit::yes;
+  auto list = nlohmann::ordered_json::array();
+  for (const auto* k : chosen) {
+    symbolic::OrderOptions options;
+    options.trips = o.trips;
+    options.dynamic_lds = o.lds;
+    if (!o.block.empty())
+      options.block = {o.block[0], o.block.size() > 1 ? o.block[1] : 1, o.block.size() > 2 ? o.block[2] : 1};
+    const auto begin = std::chrono::steady_clock::now();
+    const auto r = symbolic::check_order(object, *k, options, o.addresses);
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
+                       : r.verdict == symbolic::Verdict::refuted ? Exit::no
+                                                                 : Exit::undecided;
+    if (status == Exit::no || exit == Exit::yes) exit = status;
+    if (o.json) {
+      nlohmann::ordered_json j = {{"kernel", k->name}, {"verdict", symbolic::to_string(r.verdict)}};
+      j["findings"] = nlohmann::ordered_json::array();
+      for (const auto& f : r.findings) j["findings"].push_back(finding_json(*r.terms, f));
+      j["notes"] = nlohmann::ordered_json::array();
+      for (const auto& f : r.notes) j["notes"].push_back(finding_json(*r.terms, f));
+      j["undecided"] = r.undecided;
+      j["waves"] = r.waves;
+      j["paths"] = r.paths;
+      j["loops"] = r.loops;
+      j["instructions"] = r.instructions;
+      j["lds_sites"] = r.lds_sites;
+      j["global_sites"] = r.global_sites;
+      j["seconds"] = seconds;
+      list.push_back(std::move(j));
+      continue;
+    }
+    session.out << fmt::format("{}: order {}\n", k->name, symbolic::to_string(r.verdict));
+    session.out << fmt::format(
+        "  {} waves, {} paths, {} loops by invariant, {} LDS instructions, {} pairs compared, {:.2f} s\n",
+        r.waves, r.paths, r.loops, r.lds_sites, r.pairs, seconds);
+    for (const auto& f : r.findings) {
+      session.out << fmt::format("  {}{}: {}\n    at    {:#x}  {}\n    after {:#x}  {}\n",
+                                 symbolic::to_string(f.kind),
+                                 f.conditional ? " (no launch that shows it is known)" : "", f.message,
+                                 f.address, f.text, f.other_address, f.other_text);
+      if (!f.path.empty()) session.out << "    path  " << path_text(*r.terms, f) << "\n";
+      if (!f.witness.empty()) session.out << "    for   " << witness_text(*r.terms, f) << "\n";
+    }
+    for (const auto& reason : r.undecided) session.out << "  undecided: " << reason << "\n";
+    if (!r.notes.empty())
+      session.out << fmt::format("  {} notes about wait states, the first: {} at {:#x} {}\n", r.notes.size(),
+                                 r.notes[0].message, r.notes[0].address, r.notes[0].text);
+    if (o.addresses) {
+      for (const auto& a : r.accesses) {
+        session.out << fmt::format("  {:#x} wave {} visit {}",
+                                   object.sections()[k->section].address * 0 + a.instruction, a.wave,
+                                   a.visit);
+        for (unsigned l = 0; l < 2; ++l)
+          if (a.lanes[l].guard != 0)
+            session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7);
+        session.out << "\n";
+      }
+    }
+  }
+  if (o.json)
+    session.out << dump({{"file", o.file}, {"arch", object.arch()}, {"kernels", std::move(list)}}) << "\n";
+  return exit;
+}
+
+} // namespace
+
+void add_validate(CLI::App& app, Session& session) {
+  auto* command = app.add_subcommand(
+      "validate", "Machine code in every schedule and for all sizes: order of LDS, registers and barriers");
+  auto o = std::make_shared<Options>();
+  command
+      ->add_option("FILE", o->file,
+                   "HSACO, relocatable object, offload bundle or assembly; - is standard input")
+      ->required();
+  command->add_option("--kernel", o->kernel, "Only this kernel");
+  command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  command
+      ->add_option("--block", o->block,
+                   "Work-items of a workgroup, X,Y,Z; default: what the kernel requires or its most")
+      ->delimiter(',')
+      ->expected(1, 3);
+  command->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  command
+      ->add_option("--trips", o->trips,
+                   "Trips of a loop that are executed before its invariant is looked for")
+      ->check(CLI::Range(5, 64));
+  command->add_flag("--addresses", o->addresses, "Also what each memory instruction accesses, as formulas");
+  command->add_flag("--json", o->json, "As JSON");
+  command->callback([=, &session] { session.exit = validate(session, *o); });
+}
+
+} // namespace inlay::cli

@@ -1,0 +1,55 @@
+/// `TiledMma`: a block of C computed by several waves, one `MfmaAtom` at a time.
+///
+/// C[m,n] = sum_k A[m,k] B[n,k] for an m x n x k block. Waves stand in a grid of waves_m x waves_n; wave
+/// (i,j) takes every waves_m-th row of atoms from i on and every waves_n-th column from j on. Two freedoms
+/// are used:
+///
+/// * **K order.** The sum may be taken in any order, as long as A and B agree. So that a lane's operands of
+/// one
+///   128-bit LDS read feed several instructions, lane group g owns k = g*v .. g*v + v-1 (v = `k_vector`)
+///   instead of the k's that one instruction after the other would give it. That A and B agree is an
+///   obligation of the kernel.
+/// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds
+/// 4
+///   adjacent columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered
+///   ones.
+///
+/// Running example, 16x16x16 f16 with 2 x 2 waves on a 64 x 64 x 32 block, k_vector 8:
+///
+///     a   (thread, value) -> (m, k)    ((16,4,2,2),(8,2,1)):((1@0,8@1,16@0,0),(1@1,32@0,32@1))
+///     c   (thread, value) -> (m, n)    ((16,4,2,2),(4,1,2,2)):((1@0,4@1,16@0,16@1),(1@1,16@1,32@0,32@1))
+///
+/// Source: CuTe documentation, "0t_mma_atom" (tiled MMA, permutations); AMD ISA guides as in atoms/mfma.h.
+#pragma once
+
+#include <inlay/codegen/atoms/mfma.h>
+#include <inlay/codegen/tensor.h>
+
+namespace inlay::codegen {
+
+struct TiledMma {
+  const MfmaAtom* atom;
+  int waves_m, waves_n;
+  int m, n, k;  ///< of the block
+  int k_vector; ///< adjacent elements of k that a lane owns
+
+  /// Errors: CodegenError when the waves' atoms do not divide the block, or k_vector is no multiple of what
+  /// an instruction takes.
+  [[nodiscard]] static TiledMma of(const MfmaAtom& atom, int waves_m, int waves_n, int m, int n, int k,
+                                   int k_vector);
+
+  [[nodiscard]] int threads() const { return 64 * waves_m * waves_n; }
+  [[nodiscard]] int repeat_m() const { return m / (atom->m * waves_m); } ///< atoms of a wave along m
+  [[nodiscard]] int repeat_n() const { return n / (atom->n * waves_n); }
+  [[nodiscard]] int k_steps() const { return k / (k_vector * atom->lane_groups()); } ///< fragments along k
+  [[nodiscard]] int atoms_per_step() const { return k_vector / atom->operand_values(); }
+
+  /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
+  [[nodiscard]] Layout a() const;
+  /// (thread, (vector, repeat, step)) -> (n, k).
+  [[nodiscard]] Layout b() const;
+  /// (thread, (4, rest of an atom's values, repeat_m, repeat_n)) -> (m, n).
+  [[nodiscard]] Layout c() const;
+};
+
+} // namespace inlay::codegen

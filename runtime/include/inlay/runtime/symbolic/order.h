@@ -1,0 +1,114 @@
+/// Order of machine code in every schedule: what a wave may rely on when it touches LDS or a register that memory fills.
+///
+/// All waves of one workgroup are executed with symbols (machine words as terms: sizes, pointers and workgroup ids stay
+/// open, lanes and waves are enumerated), along every path that the conditions leave open. Along a wave
+///
+///   - a wait c <= m covers an access when at least m later ones of the same in-order queue stand between, or m = 0;
+///     scalar loads and flat accesses only at 0; loads to LDS count on vmcnt alone, and so do stores; a counter that is at
+///     its maximum stalls the issue, so what is that far back is covered;
+///   - an access that is issued after s barriers of its wave and covered after c of them may happen in any of the
+///     intervals s..c between barriers.
+///
+/// Two accesses of different waves to a common LDS byte, one of them a write and not both atomic, are ordered exactly when
+/// their intervals do not meet: c < s' or c' < s. In one wave, LDS instructions are in order among themselves; a load to
+/// LDS and an LDS instruction need a wait between. A register that memory fills is neither read nor written before a wait
+/// covers it. All waves execute the same number of barriers. (CDNA3 ISA, chapters "Manually Inserted Wait States" and
+/// "Data Dependency Resolution"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942".)
+///
+/// Loops: trips are executed until the state at the loop's head repeats up to registers that grow by a constant; these
+/// become base + step * u for any u, the loop is executed once more from there, and if it comes back to a state of the same
+/// form, everything that was shown holds for every number of trips. Otherwise the loop is reported as undecided.
+///
+///     OrderReport r = check_order(object, object.kernel("gemm"), {.block = {256}});
+///     r.verdict                                        // validated, refuted, undecided
+///     r.findings[0].message                            // "ds_read_b128 ... of wave 1 may read LDS bytes 0..15 before ..."
+///
+/// What it does not look at: order of global memory between waves or workgroups, and values.
+#pragma once
+
+#include <inlay/runtime/code_object.h>
+#include <inlay/runtime/device.h>
+#include <inlay/runtime/symbolic/term.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace inlay::runtime::symbolic {
+
+struct OrderOptions {
+  Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires, or its largest workgroup along x
+  std::uint32_t dynamic_lds = 0;
+  unsigned trips = 8;                         ///< of a loop, before its invariant is looked for
+  unsigned max_paths = 400;                   ///< ends and cuts of paths
+  std::uint64_t max_instructions = 6'000'000; ///< wave instructions in all
+  bool first = false;                         ///< stop at the first violation that is certain
+};
+
+enum class OrderKind : std::uint8_t {
+  race,    ///< two waves, one LDS byte, no order
+  own,     ///< one wave: a load to LDS and an LDS instruction, no wait between
+  wait,    ///< a register is read or written while memory is about to fill it
+  barrier, ///< waves execute different numbers of barriers
+  hazard   ///< a note: wait states that the manual asks for; hardware may interlock
+};
+[[nodiscard]] std::string_view to_string(OrderKind kind);
+
+/// One violation, at the first place where it shows.
+struct OrderFinding {
+  OrderKind kind{};
+  std::uint64_t address = 0, other_address = 0; ///< of the instructions
+  std::string text, other_text;
+  std::uint32_t wave = 0, other_wave = 0, lane = 0, other_lane = 0;
+  std::uint32_t byte = 0; ///< of LDS
+  /// Whether a launch shows it is not certain: it hangs on lanes that sizes may switch off, on what memory holds, on the
+  /// state that a loop's invariant allows, or no numbers were found under which the path is taken.
+  bool conditional = false;
+  std::string message;
+  std::vector<std::pair<Term, bool>> path; ///< conditions under which this path is taken
+  std::map<Term, std::uint64_t> witness;   ///< numbers for their symbols, unless `conditional`
+};
+
+/// An address of one lane.
+struct LaneAddress {
+  Term guard = 0;   ///< condition under which the lane takes part; 0: it does not
+  Term address = 0; ///< wide: the byte address; LDS: a word
+  Term lds = 0;     ///< loads to LDS: the LDS place, a word
+  Term offset = 0;  ///< buffer instructions: what the range check sees, wide
+  Term records = 0; ///< buffer instructions: num_records, a word
+};
+
+/// What one wave's execution of a memory instruction accesses, on one path.
+struct AccessRecord {
+  std::size_t instruction = 0; ///< index in the program
+  std::uint32_t wave = 0;
+  unsigned bytes = 0; ///< of a lane
+  bool write = false, atomic = false, lds = false, to_lds = false;
+  std::uint32_t visit = 0;        ///< how often this wave has executed the instruction before
+  std::vector<LaneAddress> lanes; ///< 64
+  std::size_t path = 0;           ///< how many conditions of the path had been decided
+};
+
+enum class Verdict : std::uint8_t { validated, refuted, undecided };
+[[nodiscard]] std::string_view to_string(Verdict verdict);
+
+struct OrderReport {
+  Verdict verdict = Verdict::undecided;
+  std::vector<OrderFinding> findings;       ///< without notes
+  std::vector<OrderFinding> notes;          ///< hazards
+  std::vector<std::string> undecided;       ///< what is missing, one reason a line
+  unsigned waves = 0, paths = 0, loops = 0; ///< loops: invariants found
+  std::uint64_t instructions = 0, lds_accesses = 0, pairs = 0;
+  std::size_t global_sites = 0, lds_sites = 0;
+  std::shared_ptr<Terms> terms;
+  std::vector<AccessRecord> accesses; ///< when asked for
+};
+
+/// Checks one kernel. Errors: std::invalid_argument for a block that the kernel does not allow, IsaError.
+[[nodiscard]] OrderReport check_order(const CodeObject& object, const Kernel& kernel,
+                                      const OrderOptions& options, bool record_addresses = false);
+
+/// The block that is used when none is given.
+[[nodiscard]] Extent3 default_block(const Kernel& kernel);
+
+} // namespace inlay::runtime::symbolic

@@ -1,0 +1,112 @@
+/// One wave with symbols: the emulator's registers for what is a number, terms beside them for what is not.
+///
+/// An instruction whose inputs are numbers is executed by the emulator itself, all 64 lanes at once; only where an input
+/// is a term is the result one, made by integer.cpp for the integer instructions that addresses and conditions are made
+/// of. Everything else becomes a function of its inputs, named by its instruction: equal inputs, equal result.
+/// What memory holds is unknown, except the kernel's arguments (symbols) and what scalar loads read (a term of the
+/// address: constant while the kernel runs).
+#pragma once
+
+#include "emulator/engine.h"
+
+#include <inlay/runtime/symbolic/term.h>
+
+namespace inlay::runtime::symbolic {
+
+using emulator::lanes;
+using emulator::Operation;
+using emulator::u16;
+using emulator::u32;
+using emulator::u64;
+using emulator::u8;
+using emulator::vector_rows;
+
+/// What stands still while waves run: code, kernel, the block, and the names of things.
+struct Setting {
+  std::unique_ptr<emulator::PreparedProgram> code;
+  isa::Program program;
+  Kernel kernel;
+  isa::Arch arch = isa::Arch::gfx942;
+  EmulatorOptions options;
+  LaunchGeometry geometry;
+  emulator::Launch launch; ///< what the emulator's handlers look at
+  emulator::Workgroup group;
+  u32 entry = 0;
+  u32 lds_bytes = 0;
+  Terms terms;
+  Term kernarg = 0;             ///< wide: its address
+  std::map<u64, Term> argument; ///< by offset, one a dword
+  u64 instructions = 0;
+
+  Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
+  Term argument_word(u64 offset);
+};
+
+struct Shadow {
+  std::array<u64, vector_rows> symbolic{}; ///< lanes that are not numbers
+  std::array<u64, vector_rows> top{};      ///< of these, unknown ones
+  std::array<std::array<Term, lanes>, vector_rows> term;
+};
+
+class Machine {
+public:
+  Machine(Setting& setting, u32 wave);
+  Machine(const Machine& other);
+  Machine(Machine&&) = default;
+  Machine& operator=(Machine&&) = default;
+
+  [[nodiscard]] emulator::Wave& wave() { return *wave_; }
+  [[nodiscard]] const emulator::Wave& wave() const { return *wave_; }
+
+  // ---- registers
+  [[nodiscard]] Term scalar(unsigned index);
+  [[nodiscard]] bool scalar_is_number(unsigned index) const { return scalar_[index] == 0; }
+  [[nodiscard]] Term scalar64(unsigned index) { return t().join(scalar(index), scalar(index + 1)); }
+  /// Whether two machines hold the same in a lane of a row, as far as that is seen without terms.
+  [[nodiscard]] bool surely_same(const Machine& other, unsigned row) const;
+  void set_scalar(unsigned index, Term value);
+  [[nodiscard]] Term scc();
+  void set_scc(Term value);
+  [[nodiscard]] Term vector(unsigned row, unsigned lane);
+  void set_vector(unsigned row, unsigned lane, Term value);
+  /// Under the condition under which the lane is active.
+  void write_vector(unsigned row, unsigned lane, Term value);
+  void forget(unsigned row, u64 mask);
+
+  /// Lanes that may be active, and under which condition each is.
+  [[nodiscard]] u64 may() const { return wave_->exec(); }
+  [[nodiscard]] bool exec_is_number() const {
+    return scalar_[emulator::exec_lo] == 0 && scalar_[emulator::exec_lo + 1] == 0;
+  }
+  [[nodiscard]] Term guard(unsigned lane);
+  /// The value where `guard` holds.
+  [[nodiscard]] Term under(Term guard, Term value) const;
+
+  /// Executes what is not a branch, barrier, wait or memory instruction. False: it cannot.
+  bool execute(const Operation& op);
+  /// The condition under which a conditional branch is taken.
+  [[nodiscard]] Term branch_condition(const Operation& op);
+  /// Loads scalars. False: the address is unknown.
+  void scalar_load(const Operation& op);
+  [[nodiscard]] Term scalar_operand(const isa::Operand& o);
+  [[nodiscard]] Term scalar_operand64(const isa::Operand& o);
+
+private:
+  [[nodiscard]] Terms& t() { return setting_->terms; }
+  bool execute_scalar(const Operation& op);
+  bool execute_vector(const Operation& op);
+  bool scalar_formula(const Operation& op);
+  void vector_formula(const Operation& op, u64 mask);
+  void lane_instruction(const Operation& op);
+  Term source(const Operation& op, std::size_t index, unsigned lane, unsigned word, Term guard);
+  void exec_changed();
+  void set_mask(unsigned index, const std::array<Term, lanes>& bits);
+
+  Setting* setting_;
+  std::unique_ptr<emulator::Wave> wave_;
+  std::unique_ptr<Shadow> shadow_;
+  std::array<Term, 132> scalar_{}; ///< 0: the number in wave_
+  Term scc_ = 0;
+};
+
+} // namespace inlay::runtime::symbolic

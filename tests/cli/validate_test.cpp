@@ -1,0 +1,145 @@
+// `inlay validate`, and our kernels without any one of their waits and barriers: refuted without being run.
+#include "inlay_command.h"
+
+#include <inlay/runtime/isa/program.h>
+#include <inlay/runtime/symbolic/order.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+using namespace inlay::runtime;
+
+namespace {
+
+struct Folder {
+  std::filesystem::path path =
+      std::filesystem::temp_directory_path() / ("inlay_validate." + std::to_string(getpid()));
+  Folder() { std::filesystem::create_directories(path); }
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+
+std::vector<std::uint8_t> build(const Folder& folder, const std::vector<std::string>& spec) {
+  std::vector<std::string> arguments = {"build"};
+  arguments.insert(arguments.end(), spec.begin(), spec.end());
+  arguments.insert(arguments.end(), {"-o", folder.path.string()});
+  const Ran r = inlay_command(arguments);
+  INFO(r.err);
+  REQUIRE(r.exit == 0);
+  std::ifstream in(folder.path / (spec[0] + ".hsaco"), std::ios::binary);
+  std::stringstream text;
+  text << in.rdbuf();
+  const std::string s = text.str();
+  REQUIRE_FALSE(s.empty());
+  return {s.begin(), s.end()};
+}
+
+std::string text_of(const symbolic::OrderReport& r) {
+  std::string s(symbolic::to_string(r.verdict));
+  for (const auto& f : r.findings) s += "\n  " + f.message + (f.conditional ? " (conditional)" : "");
+  for (const auto& u : r.undecided) s += "\n  undecided: " + u;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("kernels are validated, and refuted without any one wait or barrier") {
+  const std::vector<std::vector<std::string>> kernels = {
+#ifdef INLAY_ALL_REMOVALS
+      {"gemm", "--tile", "64x64x64"},
+      {"gemm", "--tile", "64x64x64", "--mfma", "32"},
+      {"preshuffle_gemm", "--tile", "64x64x64"},
+      {"gemm", "--tile", "64x64x64", "--arch", "gfx950"},
+      {"gemm", "--tile", "64x64x64", "--mfma", "32", "--arch", "gfx950"},
+      {"gemm", "--tile", "128x64x32", "--dtype", "bf16"},
+      {"softmax", "--n", "8192", "--threads", "1024"},
+#else
+      {"gemm", "--tile", "64x64x32"},
+#endif
+      {"preshuffle_gemm", "--tile", "64x64x64", "--arch", "gfx950"},
+      {"softmax"},
+      {"softmax", "--arch", "gfx950"},
+      {"rmsnorm"},
+      {"rmsnorm", "--arch", "gfx950"},
+      {"vector_add"}};
+  const Folder folder;
+  for (const auto& spec : kernels) {
+    const auto bytes = build(folder, spec);
+    const auto object = CodeObject::parse(bytes);
+    const Kernel& k = object.kernel("");
+    std::string name;
+    for (const auto& s : spec) name += s + " ";
+    const auto whole = symbolic::check_order(object, k, {});
+    INFO(name << text_of(whole));
+    CHECK(whole.verdict == symbolic::Verdict::validated);
+    const auto program = isa::decode(object.code(k), k.address, isa::parse_arch(object.arch()));
+    std::size_t removed = 0, refuted = 0;
+    for (const auto& i : program.instructions) {
+      if (i.mnemonic != "s_waitcnt" && i.mnemonic != "s_barrier") continue;
+      auto mutant = bytes;
+      const std::uint32_t nop = 0xbf800000;
+      const auto at =
+          static_cast<std::size_t>(object.code(k).data() - object.bytes().data()) + (i.address - k.address);
+      std::memcpy(mutant.data() + at, &nop, 4);
+      const auto other = CodeObject::parse(mutant);
+      symbolic::OrderOptions options;
+      options.first = true;
+      const auto r = symbolic::check_order(other, other.kernel(""), options);
+      ++removed;
+      refuted += r.verdict == symbolic::Verdict::refuted ? 1 : 0;
+      INFO("without " << i.text << " at " << i.address << ": " << text_of(r));
+      CHECK(r.verdict == symbolic::Verdict::refuted);
+    }
+    CHECK(removed == refuted);
+    CHECK(removed != 0);
+  }
+}
+
+TEST_CASE("what the command says") {
+  const std::string race = R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl k
+.p2align 8
+.type k,@function
+k:
+  v_lshlrev_b32_e32 v1, 2, v0
+  ds_write_b32 v1, v0
+  v_xor_b32_e32 v1, 0x100, v1
+  ds_read_b32 v2, v1
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel k
+  .amdhsa_group_segment_fixed_size 4096
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+.end_amdhsa_kernel
+)";
+  const Ran text = inlay_command({"validate", "-", "--block", "128"}, race);
+  INFO(text.out << text.err);
+  CHECK(text.exit == 1);
+  CHECK(text.out.find("order refuted") != std::string::npos);
+  const Ran json = inlay_command({"validate", "-", "--block", "128", "--json"}, race);
+  const auto j = nlohmann::json::parse(json.out);
+  REQUIRE(j["kernels"].size() == 1);
+  CHECK(j["kernels"][0]["verdict"] == "refuted");
+  const auto& f = j["kernels"][0]["findings"][0];
+  CHECK(f["kind"] == "race");
+  CHECK(f["text"] == "ds_read_b32 v2, v1");
+  CHECK(f["other_text"] == "ds_write_b32 v1, v0");
+  // One wave alone has no one to race with: LDS instructions of a wave are in order.
+  CHECK(inlay_command({"validate", "-", "--block", "64"}, race).exit == 0);
+  CHECK(inlay_command({"validate", "-", "--block", "4096"}, race).exit == 2);
+  CHECK(inlay_command({"validate", "no such file"}).exit == 2);
+  CHECK(inlay_command({"validate", "-", "--kernel", "other"}, race).exit == 2);
+  // An LDS address that comes from memory is not decided.
+  std::string loaded = race;
+  loaded.replace(loaded.find("  v_lshlrev"), 0, "  global_load_dword v0, v0, s[0:1]\n  s_waitcnt vmcnt(0)\n");
+  CHECK(inlay_command({"validate", "-", "--block", "128"}, loaded).exit == 3);
+}

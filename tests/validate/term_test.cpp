@@ -1,0 +1,199 @@
+// Terms against plain machine arithmetic: whatever is simplified, the value stays.
+#include <inlay/runtime/symbolic/term.h>
+
+#include <catch2/catch.hpp>
+#include <random>
+
+using namespace inlay::runtime::symbolic;
+
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+u32 draw(std::mt19937_64& random) {
+  static constexpr u32 edges[] = {0,      1,       2,          3,          7,          8,
+                                  31,     32,      63,         64,         255,        256,
+                                  0xffff, 0x10000, 0x7fffffff, 0x80000000, 0xfffffff0, 0xffffffff};
+  if (random() % 2 == 0) return edges[random() % std::size(edges)];
+  return static_cast<u32>(random() >> (random() % 32));
+}
+
+/// A term and what it must be under each of the assignments.
+struct Pair {
+  Term term;
+  std::vector<u32> value;
+};
+
+} // namespace
+
+TEST_CASE("random terms have the value of the arithmetic they stand for") {
+  constexpr std::size_t tries = 6;
+  for (u64 seed = 1; seed <= 400; ++seed) {
+    std::mt19937_64 random(seed);
+    Terms t;
+    std::vector<Terms::Assignment> given(tries);
+    std::vector<Pair> words;
+    std::vector<Pair> conditions;
+    for (const char* name : {"x", "y", "z"}) {
+      const bool small = random() % 3 == 0;
+      Pair p{t.symbol(name, small ? 1000 : 0xffffffffU), {}};
+      for (auto& g : given) {
+        p.value.push_back(small ? draw(random) % 1001 : draw(random));
+        g[p.term] = p.value.back();
+      }
+      words.push_back(p);
+    }
+    const auto pick = [&]() -> Pair {
+      if (random() % 3 == 0) {
+        const u32 k = draw(random);
+        return {t.constant(k), std::vector<u32>(tries, k)};
+      }
+      return words[random() % words.size()];
+    };
+    for (int step = 0; step < 40; ++step) {
+      const Pair a = pick();
+      const Pair b = pick();
+      Pair r{0, std::vector<u32>(tries)};
+      const auto set = [&](Term term, auto f) {
+        r.term = term;
+        for (std::size_t i = 0; i < tries; ++i) r.value[i] = static_cast<u32>(f(a.value[i], b.value[i]));
+      };
+      const auto s = [](u32 v) { return static_cast<std::int32_t>(v); };
+      bool condition = false;
+      switch (random() % 26) {
+      case 0: set(t.add(a.term, b.term), [](u32 x, u32 y) { return x + y; }); break;
+      case 1: set(t.subtract(a.term, b.term), [](u32 x, u32 y) { return x - y; }); break;
+      case 2: set(t.multiply(a.term, b.term), [](u32 x, u32 y) { return x * y; }); break;
+      case 3: set(t.bit_and(a.term, b.term), [](u32 x, u32 y) { return x & y; }); break;
+      case 4: set(t.bit_or(a.term, b.term), [](u32 x, u32 y) { return x | y; }); break;
+      case 5: set(t.bit_xor(a.term, b.term), [](u32 x, u32 y) { return x ^ y; }); break;
+      case 6: set(t.bit_not(a.term), [](u32 x, u32) { return ~x; }); break;
+      case 7: set(t.shl(a.term, b.term), [](u32 x, u32 y) { return x << (y & 31); }); break;
+      case 8:
+      case 9: set(t.shr(a.term, b.term), [](u32 x, u32 y) { return x >> (y & 31); }); break;
+      case 10: set(t.ashr(a.term, b.term), [&](u32 x, u32 y) { return s(x) >> (y & 31); }); break;
+      case 11: set(t.minimum(a.term, b.term, false), [](u32 x, u32 y) { return std::min(x, y); }); break;
+      case 12:
+        set(t.maximum(a.term, b.term, true), [&](u32 x, u32 y) { return std::max(s(x), s(y)); });
+        break;
+      case 13:
+        set(t.multiply_high(a.term, b.term, false), [](u32 x, u32 y) { return (u64{x} * y) >> 32; });
+        break;
+      case 14:
+        set(t.multiply_high(a.term, b.term, true),
+            [&](u32 x, u32 y) { return static_cast<u64>(std::int64_t{s(x)} * s(y)) >> 32; });
+        break;
+      case 15:
+        condition = true;
+        set(t.equal(a.term, b.term), [](u32 x, u32 y) { return x == y; });
+        break;
+      case 16:
+        condition = true;
+        set(t.less(a.term, b.term, false), [](u32 x, u32 y) { return x < y; });
+        break;
+      case 17:
+        condition = true;
+        set(t.less(a.term, b.term, true), [&](u32 x, u32 y) { return s(x) < s(y); });
+        break;
+      case 18:
+        condition = true;
+        set(t.carry(a.term, b.term), [](u32 x, u32 y) { return (u64{x} + y) >> 32; });
+        break;
+      case 19:
+        condition = true;
+        set(t.borrow(a.term, b.term), [](u32 x, u32 y) { return x < y; });
+        break;
+      case 20: {
+        const unsigned k = random() % 32;
+        condition = true;
+        set(t.bit(a.term, k), [&](u32 x, u32) { return (x >> k) & 1; });
+        break;
+      }
+      case 21:
+        set(t.high(t.product(a.term, b.term, random() % 2 != 0 && false)),
+            [](u32 x, u32 y) { return (u64{x} * y) >> 32; });
+        break;
+      case 22: { // a carry chain by hand and the wide sum
+        const Term w = t.add(t.join(a.term, b.term), t.zext(b.term));
+        set(t.high(w), [](u32 x, u32 y) { return ((x | (u64{y} << 32)) + y) >> 32; });
+        break;
+      }
+      case 23: {
+        const u32 k = static_cast<u32>(random() % 64);
+        const Term w = t.wide_shift(TermKind::wide_shift_right_signed,
+                                    t.wide_shift(TermKind::wide_shift_left, t.zext(a.term), t.constant(32)),
+                                    t.constant(k));
+        set(t.low(w), [&](u32 x, u32) { return static_cast<std::int64_t>(u64{x} << 32) >> k; });
+        break;
+      }
+      default: {
+        if (conditions.size() < 2) continue;
+        const Pair c = conditions[random() % conditions.size()];
+        const Pair d = conditions[random() % conditions.size()];
+        switch (random() % 5) {
+        case 0:
+          r.term = t.select(c.term, a.term, b.term);
+          for (std::size_t i = 0; i < tries; ++i) r.value[i] = c.value[i] != 0 ? a.value[i] : b.value[i];
+          break;
+        case 1:
+          condition = true;
+          r.term = t.both(c.term, d.term);
+          for (std::size_t i = 0; i < tries; ++i) r.value[i] = c.value[i] & d.value[i];
+          break;
+        case 2:
+          condition = true;
+          r.term = t.either(c.term, d.term);
+          for (std::size_t i = 0; i < tries; ++i) r.value[i] = c.value[i] | d.value[i];
+          break;
+        case 3:
+          condition = true;
+          r.term = t.differ(c.term, d.term);
+          for (std::size_t i = 0; i < tries; ++i) r.value[i] = c.value[i] ^ d.value[i];
+          break;
+        default:
+          condition = true;
+          r.term = t.nonzero(t.subtract(a.term, b.term));
+          for (std::size_t i = 0; i < tries; ++i) r.value[i] = a.value[i] != b.value[i];
+          break;
+        }
+        // What one says follows does.
+        if (t.implies(c.term, d.term))
+          for (std::size_t i = 0; i < tries; ++i) REQUIRE((c.value[i] == 0 || d.value[i] == 1));
+        break;
+      }
+      }
+      for (std::size_t i = 0; i < tries; ++i) {
+        INFO("seed " << seed << " step " << step << ": " << t.text(r.term));
+        const auto v = t.evaluate(r.term, given[i]);
+        REQUIRE(v.has_value());
+        REQUIRE(*v == r.value[i]);
+        REQUIRE(t.bound(r.term) >= r.value[i]);
+      }
+      if (condition) conditions.push_back(r);
+      words.push_back(r);
+    }
+  }
+}
+
+TEST_CASE("equal formulas are one term") {
+  Terms t;
+  const Term x = t.symbol("x");
+  const Term y = t.symbol("y");
+  const auto k = [&](u32 v) { return t.constant(v); };
+  CHECK(t.add(x, y) == t.add(y, x));
+  CHECK(t.subtract(t.add(x, y), y) == x);
+  CHECK(t.shl(t.add(x, k(3)), k(2)) == t.add(t.multiply(x, k(4)), k(12)));
+  CHECK(t.bit_and(t.add(t.multiply(x, k(8)), k(5)), k(7)) == k(5));
+  CHECK(t.bit_or(t.shl(x, k(4)), t.bit_and(y, k(15))) == t.add(t.multiply(x, k(16)), t.bit_and(y, k(15))));
+  CHECK(t.join(t.low(t.zext(x)), t.high(t.zext(x))) == t.zext(x));
+  const Term base = t.join(t.symbol("p.lo"), t.symbol("p.hi"));
+  const Term far = t.add(base, t.zext(x));
+  CHECK(t.join(t.low(far), t.high(far)) == far);
+  CHECK(t.invert(t.invert(t.equal(x, y))) == t.equal(x, y));
+  CHECK(t.select(t.equal(x, y), x, x) == x);
+  // What is unknown is equal to nothing.
+  CHECK(t.equal(Terms::unknown, Terms::unknown) == Terms::unknown);
+  CHECK(t.subtract(Terms::unknown, Terms::unknown) == Terms::unknown);
+  CHECK(t.bit_and(Terms::unknown, k(0)) == k(0));
+}

@@ -12,6 +12,9 @@ INLAY_COMMAND(draw);
 INLAY_COMMAND(eval);
 INLAY_COMMAND(fuzz);
 #endif
+#ifdef INLAY_CLI_CODEGEN
+INLAY_COMMAND(atoms);
+#endif
 #ifdef INLAY_CLI_SOLVER
 INLAY_COMMAND(prove);
 INLAY_COMMAND(recheck);
@@ -40,6 +43,9 @@ inline constexpr AddCommand commands[] = {
     add_draw,
     add_eval,
     add_fuzz,
+#endif
+#ifdef INLAY_CLI_CODEGEN
+    add_atoms,
 #endif
 #ifdef INLAY_CLI_SOLVER
     add_prove,

@@ -274,7 +274,7 @@ double decode(Element element, std::uint64_t code) {
   const bool nan = f.top == TopCodes::unsigned_zero ? code == c.nan
                    : c.infinity != 0                ? magnitude > c.infinity
                                                     : c.nan != 0 && magnitude == c.nan;
-  if (nan) return std::numeric_limits<double>::quiet_NaN();
+  if (nan) return std::copysign(std::numeric_limits<double>::quiet_NaN(), negative ? -1.0 : 1.0);
   const double value = c.infinity != 0 && magnitude == c.infinity ? std::numeric_limits<double>::infinity()
                                                                   : magnitude_of(f, magnitude);
   return negative ? -value : value;
@@ -285,7 +285,8 @@ std::uint64_t encode(Element element, double value, Overflow overflow, Rounding 
   INLAY_CHECK(f.kind != pointer, "a number, not " + to_string(element));
   if (f.kind == integer) return encode_integer(f, value, rounding);
   if (element == Element::f64)
-    return std::bit_cast<std::uint64_t>(std::isnan(value) ? std::numeric_limits<double>::quiet_NaN() : value);
+    return std::bit_cast<std::uint64_t>(
+        std::isnan(value) ? std::copysign(std::numeric_limits<double>::quiet_NaN(), value) : value);
   if (element == Element::xf32) { // 19 bits at the top of 32
     const ElementFacts high{Element::xf32, "xf32", 19, floating, 8, 10, 127, TopCodes::infinity};
     return encode_float(high, value, overflow, rounding) << 13;
@@ -341,7 +342,8 @@ constexpr Conversion conversion_table[] = {
     plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, both_targets),
     to_int(f32, i32, "v_cvt_i32_f32"),
     to_int(f64, i32, "v_cvt_i32_f64"),
-    to_int(f16, i16, "v_cvt_i16_f16"),
+    // The saturating intrinsic becomes a sequence over f32 here; `fptosi` selects the instruction, which saturates too.
+    {f16, i16, "v_cvt_i16_f16", "fptosi", 1, false, Rounding::toward_zero, Overflow::saturate, both_targets},
     plain(i8, i32, "", "sext", 1, both_targets), // v_bfe_i32
     plain(i4, i32, "", "sext", 1, both_targets),
     plain(i16, i32, "", "sext", 1, both_targets),

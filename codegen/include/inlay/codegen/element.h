@@ -134,7 +134,7 @@ enum class Rounding : std::uint8_t { nearest_even, toward_zero };
 enum class Overflow : std::uint8_t { special, saturate };
 
 /// The number that `code` stands for. Exact, except for i64 beyond 2^53 (nearest double). Bits above the element's are
-/// ignored. xf32 is read as the matrix instructions read it: the low 13 bits count as zero.
+/// ignored. A NaN keeps its sign, not its payload. xf32 is read as the matrix instructions read it: the low 13 bits count as zero.
 /// Requires: not a pointer.
 [[nodiscard]] double decode(Element element, std::uint64_t code);
 
@@ -159,7 +159,9 @@ struct Conversion {
   Element from, to;
   std::string_view instruction; ///< empty when a sequence of other instructions computes it exactly
   std::string_view emitted;     ///< LLVM instruction (`fptrunc`) or intrinsic (`llvm.amdgcn.cvt.pk.fp8.f32`)
-  int elements;                 ///< that one instruction converts
+  /// That one instruction converts. 2xpk16 takes two vectors of 16 and puts their elements side by side: 0 of the first, 0
+  /// of the second, 1 of the first, ...
+  int elements;
   bool scaled;                  ///< multiplies or divides by a scale operand (2^n) on the way
   Rounding rounding;            ///< with MODE's default; irrelevant where the conversion is exact
   Overflow overflow;            ///< with MODE's default (FP16_OVFL = 0)

@@ -162,9 +162,9 @@ struct Conversion {
   /// That one instruction converts. 2xpk16 takes two vectors of 16 and puts their elements side by side: 0 of the first, 0
   /// of the second, 1 of the first, ...
   int elements;
-  bool scaled;                  ///< multiplies or divides by a scale operand (2^n) on the way
-  Rounding rounding;            ///< with MODE's default; irrelevant where the conversion is exact
-  Overflow overflow;            ///< with MODE's default (FP16_OVFL = 0)
+  bool scaled;       ///< multiplies or divides by a scale operand (2^n) on the way
+  Rounding rounding; ///< with MODE's default; irrelevant where the conversion is exact
+  Overflow overflow; ///< with MODE's default (FP16_OVFL = 0)
   TargetSet targets;
 
   [[nodiscard]] bool hardware() const { return !instruction.empty(); }

@@ -185,8 +185,8 @@ std::uint64_t encode_float(const ElementFacts& f, double value, Overflow overflo
     int exponent = 0;
     const double mantissa = std::frexp(magnitude, &exponent); // in [0.5, 1), so the field is exponent - 1
     const int field = exponent - 1 + f.bias;
-    const bool up =
-        rounding == Rounding::nearest_even && (mantissa > 0.75 || (mantissa == 0.75 && field % 2 != 0));
+    // Both neighbours have one digit, so a tie goes to the larger.
+    const bool up = rounding == Rounding::nearest_even && mantissa >= 0.75;
     const auto code = static_cast<std::uint64_t>(field) + (up ? 1u : 0u);
     return code > c.largest ? beyond : code;
   }

@@ -264,7 +264,7 @@ TEST_CASE("e8m0 holds powers of two") {
   CHECK(encode(Element::e8m0, 0) == 0);
   CHECK(encode(Element::e8m0, 0x1p-140) == 0);
   CHECK(encode(Element::e8m0, 2.9) == 128);
-  CHECK(encode(Element::e8m0, 3) == 128); // a tie: 128 is even
+  CHECK(encode(Element::e8m0, 3) == 129); // a tie: the larger
   CHECK(encode(Element::e8m0, 1.5) == 128);
   CHECK(encode(Element::e8m0, 3.1) == 129);
   CHECK(encode(Element::e8m0, 3.9, Overflow::special, Rounding::toward_zero) == 128);

@@ -44,8 +44,8 @@ def to_code(name, value):
 
 
 def differs(name, value):
-    """Where the two follow different rules: e8m0 has no zero, this library rounds it to the smallest number."""
-    return name == "e8m0" and value <= 2.0 ** -127
+    """Below 2^-126, where f32 is subnormal: ml_dtypes takes everything above 2^-127 up to 2^-126, and 0 to 0 (2^-127)."""
+    return name == "e8m0" and value < 2.0 ** -126
 
 
 def main():

@@ -140,9 +140,9 @@ enum class Overflow : std::uint8_t { special, saturate };
 
 /// The code of the element nearest to `value` by that rounding, with one rounding from the double.
 ///
-/// NaN gives a quiet NaN of its sign without payload; the largest number of its sign where there is no NaN; 0 for integers. Types
-/// without -0 give 0. e8m0 rounds to the nearer power of two (a tie to the larger, IEEE 754's rule for one digit), gives 2^-127 for 0 and NaN for
-/// negative numbers. xf32 leaves the low 13 bits zero.
+/// NaN gives a quiet NaN of its sign without payload; the largest number of its sign where there is no NaN; 0 for
+/// integers. Types without -0 give 0. e8m0 rounds to the nearer power of two (a tie to the larger, IEEE 754's rule for one
+/// digit), gives 2^-127 for 0 and NaN for negative numbers. xf32 leaves the low 13 bits zero.
 /// Ensures: `encode(e, decode(e, c)) == c` for every code c that is not a NaN. Requires: not a pointer.
 [[nodiscard]] std::uint64_t encode(Element element, double value, Overflow overflow = Overflow::special,
                                    Rounding rounding = Rounding::nearest_even);

@@ -22,7 +22,7 @@ struct ProveArguments {
   std::vector<std::string> arguments, where, domains;
   std::string access, arch = "gfx942", certificate;
   unsigned element_bytes = 1, lines = 0;
-  bool by_mode = false, json = false;
+  bool by_mode = false, json = false, json_lines = false, recheck = Options{}.recheck;
   std::uint64_t limit = Options{}.enumeration_limit, steps = Options{}.solver_steps;
 };
 
@@ -70,6 +70,7 @@ Verdict decide(const ProveArguments& a) {
   options.by_mode = a.by_mode;
   options.enumeration_limit = a.limit;
   options.solver_steps = a.steps;
+  options.recheck = a.recheck;
   Subject first = subject(0);
   if (a.property == "equal") return prove_equal(first, subject(1), a.where, options);
   if (a.property == "injective") return prove_injective(first, a.where, options);
@@ -116,7 +117,99 @@ nlohmann::ordered_json to_json(const Verdict& v, std::int64_t microseconds) {
   return j;
 }
 
+// {"property": "within", "arguments": ["(M,K):(K,1)", "M*K"], "where": [...], "domain": [...], ...}: the names and meanings of
+// the command line's options.
+ProveArguments from_json(const nlohmann::ordered_json& j) {
+  ProveArguments a;
+  auto wrong = [](const std::string& key, const char* what) {
+    throw QuestionError("prove: '" + key + "' is " + what +
+                        "\n  hint   {\"property\": \"injective\", \"arguments\": [\"(M,K):(K,1)\"], "
+                        "\"where\": [\"M >= 2\"]}");
+  };
+  if (!j.is_object()) wrong("a line", "no JSON object");
+  for (const auto& [key, value] : j.items()) {
+    auto texts = [&, &key = key, &value = value](std::vector<std::string>& out) {
+      if (!value.is_array()) wrong(key, "an array of texts");
+      for (const auto& e : value) {
+        if (!e.is_string()) wrong(key, "an array of texts");
+        out.push_back(e.get<std::string>());
+      }
+    };
+    auto text = [&, &key = key, &value = value](std::string& out) {
+      if (!value.is_string()) wrong(key, "a text");
+      out = value.get<std::string>();
+    };
+    auto number = [&, &key = key, &value = value](auto& out) {
+      if (!value.is_number_unsigned()) wrong(key, "a number that is not negative");
+      out = value.get<std::remove_reference_t<decltype(out)>>();
+    };
+    auto flag = [&, &key = key, &value = value](bool& out) {
+      if (!value.is_boolean()) wrong(key, "true or false");
+      out = value.get<bool>();
+    };
+    if (key == "property")
+      text(a.property);
+    else if (key == "arguments")
+      texts(a.arguments);
+    else if (key == "where")
+      texts(a.where);
+    else if (key == "domain")
+      texts(a.domains);
+    else if (key == "access")
+      text(a.access);
+    else if (key == "arch")
+      text(a.arch);
+    else if (key == "element-bytes")
+      number(a.element_bytes);
+    else if (key == "lines")
+      number(a.lines);
+    else if (key == "limit")
+      number(a.limit);
+    else if (key == "steps")
+      number(a.steps);
+    else if (key == "by-mode")
+      flag(a.by_mode);
+    else if (key == "recheck")
+      flag(a.recheck);
+    else if (key != "id")
+      wrong(key, "no part of a question");
+  }
+  return a;
+}
+
+// One answer a line, in order; a question that is none gets an error and the next one is read.
+int prove_lines(Session& session) {
+  for (std::string line; std::getline(session.in, line);) {
+    if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
+    nlohmann::ordered_json out = {{"id", nullptr}};
+    auto failed = [&](const char* code, const char* what) {
+      out["error"] = {{"code", code}, {"message", what}};
+    };
+    try {
+      auto in = nlohmann::ordered_json::parse(line, nullptr, false);
+      if (in.is_object() && in.contains("id")) out["id"] = in["id"];
+      ProveArguments a = from_json(in);
+      auto start = std::chrono::steady_clock::now();
+      Verdict v = decide(a);
+      auto us =
+          std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now() - start);
+      out.update(to_json(v, us.count()));
+    } catch (const std::invalid_argument& e) {
+      failed("question", e.what());
+    } catch (const std::runtime_error& e) {
+      failed("question", e.what());
+    } catch (const std::exception& e) {
+      failed("internal", e.what());
+    }
+    session.out << out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << std::endl;
+  }
+  return Exit::yes;
+}
+
 int prove(Session& session, const ProveArguments& a) {
+  if (a.json_lines) return prove_lines(session);
+  if (a.property.empty() || a.arguments.empty())
+    throw QuestionError("prove: what is missing\n  hint   inlay prove injective '(M,K):(K,1)', or --jsonl");
   auto start = std::chrono::steady_clock::now();
   Verdict v = decide(a);
   auto microseconds =
@@ -167,13 +260,11 @@ void add_prove(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
       "prove", "Prove or refute a statement about layouts, for all values of their symbols");
   auto a = std::make_shared<ProveArguments>();
-  command
-      ->add_option("property", a->property,
-                   "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free, "
-                   "coalesced")
-      ->required();
-  command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W")
-      ->required();
+  command->add_option(
+      "property", a->property,
+      "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free, "
+      "coalesced");
+  command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W");
   // One condition an option: CLI11 would otherwise take every argument that follows.
   command->add_option("--where", a->where, "A condition on the symbols, e.g. 'M % 128 == 0'; may be repeated")
       ->expected(1)
@@ -190,7 +281,12 @@ void add_prove(CLI::App& app, Session& session) {
   command->add_option("--limit", a->limit, "How many indices enumeration may look at");
   command->add_option("--steps", a->steps, "Z3's resource limit; 0 asks no solver");
   command->add_flag("--by-mode", a->by_mode, "equal: also the same extents mode by mode");
+  command->add_flag("--recheck,!--no-recheck", a->recheck,
+                    "A proof counts only when the checker derives it again, with Z3 and cvc5");
   command->add_flag("--json", a->json, "As JSON");
+  command->add_flag(
+      "--jsonl", a->json_lines,
+      "Read {\"property\", \"arguments\", \"where\", ...} from standard input, one a line, and answer each");
   command->callback([=, &session] { session.exit = prove(session, *a); });
 }
 

@@ -69,8 +69,8 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
   // A symbol of the question is a polynomial in internal symbols; those are what is enumerated.
   for (std::size_t k = 0; k < e.context.names().size(); ++k) {
     const Bounds& b = e.context.bounds()[k];
-    Wide count = b.upper ? std::min(*b.upper - b.lower + 1, modulus) : modulus;
-    bool many = !b.upper || *b.upper - b.lower + 1 > modulus;
+    bool many = !b.upper || subtract(*b.upper, b.lower) >= modulus;
+    Wide count = many ? modulus : *b.upper - b.lower + 1;
     reduced |= many;
     free.push_back({e.context.names()[k], count, true, many});
   }
@@ -108,7 +108,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
       point /= f.count;
       if (f.symbol) {
         const Bounds& b = e.context.bounds()[symbol];
-        internal[symbol] = b.lower + v + (f.reduced ? shift * modulus : 0);
+        internal[symbol] = add(b.lower, v + (f.reduced ? shift * modulus : 0));
         inside = inside && (!b.upper || internal[symbol] <= *b.upper);
         ++symbol;
       } else {

@@ -6,6 +6,8 @@
 #include "derive.h"
 #include "smt.h"
 
+#include <cstdlib>
+
 namespace inlay::solver {
 namespace {
 
@@ -46,6 +48,30 @@ bool plain_query(const std::string& query, std::string& reason) {
 
 } // namespace
 
+bool recheck_by_default() {
+  static const bool on = [] {
+    const char* value = std::getenv("INLAY_RECHECK");
+    return value && std::string_view(value) == "1";
+  }();
+  return on;
+}
+
+Verdict rechecked(Verdict v) {
+  if (v.outcome != Outcome::proved) return v;
+  Recheck r = recheck(v.certificate);
+  if (r.contradicted)
+    throw InternalError("prove " + v.property + ": the checker refutes the proof: " + r.reason);
+  if (r.accepted) {
+    std::string who;
+    for (const std::string& a : r.answers) who += (who.empty() ? "" : ", ") + a;
+    v.notes.push_back("rechecked: " + who);
+    return v;
+  }
+  v.outcome = Outcome::unknown;
+  v.obligations.push_back("a proof (" + v.method + ") that the checker can follow; " + r.reason);
+  return v;
+}
+
 Recheck recheck(std::string_view certificate) {
   Recheck r;
   if (!starts_with(certificate, "; inlay certificate 1\n"))
@@ -75,6 +101,10 @@ Recheck recheck(std::string_view certificate) {
     r.method = statement.method;
     r.arguments = statement.arguments;
     derived = independent::derive(statement);
+  } catch (const independent::False& false_) {
+    r.contradicted = true;
+    r.reason = false_.what();
+    return r;
   } catch (const independent::Stuck& stuck) {
     r.reason = std::string("the claim does not follow: ") + stuck.what();
     return r;

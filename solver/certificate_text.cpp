@@ -63,6 +63,7 @@ std::string render(const CertificateText& head, const Context& context, const Cl
   for (const std::string& t : head.terms) out += "; term " + one_line(t) + "\n";
   for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
   for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
+  for (const auto& [name, value] : head.example) out += "; example " + name + " = " + value + "\n";
   out += substitution(context);
   for (const std::string& t : head.hints) out += "; " + one_line(t) + "\n";
   for (const std::string& n : claims.notes()) out += "; note " + one_line(n) + "\n";

@@ -13,6 +13,7 @@ struct CertificateText {
   std::string property, method;
   std::vector<std::pair<std::string, std::string>> arguments; // text and domain
   std::vector<std::string> terms, settings, facts, hints;
+  std::vector<std::pair<std::string, std::string>> example; // values of the symbols that satisfy the facts
 };
 
 /// The claim, how it was decided, and the queries that derive.h makes of it.

@@ -322,6 +322,15 @@ Statement read_statement(std::string_view head) {
       s.terms.push_back(read_expression(value));
     } else if (key == "where") {
       s.facts.push_back(read_expression(value));
+    } else if (key == "example") {
+      std::size_t is = value.find(" = ");
+      if (is == std::string::npos) throw Stuck("an example without a value");
+      Expr n = read_expression(value.substr(is + 3));
+      bool negative = n->op == "neg";
+      if (negative) n = n->args[0];
+      if (n->op != "int") throw Stuck("an example that is not a number");
+      if (!s.example.emplace(value.substr(0, is), negative ? -n->value : n->value).second)
+        throw Stuck("an example twice");
     } else if (key == "arch" || key == "access" || key == "element-bytes" || key == "lines") {
       if (!s.settings.emplace(key, value).second) throw Stuck("the setting " + key + " twice");
     } else if (key == "symbol" || key == "let" || key == "digits" || key == "through") {

@@ -23,6 +23,11 @@ struct Stuck : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// The claim was evaluated by its definition and does not hold.
+struct False : Stuck {
+  using Stuck::Stuck;
+};
+
 [[nodiscard]] Number plus(Number a, Number b);
 [[nodiscard]] Number times(Number a, Number b);
 [[nodiscard]] Number quotient(Number a, Number b); ///< rounds towards minus infinity
@@ -64,6 +69,7 @@ struct Statement {
   std::vector<std::string> arguments;
   std::vector<Function> functions;
   std::vector<Expr> terms, facts;
+  std::map<std::string, Number> example;                  // values at which the facts are said to hold
   std::map<std::string, std::string> settings;            // arch, access, element-bytes, lines
   std::vector<std::pair<std::string, std::string>> hints; // symbol, let, digits, through
 };

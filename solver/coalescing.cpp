@@ -88,7 +88,7 @@ Verdict refutation(const Engine& e, const Question& q, Wide first, const naive::
   if (q.holds(w)) throw InternalError("prove coalesced: a counterexample that does not replay");
   auto byte = [&](int lane, int value) {
     Wide index = first + lane + static_cast<Wide>(value) * static_cast<Wide>(q.lanes);
-    return to_string(naive::at(a, index, env) * static_cast<Wide>(q.element_bytes));
+    return to_string(multiply(naive::at(a, index, env), static_cast<Wide>(q.element_bytes)));
   };
   Verdict v;
   v.outcome = Outcome::refuted;
@@ -268,7 +268,7 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
     for (std::size_t k = 2; k < extents.size(); ++k) {
       auto n = e.context.poly(extents[k]);
       auto c = n ? n->constant() : std::nullopt;
-      if (!c || instances * *c > 1024) continue;
+      if (!c || *c > 1024 || instances * *c > 1024) continue;
       instances *= *c;
       counted.emplace_back(k, *c);
     }

@@ -33,8 +33,30 @@ Op mirrored(Op op) {
 }
 
 [[noreturn]] void contradiction(const std::string& what) {
-  throw QuestionError("where: the conditions contradict each other\n  where  " + what +
+  throw Contradiction("where: the conditions contradict each other\n  where  " + what +
                       "\n  hint   no value satisfies them, so everything would follow; drop one");
+}
+
+// The x in [0, m n / gcd) with x = a modulo m and x = b modulo n, m and n > 0; nullopt: there is none. Overflow when it
+// takes more than 128 bits.
+struct Class {
+  Wide modulus, residue;
+};
+std::optional<Class> common_residues(const Class& a, const Class& b) {
+  // g = a.modulus u + b.modulus v
+  Wide g = a.modulus, r = b.modulus, u = 1, next = 0;
+  while (r != 0) {
+    Wide q = g / r;
+    g = subtract(g, multiply(q, r));
+    std::swap(g, r);
+    u = subtract(u, multiply(q, next));
+    std::swap(u, next);
+  }
+  Wide apart = subtract(b.residue, a.residue);
+  if (apart % g != 0) return std::nullopt;
+  Wide steps = b.modulus / g;
+  Wide k = floor_mod(multiply(floor_mod(apart / g, steps), floor_mod(u, steps)), steps);
+  return Class{multiply(a.modulus, steps), add(a.residue, multiply(a.modulus, k))};
 }
 
 } // namespace
@@ -98,17 +120,17 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
       Wide m = *modulus, r = *residue;
       if (m <= 0) throw QuestionError("where: the modulus in '" + to_string(a) + "' is not positive");
       if (r < 0 || r >= m) contradiction(to_string(a) + " is never " + to_string(r));
-      // Chinese remainders: r1 mod m1 and r mod m agree iff they do modulo the gcd.
-      Wide g = gcd(k.modulus, m);
-      if ((r - k.residue) % g != 0)
+      std::optional<Class> joint;
+      try {
+        joint = common_residues({k.modulus, k.residue}, {m, r});
+      } catch (const Overflow&) {
+        return false; // beyond 128 bits: stays residual
+      }
+      if (!joint)
         contradiction(a->args[0]->name + " is " + to_string(k.residue) + " modulo " + to_string(k.modulus) +
                       " and " + to_string(r) + " modulo " + to_string(m));
-      Wide joint = multiply(k.modulus / g, m);
-      Wide x = k.residue;
-      if (m / g > 4096 && k.modulus > 1) return false; // residue classes too many to walk: stays residual
-      while (x % m != r) x = add(x, k.modulus);
-      k.modulus = joint;
-      k.residue = x;
+      k.modulus = joint->modulus;
+      k.residue = joint->residue;
       return true;
     }
     if (residue == Wide{0} && !k.multiple_of && names_of(a->args[1]).count(a->args[0]->name) == 0) {
@@ -123,9 +145,9 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
     auto lower = [&](Wide v) { k.lower = k.lower ? std::max(*k.lower, v) : v; };
     auto upper = [&](Wide v) { k.upper = k.upper ? std::min(*k.upper, v) : v; };
     switch (op) {
-    case Op::lt: upper(*value - 1); return true;
+    case Op::lt: upper(subtract(*value, 1)); return true;
     case Op::le: upper(*value); return true;
-    case Op::gt: lower(*value + 1); return true;
+    case Op::gt: lower(add(*value, 1)); return true;
     case Op::ge: lower(*value); return true;
     case Op::eq: lower(*value), upper(*value); return true;
     default: return false;
@@ -188,7 +210,11 @@ void Context::settle() {
       auto p = poly(k.multiple_of);
       // With M % 128 == 0 as well as M % T == 0, the constant is the more useful of the two.
       if (p && positive(*p) && k.modulus == 1 && !k.upper && (!k.lower || *k.lower <= 1)) {
-        user_[n] = *p * Poly::symbol(fresh(n + "'", Bounds{k.lower && *k.lower < 1 ? Wide{0} : Wide{1}, {}}));
+        // n = p n' with p >= 1: n >= L gives n' >= L / p, and that is L or more when L is negative, 0 for 0, 1 for 1. For a
+        // p of more than 1 some of these n' are below the bound: it stays a condition.
+        Wide least = k.lower ? std::min(*k.lower, Wide{1}) : Wide{1};
+        user_[n] = *p * Poly::symbol(fresh(n + "'", Bounds{least, {}}));
+        if (least < 0) residual_.push_back(make(Op::ge, {symbol_of(n), integer(least)}));
         if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
         return true;
       }
@@ -208,8 +234,8 @@ void Context::settle() {
     std::string range =
         n + " >= " + to_string(b.lower) + (b.upper ? " && " + n + " <= " + to_string(*b.upper) : "");
     if (k.modulus != 1) {
-      b.lower = -floor_div(-(b.lower - k.residue), k.modulus);
-      if (b.upper) b.upper = floor_div(*b.upper - k.residue, k.modulus);
+      b.lower = -floor_div(subtract(k.residue, b.lower), k.modulus);
+      if (b.upper) b.upper = floor_div(subtract(*b.upper, k.residue), k.modulus);
       range += " && " + n + " % " + to_string(k.modulus) + " == " + to_string(k.residue);
     }
     if (b.upper && *b.upper < b.lower) contradiction(range);
@@ -392,21 +418,51 @@ bool Context::finite(std::size_t limit) const {
   Wide count = 1;
   for (const Bounds& b : bounds_) {
     if (!b.upper) return false;
-    count *= *b.upper - b.lower + 1;
+    Wide here = subtract(*b.upper, b.lower); // one less than there are
+    if (here >= static_cast<Wide>(limit)) return false;
+    count *= here + 1;
     if (count > static_cast<Wide>(limit)) return false;
   }
   return true;
 }
 
+namespace {
+
+// The values of a symbol in the order in which they are worth trying: 0, 1, -1, 2, ... as far as they are in bounds.
+std::optional<Wide> nth_value(const Bounds& b, Wide n) {
+  Wide first = std::max<Wide>(b.lower, 0);
+  if (b.upper && *b.upper < first) first = *b.upper; // all negative: downwards from the greatest
+  Wide up = b.upper ? subtract(*b.upper, first) : n, down = subtract(first, b.lower);
+  Wide both = std::min(up, down); // pairs first + k, first - k
+  Wide v = 0;
+  if (n <= 2 * both) {
+    v = n % 2 == 1 ? first + (n + 1) / 2 : first - n / 2;
+  } else if (up > down) {
+    v = first + (n - both);
+  } else {
+    v = first - (n - both);
+  }
+  if (v < b.lower || (b.upper && v > *b.upper)) return std::nullopt;
+  return v;
+}
+
+} // namespace
+
 bool Context::search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const {
   std::vector<Wide> values(bounds_.size());
   std::size_t tried = 0;
+  const bool exhaustive = finite(limit);
   auto attempt = [&]() -> bool {
     ++tried;
-    auto env = environment(values);
-    return holds(env) && visit(values);
+    try {
+      if (!holds(environment(values))) return false;
+    } catch (const Overflow&) {
+      if (exhaustive) throw;
+      return false;
+    }
+    return visit(values);
   };
-  if (finite(limit)) {
+  if (exhaustive) {
     for (std::size_t k = 0; k < values.size(); ++k) values[k] = bounds_[k].lower;
     while (true) {
       if (attempt()) return true;
@@ -418,36 +474,44 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
       if (k == values.size()) return false;
     }
   }
-  auto clamp = [&](std::size_t k, Wide offset) {
-    Wide v = bounds_[k].lower + offset;
-    return bounds_[k].upper ? std::min(v, *bounds_[k].upper) : v;
-  };
-  // Ascending total distance from the lower bounds: the first hit is a small one.
+  // Ascending total distance from the values nearest to 0: the first hit is a small one.
   std::size_t grid = limit * 3 / 4;
   std::function<bool(std::size_t, Wide)> spread = [&](std::size_t k, Wide left) -> bool {
     if (tried >= grid) return false;
     if (k + 1 == values.size()) {
-      if (bounds_[k].upper && bounds_[k].lower + left > *bounds_[k].upper) return false;
-      values[k] = bounds_[k].lower + left;
+      auto v = nth_value(bounds_[k], left);
+      if (!v) return false;
+      values[k] = *v;
       return attempt();
     }
     for (Wide here = 0; here <= left; ++here) {
-      if (bounds_[k].upper && bounds_[k].lower + here > *bounds_[k].upper) break;
-      values[k] = bounds_[k].lower + here;
+      auto v = nth_value(bounds_[k], here);
+      if (!v) break;
+      values[k] = *v;
       if (spread(k + 1, left - here)) return true;
     }
     return false;
   };
-  if (values.empty()) return attempt();
   for (Wide total = 0; tried < grid && total < 4096; ++total) {
     if (spread(0, total)) return true;
     if (tried >= grid) break;
   }
+  // Then the ends of ranges, and random values of every size: some conditions are broken by large values only.
   std::mt19937_64 random(1); // fixed: results repeat
+  constexpr int scales[] = {2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 40};
   for (std::size_t round = 0; round < limit - grid; ++round) {
-    int scale = 2 + static_cast<int>(round % 7);
-    for (std::size_t k = 0; k < values.size(); ++k)
-      values[k] = clamp(k, static_cast<Wide>(random() % (std::uint64_t{1} << scale)));
+    int scale = scales[round % std::size(scales)];
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const Bounds& b = bounds_[k];
+      auto draw = static_cast<Wide>(random() % (std::uint64_t{1} << scale));
+      std::uint64_t kind = random() % 8;
+      Wide v = kind == 0 && b.upper ? *b.upper - std::min<Wide>(draw % 3, *b.upper - b.lower)
+               : kind == 1          ? add(b.lower, draw % 3)
+               : kind == 2          ? -draw
+                                    : add(std::max<Wide>(b.lower, 0), draw);
+      v = std::max(v, b.lower);
+      values[k] = b.upper ? std::min(v, *b.upper) : v;
+    }
     if (attempt()) return true;
   }
   return false;

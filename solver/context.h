@@ -14,10 +14,12 @@
 /// What remains (M * N <= 2^20, a disjunction, ...) is residual: every layer but SMT ignores it, which is
 /// sound for a proof (it holds for more values than asked), and every counterexample is checked against the
 /// conditions as written. Symbols are >= 1 unless a condition gives them another lower bound. Contradictory
-/// facts are an error, not a vacuous proof: `M % 4 == 0 && M == 6` throws QuestionError.
+/// facts are an error, not a vacuous proof: `M % 4 == 0 && M == 6` throws Contradiction.
 #pragma once
 
 #include "formula.h"
+
+#include "inlay/solver/error.h"
 
 #include <functional>
 #include <map>
@@ -27,6 +29,12 @@
 
 namespace inlay::solver {
 
+/// No value satisfies the conditions. A class of its own, because whoever splits a question into cases may drop a case for
+/// this reason, and for no other: a number too large to read is not an empty case.
+struct Contradiction : QuestionError {
+  using QuestionError::QuestionError;
+};
+
 struct Bounds {
   Wide lower = 1;
   std::optional<Wide> upper;
@@ -35,7 +43,7 @@ struct Bounds {
 class Context {
 public:
   /// `names`: the symbols that occur in the question. Throws QuestionError for a condition about none of
-  /// them, and for conditions no value satisfies as far as congruences and bounds show it.
+  /// them, Contradiction for conditions no value satisfies as far as congruences and bounds show it.
   Context(const std::set<std::string>& names, const std::vector<std::string>& conditions);
 
   /// Polynomial value of f, when it is one: + - *, exact / and % of symbols; nullopt otherwise.
@@ -61,10 +69,13 @@ public:
 
   /// Is every symbol bounded, with at most `limit` assignments in all?
   [[nodiscard]] bool finite(std::size_t limit) const;
-  /// Calls `visit` with assignments of the internal symbols that satisfy all conditions, small values first,
-  /// until it returns true or `limit` assignments were tried. Exhaustive when finite(limit). Returns whether
-  /// visit stopped it.
+  /// Calls `visit` with assignments of the internal symbols that satisfy all conditions, values near 0 first, then the
+  /// ends of their ranges and random ones up to 2^40, until it returns true or `limit` assignments were tried. Exhaustive
+  /// when finite(limit), where numbers beyond 128 bits throw Overflow; elsewhere such an assignment is passed over. Returns
+  /// whether visit stopped it.
   bool search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const;
+  /// Do the user's symbols satisfy every condition, and the default of being positive?
+  [[nodiscard]] bool holds(const std::map<std::string, Wide>& environment) const;
   /// The user's symbols under an internal assignment.
   [[nodiscard]] std::map<std::string, Wide> environment(const std::vector<Wide>& values) const;
 
@@ -72,7 +83,6 @@ private:
   void learn(const FormulaRef& condition);
   bool learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b);
   void settle();
-  [[nodiscard]] bool holds(const std::map<std::string, Wide>& environment) const;
 
   struct Known { // per user symbol, until settle()
     std::optional<Wide> lower, upper;

@@ -445,6 +445,17 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
   throw Stuck("no integer arithmetic for " + e->op);
 }
 
+// A fact that integers cannot say (an xor) is left out: what follows from the others follows. Nor does its division by zero
+// matter: it holds nowhere, and the prover refuses it.
+void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, std::string>& names,
+                  std::vector<std::string>& asserted) {
+  for (const Expr& f : facts) try {
+      std::vector<std::string> divisors;
+      asserted.push_back(smt_condition(f, names, divisors));
+    } catch (const Stuck&) {
+    }
+}
+
 std::string assembled(const std::vector<std::string>& declared, const std::vector<std::string>& asserted,
                       const std::vector<std::string>& goals) {
   std::string out = "(set-logic ALL)\n";
@@ -457,6 +468,33 @@ std::string assembled(const std::vector<std::string>& declared, const std::vecto
   return out + "))\n(check-sat)\n";
 }
 
+// ---- numbers: the definition
+
+struct Plain {
+  using Value = Number;
+  static Number number(Number n) { return n; }
+  static Number add(Number a, Number b) { return plus(a, b); }
+  static Number multiply(Number a, Number b) { return times(a, b); }
+  static Number divide(Number a, Number b) { return quotient(a, b); }
+  static Number modulo(Number a, Number b) { return plus(a, -times(quotient(a, b), b)); }
+  static Number power(Number n) {
+    if (n < 0 || n > 100) throw Stuck("a shift by " + text(n));
+    return Number{1} << static_cast<int>(n);
+  }
+  static bool truth(Number n) { return n != 0; }
+  static bool compare(const std::string& op, Number a, Number b) {
+    return op == "<"    ? a < b
+           : op == "<=" ? a <= b
+           : op == ">"  ? a > b
+           : op == ">=" ? a >= b
+           : op == "==" ? a == b
+                        : a != b;
+  }
+  static Number bitwise(char op, Number a, Number b) {
+    return op == '&' ? (a & b) : op == '|' ? (a | b) : (a ^ b);
+  }
+};
+
 // ---- facts
 
 void conjuncts(const Expr& e, std::vector<Expr>& out) {
@@ -468,18 +506,43 @@ void conjuncts(const Expr& e, std::vector<Expr>& out) {
   }
 }
 
+// The value of an expression without names: 3, -3, 2*(4-7).
+std::optional<Number> number_of(const Expr& e) {
+  std::vector<std::string> names;
+  collect_names(e, names);
+  if (!names.empty()) return std::nullopt;
+  Plain plain;
+  return Evaluation<Plain>(plain).expression(e, {});
+}
+
 // Symbols are at least 1 unless a condition bounds them from below by a number (prove.h).
 bool has_lower_bound(const std::string& name, const std::vector<Expr>& facts) {
   for (const Expr& f : facts) {
     if (f->args.size() != 2) continue;
     for (bool swapped : {false, true}) {
       const Expr &x = f->args[swapped ? 1 : 0], &y = f->args[swapped ? 0 : 1];
-      bool is_number = y->op == "int" || (y->op == "neg" && y->args[0]->op == "int");
-      if (x->op != "name" || x->name != name || !is_number) continue;
+      if (x->op != "name" || x->name != name || !number_of(y)) continue;
       if (f->op == "==" || f->op == (swapped ? "<=" : ">=") || f->op == (swapped ? "<" : ">")) return true;
     }
   }
   return false;
+}
+
+// Facts that nothing satisfies prove everything. So the certificate names values at which they hold.
+void require_example(const Statement& s) {
+  if (s.facts.empty()) return;
+  if (s.example.empty()) throw Stuck("nothing shows that the facts hold for any value");
+  std::vector<Expr> facts;
+  for (const Expr& f : s.facts) conjuncts(f, facts);
+  Plain plain;
+  Evaluation<Plain> e(plain);
+  for (const std::string& n : symbols_of(s)) {
+    auto it = s.example.find(n);
+    if (it == s.example.end()) throw Stuck("the example has no value for " + n);
+    if (it->second < 1 && !has_lower_bound(n, facts)) throw Stuck("the example is below 1 for " + n);
+  }
+  for (const Expr& f : facts)
+    if (e.expression(f, s.example) == 0) throw Stuck("the example does not satisfy the facts");
 }
 
 bool mentions(const Expr& e, std::initializer_list<const char*> ops) {
@@ -533,8 +596,7 @@ struct Derivation {
       declared.push_back(mine[n]);
       if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + mine[n] + " 1)");
     }
-    for (const Expr& f : facts) asserted.push_back(smt_condition(f, mine, goals));
-    goals.clear(); // a fact that divides by zero holds nowhere: the prover refuses it
+    assert_facts(facts, mine, asserted);
     std::set<int> defined;
     for (const auto& [key, value] : s.hints) {
       if (key != "let") continue;
@@ -880,8 +942,11 @@ struct Derivation {
     if (!v.terms.empty()) throw Stuck("a constant, or a product of digits");
     std::stable_sort(all.begin(), all.end(),
                      [&](const auto& x, const auto& y) { return d.sample(x.first) < d.sample(y.first); });
+    // A digit that is not needed stays 0: those beyond n, and those whose stride leaves a gap.
     Sum reach = constant(1);
     for (const auto& [c, steps] : all) {
+      if (d.surely(reach - n)) break;
+      if (d.sample(c) <= 0 || d.sample(reach - c) < 0) continue;
       d.nonnegative(c);
       d.nonnegative(reach - c);
       reach = reach + c * steps;
@@ -993,32 +1058,7 @@ struct Derivation {
   }
 };
 
-// ---- numbers: the definition
-
-struct Plain {
-  using Value = Number;
-  static Number number(Number n) { return n; }
-  static Number add(Number a, Number b) { return plus(a, b); }
-  static Number multiply(Number a, Number b) { return times(a, b); }
-  static Number divide(Number a, Number b) { return quotient(a, b); }
-  static Number modulo(Number a, Number b) { return plus(a, -times(quotient(a, b), b)); }
-  static Number power(Number n) {
-    if (n < 0 || n > 100) throw Stuck("a shift by " + text(n));
-    return Number{1} << static_cast<int>(n);
-  }
-  static bool truth(Number n) { return n != 0; }
-  static bool compare(const std::string& op, Number a, Number b) {
-    return op == "<"    ? a < b
-           : op == "<=" ? a <= b
-           : op == ">"  ? a > b
-           : op == ">=" ? a >= b
-           : op == "==" ? a == b
-                        : a != b;
-  }
-  static Number bitwise(char op, Number a, Number b) {
-    return op == '&' ? (a & b) : op == '|' ? (a | b) : (a ^ b);
-  }
-};
+// ---- finitely many values
 
 using Environment = std::map<std::string, Number>;
 constexpr Number most_evaluations = Number{1} << 24;
@@ -1167,20 +1207,20 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
       if (f->args.size() != 2) continue;
       Expr x = f->args[0], y = f->args[1];
       std::string op = f->op;
-      if (x->op == "int") {
+      if (number_of(x)) {
         std::swap(x, y);
         op = op == "<" ? ">" : op == "<=" ? ">=" : op == ">" ? "<" : op == ">=" ? "<=" : op;
       }
-      if (x->op != "name" || x->name != n || y->op != "int") continue;
-      Number v = y->value;
+      auto value = number_of(y);
+      if (x->op != "name" || x->name != n || !value) continue;
+      Number v = *value;
       if (op == "==" || op == ">=" || op == ">") low = low ? std::max(*low, v) : v;
       if (op == "==" || op == "<=" || op == "<") high = high ? std::min(*high, v) : v;
     }
     if (!high) return std::nullopt;
-    if (!low && has_lower_bound(n, facts)) return std::nullopt; // below 0: not worth reading
     std::vector<Environment> more;
     for (const Environment& e : out)
-      for (Number v = low ? *low : 1; v <= *high; ++v) {
+      for (Number v = low ? *low : 1; v <= *high; ++v) { // a loop of at most 65536 steps
         more.push_back(e);
         more.back()[n] = v;
         if (more.size() > 65536) return std::nullopt;
@@ -1214,7 +1254,7 @@ bool affordable(const Statement& s, const std::vector<Environment>& all) {
 std::string by_definition(const Statement& s, const std::vector<Environment>& all) {
   Definition d(s);
   for (const Environment& env : all)
-    if (!d.holds(env)) throw Stuck("the claim is false where it was evaluated");
+    if (!d.holds(env)) throw False("the claim is false where it was evaluated");
   return text(d.evaluations) + " evaluations" +
          (all.size() > 1 ? " at " + std::to_string(all.size()) + " assignments" : "");
 }
@@ -1445,10 +1485,7 @@ std::vector<std::string> raw(const Statement& s) {
     declared.push_back(names[n]);
     if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
   }
-  for (const Expr& f : facts) {
-    std::vector<std::string> divisors;
-    asserted.push_back(smt_condition(f, names, divisors));
-  }
+  assert_facts(facts, names, asserted);
   auto smt_of = [&](const Expr& x) { return smt(x, names, goals); };
   auto variable = [&](const std::string& name, const Expr& extent) {
     names["\x01" + name] = name;
@@ -1497,6 +1534,21 @@ std::vector<std::string> raw(const Statement& s) {
     queries.push_back(assembled(declared, asserted, goals));
     goals.clear();
   };
+  // An empty domain proves everything: first, every extent is positive. Before the coordinates, which presuppose it.
+  for (const Function& f : s.functions) {
+    auto extent = [&](const Expr& x) {
+      if (x->op != "int") goals.push_back("(<= " + smt_of(x) + " 0)");
+    };
+    auto modes = [&](const std::vector<std::vector<Mode>>& groups) {
+      for (const auto& g : groups)
+        for (const Mode& m : g) extent(m.extent);
+    };
+    modes(f.layout);
+    if (f.formula)
+      for (const Expr& x : f.extents) extent(x);
+    for (const Stage& stage : f.outer) modes(stage.modes);
+  }
+  if (!goals.empty()) finish();
   std::vector<Expr> c = coordinates(s.property == "inverse" ? s.functions[1] : a, "i");
   auto outside = [&](const std::string& v, const std::string& n) {
     goals.push_back("(or (< " + v + " 0) (>= " + v + " " + n + "))");
@@ -1552,6 +1604,7 @@ std::vector<std::string> raw(const Statement& s) {
 
 Derived derive(const Statement& s, bool evaluate) {
   Derived out;
+  require_example(s);
   bool waves = s.property == "conflict-free" || s.property == "coalesced";
   bool digits =
       std::any_of(s.hints.begin(), s.hints.end(), [](const auto& h) { return h.first == "digits"; });

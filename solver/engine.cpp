@@ -145,13 +145,13 @@ Engine::Engine(std::string property, std::vector<const Subject*> subjects, std::
   require_extents();
 }
 
-// An extent that may be 0 makes the domain empty and every statement about it true: a question, not a proof.
-void Engine::require_extents() const {
-  std::vector<std::pair<const Parts*, FormulaRef>> doubtful;
+// An extent that may be 0 makes the domain empty and every statement about it true: a question, not a proof. What small
+// values do not show to be 0 is still no proof until the extent is known to be positive (proved()).
+void Engine::require_extents() {
   auto look = [&](const Parts& p, const FormulaRef& extent) {
     if (extent->op == Op::integer) return; // the parser has seen to it
     auto value = context.poly(extent);
-    if (!value || !context.positive(*value)) doubtful.emplace_back(&p, extent);
+    if (!value || !context.positive(*value)) doubtful_.emplace_back(extent, p.text);
   };
   for (const Parts* p : subjects_) {
     for (const Coordinate& c : p->domain) look(*p, c.extent);
@@ -161,20 +161,47 @@ void Engine::require_extents() const {
       for (const auto& top : s.modes)
         for (const FlatMode& m : top) look(*p, leaf_formula(m.extent));
   }
-  if (doubtful.empty()) return;
-  context.search(400, [&](const std::vector<Wide>& values) {
+  std::erase_if(doubtful_, [&](const auto& d) { return surely_positive(d.first); });
+  if (doubtful_.empty()) return;
+  context.search(context.finite(4096) ? 4096 : 400, [&](const std::vector<Wide>& values) {
     auto env = context.environment(values);
-    for (const auto& [p, extent] : doubtful) {
+    for (const auto& [extent, text] : doubtful_) {
       Wide n = evaluate(extent, [&](const std::string& name) { return env.at(name); });
       if (n >= 1) continue;
       std::string at;
       for (const auto& [name, v] : env) at += (at.empty() ? "" : ", ") + name + " = " + to_string(v);
       throw QuestionError("an extent is not positive: " + to_string(extent) + " is " + to_string(n) +
-                          " with " + at + "\n  in     " + p->text +
+                          " with " + at + "\n  in     " + text +
                           "\n  hint   say with --where what keeps it positive");
     }
     return false;
   });
+}
+
+bool Engine::surely_positive(const FormulaRef& f) const {
+  if (auto p = context.poly(f)) return context.positive(*p);
+  auto side = [&](std::size_t k) { return surely_positive(f->args[k]); };
+  switch (f->op) {
+  case Op::add:
+  case Op::mul:
+  case Op::min: return side(0) && side(1);
+  case Op::max: return side(0) || side(1);
+  case Op::select: return side(1) && side(2);
+  case Op::div: { // a / b >= 1 where a >= b > 0: ceil_div(M, T) = (M + T - 1) / T
+    auto a = context.poly(f->args[0]), b = context.poly(f->args[1]);
+    return a && b && context.positive(*b) && context.nonnegative(*a - *b);
+  }
+  default: return false;
+  }
+}
+
+bool Engine::positive(const FormulaRef& f) {
+  if (surely_positive(f)) return true;
+  smt::Query q(context);
+  auto t = q.term(f, {});
+  if (!t) return false;
+  q.goal("(<= " + *t + " 0)");
+  return solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000)).answer == smt::Answer::unsat;
 }
 
 void Engine::obligation(std::string what) {
@@ -252,23 +279,47 @@ bool Engine::at_least(const Poly& left, const Poly& right, const std::string& wh
   return yes;
 }
 
-// Conditions that no substitution expresses may contradict each other, and then everything would be proved.
-void Engine::require_satisfiable() {
-  if (context.residual().empty()) return;
-  if (context.search(options.refuter_assignments, [](const std::vector<Wide>&) { return true; })) return;
-  smt::Query q(context);
-  smt::Result r = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000));
-  if (r.answer == smt::Answer::sat) return;
+std::string Engine::conditions_text() const {
   std::string where;
   for (const std::string& f : facts_) where += (where.empty() ? "" : " && ") + f;
-  if (r.answer == smt::Answer::unsat)
-    throw QuestionError("where: the conditions contradict each other\n  where  " + where +
+  return where;
+}
+
+// Conditions that no substitution expresses may contradict each other, and then everything would be proved.
+std::optional<naive::Environment> Engine::example() {
+  if (example_ || facts_.empty()) return example_;
+  constexpr std::size_t enough = 4096;
+  context.search(enough, [&](const std::vector<Wide>& values) {
+    example_ = context.environment(values);
+    return true;
+  });
+  if (example_) return example_;
+  bool all_tried = context.finite(enough);
+  smt::Result r;
+  if (!all_tried) {
+    smt::Query q(context);
+    r = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000));
+  }
+  if (all_tried || r.answer == smt::Answer::unsat)
+    throw Contradiction("where: the conditions contradict each other\n  where  " + conditions_text() +
                         "\n  hint   no value satisfies them, so everything would follow; drop one");
-  notes.push_back("no value was found that satisfies " + where);
+  if (r.answer == smt::Answer::sat && !r.model.empty())
+    try { // conditions that SMT-LIB cannot say, an xor, were left out of the query
+      if (auto env = environment(r.model); context.holds(env)) example_ = env;
+    } catch (const Overflow&) {
+    }
+  if (!example_) notes.push_back("no value was found that satisfies " + conditions_text());
+  return example_;
 }
 
 Verdict Engine::proved(std::string method) {
-  require_satisfiable();
+  static_cast<void>(example());
+  if (!context.finite(4096)) // else every assignment was looked at by require_extents or by the definition
+    for (const auto& [extent, text] : doubtful_)
+      if (!positive(extent)) {
+        obligation("an extent that is at least 1 for all values: " + to_string(extent));
+        return unknown();
+      }
   Verdict v;
   v.outcome = Outcome::proved;
   v.property = property_;
@@ -366,7 +417,7 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
     Wide n = naive::size(A, env);
     out.lhs = narrow(f.bound);
     out.text = "no index gives the value " + to_string(f.bound);
-    yes = n <= (Wide{1} << 24);
+    yes = n <= static_cast<Wide>(greatest_limit);
     for (Wide i = 0; yes && i < n; ++i) yes = naive::at(A, i, env) != f.bound;
     break;
   }
@@ -449,12 +500,9 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   if (found) return refuted(*found, concrete() ? method : "search");
   if (cancelled()) return std::nullopt;
   if (complete && all) {
-    if (instances == 0) {
-      std::string where;
-      for (const std::string& f : facts_) where += (where.empty() ? "" : " && ") + f;
-      throw QuestionError("where: the conditions contradict each other\n  where  " + where +
+    if (instances == 0)
+      throw Contradiction("where: the conditions contradict each other\n  where  " + conditions_text() +
                           "\n  hint   no value satisfies them, so everything would follow; drop one");
-    }
     if (!concrete())
       claims.note("every one of the " + to_string(instances) + " assignments of the symbols was decided");
     return proved(method);
@@ -508,6 +556,8 @@ std::string Engine::certificate(const std::string& method) const {
   }
   text.terms = term_texts_;
   text.facts = facts_;
+  if (example_)
+    for (const auto& [name, value] : *example_) text.example.emplace_back(name, to_string(value));
   text.settings = settings;
   text.hints = hints;
   return render(text, context, claims);

@@ -101,14 +101,22 @@ public:
 private:
   std::string certificate(const std::string& method) const;
   smt::Result solve(const smt::Query& query, std::uint64_t steps);
-  void require_extents() const;
-  void require_satisfiable();
+  void require_extents();
+  /// Is the formula at least 1 for all values? By the shape of the formula, else by a solver.
+  bool positive(const FormulaRef& f);
+  [[nodiscard]] bool surely_positive(const FormulaRef& f) const;
+  /// The user's symbols at values that satisfy the conditions; nullopt: none was found. Contradiction when there are none.
+  std::optional<naive::Environment> example();
+  [[nodiscard]] std::string conditions_text() const;
 
   std::string property_;
   std::vector<const Parts*> subjects_;
   std::vector<FormulaRef> terms_;
   std::vector<std::string> term_texts_;
   Facts facts_;
+  std::vector<std::pair<FormulaRef, std::string>>
+      doubtful_;                              // extents not known to be positive, with their subject
+  std::optional<naive::Environment> example_; // for the certificate
   std::vector<std::string> obligations_;
   std::string open_query_;
   std::uint64_t spent_ = 0; // steps of queries that nobody answered

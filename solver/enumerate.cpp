@@ -18,7 +18,14 @@ Evaluator::Evaluator(const Parts& f, const naive::Environment& environment) : te
   auto flatten = [&](const std::vector<std::vector<FlatMode>>& modes) {
     std::vector<std::pair<Wide, Wide>> out;
     for (const auto& top : modes)
-      for (const FlatMode& m : top) out.emplace_back(number(m.extent), number(m.stride));
+      for (const FlatMode& m : top) {
+        out.emplace_back(number(m.extent), number(m.stride));
+        if (out.back().first <
+            1) // two of them may have a positive product, so that naive::extents does not see it
+          throw QuestionError("an extent is " + to_string(out.back().first) +
+                              " for some values of the symbols\n  in     " + f.text +
+                              "\n  hint   state what keeps it positive with --where");
+      }
     return out;
   };
   if (f.value) {
@@ -62,6 +69,14 @@ void Evaluator::compile(const FormulaRef& f, const Parts& parts, const naive::En
     program_[to_end].value = static_cast<Wide>(program_.size());
     return;
   }
+  if (f->op == Op::logical_and || f->op == Op::logical_or) { // lazily too: n != 0 && i % n == 0
+    bool both = f->op == Op::logical_and;
+    compile(
+        make(Op::select, both ? std::vector{f->args[0], make(Op::ne, {f->args[1], integer(0)}), integer(0)}
+                              : std::vector{f->args[0], integer(1), make(Op::ne, {f->args[1], integer(0)})}),
+        parts, environment);
+    return;
+  }
   for (const FormulaRef& a : f->args) compile(a, parts, environment);
   program_.push_back({f->op, 0, Jump::none});
 }
@@ -97,7 +112,7 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
     Wide& a = stack.back();
     switch (i.op) {
     case Op::add: a = add(a, b); break;
-    case Op::sub: a = add(a, -b); break;
+    case Op::sub: a = subtract(a, b); break;
     case Op::mul: a = multiply(a, b); break;
     case Op::div:
       if (b == 0)
@@ -111,9 +126,9 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
                             "\n  hint   guard the divisor, or exclude the case with --where");
       a = floor_mod(a, b);
       break;
-    case Op::bit_and: a &= b; break;
-    case Op::bit_or: a |= b; break;
-    case Op::bit_xor: a ^= b; break;
+    case Op::bit_and: a = within_128_bits(a & b); break;
+    case Op::bit_or: a = within_128_bits(a | b); break;
+    case Op::bit_xor: a = within_128_bits(a ^ b); break;
     case Op::shl:
       if (b < 0 || b > 100) throw Overflow("a shift by more than 100 bits");
       a = multiply(a, Wide{1} << static_cast<int>(b));
@@ -130,8 +145,6 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
     case Op::ge: a = a >= b; break;
     case Op::eq: a = a == b; break;
     case Op::ne: a = a != b; break;
-    case Op::logical_and: a = a != 0 && b != 0; break;
-    case Op::logical_or: a = a != 0 || b != 0; break;
     default: break;
     }
   }
@@ -182,13 +195,17 @@ Wide Evaluator::operator()(Wide index) const {
 
 std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
   Wide n = std::min(f.size(), limit);
+  if (n <= 0) return std::nullopt;
   Wide low = 0, high = 0;
   for (Wide i = 0; i < n; ++i) {
     Wide v = f(i);
     low = i == 0 ? v : std::min(low, v);
     high = i == 0 ? v : std::max(high, v);
   }
-  if (high - low < 64 * n + 1024 && high - low < (Wide{1} << 30)) {
+  // Values span up to 2^128 - 1, which a Wide does not hold.
+  auto span = static_cast<unsigned __int128>(high) - static_cast<unsigned __int128>(low);
+  auto dense = static_cast<unsigned __int128>(64 * n + 1024);
+  if (span < dense && span < (Wide{1} << 30)) {
     // Dense image: a bitmap to find the second index, then a scan for the first.
     std::vector<bool> seen(static_cast<std::size_t>(high - low + 1));
     for (Wide i = 0; i < n; ++i) {

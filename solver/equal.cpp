@@ -208,7 +208,7 @@ bool prove_by_values(Engine& e, const Piece& piece, const PieceProof& proof, int
   for (std::size_t k = 0; k < piece.domain.size(); ++k) {
     auto p = e.context.poly(piece.domain[k].extent);
     auto n = p ? p->constant() : std::nullopt;
-    if (!n || points * *n > 4096) continue;
+    if (!n || *n > 4096 || points * *n > 4096) continue;
     points *= *n;
     fixed.push_back(k);
   }
@@ -337,10 +337,11 @@ Check scan(const Engine& e, Wide size, const Fails& fails) {
   }
   if (limit == size) return Check::holds();
   // Powers of two and their neighbours, and a fixed pseudo-random walk: where layouts that differ usually do.
-  for (Wide p = std::max<Wide>(limit, 1); p < size; p *= 2)
+  for (Wide p = std::max<Wide>(limit, 1); p<size; p = p> size / 2 ? size : 2 * p)
     for (Wide i : {p - 1, p, p + 1})
       if (i < size)
         if (auto f = fails(i)) return Check::fails(*f);
+  if (auto f = fails(size - 1)) return Check::fails(*f);
   std::uint64_t state = 88172645463325252ULL;
   for (int k = 0; k < 20000; ++k) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
@@ -500,7 +501,7 @@ bool divides(Engine& e, const Poly& w, const Poly& p) {
   if (!m || *m <= 0) return false;
   Wide classes = 1;
   for (std::size_t k = 0; k < symbols.size(); ++k)
-    if ((classes *= *m) > 65536) return false;
+    if (*m > 65536 || (classes *= *m) > 65536) return false;
   std::vector<Wide> values(e.context.names().size(), 0);
   for (Wide c = 0; c < classes; ++c) {
     Wide rest = c;
@@ -521,7 +522,7 @@ Verdict decide_aligned(Engine& e) {
     throw QuestionError("aligned: the alignment is " + to_string(*w->constant()) +
                         "\n  hint   it is at least 1");
   auto aligned = [&](Lowering&, const Form& f) {
-    if (!w) return false;
+    if (!w || !e.at_least(*w, Poly(1), "the alignment is positive")) return false;
     bool yes = divides(e, *w, f.constant);
     for (const auto& [d, c] : f.linear) yes = yes && divides(e, *w, c);
     for (const auto& [m, c] : f.parity) yes = yes && divides(e, *w, c);

@@ -229,7 +229,7 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
   case Op::integer: return f->value;
   case Op::name: return lookup(f->name);
   case Op::add: return add(arg(0), arg(1));
-  case Op::sub: return add(arg(0), multiply(arg(1), -1));
+  case Op::sub: return subtract(arg(0), arg(1));
   case Op::mul: return multiply(arg(0), arg(1));
   case Op::div: {
     Wide d = divisor();
@@ -240,9 +240,9 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
     return floor_mod(arg(0), d);
   }
   case Op::neg: return multiply(arg(0), -1);
-  case Op::bit_and: return arg(0) & arg(1);
-  case Op::bit_or: return arg(0) | arg(1);
-  case Op::bit_xor: return arg(0) ^ arg(1);
+  case Op::bit_and: return within_128_bits(arg(0) & arg(1));
+  case Op::bit_or: return within_128_bits(arg(0) | arg(1));
+  case Op::bit_xor: return within_128_bits(arg(0) ^ arg(1));
   case Op::shl: {
     Wide s = amount();
     if (s > 100) throw Overflow("a shift by more than 100 bits");

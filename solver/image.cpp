@@ -434,7 +434,7 @@ Verdict decide_disjoint(Engine& e) {
     f.kind = Finding::Kind::shared;
     f.environment = env;
     Evaluator x(a, env), y(b, env);
-    if (x.size() + y.size() > e.evaluations()) {
+    if (exceeds(e.evaluations(), {x.size(), y.size()})) {
       if (x(0) == y(0)) return Check::fails(f);
       return Check::undecided();
     }

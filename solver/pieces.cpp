@@ -194,7 +194,8 @@ private:
       for (const auto& [name, value] : context_.substitution()) {
         auto scale = factor(value, s);
         if (!scale) continue;
-        std::string from = to_string(scale->first * (context_.bounds()[s].lower + 1) + scale->second);
+        std::string from =
+            to_string(add(multiply(scale->first, add(context_.bounds()[s].lower, 1)), scale->second));
         need = Need{{name + " >= " + from, name + " < " + from}};
         return true;
       }
@@ -361,9 +362,10 @@ private:
         if (!linear) continue;
         auto [scale, offset] = *linear;
         Need found;
+        Wide of_name = multiply(scale, *modulus);
         for (Wide j = 0; j < *modulus; ++j)
-          found.cases.push_back(name + " % " + to_string(scale * *modulus) +
-                                " == " + to_string(floor_mod(scale * j + offset, scale * *modulus)));
+          found.cases.push_back(name + " % " + to_string(of_name) +
+                                " == " + to_string(floor_mod(add(scale * j, offset), of_name)));
         need = found;
         return true;
       }
@@ -476,9 +478,13 @@ struct Search {
     std::optional<Context> context;
     try {
       context.emplace(symbols, all);
-    } catch (const QuestionError&) {
+    } catch (const Contradiction&) {
       if (conditions.empty()) throw;
-      return true; // no value of the symbols is in this case
+      return true;                              // no value of the symbols is in this case
+    } catch (const QuestionError& unreadable) { // a number beyond 2^63, say
+      if (conditions.empty()) throw;
+      out.reason = std::string("a case of the symbols that can be said: ") + unreadable.what();
+      return false;
     }
     Cell cell;
     cell.value = value;

@@ -4,16 +4,33 @@
 
 namespace inlay::solver {
 
+// -2^127 counts as outside: then every value can be negated, and no quotient overflows.
+Wide within_128_bits(Wide v) {
+  constexpr Wide greatest = ((Wide{1} << 126) - 1) * 2 + 1;
+  if (v < -greatest) throw Overflow("a value leaves 128 bits");
+  return v;
+}
+
 Wide add(Wide a, Wide b) {
   Wide r;
   if (__builtin_add_overflow(a, b, &r)) throw Overflow("a sum leaves 128 bits");
-  return r;
+  return within_128_bits(r);
 }
+
+Wide subtract(Wide a, Wide b) { return add(a, -b); }
 
 Wide multiply(Wide a, Wide b) {
   Wide r;
   if (__builtin_mul_overflow(a, b, &r)) throw Overflow("a product leaves 128 bits");
-  return r;
+  return within_128_bits(r);
+}
+
+bool exceeds(Wide limit, std::initializer_list<Wide> terms) {
+  for (Wide t : terms) {
+    if (t > limit) return true;
+    limit -= t;
+  }
+  return false;
 }
 
 Wide floor_div(Wide a, Wide b) {
@@ -47,6 +64,13 @@ std::string to_string(Wide value) {
   std::reverse(digits.begin(), digits.end());
   return digits;
 }
+
+namespace {
+// Beyond this nobody wants to read the proof, and a product of products would take minutes and gigabytes: M == N*N,
+// N == P*P, ... squares with every condition.
+constexpr std::size_t most_terms = 20000;
+constexpr unsigned most_degree = 10000; // exponents have 16 bits
+} // namespace
 
 Poly::Poly(Wide constant) {
   if (constant != 0) terms_.emplace(Monomial{}, constant);
@@ -90,6 +114,7 @@ Wide Poly::content() const {
 }
 
 void Poly::accumulate(const Monomial& m, Wide c) {
+  if (terms_.size() > most_terms) throw Overflow("a polynomial has more than 20000 terms");
   auto [it, fresh] = terms_.emplace(m, c);
   if (fresh) return;
   it->second = add(it->second, c);
@@ -119,7 +144,9 @@ Monomial product(const Monomial& a, const Monomial& b) {
     } else if (i == a.end() || j->first < i->first) {
       r.push_back(*j++);
     } else {
-      r.emplace_back(i->first, static_cast<std::uint16_t>(i->second + j->second));
+      unsigned exponent = 0U + i->second + j->second;
+      if (exponent > most_degree) throw Overflow("a power beyond 10000");
+      r.emplace_back(i->first, static_cast<std::uint16_t>(exponent));
       ++i, ++j;
     }
   }
@@ -159,6 +186,8 @@ const std::pair<const Monomial, Wide>& leading(const Poly& p) {
 } // namespace
 
 Poly operator*(const Poly& a, const Poly& b) {
+  if (a.terms_.size() * b.terms_.size() > 100 * most_terms)
+    throw Overflow("a product of polynomials has too many terms");
   Poly r;
   for (const auto& [m, c] : a.terms_)
     for (const auto& [n, d] : b.terms_) r.accumulate(product(m, n), multiply(c, d));

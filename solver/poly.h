@@ -15,6 +15,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -31,8 +32,14 @@ struct Overflow : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Checked arithmetic on |v| < 2^127 (-2^127 is outside, so that -v always exists): Overflow beyond.
 [[nodiscard]] Wide add(Wide a, Wide b);
+[[nodiscard]] Wide subtract(Wide a, Wide b);
 [[nodiscard]] Wide multiply(Wide a, Wide b);
+/// v, or Overflow for -2^127: for results of & | ^, which are the only other way to reach it.
+[[nodiscard]] Wide within_128_bits(Wide v);
+/// Is the sum of these nonnegative terms more than `limit` >= 0? Never overflows: 2^126 + 2^126 exceeds anything.
+[[nodiscard]] bool exceeds(Wide limit, std::initializer_list<Wide> terms);
 [[nodiscard]] Wide floor_div(Wide a, Wide b);
 [[nodiscard]] Wide floor_mod(Wide a, Wide b);
 [[nodiscard]] Wide gcd(Wide a, Wide b);

@@ -1,4 +1,5 @@
 #include "inlay/solver/prove.h"
+#include "inlay/solver/certificate.h"
 #include "inlay/solver/prover.h"
 
 #include "banks.h"
@@ -28,7 +29,8 @@ Verdict guarded(const std::string& property, std::initializer_list<const Subject
     return v;
   }
   try {
-    return decide();
+    Verdict v = decide();
+    return options.recheck ? rechecked(std::move(v)) : v;
   } catch (const Overflow& o) {
     Verdict v;
     v.property = property;

@@ -27,6 +27,7 @@
 #pragma once
 
 #include <inlay/solver/error.h>
+#include <inlay/solver/prove.h>
 
 #include <string>
 #include <string_view>
@@ -43,7 +44,15 @@ struct Recheck {
   std::vector<std::string> answers;
   /// Why not, when not accepted.
   std::string reason;
+  /// Not accepted because the definition, evaluated, says the opposite. (A solver's counterexample is to what was derived,
+  /// which may say more than the claim.)
+  bool contradicted = false;
 };
+
+/// The verdict as the checker sees it. A proof whose certificate is accepted keeps it, with a note of who checked it; one
+/// that the checker cannot derive is unknown, with the reason as obligation; one that it finds false by evaluating the
+/// definition is an InternalError. Verdicts that are no proofs pass through.
+[[nodiscard]] Verdict rechecked(Verdict verdict);
 
 /// Checks a certificate. A file that is not one is a QuestionError; one that does not check is `accepted ==
 /// false`.

@@ -91,6 +91,8 @@ private:
 /// says otherwise. Contradictory ones, and ones about nothing in the question, are a QuestionError.
 using Facts = std::vector<std::string>;
 
+[[nodiscard]] bool recheck_by_default();
+
 struct Options {
   /// Limit on enumeration, in evaluations: about a second.
   std::uint64_t enumeration_limit = std::uint64_t{1} << 24;
@@ -100,6 +102,9 @@ struct Options {
   std::size_t refuter_assignments = 400;
   /// Equal also mode by mode.
   bool by_mode = false;
+  /// Every proof is derived again by the checker (certificate.h) before it is a proof: `rechecked()`. On by default where
+  /// the environment says INLAY_RECHECK=1, as `./check` does, so that tests and kernel builds run with it.
+  bool recheck = recheck_by_default();
   /// Stops the search when it becomes true; the verdict is then unknown.
   const std::atomic<bool>* cancel = nullptr;
 };

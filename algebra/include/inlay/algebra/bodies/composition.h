@@ -13,6 +13,9 @@ struct CompositionTarget {
   Modes<S> modes;        // coalesced, the last one unbounded
   SmallVector<S, 8> sum; // per mode but the last: the largest sum of digits over the leaves so far
   std::size_t leaves = 0;
+  // The last mode has one element along an axis of its own, as in (80,1):(1@0,1@1): no index of the mode before it makes
+  // that coordinate more than 0, so indices run on along the one before, where a predicate wants to see 80, 81, ...
+  bool ends_in_coordinate = false;
 
   // Written out so that `{}` does not first fill the inline arrays with zeros, a tenth of a composition's
   // time.
@@ -25,6 +28,9 @@ constexpr void set_target(CompositionTarget<S>& t, LayoutView<S> a, Axis axis) {
   t.modes = coalesced_modes<S>(a.leaves(), true);
   if (t.modes.empty()) t.modes.push_back(BasicLayout<S>().modes().front()); // ():() is the single element 1:0
   for ([[maybe_unused]] const BasicMode<S>& m : t.modes.span().subspan(1)) t.sum.push_back(S(0));
+  const BasicMode<S>& end = a.leaves().empty() ? t.modes.back() : a.leaves().back();
+  t.ends_in_coordinate = t.modes.size() > 1 && is_one(end.extent) && end.stride.is_basis() &&
+                         t.modes[t.modes.size() - 2].stride.axis != end.stride.axis;
 }
 
 /// What is assumed about a leaf that symbols leave open: that it ends inside the mode, or that it divides.
@@ -61,6 +67,10 @@ constexpr std::size_t compose_leaf(const Operation& op, Modes<S>& out, Compositi
     if (is_one(rest_s)) { // one element: any stride is right, this is the one CuTe writes
       rest_d = ceil_div(rest_d, extent);
       continue;
+    }
+    if (k + 1 == last && a.ends_in_coordinate) {
+      emit(rest_s, rest_d, k);
+      return out.size() - before;
     }
     const Truth skips = divides(extent, rest_d);
     if (skips == Truth::yes) {

@@ -8,6 +8,10 @@
 ///     A = (8,6):(1,8), tile <4,3>
 ///     logical   ((4,2),(3,2))      zipped   ((4,3),(2,2))      tiled   ((4,3),2,2)      flat   (4,3,2,2)
 ///
+/// A tile that does not divide reaches beyond the last mode. For coordinates that is the idiom of predication: a last mode
+/// of extent 1 along an axis of its own does not count, `logical_divide((80,1):(1@0,1@1), 7) = (7,12):(1@0,7@0)`, as
+/// `logical_divide((80,1):(1,80), 7) = (7,12):(1,7)`; the coordinates 80 to 83 are those to mask.
+///
 /// Errors: those of complement and composition; `rank` (more entries than modes); `keep` (a kept mode in a
 /// regrouping divide, unless it is already a pair). Laws: divide, zipped divide.
 #pragma once

@@ -1,0 +1,156 @@
+// One test a defect that was found in the prover, by the name of what went wrong; expected values by hand from the definition.
+#include <catch2/catch.hpp>
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/prove.h>
+
+using namespace inlay::solver;
+
+namespace {
+std::int64_t symbol(const Verdict& v, const std::string& name) {
+  for (const auto& [n, value] : v.witness->symbols)
+    if (n == name) return value;
+  FAIL("no symbol " << name);
+  return 0;
+}
+} // namespace
+
+TEST_CASE("a multiple of a symbol may be negative when its bound is") {
+  Facts facts{"M % T == 0 && M >= -100"};
+  Verdict v = prove_within("2:M", "M+101", facts); // M = -1, T = 1: the value -1
+  REQUIRE(v.outcome == Outcome::refuted);
+  CHECK(symbol(v, "M") < 0);
+  CHECK(symbol(v, "M") % symbol(v, "T") == 0);
+  CHECK(prove_injective("(4,2):(1,M+4)", facts).outcome == Outcome::refuted); // M = -4: both at stride 0
+  CHECK(prove_disjoint("4:1", "M+4 o 4:1", facts).outcome == Outcome::refuted);
+  // The bound itself is kept, for every sign.
+  CHECK(prove_within("2:M+100", "2*M + 201", facts).outcome == Outcome::proved);
+  CHECK(prove_within("2:M", "M + 1", {"M % T == 0 && M >= 0"}).outcome == Outcome::proved);
+  CHECK(prove_within("2:M-1", "M", {"M % T == 0 && M >= 1"}).outcome == Outcome::proved);
+  CHECK(prove_within("2:M-1", "M", {"M % T == 0 && M >= 0"}).outcome == Outcome::refuted);
+  CHECK(prove_within("2:M+7", "M + 8", {"M % 4 == 1 && M >= -7"}).outcome == Outcome::proved);
+  CHECK(prove_within("2:M+6", "M + 7", {"M % 4 == 1 && M >= -7"}).outcome == Outcome::refuted); // M = -7
+}
+
+TEST_CASE("large moduli are joined by their inverse, not by walking") {
+  CHECK(prove_aligned("2:M", "1", {"M % 4000000000000000000 == 3999999999999999999"}).outcome ==
+        Outcome::proved);
+  CHECK(prove_aligned("2:M+1", "4000000000000000000", {"M % 4000000000000000000 == 3999999999999999999"})
+            .outcome == Outcome::proved);
+  // 7 modulo 2^40 and 2^40 - 1 modulo 2^41 do not go together; 7 modulo 2^40 and 7 modulo 3 * 2^30 do.
+  CHECK_THROWS_AS(prove_aligned("2:M", "1", {"M % 1099511627776 == 7", "M % 2199023255552 == 1099511627775"}),
+                  QuestionError);
+  CHECK(prove_aligned("2:M-7", "3298534883328", {"M % 1099511627776 == 7", "M % 3221225472 == 7"}).outcome ==
+        Outcome::proved);
+  CHECK(prove_aligned("2:M", "3", {"M % 1099511627776 == 7", "M % 3221225472 == 7"}).outcome ==
+        Outcome::refuted);
+}
+
+TEST_CASE("values that span more than 128 bits can be told apart") {
+  std::string big = "9223372036854775807*9223372036854775807*2";
+  Subject f("select(i == 0, 0-" + big + ", select(i == 1, " + big + ", 1099511627776123))", "3");
+  CHECK(prove_injective(f).outcome == Outcome::proved);
+  Subject g("select(i == 0, 0-" + big + ", select(i == 1, " + big + ", 0-" + big + "))", "3");
+  CHECK(prove_injective(g).outcome == Outcome::refuted);
+}
+
+TEST_CASE("sizes whose sum leaves 128 bits are too many to enumerate") {
+  Options options;
+  options.enumeration_limit = 50;
+  std::string l = "(6,2305843009213693953,9223372036854775807):(1,2,8)";
+  CHECK(prove_disjoint(l, l, {}, options).outcome == Outcome::refuted);
+  CHECK(prove_disjoint(l, "-1 o 1:0", {}, options).outcome == Outcome::proved);
+}
+
+TEST_CASE("an extent that only large values make 0 is no proof") {
+  // 1000000 - M is positive for the values that a search looks at first.
+  for (const char* property : {"covers", "within"}) {
+    CAPTURE(property);
+    bool proved = false;
+    try {
+      proved = (std::string(property) == "covers" ? prove_covers("1000000-M:1", "1000000-M")
+                                                  : prove_within("1000000-M:1", "1000000-M"))
+                   .outcome == Outcome::proved;
+    } catch (const QuestionError&) {
+    }
+    CHECK_FALSE(proved);
+  }
+  CHECK(prove_within("1000000-M:1", "1000000-M", {"M < 1000000"}).outcome == Outcome::proved);
+  // Two negative extents have a positive product.
+  CHECK_THROWS_AS(prove_within("((M,M)):((1,M))", "M*M", {"M >= -3 && M <= -1"}), QuestionError);
+}
+
+TEST_CASE("conditions that the solvers cannot say may still contradict each other") {
+  Verdict v;
+  try {
+    v = prove_within("2:1", "M+1", {"(M ^ M) >= 1"});
+  } catch (const QuestionError&) {
+    return;
+  }
+  if (v.outcome == Outcome::proved) CHECK_FALSE(recheck(v.certificate).accepted); // nothing shows an M
+}
+
+TEST_CASE("the alignment is positive where it is proved") {
+  bool proved = false;
+  try {
+    proved = prove_aligned("4:W", "W", {"W >= 0"}).outcome == Outcome::proved;
+  } catch (const QuestionError&) {
+  }
+  CHECK_FALSE(proved);
+  CHECK(prove_aligned("4:W", "W").outcome == Outcome::proved);
+}
+
+TEST_CASE("powers of powers end") {
+  Facts squares;
+  for (int k = 0; k < 24; ++k)
+    squares.push_back("N" + std::to_string(k + 1) + " == N" + std::to_string(k) + "*N" + std::to_string(k));
+  CHECK(prove_within("2:N24", "N24+1", squares).outcome == Outcome::unknown);
+}
+
+TEST_CASE("a condition is short-circuited as it is read") {
+  Subject f("select(n > 3 && i % (n - 3) == 0, 0, i)", "4");
+  CHECK(prove_within(f, "4", {"n >= 3 && n <= 5"}).outcome == Outcome::proved);
+  CHECK(prove_within(f, "3", {"n >= 3 && n <= 5"}).outcome == Outcome::refuted);
+}
+
+TEST_CASE("verdicts do not depend on the clock, even of a handful of steps") {
+  Options few;
+  for (std::uint64_t steps : {200, 2000, 20000}) {
+    few.solver_steps = steps;
+    auto answers = [&] {
+      std::string all;
+      for (const char* f : {"i * i", "(i * n) % m", "i / n + i % n", "(i ^ n) % m", "i * (n - i)"})
+        for (const char* size : {"n", "n*m", "4*n"}) {
+          all += prove_injective(Subject(f, size), {}, few).summary() + "\n";
+          all += prove_within(Subject(f, size), "n*m", {}, few).summary() + "\n";
+        }
+      return all;
+    };
+    CHECK(answers() == answers());
+  }
+}
+
+TEST_CASE("certificates of true claims are accepted, vacuous ones are not") {
+  for (const Verdict& v :
+       {prove_covers("(2,1):(2,8)", "0"), prove_covers("(4,3,2):(1,100,4)", "8"),
+        prove_covers("(4,3):(1,-4)", "4"), prove_within("2:M+100", "2*M + 201", {"M >= 0 - 100"})}) {
+    CAPTURE(v.certificate);
+    REQUIRE(v.outcome == Outcome::proved);
+    Recheck r = recheck(v.certificate);
+    CAPTURE(r.reason);
+    CHECK(r.accepted);
+  }
+}
+
+TEST_CASE("a proof that the checker cannot follow is unknown under recheck") {
+  Options twice;
+  twice.recheck = true;
+  CHECK(prove_injective("(M,K):(ld,1)", {"ld >= K"}, twice).outcome == Outcome::proved);
+  Verdict v;
+  v.outcome = Outcome::proved;
+  v.property = "within";
+  v.method = "bounds of digits";
+  v.certificate = prove_within("2:M", "M+1").certificate;
+  CHECK(rechecked(v).outcome == Outcome::proved);
+  v.certificate.insert(v.certificate.size() - 30, "x"); // cut or changed on the way
+  CHECK(rechecked(v).outcome == Outcome::unknown);
+}

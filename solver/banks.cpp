@@ -121,8 +121,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     return inside;
   };
   auto real = [&] {
-    for (const FormulaRef& c : e.context.conditions())
-      if (evaluate(c, [&](const std::string& n) { return user.at(n); }) == 0) return false;
+    if (!e.context.holds(user)) return false;
     for (std::size_t k = 1; k < extents.size(); ++k)
       if (coordinate[k - 1] >= evaluate(extents[k], [&](const std::string& n) { return user.at(n); }))
         return false;
@@ -153,7 +152,8 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
       possible |= pending;
       continue;
     }
-    for (const auto& [n, v] : user) w.symbols.emplace_back(n, static_cast<std::int64_t>(v));
+    for (const auto& [n, v] : user)
+      if (v >= INT64_MIN && v <= INT64_MAX) w.symbols.emplace_back(n, static_cast<std::int64_t>(v));
     w.coordinate.push_back(c.misaligned_lane >= 0 ? c.misaligned_lane
                            : c.lanes.empty()      ? 0
                                                   : static_cast<std::int64_t>(c.lanes[0]));

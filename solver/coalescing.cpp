@@ -96,7 +96,9 @@ Verdict refutation(const Engine& e, const Question& q, Wide first, const naive::
   v.method = "enumeration of lanes";
   v.notes = e.notes;
   Witness out;
-  for (const auto& [n, value] : env) out.symbols.emplace_back(n, narrow(value));
+  for (const auto& [n, value] : env)
+    if (value >= INT64_MIN && value <= INT64_MAX)
+      out.symbols.emplace_back(n, static_cast<std::int64_t>(value));
   std::vector<Wide> at = naive::coordinate(a, first, env);
   std::string where;
   for (std::size_t k = 2; k < at.size(); ++k) where += (where.empty() ? "" : ",") + to_string(at[k]);

@@ -265,7 +265,10 @@ std::optional<Engine::Own> Engine::lower_alone(const Parts& f) {
 
 Wide Engine::evaluations() const {
   auto limit = static_cast<Wide>(options.enumeration_limit);
-  return concrete() ? limit : std::min<Wide>(limit, 1 << 16);
+  if (concrete()) return limit;
+  // Where every instance is decided they are a proof. Elsewhere they only look for counterexamples, which are small or
+  // found by a sample: hundreds of instances in full would be most of the time of a proof that comes after.
+  return std::min<Wide>(limit, context.finite(4096) ? 1 << 16 : 1 << 12);
 }
 
 bool Engine::at_least(const Poly& left, const Poly& right, const std::string& why) {
@@ -345,13 +348,15 @@ Verdict Engine::unknown() {
 
 bool Engine::confirmed(const Finding& f, Witness* w) const {
   const naive::Environment& env = f.environment;
-  for (const FormulaRef& c : context.conditions())
-    if (evaluate(c, [&](const std::string& n) { return env.at(n); }) == 0) return false;
+  if (!context.holds(env)) return false;
   Witness out;
+  std::string large; // symbols beyond 64 bits are in the text alone
   for (const auto& [n, v] : env) {
-    auto small = narrow(v);
-    if (!small) return false;
-    out.symbols.emplace_back(n, *small);
+    if (auto small = narrow(v)) {
+      out.symbols.emplace_back(n, *small);
+    } else {
+      large += (large.empty() ? "with " : ", ") + n + " = " + to_string(v);
+    }
   }
   auto where = [&](const Parts& p, Wide index) {
     std::string text = "index " + to_string(index);
@@ -365,7 +370,8 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
   };
   auto locate = [&](const Parts& p) {
     out.index = narrow(f.index);
-    for (Wide c : naive::coordinate(p, f.index, env)) out.coordinate.push_back(static_cast<std::int64_t>(c));
+    for (Wide c : naive::coordinate(p, f.index, env))
+      if (auto small = narrow(c)) out.coordinate.push_back(*small);
   };
   auto inside = [&](const Parts& p, Wide index) { return index >= 0 && index < naive::size(p, env); };
   const Parts& A = *subjects_[0];
@@ -461,6 +467,7 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
     break;
   }
   }
+  if (!large.empty()) out.text = large + ", " + out.text;
   if (yes && w) *w = std::move(out);
   return yes;
 }

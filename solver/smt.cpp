@@ -317,22 +317,37 @@ void ignore_error(Z3_context, Z3_error_code) {} // the text says "(error", which
 
 } // namespace
 
-Result z3(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps,
-          const std::atomic<bool>* cancel) {
+namespace {
+
+// What one way of searching gives up on another often finds at once: a remap of eight XCDs is shown injective in 0.1 s
+// without relevancy, and in no time that anybody waited with it. Parameters of the tactic, not options of Z3: those are
+// the process's.
+constexpr std::array<const char*, 2> ways{"", " :relevancy 0"};
+
+Result z3_once(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps,
+               const char* way, const std::atomic<bool>* cancel) {
   // Beyond this Z3 gives up on a query; the setting is the process's, for all contexts.
   static std::once_flag memory;
   std::call_once(memory, [] { Z3_global_param_set("memory_max_size", "2048"); });
   Z3_config config = Z3_mk_config();
   Z3_context context = Z3_mk_context(config);
   Z3_set_error_handler(context, ignore_error);
-  // Without nlsat and Horner's scheme: their steps are not counted, and both were seen to take minutes within a limit of
-  // 10^6.
-  std::string script = "(set-option :rlimit " + std::to_string(steps) +
-                       ")\n(set-option :smt.random_seed 0)\n(set-option :smt.arith.nl.nra "
-                       "false)\n(set-option :smt.arith.nl.horner false)\n" +
-                       text;
-  std::string tactic = "(check-sat-using (then simplify propagate-values solve-eqs smt))";
+  // The older of Z3's arithmetic solvers: the newer one (6, the default) spends minutes in Horner's scheme, tangent lemmas,
+  // nlsat or Groebner bases without counting a step, on questions as small as 'disjoint (n,n):(1,n) 64 o (m+n,m+1):(1,m+n)';
+  // this one keeps to its steps, about six million of them a second, and decides nearly the same (of 1500 random questions
+  // 51 with 6, 43 with 2, at 20,000 steps).
+  std::string script = text;
+  std::string tactic =
+      "(check-sat-using (then simplify propagate-values solve-eqs (using-params smt :arith.solver 2 "
+      ":random_seed 0" +
+      std::string(way) + ")))";
   if (std::size_t at = script.find("(check-sat)"); at != std::string::npos) script.replace(at, 11, tactic);
+  {
+    // The limit is read by this context while the option is set, but the option belongs to the process.
+    static std::mutex options;
+    std::lock_guard lock(options);
+    Z3_eval_smtlib2_string(context, ("(set-option :rlimit " + std::to_string(steps) + ")").c_str());
+  }
   // Steps are the only budget. Nobody looks at a clock, unless somebody may want to cancel: a verdict must not depend on how
   // busy the machine is.
   std::mutex mutex;
@@ -357,6 +372,18 @@ Result z3(const std::string& text, const std::vector<std::string>& watched, std:
   Z3_del_context(context);
   Z3_del_config(config);
   return read(output, "Z3", watched);
+}
+
+} // namespace
+
+Result z3(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps,
+          const std::atomic<bool>* cancel) {
+  Result r;
+  for (const char* way : ways) {
+    r = z3_once(text, watched, steps, way, cancel);
+    if (r.answer != Answer::unknown || (cancel && *cancel)) break;
+  }
+  return r;
 }
 
 bool cvc5_installed() { return !find_program("cvc5").empty(); }

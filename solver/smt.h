@@ -3,7 +3,7 @@
 /// Everything a solver hears is text, so that what is asked, what is shown with `unknown`, and what a
 /// certificate contains is one and the same thing. Each query has a Z3 context of its own, fixed seeds, and a
 /// resource limit instead of a clock (`:rlimit` counts elementary steps), so results repeat and do not depend
-/// on what ran before; processor time, a microsecond a step, is the net under it. The tactic (then simplify propagate-values solve-eqs smt) comes first: it turns `8
+/// on what ran before nor on how busy the machine is. The tactic (then simplify propagate-values solve-eqs smt) comes first: it turns `8
 /// divides K*m` for K = 8 k from a time-out into 0.03 s. Names are prefixed, because Z3 silently lets a
 /// script redefine `or`.
 #pragma once
@@ -64,7 +64,7 @@ private:
 [[nodiscard]] std::string literal(Wide value);
 [[nodiscard]] std::string symbol(const std::string& name);
 
-/// Z3 in this process. `steps` is Z3's rlimit.
+/// Z3 in this process, in each of its ways of searching until one answers. `steps` is Z3's rlimit for each.
 [[nodiscard]] Result z3(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps,
                         const std::atomic<bool>* cancel = nullptr);
 /// The cvc5 program, unknown when it is not installed.

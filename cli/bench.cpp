@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -47,7 +48,13 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
   const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
   const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()}, artifact.arch);
   const auto report = runtime::isa::report(object, object.kernel(artifact.kernel));
-  const auto* emulated = dynamic_cast<const runtime::EmulatorDevice*>(device.get());
+  auto* emulated = dynamic_cast<runtime::EmulatorDevice*>(device.get());
+  runtime::LaunchStatistics counts;
+  std::optional<TimeResult> modelled;
+  if (emulated != nullptr) {
+    counts = emulated->last_launch().statistics;
+    modelled = time_problem(TimeOptions{}, *emulated, artifact, loaded);
+  }
   if (o.json) {
     nlohmann::ordered_json out = {
         {"kernel", artifact.kernel}, {"arch", artifact.arch},
@@ -57,10 +64,11 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
       out["hot_loop"] = {{"matrix_clocks", report.hot->matrix_clocks},
                          {"issue_clocks", report.hot->issue_clocks}};
     if (emulated != nullptr) {
-      const auto& s = emulated->last_launch().statistics;
+      const auto& s = counts;
       out["per_launch"] = {{"instructions", s.instructions}, {"multiply_adds", s.multiply_adds},
                            {"bytes_read", s.bytes_read},     {"bytes_written", s.bytes_written},
                            {"lds_cycles", s.lds_cycles},     {"lds_conflict_cycles", s.lds_conflict_cycles}};
+      out["modelled"] = time_json(*modelled);
     }
     session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return Exit::yes;
@@ -69,12 +77,19 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
                              to_text(timing));
   if (emulated == nullptr) session.out << fmt::format("  rate       {:.4g} Gflop/s at the median\n", gflops);
   if (emulated != nullptr) {
-    const auto& s = emulated->last_launch().statistics;
+    const auto& s = counts;
     session.out << fmt::format("  launch     {} wave instructions, {} multiply-adds of the matrix units\n"
                                "  memory     {} bytes read, {} written, as the lanes asked for them\n"
                                "  LDS        {} clocks, of which {} by bank conflicts\n",
                                s.instructions, s.multiply_adds, s.bytes_read, s.bytes_written, s.lds_cycles,
                                s.lds_conflict_cycles);
+    const auto& m = *modelled;
+    session.out << fmt::format("  modelled   {:.0f} clocks on {}, give or take {:.0f}{}; bottleneck: {}\n",
+                               m.chip.clocks, artifact.arch, m.chip.uncertainty,
+                               m.report.hot() == nullptr ? std::string()
+                                                         : fmt::format(", {:.0f} a trip of the hot loop",
+                                                                       m.report.hot()->clocks_per_trip),
+                               runtime::timing::to_string(m.report.bottleneck()));
   }
   if (report.hot)
     session.out << fmt::format("  hot loop   {} clocks of issue and {} of the matrix unit a trip and wave\n",

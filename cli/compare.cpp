@@ -1,9 +1,13 @@
 // `inlay compare`: two kernels side by side, and the regression gate.
 #include "code_object_input.h"
 #include "isa_json.h"
+#include "time_kernel.h"
 
+#include <fmt/format.h>
 #include <inlay/runtime/isa/compare.h>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -15,8 +19,64 @@ struct Options {
   std::string candidate, anchor, kernel, anchor_kernel, arch;
   double tolerance = 0.02;
   unsigned lds = 0, anchor_lds = 0;
-  bool json = false, gate = false, brief = false;
+  bool json = false, gate = false, brief = false, time = false;
+  std::string grid = "1", block, anchor_grid, anchor_block;
+  std::vector<std::string> arguments, anchor_arguments;
+  TimeOptions timing;
 };
+
+/// Both launches modelled. What is not said of the anchor is as for the candidate.
+struct Times {
+  TimeResult candidate, anchor;
+  [[nodiscard]] double ratio() const { return candidate.chip.clocks / anchor.chip.clocks; }
+};
+
+TimeResult time_one(const Options& o, const runtime::CodeObject& object, const isa::KernelReport& report,
+                    const std::string& grid, const std::string& block,
+                    const std::vector<std::string>& arguments, unsigned lds) {
+  const runtime::Kernel& kernel = object.kernel(report.name);
+  runtime::LaunchGeometry g;
+  g.grid = parse_extent("--grid", grid);
+  g.block = block.empty() ? runtime::Extent3{std::max(1U, report.resources.workgroup), 1, 1}
+                          : parse_extent("--block", block);
+  g.dynamic_lds = lds;
+  runtime::check_geometry(kernel, g, isa::machine(report.arch).lds_bytes);
+  std::vector<ArgumentSpec> specs;
+  for (const auto& text : arguments) specs.push_back(parse_argument(text, true));
+  return time_code_object(o.timing, object, report.arch, kernel, g, specs);
+}
+
+std::string times_text(const Times& t) {
+  namespace timing = runtime::timing;
+  const auto row = [](const std::string& what, const std::string& a, const std::string& b) {
+    return fmt::format("  {:<26}{:>16}{:>16}\n", what, a, b);
+  };
+  const auto& a = t.candidate;
+  const auto& b = t.anchor;
+  std::string out = "\n" + row("modelled", "candidate", "anchor");
+  out +=
+      row("clocks of the launch", fmt::format("{:.0f}", a.chip.clocks), fmt::format("{:.0f}", b.chip.clocks));
+  const auto* ha = a.report.hot();
+  const auto* hb = b.report.hot();
+  if (ha != nullptr && hb != nullptr) {
+    out += row("trips of the hot loop", fmt::format("{:.0f}", ha->trips), fmt::format("{:.0f}", hb->trips));
+    out += row("clocks a trip", fmt::format("{:.0f}", ha->clocks_per_trip),
+               fmt::format("{:.0f}", hb->clocks_per_trip));
+    out += row("matrix pipe in use", fmt::format("{:.1f} %", 100 * ha->efficiency()),
+               fmt::format("{:.1f} %", 100 * hb->efficiency()));
+    out += "  of the clocks of the hot loop\n";
+    const double sa = ha->clocks_per_trip, sb = hb->clocks_per_trip;
+    for (std::size_t c = 0; c < timing::causes; ++c)
+      if (ha->spent[c] > 0.002 * sa || hb->spent[c] > 0.002 * sb)
+        out += row("  " + std::string(timing::to_string(static_cast<timing::Cause>(c))),
+                   fmt::format("{:.1f} %", 100 * ha->spent[c] / sa),
+                   fmt::format("{:.1f} %", 100 * hb->spent[c] / sb));
+  }
+  out += row("bottleneck", std::string(timing::to_string(a.report.bottleneck())),
+             std::string(timing::to_string(b.report.bottleneck())));
+  out += fmt::format("  the candidate takes {:.3f} of the anchor's clocks\n", t.ratio());
+  return out;
+}
 
 nlohmann::ordered_json comparison_json(const isa::Comparison& c) {
   nlohmann::ordered_json j = {
@@ -49,15 +109,27 @@ int compare(Session& session, const Options& o) {
   const auto rb = isa::report(b, b.kernel(o.anchor_kernel), o.anchor_lds);
   auto c = isa::compare(ra, rb, o.tolerance);
   if (o.brief) c.difference.clear();
+  std::optional<Times> times;
+  if (o.time)
+    times = Times{time_one(o, a, ra, o.grid, o.block, o.arguments, o.lds),
+                  time_one(o, b, rb, o.anchor_grid.empty() ? o.grid : o.anchor_grid,
+                           o.anchor_block.empty() ? o.block : o.anchor_block,
+                           o.anchor_arguments.empty() ? o.arguments : o.anchor_arguments, o.anchor_lds)};
+  const bool passes = c.passes() && (!times || times->ratio() <= 1 + o.tolerance);
   if (o.json) {
     auto j = comparison_json(c);
+    if (times)
+      j["timing"] = {{"ratio", times->ratio()},
+                     {"candidate", time_json(times->candidate)},
+                     {"anchor", time_json(times->anchor)}};
     j["reports"] = nlohmann::ordered_json::array({to_json(ra), to_json(rb)});
     session.out << dump(j) << "\n";
   } else {
     session.out << isa::to_text(c);
-    if (o.gate) session.out << (c.passes() ? "gate: passed\n" : "gate: FAILED\n");
+    if (times) session.out << times_text(*times);
+    if (o.gate) session.out << (passes ? "gate: passed\n" : "gate: FAILED\n");
   }
-  return o.gate && !c.passes() ? Exit::no : Exit::yes;
+  return o.gate && !passes ? Exit::no : Exit::yes;
 }
 
 } // namespace
@@ -78,6 +150,15 @@ void add_compare(CLI::App& app, Session& session) {
       ->check(CLI::Range(0.0, 10.0));
   command->add_flag("--gate", o->gate, "Exit 1 when a criterion fails");
   command->add_flag("--brief", o->brief, "Without the difference of the loops");
+  command->add_flag("--time", o->time,
+                    "Also model the clocks of a launch of each; the gate then asks for no more clocks");
+  command->add_option("--grid", o->grid, "Workgroups of the launch: X,Y,Z");
+  command->add_option("--block", o->block, "Work-items of a workgroup; as compiled for when left out");
+  command->add_option("--arg", o->arguments, "As for time")->allow_extra_args(false);
+  command->add_option("--anchor-grid", o->anchor_grid, "When it differs");
+  command->add_option("--anchor-block", o->anchor_block, "When it differs");
+  command->add_option("--anchor-arg", o->anchor_arguments, "When they differ")->allow_extra_args(false);
+  add_time_options(*command, o->timing);
   command->add_flag("--json", o->json, "As JSON");
   command->callback([=, &session] { session.exit = compare(session, *o); });
 }

@@ -72,6 +72,24 @@ std::vector<kernels::Bytes> LoadedProblem::read() {
   return after;
 }
 
+TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
+                        const kernels::Artifact& artifact, LoadedProblem& loaded) {
+  const auto code = bytes_of(artifact.hsaco);
+  const auto object = runtime::CodeObject::parse({code.begin(), code.end()}, artifact.arch);
+  runtime::EmulatorOptions before = device.options();
+  device.options().checks = runtime::Checks::none();
+  device.options().progress = {};
+  device.options().stress = false;
+  TimeResult t = time_launch(o, runtime::isa::parse_arch(artifact.arch), object.kernel(artifact.kernel),
+                             loaded.geometry(), [&](runtime::LaunchObserver& observer) {
+                               device.options().observer = &observer;
+                               loaded.launch();
+                               device.options().observer = nullptr;
+                             });
+  device.options() = std::move(before);
+  return t;
+}
+
 std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,
                                              const runtime::EmulatorOptions& options) {
   if (kind == "emulator")

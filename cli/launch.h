@@ -1,6 +1,8 @@
 /// A kernel's problem on a device: buffers in, launches, buffers out. What `run`, `bench` and tests share.
 #pragma once
 
+#include "time_kernel.h"
+
 #include <inlay/kernels/artifact.h>
 #include <inlay/runtime/emulator.h>
 
@@ -25,6 +27,7 @@ public:
 
   /// Enqueues one launch.
   void launch(runtime::Stream stream = runtime::Stream::standard);
+  [[nodiscard]] const runtime::LaunchGeometry& geometry() const { return geometry_; }
   /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty.
   [[nodiscard]] std::vector<kernels::Bytes> read();
 
@@ -37,6 +40,10 @@ private:
   runtime::LaunchGeometry geometry_;
   std::vector<std::uint8_t> arguments_;
 };
+
+/// What the model says of a launch of `loaded`, which is on `device`.
+[[nodiscard]] TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
+                                      const kernels::Artifact& artifact, LoadedProblem& loaded);
 
 /// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
 /// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -15,7 +16,8 @@ namespace {
 struct RunOptions {
   std::string kernel, device = "emulator", checks, matrix = "sequential";
   std::uint64_t seed = 1;
-  bool json = false, stress = false, proofs = false;
+  bool json = false, stress = false, proofs = false, time = false;
+  TimeOptions timing;
 };
 
 std::string count(std::uint64_t n) {
@@ -32,6 +34,7 @@ struct Outcome {
   kernels::Check check;
   Resources resources{};
   runtime::LaunchResult emulated;
+  std::optional<TimeResult> timing;
   double seconds = 0, flops = 0;
 };
 
@@ -60,12 +63,15 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
     LoadedProblem loaded(*device, out.artifact, problem);
     problem.buffers.clear(); // the device has them now; a large problem need not be held twice
     loaded.launch();
-    return loaded.read();
+    std::vector<kernels::Bytes> result = loaded.read();
+    if (auto* e = dynamic_cast<runtime::EmulatorDevice*>(device.get())) {
+      out.emulated = e->last_launch();
+      if (options.time) out.timing = time_problem(options.timing, *e, out.artifact, loaded);
+    }
+    return result;
   }();
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   out.check = problem.check(after);
-  if (const auto* e = dynamic_cast<const runtime::EmulatorDevice*>(device.get()))
-    out.emulated = e->last_launch();
   return out;
 }
 
@@ -74,36 +80,37 @@ void print_json(Session& session, const Outcome& o, bool ok) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const runtime::Finding& f : o.emulated.findings)
     findings.push_back({{"kind", std::string(runtime::to_string(f.kind))}, {"text", runtime::to_string(f)}});
-  const nlohmann::ordered_json out = {{"ok", ok},
-                                      {"kernel", o.artifact.kernel},
-                                      {"arch", o.artifact.arch},
-                                      {"device", o.device},
-                                      {"problem", o.problem},
-                                      {"max_abs_error", o.check.max_abs_error},
-                                      {"max_rel_error", o.check.max_rel_error},
-                                      {"worst_of_bound", o.check.worst_of_bound},
-                                      {"bound", o.check.bound},
-                                      {"message", o.check.message},
-                                      {"proofs",
-                                       {{"proved", o.artifact.proofs.proved()},
-                                        {"refuted", 0}, // a refuted claim stops the build, so nothing is run
-                                        {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
-                                      {"resources",
-                                       {{"vgpr", r.vgpr},
-                                        {"agpr", r.agpr},
-                                        {"sgpr", r.sgpr},
-                                        {"lds_bytes", r.lds_bytes},
-                                        {"scratch_bytes", r.scratch_bytes},
-                                        {"waves_per_simd", r.waves_per_simd}}},
-                                      {"instructions_executed", o.emulated.statistics.instructions},
-                                      {"lds_cycles", o.emulated.statistics.lds_cycles},
-                                      {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
-                                      {"findings", findings},
-                                      {"seconds", o.seconds}};
+  nlohmann::ordered_json out = {{"ok", ok},
+                                {"kernel", o.artifact.kernel},
+                                {"arch", o.artifact.arch},
+                                {"device", o.device},
+                                {"problem", o.problem},
+                                {"max_abs_error", o.check.max_abs_error},
+                                {"max_rel_error", o.check.max_rel_error},
+                                {"worst_of_bound", o.check.worst_of_bound},
+                                {"bound", o.check.bound},
+                                {"message", o.check.message},
+                                {"proofs",
+                                 {{"proved", o.artifact.proofs.proved()},
+                                  {"refuted", 0}, // a refuted claim stops the build, so nothing is run
+                                  {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+                                {"resources",
+                                 {{"vgpr", r.vgpr},
+                                  {"agpr", r.agpr},
+                                  {"sgpr", r.sgpr},
+                                  {"lds_bytes", r.lds_bytes},
+                                  {"scratch_bytes", r.scratch_bytes},
+                                  {"waves_per_simd", r.waves_per_simd}}},
+                                {"instructions_executed", o.emulated.statistics.instructions},
+                                {"lds_cycles", o.emulated.statistics.lds_cycles},
+                                {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
+                                {"findings", findings},
+                                {"seconds", o.seconds}};
+  if (o.timing) out["timing"] = time_json(*o.timing);
   session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
-void print_text(Session& session, const Outcome& o, bool ok, bool proofs) {
+void print_text(Session& session, const Outcome& o, bool ok, bool proofs, const TimeOptions& timing) {
   const kernels::BuildTimes& t = o.artifact.times;
   const auto& s = o.emulated.statistics;
   const auto line = [&](const char* what, const std::string& text) {
@@ -136,12 +143,18 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs) {
        fmt::format("max error {:.3g} absolute, {:.3g} relative; at most {:.3f} of the bound {}",
                    o.check.max_abs_error, o.check.max_rel_error, o.check.worst_of_bound, o.check.bound));
   for (const runtime::Finding& f : o.emulated.findings) session.out << "\n" << runtime::to_string(f) << "\n";
+  if (o.timing) session.out << "\n" << time_text(*o.timing, timing);
   session.out << "\n" << (ok ? "  ok: every element is within its bound\n" : "  WRONG\n");
   if (!o.check.message.empty()) session.out << "  " << o.check.message << "\n";
 }
 
 int run_command(Session& session, const RunOptions& options, const std::vector<std::string>& rest) {
+  if (options.time && options.device != "emulator")
+    throw std::invalid_argument("run --time models what the emulator executed, and --device is " +
+                                options.device +
+                                "\n  hint   leave --device out; `inlay bench --device hip` measures");
   const Outcome outcome = run_kernel(session, options, read_flags(rest));
+  if (outcome.timing) write_timelines(*outcome.timing, options.timing);
   // Missing wait states are a note: hardware interlocks them, or a hand-written kernel counts on it.
   bool clean = true;
   for (const runtime::Finding& f : outcome.emulated.findings) clean = clean && f.note;
@@ -149,7 +162,7 @@ int run_command(Session& session, const RunOptions& options, const std::vector<s
   if (options.json) {
     print_json(session, outcome, ok);
   } else {
-    print_text(session, outcome, ok, options.proofs);
+    print_text(session, outcome, ok, options.proofs, options.timing);
   }
   return ok ? Exit::yes : Exit::no;
 }
@@ -172,6 +185,8 @@ void add_run(CLI::App& app, Session& session) {
       "Sums of the emulator's matrix instructions: sequential (default), or cdna3, as measured");
   command->add_flag("--stress", options->stress, "Emulate a hostile order of events");
   command->add_flag("--proofs", options->proofs, "Print every claim");
+  command->add_flag("--time", options->time, "Also model the clocks on hardware, as `inlay time` does");
+  add_time_options(*command, options->timing);
   command->add_flag("--json", options->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = run_command(session, *options, command->remaining()); });

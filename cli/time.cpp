@@ -68,6 +68,24 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   return t;
 }
 
+TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa::Arch arch,
+                            const Kernel& kernel, const LaunchGeometry& geometry,
+                            const std::vector<ArgumentSpec>& specs) {
+  EmulatorOptions options;
+  options.checks = Checks::none();
+  EmulatorDevice device(arch, std::move(options));
+  std::vector<Argument> arguments;
+  const auto buffers = make_buffers(device, specs, arguments);
+  const auto segment = pack_arguments(kernel, arguments, geometry);
+  const Module module = device.load(object);
+  const Function function = device.function(module, kernel.name);
+  return time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
+    device.options().observer = &observer;
+    device.launch(function, geometry, segment);
+    device.options().observer = nullptr;
+  });
+}
+
 timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
   timing::Parameters p = timing::Parameters::of(arch);
   if (!o.parameters.empty()) {
@@ -228,19 +246,7 @@ int time(Session& session, const Options& o) {
   std::vector<ArgumentSpec> specs;
   for (const auto& text : o.arguments) specs.push_back(parse_argument(text, true));
 
-  EmulatorOptions options;
-  options.checks = Checks::none();
-  EmulatorDevice device(arch, std::move(options));
-  std::vector<Argument> arguments;
-  const auto buffers = make_buffers(device, specs, arguments);
-  const auto segment = pack_arguments(kernel, arguments, geometry);
-  const Module module = device.load(object);
-  const Function function = device.function(module, kernel.name);
-  TimeResult t = time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
-    device.options().observer = &observer;
-    device.launch(function, geometry, segment);
-    device.options().observer = nullptr;
-  });
+  const TimeResult t = time_code_object(o, object, arch, kernel, geometry, specs);
   write_timelines(t, o);
   if (o.json) {
     session.out << dump({{"kernel", kernel.name},

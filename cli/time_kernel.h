@@ -1,6 +1,8 @@
 /// What `time`, `run --time`, `bench` and `compare --time` share: options, the measurement, its text.
 #pragma once
 
+#include "exec_arguments.h"
+
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <inlay/runtime/code_object.h>
@@ -42,6 +44,12 @@ struct TimeResult {
 [[nodiscard]] TimeResult time_launch(const TimeOptions& o, runtime::isa::Arch arch,
                                      const runtime::Kernel& kernel, const runtime::LaunchGeometry& geometry,
                                      const std::function<void(runtime::LaunchObserver&)>& launch);
+
+/// The same on an emulator of its own, for a kernel of any code object.
+[[nodiscard]] TimeResult time_code_object(const TimeOptions& o, const runtime::CodeObject& object,
+                                          runtime::isa::Arch arch, const runtime::Kernel& kernel,
+                                          const runtime::LaunchGeometry& geometry,
+                                          const std::vector<ArgumentSpec>& specs);
 
 [[nodiscard]] std::string time_text(const TimeResult& t, const TimeOptions& o);
 [[nodiscard]] nlohmann::ordered_json time_json(const TimeResult& t);

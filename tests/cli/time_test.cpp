@@ -1,0 +1,160 @@
+// `inlay time`, `run --time`, `compare --time`: what they answer, the same every time, and one message for what they cannot model.
+#include "inlay_command.h"
+
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace {
+
+const std::string triton = INLAY_TESTS_DIR "/isa/triton/gemm_f16_128x128x64.gfx942.s";
+
+/// Triton's GEMM on m x m x k.
+std::vector<std::string> gemm(unsigned m, unsigned k, std::vector<std::string> more = {}) {
+  const std::string bytes = "zeros:" + std::to_string(2U * m * std::max(m, k)), i = "i32:";
+  std::vector<std::string> a = {
+      "time",    triton, "--arch", "gfx942", "--grid", std::to_string(m / 128 * (m / 128)),
+      "--block", "256",  "--lds",  "65536"};
+  for (const std::string& v : {bytes, bytes, bytes, i + std::to_string(m), i + std::to_string(m),
+                               i + std::to_string(k), i + std::to_string(k), i + std::to_string(k),
+                               i + std::to_string(m), std::string("ptr:0"), std::string("ptr:0")}) {
+    a.emplace_back("--arg");
+    a.push_back(v);
+  }
+  a.insert(a.end(), more.begin(), more.end());
+  return a;
+}
+
+nlohmann::json timing(const std::vector<std::string>& arguments) {
+  const Ran r = inlay_command(arguments);
+  INFO(r.err);
+  REQUIRE(r.exit == 0);
+  return nlohmann::json::parse(r.out)["timing"];
+}
+
+std::string file(const std::string& name, const std::string& text) {
+  std::ofstream(name) << text;
+  return name;
+}
+
+} // namespace
+
+TEST_CASE("time says clocks, a trip's clocks, the bottleneck and what each clock was spent on") {
+  const auto t = timing(gemm(256, 512, {"--json"}));
+  CHECK(t["clocks"].get<double>() > 0);
+  CHECK(t["clocks_per_trip"].get<double>() >= 1024); // 64 matrix instructions of 16 clocks
+  CHECK(t["bottleneck"].is_string());
+  double sum = 0;
+  for (const auto& [cause, clocks] : t["spent"].items()) sum += clocks.get<double>();
+  CHECK(sum == Approx(t["clocks"].get<double>()).epsilon(0.001));
+  CHECK(t["spent"]["matrix"].get<double>() == Approx(8 * 1024).epsilon(0.01));
+  CHECK(t["without"].size() == 11);
+  CHECK(t["chip"]["workgroups"] == 4);
+  CHECK(t["loops"][0]["trips"] == 7);
+}
+
+TEST_CASE("time answers the same every time") {
+  CHECK(inlay_command(gemm(256, 256, {"--quick"})).out == inlay_command(gemm(256, 256, {"--quick"})).out);
+}
+
+TEST_CASE("a longer reduction takes longer, by the clocks of its trips") {
+  const auto a = timing(gemm(128, 1024, {"--json", "--quick"})),
+             b = timing(gemm(128, 2048, {"--json", "--quick"}));
+  const double more = b["clocks"].get<double>() - a["clocks"].get<double>();
+  CHECK(more == Approx(16 * a["clocks_per_trip"].get<double>()).epsilon(0.03));
+}
+
+TEST_CASE("more workgroups than the chip holds take rounds") {
+  const auto one = timing(gemm(2048, 128, {"--json", "--quick"})),
+             two = timing(gemm(2304, 128, {"--json", "--quick"}));
+  CHECK(one["chip"]["rounds"] == 1); // 256 workgroups on 304 compute units
+  CHECK(two["chip"]["rounds"] == 2); // 324
+  CHECK(two["chip"]["last_round"] == 20);
+  CHECK(two["chip"]["clocks"].get<double>() > 1.5 * one["chip"]["clocks"].get<double>());
+}
+
+TEST_CASE("a number of the model can be replaced, and a file of all of them") {
+  const auto slow = timing(gemm(128, 512, {"--json", "--quick", "--set", "issue:v_mfma=64"}));
+  const auto usual = timing(gemm(128, 512, {"--json", "--quick"}));
+  CHECK(slow["clocks"].get<double>() > 2 * usual["clocks"].get<double>());
+  const Ran list = inlay_command({"time", "--list-parameters", "--arch", "gfx942", "--json"});
+  REQUIRE(list.exit == 0);
+  const std::string name = file("parameters_of_time_test.json", list.out);
+  CHECK(timing(gemm(128, 512, {"--json", "--quick", "--parameters", name}))["clocks"] == usual["clocks"]);
+  std::remove(name.c_str());
+}
+
+TEST_CASE("timelines are one file each, with the instructions") {
+  REQUIRE(
+      inlay_command(gemm(128, 512, {"--quick", "--svg", "time_test.svg", "--html", "time_test.html"})).exit ==
+      0);
+  const auto text = [](const char* name) {
+    std::stringstream s;
+    s << std::ifstream(name).rdbuf();
+    std::remove(name);
+    return s.str();
+  };
+  const std::string svg = text("time_test.svg"), html = text("time_test.html");
+  CHECK(svg.starts_with("<svg "));
+  CHECK(svg.find("v_mfma_f32_16x16x16_f16") != std::string::npos);
+  CHECK(svg.find("SIMD 3 wg 0 wave 3") != std::string::npos);
+  CHECK(html.find("v_mfma_f32_16x16x16_f16") != std::string::npos);
+  CHECK(html.find("http") == std::string::npos); // nothing from elsewhere
+}
+
+TEST_CASE("run --time adds the model to the check of a kernel") {
+  const Ran r = inlay_command({"run", "gemm", "--m", "128", "--n", "128", "--k", "256", "--time", "--json"});
+  REQUIRE(r.exit == 0);
+  const auto j = nlohmann::json::parse(r.out);
+  CHECK(j["ok"] == true);
+  CHECK(j["timing"]["clocks"].get<double>() > 0);
+  CHECK(j["timing"]["spent"].contains("matrix"));
+}
+
+TEST_CASE("compare --time gates on clocks") {
+  std::vector<std::string> a = {"compare", triton,   triton,         "--arch", "gfx942",
+                                "--lds",   "65536",  "--anchor-lds", "65536",  "--time",
+                                "--quick", "--gate", "--brief",      "--grid", "1"};
+  for (const char* v : {"zeros:262144", "zeros:262144", "zeros:262144", "i32:128", "i32:128", "i32:512",
+                        "i32:512", "i32:512", "i32:128", "ptr:0", "ptr:0"}) {
+    a.emplace_back("--arg");
+    a.emplace_back(v);
+  }
+  const Ran same = inlay_command(a);
+  INFO(same.out << same.err);
+  CHECK(same.exit == 0);
+  CHECK(same.out.find("1.000 of the anchor's clocks") != std::string::npos);
+  // The anchor with half the work: the candidate takes too many clocks.
+  for (const char* v : {"zeros:262144", "zeros:262144", "zeros:262144", "i32:128", "i32:128", "i32:256",
+                        "i32:512", "i32:512", "i32:128", "ptr:0", "ptr:0"}) {
+    a.emplace_back("--anchor-arg");
+    a.emplace_back(v);
+  }
+  const Ran slower = inlay_command(a);
+  CHECK(slower.exit == 1);
+  CHECK(slower.out.find("gate: FAILED") != std::string::npos);
+}
+
+TEST_CASE("what cannot be modelled is one message") {
+  const auto bad = [](std::vector<std::string> a, const std::string& expected) {
+    const Ran r = inlay_command(a);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 2);
+    CHECK(r.out.empty());
+    CHECK(r.err.find(expected) != std::string::npos);
+  };
+  bad({"time"}, "no FILE");
+  bad({"time", "nosuch.hsaco"}, "nosuch.hsaco");
+  bad(gemm(128, 128, {"--set", "lds_fifo=3"}), "lds_fifo_entries");
+  bad(gemm(128, 128, {"--set", "lds_fifo_entries"}), "NAME=NUMBER");
+  bad(gemm(128, 128, {"--set", "lds_fifo_entries=0"}), "no possible value");
+  bad(gemm(128, 128, {"--parameters", "nosuch.json"}), "nosuch.json");
+  bad(gemm(128, 128, {"--svg", "/nosuch/x.svg"}), "/nosuch/x.svg");
+  bad(gemm(128, 128, {"--svg", "x.svg", "--window", "9:3"}), "BEGIN:END");
+  bad(gemm(128, 128, {"--arg", "i32:1"}), "12 were given");
+  bad(gemm(128, 128, {"--max-instructions", "100"}), "more than 100");
+  bad({"time", triton, "--arch", "gfx942", "--block", "2048"}, "2048");
+  bad({"run", "gemm", "--time", "--device", "hip"}, "--device is hip");
+}

@@ -21,6 +21,7 @@ INLAY_COMMAND(recheck);
 INLAY_COMMAND(search);
 #endif
 #ifdef INLAY_CLI_RUNTIME
+INLAY_COMMAND(calibrate);
 INLAY_COMMAND(compare);
 INLAY_COMMAND(devices);
 INLAY_COMMAND(exec);
@@ -53,6 +54,7 @@ inline constexpr AddCommand commands[] = {
     add_search,
 #endif
 #ifdef INLAY_CLI_RUNTIME
+    add_calibrate,
     add_compare,
     add_devices,
     add_exec,

@@ -11,6 +11,7 @@ string(APPEND embedded "} // namespace inlay::runtime::timing\n")
 file(CONFIGURE OUTPUT timing_data.cpp CONTENT "${embedded}" @ONLY)
 target_sources(inlay_runtime PRIVATE
   ${CMAKE_CURRENT_BINARY_DIR}/timing_data.cpp
+  timing/calibrate.cpp
   timing/chip.cpp
   timing/compute_unit.cpp
   timing/parameters.cpp

@@ -158,3 +158,25 @@ TEST_CASE("what cannot be modelled is one message") {
   bad({"time", triton, "--arch", "gfx942", "--block", "2048"}, "2048");
   bad({"run", "gemm", "--time", "--device", "hip"}, "--device is hip");
 }
+
+TEST_CASE("calibrate gives back what the model runs with, and writes it") {
+  const Ran same = inlay_command({"calibrate", "--arch", "gfx950"});
+  CHECK(same.exit == 0);
+  CHECK(same.out.find("\n  0 of ") != std::string::npos);
+  const std::string name = "calibrate_of_time_test.json";
+  const Ran other = inlay_command({"calibrate", "--set", "lds_latency_clk=64", "--json", "-o", name});
+  INFO(other.err);
+  REQUIRE(other.exit == 0);
+  CHECK(nlohmann::json::parse(other.out)["parameters"]["parameters"]["lds_latency_clk"]["value"] == 64);
+  CHECK(timing(gemm(128, 512, {"--json", "--quick", "--parameters", name}))["clocks"] ==
+        timing(gemm(128, 512, {"--json", "--quick", "--set", "lds_latency_clk=64"}))["clocks"]);
+  std::remove(name.c_str());
+}
+
+TEST_CASE("calibrate without a GPU says so") {
+  const Ran r = inlay_command({"calibrate", "--device", "hip"});
+  if (r.exit == 0) return; // there is one
+  CHECK(r.exit == 2);
+  CHECK(r.err.find("HIP") != std::string::npos);
+  CHECK(inlay_command({"calibrate", "--device", "hip", "--set", "barrier_clk=3"}).exit == 2);
+}

@@ -91,8 +91,8 @@ def body(tokens, matrix, row=1024):
     return out
 
 
-def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_address=None, scratch=0):
-    """Assembly of a kernel that runs `order` `trips` times in each of `waves` waves."""
+def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_address=None, scratch=0, apart=False):
+    """Assembly of a kernel that runs `order` `trips` times in each of `waves` waves; `apart`: the second half of the waves one barrier behind."""
     lines = ["s_load_dwordx2 s[4:5], s[0:1], 0x0",
              "v_and_b32 v8, 63, v0", "v_lshrrev_b32 v9, 6, v0",
              "v_lshlrev_b32 v1, 4, v8", "v_lshlrev_b32 v2, 4, v8",
@@ -102,11 +102,16 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
     lines += ["s_waitcnt lgkmcnt(0)", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff", "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000",
               "s_mov_b32 s12, 0", "s_mov_b32 s13, 0x1000", "s_mov_b32 s14, 0x2000", "s_mov_b32 s15, 0x3000", "s_mov_b32 m0, 0x8000"]
     lines += body(expand(prologue), matrix)
+    if apart:
+        lines += ["v_readfirstlane_b32 s16, v9", f"s_cmp_lt_u32 s16, {waves // 2}", "s_cbranch_scc1 first", "s_barrier", "first:"]
     lines += [f"s_movk_i32 s3, {trips}", ".p2align 6", "loop:"]
     lines += body(expand(order), matrix)
     # What the loads of a trip have read, the next one does not read again.
     lines += [f"s_add_u32 s{i}, s{i}, 0x4000" for i in range(12, 16)]
-    lines += ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0", "s_cbranch_scc1 loop", "s_endpgm"]
+    lines += ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0", "s_cbranch_scc1 loop"]
+    if apart:
+        lines += [f"s_cmp_ge_u32 s16, {waves // 2}", "s_cbranch_scc1 second", "s_barrier", "second:"]
+    lines += ["s_endpgm"]
     return f""".text
 .globl k
 .p2align 8

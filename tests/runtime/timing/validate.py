@@ -94,10 +94,10 @@ def loop_rows(model, data):
     rows = []
     for r in data["loops"]:
         text = orders.kernel(r["arch"], r["order"], r["matrix"], r["waves"], 14, lds=131072 if r["arch"] == "gfx950" else 65536,
-                             prologue=r["prologue"], read_address=READS[r["reads"]])
+                             prologue=r["prologue"], read_address=READS[r["reads"]], apart=r.get("apart", False))
         t = model.timing(text, r["arch"], r["waves"], "--data-in", r["data_in"])
         tokens = orders.expand(r["order"])
-        ideal = 16 * tokens.count("M")
+        ideal = 16 * tokens.count("M") * r["waves"] // 4  # of the waves of one SIMD
         measured = r.get("clocks") or ideal / r["efficiency"] * 100
         rows.append((r, measured, t["clocks_per_trip"], ideal))
     return rows

@@ -56,10 +56,27 @@ void Foreign::stop() {
   if (from_ >= 0) close(from_);
   to_ = from_ = -1;
   if (process_ > 0) {
+    // Its own status, when it ended by itself a moment ago.
+    for (int k = 0; k < 50 && waitpid(process_, &status_, WNOHANG) == 0; ++k) usleep(k < 40 ? 100 : 1000);
     kill(-process_, SIGKILL);
-    waitpid(process_, nullptr, 0);
+    if (waitpid(process_, nullptr, 0) == process_) status_ = 0;
   }
   process_ = -1;
+}
+
+void Foreign::greet() {
+  const Answer a = ask(R"({"id":0,"op":"size","args":["4:1"]})");
+  if (a.alive) return;
+  std::string how = a.line;
+  if (a.line == "it ended" && WIFEXITED(status_))
+    how += " with status " + std::to_string(WEXITSTATUS(status_));
+  throw std::runtime_error(
+      "fuzz: no answer from '" + command_ + "': " + how +
+      (WIFEXITED(status_) && WEXITSTATUS(status_) == 127
+           ? "\n  hint   the shell does not find the command"
+           : "\n  hint   it reads one JSON object a line and answers each, like inlay eval --jsonl; try "
+             "echo '{\"op\":\"size\",\"args\":[\"4:1\"]}' | " +
+                 command_));
 }
 
 Foreign::Answer Foreign::ask(const std::string& line) {

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <sys/types.h>
 
@@ -24,6 +25,10 @@ public:
   };
   /// Sends one line and waits for one. Throws std::runtime_error when the process cannot be started.
   [[nodiscard]] Answer ask(const std::string& line);
+  /// Asks the simplest question there is. Throws std::runtime_error when nothing comes back: a command that is missing or
+  /// broken is not an implementation that refuses every input.
+  void greet();
+  [[nodiscard]] std::int64_t next_id() { return ++id_; }
 
 private:
   void start();
@@ -33,6 +38,8 @@ private:
   std::chrono::milliseconds limit_;
   pid_t process_ = -1;
   int to_ = -1, from_ = -1;
+  std::int64_t id_ = 0;
+  int status_ = 0;      // of the process that ended last, as of waitpid
   std::string pending_; // read and not yet used
 };
 

@@ -162,8 +162,9 @@ struct Exchange {
 Exchange exchange(Foreign& foreign, Question q) {
   Exchange e{std::move(q), {}, {}, same};
   e.ours = answer_here(e.question);
-  e.theirs = foreign.ask(request(e.question, e.ours));
-  e.agreement = compare(e.question, e.ours, e.theirs.alive, e.theirs.line);
+  const std::int64_t id = foreign.next_id();
+  e.theirs = foreign.ask(request(e.question, e.ours, id));
+  e.agreement = compare(e.question, e.ours, e.theirs.alive, e.theirs.line, id);
   return e;
 }
 
@@ -192,6 +193,7 @@ Json show(Session& session, const FuzzArguments& a, const Exchange& e) {
 
 int fuzz_against(Session& session, const FuzzArguments& a) {
   Foreign foreign(a.against, std::chrono::milliseconds(static_cast<long long>(a.seconds_per_answer * 1000)));
+  foreign.greet();
   if (!a.replay.empty()) {
     const Exchange e = exchange(foreign, parse_question(a.replay));
     if (!a.json) session.out << to_string(e.agreement) << "\n";

@@ -24,7 +24,7 @@ enum Agreement : int {
   wrong_value,  ///< another function
   wrong_rejection,  ///< it refuses what has an answer
   missed_rejection, ///< it answers what has none
-  no_answer,        ///< nothing that can be read, or not in time
+  no_answer,        ///< nothing that can be read or judged, to another question, or not in time
 };
 inline constexpr int first_difference = normal_form;
 inline constexpr int first_fault = wrong_value;
@@ -51,11 +51,13 @@ struct OwnAnswer {
 };
 [[nodiscard]] OwnAnswer answer_here(const Question& q);
 
-/// The line to send: the question, with sample indices where the answer is too large to list.
-[[nodiscard]] std::string request(const Question& q, const OwnAnswer& ours);
+/// The line to send: the question and its id, with sample indices where the answer is too large to list.
+[[nodiscard]] std::string request(const Question& q, const OwnAnswer& ours, std::int64_t id);
 
-/// Compares. `alive` is false when the other side ended or was stopped, which counts as a refusal if it ended.
-[[nodiscard]] Agreement compare(const Question& q, const OwnAnswer& ours, bool alive,
-                                const std::string& line);
+/// Compares. `alive` is false when the other side ended or was stopped, which counts as a refusal if it ended. An answer
+/// with another id is none. What it states of size, values, samples and text has to be right; values may be left out, the
+/// text is then evaluated here.
+[[nodiscard]] Agreement compare(const Question& q, const OwnAnswer& ours, bool alive, const std::string& line,
+                                std::optional<std::int64_t> id = {});
 
 } // namespace inlay::cli

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -7,13 +8,53 @@
 
 namespace inlay::cli {
 
+namespace {
+
+// Insertions, deletions, replacements and swaps of neighbours that make one word the other.
+std::size_t distance(const std::string& a, const std::string& b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i)
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        d[i][j] = i + j;
+        continue;
+      }
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  return d[a.size()][b.size()];
+}
+
+// CLI11 would say that a subcommand is required, and not that this one does not exist.
+void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
+  std::string nearest, all;
+  std::size_t best = arguments[0].size();
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    const std::string& name = command->get_name();
+    if (name == arguments[0]) return;
+    all += (all.empty() ? "" : ", ") + name;
+    if (std::size_t n = distance(arguments[0], name); n < best) best = n, nearest = name;
+  }
+  throw std::invalid_argument("there is no command '" + arguments[0] + "'\n  hint   " +
+                              (best <= 2 ? "did you mean inlay " + nearest + "? " : "") +
+                              "The commands are " + all);
+}
+
+} // namespace
+
 int run(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
   Session session{in, out, err};
   CLI::App app{"inlay: layouts, proofs and kernels for AMD Instinct", "inlay"};
   app.require_subcommand(1);
+  app.set_version_flag("--version", "inlay " INLAY_VERSION,
+                       "Version; inlay version says what it was built with");
   app.set_help_all_flag("--help-all", "Help of every command");
   for (AddCommand add : commands) add(app, session);
   try {
+    require_known_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
     app.parse(reversed);
     return session.exit;

@@ -183,6 +183,37 @@ TEST_CASE("beyond the size of the left operand a difference is its own kind") {
   CHECK(compare(inside, answer_here(inside), true, theirs) == wrong_value);
 }
 
+TEST_CASE("an answer is judged by all that it states, and by its text when it states no values") {
+  const auto q = parse_question(R"j({"op": "coalesce", "args": ["(4,8):(1,4)"]})j");
+  const OwnAnswer ours = answer_here(q); // 32:1
+  const auto judged = [&](const std::string& answer) { return compare(q, ours, true, answer, 7); };
+  CHECK(judged(R"({"id":7,"result":"32:1"})") == same);
+  CHECK(judged(R"({"result":"32:1","size":32})") == same);
+  CHECK(judged(R"({"id":null,"result":"32:1"})") == same);
+  CHECK(judged(R"({"id":7,"result":"(4,8):(1,4)","size":32
+})") == normal_form); // evaluated here
+  CHECK(judged(R"({"id":7,"result":"32:17","size":32})") == wrong_value);
+CHECK(judged(R"({"id":7,"result":"32:17"})") == wrong_value);
+CHECK(judged(R"({"id":7,"result":"31:1"})") == wrong_value);
+CHECK(judged(R"({"id":7,"result":"32:1","size":33})") == wrong_value);
+CHECK(judged(R"({"id":7,"result":"Layout<32,1>","size":32})") == no_answer); // the size alone says nothing
+CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[]})") == no_answer);
+CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[3,3],[31,31]]})") == normal_form);
+CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[3,4]]})") == wrong_value);
+CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[99,99]]})") == wrong_value);
+CHECK(judged(R"({"id":6,"result":"32:1","size":32})") == no_answer); // to another question
+}
+
+TEST_CASE("a missing command is an error, not an implementation that refuses everything", "[error]") {
+  const Ran missing =
+      inlay_command({"fuzz", "coalesce", "--against", "no-such-program-here", "--cases", "5"});
+  CHECK(missing.exit == Exit::bad_input);
+  CHECK(missing.err.find("does not find the command") != std::string::npos);
+  const Ran broken = inlay_command({"fuzz", "coalesce", "--against", "exit 3", "--cases", "5"});
+  CHECK(broken.exit == Exit::bad_input);
+  CHECK(broken.err.find("status 3") != std::string::npos);
+}
+
 TEST_CASE("a process that ends has refused, one that hangs has not answered; both are started again") {
   Foreign ends("read line; exit 1");
   for (int i = 0; i < 3; ++i) CHECK(!ends.ask("{}").alive);

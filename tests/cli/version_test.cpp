@@ -6,6 +6,12 @@ TEST_CASE("the command line: version, an unknown command, no command") {
   const Ran version = inlay_command({"version"});
   CHECK(version.exit == 0);
   CHECK(version.out.rfind("inlay ", 0) == 0);
+  const Ran flag = inlay_command({"--version"});
+  CHECK(flag.exit == 0);
+  CHECK(flag.out.rfind("inlay ", 0) == 0);
+  CHECK(inlay_command({"bnech"}).err.find("'bnech'") != std::string::npos);
+  CHECK(inlay_command({"vresion"}).err.find("did you mean inlay version?") != std::string::npos);
+  CHECK(inlay_command({"--no-such-option"}).exit == 2);
   for (const std::vector<std::string>& bad : {std::vector<std::string>{"no-such-command"}, {}}) {
     const Ran ran = inlay_command(bad);
     CHECK(ran.exit == 2);

@@ -187,21 +187,21 @@ TEST_CASE("an answer is judged by all that it states, and by its text when it st
   const auto q = parse_question(R"j({"op": "coalesce", "args": ["(4,8):(1,4)"]})j");
   const OwnAnswer ours = answer_here(q); // 32:1
   const auto judged = [&](const std::string& answer) { return compare(q, ours, true, answer, 7); };
-  CHECK(judged(R"({"id":7,"result":"32:1"})") == same);
-  CHECK(judged(R"({"result":"32:1","size":32})") == same);
-  CHECK(judged(R"({"id":null,"result":"32:1"})") == same);
-  CHECK(judged(R"({"id":7,"result":"(4,8):(1,4)","size":32
-})") == normal_form); // evaluated here
-  CHECK(judged(R"({"id":7,"result":"32:17","size":32})") == wrong_value);
-CHECK(judged(R"({"id":7,"result":"32:17"})") == wrong_value);
-CHECK(judged(R"({"id":7,"result":"31:1"})") == wrong_value);
-CHECK(judged(R"({"id":7,"result":"32:1","size":33})") == wrong_value);
-CHECK(judged(R"({"id":7,"result":"Layout<32,1>","size":32})") == no_answer); // the size alone says nothing
-CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[]})") == no_answer);
-CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[3,3],[31,31]]})") == normal_form);
-CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[3,4]]})") == wrong_value);
-CHECK(judged(R"({"id":7,"result":"Layout<32,1>","samples":[[99,99]]})") == wrong_value);
-CHECK(judged(R"({"id":6,"result":"32:1","size":32})") == no_answer); // to another question
+  CHECK(judged(R"j({"id":7,"result":"32:1"})j") == same);
+  CHECK(judged(R"j({"result":"32:1","size":32})j") == same);
+  CHECK(judged(R"j({"id":null,"result":"32:1"})j") == same);
+  CHECK(judged(R"j({"id":7,"result":"(4,8):(1,4)","size":32})j") == normal_form); // evaluated here
+  CHECK(judged(R"j({"id":7,"result":"32:17","size":32})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"32:17"})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"31:1"})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"32:1","size":33})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","size":32})j") ==
+        no_answer); // the size alone says nothing
+  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[]})j") == no_answer);
+  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[3,3],[31,31]]})j") == normal_form);
+  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[3,4]]})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[99,99]]})j") == wrong_value);
+  CHECK(judged(R"j({"id":6,"result":"32:1","size":32})j") == no_answer); // to another question
 }
 
 TEST_CASE("a missing command is an error, not an implementation that refuses everything", "[error]") {

@@ -6,6 +6,8 @@
 //     Layout('3:16')
 //     >>> inlay.Layout((4, 8), (8, 1)).values()
 //     array([ 0,  8, 16, ...])
+//     >>> inlay.prove("injective", "(M,K):(ld,1)", where=["ld >= K"])
+//     <Verdict injective: proved (domination)>
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/parse.h>
@@ -13,9 +15,18 @@
 #include <inlay/algebra/render/svg.h>
 #include <inlay/algebra/render/views.h>
 
+#ifdef INLAY_PYTHON_SOLVER
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/coalescing.h>
+#include <inlay/solver/prove.h>
+#endif
+
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
+
+#include <algorithm>
+#include <set>
 
 namespace py = pybind11;
 using namespace inlay;
@@ -132,6 +143,185 @@ void raise(const py::handle& type, const LayoutError& e) {
   PyErr_SetObject(type.ptr(), error.ptr());
 }
 
+// ---- the table of operations as functions --------------------------------------------------------------------------
+
+// Names that the golden vectors use for one form of an operation (a swizzle, an offset and a layout as three arguments, parts
+// of a tiled copy); the general operation takes a ComposedLayout itself.
+bool only_for_vectors(std::string_view name) {
+  for (std::string_view prefix : {"composed", "composition_layout_", "coord_swizzle", "identity_",
+                                  "layout_call", "ldsm_copy", "swizzle_", "tiled_copy_", "tiled_mma_", "tv_"})
+    if (name.substr(0, prefix.size()) == prefix) return true;
+  return false;
+}
+
+// "(layout, path [, order])" as Python writes it: "(layout, path, order=..., /)".
+std::string text_signature(std::string_view written) {
+  if (written.find("...") != std::string_view::npos) return "(*layouts_or_shape_and_stride)";
+  std::vector<std::pair<std::string, bool>> parameters; // name, optional
+  std::string word;
+  bool optional = false;
+  int brackets = 0;
+  auto finish = [&] {
+    while (!word.empty() && word.back() == '_') word.pop_back();
+    if (word.empty()) return;
+    if (word == "from") word += '_'; // a keyword
+    std::string name = word;
+    for (int k = 2;
+         std::any_of(parameters.begin(), parameters.end(), [&](const auto& p) { return p.first == name; });
+         ++k)
+      name = word + std::to_string(k);
+    parameters.emplace_back(name, optional);
+    word.clear();
+  };
+  for (char c : written.substr(1, written.size() - 2)) {
+    if (c == ',') {
+      finish();
+      optional = brackets > 0;
+    } else if (c == '[') {
+      finish();
+      ++brackets;
+      optional = true;
+    } else if (c == ']') {
+      finish();
+      --brackets;
+      optional = false;
+    } else if (c == ' ' || c == '-') {
+      if (!word.empty() && word.back() != '_') word += '_';
+    } else {
+      word += c;
+    }
+  }
+  finish();
+  // `append(layout, [rank,] mode)`: what may be left out comes last for Python.
+  std::stable_partition(parameters.begin(), parameters.end(), [](const auto& p) { return !p.second; });
+  std::string out = "(";
+  for (const auto& [name, may_be_missing] : parameters) out += name + (may_be_missing ? "=..." : "") + ", ";
+  return out + "/)";
+}
+
+#ifdef INLAY_PYTHON_SOLVER
+// ---- proofs ----------------------------------------------------------------------------------------------------
+
+solver::Verdict prove(const std::string& property, const py::args& arguments,
+                      const std::vector<std::string>& where, const std::vector<std::string>& domain,
+                      bool by_mode, const std::string& access, const std::string& arch,
+                      unsigned element_bytes, unsigned lines, bool recheck,
+                      std::optional<std::uint64_t> limit, std::optional<std::uint64_t> steps) {
+  using namespace solver;
+  std::vector<std::string> texts;
+  for (const py::handle a : arguments) texts.push_back(py::str(a).cast<std::string>());
+  const bool two = property == "equal" || property == "disjoint" || property == "inverse";
+  const bool term = property == "covers" || property == "within" || property == "aligned";
+  if (texts.size() != (two || term ? 2U : 1U))
+    throw QuestionError(
+        "prove " + property + ": " + std::to_string(texts.size()) + " arguments" +
+        "\n  hint   equal, disjoint, inverse A B; covers, within, aligned A N; injective, bijective, "
+        "conflict-free, coalesced A");
+  Options options;
+  options.by_mode = by_mode;
+  options.recheck = recheck;
+  if (limit) options.enumeration_limit = *limit;
+  if (steps) options.solver_steps = *steps;
+  std::size_t used = 0;
+  const auto subject = [&](std::size_t k) {
+    const bool formula = texts[k].find("->") != std::string::npos || texts[k].find(':') == std::string::npos;
+    if (!formula || domain.empty()) return Subject(texts[k]);
+    return Subject(texts[k], domain[std::min(used++, domain.size() - 1)]);
+  };
+  const Subject a = subject(0), b = two ? subject(1) : a;
+  const py::gil_scoped_release release; // it may take seconds
+  if (property == "equal") return prove_equal(a, b, where, options);
+  if (property == "disjoint") return prove_disjoint(a, b, where, options);
+  if (property == "inverse") return prove_inverse(a, b, where, options);
+  if (property == "injective") return prove_injective(a, where, options);
+  if (property == "bijective") return prove_bijective(a, where, options);
+  if (property == "covers") return prove_covers(a, texts[1], where, options);
+  if (property == "within") return prove_within(a, texts[1], where, options);
+  if (property == "aligned") return prove_aligned(a, texts[1], where, options);
+  if (property == "conflict-free") return prove_conflict_free(a, access, arch, where, options);
+  if (property == "coalesced") return prove_coalesced(a, element_bytes, arch, lines, where, options);
+  throw QuestionError("prove: unknown property '" + property + "'");
+}
+
+py::object witness_of(const solver::Verdict& v) {
+  if (!v.witness) return py::none();
+  py::dict symbols, out;
+  for (const auto& [name, value] : v.witness->symbols) symbols[py::str(name)] = value;
+  out["symbols"] = symbols;
+  out["index"] = v.witness->index;
+  out["second_index"] = v.witness->second_index;
+  out["coordinate"] = v.witness->coordinate;
+  out["lhs"] = v.witness->lhs;
+  out["rhs"] = v.witness->rhs;
+  out["text"] = v.witness->text;
+  return out;
+}
+
+void add_solver(py::module_& m) {
+  using solver::Verdict;
+  py::class_<Verdict>(
+      m, "Verdict",
+      "The answer of prove(): proved, refuted with a witness, or unknown. True only when proved.")
+      .def_property_readonly("outcome", [](const Verdict& v) { return solver::to_string(v.outcome); })
+      .def_readonly("property", &Verdict::property)
+      .def_readonly("method", &Verdict::method, "What decided it: 'normal form', 'stride chain', 'Z3', ...")
+      .def_readonly("certificate", &Verdict::certificate,
+                    "When proved: SMT-LIB 2 that recheck() and `inlay recheck` read.")
+      .def_readonly("obligations", &Verdict::obligations, "When unknown: what would settle it.")
+      .def_readonly("notes", &Verdict::notes)
+      .def_property_readonly(
+          "witness", &witness_of,
+          "When refuted: a dict of symbols, index, second_index, coordinate, lhs, rhs and text.")
+      .def("__bool__", [](const Verdict& v) { return static_cast<bool>(v); })
+      .def("__str__", [](const Verdict& v) { return v.summary(); })
+      .def("__repr__", [](const Verdict& v) { return "<Verdict " + v.summary() + ">"; });
+  m.def(
+      "prove",
+      [](const std::string& property, const py::args& arguments, const py::kwargs& k) {
+        static const std::set<std::string> known{"where",         "domain", "by_mode", "access", "arch",
+                                                 "element_bytes", "lines",  "recheck", "limit",  "steps"};
+        for (const auto& [name, value] : k)
+          if (known.count(py::str(name).cast<std::string>()) == 0)
+            throw py::type_error("prove() has no argument '" + py::str(name).cast<std::string>() + "'");
+        const auto get = [&](const char* name, auto otherwise) {
+          return k.contains(name) ? k[name].cast<decltype(otherwise)>() : otherwise;
+        };
+        const auto texts = [&](const char* name) {
+          if (!k.contains(name)) return std::vector<std::string>{};
+          if (py::isinstance<py::str>(k[name])) return std::vector<std::string>{k[name].cast<std::string>()};
+          return k[name].cast<std::vector<std::string>>();
+        };
+        const auto number = [&](const char* name) {
+          return k.contains(name) ? std::optional(k[name].cast<std::uint64_t>()) : std::nullopt;
+        };
+        return prove(property, arguments, texts("where"), texts("domain"), get("by_mode", false),
+                     get("access", std::string()), get("arch", std::string("gfx942")),
+                     get("element_bytes", 1U), get("lines", 0U), get("recheck", solver::recheck_by_default()),
+                     number("limit"), number("steps"));
+      },
+      "prove(property, /, *arguments, where=[], domain=[], by_mode=False, access='', arch='gfx942', "
+      "element_bytes=1, lines=0, "
+      "recheck=False, limit=None, steps=None)\n--\n\nIs a statement about layouts true for all values of "
+      "their symbols? "
+      "Properties and arguments are those of `inlay prove`: equal, disjoint, inverse A B; covers, within, "
+      "aligned A N; "
+      "injective, bijective, conflict-free, coalesced A. Returns a Verdict; a question without a meaning is "
+      "a ValueError.");
+  m.def(
+      "recheck",
+      [](const std::string& certificate) {
+        const solver::Recheck r = solver::recheck(certificate);
+        py::dict out;
+        out["accepted"] = r.accepted;
+        out["answers"] = r.answers;
+        out["reason"] = r.reason;
+        return out;
+      },
+      "recheck(certificate, /)\n--\n\nChecks a certificate without the prover: a dict of accepted, answers "
+      "and reason.");
+}
+#endif
+
 } // namespace
 
 PYBIND11_MODULE(inlay, m) {
@@ -196,6 +386,10 @@ PYBIND11_MODULE(inlay, m) {
 
   py::class_<CoordSwizzle>(m, "CoordSwizzle", "XORs a field of one coordinate onto another.")
       .def(py::init([](const std::string& text) { return parse_coord_swizzle(text); }), py::arg("text"))
+      .def("__call__",
+           [](const CoordSwizzle& s, const py::object& coordinate) {
+             return to_python(s(to_value(coordinate).as_tuple()));
+           })
       .def("__str__", [](const CoordSwizzle& s) { return to_string(s); })
       .def("__repr__", [](const CoordSwizzle& s) { return "CoordSwizzle('" + to_string(s) + "')"; })
       .def(
@@ -221,10 +415,14 @@ PYBIND11_MODULE(inlay, m) {
           "__eq__", [](const ComposedLayout& a, const ComposedLayout& b) { return a == b; },
           py::is_operator());
 
+  py::options options;
   m.def(
       "evaluate", [](const std::string& text) { return to_python(evaluate_expression(text)); },
-      py::arg("text"), "An expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)').");
+      "evaluate(text, /)\n--\n\nAn expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)').");
+  options
+      .disable_function_signatures(); // *args says nothing; inspect.signature reads the first line of the text below
   for (const NamedOperation& operation : named_operations()) {
+    if (only_for_vectors(operation.name)) continue;
     m.def(
         operation.name,
         [&operation](const py::args& arguments) {
@@ -232,6 +430,11 @@ PYBIND11_MODULE(inlay, m) {
           for (const py::handle a : arguments) values.push_back(to_value(a));
           return to_python(apply_operation(operation.name, values));
         },
-        (std::string(operation.name) + operation.signature).c_str());
+        (std::string(operation.name) + text_signature(operation.signature) + "\n--\n\n" + operation.name +
+         operation.signature + ", as in `inlay eval`; guide/2-algebra.md explains it.")
+            .c_str());
   }
+#ifdef INLAY_PYTHON_SOLVER
+  add_solver(m);
+#endif
 }

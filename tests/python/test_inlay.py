@@ -1,4 +1,5 @@
 """The Python module: values go in and out unchanged, errors keep their fields, and nothing is computed here."""
+import inspect
 import unittest
 import xml.dom.minidom
 
@@ -59,7 +60,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(inlay.size("(8,6):(1,8)"), 48)
         swizzle = inlay.CoordSwizzle("CS<2,0,[0],1,[1]>")
         self.assertEqual(swizzle, inlay.evaluate(str(swizzle)))
-        self.assertEqual(inlay.coord_swizzle(swizzle, (3, 5)), (3, 3))
+        self.assertEqual(swizzle((3, 5)), (3, 3))
         self.assertEqual(inlay.coshape("(4,5):(1@0,2@1)"), (4, 9))
         self.assertEqual(inlay.idx2crd(9, (2, (2, 2))), (1, (0, 2)))
 
@@ -96,6 +97,47 @@ class Errors(unittest.TestCase):
             inlay.Layout(2**63)
         with self.assertRaises(inlay.LayoutError):
             inlay.Layout((256, 256))._repr_svg_()
+
+
+class Functions(unittest.TestCase):
+    def test_names_are_those_of_the_algebra(self):
+        functions = [name for name in dir(inlay) if inspect.isbuiltin(getattr(inlay, name))]
+        self.assertIn("composition", functions)
+        self.assertFalse([f for f in functions if f.startswith(("composed", "identity_", "tiled_mma_", "ldsm", "tv_"))])
+        for name in functions:
+            signature = inspect.signature(getattr(inlay, name))
+            self.assertNotIn("args", signature.parameters, name)
+            self.assertTrue(getattr(inlay, name).__doc__, name)
+        self.assertEqual(str(inspect.signature(inlay.composition)), "(layout, layout_or_tile, /)")
+        self.assertEqual(str(inspect.signature(inlay.coalesce)), "(layout, profile=Ellipsis, /)")
+
+    def test_general_operations_take_composed_layouts(self):
+        swizzled = inlay.ComposedLayout("Sw<3,4,3> o 0 o (8,64):(64,1)")
+        self.assertEqual(str(inlay.logical_divide(swizzled, (8, 8))), "Sw<3,4,3> o 0 o ((8,1),(8,8)):((64,0),(1,8))")
+
+
+@unittest.skipUnless(hasattr(inlay, "prove"), "built without the solver")
+class Proofs(unittest.TestCase):
+    def test_three_answers(self):
+        yes = inlay.prove("injective", "(M,K):(ld,1)", where=["ld >= K"])
+        self.assertTrue(yes)
+        self.assertEqual((yes.outcome, yes.method, yes.witness), ("proved", "domination", None))
+        self.assertTrue(inlay.recheck(yes.certificate)["accepted"])
+        self.assertFalse(inlay.recheck(yes.certificate.replace("ld >= K", "ld >= 1"))["accepted"])
+        no = inlay.prove("within", inlay.Layout((4, 8), (8, 1)), 31)
+        self.assertFalse(no)
+        self.assertEqual(no.witness["lhs"], 31)
+        self.assertIn("outside [0, 31)", str(no))
+        open_question = inlay.prove("injective", "(i * 7919) % 1000003", domain="1000003", limit=1000, steps=0)
+        self.assertEqual(open_question.outcome, "unknown")
+        self.assertTrue(open_question.obligations)
+
+    def test_bad_questions(self):
+        for arguments in (("injective",), ("nonsense", "4:1"), ("equal", "4:1"), ("within", "4:1", "4", "5")):
+            with self.assertRaises(ValueError):
+                inlay.prove(*arguments)
+        with self.assertRaises(TypeError):
+            inlay.prove("injective", "4:1", wehre=["M > 1"])
 
 
 unittest.main()

@@ -415,12 +415,11 @@ PYBIND11_MODULE(inlay, m) {
           "__eq__", [](const ComposedLayout& a, const ComposedLayout& b) { return a == b; },
           py::is_operator());
 
-  py::options options;
+  py::options options; // *args says nothing; inspect.signature reads the first line of the texts below
+  options.disable_function_signatures();
   m.def(
       "evaluate", [](const std::string& text) { return to_python(evaluate_expression(text)); },
       "evaluate(text, /)\n--\n\nAn expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)').");
-  options
-      .disable_function_signatures(); // *args says nothing; inspect.signature reads the first line of the text below
   for (const NamedOperation& operation : named_operations()) {
     if (only_for_vectors(operation.name)) continue;
     m.def(

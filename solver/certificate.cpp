@@ -27,7 +27,10 @@ bool plain_query(const std::string& query, std::string& reason) {
     begin = end + 1;
     if (line.empty() || line[0] == ';') continue;
     bool known = line == "(set-logic ALL)" || starts_with(line, "(declare-const ") ||
-                 starts_with(line, "(assert (") || line == "(check-sat)";
+                 line == "(declare-fun bits_and (Int Int) Int)" ||
+                 line == "(declare-fun bits_or (Int Int) Int)" ||
+                 line == "(declare-fun bits_xor (Int Int) Int)" || starts_with(line, "(assert (") ||
+                 line == "(check-sat)";
     if (checks > 0 || !known) {
       reason = "unexpected line in a query: " + std::string(line.substr(0, 80));
       return false;

@@ -439,6 +439,14 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
     for (std::size_t k = 0; k < 2; ++k)
       if (const Expr& m = e->args[k]; m->op == "int" && m->value >= 0 && ((m->value + 1) & m->value) == 0)
         return "(mod " + v[1 - k] + " " + smt_number(m->value + 1) + ")";
+  // Any function with this value is the bit operation's weaker brother: what holds for all of them holds for it.
+  if (e->op == "&" || e->op == "|" || e->op == "^") {
+    std::sort(v.begin(), v.end());
+    return (e->op == "&"   ? "(bits_and "
+            : e->op == "|" ? "(bits_or "
+                           : "(bits_xor ") +
+           v[0] + " " + v[1] + ")";
+  }
   if ((e->op == "<<" || e->op == ">>") && e->args[1]->op == "int" && e->args[1]->value <= 60)
     return std::string(e->op == "<<" ? "(* " : "(div ") + v[0] + " " +
            smt_number(Number{1} << static_cast<int>(e->args[1]->value)) + ")";
@@ -460,6 +468,12 @@ std::string assembled(const std::vector<std::string>& declared, const std::vecto
                       const std::vector<std::string>& goals) {
   std::string out = "(set-logic ALL)\n";
   for (const std::string& d : declared) out += "(declare-const " + d + " Int)\n";
+  for (const char* f : {"bits_and", "bits_or", "bits_xor"}) {
+    std::string call = std::string("(") + f + " ";
+    auto in = [&](const std::string& text) { return text.find(call) != std::string::npos; };
+    if (std::any_of(asserted.begin(), asserted.end(), in) || std::any_of(goals.begin(), goals.end(), in))
+      out += "(declare-fun " + std::string(f) + " (Int Int) Int)\n";
+  }
   for (const std::string& a : asserted) out += "(assert " + a + ")\n";
   std::set<std::string> seen;
   out += "(assert (or false";
@@ -735,9 +749,11 @@ struct Derivation {
     std::map<std::string, std::string> as_inner;
     for (const auto& [n, p] : user) as_inner[n] = smt(p, d.all);
     for (const Expr& f : facts)
-      if (!mentions(f, {"/", "%", "^", "|", "&", "min", "max", "select"})) {
+      if (!mentions(f, {"^", "|", "min", "max", "select"})) {
         std::vector<std::string> none;
-        asserted.push_back(smt_condition(f, as_inner, none));
+        std::string fact = smt_condition(f, as_inner, none);
+        // Divisions by symbols cost a solver more than they help it.
+        if (none.empty() && fact.find("(bits_and ") == std::string::npos) asserted.push_back(fact);
       }
     for (const Sum& p : d.inequalities) {
       auto low = d.least(p);
@@ -1445,6 +1461,7 @@ Expr leaf(const std::string& name) { return std::make_shared<Expression>(Express
 
 struct Trees {
   using Value = Expr;
+  static Expr whole(const Expr& e, const std::map<std::string, Expr>& names);
   static Expr number(Number n) { return std::make_shared<Expression>(Expression{"int", n, {}, {}}); }
   static Expr add(const Expr& a, const Expr& b) {
     return a->op == "int" && a->value == 0 ? b : tree("+", {a, b});
@@ -1470,6 +1487,8 @@ Expr substituted(const Expr& e, const std::map<std::string, Expr>& names) {
   for (const Expr& a : e->args) args.push_back(substituted(a, names));
   return tree(e->op, args);
 }
+
+Expr Trees::whole(const Expr& e, const std::map<std::string, Expr>& names) { return substituted(e, names); }
 
 std::vector<std::string> raw(const Statement& s) {
   Trees trees;

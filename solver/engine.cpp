@@ -333,6 +333,14 @@ Verdict Engine::proved(std::string method) {
 }
 
 Verdict Engine::unknown() {
+  if (concrete() && check_ && !thorough && !cancelled()) {
+    thorough = true;
+    try {
+      Check c = check_({});
+      if (c.state == Check::State::fails) return refuted(*c.finding, "enumeration");
+    } catch (const Overflow&) {
+    }
+  }
   Verdict v;
   v.property = property_;
   v.method = cancelled() ? "cancelled" : "none";
@@ -505,6 +513,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
     return found.has_value();
   });
   if (found) return refuted(*found, concrete() ? method : "search");
+  if (!all) check_ = check;
   if (cancelled()) return std::nullopt;
   if (complete && all) {
     if (instances == 0)

@@ -88,6 +88,9 @@ public:
   [[nodiscard]] Wide evaluations() const;
   [[nodiscard]] bool cancelled() const { return options.cancel && *options.cancel; }
 
+  /// Look at as much of what cannot be enumerated as the limit allows: when every other layer has given up.
+  bool thorough = false;
+
   Context context;
   Options options;
   Claims claims;
@@ -109,6 +112,7 @@ private:
   std::optional<naive::Environment> example();
   [[nodiscard]] std::string conditions_text() const;
 
+  std::function<Check(const naive::Environment&)> check_; // of by_instances, when it was left undecided
   std::string property_;
   std::vector<const Parts*> subjects_;
   std::vector<FormulaRef> terms_;

@@ -331,6 +331,8 @@ std::optional<Verdict> prove_pointwise(
 template <class Fails>
 Check scan(const Engine& e, Wide size, const Fails& fails) {
   Wide limit = std::min(size, e.evaluations());
+  // What cannot be enumerated in full is looked at in full last, when nothing else has an answer.
+  if (limit < size && !e.thorough) limit = std::min<Wide>(limit, 4096);
   for (Wide i = 0; i < limit; ++i) {
     if ((i & 0xffff) == 0 && e.cancelled()) return Check::undecided();
     if (auto f = fails(i)) return Check::fails(*f);

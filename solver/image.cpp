@@ -103,6 +103,7 @@ Check check_injective(const Engine& e, const Parts& a, const naive::Environment&
   };
   Evaluator x(a, env);
   Wide limit = e.evaluations();
+  if (x.size() > limit && !e.thorough) limit = std::min<Wide>(limit, 4096);
   if (a.is_plain_layout()) {
     ConcreteFlat modes = concrete_modes(a, env);
     Wide before = 1;
@@ -270,6 +271,7 @@ Verdict decide_bijective(Engine& e) {
       return check_injective(e, a, env); // injective and inside: onto, by counting
     }
     Wide limit = std::min(size, e.evaluations());
+    if (limit < size && !e.thorough) limit = std::min<Wide>(limit, 4096);
     for (Wide i = 0; i < limit; ++i) {
       Wide v = x(i);
       if (v >= 0 && v < size) continue;

@@ -4,6 +4,7 @@
 
 #include <z3.h>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <chrono>
@@ -98,6 +99,24 @@ std::string Query::division(bool quotient, const std::string& a, const std::stri
   return quotient ? it->second.first : it->second.second;
 }
 
+// Integers cannot say a bit operation. As a function of which only bounds are known it is weaker than it is, so that what
+// follows about it holds, and a model has to be replayed as every model is. Enough for formulas that agree up to arithmetic.
+std::string Query::bits(const std::string& function, const std::string& x, const std::string& y) {
+  const std::string &a = std::min(x, y), &b = std::max(x, y); // all three commute
+  std::string value = "(" + function + " " + a + " " + b + ")";
+  std::string declaration = "(declare-fun " + function + " (Int Int) Int)";
+  if (std::find(declarations_.begin(), declarations_.end(), declaration) == declarations_.end())
+    declarations_.push_back(declaration);
+  std::string above = function == "b_and" ? "(<= " + value + " " + a + ") (<= " + value + " " + b + ")"
+                                          : "(<= " + value + " (+ " + a + " " + b + "))";
+  if (function == "b_or") above += " (>= " + value + " " + a + ") (>= " + value + " " + b + ")";
+  std::string bounds =
+      "(=> (and (>= " + a + " 0) (>= " + b + " 0)) (and (>= " + value + " 0) " + above + "))";
+  if (std::find(assertions_.begin(), assertions_.end(), bounds) == assertions_.end())
+    assertions_.push_back(bounds);
+  return value;
+}
+
 std::optional<std::string> Query::boolean(const FormulaRef& f,
                                           const std::map<std::string, std::string>& names) {
   auto infix = [&](const char* op) -> std::optional<std::string> {
@@ -184,7 +203,9 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
     for (std::size_t k = 0; k < 2; ++k)
       if (auto c = constant(k); c && *c >= 0 && ((*c + 1) & *c) == 0)
         return "(mod " + args[1 - k] + " " + literal(*c + 1) + ")";
-    return std::nullopt;
+    return bits("b_and", args[0], args[1]);
+  case Op::bit_or: return bits("b_or", args[0], args[1]);
+  case Op::bit_xor: return bits("b_xor", args[0], args[1]);
   default: return std::nullopt;
   }
 }

@@ -40,7 +40,8 @@ public:
   void goal(const std::string& boolean_term) { goals_.push_back(boolean_term); }
   void comment(const std::string& line) { comments_.push_back(line); }
 
-  /// Text of an integer term; nullopt for what integers cannot say (xor of two unknowns, variable shifts).
+  /// Text of an integer term; nullopt for what integers cannot say (variable shifts). Bit operations are functions of which
+  /// only bounds are known.
   /// Names are looked up in `names` (name -> term) and else are symbols.
   [[nodiscard]] std::optional<std::string> term(const FormulaRef& f,
                                                 const std::map<std::string, std::string>& names);
@@ -54,6 +55,7 @@ public:
 
 private:
   std::optional<std::string> boolean(const FormulaRef& f, const std::map<std::string, std::string>& names);
+  std::string bits(const std::string& function, const std::string& a, const std::string& b);
   std::string division(bool quotient, const std::string& a, const std::string& d);
 
   const Context& context_;

@@ -1,4 +1,5 @@
 // `inlay atoms`: what the instructions of a target do, from the table that the code generator uses.
+#include "atom_pictures.h"
 #include "command.h"
 
 #include <fmt/format.h>
@@ -188,17 +189,6 @@ Json to_json(const Atom& a) {
   return j;
 }
 
-// A basis layout as places in a rows x columns x blocks tile, blocks side by side.
-Layout flat(const Layout& l, int rows, int columns) {
-  const int steps[] = {1, rows, rows * columns};
-  TupleBuilder<Mode> b;
-  b.profile(l.profile().view());
-  for (const Mode& m : l.modes())
-    b.leaves().push_back(Mode{
-        m.extent, m.stride.is_basis() ? Stride(m.stride.scale * Int(steps[m.stride.axis[0]])) : Stride(0)});
-  return Layout(std::move(b).finish());
-}
-
 // Adjacent bits that a layout (lane, bit) -> slot keeps together.
 Int run_of(const Layout& data) {
   const Layout bits = data.mode(1);
@@ -234,19 +224,7 @@ Picture data_picture(const std::string& title, const Layout& data, int bits, Int
 
 std::vector<Picture> pictures(const Atom& a) {
   std::vector<Picture> out;
-  if (a.mma) {
-    const Mma& m = *a.mma;
-    const auto add = [&](const std::string& title, const Layout& l, int rows, int columns) {
-      Picture p =
-          thread_value_picture(flat(l, rows, columns), IntTuple::of({Int(rows), Int(columns * m.blocks)}));
-      p.title = a.name + " " + title + "   " + to_string(l) + "   " + p.title;
-      out.push_back(std::move(p));
-    };
-    add("A, rows m, columns k", m.a, m.m, m.sparse ? m.k / 2 : m.k);
-    add("B, rows n, columns k", m.b, m.n, m.k);
-    add("C and D, rows m, columns n", m.c, m.m, m.n);
-    return out;
-  }
+  if (a.mma) return matrix_pictures(a, a.name);
   const Int run = std::min(run_of(a.source.data), run_of(a.destination.data));
   out.push_back(data_picture(a.name + " source", a.source.data, a.bits, run));
   if (a.destination.data != a.source.data)

@@ -1,5 +1,8 @@
 // `inlay draw EXPRESSION`: pictures of layouts, of an operation with its inputs, of tiles, operands and LDS banks.
 #include "command.h"
+#ifdef INLAY_CLI_CODEGEN
+#include "atom_pictures.h"
+#endif
 
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/parse.h>
@@ -106,17 +109,6 @@ std::vector<Picture> operation_pictures(const std::string& expression, std::exce
   return pictures;
 }
 
-/// 32x32x8 as three numbers.
-std::vector<Picture> mfma_of(const std::string& shape) {
-  const auto first = shape.find('x');
-  const auto second = first == std::string::npos ? first : shape.find('x', first + 1);
-  if (second == std::string::npos)
-    refuse("the shape of a matrix instruction is MxNxK", "'" + shape + "'", "32x32x8");
-  return mfma_pictures(parse_int(shape.substr(0, first)),
-                       parse_int(shape.substr(first + 1, second - first - 1)),
-                       parse_int(shape.substr(second + 1)));
-}
-
 #ifdef INLAY_CLI_SOLVER
 /// One picture for each access of a wave: mode 0 of the layout counts the lanes, whatever follows the accesses. A
 /// swizzled layout is shown without the swizzle first.
@@ -150,7 +142,13 @@ std::vector<Picture> bank_pictures(const Value& value, const DrawArguments& a) {
 #endif
 
 std::vector<Picture> pictures_of(const DrawArguments& a, std::exception_ptr& refused) {
-  if (!a.mfma.empty()) return mfma_of(a.mfma);
+  if (!a.mfma.empty()) {
+#ifdef INLAY_CLI_CODEGEN
+    return matrix_pictures(matrix_instruction(a.mfma), a.mfma);
+#else
+    refuse("this build has no table of instructions", "", "build with the component codegen");
+#endif
+  }
   if (a.expression.empty())
     refuse("nothing is given", "", "inlay draw '((2,2),3):((24,2),8)', or --mfma 32x32x8");
   if (!a.banks.empty()) {
@@ -214,7 +212,7 @@ void add_draw(CLI::App& app, Session& session) {
   command->add_flag("--tv", a->thread_value,
                     "the tile that a thread-value layout covers: who holds which element");
   command->add_option("--tile", a->tile, "with --tv: the shape of the tile, (16,16)");
-  command->add_option("--mfma", a->mfma, "A, B and C of the matrix instruction MxNxK");
+  command->add_option("--mfma", a->mfma, "A, B and C of a matrix instruction: its name, or MxNxK");
   command->add_option("--banks", a->banks, "occupancy of the LDS banks: a DS instruction, ds_read_b128");
   command->add_option("--arch", a->arch, "with --banks: gfx942 or gfx950");
   command->add_option("--colour,--color", a->colour, "of the text")

@@ -187,34 +187,13 @@ Picture thread_value_picture(const Layout& thread_value, const IntTuple& tile) {
   return picture;
 }
 
-MfmaOperands mfma_operands(Int m, Int n, Int k) {
-  constexpr std::int64_t lanes = 64;
-  if (m != n || (m != 16 && m != 32) || k < 1 || floor_mod(k, floor_div(Int(lanes), m)) != 0)
-    throw LayoutError({"mfma_shape",
-                       "draw",
-                       "there is no such matrix instruction",
-                       {{"shape", to_string(m) + "x" + to_string(n) + "x" + to_string(k)}},
-                       "M = N = 16 or 32, and K a multiple of the 64/M groups of lanes",
-                       {},
-                       "16x16x4 16x16x16 16x16x32 16x16x128 32x32x2 32x32x8 32x32x16 32x32x64"});
-  const Int groups = floor_div(Int(lanes), m), values = floor_div(k, groups);
-  const Layout input = Layout::from(IntTuple::of({IntTuple::of({m, groups}), values}),
-                                    IntTuple::of({IntTuple::of({Int(1), m * values}), m}));
-  const Layout output = Layout::from(
-      IntTuple::of({IntTuple::of({n, groups}), IntTuple::of({Int(4), floor_div(m, 4 * groups)})}),
-      IntTuple::of({IntTuple::of({m, Int(4)}), IntTuple::of({Int(1), 4 * groups})}));
-  return {input, input, output, IntTuple::of({m, k}), IntTuple::of({n, k}), IntTuple::of({m, n})};
-}
-
-std::vector<Picture> mfma_pictures(Int m, Int n, Int k) {
-  const MfmaOperands operands = mfma_operands(m, n, k);
-  const std::string shape = to_string(m) + "x" + to_string(n) + "x" + to_string(k);
+std::vector<Picture> mfma_pictures(const std::string& name, const MfmaOperands& operands) {
   std::vector<Picture> pictures{thread_value_picture(operands.a, operands.a_tile),
                                 thread_value_picture(operands.b, operands.b_tile),
                                 thread_value_picture(operands.c, operands.c_tile)};
   const char* const names[] = {"A, rows m, columns k", "B, rows n, columns k", "C and D, rows m, columns n"};
   for (std::size_t i = 0; i < pictures.size(); ++i)
-    pictures[i].title = "mfma " + shape + " " + names[i] + "   " + pictures[i].title;
+    pictures[i].title = "mfma " + name + " " + names[i] + "   " + pictures[i].title;
   return pictures;
 }
 

@@ -158,32 +158,6 @@ TEST_CASE("replicated and unheld elements of a tile are seen") {
   CHECK(picture.caption == "4 threads of 2 values on a tile 6, 4 of 6 elements held");
 }
 
-TEST_CASE("MFMA operands cover their tiles exactly once, as the ISA guide numbers the lanes") {
-  const std::int64_t shapes[][2] = {{16, 4}, {16, 16}, {16, 32}, {16, 128},
-                                    {32, 2}, {32, 8},  {32, 16}, {32, 64}};
-  for (const auto& [m, k] : shapes) {
-    const MfmaOperands o = mfma_operands(m, m, k);
-    INFO(m << "x" << m << "x" << k);
-    const std::int64_t values = k / (64 / m);
-    for (std::int64_t lane = 0; lane < 64; ++lane) {
-      for (std::int64_t v = 0; v < values; ++v)
-        CHECK(o.a(lane + 64 * v) == Int(lane % m + m * (lane / m * values + v)));
-      // C and D: four consecutive rows in a lane, then the next lane group's four, and so on (V_MFMA output
-      // layout).
-      for (std::int64_t v = 0; v < m * m / 64; ++v)
-        CHECK(o.c(lane + 64 * v) == Int(v / 4 * 4 * (64 / m) + lane / m * 4 + v % 4 + m * (lane % m)));
-    }
-    CHECK(o.a == o.b);
-    for (const auto& [layout, tile] : {std::pair{o.a, o.a_tile}, std::pair{o.c, o.c_tile}}) {
-      std::set<Int> held;
-      for (Int i = 0; i < layout.size(); i += 1) held.insert(layout(i));
-      CHECK(Int(held.size()) == size(tile));
-      CHECK(*held.begin() == 0);
-      CHECK(*held.rbegin() == size(tile) - 1);
-    }
-  }
-}
-
 TEST_CASE("bank occupancy counts words by enumeration") {
   const BankModel model = read_b128();
   const Picture rows = bank_picture("rows", row_offset, model);
@@ -299,8 +273,9 @@ TEST_CASE("what cannot be drawn is refused by name", "[error]") {
   CHECK(error_code([] { (void)thread_value_picture("8:1"_layout, "8"_tuple); }) == "rank");
   CHECK(error_code([] { (void)thread_value_picture("(4,2):(2,1)"_layout, "7"_tuple); }) == "range");
   CHECK(error_code([] { (void)thread_value_picture("(4,2):(-2,1)"_layout, "8"_tuple); }) == "range");
-  CHECK(error_code([] { (void)mfma_operands(16, 32, 8); }) == "mfma_shape");
-  CHECK(error_code([] { (void)mfma_operands(16, 16, 6); }) == "mfma_shape");
+  CHECK(error_code([] {
+          (void)mfma_pictures("", {"(4,2):(2,1)"_layout, "1:0"_layout, "1:0"_layout, "7"_tuple, {}, {}});
+        }) == "range");
   CHECK(error_code([] {
           (void)bank_picture(
               "", [](unsigned) { return Int(-4); }, read_b128());
@@ -325,6 +300,14 @@ TEST_CASE("golden pictures") {
   check_golden("views.tex", render_latex(pictures));
   check_golden("views.html", render_html(pictures, "views"));
   check_golden("views.json", render_json(pictures));
-  check_golden("mfma_16x16x16.txt", render_text(mfma_pictures(16, 16, 16)));
-  check_golden("mfma_32x32x8.txt", render_text(mfma_pictures(32, 32, 8)));
+  check_golden(
+      "mfma_16x16x16.txt",
+      render_text(mfma_pictures("16x16x16", {"((16,4),4):((1,64),16)"_layout, "((16,4),4):((1,64),16)"_layout,
+                                             "((16,4),(4,1)):((16,4),(1,16))"_layout, "(16,16)"_tuple,
+                                             "(16,16)"_tuple, "(16,16)"_tuple})));
+  check_golden("mfma_32x32x8.txt",
+               render_text(mfma_pictures("32x32x8",
+                                         {"((32,2),4):((1,128),32)"_layout, "((32,2),4):((1,128),32)"_layout,
+                                          "((32,2),(4,4)):((32,4),(1,8))"_layout, "(32,8)"_tuple,
+                                          "(32,8)"_tuple, "(32,32)"_tuple})));
 }

@@ -89,6 +89,12 @@ TEST_CASE("thread-value layouts and matrix instructions") {
   CHECK(mfma.out.find("mfma 32x32x8 C and D") != std::string::npos);
   CHECK(inlay_command({"draw", "--mfma", "32x32"}).exit == Exit::bad_input);
   CHECK(inlay_command({"draw", "--mfma", "32x32xk"}).exit == Exit::bad_input);
+  // fp8 lies in two halves of K where fp4 does not: a shape alone does not say which.
+  const Ran several = inlay_command({"draw", "--mfma", "16x16x128"});
+  CHECK(several.exit == Exit::bad_input);
+  CHECK(several.err.find("v_mfma_f32_16x16x128_f8f6f4 cbsz:4 blgp:4") == std::string::npos);
+  CHECK(several.err.find("((16,4),(16,2)):((1@0,16@1),(1@1,64@1))") != std::string::npos);
+  CHECK(inlay_command({"draw", "--mfma", "v_mfma_f32_16x16x128_f8f6f4"}).exit == Exit::yes);
 }
 
 TEST_CASE("colour is for terminals and for who asks") {

@@ -2,7 +2,7 @@
 ///
 ///     layout_picture("((2,2),3):((24,2),8)"_layout)             the matrix of its values
 ///     thread_value_picture(tv, {16, 16})                        the tile it covers: who holds which element
-///     mfma_pictures(32, 32, 8)                                  A, B and C of one matrix instruction
+///     mfma_pictures("32x32x8", operands)                        A, B and C of one matrix instruction
 ///     bank_picture("...", offset_of_lane, model)                what one LDS access asks of each bank
 #pragma once
 
@@ -36,19 +36,14 @@ struct DrawnValue {
 /// `thread_value_picture("((4,2),2):((2,8),1)"_layout, {4, 4})`: T0 holds elements 0 and 1 of the first column.
 [[nodiscard]] Picture thread_value_picture(const Layout& thread_value, const IntTuple& tile);
 
-/// The three operands of a dense MFMA instruction v_mfma_*_MxNxK with one block, M = N = 16 or 32, as
-/// thread-value layouts of 64 lanes. With G = 64/M lane groups and V = K/G values a lane,
-///     A: ((M,G),V):((1,M V),M)  onto (M,K)           lane l holds row l % M, k = V (l / M) + v
-///     B: ((N,G),V):((1,N V),N)  onto (N,K)
-///     C: ((N,G),(4,M/(4 G))):((M,4),(1,4 G))  onto (M,N)   column l % N, four consecutive rows at a time
-/// (AMD Instinct MI300 ISA guide, chapter on matrix instructions: "Dense Matrix Multiplication Operations".)
+/// The operands of a matrix instruction as layouts of (lane, value): A onto (M,K), B onto (N,K), C and D onto (M,N), each
+/// onto the column-major index of its tile. codegen/atoms.h has them of every instruction.
 struct MfmaOperands {
   Layout a, b, c;
   IntTuple a_tile, b_tile, c_tile;
 };
-/// Requires: m = n, 16 or 32, and k a multiple of 64/m. Errors: `mfma_shape`.
-[[nodiscard]] MfmaOperands mfma_operands(Int m, Int n, Int k);
-[[nodiscard]] std::vector<Picture> mfma_pictures(Int m, Int n, Int k);
+/// A, B and C as thread-value pictures; `name` begins their titles. Errors: those of thread_value_picture.
+[[nodiscard]] std::vector<Picture> mfma_pictures(const std::string& name, const MfmaOperands& operands);
 
 /// How the LDS serves one instruction of a wave: `phases` lists which lanes are served together; within a phase
 /// a bank delivers one 32-bit word a clock, whoever asks for it. (solver/lds.h has the measured groups.)

@@ -10,27 +10,36 @@ using namespace inlay::runtime;
 namespace {
 
 std::vector<std::uint8_t> kernel(const std::string& body) {
-  return isa::assemble_code_object(".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body +
-                                       "\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
-                                       ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 64\n"
-                                       ".amdhsa_accum_offset 32\n.amdhsa_next_free_sgpr "
-                                       "96\n.amdhsa_group_segment_fixed_size 4096\n.end_amdhsa_kernel\n",
-                                   isa::Arch::gfx942);
+  return isa::assemble_code_object(
+      ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body +
+          "\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
+          ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 64\n"
+          ".amdhsa_kernarg_size 16\n.amdhsa_accum_offset 32\n.amdhsa_next_free_sgpr "
+          "96\n.amdhsa_group_segment_fixed_size 4096\n.end_amdhsa_kernel\n",
+      isa::Arch::gfx942);
 }
 
 void loop(benchmark::State& state, const std::string& body, Checks checks) {
-  std::string text = "s_movk_i32 s8, 2000\nv_mov_b32 v1, 1.0\nv_mov_b32 v2, 2.0\nv_mov_b32 v3, "
-                     "0.5\nv_lshlrev_b32 v4, 2, v0\n"
-                     "v_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
-                     "0\nds_write_b32 v4, v1\ns_waitcnt lgkmcnt(0)\nloop:\n";
+  std::string text =
+      "s_movk_i32 s8, 2000\nv_mov_b32 v1, 1.0\nv_mov_b32 v2, 2.0\nv_mov_b32 v3, "
+      "0.5\nv_lshlrev_b32 v4, 2, v0\n"
+      "v_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
+      "0\nv_lshlrev_b32 v10, 4, v0\nv_mov_b32 v16, 1\nv_mov_b32 v17, 2\nv_mov_b32 v18, 3\nv_mov_b32 v19, 4\n"
+      "ds_write_b32 v4, v1\nds_write_b128 v10, v[16:19]\ns_load_dwordx4 s[0:3], s[0:1], 0x0\n"
+      "s_waitcnt lgkmcnt(0)\nloop:\n";
   for (int i = 0; i < 16; ++i) text += body;
   text += "s_sub_u32 s8, s8, 1\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 loop\ns_endpgm\n";
   EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = checks});
   const Module module = device.load(CodeObject::parse(kernel(text)));
   const Function function = device.function(module, "k");
   std::uint64_t instructions = 0;
+  const std::vector<std::uint8_t> zeros(4096);
+  const DevicePointer buffers[2] = {device.allocate(zeros.size()), device.allocate(zeros.size())};
+  device.copy_in(buffers[0], zeros);
+  const std::span<const std::uint8_t> arguments(reinterpret_cast<const std::uint8_t*>(buffers),
+                                                sizeof buffers);
   for (auto _ : state) {
-    device.launch(function, {.grid = {4}, .block = {64}}, {});
+    device.launch(function, {.grid = {4}, .block = {64}}, arguments);
     instructions += device.last_launch().statistics.instructions;
   }
   state.counters["instructions/s"] =
@@ -91,6 +100,28 @@ BENCHMARK_CAPTURE(loop, v_sin_f32, "v_sin_f32 v5, v3\n", Checks::none())->Unit(b
 BENCHMARK_CAPTURE(loop, s_add, "s_add_u32 s9, s8, 3\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, ds_read_b32, "ds_read_b32 v5, v4\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, v_fma_f32_all_checks, "v_fma_f32 v5, v1, v2, v3\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, s_add_all_checks, "s_add_u32 s9, s8, 3\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_b32_all_checks, "ds_read_b32 v5, v4\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_b128, "ds_read_b128 v[12:15], v10\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_b128_all_checks, "ds_read_b128 v[12:15], v10\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_write_b128, "ds_write_b128 v10, v[16:19]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_write_b128_all_checks, "ds_write_b128 v10, v[16:19]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_dwordx4, "global_load_dwordx4 v[12:15], v10, s[0:1]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_dwordx4_all_checks, "global_load_dwordx4 v[12:15], v10, s[0:1]\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_dwordx4, "global_store_dwordx4 v10, v[16:19], s[2:3]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_dwordx4_all_checks, "global_store_dwordx4 v10, v[16:19], s[2:3]\n",
+                  Checks::all())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, plain, Checks{})->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, all_checks, Checks::all())->Arg(512)->Unit(benchmark::kMillisecond);

@@ -464,3 +464,25 @@ TEST_CASE("the arithmetic of matrix instructions is an option of the launch") {
   CHECK(parse_matrix_arithmetic("cdna3") == MatrixArithmetic::cdna3);
   CHECK_THROWS_WITH(parse_matrix_arithmetic("exact"), Catch::Contains("sequential, cdna3"));
 }
+
+TEST_CASE("a load is done when its counter cannot count another") {
+  // The first of n loads is used without a wait. vmcnt counts 63 and lgkmcnt 15: with one more issued it has come back.
+  const auto findings = [](const std::string& one, unsigned first_register, unsigned loads) {
+    std::string text = "s_load_dwordx2 s[2:3], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_mov_b32 v2, 0\n"
+                       "ds_write_b32 v1, v2\ns_waitcnt lgkmcnt(0)\n";
+    for (unsigned i = 0; i < loads; ++i)
+      text += one + " v" + std::to_string(first_register + i) + ", v1" +
+              (one.starts_with("ds") ? "" : ", s[2:3]") + "\n";
+    text += "v_mov_b32 v3, v" + std::to_string(first_register) + "\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n";
+    EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+    const DevicePointer in = upload(device, std::vector<std::uint32_t>(64, 5));
+    return run(device, kernel(text, isa::Arch::gfx942, {.lds = 256, .vgprs = 128, .accum_offset = 128}),
+               {.grid = {1}, .block = {64}}, Arguments().pointer(in).bytes())
+        .findings;
+  };
+  for (const unsigned loads : {1U, 2U, 14U, 15U, 16U, 17U, 62U, 63U, 64U, 65U, 90U}) {
+    INFO(loads << " loads");
+    CHECK(findings("global_load_dword", 10, loads).empty() == (loads > 63));
+    CHECK(findings("ds_read_b32", 10, loads).empty() == (loads > 15));
+  }
+}

@@ -192,124 +192,6 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
   if (changed) release_landed(w);
 }
 
-namespace {
-
-constexpr const char* relaxed = "; an atomic: no race where the read is meant to be a relaxed atomic one";
-
-/// A write to a word that another wave was still reading when the last barrier let this one pass: the read may see it.
-void check_overtaken(Wave& w, u32 word, u8 touched, u32 address, unsigned lane) {
-  Workgroup& g = *w.group;
-  const std::size_t count = g.waves.size();
-  for (std::size_t k = 0; k < count && !g.reads.empty(); ++k) {
-    u32& last = g.reads[word * count + k];
-    if (k == w.id || (last & touched) == 0) continue;
-    const Wave& reader = *g.waves[k];
-    const u64 id = last >> 4;
-    if (id > reader.lds_issued_at_barrier || id <= reader.lds_landed_at_barrier) continue;
-    const isa::Instruction& i = *g.launch->code->operations[g.shadow[word].read_site].instruction;
-    report(w, FindingKind::waits,
-           "writes LDS byte " + std::to_string(address) + ", which wave " + std::to_string(reader.id) +
-               " was still reading with '" + i.text +
-               "' when it came to the barrier: it did not wait for it before",
-           lane, address);
-    last = 0;
-  }
-}
-
-} // namespace
-
-void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
-               bool is_atomic, bool is_dma) {
-  Workgroup& g = *w.group;
-  if (g.shadow.empty()) return;
-  const Checks& checks = g.launch->options->checks;
-  const u16 me = static_cast<u16>(w.id + 1);
-  constexpr u16 many = 0xffff;
-  const auto site = [&](u32 index) {
-    const isa::Instruction& i = *g.launch->code->operations[index].instruction;
-    return "'" + i.text + "'";
-  };
-  for (u32 d = address / 4; d <= (address + bytes - 1) / 4; ++d) {
-    LdsShadow& s = g.shadow[d];
-    const u32 low = d * 4 < address ? address - d * 4 : 0;
-    const u32 high = std::min<u32>(4, address + bytes - d * 4);
-    const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
-    const bool reads = !is_write || is_atomic;
-    if (reads) {
-      if (checks.waits && s.id != 0) {
-        if (s.last_writer == me) {
-          if (s.dma && s.id > w.vm_landed) {
-            report(w, FindingKind::waits,
-                   "reads LDS that the wave's own direct load " + site(s.site) +
-                       " (vmcnt) has not yet filled",
-                   lane, address);
-            s.id = 0;
-          }
-        } else if (s.last_writer != 0 && s.write_epoch != g.epoch) {
-          const Wave& writer = *g.waves[s.last_writer - 1U];
-          if (s.id > (s.dma ? writer.vm_landed_at_barrier : writer.lds_landed_at_barrier)) {
-            report(w, FindingKind::waits,
-                   "reads LDS that wave " + std::to_string(writer.id) + " wrote with " + site(s.site) +
-                       " and did not wait for before the barrier",
-                   lane, address);
-            s.id = 0;
-          }
-        }
-      }
-    }
-    if (is_write && !is_atomic && g.reads_crossing) check_overtaken(w, d, touched, address, lane);
-    if (checks.races) {
-      const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
-                               s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
-      if (other_wrote) {
-        report(w, FindingKind::races,
-               std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
-                   ", which wave " + std::to_string(s.writer - 1) + " writes with " + site(s.site) +
-                   " and no barrier between" + (s.atomic && !is_write ? relaxed : ""),
-               lane, address, s.atomic && !is_write);
-        s.writer = me;
-      }
-      if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
-        report(w, FindingKind::races,
-               "writes LDS byte " + std::to_string(address) + ", which wave " +
-                   std::to_string(first_lane(s.readers & ~(1U << w.id))) + " reads with " +
-                   site(s.read_site) + " and no barrier between" + (is_atomic ? relaxed : ""),
-               lane, address, is_atomic);
-        s.readers = 0;
-      }
-    }
-    if (!is_write) {
-      if (s.read_epoch != g.epoch) {
-        s.read_epoch = g.epoch;
-        s.readers = 0;
-      }
-      s.readers |= 1U << (w.id & 31);
-      s.read_site = w.current;
-      if (!g.reads.empty() && op.cls == Class::lds) {
-        u32& last = g.reads[d * g.waves.size() + w.id];
-        const u32 id = static_cast<u32>(w.last_lds_id) << 4;
-        last = ((last & ~15U) == id ? last : id) | touched;
-        w.last_lds_read_id = w.last_lds_id;
-      }
-    } else {
-      if (s.write_epoch != g.epoch) {
-        s.write_epoch = g.epoch;
-        s.writer = me;
-        s.bytes = touched;
-        s.atomic = is_atomic;
-      } else {
-        s.writer = s.writer == me || s.writer == 0 ? me : many;
-        s.bytes |= touched;
-        s.atomic = s.atomic && is_atomic;
-      }
-      s.last_writer = me;
-      s.dma = is_dma;
-      s.id = is_dma ? w.last_vm_id : w.last_lds_id;
-      s.site = w.current;
-    }
-  }
-}
-
 /// An entry of Allocation::writers: bytes 4 bits, atomic 1, instruction 19, epoch 12, wave of the launch + 1: 28.
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
@@ -349,92 +231,19 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   }
 }
 
-void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
-                     const u32* data) {
-  static_cast<void>(op);
-  if (w.group->shadow.empty() || !w.group->launch->options->checks.races) return;
-  // Open addressing over the words that this instruction writes.
-  struct Entry {
-    u32 address;
-    u32 value;
-    u8 lane;
-    bool used;
-  };
-  Entry table[512] = {};
-  const unsigned words_each = bytes < 4 ? 1 : bytes / 4;
-  for (; mask != 0; mask &= mask - 1) {
-    const unsigned l = first_lane(mask);
-    for (unsigned k = 0; k < words_each; ++k) {
-      const u32 at = addresses[l] + 4 * k;
-      const u32 value = bytes < 4 ? data[l] & ((1U << (8 * bytes)) - 1) : data[l + k * lanes];
-      for (u32 slot = (at * 2654435761U) >> 23;; slot = (slot + 1) & 511) {
-        Entry& e = table[slot & 511];
-        if (!e.used) {
-          e = {at, value, static_cast<u8>(l), true};
-          break;
-        }
-        if (e.address == at) {
-          if (e.value != value) {
-            report(w, FindingKind::races,
-                   "lanes " + std::to_string(e.lane) + " and " + std::to_string(l) +
-                       " write different values to LDS byte " + std::to_string(at),
-                   l, at);
-            return;
-          }
-          break;
-        }
-      }
-    }
+bool note_global_writes(Wave& w, Allocation& home, u64 low, u64 high) {
+  if ((low - home.begin) % 4 != 0 || (high - low) % 4 != 0) return false;
+  Workgroup& g = *w.group;
+  const u64 me = (g.linear * g.waves.size() + w.id + 1) & 0xfffffffU;
+  const u64 mine = me << 36 | u64{g.epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 | 15U;
+  std::atomic<u64>* const entries = home.writer_entries() + (low - home.begin) / 4;
+  const u64 count = (high - low) / 4;
+  for (u64 d = 0; d < count; ++d) {
+    const u64 old = entries[d].load(std::memory_order_relaxed);
+    if (old != 0 && (old >> 36) != me) return false;
   }
-}
-
-u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
-               u32& conflicts) {
-  // Which lanes share a cycle; the groups of b128 reads are as measured on MI300X and MI350X (nod-ai/shark-ai,
-  // "empirical LDS"; HipKittens, "phases").
-  const bool wide_banks = arch == isa::Arch::gfx950 && !is_write && bytes != 12;
-  const unsigned banks = wide_banks ? 64 : 32;
-  const auto phase_of = [&](unsigned l) -> unsigned {
-    if (bytes <= 4) return wide_banks ? 0 : l / 32;
-    if (bytes == 8) return wide_banks ? l / 32 : l / 16;
-    if (is_write) return l / 8;
-    const unsigned quad = (l / 4) % 8;
-    if (wide_banks) {
-      static constexpr u8 of_quad[8] = {0, 1, 1, 0, 1, 0, 0, 1};
-      return (l / 32) * 2 + of_quad[quad];
-    }
-    static constexpr u8 of_quad[8] = {0, 1, 2, 3, 1, 0, 3, 2};
-    return (l / 32) * 4 + of_quad[quad];
-  };
-  u32 cycles = 0;
-  conflicts = 0;
-  const unsigned phases = bytes <= 4   ? (wide_banks ? 1 : 2)
-                          : bytes == 8 ? (wide_banks ? 2 : 4)
-                          : wide_banks ? 4
-                                       : 8;
-  // The different words that a phase wants of a bank: at most one for each of its 64 / phases lanes.
-  const unsigned places = 64 / phases;
-  std::array<u32, 64 * 64> words; // [phase][bank][depth]
-  std::array<std::array<u8, 64>, 8> depth{};
-  std::array<u8, 8> worst{};
-  for (; mask != 0; mask &= mask - 1) {
-    const unsigned l = first_lane(mask);
-    const unsigned p = phase_of(l);
-    for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) {
-      const u32 word = addresses[l] / 4 + k;
-      const unsigned bank = word % banks;
-      u32* const wanted = &words[(p * 64 + bank) * places];
-      u8& n = depth[p][bank];
-      if (std::find(wanted, wanted + n, word) != wanted + n) continue; // lanes asking for one word share it
-      wanted[n++] = word;
-      worst[p] = std::max(worst[p], n);
-    }
-  }
-  for (unsigned p = 0; p < phases; ++p) { // a phase without active lanes takes no clock (assumed)
-    cycles += worst[p];
-    conflicts += worst[p] > 1 ? worst[p] - 1U : 0U;
-  }
-  return cycles;
+  for (u64 d = 0; d < count; ++d) entries[d].store(mine, std::memory_order_relaxed);
+  return true;
 }
 
 } // namespace inlay::runtime::emulator

@@ -254,6 +254,7 @@ struct Wave : WaveState {
   bool tracking = false;                 ///< uninit or waits
   bool deferring = false;                ///< stress
   bool watching = false;                 ///< memory of this launch is watched
+  bool lds_noted = false;                ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined;  ///< when uninit is on
   std::array<u8, vector_rows> pending{}; ///< counters that an outstanding load into this row holds
   u64 scalar_pending[2] = {0, 0};        ///< scalar registers that an outstanding scalar load will write
@@ -290,6 +291,34 @@ struct LdsShadow {
   u64 id = 0;          ///< the writer's instruction id, for waits
 };
 
+/// Who touched LDS, and with what.
+struct LdsSource {
+  u32 site = 0; ///< operation
+  u16 wave = 0;
+  bool is_write = false, is_dma = false;
+  bool is_lds = true; ///< by an LDS instruction, not a flat one
+  u64 id = 0;
+};
+
+/// An access to LDS as it is noted while it can do no harm.
+struct LdsAccess {
+  LdsSource by;
+  u8 bytes = 0;
+  u64 mask = 0;
+  std::array<u32, lanes> addresses;
+};
+
+/// Who touched 256 bytes of LDS since the last barrier, and whose write they got last.
+struct LdsPage {
+  static constexpr u8 several = 0xff;
+  u32 epoch = 0;
+  u32 readers = 0, writers = 0; ///< waves, in `epoch`
+  u32 write_epoch = 0;
+  u8 writer = 0; ///< wave + 1
+  bool dma = false;
+  u64 id = 0; ///< of the writer's instruction
+};
+
 struct Workgroup {
   Launch* launch = nullptr;
   Extent3 id{0, 0, 0};
@@ -299,7 +328,12 @@ struct Workgroup {
   std::vector<u8> lds_undefined; ///< bits of each byte that nothing gave a value; empty: uninit is off
   std::vector<u32> lds_origin;   ///< of each four bytes
   u32 epoch = 1;                 ///< completed barriers + 1
-  std::vector<LdsShadow> shadow;
+  std::vector<LdsShadow> shadow; ///< by word, while `precise`
+  std::vector<LdsPage> pages;
+  std::vector<LdsAccess> log; ///< since the last barrier, while not `precise`
+  bool precise = false;
+  u32 all_landed_epoch = 0;    ///< the last after which nothing was on its way to or from LDS
+  std::vector<u64> words_seen; ///< all zero but while one instruction is looked at
   /// The last read of each word by each wave, [word][wave]: id << 4 | bytes; empty when waits is off or the wave alone.
   std::vector<u32> reads;
   bool reads_crossing = false; ///< some wave had an LDS read in flight at the last barrier
@@ -390,11 +424,19 @@ std::string scalar_name(unsigned index);
 void check_registers(Wave& wave, const Operation& op);
 void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land = {});
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
+// lds_checks.cpp
+/// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
+bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+              bool is_dma);
+/// All waves have come to the barrier.
+void lds_at_barrier(Workgroup& group);
 void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
+/// The same of whole words `low` to `high`: true when nobody else has stored there, which is then noted.
+bool note_global_writes(Wave& wave, Allocation& home, u64 low, u64 high);
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);

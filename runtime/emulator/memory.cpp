@@ -171,7 +171,7 @@ Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned by
       return {};
     }
     if (w.watching) note_access(w, true, address, bytes, lane, is_write, lds.data() + address);
-    check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
+    if (!w.lds_noted) check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
     if (w.defined == nullptr) return {.bytes = lds.data() + address};
     return {.bytes = lds.data() + address,
             .undefined = w.group->lds_undefined.data() + address,
@@ -342,33 +342,104 @@ void put_small(u32& to, u32 value, const MemoryFields& f) {
   }
 }
 
-/// Loads of whole words by all lanes from one place that holds them all, with nothing to check beside the bounds.
-bool load_quickly(Wave& w, const MemoryFields& f, const Access& a, i32 shift, u32* rows) {
-  if (a.mask != ~u64{0} || f.bytes < 4 || f.space == Space::scratch || f.space == Space::flat || !a.whole ||
+/// Where the lanes of an access lie when one place holds them all and nothing has to be said about any of them.
+struct Span {
+  u8* base = nullptr;         ///< what the addresses count from: LDS, or nullptr for memory of the device
+  u64 address[lanes];         ///< those of inactive lanes are an active one's
+  u64 low = 0, high = 0;      ///< of all bytes
+  Allocation* home = nullptr; ///< of memory of the device
+  bool rising = false;        ///< each lane behind the one before it, without gaps; all lanes active
+};
+
+bool find_span(Wave& w, const Operation& op, const Access& a, i32 shift, Span& span) {
+  const MemoryFields& f = op.memory;
+  if (a.mask == 0 || f.bytes < 4 || f.space == Space::scratch || f.space == Space::flat || !a.whole ||
       w.watching)
     return false;
-  u64 low = a.address[0];
-  u64 high = a.address[0];
-  for (unsigned l = 1; l < lanes; ++l) {
-    low = std::min(low, a.address[l]);
-    high = std::max(high, a.address[l]);
+  const bool lds = f.space == Space::lds;
+  const u64 first = shifted(f, a.address[static_cast<unsigned>(std::countr_zero(a.mask))], shift);
+  u64 low = ~u64{0}, high = 0, all = 0, breaks = 0;
+  for (unsigned l = 0; l < lanes; ++l) {
+    const u64 moved = a.address[l] + static_cast<u64>(i64{shift});
+    const u64 at = ((a.mask >> l) & 1U) == 0 ? first : lds ? u64{static_cast<u32>(moved)} : moved;
+    span.address[l] = at;
+    low = std::min(low, at);
+    high = std::max(high, at);
+    all |= at;
+    breaks |= at ^ (first + l * u64{f.bytes});
   }
-  if (shift < 0 && low < static_cast<u64>(-i64{shift})) return false;
-  low += static_cast<u64>(i64{shift});
-  high += static_cast<u64>(i64{shift}) + f.bytes;
-  const u8* base = nullptr;
-  if (f.space == Space::lds) {
-    if (!w.group->shadow.empty() || high > w.group->lds.size() || w.group->launch->options->checks.align)
-      return false;
-    base = w.group->lds.data() + shift;
-  } else {
-    const Allocation* home = w.recent;
-    if (home == nullptr || !home->written.empty() || low < home->begin || high > home->end || high < low)
-      return false;
-    base = reinterpret_cast<const u8*>(static_cast<u64>(i64{shift}));
+  span.low = low;
+  span.high = high + f.bytes;
+  span.rising = breaks == 0 && a.mask == ~u64{0};
+  const EmulatorOptions& options = *w.group->launch->options;
+  if (lds) {
+    if (span.high > w.group->lds.size() || (!w.group->shadow.empty() && !w.lds_noted)) return false;
+    if (options.checks.align && all % (f.bytes == 12 ? 4U : f.bytes) != 0) return false;
+    span.base = w.group->lds.data();
+    return true;
   }
+  Allocation* home = w.recent;
+  if (home == nullptr || span.low < home->begin || span.high > home->end || span.high < span.low) {
+    home = w.group->launch->memory->find(span.low);
+    if (home == nullptr || span.high > home->end || span.high < span.low) return false;
+    w.recent = home;
+  }
+  span.home = home;
+  return true;
+}
+
+/// Loads of whole words of which all bits are defined.
+bool load_quickly(Wave& w, const Operation& op, const Access& a, i32 shift, u32* rows) {
+  Span span;
+  if (!find_span(w, op, a, shift, span)) return false;
   static const RowFunctions& host = row_functions();
-  host.gather(rows, base, a.address.data(), f.bytes / 4U);
+  const unsigned words_each = op.memory.bytes / 4U;
+  alignas(64) u32 loaded[4 * lanes];
+  if (w.defined != nullptr && span.home == nullptr) {
+    host.gather(loaded, w.group->lds_undefined.data(), span.address, words_each);
+    u32 any = 0;
+    for (unsigned k = 0; k < words_each * lanes; ++k) any |= loaded[k];
+    if (any != 0) return false;
+  } else if (w.defined != nullptr && !span.home->written.empty()) {
+    if (span.rising) {
+      if (!span.home->is_written(span.low, static_cast<unsigned>(span.high - span.low))) return false;
+    } else {
+      for (unsigned l = 0; l < lanes; ++l) {
+        if (!span.home->is_written(span.address[l], op.memory.bytes)) return false;
+      }
+    }
+  }
+  if (a.mask == ~u64{0}) {
+    host.gather(rows, span.base, span.address, words_each);
+    return true;
+  }
+  host.gather(loaded, span.base, span.address, words_each);
+  for (unsigned k = 0; k < words_each; ++k) host.merge(rows + k * lanes, loaded + k * lanes, a.mask);
+  return true;
+}
+
+/// Stores of whole words of which all bits are defined.
+bool store_quickly(Wave& w, const Operation& op, const Access& a, i32 shift, const u32* rows) {
+  Span span;
+  if (!find_span(w, op, a, shift, span)) return false;
+  static const RowFunctions& host = row_functions();
+  const unsigned words_each = op.memory.bytes / 4U;
+  if (span.home == nullptr) {
+    host.scatter(span.base, span.address, rows, words_each, a.mask);
+    if (w.defined != nullptr) {
+      static constexpr u32 defined[4 * lanes] = {};
+      host.scatter(w.group->lds_undefined.data(), span.address, defined, words_each, a.mask);
+    }
+    return true;
+  }
+  if (w.group->tracks_global && !(span.rising && note_global_writes(w, *span.home, span.low, span.high)))
+    return false;
+  if (span.rising) {
+    span.home->mark_written(span.low, span.high - span.low);
+  } else if (!span.home->written.empty()) {
+    each_lane(a.mask, [&](unsigned l) { span.home->mark_written(span.address[l], op.memory.bytes); });
+  }
+  host.scatter(nullptr, span.address, rows, words_each, a.mask);
   return true;
 }
 
@@ -376,7 +447,7 @@ void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int 
   const MemoryFields& f = op.memory;
   u32* rows = w.row(static_cast<unsigned>(dest));
   LoadedBits bits(w, a.mask, dest, std::max(1U, f.bytes / 4U));
-  if (load_quickly(w, f, a, shift, rows)) {
+  if (load_quickly(w, op, a, shift, rows)) {
     bits.finish();
     return;
   }
@@ -429,6 +500,7 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
     for (unsigned k = 0; k < std::max(1U, f.bytes / 4U); ++k)
       undefined_lanes |= w.defined->lanes_of[static_cast<unsigned>(data_row) + k];
   }
+  if ((undefined_lanes & a.mask) == 0 && store_quickly(w, op, a, shift, data)) return;
   each_lane(a.mask, [&](unsigned l) {
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want == 0) return;
@@ -869,7 +941,7 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
       return;
     }
     if (w.watching) note_access(w, true, to, slot, l, true, lds.data() + to);
-    check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
+    if (!w.lds_noted) check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
     std::memcpy(lds.data() + to, bytes, slot);
     if (w.defined != nullptr) {
       Workgroup& g = *w.group;
@@ -978,6 +1050,26 @@ void note_observed(const MemoryFields& f, const Access& a, ObservedAccess& to) {
   });
 }
 
+/// Notes the LDS that an instruction reads or writes; false when its lanes have to be checked one by one.
+bool note_lds_access(Wave& w, const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  u32 addresses[lanes];
+  if (f.kind == Kind::to_lds) {
+    const unsigned slot = f.bytes < 4 ? 4 : f.bytes;
+    for (unsigned l = 0; l < lanes; ++l) addresses[l] = a.lds_base + l * slot;
+    return note_lds(w, op, addresses, a.mask, slot, true, true);
+  }
+  const bool plain = f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose;
+  if (f.space != Space::lds || !plain) return false;
+  bool noted = true;
+  for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {
+    const u32 shift = half == 0 ? 0 : static_cast<u32>(f.offset1 - f.offset);
+    for (unsigned l = 0; l < lanes; ++l) addresses[l] = static_cast<u32>(a.address[l]) + shift;
+    noted = note_lds(w, op, addresses, a.mask, f.bytes, f.kind == Kind::store, false) && noted;
+  }
+  return noted;
+}
+
 void run_memory(Wave& w, const Operation& op) {
   if (w.vskip) return;
   const MemoryFields& f = op.memory;
@@ -1005,7 +1097,9 @@ void run_memory(Wave& w, const Operation& op) {
   const u8 counters = counters_of(f);
   if (!w.deferring) {
     note_issue(w, op, counters);
+    if (!w.group->shadow.empty()) w.lds_noted = note_lds_access(w, op, a);
     perform(w, op, a);
+    w.lds_noted = false;
     return;
   }
   auto late = std::make_shared<Access>(a);

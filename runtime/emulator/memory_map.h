@@ -34,10 +34,14 @@ struct Allocation {
     if (written.empty()) {
       return true;
     }
-    for (std::uint64_t at = address - begin; bytes != 0; ++at, --bytes) {
-      if (((__atomic_load_n(&written[at / 64], __ATOMIC_RELAXED) >> (at % 64)) & 1U) == 0) {
-        return false;
-      }
+    std::uint64_t at = address - begin;
+    const std::uint64_t last = at + bytes;
+    while (at < last) {
+      const std::uint64_t count = std::min<std::uint64_t>(64 - at % 64, last - at);
+      const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1)
+                                 << (at % 64);
+      if ((__atomic_load_n(&written[at / 64], __ATOMIC_RELAXED) & mask) != mask) return false;
+      at += count;
     }
     return true;
   }

@@ -305,6 +305,10 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
   const Checks& c = options.checks;
   if ((c.races || c.waits) && !options.stress) {
     g.shadow.assign(launch.lds_bytes / 4 + 1, {});
+    g.pages.assign(launch.lds_bytes / 256 + 1, {});
+    g.log.clear();
+    g.precise = false;
+    g.all_landed_epoch = 0;
     g.reads.assign(c.waits && wave_count > 1 ? g.shadow.size() * wave_count : 0, 0);
   } else {
     g.shadow.clear();
@@ -368,6 +372,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
         break;
       }
     }
+    if (!g.shadow.empty()) lds_at_barrier(g);
     ++g.epoch;
     g.reads_crossing = false;
     for (u32 i = 0; i < wave_count; ++i) {

@@ -79,6 +79,9 @@ struct RowFunctions {
   void (*broadcast)(std::uint32_t* to, std::uint32_t value);
   /// `words` rows filled from `base + address[lane]`, lane by lane.
   void (*gather)(std::uint32_t* rows, const std::uint8_t* base, const std::uint64_t* address, unsigned words);
+  /// `words` words of each lane in `mask` written to `base + address[lane]`, lane by lane upwards.
+  void (*scatter)(std::uint8_t* base, const std::uint64_t* address, const std::uint32_t* rows, unsigned words,
+                  std::uint64_t mask);
 };
 [[nodiscard]] const RowFunctions& row_functions();
 const RowFunctions& row_functions_portable();

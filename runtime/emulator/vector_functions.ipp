@@ -822,10 +822,35 @@ void gather(u32* rows, const u8* base, const u64* address, unsigned count) {
   }
 }
 
+template <unsigned words_each>
+void scatter_words(u8* base, const u64* address, const u32* rows, u64 mask) {
+  const u64 begin = reinterpret_cast<u64>(base);
+  const auto put_lane = [&](unsigned l) {
+    u32 value[words_each];
+    for (unsigned k = 0; k < words_each; ++k) {
+      value[k] = rows[l + k * lane_count];
+    }
+    __builtin_memcpy(reinterpret_cast<u8*>(begin + address[l]), value, sizeof value);
+  };
+  if (mask == ~u64{0}) {
+    for (unsigned l = 0; l < lane_count; ++l) put_lane(l);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) put_lane(static_cast<unsigned>(std::countr_zero(mask)));
+}
+void scatter(u8* base, const u64* address, const u32* rows, unsigned count, u64 mask) {
+  switch (count) {
+  case 1: scatter_words<1>(base, address, rows, mask); break;
+  case 2: scatter_words<2>(base, address, rows, mask); break;
+  case 3: scatter_words<3>(base, address, rows, mask); break;
+  default: scatter_words<4>(base, address, rows, mask); break;
+  }
+}
+
 } // namespace
 
 const RowFunctions& INLAY_ROWS() {
-  static constexpr RowFunctions functions{flush_f32, merge, broadcast, gather};
+  static constexpr RowFunctions functions{flush_f32, merge, broadcast, gather, scatter};
   return functions;
 }
 

@@ -1,0 +1,386 @@
+// What LDS is checked for: races, reads that come before the data, writes that come before a read is done; bank conflicts.
+//
+// Two records of the accesses. Precise: for each word who wrote and read it last (LdsShadow). Cheap: for each page of 256 bytes
+// which waves read and wrote it since the last barrier. While no page is written by one wave and touched by another, and
+// no page is read whose last write may not have arrived, nothing can be wrong; an access is then only appended to a log. When
+// a page says otherwise the log is replayed into the precise record, which decides by words until the next barrier.
+#include "engine.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+unsigned first_lane(u64 mask) { return mask == 0 ? 0 : static_cast<unsigned>(std::countr_zero(mask)); }
+
+} // namespace
+
+namespace {
+
+constexpr const char* relaxed = "; an atomic: no race where the read is meant to be a relaxed atomic one";
+
+constexpr u16 many = 0xffff;
+
+/// What an access leaves behind at a word, for those that follow.
+void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
+  LdsShadow& s = g.shadow[word];
+  const u16 me = static_cast<u16>(by.wave + 1);
+  if (!by.is_write) {
+    if (s.read_epoch != g.epoch) {
+      s.read_epoch = g.epoch;
+      s.readers = 0;
+    }
+    s.readers |= 1U << (by.wave & 31);
+    s.read_site = by.site;
+    if (!g.reads.empty() && by.is_lds) {
+      u32& last = g.reads[word * g.waves.size() + by.wave];
+      const u32 id = static_cast<u32>(by.id) << 4;
+      last = ((last & ~15U) == id ? last : id) | touched;
+    }
+    return;
+  }
+  if (s.write_epoch != g.epoch) {
+    s.write_epoch = g.epoch;
+    s.writer = me;
+    s.bytes = touched;
+    s.atomic = is_atomic;
+  } else {
+    s.writer = s.writer == me || s.writer == 0 ? me : many;
+    s.bytes |= touched;
+    s.atomic = s.atomic && is_atomic;
+  }
+  s.last_writer = me;
+  s.dma = by.is_dma;
+  s.id = by.id;
+  s.site = by.site;
+}
+
+/// The same of an access that was only noted when it happened.
+void remember(Workgroup& g, const LdsAccess& a) {
+  for (u64 m = a.mask; m != 0; m &= m - 1) {
+    const u32 address = a.addresses[first_lane(m)];
+    for (u32 d = address / 4; d <= (address + a.bytes - 1U) / 4; ++d) {
+      const u32 low = d * 4 < address ? address - d * 4 : 0;
+      const u32 high = std::min<u32>(4, address + a.bytes - d * 4);
+      remember_word(g, d, static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1)), a.by, false);
+    }
+  }
+}
+
+/// Whether what `page` got last has arrived for the wave that reads it now.
+bool has_arrived(const Workgroup& g, const Wave& reader, const LdsPage& page) {
+  if (page.writer == 0 || page.write_epoch <= g.all_landed_epoch) return true;
+  if (page.writer == LdsPage::several) return false;
+  const Wave& writer = *g.waves[page.writer - 1U];
+  if (&writer == &reader) return !page.dma || page.id <= writer.vm_landed;
+  return page.id <= (page.dma ? writer.vm_landed_at_barrier : writer.lds_landed_at_barrier);
+}
+
+void go_precise(Workgroup& g) {
+  if (g.precise) return;
+  g.precise = true;
+  for (const LdsAccess& a : g.log) remember(g, a);
+  g.log.clear();
+}
+
+/// Enters an access into its page; true when something about it has to be looked at by words.
+bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, bool is_write, bool is_dma, u64 id) {
+  const u32 others = ~(1U << w.id);
+  if (page.epoch != g.epoch) {
+    page.epoch = g.epoch;
+    page.readers = page.writers = 0;
+  }
+  if (!is_write) {
+    const bool clash = (page.writers & others) != 0 || !has_arrived(g, w, page);
+    page.readers |= ~others;
+    return clash;
+  }
+  const bool clash = ((page.writers | page.readers) & others) != 0;
+  const u8 me = static_cast<u8>(w.id + 1);
+  // One record of what is on its way to a page: a write by another wave or by the other path joins it.
+  const bool alone =
+      page.writer == 0 || page.write_epoch <= g.all_landed_epoch || (page.writer == me && page.dma == is_dma);
+  page.writer = alone ? me : LdsPage::several;
+  page.dma = is_dma;
+  page.id = id;
+  page.write_epoch = g.epoch;
+  page.writers |= ~others;
+  return clash;
+}
+
+/// A write to a word that another wave was still reading when the last barrier let this one pass: the read may see it.
+void check_overtaken(Wave& w, u32 word, u8 touched, u32 address, unsigned lane) {
+  Workgroup& g = *w.group;
+  const std::size_t count = g.waves.size();
+  for (std::size_t k = 0; k < count && !g.reads.empty(); ++k) {
+    u32& last = g.reads[word * count + k];
+    if (k == w.id || (last & touched) == 0) continue;
+    const Wave& reader = *g.waves[k];
+    const u64 id = last >> 4;
+    if (id > reader.lds_issued_at_barrier || id <= reader.lds_landed_at_barrier) continue;
+    const isa::Instruction& i = *g.launch->code->operations[g.shadow[word].read_site].instruction;
+    report(w, FindingKind::waits,
+           "writes LDS byte " + std::to_string(address) + ", which wave " + std::to_string(reader.id) +
+               " was still reading with '" + i.text +
+               "' when it came to the barrier: it did not wait for it before",
+           lane, address);
+    last = 0;
+  }
+}
+
+} // namespace
+
+void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
+               bool is_atomic, bool is_dma) {
+  Workgroup& g = *w.group;
+  if (g.shadow.empty()) return;
+  const Checks& checks = g.launch->options->checks;
+  go_precise(g);
+  enter_page(g, w, g.pages[address / 256], is_write, is_dma, is_dma ? w.last_vm_id : w.last_lds_id);
+  const u16 me = static_cast<u16>(w.id + 1);
+  const auto site = [&](u32 index) {
+    const isa::Instruction& i = *g.launch->code->operations[index].instruction;
+    return "'" + i.text + "'";
+  };
+  for (u32 d = address / 4; d <= (address + bytes - 1) / 4; ++d) {
+    LdsShadow& s = g.shadow[d];
+    const u32 low = d * 4 < address ? address - d * 4 : 0;
+    const u32 high = std::min<u32>(4, address + bytes - d * 4);
+    const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
+    const bool reads = !is_write || is_atomic;
+    if (reads) {
+      if (checks.waits && s.id != 0) {
+        if (s.last_writer == me) {
+          if (s.dma && s.id > w.vm_landed) {
+            report(w, FindingKind::waits,
+                   "reads LDS that the wave's own direct load " + site(s.site) +
+                       " (vmcnt) has not yet filled",
+                   lane, address);
+            s.id = 0;
+          }
+        } else if (s.last_writer != 0 && s.write_epoch != g.epoch) {
+          const Wave& writer = *g.waves[s.last_writer - 1U];
+          if (s.id > (s.dma ? writer.vm_landed_at_barrier : writer.lds_landed_at_barrier)) {
+            report(w, FindingKind::waits,
+                   "reads LDS that wave " + std::to_string(writer.id) + " wrote with " + site(s.site) +
+                       " and did not wait for before the barrier",
+                   lane, address);
+            s.id = 0;
+          }
+        }
+      }
+    }
+    if (is_write && !is_atomic && g.reads_crossing) check_overtaken(w, d, touched, address, lane);
+    if (checks.races) {
+      const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
+                               s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
+      if (other_wrote) {
+        report(w, FindingKind::races,
+               std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
+                   ", which wave " + std::to_string(s.writer - 1) + " writes with " + site(s.site) +
+                   " and no barrier between" + (s.atomic && !is_write ? relaxed : ""),
+               lane, address, s.atomic && !is_write);
+        s.writer = me;
+      }
+      if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
+        report(w, FindingKind::races,
+               "writes LDS byte " + std::to_string(address) + ", which wave " +
+                   std::to_string(first_lane(s.readers & ~(1U << w.id))) + " reads with " +
+                   site(s.read_site) + " and no barrier between" + (is_atomic ? relaxed : ""),
+               lane, address, is_atomic);
+        s.readers = 0;
+      }
+    }
+    remember_word(g, d, touched,
+                  {.site = w.current,
+                   .wave = static_cast<u16>(w.id),
+                   .is_write = is_write,
+                   .is_dma = is_dma,
+                   .is_lds = op.cls == Class::lds,
+                   .id = is_dma ? w.last_vm_id : w.last_lds_id},
+                  is_atomic);
+  }
+}
+
+bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+              bool is_dma) {
+  Workgroup& g = *w.group;
+  if (g.shadow.empty() || mask == 0) return true;
+  const u64 id = is_dma ? w.last_vm_id : w.last_lds_id;
+  bool clash = g.precise || (is_write && g.reads_crossing);
+  if (!is_write && op.cls == Class::lds) w.last_lds_read_id = w.last_lds_id;
+  LdsPage* before = nullptr;
+  for (u64 m = mask; m != 0; m &= m - 1) {
+    const u32 address = addresses[first_lane(m)];
+    if (address % 256 + bytes > 256 || address / 256 >= g.pages.size()) {
+      clash = true; // over two pages, or outside
+      continue;
+    }
+    LdsPage& page = g.pages[address / 256];
+    if (&page == before) continue;
+    before = &page;
+    clash = enter_page(g, w, page, is_write, is_dma, id) || clash;
+  }
+  constexpr std::size_t most = 4096;
+  if (clash || g.log.size() >= most) {
+    go_precise(g);
+    return false;
+  }
+  if (g.waves.size() == 1 && !is_dma) return true; // nobody to race with
+  LdsAccess& a = g.log.emplace_back();
+  a.by = {.site = w.current,
+          .wave = static_cast<u16>(w.id),
+          .is_write = is_write,
+          .is_dma = is_dma,
+          .is_lds = op.cls == Class::lds,
+          .id = id};
+  a.bytes = static_cast<u8>(bytes);
+  a.mask = mask;
+  std::copy_n(addresses, lanes, a.addresses.begin());
+  return true;
+}
+
+void lds_at_barrier(Workgroup& g) {
+  bool all = true;
+  const auto in_flight = [&](const LdsAccess& a) {
+    const Wave& wave = *g.waves[a.by.wave];
+    return a.by.id > (a.by.is_dma ? wave.vm_landed : wave.lds_landed);
+  };
+  for (const LdsAccess& a : g.log) {
+    if (in_flight(a)) remember(g, a);
+  }
+  for (const auto& wave : g.waves) {
+    all = all && std::none_of(wave->outstanding.begin(), wave->outstanding.end(), [](const Outstanding& o) {
+            return o.op->cls == Class::lds || o.op->memory.kind == MemoryFields::Kind::to_lds ||
+                   o.op->memory.space == MemoryFields::Space::flat;
+          });
+  }
+  if (all) g.all_landed_epoch = g.epoch;
+  g.log.clear();
+  g.precise = false;
+}
+
+namespace {
+
+/// Whether two lanes write one word. Lanes that follow each other upwards, which is usual, cannot.
+bool shares_words(Workgroup& g, const u32* addresses, u64 mask, unsigned bytes) {
+  u64 next = 0;
+  bool upwards = true;
+  for (u64 m = mask; m != 0; m &= m - 1) {
+    const u32 address = addresses[first_lane(m)];
+    upwards = upwards && address >= next;
+    next = u64{address} + bytes;
+  }
+  if (upwards) return false;
+  if (bytes < 4) return true; // parts of words: the exact comparison decides
+  g.words_seen.resize(g.lds.size() / 256 + 1, 0);
+  bool shared = false;
+  const auto each = [&](auto f) {
+    for (u64 m = mask; m != 0; m &= m - 1) {
+      const u32 word = addresses[first_lane(m)] / 4;
+      for (u32 k = word; k < word + bytes / 4; ++k) {
+        if (k / 64 < g.words_seen.size()) f(g.words_seen[k / 64], u64{1} << (k % 64));
+      }
+    }
+  };
+  each([&](u64& seen, u64 bit) {
+    shared = shared || (seen & bit) != 0;
+    seen |= bit;
+  });
+  each([](u64& seen, u64 bit) { seen &= ~bit; });
+  return shared;
+}
+
+} // namespace
+
+void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
+                     const u32* data) {
+  static_cast<void>(op);
+  if (w.group->shadow.empty() || !w.group->launch->options->checks.races) return;
+  if (!shares_words(*w.group, addresses, mask, bytes)) return;
+  // Open addressing over the words that this instruction writes.
+  struct Entry {
+    u32 address;
+    u32 value;
+    u8 lane;
+    bool used;
+  };
+  Entry table[512] = {};
+  const unsigned words_each = bytes < 4 ? 1 : bytes / 4;
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned l = first_lane(mask);
+    for (unsigned k = 0; k < words_each; ++k) {
+      const u32 at = addresses[l] + 4 * k;
+      const u32 value = bytes < 4 ? data[l] & ((1U << (8 * bytes)) - 1) : data[l + k * lanes];
+      for (u32 slot = (at * 2654435761U) >> 23;; slot = (slot + 1) & 511) {
+        Entry& e = table[slot & 511];
+        if (!e.used) {
+          e = {at, value, static_cast<u8>(l), true};
+          break;
+        }
+        if (e.address == at) {
+          if (e.value != value) {
+            report(w, FindingKind::races,
+                   "lanes " + std::to_string(e.lane) + " and " + std::to_string(l) +
+                       " write different values to LDS byte " + std::to_string(at),
+                   l, at);
+            return;
+          }
+          break;
+        }
+      }
+    }
+  }
+}
+
+u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+               u32& conflicts) {
+  // Which lanes share a cycle; the groups of b128 reads are as measured on MI300X and MI350X (nod-ai/shark-ai,
+  // "empirical LDS"; HipKittens, "phases").
+  const bool wide_banks = arch == isa::Arch::gfx950 && !is_write && bytes != 12;
+  const unsigned banks = wide_banks ? 64 : 32;
+  const auto phase_of = [&](unsigned l) -> unsigned {
+    if (bytes <= 4) return wide_banks ? 0 : l / 32;
+    if (bytes == 8) return wide_banks ? l / 32 : l / 16;
+    if (is_write) return l / 8;
+    const unsigned quad = (l / 4) % 8;
+    if (wide_banks) {
+      static constexpr u8 of_quad[8] = {0, 1, 1, 0, 1, 0, 0, 1};
+      return (l / 32) * 2 + of_quad[quad];
+    }
+    static constexpr u8 of_quad[8] = {0, 1, 2, 3, 1, 0, 3, 2};
+    return (l / 32) * 4 + of_quad[quad];
+  };
+  u32 cycles = 0;
+  conflicts = 0;
+  const unsigned phases = bytes <= 4   ? (wide_banks ? 1 : 2)
+                          : bytes == 8 ? (wide_banks ? 2 : 4)
+                          : wide_banks ? 4
+                                       : 8;
+  // The different words that a phase wants of a bank: at most one for each of its 64 / phases lanes.
+  const unsigned places = 64 / phases;
+  std::array<u32, 64 * 64> words; // [phase][bank][depth]
+  std::array<std::array<u8, 64>, 8> depth{};
+  std::array<u8, 8> worst{};
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned l = first_lane(mask);
+    const unsigned p = phase_of(l);
+    for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) {
+      const u32 word = addresses[l] / 4 + k;
+      const unsigned bank = word % banks;
+      u32* const wanted = &words[(p * 64 + bank) * places];
+      u8& n = depth[p][bank];
+      if (std::find(wanted, wanted + n, word) != wanted + n) continue; // lanes asking for one word share it
+      wanted[n++] = word;
+      worst[p] = std::max(worst[p], n);
+    }
+  }
+  for (unsigned p = 0; p < phases; ++p) { // a phase without active lanes takes no clock (assumed)
+    cycles += worst[p];
+    conflicts += worst[p] > 1 ? worst[p] - 1U : 0U;
+  }
+  return cycles;
+}
+
+} // namespace inlay::runtime::emulator

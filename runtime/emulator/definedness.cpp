@@ -154,7 +154,9 @@ public:
       for (unsigned l = 0; l < lanes; ++l) {
         u32 bits = difference_[i * lanes + l];
         if (bits == 0) continue;
-        if (op_.widens == 32) {
+        if (bits == d_.row_bits(row, l)) {
+          // As before: a lane that was not written keeps its undefined bits, no more.
+        } else if (op_.widens == 32) {
           bits = ~0U;
         } else if (op_.widens == 16) {
           bits |= ((bits & 0xffffU) != 0 ? 0xffffU : 0U) | ((bits >> 16) != 0 ? 0xffff0000U : 0U);

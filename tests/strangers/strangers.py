@@ -73,15 +73,21 @@ class Program:
             return '((%s)%dUL)' % (t, v)
         if t in FLOATS:
             n = FLOATS[t]
-            special = {'f16': ['0', '0x8000', '0x3c00', '0xbc00', '0x7c00', '0x0001', '0x7bff', '0x03ff', '0x4248'],
-                       'f32': ['0', '0x80000000', '0x3f800000', '0xff800000', '1', '0x7f7fffff', '0x00800000', '0x40490fdb'],
-                       'f64': ['0', '0x8000000000000000UL', '0x3ff0000000000000UL', '0x7ff0000000000000UL', '1UL',
+            # No zeros: clang 22 makes (0 - x) - y of half precision (-x) - y, which is -0 where the first is +0.
+            special = {'f16': ['0x3c00', '0xbc00', '0x7c00', '0x0001', '0x7bff', '0x03ff', '0x4248'],
+                       'f32': ['0x3f800000', '0xff800000', '1', '0x7f7fffff', '0x00800000', '0x40490fdb'],
+                       'f64': ['0x3ff0000000000000UL', '0x7ff0000000000000UL', '1UL',
                                '0x10000000000000UL', '0x400921fb54442d18UL']}[t]
             if r.random() < 0.4:
                 return 'to_%s(%s)' % (t, r.choice(special))
-            return '((%s)%s)' % (t, r.choice(['%d' % r.randint(-9, 9), '%.3f' % r.uniform(-100, 100), '0.5', '1.5']))
+            return '((%s)%s)' % (t, r.choice(['%d' % r.randint(1, 9), '-%d' % r.randint(1, 9), '%.3f' % r.uniform(-100, 100), '0.5', '1.5']))
+        # No element with all bits set: clang 22 forgets the or of {..., -1} in (x | {..., -1}) | y.
         element = PACKED[t]
-        return '((%s){%s})' % (t, ', '.join(self.constant(element) for _ in range(self.lanes(t))))
+        values = [self.constant(element) for _ in range(self.lanes(t))]
+        if element in INTEGERS:
+            values = ['(%s)%d' % (element, self.r.getrandbits(INTEGERS[element] - 1)) if '%d' % ((1 << INTEGERS[element]) - 1) in v else v
+                      for v in values]
+        return '((%s){%s})' % (t, ', '.join(values))
 
     def lanes(self, t):
         return {'s2': 2, 'h2': 2, 'i4': 4, 'c4': 4}[t]

@@ -35,28 +35,35 @@ bool lands_in_order(const Operation& op, u8 pending) {
   return false;
 }
 
+u8 pending_of(const Wave& w, unsigned row) {
+  return static_cast<u8>((w.pending_vm[row] != 0 ? counts_vm : 0) |
+                         (w.pending_lgkm[row] != 0 ? counts_lgkm : 0));
+}
+
 void check_waits(Wave& w, const Operation& op) {
   each_read(w, op, [&](const RowRange& r) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      if (w.pending[k] == 0) continue;
+      const u8 pending = pending_of(w, k);
+      if (pending == 0) continue;
       report(w, FindingKind::waits,
              row_name(w, k) + " is read while the " +
-                 ((w.pending[k] & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
+                 ((pending & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
                  " that fills it is in flight",
              first_lane(w.exec()));
-      w.pending[k] = 0;
+      w.pending_vm[k] = w.pending_lgkm[k] = 0;
     }
   });
   each_write(w, op, [&](const RowRange& r) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      if (w.pending[k] == 0) continue;
-      if (!lands_in_order(op, w.pending[k])) {
+      const u8 pending = pending_of(w, k);
+      if (pending == 0) continue;
+      if (!lands_in_order(op, pending)) {
         report(w, FindingKind::waits,
                row_name(w, k) +
                    " is overwritten while a load into it is in flight: the load lands later and wins",
                first_lane(w.exec()));
       }
-      w.pending[k] = 0;
+      w.pending_vm[k] = w.pending_lgkm[k] = 0;
     }
   });
   for (unsigned half = 0; half < 2; ++half) {
@@ -72,18 +79,13 @@ void check_waits(Wave& w, const Operation& op) {
   }
 }
 
-void rebuild_pending(Wave& w) {
-  w.pending.fill(0);
-  w.scalar_pending[0] = w.scalar_pending[1] = 0;
-  for (const Outstanding& o : w.outstanding) {
-    const u8 counters = o.counters & (counts_vm | counts_lgkm);
-    if (counters == 0) continue;
-    for (const RowRange& r : o.op->writes) {
-      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) w.pending[k] |= counters;
-    }
-    if ((o.counters & is_scalar_load) != 0) {
-      w.scalar_pending[0] |= o.op->scalar_writes[0];
-      w.scalar_pending[1] |= o.op->scalar_writes[1];
+/// The counter no longer counts `o`: nor do the rows that it writes.
+void uncount(Wave& w, Outstanding& o, u8 counter) {
+  o.counters &= static_cast<u8>(~counter);
+  auto& pending = counter == counts_vm ? w.pending_vm : w.pending_lgkm;
+  for (const RowRange& r : o.op->writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      if (pending[k] != 0) --pending[k];
     }
   }
 }
@@ -99,12 +101,25 @@ void land(Wave& w, Outstanding& o) {
 
 /// Lands and forgets what no counter holds any more.
 void release_landed(Wave& w) {
-  for (Outstanding& o : w.outstanding) {
-    if ((o.counters & (counts_vm | counts_lgkm)) == 0) land(w, o);
+  const auto is_done = [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; };
+  while (!w.outstanding.empty() && is_done(w.outstanding.front())) { // in order, as a rule
+    land(w, w.outstanding.front());
+    w.outstanding.pop_front();
   }
-  std::erase_if(w.outstanding,
-                [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; });
-  rebuild_pending(w);
+  bool others = false;
+  for (Outstanding& o : w.outstanding) {
+    if (!is_done(o)) continue;
+    land(w, o);
+    others = true;
+  }
+  if (others) std::erase_if(w.outstanding, is_done);
+  if ((w.scalar_pending[0] | w.scalar_pending[1]) == 0) return;
+  w.scalar_pending[0] = w.scalar_pending[1] = 0;
+  for (const Outstanding& o : w.outstanding) {
+    if ((o.counters & is_scalar_load) == 0) continue;
+    w.scalar_pending[0] |= o.op->scalar_writes[0];
+    w.scalar_pending[1] |= o.op->scalar_writes[1];
+  }
 }
 
 /// A counter holds 63 (vmcnt) or 15 (lgkmcnt): an instruction that it cannot count waits until the oldest of those counted is
@@ -128,7 +143,7 @@ void stall(Wave& w, u8 counters) {
       oldest = std::find_if(w.outstanding.begin(), w.outstanding.end(),
                             [&](const Outstanding& o) { return (o.counters & limit.counter) != 0; });
     }
-    oldest->counters &= static_cast<u8>(~limit.counter);
+    uncount(w, *oldest, limit.counter);
     release_landed(w);
   }
 }
@@ -154,7 +169,8 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
   w.outstanding.push_back({&op, id, counters, std::move(action)});
   for (const RowRange& r : op.writes) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      w.pending[k] |= counters & (counts_vm | counts_lgkm);
+      if ((counters & counts_vm) != 0) ++w.pending_vm[k];
+      if ((counters & counts_lgkm) != 0) ++w.pending_lgkm[k];
     }
   }
   if ((counters & is_scalar_load) != 0) {
@@ -174,7 +190,7 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
   for (auto o = w.outstanding.rbegin(); o != w.outstanding.rend(); ++o) {
     if ((o->counters & counts_vm) != 0) {
       if (vm_after >= vmcnt) {
-        o->counters &= static_cast<u8>(~counts_vm);
+        uncount(w, *o, counts_vm);
         changed = true;
       }
       ++vm_after;
@@ -184,7 +200,7 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
       const bool done = lgkmcnt == 0 || (!unordered && lds_after >= lgkmcnt && lgkmcnt < 15);
       if (!unordered) ++lds_after;
       if (done) {
-        o->counters &= static_cast<u8>(~counts_lgkm);
+        uncount(w, *o, counts_lgkm);
         changed = true;
       }
     }

@@ -251,13 +251,14 @@ struct Wave : WaveState {
   bool vskip = false;
 
   // checks
-  bool tracking = false;                 ///< uninit or waits
-  bool deferring = false;                ///< stress
-  bool watching = false;                 ///< memory of this launch is watched
-  bool lds_noted = false;                ///< the LDS access being performed needs no check lane by lane
-  std::unique_ptr<Definedness> defined;  ///< when uninit is on
-  std::array<u8, vector_rows> pending{}; ///< counters that an outstanding load into this row holds
-  u64 scalar_pending[2] = {0, 0};        ///< scalar registers that an outstanding scalar load will write
+  bool tracking = false;                ///< uninit or waits
+  bool deferring = false;               ///< stress
+  bool watching = false;                ///< memory of this launch is watched
+  bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
+  std::unique_ptr<Definedness> defined; ///< when uninit is on
+  /// How many outstanding loads into this row vmcnt and lgkmcnt still count.
+  std::array<u8, vector_rows> pending_vm{}, pending_lgkm{};
+  u64 scalar_pending[2] = {0, 0}; ///< scalar registers that an outstanding scalar load will write
   std::deque<Outstanding> outstanding;
   u64 next_id = 1;
   u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed

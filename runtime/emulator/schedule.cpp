@@ -113,9 +113,7 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
   return reinterpret_cast<u8*>(address);
 }
 
-namespace {
-
-} // namespace
+namespace {} // namespace
 
 /// Registers at the start of a wave: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
 void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_total) {

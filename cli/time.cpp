@@ -30,13 +30,19 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
       isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
-  const std::size_t sample = o.sample != 0 ? o.sample : (t.plan.rounds > 1 ? 2U : 1U) * t.resident;
-  std::vector<std::uint64_t> mine = t.plan.of_first_unit(sample);
-
-  timing::TraceRecorder recorder(arch, mine, o.max_instructions);
-  launch(recorder);
-  t.trace = recorder.take();
+  // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.
+  const auto record = [&](std::size_t workgroups) {
+    timing::TraceRecorder recorder(arch, t.plan.of_first_unit(workgroups), o.max_instructions);
+    launch(recorder);
+    t.trace = recorder.take();
+  };
+  record(o.sample != 0 ? o.sample : t.resident);
   const std::uint64_t each = t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size());
+  if (o.sample == 0) {
+    const std::uint64_t round = std::max<std::uint64_t>(1, t.trace.steps());
+    const std::uint64_t rounds = std::min<std::uint64_t>({4, t.plan.rounds, sample_budget / round});
+    if (rounds > 1) record(static_cast<std::size_t>(rounds) * t.resident);
+  }
 
   timing::UnitOptions unit;
   unit.resident = t.resident;
@@ -53,7 +59,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
         std::max<std::uint64_t>(2, neighbour_budget / std::max<std::uint64_t>(1, each)));
     for (unsigned x = 0; x < xcds; ++x)
       for (const std::uint64_t i : t.plan.first_round(x, most)) others.push_back(i);
-    timing::SharingRecorder neighbours(others, t.plan.xcds);
+    timing::SharingRecorder neighbours(others, t.plan.xcds, t.plan.units);
     launch(neighbours);
     t.sharing = neighbours.result();
     // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
@@ -142,6 +148,7 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
       {"last_round", t.plan.last_round},
       {"clocks", t.chip.clocks},
       {"uncertainty", t.chip.uncertainty},
+      {"drain", t.chip.drain},
       {"tail", t.chip.tail},
       {"clock_mhz", t.parameters["clock_mhz"]},
       {"microseconds", t.chip.microseconds(t.parameters["clock_mhz"], t.parameters["kernel_launch_us"])},
@@ -192,7 +199,7 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
 
 void add_time_options(CLI::App& c, TimeOptions& o) {
   c.add_option("--sample", o.sample,
-               "Workgroups that are modelled in full; 0: those of two rounds of a compute unit");
+               "Workgroups that are modelled in full; 0: up to four rounds of a compute unit");
   c.add_option("--clock", o.clock, "MHz for the conversion of clocks to time and of bandwidths to clocks")
       ->check(CLI::Range(1.0, 10000.0));
   c.add_option("--parameters", o.parameters, "Numbers of the model from a file, as `inlay calibrate` writes");

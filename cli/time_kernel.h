@@ -19,12 +19,15 @@ struct TimeOptions {
   std::string parameters, data_in = "hbm", svg, html, window;
   std::vector<std::string> set;
   bool quick = false, neighbours = true;
-  std::uint64_t max_instructions = 400'000'000;
+  std::uint64_t max_instructions = 60'000'000;
 };
 void add_time_options(CLI::App& command, TimeOptions& o);
 
 /// Wave instructions that looking at other workgroups may take.
 inline constexpr std::uint64_t neighbour_budget = 100'000'000;
+
+/// Wave instructions of the rounds that are modelled in full, when --sample does not say how many.
+inline constexpr std::uint64_t sample_budget = 600'000;
 
 struct TimeResult {
   runtime::timing::Parameters parameters;

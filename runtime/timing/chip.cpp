@@ -33,8 +33,9 @@ std::vector<std::uint64_t> ChipPlan::first_round(unsigned xcd, std::size_t most)
   return out;
 }
 
-SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned window)
-    : wanted_(workgroups.begin(), workgroups.end()), xcds_(std::max(1U, xcds)),
+SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
+                                 unsigned window)
+    : wanted_(workgroups.begin(), workgroups.end()), xcds_(std::max(1U, xcds)), units_(std::max(1U, units)),
       window_(std::max(1U, window)) {}
 
 bool SharingRecorder::wants(std::uint64_t workgroup) { return wanted_.contains(workgroup); }
@@ -66,8 +67,9 @@ void SharingRecorder::flush() {
       all_.resize(w + 1);
       by_xcd_.resize(w + 1, std::vector<std::unordered_set<std::uint64_t>>(xcds_));
     }
-    asked_ += static_cast<double>(mine_[w].size());
+    auto& unit = by_unit_[{w, group_ % units_}];
     for (const std::uint64_t line : mine_[w]) {
+      unit.insert(line);
       by_xcd_[w][group_ % xcds_].insert(line);
       all_[w].insert(line);
     }
@@ -78,7 +80,8 @@ void SharingRecorder::flush() {
 
 Sharing SharingRecorder::result() {
   flush();
-  double fetched = 0, from_hbm = 0;
+  double asked = 0, fetched = 0, from_hbm = 0;
+  for (const auto& [key, lines] : by_unit_) asked += static_cast<double>(lines.size());
   for (std::size_t w = 0; w < all_.size(); ++w) {
     from_hbm += static_cast<double>(all_[w].size());
     for (const auto& x : by_xcd_[w]) fetched += static_cast<double>(x.size());
@@ -86,8 +89,8 @@ Sharing SharingRecorder::result() {
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
-  if (fetched > 0) s.l2 = asked_ / fetched;
-  if (from_hbm > 0) s.mall = asked_ / from_hbm;
+  if (fetched > 0) s.l2 = asked / fetched;
+  if (from_hbm > 0) s.mall = asked / from_hbm;
   return s;
 }
 
@@ -104,7 +107,8 @@ ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample) {
   t.first = ends[r - 1];
   const double beyond = static_cast<double>(ends.size() - r) / static_cast<double>(r); // rounds
   t.steady = beyond > 0 ? (ends.back() - t.first) / beyond : t.first;
-  t.clocks = t.first + t.steady * static_cast<double>(plan.rounds > 0 ? plan.rounds - 1 : 0);
+  t.drain = static_cast<double>(sample.drained - sample.clocks);
+  t.clocks = t.first + t.steady * static_cast<double>(plan.rounds > 0 ? plan.rounds - 1 : 0) + t.drain;
   double spread = 0.02 * t.steady; // what equal workgroups differ by when nothing else is known
   for (std::size_t i = r; i + r < ends.size(); ++i)
     spread = std::max(spread, std::abs(ends[i + r] - ends[i] - t.steady));

@@ -83,12 +83,14 @@ struct Numbers {
     hbm_rate = p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / hz / units * std::max(1.0, o.mall_sharers);
     mall_rate = p["mall_tbytes"] * 1e12 / hz / units * std::max(1.0, o.l2_sharers);
     // One unit alone is bound by its own port.
+    // What is stored is shared by nobody.
+    hbm_store_rate = std::min(p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / hz / units, l2_rate);
     hbm_rate = std::min(hbm_rate, l2_rate);
     mall_rate = std::min(mall_rate, l2_rate);
     switch (o.without) {
     case Limit::lds_latency: lds_latency = 0; break;
     case Limit::memory_latency: l2_latency = mall_latency = hbm_latency = scalar_miss = l1_latency; break;
-    case Limit::memory_bandwidth: l1_rate = l2_rate = mall_rate = hbm_rate = 1e12; break;
+    case Limit::memory_bandwidth: l1_rate = l2_rate = mall_rate = hbm_rate = hbm_store_rate = 1e12; break;
     case Limit::launch: wave_launch = workgroup_launch = 0; break;
     case Limit::address_unit: queue_entries = std::size_t{1} << 40; break;
     default: break;
@@ -108,7 +110,7 @@ struct Numbers {
   std::uint64_t inflight_bytes;
   double line_clk, line_bytes;
   Clock l1_latency, l2_latency, mall_latency, hbm_latency;
-  double l1_rate, l2_rate, mall_rate = 0, hbm_rate = 0;
+  double l1_rate, l2_rate, mall_rate = 0, hbm_rate = 0, hbm_store_rate = 0;
   Clock store_latency, scalar_hit, scalar_miss, icache_miss, branch_taken, barrier, wave_launch,
       workgroup_launch;
 };
@@ -565,7 +567,7 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
       hbm_free_ =
           std::max(hbm_free_, address_free_) +
           std::min(n_.line_bytes, static_cast<double>(r.total_bytes()) / std::max<unsigned>(1, r.lines)) /
-              n_.hbm_rate;
+              n_.hbm_store_rate;
       if (l2_.find(line) == nullptr) l2_.put(line, static_cast<Clock>(address_free_));
       done = std::max(done, l2_free_);
       continue;
@@ -817,6 +819,8 @@ UnitResult Machine::run() {
     slot(best, simds_[best].next);
     connect();
   }
+  const double busy = std::max({l2_free_, mall_free_, hbm_free_});
+  result_.drained = std::max(result_.clocks, static_cast<std::uint64_t>(std::ceil(busy)));
   return std::move(result_);
 }
 

@@ -155,8 +155,8 @@ def main():
         rank = spearman([m for _, m, _, _ in mine], [c for _, _, c, _ in mine])
         out += ["", f"Mean error {sum(e for e, _ in errors) / len(errors):.1f}, of the rows that no parameter was fitted to {sum(test) / len(test):.1f}; largest "
                 f"{max(e for e, _ in errors):.1f}; rank correlation {rank:.2f}.", ""]
-        limit(f"{chip} mean error", sum(e for e, _ in errors) / len(errors), 5)
-        limit(f"{chip} largest error", max(e for e, _ in errors), 8)
+        limit(f"{chip} mean error", sum(e for e, _ in errors) / len(errors), 3.5)
+        limit(f"{chip} largest error", max(e for e, _ in errors), 6.5)
         limit(f"{chip} 1 - rank correlation", 1 - rank, 0.05)
 
     text = "\n".join(out)

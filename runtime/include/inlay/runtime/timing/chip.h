@@ -3,7 +3,7 @@
 /// Workgroup i goes to XCD i mod 8 and there to the next compute unit with room; a unit holds as many as registers, LDS and wave
 /// slots allow. One unit is simulated in full for a sample of its workgroups; the launch is then
 ///
-///     launch overhead + first round + (rounds - 1) x steady round,       rounds = ceil(workgroups / (units x resident))
+///     launch overhead + first round + (rounds - 1) x steady round + stores draining,  rounds = ceil(workgroups / (units x resident))
 ///
 /// where the steady round is the time that more workgroups of the sample add. What the other units take from L2, MALL and HBM
 /// meanwhile is counted from the lines that their workgroups really ask for (`Sharing`), run on the emulator without matrix
@@ -35,7 +35,8 @@ struct ChipPlan {
 };
 [[nodiscard]] ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident);
 
-/// How often the workgroups that run at the same time ask for the same lines, in the same stretch of their work.
+/// How often the units that run at the same time ask for the same lines, in the same stretch of their workgroups' work. What the
+/// workgroups of one unit share is not in it: that unit's own caches show it.
 struct Sharing {
   double l2 = 1;                        ///< requests of units for each line that an XCD fetches
   double mall = 1;                      ///< requests of units for each line that comes from HBM
@@ -45,7 +46,7 @@ struct Sharing {
 /// Observes workgroups of a round, only for their lines. Stretches are of `window` memory instructions of a wave.
 class SharingRecorder : public LaunchObserver {
 public:
-  SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned window = 64);
+  SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units, unsigned window = 64);
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
   void executed(const ExecutedInstruction& e) override;
@@ -56,19 +57,21 @@ private:
   void flush();
 
   std::set<std::uint64_t> wanted_, xcds_seen_;
-  unsigned xcds_, window_;
+  unsigned xcds_, units_, window_;
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_;                   ///< memory instructions of each wave so far
   std::vector<std::unordered_set<std::uint64_t>> mine_; ///< by window
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> by_xcd_; ///< by window, XCD
   std::vector<std::unordered_set<std::uint64_t>> all_;
-  double asked_ = 0;
+  std::map<std::pair<std::size_t, std::uint64_t>, std::unordered_set<std::uint64_t>>
+      by_unit_; ///< by window, unit
   std::size_t groups_ = 0;
 };
 
 struct ChipTime {
   double clocks = 0;            ///< of the launch, launch overhead left out
   double first = 0, steady = 0; ///< clocks of the first round and of each that follows
+  double drain = 0;             ///< clocks after the last wave until its stores are done
   double uncertainty = 0;       ///< clocks, either way: what the spread of the sample does over all rounds
   double tail = 0; ///< clocks of the last round in which a part of the units has no work, over its share
   [[nodiscard]] double microseconds(double mhz, double launch_us) const { return clocks / mhz + launch_us; }

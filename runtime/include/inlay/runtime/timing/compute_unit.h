@@ -107,7 +107,8 @@ struct WaveTimeline {
 
 struct UnitResult {
   std::uint64_t clocks = 0;
-  std::uint64_t steps = 0; ///< wave instructions
+  std::uint64_t drained = 0; ///< until what was stored has left the unit's share of memory; at least `clocks`
+  std::uint64_t steps = 0;   ///< wave instructions
   std::vector<WaveTimeline> waves;
   std::array<std::vector<std::pair<std::uint32_t, std::uint32_t>>, 4> matrix_busy; ///< of each SIMD, in order
   std::array<std::uint64_t, 4> matrix_clocks{};

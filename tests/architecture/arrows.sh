@@ -11,12 +11,34 @@ declare -A may=(
 for folder in "${!may[@]}"; do
   [ -d "$root/$folder" ] || continue
   while IFS=: read -r file line text; do
-    named=$(sed -E 's|.*<inlay/([a-z_]+)/.*|\1|' <<<"$text")
+    named=$(sed -E 's|.*[<"]inlay/([a-z_]+)/.*|\1|' <<<"$text")
     case " ${may[$folder]} " in
       *" $named "*) ;;
       *) echo "$file:$line: $folder must not include $named"; fail=1 ;;
     esac
-  done < <(grep -rnE '#include <inlay/[a-z_]+/' "$root/$folder" --include='*.h' --include='*.cpp' --include='*.ipp')
+  done < <(grep -rnE '#include [<"]inlay/[a-z_]+/' "$root/$folder" --include='*.h' --include='*.cpp' --include='*.ipp')
+  # A quoted include is a private header of the folder: beside the file, or named from the folder's root.
+  own=$(realpath "$root/$folder")
+  while IFS=: read -r file line text; do
+    header=$(sed -E 's|.*#include "([^"]+)".*|\1|' <<<"$text")
+    [[ $header == inlay/* ]] && continue
+    [ -f "$own/$header" ] && continue
+    [[ $(realpath -m "$(dirname "$file")/$header") == "$own"/* && -f $(dirname "$file")/$header ]] && continue
+    echo "$file:$line: $header is no header of $folder"; fail=1
+  done < <(grep -rnE '#include "' "$root/$folder" --include='*.h' --include='*.cpp' --include='*.ipp')
+done
+# The rooms of the solver, lowest first: arithmetic, layers, certificates, questions.
+declare -A room=(
+  [arithmetic]="arithmetic" [layers]="layers arithmetic" [certificates]="certificates layers arithmetic"
+  [questions]="questions certificates layers arithmetic")
+for name in "${!room[@]}"; do
+  while IFS=: read -r file line text; do
+    named=$(sed -E 's|.*#include "([a-z_]+)/.*|\1|' <<<"$text")
+    case " ${room[$name]} inlay " in
+      *" $named "*) ;;
+      *) echo "$file:$line: solver/$name must not include $named"; fail=1 ;;
+    esac
+  done < <(grep -rnE '#include "[a-z_]+/' "$root/solver/$name" --include='*.h' --include='*.cpp' 2>/dev/null)
 done
 # Foreign types stay out of public headers.
 while IFS= read -r hit; do

@@ -1,8 +1,8 @@
 // The practitioner questions of proofs/kernels/questions.json: verdict and witness as stated there, each verdict checked
 // against the definition on small values of the symbols, each certificate checked by the solvers, and each equality
 // refuted after one stride is off by one.
-#include "context.h"
-#include "subject.h"
+#include "arithmetic/context.h"
+#include "layers/subject.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

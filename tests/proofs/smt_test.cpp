@@ -1,6 +1,6 @@
 // proofs/smt/*.smt2: every file says (set-info :status unsat), and both solvers agree; its hypotheses are satisfiable, and
 // none can be left out. proofs/refuted/*.json: every naive form is refuted with the stated witness.
-#include "smt.h"
+#include "layers/smt.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

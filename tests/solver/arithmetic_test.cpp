@@ -1,5 +1,5 @@
 // The prover's own arithmetic: polynomials, formulas, facts.
-#include "context.h"
+#include "arithmetic/context.h"
 #include "inlay/solver/error.h"
 
 #include <catch2/catch.hpp>

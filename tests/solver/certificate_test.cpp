@@ -6,7 +6,7 @@
 #include <inlay/solver/prove.h>
 #include <random>
 
-#include "derive.h"
+#include "certificates/derive.h"
 
 using namespace inlay::solver;
 

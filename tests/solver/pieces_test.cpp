@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "subject.h"
+#include "layers/subject.h"
 
 using namespace inlay::solver;
 

@@ -9,8 +9,8 @@
 
 #include <stdexcept>
 
-#include "derive.h"
-#include "smt.h"
+#include "certificates/derive.h"
+#include "layers/smt.h"
 
 using namespace inlay;
 using namespace inlay::solver;

@@ -20,7 +20,7 @@
 ///     ; checksum 9ae16a3b2f90404f
 ///
 /// recheck() reads such a file without the prover. From the claim's own text and nothing else it derives, with a
-/// reader and polynomials of its own (solver/claim.h, solver/derive.h), what would have to be unsatisfiable; the file's queries
+/// reader and polynomials of its own (solver/certificates/statement.h, derive.h), what would have to be unsatisfiable; the file's queries
 /// must be these, letter for letter; then the Z3 library and the program cvc5 (where it is installed) are asked. Claims about
 /// finitely many values it evaluates by the definition instead, up to 2^24 of them. So a certificate that proves something
 /// else than it claims is rejected whoever wrote it, and the checksum is only there to say "the file was changed" early.

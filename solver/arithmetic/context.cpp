@@ -1,0 +1,520 @@
+#include "arithmetic/context.h"
+
+#include "inlay/solver/error.h"
+
+#include <algorithm>
+#include <random>
+
+namespace inlay::solver {
+namespace {
+
+void conjuncts(const FormulaRef& f, std::vector<FormulaRef>& out) {
+  if (f->op == Op::logical_and) {
+    conjuncts(f->args[0], out);
+    conjuncts(f->args[1], out);
+  } else {
+    out.push_back(f);
+  }
+}
+
+std::optional<Wide> literal(const FormulaRef& f) {
+  if (!names_of(f).empty()) return std::nullopt;
+  return evaluate(f, [](const std::string&) -> Wide { return 0; });
+}
+
+Op mirrored(Op op) {
+  switch (op) {
+  case Op::lt: return Op::gt;
+  case Op::le: return Op::ge;
+  case Op::gt: return Op::lt;
+  case Op::ge: return Op::le;
+  default: return op;
+  }
+}
+
+[[noreturn]] void contradiction(const std::string& what) {
+  throw Contradiction("where: the conditions contradict each other\n  where  " + what +
+                      "\n  hint   no value satisfies them, so everything would follow; drop one");
+}
+
+// The x in [0, m n / gcd) with x = a modulo m and x = b modulo n, m and n > 0; nullopt: there is none. Overflow when it
+// takes more than 128 bits.
+struct Class {
+  Wide modulus, residue;
+};
+std::optional<Class> common_residues(const Class& a, const Class& b) {
+  // g = a.modulus u + b.modulus v
+  Wide g = a.modulus, r = b.modulus, u = 1, next = 0;
+  while (r != 0) {
+    Wide q = g / r;
+    g = subtract(g, multiply(q, r));
+    std::swap(g, r);
+    u = subtract(u, multiply(q, next));
+    std::swap(u, next);
+  }
+  Wide apart = subtract(b.residue, a.residue);
+  if (apart % g != 0) return std::nullopt;
+  Wide steps = b.modulus / g;
+  Wide k = floor_mod(multiply(floor_mod(apart / g, steps), floor_mod(u, steps)), steps);
+  return Class{multiply(a.modulus, steps), add(a.residue, multiply(a.modulus, k))};
+}
+
+} // namespace
+
+Context::Context(const std::set<std::string>& names, const std::vector<std::string>& conditions) {
+  std::set<std::string> relevant = names;
+  std::vector<FormulaRef> waiting;
+  for (const std::string& text : conditions) {
+    FormulaRef f = parse_formula(text);
+    if (!is_condition(f->op))
+      throw QuestionError("where: '" + text +
+                          "' is not a condition\n  hint   write e.g. 'M % 128 == 0 && M >= 256'");
+    conjuncts(f, waiting);
+  }
+  // A condition counts when it shares a name with the question, directly or through another condition.
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (auto it = waiting.begin(); it != waiting.end();) {
+      std::set<std::string> in = names_of(*it);
+      bool related =
+          std::any_of(in.begin(), in.end(), [&](const std::string& n) { return relevant.count(n) != 0; });
+      if (!related && !in.empty()) {
+        ++it;
+        continue;
+      }
+      relevant.insert(in.begin(), in.end());
+      conditions_.push_back(*it);
+      it = waiting.erase(it);
+      grew = true;
+    }
+  }
+  if (!waiting.empty()) {
+    std::string known;
+    for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+    throw QuestionError("where: nothing in the question is called as in '" + to_string(waiting.front()) +
+                        "'\n  hint   the question's symbols are: " + (known.empty() ? "none" : known));
+  }
+  for (const std::string& n : relevant) known_[n];
+  for (const FormulaRef& c : conditions_) learn(c);
+  settle();
+}
+
+void Context::learn(const FormulaRef& f) {
+  if (auto value = literal(f)) {
+    if (*value == 0) contradiction(to_string(f) + " is false");
+    return;
+  }
+  if (f->op >= Op::lt && f->op <= Op::eq &&
+      (learn_atomic(f->op, f->args[0], f->args[1]) || learn_atomic(mirrored(f->op), f->args[1], f->args[0])))
+    return;
+  residual_.push_back(f);
+}
+
+// One comparison with a symbol, or a symbol modulo something, on the left. False: cannot be used.
+bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
+  if (a->op == Op::mod && op == Op::eq && a->args[0]->op == Op::name) {
+    Known& k = known_[a->args[0]->name];
+    auto residue = literal(b);
+    auto modulus = literal(a->args[1]);
+    if (residue && modulus) {
+      Wide m = *modulus, r = *residue;
+      if (m <= 0) throw QuestionError("where: the modulus in '" + to_string(a) + "' is not positive");
+      if (r < 0 || r >= m) contradiction(to_string(a) + " is never " + to_string(r));
+      std::optional<Class> joint;
+      try {
+        joint = common_residues({k.modulus, k.residue}, {m, r});
+      } catch (const Overflow&) {
+        return false; // beyond 128 bits: stays residual
+      }
+      if (!joint)
+        contradiction(a->args[0]->name + " is " + to_string(k.residue) + " modulo " + to_string(k.modulus) +
+                      " and " + to_string(r) + " modulo " + to_string(m));
+      k.modulus = joint->modulus;
+      k.residue = joint->residue;
+      return true;
+    }
+    if (residue == Wide{0} && !k.multiple_of && names_of(a->args[1]).count(a->args[0]->name) == 0) {
+      k.multiple_of = a->args[1];
+      return true;
+    }
+    return false;
+  }
+  if (a->op != Op::name) return false;
+  Known& k = known_[a->name];
+  if (auto value = literal(b)) {
+    auto lower = [&](Wide v) { k.lower = k.lower ? std::max(*k.lower, v) : v; };
+    auto upper = [&](Wide v) { k.upper = k.upper ? std::min(*k.upper, v) : v; };
+    switch (op) {
+    case Op::lt: upper(subtract(*value, 1)); return true;
+    case Op::le: upper(*value); return true;
+    case Op::gt: lower(add(*value, 1)); return true;
+    case Op::ge: lower(*value); return true;
+    case Op::eq: lower(*value), upper(*value); return true;
+    default: return false;
+    }
+  }
+  if (names_of(b).count(a->name) != 0) return false;
+  if (op == Op::eq && !k.equal) {
+    k.equal = b;
+    return true;
+  }
+  if ((op == Op::ge || op == Op::gt) && !k.above) {
+    k.above = op == Op::ge ? b : make(Op::add, {b, integer(1)});
+    return true;
+  }
+  return false;
+}
+
+Symbol Context::fresh(const std::string& hint, Bounds bounds) {
+  std::string name = hint;
+  while (std::find(names_.begin(), names_.end(), name) != names_.end() ||
+         (known_.count(name) != 0 && name != hint))
+    name += "'";
+  names_.push_back(name);
+  bounds_.push_back(bounds);
+  return static_cast<Symbol>(names_.size() - 1);
+}
+
+// Replaces the user's symbols one after the other, each by a polynomial in symbols of which only bounds are
+// known. A symbol is done when those its definition mentions are; definitions that mention each other stay
+// residual.
+void Context::settle() {
+  auto symbol_of = [](const std::string& n) { return variable(n); };
+  auto settle_one = [&](const std::string& n, const Known& k) -> bool {
+    auto ready = [&](const FormulaRef& f) {
+      for (const std::string& m : names_of(f))
+        if (user_.count(m) == 0) return false;
+      return true;
+    };
+    auto keep_bounds = [&] { // what the definition below does not express
+      if (k.lower) residual_.push_back(make(Op::ge, {symbol_of(n), integer(*k.lower)}));
+      if (k.upper) residual_.push_back(make(Op::le, {symbol_of(n), integer(*k.upper)}));
+      if (k.modulus != 1)
+        residual_.push_back(
+            make(Op::eq, {make(Op::mod, {symbol_of(n), integer(k.modulus)}), integer(k.residue)}));
+    };
+    if (k.equal) {
+      if (!ready(k.equal)) return false;
+      if (auto p = poly(k.equal)) {
+        user_[n] = *p;
+        keep_bounds();
+        if (!k.lower) residual_.push_back(make(Op::ge, {symbol_of(n), integer(1)}));
+        if (k.multiple_of)
+          residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+        if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
+        return true;
+      }
+      residual_.push_back(make(Op::eq, {symbol_of(n), k.equal}));
+    } else if (k.multiple_of) {
+      if (!ready(k.multiple_of)) return false;
+      auto p = poly(k.multiple_of);
+      // With M % 128 == 0 as well as M % T == 0, the constant is the more useful of the two.
+      if (p && positive(*p) && k.modulus == 1 && !k.upper && (!k.lower || *k.lower <= 1)) {
+        // n = p n' with p >= 1: n >= L gives n' >= L / p, and that is L or more when L is negative, 0 for 0, 1 for 1. For a
+        // p of more than 1 some of these n' are below the bound: it stays a condition.
+        Wide least = k.lower ? std::min(*k.lower, Wide{1}) : Wide{1};
+        user_[n] = *p * Poly::symbol(fresh(n + "'", Bounds{least, {}}));
+        if (least < 0) residual_.push_back(make(Op::ge, {symbol_of(n), integer(least)}));
+        if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
+        return true;
+      }
+      residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+    } else if (k.above) {
+      if (!ready(*k.above)) return false;
+      auto p = poly(*k.above);
+      if (p && k.modulus == 1 && !k.upper && (!k.lower || *k.lower <= 1) && positive(*p)) {
+        user_[n] = *p + Poly::symbol(fresh(n + "'", Bounds{0, {}}));
+        return true;
+      }
+    }
+    if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
+    Bounds b;
+    if (k.lower) b.lower = *k.lower;
+    b.upper = k.upper;
+    std::string range =
+        n + " >= " + to_string(b.lower) + (b.upper ? " && " + n + " <= " + to_string(*b.upper) : "");
+    if (k.modulus != 1) {
+      b.lower = -floor_div(subtract(k.residue, b.lower), k.modulus);
+      if (b.upper) b.upper = floor_div(subtract(*b.upper, k.residue), k.modulus);
+      range += " && " + n + " % " + to_string(k.modulus) + " == " + to_string(k.residue);
+    }
+    if (b.upper && *b.upper < b.lower) contradiction(range);
+    Poly p;
+    if (b.upper && *b.upper == b.lower) {
+      p = Poly(b.lower);
+    } else {
+      p = Poly::symbol(fresh(k.modulus == 1 ? n : n + "'", b));
+    }
+    user_[n] = Poly(k.modulus) * p + Poly(k.residue);
+    return true;
+  };
+  for (bool progress = true; progress && user_.size() < known_.size();) {
+    progress = false;
+    for (const auto& [n, k] : known_)
+      if (user_.count(n) == 0 && settle_one(n, k)) progress = true;
+    if (progress || user_.size() == known_.size()) continue;
+    // A cycle (M % N == 0 && N % M == 0): the first of it becomes free and its definition residual.
+    for (auto& [n, k] : known_)
+      if (user_.count(n) == 0) {
+        if (k.equal) residual_.push_back(make(Op::eq, {symbol_of(n), k.equal}));
+        if (k.multiple_of)
+          residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+        if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
+        k.equal = nullptr, k.multiple_of = nullptr, k.above.reset();
+        progress = true;
+        break;
+      }
+  }
+  // A residual condition that the substitution decides is no longer one, or is a contradiction.
+  std::vector<FormulaRef> rest;
+  for (const FormulaRef& f : residual_) {
+    bool decided = false;
+    if (f->op >= Op::lt && f->op <= Op::ne) {
+      auto a = poly(f->args[0]), b = poly(f->args[1]);
+      if (a && b) {
+        Poly d = *a - *b;
+        auto check = [&](bool yes, bool no) {
+          if (no) contradiction(to_string(f));
+          decided = yes;
+        };
+        bool ge = nonnegative(d), le = nonnegative(Poly() - d), gt = positive(d), lt = positive(Poly() - d);
+        switch (f->op) {
+        case Op::lt: check(lt, ge); break;
+        case Op::le: check(le, gt); break;
+        case Op::gt: check(gt, le); break;
+        case Op::ge: check(ge, lt); break;
+        case Op::eq: check(d.is_zero(), gt || lt); break;
+        default: check(gt || lt, d.is_zero()); break;
+        }
+      }
+    }
+    if (!decided) rest.push_back(f);
+  }
+  residual_ = std::move(rest);
+}
+
+std::optional<Poly> Context::poly(const FormulaRef& f) const {
+  auto arg = [&](std::size_t k) { return poly(f->args[k]); };
+  switch (f->op) {
+  case Op::integer: return Poly(f->value);
+  case Op::name: {
+    auto it = user_.find(f->name);
+    if (it == user_.end()) return std::nullopt;
+    return it->second;
+  }
+  case Op::neg: {
+    auto a = arg(0);
+    if (!a) return std::nullopt;
+    return Poly() - *a;
+  }
+  case Op::add:
+  case Op::sub:
+  case Op::mul:
+  case Op::div:
+  case Op::mod: {
+    auto a = arg(0), b = arg(1);
+    if (!a || !b) return std::nullopt;
+    if (f->op == Op::add) return *a + *b;
+    if (f->op == Op::sub) return *a - *b;
+    if (f->op == Op::mul) return *a * *b;
+    if (b->is_zero()) throw QuestionError("formula: division by zero\n  in     " + to_string(f));
+    // The part of the dividend whose monomials the divisor divides exactly, and a remainder in [0, divisor).
+    Poly exact, rest;
+    if (auto q = exact_quotient(*a, *b)) {
+      exact = *q;
+    } else {
+      for (const auto& [m, c] : a->terms()) {
+        Poly term(c);
+        for (const auto& [s, e] : m)
+          for (unsigned k = 0; k < e; ++k) term = term * Poly::symbol(s);
+        if (auto t = exact_quotient(term, *b)) {
+          exact = exact + *t;
+        } else {
+          rest = rest + term;
+        }
+      }
+      auto d = b->constant();
+      auto r = rest.constant();
+      if (d && r) {
+        exact = exact + Poly(floor_div(*r, *d));
+        rest = Poly(floor_mod(*r, *d));
+      } else if (d &&
+                 *d > 0) { // (3 M + ...)/2: coefficients beyond the divisor stay, unless the rest is small
+        if (!nonnegative(rest) || !positive(*b - rest)) return std::nullopt;
+      } else if (!nonnegative(rest) || !positive(*b - rest)) {
+        return std::nullopt;
+      }
+    }
+    if (f->op == Op::div) return exact;
+    return rest;
+  }
+  case Op::shl: {
+    auto a = arg(0);
+    auto s = arg(1);
+    if (!a || !s || !s->constant() || *s->constant() < 0 || *s->constant() > 100) return std::nullopt;
+    return *a * Poly(Wide{1} << static_cast<int>(*s->constant()));
+  }
+  case Op::min:
+  case Op::max: {
+    auto a = arg(0), b = arg(1);
+    if (!a || !b) return std::nullopt;
+    if (nonnegative(*a - *b)) return f->op == Op::max ? a : b;
+    if (nonnegative(*b - *a)) return f->op == Op::max ? b : a;
+    return std::nullopt;
+  }
+  default: {
+    for (const FormulaRef& a : f->args) {
+      auto p = poly(a);
+      if (!p || !p->constant()) return std::nullopt;
+    }
+    std::vector<FormulaRef> args;
+    for (const FormulaRef& a : f->args) args.push_back(integer(*poly(a)->constant()));
+    return Poly(evaluate(make(f->op, args), [](const std::string&) -> Wide { return 0; }));
+  }
+  }
+}
+
+const Poly& Context::user(const std::string& name) const { return user_.at(name); }
+
+bool Context::nonnegative(const Poly& p) const {
+  if (auto c = p.constant()) return *c >= 0;
+  // x = lower + x': nonnegative coefficients in the x' >= 0.
+  Poly shifted = p;
+  for (Symbol s : p.symbols())
+    if (bounds_[s].lower != 0) shifted = shifted.substitute(s, Poly(bounds_[s].lower) + Poly::symbol(s));
+  bool all = true;
+  for (const auto& [m, c] : shifted.terms()) all &= c >= 0;
+  if (all) return true;
+  // Interval arithmetic on the monomials of p, for symbols that are nonnegative and, where needed, bounded
+  // above.
+  Wide least = 0;
+  for (const auto& [m, c] : p.terms()) {
+    Wide value = c;
+    for (const auto& [s, e] : m)
+      for (unsigned k = 0; k < e; ++k) {
+        if (bounds_[s].lower < 0 || (c < 0 && !bounds_[s].upper)) return false;
+        value = multiply(value, c < 0 ? *bounds_[s].upper : bounds_[s].lower);
+      }
+    least = add(least, value);
+  }
+  return least >= 0;
+}
+
+std::map<std::string, Wide> Context::environment(const std::vector<Wide>& values) const {
+  std::map<std::string, Wide> env;
+  for (const auto& [n, p] : user_) env[n] = p.at(values);
+  return env;
+}
+
+bool Context::holds(const std::map<std::string, Wide>& env) const {
+  for (const FormulaRef& c : conditions_)
+    if (evaluate(c, [&](const std::string& n) { return env.at(n); }) == 0) return false;
+  for (const auto& [n, k] : known_)
+    if (!k.lower && env.at(n) < 1) return false;
+  return true;
+}
+
+bool Context::finite(std::size_t limit) const {
+  Wide count = 1;
+  for (const Bounds& b : bounds_) {
+    if (!b.upper) return false;
+    Wide here = subtract(*b.upper, b.lower); // one less than there are
+    if (here >= static_cast<Wide>(limit)) return false;
+    count *= here + 1;
+    if (count > static_cast<Wide>(limit)) return false;
+  }
+  return true;
+}
+
+namespace {
+
+// The values of a symbol in the order in which they are worth trying: 0, 1, -1, 2, ... as far as they are in bounds.
+std::optional<Wide> nth_value(const Bounds& b, Wide n) {
+  Wide first = std::max<Wide>(b.lower, 0);
+  if (b.upper && *b.upper < first) first = *b.upper; // all negative: downwards from the greatest
+  Wide up = b.upper ? subtract(*b.upper, first) : n, down = subtract(first, b.lower);
+  Wide both = std::min(up, down); // pairs first + k, first - k
+  Wide v = 0;
+  if (n <= 2 * both) {
+    v = n % 2 == 1 ? first + (n + 1) / 2 : first - n / 2;
+  } else if (up > down) {
+    v = first + (n - both);
+  } else {
+    v = first - (n - both);
+  }
+  if (v < b.lower || (b.upper && v > *b.upper)) return std::nullopt;
+  return v;
+}
+
+} // namespace
+
+bool Context::search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const {
+  std::vector<Wide> values(bounds_.size());
+  std::size_t tried = 0;
+  const bool exhaustive = finite(limit);
+  auto attempt = [&]() -> bool {
+    ++tried;
+    try {
+      if (!holds(environment(values))) return false;
+    } catch (const Overflow&) {
+      if (exhaustive) throw;
+      return false;
+    }
+    return visit(values);
+  };
+  if (exhaustive) {
+    for (std::size_t k = 0; k < values.size(); ++k) values[k] = bounds_[k].lower;
+    while (true) {
+      if (attempt()) return true;
+      std::size_t k = 0;
+      for (; k < values.size(); ++k) {
+        if (++values[k] <= *bounds_[k].upper) break;
+        values[k] = bounds_[k].lower;
+      }
+      if (k == values.size()) return false;
+    }
+  }
+  // Ascending total distance from the values nearest to 0: the first hit is a small one.
+  std::size_t grid = limit * 3 / 4;
+  std::function<bool(std::size_t, Wide)> spread = [&](std::size_t k, Wide left) -> bool {
+    if (tried >= grid) return false;
+    if (k + 1 == values.size()) {
+      auto v = nth_value(bounds_[k], left);
+      if (!v) return false;
+      values[k] = *v;
+      return attempt();
+    }
+    for (Wide here = 0; here <= left; ++here) {
+      auto v = nth_value(bounds_[k], here);
+      if (!v) break;
+      values[k] = *v;
+      if (spread(k + 1, left - here)) return true;
+    }
+    return false;
+  };
+  for (Wide total = 0; tried < grid && total < 4096; ++total) {
+    if (spread(0, total)) return true;
+    if (tried >= grid) break;
+  }
+  // Then the ends of ranges, and random values of every size: some conditions are broken by large values only.
+  std::mt19937_64 random(1); // fixed: results repeat
+  constexpr int scales[] = {2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 40};
+  for (std::size_t round = 0; round < limit - grid; ++round) {
+    int scale = scales[round % std::size(scales)];
+    for (std::size_t k = 0; k < values.size(); ++k) {
+      const Bounds& b = bounds_[k];
+      auto draw = static_cast<Wide>(random() % (std::uint64_t{1} << scale));
+      std::uint64_t kind = random() % 8;
+      Wide v = kind == 0 && b.upper ? *b.upper - std::min<Wide>(draw % 3, *b.upper - b.lower)
+               : kind == 1          ? add(b.lower, draw % 3)
+               : kind == 2          ? -draw
+                                    : add(std::max<Wide>(b.lower, 0), draw);
+      v = std::max(v, b.lower);
+      values[k] = b.upper ? std::min(v, *b.upper) : v;
+    }
+    if (attempt()) return true;
+  }
+  return false;
+}
+
+} // namespace inlay::solver

@@ -1,0 +1,155 @@
+// The checker. It knows the file format and the two programs; it includes nothing of the prover but the
+// plumbing that starts a solver (smt.h) and the checksum.
+#include "inlay/solver/certificate.h"
+
+#include "certificates/certificate_text.h"
+#include "certificates/derive.h"
+#include "layers/smt.h"
+
+#include <cstdlib>
+
+namespace inlay::solver {
+namespace {
+
+bool starts_with(std::string_view text, std::string_view prefix) {
+  return text.substr(0, prefix.size()) == prefix;
+}
+
+// Nothing may stand in a query but declarations, assertions and one check-sat at the end: an `(assert false)`
+// smuggled in as a define-fun of a reserved word, a second check-sat, options or an early exit are all
+// refused.
+bool plain_query(const std::string& query, std::string& reason) {
+  int checks = 0;
+  std::size_t begin = 0;
+  while (begin < query.size()) {
+    std::size_t end = std::min(query.find('\n', begin), query.size());
+    std::string_view line = std::string_view(query).substr(begin, end - begin);
+    begin = end + 1;
+    if (line.empty() || line[0] == ';') continue;
+    bool known = line == "(set-logic ALL)" || starts_with(line, "(declare-const ") ||
+                 line == "(declare-fun bits_and (Int Int) Int)" ||
+                 line == "(declare-fun bits_or (Int Int) Int)" ||
+                 line == "(declare-fun bits_xor (Int Int) Int)" || starts_with(line, "(assert (") ||
+                 line == "(check-sat)";
+    if (checks > 0 || !known) {
+      reason = "unexpected line in a query: " + std::string(line.substr(0, 80));
+      return false;
+    }
+    checks += line == "(check-sat)";
+    int depth = 0;
+    for (std::size_t k = 0; k < line.size(); ++k) {
+      depth += line[k] == '(' ? 1 : line[k] == ')' ? -1 : 0;
+      if (depth == 0 && k + 1 != line.size()) {
+        reason = "two commands on one line: " + std::string(line.substr(0, 80));
+        return false;
+      }
+    }
+  }
+  if (checks != 1) reason = "a query without (check-sat)";
+  return checks == 1;
+}
+
+} // namespace
+
+bool recheck_by_default() {
+  static const bool on = [] {
+    const char* value = std::getenv("INLAY_RECHECK");
+    return value && std::string_view(value) == "1";
+  }();
+  return on;
+}
+
+Verdict rechecked(Verdict v) {
+  if (v.outcome != Outcome::proved) return v;
+  Recheck r = recheck(v.certificate);
+  if (r.contradicted)
+    throw InternalError("prove " + v.property + ": the checker refutes the proof: " + r.reason);
+  if (r.accepted) {
+    std::string who;
+    for (const std::string& a : r.answers) who += (who.empty() ? "" : ", ") + a;
+    v.notes.push_back("rechecked: " + who);
+    return v;
+  }
+  v.outcome = Outcome::unknown;
+  v.obligations.push_back("a proof (" + v.method + ") that the checker can follow; " + r.reason);
+  return v;
+}
+
+Recheck recheck(std::string_view certificate) {
+  Recheck r;
+  if (!starts_with(certificate, "; inlay certificate 1\n"))
+    throw QuestionError(
+        "recheck: this is not an inlay certificate\n  hint   inlay prove ... --cert FILE writes one");
+  std::string text(certificate);
+  std::size_t last = text.rfind("; checksum ");
+  if (last == std::string::npos ||
+      text.substr(last) != "; checksum " + checksum(text.substr(0, last)) + "\n") {
+    r.reason = "the checksum does not fit: the file was changed or cut";
+    return r;
+  }
+  text.resize(last);
+  // The head states the claim; what has to be shown is derived from it alone.
+  std::size_t mark = text.find("; query\n");
+  std::string head = text.substr(0, mark);
+  std::vector<std::string> queries;
+  while (mark != std::string::npos) {
+    std::size_t begin = mark + 8;
+    mark = text.find("; query\n", begin);
+    queries.push_back(text.substr(begin, mark == std::string::npos ? mark : mark - begin));
+  }
+  independent::Derived derived;
+  try {
+    independent::Statement statement = independent::read_statement(head);
+    r.property = statement.property + (statement.by_mode ? " --by-mode" : "");
+    r.method = statement.method;
+    r.arguments = statement.arguments;
+    derived = independent::derive(statement);
+  } catch (const independent::False& false_) {
+    r.contradicted = true;
+    r.reason = false_.what();
+    return r;
+  } catch (const independent::Stuck& stuck) {
+    r.reason = std::string("the claim does not follow: ") + stuck.what();
+    return r;
+  }
+  if (queries != derived.queries) {
+    r.reason = "the queries are not those that the claim and its facts lead to";
+    return r;
+  }
+  if (!derived.evaluated.empty()) r.answers.push_back("evaluated: " + derived.evaluated);
+  r.queries = static_cast<unsigned>(queries.size());
+  if (queries.empty() && derived.evaluated.empty()) {
+    r.reason = "nothing to check";
+    return r;
+  }
+  for (const std::string& q : queries) {
+    if (!plain_query(q, r.reason)) return r;
+    constexpr std::uint64_t steps = 4'000'000;
+    smt::Result first = smt::z3(q, {}, steps);
+    smt::Result second = smt::cvc5(q, {}, steps / 200);
+    auto say = [&](const char* who, const smt::Result& result) {
+      r.answers.push_back(std::string(who) + ": " +
+                          (result.answer == smt::Answer::unsat ? "unsat"
+                           : result.answer == smt::Answer::sat ? "sat"
+                                                               : "unknown"));
+    };
+    say("Z3", first);
+    if (smt::cvc5_installed()) {
+      say("cvc5", second);
+    } else {
+      r.answers.push_back("cvc5: not installed");
+    }
+    if (first.answer == smt::Answer::sat || second.answer == smt::Answer::sat) {
+      r.reason = "a solver found a counterexample to the certificate";
+      return r;
+    }
+    if (first.answer != smt::Answer::unsat && second.answer != smt::Answer::unsat) {
+      r.reason = "no solver could check a query within its budget";
+      return r;
+    }
+  }
+  r.accepted = true;
+  return r;
+}
+
+} // namespace inlay::solver

@@ -1,0 +1,82 @@
+#include "certificates/certificate_text.h"
+
+#include "certificates/derive.h"
+
+#include <algorithm>
+#include <set>
+
+namespace inlay::solver {
+
+std::string checksum(const std::string& text) {
+  std::uint64_t h = 14695981039346656037ULL;
+  for (char c : text) {
+    h ^= static_cast<unsigned char>(c);
+    h *= 1099511628211ULL;
+  }
+  static const char* digits = "0123456789abcdef";
+  std::string out;
+  for (int k = 60; k >= 0; k -= 4) out += digits[(h >> k) & 15];
+  return out;
+}
+
+namespace {
+std::string one_line(std::string s) {
+  for (char& c : s)
+    if (c == '\n' || c == '\r' || static_cast<unsigned char>(c) < 32) c = ' ';
+  return s;
+}
+
+// The inner symbols and what the user's are in them, each let with at most one symbol that is new.
+std::string substitution(const Context& context) {
+  std::string symbols, lets;
+  std::set<Symbol> known;
+  std::vector<std::pair<std::string, Poly>> left(context.substitution().begin(),
+                                                 context.substitution().end());
+  while (!left.empty()) {
+    auto news = [&](const Poly& p) {
+      auto all = p.symbols();
+      return std::count_if(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
+    };
+    auto next = std::min_element(left.begin(), left.end(), [&](const auto& a, const auto& b) {
+      return news(a.second) < news(b.second);
+    });
+    for (Symbol s : next->second.symbols())
+      if (known.insert(s).second) {
+        const Bounds& b = context.bounds()[s];
+        symbols += "; symbol " + context.names()[s] + " >= " + to_string(b.lower) +
+                   (b.upper ? " <= " + to_string(*b.upper) : "") + "\n";
+      }
+    lets += "; let " + next->first + " = " + context.str(next->second) + "\n";
+    left.erase(next);
+  }
+  return symbols + lets;
+}
+
+} // namespace
+
+std::string render(const CertificateText& head, const Context& context, const Claims& claims) {
+  std::string out = "; inlay certificate 1\n; property " + head.property + "\n; method " + head.method + "\n";
+  for (const auto& [text, domain] : head.arguments) {
+    out += "; argument " + one_line(text) + "\n";
+    if (!domain.empty()) out += "; domain " + one_line(domain) + "\n";
+  }
+  for (const std::string& t : head.terms) out += "; term " + one_line(t) + "\n";
+  for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
+  for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
+  for (const auto& [name, value] : head.example) out += "; example " + name + " = " + value + "\n";
+  out += substitution(context);
+  for (const std::string& t : head.hints) out += "; " + one_line(t) + "\n";
+  for (const std::string& n : claims.notes()) out += "; note " + one_line(n) + "\n";
+  for (const Claim& c : claims.list())
+    out += "; claim " + context.str(c.left) + (c.relation == Claim::Relation::equal ? " = " : " >= ") +
+           context.str(c.right) + " because " + c.why + "\n";
+  try {
+    for (const std::string& q : independent::derive(independent::read_statement(out), false).queries)
+      out += "; query\n" + q;
+  } catch (const independent::Stuck& stuck) {
+    out += "; note no query: " + one_line(stuck.what()) + "\n";
+  }
+  return out + "; checksum " + checksum(out) + "\n";
+}
+
+} // namespace inlay::solver

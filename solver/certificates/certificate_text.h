@@ -1,0 +1,25 @@
+/// How a certificate is written; inlay/solver/certificate.h says what it is and reads it.
+#pragma once
+
+#include "certificates/claims.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace inlay::solver {
+
+struct CertificateText {
+  std::string property, method;
+  std::vector<std::pair<std::string, std::string>> arguments; // text and domain
+  std::vector<std::string> terms, settings, facts, hints;
+  std::vector<std::pair<std::string, std::string>> example; // values of the symbols that satisfy the facts
+};
+
+/// The claim, how it was decided, and the queries that derive.h makes of it.
+[[nodiscard]] std::string render(const CertificateText& head, const Context& context, const Claims& claims);
+
+/// 64-bit FNV-1a of everything above the last line, in hexadecimal.
+[[nodiscard]] std::string checksum(const std::string& text);
+
+} // namespace inlay::solver

@@ -1,0 +1,276 @@
+#include "certificates/derivation.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace inlay::solver::independent {
+
+void Derivation::symbols() {
+  std::map<std::string, Sum> inner;
+  for (const auto& [key, value] : s.hints) {
+    if (key != "symbol") continue;
+    std::size_t a = value.find(" >= "), b = value.find(" <= ");
+    if (a == std::string::npos) throw Stuck("a symbol without its least value");
+    std::string name = value.substr(0, a);
+    auto bound = [](const std::string& t) {
+      Expr x = read_expression(t);
+      if (x->op == "neg" && x->args[0]->op == "int") return -x->args[0]->value;
+      if (x->op != "int") throw Stuck("a bound that is not a number");
+      return x->value;
+    };
+    Variable v{Variable::Kind::symbol, quoted("v_", name), 0, {}, {}, 0, false};
+    v.lower = bound(value.substr(a + 4, b == std::string::npos ? b : b - a - 4));
+    if (b != std::string::npos) v.upper = bound(value.substr(b + 4));
+    if (!inner.emplace(name, Digits::variable(static_cast<int>(d.all.size()))).second)
+      throw Stuck("a symbol twice");
+    d.add(v);
+  }
+  std::vector<std::string> declared, asserted, goals;
+  std::map<std::string, std::string> mine;
+  for (const std::string& n : names) {
+    mine[n] = quoted("u_", n);
+    declared.push_back(mine[n]);
+    if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + mine[n] + " 1)");
+  }
+  assert_facts(facts, mine, asserted);
+  std::set<int> defined;
+  for (const auto& [key, value] : s.hints) {
+    if (key != "let") continue;
+    std::size_t is = value.find(" = ");
+    if (is == std::string::npos) throw Stuck("a let without a value");
+    std::string name = value.substr(0, is);
+    if (mine.count(name) == 0 || user.count(name) != 0) throw Stuck("a let for " + name);
+    Sum p = e.expression(read_expression(value.substr(is + 3)), inner);
+    user[name] = p;
+    // user = factor * fresh + rest
+    int fresh = -1;
+    for (const auto& [product, c] : p.terms)
+      for (int v : product)
+        if (defined.count(v) == 0) {
+          if (fresh >= 0 && fresh != v) throw Stuck("a let of two new symbols");
+          fresh = v;
+        }
+    if (fresh < 0) {
+      goals.push_back("(not (= " + mine[name] + " " + smt(p, d.all) + "))");
+      continue;
+    }
+    Sum factor, rest;
+    for (const auto& [product, c] : p.terms) {
+      Sum t;
+      auto without = over(product, {fresh});
+      t.terms[without ? *without : product] = c;
+      if (without && std::find(without->begin(), without->end(), fresh) != without->end())
+        throw Stuck("a let that is not linear");
+      (without ? factor : rest) = (without ? factor : rest) + t;
+    }
+    const Variable& v = d.all[static_cast<std::size_t>(fresh)];
+    declared.push_back(v.smt);
+    std::string difference = "(- " + mine[name] + " " + smt(rest, d.all) + ")", by = smt(factor, d.all);
+    if (number_in(factor) == Number{1}) {
+      asserted.push_back("(= " + v.smt + " " + difference + ")");
+    } else {
+      asserted.push_back("(= " + v.smt + " (div " + difference + " " + by + "))");
+      goals.push_back("(<= " + by + " 0)");
+      goals.push_back("(not (= " + mine[name] + " " + smt(p, d.all) + "))");
+    }
+    goals.push_back("(< " + v.smt + " " + smt_number(v.lower) + ")");
+    if (v.upper) goals.push_back("(> " + v.smt + " " + smt_number(*v.upper) + ")");
+    defined.insert(fresh);
+  }
+  for (const std::string& n : names)
+    if (user.count(n) == 0) throw Stuck("no let for " + n);
+  if (defined.size() != inner.size()) throw Stuck("a symbol that stands for nothing");
+  if (!goals.empty()) queries.push_back(assembled(declared, asserted, goals));
+}
+
+Derivation::Place Derivation::place(const Function& f, const std::string& line, const std::string& prefix) {
+  std::vector<std::optional<Sum>> sizes; // none: whatever is left of the coordinate
+  std::map<std::string, Sum> inner;
+  for (const Variable& v : d.all)
+    if (v.kind == Variable::Kind::symbol) {
+      std::string n = v.smt;
+      n.erase(std::remove(n.begin(), n.end(), '|'), n.end());
+      inner[n.substr(2)] = Digits::variable(static_cast<int>(&v - d.all.data()));
+    }
+  for (std::size_t begin = 0; begin <= line.size();) {
+    std::size_t end = std::min(line.find(" | ", begin), line.size());
+    std::string size = line.substr(begin, end - begin);
+    if (size == "*") {
+      sizes.emplace_back();
+    } else {
+      sizes.emplace_back(e.expression(read_expression(size), inner));
+    }
+    begin = end + 3;
+  }
+  bool larger =
+      s.property == "equal" || s.property == "within" || s.property == "aligned" || s.property == "injective";
+  Place p;
+  Sum before = constant(1);
+  std::size_t k = 0;
+  for (const Expr& extent : f.extents) {
+    Sum want = e.expression(extent, user), have = constant(1), c;
+    while (!(have == want)) {
+      // A box larger than the domain is enough for what is said point by point, and for injectivity.
+      auto n = number_in(have), m = number_in(want);
+      if (larger && n && m && *n > *m) break;
+      if (k == sizes.size()) throw Stuck("digits that do not make up the coordinates");
+      std::string name = prefix + std::to_string(k);
+      if (!sizes[k]) {
+        if (!larger) throw Stuck("digits that cover more than the domain");
+        c = c + d.tail(name) * have;
+        ++k;
+        break;
+      }
+      d.nonnegative(*sizes[k] - constant(1));
+      c = c + d.digit(*sizes[k], name) * have;
+      have = have * *sizes[k++];
+    }
+    if (!(have == want)) constraints.push_back("(< " + smt(c, d.all) + " " + smt(want, d.all) + ")");
+    p.coordinates.push_back(c);
+    p.extents.push_back(want);
+    p.index = p.index + c * before;
+    before = before * want;
+  }
+  for (; k < sizes.size(); ++k)
+    if (!sizes[k] || !(*sizes[k] == constant(1))) throw Stuck("digits that do not make up the coordinates");
+  return p;
+}
+
+void Derivation::finish() {
+  std::vector<std::string> declared, asserted, goals = identities;
+  for (std::size_t k = 0; k < d.all.size(); ++k) {
+    const Variable& v = d.all[k];
+    declared.push_back(v.smt);
+    if (v.kind == Variable::Kind::symbol) {
+      asserted.push_back("(>= " + v.smt + " " + smt_number(v.lower) + ")");
+      if (v.upper) asserted.push_back("(<= " + v.smt + " " + smt_number(*v.upper) + ")");
+    } else if (v.unbounded) {
+      asserted.push_back("(<= 0 " + v.smt + ")");
+    } else if (v.kind == Variable::Kind::digit) {
+      asserted.push_back("(and (<= 0 " + v.smt + ") (< " + v.smt + " " + smt(v.extent, d.all) + "))");
+    } else {
+      asserted.push_back("(and (<= 0 " + v.smt + ") (<= " + v.smt + " 1))");
+    }
+  }
+  asserted.insert(asserted.end(), constraints.begin(), constraints.end());
+  std::map<std::string, std::string> as_inner;
+  for (const auto& [n, p] : user) as_inner[n] = smt(p, d.all);
+  for (const Expr& f : facts)
+    if (!mentions(f, {"^", "|", "min", "max", "select"})) {
+      std::vector<std::string> none;
+      std::string fact = smt_condition(f, as_inner, none);
+      // Divisions by symbols cost a solver more than they help it.
+      if (none.empty() && fact.find("(bits_and ") == std::string::npos) asserted.push_back(fact);
+    }
+  for (const Sum& p : d.inequalities) {
+    auto low = d.least(p);
+    goals.push_back("(< " + smt(low ? *low : p, d.all) + " 0)");
+  }
+  goals.insert(goals.end(), extra_goals.begin(), extra_goals.end());
+  for (const std::string& x : extra_declarations) declared.push_back(x);
+  queries.push_back(assembled(declared, asserted, goals));
+}
+
+std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {
+  std::vector<std::pair<Sum, Sum>> out; // coefficient, steps
+  std::vector<std::uint64_t> masks;
+  auto coefficient = [&](int v) {
+    Sum c;
+    for (const auto& [product, n] : f.terms) {
+      auto without = over(product, {v});
+      if (!without) continue;
+      Sum t;
+      t.terms[*without] = n;
+      c = c + t;
+    }
+    return c;
+  };
+  std::uint64_t bits = 0;
+  for (std::size_t v = 0; v < d.all.size(); ++v) {
+    if (d.all[v].kind == Variable::Kind::symbol) continue;
+    Sum c = coefficient(static_cast<int>(v));
+    for (const auto& [product, n] : c.terms)
+      for (int w : product)
+        if (d.all[static_cast<std::size_t>(w)].kind != Variable::Kind::symbol)
+          throw Stuck("a product of digits");
+    if (d.all[v].kind == Variable::Kind::digit) {
+      if (c.terms.empty()) {
+        // An absent digit does not matter only when it has one value.
+        throw Stuck("a digit that does not matter");
+      }
+      out.emplace_back(c, d.all[v].unbounded ? constant(-1) : d.all[v].extent - constant(1));
+    } else if (!c.terms.empty()) {
+      masks.push_back(d.all[v].mask);
+      out.emplace_back(c, constant(1));
+    }
+  }
+  bits = d.bits == 0 ? 0 : (std::uint64_t{1} << d.bits) - 1;
+  // The parities that occur determine every bit.
+  int rank = 0;
+  for (int b = 0; b < d.bits; ++b) {
+    auto pivot =
+        std::find_if(masks.begin() + rank, masks.end(), [&](std::uint64_t m) { return (m >> b) & 1; });
+    if (pivot == masks.end()) continue;
+    std::swap(*pivot, masks[static_cast<std::size_t>(rank)]);
+    for (std::size_t k = 0; k < masks.size(); ++k)
+      if (static_cast<int>(k) != rank && ((masks[k] >> b) & 1))
+        masks[k] ^= masks[static_cast<std::size_t>(rank)];
+    ++rank;
+  }
+  if (rank != std::popcount(bits)) throw Stuck("parities that do not determine the bits");
+  return out;
+}
+
+void Derivation::dominated(const Sum& f) {
+  auto all = items(f);
+  for (auto& [c, steps] : all)
+    if (d.sample(c) < 0) c = constant(-1) * c;
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const auto& x, const auto& y) { return d.sample(x.first) < d.sample(y.first); });
+  Sum reach;
+  bool last = false; // an unbounded digit, the number of whose steps is written -1, has to be the topmost
+  for (const auto& [c, steps] : all) {
+    if (last) throw Stuck("a digit above one without bound");
+    d.nonnegative(c - reach - constant(1));
+    last = number_in(steps) == Number{-1};
+    reach = reach + c * steps;
+  }
+}
+
+Derivation::Place Derivation::own(const Function& f, std::size_t which) {
+  std::vector<std::string> digits = hints("digits");
+  const char* prefix[] = {"x", "y"};
+  if (which >= digits.size()) throw Stuck("no digits");
+  return place(f, digits[which].substr(digits[which].find(' ') + 1), prefix[which]);
+}
+
+void Derivation::inside(const Sum& f, const Sum& n) {
+  d.nonnegative(f);
+  d.nonnegative(n - constant(1) - f);
+}
+
+void Derivation::by_digits() {
+  symbols();
+  if (s.property == "equal")
+    equal();
+  else if (s.property == "injective")
+    injective();
+  else if (s.property == "bijective")
+    bijective();
+  else if (s.property == "covers")
+    covers();
+  else if (s.property == "aligned")
+    aligned();
+  else if (s.property == "within")
+    within();
+  else if (s.property == "disjoint")
+    disjoint();
+  else if (s.property == "inverse")
+    inverse();
+  else
+    throw Stuck("digits for " + s.property);
+  finish();
+}
+
+} // namespace inlay::solver::independent

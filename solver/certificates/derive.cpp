@@ -1,0 +1,41 @@
+#include "certificates/derive.h"
+
+#include "certificates/definition.h"
+#include "certificates/derive_raw.h"
+#include "certificates/derive_waves.h"
+
+#include <algorithm>
+
+namespace inlay::solver::independent {
+
+Derived derive(const Statement& s, bool evaluate) {
+  Derived out;
+  require_example(s);
+  bool waves = s.property == "conflict-free" || s.property == "coalesced";
+  bool digits =
+      std::any_of(s.hints.begin(), s.hints.end(), [](const auto& h) { return h.first == "digits"; });
+  if (digits && !waves) {
+    Derivation d(s);
+    d.by_digits();
+    out.queries = std::move(d.queries);
+    return out;
+  }
+  if (auto all = assignments(s); all && affordable(s, *all)) {
+    if (evaluate) out.evaluated = by_definition(s, *all);
+    return out;
+  }
+  if (waves) {
+    Derivation d(s);
+    if (!evaluate) {
+      d.symbols();
+    } else {
+      out.evaluated = s.property == "coalesced" ? lines_by_forms(d) : banks_by_residues(d);
+    }
+    out.queries = std::move(d.queries);
+    return out;
+  }
+  out.queries = raw(s);
+  return out;
+}
+
+} // namespace inlay::solver::independent

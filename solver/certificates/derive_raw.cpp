@@ -1,0 +1,176 @@
+#include "certificates/derive_raw.h"
+
+#include "certificates/facts.h"
+#include "certificates/queries.h"
+
+namespace inlay::solver::independent {
+namespace {
+
+Expr tree(std::string op, std::vector<Expr> args) {
+  return std::make_shared<Expression>(Expression{std::move(op), 0, {}, std::move(args)});
+}
+Expr leaf(const std::string& name) { return std::make_shared<Expression>(Expression{"name", 0, name, {}}); }
+
+struct Trees {
+  using Value = Expr;
+  static Expr whole(const Expr& e, const std::map<std::string, Expr>& names);
+  static Expr number(Number n) { return std::make_shared<Expression>(Expression{"int", n, {}, {}}); }
+  static Expr add(const Expr& a, const Expr& b) {
+    return a->op == "int" && a->value == 0 ? b : tree("+", {a, b});
+  }
+  static Expr multiply(const Expr& a, const Expr& b) { return tree("*", {a, b}); }
+  static Expr divide(const Expr& a, const Expr& b) { return tree("/", {a, b}); }
+  static Expr modulo(const Expr& a, const Expr& b) { return tree("%", {a, b}); }
+  static Expr power(const Expr&) { throw Stuck("a shift in a layout"); }
+  static Expr bitwise(char op, const Expr& a, const Expr& b) { return tree(std::string(1, op), {a, b}); }
+  static bool truth(const Expr&) { throw Stuck("a condition in a layout"); }
+  static bool compare(const std::string&, const Expr&, const Expr&) {
+    throw Stuck("a condition in a layout");
+  }
+};
+
+Expr substituted(const Expr& e, const std::map<std::string, Expr>& names) {
+  if (e->op == "name") {
+    auto it = names.find(e->name);
+    return it == names.end() ? e : it->second;
+  }
+  if (e->args.empty()) return e;
+  std::vector<Expr> args;
+  for (const Expr& a : e->args) args.push_back(substituted(a, names));
+  return tree(e->op, args);
+}
+
+Expr Trees::whole(const Expr& e, const std::map<std::string, Expr>& names) { return substituted(e, names); }
+
+} // namespace
+
+std::vector<std::string> raw(const Statement& s) {
+  Trees trees;
+  Evaluation<Trees> e(trees);
+  std::map<std::string, Expr> symbols;
+  std::map<std::string, std::string> names;
+  std::vector<std::string> declared, asserted, goals;
+  std::vector<Expr> facts;
+  for (const Expr& f : s.facts) conjuncts(f, facts);
+  for (const std::string& n : symbols_of(s)) {
+    symbols[n] = leaf(n);
+    names[n] = quoted("u_", n);
+    declared.push_back(names[n]);
+    if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
+  }
+  assert_facts(facts, names, asserted);
+  auto smt_of = [&](const Expr& x) { return smt(x, names, goals); };
+  auto variable = [&](const std::string& name, const Expr& extent) {
+    names["\x01" + name] = name;
+    declared.push_back(name);
+    std::vector<std::string> divisors;
+    asserted.push_back("(and (<= 0 " + name + ") (< " + name + " " + smt(extent, names, divisors) + "))");
+    goals.insert(goals.end(), divisors.begin(), divisors.end());
+    return leaf("\x01" + name);
+  };
+  auto coordinates = [&](const Function& f, const std::string& prefix) {
+    std::vector<Expr> out;
+    for (std::size_t k = 0; k < f.extents.size(); ++k)
+      out.push_back(variable(prefix + std::to_string(k), f.extents[k]));
+    return out;
+  };
+  auto at = [&](const Function& f, const std::vector<Expr>& c) {
+    if (!f.formula) return e.at(f, c, symbols);
+    std::map<std::string, Expr> by;
+    for (std::size_t k = 0; k < c.size(); ++k) by[f.coordinates[k]] = c[k];
+    return e.stages(f.outer, substituted(f.formula, by), symbols);
+  };
+  auto index_of = [&](const Function& f, const std::vector<Expr>& c) {
+    Expr i = c.back();
+    for (std::size_t k = c.size() - 1; k-- > 0;) i = tree("+", {c[k], tree("*", {f.extents[k], i})});
+    return i;
+  };
+  auto at_index = [&](const Function& f, const Expr& index) {
+    std::vector<Expr> c;
+    if (!f.formula) return e.at_index(f, index, symbols);
+    Expr rest = index;
+    for (std::size_t k = 0; k < f.extents.size(); ++k) {
+      bool last = k + 1 == f.extents.size();
+      c.push_back(last ? rest : tree("%", {rest, f.extents[k]}));
+      rest = tree("/", {rest, f.extents[k]});
+    }
+    return at(f, c);
+  };
+  auto size = [&](const Function& f) {
+    Expr n = f.extents[0];
+    for (std::size_t k = 1; k < f.extents.size(); ++k) n = tree("*", {n, f.extents[k]});
+    return n;
+  };
+  const Function& a = s.functions[0];
+  std::vector<std::string> queries;
+  auto finish = [&] {
+    queries.push_back(assembled(declared, asserted, goals));
+    goals.clear();
+  };
+  // An empty domain proves everything: first, every extent is positive. Before the coordinates, which presuppose it.
+  for (const Function& f : s.functions) {
+    auto extent = [&](const Expr& x) {
+      if (x->op != "int") goals.push_back("(<= " + smt_of(x) + " 0)");
+    };
+    auto modes = [&](const std::vector<std::vector<Mode>>& groups) {
+      for (const auto& g : groups)
+        for (const Mode& m : g) extent(m.extent);
+    };
+    modes(f.layout);
+    if (f.formula)
+      for (const Expr& x : f.extents) extent(x);
+    for (const Stage& stage : f.outer) modes(stage.modes);
+  }
+  if (!goals.empty()) finish();
+  std::vector<Expr> c = coordinates(s.property == "inverse" ? s.functions[1] : a, "i");
+  auto outside = [&](const std::string& v, const std::string& n) {
+    goals.push_back("(or (< " + v + " 0) (>= " + v + " " + n + "))");
+  };
+  if (s.property == "equal") {
+    const Function& b = s.functions[1];
+    goals.push_back("(not (= " + smt_of(size(a)) + " " + smt_of(size(b)) + "))");
+    std::vector<std::string> ea, eb;
+    for (const Expr& x : a.extents) ea.push_back(smt_of(x));
+    for (const Expr& x : b.extents) eb.push_back(smt_of(x));
+    if (s.by_mode && ea != eb) throw Stuck("the extents of the modes by another way than their text");
+    std::string x = smt_of(at(a, c)), y = smt_of(ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
+    goals.push_back("(not (= " + x + " " + y + "))");
+    finish();
+  } else if (s.property == "within") {
+    outside(smt_of(at(a, c)), smt_of(s.terms[0]));
+    finish();
+  } else if (s.property == "aligned") {
+    goals.push_back("(not (= (mod " + smt_of(at(a, c)) + " " + smt_of(s.terms[0]) + ") 0))");
+    goals.push_back("(<= " + smt_of(s.terms[0]) + " 0)");
+    finish();
+  } else if (s.property == "inverse") {
+    const Function& b = s.functions[1];
+    Expr y = at(b, c);
+    outside(smt_of(y), smt_of(size(a)));
+    goals.push_back("(not (= " + smt_of(at_index(a, y)) + " " + smt_of(index_of(b, c)) + "))");
+    finish();
+  } else if (s.property == "disjoint") {
+    std::vector<Expr> k = coordinates(s.functions[1], "j");
+    std::string x = smt_of(at(a, c)), y = smt_of(at(s.functions[1], k));
+    goals.push_back("(= " + x + " " + y + ")");
+    finish();
+  } else if (s.property == "injective" || s.property == "bijective") {
+    if (s.property == "bijective") {
+      outside(smt_of(at(a, c)), smt_of(size(a)));
+      finish();
+    }
+    std::vector<Expr> k = coordinates(a, "j");
+    std::string different = "(or";
+    for (std::size_t m = 0; m < c.size(); ++m)
+      different += " (not (= " + smt_of(c[m]) + " " + smt_of(k[m]) + "))";
+    asserted.push_back(different + ")");
+    std::string x = smt_of(at(a, c)), y = smt_of(at(a, k));
+    goals.push_back("(= " + x + " " + y + ")");
+    finish();
+  } else {
+    throw Stuck("the claim itself is not one for a solver");
+  }
+  return queries;
+}
+
+} // namespace inlay::solver::independent

@@ -1,0 +1,276 @@
+/// The claim's functions over digits: the algebra in which Evaluation (statement.h) works out x / d, x % d and x ^ y exactly.
+///
+/// x / d is the part of x that d divides, x % d the rest; that 0 <= rest < d is noted as an inequality to be shown, after which
+/// the quotient is unique. Digits of extent 2 are bits, and what is xored of them are parities.
+#pragma once
+
+#include "certificates/polynomials.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
+namespace inlay::solver::independent {
+
+struct Variable {
+  enum class Kind { symbol, digit, parity } kind;
+  std::string smt;
+  Number lower = 0;            // symbol
+  std::optional<Number> upper; // symbol
+  Sum extent;                  // digit
+  std::uint64_t mask = 0;      // parity, of the bits
+  bool unbounded = false;      // digit
+};
+
+class Digits {
+public:
+  using Value = Sum;
+
+  int add(Variable v) {
+    all.push_back(std::move(v));
+    return static_cast<int>(all.size() - 1);
+  }
+  static Sum variable(int v) {
+    Sum s;
+    s.terms[{v}] = 1;
+    return s;
+  }
+  // A digit in [0, extent); one of two values is a bit.
+  Sum digit(const Sum& extent, const std::string& name) {
+    if (number_in(extent) == Number{1}) return {};
+    if (number_in(extent) == Number{2}) {
+      if (bits == 62) throw Stuck("more than 62 bits");
+      return parity(std::uint64_t{1} << bits++);
+    }
+    Variable v{Variable::Kind::digit, name, 0, {}, extent, 0, false};
+    return variable(add(v));
+  }
+  // All that is left of a coordinate, in [0, oo).
+  Sum tail(const std::string& name) {
+    Variable v{Variable::Kind::digit, name, 0, {}, {}, 0, true};
+    return variable(add(v));
+  }
+  Sum parity(std::uint64_t mask) {
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k].kind == Variable::Kind::parity && all[k].mask == mask) return variable(static_cast<int>(k));
+    return variable(add({Variable::Kind::parity, "p" + std::to_string(mask), 0, {}, {}, mask, false}));
+  }
+
+  static Sum number(Number n) { return constant(n); }
+  static Sum add(const Sum& a, const Sum& b) { return a + b; }
+  static Sum multiply(const Sum& a, const Sum& b) { return a * b; }
+  Sum divide(const Sum& a, const Sum& d) { return parts(a, d).first; }
+  Sum modulo(const Sum& a, const Sum& d) { return parts(a, d).second; }
+  static Sum power(const Sum& s) {
+    auto n = number_in(s);
+    if (!n || *n < 0 || *n > 60) throw Stuck("a shift that is not a number");
+    return constant(Number{1} << static_cast<int>(*n));
+  }
+  static bool truth(const Sum& s) {
+    auto n = number_in(s);
+    if (!n) throw Stuck("a condition that depends on the index");
+    return *n != 0;
+  }
+  // Guessed at one point, then an inequality to be shown.
+  bool compare(const std::string& op, const Sum& a, const Sum& b) {
+    Sum d = b - a;
+    Number here = sample(d);
+    if (op == "==" || op == "!=") {
+      if (d.terms.empty()) return op == "==";
+      nonnegative(here > 0 ? d - constant(1) : constant(-1) * d - constant(1));
+      return op == "!=";
+    }
+    bool strict = op == "<" || op == ">";
+    if (op == ">" || op == ">=") d = constant(-1) * d, here = -here;
+    bool yes = strict ? here > 0 : here >= 0;
+    if (yes) {
+      nonnegative(strict ? d - constant(1) : d);
+    } else {
+      nonnegative(strict ? constant(-1) * d : constant(-1) * d - constant(1));
+    }
+    return yes;
+  }
+  Sum bitwise(char op, const Sum& a, const Sum& b) {
+    if (op == '&')
+      for (const auto& [mask, x] : {std::pair{a, b}, std::pair{b, a}})
+        if (auto n = number_in(mask); n && *n >= 0 && ((*n + 1) & *n) == 0)
+          return modulo(x, constant(*n + 1));
+    auto wa = width(a), wb = width(b);
+    if (!wa && !wb) throw Stuck("bit operations on two unbounded values");
+    int w = wa && wb ? std::min(*wa, *wb) : wa ? *wa : *wb;
+    auto [low_a, high_a] = taken_apart(a, w);
+    auto [low_b, high_b] = taken_apart(b, w);
+    // One of the two is below 2^w: its high part is 0.
+    Sum out;
+    if (op != '&') out = (high_a + high_b) * constant(Number{1} << w);
+    for (int j = 0; j < w; ++j) {
+      Bit x = low_a[static_cast<std::size_t>(j)], y = low_b[static_cast<std::size_t>(j)], z;
+      if (op == '^') {
+        z = {x.mask ^ y.mask, x.flip != y.flip};
+      } else {
+        if (y.mask != 0) std::swap(x, y);
+        bool absorbing = y.flip == (op == '|'); // the constant y decides
+        if (y.mask != 0) {
+          if (x.mask != y.mask || x.flip != y.flip) throw Stuck("& or | of two different bits");
+          z = x;
+        } else {
+          z = absorbing ? Bit{0, op == '|'} : x;
+        }
+      }
+      Sum weight = constant(Number{1} << j);
+      if (z.flip) out = out + weight;
+      if (z.mask != 0) out = out + (z.flip ? constant(-1) : constant(1)) * weight * parity(z.mask);
+    }
+    return out;
+  }
+
+  void nonnegative(const Sum& p) {
+    auto n = number_in(p);
+    if (n && *n >= 0) return;
+    if (std::find(inequalities.begin(), inequalities.end(), p) == inequalities.end())
+      inequalities.push_back(p);
+  }
+
+  // Value at one point: symbols a little above their least values, digits 0.
+  [[nodiscard]] Number sample(const Sum& p) const {
+    Number sum = 0;
+    for (const auto& [product, c] : p.terms) {
+      Number t = c;
+      for (int v : product) {
+        const Variable& x = all[static_cast<std::size_t>(v)];
+        if (x.kind != Variable::Kind::symbol) {
+          t = 0;
+        } else {
+          Number value = plus(x.lower, 2);
+          t = times(t, x.upper ? std::min(value, *x.upper) : value);
+        }
+      }
+      sum = plus(sum, t);
+    }
+    return sum;
+  }
+
+  // Is every coefficient nonnegative once each symbol is written as its least value plus more?
+  [[nodiscard]] bool surely(const Sum& p) const {
+    Sum shifted;
+    for (const auto& [product, c] : p.terms) {
+      Sum t = constant(c);
+      for (int v : product) {
+        const Variable& x = all[static_cast<std::size_t>(v)];
+        if (x.kind != Variable::Kind::symbol) return false;
+        t = t * (variable(v) + constant(x.lower));
+      }
+      shifted = shifted + t;
+    }
+    return std::all_of(shifted.terms.begin(), shifted.terms.end(),
+                       [](const auto& t) { return t.second >= 0; });
+  }
+
+  // The least value of p over all digits, as a polynomial in symbols, when the coefficient of every digit has a known
+  // sign; digits must enter linearly.
+  [[nodiscard]] std::optional<Sum> least(const Sum& p) const {
+    Sum out;
+    std::map<int, Sum> by_digit;
+    for (const auto& [product, c] : p.terms) {
+      int digit = -1;
+      Sum rest = constant(c);
+      for (int v : product) {
+        if (all[static_cast<std::size_t>(v)].kind == Variable::Kind::symbol) {
+          rest = rest * variable(v);
+        } else if (digit >= 0) {
+          return std::nullopt;
+        } else {
+          digit = v;
+        }
+      }
+      if (digit < 0) {
+        out = out + rest;
+      } else {
+        by_digit[digit] = by_digit[digit] + rest;
+      }
+    }
+    for (const auto& [d, c] : by_digit) {
+      if (surely(c)) continue;
+      if (!surely(constant(-1) * c)) return std::nullopt;
+      const Variable& x = all[static_cast<std::size_t>(d)];
+      if (x.unbounded) return std::nullopt;
+      out = out + c * (x.kind == Variable::Kind::parity ? constant(1) : x.extent - constant(1));
+    }
+    return out;
+  }
+
+  std::vector<Variable> all;
+  std::vector<Sum> inequalities;
+  int bits = 0;
+
+private:
+  struct Bit {
+    std::uint64_t mask = 0;
+    bool flip = false;
+  };
+
+  std::pair<Sum, Sum> parts(const Sum& a, const Sum& d) {
+    for (const auto& [product, c] : d.terms)
+      for (int v : product)
+        if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol)
+          throw Stuck("a divisor that depends on the index");
+    auto [q, r] = split(a, d);
+    nonnegative(r);
+    nonnegative(d - constant(1) - r);
+    return {q, r};
+  }
+
+  // Bits needed for a sum of parities and a number; nothing for anything else.
+  [[nodiscard]] std::optional<int> width(const Sum& s) const {
+    Number low = 0, high = 0;
+    for (const auto& [product, c] : s.terms) {
+      if (product.empty()) {
+        low = plus(low, c), high = plus(high, c);
+        continue;
+      }
+      if (product.size() != 1 || all[static_cast<std::size_t>(product[0])].kind != Variable::Kind::parity)
+        return std::nullopt;
+      (c > 0 ? high : low) = plus(c > 0 ? high : low, c);
+    }
+    if (low < 0) return std::nullopt;
+    int w = 0;
+    while ((Number{1} << w) <= high) ++w;
+    if (w > 60) return std::nullopt;
+    return w;
+  }
+
+  // s = sum of 2^j bit_j for j < w, plus 2^w high: exact, or Stuck.
+  [[nodiscard]] std::pair<std::vector<Bit>, Sum> taken_apart(const Sum& s, int w) const {
+    Number block = Number{1} << w, base = 0;
+    std::vector<Bit> bit(static_cast<std::size_t>(w));
+    Sum high;
+    std::uint64_t used = 0;
+    for (const auto& [product, c] : s.terms) {
+      Number rest = plus(c, -times(quotient(c, block), block));
+      if (product.empty()) {
+        base = plus(base, c);
+      } else if (rest == 0) {
+        high.terms[product] = c / block;
+      } else {
+        bool is_bit =
+            product.size() == 1 && all[static_cast<std::size_t>(product[0])].kind == Variable::Kind::parity;
+        Number size = c < 0 ? -c : c;
+        if (!is_bit || size >= block || (size & (size - 1)) != 0 ||
+            (used & static_cast<std::uint64_t>(size)) != 0)
+          throw Stuck("bits that carry");
+        used |= static_cast<std::uint64_t>(size);
+        if (c < 0) base = plus(base, c); // -p = (1 - p) - 1
+        int j = std::countr_zero(static_cast<std::uint64_t>(size));
+        bit[static_cast<std::size_t>(j)] = {all[static_cast<std::size_t>(product[0])].mask, c < 0};
+      }
+    }
+    Number low = plus(base, -times(quotient(base, block), block));
+    high = high + constant(quotient(base, block));
+    if ((used & static_cast<std::uint64_t>(low)) != 0) throw Stuck("bits that carry");
+    for (int j = 0; j < w; ++j)
+      if ((low >> j) & 1) bit[static_cast<std::size_t>(j)] = {0, true};
+    return {bit, high};
+  }
+};
+
+} // namespace inlay::solver::independent

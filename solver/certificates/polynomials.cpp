@@ -1,0 +1,94 @@
+#include "certificates/polynomials.h"
+
+#include <algorithm>
+
+namespace inlay::solver::independent {
+
+Sum constant(Number n) {
+  Sum s;
+  if (n != 0) s.terms[{}] = n;
+  return s;
+}
+
+Sum operator+(const Sum& a, const Sum& b) {
+  Sum s = a;
+  for (const auto& [p, c] : b.terms) {
+    Number& mine = s.terms[p];
+    mine = plus(mine, c);
+    if (mine == 0) s.terms.erase(p);
+  }
+  return s;
+}
+
+Sum operator*(const Sum& a, const Sum& b) {
+  Sum s;
+  for (const auto& [p, c] : a.terms)
+    for (const auto& [q, d] : b.terms) {
+      Product both = p;
+      both.insert(both.end(), q.begin(), q.end());
+      std::sort(both.begin(), both.end());
+      Sum one;
+      one.terms[both] = times(c, d);
+      s = s + one;
+      if (s.terms.size() > 5000) throw Stuck("a polynomial of more than 5000 terms");
+    }
+  return s;
+}
+
+Sum operator-(const Sum& a, const Sum& b) { return a + constant(-1) * b; }
+
+std::optional<Number> number_in(const Sum& s) {
+  if (s.terms.empty()) return Number{0};
+  if (s.terms.size() == 1 && s.terms.begin()->first.empty()) return s.terms.begin()->second;
+  return std::nullopt;
+}
+
+// p / q of products.
+std::optional<Product> over(const Product& p, const Product& q) {
+  Product rest = p;
+  for (int v : q) {
+    auto it = std::find(rest.begin(), rest.end(), v);
+    if (it == rest.end()) return std::nullopt;
+    rest.erase(it);
+  }
+  return rest;
+}
+
+// (q, r) with a = q d + r; which q is a guess that the inequalities 0 <= r < d have to confirm. The leading product
+// is the longest one, so that subtracting a multiple of d makes progress.
+std::pair<Sum, Sum> split(const Sum& a, const Sum& d) {
+  Sum q, r;
+  auto n = number_in(d);
+  if (n && *n > 0) {
+    for (const auto& [p, c] : a.terms) {
+      Number whole = quotient(c, *n), rest = plus(c, -times(whole, *n));
+      if (whole != 0) q.terms[p] = whole;
+      if (rest != 0) r.terms[p] = rest;
+    }
+    return {q, r};
+  }
+  auto longer = [](const auto& x, const auto& y) {
+    return x.first.size() != y.first.size() ? x.first.size() < y.first.size() : x.first < y.first;
+  };
+  if (d.terms.empty()) throw Stuck("a division by zero");
+  auto lead = *std::max_element(d.terms.begin(), d.terms.end(), longer);
+  Sum left = a;
+  for (int steps = 0; !left.terms.empty(); ++steps) {
+    if (steps > 5000) throw Stuck("a division that does not end");
+    auto top = *std::max_element(left.terms.begin(), left.terms.end(), longer);
+    auto p = over(top.first, lead.first);
+    Sum one;
+    if (p && top.second / lead.second != 0) {
+      one.terms[*p] = top.second / lead.second;
+      q = q + one;
+      left = left - one * d;
+    } else {
+      one.terms[top.first] = top.second;
+      r = r + one;
+      left = left - one;
+    }
+  }
+  return {q, r};
+}
+
+} // namespace inlay::solver::independent

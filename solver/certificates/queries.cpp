@@ -1,0 +1,113 @@
+#include "certificates/queries.h"
+
+#include <algorithm>
+#include <set>
+
+namespace inlay::solver::independent {
+
+std::string smt_number(Number n) { return n < 0 ? "(- " + text(-n) + ")" : text(n); }
+
+std::string quoted(const std::string& prefix, const std::string& name) {
+  std::string s = prefix + name;
+  for (char c : s)
+    if (c == '\'' || c == '.') return "|" + s + "|";
+  return s;
+}
+
+std::string smt(const Sum& s, const std::vector<Variable>& all) {
+  if (s.terms.empty()) return "0";
+  std::string out;
+  for (const auto& [product, c] : s.terms) {
+    std::string t = c == 1 && !product.empty() ? "" : " " + smt_number(c);
+    for (int v : product) t += " " + all[static_cast<std::size_t>(v)].smt;
+    bool single = (c == 1 && product.size() == 1) || product.empty();
+    out += single ? t : " (*" + t + ")";
+  }
+  return s.terms.size() == 1 ? out.substr(1) : "(+" + out + ")";
+}
+
+std::string smt_condition(const Expr& e, const std::map<std::string, std::string>& names,
+                          std::vector<std::string>& goals) {
+  auto side = [&](std::size_t k) { return smt(e->args[k], names, goals); };
+  if (e->op == "&&" || e->op == "||")
+    return std::string(e->op == "&&" ? "(and " : "(or ") + smt_condition(e->args[0], names, goals) + " " +
+           smt_condition(e->args[1], names, goals) + ")";
+  if (e->op == "!") return "(not " + smt_condition(e->args[0], names, goals) + ")";
+  for (const char* op : {"<", "<=", ">", ">="})
+    if (e->op == op) return "(" + e->op + " " + side(0) + " " + side(1) + ")";
+  if (e->op == "==") return "(= " + side(0) + " " + side(1) + ")";
+  if (e->op == "!=") return "(not (= " + side(0) + " " + side(1) + "))";
+  return "(not (= " + smt(e, names, goals) + " 0))";
+}
+
+std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
+                std::vector<std::string>& goals) {
+  static const std::set<std::string> conditions{"&&", "||", "!", "<", "<=", ">", ">=", "==", "!="};
+  if (conditions.count(e->op) != 0) return "(ite " + smt_condition(e, names, goals) + " 1 0)";
+  if (e->op == "int") return smt_number(e->value);
+  if (e->op == "name") {
+    auto it = names.find(e->name);
+    if (it == names.end()) throw Stuck("nothing is known about " + e->name);
+    return it->second;
+  }
+  if (e->op == "select")
+    return "(ite " + smt_condition(e->args[0], names, goals) + " " + smt(e->args[1], names, goals) + " " +
+           smt(e->args[2], names, goals) + ")";
+  std::vector<std::string> v;
+  for (const Expr& a : e->args) v.push_back(smt(a, names, goals));
+  if (e->op == "neg") return "(- " + v[0] + ")";
+  if (e->op == "+" || e->op == "-" || e->op == "*") return "(" + e->op + " " + v[0] + " " + v[1] + ")";
+  if (e->op == "/" || e->op == "%") {
+    if (e->args[1]->op != "int" || e->args[1]->value < 1) goals.push_back("(<= " + v[1] + " 0)");
+    return std::string(e->op == "/" ? "(div " : "(mod ") + v[0] + " " + v[1] + ")";
+  }
+  if (e->op == "min") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[0] + " " + v[1] + ")";
+  if (e->op == "max") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[1] + " " + v[0] + ")";
+  if (e->op == "&")
+    for (std::size_t k = 0; k < 2; ++k)
+      if (const Expr& m = e->args[k]; m->op == "int" && m->value >= 0 && ((m->value + 1) & m->value) == 0)
+        return "(mod " + v[1 - k] + " " + smt_number(m->value + 1) + ")";
+  // Any function with this value is the bit operation's weaker brother: what holds for all of them holds for it.
+  if (e->op == "&" || e->op == "|" || e->op == "^") {
+    std::sort(v.begin(), v.end());
+    return (e->op == "&"   ? "(bits_and "
+            : e->op == "|" ? "(bits_or "
+                           : "(bits_xor ") +
+           v[0] + " " + v[1] + ")";
+  }
+  if ((e->op == "<<" || e->op == ">>") && e->args[1]->op == "int" && e->args[1]->value <= 60)
+    return std::string(e->op == "<<" ? "(* " : "(div ") + v[0] + " " +
+           smt_number(Number{1} << static_cast<int>(e->args[1]->value)) + ")";
+  throw Stuck("no integer arithmetic for " + e->op);
+}
+
+// A fact that integers cannot say (an xor) is left out: what follows from the others follows. Nor does its division by zero
+// matter: it holds nowhere, and the prover refuses it.
+void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, std::string>& names,
+                  std::vector<std::string>& asserted) {
+  for (const Expr& f : facts) try {
+      std::vector<std::string> divisors;
+      asserted.push_back(smt_condition(f, names, divisors));
+    } catch (const Stuck&) {
+    }
+}
+
+std::string assembled(const std::vector<std::string>& declared, const std::vector<std::string>& asserted,
+                      const std::vector<std::string>& goals) {
+  std::string out = "(set-logic ALL)\n";
+  for (const std::string& d : declared) out += "(declare-const " + d + " Int)\n";
+  for (const char* f : {"bits_and", "bits_or", "bits_xor"}) {
+    std::string call = std::string("(") + f + " ";
+    auto in = [&](const std::string& text) { return text.find(call) != std::string::npos; };
+    if (std::any_of(asserted.begin(), asserted.end(), in) || std::any_of(goals.begin(), goals.end(), in))
+      out += "(declare-fun " + std::string(f) + " (Int Int) Int)\n";
+  }
+  for (const std::string& a : asserted) out += "(assert " + a + ")\n";
+  std::set<std::string> seen;
+  out += "(assert (or false";
+  for (const std::string& g : goals)
+    if (seen.insert(g).second) out += " " + g;
+  return out + "))\n(check-sat)\n";
+}
+
+} // namespace inlay::solver::independent

@@ -1,0 +1,387 @@
+#include "certificates/statement.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+namespace inlay::solver::independent {
+
+Number plus(Number a, Number b) {
+  Number r;
+  if (__builtin_add_overflow(a, b, &r)) throw Stuck("a number beyond 128 bits");
+  return r;
+}
+
+Number times(Number a, Number b) {
+  Number r;
+  if (__builtin_mul_overflow(a, b, &r)) throw Stuck("a number beyond 128 bits");
+  return r;
+}
+
+Number quotient(Number a, Number b) {
+  if (b == 0) throw Stuck("a division by zero");
+  Number q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+std::string text(Number n) {
+  if (n < 0) return "-" + text(-n);
+  if (n < 10) return std::string(1, static_cast<char>('0' + static_cast<int>(n)));
+  return text(n / 10) + text(n % 10);
+}
+
+namespace {
+
+// Loosest first; longer spellings before their prefixes.
+constexpr std::array<std::array<const char*, 6>, 9> levels{{{"||"},
+                                                            {"&&"},
+                                                            {"<=", ">=", "==", "!=", "<", ">"},
+                                                            {"|"},
+                                                            {"^"},
+                                                            {"&"},
+                                                            {"<<", ">>"},
+                                                            {"+", "-"},
+                                                            {"*", "//", "/", "%"}}};
+
+Expr node(std::string op, std::vector<Expr> args) {
+  return std::make_shared<Expression>(Expression{std::move(op), 0, {}, std::move(args)});
+}
+Expr number(Number n) { return std::make_shared<Expression>(Expression{"int", n, {}, {}}); }
+
+class Reader {
+public:
+  explicit Reader(std::string_view text) : text_(text) {}
+  Expr all() {
+    Expr e = infix(0);
+    blanks();
+    if (at_ != text_.size()) stuck();
+    return e;
+  }
+
+private:
+  [[noreturn]] void stuck() const {
+    throw Stuck("cannot read '" + std::string(text_.substr(0, 120)) + "' at position " + std::to_string(at_));
+  }
+  void blanks() {
+    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
+  }
+  bool next(std::string_view word) {
+    blanks();
+    if (text_.substr(at_, word.size()) != word) return false;
+    at_ += word.size();
+    return true;
+  }
+  // The operator that stands here, whatever its level: the longest spelling.
+  std::string here() {
+    blanks();
+    for (std::string_view two : {"||", "&&", "<=", ">=", "==", "!=", "<<", ">>", "//"})
+      if (text_.substr(at_, 2) == two) return std::string(two);
+    if (at_ < text_.size() && std::string_view("<>|^&+-*/%").find(text_[at_]) != std::string_view::npos)
+      return std::string(1, text_[at_]);
+    return {};
+  }
+  Expr infix(std::size_t level) {
+    if (++depth_ > 4000) stuck();
+    if (level == levels.size()) return prefix();
+    Expr left = infix(level + 1);
+    while (true) {
+      std::string op = here();
+      bool mine = !op.empty() && std::any_of(levels[level].begin(), levels[level].end(),
+                                             [&](const char* o) { return o && op == o; });
+      if (!mine) break;
+      at_ += op.size();
+      Expr right = infix(level + 1);
+      left = node(op == "//" ? "/" : op, {left, right});
+      if (level == 2) { // a < b < c is nobody's language
+        std::string more = here();
+        for (const char* o : levels[2])
+          if (o && more == o) stuck();
+      }
+    }
+    --depth_;
+    return left;
+  }
+  Expr prefix() {
+    --depth_;
+    if (next("-")) return node("neg", {nested()});
+    blanks();
+    if (text_.substr(at_, 2) != "!=" && next("!")) return node("!", {nested()});
+    return operand();
+  }
+  Expr nested() {
+    if (++depth_ > 4000) stuck();
+    return prefix();
+  }
+  Expr operand() {
+    blanks();
+    if (next("(")) {
+      Expr e = infix(0);
+      if (!next(")")) stuck();
+      return e;
+    }
+    if (at_ >= text_.size()) stuck();
+    auto c = static_cast<unsigned char>(text_[at_]);
+    if (std::isdigit(c)) {
+      Number n = 0;
+      for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])); ++at_)
+        n = plus(times(n, 10), text_[at_] - '0');
+      return number(n);
+    }
+    if (!std::isalpha(c) && c != '_') stuck();
+    std::string name;
+    for (; at_ < text_.size(); ++at_) {
+      auto d = static_cast<unsigned char>(text_[at_]);
+      if (!std::isalnum(d) && d != '_' && d != '.' && d != '\'') break;
+      name += text_[at_];
+    }
+    if (!next("(")) return std::make_shared<Expression>(Expression{"name", 0, name, {}});
+    std::vector<Expr> args{infix(0)};
+    while (next(",")) args.push_back(infix(0));
+    if (!next(")")) stuck();
+    if ((name == "min" || name == "max") && args.size() >= 2) {
+      Expr e = args[0];
+      for (std::size_t k = 1; k < args.size(); ++k) e = node(name, {e, args[k]});
+      return e;
+    }
+    if (name == "select" && args.size() == 3) return node(name, args);
+    if (name == "xor" && args.size() == 2) return node("^", args);
+    if (name == "floordiv" && args.size() == 2) return node("/", args);
+    if (name == "mod" && args.size() == 2) return node("%", args);
+    if (name == "ceil_div" && args.size() == 2)
+      return node("/", {node("-", {node("+", args), number(1)}), args[1]});
+    stuck();
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+std::string_view strip(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
+  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
+  return s;
+}
+
+// Pieces between separators that stand outside all parentheses.
+std::vector<std::string_view> pieces(std::string_view text, std::string_view separator) {
+  std::vector<std::string_view> out;
+  std::size_t begin = 0;
+  int open = 0;
+  for (std::size_t k = 0; k < text.size(); ++k) {
+    open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
+    if (open < 0) throw Stuck("unbalanced parentheses in '" + std::string(text) + "'");
+    if (open == 0 && text.substr(k, separator.size()) == separator) {
+      out.push_back(strip(text.substr(begin, k - begin)));
+      begin = k + separator.size();
+      k = begin - 1;
+    }
+  }
+  if (open != 0) throw Stuck("unbalanced parentheses in '" + std::string(text) + "'");
+  out.push_back(strip(text.substr(begin)));
+  return out;
+}
+
+// The items of a tuple; nothing when `text` is one formula. `((a,b))` is a tuple of one tuple, `(a)` a formula.
+std::vector<std::string_view> items(std::string_view text) {
+  if (text.size() < 2 || text.front() != '(' || text.back() != ')') return {};
+  int open = 0;
+  for (std::size_t k = 0; k + 1 < text.size(); ++k) {
+    open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
+    if (open == 0) return {}; // (a)*(b)
+  }
+  std::vector<std::string_view> in = pieces(text.substr(1, text.size() - 2), ",");
+  if (in.size() > 1 && in.back().empty()) in.pop_back();
+  return in;
+}
+
+void zip(std::string_view shape, std::string_view stride, std::vector<Mode>& out, int depth) {
+  if (depth > 64) throw Stuck("a layout nested more than 64 deep");
+  std::vector<std::string_view> a = items(shape), b = items(stride);
+  bool leaf = a.size() < 2 && b.size() < 2 && (a.empty() || items(a[0]).empty()) &&
+              (b.empty() || items(b[0]).empty());
+  if (leaf) {
+    out.push_back({read_expression(shape), read_expression(stride)});
+    return;
+  }
+  if (a.size() != b.size())
+    throw Stuck("shape and stride are not congruent: " + std::string(shape) + " : " + std::string(stride));
+  for (std::size_t k = 0; k < a.size(); ++k) zip(a[k], b[k], out, depth + 1);
+}
+
+std::vector<std::vector<Mode>> read_modes(std::string_view text) {
+  std::vector<std::string_view> halves = pieces(text, ":");
+  if (halves.size() != 2) throw Stuck("no layout: " + std::string(text));
+  std::vector<std::string_view> shape = items(halves[0]), stride = items(halves[1]);
+  std::vector<std::vector<Mode>> out;
+  if (shape.empty() || (shape.size() == 1 && items(shape[0]).empty())) {
+    out.emplace_back();
+    zip(halves[0], halves[1], out.back(), 0);
+    return out;
+  }
+  if (shape.size() != stride.size()) throw Stuck("shape and stride are not congruent: " + std::string(text));
+  for (std::size_t k = 0; k < shape.size(); ++k) {
+    out.emplace_back();
+    zip(shape[k], stride[k], out.back(), 0);
+  }
+  return out;
+}
+
+Number small(std::string_view text) {
+  Expr e = read_expression(text);
+  Number sign = 1;
+  if (e->op == "neg") e = e->args[0], sign = -1;
+  if (e->op != "int" || e->value > 60) throw Stuck("not a small number: " + std::string(text));
+  return sign * e->value;
+}
+
+} // namespace
+
+Expr read_expression(std::string_view text) { return Reader(strip(text)).all(); }
+
+Function read_function(std::string_view text, std::string_view domain) {
+  Function f;
+  std::vector<std::string_view> steps = pieces(strip(text), " o ");
+  for (std::size_t k = 0; k + 1 < steps.size(); ++k) {
+    std::string_view step = steps[k];
+    Stage s;
+    if (step.substr(0, 3) == "Sw<" || step.substr(0, 2) == "S<" || step.substr(0, 8) == "Swizzle<") {
+      if (step.back() != '>') throw Stuck("no swizzle: " + std::string(step));
+      std::string_view inside = step.substr(step.find('<') + 1);
+      std::vector<std::string_view> n = pieces(inside.substr(0, inside.size() - 1), ",");
+      if (n.size() != 3) throw Stuck("no swizzle: " + std::string(step));
+      s.bits = static_cast<int>(small(n[0])), s.base = static_cast<int>(small(n[1])),
+      s.shift = static_cast<int>(small(n[2]));
+      int distance = s.shift < 0 ? -s.shift : s.shift;
+      if (s.bits < 0 || s.base < 0 || distance < s.bits || s.bits + s.base + distance > 62)
+        throw Stuck("no swizzle: " + std::string(step));
+      if (s.bits == 0) continue; // the identity
+    } else if (pieces(step, ":").size() == 2) {
+      s.modes = read_modes(step);
+    } else {
+      s.offset = read_expression(step);
+    }
+    f.outer.push_back(s);
+  }
+  std::string_view core = steps.back();
+  auto product = [](const std::vector<Mode>& modes) {
+    Expr e = modes[0].extent;
+    for (std::size_t k = 1; k < modes.size(); ++k) e = node("*", {e, modes[k].extent});
+    return e;
+  };
+  if (domain.empty()) {
+    f.layout = read_modes(core);
+    for (const auto& group : f.layout) f.extents.push_back(product(group));
+    return f;
+  }
+  std::size_t arrow = core.find("->");
+  if (arrow == std::string_view::npos) {
+    f.coordinates = {"i"};
+    f.formula = read_expression(core);
+  } else {
+    std::string_view head = strip(core.substr(0, arrow));
+    if (head.size() > 1 && head.front() == '(' && head.back() == ')') head = head.substr(1, head.size() - 2);
+    for (std::string_view name : pieces(head, ",")) f.coordinates.emplace_back(name);
+    f.formula = read_expression(core.substr(arrow + 2));
+  }
+  std::vector<std::string_view> extents = items(strip(domain));
+  if (extents.empty()) extents = {strip(domain)};
+  for (std::string_view e : extents) f.extents.push_back(read_expression(e));
+  if (f.extents.size() != f.coordinates.size()) throw Stuck("the domain does not fit the coordinates");
+  return f;
+}
+
+Statement read_statement(std::string_view head) {
+  Statement s;
+  std::vector<std::string> domains;
+  bool property = false;
+  std::size_t begin = 0;
+  while (begin < head.size()) {
+    std::size_t end = std::min(head.find('\n', begin), head.size());
+    std::string_view line = head.substr(begin, end - begin);
+    begin = end + 1;
+    if (line == "; inlay certificate 1") continue;
+    std::size_t space = line.find(' ', 2);
+    if (line.substr(0, 2) != "; " || space == std::string_view::npos)
+      throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));
+    std::string key(line.substr(2, space - 2)), value(line.substr(space + 1));
+    if (key == "property") {
+      if (property) throw Stuck("two properties");
+      property = true;
+      std::string mode = " --by-mode";
+      s.by_mode = value.size() > mode.size() && value.substr(value.size() - mode.size()) == mode;
+      s.property = s.by_mode ? value.substr(0, value.size() - mode.size()) : value;
+    } else if (key == "method") {
+      s.method = value;
+    } else if (key == "argument") {
+      s.arguments.push_back(value);
+      domains.emplace_back();
+    } else if (key == "domain" && !domains.empty() && domains.back().empty()) {
+      domains.back() = value;
+    } else if (key == "term") {
+      s.terms.push_back(read_expression(value));
+    } else if (key == "where") {
+      s.facts.push_back(read_expression(value));
+    } else if (key == "example") {
+      std::size_t is = value.find(" = ");
+      if (is == std::string::npos) throw Stuck("an example without a value");
+      Expr n = read_expression(value.substr(is + 3));
+      bool negative = n->op == "neg";
+      if (negative) n = n->args[0];
+      if (n->op != "int") throw Stuck("an example that is not a number");
+      if (!s.example.emplace(value.substr(0, is), negative ? -n->value : n->value).second)
+        throw Stuck("an example twice");
+    } else if (key == "arch" || key == "access" || key == "element-bytes" || key == "lines") {
+      if (!s.settings.emplace(key, value).second) throw Stuck("the setting " + key + " twice");
+    } else if (key == "symbol" || key == "let" || key == "digits" || key == "through") {
+      s.hints.emplace_back(key, value);
+    } else if (key != "note" && key != "claim") {
+      throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));
+    }
+  }
+  for (std::size_t k = 0; k < s.arguments.size(); ++k)
+    s.functions.push_back(read_function(s.arguments[k], domains[k]));
+  std::map<std::string, std::pair<std::size_t, std::size_t>> known{
+      {"equal", {2, 0}},         {"injective", {1, 0}}, {"bijective", {1, 0}}, {"disjoint", {2, 0}},
+      {"covers", {1, 1}},        {"within", {1, 1}},    {"aligned", {1, 1}},   {"inverse", {2, 0}},
+      {"conflict-free", {1, 0}}, {"coalesced", {1, 0}}};
+  auto it = known.find(s.property);
+  if (it == known.end()) throw Stuck("no property: " + s.property);
+  if (it->second != std::pair{s.functions.size(), s.terms.size()})
+    throw Stuck("the wrong number of arguments for " + s.property);
+  return s;
+}
+
+void collect_names(const Expr& e, std::vector<std::string>& out) {
+  if (e->op == "name" && std::find(out.begin(), out.end(), e->name) == out.end()) out.push_back(e->name);
+  for (const Expr& a : e->args) collect_names(a, out);
+}
+
+std::vector<std::string> symbols_of(const Statement& s) {
+  std::vector<std::string> out;
+  auto add_modes = [&](const std::vector<std::vector<Mode>>& groups) {
+    for (const auto& g : groups)
+      for (const Mode& m : g) collect_names(m.extent, out), collect_names(m.stride, out);
+  };
+  for (const Function& f : s.functions) {
+    for (const Stage& stage : f.outer) {
+      add_modes(stage.modes);
+      if (stage.offset) collect_names(stage.offset, out);
+    }
+    add_modes(f.layout);
+    for (const Expr& e : f.extents) collect_names(e, out);
+    if (!f.formula) continue;
+    std::vector<std::string> inside;
+    collect_names(f.formula, inside);
+    for (const std::string& n : inside)
+      if (std::find(f.coordinates.begin(), f.coordinates.end(), n) == f.coordinates.end() &&
+          std::find(out.begin(), out.end(), n) == out.end())
+        out.push_back(n);
+  }
+  for (const Expr& e : s.terms) collect_names(e, out);
+  for (const Expr& e : s.facts) collect_names(e, out);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+} // namespace inlay::solver::independent

@@ -1,0 +1,562 @@
+#include "layers/lower.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace inlay::solver {
+namespace {
+
+bool power_of_two(Wide v) { return v > 0 && (v & (v - 1)) == 0; }
+
+} // namespace
+
+std::nullopt_t Lowering::missing(const std::string& what) {
+  if (reason_.empty()) reason_ = what;
+  return std::nullopt;
+}
+
+DigitId Lowering::root(const Poly& extent) {
+  Digit d;
+  d.extent = extent;
+  d.is_root = true;
+  digits_.push_back(d);
+  return static_cast<DigitId>(digits_.size() - 1);
+}
+
+Form Lowering::constant(const Poly& p) { return {p, {}, {}}; }
+
+Form Lowering::digit(DigitId d) const {
+  Form f;
+  f.linear[d] = Poly(1);
+  return f;
+}
+
+Form operator+(const Form& a, const Form& b) {
+  Form r = a;
+  r.constant = r.constant + b.constant;
+  for (const auto& [d, c] : b.linear) {
+    Poly& mine = r.linear[d];
+    mine = mine + c;
+    if (mine.is_zero()) r.linear.erase(d);
+  }
+  for (const auto& [m, w] : b.parity) {
+    Poly& mine = r.parity[m];
+    mine = mine + w;
+    if (mine.is_zero()) r.parity.erase(m);
+  }
+  return r;
+}
+
+Form Lowering::scale(const Form& f, const Poly& by) {
+  Form r;
+  if (by.is_zero()) return r;
+  r.constant = f.constant * by;
+  for (const auto& [d, c] : f.linear) r.linear[d] = c * by;
+  for (const auto& [m, w] : f.parity) r.parity[m] = w * by;
+  return r;
+}
+
+bool Lowering::split(DigitId d, const Poly& factor) {
+  auto& it = digits_[static_cast<std::size_t>(d)];
+  Digit low, high;
+  low.extent = factor;
+  if (auto q = exact_quotient(it.extent, factor)) {
+    high.extent = *q;
+    if (mode_ == Mode::exact ? !context_.nonnegative(high.extent) : !context_.positive(high.extent))
+      return false;
+  } else if (mode_ == Mode::exact) {
+    return false;
+  } else {
+    auto e = it.extent.constant(), t = factor.constant();
+    enlarged_ = true;
+    if (e && t) {
+      high.extent = Poly(-floor_div(-*e, *t));
+    } else {
+      high.extent = Poly::symbol(context_.fresh("ceil", Bounds{1, {}}));
+    }
+  }
+  it.factor = factor;
+  it.low = static_cast<int>(digits_.size());
+  it.high = it.low + 1;
+  digits_.push_back(low);
+  digits_.push_back(high);
+  return true;
+}
+
+// Splits a digit of constant extent into registered bits, rounding the extent up to a power of two.
+bool Lowering::into_bits(DigitId d) {
+  while (true) {
+    Digit& it = digits_[static_cast<std::size_t>(d)];
+    if (it.low >= 0) return into_bits(it.low) && into_bits(digits_[static_cast<std::size_t>(d)].high);
+    if (it.bit >= 0) return true;
+    auto e = it.extent.constant();
+    if (!e) return false;
+    if (*e <= 1) return true;
+    if (*e == 2) {
+      if (bit_count_ >= 64) return false;
+      it.bit = bit_count_++;
+      return true;
+    }
+    if (!split(d, Poly(2))) return false;
+  }
+}
+
+Form Lowering::normal(const Form& f) const {
+  Form r;
+  r.constant = f.constant;
+  auto bit_term = [&](std::uint64_t mask, const Poly& w) {
+    Poly& mine = r.parity[mask];
+    mine = mine + w;
+    if (mine.is_zero()) r.parity.erase(mask);
+  };
+  std::vector<std::pair<DigitId, Poly>> work(f.linear.begin(), f.linear.end());
+  while (!work.empty()) {
+    auto [d, c] = work.back();
+    work.pop_back();
+    const Digit& it = digits_[static_cast<std::size_t>(d)];
+    if (it.low >= 0) {
+      work.emplace_back(it.low, c);
+      work.emplace_back(it.high, c * it.factor);
+    } else if (it.extent.is_one() || c.is_zero()) {
+      continue;
+    } else if (it.bit >= 0) {
+      bit_term(std::uint64_t{1} << it.bit, c);
+    } else {
+      Poly& mine = r.linear[d];
+      mine = mine + c;
+      if (mine.is_zero()) r.linear.erase(d);
+    }
+  }
+  for (const auto& [m, w] : f.parity) bit_term(m, w);
+  return r;
+}
+
+std::vector<DigitId> Lowering::leaves() const {
+  std::vector<DigitId> out;
+  std::vector<DigitId> stack;
+  for (std::size_t k = digits_.size(); k-- > 0;)
+    if (digits_[k].is_root) stack.push_back(static_cast<DigitId>(k));
+  while (!stack.empty()) {
+    DigitId d = stack.back();
+    stack.pop_back();
+    const Digit& it = digits_[static_cast<std::size_t>(d)];
+    if (it.low >= 0) {
+      stack.push_back(it.high);
+      stack.push_back(it.low);
+    } else {
+      out.push_back(d);
+    }
+  }
+  return out;
+}
+
+std::optional<std::vector<FlatDigit>> Lowering::flat(const Form& f) const {
+  Form n = normal(f);
+  for (const auto& [m, w] : n.parity)
+    if (std::popcount(m) != 1) return std::nullopt;
+  std::vector<FlatDigit> out;
+  for (DigitId d : leaves()) {
+    const Digit& it = digits_[static_cast<std::size_t>(d)];
+    Poly stride;
+    if (it.bit >= 0) {
+      auto w = n.parity.find(std::uint64_t{1} << it.bit);
+      if (w != n.parity.end()) stride = w->second;
+    } else if (auto c = n.linear.find(d); c != n.linear.end()) {
+      stride = c->second;
+    }
+    out.push_back({it.extent, stride});
+  }
+  return out;
+}
+
+std::optional<std::pair<Poly, Poly>> Lowering::range(const Form& f) const {
+  Form n = normal(f);
+  Poly low = n.constant, high = n.constant;
+  auto widen = [&](const Poly& span) {
+    if (context_.nonnegative(span)) {
+      high = high + span;
+    } else if (context_.nonnegative(Poly() - span)) {
+      low = low + span;
+    } else {
+      return false;
+    }
+    return true;
+  };
+  for (const auto& [d, c] : n.linear) {
+    // The sign of the coefficient decides; the extent is at least 1.
+    Poly steps = extent(d) - Poly(1);
+    if (context_.nonnegative(c)) {
+      high = high + c * steps;
+    } else if (context_.nonnegative(Poly() - c)) {
+      low = low + c * steps;
+    } else {
+      return std::nullopt;
+    }
+  }
+  for (const auto& [m, w] : n.parity)
+    if (!widen(w)) return std::nullopt;
+  return std::pair{low, high};
+}
+
+std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly& d) {
+  if (!context_.positive(d)) return missing("the divisor " + context_.str(d) + " is positive");
+  if (d.is_one()) return std::pair{f, Form{}};
+  Form q, r;
+  Form n = normal(f);
+  if (auto bounds = range(n);
+      bounds && context_.nonnegative(bounds->first) && context_.positive(d - bounds->second))
+    return std::pair{Form{}, n};
+  auto [cq, cr] = quotient_and_rest(n.constant, d);
+  q.constant = cq;
+  r.constant = cr;
+  for (const auto& [m, w] : n.parity) {
+    auto [exact, rest] = quotient_and_rest(w, d);
+    if (!exact.is_zero()) q.parity[m] = exact;
+    if (!rest.is_zero()) r.parity[m] = rest;
+  }
+  std::vector<std::pair<DigitId, Poly>> work(n.linear.begin(), n.linear.end());
+  for (int steps = 0; !work.empty() && steps < 256; ++steps) {
+    auto [x, c] = work.back();
+    work.pop_back();
+    auto [exact, rest] = quotient_and_rest(c, d);
+    if (!exact.is_zero()) q = q + scale(digit(x), exact);
+    if (rest.is_zero()) continue;
+    if (auto t = exact_quotient(d, rest);
+        t && context_.positive(*t) && !context_.nonnegative(*t - extent(x))) {
+      if (!split(x, *t))
+        return missing("splitting an extent " + context_.str(extent(x)) + " by " + context_.str(*t));
+      const Digit& it = digits_[static_cast<std::size_t>(x)];
+      r = r + scale(digit(it.low), rest);
+      q = q + digit(it.high);
+      continue;
+    }
+    // No single factor fits (12 x / 8): peel off the top bit when its coefficient divides.
+    if (auto e = extent(x).constant(); e && power_of_two(*e) && *e > 2) {
+      Poly half(*e / 2);
+      auto [top, top_rest] = quotient_and_rest(rest * half, d);
+      if (top_rest.is_zero() && split(x, half)) {
+        const Digit& it = digits_[static_cast<std::size_t>(x)];
+        q = q + scale(digit(it.high), top);
+        work.emplace_back(it.low, rest);
+        continue;
+      }
+    }
+    r = r + scale(digit(x), rest);
+  }
+  auto bounds = range(r);
+  if (!bounds || !context_.nonnegative(bounds->first) || !context_.positive(d - bounds->second))
+    return missing(str(r) + " is in [0, " + context_.str(d) + ")");
+  return std::pair{q, r};
+}
+
+std::optional<int> Lowering::width(const Form& f) const {
+  auto bounds = range(f);
+  if (!bounds || !context_.nonnegative(bounds->first)) return std::nullopt;
+  auto high = bounds->second.constant();
+  if (!high) return std::nullopt;
+  int n = 0;
+  while (n < 100 && (Wide{1} << n) <= *high) ++n;
+  return n;
+}
+
+// f = sum_j 2^j * bit_j + 2^width * high, when no sum below 2^width carries.
+std::optional<Lowering::Bits> Lowering::bits(const Form& f, int width) {
+  auto parts = divide(f, Poly(Wide{1} << width));
+  if (!parts) return std::nullopt;
+  for (const auto& [d, c] : normal(parts->second).linear)
+    if (!into_bits(d)) return missing("the bits of a digit of extent " + context_.str(extent(d)));
+  Form low = normal(parts->second);
+  auto constant = low.constant.constant();
+  if (!constant) return missing("the bits of " + context_.str(low.constant));
+  Bits out;
+  out.high = parts->first;
+  out.bits.resize(static_cast<std::size_t>(width));
+  Wide sum = *constant;
+  Wide used = 0;
+  std::vector<std::pair<std::uint64_t, Wide>> terms;
+  for (const auto& [m, w] : low.parity) {
+    auto weight = w.constant();
+    if (!weight) return missing("the bits of " + context_.str(w));
+    terms.emplace_back(m, *weight);
+    if (*weight < 0) sum = add(sum, *weight); // -w p = w (1 - p) - w
+  }
+  if (sum < 0) return missing("no borrow in " + str(low));
+  for (const auto& [m, w] : terms) {
+    Wide size = w < 0 ? -w : w;
+    if ((size & used) != 0 || (size & sum) != 0) return missing("no carry in " + str(low));
+    used |= size;
+    for (int j = 0; j < width; ++j)
+      if ((size >> j) & 1) out.bits[static_cast<std::size_t>(j)] = {m, w < 0};
+  }
+  if (used >= (Wide{1} << width) || sum >= (Wide{1} << width)) return missing("no carry out of " + str(low));
+  for (int j = 0; j < width; ++j)
+    if ((sum >> j) & 1) out.bits[static_cast<std::size_t>(j)] = {0, true};
+  return out;
+}
+
+std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
+  auto wa = width(a), wb = width(b);
+  if (!wa && !wb) return missing("a bound on an operand of a bit operation");
+  int w = wa && wb ? std::min(*wa, *wb) : wa ? *wa : *wb;
+  if (w > 62) return missing("operands of a bit operation below 2^62");
+  auto x = bits(a, w), y = bits(b, w);
+  if (!x || !y) return std::nullopt;
+  Form r;
+  if (op != Op::bit_and) r = scale(x->high + y->high, Poly(Wide{1} << w)); // one of them is zero
+  for (int j = 0; j < w; ++j) {
+    Bit p = x->bits[static_cast<std::size_t>(j)], q = y->bits[static_cast<std::size_t>(j)], s;
+    if (op == Op::bit_xor) {
+      s = {p.mask ^ q.mask, p.flip != q.flip};
+    } else {
+      if (q.mask != 0) std::swap(p, q);
+      if (q.mask != 0) {
+        if (p.mask != q.mask || p.flip != q.flip)
+          return missing("one operand of & or | being constant in bit " + std::to_string(j));
+        s = p;
+      } else if (op == Op::bit_and) {
+        s = q.flip ? p : Bit{};
+      } else {
+        s = q.flip ? Bit{0, true} : p;
+      }
+    }
+    Poly weight(Wide{1} << j);
+    if (s.flip) r.constant = r.constant + weight;
+    if (s.mask != 0) {
+      Form term;
+      term.parity[s.mask] = s.flip ? Poly() - weight : weight;
+      r = r + term;
+    }
+  }
+  return r;
+}
+
+std::optional<bool> Lowering::decide(Op op, const Form& a, const Form& b) const {
+  auto span = range(a + scale(b, Poly(-1)));
+  if (!span) return std::nullopt;
+  const auto& [low, high] = *span;
+  bool ge = context_.nonnegative(low), le = context_.nonnegative(Poly() - high);
+  bool gt = context_.positive(low), lt = context_.positive(Poly() - high);
+  bool same = low.is_zero() && high.is_zero();
+  auto pick = [](bool yes, bool no) -> std::optional<bool> {
+    if (yes) return true;
+    if (no) return false;
+    return std::nullopt;
+  };
+  switch (op) {
+  case Op::lt: return pick(lt, ge);
+  case Op::le: return pick(le, gt);
+  case Op::gt: return pick(gt, le);
+  case Op::ge: return pick(ge, lt);
+  case Op::eq: return pick(same, gt || lt);
+  case Op::ne: return pick(gt || lt, same);
+  default: return std::nullopt;
+  }
+}
+
+std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::string, Form>& names) {
+  if (f->op == Op::name)
+    if (auto it = names.find(f->name); it != names.end()) return it->second;
+  bool has_coordinate = false;
+  for (const std::string& n : names_of(f)) has_coordinate |= names.count(n) != 0;
+  if (!has_coordinate) {
+    if (auto p = context_.poly(f)) return constant(*p);
+    if (f->args.empty()) return missing("a value for " + to_string(f));
+  }
+  if (f->op == Op::select) { // the side that is not taken need not have a form
+    auto c = lower(f->args[0], names);
+    if (!c) return std::nullopt;
+    Form decided = normal(*c);
+    auto value = decided.constant.constant();
+    if (!value || !decided.linear.empty() || !decided.parity.empty())
+      return missing("the condition " + to_string(f->args[0]));
+    return lower(f->args[*value != 0 ? 1 : 2], names);
+  }
+  std::vector<Form> args;
+  for (const FormulaRef& a : f->args) {
+    auto form = lower(a, names);
+    if (!form) return std::nullopt;
+    args.push_back(normal(*form));
+  }
+  auto only_constant = [&](std::size_t k) -> std::optional<Poly> {
+    if (!args[k].linear.empty() || !args[k].parity.empty()) return std::nullopt;
+    return args[k].constant;
+  };
+  switch (f->op) {
+  case Op::add: return args[0] + args[1];
+  case Op::sub: return args[0] + scale(args[1], Poly(-1));
+  case Op::neg: return scale(args[0], Poly(-1));
+  case Op::mul:
+    if (auto c = only_constant(1)) return scale(args[0], *c);
+    if (auto c = only_constant(0)) return scale(args[1], *c);
+    return missing("a factor of " + to_string(f) + " without coordinates");
+  case Op::div:
+  case Op::mod: {
+    auto d = only_constant(1);
+    if (!d) return missing("a divisor of " + to_string(f) + " without coordinates");
+    auto parts = divide(args[0], *d);
+    if (!parts) return std::nullopt;
+    return f->op == Op::div ? parts->first : parts->second;
+  }
+  case Op::shl:
+  case Op::shr: {
+    auto s = only_constant(1);
+    auto n = s ? s->constant() : std::nullopt;
+    if (!n || *n < 0 || *n > 60) return missing("a constant shift in " + to_string(f));
+    Poly power(Wide{1} << static_cast<int>(*n));
+    if (f->op == Op::shl) return scale(args[0], power);
+    auto parts = divide(args[0], power);
+    if (!parts) return std::nullopt;
+    return parts->first;
+  }
+  case Op::bit_and:
+    for (std::size_t k = 0; k < 2; ++k) // x & (2^n - 1) is x % 2^n for every x, also a symbolic one
+      if (auto c = only_constant(k); c && c->constant() && power_of_two(*c->constant() + 1)) {
+        auto parts = divide(args[1 - k], Poly(*c->constant() + 1));
+        if (!parts) return std::nullopt;
+        return parts->second;
+      }
+    return bitwise(f->op, args[0], args[1]);
+  case Op::bit_or:
+  case Op::bit_xor: return bitwise(f->op, args[0], args[1]);
+  case Op::min:
+  case Op::max: {
+    auto le = decide(Op::le, args[0], args[1]);
+    if (!le)
+      return missing("which of " + to_string(f->args[0]) + " and " + to_string(f->args[1]) + " is smaller");
+    return args[(f->op == Op::min) == *le ? 0 : 1];
+  }
+  case Op::lt:
+  case Op::le:
+  case Op::gt:
+  case Op::ge:
+  case Op::eq:
+  case Op::ne: {
+    auto yes = decide(f->op, args[0], args[1]);
+    if (!yes) return missing("whether " + to_string(f));
+    return constant(Poly(*yes ? 1 : 0));
+  }
+  case Op::logical_and:
+  case Op::logical_or:
+  case Op::logical_not: {
+    std::vector<FormulaRef> values;
+    for (std::size_t k = 0; k < args.size(); ++k) {
+      auto c = only_constant(k);
+      if (!c || !c->constant()) return missing("whether " + to_string(f));
+      values.push_back(integer(*c->constant()));
+    }
+    return constant(Poly(evaluate(make(f->op, values), [](const std::string&) -> Wide { return 0; })));
+  }
+  default: return missing("a value for " + to_string(f));
+  }
+}
+
+std::optional<Poly> Lowering::poly(const Leaf& leaf) const {
+  if (!leaf.formula) return Poly(leaf.value);
+  return context_.poly(leaf.formula);
+}
+
+std::optional<Form> Lowering::apply(const std::vector<std::vector<FlatMode>>& modes, Form x) {
+  std::vector<const FlatMode*> flat;
+  for (const auto& top : modes)
+    for (const FlatMode& m : top) flat.push_back(&m);
+  Form sum;
+  for (std::size_t k = 0; k < flat.size(); ++k) {
+    auto extent = poly(flat[k]->extent), stride = poly(flat[k]->stride);
+    if (!extent || !stride) return missing("polynomial extents and strides");
+    if (k + 1 == flat.size()) return sum + scale(x, *stride);
+    auto parts = divide(x, *extent);
+    if (!parts) return std::nullopt;
+    sum = sum + scale(parts->second, *stride);
+    x = parts->first;
+  }
+  return sum;
+}
+
+std::optional<Form> Lowering::apply_steps(const Parts& f, Form x) {
+  for (std::size_t k = f.outer.size(); k-- > 0;) {
+    const Step& s = f.outer[k];
+    std::optional<Form> next;
+    if (s.kind == Step::Kind::offset) {
+      if (auto p = poly(s.offset)) next = x + constant(*p);
+    } else if (s.kind == Step::Kind::layout) {
+      next = apply(s.modes, x);
+    } else {
+      // x ^ ((x & mask) moved): bits [from, from + bits) go to [to, to + bits).
+      int from = s.base + std::max(s.shift, 0), to = s.base + std::max(-s.shift, 0);
+      Poly block(Wide{1} << (std::max(from, to) + s.bits));
+      auto parts = divide(x, block); // the swizzle does not see what is above
+      if (!parts) return std::nullopt;
+      auto above = divide(parts->second, Poly(Wide{1} << from));
+      if (!above) return std::nullopt;
+      auto field = divide(above->first, Poly(Wide{1} << s.bits));
+      if (!field) return std::nullopt;
+      auto low = bitwise(Op::bit_xor, parts->second, scale(field->second, Poly(Wide{1} << to)));
+      if (!low) return std::nullopt;
+      next = scale(parts->first, block) + *low;
+    }
+    if (!next) return missing("a polynomial offset");
+    x = normal(*next);
+  }
+  return x;
+}
+
+std::optional<Form> Lowering::lower(const Parts& f, const std::vector<Form>& coordinates) {
+  Form x;
+  if (f.value) {
+    std::map<std::string, Form> names;
+    for (std::size_t k = 0; k < f.domain.size(); ++k) names[f.domain[k].name] = coordinates[k];
+    auto v = lower(f.value, names);
+    if (!v) return std::nullopt;
+    x = *v;
+  } else {
+    for (std::size_t k = 0; k < f.modes.size(); ++k) {
+      auto v = apply({f.modes[k]}, coordinates[k]);
+      if (!v) return std::nullopt;
+      x = x + *v;
+    }
+  }
+  return apply_steps(f, normal(x));
+}
+
+std::optional<Form> Lowering::lower_index(const Parts& f, const Form& index) {
+  if (!f.value) {
+    auto v = apply(f.modes, index);
+    if (!v) return std::nullopt;
+    return apply_steps(f, normal(*v));
+  }
+  std::vector<Form> coordinates;
+  Form rest = index;
+  for (std::size_t k = 0; k < f.domain.size(); ++k) {
+    if (k + 1 == f.domain.size()) {
+      coordinates.push_back(rest);
+      break;
+    }
+    auto e = context_.poly(f.domain[k].extent);
+    if (!e) return missing("a polynomial extent");
+    auto parts = divide(rest, *e);
+    if (!parts) return std::nullopt;
+    coordinates.push_back(parts->second);
+    rest = parts->first;
+  }
+  return lower(f, coordinates);
+}
+
+std::string Lowering::str(const Form& f) const {
+  Form n = normal(f);
+  std::string out = n.constant.is_zero() ? "" : context_.str(n.constant);
+  auto term = [&](const Poly& c, const std::string& what) {
+    out += (out.empty() ? "" : " + ");
+    if (!c.is_one()) out += "(" + context_.str(c) + ")*";
+    out += what;
+  };
+  for (const auto& [d, c] : n.linear) term(c, "x" + std::to_string(d) + "<" + context_.str(extent(d)) + ">");
+  for (const auto& [m, w] : n.parity) {
+    std::string bits;
+    for (int b = 0; b < 64; ++b)
+      if ((m >> b) & 1) bits += (bits.empty() ? "b" : "^b") + std::to_string(b);
+    term(w, "[" + bits + "]");
+  }
+  return out.empty() ? "0" : out;
+}
+
+} // namespace inlay::solver

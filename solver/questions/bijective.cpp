@@ -1,0 +1,116 @@
+// Onto [0, size): a stride chain is one, and only that; else injective and inside, by counting.
+#include "questions/image.h"
+
+namespace inlay::solver {
+
+Verdict decide_bijective(Engine& e) {
+  const Parts& a = e.a();
+  auto n = e.size(a);
+  Parts core = a;
+  // A swizzle permutes each aligned block of 2^(bits + base + |shift|).
+  while (n && !core.outer.empty() && core.outer.front().kind == Step::Kind::swizzle) {
+    const Step& s = core.outer.front();
+    if (!exact_quotient(*n, Poly(Wide{1} << (s.bits + s.base + std::abs(s.shift))))) break;
+    e.claims.note("a swizzle permutes aligned blocks of its reach, which divides the size");
+    core.outer.erase(core.outer.begin());
+  }
+  if (auto own = e.lower_alone(core); own && n) {
+    auto flat = own->lowering.flat(own->form);
+    if (flat && own->form.constant.is_zero() && !own->lowering.enlarged()) {
+      if (auto chain = stride_chain(*flat)) {
+        Poly product(1);
+        for (const FlatDigit& m : *chain) {
+          e.claims.equal(m.stride, product, "stride chain");
+          product = product * m.extent;
+        }
+        e.digits("first", own->lowering);
+        return e.proved("stride chain");
+      }
+    }
+    auto r = own->lowering.range(own->form);
+    if (r && e.at_least(r->first, Poly(0), "least value") &&
+        e.at_least(*n - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form)) {
+      e.digits("first", own->lowering);
+      return e.proved("domination and count");
+    }
+    e.claims.clear();
+  }
+  auto check = [&](const naive::Environment& env) {
+    Finding f;
+    f.environment = env;
+    Evaluator x(a, env);
+    Wide size = x.size();
+    if (a.is_plain_layout()) {
+      ConcreteFlat modes = concrete_modes(a, env);
+      f.kind = Finding::Kind::outside;
+      f.bound = size;
+      for (bool greatest : {false, true}) {
+        f.index = extreme_index(modes, greatest);
+        Wide v = x(f.index);
+        if (v < 0 || v >= size) return Check::fails(f);
+      }
+      return check_injective(e, a, env); // injective and inside: onto, by counting
+    }
+    Wide limit = std::min(size, e.evaluations());
+    if (limit < size && !e.thorough) limit = std::min<Wide>(limit, 4096);
+    for (Wide i = 0; i < limit; ++i) {
+      Wide v = x(i);
+      if (v >= 0 && v < size) continue;
+      f.kind = Finding::Kind::outside;
+      f.bound = size, f.index = i;
+      return Check::fails(f);
+    }
+    Check c = check_injective(e, a, env);
+    return c.state == Check::State::holds && limit < size ? Check::undecided() : c;
+  };
+  if (auto v = e.by_instances(check, "enumeration")) return *v;
+  // Injective and within [0, size): onto, by counting.
+  auto inside = [&](const PieceCase& c) {
+    auto size = c.context.poly(size_formula(a));
+    return size && injective(c) && within(c, *size);
+  };
+  if (by_pieces(e, pieces_of(e, a), inside)) return e.proved("pieces");
+  if (auto v = ask_injective(e, a)) {
+    if (v->outcome == Outcome::refuted) return *v;
+    for (bool variables : {true, false}) {
+      smt::Query q(e.context);
+      q.quotient_variables = variables;
+      auto extents = extent_formulas(a);
+      std::map<std::string, std::string> names;
+      std::vector<FormulaRef> coordinates;
+      bool sayable = true;
+      for (std::size_t k = 0; k < extents.size(); ++k) {
+        auto s = q.term(extents[k], {});
+        sayable &= s.has_value();
+        if (!s) break;
+        q.coordinate("i" + std::to_string(k), *s);
+        coordinates.push_back(variable("\x02" + std::to_string(k)));
+        names[coordinates.back()->name] = "i" + std::to_string(k);
+      }
+      if (!sayable) break;
+      auto x = q.term(expand(a, coordinates), names);
+      auto size = q.term(size_formula(a), {});
+      if (!x || !size) break;
+      q.goal("(or (< " + *x + " 0) (>= " + *x + " " + *size + "))");
+      auto found = [&](const std::map<std::string, Wide>& model) -> std::optional<Finding> {
+        Finding f;
+        f.kind = Finding::Kind::outside;
+        f.environment = e.environment(model);
+        f.bound = naive::size(a, f.environment);
+        Wide before = 1;
+        for (std::size_t k = 0; k < extents.size(); ++k) {
+          f.index = add(f.index, multiply(before, model.at("i" + std::to_string(k))));
+          before = multiply(before,
+                            evaluate(extents[k], [&](const std::string& s) { return f.environment.at(s); }));
+        }
+        return f;
+      };
+      e.claims.note("injective by " + v->method + "; below: every value is in [0, size)");
+      if (auto w = e.ask(q, found)) return *w;
+    }
+  }
+  e.obligation("an order of the modes in which each stride is the product of the extents before it");
+  return e.unknown();
+}
+
+} // namespace inlay::solver

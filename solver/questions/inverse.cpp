@@ -1,0 +1,80 @@
+// A(B(i)) = i and B(i) in the domain of A: A lowered on top of B, over B's digits, is the index again.
+#include "questions/pointwise.h"
+
+namespace inlay::solver {
+
+Verdict decide_inverse(Engine& e) {
+  const Parts &a = e.a(), &b = e.b();
+  auto sa = e.size(a);
+  if (auto own = e.lower_alone(b); own && sa) {
+    // A on top of B, over B's digits; the index over the same digits.
+    auto eb = e.extents(b);
+    auto r = own->lowering.range(own->form);
+    if (eb && r && e.at_least(r->first, Poly(0), "least value of the second") &&
+        e.at_least(*sa - Poly(1), r->second, "greatest value of the second")) {
+      auto image = own->lowering.lower_index(a, own->form);
+      if (image) {
+        Form index;
+        Poly before(1);
+        // The roots of lower_alone are the flat modes in order, so the index is their mixed-radix sum.
+        SymbolicFlat identity;
+        for (DigitId d : own->lowering.leaves()) {
+          index = index + Lowering::scale(own->lowering.digit(d), before);
+          before = before * own->lowering.extent(d);
+        }
+        Form left = own->lowering.normal(*image), right = own->lowering.normal(index);
+        if (left == right && !own->lowering.enlarged()) {
+          e.claims.equal(left.constant, right.constant, "constant of A(B(i)) - i");
+          for (const auto& [d, c] : left.linear) e.claims.equal(c, right.linear.at(d), "coefficient");
+          for (const auto& [m, c] : left.parity) e.claims.equal(c, right.parity.at(m), "weight");
+          e.digits("second", own->lowering);
+          return e.proved("digits");
+        }
+      } else {
+        e.obligation(own->lowering.reason());
+      }
+    }
+    e.claims.clear();
+  }
+  auto check = [&](const naive::Environment& env) {
+    Finding f;
+    f.kind = Finding::Kind::inverse;
+    f.environment = env;
+    Evaluator x(a, env), y(b, env);
+    return scan(e, y.size(), [&](Wide i) -> std::optional<Finding> {
+      Wide v = y(i);
+      if (v >= 0 && v < x.size() && x(v) == i) return std::nullopt;
+      f.index = i;
+      return f;
+    });
+  };
+  if (auto v = e.by_instances(check, "enumeration")) return *v;
+  // A solver on A(B(i)) = i and 0 <= B(i) < size A.
+  for (bool variables : {true, false}) {
+    smt::Query q(e.context);
+    q.quotient_variables = variables;
+    auto extent = q.term(size_formula(b), {});
+    if (!extent) break;
+    q.coordinate("i", *extent);
+    std::map<std::string, std::string> names{{"\x02i", "i"}};
+    auto y = q.term(expand_index(b, variable("\x02i")), names);
+    if (!y) break;
+    q.define("y", *y);
+    names["\x02y"] = "y";
+    auto x = q.term(expand_index(a, variable("\x02y")), names);
+    auto n = q.term(size_formula(a), {});
+    if (!x || !n) break;
+    q.goal("(or (< y 0) (>= y " + *n + ") (not (= " + *x + " i)))");
+    auto found = [&](const std::map<std::string, Wide>& model) -> std::optional<Finding> {
+      Finding f;
+      f.kind = Finding::Kind::inverse;
+      f.environment = e.environment(model);
+      f.index = model.at("i");
+      return f;
+    };
+    if (auto v = e.ask(q, found)) return *v;
+  }
+  return e.unknown();
+}
+
+} // namespace inlay::solver

@@ -1,0 +1,227 @@
+#include "inlay/solver/prove.h"
+#include "inlay/solver/certificate.h"
+#include "inlay/solver/prover.h"
+
+#include "questions/banks.h"
+#include "questions/ranges.h"
+#include "questions/statements.h"
+
+#include <inlay/algebra/composed.h>
+#include <inlay/algebra/expression.h>
+#include <inlay/algebra/print.h>
+#include <inlay/algebra/sym.h>
+#include <inlay/algebra/sym_expression.h>
+
+namespace inlay::solver {
+namespace {
+
+// Overflow is "unknown"; so is a statement about a layout that exists only under an assumption nobody proved.
+template <class Decide>
+Verdict guarded(const std::string& property, std::initializer_list<const Subject*> subjects,
+                const Facts& facts, const Options& options, Decide decide) {
+  for (const Subject* s : subjects) {
+    std::vector<std::string> open = s->open(facts, options);
+    if (open.empty()) continue;
+    Verdict v;
+    v.property = property;
+    v.method = "none";
+    v.obligations = open;
+    return v;
+  }
+  try {
+    Verdict v = decide();
+    return options.recheck ? rechecked(std::move(v)) : v;
+  } catch (const Overflow& o) {
+    Verdict v;
+    v.property = property;
+    v.method = "none";
+    v.obligations.push_back(std::string("numbers within 128 bits: ") + o.what());
+    return v;
+  }
+}
+
+std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
+  std::vector<std::vector<FlatMode>> out;
+  auto add_modes = [&](const Layout& l) {
+    out.emplace_back();
+    for (const auto& m : l.modes()) {
+      if (m.stride.is_basis())
+        throw QuestionError("layout: basis strides map to coordinates, not to numbers\n  in     " +
+                            to_string(layout) + "\n  hint   ask about one coordinate at a time");
+      out.back().push_back({{m.extent.value(), nullptr}, {m.stride.scale.value(), nullptr}});
+    }
+  };
+  if (layout.is_leaf()) {
+    add_modes(layout);
+  } else {
+    for (std::size_t k = 0; k < layout.rank(); ++k) add_modes(layout.mode(k));
+  }
+  return out;
+}
+
+} // namespace
+
+struct Subject::Assumed {
+  SymContext context;
+  std::vector<Obligation> obligations;
+};
+
+Subject::Subject(std::string_view text, std::string_view domain) {
+  if (!is_algebra_call(text)) {
+    parts_ = parse_subject(text, domain);
+    return;
+  }
+  // On numbers the whole table of operations, on symbols those that return layouts, with what they had to assume.
+  std::string value;
+  try {
+    value = to_string(evaluate_expression(text));
+  } catch (const LayoutError&) {
+    auto assumed = std::make_shared<Assumed>();
+    value = to_string(evaluate_sym_expression(assumed->context, text));
+    if (value.rfind("Sw<0,0,0> o 0 o ", 0) == 0) value = value.substr(16);
+    assumed->obligations = assumed->context.take_obligations();
+    assumed_ = assumed;
+  }
+  auto parts = std::make_shared<Parts>(*parse_subject(value, domain));
+  if (assumed_)
+    for (const Obligation& o : assumed_->obligations) {
+      std::vector<Sym> all = o.claim.operands;
+      for (const SymLayout& l : o.claim.layouts)
+        for (const Sym& s : symbols_in(l)) all.push_back(s);
+      for (const Sym& s : all)
+        if (s.context())
+          for (AtomId id : symbols(s)) parts->assumed.insert(s.context()->atom(id).name);
+    }
+  parts_ = parts;
+}
+
+Subject::Subject(const Layout& layout) {
+  auto parts = std::make_shared<Parts>();
+  parts->text = to_string(layout);
+  parts->modes = modes_of(layout);
+  parts_ = parts;
+}
+
+Subject::Subject(const SymLayout& layout) : parts_(parse_subject(to_string(layout), {})) {
+  facts_ = ranges_of(symbols_in(layout));
+}
+
+Subject::Subject(const ComposedLayout& layout) : parts_(parse_subject(to_string(layout), {})) {}
+
+Subject::Subject(const SymComposedLayout& layout) : parts_(parse_subject(to_string(layout), {})) {
+  std::vector<Sym> all = symbols_in(layout.inner());
+  if (const auto* outer = std::get_if<SymLayout>(&layout.outer()))
+    for (const Sym& s : symbols_in(*outer)) all.push_back(s);
+  all.push_back(layout.offset());
+  facts_ = ranges_of(all);
+}
+
+std::string Subject::text() const { return parts_->text; }
+
+std::vector<std::string> Subject::open(const Facts& facts, const Options& options) const {
+  std::vector<std::string> out;
+  if (!assumed_) return out;
+  SolverProver prover(facts, options);
+  for (const Obligation& o : assumed_->obligations)
+    if (prover.decide(o.claim) != Truth::yes) out.push_back(to_string(o));
+  return out;
+}
+
+const char* to_string(Outcome o) {
+  return o == Outcome::proved ? "proved" : o == Outcome::refuted ? "refuted" : "unknown";
+}
+
+std::string Verdict::summary() const {
+  std::string out = property + ": " + to_string(outcome);
+  if (outcome != Outcome::unknown) out += " (" + method + ")";
+  if (witness) {
+    std::string symbols;
+    for (const auto& [n, v] : witness->symbols)
+      symbols += (symbols.empty() ? "" : ", ") + n + " = " + std::to_string(v);
+    out += ": " + (symbols.empty() ? "" : "with " + symbols + ", ") + witness->text;
+  }
+  for (const std::string& o : obligations) out += "\n  needs  " + o;
+  return out;
+}
+
+Verdict prove_equal(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
+  return guarded("equal", {&a, &b}, facts, options, [&] {
+    Engine e("equal", {&a, &b}, {}, facts, options);
+    return decide_equal(e);
+  });
+}
+
+Verdict prove_injective(const Subject& a, const Facts& facts, const Options& options) {
+  return guarded("injective", {&a}, facts, options, [&] {
+    Engine e("injective", {&a}, {}, facts, options);
+    return decide_injective(e);
+  });
+}
+
+Verdict prove_bijective(const Subject& a, const Facts& facts, const Options& options) {
+  return guarded("bijective", {&a}, facts, options, [&] {
+    Engine e("bijective", {&a}, {}, facts, options);
+    return decide_bijective(e);
+  });
+}
+
+Verdict prove_disjoint(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
+  return guarded("disjoint", {&a, &b}, facts, options, [&] {
+    Engine e("disjoint", {&a, &b}, {}, facts, options);
+    return decide_disjoint(e);
+  });
+}
+
+Verdict prove_covers(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
+  return guarded("covers", {&a}, facts, options, [&] {
+    Engine e("covers", {&a}, {std::string(n)}, facts, options);
+    return decide_covers(e);
+  });
+}
+
+Verdict prove_within(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
+  return guarded("within", {&a}, facts, options, [&] {
+    Engine e("within", {&a}, {std::string(n)}, facts, options);
+    return decide_within(e);
+  });
+}
+
+Verdict prove_aligned(const Subject& a, std::string_view w, const Facts& facts, const Options& options) {
+  return guarded("aligned", {&a}, facts, options, [&] {
+    Engine e("aligned", {&a}, {std::string(w)}, facts, options);
+    return decide_aligned(e);
+  });
+}
+
+Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
+  return guarded("inverse", {&a, &b}, facts, options, [&] {
+    Engine e("inverse", {&a, &b}, {}, facts, options);
+    return decide_inverse(e);
+  });
+}
+
+Verdict prove_conflict_free(const Subject& a, std::string_view access, std::string_view arch,
+                            const Facts& facts, const Options& options) {
+  const LdsAccess& model = lds_access(access, arch);
+  return guarded("conflict-free", {&a}, facts, options, [&] {
+    Engine e("conflict-free", {&a}, {}, facts, options);
+    e.settings = {"arch " + std::string(arch), "access " + std::string(access)};
+    return decide_conflict_free(e, model);
+  });
+}
+
+Verdict prove_coalesced(const Subject& a, unsigned element_bytes, std::string_view arch, unsigned lines,
+                        const Facts& facts, const Options& options) {
+  const GlobalMemory& memory = global_memory(arch);
+  if (element_bytes < 1 || element_bytes > 16)
+    throw QuestionError("coalesced: elements of " + std::to_string(element_bytes) +
+                        " bytes\n  hint   1 to 16 bytes an element");
+  return guarded("coalesced", {&a}, facts, options, [&] {
+    Engine e("coalesced", {&a}, {}, facts, options);
+    e.settings = {"arch " + std::string(arch), "element-bytes " + std::to_string(element_bytes),
+                  "lines " + std::to_string(lines)};
+    return decide_coalesced(e, memory, element_bytes, lines);
+  });
+}
+
+} // namespace inlay::solver

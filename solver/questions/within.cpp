@@ -1,0 +1,59 @@
+// 0 <= A(i) < N: by the range of the digits, whose coefficients have known signs; on numbers the extreme indices decide.
+#include "questions/pointwise.h"
+
+namespace inlay::solver {
+
+Verdict decide_within(Engine& e) {
+  const Parts& a = e.a();
+  auto bound = e.context.poly(e.term());
+  auto inside = [&](Lowering& l, const Form& f) {
+    auto r = l.range(f);
+    return r && bound && e.at_least(r->first, Poly(0), "least value") &&
+           e.at_least(*bound - Poly(1), r->second, "greatest value");
+  };
+  if (auto own = e.lower_alone(a)) {
+    if (inside(own->lowering, own->form)) {
+      e.digits("first", own->lowering);
+      return e.proved("bounds of digits");
+    }
+    e.claims.clear();
+  }
+  auto check = [&](const naive::Environment& env) {
+    Finding f;
+    f.kind = Finding::Kind::outside;
+    f.environment = env;
+    f.bound = evaluate(e.term(), [&](const std::string& n) { return env.at(n); });
+    Evaluator x(a, env);
+    auto fails = [&](Wide i) -> std::optional<Finding> {
+      Wide v = x(i);
+      if (v >= 0 && v < f.bound) return std::nullopt;
+      f.index = i;
+      return f;
+    };
+    if (a.is_plain_layout()) {
+      ConcreteFlat modes = concrete_modes(a, env);
+      for (bool greatest : {false, true})
+        if (auto bad = fails(extreme_index(modes, greatest))) return Check::fails(*bad);
+      return Check::holds();
+    }
+    return scan(e, x.size(), fails);
+  };
+  if (auto v = e.by_instances(check, "enumeration")) return *v;
+  Pieces pieces = pieces_of(e, a);
+  bool all = !pieces.cases.empty();
+  for (const PieceCase& c : pieces.cases) {
+    auto n = c.context.poly(e.term());
+    all = all && n && within(c, *n);
+  }
+  if (all) return e.proved("pieces");
+  auto proof = [&](Lowering& l, const std::vector<Form>& f) { return inside(l, f[0]); };
+  auto negated = [&](smt::Query& q, const std::vector<std::string>& t) -> std::optional<std::string> {
+    auto n = q.term(e.term(), {});
+    if (!n) return std::nullopt;
+    return "(or (< " + t[0] + " 0) (>= " + t[0] + " " + *n + "))";
+  };
+  if (auto v = prove_pointwise(e, {&a}, proof, negated, Finding::Kind::outside, e.term())) return *v;
+  return e.unknown();
+}
+
+} // namespace inlay::solver

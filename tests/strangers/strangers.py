@@ -7,7 +7,7 @@ A program is a sequence of phases that every work-item executes by itself (integ
 types, loops, switches, private arrays, calls, recursion) with exchanges between them (ballot, readlane, DPP, permutes, LDS with
 barriers, atomics). For the processor the phases are functions that a kernel calls and the exchanges are instructions; for
 the host they are loops over the work-items and a few lines written from the instruction's definition. Both are one C file. Every
-state variable of every work-item is compared bit for bit (NaN as NaN), and all sanitizers must be silent, notes about wait
+state variable of every work-item is compared bit for bit (NaN as NaN, and the zeros of f16 as one, whose sign clang 22 does not keep), and all sanitizers must be silent, notes about wait
 states included; one program in four also runs under --stress. Seed n is compiled for one processor and optimisation level, which
 rotate with n; --all compiles it for all eight.
 
@@ -34,7 +34,7 @@ typedef i32 i4 __attribute__((vector_size(16))); typedef u8 c4 __attribute__((ve
 #define UREM(T, a, b) ((b) == 0 ? (a) : (T)((a) % (b)))
 static inline u64 bits_f64(f64 x) { u64 b; __builtin_memcpy(&b, &x, 8); return x != x ? 0x7ff8000000000000UL : b; }
 static inline u64 bits_f32(f32 x) { u32 b; __builtin_memcpy(&b, &x, 4); return x != x ? 0x7fc00000U : b; }
-static inline u64 bits_f16(f16 x) { u16 b; __builtin_memcpy(&b, &x, 2); return x != x ? 0x7e00U : b; }
+static inline u64 bits_f16(f16 x) { u16 b; __builtin_memcpy(&b, &x, 2); return x != x ? 0x7e00U : x == 0 ? 0 : b; }
 static inline f64 to_f64(u64 b) { f64 x; __builtin_memcpy(&x, &b, 8); return x; }
 static inline f32 to_f32(u32 b) { f32 x; __builtin_memcpy(&x, &b, 4); return x; }
 static inline f16 to_f16(u16 b) { f16 x; __builtin_memcpy(&x, &b, 2); return x; }
@@ -47,8 +47,9 @@ static inline i16 int_of_f16(f16 x) { return x > (f16)-30000 && x < (f16)30000 ?
 class Program:
     """C text of one kernel, from a seed."""
 
-    def __init__(self, seed, number):
+    def __init__(self, seed, number, undefined=False):
         self.r = random.Random(seed)
+        self.undefined = undefined
         self.k = 'k%d' % number
         self.text = []
         self.functions = []  # name, parameter types, result type
@@ -432,6 +433,9 @@ class Program:
             else:
                 begin.append('s.%s = (%s){%s};' % (v, t, ', '.join('(%s)(%s >> %d)' % (PACKED[t], word, 4 * j) if PACKED[t] != 'f16' else
                                                                   '(f16)(i32)(%s %% 99)' % word for j in range(self.lanes(t)))))
+        if self.undefined:  # one variable is given no value; the host's program tries several
+            n = random.Random(repr(self.state)).randrange(len(self.state) - 4)
+            begin[n] = '\n#ifndef __AMDGCN__\n__builtin_memset(&s.%s, FILL, sizeof s.%s);\n#endif\n' % (self.state[n][1], self.state[n][1])
         end = []
         for t, v in self.state:
             if t in FLOATS:
@@ -466,12 +470,14 @@ static inline void barrier(void) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup"); __builtin_amdgcn_s_barrier(); __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 #define BARRIER barrier()
+#else
+static int FILL;
 #endif
 '''
 
 
 def host_main(programs):
-    text = '#ifndef __AMDGCN__\n#include <stdio.h>\nint main(void) { static u32 in[256]; FILE *f = fopen("in.bin", "rb"); if (fread(in, 4, 256, f) != 256) return 1; fclose(f);\n'
+    text = '#ifndef __AMDGCN__\n#include <stdio.h>\nint main(int argc, char **argv) { static u32 in[256]; FILE *f = fopen("in.bin", "rb"); if (fread(in, 4, 256, f) != 256) return 1; fclose(f); FILL = argc > 1 ? argv[1][0] : 0;\n'
     for p in programs:
         text += '  { static u64 out[%d]; static u32 sums[8]; %s(out, sums, in); f = fopen("%s.right", "wb"); fwrite(out, 8, %d, f); fwrite(sums, 4, 8, f); fclose(f); }\n' % (
             p.items * p.words, p.k, p.k, p.items * p.words)
@@ -481,12 +487,53 @@ def host_main(programs):
 LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx950')]
 
 
+def compile_for(options, folder, processor, level):
+    return subprocess.run([options.clang, '-target', 'amdgcn-amd-amdhsa', '-nogpulib', '-ffreestanding', '-std=gnu17', '-w', '-fwrapv',
+                           '-ffp-contract=off', '-mcpu=' + processor, level, 'p.c', '-o', 'p.hsaco'],
+                          cwd=folder, stderr=subprocess.PIPE, universal_newlines=True)
+
+
+def execute(options, folder, p, more=()):
+    command = [options.inlay, 'exec', 'p.hsaco', '--kernel', p.k, '--block', str(p.items), '--json', '--arg',
+               'out:%d:out.bin' % (p.items * p.words * 8), '--arg', 'inout:zero.bin:sums.bin', '--arg', 'in:in.bin']
+    r = subprocess.run(command + list(more), cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
+    try:
+        return json.loads(r.stdout)
+    except ValueError:
+        return {'error': 'no answer: ' + (r.stderr or r.stdout)[:500]}
+
+
+def run_undefined(options, seeds, programs, folder):
+    """A variable without a value: when the host's outputs depend on what it holds, uninit must speak."""
+    wrong, ran = [], 0
+    outputs = {}
+    for fill in '\x01\x55\x2a\x7f':
+        subprocess.run(['./host', fill], cwd=folder, check=True)
+        for p in programs:
+            outputs.setdefault(p.k, set()).add(open(os.path.join(folder, p.k + '.right'), 'rb').read())
+    processor = LEVELS[(seeds[0] // len(seeds)) % 2][0]
+    device = compile_for(options, folder, processor, '-O0')  # without optimisation: nothing is decided before it runs
+    if device.returncode != 0:
+        return ['seed %d: clang refuses: %s' % (seeds[0], device.stderr[:1500])], 0
+    for seed, p in zip(seeds, programs):
+        answer = execute(options, folder, p, ['--check', 'uninit,bounds'])
+        if 'error' in answer:
+            wrong.append('seed %d: %s' % (seed, answer['error']))
+            continue
+        ran += 1
+        found = any(f['kind'] == 'uninit' for f in answer['findings'])
+        if len(outputs[p.k]) > 1 and not found:
+            wrong.append('seed %d %s: an undefined variable reaches the output and uninit is silent' % (seed, processor))
+        options.tally[(len(outputs[p.k]) > 1, found)] = options.tally.get((len(outputs[p.k]) > 1, found), 0) + 1
+    return wrong, ran
+
+
 def run_batch(options, seeds, every):
     """Messages about what was wrong, and how many kernels ran."""
     wrong, ran = [], 0
     folder = tempfile.mkdtemp(prefix='strangers-')
     try:
-        programs = [Program(seed, i) for i, seed in enumerate(seeds)]
+        programs = [Program(seed, i, options.undefined) for i, seed in enumerate(seeds)]
         bodies = [p.generate() for p in programs]
         source = os.path.join(folder, 'p.c')
         with open(source, 'w') as f:
@@ -502,27 +549,18 @@ def run_batch(options, seeds, every):
         if host.returncode != 0:
             return ['seed %d: the host compiler refuses: %s' % (seeds[0], host.stderr[:2000])], 0
         subprocess.run(['./host'], cwd=folder, check=True)
+        if options.undefined:
+            return run_undefined(options, seeds, programs, folder)
         combinations = LEVELS if every else [LEVELS[(seeds[0] // len(seeds)) % len(LEVELS)]]
         for processor, level in combinations:
-            device = subprocess.run([options.clang, '-target', 'amdgcn-amd-amdhsa', '-nogpulib', '-ffreestanding', '-std=gnu17', '-w', '-fwrapv',
-                                     '-ffp-contract=off', '-mcpu=' + processor, level, 'p.c', '-o', 'p.hsaco'],
-                                    cwd=folder, stderr=subprocess.PIPE, universal_newlines=True)
+            device = compile_for(options, folder, processor, level)
             if device.returncode != 0:
                 wrong.append('seed %d %s %s: clang refuses: %s' % (seeds[0], processor, level, device.stderr[:1500]))
                 continue
             for seed, p in zip(seeds, programs):
                 ran += 1
                 title = 'seed %d %s %s' % (seed, processor, level)
-                command = [options.inlay, 'exec', 'p.hsaco', '--kernel', p.k, '--block', str(p.items), '--json', '--arg',
-                           'out:%d:out.bin' % (p.items * p.words * 8), '--arg', 'inout:zero.bin:sums.bin', '--arg', 'in:in.bin']
-                if seed % 4 == 0:
-                    command.append('--stress')
-                r = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
-                try:
-                    answer = json.loads(r.stdout)
-                except ValueError:
-                    wrong.append('%s: no answer: %s' % (title, (r.stderr or r.stdout)[:500]))
-                    continue
+                answer = execute(options, folder, p, ['--stress'] if seed % 4 == 0 else [])
                 if 'error' in answer:
                     wrong.append('%s: %s' % (title, answer['error']))
                     continue
@@ -550,10 +588,12 @@ def main():
     parser.add_argument('--first', type=int, default=1)
     parser.add_argument('--batch', type=int, default=8, help='kernels in one file')
     parser.add_argument('--all', action='store_true', help='every program for both processors at -O0 to -O3')
+    parser.add_argument('--undefined', action='store_true', help='one variable of each program has no value: uninit must find what depends on it')
     parser.add_argument('--keep', help='where the sources of wrong batches go')
     parser.add_argument('--jobs', type=int, default=2)
     options = parser.parse_args()
     options.inlay = os.path.abspath(options.inlay)
+    options.tally = {}
     options.clang = shutil.which('clang-22')
     if options.clang is None:
         print('skipped: clang-22 is not here (Debian package clang-22)')
@@ -569,6 +609,9 @@ def main():
             failures += len(wrong)
             for line in wrong[:20]:
                 print(line, flush=True)
+    if options.undefined:
+        print('the output depends on the undefined variable: %d found, %d missed; it does not: %d findings, %d silent' % tuple(
+            options.tally.get(key, 0) for key in ((True, True), (True, False), (False, True), (False, False))))
     print('%d programs run, %d complaints, seeds %d to %d' % (total, failures, seeds[0], seeds[-1]))
     return 1 if failures or total == 0 else 0
 

@@ -9,6 +9,7 @@ A program says in comments at its top how it is run and what is right:
     ; out WORD...              the first words of the first output, in hexadecimal
     ; finds KIND TEXT          a finding of this kind at an instruction that contains TEXT; without such a line: none
     ; note KIND TEXT           a note likewise; other notes are allowed, but for `quiet KIND`
+    ; says TEXT                one of the findings says this
     ; stress differs           --stress must see it, too; without: must not
     // clang -O0 -O2           a C program: compiled so, when clang-22 is there; its assembly lies beside it in any case
 
@@ -29,7 +30,7 @@ def directives(path):
 
 def judge(inlay, path, name, folder):
     """None, or what is wrong."""
-    options, want, finds, notes, quiet, differs = [], [], [], [], set(), False
+    options, want, finds, notes, says, quiet, differs = [], [], [], [], [], set(), False
     for words in directives(path):
         if words[:1] == ['run']:
             options = words[1:]
@@ -39,6 +40,8 @@ def judge(inlay, path, name, folder):
             (finds if words[0] == 'finds' else notes).append((words[1], ' '.join(words[2:])))
         elif words[:1] == ['quiet']:
             quiet.add(words[1])
+        elif words[:1] == ['says']:
+            says.append(' '.join(words[1:]))
         elif words[:2] == ['stress', 'differs']:
             differs = True
     first = None
@@ -71,6 +74,9 @@ def judge(inlay, path, name, folder):
             expected.remove(e)
         if not here and (not finding['note'] or finding['kind'] in quiet):
             return 'unexpected: %s: %s at %s' % (finding['kind'], finding['message'], finding['disassembly'])
+    for text in says:
+        if not any(text in finding['message'] for finding in result['findings']):
+            return 'no finding says ' + text
     if finds or notes:
         return 'not found: ' + str(finds + notes)
     stress = result.get('stress', {'same': True, 'difference': ''})

@@ -149,6 +149,22 @@ TEST_CASE("a load that misses everything takes the latency of HBM, a repeated on
   CHECK(second < p["l1_latency_clk"] + 40);
 }
 
+TEST_CASE("s_waitcnt waits for as many as it says, in order") {
+  const auto at = [](const std::string& wait) {
+    return static_cast<double>(
+        clocks(record("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\nv_add_u32 v1, 0x1000, v0\n"
+                      "global_load_dword v2, v0, s[4:5]\ns_sleep 4\n"
+                      "global_load_dword v3, v1, s[4:5]\n" +
+                      wait + "\ns_endpgm\n"),
+               bare()));
+  };
+  // The second load comes 256 clocks and one slot after the first, and both miss everything.
+  const double none = at("s_nop 0"), first = at("s_waitcnt vmcnt(1)"), both = at("s_waitcnt vmcnt(0)");
+  CHECK(both - first == Approx(260).margin(12));
+  CHECK(first - none == Approx(Parameters::of(gfx942)["hbm_latency_clk"] - 260).margin(40));
+  CHECK(at("s_waitcnt vmcnt(2)") == none);
+}
+
 TEST_CASE("each clock of each wave has one cause, and an average SIMD's causes sum to the clocks") {
   const Trace t =
       record("v_lshlrev_b32 v1, 4, v0\n" + times(20, "ds_read_b128 v[8:11], v1\nv_exp_f32 v3, v2") +

@@ -149,6 +149,34 @@ TEST_CASE("a load that misses everything takes the latency of HBM, a repeated on
   CHECK(second < p["l1_latency_clk"] + 40);
 }
 
+TEST_CASE("the address unit takes 2 clocks a line: 64 B/clk of L1 at lines of 128") {
+  const auto each = [](unsigned shift) {
+    const auto at = [&](unsigned n) {
+      return static_cast<double>(clocks(record("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, " +
+                                               std::to_string(shift) + ", v0\ns_waitcnt lgkmcnt(0)\n" +
+                                               times(n, "global_load_dword v2, v1, s[4:5]") + "s_endpgm\n"),
+                                        bare()));
+    };
+    return (at(60) - at(30)) / 30;
+  };
+  CHECK(each(7) == Approx(64 * 2).epsilon(0.02)); // each lane a line of its own
+  CHECK(each(6) == Approx(32 * 2).epsilon(0.02)); // two lanes a line
+  CHECK(each(2) == Approx(4).epsilon(0.3));       // side by side: 2 lines
+}
+
+TEST_CASE("no more bytes are in flight than L1 has room for") {
+  // 60 loads of 1 KiB that all miss: with room for 32 KiB the second half waits for the first.
+  std::string loads;
+  for (unsigned i = 0; i < 60; ++i)
+    loads += "global_load_dwordx4 v[4:7], v1, s[4:5]\nv_add_u32 v1, 0x400, v1\n";
+  const Trace t =
+      record("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 4, v0\ns_waitcnt lgkmcnt(0)\n" + loads +
+             "s_waitcnt vmcnt(0)\ns_endpgm\n");
+  const Parameters p = bare().with("hbm_latency_clk", 4000);
+  CHECK(clocks(t, p) > 2 * 4000);
+  CHECK(clocks(t, p.with("vmem_inflight_bytes", 65536)) < 7000);
+}
+
 TEST_CASE("s_waitcnt waits for as many as it says, in order") {
   const auto at = [](const std::string& wait) {
     return static_cast<double>(

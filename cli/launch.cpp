@@ -80,6 +80,7 @@ TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
   device.options().checks = runtime::Checks::none();
   device.options().progress = {};
   device.options().stress = false;
+  device.options().max_wave_instructions = neighbour_budget * 4;
   TimeResult t = time_launch(o, runtime::isa::parse_arch(artifact.arch), object.kernel(artifact.kernel),
                              loaded.geometry(), [&](runtime::LaunchObserver& observer) {
                                device.options().observer = &observer;

@@ -79,6 +79,7 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
                             const std::vector<ArgumentSpec>& specs) {
   EmulatorOptions options;
   options.checks = Checks::none();
+  options.max_wave_instructions = neighbour_budget * 4;
   EmulatorDevice device(arch, std::move(options));
   std::vector<Argument> arguments;
   const auto buffers = make_buffers(device, specs, arguments);

@@ -816,6 +816,9 @@ UnitResult Machine::run() {
       if (simds_[i].next < simds_[best].next) best = i;
     if (simds_[best].next >= never)
       throw std::runtime_error("waves wait at a barrier that the others of their workgroup never reach");
+    if (simds_[best].next > 4'000'000'000)
+      throw std::runtime_error(
+          "more than 4 billion clocks to model\n  hint   a smaller problem, or --sample 1");
     slot(best, simds_[best].next);
     connect();
   }

@@ -59,9 +59,10 @@ void TraceRecorder::executed(const ExecutedInstruction& e) {
   WorkgroupTrace& g = trace_.workgroups.back();
   if (g.waves.size() <= e.wave) g.waves.resize(e.wave + 1);
   if (++recorded_ > limit_)
-    throw std::runtime_error(
-        "more than " + std::to_string(limit_) +
-        " wave instructions to model\n  hint   a smaller --sample or --max-instructions");
+    throw std::runtime_error("more than " + std::to_string(limit_) +
+                             " wave instructions to model\n  hint   a smaller problem or --sample, or more "
+                             "--max-instructions; a kernel that waits for "
+                             "another workgroup may never end here");
   g.waves[e.wave].steps.push_back({e.index, e.access == nullptr ? 0 : request_of(*e.access)});
 }
 
@@ -110,12 +111,9 @@ std::uint32_t TraceRecorder::request_of(const ObservedAccess& a) {
                             std::uint64_t{r.bytes} << 32 | std::uint64_t{r.lanes} << 40 |
                             std::uint64_t{r.misaligned} << 48 | static_cast<std::uint64_t>(r.space) << 50 |
                             static_cast<std::uint64_t>(r.kind) << 54;
-  auto& known = known_[key];
-  if (known.empty()) {
-    trace_.requests.push_back(r);
-    known.push_back(static_cast<std::uint32_t>(trace_.requests.size()));
-  }
-  return known.front();
+  const auto [at, fresh] = known_.try_emplace(key, static_cast<std::uint32_t>(trace_.requests.size() + 1));
+  if (fresh) trace_.requests.push_back(r);
+  return at->second;
 }
 
 } // namespace inlay::runtime::timing

@@ -125,7 +125,7 @@ struct UnitResult {
 };
 
 /// Requires: every workgroup of `trace` fits a compute unit. Errors: std::runtime_error when waves wait for a barrier that
-/// nobody comes to.
+/// nobody comes to, or after 4 billion clocks.
 [[nodiscard]] UnitResult simulate(const Trace& trace, const Parameters& parameters,
                                   const UnitOptions& options);
 

@@ -83,7 +83,7 @@ private:
   std::vector<std::uint64_t> wanted_;
   std::uint64_t limit_, recorded_ = 0;
   Trace trace_;
-  std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> known_; ///< LDS requests by their numbers
+  std::unordered_map<std::uint64_t, std::uint32_t> known_; ///< LDS requests by their numbers
 };
 
 /// Clocks of the LDS's memory for one access of a wave, and how many of them are conflicts: the bank model of the emulator.

@@ -87,6 +87,20 @@ TEST_CASE("waves of one SIMD share its units, of different SIMDs do not") {
   CHECK(one(split, gfx942, 512) <= 3 + 12 + 4 + 80 + 4 + 12 + 8);
 }
 
+TEST_CASE("the oldest wave goes first, and s_setprio goes before age") {
+  // Waves 0 and 4 share a SIMD.
+  const auto first_done = [](const std::string& priority) {
+    const Trace t = record("v_readfirstlane_b32 s3, v0\ns_cmp_lt_u32 s3, 256\ns_cbranch_scc1 go\n" +
+                               priority + "\ngo:\n" + times(40, "v_add_u32 v1, v1, v0") + "s_endpgm\n",
+                           {.block = 512});
+    const UnitResult r = simulate(t, bare(), {});
+    REQUIRE(r.waves[0].simd == r.waves[4].simd);
+    return r.waves[0].ended < r.waves[4].ended ? 0 : 4;
+  };
+  CHECK(first_done("s_nop 0") == 0);
+  CHECK(first_done("s_setprio 3") == 4);
+}
+
 TEST_CASE("reads of LDS: the published rates") {
   // Clocks a ds_read_b128, single wave and four, by pad of the rows: AMD, gfx950-gluon-tutorials, lds_throughput_validation.
   const auto per_read = [](const std::string& address, std::uint32_t block) {

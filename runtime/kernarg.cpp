@@ -42,9 +42,10 @@ bool slotted(const Kernel& k) {
                       [&](const KernelArgument& a) {
                         // Two values of 8 bytes side by side are two arguments: padding of a value's slot comes in words.
                         return !a.hidden() && a.offset % 16 == 8 && a.size == 8 &&
-                               std::any_of(k.arguments.begin(), k.arguments.end(), [&](const KernelArgument& b) {
-                                 return b.offset + 8 == a.offset && !b.pointer() && b.size == 8;
-                               });
+                               std::any_of(k.arguments.begin(), k.arguments.end(),
+                                           [&](const KernelArgument& b) {
+                                             return b.offset + 8 == a.offset && !b.pointer() && b.size == 8;
+                                           });
                       }) &&
          std::all_of(k.arguments.begin(), k.arguments.end(), [&](const KernelArgument& a) {
            // Every slot is filled to its end: something begins at the next multiple of 4 or 8 within it.

@@ -473,7 +473,8 @@ TEST_CASE("a load is done when its counter cannot count another") {
     for (unsigned i = 0; i < loads; ++i)
       text += one + " v" + std::to_string(first_register + i) + ", v1" +
               (one.starts_with("ds") ? "" : ", s[2:3]") + "\n";
-    text += "v_mov_b32 v3, v" + std::to_string(first_register) + "\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n";
+    text +=
+        "v_mov_b32 v3, v" + std::to_string(first_register) + "\ns_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n";
     EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
     const DevicePointer in = upload(device, std::vector<std::uint32_t>(64, 5));
     return run(device, kernel(text, isa::Arch::gfx942, {.lds = 256, .vgprs = 128, .accum_offset = 128}),

@@ -87,6 +87,22 @@ TEST_CASE("waves of one SIMD share its units, of different SIMDs do not") {
   CHECK(one(split, gfx942, 512) <= 3 + 12 + 4 + 80 + 4 + 12 + 8);
 }
 
+TEST_CASE("LDS and vector memory share the port that issues them") {
+  // Waves 0 and 4, of one SIMD: eight reads of LDS by one; the other does nothing, vector work, or eight loads.
+  const auto at = [](const std::string& other) {
+    const Trace t = record(
+        "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_readfirstlane_b32 s3, v0\n"
+        "s_waitcnt lgkmcnt(0)\ns_and_b32 s6, s3, 0xff\ns_cmp_lg_u32 s6, 0\ns_cbranch_scc1 done\n"
+        "s_cmp_ge_u32 s3, 256\ns_cbranch_scc1 other\ns_nop 0\n" +
+            times(8, "ds_read_b32 v2, v1") + "s_endpgm\nother:\n" + times(8, other) + "done:\ns_endpgm\n",
+        {.block = 512});
+    const UnitResult r = simulate(t, bare(), {});
+    return static_cast<double>(std::max(r.waves[0].ended, r.waves[4].ended));
+  };
+  const double beside = at("v_add_u32 v2, v1, v1");
+  CHECK(at("global_load_dword v3, v1, s[4:5]") >= beside + 6 * 4);
+}
+
 TEST_CASE("the oldest wave goes first, and s_setprio goes before age") {
   // Waves 0 and 4 share a SIMD.
   const auto first_done = [](const std::string& priority) {

@@ -195,6 +195,10 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {
         if (d.all[static_cast<std::size_t>(w)].kind != Variable::Kind::symbol)
           throw Stuck("a product of digits");
     if (d.all[v].kind == Variable::Kind::digit) {
+      if (d.all[v].turned) {
+        if (!c.terms.empty()) throw Stuck("a digit beside its own rotation");
+        continue;
+      }
       if (c.terms.empty()) {
         // An absent digit does not matter only when it has one value.
         throw Stuck("a digit that does not matter");
@@ -252,6 +256,7 @@ void Derivation::inside(const Sum& f, const Sum& n) {
 
 void Derivation::by_digits() {
   symbols();
+  d.rotations = s.property == "injective" || s.property == "bijective" || s.property == "covers";
   if (s.property == "equal")
     equal();
   else if (s.property == "injective")

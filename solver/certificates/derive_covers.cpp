@@ -31,6 +31,7 @@ void Derivation::covers() {
     v = v - c * Digits::variable(static_cast<int>(k));
     if (x.kind == Variable::Kind::parity && std::popcount(x.mask) != 1 && !c.terms.empty())
       throw Stuck("a parity of several bits");
+    if (x.turned && !c.terms.empty()) throw Stuck("a digit beside its own rotation");
     if (!c.terms.empty())
       all.emplace_back(c, x.kind == Variable::Kind::parity ? constant(1) : x.extent - constant(1));
   }

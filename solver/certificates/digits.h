@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <set>
 
 namespace inlay::solver::independent {
 
@@ -20,6 +21,7 @@ struct Variable {
   Sum extent;                  // digit
   std::uint64_t mask = 0;      // parity, of the bits
   bool unbounded = false;      // digit
+  bool turned = false;         // digit: a rotation stands in its place
 };
 
 class Digits {
@@ -60,7 +62,10 @@ public:
   static Sum add(const Sum& a, const Sum& b) { return a + b; }
   static Sum multiply(const Sum& a, const Sum& b) { return a * b; }
   Sum divide(const Sum& a, const Sum& d) { return parts(a, d).first; }
-  Sum modulo(const Sum& a, const Sum& d) { return parts(a, d).second; }
+  Sum modulo(const Sum& a, const Sum& d) {
+    if (auto y = rotated(a, d)) return *y;
+    return parts(a, d).second;
+  }
   static Sum power(const Sum& s) {
     auto n = number_in(s);
     if (!n || *n < 0 || *n > 60) throw Stuck("a shift that is not a number");
@@ -202,6 +207,48 @@ public:
   std::vector<Variable> all;
   std::vector<Sum> inequalities;
   int bits = 0;
+  /// For statements about the image: (x + s) % d with a digit x in [0, d) and an s without x is a permutation of [0, d) for
+  /// every s, so a new digit may stand for it, if x is nowhere else (Derivation::items sees to that).
+  bool rotations = false;
+
+private:
+  struct Rotation {
+    Sum of, modulus;
+    int digit;
+  };
+  std::vector<Rotation> turns;
+
+  std::optional<Sum> rotated(const Sum& a, const Sum& d) {
+    if (!rotations) return std::nullopt;
+    for (const Rotation& r : turns)
+      if (r.of == a && r.modulus == d) return variable(r.digit);
+    auto slack = least(d - constant(1) - a), low = least(a);
+    if (slack && surely(*slack) && low && surely(*low)) return std::nullopt; // a itself
+    for (const auto& [product, c] : a.terms) {
+      if (product.size() != 1 || (c != 1 && c != -1)) continue;
+      const int v = product[0];
+      if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::digit ||
+          all[static_cast<std::size_t>(v)].unbounded || all[static_cast<std::size_t>(v)].turned ||
+          !(all[static_cast<std::size_t>(v)].extent == d))
+        continue;
+      Sum rest = a - constant(c) * variable(v);
+      bool clean = true;
+      for (const auto& [other, n] : rest.terms)
+        for (int w : other) clean = clean && w != v && !all[static_cast<std::size_t>(w)].turned;
+      if (!clean || split(rest, d).second.terms.empty()) continue;
+      // The one that is used nowhere else is not known yet: a digit that is left over in the end is found out there.
+      if (elsewhere.count(v) != 0) continue;
+      all[static_cast<std::size_t>(v)].turned = true;
+      Variable y{Variable::Kind::digit, "w" + std::to_string(turns.size()), 0, {}, d, 0, false};
+      turns.push_back({a, d, add(std::move(y))});
+      return variable(turns.back().digit);
+    }
+    return std::nullopt;
+  }
+
+public:
+  /// Digits that are not to be rotated: they occur outside the rotation.
+  std::set<int> elsewhere;
 
 private:
   struct Bit {

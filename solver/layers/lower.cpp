@@ -58,6 +58,7 @@ Form Lowering::scale(const Form& f, const Poly& by) {
 
 bool Lowering::split(DigitId d, const Poly& factor) {
   auto& it = digits_[static_cast<std::size_t>(d)];
+  if (it.turned >= 0) return false;
   Digit low, high;
   low.extent = factor;
   if (auto q = exact_quotient(it.extent, factor)) {
@@ -89,6 +90,7 @@ bool Lowering::into_bits(DigitId d) {
     Digit& it = digits_[static_cast<std::size_t>(d)];
     if (it.low >= 0) return into_bits(it.low) && into_bits(digits_[static_cast<std::size_t>(d)].high);
     if (it.bit >= 0) return true;
+    if (it.turned >= 0) return false;
     auto e = it.extent.constant();
     if (!e) return false;
     if (*e <= 1) return true;
@@ -143,11 +145,50 @@ std::vector<DigitId> Lowering::leaves() const {
     if (it.low >= 0) {
       stack.push_back(it.high);
       stack.push_back(it.low);
+    } else if (it.turned >= 0) {
+      stack.push_back(it.turned);
     } else {
       out.push_back(d);
     }
   }
   return out;
+}
+
+std::optional<Form> Lowering::rotated(const Form& f, const Poly& d) {
+  if (rotations_ == Rotations::none || !context_.positive(d) || d.is_one()) return std::nullopt;
+  Form n = normal(f);
+  for (const Rotation& r : rotated_)
+    if (r.of == n && r.modulus == d) return digit(r.digit);
+  auto bounds = range(n);
+  if (bounds && context_.nonnegative(bounds->first) && context_.positive(d - bounds->second))
+    return std::nullopt;
+  std::optional<DigitId> found;
+  for (const auto& [x, c] : n.linear) {
+    if (digits_[static_cast<std::size_t>(x)].turned >= 0) return std::nullopt;
+    bool one = c.is_one() || (Poly() - c).is_one();
+    if (one && extent(x) == d && (!found || rotations_ == Rotations::of_last)) found = x;
+  }
+  if (!found) return std::nullopt;
+  // What d divides does not turn anything: x + 3 d is x modulo d.
+  Form rest = n;
+  rest.linear.erase(*found);
+  bool turns = !exact_quotient(rest.constant, d) && !rest.constant.is_zero();
+  for (const auto& [x, c] : rest.linear) turns = turns || !exact_quotient(c, d);
+  for (const auto& [m, w] : rest.parity) turns = turns || !exact_quotient(w, d);
+  if (!turns) return std::nullopt;
+  Digit y;
+  y.extent = d;
+  digits_.push_back(y);
+  auto id = static_cast<DigitId>(digits_.size() - 1);
+  digits_[static_cast<std::size_t>(*found)].turned = id;
+  rotated_.push_back({n, d, id});
+  return digit(id);
+}
+
+bool Lowering::rotations_hold(const Form& f) const {
+  Form n = normal(f);
+  return std::none_of(n.linear.begin(), n.linear.end(),
+                      [&](const auto& t) { return digits_[static_cast<std::size_t>(t.first)].turned >= 0; });
 }
 
 std::optional<std::vector<FlatDigit>> Lowering::flat(const Form& f) const {
@@ -393,6 +434,8 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
   case Op::mod: {
     auto d = only_constant(1);
     if (!d) return missing("a divisor of " + to_string(f) + " without coordinates");
+    if (f->op == Op::mod)
+      if (auto y = rotated(args[0], *d)) return y;
     auto parts = divide(args[0], *d);
     if (!parts) return std::nullopt;
     return f->op == Op::div ? parts->first : parts->second;

@@ -18,6 +18,11 @@
 ///     (r, c) -> r*128 + (c ^ (r % 8) * 16)      r = r0 + 2 r1 + 4 r2 + 8 r',  c = c0 + 2 c1 + ... + 64 c6
 ///         = 1024 r' + 128 r0 + 256 r1 + 512 r2 + c0 + ... + 16 [c4^r0] + 32 [c5^r1] + 64 [c6^r2]
 ///
+/// A *rotation* (x + s) % d of a digit x of extent d by an s without x is, for every s, a permutation of [0, d). So for a
+/// statement about the image it may be replaced by a new digit y of extent d in the place of x, when x occurs nowhere else:
+///
+///     (i/M)*M + (i%M + i/M) % M   =   M x1 + (x0 + x1) % M   ->   M x1 + y       (a skewed tile, a bijection)
+///
 /// Where an extent is not divisible the digit may be rounded up: the Form then describes the formula on a
 /// larger box
 /// (`enlarged()`), which is enough for statements about every point and not for statements about the whole
@@ -56,6 +61,12 @@ public:
   enum class Mode { rounding, exact };
   explicit Lowering(Context& context, Mode mode = Mode::rounding) : context_(context), mode_(mode) {}
 
+  /// Replace rotations, of the first digit that fits or of the last: for statements about the image alone, and only when
+  /// rotations_hold() of the form in the end.
+  void allow_rotations(bool of_last) { rotations_ = of_last ? Rotations::of_last : Rotations::of_first; }
+  /// No digit that a rotation has replaced is left in the form.
+  [[nodiscard]] bool rotations_hold(const Form& f) const;
+
   /// A new digit; roots are most significant last, as colexicographic coordinates are.
   DigitId root(const Poly& extent);
   /// The formula over forms for its names; names without one are symbols. nullopt: reason() says what is
@@ -93,6 +104,7 @@ private:
     Poly factor;
     int bit = -1;
     bool is_root = false;
+    int turned = -1; // the digit in its place after a rotation
   };
   struct Bit { // parity(mask & bits) ^ flip
     std::uint64_t mask = 0;
@@ -108,6 +120,7 @@ private:
   bool into_bits(DigitId d);
   std::optional<Bits> bits(const Form& f, int width);
   std::optional<int> width(const Form& f) const;
+  std::optional<Form> rotated(const Form& f, const Poly& d);
   std::optional<Form> bitwise(Op op, const Form& a, const Form& b);
   std::optional<Form> apply(const std::vector<std::vector<FlatMode>>& modes, Form x);
   std::optional<Form> apply_steps(const Parts& f, Form x);
@@ -116,6 +129,13 @@ private:
 
   Context& context_;
   Mode mode_;
+  enum class Rotations { none, of_first, of_last } rotations_ = Rotations::none;
+  struct Rotation {
+    Form of;
+    Poly modulus;
+    DigitId digit;
+  };
+  std::vector<Rotation> rotated_;
   std::vector<Digit> digits_;
   int bit_count_ = 0;
   bool enlarged_ = false;

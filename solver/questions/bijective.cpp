@@ -14,7 +14,7 @@ Verdict decide_bijective(Engine& e) {
     e.claims.note("a swizzle permutes aligned blocks of its reach, which divides the size");
     core.outer.erase(core.outer.begin());
   }
-  if (auto own = e.lower_alone(core); own && n) {
+  if (auto own = e.lower_image(core); own && n) {
     auto flat = own->lowering.flat(own->form);
     if (flat && own->form.constant.is_zero() && !own->lowering.enlarged()) {
       if (auto chain = stride_chain(*flat)) {

@@ -9,7 +9,7 @@ Verdict decide_covers(Engine& e) {
   const Parts& a = e.a();
   auto n = e.context.poly(e.term());
   auto size = e.size(a);
-  if (auto own = e.lower_alone(a); own && n && !own->lowering.enlarged()) {
+  if (auto own = e.lower_image(a); own && n && !own->lowering.enlarged()) {
     // From [0, reach) with a stride d <= reach and s steps: [0, reach + d (s - 1)).
     auto flat = own->lowering.flat(own->form);
     if (flat && own->form.constant.is_zero()) {

@@ -228,8 +228,23 @@ std::optional<Poly> Engine::size(const Parts& f) {
   return n;
 }
 
-std::optional<Engine::Own> Engine::lower_alone(const Parts& f) {
+std::optional<Engine::Own> Engine::lower_image(const Parts& f) {
+  if (auto own = lower_alone(f)) return own;
+  for (bool of_last : {false, true}) {
+    auto own = lower_alone(f, [&](Lowering& l) { l.allow_rotations(of_last); });
+    if (own && own->lowering.rotations_hold(own->form)) {
+      claims.note("a rotation (x + s) % d of a digit x in [0, d) takes every value of [0, d) once: a digit "
+                  "in its place");
+      return own;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Engine::Own> Engine::lower_alone(const Parts& f,
+                                               const std::function<void(Lowering&)>& configure) {
   Own own{Lowering(context), {}};
+  configure(own.lowering);
   std::vector<Form> coordinates;
   if (f.value) {
     auto e = extents(f);

@@ -69,7 +69,11 @@ public:
     Lowering lowering;
     Form form;
   };
-  [[nodiscard]] std::optional<Own> lower_alone(const Parts& f);
+  [[nodiscard]] std::optional<Own> lower_alone(const Parts& f) {
+    return lower_alone(f, [](Lowering&) {});
+  }
+  /// The same for a statement about the image, where a rotation of a digit may be replaced by a digit (lower.h).
+  [[nodiscard]] std::optional<Own> lower_image(const Parts& f);
 
   /// Decides a concrete question by `check`, or looks for an assignment at which it fails.
   /// nullopt: symbolic and no counterexample found (or not all of a finite set decided).
@@ -102,6 +106,7 @@ public:
   std::vector<std::string> hints;
 
 private:
+  std::optional<Own> lower_alone(const Parts& f, const std::function<void(Lowering&)>& configure);
   std::string certificate(const std::string& method) const;
   smt::Result solve(const smt::Query& query, std::uint64_t steps);
   void require_extents();

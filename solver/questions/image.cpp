@@ -179,7 +179,7 @@ std::optional<Verdict> ask_injective(Engine& e, const Parts& a) {
 // "Sure" injectivity without a verdict: for bijective and covers.
 bool surely_injective(Engine& e, const Parts& a) {
   Parts core = without_outer_bijections(a);
-  auto own = e.lower_alone(core);
+  auto own = e.lower_image(core);
   if (!own || !dominated(e, own->lowering, own->form)) return false;
   e.digits("first", own->lowering);
   return true;

@@ -111,6 +111,52 @@ TEST_CASE("conflict-free, with symbolic strides by residues") {
   CHECK_THROWS_AS(prove_conflict_free("(M,4):(4,256)", "ds_read_b32", "gfx942"), QuestionError);
 }
 
+TEST_CASE("rotations of a digit are permutations, for statements about the image") {
+  auto checked = [](Verdict v) { return v.outcome == Outcome::proved && recheck(v.certificate).accepted; };
+  std::string skew = "(i/M)*M + (i%M + i/M)%M";
+  CHECK(checked(prove_bijective(Subject(skew, "M*K"))));
+  CHECK(checked(prove_bijective(Subject(skew, "M*M"))));
+  CHECK(checked(prove_injective(Subject("(i/M)*M + (i%M + 3*(i/M))%M", "M*K"))));
+  CHECK(checked(prove_covers(Subject("(i/M)*M + (i/M - i%M)%M", "M*K"), "M*K")));
+  CHECK(checked(prove_bijective(Subject("(r,c) -> r + M*((c + r) % K)", "(M,K)"))));
+  // The digit elsewhere too, twice in s, two rotations in a circle, another extent: no permutation.
+  CHECK(prove_bijective(Subject("(r,c) -> r + M*((c + r) % K) + c", "(M,K)")).outcome == Outcome::refuted);
+  CHECK(prove_injective(Subject("(i/M)*M + (i%M + i%M)%M", "M*K")).outcome == Outcome::refuted);
+  CHECK(prove_bijective(Subject("(r,c) -> (r+c)%M + M*((c + r) % K)", "(M,K)")).outcome == Outcome::refuted);
+  CHECK(prove_injective(Subject("(i/M)*M + (i%M + i/M)%N", "M*K")).outcome == Outcome::refuted);
+  CHECK(prove_equal(Subject(skew, "M*K"), Subject("i", "M*K")).outcome == Outcome::refuted);
+}
+
+TEST_CASE("bit operations on symbols agree with themselves up to arithmetic") {
+  auto same = [](const char* a, const char* b, const char* domain) {
+    Verdict v = prove_equal(Subject(a, domain), Subject(b, domain));
+    return v.outcome == Outcome::proved && recheck(v.certificate).accepted;
+  };
+  CHECK(same("(r,c) -> r ^ c", "(r,c) -> c ^ r", "(M,N)"));
+  CHECK(same("i ^ (i / M)", "i ^ (i / M)", "M*N"));
+  CHECK(same("(r,c) -> r*N + (c ^ (r % N))", "(r,c) -> ((r % N) ^ c) + N*r", "(M,N)"));
+  CHECK(prove_equal(Subject("(r,c) -> r ^ c", "(M,N)"), Subject("(r,c) -> r | c", "(M,N)")).outcome ==
+        Outcome::refuted);
+  CHECK(prove_within(Subject("(r,c) -> r & c", "(M,N)"), "M").outcome == Outcome::proved);
+  CHECK(prove_within(Subject("(r,c) -> r & c", "(M,N)"), "M - 1").outcome == Outcome::refuted);
+  CHECK(prove_within(Subject("(r,c) -> r ^ c", "(M,N)"), "M + N").outcome == Outcome::proved);
+}
+
+TEST_CASE("extents near 2^62, min and max in extents, gaps") {
+  CHECK(prove_within(Subject("i / 3 + i % 5", "4611686018427387904"), "1537228672809129308").outcome ==
+        Outcome::proved);
+  CHECK(prove_within(Subject("(r,c) -> r + c*4611686018427387904", "(4611686018427387904,2)"),
+                     "9223372036854775807")
+            .outcome == Outcome::refuted);
+  CHECK(prove_injective("(min(M,8),K):(K,1)").outcome == Outcome::proved);
+  CHECK(prove_within("(min(M,8),K):(K,1)", "8*K").outcome == Outcome::proved);
+  CHECK(prove_within("(min(M,8),K):(K,1)", "7*K").outcome == Outcome::refuted);
+  CHECK(prove_covers("(M,N):(1,M+3)", "M").outcome == Outcome::proved);
+  CHECK(prove_covers("(M,2):(1,M+3)", "M + 1").outcome == Outcome::refuted);
+  // False as it stands: ld = 1000000007, K = 2 meets row 1 with column 1.
+  CHECK(prove_injective("(M,K):(ld,1000000007)", {"ld >= K"}).outcome == Outcome::refuted);
+}
+
 TEST_CASE("unknown is never a success, and names what is missing") {
   Options no_solver;
   no_solver.solver_steps = 0;

@@ -72,8 +72,9 @@ std::string times_text(const Times& t) {
                    fmt::format("{:.1f} %", 100 * ha->spent[c] / sa),
                    fmt::format("{:.1f} %", 100 * hb->spent[c] / sb));
   }
-  out += row("bottleneck", std::string(timing::to_string(a.report.bottleneck())),
-             std::string(timing::to_string(b.report.bottleneck())));
+  if (!a.report.bottlenecks.empty())
+    out += row("bottleneck", std::string(timing::to_string(a.report.bottleneck())),
+               std::string(timing::to_string(b.report.bottleneck())));
   out += fmt::format("  the candidate takes {:.3f} of the anchor's clocks\n", t.ratio());
   return out;
 }

@@ -342,24 +342,25 @@ std::string to_json(const TimingReport& r, const isa::Program& program) {
       if (s[c] > 0) j[std::string(to_string(static_cast<Cause>(c)))] = std::round(s[c] * 100) / 100;
     return j;
   };
-  Json j = {{"clocks", r.clocks},
-            {"clocks_per_trip", r.hot() == nullptr ? Json(nullptr) : Json(r.hot()->clocks_per_trip)},
-            {"bottleneck", std::string(to_string(r.bottleneck()))},
-            {"spent", by_cause(r.spent)},
-            {"matrix_efficiency", r.hot() == nullptr ? Json(nullptr) : Json(r.hot()->efficiency())},
-            {"phases", {{"before", r.prologue}, {"loop", r.loop}, {"after", r.epilogue}}},
-            {"workgroups", r.workgroups},
-            {"resident", r.resident},
-            {"waves", r.waves},
-            {"instructions", r.steps},
-            {"lds_clocks", r.unit.lds_clocks},
-            {"lds_conflict_clocks", r.unit.lds_conflict_clocks},
-            {"lines",
-             {{"asked", r.unit.lines},
-              {"l1", r.unit.l1_hits},
-              {"l2", r.unit.l2_hits},
-              {"mall", r.unit.mall_hits},
-              {"hbm", r.unit.hbm_lines}}}};
+  Json j = {
+      {"clocks", r.clocks},
+      {"clocks_per_trip", r.hot() == nullptr ? Json(nullptr) : Json(r.hot()->clocks_per_trip)},
+      {"bottleneck", r.bottlenecks.empty() ? Json(nullptr) : Json(std::string(to_string(r.bottleneck())))},
+      {"spent", by_cause(r.spent)},
+      {"matrix_efficiency", r.hot() == nullptr ? Json(nullptr) : Json(r.hot()->efficiency())},
+      {"phases", {{"before", r.prologue}, {"loop", r.loop}, {"after", r.epilogue}}},
+      {"workgroups", r.workgroups},
+      {"resident", r.resident},
+      {"waves", r.waves},
+      {"instructions", r.steps},
+      {"lds_clocks", r.unit.lds_clocks},
+      {"lds_conflict_clocks", r.unit.lds_conflict_clocks},
+      {"lines",
+       {{"asked", r.unit.lines},
+        {"l1", r.unit.l1_hits},
+        {"l2", r.unit.l2_hits},
+        {"mall", r.unit.mall_hits},
+        {"hbm", r.unit.hbm_lines}}}};
   j["loops"] = Json::array();
   for (const LoopTime& l : r.loops) {
     Json b = Json::object();

@@ -76,6 +76,7 @@ struct TimingReport {
 
 /// The page for people. `program` gives the text of instructions.
 [[nodiscard]] std::string to_text(const TimingReport& r, const isa::Program& program);
+/// `bottleneck` is null when it was not looked for.
 /// `{"clocks", "clocks_per_trip", "bottleneck", "spent": {cause: clocks}, "loops", "phases", "without", "stalls", ...}`
 [[nodiscard]] std::string to_json(const TimingReport& r, const isa::Program& program);
 

@@ -83,7 +83,7 @@ Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent
   group.launch = &launch;
   group.id = {marker + 0x8000, marker + 0x8001, marker + 0x8002};
   group.lds.resize(lds_bytes);
-  kernarg = terms.join(terms.symbol("kernarg.lo"), terms.symbol("kernarg.hi"));
+  kernarg = terms.join(terms.symbol("kernarg.lo"), terms.symbol("kernarg.hi", 0xffff));
 }
 
 Term Setting::argument_word(u64 offset) {
@@ -380,7 +380,37 @@ bool Machine::execute_scalar(const Operation& op) {
 bool Machine::execute_vector(const Operation& op) {
   emulator::Wave& w = *wave_;
   if (w.vskip) return false;
-  if (w.gpr_idx_mode != 0 && !op.sources.empty()) return false; // registers by number
+  if (w.gpr_idx_mode != 0 && !op.sources.empty()) { // registers by number: by the emulator or not at all
+    if (scalar_[m0] != 0) return false;
+    bool numbers = exec_is_number() && op.special == nullptr;
+    emulator::each_read(w, op, [&](const RowRange& r) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) numbers = numbers && (shadow_->symbolic[k] & may()) == 0;
+    });
+    for (unsigned half = 0; half < 2; ++half)
+      for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1)
+        numbers = numbers && scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] == 0;
+    if (numbers) op.execute(w, op);
+    emulator::each_write(w, op, [&](const RowRange& r) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        if (numbers) {
+          shadow_->symbolic[k] &= ~may();
+          shadow_->top[k] &= ~may();
+        } else {
+          forget(k, may());
+        }
+      }
+    });
+    for (unsigned half = 0; half < 2; ++half)
+      for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1) {
+        const unsigned r = half * 64 + static_cast<unsigned>(std::countr_zero(set));
+        if (numbers) {
+          scalar_[r] = 0;
+        } else {
+          set_scalar(r, Terms::unknown);
+        }
+      }
+    return true;
+  }
   if (op.special != nullptr) {
     lane_instruction(op);
     return true;

@@ -117,6 +117,7 @@ struct State {
   std::map<Term, bool> decided;
   std::map<Term, Ranges> ranges;
   unsigned depth = 0; ///< of abstraction
+  u32 checked = 0;    ///< intervals between barriers of which all accesses have been compared
 };
 
 struct Refine {}; ///< an abstract run did not come back to its form: the set of what varies has grown
@@ -163,6 +164,20 @@ public:
       : options_(options), record_(record), setting_(object, kernel, options.block, options.dynamic_lds),
         flow_(isa::control_flow(setting_.program, setting_.program.instructions[setting_.entry].address)) {
     for (const isa::Loop& l : flow_.loops) heads_.insert(static_cast<u32>(flow_.blocks[l.header].first));
+    // From where a wave may still meet others: behind that, its paths are nobody else's business.
+    shared_.assign(flow_.blocks.size(), false);
+    for (std::size_t b = 0; b < flow_.blocks.size(); ++b)
+      for (std::size_t k = flow_.blocks[b].first; k <= flow_.blocks[b].last; ++k) {
+        const Operation& op = operation(static_cast<u32>(k));
+        shared_[b] = shared_[b] || op.cls == Class::lds || op.memory.kind == FieldKind::to_lds ||
+                     (op.cls == Class::memory && op.memory.space == Space::flat) || op.instruction->mnemonic == "s_barrier";
+      }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t b = 0; b < flow_.blocks.size(); ++b)
+        for (const std::size_t next : flow_.blocks[b].successors)
+          if (shared_[next] && !shared_[b]) shared_[b] = changed = true;
+    }
   }
 
   OrderReport run();
@@ -185,6 +200,7 @@ private:
   void cover(WaveRun& run, const Pending& p);
   void check_registers(State& state, WaveRun& run, const Operation& op, u32 at);
   void leaf(State& state);
+  void meet(State& state, u32 end);
   void abstract(State& state);
   void compare(const WaveRun& a, const WaveRun& b, Varying& varying, bool first);
   void check_home(State& state, WaveRun& run, std::size_t wave);
@@ -201,7 +217,17 @@ private:
   bool record_;
   Setting setting_;
   isa::ControlFlow flow_;
+  /// Whether the wave, at the branch `at`, may still execute a barrier or touch LDS.
+  bool shared_ahead(u32 at) const {
+    for (std::size_t b = 0; b < flow_.blocks.size(); ++b)
+      if (flow_.blocks[b].last == at)
+        return flow_.leaves_program || std::any_of(flow_.blocks[b].successors.begin(), flow_.blocks[b].successors.end(),
+                                                   [&](std::size_t next) { return shared_[next]; });
+    return true;
+  }
+
   std::set<u32> heads_;
+  std::vector<bool> shared_; ///< by block
   std::vector<Footprint> footprints_;
   std::unordered_map<u64, std::vector<u32>> footprint_index_;
   std::unordered_map<u64, bool> overlaps_;
@@ -464,13 +490,17 @@ void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, 
   const auto meets = [](const RowRange& a, const RowRange& b) {
     return a.first < b.first + b.count && b.first < a.first + a.count;
   };
+  std::vector<RowRange> reads; // registers by number are those that m0 says now
+  std::vector<RowRange> writes;
+  emulator::each_read(run.machine.wave(), op, [&](const RowRange& r) { reads.push_back(r); });
+  emulator::each_write(run.machine.wave(), op, [&](const RowRange& r) { writes.push_back(r); });
   const u8 own = op.cls == Class::lds                                        ? u8{on_lgkm}
                  : op.cls == Class::memory && op.memory.space != Space::flat ? u8{on_vm}
                                                                              : u8{0};
   for (const Pending& p : run.pending) {
     const u32 other = static_cast<u32>(p.op - setting_.code->operations.data());
     for (const RowRange& w : p.op->writes) {
-      for (const RowRange& r : op.reads) {
+      for (const RowRange& r : reads) {
         if (!meets(w, r)) continue;
         OrderFinding f;
         f.kind = OrderKind::wait;
@@ -479,7 +509,7 @@ void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, 
                     " is read before a wait covers what fills it";
         find(state, f, at, other);
       }
-      for (const RowRange& x : op.writes) {
+      for (const RowRange& x : writes) {
         if (!meets(w, x) || (p.ordered && p.counters == own)) continue; // the same queue lands in order
         OrderFinding f;
         f.kind = OrderKind::wait;
@@ -825,16 +855,26 @@ void Explorer::leaf(State& state) {
     find(state, f, x.machine.wave().current, y.machine.wave().current);
     break;
   }
+  meet(state, most + 1);
+}
+
+/// Compares the accesses of intervals [checked, end) of all waves. An interval that every wave has left gets no more of them.
+void Explorer::meet(State& state, u32 end) {
+  if (state.checked >= end) return;
+  const std::size_t n = state.waves.size();
+  const u32 most = end - 1;
+  const u32 base = state.checked;
   // Accesses by the intervals in which they may happen.
-  std::vector<std::vector<std::vector<u32>>> live(n, std::vector<std::vector<u32>>(most + 1));
+  std::vector<std::vector<std::vector<u32>>> live(n, std::vector<std::vector<u32>>(end - base));
   for (std::size_t a = 0; a < n; ++a) {
     const WaveRun& r = state.waves[a];
     for (u32 k = 0; k < r.trace.size(); ++k) {
       const u32 last = std::min(r.trace[k].done, most);
-      for (u32 i = r.trace[k].issue; i <= last; ++i) live[a][i].push_back(k);
+      for (u32 i = std::max(r.trace[k].issue, base); i <= last; ++i) live[a][i - base].push_back(k);
     }
   }
-  for (u32 i = 0; i <= most; ++i) {
+  state.checked = end;
+  for (u32 i = 0; i < end - base; ++i) {
     for (std::size_t a = 0; a + 1 < n; ++a) {
       for (std::size_t b = a + 1; b < n; ++b) {
         for (const u32 p : live[a][i]) {
@@ -1125,6 +1165,9 @@ void Explorer::abstract(State& state) {
         copy.start = std::make_shared<const Snapshot>(Snapshot{copy});
         next.waves.push_back(std::move(copy));
       }
+      next.checked = open_end;
+      if (state.checked != open_end)
+        for (const WaveRun& r : next.waves) next.checked = std::min(next.checked, r.barriers);
       std::vector<Varying>* outer = varying_;
       varying_ = &varying;
       refined_ = false;
@@ -1160,21 +1203,44 @@ void Explorer::explore(State first) {
   while (!stack.empty()) {
     State state = std::move(stack.back());
     stack.pop_back();
-    bool forked = false;
-    for (std::size_t k = 0; k < state.waves.size() && !forked; ++k) {
+    // All waves go as far as what has been decided takes them, so that what they share is executed once.
+    Term question = 0;
+    u32 left = open_end;
+    for (std::size_t k = 0; k < state.waves.size(); ++k) {
       WaveRun& run = state.waves[k];
-      if (run.ended || run.cut || run.looped) continue;
-      Term question = 0;
-      if (advance(state, k, question) == Stop::fork) {
-        State other = state;
-        assume(other, question, false);
-        assume(state, question, true);
-        stack.push_back(std::move(other));
-        stack.push_back(std::move(state));
-        forked = true;
+      Term asked = 0;
+      if (!run.ended && !run.cut && !run.looped && advance(state, k, asked) == Stop::fork) {
+        if (state.waves.size() > 1 && run.optional.empty() && !shared_ahead(run.machine.wave().at)) {
+          State alone;
+          alone.path = state.path;
+          alone.decided = state.decided;
+          alone.ranges = state.ranges;
+          alone.depth = state.depth;
+          alone.checked = open_end;
+          alone.waves.push_back(run);
+          alone.waves[0].home.reset();
+          alone.waves[0].start.reset();
+          alone.waves[0].trace.clear();
+          for (Pending& p : alone.waves[0].pending) p.access = open_end;
+          stack.push_back(std::move(alone));
+          run.ended = true;
+        } else if (question == 0) {
+          question = asked;
+        }
       }
+      left = std::min(left, run.barriers);
     }
-    if (forked) continue;
+    meet(state, left);
+    if (question != 0) {
+      State other = state;
+      assume(other, question, false);
+      assume(state, question, true);
+      stack.push_back(std::move(other));
+      stack.push_back(std::move(state));
+      continue;
+    }
+    if (state.waves.size() == 1 && state.checked == open_end && std::none_of(state.waves.begin(), state.waves.end(), [](const WaveRun& r) { return r.cut; }))
+      continue; // a wave by itself has nothing to be compared with
     if (++report_.paths > options_.max_paths)
       throw Budget{"more than " + std::to_string(options_.max_paths) + " paths"};
     const auto count = [&](bool WaveRun::*what) {

@@ -40,8 +40,8 @@ struct OrderOptions {
   Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires, or its largest workgroup along x
   std::uint32_t dynamic_lds = 0;
   unsigned trips = 8;                         ///< of a loop, before its invariant is looked for
-  unsigned max_paths = 400;                   ///< ends and cuts of paths
-  std::uint64_t max_instructions = 6'000'000; ///< wave instructions in all
+  unsigned max_paths = 4000;                  ///< ends and cuts of paths
+  std::uint64_t max_instructions = 20'000'000; ///< wave instructions in all
   bool first = false;                         ///< stop at the first violation that is certain
 };
 

@@ -120,7 +120,7 @@ int validate(Session& session, const Options& o) {
                                    a.visit);
         for (unsigned l = 0; l < 2; ++l)
           if (a.lanes[l].guard != 0)
-            session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7);
+            session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7) << (a.lanes[l].records != 0 ? " of " + r.terms->text(a.lanes[l].records, 7) : "") << (r.terms->value(a.lanes[l].guard) == 1 ? "" : " if " + r.terms->text(a.lanes[l].guard, 7));
         session.out << "\n";
       }
     }

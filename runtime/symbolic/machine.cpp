@@ -106,7 +106,8 @@ Term Setting::argument_word(u64 offset) {
       std::string base = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
       if (a.size == 8) base += offset == a.offset ? ".lo" : ".hi";
       if (a.size > 8) base += "+" + std::to_string(offset - a.offset);
-      t = terms.symbol(base);
+      // Device addresses have 48 bits.
+      t = terms.symbol(base, a.pointer() && offset != a.offset ? 0xffffU : 0xffffffffU);
     }
   }
   // Two halves of a word may be two arguments.

@@ -617,7 +617,12 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     Term records = 0;
     if (f.space == Space::buffer) {
       const auto s = static_cast<unsigned>(f.srsrc);
-      buffer_base = t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)));
+      // The base is 48 bits wide and so are addresses: what the mask cuts off a sum is cut off anyway.
+      Term high = m.scalar(s + 1);
+      if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff) high = t().children(high)[0];
+      buffer_base = t().join(m.scalar(s), high);
+      if (t().kind(buffer_base) == TermKind::pair)
+        buffer_base = t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)));
       soffset = t().zext(m.scalar_operand(f.soffset));
       records = m.scalar(s + 2);
     }

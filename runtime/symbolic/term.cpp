@@ -729,6 +729,12 @@ Term Terms::join(Term lo, Term hi) {
     const auto c = children(hi);
     if (c[0] == lo && value(c[1]) == 31) return sext(lo);
   }
+  if (kind(hi) == TermKind::multiply_high_unsigned || kind(hi) == TermKind::multiply_high_signed) {
+    const Term x = children(hi)[0];
+    const Term y = children(hi)[1];
+    const bool is_signed = kind(hi) == TermKind::multiply_high_signed;
+    if (multiply(x, y) == lo) return product(x, y, is_signed);
+  }
   if (kind(hi) == TermKind::high) {
     const Term w = children(hi)[0];
     if (low(w) == lo) return w;

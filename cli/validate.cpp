@@ -4,6 +4,10 @@
 
 #include <inlay/runtime/symbolic/order.h>
 
+#ifdef INLAY_CLI_CLAIMS
+#include <inlay/kernels/validate/claims.h>
+#endif
+
 #include <chrono>
 #include <fmt/format.h>
 #include <memory>
@@ -15,7 +19,7 @@ namespace {
 namespace symbolic = runtime::symbolic;
 
 struct Options {
-  std::string file, kernel, arch;
+  std::string file, kernel, arch, claims;
   std::vector<std::uint32_t> block;
   std::uint32_t lds = 0;
   unsigned trips = 8;
@@ -74,11 +78,43 @@ int validate(Session& session, const Options& o) {
     if (!o.block.empty())
       options.block = {o.block[0], o.block.size() > 1 ? o.block[1] : 1, o.block.size() > 2 ? o.block[2] : 1};
     const auto begin = std::chrono::steady_clock::now();
-    const auto r = symbolic::check_order(object, *k, options, o.addresses);
+    const auto r = symbolic::check_order(object, *k, options, o.addresses || !o.claims.empty());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
-                       : r.verdict == symbolic::Verdict::refuted ? Exit::no
-                                                                 : Exit::undecided;
+    int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
+                 : r.verdict == symbolic::Verdict::refuted ? Exit::no
+                                                           : Exit::undecided;
+    auto claimed = nlohmann::ordered_json::array();
+    std::string claimed_text;
+#ifdef INLAY_CLI_CLAIMS
+    if (!o.claims.empty()) {
+      const auto claims = kernels::validate::Claims::parse(read_text(session, o.claims));
+      const auto& section = object.sections()[k->section];
+      const auto program =
+          runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+      std::size_t shown = 0;
+      const auto results = kernels::validate::check_claims(r, program, claims);
+      for (const auto& c : results) {
+        if (c.verdict == symbolic::Verdict::refuted) status = Exit::no;
+        if (c.verdict == symbolic::Verdict::undecided && status == Exit::yes) status = Exit::undecided;
+        claimed.push_back({{"claim", c.claim},
+                           {"address", c.address},
+                           {"text", c.instruction},
+                           {"verdict", symbolic::to_string(c.verdict)},
+                           {"wave", c.wave},
+                           {"lane", c.lane},
+                           {"message", c.message}});
+        shown += c.verdict == symbolic::Verdict::validated ? 1 : 0;
+        if (c.verdict == symbolic::Verdict::validated && c.claim.starts_with("inside")) continue;
+        claimed_text += fmt::format(
+            "  {} at {:#x} {}: {}{}\n    {}\n", c.claim, c.address, c.instruction,
+            symbolic::to_string(c.verdict),
+            c.verdict == symbolic::Verdict::validated ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
+            c.message);
+      }
+      claimed_text =
+          fmt::format("  {} of {} claims about accesses validated\n", shown, results.size()) + claimed_text;
+    }
+#endif
     if (status == Exit::no || exit == Exit::yes) exit = status;
     if (o.json) {
       nlohmann::ordered_json j = {{"kernel", k->name}, {"verdict", symbolic::to_string(r.verdict)}};
@@ -93,6 +129,7 @@ int validate(Session& session, const Options& o) {
       j["instructions"] = r.instructions;
       j["lds_sites"] = r.lds_sites;
       j["global_sites"] = r.global_sites;
+      if (!o.claims.empty()) j["claims"] = std::move(claimed);
       j["seconds"] = seconds;
       list.push_back(std::move(j));
       continue;
@@ -109,6 +146,7 @@ int validate(Session& session, const Options& o) {
       if (!f.path.empty()) session.out << "    path  " << path_text(*r.terms, f) << "\n";
       if (!f.witness.empty()) session.out << "    for   " << witness_text(*r.terms, f) << "\n";
     }
+    session.out << claimed_text;
     for (const auto& reason : r.undecided) session.out << "  undecided: " << reason << "\n";
     if (!r.notes.empty())
       session.out << fmt::format("  {} notes about wait states, the first: {} at {:#x} {}\n", r.notes.size(),
@@ -120,7 +158,11 @@ int validate(Session& session, const Options& o) {
                                    a.visit);
         for (unsigned l = 0; l < 2; ++l)
           if (a.lanes[l].guard != 0)
-            session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7) << (a.lanes[l].records != 0 ? " of " + r.terms->text(a.lanes[l].records, 7) : "") << (r.terms->value(a.lanes[l].guard) == 1 ? "" : " if " + r.terms->text(a.lanes[l].guard, 7));
+            session.out << "  [" << l << "] " << r.terms->text(a.lanes[l].address, 7)
+                        << (a.lanes[l].records != 0 ? " of " + r.terms->text(a.lanes[l].records, 7) : "")
+                        << (r.terms->value(a.lanes[l].guard) == 1
+                                ? ""
+                                : " if " + r.terms->text(a.lanes[l].guard, 7));
         session.out << "\n";
       }
     }
@@ -152,6 +194,10 @@ void add_validate(CLI::App& app, Session& session) {
       ->add_option("--trips", o->trips,
                    "Trips of a loop that are executed before its invariant is looked for")
       ->check(CLI::Range(5, 64));
+#ifdef INLAY_CLI_CLAIMS
+  command->add_option("--claims", o->claims,
+                      "File with facts, the grid, sizes of buffers and expected accesses");
+#endif
   command->add_flag("--addresses", o->addresses, "Also what each memory instruction accesses, as formulas");
   command->add_flag("--json", o->json, "As JSON");
   command->callback([=, &session] { session.exit = validate(session, *o); });

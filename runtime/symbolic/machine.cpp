@@ -385,7 +385,8 @@ bool Machine::execute_vector(const Operation& op) {
     if (scalar_[m0] != 0) return false;
     bool numbers = exec_is_number() && op.special == nullptr;
     emulator::each_read(w, op, [&](const RowRange& r) {
-      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) numbers = numbers && (shadow_->symbolic[k] & may()) == 0;
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+        numbers = numbers && (shadow_->symbolic[k] & may()) == 0;
     });
     for (unsigned half = 0; half < 2; ++half)
       for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1)

@@ -92,10 +92,11 @@ struct WaveRun {
   std::vector<Optional> optional;
   u32 barriers = 0;
   u32 choices = 0;
-  std::map<u32, u32> visits;        ///< arrivals at heads of loops
-  std::map<u32, u32> open_at_visit; ///< conditions decided by then
-  u32 opened = 0;                   ///< conditions that were not numbers
-  std::map<u32, u32> executed;      ///< per memory instruction
+  std::map<u32, u32> visits;                              ///< arrivals at heads of loops
+  std::map<u32, u32> open_at_visit;                       ///< conditions decided by then
+  u32 opened = 0;                                         ///< conditions that were not numbers
+  std::map<u32, u32> executed;                            ///< per memory instruction
+  std::vector<std::pair<Term, std::map<u32, u32>>> steps; ///< how many more a period of a loop
   std::map<u32, std::vector<std::shared_ptr<const Snapshot>>> snapshots;
   bool ended = false, cut = false, looped = false;
   u32 cut_head = 0;
@@ -170,7 +171,8 @@ public:
       for (std::size_t k = flow_.blocks[b].first; k <= flow_.blocks[b].last; ++k) {
         const Operation& op = operation(static_cast<u32>(k));
         shared_[b] = shared_[b] || op.cls == Class::lds || op.memory.kind == FieldKind::to_lds ||
-                     (op.cls == Class::memory && op.memory.space == Space::flat) || op.instruction->mnemonic == "s_barrier";
+                     (op.cls == Class::memory && op.memory.space == Space::flat) ||
+                     op.instruction->mnemonic == "s_barrier";
       }
     for (bool changed = true; changed;) {
       changed = false;
@@ -221,8 +223,9 @@ private:
   bool shared_ahead(u32 at) const {
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b)
       if (flow_.blocks[b].last == at)
-        return flow_.leaves_program || std::any_of(flow_.blocks[b].successors.begin(), flow_.blocks[b].successors.end(),
-                                                   [&](std::size_t next) { return shared_[next]; });
+        return flow_.leaves_program ||
+               std::any_of(flow_.blocks[b].successors.begin(), flow_.blocks[b].successors.end(),
+                           [&](std::size_t next) { return shared_[next]; });
     return true;
   }
 
@@ -547,7 +550,7 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
 
   // ---- addresses
   AccessRecord record;
-  const bool wanted = record_ && f.space != Space::scratch;
+  const bool wanted = record_ && f.space != Space::scratch && (f.space != Space::lds || in_lds);
   Footprint print;
   bool known = true;
   bool maybe = !run.optional.empty();
@@ -609,7 +612,10 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     record.lds = in_lds;
     record.to_lds = dma;
     record.visit = run.executed[at];
-    record.path = state.path.size();
+    for (const auto& [u, steps] : run.steps)
+      if (const auto step = steps.find(at); step != steps.end() && step->second != 0)
+        record.visit_steps.emplace_back(u, step->second);
+    record.path = state.path;
     u64 h = 0;
     record.lanes.resize(lanes);
     Term buffer_base = 0;
@@ -619,7 +625,8 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
       const auto s = static_cast<unsigned>(f.srsrc);
       // The base is 48 bits wide and so are addresses: what the mask cuts off a sum is cut off anyway.
       Term high = m.scalar(s + 1);
-      if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff) high = t().children(high)[0];
+      if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff)
+        high = t().children(high)[0];
       buffer_base = t().join(m.scalar(s), high);
       if (t().kind(buffer_base) == TermKind::pair)
         buffer_base = t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)));
@@ -1163,6 +1170,12 @@ void Explorer::abstract(State& state) {
             }
           }
         }
+        std::map<u32, u32> steps;
+        for (const auto& [site, times] : kept.back()->run.executed) {
+          const auto before = copy.executed.find(site);
+          steps[site] = times - (before == copy.executed.end() ? 0 : before->second);
+        }
+        copy.steps.emplace_back(u, std::move(steps));
         copy.cut = false;
         copy.visits[r.cut_head] = 0;
         copy.home = Home{r.cut_head, period + 1, period};
@@ -1244,7 +1257,8 @@ void Explorer::explore(State first) {
       stack.push_back(std::move(state));
       continue;
     }
-    if (state.waves.size() == 1 && state.checked == open_end && std::none_of(state.waves.begin(), state.waves.end(), [](const WaveRun& r) { return r.cut; }))
+    if (state.waves.size() == 1 && state.checked == open_end &&
+        std::none_of(state.waves.begin(), state.waves.end(), [](const WaveRun& r) { return r.cut; }))
       continue; // a wave by itself has nothing to be compared with
     if (++report_.paths > options_.max_paths)
       throw Budget{"more than " + std::to_string(options_.max_paths) + " paths"};

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # The arrows of the design, checked by the includes: a folder names only what stands to the right of it.
-#   solver -> algebra   codegen -> algebra   runtime -> (nothing)   kernels -> codegen solver algebra
+#   solver -> algebra   codegen -> algebra   runtime -> (nothing)   kernels -> codegen solver runtime algebra
 #   proofs -> solver algebra                 cli tests examples python -> everything
 set -u
 root=$1
 fail=0
 declare -A may=(
   [algebra]="algebra" [solver]="solver algebra" [codegen]="codegen algebra" [runtime]="runtime"
-  [kernels]="kernels codegen solver algebra" [proofs]="proofs solver algebra")
+  [kernels]="kernels codegen solver algebra runtime" [proofs]="proofs solver algebra")
 for folder in "${!may[@]}"; do
   [ -d "$root/$folder" ] || continue
   while IFS=: read -r file line text; do

@@ -39,10 +39,10 @@ namespace inlay::runtime::symbolic {
 struct OrderOptions {
   Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires, or its largest workgroup along x
   std::uint32_t dynamic_lds = 0;
-  unsigned trips = 8;                         ///< of a loop, before its invariant is looked for
-  unsigned max_paths = 4000;                  ///< ends and cuts of paths
+  unsigned trips = 8;                          ///< of a loop, before its invariant is looked for
+  unsigned max_paths = 4000;                   ///< ends and cuts of paths
   std::uint64_t max_instructions = 20'000'000; ///< wave instructions in all
-  bool first = false;                         ///< stop at the first violation that is certain
+  bool first = false;                          ///< stop at the first violation that is certain
 };
 
 enum class OrderKind : std::uint8_t {
@@ -84,9 +84,12 @@ struct AccessRecord {
   std::uint32_t wave = 0;
   unsigned bytes = 0; ///< of a lane
   bool write = false, atomic = false, lds = false, to_lds = false;
-  std::uint32_t visit = 0;        ///< how often this wave has executed the instruction before
-  std::vector<LaneAddress> lanes; ///< 64
-  std::size_t path = 0;           ///< how many conditions of the path had been decided
+  /// How often this wave has executed the instruction before: `visit` and, for each period of a loop that `first` counts,
+  /// `second` more.
+  std::uint32_t visit = 0;
+  std::vector<std::pair<Term, std::uint32_t>> visit_steps;
+  std::vector<LaneAddress> lanes;          ///< 64
+  std::vector<std::pair<Term, bool>> path; ///< conditions decided before
 };
 
 enum class Verdict : std::uint8_t { validated, refuted, undecided };

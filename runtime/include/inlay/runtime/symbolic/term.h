@@ -160,6 +160,8 @@ public:
   }
   /// The term without its additive constant, and that constant.
   [[nodiscard]] std::pair<Term, std::uint64_t> split(Term t);
+  /// Whether the sum of a linear term, by the bounds of its atoms, stays below 2^32 (wide: 2^64).
+  [[nodiscard]] bool cannot_wrap(Term t) const { return nodes_[t].exact; }
   /// An upper bound as an unsigned number.
   [[nodiscard]] std::uint64_t bound(Term t) const;
   [[nodiscard]] std::string text(Term t, unsigned depth = 8) const;

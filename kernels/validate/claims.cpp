@@ -1,0 +1,716 @@
+// Addresses of machine code against claims: terms become formulas in integers, the prover decides.
+#include <inlay/kernels/validate/claims.h>
+
+#include <inlay/runtime/symbolic/witness.h>
+
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/sym.h>
+#include <inlay/solver/prove.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+namespace inlay::kernels::validate {
+namespace {
+
+using runtime::symbolic::AccessRecord;
+using runtime::symbolic::LaneAddress;
+using runtime::symbolic::OrderReport;
+using runtime::symbolic::Term;
+using runtime::symbolic::TermKind;
+using runtime::symbolic::TermPart;
+using runtime::symbolic::Terms;
+using solver::Outcome;
+using SymVerdict = runtime::symbolic::Verdict;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using i64 = std::int64_t;
+
+std::string_view trim(std::string_view s) {
+  while (!s.empty() && (s.front() == ' ' || s.front() == '\t' || s.front() == '\r')) s.remove_prefix(1);
+  while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r')) s.remove_suffix(1);
+  return s;
+}
+
+std::string_view word(std::string_view& s) {
+  s = trim(s);
+  const auto end = s.find_first_of(" \t");
+  const std::string_view w = s.substr(0, end);
+  s = end == std::string_view::npos ? std::string_view() : trim(s.substr(end));
+  return w;
+}
+
+/// The names in a formula.
+std::set<std::string> names(std::string_view text) {
+  static const std::set<std::string> operations = {"min", "max", "select"};
+  std::set<std::string> out;
+  for (std::size_t i = 0; i < text.size();) {
+    const char c = text[i];
+    const auto letter = [](char x) { return (x >= 'a' && x <= 'z') || (x >= 'A' && x <= 'Z') || x == '_'; };
+    if (!letter(c)) {
+      const bool digit = c >= '0' && c <= '9';
+      ++i;
+      while (digit && i < text.size() && (letter(text[i]) || (text[i] >= '0' && text[i] <= '9'))) ++i;
+      continue;
+    }
+    std::size_t end = i;
+    while (end < text.size() && (letter(text[end]) || (text[end] >= '0' && text[end] <= '9'))) ++end;
+    const std::string name(text.substr(i, end - i));
+    if (!operations.contains(name)) out.insert(name);
+    i = end;
+  }
+  return out;
+}
+
+class Checker {
+public:
+  Checker(const OrderReport& report, const runtime::isa::Program& program, const Claims& claims)
+      : report_(report), t_(*report.terms), program_(program), claims_(claims) {
+    facts_ = claims.where;
+    for (unsigned d = 0; d < 3; ++d) {
+      if (claims.grid[d].empty()) continue;
+      const std::string name = std::string("workgroup_") + "xyz"[d];
+      const std::string_view grid = trim(claims.grid[d]);
+      // i <= E / c - 1 is c (i + 1) <= E: without the division it is easier to use.
+      const auto cut = grid.rfind('/');
+      std::string_view divisor =
+          cut == std::string_view::npos ? std::string_view() : trim(grid.substr(cut + 1));
+      const bool number = !divisor.empty() && std::all_of(divisor.begin(), divisor.end(),
+                                                          [](char c) { return c >= '0' && c <= '9'; });
+      const std::string_view left = number ? trim(grid.substr(0, cut)) : std::string_view();
+      const bool whole = number && (left.find_first_of("+-*/%^&|<> ") == std::string_view::npos ||
+                                    (left.starts_with("(") && left.find(')') == left.size() - 1));
+      if (whole && divisor.front() != '0') {
+        facts_.push_back(std::string(divisor) + "*" + name + " <= (" + std::string(left) + ") - " +
+                         std::string(divisor));
+      } else {
+        facts_.push_back(name + " <= (" + std::string(grid) + ") - 1");
+      }
+    }
+  }
+
+  std::vector<ClaimResult> run();
+
+private:
+  std::optional<std::string> formula(Term t);
+  std::optional<std::string> condition(Term t, bool value);
+  bool in_range(const std::string& text, u64 limit);
+  solver::Verdict ask(bool within, const std::string& a, const std::string& b,
+                      const std::vector<std::string>& more);
+  std::optional<std::pair<std::string, Term>> pointer(Term address);
+  /// The conditions of the path on which an access was seen; nothing when one has no formula.
+  std::optional<std::vector<std::string>> path_of(const AccessRecord& a, std::vector<std::string> more) {
+    for (const auto& [term, value] : a.path) {
+      const auto c = condition(term, value);
+      if (!c) return std::nullopt;
+      more.push_back(*c);
+    }
+    return more;
+  }
+  ClaimResult inside(std::size_t site, const std::vector<const AccessRecord*>& records);
+  ClaimResult matches(const AccessClaim& claim, const std::vector<const AccessRecord*>& records);
+  /// The greatest value of a symbol: of a word, or of the periods of a loop when the claims bound its trips.
+  [[nodiscard]] std::string most(const std::string& name) const {
+    return claims_.trips && name.starts_with("periods_") ? std::to_string(*claims_.trips) : "4294967295";
+  }
+  bool identical(const std::string& a, const std::string& b);
+  std::optional<std::string> differ_on(const AccessRecord& a, const std::string& x, const std::string& y);
+  std::string missing_;
+
+  const OrderReport& report_;
+  Terms& t_;
+  const runtime::isa::Program& program_;
+  const Claims& claims_;
+  std::vector<std::string> facts_;
+  std::map<Term, std::optional<std::string>> formulas_;
+  std::map<std::string, bool> ranges_;
+  std::map<std::string, solver::Verdict> answers_;
+  std::map<Term, std::string> symbols_;
+  SymContext context_;
+  std::set<std::string> declared_;
+};
+
+/// Whether two formulas have one normal form, all symbols being unsigned words: most lanes need no more.
+bool Checker::identical(const std::string& a, const std::string& b) {
+  try {
+    for (const std::string* text : {&a, &b})
+      for (const std::string& name : names(*text))
+        if (declared_.insert(name).second)
+          static_cast<void>(context_.symbol(name, Interval{Int(0), Int(std::stoll(most(name)))}));
+    return parse_sym(context_, a) == parse_sym(context_, b);
+  } catch (const std::exception&) { // a formula that this reader does not know: the prover's does
+    return false;
+  }
+}
+
+/// 0 <= a < b, or a = b, under the facts that say something about the symbols that occur.
+solver::Verdict Checker::ask(bool within, const std::string& a, const std::string& b,
+                             const std::vector<std::string>& more) {
+  std::string key = (within ? "w" : "e") + a + "|" + b;
+  for (const auto& m : more) key += "|" + m;
+  if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
+  std::set<std::string> known = names(a);
+  known.merge(names(b));
+  std::vector<std::string> facts = more;
+  std::vector<bool> taken(facts_.size());
+  for (const auto& m : more) known.merge(names(m));
+  for (bool changed = true; changed;) { // what a fact says of one symbol it says in terms of others
+    changed = false;
+    for (std::size_t i = 0; i < facts_.size(); ++i) {
+      if (taken[i]) continue;
+      const auto n = names(facts_[i]);
+      if (std::none_of(n.begin(), n.end(), [&](const std::string& x) { return known.contains(x); })) continue;
+      known.insert(n.begin(), n.end());
+      taken[i] = changed = true;
+      facts.push_back(facts_[i]);
+    }
+  }
+  std::string left = "(" + a + ")";
+  for (const std::string& name : known) {
+    left += " + 0*" + name; // a fact must be about something in the question
+    facts.push_back(name + " >= 0");
+    facts.push_back(name + " <= " + most(name));
+  }
+  solver::Verdict v;
+  solver::Options options; // many small questions: what is not found soon is left open
+  options.solver_steps = 400'000;
+  options.enumeration_limit = 1 << 12;
+  options.refuter_assignments = 200;
+  try {
+    v = within ? solver::prove_within(solver::Subject(left, "1"), b, facts, options)
+               : solver::prove_equal(solver::Subject(left, "1"),
+                                     solver::Subject("(" + b + ")" + left.substr(a.size() + 2), "1"), facts,
+                                     options);
+  } catch (const std::exception& e) {
+    v.obligations.push_back(e.what());
+  }
+  return answers_[key] = v;
+}
+
+bool Checker::in_range(const std::string& text, u64 limit) {
+  const std::string key = text + "<" + std::to_string(limit);
+  if (const auto at = ranges_.find(key); at != ranges_.end()) return at->second;
+  const bool yes = ask(true, text, std::to_string(limit), {}).outcome == Outcome::proved;
+  return ranges_[key] = yes;
+}
+
+/// Numbers that take the access's path under the facts, when the two formulas differ by the same amount for all numbers.
+std::optional<std::string> Checker::differ_on(const AccessRecord& a, const std::string& x,
+                                              const std::string& y) {
+  try {
+    static_cast<void>(identical(x, y)); // declares the symbols
+    if (!(parse_sym(context_, x) - parse_sym(context_, y)).is_constant()) return std::nullopt;
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  const auto found = runtime::symbolic::find_witness(t_, a.path);
+  if (!found) return std::nullopt;
+  std::vector<std::string> facts;
+  std::string text;
+  for (const auto& [symbol, value] : *found) {
+    const auto name = formula(symbol);
+    if (!name) return std::nullopt;
+    facts.push_back(*name + " == " + std::to_string(value));
+    text += (text.empty() ? "" : ", ") + *name + " = " + std::to_string(value);
+  }
+  if (ask(true, "0", "1", facts).outcome != Outcome::proved) return std::nullopt; // the facts forbid them
+  return text;
+}
+
+/// The term as an integer formula that is equal to it: to the word itself, modulo 2^64 when it is wide.
+std::optional<std::string> Checker::formula(Term t) {
+  if (const auto at = formulas_.find(t); at != formulas_.end()) return at->second;
+  constexpr u64 word = u64{1} << 32;
+  const auto child = [&](std::size_t i) { return formula(t_.children(t)[i]); };
+  const auto checked = [&](const std::string& text) {
+    return in_range(text, word) ? text : "((" + text + ") % 4294967296)";
+  };
+  std::optional<std::string> out;
+  switch (t_.kind(t)) {
+  case TermKind::symbol:
+  case TermKind::load: {
+    auto& name = symbols_[t];
+    if (name.empty()) {
+      name = t_.kind(t) == TermKind::load ? "memory_" + std::to_string(symbols_.size()) : t_.name(t);
+      std::replace_if(
+          name.begin(), name.end(), [](char c) { return c == '.' || c == '+'; }, '_');
+    }
+    out = name;
+    break;
+  }
+  case TermKind::linear: {
+    const bool wide = t_.is_wide(t);
+    const auto signed_of = [&](u64 v) {
+      return wide ? static_cast<i64>(v) : i64{static_cast<std::int32_t>(static_cast<u32>(v))};
+    };
+    if (t_.is_constant(t)) {
+      out = std::to_string(wide ? signed_of(t_.raw(t)) : static_cast<i64>(t_.raw(t)));
+      break;
+    }
+    std::string text;
+    bool good = true;
+    const std::vector<TermPart> parts(t_.parts(t).begin(), t_.parts(t).end());
+    const auto put = [&](i64 k, const std::string& what) {
+      const u64 size = k < 0 ? 0 - static_cast<u64>(k) : static_cast<u64>(k);
+      text += (k < 0          ? (text.empty() ? "0 - " : " - ")
+               : text.empty() ? ""
+                              : " + ") +
+              std::to_string(size) + (what.empty() ? "" : "*(" + what + ")");
+    };
+    for (const TermPart& p : parts) {
+      const auto f = formula(p.atom);
+      good = good && f.has_value();
+      if (f) put(signed_of(p.coefficient), *f);
+    }
+    if (t_.raw(t) != 0) put(signed_of(t_.raw(t)), "");
+    if (good) out = wide || t_.cannot_wrap(t) ? "(" + text + ")" : checked("(" + text + ")");
+    break;
+  }
+  case TermKind::multiply: {
+    const auto a = child(0);
+    const auto b = child(1);
+    if (a && b) out = checked("(" + *a + ")*(" + *b + ")");
+    break;
+  }
+  case TermKind::product:
+  case TermKind::wide_multiply: {
+    const auto a = child(0);
+    const auto b = child(1);
+    if (a && b) out = "((" + *a + ")*(" + *b + "))";
+    break;
+  }
+  case TermKind::zext: out = child(0); break;
+  case TermKind::sext:
+    if (const auto a = child(0); a && in_range(*a, word / 2)) out = a;
+    break;
+  case TermKind::minimum_signed:
+  case TermKind::minimum_unsigned:
+  case TermKind::maximum_signed:
+  case TermKind::maximum_unsigned: {
+    const auto a = child(0);
+    const auto b = child(1);
+    const TermKind k = t_.kind(t);
+    const bool is_signed = k == TermKind::minimum_signed || k == TermKind::maximum_signed;
+    if (!a || !b || (is_signed && !(in_range(*a, word / 2) && in_range(*b, word / 2)))) break;
+    out = std::string(k == TermKind::minimum_signed || k == TermKind::minimum_unsigned ? "min" : "max") +
+          "(" + *a + ", " + *b + ")";
+    break;
+  }
+  case TermKind::shift_right:
+    if (const auto n = t_.value(t_.children(t)[1]))
+      if (const auto a = child(0)) out = "((" + *a + ") / " + std::to_string(u64{1} << (*n & 31)) + ")";
+    break;
+  case TermKind::bit_and:
+    if (const auto m = t_.value(t_.children(t)[1])) {
+      const auto a = child(0);
+      if (!a) break;
+      const u64 low = *m & (~*m + 1); // the mask's lowest bit
+      if (((*m + 1) & *m) == 0) {
+        out = "((" + *a + ") % " + std::to_string(*m + 1) + ")";
+      } else if (*m + low == word) {
+        out = "(((" + *a + ") / " + std::to_string(low) + ") * " + std::to_string(low) + ")";
+      } else {
+        out = "((" + *a + ") & " + std::to_string(*m) + ")";
+      }
+    }
+    break;
+  case TermKind::bit_xor:
+  case TermKind::bit_or: {
+    const auto a = child(0);
+    const auto b = child(1);
+    if (a && b) out = "((" + *a + (t_.kind(t) == TermKind::bit_xor ? ") ^ (" : ") | (") + *b + "))";
+    break;
+  }
+  case TermKind::select: {
+    const auto c = condition(t_.children(t)[0], true);
+    const auto a = child(1);
+    const auto b = child(2);
+    if (c && a && b) out = "select(" + *c + ", " + *a + ", " + *b + ")";
+    break;
+  }
+  default: break;
+  }
+  if (!out && missing_.empty()) missing_ = t_.text(t, 4);
+  return formulas_[t] = out;
+}
+
+std::optional<std::string> Checker::condition(Term c, bool value) {
+  while (t_.kind(c) == TermKind::invert) {
+    c = t_.children(c)[0];
+    value = !value;
+  }
+  const TermKind k = t_.kind(c);
+  if (const auto v = t_.value(c)) return std::string((*v != 0) == value ? "0 == 0" : "0 == 1");
+  if (k == TermKind::all || k == TermKind::any) {
+    const std::vector<Term> items(t_.children(c).begin(), t_.children(c).end());
+    std::string text;
+    for (const Term i : items) {
+      const auto f = condition(i, value);
+      if (!f) return std::nullopt;
+      text += (text.empty() ? "(" : (k == TermKind::all) == value ? " && (" : " || (") + *f + ")";
+    }
+    return text;
+  }
+  if (k != TermKind::equal && k != TermKind::less_signed && k != TermKind::less_unsigned) return std::nullopt;
+  const auto a = formula(t_.children(c)[0]);
+  const auto b = formula(t_.children(c)[1]);
+  if (!a || !b) return std::nullopt;
+  constexpr u64 half = u64{1} << 31;
+  if (k == TermKind::less_signed && !(in_range(*a, half) && in_range(*b, half))) return std::nullopt;
+  const char* relation = k == TermKind::equal ? (value ? " == " : " != ") : value ? " < " : " >= ";
+  return *a + relation + *b;
+}
+
+/// The pointer argument in an address, and the rest.
+std::optional<std::pair<std::string, Term>> Checker::pointer(Term address) {
+  if (address == Terms::unknown || address == 0) return std::nullopt;
+  std::optional<std::pair<std::string, Term>> found;
+  const auto look = [&](Term atom, u64 coefficient) {
+    if (t_.kind(atom) != TermKind::pair || coefficient != 1 ||
+        t_.kind(t_.children(atom)[0]) != TermKind::symbol)
+      return;
+    std::string name = t_.name(t_.children(atom)[0]);
+    if (name.ends_with(".lo")) found = {{name.substr(0, name.size() - 3), atom}};
+  };
+  if (t_.kind(address) == TermKind::linear) {
+    for (const TermPart& p : std::vector<TermPart>(t_.parts(address).begin(), t_.parts(address).end()))
+      look(p.atom, p.coefficient);
+  } else {
+    look(address, 1);
+  }
+  if (!found) return std::nullopt;
+  return {{found->first, t_.subtract(address, found->second)}};
+}
+
+std::string numbers(const solver::Verdict& v) {
+  std::string s;
+  if (v.witness) {
+    for (const auto& [name, value] : v.witness->symbols)
+      s += (s.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+    if (s.empty()) s = v.witness->text;
+  }
+  return s;
+}
+
+ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessRecord*>& records) {
+  ClaimResult r;
+  r.address = program_.instructions[site].address;
+  r.instruction = program_.instructions[site].text;
+  r.claim = "inside";
+  r.verdict = SymVerdict::validated;
+  std::set<std::string> how;
+  std::set<std::tuple<Term, Term, Term>> seen;
+  const auto stop = [&](SymVerdict v, const AccessRecord& a, unsigned lane, const std::string& why) {
+    if (r.verdict == SymVerdict::refuted) return;
+    r.verdict = v;
+    r.wave = a.wave;
+    r.lane = lane;
+    r.message = why;
+  };
+  for (const AccessRecord* a : records) {
+    // Lanes whose addresses differ by numbers stand for each other: the least and the greatest.
+    std::map<std::tuple<Term, Term, Term>, std::array<unsigned, 2>> groups;
+    for (unsigned l = 0; l < a->lanes.size(); ++l) {
+      const LaneAddress& x = a->lanes[l];
+      if (x.guard == 0) continue;
+      const auto [base, shift] = t_.split(x.address);
+      auto [at, fresh] = groups.try_emplace({x.guard, base, x.records}, std::array<unsigned, 2>{l, l});
+      if (fresh) continue;
+      const auto offset = [&](unsigned lane) {
+        return static_cast<i64>(t_.split(a->lanes[lane].address).second);
+      };
+      if (static_cast<i64>(shift) < offset(at->second[0])) at->second[0] = l;
+      if (static_cast<i64>(shift) > offset(at->second[1])) at->second[1] = l;
+    }
+    for (const auto& [key, ends] : groups) {
+      for (const unsigned l : ends) {
+        const LaneAddress& x = a->lanes[l];
+        if (!seen.emplace(x.guard, x.address, x.records).second) continue;
+        missing_.clear();
+        const auto p = pointer(x.address);
+        if (!p) {
+          stop(SymVerdict::undecided, *a, l, "no pointer argument in the address " + t_.text(x.address, 5));
+          continue;
+        }
+        r.claim = "inside " + p->first;
+        const auto buffer = std::find_if(claims_.buffers.begin(), claims_.buffers.end(),
+                                         [&](const BufferClaim& b) { return b.argument == p->first; });
+        if (buffer == claims_.buffers.end()) {
+          stop(SymVerdict::undecided, *a, l, "no claim says how many bytes " + p->first + " has");
+          continue;
+        }
+        const auto decide = [&](const std::optional<std::string>& low, const std::optional<std::string>& high,
+                                u64 bytes,
+                                const std::vector<std::string>& more) -> std::optional<solver::Verdict> {
+          if (!low || !high) return std::nullopt;
+          const solver::Verdict first = ask(true, *low, "(" + buffer->bytes + ") + 1", more);
+          if (first.outcome != Outcome::proved || *low == *high) {
+            if (bytes == 0 || first.outcome != Outcome::proved) return first;
+          }
+          return ask(true, "(" + *high + ") + " + std::to_string(bytes), "(" + buffer->bytes + ") + 1", more);
+        };
+        std::optional<solver::Verdict> v;
+        if (x.records != 0) { // the descriptor's range
+          const Term begin = t_.subtract(p->second, x.offset);
+          const auto low = formula(begin);
+          const auto size = formula(x.records);
+          v = decide(low,
+                     low && size ? std::optional<std::string>("(" + *low + ") + (" + *size + ")")
+                                 : std::nullopt,
+                     0, {});
+          if (v && v->outcome == Outcome::proved) {
+            how.insert("the descriptor's range, " + v->method);
+            continue;
+          }
+          if (v && v->outcome == Outcome::refuted) { // is it so on this path?
+            const auto path = path_of(*a, {});
+            if (!a->path.empty())
+              v = path ? decide(low, "(" + *low + ") + (" + *size + ")", 0, *path) : std::nullopt;
+            if (v && v->outcome == Outcome::proved) {
+              how.insert("the descriptor's range, " + v->method);
+              continue;
+            }
+          }
+          if (!t_.value(x.records)) {
+            stop(v && v->outcome == Outcome::refuted ? SymVerdict::refuted : SymVerdict::undecided, *a, l,
+                 low && size
+                     ? "the descriptor's range " + *low + " + " + *size + " bytes in " + buffer->bytes +
+                           " bytes: " +
+                           (v && v->outcome == Outcome::refuted ? "outside for " + numbers(*v) : "not shown")
+                     : "no integer formula for " + missing_);
+            continue;
+          }
+        }
+        std::vector<std::string> more;
+        if (t_.value(x.guard) != 1) {
+          if (const auto g = condition(x.guard, true)) more.push_back(*g);
+        }
+        const auto off = formula(p->second);
+        const auto by_lane = decide(off, off, a->bytes, more);
+        if (by_lane && by_lane->outcome == Outcome::proved) {
+          how.insert("lane by lane, " + by_lane->method);
+          continue;
+        }
+        if (by_lane && by_lane->outcome == Outcome::refuted && x.records == 0 &&
+            more.size() == (t_.value(x.guard) == 1 ? 0 : 1)) {
+          const auto path = path_of(*a, more);
+          const auto there = path ? decide(off, off, a->bytes, *path) : std::nullopt;
+          if (there && there->outcome == Outcome::proved) {
+            how.insert("lane by lane, " + there->method);
+            continue;
+          }
+          if (there && there->outcome == Outcome::refuted) {
+            stop(SymVerdict::refuted, *a, l, "offset " + *off + " for " + numbers(*there));
+            continue;
+          }
+        }
+        stop(SymVerdict::undecided, *a, l,
+             !off && !missing_.empty() ? "no integer formula for " + missing_
+             : off ? "not shown: 0 <= " + *off + " and + " + std::to_string(a->bytes) + " <= " + buffer->bytes
+                   : "no integer formula");
+      }
+    }
+  }
+  if (r.verdict == SymVerdict::validated) {
+    for (const auto& h : how) r.message += (r.message.empty() ? "" : "; ") + h;
+  }
+  return r;
+}
+
+ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const AccessRecord*>& records) {
+  ClaimResult r;
+  r.address = claim.address;
+  r.claim = "access " + claim.argument;
+  r.verdict = SymVerdict::validated;
+  std::size_t lanes = 0;
+  std::set<std::string> how;
+  if (records.empty()) {
+    r.verdict = SymVerdict::undecided;
+    r.message = "no access was recorded there";
+    return r;
+  }
+  r.instruction = program_.instructions[records[0]->instruction].text;
+  for (const AccessRecord* a : records) {
+    std::string visit = std::to_string(a->visit);
+    for (const auto& [u, step] : a->visit_steps) visit += " + " + std::to_string(step) + "*" + *formula(u);
+    for (unsigned l = 0; l < a->lanes.size(); ++l) {
+      const LaneAddress& x = a->lanes[l];
+      if (x.guard == 0) continue;
+      missing_.clear();
+      const auto stop = [&](SymVerdict v, const std::string& why) {
+        if (r.verdict == SymVerdict::refuted ||
+            (r.verdict == SymVerdict::undecided && v != SymVerdict::refuted))
+          return;
+        r.verdict = v;
+        r.wave = a->wave;
+        r.lane = l;
+        r.message = why;
+      };
+      const auto p = pointer(x.address);
+      if (!p || p->first != claim.argument) {
+        stop(p ? SymVerdict::refuted : SymVerdict::undecided, "the address is " + t_.text(x.address, 6));
+        continue;
+      }
+      std::vector<std::string> more;
+      if (t_.value(x.guard) != 1)
+        if (const auto g = condition(x.guard, true)) more.push_back(*g);
+      Term offset = p->second;
+      // Lanes that are sent out of range instead of being switched off: the others count.
+      if (x.records != 0) {
+        for (const TermPart& part : std::vector<TermPart>(t_.parts(offset).begin(), t_.parts(offset).end())) {
+          if (part.coefficient != 1 || t_.kind(part.atom) != TermKind::zext) continue;
+          const Term s = t_.children(part.atom)[0];
+          if (t_.kind(s) != TermKind::select) continue;
+          const Term c = t_.children(s)[0];
+          const Term yes = t_.children(s)[1];
+          const Term no = t_.children(s)[2];
+          const bool drops_no = t_.value(no) == 0x80000000U;
+          if (!drops_no && t_.value(yes) != 0x80000000U) continue;
+          offset = t_.add(t_.subtract(offset, part.atom), t_.zext(drops_no ? yes : no));
+          if (const auto g = condition(c, drops_no)) more.push_back(*g);
+        }
+      }
+      const auto off = formula(offset);
+      if (!off) {
+        stop(SymVerdict::undecided, "no integer formula for " + missing_);
+        continue;
+      }
+      std::string expected;
+      for (std::size_t i = 0; i < claim.offset.size();) { // lane, wave and visit are numbers here
+        const auto rest = std::string_view(claim.offset).substr(i);
+        const auto name = names(rest.substr(
+            0, rest.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789")));
+        if (name.size() == 1 && rest.starts_with(*name.begin())) {
+          expected += *name.begin() == "lane"    ? std::to_string(l)
+                      : *name.begin() == "wave"  ? std::to_string(a->wave)
+                      : *name.begin() == "visit" ? "(" + visit + ")"
+                                                 : *name.begin();
+          i += name.begin()->size();
+        } else {
+          expected += claim.offset[i++];
+        }
+      }
+      if (identical(*off, expected)) {
+        ++lanes;
+        how.insert("normal form");
+        continue;
+      }
+      if (r.verdict != SymVerdict::validated) continue; // one lane is enough to say so
+      auto v = ask(false, *off, expected, more);
+      if (v.outcome == Outcome::refuted && !a->path.empty()) { // is it so on this path?
+        const auto path = path_of(*a, more);
+        v = path ? ask(false, *off, expected, *path) : solver::Verdict();
+        if (const auto numbers_of =
+                v.outcome == Outcome::unknown ? differ_on(*a, *off, expected) : std::nullopt) {
+          ++lanes;
+          stop(SymVerdict::refuted, "the code accesses byte " + *off + ", the claim says " + expected +
+                                        "; they differ for all sizes, and " + *numbers_of + " come here");
+          continue;
+        }
+      }
+      ++lanes;
+      if (v.outcome == Outcome::refuted) {
+        stop(SymVerdict::refuted, "the code accesses byte " + *off + ", the claim says " + expected +
+                                      "; they differ for " + numbers(v));
+      } else if (v.outcome == Outcome::unknown) {
+        stop(SymVerdict::undecided, "not shown: " + *off + " = " + expected +
+                                        (v.obligations.empty() ? "" : " (" + v.obligations[0] + ")"));
+      } else {
+        how.insert(v.method);
+      }
+    }
+  }
+  if (r.verdict == SymVerdict::validated) {
+    r.message = std::to_string(lanes) + " lanes, ";
+    for (const auto& h : how) r.message += (h == *how.begin() ? "" : ", ") + h;
+  }
+  return r;
+}
+
+std::vector<ClaimResult> Checker::run() {
+  std::map<std::size_t, std::vector<const AccessRecord*>> sites;
+  for (const AccessRecord& a : report_.accesses)
+    if (!a.lds) sites[a.instruction].push_back(&a);
+  std::vector<ClaimResult> out;
+  if (!claims_.buffers.empty())
+    for (const auto& [site, records] : sites) out.push_back(inside(site, records));
+  for (const AccessClaim& c : claims_.accesses) {
+    const auto at = program_.index_of(c.address);
+    out.push_back(matches(c, at && sites.contains(*at) ? sites[*at] : std::vector<const AccessRecord*>{}));
+  }
+  return out;
+}
+
+} // namespace
+
+Claims Claims::parse(std::string_view text) {
+  Claims c;
+  unsigned number = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    std::string_view line = text.substr(at, end - at);
+    at = end + 1;
+    ++number;
+    line = trim(line.substr(0, line.find('#')));
+    if (line.empty()) continue;
+    const auto fail = [&](const std::string& why) {
+      throw std::invalid_argument("claims, line " + std::to_string(number) + ": " + why + "\n  line   " +
+                                  std::string(line) +
+                                  "\n  hint   where CONDITION | grid X, Y, Z | trips N | buffer NAME BYTES | "
+                                  "access ADDRESS NAME OFFSET");
+    };
+    std::string_view rest = line;
+    const std::string_view kind = word(rest);
+    if (kind == "where" && !rest.empty()) {
+      c.where.emplace_back(rest);
+    } else if (kind == "grid" && !rest.empty()) {
+      int depth = 0;
+      unsigned d = 0;
+      for (const char x : rest) {
+        depth += x == '(' ? 1 : x == ')' ? -1 : 0;
+        if (x == ',' && depth == 0) {
+          if (++d > 2) fail("a grid has at most three sizes");
+        } else {
+          c.grid[d] += x;
+        }
+      }
+      for (unsigned k = 0; k <= d; ++k)
+        if (trim(c.grid[k]).empty()) fail("a size of the grid is missing");
+    } else if (kind == "buffer") {
+      const std::string_view name = word(rest);
+      if (name.empty() || rest.empty()) fail("a buffer has a name and a number of bytes");
+      c.buffers.push_back({std::string(name), std::string(rest)});
+    } else if (kind == "trips") {
+      std::uint32_t n = 0;
+      const auto [p, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
+      if (error != std::errc() || p != rest.data() + rest.size() || rest.empty()) fail("trips is a number");
+      c.trips = n;
+    } else if (kind == "access") {
+      std::string_view address = word(rest);
+      const std::string_view name = word(rest);
+      AccessClaim a;
+      if (address.starts_with("0x")) address.remove_prefix(2);
+      const auto [p, error] = std::from_chars(address.data(), address.data() + address.size(), a.address, 16);
+      if (error != std::errc() || p != address.data() + address.size() || address.empty())
+        fail("the address is not hexadecimal");
+      if (name.empty() || rest.empty()) fail("an access has an address, a buffer and an offset");
+      a.argument = name;
+      a.offset = rest;
+      c.accesses.push_back(std::move(a));
+    } else {
+      fail("unknown claim");
+    }
+  }
+  return c;
+}
+
+std::vector<ClaimResult> check_claims(const OrderReport& report, const runtime::isa::Program& program,
+                                      const Claims& claims) {
+  return Checker(report, program, claims).run();
+}
+
+} // namespace inlay::kernels::validate

@@ -1,0 +1,73 @@
+/// What a user says of the memory that machine code accesses, decided for all sizes.
+///
+/// Claims are text, one a line, `#` begins a comment:
+///
+///     where m >= 1 && m <= 1000000        facts about arguments, in the syntax of `inlay prove --where`
+///     grid (n + 63) / 64, (m + 63) / 64   workgroups along x, y, z
+///     trips 4096                          no loop runs more often (taken as given: byte counts of far trips must not wrap)
+///     buffer a 2*m*k                      the pointer argument `a` has that many bytes, and every access by it stays inside
+///     access 0x1a2c a 2*k*(64*workgroup_y + lane) + 128*visit
+///                                         the byte offset in `a` that the instruction at 0x1a2c accesses, in the arguments and
+///                                         workgroup_x, workgroup_y, workgroup_z, wave, lane, and visit: how often the wave has
+///                                         executed the instruction before
+///
+/// Arguments are named as in the code object's metadata, `arg16` for a nameless one at byte 16. They are unsigned words;
+/// pointers are taken as different allocations. Formulas are integers, with floor division.
+///
+/// The machine computes modulo 2^32. A sum or product of words is taken for the integer that it would be without the wrap only
+/// after the prover has shown that it lies in [0, 2^32) (signed forms: [0, 2^31)) under the facts. An access through a buffer
+/// descriptor is inside when the descriptor's range is: the hardware drops what lies outside the range. Every claim ends as
+/// proved, refuted with the wave, the lane and numbers, or undecided with what is missing.
+///
+///     Claims c = Claims::parse(text);
+///     OrderReport r = check_order(object, kernel, {.block = {256}}, true);    // with addresses
+///     for (const ClaimResult& x : check_claims(r, program, c)) ...
+#pragma once
+
+#include <inlay/runtime/isa/program.h>
+#include <inlay/runtime/symbolic/order.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace inlay::kernels::validate {
+
+struct BufferClaim {
+  std::string argument, bytes;
+};
+
+/// What a view says that one instruction accesses; also how a program hands in its own expected accesses.
+struct AccessClaim {
+  std::uint64_t address = 0; ///< of the instruction
+  std::string argument, offset;
+};
+
+struct Claims {
+  std::vector<std::string> where;
+  std::array<std::string, 3> grid; ///< empty: any number of workgroups
+  std::optional<std::uint32_t> trips;
+  std::vector<BufferClaim> buffers;
+  std::vector<AccessClaim> accesses;
+
+  /// Errors: std::invalid_argument naming the line.
+  [[nodiscard]] static Claims parse(std::string_view text);
+};
+
+struct ClaimResult {
+  runtime::symbolic::Verdict verdict = runtime::symbolic::Verdict::undecided;
+  std::string claim;         ///< `inside a`, `access a`
+  std::uint64_t address = 0; ///< of the instruction
+  std::string instruction;
+  unsigned wave = 0, lane = 0;
+  std::string message; ///< how it was shown, or what refutes it, or what is missing
+};
+
+/// One result an instruction and claim. Requires: `report` was made with addresses.
+[[nodiscard]] std::vector<ClaimResult> check_claims(const runtime::symbolic::OrderReport& report,
+                                                    const runtime::isa::Program& program,
+                                                    const Claims& claims);
+
+} // namespace inlay::kernels::validate

@@ -267,6 +267,26 @@ TEST_CASE("rings of LDS in a loop with any number of trips") {
   }
 }
 
+TEST_CASE("what begins to happen after many trips is not missed") {
+  // From trip 40 on each wave writes into its neighbour's half, which the neighbour reads in the same interval: the offset
+  // is made at the end of a trip from a count, so that it is the same number in every trip that is executed.
+  const auto late = [](const char* limit) {
+    return check(
+        start +
+            "s_load_dword s16, s[0:1], 0x10\ns_mov_b32 s20, 0\ns_mov_b32 s21, 0\ns_lshl_b32 s9, s8, 8\n"
+            "v_add_u32_e32 v4, s9, v1\ns_waitcnt lgkmcnt(0)\nloop:\nv_xor_b32_e32 v5, s21, v4\nds_write_b32 "
+            "v5, v2\n"
+            "ds_read_b32 v3, v4\ns_waitcnt lgkmcnt(0)\ns_add_i32 s20, s20, 1\ns_cmp_gt_u32 s20, " +
+            std::string(limit) +
+            "\ns_cselect_b32 s21, 0x100, 0\ns_cmp_lt_i32 s20, s16\ns_cbranch_scc1 loop\ns_endpgm\n",
+        2);
+  };
+  const auto r = late("40");
+  INFO(all(r));
+  CHECK(r.verdict != Verdict::validated);
+  CHECK(late("4").verdict == Verdict::refuted); // the same within the trips that are executed
+}
+
 TEST_CASE("registers, barriers and paths") {
   const auto verdict = [](const std::string& body) { return check(start + body + "s_endpgm\n", 2).verdict; };
   CHECK(verdict("global_load_dword v3, v1, s[4:5]\ns_waitcnt vmcnt(0)\nv_add_f32 v3, v3, v3\n") ==

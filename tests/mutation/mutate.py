@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Mutation check: flips one operator at a time in the bodies of the algebra and asks whether the tests notice.
+"""Mutation check: flips one operator at a time in the bodies of the algebra, or in the solver, and asks whether the tests notice.
 
-  tests/mutation/mutate.py [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
+  tests/mutation/mutate.py [algebra | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
 
 A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
 `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
@@ -29,9 +29,11 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-SOURCES = "algebra/include/inlay/algebra/bodies"
-# The programs that must notice, quickest first.
-TESTS = ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"]
+# What is mutated, the folders to build for it, and the programs that must notice, quickest first.
+WHAT = {
+    "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"]),
+    "solver": ("solver", "algebra;solver", ["solver_unit", "solver_lds", "solver_random"]),
+}
 
 # (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
 # Blanks keep templates, pointers and declarations out.
@@ -124,13 +126,13 @@ def choose(found, count, seed):
 class Tree:
     """A private copy of the sources with a build of its own, all mutants inside."""
 
-    def __init__(self, directory, jobs):
+    def __init__(self, directory, jobs, components):
         self.root, self.jobs = os.path.join(directory, "source"), str(jobs)
         self.build = os.path.join(directory, "build")
         os.makedirs(directory, exist_ok=True)
         shutil.rmtree(self.root, ignore_errors=True)
         shutil.copytree(ROOT, self.root, ignore=shutil.ignore_patterns("build", ".git"))
-        self.run(["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", "-DINLAY_COMPONENTS=algebra;cli", "-DINLAY_WERROR=OFF",
+        self.run(["cmake", "-S", self.root, "-B", self.build, "-G", "Ninja", f"-DINLAY_COMPONENTS={components}", "-DINLAY_WERROR=OFF",
                   "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DINLAY_BENCHMARKS=OFF"], check=True)
 
     @staticmethod
@@ -155,8 +157,9 @@ class Tree:
                 text = text[:m["begin"]] + m["switched"].format(n=m["number"]) + text[m["end"]:]
             header = os.path.join(self.root, "tests/mutation/mutation_switch.h")
             with open(os.path.join(self.root, file), "w", encoding="utf-8") as f:
-                line = text[:text.index("#pragma once")].count("\n") + 2
-                f.write(text.replace("#pragma once", f'#pragma once\n#include "{header}"\n#line {line}', 1))
+                first = "#pragma once" if file.endswith(".h") else re.search(r'^#include .*$', text, re.M)[0]
+                line = text[:text.index(first)].count("\n") + 2
+                f.write(text.replace(first, f'{first}\n#include "{header}"\n#line {line}', 1))
 
     def compile(self, tests, mutants):
         """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
@@ -165,9 +168,9 @@ class Tree:
             status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests])
             if status == 0:
                 return
-            lines = set(re.findall(r"(bodies/\w+\.h):(\d+)", output))
+            lines = set(re.findall(r"(\w+/\w+\.(?:h|cpp)):(\d+)", output))
             bad = [m for m in mutants if m["verdict"] != "stillborn" and ("/".join(m["file"].split("/")[-2:]), str(m["line"])) in lines]
-            errors = set(re.findall(r"(bodies/\w+\.h):(\d+):\d+: error", output))
+            errors = set(re.findall(r"(\w+/\w+\.(?:h|cpp)):(\d+):\d+: error", output))
             exact = [m for m in bad if ("/".join(m["file"].split("/")[-2:]), str(m["line"])) in errors]
             if not bad:
                 sys.exit(output[-6000:])
@@ -181,6 +184,7 @@ class Tree:
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=sorted(WHAT), default="algebra")
     parser.add_argument("--mutants", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="regular expression on file:line or id")
@@ -190,7 +194,10 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
 
-    files = sorted(os.path.join(SOURCES, f) for f in os.listdir(os.path.join(ROOT, SOURCES)) if f.endswith((".h", ".ipp")))
+    sources, components, TESTS = WHAT[options.what]
+    ends = (".h", ".ipp") if options.what == "algebra" else (".cpp",)
+    files = sorted(os.path.relpath(os.path.join(folder, f), ROOT) for folder, _, names in os.walk(os.path.join(ROOT, sources))
+                   for f in names if f.endswith(ends))
     found = candidates(files)
     mutants = choose(found, options.mutants, options.seed)
     mutants = [m for m in mutants if re.search(options.only, f"{m['file']}:{m['line']} {m['id']}")]
@@ -202,7 +209,7 @@ def main():
 
     for number, m in enumerate(mutants, 1):
         m["number"], m["verdict"], m["by"] = number, "survived", ""
-    tree = Tree(options.directory, options.jobs)
+    tree = Tree(options.directory, options.jobs, components)
     tree.compile(TESTS, mutants)
     limits = {}
     for test in TESTS:
@@ -213,7 +220,7 @@ def main():
         limits[test] = 5 * (time.monotonic() - begin) + 10
 
     with open(os.path.join(ROOT, "tests/mutation/equivalent.json"), encoding="utf-8") as f:
-        equivalent = {e["id"]: e["proof"] for e in json.load(f)}
+        equivalent = {e["id"]: e["proof"] for e in json.load(f) if e.get("what", "algebra") == options.what}
     for m in mutants:
         for test in TESTS if m["verdict"] != "stillborn" else []:
             status, output = tree.test(test, limits[test], m["number"])

@@ -958,14 +958,16 @@ std::string Explorer::signature(const WaveRun& run, u32 slack) {
     put(std::min(p.after, 64U));
     put(p.access == open_end ? 0 : u64{run.barriers} - run.trace[p.access].issue + 1);
   }
-  s += "|";
+  // What is done is met or not met by others whatever its number and order.
+  std::set<std::array<u64, 4>> met;
   for (const Access& a : run.trace) {
     if (a.done != open_end && a.done + slack + 1 < run.barriers) continue;
-    put(a.site);
-    put(a.footprint);
-    put(u64{run.barriers} - a.issue);
-    put(a.done == open_end ? 9999 : u64{run.barriers} - a.done);
+    met.insert({a.site, a.footprint, u64{run.barriers} - a.issue,
+                a.done == open_end ? open_end : u64{run.barriers} - a.done});
   }
+  s += "|";
+  for (const auto& m : met)
+    for (const u64 v : m) put(v);
   return s;
 }
 

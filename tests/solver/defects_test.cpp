@@ -31,6 +31,13 @@ TEST_CASE("a multiple of a symbol may be negative when its bound is") {
   CHECK(prove_within("2:M+6", "M + 7", {"M % 4 == 1 && M >= -7"}).outcome == Outcome::refuted); // M = -7
 }
 
+TEST_CASE("a bound by another symbol keeps its direction") {
+  CHECK(prove_within("2:N-M", "N-M+1", {"M <= N"}).outcome == Outcome::proved);
+  CHECK(prove_within("2:N-M-1", "N-M", {"M < N"}).outcome == Outcome::proved);
+  CHECK(prove_within("2:N-M", "N-M+1", {"M >= N"}).outcome == Outcome::refuted);
+  CHECK(prove_within("2:M-N", "M-N+1", {"M <= N"}).outcome == Outcome::refuted);
+}
+
 TEST_CASE("large moduli are joined by their inverse, not by walking") {
   CHECK(prove_aligned("2:M", "1", {"M % 4000000000000000000 == 3999999999999999999"}).outcome ==
         Outcome::proved);

@@ -83,6 +83,15 @@ Reduced reduce(Sym rest, Sym b) {
   return {x + floor_div(c, g), *divide_exactly(b, g), g, floor_mod(c, g)};
 }
 
+// a / b when every value that the facts allow for a has the same quotient: (q + 7) / 8 = 1 for 1 <= q <= 8.
+std::optional<Int> only_quotient(Sym a, Sym b) {
+  const auto c = b.constant();
+  const Interval r = interval(a);
+  if (!c || *c <= 0 || !r.lower || !r.upper) return std::nullopt;
+  const Int low = floor_div(*r.lower, *c);
+  return low == floor_div(*r.upper, *c) ? std::optional(low) : std::nullopt;
+}
+
 } // namespace
 
 Sym floor_div(Sym a, Sym b) {
@@ -101,6 +110,7 @@ Sym floor_div(Sym a, Sym b) {
     if (c && *c > 0) return s.quotient + floor_div(inner->operands[0], *c * b);
   }
   if (le(0, s.rest + b) == Truth::yes && le(s.rest, -1) == Truth::yes) return s.quotient - 1;
+  if (const auto q = only_quotient(s.rest, b)) return s.quotient + *q;
   return s.quotient + atom(AtomKind::floor_div, {s.rest, b});
 }
 
@@ -120,6 +130,7 @@ Sym floor_mod(Sym a, Sym b) {
       inner && divides(b, inner->operands[1]) == Truth::yes)
     return floor_mod(inner->operands[0], b);
   if (le(0, s.rest + b) == Truth::yes && le(s.rest, -1) == Truth::yes) return s.rest + b;
+  if (const auto q = only_quotient(s.rest, b)) return s.rest - *q * b;
   return atom(AtomKind::mod, {s.rest, b});
 }
 

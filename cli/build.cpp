@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <ostream>
 #include <unistd.h>
@@ -13,6 +14,7 @@ namespace inlay::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
 
 /// All files or none: they are written beside their place and renamed when every one of them is whole.
 void write_all(const fs::path& directory, const std::vector<std::pair<std::string, std::string>>& files) {
@@ -36,10 +38,47 @@ void write_all(const fs::path& directory, const std::vector<std::pair<std::strin
   }
 }
 
+/// The claims that each operation gives, in the order of the program's text; -1 for those of the whole.
+std::string claims_by_operation(const kernels::ProofReport& proofs) {
+  std::map<int, std::string> by;
+  for (const kernels::ProofItem& item : proofs.items())
+    by[item.op] += fmt::format("    {:<18} {}  [{}]\n", item.verdict, item.claim, item.method);
+  std::string out;
+  for (const auto& [op, text] : by)
+    out += (op < 0 ? std::string("  of the whole\n") : fmt::format("  of operation {}\n", op)) + text;
+  return out;
+}
+
+int show_program(Session& session, const kernels::Artifact& artifact, bool json) {
+  if (json) {
+    Json claims = Json::array();
+    for (const kernels::ProofItem& i : artifact.proofs.items())
+      claims.push_back({{"operation", i.op},
+                        {"line", i.line},
+                        {"claim", i.claim},
+                        {"subject", i.subject},
+                        {"verdict", i.verdict},
+                        {"method", i.method}});
+    session.out << Json{{"kernel", artifact.kernel},
+                        {"arch", artifact.arch},
+                        {"program", artifact.program},
+                        {"code", artifact.code},
+                        {"claims", claims}}
+                       .dump(2)
+                << "\n";
+  } else {
+    session.out << artifact.program << "\ninstructions\n"
+                << artifact.code << "\nclaims\n"
+                << claims_by_operation(artifact.proofs);
+  }
+  return Exit::yes;
+}
+
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory) {
+                  const std::string& directory, bool program, bool json) {
   const auto kernel = kernels::find_kernel(name);
-  const kernels::Artifact artifact = kernel->build(read_flags(rest), {.assembly = true});
+  const kernels::Artifact artifact = kernel->build(read_flags(rest), {.assembly = !program});
+  if (program) return show_program(session, artifact, json);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
   const std::string proofs = artifact.proofs.text();
@@ -48,6 +87,25 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                         {name + ".s", artifact.assembly},
                         {name + ".proofs.txt", proofs},
                         {name + ".resources.txt", resources}});
+  if (json) {
+    session.out << Json{{"kernel", artifact.kernel},
+                        {"arch", artifact.arch},
+                        {"file", (fs::path(directory) / (name + ".hsaco")).string()},
+                        {"bytes", hsaco.size()},
+                        {"proofs",
+                         {{"proved", artifact.proofs.proved()},
+                          {"runtime_checked", artifact.proofs.at_launch_count()}}},
+                        {"resources", resources_json(resources_of(artifact))},
+                        {"milliseconds",
+                         {{"proofs", artifact.times.layouts_and_proofs},
+                          {"ir", artifact.times.ir},
+                          {"optimisation", artifact.times.opt},
+                          {"code generation", artifact.times.codegen},
+                          {"link", artifact.times.link}}}}
+                       .dump(2)
+                << "\n";
+    return Exit::yes;
+  }
   session.out << fmt::format("{}/{}.hsaco  {} bytes, {}\n", directory, name, hsaco.size(), artifact.arch)
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)
@@ -56,6 +114,10 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                              "generation {:.1f}, link {:.1f}\n",
                              artifact.times.layouts_and_proofs, artifact.times.ir, artifact.times.opt,
                              artifact.times.codegen, artifact.times.link);
+  if (const int scratch = static_cast<int>(resources_of(artifact).scratch_bytes); scratch > 0)
+    session.err << fmt::format(
+        "warning: {} spills {} bytes a work-item to scratch\n  hint   a smaller tile, or more waves\n", name,
+        scratch);
   return Exit::yes;
 }
 
@@ -67,9 +129,14 @@ void add_build(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>(), directory = std::make_shared<std::string>(".");
   command->add_option("KERNEL", *name, "A name that `inlay kernels` lists; its options follow")->required();
   command->add_option("-o,--output", *directory, "Directory for the files");
+  auto program = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
+  command->add_flag("--program", *program,
+                    "Print the program, its instructions and the claims that each operation gives");
+  command->add_flag("--json", *json, "The same as data");
   command->allow_extras();
-  command->callback(
-      [=, &session] { session.exit = build_command(session, *name, command->remaining(), *directory); });
+  command->callback([=, &session] {
+    session.exit = build_command(session, *name, command->remaining(), *directory, *program, *json);
+  });
 }
 
 } // namespace inlay::cli

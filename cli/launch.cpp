@@ -1,10 +1,5 @@
 #include "launch.h"
 
-#include <inlay/runtime/hip.h>
-#include <inlay/runtime/kernarg.h>
-
-#include <fmt/format.h>
-
 namespace inlay::cli {
 namespace {
 
@@ -16,49 +11,20 @@ std::span<const std::uint8_t> bytes_of(const kernels::Bytes& b) {
 
 LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact,
                              const kernels::Problem& problem)
-    : device_(device) {
+    : device_(device), kernel_(device, artifact), plan_(problem.launch) {
   for (const auto& b : problem.buffers) {
     buffers_.emplace_back(device, b.data.size());
+    addresses_.push_back(buffers_.back().address());
     is_output_.push_back(b.output);
-    device.copy_in(buffers_.back().address(), bytes_of(b.data));
-  }
-  std::vector<runtime::Argument> arguments;
-  for (const kernels::LaunchArgument& a : problem.launch.arguments) {
-    if (a.buffer >= 0) {
-      arguments.push_back(
-          runtime::Argument::pointer(buffers_.at(static_cast<std::size_t>(a.buffer)).address()));
-    } else {
-      const auto scalar = bytes_of(a.scalar);
-      arguments.push_back({"scalar", {scalar.begin(), scalar.end()}, false});
-    }
+    device.copy_in(addresses_.back(), bytes_of(b.data));
   }
   const auto extent = [](const std::array<std::uint32_t, 3>& e) {
     return runtime::Extent3{e[0], e[1], e[2]};
   };
-  geometry_ = {extent(problem.launch.grid), extent(problem.launch.block), problem.launch.dynamic_lds};
-  const auto code = bytes_of(artifact.hsaco);
-  const auto object = runtime::CodeObject::parse({code.begin(), code.end()}, artifact.arch);
-  arguments_ = runtime::pack_arguments(object.kernel(artifact.kernel), arguments, geometry_);
-  module_ =
-      device.load(object); // last: what throws before it leaves nothing but buffers, which free themselves
-  try {
-    function_ = device.function(module_, artifact.kernel);
-  } catch (...) {
-    device.release(module_);
-    throw;
-  }
+  geometry_ = {extent(plan_.grid), extent(plan_.block), plan_.dynamic_lds};
 }
 
-LoadedProblem::~LoadedProblem() {
-  try {
-    device_.release(module_);
-  } catch (const runtime::DeviceError&) { // nothing can be done about a module that does not want to go
-  }
-}
-
-void LoadedProblem::launch(runtime::Stream stream) {
-  device_.launch(function_, geometry_, arguments_, stream);
-}
+void LoadedProblem::launch(runtime::Stream stream) { kernel_.launch(plan_, addresses_, stream); }
 
 std::vector<kernels::Bytes> LoadedProblem::read() {
   device_.synchronize();
@@ -66,7 +32,7 @@ std::vector<kernels::Bytes> LoadedProblem::read() {
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
     kernels::Bytes bytes(is_output_[i] ? buffers_[i].size() : 0);
     if (!bytes.empty())
-      device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, buffers_[i].address());
+      device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, addresses_[i]);
     after.push_back(std::move(bytes));
   }
   return after;
@@ -89,19 +55,6 @@ TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
                              });
   device.options() = std::move(before);
   return t;
-}
-
-std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,
-                                             const runtime::EmulatorOptions& options) {
-  if (kind == "emulator")
-    return std::make_unique<runtime::EmulatorDevice>(runtime::isa::parse_arch(arch), options);
-  if (kind != "hip")
-    throw std::invalid_argument(fmt::format("unknown device '{}'\n  hint   emulator, hip", kind));
-  auto device = runtime::open_hip();
-  if (const std::string found = device->info().arch; found.rfind(arch, 0) != 0)
-    throw std::invalid_argument(fmt::format("the kernel is for {}, the device is a {}\n  hint   --arch {}",
-                                            arch, found, found.substr(0, found.find(':'))));
-  return device;
 }
 
 } // namespace inlay::cli

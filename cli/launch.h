@@ -3,10 +3,7 @@
 
 #include "time_kernel.h"
 
-#include <inlay/kernels/artifact.h>
-#include <inlay/runtime/emulator.h>
-
-#include <memory>
+#include <inlay/kernels/launch.h>
 
 namespace inlay::cli {
 
@@ -23,7 +20,6 @@ public:
   LoadedProblem(runtime::Device& device, const kernels::Artifact& artifact, const kernels::Problem& problem);
   LoadedProblem(const LoadedProblem&) = delete;
   LoadedProblem& operator=(const LoadedProblem&) = delete;
-  ~LoadedProblem();
 
   /// Enqueues one launch.
   void launch(runtime::Stream stream = runtime::Stream::standard);
@@ -33,21 +29,18 @@ public:
 
 private:
   runtime::Device& device_;
-  runtime::Module module_;
-  runtime::Function function_;
+  kernels::LoadedKernel kernel_;
+  kernels::LaunchPlan plan_;
   std::vector<runtime::Buffer> buffers_;
+  std::vector<std::uint64_t> addresses_;
   std::vector<bool> is_output_;
   runtime::LaunchGeometry geometry_;
-  std::vector<std::uint8_t> arguments_;
 };
 
 /// What the model says of a launch of `loaded`, which is on `device`.
 [[nodiscard]] TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
                                       const kernels::Artifact& artifact, LoadedProblem& loaded);
 
-/// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
-/// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.
-[[nodiscard]] std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,
-                                                           const runtime::EmulatorOptions& options);
+using kernels::open_device;
 
 } // namespace inlay::cli

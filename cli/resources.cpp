@@ -31,4 +31,13 @@ std::string resources_text(const Resources& r) {
                      r.waves_per_simd == 1 ? "" : "s");
 }
 
+nlohmann::ordered_json resources_json(const Resources& r) {
+  return {{"vgpr", r.vgpr},
+          {"agpr", r.agpr},
+          {"sgpr", r.sgpr},
+          {"lds_bytes", r.lds_bytes},
+          {"scratch_bytes", r.scratch_bytes},
+          {"waves_per_simd", r.waves_per_simd}};
+}
+
 } // namespace inlay::cli

@@ -1,6 +1,8 @@
 /// What a kernel occupies, as `run` and `build` report it.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <inlay/kernels/artifact.h>
 
 #include <cstdint>
@@ -15,5 +17,7 @@ struct Resources {
 [[nodiscard]] Resources resources_of(const kernels::Artifact& artifact);
 /// `VGPR 128 + AGPR 0, SGPR 40, LDS 65536 bytes, scratch 0 bytes, 1 wave a SIMD`.
 [[nodiscard]] std::string resources_text(const Resources& resources);
+/// The same as data.
+[[nodiscard]] nlohmann::ordered_json resources_json(const Resources& resources);
 
 } // namespace inlay::cli

@@ -40,7 +40,25 @@ struct KernelBuilder::Impl {
 
   // What a region has computed from symbols: a region sees its own and those around it.
   std::vector<std::map<Sym, Value>> lowered{1};
-  std::map<AtomId, Value> symbols;
+  std::vector<std::map<AtomId, Value>> symbols{1};
+  void open_region() { lowered.emplace_back(), symbols.emplace_back(); }
+  void close_region() { lowered.pop_back(), symbols.pop_back(); }
+  const Value* bound(AtomId symbol) const {
+    for (auto region = symbols.rbegin(); region != symbols.rend(); ++region)
+      if (const auto found = region->find(symbol); found != region->end()) return &found->second;
+    return nullptr;
+  }
+
+  // Line table: a compile unit of the first file, a subprogram, and a file for each name.
+  std::unique_ptr<llvm::DIBuilder> debug;
+  llvm::DISubprogram* subprogram = nullptr;
+  std::map<std::string, llvm::DIFile*> files;
+  llvm::DIFile* file(const std::string& path) {
+    const std::string name = path.substr(path.find_last_of('/') + 1);
+    llvm::DIFile*& f = files[name];
+    if (!f) f = debug->createFile(name, "");
+    return f;
+  }
 
   explicit Impl(const Target& t) : target(t) {}
 
@@ -166,6 +184,7 @@ const Target& KernelBuilder::target() const { return impl_->target; }
 IrModule KernelBuilder::finish() && {
   Impl& s = *impl_;
   s.ir.CreateRetVoid();
+  if (s.debug) s.debug->finalize();
   auto out = std::make_unique<IrModule::Impl>();
   out->context = std::move(s.context);
   out->module = std::move(s.module);
@@ -280,6 +299,19 @@ Value KernelBuilder::fmax(Value a, Value b) {
   impl_->same(a, b);
   return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::maxnum, impl_->get(a), impl_->get(b)),
                      a.type);
+}
+Value KernelBuilder::fmin(Value a, Value b) {
+  impl_->same(a, b);
+  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::minnum, impl_->get(a), impl_->get(b)),
+                     a.type);
+}
+Value KernelBuilder::sqrt(Value a) {
+  Impl::want(a, Type::f32());
+  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_sqrt, impl_->get(a)), a.type);
+}
+Value KernelBuilder::log2(Value a) {
+  Impl::want(a, Type::f32());
+  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_log, impl_->get(a)), a.type);
 }
 Value KernelBuilder::exp2(Value a) {
   Impl::want(a, Type::f32());
@@ -548,9 +580,9 @@ KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Va
     phis.push_back(phi);
     inside.push_back(s.make(phi, v.type));
   }
-  s.lowered.emplace_back();
+  s.open_region();
   const Values next = body(s.i32(i), inside);
-  s.lowered.pop_back();
+  s.close_region();
   INLAY_CHECK(next.size() == carried.size(), "a loop body hands on as many values as it was given");
   llvm::Value* following = s.ir.CreateAdd(i, s.get(step), "", true, false);
   llvm::BasicBlock* last = s.ir.GetInsertBlock();
@@ -572,11 +604,101 @@ KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Va
   return out;
 }
 
+KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
+                                            const std::function<Values(int, Value, const Values&)>& body,
+                                            const std::function<Values(int, const Values&)>& exit) {
+  Impl& s = *impl_;
+  INLAY_CHECK(ring >= 1, "a ring of at least one");
+  const auto trip = [&](int residue, Value i, const Values& now) {
+    s.open_region();
+    Values next = body(residue, i, now);
+    s.close_region();
+    INLAY_CHECK(next.size() == carried.size(), "a trip hands on as many values as it was given");
+    return next;
+  };
+  // Whole rounds in one block, so that the scheduler sees all of it; the trips that are left follow one by one.
+  const Value whole = sub(end, urem(end, constant(ring)));
+  Values now = loop(constant(0), whole, constant(ring), carried, [&](Value i, const Values& start) {
+    Values inside = start;
+    for (int r = 0; r < ring; ++r) inside = trip(r, r == 0 ? i : add(i, constant(r)), inside);
+    return inside;
+  });
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "finished", s.function);
+  std::vector<std::pair<llvm::BasicBlock*, Values>> results;
+  for (int r = 0; r < ring; ++r) {
+    llvm::BasicBlock* run = nullptr;
+    const Value i = add(whole, constant(r));
+    if (r + 1 < ring) {
+      run = llvm::BasicBlock::Create(*s.context, "rest", s.function);
+      llvm::BasicBlock* leave = llvm::BasicBlock::Create(*s.context, "exit", s.function);
+      s.ir.CreateCondBr(s.ir.CreateICmpEQ(s.get(i), s.get(end)), leave, run);
+      s.ir.SetInsertPoint(leave);
+    }
+    s.open_region();
+    Values result = exit(r, now);
+    s.close_region();
+    results.emplace_back(s.ir.GetInsertBlock(), std::move(result));
+    s.ir.CreateBr(after);
+    if (run) {
+      s.ir.SetInsertPoint(run);
+      now = trip(r, i, now);
+    }
+  }
+  s.ir.SetInsertPoint(after);
+  Values out;
+  for (std::size_t k = 0; k < results[0].second.size(); ++k) {
+    const Type t = results[0].second[k].type;
+    llvm::PHINode* phi = s.ir.CreatePHI(s.type(t), unsigned(ring));
+    for (const auto& [block, values] : results) phi->addIncoming(s.get(values[k]), block);
+    out.push_back(s.make(phi, t));
+  }
+  return out;
+}
+
+void KernelBuilder::locate(const std::source_location& where) {
+  Impl& s = *impl_;
+  if (!s.debug) {
+    s.module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
+    s.debug = std::make_unique<llvm::DIBuilder>(*s.module);
+    llvm::DIFile* f = s.file(where.file_name());
+    llvm::DICompileUnit* unit =
+        s.debug->createCompileUnit(llvm::DISourceLanguageName(llvm::dwarf::DW_LANG_C_plus_plus_14), f,
+                                   "inlay", true, "", 0, "", llvm::DICompileUnit::LineTablesOnly);
+    s.subprogram = s.debug->createFunction(
+        unit, s.function->getName(), s.function->getName(), f, where.line(),
+        s.debug->createSubroutineType(s.debug->getOrCreateTypeArray({})), where.line(),
+        llvm::DINode::FlagZero, llvm::DISubprogram::SPFlagDefinition | llvm::DISubprogram::SPFlagOptimized);
+    s.function->setSubprogram(s.subprogram);
+  }
+  llvm::DIFile* f = s.file(where.file_name());
+  llvm::DIScope* scope = f == s.subprogram->getFile() ? static_cast<llvm::DIScope*>(s.subprogram)
+                                                      : s.debug->createLexicalBlockFile(s.subprogram, f);
+  s.ir.SetCurrentDebugLocation(llvm::DILocation::get(*s.context, where.line(), where.column(), scope));
+}
+
 void KernelBuilder::if_then(Value condition, const std::function<void()>& then) {
   if_values(condition, {}, [&] {
     then();
     return Values();
   });
+}
+
+void KernelBuilder::if_else(Value condition, const std::function<void()>& then,
+                            const std::function<void()>& otherwise) {
+  Impl& s = *impl_;
+  Impl::want(condition, Type::i1());
+  llvm::BasicBlock* yes = llvm::BasicBlock::Create(*s.context, "then", s.function);
+  llvm::BasicBlock* no = llvm::BasicBlock::Create(*s.context, "else", s.function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
+  s.ir.CreateCondBr(s.get(condition), yes, no);
+  for (const auto& [block, body] : {std::pair(yes, &then), std::pair(no, &otherwise)}) {
+    s.ir.SetInsertPoint(block);
+    s.open_region();
+    (*body)();
+    s.close_region();
+    s.ir.CreateBr(after);
+  }
+  s.ir.SetInsertPoint(after);
 }
 
 KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& otherwise,
@@ -588,9 +710,9 @@ KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& ot
   llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
   s.ir.CreateCondBr(s.get(condition), yes, after);
   s.ir.SetInsertPoint(yes);
-  s.lowered.emplace_back();
+  s.open_region();
   const Values given = then();
-  s.lowered.pop_back();
+  s.close_region();
   INLAY_CHECK(given.size() == otherwise.size(), "both branches give as many values");
   llvm::BasicBlock* last = s.ir.GetInsertBlock();
   s.ir.CreateBr(after);
@@ -612,7 +734,10 @@ void KernelBuilder::bind(Sym symbol, Value value) {
   Impl::want(value, Type::i32());
   const auto atom = symbol.as_atom();
   INLAY_CHECK(atom && symbol.context()->atom(*atom).kind == AtomKind::symbol, "a single symbol");
-  impl_->symbols[*atom] = value;
+  if (impl_->bound(*atom))
+    throw CodegenError("a symbol is bound twice", "symbol " + symbol.context()->atom(*atom).name,
+                       "code lowered from it would keep the first value");
+  impl_->symbols.back()[*atom] = value;
 }
 
 Value KernelBuilder::lower(Sym value) { return impl_->lower(value); }
@@ -703,9 +828,9 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
   };
   switch (atom.kind) {
   case AtomKind::symbol: {
-    const auto bound = symbols.find(id);
-    INLAY_CHECK(bound != symbols.end(), "a value bound to the symbol " + atom.name);
-    return bound->second;
+    const Value* value = bound(id);
+    INLAY_CHECK(value, "a value bound to the symbol " + atom.name);
+    return *value;
   }
   case AtomKind::floor_div: {
     const Sym a = atom.operands[0], b = atom.operands[1];

@@ -4,6 +4,7 @@
 #include <inlay/codegen/emit.h>
 
 #include <llvm/Analysis/TargetTransformInfo.h>
+#include <llvm/IR/DIBuilder.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/IntrinsicsAMDGPU.h>
 #include <llvm/IR/LLVMContext.h>

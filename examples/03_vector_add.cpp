@@ -1,8 +1,7 @@
 // The smallest kernel: built, run on the emulator with every sanitizer on, checked.
 #include "expect.h"
-#include "launch.h"
 
-#include <inlay/runtime/emulator.h>
+#include <inlay/kernels/launch.h>
 
 #include <iostream>
 
@@ -18,7 +17,7 @@ int main() {
   runtime::EmulatorOptions options;
   options.checks = runtime::Checks::all();
   runtime::EmulatorDevice device(runtime::isa::Arch::gfx942, options);
-  const kernels::Check check = problem.check(launch(device, artifact, problem));
+  const kernels::Check check = problem.check(kernels::run(device, artifact, problem));
   std::cout << problem.text << ": largest error " << check.max_abs_error << ", "
             << device.last_launch().statistics.instructions << " instructions, "
             << device.last_launch().findings.size() << " findings\n";

@@ -1,7 +1,5 @@
 #include "data.h"
 
-#include <inlay/kernels/gemm/spec.h>
-
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -12,10 +10,10 @@ namespace {
 
 /// Calls `f` with a value of the Eigen or built-in type that stands for `type`.
 template <class F>
-auto with_type(DType type, F f) {
+auto with_type(Element type, F f) {
   switch (type) {
-  case DType::f16: return f(Eigen::half());
-  case DType::bf16: return f(Eigen::bfloat16());
+  case Element::f16: return f(Eigen::half());
+  case Element::bf16: return f(Eigen::bfloat16());
   default: return f(float());
   }
 }
@@ -29,7 +27,7 @@ LaunchArgument LaunchArgument::of_i32(std::int32_t value) {
   return argument;
 }
 
-Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType type, std::uint64_t seed) {
+Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -42,7 +40,7 @@ Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType type, std::u
   });
 }
 
-Bytes to_bytes(const Matrix& values, DType type) {
+Bytes to_bytes(const Matrix& values, Element type) {
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Bytes bytes(static_cast<std::size_t>(values.size()) * sizeof(T));
@@ -54,7 +52,7 @@ Bytes to_bytes(const Matrix& values, DType type) {
   });
 }
 
-Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns, DType type) {
+Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns, Element type) {
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Matrix values(rows, columns);
@@ -65,12 +63,6 @@ Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int6
     }
     return values;
   });
-}
-
-double unit_roundoff(DType type) {
-  return type == DType::f16    ? std::ldexp(1, -11)
-         : type == DType::bf16 ? std::ldexp(1, -8)
-                               : std::ldexp(1, -24);
 }
 
 Bytes poison(std::size_t bytes) { return Bytes(bytes, std::byte{0xff}); }

@@ -1,6 +1,7 @@
 /// Test data and comparison for the kernels' problems: 16-bit and 32-bit floats as bytes, rounded and widened by Eigen.
 #pragma once
 
+#include <inlay/codegen/element.h>
 #include <inlay/kernels/artifact.h>
 
 #include <Eigen/Core>
@@ -10,18 +11,19 @@
 
 namespace inlay::kernels {
 
-enum class DType : std::uint8_t;
+using codegen::Element;
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 /// rows x columns values, uniform in [-1, 1), already rounded to `type`.
-[[nodiscard]] Matrix random_matrix(std::int64_t rows, std::int64_t columns, DType type, std::uint64_t seed);
+[[nodiscard]] Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed);
 /// As the kernel reads it: row-major elements of `type`, rounded to nearest even.
-[[nodiscard]] Bytes to_bytes(const Matrix& values, DType type);
+[[nodiscard]] Bytes to_bytes(const Matrix& values, Element type);
 [[nodiscard]] Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns,
-                                DType type);
-/// Half the distance from 1 to the next number of that type: 2^-11, 2^-8, 2^-24.
-[[nodiscard]] double unit_roundoff(DType type);
+                                Element type);
+using codegen::unit_roundoff;
+/// Bytes of an element of memory.
+[[nodiscard]] inline int bytes_of(Element type) { return codegen::bits(type) / 8; }
 /// A buffer that is unlike any result: every element is a NaN.
 [[nodiscard]] Bytes poison(std::size_t bytes);
 /// Element by element, `result` against `reference` within `bound`; NaN is never within a bound. `row`, `column`: of the

@@ -1,5 +1,7 @@
 #include <inlay/kernels/proof_report.h>
 
+#include <inlay/codegen/provenance.h>
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -13,26 +15,16 @@ ObligationError::ObligationError(const std::string& kernel, const std::string& c
                       "where  {}\n  spec   {}:{}",
                       kernel, claim, subject, counterexample, where.file_name(), where.line())) {}
 
-void ProofReport::require(const std::string& claim, const std::string& subject,
-                          const solver::Verdict& verdict) {
-  if (verdict.outcome == solver::Outcome::proved) {
-    items_.push_back({claim, subject, "proved", verdict.method});
-    return;
-  }
-  std::string reason;
-  if (verdict.witness) {
-    reason = "counterexample: " + verdict.witness->text;
-  } else {
-    reason = "undecided";
-    for (const std::string& obligation : verdict.obligations) reason += "; would need " + obligation;
-  }
-  throw ObligationError(kernel_, claim, subject, reason, where_);
+void ProofReport::require_enumerated(const std::string& claim, const std::string& subject, bool holds,
+                                     const std::string& counterexample, int op,
+                                     const std::source_location& where) {
+  if (!holds) throw ObligationError(kernel_, claim, subject, counterexample, where);
+  items_.push_back({claim, subject, "proved", "all values compared", op, static_cast<int>(where.line())});
 }
 
-void ProofReport::require_enumerated(const std::string& claim, const std::string& subject, bool holds,
-                                     const std::string& counterexample) {
-  if (!holds) throw ObligationError(kernel_, claim, subject, counterexample, where_);
-  items_.push_back({claim, subject, "proved", "all values compared"});
+void ProofReport::derived(const codegen::DerivedClaim& c) {
+  if (!c.proved) throw ObligationError(kernel_, c.claim, c.subject, c.counterexample, c.where);
+  items_.push_back({c.claim, c.subject, "proved", c.method, c.op, static_cast<int>(c.where.line())});
 }
 
 void ProofReport::at_launch(const std::string& condition, const std::string& reason) {
@@ -49,7 +41,8 @@ std::size_t ProofReport::at_launch_count() const { return items_.size() - proved
 std::string ProofReport::text() const {
   std::string text;
   for (const ProofItem& item : items_)
-    text += fmt::format("{:<18} {:<72} {}\n", item.verdict, item.claim, item.method);
+    text += fmt::format("{:<18} {:<72} {}{}\n", item.verdict, item.claim, item.method,
+                        item.op < 0 ? "" : fmt::format(", operation {}, line {}", item.op, item.line));
   return text;
 }
 

@@ -48,8 +48,8 @@ private:
     GemmSpec spec;
     spec.preshuffled_b = preshuffled_;
     spec.arch = read.text("arch");
-    spec.in = parse_dtype(read.text("dtype"));
-    spec.out = read.text("out").empty() ? spec.in : parse_dtype(read.text("out"));
+    spec.in = codegen::parse_element(read.text("dtype"));
+    spec.out = read.text("out").empty() ? spec.in : codegen::parse_element(read.text("out"));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

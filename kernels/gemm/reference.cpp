@@ -27,7 +27,7 @@ Bytes preshuffle(const Bytes& b, std::int64_t rows, std::int64_t columns) {
 
 /// Rows [first, first + count) of a row-major matrix.
 Matrix rows_of(const Bytes& matrix, std::int64_t first, std::int64_t count, std::int64_t columns,
-               DType type) {
+               Element type) {
   const auto row = static_cast<std::size_t>(columns * bytes_of(type));
   return from_bytes(
       std::span(matrix).subspan(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(count) * row),
@@ -53,7 +53,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   problem.check = [a = std::move(a), b = std::move(b), m, n, k, in = spec.in,
                    out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
-    const double subnormal = out == DType::f16 ? std::ldexp(1, -25) : 0;
+    const double subnormal = out == Element::f16 ? std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
     Check check;
     check.ok = true;

@@ -3,6 +3,7 @@
 #include "../flags.h"
 #include "../kernels.h"
 
+#include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
 
 #include <cmath>
@@ -11,31 +12,10 @@
 namespace inlay::kernels {
 namespace {
 
-void check_sizes(const std::string& kernel, const RowSpec& spec, std::int64_t m, std::int64_t n) {
-  const auto need = [&](bool holds, const std::string& what, const std::string& hint) {
-    if (!holds) throw std::invalid_argument(kernel + ": " + what + "\n  hint   " + hint);
-  };
-  need(m >= 1 && m <= INT32_MAX, fmt::format("M = {}", m), "1 to 2^31 - 1 rows");
-  need(n >= 1, fmt::format("N = {}", n), "rows of at least 8 elements");
-  need(n % 8 == 0, fmt::format("N = {}: a row must be a multiple of 16 bytes", n), "a multiple of 8");
-  need(n <= spec.capacity(), fmt::format("N = {}: the row is longer than {} elements", n, spec.capacity()),
-       "more work-items, or more vectors for each");
-}
-
-LaunchPlan launch(const RowSpec& spec, std::int64_t m, std::int64_t n, int buffers) {
-  LaunchPlan plan;
-  plan.grid = {static_cast<std::uint32_t>(m), 1, 1};
-  plan.block = {static_cast<std::uint32_t>(spec.threads), 1, 1};
-  for (int i = 0; i < buffers; ++i) plan.arguments.push_back(LaunchArgument::of_buffer(i));
-  plan.arguments.push_back(LaunchArgument::of_i32(static_cast<std::int32_t>(m)));
-  plan.arguments.push_back(LaunchArgument::of_i32(static_cast<std::int32_t>(n)));
-  return plan;
-}
-
 const double u32 = std::ldexp(1, -24);
 
 // Below the smallest normal number of f16, rounding errs by up to 2^-25 whatever the value.
-double subnormal(DType type) { return type == DType::f16 ? std::ldexp(1, -25) : 0; }
+double subnormal(Element type) { return type == Element::f16 ? std::ldexp(1, -25) : 0; }
 
 class RowKernel : public Kernel {
 public:
@@ -60,7 +40,7 @@ protected:
     const FlagReader read(name(), given, flags());
     RowSpec spec;
     spec.arch = read.text("arch");
-    spec.type = parse_dtype(read.text("dtype"));
+    spec.type = codegen::parse_element(read.text("dtype"));
     spec.threads = static_cast<int>(read.number("threads", 1, 1024));
     spec.vectors = static_cast<int>(read.number("vectors", 1, 16));
     return spec;
@@ -92,11 +72,11 @@ class RmsNorm final : public RowKernel {
 } // namespace
 
 Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  check_sizes("softmax", spec, m, n);
+  const LaunchPlan plan = contract_of(softmax_program(spec)).plan({m, n});
   // From -8 to 8, so that the largest and the smallest result differ by 2^23.
   const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, n, spec.type, seed), spec.type), m, n, spec.type);
   Problem problem;
-  problem.launch = launch(spec, m, n, 2);
+  problem.launch = plan;
   problem.buffers = {{"Y", poison(static_cast<std::size_t>(2 * m * n)), true},
                      {"X", to_bytes(x, spec.type), false}};
   problem.flops = 5.0 * static_cast<double>(m * n);
@@ -122,10 +102,10 @@ Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std
 }
 
 Problem rmsnorm_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  check_sizes("rmsnorm", spec, m, n);
+  const LaunchPlan plan = contract_of(rmsnorm_program(spec)).plan({m, n});
   const Matrix x = random_matrix(m, n, spec.type, seed), w = random_matrix(1, n, spec.type, seed + 1);
   Problem problem;
-  problem.launch = launch(spec, m, n, 3);
+  problem.launch = plan;
   problem.buffers = {{"Y", poison(static_cast<std::size_t>(2 * m * n)), true},
                      {"X", to_bytes(x, spec.type), false},
                      {"W", to_bytes(w, spec.type), false}};

@@ -30,6 +30,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <vector>
@@ -151,9 +152,12 @@ public:
   [[nodiscard]] Value fmul(Value a, Value b);
   [[nodiscard]] Value fma(Value a, Value b, Value c);
   [[nodiscard]] Value fmax(Value a, Value b);
+  [[nodiscard]] Value fmin(Value a, Value b);
   [[nodiscard]] Value exp2(Value a);  ///< v_exp_f32: 1 ulp, flushes denormal results
   [[nodiscard]] Value rcp(Value a);   ///< v_rcp_f32: 1 ulp
   [[nodiscard]] Value rsqrt(Value a); ///< v_rsq_f32: 1 ulp
+  [[nodiscard]] Value sqrt(Value a);  ///< v_sqrt_f32: 1 ulp
+  [[nodiscard]] Value log2(Value a);  ///< v_log_f32: 1 ulp
   /// Rounds f32 to `element` (nearest even), or widens to f32.
   [[nodiscard]] Value convert(Value a, Element element);
   [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32
@@ -192,7 +196,7 @@ public:
   void lds_store(Value value, LdsBlock block, Value byte_offset, int immediate);
   /// @}
 
-  /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms/mfma.h) know the names.
+  /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names.
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
 
   /// @name Order between work-items and instructions
@@ -210,15 +214,28 @@ public:
   /// unsigned.
   Values loop(Value begin, Value end, Value step, Values carried,
               const std::function<Values(Value i, const Values& carried)>& body);
+  /// for (i = 0; i < end; ++i) carried = body(i % ring, i, carried); return exit(end % ring, carried).
+  /// Whole rounds of `ring` trips are the loop, so that the first argument is a constant in each copy; what is left of a
+  /// round follows trip by trip, each exit with its own
+  /// copy of `exit`.
+  Values rotate(Value end, int ring, Values carried,
+                const std::function<Values(int residue, Value i, const Values& carried)>& body,
+                const std::function<Values(int residue, const Values& carried)>& exit);
   void if_then(Value condition, const std::function<void()>& then);
+  void if_else(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `condition ? then() : otherwise`.
   Values if_values(Value condition, const Values& otherwise, const std::function<Values()>& then);
   /// @}
 
+  /// What follows comes from that line: it goes into the line table of the code object, by file name without path.
+  void locate(const std::source_location& where);
+
   /// @name Symbols
   /// A `Sym` becomes i32 code; equal subexpressions are computed once in a region.
   /// @{
-  void bind(Sym symbol, Value value); ///< symbol: a single symbol; value: i32
+  /// symbol: a single symbol; value: i32. Holds in this region and those nested in it.
+  /// Errors: CodegenError when the symbol is bound here already: code that was lowered from it would stay.
+  void bind(Sym symbol, Value value);
   /// Shifts and masks replace divisions by powers of two; `nuw`/`nsw` are set where the intervals prove them.
   /// Requires: every symbol bound. Errors: CodegenError when an intermediate value may exceed 32 bits.
   [[nodiscard]] Value lower(Sym value);

@@ -1,4 +1,4 @@
-/// `TiledMma`: a block of C computed by several waves, one `MfmaAtom` at a time.
+/// `TiledMma`: a block of C computed by several waves, one matrix instruction at a time.
 ///
 /// C[m,n] = sum_k A[m,k] B[n,k] for an m x n x k block. Waves stand in a grid of waves_m x waves_n; wave
 /// (i,j) takes every waves_m-th row of atoms from i on and every waves_n-th column from j on. Two freedoms
@@ -19,30 +19,30 @@
 ///     a   (thread, value) -> (m, k)    ((16,4,2,2),(8,2,1)):((1@0,8@1,16@0,0),(1@1,32@0,32@1))
 ///     c   (thread, value) -> (m, n)    ((16,4,2,2),(4,1,2,2)):((1@0,4@1,16@0,16@1),(1@1,16@1,32@0,32@1))
 ///
-/// Source: CuTe documentation, "0t_mma_atom" (tiled MMA, permutations); AMD ISA guides as in atoms/mfma.h.
+/// Source: CuTe documentation, "0t_mma_atom" (tiled MMA, permutations); AMD ISA guides as in atoms.h.
 #pragma once
 
-#include <inlay/codegen/atoms/mfma.h>
-#include <inlay/codegen/tensor.h>
+#include <inlay/codegen/atoms.h>
 
 namespace inlay::codegen {
 
 struct TiledMma {
-  const MfmaAtom* atom;
+  const Atom* atom;
   int waves_m, waves_n;
   int m, n, k;  ///< of the block
   int k_vector; ///< adjacent elements of k that a lane owns
 
   /// Errors: CodegenError when the waves' atoms do not divide the block, or k_vector is no multiple of what
   /// an instruction takes.
-  [[nodiscard]] static TiledMma of(const MfmaAtom& atom, int waves_m, int waves_n, int m, int n, int k,
+  [[nodiscard]] static TiledMma of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
                                    int k_vector);
 
+  [[nodiscard]] int lane_groups() const { return 64 / atom->mma->m; } ///< groups of lanes that share the rows
   [[nodiscard]] int threads() const { return 64 * waves_m * waves_n; }
-  [[nodiscard]] int repeat_m() const { return m / (atom->m * waves_m); } ///< atoms of a wave along m
-  [[nodiscard]] int repeat_n() const { return n / (atom->n * waves_n); }
-  [[nodiscard]] int k_steps() const { return k / (k_vector * atom->lane_groups()); } ///< fragments along k
-  [[nodiscard]] int atoms_per_step() const { return k_vector / atom->operand_values(); }
+  [[nodiscard]] int repeat_m() const { return m / (atom->mma->m * waves_m); } ///< atoms of a wave along m
+  [[nodiscard]] int repeat_n() const { return n / (atom->mma->n * waves_n); }
+  [[nodiscard]] int k_steps() const { return k / (k_vector * lane_groups()); } ///< fragments along k
+  [[nodiscard]] int atoms_per_step() const { return k_vector / atom->mma->a_values(); }
 
   /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
   [[nodiscard]] Layout a() const;

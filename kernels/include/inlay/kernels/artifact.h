@@ -28,17 +28,6 @@ struct BuildTimes {
   [[nodiscard]] double total() const { return layouts_and_proofs + ir + opt + codegen + link; }
 };
 
-/// A kernel as machine code, with what was proven about it.
-struct Artifact {
-  std::string kernel; ///< the name of the function in the code object
-  std::string arch;
-  Bytes hsaco;
-  std::string ir;       ///< `.ll`, before optimisation
-  std::string assembly; ///< `.s`, when it was asked for
-  ProofReport proofs;
-  BuildTimes times;
-};
-
 /// One argument of a launch: the buffer of that index, or the bytes of a scalar.
 struct LaunchArgument {
   int buffer = -1;
@@ -53,6 +42,46 @@ struct LaunchPlan {
   std::array<std::uint32_t, 3> block{1, 1, 1};
   std::uint32_t dynamic_lds = 0;
   std::vector<LaunchArgument> arguments;
+};
+
+/// What a launch has to satisfy, and the launch for given sizes: derived from the program.
+struct LaunchContract {
+  struct Size {
+    std::string name;
+    std::int64_t least = 1, most = INT32_MAX, multiple = 1;
+  };
+  struct Axis {
+    int axis = 0;
+    int size = -1;           ///< number of the size whose tiles it counts, or -1
+    std::int64_t extent = 1; ///< when it is no size
+    int tile = 1;
+  };
+  struct Buffer {
+    std::string name;
+    bool output = false;
+  };
+  std::string kernel;
+  int threads = 256;
+  std::vector<Size> sizes;
+  std::vector<Axis> grid;
+  std::vector<Buffer> buffers; ///< in argument order, before the sizes
+
+  /// The launch for these sizes, in order. Errors: std::invalid_argument naming the size, its value and what would do.
+  [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
+};
+
+/// A kernel as machine code, with what was proven about it.
+struct Artifact {
+  std::string kernel; ///< the name of the function in the code object
+  std::string arch;
+  Bytes hsaco;
+  std::string ir;       ///< `.ll`, before optimisation
+  std::string assembly; ///< `.s`, when it was asked for
+  ProofReport proofs;
+  std::string program; ///< the specification, one operation a line
+  std::string code;    ///< the instructions that were proven and emitted, one a line
+  LaunchContract contract;
+  BuildTimes times;
 };
 
 /// How far a result is from the reference.

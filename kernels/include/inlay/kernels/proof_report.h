@@ -1,24 +1,24 @@
 /// `ProofReport`: what a kernel relies on, and how each claim was settled before the kernel was handed out.
 ///
-/// A kernel's layouts carry promises: every element is loaded exactly once, the LDS addresses that one wave writes are
-/// those that another reads, no two lanes of a phase meet in a bank. `ProofReport` puts each such promise to the
-/// solver and keeps the answer:
+/// Claims are never written by hand: they are derived from the code that is emitted (codegen/provenance.h), and the
+/// inequalities among them go to the solver. This is the record:
 ///
-///     ProofReport report("gemm", where);
-///     report.require("C is covered exactly once", solver::prove_bijective(c_tile));
-///     report.at_launch("K % 8 == 0", "rows of A and B start on 16 bytes");
+///     ProofReport report = prove(code);
+///     report.text()      //   proved   c is what the specification says   sum(#0 < k, ...)   [provenance, line 41]
 ///
 /// A claim that is refuted, or that cannot be decided, throws `ObligationError` with the counterexample and the source
 /// line of the specification: there is no kernel without its proof. What only the launch can know (the sizes) is
-/// listed as a run-time check, and the launch plan makes it.
+/// listed as a run-time check, and the launch contract makes it.
 #pragma once
-
-#include <inlay/solver/prove.h>
 
 #include <source_location>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+namespace inlay::codegen {
+struct DerivedClaim;
+}
 
 namespace inlay::kernels {
 
@@ -27,7 +27,9 @@ struct ProofItem {
   std::string claim;   ///< `LDS reads of A are conflict-free (ds_read_b128, gfx942)`
   std::string subject; ///< the layout or formula that it is about
   std::string verdict; ///< `proved`, or `checked at launch`
-  std::string method;  ///< the solver's layer, or the condition that the launch checks
+  std::string method;  ///< how it was decided, or the condition that the launch checks
+  int op = -1;         ///< number of the operation in the program's text
+  int line = 0;        ///< of the specification
 };
 
 /// A claim of the specification does not hold: the build stops. The message names the claim, the counterexample and
@@ -43,11 +45,11 @@ public:
   ProofReport() = default;
   ProofReport(std::string kernel, std::source_location where) : kernel_(std::move(kernel)), where_(where) {}
 
-  /// Records a proved claim. Errors: ObligationError when the verdict is anything else.
-  void require(const std::string& claim, const std::string& subject, const solver::Verdict& verdict);
   /// Records a fact that was established by comparing all values one by one. Errors: ObligationError when it fails.
   void require_enumerated(const std::string& claim, const std::string& subject, bool holds,
-                          const std::string& counterexample);
+                          const std::string& counterexample, int op, const std::source_location& where);
+  /// Records a claim that was derived from the code. Errors: ObligationError when it does not hold.
+  void derived(const codegen::DerivedClaim& claim);
   /// Records a condition that the launch plan checks.
   void at_launch(const std::string& condition, const std::string& reason);
 

@@ -7,45 +7,40 @@
 ///     Artifact kernel = build_gemm(spec);                // proofs first; throws ObligationError if one fails
 ///     Problem problem = gemm_problem(spec, 200, 256, 128, /*seed*/ 1);
 ///
-/// How it works (plan.h has the layouts, build.cpp the code): a workgroup computes one tile of C. For each tile of K
-/// it loads A and B 16 bytes a lane through buffer descriptors into registers, one tile ahead; writes them to LDS
-/// under an XOR swizzle that is free of bank conflicts on both sides; and every wave reads fragments, 16 bytes a lane,
-/// for its part of the tile. LDS is double-buffered, so one barrier a tile suffices. Ragged M and N are cut off by the
-/// descriptors, ragged K by sending the loads beyond the row to an address that the descriptor refuses.
+/// The whole kernel is `gemm_program` in kernels/gemm/program.cpp: what it computes and how its data moves. A workgroup
+/// computes one tile of C; tiles of A and B go 16 bytes a lane through registers to LDS under a swizzle that is free of
+/// bank conflicts on both sides, two tiles ahead, LDS being double-buffered. Ragged M is cut off by descriptors, ragged K
+/// and N by comparison; the claims say that both do it exactly.
 #pragma once
 
+#include <inlay/codegen/program.h>
 #include <inlay/kernels/artifact.h>
 
 #include <optional>
 
 namespace inlay::kernels {
 
-enum class DType : std::uint8_t { f16, bf16, f32 };
-[[nodiscard]] std::string to_string(DType type);
-/// Errors: std::invalid_argument naming the types there are.
-[[nodiscard]] DType parse_dtype(const std::string& text);
-[[nodiscard]] int bytes_of(DType type);
-
-/// Deliberate defects, so that tests can see a wrong layout stopped by its proof. None of them yields a kernel.
-enum class GemmFault : std::uint8_t { none, swizzle_on_write_only, k_order_of_b, tile_does_not_cover_m };
+using codegen::Element;
 
 struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch = "gfx942";
-  DType in = DType::f16;
-  DType out = DType::f16;
+  Element in = Element::f16;
+  Element out = Element::f16;
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
   /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
   bool preshuffled_b = false;
-  GemmFault fault = GemmFault::none;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 };
 
-/// Errors: std::invalid_argument for a specification that is not supported, naming the field and what would be;
-/// ObligationError when a claim about the layouts is refuted.
+/// The kernel as a program. Errors: std::invalid_argument for a specification that is not supported, naming the field and
+/// what would be.
+[[nodiscard]] codegen::Program gemm_program(const GemmSpec& spec);
+
+/// `build(gemm_program(spec))`. Errors: those of both.
 [[nodiscard]] Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options = {});
 
 /// Where element (n, k) of B lies when it is preshuffled, in elements: blocks of 16 rows x 32 k, in each block lane by lane

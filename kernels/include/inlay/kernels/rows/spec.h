@@ -11,8 +11,8 @@
 ///     Problem problem = softmax_problem(spec, 64, 1000, /*seed*/ 1);
 ///
 /// A row is read once: work-item t holds the vectors t, t + threads, ... of 8 elements in registers. The descriptor of
-/// the row cuts off what lies beyond N: loads give 0, stores are dropped. A reduction is a butterfly over the lanes of a
-/// wave (partner l ^ 1, l ^ 2, ..., l ^ 32), then one LDS word a wave.
+/// the row cuts off what lies beyond N. A fold joins a work-item's values, then the lanes of a wave (partner l ^ 1, l ^ 2,
+/// ..., l ^ 32), then the waves through one LDS word each; that each element is joined once is derived.
 #pragma once
 
 #include <inlay/kernels/gemm/spec.h>
@@ -23,7 +23,7 @@ struct RowSpec {
   explicit RowSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch = "gfx942";
-  DType type = DType::f16;
+  Element type = Element::f16;
   int threads = 256;     ///< work-items of a row: 64, 128, 256, 512 or 1024
   int vectors = 4;       ///< of 8 elements, for each work-item: 1 to 16
   double epsilon = 1e-5; ///< rmsnorm only
@@ -31,6 +31,10 @@ struct RowSpec {
 
   [[nodiscard]] int capacity() const { return threads * vectors * 8; } ///< the longest row
 };
+
+/// The kernels as programs. Errors: std::invalid_argument naming the field that is not supported.
+[[nodiscard]] codegen::Program softmax_program(const RowSpec& spec);
+[[nodiscard]] codegen::Program rmsnorm_program(const RowSpec& spec);
 
 /// @name Building. Arguments of the kernels: softmax (Y, X, M, N), rmsnorm (Y, X, W, M, N).
 /// Errors: std::invalid_argument naming the field that is not supported; ObligationError.

@@ -1,0 +1,92 @@
+#include <inlay/codegen/address.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+
+namespace inlay::codegen {
+
+Sym work_item(const Program& program) {
+  return program.symbols().symbol("_tid", {Int(0), Int(program.threads() - 1)});
+}
+
+Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis) {
+  TupleBuilder<BasicMode<Sym>> b;
+  b.profile(threads.profile().view());
+  for (const Mode& m : threads.modes()) {
+    const bool here = m.stride.is_basis() && m.stride.axis[0] == axis;
+    b.leaves().push_back(
+        BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(here ? Sym(m.stride.scale) : Sym(0))});
+  }
+  return SymLayout(std::move(b).finish())(work_item(program));
+}
+
+AddressSplit split(const Program& program, const Access& access) {
+  const Tensor& tensor = program.tensor(access.tensor);
+  SymContext& context = program.symbols();
+  const std::size_t axes = tensor.shape.size();
+  AddressSplit out;
+
+  // What of an origin belongs to the workgroup: the terms with a workgroup's number in them.
+  std::vector<Sym> base(axes), step(axes), lane(axes), all(axes), thread(axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const Sym origin = access.origin[axis];
+    for (const Term& term : origin.terms()) {
+      bool of_workgroup = false;
+      const Sym value = context.product(term.coefficient, term.factors());
+      for (const AtomId a : symbols(value))
+        for (const GridAxis& g : program.grid()) of_workgroup = of_workgroup || a == *g.symbol.as_atom();
+      if (of_workgroup) base[axis] += value;
+    }
+    if (!(base[axis] == Sym(0))) base[axis] += Sym(origin.constant_term());
+    step[axis] = origin - base[axis];
+    thread[axis] = thread_coordinate(program, access.threads, axis);
+    lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
+    all[axis] = origin + lane[axis];
+  }
+  out.base = tensor.at(base);
+  out.step = tensor.at(step);
+  const Sym at_lane = tensor.at(lane);
+  out.immediate = std::max<std::int64_t>(at_lane.constant_term().value(), 0);
+  out.lane = at_lane - Sym(out.immediate);
+  const Sym address = tensor.at(all);
+  if (eq(address, out.base + out.step + at_lane) != Truth::yes)
+    throw CodegenError("an address of " + tensor.name + " does not split into workgroup, trip and lane",
+                       "address " + to_string(address) + "\n  parts   " + to_string(out.base) + "  +  " +
+                           to_string(out.step) + "  +  " + to_string(at_lane),
+                       "tiles that divide the extents of the tensor's modes");
+
+  // The outermost masked axis, if everything outside of it is a single coordinate.
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    if (access.masked[axis]) {
+      if (step[axis] == Sym(0)) out.descriptor_axis = static_cast<int>(axis);
+      break;
+    }
+    bool single = thread[axis] == Sym(0);
+    for (const auto& e : access.elements) single = single && e[axis] == 0;
+    if (!single) break;
+  }
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    if (!access.masked[axis]) continue;
+    if (static_cast<int>(axis) == out.descriptor_axis) continue;
+    out.predicates.push_back({static_cast<int>(axis), lane[axis], tensor.shape[axis] - access.origin[axis]});
+  }
+  if (out.descriptor_axis >= 0) {
+    const auto axis = static_cast<std::size_t>(out.descriptor_axis);
+    // Not more than the tile, so that the number of records fits 32 bits whatever the size of the tensor.
+    // A whole block of a mode that is itself divided (16 rows of a preshuffled matrix).
+    const SymLayout mode = axes == 1 ? tensor.place.inner() : tensor.place.inner().mode(axis);
+    std::int64_t block = 1;
+    for (std::size_t k = 0; k + 1 < mode.modes().size(); ++k)
+      block *= mode.modes()[k].extent.constant() ? mode.modes()[k].extent.constant()->value() : 1;
+    const std::int64_t reach = (access.extents[axis] + block - 1) / block * block;
+    out.rows = min(tensor.shape[axis] - base[axis], Sym(reach));
+    std::vector<Sym> end(axes, Sym(0));
+    end[axis] = out.rows;
+    out.records = tensor.at(end);
+  }
+  return out;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,641 @@
+// Code to LLVM IR through the builder. What each instruction becomes is in `one`; loops are in `loop`.
+#include <inlay/codegen/emit_ir.h>
+
+#include <inlay/codegen/address.h>
+#include <inlay/codegen/kernel_builder.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace inlay::codegen {
+namespace {
+
+/// An offset that every descriptor refuses: the number of records stays below it.
+constexpr std::int64_t out_of_bounds = std::int64_t{1} << 31;
+constexpr double log2_e = 1.4426950408889634, ln_2 = 0.6931471805599453;
+
+using RegKey = std::pair<int, int>;
+using Env = std::map<RegKey, Value>;
+
+std::vector<Argument> arguments_of(const Program& p) {
+  std::vector<Argument> out;
+  for (const Tensor& t : p.tensors())
+    if (t.space == Space::global) out.push_back({t.name, Type::global()});
+  for (const Size& s : p.sizes()) out.push_back({s.name, Type::i32()});
+  return out;
+}
+
+class Emitter {
+public:
+  explicit Emitter(const Code& code)
+      : code_(code), p_(*code.program), arguments_(arguments_of(p_)),
+        k(p_.target(), p_.name(), std::span<const Argument>(arguments_), {.workgroup_size = p_.threads()}) {}
+
+  IrModule run() {
+    k.locate(p_.where());
+    bind();
+    allocate();
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list) prepare(i);
+    for (const CodeRegion& r : code_.regions) {
+      if (r.is_loop) {
+        loop(r);
+      } else {
+        straight(r.body);
+      }
+    }
+    return std::move(k).finish();
+  }
+
+private:
+  // ------------------------------------------------------------------------------------------------- preparation
+
+  Value number(std::int64_t v) { return k.constant(v); }
+
+  void bind() {
+    int index = 0;
+    for (const Tensor& t : p_.tensors())
+      if (t.space == Space::global) pointers_[t.id] = k.argument(index++);
+    for (const Size& s : p_.sizes()) k.bind(s.symbol, k.argument(index++));
+    for (const GridAxis& g : p_.grid()) k.bind(g.symbol, k.workgroup_id(g.axis));
+    tid_ = k.work_item_id();
+    k.bind(work_item(p_), tid_);
+  }
+
+  // One block of LDS a stage, so that LLVM knows that a write to one does not wait for reads of another.
+  void allocate() {
+    std::map<int, int> rings;
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list)
+          if (i.access.tensor >= 0 && p_.tensor(i.access.tensor).space == Space::lds)
+            rings[i.access.tensor] = std::max(rings[i.access.tensor], r.ring);
+    int stages = 1;
+    for (const auto& [tensor, ring] : rings) stages = std::max(stages, ring);
+    std::vector<int> bytes(static_cast<std::size_t>(stages), 0);
+    for (const auto& [tensor, ring] : rings) {
+      const int size = lds_bytes(p_.tensor(tensor));
+      for (int s = 0; s < ring; ++s) {
+        lds_[{tensor, s}] = {s, bytes[static_cast<std::size_t>(s)]};
+        bytes[static_cast<std::size_t>(s)] += (size + 15) / 16 * 16;
+      }
+    }
+    for (const int b : bytes)
+      if (b > 0) blocks_.push_back(k.lds_allocate("stage", b));
+  }
+  static int lds_bytes(const Tensor& t) {
+    std::int64_t n = t.place.inner().cosize().constant()->value();
+    if (const Swizzle* s = t.place.swizzle(); s && !s->is_identity()) {
+      const std::int64_t block = std::int64_t{1} << (s->bits() + s->base() + std::abs(s->shift()));
+      n = (n + block - 1) / block * block;
+    }
+    return static_cast<int>(n * bits(t.element) / 8);
+  }
+
+  Sym bytes(const Tensor& t, Sym elements) const {
+    const int b = bits(t.element);
+    return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(elements * Sym(b), Sym(8));
+  }
+
+  struct Memory {
+    Value descriptor, offset;
+    int immediate = 0;
+    Sym step;
+  };
+  struct Lds {
+    Value base;
+    int immediate = 0;
+  };
+
+  void prepare(const Inst& i) {
+    k.locate(i.where);
+    // Addresses of stores are made where they are used: nothing keeps them in registers across a loop.
+    if (i.kind == InstKind::load) memory_[&i] = memory(i);
+    if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split(p_, i.access));
+    if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write) lds_at_[&i] = lds(i);
+  }
+
+  Memory memory(const Inst& i) {
+    const Tensor& t = p_.tensor(i.access.tensor);
+    const AddressSplit a = split(p_, i.access);
+    Memory out;
+    out.step = bytes(t, a.step);
+    const std::int64_t immediate = a.immediate * bits(t.element) / 8;
+    const bool fits = immediate < 4096;
+    out.immediate = fits ? static_cast<int>(immediate) : 0;
+    const Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
+    out.offset = k.lower(lane);
+    for (const AddressSplit::Predicate& q : a.predicates) {
+      const Value inside = k.compare(Compare::slt, k.lower(q.coordinate), k.lower(q.room));
+      out.offset = k.select(inside, out.offset, number(out_of_bounds));
+    }
+    out.descriptor = descriptor(t, a);
+    return out;
+  }
+
+  Value descriptor(const Tensor& t, const AddressSplit& a) {
+    const auto key = std::tuple(t.id, a.base, a.records);
+    auto found = descriptors_.find(key);
+    if (found == descriptors_.end()) {
+      const Value records = a.descriptor_axis >= 0 ? k.lower(bytes(t, a.records)) : number(out_of_bounds - 1);
+      found = descriptors_
+                  .emplace(key, k.buffer(k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base))), records))
+                  .first;
+    }
+    return found->second;
+  }
+
+  // A uniform formula in 64 bits: products of sizes may pass 2^32.
+  Value wide(Sym s) {
+    Value sum = k.constant(s.constant_term().value(), Type::i64());
+    for (const Term& term : s.terms()) {
+      Value product = k.constant(term.coefficient.value(), Type::i64());
+      for (const Factor& f : term.factors())
+        for (std::uint32_t n = 0; n < f.power; ++n)
+          product = k.mul(product, k.zext64(k.lower(p_.symbols().value(f.atom))));
+      sum = k.add(sum, product);
+    }
+    return sum;
+  }
+
+  // An access at a constant distance from an earlier one at every work-item takes over its register.
+  Lds lds(const Inst& i) {
+    const Tensor& t = p_.tensor(i.access.tensor);
+    const int size = bits(t.element) / 8;
+    std::vector<std::vector<int>> coordinate;
+    std::vector<Sym> formula;
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
+      TupleBuilder<Mode> b;
+      const std::size_t at = b.open();
+      b.append(i.access.threads.view());
+      b.leaf(Mode{Int(1), Stride(0)});
+      b.close(at, 2);
+      coordinate.push_back(coordinates(Layout(std::move(b).finish()), axis));
+      const Sym first = i.access.origin[axis] + Sym(i.access.elements[0][axis]);
+      const std::int64_t offset = first.constant()->value();
+      for (int& c : coordinate.back()) c += static_cast<int>(offset);
+      formula.push_back(thread_coordinate(p_, i.access.threads, axis) + first);
+    }
+    std::vector<std::int64_t> wanted;
+    std::vector<std::int64_t> c(formula.size());
+    for (int th = 0; th < p_.threads(); ++th) {
+      for (std::size_t axis = 0; axis < c.size(); ++axis)
+        c[axis] = coordinate[axis][static_cast<std::size_t>(th)];
+      wanted.push_back(t.at(c) * size);
+    }
+    for (const Base& b : bases_) {
+      if (b.tensor != t.id || wanted[0] < b.bytes[0]) continue;
+      bool constant = true;
+      for (std::size_t th = 0; th < wanted.size() && constant; ++th)
+        constant = wanted[th] - b.bytes[th] == wanted[0] - b.bytes[0];
+      if (constant) return {b.value, static_cast<int>(wanted[0] - b.bytes[0])};
+    }
+    Tensor plain = t;
+    plain.place = t.place.with_inner(t.place.inner());
+    const Swizzle swizzle = *t.place.swizzle();
+    plain.place = SymComposedLayout(Swizzle(), t.place.offset(), t.place.inner());
+    Sym address = plain.at(formula) * Sym(size);
+    if (!swizzle.is_identity()) {
+      const auto mask = static_cast<std::int64_t>(swizzle.source_mask()) * size;
+      const Sym moved = bit_and(address, Sym(mask));
+      address = bit_xor(address, swizzle.shift() >= 0 ? shift_right(moved, Sym(swizzle.shift()))
+                                                      : shift_left(moved, Sym(-swizzle.shift())));
+    }
+    // The formula against the layout, at every work-item: what is emitted is what was proven about.
+    for (std::size_t th = 0; th < wanted.size(); ++th) {
+      Assignment at;
+      at.set(work_item(p_), Int(static_cast<std::int64_t>(th)));
+      const std::int64_t emitted = evaluate(address, at).value();
+      INLAY_CHECK(emitted == wanted[th], "LDS address of work-item " + std::to_string(th) + " in " + t.name +
+                                             ": " + std::to_string(emitted) + ", the layout says " +
+                                             std::to_string(wanted[th]));
+    }
+    bases_.push_back({t.id, k.lower(address), std::move(wanted)});
+    return {bases_.back().value, 0};
+  }
+
+  // ------------------------------------------------------------------------------------------------- instructions
+
+  RegKey key(const Reg& r) const {
+    return {r.id, code_.registers[static_cast<std::size_t>(r.id)].outside ? 0 : r.ahead};
+  }
+  Value whole(const Reg& r) {
+    const auto found = env_.find(key(r));
+    if (found == env_.end())
+      throw CodegenError("a register is read before it is written",
+                         "v" + std::to_string(r.id) + " of iteration " + std::to_string(r.ahead));
+    return found->second;
+  }
+  Value use(const Reg& r) { return k.slice(whole(r), r.first, r.count); }
+
+  Value to_f32(Value v) { return v.type.element == Element::f32 ? v : k.convert(v, Element::f32); }
+
+  // Neighbours under one condition are one branch.
+  void straight(const std::vector<Inst>& list) {
+    for (std::size_t n = 0; n < list.size();) {
+      if (!list[n].when) {
+        one(list[n++], 0, 1);
+        continue;
+      }
+      const When when = *list[n].when;
+      When other = when;
+      other.divides = !when.divides;
+      const auto run = [&](const When& wanted) {
+        for (; n < list.size() && list[n].when == wanted; ++n) one(list[n], 0, 1);
+      };
+      const Value rest = k.lower(floor_mod(when.size, Sym(when.modulus)));
+      k.if_else(
+          k.compare(when.divides ? Compare::eq : Compare::ne, rest, number(0)), [&] { run(when); },
+          [&] { run(other); });
+    }
+  }
+
+  void one(const Inst& i, int trip, int ring) {
+    k.locate(i.where);
+    switch (i.kind) {
+    case InstKind::zero: env_[key(i.def)] = k.zero({reg_element(i.def), i.def.count}); break;
+    case InstKind::load: {
+      const Memory& m = memory_.at(&i);
+      const Tensor& t = p_.tensor(i.access.tensor);
+      env_[key(i.def)] = k.buffer_load(m.descriptor, m.offset, {t.element, i.def.count}, extra(m));
+      break;
+    }
+    case InstKind::store: {
+      const Memory m = memory(i);
+      const Tensor& t = p_.tensor(i.access.tensor);
+      Value v = use(i.uses[0]);
+      if (v.type.element != t.element) v = k.convert(to_f32(v), t.element);
+      k.buffer_store(v, m.descriptor, m.offset, extra(m));
+      break;
+    }
+    case InstKind::lds_read:
+    case InstKind::lds_write: {
+      const Lds& at = lds_at_.at(&i);
+      const Tensor& t = p_.tensor(i.access.tensor);
+      const int slot = (((trip + i.access.slot) % ring) + ring) % ring;
+      const auto [block, offset] = lds_.at({t.id, slot});
+      const LdsBlock b = blocks_[static_cast<std::size_t>(block)];
+      if (i.kind == InstKind::lds_read) {
+        env_[key(i.def)] = k.lds_load(b, at.base, at.immediate + offset, {t.element, i.def.count});
+      } else {
+        const Value v = use(i.uses[0]);
+        const auto write = [&] { k.lds_store(v, b, at.base, at.immediate + offset); };
+        if (i.access.active == 1) {
+          write();
+        } else {
+          k.if_then(
+              k.compare(Compare::eq, k.lower(floor_mod(work_item(p_), Sym(i.access.active))), number(0)),
+              write);
+        }
+      }
+      break;
+    }
+    case InstKind::mma:
+      env_[key(i.def)] = k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def));
+      break;
+    case InstKind::map: env_[key(i.def)] = map(i); break;
+    case InstKind::fold_values: env_[key(i.def)] = fold(i); break;
+    case InstKind::fold_lanes: {
+      const Value v = to_f32(use(i.uses[0]));
+      env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
+      break;
+    }
+    case InstKind::wait: break; // LLVM's
+    case InstKind::barrier: k.barrier(); break;
+    }
+  }
+
+  Element reg_element(const Reg& r) const { return code_.registers[static_cast<std::size_t>(r.id)].element; }
+
+  BufferOffset extra(const Memory& m) {
+    BufferOffset e;
+    e.immediate = m.immediate;
+    if (!(m.step == Sym(0))) e.scalar = k.lower(m.step);
+    return e;
+  }
+
+  Value combine(Monoid m, Value a, Value b) {
+    switch (m) {
+    case Monoid::sum: return k.fadd(a, b);
+    case Monoid::max: return k.fmax(a, b);
+    case Monoid::min: return k.fmin(a, b);
+    }
+    throw InternalError("unknown monoid");
+  }
+
+  // count single elements as one vector; a register used as a whole stays one value.
+  Value gather(std::span<const Reg> uses) {
+    const int n = static_cast<int>(uses.size());
+    bool whole_register = code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;
+    bool splat = true;
+    for (int e = 0; e < n; ++e) {
+      const Reg& r = uses[static_cast<std::size_t>(e)];
+      whole_register = whole_register && r.id == uses[0].id && r.ahead == uses[0].ahead && r.first == e;
+      splat = splat && r == uses[0];
+    }
+    if (whole_register) return to_f32(whole(uses[0]));
+    std::vector<Value> parts;
+    if (splat) {
+      parts.assign(static_cast<std::size_t>(n), to_f32(use(uses[0])));
+    } else {
+      for (const Reg& r : uses) parts.push_back(to_f32(use(r)));
+    }
+    return n == 1 ? parts[0] : k.pack(parts);
+  }
+
+  Value each(Value v, const std::function<Value(Value)>& f) {
+    if (v.type.lanes == 1) return f(v);
+    std::vector<Value> out;
+    for (int e = 0; e < v.type.lanes; ++e) out.push_back(f(k.extract(v, e)));
+    return k.pack(out);
+  }
+
+  Value map(const Inst& i) {
+    const auto n = static_cast<std::size_t>(i.def.count);
+    std::vector<Value> operands;
+    for (std::size_t at = 0; at < i.uses.size(); at += n)
+      operands.push_back(gather(std::span(i.uses).subspan(at, n)));
+    std::map<int, Value> done;
+    const Value v = value(i, i.map, operands, done);
+    const Element to = reg_element(i.def);
+    return v.type.element == to ? v : k.convert(v, to);
+  }
+
+  Value value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
+    if (const auto found = done.find(e.id); found != done.end()) return found->second;
+    const ExprNode& n = e.node();
+    const Type type = Type{Element::f32, i.def.count};
+    const auto arg = [&](std::size_t a) { return value(i, {e.arena, n.args[a]}, operands, done); };
+    Value out;
+    switch (n.fn) {
+    case Fn::constant: out = k.float_constant(n.value, type); break;
+    case Fn::parameter: out = operands[static_cast<std::size_t>(n.tensor)]; break;
+    case Fn::number: {
+      const Value f = k.to_float(k.lower(n.sym));
+      out = type.lanes == 1 ? f : k.pack(std::vector<Value>(static_cast<std::size_t>(type.lanes), f));
+      break;
+    }
+    case Fn::add: out = k.fadd(arg(0), arg(1)); break;
+    case Fn::sub: out = k.fsub(arg(0), arg(1)); break;
+    case Fn::mul: out = k.fmul(arg(0), arg(1)); break;
+    case Fn::div: out = k.fmul(arg(0), each(arg(1), [&](Value x) { return k.rcp(x); })); break;
+    case Fn::power:
+      if (n.value == -1) {
+        out = each(arg(0), [&](Value x) { return k.rcp(x); });
+      } else if (n.value == -0.5) {
+        out = each(arg(0), [&](Value x) { return k.rsqrt(x); });
+      } else if (n.value == 0.5) {
+        out = each(arg(0), [&](Value x) { return k.sqrt(x); });
+      } else {
+        throw CodegenError("map: no instruction raises to the power " + std::to_string(n.value));
+      }
+      break;
+    case Fn::exp: {
+      const Value scaled = k.fmul(arg(0), k.float_constant(log2_e, type));
+      out = each(scaled, [&](Value x) { return k.exp2(x); });
+      break;
+    }
+    case Fn::exp2: out = each(arg(0), [&](Value x) { return k.exp2(x); }); break;
+    case Fn::log:
+      out = k.fmul(each(arg(0), [&](Value x) { return k.log2(x); }), k.float_constant(ln_2, type));
+      break;
+    case Fn::log2: out = each(arg(0), [&](Value x) { return k.log2(x); }); break;
+    case Fn::max: out = k.fmax(arg(0), arg(1)); break;
+    case Fn::min: out = k.fmin(arg(0), arg(1)); break;
+    case Fn::inside: out = inside(i, n, arg(0)); break;
+    case Fn::load:
+    case Fn::fold: throw CodegenError("map: loads and folds are operations of their own");
+    }
+    done.emplace(e.id, out);
+    return out;
+  }
+
+  // One comparison for the whole vector where bound and position are multiples of its length.
+  Value inside(const Inst& i, const ExprNode& n, Value v) {
+    const auto position = [&](std::size_t element) {
+      std::vector<std::pair<AtomId, Sym>> at;
+      for (std::size_t axis = 0; axis < i.position[element].size(); ++axis)
+        at.emplace_back(*p_.symbols()
+                             .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+                             .as_atom(),
+                        thread_coordinate(p_, i.access.threads, axis) + Sym(i.position[element][axis]));
+      return substitute(n.index[0], at);
+    };
+    const auto holds = [&](std::size_t element) {
+      return k.compare(Compare::slt, k.lower(position(element)), k.lower(n.index[1]));
+    };
+    const Value beyond = k.float_constant(n.value, v.type);
+    if (whole_vector(n.index[1], v.type.lanes) && divides(Sym(v.type.lanes), position(0)) == Truth::yes) {
+      bool run = true;
+      for (std::size_t e = 1; e < i.position.size(); ++e)
+        run = run && eq(position(e) - position(0), Sym(static_cast<std::int64_t>(e))) == Truth::yes;
+      if (run) return k.select(holds(0), v, beyond);
+    }
+    std::vector<Value> out;
+    for (int e = 0; e < v.type.lanes; ++e)
+      out.push_back(k.select(holds(static_cast<std::size_t>(e)), k.extract(v, e), k.float_constant(n.value)));
+    return v.type.lanes == 1 ? out[0] : k.pack(out);
+  }
+  bool whole_vector(Sym bound, int lanes) const {
+    for (const Size& s : p_.sizes())
+      if (s.symbol == bound) return s.facts.multiple % lanes == 0;
+    return divides(Sym(lanes), bound) == Truth::yes;
+  }
+
+  Value fold(const Inst& i) {
+    // Whole registers are joined as vectors first, then halves, then what is left one by one.
+    std::vector<Value> vectors, singles;
+    for (std::size_t at = 0; at < i.uses.size();) {
+      const Reg& r = i.uses[at];
+      const int count = code_.registers[static_cast<std::size_t>(r.id)].count;
+      bool all = r.first == 0 && at + static_cast<std::size_t>(count) <= i.uses.size();
+      for (int e = 0; e < count && all; ++e) {
+        const Reg& x = i.uses[at + static_cast<std::size_t>(e)];
+        all = x.id == r.id && x.ahead == r.ahead && x.first == e;
+      }
+      if (all && count > 1) {
+        vectors.push_back(to_f32(whole(r)));
+        at += static_cast<std::size_t>(count);
+      } else {
+        singles.push_back(to_f32(use(r)));
+        ++at;
+      }
+    }
+    std::vector<Value> joined;
+    for (const Value& v : vectors) {
+      bool found = false;
+      for (Value& j : joined)
+        if (j.type == v.type && !found) j = combine(i.monoid, j, v), found = true;
+      if (!found) joined.push_back(v);
+    }
+    for (Value j : joined) {
+      while (j.type.lanes > 1 && j.type.lanes % 2 == 0) {
+        const int half = j.type.lanes / 2;
+        j = combine(i.monoid, k.slice(j, 0, half), k.slice(j, half, half));
+      }
+      for (int e = 0; e < j.type.lanes; ++e) singles.push_back(k.extract(j, e));
+    }
+    Value out = singles[0];
+    for (std::size_t s = 1; s < singles.size(); ++s) out = combine(i.monoid, out, singles[s]);
+    return out;
+  }
+
+  // -------------------------------------------------------------------------------------------------------- loops
+
+  bool outside(int id) const { return code_.registers[static_cast<std::size_t>(id)].outside; }
+
+  // The registers that a trip must find: used before written, here, in later trips or behind the loop.
+  std::vector<RegKey> carried(const CodeRegion& r) const {
+    std::set<RegKey> need, defined;
+    const auto scan = [&](const std::vector<Inst>& list) {
+      std::set<RegKey> written;
+      for (const Inst& i : list) {
+        for (const Reg& u : i.uses)
+          if (!written.contains(key(u))) need.insert(key(u));
+        if (i.kind == InstKind::mma && !written.contains(key(i.def))) need.insert(key(i.def));
+        if (i.def.id >= 0) written.insert(key(i.def));
+      }
+      return written;
+    };
+    defined = scan(r.body);
+    (void)scan(r.epilogue);
+    std::vector<RegKey> open(need.begin(), need.end());
+    while (!open.empty()) {
+      const RegKey k0 = open.back();
+      open.pop_back();
+      if (outside(k0.first)) continue;
+      const RegKey before{k0.first, k0.second + 1};
+      if (!defined.contains(before) && need.insert(before).second) open.push_back(before);
+    }
+    std::vector<RegKey> out;
+    for (const RegKey& key_of : need) {
+      if (outside(key_of.first)) {
+        // Values that no trip changes need not be handed on.
+        if (defined.contains(key_of)) out.push_back(key_of);
+      } else if (env_.contains(key_of) || key_of.second >= 0) {
+        out.push_back(key_of);
+      }
+    }
+    std::erase_if(out, [&](const RegKey& key_of) { return !env_.contains(key_of); });
+    return out;
+  }
+
+  void loop(const CodeRegion& r) {
+    for (const Inst& i : r.prologue) one(i, 0, r.ring);
+    const std::vector<RegKey> keys = carried(r);
+    const Env before = env_;
+    const auto enter = [&](const KernelBuilder::Values& values) {
+      env_ = before;
+      std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
+      for (std::size_t n = 0; n < keys.size(); ++n) env_[keys[n]] = values[n];
+    };
+    KernelBuilder::Values start;
+    for (const RegKey& key_of : keys) start.push_back(env_.at(key_of));
+    std::vector<RegKey> results; // what lives on behind the loop
+    for (const RegKey& key_of : keys)
+      if (outside(key_of.first)) results.push_back(key_of);
+    for (const Inst& i : r.epilogue)
+      if (i.def.id >= 0 && outside(i.def.id) &&
+          std::find(results.begin(), results.end(), key(i.def)) == results.end() && env_.contains(key(i.def)))
+        results.push_back(key(i.def));
+
+    const Value last = k.lower(r.trips - Sym(1));
+    const KernelBuilder::Values end = k.rotate(
+        last, r.ring, start,
+        [&](int residue, Value trip, const KernelBuilder::Values& values) {
+          enter(values);
+          k.bind(r.trip, trip);
+          trip_body(r, residue);
+          KernelBuilder::Values next;
+          for (const RegKey& key_of : keys) {
+            const RegKey from = outside(key_of.first) ? key_of : RegKey{key_of.first, key_of.second + 1};
+            const auto found = env_.find(from);
+            if (found == env_.end())
+              throw CodegenError("a register of the next trip is not written",
+                                 "v" + std::to_string(key_of.first) + " of iteration " +
+                                     std::to_string(from.second));
+            next.push_back(found->second);
+          }
+          return next;
+        },
+        [&](int residue, const KernelBuilder::Values& values) {
+          enter(values);
+          for (const Inst& i : r.epilogue) one(i, residue, r.ring);
+          KernelBuilder::Values out;
+          for (const RegKey& key_of : results) out.push_back(env_.at(key_of));
+          return out;
+        });
+    env_ = before;
+    std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
+    for (std::size_t n = 0; n < results.size(); ++n) env_[results[n]] = end[n];
+  }
+
+  // A trip between its barriers: memory instructions spread among matrix instructions.
+  void trip_body(const CodeRegion& r, int residue) {
+    int mfmas = 0, reads = 0, writes = 0, loads = 0, group = 0;
+    const auto hints = [&] {
+      spread(mfmas, reads, writes, loads, group++);
+      mfmas = reads = writes = loads = 0;
+    };
+    for (const Inst& i : r.body) {
+      if (i.kind == InstKind::barrier) hints();
+      one(i, residue, r.ring);
+      if (i.kind == InstKind::barrier) k.sched_barrier();
+      mfmas += i.kind == InstKind::mma;
+      reads += i.kind == InstKind::lds_read;
+      writes += i.kind == InstKind::lds_write;
+      loads += i.kind == InstKind::load;
+    }
+    hints();
+    k.sched_barrier();
+  }
+  void spread(int mfmas, int reads, int writes, int loads, int group) {
+    if (mfmas == 0) return;
+    std::vector<int> memory;
+    for (int i = 0; i < std::max({reads, writes, loads}); ++i) {
+      if (i < reads) memory.push_back(sched_ds_read);
+      if (i < writes) memory.push_back(sched_ds_write);
+      if (i < loads) memory.push_back(sched_vmem_read);
+    }
+    const int count = static_cast<int>(memory.size());
+    int done = 0;
+    for (int i = 0; i < count; ++i) {
+      k.sched_group(memory[static_cast<std::size_t>(i)], 1, group);
+      const int until = (i + 1) * mfmas / count;
+      if (until > done) k.sched_group(sched_mfma, until - done, group);
+      done = until;
+    }
+  }
+
+  struct Base {
+    int tensor;
+    Value value;
+    std::vector<std::int64_t> bytes;
+  };
+
+  const Code& code_;
+  const Program& p_;
+  std::vector<Argument> arguments_;
+  KernelBuilder k;
+  Value tid_;
+  std::map<int, Value> pointers_;
+  std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
+  std::vector<LdsBlock> blocks_;
+  std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
+  std::map<const Inst*, Memory> memory_;
+  std::map<const Inst*, Lds> lds_at_;
+  std::vector<Base> bases_;
+  Env env_;
+};
+
+} // namespace
+
+IrModule emit_ir(const Code& code) { return Emitter(code).run(); }
+
+} // namespace inlay::codegen

@@ -1,0 +1,404 @@
+// Program to instructions: one node for each instruction of a wave, in program order.
+#include <inlay/codegen/code.h>
+
+#include "thread_value.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+
+namespace inlay::codegen {
+namespace {
+
+struct Piece {
+  int reg;
+  int count;
+};
+
+class Expander {
+public:
+  explicit Expander(const Program& program) : p_(program) {
+    pieces_.resize(p_.fragments().size());
+    graph_.program = &program;
+  }
+
+  Graph run() {
+    graph_.regions.emplace_back();
+    for (const Op& op : p_.body()) {
+      if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+        op_ = next_op_++;
+        Region loop;
+        loop.is_loop = true;
+        loop.t = l->t;
+        loop.extent = l->extent;
+        loop.tile = l->tile;
+        loop.pipeline = l->pipeline;
+        graph_.regions.push_back(std::move(loop));
+        in_loop_ = true;
+        for (const Op& inner : l->body) {
+          if (std::holds_alternative<LoopOp>(inner.what))
+            throw CodegenError("loop: a loop inside a loop is not generated",
+                               "line   " + std::to_string(inner.where.line()), "one loop over both extents");
+          one(inner);
+        }
+        in_loop_ = false;
+        graph_.regions.emplace_back();
+      } else {
+        one(op);
+      }
+    }
+    return std::move(graph_);
+  }
+
+private:
+  int reg(Element element, int count, bool outside = false) {
+    graph_.registers.push_back({element, count, outside || !in_loop_});
+    return static_cast<int>(graph_.registers.size()) - 1;
+  }
+  std::vector<Piece>& pieces(int fragment) { return pieces_[static_cast<std::size_t>(fragment)]; }
+
+  // Elements first .. first + count of a fragment's values.
+  Reg part(int fragment, int first, int count) {
+    for (const Piece& piece : pieces(fragment)) {
+      if (first < piece.count) {
+        INLAY_CHECK(first + count <= piece.count,
+                    "an operand inside one register of fragment r" + std::to_string(fragment));
+        return {piece.reg, 0, first, count};
+      }
+      first -= piece.count;
+    }
+    throw InternalError("a value of fragment r" + std::to_string(fragment) + " that was written before");
+  }
+
+  Inst& add(InstKind kind) {
+    Inst inst;
+    inst.kind = kind;
+    inst.op = op_;
+    inst.where = where_;
+    graph_.regions.back().body.push_back(std::move(inst));
+    return graph_.regions.back().body.back();
+  }
+
+  void one(const Op& op) {
+    op_ = next_op_++;
+    where_ = op.where;
+    std::visit([&](const auto& what) { expand(what); }, op.what);
+  }
+  void expand(const LoopOp&) {}
+
+  // The access of values base .. base + count of a thread-value layout, at a view.
+  Access access(const View& view, const Layout& tv, int base, int count) const {
+    const View part = view.partition(tv);
+    Access a;
+    a.tensor = view.tensor;
+    a.threads = part.where.mode(0);
+    a.origin = view.origin;
+    a.extents.assign(view.origin.size(), 1);
+    for (std::size_t i = 0; i < view.where.rank(); ++i) {
+      const Layout mode = view.where.mode(i);
+      a.extents[mode.modes()[0].stride.axis[0]] = static_cast<int>(mode.size().value());
+    }
+    const std::size_t axes = p_.tensor(view.tensor).shape.size();
+    a.masked.assign(axes, false);
+    a.elements.assign(static_cast<std::size_t>(count), std::vector<int>(axes, 0));
+    const Int values = part.where.mode(1).size();
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::vector<int> all = coordinates(part.where, axis); // thread 0 comes first
+      for (int e = 0; e < count; ++e)
+        a.elements[static_cast<std::size_t>(e)][axis] = all[static_cast<std::size_t>(base + e)];
+      INLAY_CHECK(Int(base + count) <= values, "values of the layout");
+    }
+    return a;
+  }
+
+  // Everything that may lie outside is masked; one coordinate for each workgroup of an axis, or a tile of a fixed extent,
+  // cannot (and provenance demands a proof of whatever is not masked).
+  void mask(Access& a) const {
+    const Tensor& t = p_.tensor(a.tensor);
+    for (std::size_t axis = 0; axis < a.masked.size(); ++axis) {
+      bool inside = false;
+      for (const GridAxis& g : p_.grid())
+        inside = inside ||
+                 (a.origin[axis] == g.symbol && g.tile == 1 && g.extent == t.shape[axis] && single(a, axis));
+      if (const auto o = a.origin[axis].constant(); o && single(a, axis))
+        inside = inside || le(Sym(*o + Int(1)), t.shape[axis]) == Truth::yes;
+      a.masked[axis] = !inside;
+    }
+  }
+  static bool single(const Access& a, std::size_t axis) {
+    for (const Mode& m : a.threads.modes())
+      if (m.stride.is_basis() && m.stride.axis[0] == axis && m.extent != Int(1) && m.stride.scale != Int(0))
+        return false;
+    return std::all_of(a.elements.begin(), a.elements.end(), [&](const auto& e) { return e[axis] == 0; });
+  }
+
+  // Vectors of a store need a row that is a whole number of them. Where the size does not promise that, the launch decides
+  // between two versions.
+  std::optional<When> version(const CopyOp& c) const {
+    if (!c.to || c.vector == 1 || p_.tensor(c.to->tensor).space == Space::lds) return {};
+    const Tensor& t = p_.tensor(c.to->tensor);
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+      const std::vector<int> all = coordinates(c.to->partition(c.tv).where, axis);
+      if (all[0] == all[1]) continue;
+      for (const Size& z : p_.sizes())
+        if (z.symbol == t.shape[axis] && z.facts.multiple % c.vector != 0)
+          return When{z.symbol, c.vector, true};
+    }
+    return {};
+  }
+
+  void expand(const CopyOp& c) {
+    if (const auto when = version(c)) {
+      CopyOp single = c;
+      single.vector = 1;
+      copy(c, when);
+      copy(single, When{when->size, when->modulus, false});
+    } else {
+      copy(c, {});
+    }
+  }
+
+  void copy(const CopyOp& c, std::optional<When> when) {
+    const int count = static_cast<int>(c.tv.mode(1).size().value());
+    const bool from_lds = c.from && p_.tensor(c.from->tensor).space == Space::lds;
+    const bool to_lds = c.to && p_.tensor(c.to->tensor).space == Space::lds;
+    for (int base = 0; base < count; base += c.vector) {
+      Reg value;
+      if (c.from) {
+        const Element element = p_.tensor(c.from->tensor).element;
+        value = {reg(element, c.vector), 0, 0, c.vector};
+        Inst& load = add(from_lds ? InstKind::lds_read : InstKind::load);
+        load.def = value;
+        load.access = access(*c.from, c.tv, base, c.vector);
+        if (!from_lds) mask(load.access);
+        if (c.to_fragment >= 0) pieces(c.to_fragment).push_back({value.id, c.vector});
+      } else {
+        value = part(c.from_fragment, base, c.vector);
+      }
+      if (c.to) {
+        Inst& store = add(to_lds ? InstKind::lds_write : InstKind::store);
+        store.uses = {value};
+        store.when = when;
+        store.access = access(*c.to, c.tv, base, c.vector);
+        if (!to_lds) mask(store.access);
+      }
+    }
+  }
+
+  void expand(const ZeroOp& z) {
+    const Fragment& f = p_.fragment(z.to);
+    // Pieces of the size of a matrix instruction's result, when there is one; the first product decides.
+    const int size = result_values(z.to);
+    for (int v = 0; v < f.values(); v += size) {
+      const int r = reg(f.element, size, true);
+      add(InstKind::zero).def = {r, 0, 0, size};
+      pieces(z.to).push_back({r, size});
+    }
+  }
+
+  int result_values(int fragment) const {
+    int size = p_.fragment(fragment).values();
+    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
+      for (const Op& op : ops) {
+        if (const auto* m = std::get_if<MmaOp>(&op.what); m && m->acc == fragment)
+          size = m->mma.atom->mma->c_values();
+        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
+      }
+    };
+    look(look, p_.body());
+    return size;
+  }
+
+  void expand(const MmaOp& m) {
+    const TiledMma& t = m.mma;
+    const int values = t.atom->mma->a_values(), result = t.atom->mma->c_values();
+    for (int step = 0; step < t.k_steps(); ++step)
+      for (int j = 0; j < t.atoms_per_step(); ++j)
+        for (int rn = 0; rn < t.repeat_n(); ++rn)
+          for (int rm = 0; rm < t.repeat_m(); ++rm) {
+            Inst& inst = add(InstKind::mma);
+            inst.atom = t.atom;
+            inst.step = step;
+            // The instruction's rows are our columns: its first operand is B (TiledMma says why).
+            const Reg b = part(m.b, t.k_vector * (rn + t.repeat_n() * step) + j * values, values);
+            const Reg a = part(m.a, t.k_vector * (rm + t.repeat_m() * step) + j * values, values);
+            const Reg acc = part(m.acc, result * (rm + t.repeat_m() * rn), result);
+            inst.uses = {b, a};
+            inst.def = acc;
+          }
+  }
+
+  // For each value of `to`, the value of `from` at the same coordinate; extent 1 along an axis matches every coordinate.
+  std::vector<int> matching(const Fragment& to, const Fragment& from) const {
+    const int n = to.values(), m = from.values();
+    std::vector<std::vector<int>> a, b;
+    for (std::size_t axis = 0; axis < to.extents.size(); ++axis) {
+      if (axis >= from.extents.size() || (from.extents[axis] == 1 && to.extents[axis] != 1)) continue;
+      a.push_back(coordinates(to.tv, axis));
+      b.push_back(coordinates(from.tv, axis));
+    }
+    std::vector<int> out(static_cast<std::size_t>(n), -1);
+    for (int t = 0; t < p_.threads(); ++t)
+      for (int v = 0; v < n; ++v) {
+        int found = -1;
+        const auto same = [&](int w) {
+          for (std::size_t k = 0; k < a.size(); ++k)
+            if (a[k][static_cast<std::size_t>(t * n + v)] != b[k][static_cast<std::size_t>(t * m + w)])
+              return false;
+          return true;
+        };
+        int& known = out[static_cast<std::size_t>(v)];
+        if (known >= 0 && same(known)) continue;
+        for (int w = 0; w < m && found < 0; ++w)
+          if (same(w)) found = w;
+        if (found < 0 || known >= 0)
+          throw CodegenError("map: an operand is not where the result is",
+                             "thread " + std::to_string(t) + " value " + std::to_string(v) + " of " +
+                                 to_string(to.tv) + "\n  operand " + to_string(from.tv),
+                             "operands of one thread-value layout, or of extent 1 along an axis");
+        known = found;
+      }
+    return out;
+  }
+
+  void expand(const MapOp& m) {
+    const Fragment& to = p_.fragment(m.to);
+    std::vector<std::vector<int>> at;
+    for (const int f : m.from) at.push_back(matching(to, p_.fragment(f)));
+    std::vector<std::vector<int>> columns;
+    for (std::size_t axis = 0; axis < to.extents.size(); ++axis) columns.push_back(coordinates(to.tv, axis));
+    // Registers like those of the operand that has as many values.
+    std::vector<int> sizes;
+    for (const int f : m.from)
+      if (p_.fragment(f).values() == to.values() && sizes.empty())
+        for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
+    int base = 0;
+    for (const int size : sizes) {
+      const int r = reg(to.element, size);
+      Inst& inst = add(InstKind::map);
+      inst.map = m.map;
+      inst.def = {r, 0, 0, size};
+      inst.access.threads = to.tv.mode(0);
+      for (std::size_t k = 0; k < m.from.size(); ++k)
+        for (int e = 0; e < size; ++e)
+          inst.uses.push_back(part(m.from[k], at[k][static_cast<std::size_t>(base + e)], 1));
+      for (int e = 0; e < size; ++e) {
+        inst.position.emplace_back();
+        for (const std::vector<int>& column : columns)
+          inst.position.back().push_back(column[static_cast<std::size_t>(base + e)]);
+      }
+      pieces(m.to).push_back({r, size});
+      base += size;
+    }
+  }
+
+  // The coordinate along one axis alone, as axis 0.
+  static Layout along_axis(const Layout& threads, std::size_t axis) {
+    TupleBuilder<Mode> b;
+    b.profile(threads.profile().view());
+    for (const Mode& m : threads.modes()) {
+      const bool here = m.stride.is_basis() && m.stride.axis[0] == axis;
+      b.leaves().push_back(here ? Mode{m.extent, Stride(m.stride.scale, {0})} : Mode{m.extent, Stride(0)});
+    }
+    return Layout(std::move(b).finish());
+  }
+
+  void expand(const FoldOp& f) {
+    const Fragment &from = p_.fragment(f.from), &to = p_.fragment(f.to);
+    const int n = from.values(), wave = p_.target().wave_size;
+    const std::vector<int> column = coordinates(from.tv, static_cast<std::size_t>(f.axis));
+    // Which value of the result each value goes to: the one at the same coordinate but for the axis.
+    std::vector<int> group;
+    {
+      Fragment like = from;
+      group = matching(like, to);
+    }
+    std::vector<Reg> parts;
+    for (int v = 0; v < to.values(); ++v) {
+      Inst& inst = add(InstKind::fold_values);
+      inst.monoid = f.monoid;
+      inst.access.threads = along_axis(from.tv.mode(0), static_cast<std::size_t>(f.axis));
+      for (int i = 0; i < n; ++i)
+        if (group[static_cast<std::size_t>(i)] == v) {
+          inst.uses.push_back(part(f.from, i, 1));
+          inst.position.push_back({column[static_cast<std::size_t>(i)]});
+        }
+      inst.def = {reg(Element::f32, 1), 0, 0, 1};
+      parts.push_back(inst.def);
+    }
+    for (int bit = 1; bit < wave; bit *= 2) {
+      if (column[static_cast<std::size_t>(bit * n)] == column[0]) continue;
+      for (Reg& r : parts) {
+        Inst& inst = add(InstKind::fold_lanes);
+        inst.monoid = f.monoid;
+        inst.lane_mask = bit;
+        inst.uses = {r};
+        inst.def = {reg(Element::f32, 1), 0, 0, 1};
+        r = inst.def;
+      }
+    }
+    if (f.exchange >= 0) {
+      for (std::size_t axis = 0; axis < from.extents.size(); ++axis) {
+        if (axis == static_cast<std::size_t>(f.axis)) continue;
+        const std::vector<int> other = coordinates(from.tv, axis);
+        for (int lane = 1; lane < wave; ++lane)
+          if (other[static_cast<std::size_t>(lane * n)] != other[0])
+            throw CodegenError(
+                "fold: the lanes of a wave hold several rows and the row goes on in other waves",
+                "tv     " + to_string(from.tv), "a row inside one wave, or one row a wave");
+      }
+      const int waves = p_.threads() / wave;
+      const std::vector<Sym> zero(2, Sym(0));
+      const auto exchange = [&](InstKind kind) -> Inst& {
+        Inst& inst = add(kind);
+        inst.access.tensor = f.exchange;
+        inst.access.origin = zero;
+        inst.access.masked = {false, false};
+        return inst;
+      };
+      for (int v = 0; v < to.values(); ++v) {
+        Inst& inst = exchange(InstKind::lds_write);
+        inst.uses = {parts[static_cast<std::size_t>(v)]};
+        inst.access.threads = thread_value({{wave, 0, -1}, {waves, 1, 1}}, {{1, 0, -1}}).mode(0);
+        inst.access.elements = {{v, 0}};
+        inst.access.active = wave;
+      }
+      for (int v = 0; v < to.values(); ++v) {
+        std::vector<Reg> all;
+        for (int w = 0; w < waves; ++w) {
+          Inst& inst = exchange(InstKind::lds_read);
+          inst.def = {reg(Element::f32, 1), 0, 0, 1};
+          inst.access.threads = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
+          inst.access.elements = {{v, w}};
+          all.push_back(inst.def);
+        }
+        Inst& inst = add(InstKind::fold_values);
+        inst.monoid = f.monoid;
+        inst.uses = all;
+        inst.def = {reg(Element::f32, 1), 0, 0, 1};
+        parts[static_cast<std::size_t>(v)] = inst.def;
+      }
+    }
+    for (const Reg& r : parts) pieces(f.to).push_back({r.id, 1});
+  }
+
+  const Program& p_;
+  Graph graph_;
+  std::vector<std::vector<Piece>> pieces_; ///< of each fragment
+  bool in_loop_ = false;
+  int op_ = -1, next_op_ = 0;
+  std::source_location where_;
+};
+
+} // namespace
+
+Graph expand(const Program& program) { return Expander(program).run(); }
+
+const char* to_string(InstKind kind) {
+  static const char* const names[] = {"zero", "load",        "store",      "lds_read", "lds_write", "mma",
+                                      "map",  "fold_values", "fold_lanes", "wait",     "barrier"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,352 @@
+#include <inlay/codegen/expression.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace inlay::codegen {
+namespace {
+
+constexpr double log2_e = 1.4426950408889634;
+
+// Constants are compared after rounding to 40 bits, so that one that was reached on two ways is one.
+double rounded(double v) {
+  if (v == 0 || !std::isfinite(v)) return v;
+  int exponent = 0;
+  const double mantissa = std::frexp(v, &exponent);
+  return std::ldexp(std::round(std::ldexp(mantissa, 40)), exponent - 40);
+}
+
+std::uint64_t hash_of(const ExprNode& n) {
+  std::uint64_t h = 0x9e3779b97f4a7c15ULL * (static_cast<std::uint64_t>(n.fn) + 1);
+  const auto mix = [&](std::uint64_t x) { h = (h ^ x) * 0xff51afd7ed558ccdULL, h ^= h >> 32; };
+  mix(static_cast<std::uint64_t>(n.monoid));
+  mix(std::bit_cast<std::uint64_t>(n.value));
+  mix(static_cast<std::uint64_t>(n.tensor));
+  mix(stable_hash(n.sym));
+  for (const Sym& s : n.index) mix(stable_hash(s));
+  for (const int a : n.args) mix(static_cast<std::uint64_t>(a) + 77);
+  return h;
+}
+
+Expr binary(Fn fn, Expr a, Expr b) {
+  INLAY_CHECK(a.arena && a.arena == b.arena, "expressions of one arena");
+  return a.arena->make({.fn = fn, .args = {a.id, b.id}});
+}
+Expr unary(Fn fn, Expr a, double value = 0) {
+  return a.arena->make({.fn = fn, .value = value, .args = {a.id}});
+}
+
+} // namespace
+
+const char* to_string(Monoid monoid) {
+  switch (monoid) {
+  case Monoid::sum: return "sum";
+  case Monoid::max: return "max";
+  case Monoid::min: return "min";
+  }
+  return "?";
+}
+
+double empty_element(Monoid m) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return m == Monoid::sum ? 0 : m == Monoid::max ? -infinity : infinity;
+}
+
+const ExprNode& Expr::node() const { return arena->node(id); }
+
+Expr Expressions::make(ExprNode node) {
+  std::vector<int>& bucket = table_[hash_of(node)];
+  for (const int id : bucket)
+    if (nodes_[static_cast<std::size_t>(id)] == node) return {this, id};
+  bucket.push_back(static_cast<int>(nodes_.size()));
+  nodes_.push_back(std::move(node));
+  return {this, bucket.back()};
+}
+Expr Expressions::constant(double value) { return make({.fn = Fn::constant, .value = rounded(value)}); }
+Expr Expressions::number(Sym value) {
+  if (const auto c = value.constant()) return constant(static_cast<double>(c->value()));
+  return make({.fn = Fn::number, .sym = value});
+}
+Expr Expressions::parameter(int index) { return make({.fn = Fn::parameter, .tensor = index}); }
+Expr Expressions::load(int tensor, std::vector<Sym> index) {
+  return make({.fn = Fn::load, .tensor = tensor, .index = std::move(index)});
+}
+
+int Expressions::depth(int id) const {
+  const ExprNode& n = node(id);
+  int d = 0;
+  for (const int a : n.args) d = std::max(d, depth(a));
+  return d + (n.fn == Fn::fold ? 1 : 0);
+}
+
+Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
+  const auto atom = k.as_atom();
+  INLAY_CHECK(atom, "a single symbol as bound index");
+  // Bound indices are numbered by depth, so that equal folds are equal nodes whatever their index was called.
+  const Sym bound = k.context()->symbol("_i" + std::to_string(depth(body.id)), {Int(0), std::nullopt});
+  const std::pair<AtomId, Sym> rename[] = {{*atom, bound}};
+  const Expr inner = substitute(body, rename);
+  return make({.fn = Fn::fold, .monoid = monoid, .sym = bound, .index = {extent}, .args = {inner.id}});
+}
+
+Expr Expressions::substitute(Expr e, std::span<const std::pair<AtomId, Sym>> replacements) {
+  std::unordered_map<int, int> done;
+  const auto visit = [&](auto&& self, int id) -> int {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    ExprNode n = node(id);
+    if (n.fn == Fn::number) n.sym = inlay::substitute(n.sym, replacements);
+    for (Sym& s : n.index) s = inlay::substitute(s, replacements);
+    for (int& a : n.args) a = self(self, a);
+    const int out = n.fn == Fn::number && n.sym.is_constant()
+                        ? constant(static_cast<double>(n.sym.constant()->value())).id
+                        : make(std::move(n)).id;
+    done.emplace(id, out);
+    return out;
+  };
+  return {this, visit(visit, e.id)};
+}
+
+Expr Expressions::apply(Expr map, std::span<const Expr> operands) {
+  std::unordered_map<int, int> done;
+  const auto visit = [&](auto&& self, int id) -> int {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    ExprNode n = node(id);
+    int out = 0;
+    if (n.fn == Fn::parameter) {
+      INLAY_CHECK(n.tensor >= 0 && static_cast<std::size_t>(n.tensor) < operands.size(),
+                  "an operand of the map");
+      out = operands[static_cast<std::size_t>(n.tensor)].id;
+    } else {
+      for (int& a : n.args) a = self(self, a);
+      out = make(std::move(n)).id;
+    }
+    done.emplace(id, out);
+    return out;
+  };
+  return {this, visit(visit, map.id)};
+}
+
+std::vector<AtomId> Expressions::symbols(Expr e) const {
+  std::vector<AtomId> out;
+  const auto add = [&](Sym s) {
+    for (const AtomId a : inlay::symbols(s))
+      if (std::find(out.begin(), out.end(), a) == out.end()) out.push_back(a);
+  };
+  const auto visit = [&](auto&& self, int id) -> void {
+    const ExprNode& n = node(id);
+    if (n.fn == Fn::number) add(n.sym);
+    for (const Sym& s : n.index) add(s);
+    for (const int a : n.args) self(self, a);
+  };
+  visit(visit, e.id);
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------ normal form
+
+Expr Expressions::sorted(Fn fn, std::vector<int> args) {
+  // Flattened, constants combined, sorted by node number: interned nodes make that a total order on values.
+  const bool sum = fn == Fn::add;
+  std::vector<int> flat;
+  double constant_part = sum ? 0 : 1;
+  const auto take = [&](auto&& self, int id) -> void {
+    const ExprNode& n = node(id);
+    if (n.fn == fn) {
+      for (const int a : std::vector<int>(n.args)) self(self, a);
+    } else if (n.fn == Fn::constant) {
+      constant_part = sum ? constant_part + n.value : constant_part * n.value;
+    } else {
+      flat.push_back(id);
+    }
+  };
+  for (const int a : args) take(take, a);
+  if (!sum) {
+    // A constant goes into a sum, so that c (a + b) and c a + c b are one form; equal bases add their exponents.
+    std::vector<std::pair<int, double>> powers;
+    for (const int id : flat) {
+      const ExprNode& n = node(id);
+      const int base = n.fn == Fn::power ? n.args[0] : id;
+      const double exponent = n.fn == Fn::power ? n.value : 1;
+      const auto same =
+          std::find_if(powers.begin(), powers.end(), [&](const auto& p) { return p.first == base; });
+      if (same == powers.end()) {
+        powers.emplace_back(base, exponent);
+      } else {
+        same->second += exponent;
+      }
+    }
+    flat.clear();
+    for (const auto& [base, exponent] : powers)
+      if (exponent != 0)
+        flat.push_back(exponent == 1 ? base : make({.fn = Fn::power, .value = exponent, .args = {base}}).id);
+    if (constant_part == 0) return constant(0);
+    if (flat.size() == 1 && constant_part != 1 && node(flat[0]).fn == Fn::add) {
+      std::vector<int> terms;
+      for (const int a : std::vector<int>(node(flat[0]).args))
+        terms.push_back(sorted(Fn::mul, {constant(constant_part).id, a}).id);
+      return sorted(Fn::add, terms);
+    }
+  } else {
+    // Equal terms up to a factor add up: x - x vanishes.
+    std::vector<std::pair<int, double>> terms;
+    for (const int id : flat) {
+      double factor = 1;
+      int rest = id;
+      if (const ExprNode n = node(id); n.fn == Fn::mul && node(n.args[0]).fn == Fn::constant) {
+        factor = node(n.args[0]).value;
+        std::vector<int> others(n.args.begin() + 1, n.args.end());
+        rest = others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id;
+      }
+      const auto same =
+          std::find_if(terms.begin(), terms.end(), [&](const auto& p) { return p.first == rest; });
+      if (same == terms.end()) {
+        terms.emplace_back(rest, factor);
+      } else {
+        same->second += factor;
+      }
+    }
+    flat.clear();
+    for (const auto& [rest, factor] : terms)
+      if (rounded(factor) != 0)
+        flat.push_back(factor == 1 ? rest : sorted(Fn::mul, {constant(factor).id, rest}).id);
+  }
+  std::sort(flat.begin(), flat.end());
+  if (constant_part != (sum ? 0 : 1)) flat.insert(flat.begin(), constant(constant_part).id);
+  if (flat.empty()) return constant(sum ? 0 : 1);
+  if (flat.size() == 1) return {this, flat[0]};
+  return make({.fn = fn, .args = flat});
+}
+
+Expr Expressions::product(double factor, Expr e) { return sorted(Fn::mul, {constant(factor).id, e.id}); }
+
+Expr Expressions::normal(Expr e) {
+  if (const auto found = normal_.find(e.id); found != normal_.end()) return {this, found->second};
+  ExprNode n = node(e.id);
+  for (int& a : n.args) a = normal({this, a}).id;
+  const auto arg = [&](std::size_t i) { return Expr{this, n.args[i]}; };
+  const auto power = [&](Expr base, double exponent) -> Expr {
+    const ExprNode b = base.node();
+    if (b.fn == Fn::constant) return constant(std::pow(b.value, exponent));
+    if (b.fn == Fn::power)
+      return b.value * exponent == 1 ? Expr{this, b.args[0]}
+                                     : make({.fn = Fn::power, .value = b.value * exponent, .args = b.args});
+    if (exponent == 1) return base;
+    return make({.fn = Fn::power, .value = exponent, .args = {base.id}});
+  };
+  const auto exponential = [&](Expr x) -> Expr {
+    if (x.node().fn == Fn::constant) return constant(std::exp2(x.node().value));
+    return make({.fn = Fn::exp2, .args = {x.id}});
+  };
+  Expr out;
+  switch (n.fn) {
+  case Fn::add: out = sorted(Fn::add, n.args); break;
+  case Fn::sub: out = sorted(Fn::add, {n.args[0], product(-1, arg(1)).id}); break;
+  case Fn::mul: out = sorted(Fn::mul, n.args); break;
+  case Fn::div: out = sorted(Fn::mul, {n.args[0], power(arg(1), -1).id}); break;
+  case Fn::power: out = power(arg(0), n.value); break;
+  case Fn::exp: out = exponential(product(log2_e, arg(0))); break;
+  case Fn::exp2: out = exponential(arg(0)); break;
+  case Fn::log: out = product(1 / log2_e, make({.fn = Fn::log2, .args = {n.args[0]}})); break;
+  case Fn::max:
+  case Fn::min: {
+    std::vector<int> flat;
+    for (const int a : n.args) {
+      if (node(a).fn == n.fn) {
+        flat.insert(flat.end(), node(a).args.begin(), node(a).args.end());
+      } else {
+        flat.push_back(a);
+      }
+    }
+    std::sort(flat.begin(), flat.end());
+    flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    out = flat.size() == 1 ? Expr{this, flat[0]} : make({.fn = n.fn, .args = flat});
+    break;
+  }
+  default: out = make(n); break;
+  }
+  normal_.emplace(e.id, out.id);
+  return out;
+}
+
+// ------------------------------------------------------------------------------------------------- writing them
+
+Expr operator+(Expr a, Expr b) { return binary(Fn::add, a, b); }
+Expr operator-(Expr a, Expr b) { return binary(Fn::sub, a, b); }
+Expr operator*(Expr a, Expr b) { return binary(Fn::mul, a, b); }
+Expr operator/(Expr a, Expr b) { return binary(Fn::div, a, b); }
+Expr operator+(Expr a, double b) { return a + a.arena->constant(b); }
+Expr operator-(Expr a, double b) { return a - a.arena->constant(b); }
+Expr operator*(Expr a, double b) { return a * a.arena->constant(b); }
+Expr operator/(double a, Expr b) { return b.arena->constant(a) / b; }
+Expr exp(Expr a) { return unary(Fn::exp, a); }
+Expr exp2(Expr a) { return unary(Fn::exp2, a); }
+Expr log(Expr a) { return unary(Fn::log, a); }
+Expr log2(Expr a) { return unary(Fn::log2, a); }
+Expr max(Expr a, Expr b) { return binary(Fn::max, a, b); }
+Expr min(Expr a, Expr b) { return binary(Fn::min, a, b); }
+Expr rcp(Expr a) { return unary(Fn::power, a, -1); }
+Expr sqrt(Expr a) { return unary(Fn::power, a, 0.5); }
+Expr rsqrt(Expr a) { return unary(Fn::power, a, -0.5); }
+Expr inside(Sym index, Sym bound, Expr e, double beyond) {
+  return e.arena->make({.fn = Fn::inside, .value = beyond, .index = {index, bound}, .args = {e.id}});
+}
+
+std::string to_string(Expr e, const std::function<std::string(int)>& name) {
+  const ExprNode& n = e.node();
+  const auto arg = [&](std::size_t i) { return to_string(Expr{e.arena, n.args[i]}, name); };
+  const auto number_text = [](double v) {
+    std::string s = std::to_string(v);
+    if (s.find('.') != std::string::npos) s.erase(s.find_last_not_of('0') + 1);
+    if (!s.empty() && s.back() == '.') s.pop_back();
+    return s;
+  };
+  const auto infix = [&](const char* sign) {
+    std::string s = "(";
+    for (std::size_t i = 0; i < n.args.size(); ++i) s += (i ? sign : "") + arg(i);
+    return s + ")";
+  };
+  const auto call = [&](const std::string& f) {
+    std::string s = f + "(";
+    for (std::size_t i = 0; i < n.args.size(); ++i) s += (i ? ", " : "") + arg(i);
+    return s + ")";
+  };
+  switch (n.fn) {
+  case Fn::constant: return number_text(n.value);
+  case Fn::number: return inlay::to_string(n.sym);
+  case Fn::parameter: return "x" + std::to_string(n.tensor);
+  case Fn::load: {
+    std::string s = name(n.tensor) + "(";
+    for (std::size_t i = 0; i < n.index.size(); ++i) s += (i ? ", " : "") + inlay::to_string(n.index[i]);
+    return s + ")";
+  }
+  case Fn::add: return infix(" + ");
+  case Fn::sub: return infix(" - ");
+  case Fn::mul: return infix(" * ");
+  case Fn::div: return infix(" / ");
+  case Fn::power:
+    return n.value == -1     ? "1/" + arg(0)
+           : n.value == 0.5  ? call("sqrt")
+           : n.value == -0.5 ? call("rsqrt")
+                             : arg(0) + "^" + number_text(n.value);
+  case Fn::exp: return call("exp");
+  case Fn::exp2: return call("exp2");
+  case Fn::log: return call("log");
+  case Fn::log2: return call("log2");
+  case Fn::max: return call("max");
+  case Fn::min: return call("min");
+  case Fn::inside:
+    return "(" + inlay::to_string(n.index[0]) + " < " + inlay::to_string(n.index[1]) + " ? " + arg(0) +
+           " : " + number_text(n.value) + ")";
+  case Fn::fold:
+    return std::string(to_string(n.monoid)) + "(" + inlay::to_string(n.sym) + " < " +
+           inlay::to_string(n.index[0]) + ", " + arg(0) + ")";
+  }
+  return "?";
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,47 @@
+/// `AddressSplit`: how the address of an access becomes a base, registers and an immediate. One function for everybody.
+///
+///     place(origin + threads(tid) + element)  =  base + step + lane + immediate        in elements
+///
+///     base        uniform, the same in every trip: goes into the descriptor's pointer (64 bits)
+///     step        uniform, moves with the trip: the scalar offset
+///     lane        a formula in the work-item: a vector register
+///     immediate   a constant: part of the instruction
+///
+/// The running example, thread t loading A's tile (bm, u): base = 128 bm K, step = 64 u, lane = (t/8) K + 8 (t%8).
+///
+/// **Guards.** A descriptor ends after `records` elements from base; that is an exact guard of `descriptor_axis`, the
+/// outermost axis along which the tile may leave the tensor, when nothing inside passes the end of a row: the claim
+/// `exact`. The scalar offset is not part of what the hardware compares; the guard does not depend on it, because a
+/// coordinate inside along the other axes stays inside its row with it and without it. The other masked axes are compared
+/// in registers (`predicates`).
+///
+/// `split` checks the identity above in normal form and refuses an address for which it cannot be shown.
+/// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 9.1.5 (buffer addressing, range checking).
+#pragma once
+
+#include <inlay/codegen/code.h>
+
+namespace inlay::codegen {
+
+struct AddressSplit {
+  Sym base, step, lane;
+  std::int64_t immediate = 0;
+  int descriptor_axis = -1; ///< -1: the descriptor does not end anything
+  Sym rows;                 ///< coordinates of that axis from the base on that are inside
+  Sym records;              ///< elements from the base on
+  struct Predicate {
+    int axis;
+    Sym coordinate; ///< from the origin on: threads(tid) + element
+    Sym room;       ///< inside when coordinate < room
+  };
+  std::vector<Predicate> predicates;
+};
+
+/// The symbol that stands for the work-item in `lane`.
+[[nodiscard]] Sym work_item(const Program& program);
+/// Coordinate of a thread along one axis, as a formula in the work-item.
+[[nodiscard]] Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis);
+/// Errors: CodegenError when the parts do not add up to the view's address for all lanes and sizes.
+[[nodiscard]] AddressSplit split(const Program& program, const Access& access);
+
+} // namespace inlay::codegen

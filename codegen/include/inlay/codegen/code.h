@@ -1,0 +1,148 @@
+/// `Graph`, `Schedule`, `Code`: a program as instructions, and as instructions in order.
+///
+///     Graph graph = expand(program);               // one node an instruction of a wave
+///     Schedule schedule = default_schedule(graph); // how many trips ahead each node of a loop runs, and in which order
+///     Code code = apply(graph, schedule);          // prologue, loop, epilogue, with waits and barriers
+///
+/// Provenance (provenance.h), the token interpreter (tokens.h) and the emitter (emit_ir.h) read the same `Code`, so what
+/// is proven about it is what is emitted. Everything in it is data; a test that changes one field changes the kernel.
+///
+/// **Iterations.** Trip j of a loop runs node n for iteration j + ahead(n). A register of the loop is named by its
+/// number and the iteration it belongs to, counted from the current trip, so that pipelining renames and never copies.
+/// The stage of LDS that iteration i uses is i mod ring. When the last tile of the extent may be ragged, iteration 0 is
+/// that tile (masked, in the prologue) and iteration i > 0 is tile i - 1: the loop itself then needs no masks.
+///
+/// **Order.** Waits are counted: `vm` and `lgkm` say how many younger accesses of their queue may still be under way.
+/// Barriers are placed where a wave reads or overwrites what another one wrote or reads.
+/// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
+#pragma once
+
+#include <inlay/codegen/program.h>
+
+namespace inlay::codegen {
+
+enum class InstKind : std::uint8_t {
+  zero,        ///< def = 0
+  load,        ///< def = memory
+  store,       ///< memory = use
+  lds_read,    ///< def = LDS
+  lds_write,   ///< LDS = use
+  mma,         ///< def += uses[0] x uses[1], the instruction's operands in its order
+  map,         ///< def[e] = map(uses[e], uses[count + e], ...)
+  fold_values, ///< def = the monoid over all uses
+  fold_lanes,  ///< def = use (+) use of lane ^ mask
+  wait,
+  barrier
+};
+[[nodiscard]] const char* to_string(InstKind kind);
+
+/// Elements first .. first + count of a register, of iteration `ahead` after the current trip.
+struct Reg {
+  int id = -1;
+  int ahead = 0;
+  int first = 0;
+  int count = 1;
+  friend bool operator==(const Reg&, const Reg&) = default;
+};
+
+/// What a memory instruction touches: element e of thread t is at place(origin + threads(t) + elements[e]).
+struct Access {
+  int tensor = -1;
+  Layout threads;                         ///< thread -> coordinate, basis strides
+  std::vector<std::vector<int>> elements; ///< [element][axis], beside the thread's coordinate
+  std::vector<Sym> origin;                ///< [axis]
+  std::vector<int> extents;               ///< [axis] of the tile that it is a part of
+  std::vector<bool> masked; ///< [axis]: nothing is moved where the coordinate is outside the tensor
+  int slot = 0;             ///< stage of LDS, counted from the current trip's
+  int active = 1;           ///< only threads whose number this divides
+};
+
+/// Runs only where `modulus` divides `size`, or only where it does not.
+struct When {
+  Sym size;
+  int modulus = 1;
+  bool divides = true;
+  friend bool operator==(const When&, const When&) = default;
+};
+
+struct Inst {
+  InstKind kind = InstKind::zero;
+  int op = -1; ///< number of the operation in the program, in the order of its text
+  int ahead = 0;
+  Reg def;
+  std::vector<Reg> uses;
+  Access access;
+  const Atom* atom = nullptr;
+  Expr map;
+  std::vector<std::vector<int>> position; ///< map: [element][axis] of the def's tile, beside `access.threads`
+  Monoid monoid = Monoid::sum;
+  int lane_mask = 0;
+  std::optional<When> when; ///< store: one of two versions, with vectors and without
+  int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
+  int step = 0;             ///< of the matrix products of its operation that it feeds
+  std::source_location where;
+};
+
+struct Register {
+  Element element = Element::f32;
+  int count = 1;        ///< elements a lane
+  bool outside = false; ///< lives across trips: defined outside of loops, or accumulated
+};
+
+/// A loop or what stands between loops.
+struct Region {
+  bool is_loop = false;
+  std::vector<Inst> body;
+  // of a loop
+  Sym t;
+  Sym extent;
+  int tile = 1;
+  Pipeline pipeline;
+};
+struct Graph {
+  const Program* program = nullptr;
+  std::vector<Register> registers;
+  std::vector<Region> regions;
+};
+
+/// One entry a node of a loop, in the order in which a trip runs them.
+struct Slot {
+  int node = 0;
+  int ahead = 0;
+};
+struct LoopSchedule {
+  std::vector<Slot> slots;
+  bool tail_first = false; ///< iteration 0 is the last tile
+};
+struct Schedule {
+  std::vector<LoopSchedule> loops; ///< one a loop, in order
+};
+
+struct CodeRegion {
+  bool is_loop = false;
+  std::vector<Inst> prologue, body, epilogue; ///< straight code is all `body`
+  Sym trip;  ///< the number j of a trip, 0 <= j < trips - 1; the epilogue is the last one
+  Sym trips; ///< ceil_div(extent, tile)
+  Sym extent;
+  int tile = 1;
+  int ring = 1;
+  bool tail_first = false;
+};
+struct Code {
+  const Program* program = nullptr;
+  std::vector<Register> registers;
+  std::vector<CodeRegion> regions;
+  /// One instruction a line.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Errors: CodegenError for what no instruction of the target does.
+[[nodiscard]] Graph expand(const Program& program);
+/// Loads run `distance` trips ahead, writes to LDS ring - 1, the reads that feed the first step of matrix products one,
+/// everything else none; reads stand one step before the products that they feed.
+[[nodiscard]] Schedule default_schedule(const Graph& graph);
+[[nodiscard]] Code apply(const Graph& graph, const Schedule& schedule);
+/// Waits and barriers of `code` anew; what `apply` ends with. Ensures: every register is waited for before it is used.
+void place_order(Code& code);
+
+} // namespace inlay::codegen

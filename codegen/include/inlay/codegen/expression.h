@@ -1,0 +1,142 @@
+/// `Expr`: what a kernel computes, as an expression over indices, in real arithmetic.
+///
+/// One kind of expression is used for three things, so that they can be compared:
+///
+///     the specification     C(m,n) = sum(k < K, A(m,k) * B(n,k))
+///     a pointwise map       exp(x0 - x1)                     x0, x1: the operands of the map
+///     what a place holds    A(128*bm + c3, 64*t + c5)        c3, c5: columns of a concrete table (provenance.h)
+///
+/// An index is a `Sym`; `A(ids(m),k)` is a load whose index comes through an index tensor. `fold` combines a body
+/// over a bound index 0 <= k < extent with a named monoid, whose laws (associative, commutative, empty element) are
+/// what makes the order of its elements free.
+///
+/// Two expressions mean the same when their `normal` forms are the same node: sums and products are flattened and
+/// sorted, constants distributed, a - b = a + (-1) b, a / b = a b^-1, exp(x) = 2^(x log2 e), bound indices numbered by
+/// depth. `normal(exp(x - m)) == normal(exp2(x * 1.4426950408889634 - m * 1.4426950408889634))`. Rounding to an
+/// element type is the identity here: the result's error bound is the judge of rounding, this of everything else.
+/// What the form does not know stays different, which refuses a kernel and never accepts a wrong one.
+///
+/// Nodes are interned in an arena that lives as long as the Program. Law: expression normal forms agree with the
+/// value (tests/codegen/expression_test.cpp evaluates both sides).
+#pragma once
+
+#include <inlay/algebra/sym.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace inlay::codegen {
+
+class Expressions;
+
+/// A commutative monoid on the reals and its empty element: sum 0, max -oo, min oo.
+enum class Monoid : std::uint8_t { sum, max, min };
+[[nodiscard]] const char* to_string(Monoid monoid);
+/// Whether an element may be counted twice: a + a is not a, max(a, a) is.
+[[nodiscard]] constexpr bool idempotent(Monoid m) { return m != Monoid::sum; }
+/// `0`, `-inf`, `inf`.
+[[nodiscard]] double empty_element(Monoid m);
+
+/// What a node does.
+enum class Fn : std::uint8_t {
+  constant,  ///< `value`
+  number,    ///< the integer `sym` as a real number: a size
+  parameter, ///< operand number `tensor` of a map
+  load,      ///< element `index` of tensor number `tensor`
+  add,
+  sub,
+  mul,
+  div,
+  power, ///< args[0] ^ value
+  exp,
+  exp2,
+  log,
+  log2,
+  max,
+  min,
+  inside, ///< `index[0] < index[1] ? args[0] : value`
+  fold    ///< `monoid` of args[0] over 0 <= sym < index[0]
+};
+
+struct ExprNode {
+  Fn fn = Fn::constant;
+  Monoid monoid = Monoid::sum;
+  double value = 0;
+  int tensor = -1;
+  Sym sym{};
+  std::vector<Sym> index{};
+  std::vector<int> args{};
+  friend bool operator==(const ExprNode&, const ExprNode&) = default;
+};
+
+/// A node of an arena. Copies like an integer.
+struct Expr {
+  Expressions* arena = nullptr;
+  int id = -1;
+  [[nodiscard]] const ExprNode& node() const;
+  explicit operator bool() const { return arena != nullptr; }
+  friend bool operator==(const Expr& a, const Expr& b) { return a.id == b.id && a.arena == b.arena; }
+};
+
+class Expressions {
+public:
+  Expressions() = default;
+  Expressions(const Expressions&) = delete;
+  Expressions& operator=(const Expressions&) = delete;
+
+  Expr make(ExprNode node);
+  Expr constant(double value);
+  Expr number(Sym value);
+  Expr parameter(int index);
+  Expr load(int tensor, std::vector<Sym> index);
+  /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol.
+  Expr fold(Monoid monoid, Sym k, Sym extent, Expr body);
+
+  [[nodiscard]] const ExprNode& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  /// The normal form: same node exactly when the rules above show both equal.
+  Expr normal(Expr e);
+  /// With some symbols replaced in indices and numbers.
+  Expr substitute(Expr e, std::span<const std::pair<AtomId, Sym>> replacements);
+  /// With parameters replaced by expressions.
+  Expr apply(Expr map, std::span<const Expr> operands);
+  /// The symbols that occur in indices, numbers and extents, bound ones left out.
+  [[nodiscard]] std::vector<AtomId> symbols(Expr e) const;
+
+private:
+  Expr sorted(Fn fn, std::vector<int> args);
+  Expr product(double factor, Expr e);
+  [[nodiscard]] int depth(int id) const;
+  std::vector<ExprNode> nodes_;
+  std::unordered_map<std::uint64_t, std::vector<int>> table_;
+  std::unordered_map<int, int> normal_;
+};
+
+[[nodiscard]] Expr operator+(Expr a, Expr b);
+[[nodiscard]] Expr operator-(Expr a, Expr b);
+[[nodiscard]] Expr operator*(Expr a, Expr b);
+[[nodiscard]] Expr operator/(Expr a, Expr b);
+[[nodiscard]] Expr operator+(Expr a, double b);
+[[nodiscard]] Expr operator-(Expr a, double b);
+[[nodiscard]] Expr operator*(Expr a, double b);
+[[nodiscard]] Expr operator/(double a, Expr b);
+[[nodiscard]] Expr exp(Expr a);
+[[nodiscard]] Expr exp2(Expr a);
+[[nodiscard]] Expr log(Expr a);
+[[nodiscard]] Expr log2(Expr a);
+[[nodiscard]] Expr max(Expr a, Expr b);
+[[nodiscard]] Expr min(Expr a, Expr b);
+[[nodiscard]] Expr rcp(Expr a);
+[[nodiscard]] Expr sqrt(Expr a);
+[[nodiscard]] Expr rsqrt(Expr a);
+/// `e` where index < bound, else `beyond`: how the empty element of a fold takes the place of what is outside.
+[[nodiscard]] Expr inside(Sym index, Sym bound, Expr e, double beyond);
+
+/// `sum(k < K, a(m,k) * b(n,k))`, with `name(t)` for tensor t.
+[[nodiscard]] std::string to_string(Expr e, const std::function<std::string(int)>& name);
+
+} // namespace inlay::codegen

@@ -1,0 +1,224 @@
+/// `Program`: a kernel as tiles and operations on them, and the index expression that it computes.
+///
+/// A program says nothing about waits, barriers, stages, registers or addresses: it is sequential, and every address is
+/// a view's. From it `expand` (code.h) makes instructions, `provenance.h` what each place holds, and `emit_ir.h` LLVM IR.
+/// The running example is a GEMM of 128 x 128 tiles:
+///
+///     Program k("gemm", target, 256);
+///     Sym M = k.size("m"), N = k.size("n"), K = k.size("k", {.multiple = 8});
+///     Tensor C = k.output("c", f16, {M, N}), A = k.input("a", f16, {M, K}), B = k.input("b", f16, {N, K});
+///     k.computes(C, [&](auto& c) { return k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); }); });
+///     Sym bn = k.workgroups(0, N, 128), bm = k.workgroups(1, M, 128);
+///     Tensor a = k.lds("a", f16, {128, 64}, swizzle), b = k.lds("b", f16, {128, 64}, swizzle);
+///     Fragment acc = k.zeros(Element::f32, mma.c(), {128, 128});
+///     k.loop(K, 64, {.distance = 2, .ring = 2}, [&](Sym t) {
+///       k.copy(k.tile(A, {128, 64}, {bm, t}), a, by_rows, 8);
+///       k.copy(k.tile(B, {128, 64}, {bn, t}), b, by_rows, 8);
+///       Fragment of_a = k.read(a, mma.a(), 8), of_b = k.read(b, mma.b(), 8);
+///       k.mma(acc, of_a, of_b, mma);
+///     });
+///     k.store(acc, k.tile(C, {128, 128}, {bm, bn}), 4);
+///
+/// Sizes are symbols with declared facts (range, multiple), which the launch contract checks; everything proven is
+/// proven for all sizes that satisfy them. Each operation carries the line of the specification that wrote it.
+///
+/// A program cannot be half wrong quietly: `derive` (provenance.h) refuses it, with the operation, the line and a
+/// counterexample, when what the stores write is not the index expression.
+#pragma once
+
+#include <inlay/codegen/atoms.h>
+#include <inlay/codegen/error.h>
+#include <inlay/codegen/expression.h>
+#include <inlay/codegen/tiled_mma.h>
+#include <inlay/codegen/view.h>
+
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <variant>
+
+namespace inlay::codegen {
+
+/// What the launch promises about a size.
+struct SizeFacts {
+  std::int64_t least = 1;
+  std::int64_t most = INT32_MAX;
+  std::int64_t multiple = 1;
+};
+struct Size {
+  std::string name;
+  Sym symbol;
+  SizeFacts facts;
+};
+
+/// A grid axis: 0 <= symbol < ceil_div(extent, tile) workgroups.
+struct GridAxis {
+  int axis = 0;
+  Sym symbol;
+  Sym extent;
+  int tile = 1;
+};
+
+/// How a loop may be pipelined; it changes nothing of what the program means. `ring` stages of LDS; the loads from
+/// memory run `distance` trips ahead.
+struct Pipeline {
+  int distance = 2;
+  int ring = 2;
+};
+
+struct Op;
+
+/// Moves a tile. Exactly one source and one destination, each a view (memory, LDS) or a fragment (registers).
+struct CopyOp {
+  std::optional<View> from, to;
+  int from_fragment = -1, to_fragment = -1;
+  Layout tv;      ///< (thread, value) -> coordinate of the tile
+  int vector = 1; ///< adjacent values that one instruction moves
+};
+/// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction.
+struct MmaOp {
+  int acc = -1, a = -1, b = -1;
+  TiledMma mma;
+};
+struct ZeroOp {
+  int to = -1;
+};
+/// to(x) = map(from[0](x), from[1](x), ...) at each coordinate; an operand of extent 1 along an axis is broadcast.
+struct MapOp {
+  int to = -1;
+  std::vector<int> from;
+  Expr map;
+};
+/// to(...) = fold of from along `axis`, over all its coordinates; every thread gets the result.
+struct FoldOp {
+  int to = -1, from = -1;
+  Monoid monoid = Monoid::sum;
+  int axis = 0;
+  int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
+};
+/// for (t = 0; t < ceil_div(extent, tile); ++t) body
+struct LoopOp {
+  Sym t;
+  Sym extent;
+  int tile = 1;
+  Pipeline pipeline;
+  std::vector<Op> body;
+};
+
+struct Op {
+  std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what;
+  std::source_location where;
+};
+
+class Program {
+public:
+  Program(std::string name, const Target& target, int threads,
+          std::source_location where = std::source_location::current());
+  Program(const Program&) = delete;
+  Program& operator=(const Program&) = delete;
+  Program(Program&&) = default;
+
+  /// @name Sizes, grid, tensors
+  /// @{
+  Sym size(const std::string& name, SizeFacts facts = {});
+  /// The number of this workgroup along a grid axis; there are ceil_div(extent, tile).
+  Sym workgroups(int axis, Sym extent, int tile);
+  /// A tensor in memory. `place`: coordinate -> element number, row-major when absent.
+  Tensor input(const std::string& name, Element element, std::vector<Sym> shape,
+               std::optional<SymLayout> place = {});
+  Tensor output(const std::string& name, Element element, std::vector<Sym> shape,
+                std::optional<SymLayout> place = {});
+  /// A tile in LDS, row-major under `swizzle` (on element numbers), rows `padding` elements apart more than needed.
+  Tensor lds(const std::string& name, Element element, const std::vector<int>& shape,
+             const Swizzle& swizzle = {}, int padding = 0);
+  /// @}
+
+  /// @name The specification
+  /// @{
+  Expr operator()(const Tensor& tensor, std::initializer_list<Sym> index);
+  Expr number(Sym value) { return expressions_->number(value); }
+  Expr constant(double value) { return expressions_->constant(value); }
+  Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);
+  Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
+  /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates.
+  void computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body);
+  /// @}
+
+  /// @name Operations, in order
+  /// @{
+  using Where = std::source_location;
+  /// Tile number `index` of a tensor, `extents` long: where (extents):(1@0,1@1,...), origin extents * index.
+  [[nodiscard]] View tile(const Tensor& tensor, const std::vector<int>& extents,
+                          const std::vector<Sym>& index) const;
+  [[nodiscard]] View whole(const Tensor& lds) const;
+  void copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where = Where::current());
+  Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
+  Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
+  void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
+  Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
+  void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const TiledMma& mma,
+           Where where = Where::current());
+  Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
+               Element element = Element::f32, Where where = Where::current());
+  /// `from` inside the tensor that it was loaded from, `beyond` outside: what lies past `bound` along `axis`.
+  Fragment fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond,
+                Where where = Where::current());
+  Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current());
+  void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
+            Where where = Where::current());
+  /// @}
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const Target& target() const { return *target_; }
+  [[nodiscard]] int threads() const { return threads_; }
+  [[nodiscard]] const std::vector<Size>& sizes() const { return sizes_; }
+  [[nodiscard]] const std::vector<GridAxis>& grid() const { return grid_; }
+  [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
+  [[nodiscard]] const Tensor& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const std::vector<Fragment>& fragments() const { return fragments_; }
+  [[nodiscard]] const Fragment& fragment(int id) const { return fragments_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const std::vector<Op>& body() const { return body_; }
+  [[nodiscard]] const std::source_location& where() const { return where_; }
+  [[nodiscard]] SymContext& symbols() const { return *symbols_; }
+  [[nodiscard]] Expressions& expressions() const { return *expressions_; }
+  /// The coordinate symbols and the expression of an output; absent when nothing was said about it.
+  struct Specification {
+    int tensor = -1;
+    std::vector<Sym> coordinate;
+    Expr value;
+  };
+  [[nodiscard]] const std::vector<Specification>& specifications() const { return specifications_; }
+  /// The symbol for the element at `coordinate` along `axis` of a fragment inside a map: see `fill`.
+  [[nodiscard]] static std::string position_name(int axis) { return "_at" + std::to_string(axis); }
+  [[nodiscard]] std::string tensor_name(int id) const { return tensor(id).name; }
+
+  /// One operation a line, indented by loop.
+  [[nodiscard]] std::string text() const;
+
+  /// For tests that change one place: every operation, tensor and fragment as data.
+  [[nodiscard]] std::vector<Op>& mutable_body() { return body_; }
+  [[nodiscard]] std::vector<Tensor>& mutable_tensors() { return tensors_; }
+
+private:
+  Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
+  void append(std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what, const Where& where);
+  Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
+                std::optional<SymLayout> place, bool output);
+
+  std::string name_;
+  const Target* target_;
+  int threads_;
+  std::source_location where_;
+  std::unique_ptr<SymContext> symbols_ = std::make_unique<SymContext>();
+  std::unique_ptr<Expressions> expressions_ = std::make_unique<Expressions>();
+  std::vector<Size> sizes_;
+  std::vector<GridAxis> grid_;
+  std::vector<Tensor> tensors_;
+  std::vector<Fragment> fragments_;
+  std::vector<Op> body_;
+  std::vector<std::vector<Op>*> open_;
+  std::vector<Specification> specifications_;
+  int loops_ = 0;
+};
+
+} // namespace inlay::codegen

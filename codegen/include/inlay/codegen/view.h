@@ -1,0 +1,84 @@
+/// `Tensor` and `View`: where data lies, and which of it an operation means.
+///
+/// A tensor *places* coordinates; a view *names* coordinates by position. They are never inverted: an address is
+///
+///     address(position) = place(where(position))         place: coordinate -> element number in its space
+///                                                        where: position   -> coordinate
+///
+/// The running example is the tile of A that workgroup (bm, .) multiplies in trip t, and what thread 9 loads of it:
+///
+///     A      global f16, shape (M,K), place (M,K):(K,1)
+///     tile   A.tile({128,64}, {bm,t})      where (128,64):(1@0,1@1) from (128*bm, 64*t)
+///     part   tile.partition(tv)            tv ((8,32),(8,4)):((8@1,1@0),(1@1,32@0)): thread 9, value 0 is row 1,
+///                                          column 8, so the element at (128*bm + 1)*K + 64*t + 8
+///
+/// Everything that reorganises coordinates (tiling, partitioning over threads, dropping an axis) composes on `where`;
+/// swizzles, padding and preshuffled orders are in `place`. So nothing outside a view ever computes an address, and a
+/// tensor whose order has no inverse (a scale read by many, a key head shared by several query heads) needs no rule of
+/// its own. Origins are symbolic and uniform for a workgroup; inside a tile everything is concrete.
+///
+/// Source: CuTe documentation, "0z_tma_tensors" (basis strides) and "03_tensor" (partitioning); Cecka, arXiv 2603.02298.
+#pragma once
+
+#include <inlay/algebra/composed.h>
+#include <inlay/algebra/layout.h>
+#include <inlay/codegen/kernel_builder.h>
+
+#include <string>
+#include <vector>
+
+namespace inlay::codegen {
+
+enum class Space : std::uint8_t { global, lds };
+
+/// An array of elements. `place` has one top-level mode an axis and gives element numbers: of the buffer, or of one
+/// stage of a block of LDS.
+struct Tensor {
+  int id = -1;
+  std::string name;
+  Space space = Space::global;
+  Element element = Element::f16;
+  std::vector<Sym> shape;
+  SymComposedLayout place;
+  bool output = false;
+
+  /// The element number of a coordinate: place(coordinate).
+  [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;
+  /// The same on plain integers, for LDS. Requires: no symbols in `place`.
+  [[nodiscard]] std::int64_t at(std::span<const std::int64_t> coordinate) const;
+};
+
+/// Positions of a tensor. `where` has basis strides: axis i of its value is axis i of the tensor.
+struct View {
+  int tensor = -1;
+  Layout where;
+  std::vector<Sym> origin; ///< added to the coordinate, one entry an axis
+
+  /// The same with positions (thread, value): where o tv. Requires: a plain tile, one unnested mode an axis of it.
+  /// `tile.partition(((8,32),8):((8@1,1@0),1@1))`. Errors: CodegenError when tv names an axis that the tile lacks.
+  [[nodiscard]] View partition(const Layout& tv) const;
+  /// Extents of a plain tile.
+  [[nodiscard]] std::vector<int> extents() const;
+};
+
+/// A tile in registers: (thread, value) -> coordinate of the tile, shared out over the workgroup.
+struct Fragment {
+  int id = -1;
+  Element element = Element::f32;
+  Layout tv;
+  std::vector<int> extents; ///< of the tile
+
+  [[nodiscard]] int threads() const { return static_cast<int>(tv.mode(0).size().value()); }
+  [[nodiscard]] int values() const { return static_cast<int>(tv.mode(1).size().value()); }
+};
+
+/// The coordinate along `axis` of every (thread, value), thread by thread: entry t * values + v.
+[[nodiscard]] std::vector<int> coordinates(const Layout& tv, std::size_t axis);
+
+/// Vectors along a line of `extent` elements: `line_tv(1024, 4, 256)` is (256,(4,1)):(4@0,(1@0,1024@0)).
+[[nodiscard]] Layout line_tv(int extent, int vector, int threads);
+/// (threads along rows of vectors): `rows_tv(128, 64, 8, 256)` is ((8,32),(8,4)):((8@1,1@0),(1@1,32@0)).
+/// Errors: CodegenError naming what would divide.
+[[nodiscard]] Layout rows_tv(int rows, int columns, int vector, int threads);
+
+} // namespace inlay::codegen

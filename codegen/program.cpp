@@ -1,0 +1,389 @@
+#include <inlay/codegen/program.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace inlay::codegen {
+
+Program::Program(std::string name, const Target& target, int threads, std::source_location where)
+    : name_(std::move(name)), target_(&target), threads_(threads), where_(where) {
+  if (threads < 1 || threads > target.max_workgroup_size || threads % target.wave_size != 0)
+    throw CodegenError("workgroup size out of range", "size   " + std::to_string(threads),
+                       "a multiple of " + std::to_string(target.wave_size) + " up to " +
+                           std::to_string(target.max_workgroup_size) + " on " + std::string(target.name));
+}
+
+// ------------------------------------------------------------------------------------- sizes, grid, tensors
+
+Sym Program::size(const std::string& name, SizeFacts facts) {
+  if (facts.least < 1 || facts.most > INT32_MAX || facts.least > facts.most || facts.multiple < 1)
+    throw CodegenError("size " + name + ": no number satisfies its facts",
+                       "from   " + std::to_string(facts.least) + " to " + std::to_string(facts.most) +
+                           ", a multiple of " + std::to_string(facts.multiple),
+                       "1 <= least <= most <= 2147483647");
+  for (const Size& s : sizes_)
+    if (s.name == name) throw CodegenError("size " + name + " is declared twice");
+  const Sym symbol = symbols_->symbol(name, {Int(facts.least), Int(facts.most)});
+  sizes_.push_back({name, symbol, facts});
+  return symbol;
+}
+
+Sym Program::workgroups(int axis, Sym extent, int tile) {
+  for (const GridAxis& g : grid_)
+    if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
+  const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), {Int(0), Int(INT32_MAX)});
+  grid_.push_back({axis, symbol, extent, tile});
+  return symbol;
+}
+
+namespace {
+SymLayout row_major(const std::vector<Sym>& shape) {
+  TupleBuilder<Sym> b;
+  if (shape.size() == 1) {
+    b.leaf(shape[0]);
+  } else {
+    const std::size_t at = b.open();
+    for (const Sym& s : shape) b.leaf(s);
+    b.close(at, shape.size());
+  }
+  return SymLayout::row_major(BasicIntTuple<Sym>(std::move(b).finish()));
+}
+} // namespace
+
+Tensor Program::global(const std::string& name, Element element, std::vector<Sym> shape,
+                       std::optional<SymLayout> place, bool output) {
+  Tensor t;
+  t.id = static_cast<int>(tensors_.size());
+  t.name = name;
+  t.element = element;
+  t.place = SymComposedLayout(Swizzle(), Sym(0), place ? *place : row_major(shape));
+  t.shape = std::move(shape);
+  t.output = output;
+  tensors_.push_back(t);
+  return t;
+}
+Tensor Program::input(const std::string& name, Element element, std::vector<Sym> shape,
+                      std::optional<SymLayout> place) {
+  return global(name, element, std::move(shape), std::move(place), false);
+}
+Tensor Program::output(const std::string& name, Element element, std::vector<Sym> shape,
+                       std::optional<SymLayout> place) {
+  return global(name, element, std::move(shape), std::move(place), true);
+}
+
+Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape,
+                    const Swizzle& swizzle, int padding) {
+  Tensor t;
+  t.id = static_cast<int>(tensors_.size());
+  t.name = name;
+  t.space = Space::lds;
+  t.element = element;
+  std::vector<Sym> strides(shape.size());
+  std::int64_t step = 1;
+  for (std::size_t i = shape.size(); i-- > 0;) {
+    strides[i] = Sym(step);
+    step *= shape[i] + (i + 1 == shape.size() ? padding : 0);
+    t.shape.insert(t.shape.begin(), Sym(shape[i]));
+  }
+  TupleBuilder<BasicMode<Sym>> b;
+  if (shape.size() == 1) {
+    b.leaf(BasicMode<Sym>{t.shape[0], BasicStride<Sym>(strides[0])});
+  } else {
+    const std::size_t at = b.open();
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      b.leaf(BasicMode<Sym>{t.shape[i], BasicStride<Sym>(strides[i])});
+    b.close(at, shape.size());
+  }
+  t.place = SymComposedLayout(swizzle, Sym(0), SymLayout(std::move(b).finish()));
+  tensors_.push_back(t);
+  return t;
+}
+
+// ------------------------------------------------------------------------------------------- the specification
+
+Expr Program::operator()(const Tensor& tensor, std::initializer_list<Sym> index) {
+  if (index.size() != tensor.shape.size())
+    throw CodegenError("specification: " + tensor.name + " has " + std::to_string(tensor.shape.size()) +
+                       " axes and is read with " + std::to_string(index.size()) + " indices");
+  return expressions_->load(tensor.id, index);
+}
+
+Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
+  const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  return expressions_->fold(monoid, k, extent, body(k));
+}
+
+void Program::computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body) {
+  Specification s;
+  s.tensor = tensor.id;
+  for (std::size_t i = 0; i < tensor.shape.size(); ++i)
+    s.coordinate.push_back(symbols_->symbol(tensor.name + "_" + std::to_string(i), {Int(0), std::nullopt}));
+  s.value = body(s.coordinate);
+  specifications_.push_back(std::move(s));
+}
+
+// ---------------------------------------------------------------------------------------------------- operations
+
+void Program::append(std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what, const Where& where) {
+  (open_.empty() ? body_ : *open_.back()).push_back({std::move(what), where});
+}
+
+Fragment Program::fragment(Element element, const Layout& tv, std::vector<int> extents) {
+  if (tv.rank() != 2 || tv.mode(0).size() != Int(threads_))
+    throw CodegenError("a fragment is shared out over all work-items of the workgroup",
+                       "tv     " + to_string(tv) + " for " + std::to_string(threads_) + " work-items");
+  Fragment f{static_cast<int>(fragments_.size()), element, tv, std::move(extents)};
+  fragments_.push_back(f);
+  return f;
+}
+
+View Program::tile(const Tensor& tensor, const std::vector<int>& extents,
+                   const std::vector<Sym>& index) const {
+  if (extents.size() != tensor.shape.size() || index.size() != tensor.shape.size())
+    throw CodegenError("tile: " + tensor.name + " has " + std::to_string(tensor.shape.size()) + " axes",
+                       "given  " + std::to_string(extents.size()) + " extents and " +
+                           std::to_string(index.size()) + " indices");
+  View v;
+  v.tensor = tensor.id;
+  TupleBuilder<Mode> b;
+  const auto leaf = [&](std::size_t i) { b.leaf(Mode{Int(extents[i]), Stride(1, {i})}); };
+  if (extents.size() == 1) {
+    leaf(0);
+  } else {
+    const std::size_t at = b.open();
+    for (std::size_t i = 0; i < extents.size(); ++i) leaf(i);
+    b.close(at, extents.size());
+  }
+  v.where = Layout(std::move(b).finish());
+  for (std::size_t i = 0; i < extents.size(); ++i) v.origin.push_back(Sym(extents[i]) * index[i]);
+  return v;
+}
+
+View Program::whole(const Tensor& lds) const {
+  std::vector<int> extents;
+  for (const Sym& s : lds.shape) extents.push_back(static_cast<int>(s.constant()->value()));
+  return tile(lds, extents, std::vector<Sym>(extents.size(), Sym(0)));
+}
+
+namespace {
+void check_vector(const Layout& tv, int vector, const char* what) {
+  const auto values = tv.mode(1).size().value();
+  if (vector < 1 || values % vector != 0)
+    throw CodegenError(std::string(what) + ": the vectors do not divide a thread's values",
+                       "tv     " + to_string(tv) + ", vectors of " + std::to_string(vector));
+}
+} // namespace
+
+void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
+  check_vector(tv, vector, "copy");
+  CopyOp c;
+  c.from = from;
+  c.to = whole(to);
+  c.tv = tv;
+  c.vector = vector;
+  append(c, where);
+}
+
+Fragment Program::load(const View& from, const Layout& tv, int vector, Where where) {
+  check_vector(tv, vector, "load");
+  CopyOp c;
+  c.from = from;
+  const Fragment f = fragment(tensor(from.tensor).element, tv, from.extents());
+  c.to_fragment = f.id;
+  c.tv = tv;
+  c.vector = vector;
+  append(c, where);
+  return f;
+}
+
+Fragment Program::read(const Tensor& from, const Layout& tv, int vector, Where where) {
+  return load(whole(from), tv, vector, where);
+}
+
+void Program::store(const Fragment& from, const View& to, int vector, Where where) {
+  check_vector(from.tv, vector, "store");
+  CopyOp c;
+  c.from_fragment = from.id;
+  c.to = to;
+  c.tv = from.tv;
+  c.vector = vector;
+  append(c, where);
+}
+
+Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> extents, Where where) {
+  const Fragment f = fragment(element, tv, std::move(extents));
+  append(ZeroOp{f.id}, where);
+  return f;
+}
+
+void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, const TiledMma& mma,
+                  Where where) {
+  append(MmaOp{acc.id, a.id, b.id, mma}, where);
+}
+
+Fragment Program::map(const std::vector<Fragment>& from,
+                      const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
+                      Where where) {
+  if (from.empty()) throw CodegenError("map: no operands");
+  std::vector<Expr> parameters;
+  MapOp m;
+  const Fragment* widest = &from[0];
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    parameters.push_back(expressions_->parameter(static_cast<int>(i)));
+    m.from.push_back(from[i].id);
+    if (from[i].values() > widest->values()) widest = &from[i];
+  }
+  m.map = body(parameters);
+  const Fragment f = fragment(element, widest->tv, widest->extents);
+  m.to = f.id;
+  append(m, where);
+  return f;
+}
+
+Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
+  const Sym position = symbols_->symbol(position_name(axis), {Int(0), std::nullopt});
+  return map(
+      {from}, [&](const std::vector<Expr>& x) { return inside(origin + position, bound, x[0], beyond); },
+      from.element, where);
+}
+
+Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where where) {
+  if (axis < 0 || static_cast<std::size_t>(axis) >= from.extents.size())
+    throw CodegenError("fold: the tile has no axis " + std::to_string(axis));
+  // The result keeps every mode of the threads and, of the values, those that do not move along the axis.
+  TupleBuilder<Mode> b;
+  const std::size_t at = b.open();
+  const auto mode = [&](std::size_t i, bool values) {
+    std::vector<Mode> leaves;
+    const Layout part = from.tv.mode(i);
+    for (const Mode& m : part.modes()) {
+      const bool folded = m.stride.is_basis() && m.stride.axis[0] == static_cast<std::size_t>(axis);
+      if (folded && values) continue;
+      leaves.push_back(folded ? Mode{m.extent, Stride(0)} : m);
+    }
+    if (leaves.empty()) leaves.push_back(Mode{Int(1), Stride(0)});
+    if (leaves.size() == 1) return b.leaf(leaves[0]);
+    const std::size_t inner = b.open();
+    for (const Mode& m : leaves) b.leaf(m);
+    b.close(inner, leaves.size());
+  };
+  mode(0, false);
+  mode(1, true);
+  b.close(at, 2);
+  std::vector<int> extents = from.extents;
+  extents[static_cast<std::size_t>(axis)] = 1;
+  const Fragment f = fragment(Element::f32, Layout(std::move(b).finish()), extents);
+
+  // Waves that differ only along the axis exchange their parts through LDS: one word a wave and value.
+  FoldOp op{f.id, from.id, monoid, axis, -1};
+  const std::vector<int> column = coordinates(from.tv, static_cast<std::size_t>(axis));
+  const int waves = threads_ / target_->wave_size, values = from.values();
+  bool crosses = false;
+  for (int w = 1; w < waves; ++w)
+    crosses = crosses || column[static_cast<std::size_t>(w * target_->wave_size * values)] != column[0];
+  if (crosses) {
+    const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, {f.values(), waves});
+    op.exchange = parts.id;
+  }
+  append(op, where);
+  return f;
+}
+
+void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
+                   Where where) {
+  if (tile < 1) throw CodegenError("loop: a tile of " + std::to_string(tile));
+  if (pipeline.ring < 1 || pipeline.ring > 8 || pipeline.distance < 0 || pipeline.distance > 8)
+    throw CodegenError("loop: a pipeline of distance " + std::to_string(pipeline.distance) + " over " +
+                           std::to_string(pipeline.ring) + " stages",
+                       "", "distance 0 to 8, ring 1 to 8");
+  LoopOp l;
+  l.t = symbols_->symbol("_t" + std::to_string(loops_++), {Int(0), Int(INT32_MAX)});
+  l.extent = extent;
+  l.tile = tile;
+  l.pipeline = pipeline;
+  std::vector<Op> ops;
+  open_.push_back(&ops);
+  body(l.t);
+  open_.pop_back();
+  l.body = std::move(ops);
+  append(std::move(l), where);
+}
+
+// --------------------------------------------------------------------------------------------------------- text
+
+namespace {
+
+std::string line_of(const std::source_location& where) {
+  const std::string file = where.file_name();
+  return file.substr(file.find_last_of('/') + 1) + ":" + std::to_string(where.line());
+}
+
+} // namespace
+
+std::string Program::text() const {
+  std::string out =
+      name_ + " on " + std::string(target_->name) + ", " + std::to_string(threads_) + " work-items\n";
+  const auto name = [&](int id) { return tensor(id).name; };
+  for (const Size& s : sizes_)
+    out += "  size    " + s.name + " in " + std::to_string(s.facts.least) + ".." +
+           std::to_string(s.facts.most) +
+           (s.facts.multiple > 1 ? ", a multiple of " + std::to_string(s.facts.multiple) : "") + "\n";
+  for (const GridAxis& g : grid_)
+    out += "  grid    " + to_string(g.symbol) + " < ceil(" + to_string(g.extent) + " / " +
+           std::to_string(g.tile) + ")\n";
+  for (const Tensor& t : tensors_)
+    out += std::string(t.space == Space::lds ? "  lds     "
+                       : t.output            ? "  output  "
+                                             : "  input   ") +
+           t.name + " " + to_string(t.element) + " " + to_string(t.place) + "\n";
+  for (const Specification& s : specifications_) {
+    out += "  spec    " + tensor(s.tensor).name + "(";
+    for (std::size_t i = 0; i < s.coordinate.size(); ++i) out += (i ? ", " : "") + to_string(s.coordinate[i]);
+    out += ") = " + to_string(s.value, name) + "\n";
+  }
+  const auto view = [&](const View& v, const Layout& tv) {
+    std::string s = tensor(v.tensor).name + "[" + to_string(tv) + " from (";
+    for (std::size_t i = 0; i < v.origin.size(); ++i) s += (i ? "," : "") + to_string(v.origin[i]);
+    return s + ")]";
+  };
+  const auto print = [&](auto&& self, const std::vector<Op>& ops, const std::string& indent) -> void {
+    for (const Op& op : ops) {
+      out += indent;
+      if (const auto* c = std::get_if<CopyOp>(&op.what)) {
+        out += "copy    ";
+        out += c->from ? view(*c->from, c->tv) : "r" + std::to_string(c->from_fragment);
+        out += " -> ";
+        out += c->to ? view(*c->to, c->tv) : "r" + std::to_string(c->to_fragment);
+        out += ", " + std::to_string(c->vector) + " at a time";
+      } else if (const auto* m = std::get_if<MmaOp>(&op.what)) {
+        out += "mma     r" + std::to_string(m->acc) + " += r" + std::to_string(m->a) + " x r" +
+               std::to_string(m->b) + ", " + m->mma.atom->name + ", waves " + std::to_string(m->mma.waves_m) +
+               " x " + std::to_string(m->mma.waves_n);
+      } else if (const auto* z = std::get_if<ZeroOp>(&op.what)) {
+        out += "zero    r" + std::to_string(z->to) + " " + to_string(fragment(z->to).tv);
+      } else if (const auto* f = std::get_if<MapOp>(&op.what)) {
+        out += "map     r" + std::to_string(f->to) + " = " + to_string(f->map, name) + " of";
+        for (const int i : f->from) out += " r" + std::to_string(i);
+      } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
+        out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
+               std::to_string(d->from) + " along axis " + std::to_string(d->axis);
+      } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+        out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
+               std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +
+               std::to_string(l->pipeline.ring);
+        out += "   ; " + line_of(op.where) + "\n";
+        self(self, l->body, indent + "  ");
+        continue;
+      }
+      out += "   ; " + line_of(op.where) + "\n";
+    }
+  };
+  print(print, body_, "  ");
+  return out;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,131 @@
+#include <inlay/codegen/view.h>
+
+#include "thread_value.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/error.h>
+
+namespace inlay::codegen {
+namespace {
+
+// Evaluates a layout of one coordinate axis for indices 0 .. size-1 of a mode, colexicographically.
+std::vector<int> along(LayoutView<Int> mode, std::size_t axis) {
+  std::vector<int> out{0};
+  for (const Mode& m : mode.leaves()) {
+    const Axis a = m.stride.axis;
+    const std::int64_t step = !a.empty() && a[0] == axis ? m.stride.scale.value() : 0;
+    const std::size_t before = out.size();
+    for (std::int64_t i = 1; i < m.extent.value(); ++i)
+      for (std::size_t k = 0; k < before; ++k) out.push_back(out[k] + static_cast<int>(i * step));
+  }
+  return out;
+}
+
+} // namespace
+
+Sym Tensor::at(std::span<const Sym> coordinate) const {
+  INLAY_CHECK(coordinate.size() == shape.size(), "a coordinate of " + name);
+  if (coordinate.size() == 1) return place(coordinate[0]);
+  TupleBuilder<Sym> b;
+  const std::size_t at = b.open();
+  for (const Sym& c : coordinate) b.leaf(c);
+  b.close(at, coordinate.size());
+  return place(BasicIntTuple<Sym>(std::move(b).finish()));
+}
+
+std::int64_t Tensor::at(std::span<const std::int64_t> coordinate) const {
+  INLAY_CHECK(coordinate.size() == shape.size(), "a coordinate of " + name);
+  std::int64_t sum = place.offset().constant()->value();
+  const SymLayout& inner = place.inner();
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+    std::int64_t rest = coordinate[axis];
+    const auto modes = coordinate.size() == 1 ? inner.view().leaves() : inner.view()[axis].leaves();
+    for (std::size_t k = 0; k < modes.size(); ++k) {
+      const std::int64_t extent = modes[k].extent.constant()->value(),
+                         step = modes[k].stride.scale.constant()->value();
+      const bool last = k + 1 == modes.size();
+      sum += (last ? rest : rest % extent) * step;
+      rest /= extent;
+    }
+  }
+  const Swizzle* swizzle = place.swizzle();
+  INLAY_CHECK(swizzle, "a swizzled place");
+  return (*swizzle)(Int(sum)).value();
+}
+
+View View::partition(const Layout& tv) const {
+  std::vector<Axis> axes;
+  for (std::size_t i = 0; i < where.rank(); ++i) {
+    const Layout mode = where.mode(i);
+    INLAY_CHECK(mode.modes().size() == 1 && mode.modes()[0].stride.is_basis() &&
+                    mode.modes()[0].stride.scale == Int(1),
+                "a plain tile to partition, not " + to_string(where));
+    axes.push_back(mode.modes()[0].stride.axis);
+  }
+  TupleBuilder<Mode> b;
+  b.profile(tv.profile().view());
+  for (const Mode& m : tv.modes()) {
+    if (!m.stride.is_basis()) {
+      b.leaves().push_back(Mode{m.extent, Stride(0)});
+      continue;
+    }
+    if (m.stride.axis[0] >= axes.size())
+      throw CodegenError("partition: the thread-value layout names an axis that the tile does not have",
+                         "tile   " + to_string(where) + "\n  tv     " + to_string(tv));
+    b.leaves().push_back(Mode{m.extent, Stride(m.stride.scale, axes[m.stride.axis[0]])});
+  }
+  return {tensor, Layout(std::move(b).finish()), origin};
+}
+
+std::vector<int> View::extents() const {
+  std::vector<int> out;
+  for (std::size_t i = 0; i < where.rank(); ++i)
+    out.push_back(static_cast<int>(where.mode(i).size().value()));
+  return out;
+}
+
+std::vector<int> coordinates(const Layout& tv, std::size_t axis) {
+  const std::vector<int> thread = along(tv.view()[0], axis), value = along(tv.view()[1], axis);
+  std::vector<int> out;
+  out.reserve(thread.size() * value.size());
+  for (const int t : thread)
+    for (const int v : value) out.push_back(t + v);
+  return out;
+}
+
+Layout line_tv(int extent, int vector, int threads) {
+  if (vector < 1 || extent % (vector * threads) != 0)
+    throw CodegenError("line: the vectors do not divide the threads",
+                       std::to_string(extent) + " elements, " + std::to_string(threads) + " threads, " +
+                           std::to_string(vector) + " elements each",
+                       "a multiple of " + std::to_string(vector * threads));
+  return thread_value({{threads, vector, 0}},
+                      {{vector, 1, 0}, {extent / (vector * threads), vector * threads, 0}});
+}
+
+Layout rows_tv(int rows, int columns, int vector, int threads) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("rows: " + why,
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns) + ", " +
+                           std::to_string(threads) + " threads, " + std::to_string(vector) + " elements each",
+                       hint);
+  };
+  if (vector < 1 || columns % vector != 0) refuse("a row is not a whole number of vectors", "other columns");
+  const int across = columns / vector;
+  if (across >= threads) {
+    if (across % threads != 0)
+      refuse("the threads do not divide the vectors of a row",
+             "columns that are a multiple of " + std::to_string(vector * threads));
+    return thread_value({{threads, vector, 1}},
+                        {{vector, 1, 1}, {across / threads, vector * threads, 1}, {rows, 1, 0}});
+  }
+  if (threads % across != 0)
+    refuse("the vectors of a row do not divide the threads", "other columns or threads");
+  const int down = threads / across;
+  if (rows % down != 0)
+    refuse("the threads do not divide the rows", "rows that are a multiple of " + std::to_string(down));
+  return thread_value({{across, vector, 1}, {down, 1, 0}}, {{vector, 1, 1}, {rows / down, down, 0}});
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,110 @@
+#include <inlay/kernels/build.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/emit_ir.h>
+#include <inlay/codegen/provenance.h>
+#include <inlay/solver/lds.h>
+#include <inlay/solver/prover.h>
+
+#include <chrono>
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+double milliseconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+// Each LDS instruction against the measured phase groups, wave by wave.
+void prove_banks(ProofReport& report, const codegen::Program& program, const codegen::Derivation& derived) {
+  const int wave = program.target().wave_size;
+  for (const codegen::LdsPattern& p : derived.lds) {
+    const std::string instruction = fmt::format("ds_{}_b{}", p.read ? "read" : "write", p.bytes * 8);
+    const solver::LdsAccess& model = solver::lds_access(instruction, program.target().name);
+    std::string counterexample;
+    for (std::size_t first = 0; first < p.address.size() && counterexample.empty();
+         first += static_cast<std::size_t>(wave)) {
+      unsigned lanes = 0;
+      while (lanes < static_cast<unsigned>(wave) && p.address[first + lanes] >= 0) ++lanes;
+      const solver::LdsConflicts c = solver::lds_conflicts(
+          model, [&](unsigned lane) { return p.address[first + lane]; }, lanes);
+      if (c.degree > 1)
+        counterexample = fmt::format("wave {}: bank {} is wanted {} times in one phase",
+                                     first / static_cast<std::size_t>(wave), c.bank, c.degree);
+    }
+    report.require_enumerated(fmt::format("{} of {} has no bank conflict ({}, {})",
+                                          p.read ? "reading" : "writing", p.tensor, instruction,
+                                          program.target().name),
+                              fmt::format("work-item 0 at byte {}", p.address.at(0)), counterexample.empty(),
+                              counterexample, p.op, p.where);
+  }
+}
+
+} // namespace
+
+ProofReport prove(const codegen::Code& code) {
+  const codegen::Program& program = *code.program;
+  ProofReport report(program.name(), program.where());
+  solver::SolverProver prover;
+  const codegen::Derivation derived = derive(code, prover);
+  for (const codegen::DerivedClaim& c : derived.claims) report.derived(c);
+  prove_banks(report, program, derived);
+  for (const codegen::LaunchCondition& c : derived.contract) report.at_launch(c.condition, c.reason);
+  return report;
+}
+
+LaunchContract contract_of(const codegen::Program& program) {
+  LaunchContract contract;
+  contract.kernel = program.name();
+  contract.threads = program.threads();
+  for (const codegen::Size& s : program.sizes())
+    contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
+  for (const codegen::Tensor& t : program.tensors())
+    if (t.space == codegen::Space::global) contract.buffers.push_back({t.name, t.output});
+  for (const codegen::GridAxis& g : program.grid()) {
+    LaunchContract::Axis axis{g.axis, -1, 1, g.tile};
+    for (std::size_t s = 0; s < program.sizes().size(); ++s)
+      if (program.sizes()[s].symbol == g.extent) axis.size = static_cast<int>(s);
+    if (axis.size < 0) {
+      const auto constant = g.extent.constant();
+      if (!constant)
+        throw std::invalid_argument(
+            fmt::format("{}: grid axis {} counts tiles of {}, which is no size of the kernel", program.name(),
+                        g.axis, to_string(g.extent)));
+      axis.extent = constant->value();
+    }
+    contract.grid.push_back(axis);
+  }
+  return contract;
+}
+
+Artifact build(const codegen::Program& program, const BuildOptions& options) {
+  Artifact artifact;
+  artifact.kernel = program.name();
+  artifact.arch = std::string(program.target().name);
+  const auto begin = Clock::now();
+  const codegen::Graph graph = expand(program);
+  const codegen::Code code = apply(graph, default_schedule(graph));
+  artifact.proofs = prove(code);
+  artifact.contract = contract_of(program);
+  artifact.program = program.text();
+  artifact.code = code.text();
+  artifact.times.layouts_and_proofs = milliseconds_since(begin);
+
+  const auto ir_begin = Clock::now();
+  const codegen::IrModule module = emit_ir(code);
+  artifact.times.ir = milliseconds_since(ir_begin);
+  codegen::Emitted emitted = emit(module, program.target(), {.level = 3, .assembly = options.assembly});
+  artifact.ir = std::move(emitted.ir);
+  artifact.assembly = std::move(emitted.assembly);
+  artifact.hsaco = std::move(emitted.hsaco);
+  artifact.times.opt = emitted.timings.opt;
+  artifact.times.codegen = emitted.timings.codegen;
+  artifact.times.link = emitted.timings.link;
+  return artifact;
+}
+
+} // namespace inlay::kernels

@@ -1,0 +1,59 @@
+/// Kernels on a device: load once, bind buffers, check the contract, launch.
+///
+///     Artifact artifact = build(program);
+///     auto device = open_device("emulator", artifact.arch);           // or "hip": the first AMD GPU
+///     LoadedKernel kernel(*device, artifact);
+///     runtime::Buffer y(*device, bytes), x(*device, bytes);
+///     kernel.launch({y.address(), x.address()}, {rows, columns});     // buffers and sizes in the program's order
+///     device->synchronize();
+///
+/// or, for host data and one launch, `run(*device, artifact, {y, x}, {rows, columns})`. The sizes are checked against the
+/// launch contract before anything is enqueued, so that no kernel runs on sizes its proofs do not cover.
+#pragma once
+
+#include <inlay/kernels/artifact.h>
+#include <inlay/runtime/emulator.h>
+
+#include <memory>
+
+namespace inlay::kernels {
+
+/// A code object on a device. It goes with the object. Errors of all members: those of the device (DeviceError,
+/// ExecutionError), std::invalid_argument of the contract.
+class LoadedKernel {
+public:
+  LoadedKernel(runtime::Device& device, const Artifact& artifact);
+  LoadedKernel(const LoadedKernel&) = delete;
+  LoadedKernel& operator=(const LoadedKernel&) = delete;
+  ~LoadedKernel();
+
+  /// Enqueues a launch. `buffers`: device addresses, outputs and inputs in the order in which the program declares them.
+  void launch(const std::vector<std::uint64_t>& buffers, const std::vector<std::int64_t>& sizes,
+              runtime::Stream stream = runtime::Stream::standard);
+  /// The same with a plan that was made before, `buffers` being what its arguments refer to.
+  void launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,
+              runtime::Stream stream = runtime::Stream::standard);
+
+private:
+  runtime::Device& device_;
+  LaunchContract contract_;
+  runtime::CodeObject object_;
+  std::string name_;
+  runtime::Module module_;
+  runtime::Function function_;
+};
+
+/// Copies `buffers` in, launches once, waits, and hands out what all of them hold afterwards.
+[[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,
+                                     const std::vector<Bytes>& buffers,
+                                     const std::vector<std::int64_t>& sizes);
+/// The same for a problem: its buffers, its plan.
+[[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,
+                                     const Problem& problem);
+
+/// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
+/// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.
+[[nodiscard]] std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,
+                                                           const runtime::EmulatorOptions& options = {});
+
+} // namespace inlay::kernels

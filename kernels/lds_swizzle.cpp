@@ -1,0 +1,53 @@
+#include "lds_swizzle.h"
+
+#include <inlay/solver/lds.h>
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+
+Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element element, int rows, int columns,
+                              const std::vector<LdsUse>& uses) {
+  const int size = codegen::bits(element) / 8,
+            threads = static_cast<int>(uses.at(0).tv.mode(0).size().value());
+  struct Pattern {
+    const solver::LdsAccess* model;
+    std::vector<std::int64_t> element; ///< of each thread
+  };
+  std::vector<Pattern> patterns;
+  for (const LdsUse& use : uses) {
+    const std::vector<int> row = codegen::coordinates(use.tv, 0), column = codegen::coordinates(use.tv, 1);
+    const int values = static_cast<int>(use.tv.mode(1).size().value());
+    const std::string instruction =
+        fmt::format("ds_{}_b{}", use.read ? "read" : "write", use.vector * size * 8);
+    for (int v = 0; v < values; v += use.vector) {
+      Pattern p{&solver::lds_access(instruction, target.name), {}};
+      for (int t = 0; t < threads; ++t) {
+        const auto at = static_cast<std::size_t>(t * values + v);
+        p.element.push_back(std::int64_t{row[at]} * columns + column[at]);
+      }
+      patterns.push_back(std::move(p));
+    }
+  }
+  const int base = std::countr_zero(static_cast<unsigned>(uses.at(0).vector));
+  const int row_bits = std::countr_zero(static_cast<unsigned>(columns)) - base;
+  for (int bits = 0; bits <= row_bits; ++bits)
+    for (int shift = bits; shift <= row_bits + 3; ++shift) {
+      if (bits == 0 && shift > 0) break;
+      if ((std::int64_t{1} << (bits + base + shift)) > std::int64_t{rows} * columns) break;
+      const Swizzle swizzle(bits, base, shift);
+      bool free = true;
+      for (const Pattern& p : patterns)
+        for (int wave = 0; wave < threads && free; wave += target.wave_size)
+          free = solver::lds_conflicts(*p.model, [&](unsigned lane) {
+                   return swizzle(Int(p.element[static_cast<std::size_t>(wave) + lane])).value() * size;
+                 }).degree <= 1;
+      if (free) return swizzle;
+    }
+  throw std::invalid_argument(fmt::format("no swizzle makes reads and writes of a {} x {} tile of {} free of "
+                                          "bank conflicts\n  hint   other tiles or padding",
+                                          rows, columns, to_string(element)));
+}
+
+} // namespace inlay::kernels

@@ -1,0 +1,159 @@
+// Programs and code with one place changed: a claim fails, with the operation and a counterexample, before there is code.
+#include <inlay/codegen/provenance.h>
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/rows/spec.h>
+#include <inlay/solver/prover.h>
+
+#include <catch2/catch.hpp>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using Catch::Matchers::Contains;
+
+namespace {
+
+Code code_of(const Program& p) {
+  const Graph graph = expand(p);
+  return apply(graph, default_schedule(graph));
+}
+// The first claim that fails, or "".
+std::string refuted(const Code& code) {
+  solver::SolverProver prover;
+  const Derivation d = derive(code, prover);
+  const DerivedClaim* c = d.refuted();
+  return c ? c->claim + " | " + c->counterexample : "";
+}
+template <class Change>
+std::string changed(const Program& p, Change change) {
+  Code code = code_of(p);
+  change(code);
+  return refuted(code);
+}
+std::vector<Inst>& loop_body(Code& code) {
+  for (CodeRegion& r : code.regions)
+    if (r.is_loop) return r.body;
+  throw std::logic_error("no loop");
+}
+Inst& nth(std::vector<Inst>& list, InstKind kind, std::size_t n) {
+  for (Inst& i : list)
+    if (i.kind == kind && n-- == 0) return i;
+  throw std::logic_error("no such instruction");
+}
+kernels::GemmSpec small() {
+  kernels::GemmSpec spec;
+  spec.tile_m = spec.tile_n = 64;
+  spec.tile_k = 32;
+  return spec;
+}
+
+} // namespace
+
+TEST_CASE("derive: kernels as they are hold") {
+  CHECK(refuted(code_of(kernels::gemm_program(small()))) == "");
+  kernels::RowSpec rows;
+  CHECK(refuted(code_of(kernels::softmax_program(rows))) == "");
+  CHECK(refuted(code_of(kernels::rmsnorm_program(rows))) == "");
+}
+
+TEST_CASE("derive: one place of a GEMM's code changed is a claim refuted") {
+  const Program p = kernels::gemm_program(small());
+  // The order of the loads of two tiles: the defect that text beside the code could not see.
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       std::swap(nth(loop_body(c), InstKind::load, 0).access,
+                                 nth(loop_body(c), InstKind::load, 1).access);
+                     }),
+             !Catch::Equals(""));
+  CHECK_THAT(changed(p, [](Code& c) { nth(loop_body(c), InstKind::load, 0).access.origin[1] += Sym(8); }),
+             !Catch::Equals(""));
+  CHECK_THAT(changed(p, [](Code& c) { nth(loop_body(c), InstKind::load, 0).access.origin[0] += Sym(1); }),
+             !Catch::Equals(""));
+  // A barrier less, a wait less.
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       std::erase_if(loop_body(c), [](const Inst& i) { return i.kind == InstKind::barrier; });
+                     }),
+             Contains("has arrived there") || Contains("overwritten"));
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       std::erase_if(loop_body(c), [](const Inst& i) { return i.kind == InstKind::wait; });
+                     }),
+             Contains("waited for"));
+  // k permuted for one operand, rows of the accumulator exchanged, a stage mixed up.
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       for (Inst& i : loop_body(c))
+                         if (i.kind == InstKind::mma) i.uses[1].first ^= 4;
+                     }),
+             Contains("same k"));
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       std::swap(nth(loop_body(c), InstKind::mma, 0).def,
+                                 nth(loop_body(c), InstKind::mma, 1).def);
+                     }),
+             Contains("accumulator"));
+  CHECK_THAT(changed(p, [](Code& c) { nth(loop_body(c), InstKind::lds_write, 0).access.slot = 0; }),
+             !Catch::Equals(""));
+  // The mask of the last tile.
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       for (CodeRegion& r : c.regions)
+                         for (Inst& i : r.prologue)
+                           if (i.kind == InstKind::load) i.access.masked[1] = false;
+                     }),
+             Contains("beyond the end of k"));
+  // A store to the transposed place.
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       for (CodeRegion& r : c.regions)
+                         for (Inst& i : r.body)
+                           if (i.kind == InstKind::store) i.access.elements[0][0] += 1;
+                     }),
+             !Catch::Equals(""));
+}
+
+TEST_CASE("derive: a program whose tiles do not agree with its specification is refused with the line") {
+  Program p = kernels::gemm_program(small());
+  for (Op& op : p.mutable_body())
+    if (auto* loop = std::get_if<LoopOp>(&op.what))
+      std::get<CopyOp>(loop->body[0].what).from->origin[0] += Sym(64);
+  CHECK_THAT(refuted(code_of(p)), Contains("c is what the specification says"));
+  Program swizzled = kernels::gemm_program(small());
+  // Read with another swizzle than written: as if the two sides disagreed about the tile.
+  Code code = code_of(swizzled);
+  for (Inst& i : loop_body(code))
+    if (i.kind == InstKind::lds_read) i.access.elements[0][1] ^= 8;
+  CHECK_THAT(refuted(code), !Catch::Equals(""));
+}
+
+TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {
+  kernels::RowSpec spec;
+  spec.threads = 128;
+  spec.vectors = 1;
+  const Program p = kernels::softmax_program(spec);
+  const auto straight = [](Code& c) -> std::vector<Inst>& { return c.regions[0].body; };
+  CHECK_THAT(changed(p, [&](Code& c) { nth(straight(c), InstKind::fold_lanes, 0).lane_mask = 2; }),
+             !Catch::Equals(""));
+  CHECK_THAT(changed(p, [&](Code& c) { nth(straight(c), InstKind::fold_values, 0).uses.pop_back(); }),
+             !Catch::Equals(""));
+  CHECK_THAT(changed(p,
+                     [&](Code& c) {
+                       for (Inst& i : straight(c))
+                         if (i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes)
+                           i.monoid = Monoid::sum;
+                     }),
+             !Catch::Equals(""));
+  Program unfilled("unfilled", p.target(), 64);
+  const Sym n = unfilled.size("n", {.most = 512, .multiple = 8});
+  const Tensor y = unfilled.output("y", Element::f32, {n}), x = unfilled.input("x", Element::f32, {n});
+  unfilled.computes(y, [&](const auto& c) {
+    return unfilled(x, {c[0]}) - unfilled.fold(Monoid::max, n, [&](Sym j) { return unfilled(x, {j}); });
+  });
+  const Layout tv = line_tv(512, 4, 64);
+  const Fragment v = unfilled.load(unfilled.tile(x, {512}, {0}), tv, 4);
+  const Fragment r =
+      unfilled.map({v, unfilled.fold(Monoid::max, v, 0)}, [](const auto& e) { return e[0] - e[1]; });
+  unfilled.store(r, unfilled.tile(y, {512}, {0}), 4);
+  // What lies outside is 0 by the descriptor, and the maximum of negative numbers and 0 is 0.
+  CHECK_THAT(refuted(code_of(unfilled)), Contains("what lies outside of a max is its empty element"));
+}

@@ -1,0 +1,507 @@
+#include "tokens.h"
+
+#include <inlay/algebra/print.h>
+
+#include <cmath>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <map>
+#include <random>
+#include <stdexcept>
+
+namespace inlay::mutate {
+namespace {
+
+using namespace codegen;
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+struct Wrong : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A number in (0.5, 1.5) that depends on everything given, by splitmix64.
+double random_number(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15ULL + b + 0x632be59bd9b4e019ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  x ^= x >> 31;
+  return 0.5 + static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+class Machine {
+public:
+  Machine(const Code& code, const Sizes& sizes, std::uint64_t seed)
+      : code_(code), p_(*code.program), random_(seed), mode_(static_cast<int>(seed % 3)) {
+    for (std::size_t i = 0; i < sizes.size(); ++i) at_.set(p_.sizes()[i].symbol, Int(sizes[i]));
+    for (const Tensor& t : p_.tensors())
+      if (t.space == Space::global) fill(t);
+  }
+
+  void run() {
+    std::vector<std::int64_t> counts(3, 1);
+    for (const GridAxis& g : p_.grid())
+      counts[static_cast<std::size_t>(g.axis)] = (number(g.extent) + g.tile - 1) / g.tile;
+    for (std::int64_t z = 0; z < counts[2]; ++z)
+      for (std::int64_t y = 0; y < counts[1]; ++y)
+        for (std::int64_t x = 0; x < counts[0]; ++x) workgroup({x, y, z});
+    for (const auto& s : p_.specifications()) check(s);
+  }
+
+private:
+  std::int64_t number(Sym s) const { return evaluate(s, at_).value(); }
+
+  // ---------------------------------------------------------------------------------------------------- memory
+
+  /// The offset of a coordinate by the digits of each mode; the swizzle by its definition.
+  std::int64_t place(const Tensor& t, const std::vector<std::int64_t>& coordinate) const {
+    std::int64_t sum = 0;
+    const auto& axes = modes(t);
+    for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+      std::int64_t rest = coordinate[axis];
+      for (std::size_t k = 0; k < axes[axis].size(); ++k) {
+        const auto [extent, stride] = axes[axis][k];
+        if (k + 1 == axes[axis].size()) {
+          sum += rest * stride;
+        } else {
+          std::int64_t digit = rest % extent;
+          if (digit < 0) digit += extent;
+          sum += digit * stride;
+          rest = (rest - digit) / extent;
+        }
+      }
+    }
+    const Swizzle& s = *t.place.swizzle();
+    if (s.is_identity()) return sum;
+    const std::int64_t field = (std::int64_t{1} << s.bits()) - 1;
+    return sum ^ (((sum >> (s.base() + s.shift())) & field) << s.base());
+  }
+
+  using Modes = std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>; ///< [axis]: extent, stride
+  const Modes& modes(const Tensor& t) const {
+    Modes& out = modes_[t.id];
+    if (!out.empty()) return out;
+    const SymLayout& inner = t.place.inner();
+    for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+      const SymLayout mode = t.shape.size() == 1 ? inner : inner.mode(axis);
+      out.emplace_back();
+      for (const auto& m : mode.modes()) out.back().emplace_back(number(m.extent), number(m.stride.scale));
+    }
+    return out;
+  }
+
+  struct Memory {
+    std::vector<double> value;
+    std::vector<int> written;
+  };
+  std::vector<std::int64_t> shape(const Tensor& t) const {
+    std::vector<std::int64_t> out;
+    for (const Sym& s : t.shape) out.push_back(number(s));
+    return out;
+  }
+  template <class F>
+  void each(const std::vector<std::int64_t>& extents, F f) {
+    std::vector<std::int64_t> c(extents.size(), 0);
+    while (true) {
+      f(c);
+      std::size_t i = 0;
+      while (i < c.size() && ++c[i] == extents[i]) c[i++] = 0;
+      if (i == c.size()) return;
+    }
+  }
+  void fill(const Tensor& t) {
+    Memory& m = memory_[t.id];
+    std::uint64_t n = 0;
+    each(shape(t), [&](const auto& c) {
+      const auto at = static_cast<std::size_t>(place(t, c));
+      if (m.value.size() <= at) m.value.resize(at + 1, nan), m.written.resize(at + 1, 0);
+      m.value[at] = t.output ? nan : random_number(static_cast<std::uint64_t>(t.id) + 1, n);
+      ++n;
+    });
+  }
+  double element(const Tensor& t, const std::vector<std::int64_t>& c) {
+    return memory_[t.id].value[static_cast<std::size_t>(place(t, c))];
+  }
+
+  // --------------------------------------------------------------------------------------------- specification
+
+  double value(Expr e, std::map<AtomId, std::int64_t>& bound, const std::vector<double>& operand) {
+    const ExprNode& n = e.node();
+    const auto index = [&](Sym s) {
+      Assignment a = at_;
+      for (const auto& [atom, v] : bound) a.set(atom, Int(v));
+      return evaluate(s, a).value();
+    };
+    const auto arg = [&](std::size_t i) { return value({e.arena, n.args[i]}, bound, operand); };
+    switch (n.fn) {
+    case Fn::constant: return n.value;
+    case Fn::number: return static_cast<double>(index(n.sym));
+    case Fn::parameter: return operand.at(static_cast<std::size_t>(n.tensor));
+    case Fn::load: {
+      std::vector<std::int64_t> c;
+      for (const Sym& s : n.index) c.push_back(index(s));
+      return element(p_.tensor(n.tensor), c);
+    }
+    case Fn::add: return arg(0) + arg(1);
+    case Fn::sub: return arg(0) - arg(1);
+    case Fn::mul: return arg(0) * arg(1);
+    case Fn::div: return arg(0) / arg(1);
+    case Fn::power: return std::pow(arg(0), n.value);
+    case Fn::exp: return std::exp(arg(0));
+    case Fn::exp2: return std::exp2(arg(0));
+    case Fn::log: return std::log(arg(0));
+    case Fn::log2: return std::log2(arg(0));
+    case Fn::max: return std::max(arg(0), arg(1));
+    case Fn::min: return std::min(arg(0), arg(1));
+    case Fn::inside: return index(n.index[0]) < index(n.index[1]) ? arg(0) : n.value;
+    case Fn::fold: {
+      std::vector<std::int64_t> free;
+      for (const AtomId a : e.arena->symbols(e))
+        if (const auto found = bound.find(a); found != bound.end() && a != *n.sym.as_atom())
+          free.push_back(found->second);
+      const auto key = std::pair(e.id, free);
+      if (const auto found = folds_.find(key); found != folds_.end()) return found->second;
+      double out = empty_element(n.monoid);
+      const AtomId k = *n.sym.as_atom();
+      for (std::int64_t i = 0; i < index(n.index[0]); ++i) {
+        bound[k] = i;
+        out = combine(n.monoid, out, arg(0));
+      }
+      bound.erase(k);
+      folds_.emplace(key, out);
+      return out;
+    }
+    }
+    return nan;
+  }
+  static double combine(Monoid m, double a, double b) {
+    if (std::isnan(a) || std::isnan(b)) return nan;
+    return m == Monoid::sum ? a + b : m == Monoid::max ? std::max(a, b) : std::min(a, b);
+  }
+
+  void check(const Program::Specification& s) {
+    const Tensor& t = p_.tensor(s.tensor);
+    each(shape(t), [&](const auto& c) {
+      const auto at = static_cast<std::size_t>(place(t, c));
+      const Memory& m = memory_[t.id];
+      if (m.written[at] != 1)
+        throw Wrong(t.name + ": element " + std::to_string(at) + " is written " +
+                    std::to_string(m.written[at]) + " times");
+      std::map<AtomId, std::int64_t> bound;
+      for (std::size_t i = 0; i < c.size(); ++i) bound[*s.coordinate[i].as_atom()] = c[i];
+      const double wanted = value(s.value, bound, {});
+      if (!(std::abs(m.value[at] - wanted) <= 1e-9 * (1 + std::abs(wanted))))
+        throw Wrong(t.name + ": element " + std::to_string(at) + " is " + std::to_string(m.value[at]) +
+                    ", not " + std::to_string(wanted));
+    });
+  }
+
+  // ------------------------------------------------------------------------------------------------- execution
+
+  struct Step {
+    const Inst* inst;
+    std::int64_t trip;
+    int ring;
+    int base; ///< registers of iterations are named base + ahead
+  };
+  struct Wave {
+    int number = 0;
+    std::size_t next = 0;
+    int barriers = 0;
+    std::map<std::pair<int, std::int64_t>, std::vector<double>> regs; ///< lane by lane
+    std::deque<std::function<void()>> vm, lgkm;
+  };
+
+  void workgroup(const std::vector<std::int64_t>& id) {
+    for (const GridAxis& g : p_.grid()) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
+    lds_.clear();
+    origin_of_ = nullptr;
+    std::vector<Step> steps;
+    int offset = 0;
+    for (const CodeRegion& r : code_.regions) {
+      if (!r.is_loop) {
+        for (const Inst& i : r.body) {
+          if (i.when && (number(i.when->size) % i.when->modulus == 0) != i.when->divides) continue;
+          steps.push_back({&i, 0, 1, offset});
+        }
+        continue;
+      }
+      for (const Inst& i : r.prologue) steps.push_back({&i, 0, r.ring, offset});
+      const std::int64_t trips = number(r.trips);
+      for (std::int64_t j = 0; j + 1 < trips; ++j)
+        for (const Inst& i : r.body) steps.push_back({&i, j, r.ring, offset + static_cast<int>(j)});
+      for (const Inst& i : r.epilogue)
+        steps.push_back({&i, trips - 1, r.ring, offset + static_cast<int>(trips - 1)});
+      offset += 1000000;
+    }
+    const int waves = p_.threads() / p_.target().wave_size;
+    std::vector<Wave> all(static_cast<std::size_t>(waves));
+    for (int w = 0; w < waves; ++w) all[static_cast<std::size_t>(w)].number = w;
+    std::size_t current = 0;
+    while (true) {
+      std::vector<std::size_t> ready;
+      int least = std::numeric_limits<int>::max();
+      for (const Wave& w : all)
+        if (w.next < steps.size()) least = std::min(least, w.barriers);
+      for (std::size_t w = 0; w < all.size(); ++w)
+        if (all[w].next < steps.size() && all[w].barriers == least) ready.push_back(w);
+      if (ready.empty()) return;
+      if (mode_ == 2 || random_() % 8 == 0 || std::find(ready.begin(), ready.end(), current) == ready.end())
+        current = ready[random_() % ready.size()];
+      Wave& w = all[current];
+      if (w.barriers > least) continue;
+      step(w, steps[w.next++]);
+    }
+  }
+
+  std::vector<double>& reg(Wave& w, const Reg& r, const Step& s) {
+    const bool outside = code_.registers[static_cast<std::size_t>(r.id)].outside;
+    auto& v = w.regs[{r.id, outside ? 0 : std::int64_t{s.base} + r.ahead + 1}];
+    const int total = code_.registers[static_cast<std::size_t>(r.id)].count;
+    if (v.empty()) v.assign(static_cast<std::size_t>(total * lanes()), nan);
+    return v;
+  }
+  int lanes() const { return p_.target().wave_size; }
+  double& at(std::vector<double>& v, const Reg& r, int lane, int e) {
+    return v[static_cast<std::size_t>(lane * code_.registers[static_cast<std::size_t>(r.id)].count + r.first +
+                                      e)];
+  }
+
+  std::vector<std::int64_t> coordinate(const Inst& i, const Step& s, int thread, std::size_t e) {
+    if (&s != origin_of_ || thread != thread_of_) {
+      if (&s != origin_of_) {
+        Assignment a = at_;
+        for (const CodeRegion& r : code_.regions)
+          if (r.is_loop) a.set(r.trip, Int(s.trip));
+        origin_.clear();
+        for (const Sym& o : i.access.origin) origin_.push_back(evaluate(o, a).value());
+        origin_of_ = &s;
+      }
+      thread_.clear();
+      for (std::size_t axis = 0; axis < origin_.size(); ++axis)
+        thread_.push_back(origin_[axis] + along(i.access.threads, thread, axis));
+      thread_of_ = thread;
+    }
+    std::vector<std::int64_t> c = thread_;
+    for (std::size_t axis = 0; axis < c.size(); ++axis) c[axis] += i.access.elements[e][axis];
+    return c;
+  }
+  static int along(const Layout& threads, int thread, std::size_t axis) {
+    int sum = 0;
+    for (const Mode& m : threads.modes()) {
+      const int extent = static_cast<int>(m.extent.value());
+      if (m.stride.is_basis() && m.stride.axis[0] == axis)
+        sum += thread % extent * static_cast<int>(m.stride.scale.value());
+      thread /= extent;
+    }
+    return sum;
+  }
+  bool inside(const Inst& i, const Tensor& t, const std::vector<std::int64_t>& c) {
+    auto& extents = shapes_[t.id];
+    if (extents.empty()) extents = shape(t);
+    for (std::size_t axis = 0; axis < c.size(); ++axis)
+      if (i.access.masked[axis] && (c[axis] < 0 || c[axis] >= extents[axis])) return false;
+    return true;
+  }
+  std::vector<double>& stage(const Inst& i, const Step& s) {
+    const Tensor& t = p_.tensor(i.access.tensor);
+    const std::int64_t n = ((s.trip + i.access.slot) % s.ring + s.ring) % s.ring;
+    auto& v = lds_[{t.id, n}];
+    if (v.empty()) v.assign(65536, nan);
+    return v;
+  }
+
+  void now_or_later(std::deque<std::function<void()>>& queue, std::function<void()> f) {
+    queue.push_back(std::move(f));
+    // Late: as far as waits allow. Early: at once. In between: at random, in order.
+    if (mode_ == 1 || (mode_ == 2 && random_() % 3 == 0))
+      while (!queue.empty()) queue.front()(), queue.pop_front();
+  }
+
+  void step(Wave& w, const Step& s) {
+    const Inst& i = *s.inst;
+    const int first = w.number * lanes();
+    switch (i.kind) {
+    case InstKind::wait:
+      if (i.vm >= 0)
+        while (static_cast<int>(w.vm.size()) > i.vm) w.vm.front()(), w.vm.pop_front();
+      if (i.lgkm >= 0)
+        while (static_cast<int>(w.lgkm.size()) > i.lgkm) w.lgkm.front()(), w.lgkm.pop_front();
+      return;
+    case InstKind::barrier: ++w.barriers; return;
+    case InstKind::zero: {
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l)
+        for (int e = 0; e < i.def.count; ++e) at(v, i.def, l, e) = 0;
+      return;
+    }
+    case InstKind::load: {
+      const Tensor& t = p_.tensor(i.access.tensor);
+      auto* v = &reg(w, i.def, s);
+      std::vector<double> got;
+      for (int l = 0; l < lanes(); ++l)
+        for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
+          const auto c = coordinate(i, s, first + l, e);
+          const std::int64_t from = inside(i, t, c) ? place(t, c) : -1;
+          const auto& m = memory_[t.id].value;
+          got.push_back(from < 0 || from >= static_cast<std::int64_t>(m.size())
+                            ? 0
+                            : m[static_cast<std::size_t>(from)]);
+          at(*v, i.def, l, static_cast<int>(e)) = nan;
+        }
+      now_or_later(w.vm, [this, v, got, &i] {
+        for (int l = 0; l < lanes(); ++l)
+          for (int e = 0; e < i.def.count; ++e)
+            at(*v, i.def, l, e) = got[static_cast<std::size_t>(l * i.def.count + e)];
+      });
+      return;
+    }
+    case InstKind::store: {
+      const Tensor& t = p_.tensor(i.access.tensor);
+      auto& v = reg(w, i.uses[0], s);
+      for (int l = 0; l < lanes(); ++l)
+        for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
+          const auto c = coordinate(i, s, first + l, e);
+          if (!inside(i, t, c)) continue;
+          const std::int64_t to = place(t, c);
+          Memory& m = memory_[t.id];
+          if (to < 0 || to >= static_cast<std::int64_t>(m.value.size())) continue; // the descriptor
+          m.value[static_cast<std::size_t>(to)] = at(v, i.uses[0], l, static_cast<int>(e));
+          ++m.written[static_cast<std::size_t>(to)];
+        }
+      now_or_later(w.vm, [] {});
+      return;
+    }
+    case InstKind::lds_write: {
+      const Tensor& t = p_.tensor(i.access.tensor);
+      auto& v = reg(w, i.uses[0], s);
+      auto* to = &stage(i, s);
+      std::vector<std::pair<std::int64_t, double>> data;
+      for (int l = 0; l < lanes(); ++l) {
+        if ((first + l) % i.access.active != 0) continue;
+        for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
+          const std::int64_t where = place(t, coordinate(i, s, first + l, e));
+          if (where < 0 || where >= 65536) throw Wrong(t.name + ": write outside");
+          data.emplace_back(where, at(v, i.uses[0], l, static_cast<int>(e)));
+        }
+      }
+      now_or_later(w.lgkm, [to, data] {
+        for (const auto& [where, x] : data) (*to)[static_cast<std::size_t>(where)] = x;
+      });
+      return;
+    }
+    case InstKind::lds_read: {
+      const Tensor& t = p_.tensor(i.access.tensor);
+      auto* v = &reg(w, i.def, s);
+      auto* from = &stage(i, s);
+      std::vector<std::int64_t> where;
+      for (int l = 0; l < lanes(); ++l)
+        for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
+          where.push_back(place(t, coordinate(i, s, first + l, e)));
+          if (where.back() < 0 || where.back() >= 65536) throw Wrong(t.name + ": read outside");
+          at(*v, i.def, l, static_cast<int>(e)) = nan;
+        }
+      now_or_later(w.lgkm, [this, v, from, where, &i] {
+        for (int l = 0; l < lanes(); ++l)
+          for (int e = 0; e < i.def.count; ++e)
+            at(*v, i.def, l, e) =
+                (*from)[static_cast<std::size_t>(where[static_cast<std::size_t>(l * i.def.count + e)])];
+      });
+      return;
+    }
+    case InstKind::mma: {
+      // D[r][c] += sum over q of X[r][q] Y[c][q]: row r = lane % m, q by lane group and value, as the ISA guide draws it.
+      const codegen::Mma& m = *i.atom->mma;
+      const int values = m.a_values(), results = m.c_values(), rows = m.m;
+      auto &x = reg(w, i.uses[0], s), &y = reg(w, i.uses[1], s), &d = reg(w, i.def, s);
+      std::vector<double> a(static_cast<std::size_t>(rows * m.k)), b(a.size());
+      for (int l = 0; l < lanes(); ++l)
+        for (int v = 0; v < values; ++v) {
+          const auto q = static_cast<std::size_t>(l % rows * m.k + l / rows * values + v);
+          a[q] = at(x, i.uses[0], l, v);
+          b[q] = at(y, i.uses[1], l, v);
+        }
+      for (int l = 0; l < lanes(); ++l)
+        for (int v = 0; v < results; ++v) {
+          const int column = l % rows, row = 4 * (l / rows) + v % 4 + 4 * (lanes() / rows) * (v / 4);
+          double sum = at(d, i.def, l, v);
+          for (int q = 0; q < m.k; ++q)
+            sum += a[static_cast<std::size_t>(row * m.k + q)] * b[static_cast<std::size_t>(column * m.k + q)];
+          at(d, i.def, l, v) = sum;
+        }
+      return;
+    }
+    case InstKind::map: {
+      const auto n = static_cast<std::size_t>(i.def.count);
+      std::vector<double> out;
+      for (int l = 0; l < lanes(); ++l)
+        for (std::size_t e = 0; e < n; ++e) {
+          std::vector<double> operand;
+          for (std::size_t k = 0; k < i.uses.size() / n; ++k)
+            operand.push_back(at(reg(w, i.uses[k * n + e], s), i.uses[k * n + e], l, 0));
+          std::map<AtomId, std::int64_t> bound;
+          for (std::size_t axis = 0; axis < i.position[e].size(); ++axis)
+            bound[*p_.symbols()
+                       .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+                       .as_atom()] = along(i.access.threads, first + l, axis) + i.position[e][axis];
+          for (const CodeRegion& r : code_.regions)
+            if (r.is_loop) bound[*r.trip.as_atom()] = s.trip;
+          out.push_back(value(i.map, bound, operand));
+        }
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l)
+        for (std::size_t e = 0; e < n; ++e)
+          at(v, i.def, l, static_cast<int>(e)) = out[static_cast<std::size_t>(l) * n + e];
+      return;
+    }
+    case InstKind::fold_values: {
+      std::vector<double> out;
+      for (int l = 0; l < lanes(); ++l) {
+        double x = at(reg(w, i.uses[0], s), i.uses[0], l, 0);
+        for (std::size_t e = 1; e < i.uses.size(); ++e)
+          x = combine(i.monoid, x, at(reg(w, i.uses[e], s), i.uses[e], l, 0));
+        out.push_back(x);
+      }
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l) at(v, i.def, l, 0) = out[static_cast<std::size_t>(l)];
+      return;
+    }
+    case InstKind::fold_lanes: {
+      std::vector<double> out;
+      auto& x = reg(w, i.uses[0], s);
+      for (int l = 0; l < lanes(); ++l)
+        out.push_back(combine(i.monoid, at(x, i.uses[0], l, 0), at(x, i.uses[0], l ^ i.lane_mask, 0)));
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l) at(v, i.def, l, 0) = out[static_cast<std::size_t>(l)];
+      return;
+    }
+    }
+  }
+
+  const Step* origin_of_ = nullptr; ///< of which step `origin_` and `thread_` are
+  int thread_of_ = -1;
+  std::vector<std::int64_t> origin_, thread_;
+  const Code& code_;
+  const Program& p_;
+  std::mt19937_64 random_;
+  int mode_;
+  Assignment at_;
+  mutable std::map<int, Modes> modes_;
+  std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
+  std::map<int, std::vector<std::int64_t>> shapes_;
+  std::map<int, Memory> memory_;
+  std::map<std::pair<int, std::int64_t>, std::vector<double>> lds_;
+};
+
+} // namespace
+
+std::string run_tokens(const Code& code, const Sizes& sizes, std::uint64_t seed) {
+  try {
+    Machine(code, sizes, seed).run();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+} // namespace inlay::mutate

@@ -278,9 +278,13 @@ private:
     case InstKind::lds_write: {
       const Lds& at = lds_at_.at(&i);
       const Tensor& t = p_.tensor(i.access.tensor);
-      const int slot = (((trip + i.access.slot) % ring) + ring) % ring;
-      const auto [block, offset] = lds_.at({t.id, slot});
-      const LdsBlock b = blocks_[static_cast<std::size_t>(block)];
+      // trip -1: the number is known at run time only. Tensors of one stage lie in block 0 in any case.
+      const bool rings = lds_.contains({t.id, ring - 1}) && ring > 1;
+      const bool at_run_time = trip < 0 && rings;
+      const int slot = ((((trip < 0 ? 0 : trip) + i.access.slot) % ring) + ring) % ring;
+      const auto [block, offset] = lds_.at({t.id, rings ? slot : 0});
+      const LdsBlock b =
+          at_run_time ? chosen_[static_cast<std::size_t>(slot)] : blocks_[static_cast<std::size_t>(block)];
       if (i.kind == InstKind::lds_read) {
         env_[key(i.def)] = k.lds_load(b, at.base, at.immediate + offset, {t.element, i.def.count});
       } else {
@@ -548,10 +552,10 @@ private:
     const Value last = k.lower(r.trips - Sym(1));
     const KernelBuilder::Values end = k.rotate(
         last, r.ring, start,
-        [&](int residue, Value trip, const KernelBuilder::Values& values) {
+        [&](int residue, Value number_of_trip, const KernelBuilder::Values& values) {
           enter(values);
-          k.bind(r.trip, trip);
-          trip_body(r, residue);
+          k.bind(r.trip, number_of_trip);
+          trip(r.body, residue, r.ring);
           KernelBuilder::Values next;
           for (const RegKey& key_of : keys) {
             const RegKey from = outside(key_of.first) ? key_of : RegKey{key_of.first, key_of.second + 1};
@@ -564,9 +568,18 @@ private:
           }
           return next;
         },
-        [&](int residue, const KernelBuilder::Values& values) {
+        [&](Value residue, const KernelBuilder::Values& values) {
           enter(values);
-          for (const Inst& i : r.epilogue) one(i, residue, r.ring);
+          // Stage s of the last trip is block (residue + s) % ring.
+          chosen_.clear();
+          for (int slot = 0; slot < r.ring && static_cast<int>(blocks_.size()) >= r.ring; ++slot) {
+            std::vector<LdsBlock> in_order;
+            for (int q = 0; q < r.ring; ++q)
+              in_order.push_back(blocks_[static_cast<std::size_t>((q + slot) % r.ring)]);
+            chosen_.push_back(r.ring == 1 ? in_order[0] : k.lds_choose(residue, in_order));
+          }
+          trip(r.epilogue, -1, r.ring);
+          chosen_.clear();
           KernelBuilder::Values out;
           for (const RegKey& key_of : results) out.push_back(env_.at(key_of));
           return out;
@@ -577,15 +590,15 @@ private:
   }
 
   // A trip between its barriers: memory instructions spread among matrix instructions.
-  void trip_body(const CodeRegion& r, int residue) {
+  void trip(const std::vector<Inst>& list, int residue, int ring) {
     int mfmas = 0, reads = 0, writes = 0, loads = 0, group = 0;
     const auto hints = [&] {
       spread(mfmas, reads, writes, loads, group++);
       mfmas = reads = writes = loads = 0;
     };
-    for (const Inst& i : r.body) {
+    for (const Inst& i : list) {
       if (i.kind == InstKind::barrier) hints();
-      one(i, residue, r.ring);
+      one(i, residue, ring);
       if (i.kind == InstKind::barrier) k.sched_barrier();
       mfmas += i.kind == InstKind::mma;
       reads += i.kind == InstKind::lds_read;
@@ -626,7 +639,7 @@ private:
   Value tid_;
   std::map<int, Value> pointers_;
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
-  std::vector<LdsBlock> blocks_;
+  std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages
   std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
   std::map<const Inst*, Memory> memory_;
   std::map<const Inst*, Lds> lds_at_;

@@ -32,7 +32,7 @@ struct KernelBuilder::Impl {
 
   std::vector<llvm::Value*> values;
   struct Block {
-    llvm::GlobalVariable* global;
+    llvm::Value* global; // the variable, or one chosen among several
     int bytes;
   };
   std::vector<Block> blocks;
@@ -606,7 +606,7 @@ KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Va
 
 KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
                                             const std::function<Values(int, Value, const Values&)>& body,
-                                            const std::function<Values(int, const Values&)>& exit) {
+                                            const std::function<Values(Value, const Values&)>& exit) {
   Impl& s = *impl_;
   INLAY_CHECK(ring >= 1, "a ring of at least one");
   const auto trip = [&](int residue, Value i, const Values& now) {
@@ -623,36 +623,36 @@ KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
     for (int r = 0; r < ring; ++r) inside = trip(r, r == 0 ? i : add(i, constant(r)), inside);
     return inside;
   });
-  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "finished", s.function);
-  std::vector<std::pair<llvm::BasicBlock*, Values>> results;
-  for (int r = 0; r < ring; ++r) {
-    llvm::BasicBlock* run = nullptr;
+  // A conditional trip changes the values in place; two exits side by side would keep both sets alive, because LLVM lays
+  // branches out one behind the other.
+  // The residue goes along with them: on each path it is a number.
+  now.push_back(constant(0));
+  for (int r = 0; r + 1 < ring; ++r) {
     const Value i = add(whole, constant(r));
-    if (r + 1 < ring) {
-      run = llvm::BasicBlock::Create(*s.context, "rest", s.function);
-      llvm::BasicBlock* leave = llvm::BasicBlock::Create(*s.context, "exit", s.function);
-      s.ir.CreateCondBr(s.ir.CreateICmpEQ(s.get(i), s.get(end)), leave, run);
-      s.ir.SetInsertPoint(leave);
-    }
-    s.open_region();
-    Values result = exit(r, now);
-    s.close_region();
-    results.emplace_back(s.ir.GetInsertBlock(), std::move(result));
-    s.ir.CreateBr(after);
-    if (run) {
-      s.ir.SetInsertPoint(run);
-      now = trip(r, i, now);
-    }
+    now = if_values(compare(Compare::ult, i, end), now, [&] {
+      Values next = trip(r, i, Values(now.begin(), now.end() - 1));
+      next.push_back(constant(r + 1));
+      return next;
+    });
   }
-  s.ir.SetInsertPoint(after);
-  Values out;
-  for (std::size_t k = 0; k < results[0].second.size(); ++k) {
-    const Type t = results[0].second[k].type;
-    llvm::PHINode* phi = s.ir.CreatePHI(s.type(t), unsigned(ring));
-    for (const auto& [block, values] : results) phi->addIncoming(s.get(values[k]), block);
-    out.push_back(s.make(phi, t));
+  const Value residue = now.back();
+  now.pop_back();
+  return exit(residue, now);
+}
+
+LdsBlock KernelBuilder::lds_choose(Value index, std::span<const LdsBlock> among) {
+  Impl& s = *impl_;
+  Impl::want(index, Type::i32());
+  INLAY_CHECK(!among.empty(), "blocks to choose from");
+  llvm::Value* chosen = s.blocks[std::size_t(among[0].id)].global;
+  int bytes = among[0].bytes;
+  for (std::size_t i = 1; i < among.size(); ++i) {
+    llvm::Value* here = s.ir.CreateICmpEQ(s.get(index), s.ir.getInt32(unsigned(i)));
+    chosen = s.ir.CreateSelect(here, s.blocks[std::size_t(among[i].id)].global, chosen);
+    bytes = std::min(bytes, among[i].bytes);
   }
-  return out;
+  s.blocks.push_back({chosen, bytes});
+  return {static_cast<int>(s.blocks.size()) - 1, bytes};
 }
 
 void KernelBuilder::locate(const std::source_location& where) {

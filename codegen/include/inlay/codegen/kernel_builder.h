@@ -192,6 +192,8 @@ public:
   /// Errors: CodegenError when the workgroup would hold more LDS than the target has.
   [[nodiscard]] LdsBlock lds_allocate(const std::string& name, int bytes);
   [[nodiscard]] int lds_bytes() const; ///< allocated so far
+  /// The block of that number (uniform): `among[index]`.
+  [[nodiscard]] LdsBlock lds_choose(Value index, std::span<const LdsBlock> among);
   [[nodiscard]] Value lds_load(LdsBlock block, Value byte_offset, int immediate, Type type);
   void lds_store(Value value, LdsBlock block, Value byte_offset, int immediate);
   /// @}
@@ -216,11 +218,10 @@ public:
               const std::function<Values(Value i, const Values& carried)>& body);
   /// for (i = 0; i < end; ++i) carried = body(i % ring, i, carried); return exit(end % ring, carried).
   /// Whole rounds of `ring` trips are the loop, so that the first argument is a constant in each copy; what is left of a
-  /// round follows trip by trip, each exit with its own
-  /// copy of `exit`.
+  /// round follows trip by trip. `exit` gets the residue as a value.
   Values rotate(Value end, int ring, Values carried,
                 const std::function<Values(int residue, Value i, const Values& carried)>& body,
-                const std::function<Values(int residue, const Values& carried)>& exit);
+                const std::function<Values(Value residue, const Values& carried)>& exit);
   void if_then(Value condition, const std::function<void()>& then);
   void if_else(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `condition ? then() : otherwise`.

@@ -211,7 +211,7 @@ private:
   }
 
   void expand(const MmaOp& m) {
-    const TiledMma& t = m.mma;
+    const MmaTiling& t = m.mma;
     const int values = t.atom->mma->a_values(), result = t.atom->mma->c_values();
     for (int step = 0; step < t.k_steps(); ++step)
       for (int j = 0; j < t.atoms_per_step(); ++j)
@@ -220,7 +220,7 @@ private:
             Inst& inst = add(InstKind::mma);
             inst.atom = t.atom;
             inst.step = step;
-            // The instruction's rows are our columns: its first operand is B (TiledMma says why).
+            // The instruction's rows are our columns: its first operand is B (MmaTiling says why).
             const Reg b = part(m.b, t.k_vector * (rn + t.repeat_n() * step) + j * values, values);
             const Reg a = part(m.a, t.k_vector * (rm + t.repeat_m() * step) + j * values, values);
             const Reg acc = part(m.acc, result * (rm + t.repeat_m() * rn), result);

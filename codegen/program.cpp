@@ -220,7 +220,7 @@ Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> exte
   return f;
 }
 
-void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, const TiledMma& mma,
+void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
                   Where where) {
   append(MmaOp{acc.id, a.id, b.id, mma}, where);
 }

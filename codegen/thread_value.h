@@ -3,7 +3,7 @@
 
 #include <inlay/algebra/layout.h>
 
-#include <initializer_list>
+#include <vector>
 
 namespace inlay::codegen {
 
@@ -15,13 +15,13 @@ struct TvMode {
 };
 
 /// `thread_value({{16,1,0},{4,8,1}}, {{8,1,1}})` is `((16,4),8):((1@0,8@1),1@1)`.
-inline Layout thread_value(std::initializer_list<TvMode> thread, std::initializer_list<TvMode> value) {
+inline Layout thread_value(const std::vector<TvMode>& thread, const std::vector<TvMode>& value) {
   TupleBuilder<Mode> b;
-  const auto tuple = [&](std::initializer_list<TvMode> modes) {
+  const auto tuple = [&](const std::vector<TvMode>& modes) {
     const auto leaf = [&](const TvMode& m) {
       b.leaf(Mode{m.extent, m.axis < 0 ? Stride(0) : Stride(m.scale, {static_cast<std::size_t>(m.axis)})});
     };
-    if (modes.size() == 1) return leaf(*modes.begin());
+    if (modes.size() == 1) return leaf(modes[0]);
     const std::size_t at = b.open();
     for (const TvMode& m : modes) leaf(m);
     b.close(at, modes.size());

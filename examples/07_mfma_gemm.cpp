@@ -9,12 +9,12 @@
 #include <iostream>
 
 using namespace inlay;
-using codegen::Atom, codegen::Element, codegen::Fragment, codegen::Tensor, codegen::TiledMma;
+using codegen::Atom, codegen::Element, codegen::Fragment, codegen::Tensor, codegen::MmaTiling;
 
 // [mfma gemm]
 codegen::Program gemm64(const codegen::Target& target) {
-  const TiledMma mma = TiledMma::of(Atom::mma_best(target, Element::bf16, Element::bf16, Element::f32, 16), 2,
-                                    2, 64, 64, 64, 8);
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, Element::bf16, Element::bf16, Element::f32, 16),
+                                      2, 2, 64, 64, 64, 8);
   codegen::Program k("gemm64", target, mma.threads());
   const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 20, .multiple = 4}),
             K = k.size("k", {.most = 1 << 20, .multiple = 8});

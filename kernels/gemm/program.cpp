@@ -13,11 +13,11 @@ namespace {
 
 using codegen::Atom;
 using codegen::Fragment;
+using codegen::MmaTiling;
 using codegen::Program;
 using codegen::rows_tv;
 using codegen::Target;
 using codegen::Tensor;
-using codegen::TiledMma;
 
 /// The longest row of which a tile of that many rows has byte offsets below 2^31, and at most 2^21.
 std::int64_t longest_row(int rows, Element element) {
@@ -86,8 +86,8 @@ SymLayout preshuffled_layout(Sym n, Sym k) {
 Program gemm_program(const GemmSpec& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
-  const TiledMma mma = TiledMma::of(Atom::mma_best(target, s.in, s.in, Element::f32, s.mfma), s.waves_m,
-                                    s.waves_n, s.tile_m, s.tile_n, s.tile_k, 8);
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.in, s.in, Element::f32, s.mfma), s.waves_m,
+                                      s.waves_n, s.tile_m, s.tile_n, s.tile_k, 8);
   const bool pre = s.preshuffled_b;
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);

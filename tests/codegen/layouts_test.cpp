@@ -1,10 +1,11 @@
 // Thread-value layouts of copies and tiled MMAs against their definitions, element by element.
 #include <catch2/catch.hpp>
 #include <inlay/algebra/coordinate.h>
+#include <inlay/algebra/ops/thread_value.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
-#include <inlay/codegen/tiled_mma.h>
+#include <inlay/codegen/mma_tiling.h>
 #include <inlay/codegen/view.h>
 
 #include <map>
@@ -20,12 +21,23 @@ const Target& gfx950 = Target::named("gfx950");
 using Point = std::vector<Int>;
 // The definition, mode by mode: the digits of (t, v) times the strides along each axis.
 Point at(const Layout& tv, int t, int v) {
-  const IntTuple value =
-      value_at(tv, parse_int_tuple("(" + std::to_string(t) + "," + std::to_string(v) + ")"));
+  const IntTuple value = value_at(tv, IntTuple::of({Int(t), Int(v)}));
   Point p;
   for (const Int x : value.leaves()) p.push_back(x);
   while (p.size() < 2) p.push_back(0);
   return p;
+}
+
+// Numbers in place of coordinates: s@i becomes s * strides[i].
+Layout offsets(const Layout& l, std::array<Int, 2> strides) {
+  TupleBuilder<Mode> b;
+  b.profile(l.profile().view());
+  for (const Mode& m : l.modes()) {
+    const bool counts = m.stride.is_basis() && m.stride.axis[0] < 2;
+    b.leaves().push_back(
+        Mode{m.extent, Stride(counts ? m.stride.scale * strides[m.stride.axis[0]] : Int(0))});
+  }
+  return Layout(std::move(b).finish());
 }
 
 // How often (thread, value) reach each coordinate.
@@ -80,7 +92,7 @@ TEST_CASE("a tiled MMA multiplies each (m, n, k) once, and leaves the sum where 
                         Case{&gfx950, 16, 1, 2, 32, 64, 64}, Case{&gfx950, 32, 2, 2, 64, 128, 16}}) {
     const Atom& atom = Atom::mma_best(*c.target, Element::f16, Element::f16, Element::f32, c.mfma);
     INFO(atom.name);
-    const TiledMma mma = TiledMma::of(atom, c.waves_m, c.waves_n, c.m, c.n, c.k, 8);
+    const MmaTiling mma = MmaTiling::of(atom, c.waves_m, c.waves_n, c.m, c.n, c.k, 8);
     const Layout a = mma.a(), b = mma.b(), sum = mma.c();
     CHECK(each_once(a, c.m, c.k, c.waves_n));
     CHECK(each_once(b, c.n, c.k, c.waves_m));
@@ -125,11 +137,74 @@ TEST_CASE("a tiled MMA multiplies each (m, n, k) once, and leaves the sum where 
 }
 
 TEST_CASE("tiled MMAs that do not fit are refused by name") {
-  const Atom& atom = Atom::mma_of(gfx942, Element::f16, Element::f16, Element::f32, 16, 16);
-  CHECK_THROWS_WITH(TiledMma::of(atom, 2, 2, 48, 64, 32, 8),
+  const Atom& atom = Atom::named(gfx942, "v_mfma_f32_16x16x16_f16");
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 48, 64, 32, 8),
                     Catch::Contains("divide m") && Catch::Contains("32"));
-  CHECK_THROWS_WITH(TiledMma::of(atom, 2, 2, 64, 40, 32, 8), Catch::Contains("divide n"));
-  CHECK_THROWS_WITH(TiledMma::of(atom, 2, 2, 64, 64, 48, 8), Catch::Contains("divide k"));
-  CHECK_THROWS_AS(TiledMma::of(atom, 2, 2, 64, 64, 32, 6), CodegenError);
-  CHECK_THROWS_AS(TiledMma::of(atom, 0, 2, 64, 64, 32, 8), CodegenError);
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 64, 40, 32, 8), Catch::Contains("divide n"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 64, 64, 48, 8), Catch::Contains("divide k"));
+  CHECK_THROWS_AS(MmaTiling::of(atom, 2, 2, 64, 64, 32, 6), CodegenError);
+  CHECK_THROWS_AS(MmaTiling::of(atom, 2, 2, 64, 64, 32, 0), CodegenError);
+  CHECK_THROWS_AS(MmaTiling::of(atom, 0, 2, 64, 64, 32, 8), CodegenError);
+  // Where the order of k is not free: blocks, sparsity, scales, formats of different widths.
+  for (const char* name : {"v_mfma_f32_32x32x4_2b_f16", "v_smfmac_f32_16x16x64_f16",
+                           "v_mfma_scale_f32_16x16x128_f8f6f4", "v_mfma_f32_16x16x128_f8f6f4 cbsz:4"})
+    CHECK_THROWS_WITH(MmaTiling::of(Atom::named(gfx950, name), 1, 1, 128, 128, 128, 32),
+                      Catch::Contains("order of k") && Catch::Contains(name));
+  CHECK_THROWS_WITH(MmaTiling::of(Atom::named(gfx950, "ds_read_b128"), 1, 1, 128, 128, 128, 32),
+                    Catch::Contains("no matrix instruction"));
+}
+
+TEST_CASE(
+    "every instruction with a free order of k tiles a block: each element once, products where c says") {
+  for (const Target& target : Target::all())
+    for (const Atom* atom : Atom::on(target)) {
+      if (!atom->mma || atom->mma->sparse || atom->mma->scaled || atom->mma->blocks != 1) continue;
+      const Mma& one = *atom->mma;
+      if (one.a != one.b) continue;
+      INFO(target.name << ": " << atom->name);
+      const MmaTiling mma = MmaTiling::of(*atom, 2, 1, 4 * one.m, one.n, 2 * one.k, one.a_values());
+      CHECK(each_once(mma.a(), mma.m, mma.k));
+      CHECK(each_once(mma.b(), mma.n, mma.k, 2));
+      CHECK(each_once(mma.c(), mma.m, mma.n));
+    }
+}
+
+// The same tiling as CuTe writes it: the atom with its operands exchanged, waves as atom layout, the order of k as a
+// permutation tile. The two functions know nothing of each other.
+TEST_CASE("the algebra's TiledMma deals out the same elements") {
+  for (const auto& [name, vector] :
+       {std::pair("v_mfma_f32_16x16x16_f16", 8), std::pair("v_mfma_f32_32x32x8_bf16", 8),
+        std::pair("v_mfma_f32_16x16x32_f16", 8), std::pair("v_mfma_i32_16x16x32_i8", 16)}) {
+    INFO(name);
+    const Atom& atom = Atom::named(gfx950, name);
+    const Mma& one = *atom.mma;
+    const MmaTiling t = MmaTiling::of(atom, 2, 2, 4 * one.m, 4 * one.n, 2 * vector * 64 / one.m, vector);
+    const auto flat = [](const Layout& l, std::array<Int, 2> strides) { return offsets(l, strides); };
+    const auto exchanged = flat(one.c, {one.m, 1}); // our (m, n) is its (column, row)
+    const inlay::MmaAtom swapped{IntTuple::of({Int(one.m), Int(one.n), Int(one.k)}), parse_layout("64:1"),
+                                 flat(one.b, {1, one.n}), flat(one.a, {1, one.m}), exchanged};
+    const int values = one.a_values(), groups = t.lane_groups();
+    const Layout k_order =
+        Layout::from(IntTuple::of({Int(values), Int(groups), Int(vector / values), Int(t.k_steps())}),
+                     IntTuple::of({Int(1), Int(vector), Int(values), Int(vector * groups)}));
+    const inlay::TiledMma tiled =
+        make_tiled_mma(swapped, parse_layout("(2,2,1):(1,2,0)"),
+                       Tile::by_mode({Tile(Int(t.m)), Tile(Int(t.n)), Tile(k_order)}));
+    const auto compare = [&](const Layout& ours, Operand operand, int rows) {
+      const Layout theirs = layout_tv(tiled, operand);
+      REQUIRE(theirs.size() == ours.size());
+      for (int thread = 0; thread < t.threads(); ++thread) {
+        std::multiset<Int> here, there;
+        for (int v = 0; v < ours.mode(1).size().value(); ++v) {
+          const Point p = at(ours, thread, v);
+          here.insert(p[0] + p[1] * Int(rows));
+          there.insert(theirs(IntTuple::of({Int(thread), Int(v)})));
+        }
+        REQUIRE(here == there);
+      }
+    };
+    compare(t.a(), Operand::a, t.m);
+    compare(t.b(), Operand::b, t.n);
+    compare(t.c(), Operand::c, t.m);
+  }
 }

@@ -29,7 +29,7 @@
 #include <inlay/codegen/atoms.h>
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/expression.h>
-#include <inlay/codegen/tiled_mma.h>
+#include <inlay/codegen/mma_tiling.h>
 #include <inlay/codegen/view.h>
 
 #include <functional>
@@ -78,7 +78,7 @@ struct CopyOp {
 /// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction.
 struct MmaOp {
   int acc = -1, a = -1, b = -1;
-  TiledMma mma;
+  MmaTiling mma;
 };
 struct ZeroOp {
   int to = -1;
@@ -156,7 +156,7 @@ public:
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
   Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
-  void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const TiledMma& mma,
+  void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
            Where where = Where::current());
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());

@@ -1,0 +1,53 @@
+/// `MmaTiling`: a block of C computed by several waves, one matrix instruction at a time.
+///
+/// C[m,n] = sum_k A[m,k] B[n,k] for an m x n x k block. Waves stand in a grid of waves_m x waves_n; wave (i,j) takes every
+/// waves_m-th row of atoms from i on and every waves_n-th column from j on. Two freedoms are used, which is what the
+/// algebra's MmaTiling (ops/thread_value.h, after CuTe) leaves to its caller's permutation tile and atom:
+///
+/// * **K order.** The sum may be taken in any order, as long as A and B agree. So that a lane's operands of one 128-bit LDS
+///   read feed several instructions, lane group g owns k = g*v .. g*v + v-1 (v = `k_vector`) instead of the k's that one
+///   instruction after the other would give it.
+/// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds 4 adjacent
+///   columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered ones.
+///
+/// Running example, 16x16x16 f16 with 2 x 2 waves on a 64 x 64 x 32 block, k_vector 8:
+///
+///     a   (thread, value) -> (m, k)    ((16,4,2,2),(8,2,1)):((1@0,8@1,16@0,0),(1@1,32@0,32@1))
+///     c   (thread, value) -> (m, n)    ((16,4,2,2),(4,2,2)):((1@0,4@1,16@0,16@1),(1@1,32@0,32@1))
+///
+/// Source: CuTe documentation, "0t_mma_atom" (tiled MMA, permutations); AMD ISA guides as in atoms.h.
+#pragma once
+
+#include <inlay/codegen/atoms.h>
+
+namespace inlay::codegen {
+
+struct MmaTiling {
+  const Atom* atom; ///< dense, one block, without scales
+  int waves_m, waves_n;
+  int m, n, k;  ///< of the block
+  int k_vector; ///< adjacent elements of k that a lane owns
+
+  /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is no multiple of what an
+  /// instruction takes, or when the instruction has no free K order: sparse, scaled, of several blocks, or with A and B of
+  /// formats whose values lie at different k (e4m3fn with e2m1).
+  [[nodiscard]] static MmaTiling of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
+                                    int k_vector);
+
+  [[nodiscard]] const Mma& mma() const { return *atom->mma; }
+  [[nodiscard]] int threads() const { return 64 * waves_m * waves_n; }
+  [[nodiscard]] int lane_groups() const { return 64 / mma().m; }               ///< lanes that share a row
+  [[nodiscard]] int repeat_m() const { return m / (mma().m * waves_m); }       ///< atoms of a wave along m
+  [[nodiscard]] int repeat_n() const { return n / (mma().n * waves_n); }       ///< and along n
+  [[nodiscard]] int k_steps() const { return k / (k_vector * lane_groups()); } ///< fragments along k
+  [[nodiscard]] int atoms_per_step() const { return k_vector / mma().a_values(); }
+
+  /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
+  [[nodiscard]] Layout a() const;
+  /// (thread, (vector, repeat, step)) -> (n, k).
+  [[nodiscard]] Layout b() const;
+  /// (thread, (an atom's values, repeat_m, repeat_n)) -> (m, n).
+  [[nodiscard]] Layout c() const;
+};
+
+} // namespace inlay::codegen

@@ -1,0 +1,79 @@
+#include "thread_value.h"
+
+#include <inlay/codegen/error.h>
+#include <inlay/codegen/mma_tiling.h>
+
+namespace inlay::codegen {
+namespace {
+
+// The k that lane group g holds as value v must be the same of A and B: then any order of k will do.
+bool same_k(const Mma& mma) {
+  const auto along_k = [](const Layout& l, std::size_t side) {
+    std::vector<std::pair<Int, Int>> modes; // extent, stride along axis 1
+    const Layout part = l.mode(side);
+    for (const Mode& m : part.modes())
+      modes.emplace_back(m.extent, m.stride.is_basis() && m.stride.axis[0] == 1 ? m.stride.scale : Int(0));
+    return modes;
+  };
+  return along_k(mma.a, 0) == along_k(mma.b, 0) && along_k(mma.a, 1) == along_k(mma.b, 1);
+}
+
+} // namespace
+
+MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k, int k_vector) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("tiled mma: " + why,
+                       "block  " + std::to_string(m) + " x " + std::to_string(n) + " x " + std::to_string(k) +
+                           ", " + std::to_string(waves_m) + " x " + std::to_string(waves_n) + " waves of " +
+                           atom.name,
+                       hint);
+  };
+  if (!atom.mma) refuse("no matrix instruction", "v_mfma_...");
+  const Mma& a = *atom.mma;
+  if (a.sparse || a.scaled || a.blocks != 1 || !same_k(a))
+    refuse("the instruction does not leave the order of k free",
+           "dense ones of one block, without scales, A and B of one width");
+  if (waves_m < 1 || waves_n < 1) refuse("no waves", "at least 1 x 1");
+  if (m < 1 || m % (a.m * waves_m) != 0)
+    refuse("the waves do not divide m", "multiples of " + std::to_string(a.m * waves_m));
+  if (n < 1 || n % (a.n * waves_n) != 0)
+    refuse("the waves do not divide n", "multiples of " + std::to_string(a.n * waves_n));
+  if (k_vector < 1 || k_vector % a.a_values() != 0)
+    refuse("a lane's vector is no whole number of operands", "multiples of " + std::to_string(a.a_values()));
+  const int step = k_vector * (64 / a.m);
+  if (k < 1 || k % step != 0)
+    refuse("the instruction does not divide k", "multiples of " + std::to_string(step));
+  return {&atom, waves_m, waves_n, m, n, k, k_vector};
+}
+
+Layout MmaTiling::a() const {
+  const int g = lane_groups(), rows = mma().m;
+  return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},
+                      {{k_vector, 1, 1}, {repeat_m(), rows * waves_m, 0}, {k_steps(), k_vector * g, 1}});
+}
+
+Layout MmaTiling::b() const {
+  const int g = lane_groups(), rows = mma().n;
+  return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
+                      {{k_vector, 1, 1}, {repeat_n(), rows * waves_n, 0}, {k_steps(), k_vector * g, 1}});
+}
+
+// The atom's own layout of C with rows and columns exchanged, because the operands are; then waves and repeats.
+Layout MmaTiling::c() const {
+  const auto exchanged = [](const Layout& part) {
+    std::vector<TvMode> modes;
+    for (const Mode& mode : part.modes()) {
+      const int extent = static_cast<int>(mode.extent.value()),
+                scale = static_cast<int>(mode.stride.scale.value());
+      modes.push_back(
+          {extent, scale, mode.stride.is_basis() ? 1 - static_cast<int>(mode.stride.axis[0]) : -1});
+    }
+    return modes;
+  };
+  std::vector<TvMode> threads = exchanged(mma().c.mode(0)), values = exchanged(mma().c.mode(1));
+  threads.insert(threads.end(), {{waves_m, mma().m, 0}, {waves_n, mma().n, 1}});
+  values.insert(values.end(), {{repeat_m(), mma().m * waves_m, 0}, {repeat_n(), mma().n * waves_n, 1}});
+  return thread_value(threads, values);
+}
+
+} // namespace inlay::codegen

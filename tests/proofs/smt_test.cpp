@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <inlay/algebra/error.h>
@@ -11,6 +12,7 @@
 #include <inlay/algebra/parse.h>
 #include <inlay/solver/prove.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 using namespace inlay::solver;
 
@@ -68,14 +70,27 @@ std::vector<Query> queries() {
   return all;
 }
 
+/// The answer of the `z3` command with its own settings: the prover sets Z3 up for questions of another kind.
+std::string by_z3(const std::string& text) {
+  const auto file =
+      std::filesystem::temp_directory_path() / ("inlay-identity-" + std::to_string(::getpid()) + ".smt2");
+  std::ofstream(file) << text;
+  std::string answer;
+  if (FILE* pipe = ::popen(("z3 rlimit=200000000 '" + file.string() + "'").c_str(), "r")) {
+    char line[64];
+    while (std::fgets(line, sizeof line, pipe)) answer += line;
+    ::pclose(pipe);
+  }
+  std::filesystem::remove(file);
+  return answer.substr(0, answer.find('\n'));
+}
+
 } // namespace
 
 TEST_CASE("the rank-fixed identities are unsatisfiable when negated, for Z3 and for cvc5") {
   for (const Query& q : queries()) {
     CAPTURE(q.name);
-    // The prover runs Z3 without its decision procedure for real polynomials; here nobody waits for an answer.
-    const std::string nlsat = "(set-option :smt.arith.nl.nra true)\n";
-    CHECK(smt::z3(nlsat + q.text(), {}, 200'000'000).answer == smt::Answer::unsat);
+    CHECK(by_z3(q.text()) == "unsat");
     if (smt::cvc5_installed()) CHECK(smt::cvc5(q.text(), {}, 500'000).answer == smt::Answer::unsat);
   }
 }

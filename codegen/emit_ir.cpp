@@ -70,17 +70,13 @@ private:
 
   // One block of LDS a stage, so that LLVM knows that a write to one does not wait for reads of another.
   void allocate() {
-    std::map<int, int> rings;
-    for (const CodeRegion& r : code_.regions)
-      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-        for (const Inst& i : *list)
-          if (i.access.tensor >= 0 && p_.tensor(i.access.tensor).space == Space::lds)
-            rings[i.access.tensor] = std::max(rings[i.access.tensor], r.ring);
+    const std::map<int, int> rings = lds_stages(code_);
     int stages = 1;
     for (const auto& [tensor, ring] : rings) stages = std::max(stages, ring);
     std::vector<int> bytes(static_cast<std::size_t>(stages), 0);
     for (const auto& [tensor, ring] : rings) {
-      const int size = lds_bytes(p_.tensor(tensor));
+      const Tensor& t = p_.tensor(tensor);
+      const int size = static_cast<int>(t.stage_elements() * bits(t.element) / 8);
       for (int s = 0; s < ring; ++s) {
         lds_[{tensor, s}] = {s, bytes[static_cast<std::size_t>(s)]};
         bytes[static_cast<std::size_t>(s)] += (size + 15) / 16 * 16;
@@ -89,15 +85,6 @@ private:
     for (const int b : bytes)
       if (b > 0) blocks_.push_back(k.lds_allocate("stage", b));
   }
-  static int lds_bytes(const Tensor& t) {
-    std::int64_t n = t.place.inner().cosize().constant()->value();
-    if (const Swizzle* s = t.place.swizzle(); s && !s->is_identity()) {
-      const std::int64_t block = std::int64_t{1} << (s->bits() + s->base() + std::abs(s->shift()));
-      n = (n + block - 1) / block * block;
-    }
-    return static_cast<int>(n * bits(t.element) / 8);
-  }
-
   Sym bytes(const Tensor& t, Sym elements) const {
     const int b = bits(t.element);
     return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(elements * Sym(b), Sym(8));
@@ -171,12 +158,7 @@ private:
     std::vector<std::vector<int>> coordinate;
     std::vector<Sym> formula;
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
-      TupleBuilder<Mode> b;
-      const std::size_t at = b.open();
-      b.append(i.access.threads.view());
-      b.leaf(Mode{Int(1), Stride(0)});
-      b.close(at, 2);
-      coordinate.push_back(coordinates(Layout(std::move(b).finish()), axis));
+      coordinate.push_back(thread_coordinates(i.access.threads, axis));
       const Sym first = i.access.origin[axis] + Sym(i.access.elements[0][axis]);
       const std::int64_t offset = first.constant()->value();
       for (int& c : coordinate.back()) c += static_cast<int>(offset);
@@ -197,7 +179,6 @@ private:
       if (constant) return {b.value, static_cast<int>(wanted[0] - b.bytes[0])};
     }
     Tensor plain = t;
-    plain.place = t.place.with_inner(t.place.inner());
     const Swizzle swizzle = *t.place.swizzle();
     plain.place = SymComposedLayout(Swizzle(), t.place.offset(), t.place.inner());
     Sym address = plain.at(formula) * Sym(size);

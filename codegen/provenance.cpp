@@ -111,7 +111,7 @@ struct Fact {
 };
 constexpr double anything = std::numeric_limits<double>::quiet_NaN();
 
-/// A term for each thread and value. Placeholders `$i` in expressions stand for columns[i].
+/// A term for each thread and value. Placeholders `_ci` in expressions stand for columns[i].
 struct Term {
   Expr expr; ///< the value; the body while a fold is under way
   std::vector<int> columns;
@@ -223,7 +223,7 @@ private:
   }
   bool less_equal(Sym a, Sym b) { return decide(ClaimKind::less_equal, relate(a), relate(b)); }
 
-  // The numbers that $0, $1, ... can have, as symbols with ranges.
+  // The numbers that _c0, _c1, ... can have, as symbols with ranges.
   Sym ranged(Sym s, const std::vector<int>& columns) {
     std::vector<std::pair<AtomId, Sym>> replace;
     for (std::size_t i = 0; i < columns.size(); ++i) {
@@ -318,7 +318,7 @@ private:
     const Access& a = inst.access;
     const std::size_t count = a.elements.size();
     for (std::size_t axis = 0; axis < a.origin.size(); ++axis) {
-      const Column thread = thread_column(a.threads, axis);
+      const Column thread = thread_coordinates(a.threads, axis);
       Column c;
       c.reserve(thread.size() * count);
       for (const int t : thread)
@@ -330,7 +330,7 @@ private:
     const Tensor& t = p_.tensor(a.tensor);
     if (t.space == Space::lds) {
       std::vector<std::int64_t> at(a.origin.size());
-      const std::int64_t size = lds_elements(t);
+      const std::int64_t size = t.stage_elements();
       for (std::size_t s = 0; s < static_cast<std::size_t>(p_.threads()) * count; ++s) {
         for (std::size_t axis = 0; axis < at.size(); ++axis) {
           const auto o = r.origin[axis].constant();
@@ -352,35 +352,10 @@ private:
     return prepared_.emplace(&inst, std::move(r)).first->second;
   }
 
-  Column thread_column(const Layout& threads, std::size_t axis) const {
-    TupleBuilder<Mode> b;
-    const std::size_t at = b.open();
-    b.append(threads.view());
-    b.leaf(Mode{Int(1), Stride(0)});
-    b.close(at, 2);
-    return coordinates(Layout(std::move(b).finish()), axis);
-  }
-
-  static std::int64_t lds_elements(const Tensor& t) {
-    // The image of a swizzle lies inside the next power of two of what it exchanges.
-    std::int64_t n = t.place.inner().cosize().constant()->value();
-    if (const Swizzle* s = t.place.swizzle(); s && !s->is_identity()) {
-      const std::int64_t block = std::int64_t{1} << (s->bits() + s->base() + std::abs(s->shift()));
-      n = (n + block - 1) / block * block;
-    }
-    return n;
-  }
-
   void static_claims() {
     std::int64_t bytes = 0;
-    std::map<int, int> rings;
-    for (const CodeRegion& r : code_.regions)
-      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-        for (const Inst& i : *list)
-          if (i.access.tensor >= 0 && p_.tensor(i.access.tensor).space == Space::lds)
-            rings[i.access.tensor] = std::max(rings[i.access.tensor], r.ring);
-    for (const auto& [tensor, ring] : rings)
-      bytes += ring * lds_elements(p_.tensor(tensor)) * bits(p_.tensor(tensor).element) / 8;
+    for (const auto& [tensor, ring] : lds_stages(code_))
+      bytes += ring * p_.tensor(tensor).stage_elements() * bits(p_.tensor(tensor).element) / 8;
     out_.lds_bytes = static_cast<int>(bytes);
     if (bytes > p_.target().lds_bytes)
       refute("the stages fit into LDS", std::to_string(bytes) + " bytes",
@@ -862,12 +837,14 @@ private:
     at_ = nullptr;
   }
 
-  Sym here(Sym s) const {
+  // The numbers of the trip that is run.
+  std::vector<std::pair<AtomId, Sym>> trips() const {
     std::vector<std::pair<AtomId, Sym>> replace;
     for (const CodeRegion& r : code_.regions)
       if (r.is_loop) replace.emplace_back(*r.trip.as_atom(), trip_value_);
-    return substitute(s, replace);
+    return replace;
   }
+  Sym here(Sym s) const { return substitute(s, trips()); }
 
   RegKey key(const Reg& r) const {
     return {r.id, code_.registers[static_cast<std::size_t>(r.id)].outside ? 0 : r.ahead};
@@ -959,7 +936,7 @@ private:
     const Tensor& t = p_.tensor(i.access.tensor);
     Term term = part(value(s, i.uses[0]), i.uses[0]);
     auto& cells = s.lds[stage_of(i)];
-    if (cells.empty()) cells.resize(static_cast<std::size_t>(lds_elements(t)));
+    if (cells.empty()) cells.resize(static_cast<std::size_t>(t.stage_elements()));
     const int id = static_cast<int>(s.terms.size());
     s.terms.push_back(std::move(term));
     const int batch = static_cast<int>(s.batches.size());
@@ -1167,7 +1144,7 @@ private:
     }
   }
 
-  // Some index of the expression that is O + $i: gives O.
+  // Some index of the expression that is O + _ci: gives O.
   std::optional<Sym> origin_of(Expr e, std::size_t i) {
     const ExprNode& n = e.node();
     if (n.fn == Fn::load)
@@ -1483,7 +1460,7 @@ private:
     if (!t.partial) {
       // The index that is folded: the columns that are the coordinate along the axis.
       Column position;
-      const Column thread = thread_column(i.access.threads, 0);
+      const Column thread = thread_coordinates(i.access.threads, 0);
       for (std::size_t th = 0; th < threads; ++th)
         for (int e = 0; e < n; ++e)
           position.push_back(thread[th] + i.position[static_cast<std::size_t>(e)][0]);
@@ -1660,7 +1637,7 @@ private:
     std::vector<std::pair<AtomId, Sym>> positions;
     const std::size_t axes = i.position.empty() ? 0 : i.position[0].size();
     for (std::size_t axis = 0; axis < axes; ++axis) {
-      const Column thread = thread_column(i.access.threads, axis);
+      const Column thread = thread_coordinates(i.access.threads, axis);
       Column c;
       for (const int t : thread)
         for (const auto& e : i.position) c.push_back(t + e[axis]);
@@ -1673,7 +1650,7 @@ private:
     }
     Expr map = x_.substitute(i.map, world_);
     map = x_.substitute(map, positions);
-    map = substitute_here(map);
+    map = x_.substitute(map, trips());
     std::vector<Fact> facts;
     const auto want = [&](const Fact& f) {
       if (std::none_of(facts.begin(), facts.end(),
@@ -1702,12 +1679,6 @@ private:
   }
   static double constant_or_anything(const Term& t) {
     return t.expr.node().fn == Fn::constant ? t.expr.node().value : anything;
-  }
-  Expr substitute_here(Expr e) {
-    std::vector<std::pair<AtomId, Sym>> replace;
-    for (const CodeRegion& r : code_.regions)
-      if (r.is_loop) replace.emplace_back(*r.trip.as_atom(), trip_value_);
-    return x_.substitute(e, replace);
   }
   template <class Want>
   void collect_inside(Expr e, const Want& want) {

@@ -179,10 +179,6 @@ private:
   std::set<Stage> written_, read_;
 };
 
-struct Order {
-  std::vector<Walker::Need> before;
-};
-
 Inst wait_of(const Walker::Need& n, const Inst& like) {
   Inst w;
   w.kind = InstKind::wait;
@@ -232,6 +228,16 @@ void drop_order(std::vector<Inst>& list) {
 }
 
 } // namespace
+
+std::map<int, int> lds_stages(const Code& code) {
+  std::map<int, int> stages;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if (i.access.tensor >= 0 && code.program->tensor(i.access.tensor).space == Space::lds)
+          stages[i.access.tensor] = std::max(stages[i.access.tensor], r.ring);
+  return stages;
+}
 
 void place_order(Code& code) {
   Walker walker(code.registers, 1);

@@ -54,6 +54,14 @@ std::int64_t Tensor::at(std::span<const std::int64_t> coordinate) const {
   return (*swizzle)(Int(sum)).value();
 }
 
+std::int64_t Tensor::stage_elements() const {
+  const std::int64_t n = place.inner().cosize().constant()->value();
+  const Swizzle* s = place.swizzle();
+  if (!s || s->is_identity()) return n;
+  const std::int64_t block = std::int64_t{1} << (s->bits() + s->base() + std::abs(s->shift()));
+  return (n + block - 1) / block * block;
+}
+
 View View::partition(const Layout& tv) const {
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < where.rank(); ++i) {
@@ -92,6 +100,10 @@ std::vector<int> coordinates(const Layout& tv, std::size_t axis) {
   for (const int t : thread)
     for (const int v : value) out.push_back(t + v);
   return out;
+}
+
+std::vector<int> thread_coordinates(const Layout& threads, std::size_t axis) {
+  return along(threads.view(), axis);
 }
 
 Layout line_tv(int extent, int vector, int threads) {

@@ -19,6 +19,8 @@
 
 #include <inlay/codegen/program.h>
 
+#include <map>
+
 namespace inlay::codegen {
 
 enum class InstKind : std::uint8_t {
@@ -135,6 +137,9 @@ struct Code {
   /// One instruction a line.
   [[nodiscard]] std::string text() const;
 };
+
+/// How many stages of each tile in LDS the code uses, by tensor.
+[[nodiscard]] std::map<int, int> lds_stages(const Code& code);
 
 /// Errors: CodegenError for what no instruction of the target does.
 [[nodiscard]] Graph expand(const Program& program);

@@ -46,6 +46,8 @@ struct Tensor {
   [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;
   /// The same on plain integers, for LDS. Requires: no symbols in `place`.
   [[nodiscard]] std::int64_t at(std::span<const std::int64_t> coordinate) const;
+  /// Elements that one stage of a tile in LDS occupies: the cosize, up to the end of what its swizzle exchanges.
+  [[nodiscard]] std::int64_t stage_elements() const;
 };
 
 /// Positions of a tensor. `where` has basis strides: axis i of its value is axis i of the tensor.
@@ -74,6 +76,9 @@ struct Fragment {
 
 /// The coordinate along `axis` of every (thread, value), thread by thread: entry t * values + v.
 [[nodiscard]] std::vector<int> coordinates(const Layout& tv, std::size_t axis);
+
+/// The same for a layout of threads alone: entry t.
+[[nodiscard]] std::vector<int> thread_coordinates(const Layout& threads, std::size_t axis);
 
 /// Vectors along a line of `extent` elements: `line_tv(1024, 4, 256)` is (256,(4,1)):(4@0,(1@0,1024@0)).
 [[nodiscard]] Layout line_tv(int extent, int vector, int threads);

@@ -19,12 +19,13 @@ struct BenchOptions {
   std::uint64_t seed = 1, flush_bytes = 0;
   unsigned warm_up = 3, repetitions = 20;
   bool json = false;
+  kernels::BuildOptions build;
 };
 
 int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) {
   const auto kernel = kernels::find_kernel(o.kernel);
   const kernels::Problem problem = kernel->problem(flags, o.seed);
-  const kernels::Artifact artifact = kernel->build(flags, {});
+  const kernels::Artifact artifact = kernel->build(flags, o.build);
   runtime::EmulatorOptions emulator;
   emulator.checks = runtime::Checks::none(); // `run` is for finding faults
   emulator.bank_model = true;
@@ -114,6 +115,7 @@ void add_bench(CLI::App& app, Session& session) {
   command->add_option("--timer", o->timer, "events of the stream (default) or wall")
       ->check(CLI::IsMember({"events", "wall"}));
   command->add_option("--seed", o->seed, "Of the random operands");
+  add_order_options(*command, o->build);
   command->add_flag("--json", o->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = bench(session, *o, read_flags(command->remaining())); });

@@ -75,9 +75,22 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 }
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, bool program, bool json) {
+                  const std::string& directory, bool program, bool slots, kernels::BuildOptions options,
+                  bool json) {
   const auto kernel = kernels::find_kernel(name);
-  const kernels::Artifact artifact = kernel->build(read_flags(rest), {.assembly = !program});
+  options.assembly = !program && !slots;
+  const kernels::Artifact artifact = kernel->build(read_flags(rest), options);
+  if (slots) {
+    if (json) {
+      session.out
+          << Json{{"kernel", artifact.kernel}, {"arch", artifact.arch}, {"schedule", artifact.schedule}}.dump(
+                 2)
+          << "\n";
+    } else {
+      session.out << artifact.schedule;
+    }
+    return Exit::yes;
+  }
   if (program) return show_program(session, artifact, json);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
@@ -132,10 +145,16 @@ void add_build(CLI::App& app, Session& session) {
   auto program = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   command->add_flag("--program", *program,
                     "Print the program, its instructions and the claims that each operation gives");
+  auto slots = std::make_shared<bool>(false);
+  command->add_flag("--schedule", *slots,
+                    "Print the loops as slots: instruction, iteration, waits, registers");
+  auto options = std::make_shared<kernels::BuildOptions>();
+  add_order_options(*command, *options);
   command->add_flag("--json", *json, "The same as data");
   command->allow_extras();
   command->callback([=, &session] {
-    session.exit = build_command(session, *name, command->remaining(), *directory, *program, *json);
+    session.exit =
+        build_command(session, *name, command->remaining(), *directory, *program, *slots, *options, *json);
   });
 }
 

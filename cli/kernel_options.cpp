@@ -27,6 +27,16 @@ kernels::Flags read_flags(const std::vector<std::string>& rest) {
   return flags;
 }
 
+void add_order_options(CLI::App& command, kernels::BuildOptions& options) {
+  command.add_option("--scheduler", options.scheduler, "Who orders the loops: modulo (default) or default")
+      ->check(CLI::IsMember({"modulo", "default"}));
+  command
+      .add_option(
+          "--loops", options.loops,
+          "Ordered loops as LLVM IR, as one block of asm, or as their registers demand: ir, asm, auto")
+      ->check(CLI::IsMember({"auto", "ir", "asm"}));
+}
+
 std::string flags_text(const kernels::Kernel& kernel) {
   std::string text;
   for (const kernels::FlagHelp& flag : kernel.flags())

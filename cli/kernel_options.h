@@ -11,6 +11,9 @@ namespace inlay::cli {
 /// `--m 256`, `--m=256`. Errors: CLI-like std::invalid_argument for a stray word or an option without a value.
 [[nodiscard]] kernels::Flags read_flags(const std::vector<std::string>& rest);
 
+/// `--scheduler` and `--loops`.
+void add_order_options(CLI::App& command, kernels::BuildOptions& options);
+
 /// The table of a kernel's options, for messages and `inlay kernels`.
 [[nodiscard]] std::string flags_text(const kernels::Kernel& kernel);
 

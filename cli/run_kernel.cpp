@@ -18,6 +18,7 @@ struct RunOptions {
   std::uint64_t seed = 1;
   bool json = false, stress = false, proofs = false, time = false;
   TimeOptions timing;
+  kernels::BuildOptions build;
 };
 
 std::string count(std::uint64_t n) {
@@ -43,7 +44,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   // The problem first: sizes that the kernel refuses need no compilation.
   kernels::Problem problem = kernel->problem(flags, options.seed);
   Outcome out;
-  out.artifact = kernel->build(flags, {});
+  out.artifact = kernel->build(flags, options.build);
   out.problem = problem.text;
   out.launch = problem.launch;
   out.flops = problem.flops;
@@ -181,6 +182,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_flag("--proofs", options->proofs, "Print every claim");
   command->add_flag("--time", options->time, "Also model the clocks on hardware, as `inlay time` does");
   add_time_options(*command, options->timing);
+  add_order_options(*command, options->build);
   command->add_flag("--json", options->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = run_command(session, *options, command->remaining()); });

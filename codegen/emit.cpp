@@ -10,6 +10,7 @@
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SHA256.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
@@ -112,7 +113,35 @@ void optimise(llvm::Module& module, llvm::TargetMachine& m, int level) {
   passes.run(module, mam);
 }
 
-llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& m, llvm::CodeGenFileType type) {
+// LLVM's machine schedulers, before and behind register allocation, do nothing while this lives. They are switched by
+// options of the process: the pass itself has to stay, because the target hangs other passes to it.
+class SchedulersOff {
+public:
+  explicit SchedulersOff(bool off) {
+    if (!off) return;
+    for (const char* name : {"enable-misched", "enable-post-misched"}) {
+      const auto found = llvm::cl::getRegisteredOptions().find(name);
+      INLAY_CHECK(found != llvm::cl::getRegisteredOptions().end(), std::string("LLVM's option ") + name);
+      found->second->reset();
+      INLAY_CHECK(!found->second->addOccurrence(0, name, "false"), std::string("LLVM's option ") + name);
+      switched_.push_back(found->second);
+    }
+  }
+  ~SchedulersOff() {
+    for (llvm::cl::Option* o : switched_) o->reset();
+  }
+  SchedulersOff(const SchedulersOff&) = delete;
+  SchedulersOff& operator=(const SchedulersOff&) = delete;
+
+private:
+  std::vector<llvm::cl::Option*> switched_;
+};
+
+llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& m, llvm::CodeGenFileType type,
+                              bool keep_order) {
+  static std::mutex one_at_a_time; // the options above are the process's
+  const std::lock_guard lock(one_at_a_time);
+  const SchedulersOff off(keep_order);
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
@@ -242,10 +271,12 @@ Emitted emit(const IrModule& ir, const Target& target, const EmitOptions& option
   }
   if (options.assembly) {
     const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
-    result.assembly = std::string(generate(*copy, *m, llvm::CodeGenFileType::AssemblyFile).str());
+    result.assembly =
+        std::string(generate(*copy, *m, llvm::CodeGenFileType::AssemblyFile, options.keep_order).str());
   }
   clock.lap();
-  const llvm::SmallString<0> object = generate(*module, *m, llvm::CodeGenFileType::ObjectFile);
+  const llvm::SmallString<0> object =
+      generate(*module, *m, llvm::CodeGenFileType::ObjectFile, options.keep_order);
   refuse_on_error("code generation");
   result.timings.codegen = clock.lap();
   result.hsaco = link(object);
@@ -309,7 +340,7 @@ EmitCache::~EmitCache() = default;
 
 std::string EmitCache::key(const IrModule& module, const Target& target, const EmitOptions& options) {
   std::string all = llvm_version() + "\n" + std::string(target.name) + "\n" + std::to_string(options.level) +
-                    (options.assembly ? "s\n" : "\n") + module.text();
+                    (options.assembly ? "s" : "") + (options.keep_order ? "o\n" : "\n") + module.text();
   const auto digest =
       llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(all.data()), all.size()));
   std::string hex;

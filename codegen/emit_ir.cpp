@@ -291,7 +291,9 @@ private:
       env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
       break;
     }
-    case InstKind::wait: break; // LLVM's
+    case InstKind::wait:
+      if (exact_) k.wait(i.vm, i.lgkm); // otherwise LLVM's
+      break;
     case InstKind::barrier: k.barrier(); break;
     }
   }
@@ -512,6 +514,7 @@ private:
   }
 
   void loop(const CodeRegion& r) {
+    exact_ = r.exact;
     for (const Inst& i : r.prologue) one(i, 0, r.ring);
     const std::vector<RegKey> keys = carried(r);
     const Env before = env_;
@@ -568,9 +571,10 @@ private:
     env_ = before;
     std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
     for (std::size_t n = 0; n < results.size(); ++n) env_[results[n]] = end[n];
+    exact_ = false;
   }
 
-  // A trip between its barriers: memory instructions spread among matrix instructions.
+  // In an order of LLVM's, a trip between its barriers: memory instructions spread among matrix instructions.
   void trip(const std::vector<Inst>& list, int residue, int ring) {
     int mfmas = 0, reads = 0, writes = 0, loads = 0, group = 0;
     const auto hints = [&] {
@@ -578,6 +582,10 @@ private:
       mfmas = reads = writes = loads = 0;
     };
     for (const Inst& i : list) {
+      if (exact_) {
+        one(i, residue, ring);
+        continue;
+      }
       if (i.kind == InstKind::barrier) hints();
       one(i, residue, ring);
       if (i.kind == InstKind::barrier) k.sched_barrier();
@@ -586,6 +594,7 @@ private:
       writes += i.kind == InstKind::lds_write;
       loads += i.kind == InstKind::load;
     }
+    if (exact_) return;
     hints();
     k.sched_barrier();
   }
@@ -626,6 +635,7 @@ private:
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;
   Env env_;
+  bool exact_ = false; ///< the order is not LLVM's
 };
 
 } // namespace

@@ -543,6 +543,15 @@ void KernelBuilder::barrier() {
   s.ir.CreateFence(llvm::AtomicOrdering::Acquire, scope)->setMetadata(llvm::LLVMContext::MD_mmra, local);
 }
 
+void KernelBuilder::wait(int vm, int lgkm) {
+  // vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8; all ones says nothing.
+  const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, 63)),
+             l = static_cast<unsigned>(lgkm < 0 ? 15 : std::min(lgkm, 15));
+  llvm::IRBuilder<>& ir = impl_->ir;
+  ir.CreateIntrinsic(intrinsic::amdgcn_s_waitcnt, {},
+                     {ir.getInt32((v & 15U) | (v >> 4 << 14) | (7U << 4) | (l << 8))});
+}
+
 void KernelBuilder::sched_group(int mask, int count, int group) {
   llvm::IRBuilder<>& ir = impl_->ir;
   ir.CreateIntrinsic(

@@ -4,6 +4,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/emit_ir.h>
 #include <inlay/codegen/provenance.h>
+#include <inlay/codegen/schedule.h>
 #include <inlay/solver/lds.h>
 #include <inlay/solver/prover.h>
 
@@ -87,17 +88,21 @@ Artifact build(const codegen::Program& program, const BuildOptions& options) {
   artifact.arch = std::string(program.target().name);
   const auto begin = Clock::now();
   const codegen::Graph graph = expand(program);
-  const codegen::Code code = apply(graph, default_schedule(graph));
+  const codegen::Code code = apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
   artifact.proofs = prove(code);
   artifact.contract = contract_of(program);
   artifact.program = program.text();
   artifact.code = code.text();
+  artifact.schedule = show_schedule(code);
   artifact.times.layouts_and_proofs = milliseconds_since(begin);
 
   const auto ir_begin = Clock::now();
   const codegen::IrModule module = emit_ir(code);
   artifact.times.ir = milliseconds_since(ir_begin);
-  codegen::Emitted emitted = emit(module, program.target(), {.level = 3, .assembly = options.assembly});
+  bool keep_order = false;
+  for (const codegen::CodeRegion& r : code.regions) keep_order = keep_order || r.exact;
+  codegen::Emitted emitted =
+      emit(module, program.target(), {.level = 3, .assembly = options.assembly, .keep_order = keep_order});
   artifact.ir = std::move(emitted.ir);
   artifact.assembly = std::move(emitted.assembly);
   artifact.hsaco = std::move(emitted.hsaco);

@@ -82,6 +82,7 @@ struct Inst {
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
   int step = 0;             ///< of the matrix products of its operation that it feeds
+  bool joint = false;       ///< waits that what follows needs, up to the next joint, are gathered here
   std::source_location where;
 };
 
@@ -111,10 +112,12 @@ struct Graph {
 struct Slot {
   int node = 0;
   int ahead = 0;
+  bool joint = false; ///< waits are gathered before it (Inst::joint)
 };
 struct LoopSchedule {
   std::vector<Slot> slots;
   bool tail_first = false; ///< iteration 0 is the last tile
+  bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
 };
 struct Schedule {
   std::vector<LoopSchedule> loops; ///< one a loop, in order
@@ -129,6 +132,7 @@ struct CodeRegion {
   int tile = 1;
   int ring = 1;
   bool tail_first = false;
+  bool exact = false; ///< LoopSchedule::exact
 };
 struct Code {
   const Program* program = nullptr;

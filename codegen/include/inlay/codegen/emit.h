@@ -58,6 +58,8 @@ struct Timings {
 struct EmitOptions {
   int level = 3;         ///< of optimisation, 0..3
   bool assembly = false; ///< also the text form; it costs a second code generation
+  /// The order of the IR is the order of the machine code: LLVM's machine schedulers do not run.
+  bool keep_order = false;
 };
 
 /// What `emit` makes of a module.

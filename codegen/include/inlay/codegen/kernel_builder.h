@@ -204,6 +204,8 @@ public:
   /// @name Order between work-items and instructions
   /// @{
   void barrier(); ///< all LDS accesses of the workgroup before it are visible after it
+  /// s_waitcnt: at most that many accesses to memory (`vm`) and to LDS (`lgkm`) stay under way; -1 says nothing.
+  void wait(int vm, int lgkm);
   void sched_group(int mask, int count, int group); ///< llvm.amdgcn.sched.group.barrier
   void sched_barrier(int allowed = 0);              ///< llvm.amdgcn.sched.barrier
   void set_priority(int priority);                  ///< s_setprio 0..3

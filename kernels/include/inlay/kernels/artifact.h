@@ -78,8 +78,9 @@ struct Artifact {
   std::string ir;       ///< `.ll`, before optimisation
   std::string assembly; ///< `.s`, when it was asked for
   ProofReport proofs;
-  std::string program; ///< the specification, one operation a line
-  std::string code;    ///< the instructions that were proven and emitted, one a line
+  std::string program;  ///< the specification, one operation a line
+  std::string code;     ///< the instructions that were proven and emitted, one a line
+  std::string schedule; ///< the loops as slots
   LaunchContract contract;
   BuildTimes times;
 };
@@ -112,6 +113,10 @@ struct Problem {
 /// Options that every kernel's build takes.
 struct BuildOptions {
   bool assembly = false; ///< also keep the `.s`
+  /// Who orders the loops: `modulo` or `default` (codegen/schedule.h).
+  std::string scheduler = "modulo";
+  /// How loops in a final order are written: `ir`, as one block of `asm`, or `auto`, which chooses by the registers.
+  std::string loops = "auto";
 };
 
 /// Named text options of a kernel, as given on the command line: `{"m": "256", "dtype": "f16"}`.

@@ -1,8 +1,7 @@
-// The default schedule, and a schedule applied: iterations, waits and barriers.
+// A schedule applied: iterations, waits and barriers.
 #include <inlay/codegen/code.h>
 
 #include <inlay/algebra/error.h>
-#include <inlay/algebra/print.h>
 
 #include <algorithm>
 #include <climits>
@@ -14,97 +13,6 @@ namespace inlay::codegen {
 namespace {
 
 bool uses_lds(const Inst& i) { return i.kind == InstKind::lds_read || i.kind == InstKind::lds_write; }
-
-// Which instructions of a loop use a register that the loop itself defines for each iteration.
-using Users = std::map<int, std::vector<int>>;
-Users users_of(const Region& loop) {
-  Users users;
-  for (std::size_t i = 0; i < loop.body.size(); ++i)
-    for (const Reg& r : loop.body[i].uses) users[r.id].push_back(static_cast<int>(i));
-  return users;
-}
-
-} // namespace
-
-Schedule default_schedule(const Graph& graph) {
-  Schedule schedule;
-  for (const Region& region : graph.regions) {
-    if (!region.is_loop) continue;
-    LoopSchedule loop;
-    const auto& body = region.body;
-    const int count = static_cast<int>(body.size());
-    const bool pipelined = region.pipeline.distance > 0 && region.pipeline.ring > 1;
-    if (!pipelined) {
-      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
-      schedule.loops.push_back(std::move(loop));
-      continue;
-    }
-    const Users users = users_of(region);
-    const int write_ahead = region.pipeline.ring - 1;
-    std::vector<int> ahead(body.size(), 0), step(body.size(), 0);
-    int steps = 1;
-    for (const Inst& i : body)
-      if (i.kind == InstKind::mma) steps = std::max(steps, i.step + 1);
-    // What feeds the matrix products, and in which step first.
-    const auto first_step = [&](int node) {
-      int first = INT_MAX;
-      const auto found = users.find(body[static_cast<std::size_t>(node)].def.id);
-      if (found != users.end())
-        for (const int u : found->second)
-          if (const Inst& user = body[static_cast<std::size_t>(u)]; user.kind == InstKind::mma)
-            first = std::min(first, user.step);
-      return first;
-    };
-    bool simple = true; // loads, writes, reads and products: what the order below is made for
-    for (int i = 0; i < count; ++i) {
-      const Inst& inst = body[static_cast<std::size_t>(i)];
-      const auto n = static_cast<std::size_t>(i);
-      switch (inst.kind) {
-      case InstKind::load: {
-        const auto found = users.find(inst.def.id);
-        const bool staged =
-            found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
-              return body[static_cast<std::size_t>(u)].kind == InstKind::lds_write;
-            });
-        ahead[n] = staged ? std::max(region.pipeline.distance, write_ahead) : 1;
-        break;
-      }
-      case InstKind::lds_write: ahead[n] = write_ahead; break;
-      case InstKind::lds_read:
-        step[n] = first_step(i);
-        ahead[n] = step[n] == 0 ? 1 : 0;
-        simple = simple && step[n] != INT_MAX;
-        break;
-      case InstKind::mma: step[n] = inst.step; break;
-      default: simple = false;
-      }
-    }
-    if (!simple) {
-      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
-      schedule.loops.push_back(std::move(loop));
-      continue;
-    }
-    loop.tail_first = true;
-    const auto take = [&](auto wanted) {
-      for (int i = 0; i < count; ++i)
-        if (wanted(body[static_cast<std::size_t>(i)], static_cast<std::size_t>(i)))
-          loop.slots.push_back({i, ahead[static_cast<std::size_t>(i)]});
-    };
-    // Direct loads first (they are for the next trip), then each staged register is written and loaded again.
-    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] == 1; });
-    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::lds_write; });
-    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] != 1; });
-    for (int s = 0; s < steps; ++s) {
-      const int next = (s + 1) % steps;
-      take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::lds_read && step[n] == next; });
-      take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::mma && step[n] == s; });
-    }
-    schedule.loops.push_back(std::move(loop));
-  }
-  return schedule;
-}
-
-namespace {
 
 // ------------------------------------------------------------------------------------------------ waits, barriers
 
@@ -213,6 +121,34 @@ void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Nee
   }
 }
 
+// Waits up to the next joint stand at the joint, as far as what they wait for is under way there; so does the barrier, if
+// no access to LDS lies between.
+void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
+  for (std::size_t joint = 0; joint < list.size(); ++joint) {
+    if (!list[joint].joint) continue;
+    int vm = 0, lgkm = 0; // issued since
+    for (std::size_t x = joint; x < list.size() && (x == joint || !list[x].joint); ++x) {
+      Walker::Need& need = needs[x];
+      if (x != joint) {
+        Walker::Need& at = needs[joint];
+        const auto move = [](int& wanted, int& there, int since) {
+          if (wanted < since) return;
+          there = there < 0 ? wanted - since : std::min(there, wanted - since);
+          wanted = -1;
+        };
+        if (need.barrier && lgkm == 0) {
+          need.barrier = false;
+          at.barrier = true;
+        }
+        if (need.vm >= 0) move(need.vm, at.vm, vm);
+        if (need.lgkm >= 0 && !need.barrier) move(need.lgkm, at.lgkm, lgkm);
+      }
+      vm += list[x].kind == InstKind::load || list[x].kind == InstKind::store;
+      lgkm += uses_lds(list[x]);
+    }
+  }
+}
+
 std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Walker::Need>& needs) {
   std::vector<Inst> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -265,6 +201,8 @@ void place_order(Code& code) {
         step_over(w, r.body, body, trip);
       }
     }
+    gather(r.body, body);
+    gather(r.epilogue, epilogue);
     r.prologue = with_order(r.prologue, prologue);
     r.body = with_order(r.body, body);
     r.epilogue = with_order(r.epilogue, epilogue);
@@ -290,6 +228,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     out.is_loop = true;
     out.ring = region.pipeline.ring;
     out.tail_first = order.tail_first;
+    out.exact = order.exact;
     out.extent = region.extent;
     out.tile = region.tile;
     out.trips = ceil_div(region.extent, Sym(region.tile));
@@ -300,6 +239,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     const auto at = [&](const Slot& slot, Sym iteration, bool first, int ahead) {
       Inst inst = region.body[static_cast<std::size_t>(slot.node)];
       inst.ahead = ahead;
+      inst.joint = slot.joint;
       const Sym tile = !order.tail_first ? iteration : first ? out.trips - Sym(1) : iteration - Sym(1);
       const std::pair<AtomId, Sym> replace[] = {{t, tile}};
       for (Sym& o : inst.access.origin) o = substitute(o, replace);
@@ -334,71 +274,6 @@ Code apply(const Graph& graph, const Schedule& schedule) {
   }
   place_order(code);
   return code;
-}
-
-std::string Code::text() const {
-  std::string out;
-  const auto reg = [&](const Reg& r) {
-    std::string s = "v" + std::to_string(r.id);
-    if (!registers[static_cast<std::size_t>(r.id)].outside && r.ahead != 0)
-      s += "'" + std::to_string(r.ahead);
-    if (r.first != 0 || r.count != registers[static_cast<std::size_t>(r.id)].count)
-      s += "[" + std::to_string(r.first) + (r.count > 1 ? ":" + std::to_string(r.first + r.count) : "") + "]";
-    return s;
-  };
-  const auto access = [&](const Access& a) {
-    const Tensor& t = program->tensor(a.tensor);
-    std::string s = t.name;
-    if (t.space == Space::lds) s += "." + std::to_string(a.slot);
-    s += "(";
-    for (std::size_t i = 0; i < a.origin.size(); ++i)
-      s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
-    return s + " + " + to_string(a.threads) + ")" +
-           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "");
-  };
-  const auto line = [&](const Inst& i, const std::string& indent) {
-    out += indent;
-    switch (i.kind) {
-    case InstKind::zero: out += reg(i.def) + " = 0"; break;
-    case InstKind::load:
-    case InstKind::lds_read: out += reg(i.def) + " = " + access(i.access); break;
-    case InstKind::store:
-    case InstKind::lds_write: out += access(i.access) + " = " + reg(i.uses[0]); break;
-    case InstKind::mma: out += reg(i.def) + " += " + reg(i.uses[0]) + " x " + reg(i.uses[1]); break;
-    case InstKind::map:
-    case InstKind::fold_values: {
-      out += reg(i.def) + " = " +
-             (i.kind == InstKind::map ? to_string(i.map, [&](int id) { return program->tensor_name(id); })
-                                      : std::string(to_string(i.monoid))) +
-             " of";
-      for (const Reg& r : i.uses) out += " " + reg(r);
-      break;
-    }
-    case InstKind::fold_lanes:
-      out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and lane ^ " +
-             std::to_string(i.lane_mask);
-      break;
-    case InstKind::wait:
-      out += "wait" + (i.vm >= 0 ? " vm " + std::to_string(i.vm) : std::string()) +
-             (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
-      break;
-    case InstKind::barrier: out += "barrier"; break;
-    }
-    out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
-  };
-  for (const CodeRegion& r : regions) {
-    for (const Inst& i : r.prologue) line(i, "  ");
-    if (r.is_loop) {
-      out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +
-             std::to_string(r.ring) + (r.tail_first ? ", last tile first" : "") + "\n";
-      for (const Inst& i : r.body) line(i, "    ");
-      out += "  end\n";
-      for (const Inst& i : r.epilogue) line(i, "  ");
-    } else {
-      for (const Inst& i : r.body) line(i, "  ");
-    }
-  }
-  return out;
 }
 
 } // namespace inlay::codegen

@@ -1,0 +1,98 @@
+/// The order of a loop: what it has to respect, who chooses it, and what it costs in registers.
+///
+///     std::vector<Edge> edges = edges_of(region, graph.registers);      // from, to, distance, kind: data
+///     Schedule schedule = modulo_schedule(graph);                       // stage and slot of each instruction
+///     violated(edges, schedule.loops[0])                                // none
+///     std::vector<Lifetime> live = lifetimes(region, graph.registers, schedule.loops[0]);
+///
+/// **Edges.** Instruction `to` of iteration i + distance stands behind instruction `from` of iteration i. In a loop whose
+/// trip j runs node n for iteration j + ahead(n), at slot s(n), that is an inequality between pairs:
+///
+///     (-ahead(from), s(from))  <  (distance - ahead(to), s(to))        in lexicographic order
+///
+/// The running example, a GEMM with two stages of LDS: load -> write (value, 0), write -> read (arrived, 0),
+/// read -> write (free, 2: the stage is used again two iterations later), read -> product (value, 0), product -> product on
+/// one accumulator (accumulated, 0; from the last to the first, 1). Edges of kind `arrived` and `free` join waves: waits and
+/// a barrier have to stand between, which `apply` places and provenance demands.
+///
+/// **The modulo scheduler** gives each matrix instruction of a trip a slot in program order, and puts the memory
+/// instructions into the gaps between them. A trip has as many windows as steps of products. The reads of a step stand
+/// `lead` windows before it, spread over one window; all accesses to one iteration's stage of LDS lie inside one trip's
+/// length from the first read on, so one barrier, where that window begins, separates writers from readers both ways; writes lie one trip
+/// before the reads, and each write is followed by the load of the next but one tile into the same register. At the end
+/// of a window there is a rest without LDS accesses, so that the wait behind it finds them done. Waits are gathered at
+/// the begin of the windows. Of the leads from a whole trip down to one window the first is taken whose registers fit.
+///
+/// Order is deterministic: it depends on the graph and the target alone.
+///
+/// Sources: B. R. Rau, "Iterative Modulo Scheduling", MICRO 1994 (edges with distances, slots modulo the length of a trip);
+/// "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt).
+#pragma once
+
+#include <inlay/codegen/code.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace inlay::codegen {
+
+enum class EdgeKind : std::uint8_t {
+  value,       ///< a register is written, then read
+  accumulated, ///< two products into one accumulator, or two accesses to a register that lives across trips
+  arrived,     ///< LDS is written, then read, by other waves too
+  free         ///< LDS is read, then written again, by other waves too
+};
+[[nodiscard]] const char* to_string(EdgeKind kind);
+
+struct Edge {
+  int from = 0, to = 0; ///< numbers of instructions in the region's body
+  int distance = 0;     ///< in iterations
+  EdgeKind kind = EdgeKind::value;
+  friend bool operator==(const Edge&, const Edge&) = default;
+};
+
+/// Everything that an order of the loop has to respect.
+/// Ensures: the order of the program, nothing ahead, respects them all.
+[[nodiscard]] std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers);
+/// The first edge that the schedule turns around.
+[[nodiscard]] std::optional<Edge> violated(const std::vector<Edge>& edges, const LoopSchedule& schedule);
+
+/// What the scheduler knows about a target: clocks.
+struct Latencies {
+  int issue = 4;    ///< of an ordinary instruction of one wave
+  int lds = 64;     ///< from the issue of a read to its data, with its service, nobody else there
+  int memory = 700; ///< from the issue of a load to its data
+  const char* source = "";
+  [[nodiscard]] static const Latencies& of(const Target& target);
+};
+
+/// From the instruction that writes a register to the last one that reads it, both included, for one iteration; in slots,
+/// counted from the begin of the trip in which the iteration's nodes with ahead 0 run.
+struct Lifetime {
+  int reg = -1;
+  int dwords = 0;
+  int begin = 0, end = 0;
+};
+[[nodiscard]] std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>& registers,
+                                              const LoopSchedule& schedule);
+/// Dwords a lane that are alive at each slot of a trip, beside what lives across trips.
+[[nodiscard]] std::vector<int> pressure(const std::vector<Lifetime>& lives, int slots);
+/// Dwords a lane of what lives across trips: accumulators.
+[[nodiscard]] int accumulators(const Region& loop, const std::vector<Register>& registers);
+[[nodiscard]] int dwords(const Register& reg);
+
+enum class Scheduler : std::uint8_t { plain, modulo };
+/// `default`, `modulo`. Errors: CodegenError naming what there is.
+[[nodiscard]] Scheduler parse_scheduler(const std::string& name);
+[[nodiscard]] const char* to_string(Scheduler scheduler);
+
+/// Loops of loads, LDS and matrix products by the modulo scheduler, others as `default_schedule` has them.
+/// Ensures: no edge is violated; what it scheduled is `exact`.
+[[nodiscard]] Schedule modulo_schedule(const Graph& graph);
+[[nodiscard]] Schedule schedule_with(Scheduler scheduler, const Graph& graph);
+
+/// The loops of the code as slots, one a line: number, matrix clock, instruction, iteration, dwords alive; and a line that sums up.
+[[nodiscard]] std::string show_schedule(const Code& code);
+
+} // namespace inlay::codegen

@@ -1,0 +1,100 @@
+// The default schedule: everything in the order of the program, a step of reads ahead of its products.
+#include <inlay/codegen/code.h>
+
+#include <algorithm>
+#include <climits>
+#include <map>
+
+namespace inlay::codegen {
+namespace {
+
+// Which instructions of a loop use a register that the loop itself defines for each iteration.
+using Users = std::map<int, std::vector<int>>;
+Users users_of(const Region& loop) {
+  Users users;
+  for (std::size_t i = 0; i < loop.body.size(); ++i)
+    for (const Reg& r : loop.body[i].uses) users[r.id].push_back(static_cast<int>(i));
+  return users;
+}
+
+} // namespace
+
+Schedule default_schedule(const Graph& graph) {
+  Schedule schedule;
+  for (const Region& region : graph.regions) {
+    if (!region.is_loop) continue;
+    LoopSchedule loop;
+    const auto& body = region.body;
+    const int count = static_cast<int>(body.size());
+    const bool pipelined = region.pipeline.distance > 0 && region.pipeline.ring > 1;
+    if (!pipelined) {
+      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
+      schedule.loops.push_back(std::move(loop));
+      continue;
+    }
+    const Users users = users_of(region);
+    const int write_ahead = region.pipeline.ring - 1;
+    std::vector<int> ahead(body.size(), 0), step(body.size(), 0);
+    int steps = 1;
+    for (const Inst& i : body)
+      if (i.kind == InstKind::mma) steps = std::max(steps, i.step + 1);
+    // What feeds the matrix products, and in which step first.
+    const auto first_step = [&](int node) {
+      int first = INT_MAX;
+      const auto found = users.find(body[static_cast<std::size_t>(node)].def.id);
+      if (found != users.end())
+        for (const int u : found->second)
+          if (const Inst& user = body[static_cast<std::size_t>(u)]; user.kind == InstKind::mma)
+            first = std::min(first, user.step);
+      return first;
+    };
+    bool simple = true; // loads, writes, reads and products: what the order below is made for
+    for (int i = 0; i < count; ++i) {
+      const Inst& inst = body[static_cast<std::size_t>(i)];
+      const auto n = static_cast<std::size_t>(i);
+      switch (inst.kind) {
+      case InstKind::load: {
+        const auto found = users.find(inst.def.id);
+        const bool staged =
+            found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
+              return body[static_cast<std::size_t>(u)].kind == InstKind::lds_write;
+            });
+        ahead[n] = staged ? std::max(region.pipeline.distance, write_ahead) : 1;
+        break;
+      }
+      case InstKind::lds_write: ahead[n] = write_ahead; break;
+      case InstKind::lds_read:
+        step[n] = first_step(i);
+        ahead[n] = step[n] == 0 ? 1 : 0;
+        simple = simple && step[n] != INT_MAX;
+        break;
+      case InstKind::mma: step[n] = inst.step; break;
+      default: simple = false;
+      }
+    }
+    if (!simple) {
+      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
+      schedule.loops.push_back(std::move(loop));
+      continue;
+    }
+    loop.tail_first = true;
+    const auto take = [&](auto wanted) {
+      for (int i = 0; i < count; ++i)
+        if (wanted(body[static_cast<std::size_t>(i)], static_cast<std::size_t>(i)))
+          loop.slots.push_back({i, ahead[static_cast<std::size_t>(i)]});
+    };
+    // Direct loads first (they are for the next trip), then each staged register is written and loaded again.
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] == 1; });
+    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::lds_write; });
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] != 1; });
+    for (int s = 0; s < steps; ++s) {
+      const int next = (s + 1) % steps;
+      take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::lds_read && step[n] == next; });
+      take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::mma && step[n] == s; });
+    }
+    schedule.loops.push_back(std::move(loop));
+  }
+  return schedule;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,151 @@
+// Edges, lifetimes, pressure: what an order has to respect and what it costs.
+#include <inlay/codegen/schedule.h>
+
+#include <inlay/algebra/error.h>
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <tuple>
+
+namespace inlay::codegen {
+namespace {
+
+bool in_lds(const Inst& i) { return i.kind == InstKind::lds_read || i.kind == InstKind::lds_write; }
+
+// (trip, slot) of each node for iteration 0.
+struct Place {
+  int ahead = 0, slot = -1;
+};
+std::map<int, Place> places_of(const LoopSchedule& schedule) {
+  std::map<int, Place> places;
+  for (std::size_t s = 0; s < schedule.slots.size(); ++s)
+    places[schedule.slots[s].node] = {schedule.slots[s].ahead, static_cast<int>(s)};
+  return places;
+}
+
+} // namespace
+
+const char* to_string(EdgeKind kind) {
+  static const char* const names[] = {"value", "accumulated", "arrived", "free"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers) {
+  std::vector<Edge> edges;
+  const auto& body = loop.body;
+  const int count = static_cast<int>(body.size());
+  const auto outside = [&](int reg) { return registers[static_cast<std::size_t>(reg)].outside; };
+
+  // Registers of one iteration are renamed by it: only what reads them waits for what writes them. What lives across trips
+  // has one place: its accesses keep their order, from the last one to the first one of the next iteration too.
+  std::map<int, int> written;
+  std::map<int, std::vector<int>> touched;
+  for (int n = 0; n < count; ++n) {
+    const Inst& i = body[static_cast<std::size_t>(n)];
+    std::vector<int> here;
+    for (const Reg& r : i.uses) {
+      if (outside(r.id)) {
+        here.push_back(r.id);
+      } else if (const auto w = written.find(r.id); w != written.end()) {
+        const Edge e{w->second, n, 0, EdgeKind::value};
+        if (std::find(edges.begin(), edges.end(), e) == edges.end()) edges.push_back(e);
+      }
+    }
+    if (i.def.id >= 0) {
+      if (outside(i.def.id)) {
+        here.push_back(i.def.id);
+      } else {
+        written[i.def.id] = n;
+      }
+    }
+    for (const int reg : here)
+      if (auto& list = touched[reg]; list.empty() || list.back() != n) list.push_back(n);
+  }
+  for (const auto& [reg, list] : touched) {
+    const bool changes = std::any_of(list.begin(), list.end(), [&, id = reg](int n) {
+      return body[static_cast<std::size_t>(n)].def.id == id;
+    });
+    if (!changes) continue;
+    for (std::size_t k = 0; k + 1 < list.size(); ++k)
+      edges.push_back({list[k], list[k + 1], 0, EdgeKind::accumulated});
+    edges.push_back({list.back(), list.front(), 1, EdgeKind::accumulated});
+  }
+
+  // A stage of LDS is used again `ring` iterations later.
+  for (int a = 0; a < count; ++a) {
+    const Inst& x = body[static_cast<std::size_t>(a)];
+    if (!in_lds(x)) continue;
+    for (int b = a; b < count; ++b) {
+      const Inst& y = body[static_cast<std::size_t>(b)];
+      if (!in_lds(y) || x.access.tensor != y.access.tensor) continue;
+      const bool xw = x.kind == InstKind::lds_write, yw = y.kind == InstKind::lds_write;
+      if (xw == yw) continue; // two writes of one tile are to different places, or provenance refuses them
+      edges.push_back({a, b, 0, xw ? EdgeKind::arrived : EdgeKind::free});
+      edges.push_back({b, a, loop.pipeline.ring, yw ? EdgeKind::arrived : EdgeKind::free});
+    }
+  }
+  return edges;
+}
+
+std::optional<Edge> violated(const std::vector<Edge>& edges, const LoopSchedule& schedule) {
+  const std::map<int, Place> places = places_of(schedule);
+  for (const Edge& e : edges) {
+    const Place &from = places.at(e.from), &to = places.at(e.to);
+    if (std::tuple(-from.ahead, from.slot) >= std::tuple(e.distance - to.ahead, to.slot) &&
+        !(e.from == e.to && e.distance > 0))
+      return e;
+  }
+  return std::nullopt;
+}
+
+int dwords(const Register& reg) { return (reg.count * bits(reg.element) + 31) / 32; }
+
+int accumulators(const Region& loop, const std::vector<Register>& registers) {
+  std::vector<int> seen;
+  int sum = 0;
+  const auto look = [&](int reg) {
+    if (reg < 0 || !registers[static_cast<std::size_t>(reg)].outside) return;
+    if (std::find(seen.begin(), seen.end(), reg) != seen.end()) return;
+    seen.push_back(reg);
+    sum += dwords(registers[static_cast<std::size_t>(reg)]);
+  };
+  for (const Inst& i : loop.body) {
+    look(i.def.id);
+    for (const Reg& r : i.uses) look(r.id);
+  }
+  return sum;
+}
+
+std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>& registers,
+                                const LoopSchedule& schedule) {
+  const int length = static_cast<int>(schedule.slots.size());
+  std::map<int, Lifetime> lives;
+  for (int s = 0; s < length; ++s) {
+    const Slot& slot = schedule.slots[static_cast<std::size_t>(s)];
+    const Inst& i = loop.body[static_cast<std::size_t>(slot.node)];
+    const int time = s - slot.ahead * length;
+    const auto touch = [&](int reg) {
+      if (reg < 0 || registers[static_cast<std::size_t>(reg)].outside) return;
+      auto [at, fresh] =
+          lives.try_emplace(reg, Lifetime{reg, dwords(registers[static_cast<std::size_t>(reg)]), time, time});
+      at->second.begin = std::min(at->second.begin, time);
+      at->second.end = std::max(at->second.end, time);
+    };
+    touch(i.def.id);
+    for (const Reg& r : i.uses) touch(r.id);
+  }
+  std::vector<Lifetime> out;
+  for (const auto& [reg, life] : lives) out.push_back(life);
+  return out;
+}
+
+std::vector<int> pressure(const std::vector<Lifetime>& lives, int slots) {
+  std::vector<int> alive(static_cast<std::size_t>(slots), 0);
+  for (const Lifetime& l : lives)
+    for (int t = l.begin; t <= l.end; ++t)
+      alive[static_cast<std::size_t>(((t % slots) + slots) % slots)] += l.dwords;
+  return alive;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,221 @@
+// The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
+#include <inlay/codegen/schedule.h>
+
+#include <inlay/algebra/error.h>
+
+#include <algorithm>
+#include <climits>
+#include <map>
+#include <utility>
+
+namespace inlay::codegen {
+namespace {
+
+/// Registers that addresses, counters and LLVM's own code around the loop need.
+constexpr int reserved_registers = 24;
+
+int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+
+class Modulo {
+public:
+  Modulo(const Region& loop, const std::vector<Register>& registers, const Program& program)
+      : loop_(loop), registers_(registers), target_(program.target()) {
+    int bytes = 0;
+    std::map<int, bool> seen;
+    for (const Inst& i : loop.body)
+      if (i.access.tensor >= 0 && !std::exchange(seen[i.access.tensor], true))
+        if (const Tensor& t = program.tensor(i.access.tensor); t.space == Space::lds)
+          bytes += static_cast<int>(loop.pipeline.ring * t.stage_elements() * bits(t.element) / 8);
+    const int groups = std::clamp(target_.lds_bytes / std::max(bytes, 1), 1, 8);
+    waves_ = std::clamp(groups * program.threads() / (target_.wave_size * target_.simds), 1, 2);
+  }
+
+  // Whether the loop is what the windows are made for; and what each instruction feeds.
+  bool analyse() {
+    const auto& body = loop_.body;
+    std::map<int, int> defined;
+    int clocks = 0;
+    for (std::size_t n = 0; n < body.size(); ++n) {
+      const Inst& i = body[n];
+      const int node = static_cast<int>(n);
+      if (i.def.id >= 0 && i.kind != InstKind::mma) defined[i.def.id] = node;
+      switch (i.kind) {
+      case InstKind::mma:
+        if (i.step < steps_ - 1 || !i.atom || !i.atom->mma) return false;
+        while (steps_ <= i.step) begin_.push_back(static_cast<int>(products_.size())), ++steps_;
+        for (const Reg& r : i.uses) {
+          const auto d = defined.find(r.id);
+          if (d == defined.end()) continue;
+          auto [at, fresh] =
+              feeds_.try_emplace(d->second, Feed{static_cast<int>(products_.size()), 0, i.step});
+          at->second.last = static_cast<int>(products_.size());
+        }
+        clocks += i.atom->mma->clocks();
+        products_.push_back(node);
+        break;
+      case InstKind::lds_write: {
+        const auto d = defined.find(i.uses[0].id);
+        if (d == defined.end() || body[static_cast<std::size_t>(d->second)].kind != InstKind::load)
+          return false;
+        if (i.access.active != 1) return false;
+        writes_.push_back({node, d->second});
+        break;
+      }
+      case InstKind::load: loads_.push_back(node); break;
+      case InstKind::lds_read: reads_.push_back(node); break;
+      default: return false;
+      }
+    }
+    if (products_.empty() || loop_.pipeline.ring < 2 || loop_.pipeline.distance < 1) return false;
+    clocks_ = clocks / static_cast<int>(products_.size());
+    for (const int r : reads_)
+      if (!feeds_.contains(r)) return false;
+    for (const int l : loads_) {
+      const auto w =
+          std::count_if(writes_.begin(), writes_.end(), [&](const Write& x) { return x.load == l; });
+      if ((w == 1) == feeds_.contains(l) || w > 1) return false;
+    }
+    return true;
+  }
+
+  LoopSchedule run() const {
+    // The same number of waves as LDS lets in, if any lead allows it.
+    const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
+    LoopSchedule chosen;
+    for (int waves = waves_; waves >= 1; --waves)
+      for (int lead = steps_; lead >= 1; --lead) {
+        chosen = with_lead(lead);
+        const std::vector<int> alive =
+            pressure(lifetimes(loop_, registers_, chosen), static_cast<int>(chosen.slots.size()));
+        const int most = *std::max_element(alive.begin(), alive.end()) + reserved_registers;
+        if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
+          return chosen;
+      }
+    return chosen;
+  }
+
+private:
+  struct Feed {
+    int first, last, step;
+  };
+  struct Write {
+    int node, load;
+  };
+  struct Item {
+    int node, ahead;
+    double key; ///< where in its window, 0 to 1
+  };
+
+  // The slot where window q begins; windows go on before and behind the trip.
+  int window(int q) const {
+    const int trip = floor_of(q, steps_);
+    return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
+  }
+
+  LoopSchedule with_lead(int lead) const {
+    const int length = static_cast<int>(products_.size());
+    std::vector<std::vector<Item>> windows(static_cast<std::size_t>(steps_));
+    const auto put = [&](int node, int q, double key) {
+      const int trip = floor_of(q, steps_);
+      windows[static_cast<std::size_t>(q - trip * steps_)].push_back({node, -trip, key});
+    };
+    // Reads, by first use.
+    std::vector<int> reads = reads_;
+    std::stable_sort(reads.begin(), reads.end(),
+                     [&](int a, int b) { return feeds_.at(a).first < feeds_.at(b).first; });
+    std::map<int, int> of_step, done;
+    for (const int r : reads) ++of_step[feeds_.at(r).step];
+    for (const int r : reads) {
+      const int step = feeds_.at(r).step;
+      put(r, step - lead, (done[step]++ + 0.2) / of_step[step]);
+    }
+    // Writes over one trip's length before the reads, each with the load of its register behind it.
+    const int count = static_cast<int>(writes_.size());
+    for (int w = 0; w < count; ++w) {
+      const int q = w * steps_ / count; // window, and how far inside
+      const double key = (w * steps_ % count + 0.4 * steps_) / count;
+      put(writes_[static_cast<std::size_t>(w)].node, q - lead - steps_, key);
+      put(writes_[static_cast<std::size_t>(w)].load, q - lead - 2 * steps_,
+          key); // next to it: the sort is stable
+    }
+    // Loads that feed products directly: as soon as the register's last reader of the iteration before is through.
+    for (const int l : loads_) {
+      const auto f = feeds_.find(l);
+      if (f == feeds_.end()) continue;
+      const int q = f->second.step - steps_;
+      const int begin = window(q), size = window(q + 1) - begin;
+      put(l, q, static_cast<double>(f->second.last - length - begin + 0.5) / size);
+    }
+
+    LoopSchedule schedule;
+    schedule.tail_first = true;
+    schedule.exact = true;
+    std::vector<std::vector<Slot>> gap(products_.size());
+    const int latency = (Latencies::of(target_).lds + clocks_ - 1) / clocks_;
+    for (int q = 0; q < steps_; ++q) {
+      auto& items = windows[static_cast<std::size_t>(q)];
+      std::stable_sort(items.begin(), items.end(),
+                       [](const Item& a, const Item& b) { return a.key < b.key; });
+      const int begin = window(q), size = window(q + 1) - begin, n = static_cast<int>(items.size());
+      const int rest = std::clamp(size - n, 0, 2 * latency);
+      for (int i = 0; i < n; ++i)
+        gap[static_cast<std::size_t>(begin + i * (size - rest) / n)].push_back(
+            {items[static_cast<std::size_t>(i)].node, items[static_cast<std::size_t>(i)].ahead, false});
+    }
+    for (int m = 0; m < length; ++m) {
+      const bool joint = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
+      schedule.slots.push_back({products_[static_cast<std::size_t>(m)], 0, joint});
+      for (const Slot& s : gap[static_cast<std::size_t>(m)]) schedule.slots.push_back(s);
+    }
+    return schedule;
+  }
+
+  const Region& loop_;
+  const std::vector<Register>& registers_;
+  const Target& target_;
+  int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
+  int steps_ = 0, clocks_ = 16;
+  std::vector<int> begin_, products_, reads_, loads_;
+  std::vector<Write> writes_;
+  std::map<int, Feed> feeds_;
+};
+
+} // namespace
+
+const Latencies& Latencies::of(const Target& target) {
+  // The issue of a read to its data: latency and service of the timing data; memory: HBM, as there.
+  static const Latencies gfx942{4, 48, 622,
+                                "gcnasm microbenchmarks on MI308X: b128 48 clk with service, HBM 622"};
+  static const Latencies gfx950{
+      4, 60, 700,
+      "thread traces of MI350X: 32 to 60 clk with service; memory fitted to gfx950-gluon-tutorials"};
+  return target.name == "gfx950" ? gfx950 : gfx942;
+}
+
+Scheduler parse_scheduler(const std::string& name) {
+  if (name == "default") return Scheduler::plain;
+  if (name == "modulo") return Scheduler::modulo;
+  throw CodegenError("unknown scheduler", "name   " + name, "default or modulo");
+}
+const char* to_string(Scheduler scheduler) { return scheduler == Scheduler::plain ? "default" : "modulo"; }
+
+Schedule modulo_schedule(const Graph& graph) {
+  Schedule schedule = default_schedule(graph);
+  std::size_t loop = 0;
+  for (const Region& region : graph.regions) {
+    if (!region.is_loop) continue;
+    LoopSchedule& order = schedule.loops[loop++];
+    Modulo modulo(region, graph.registers, *graph.program);
+    if (modulo.analyse()) order = modulo.run();
+    const auto wrong = violated(edges_of(region, graph.registers), order);
+    INLAY_CHECK(!wrong, "a schedule that respects edge " + std::to_string(wrong->from) + " -> " +
+                            std::to_string(wrong->to) + ", " + to_string(wrong->kind));
+  }
+  return schedule;
+}
+
+Schedule schedule_with(Scheduler scheduler, const Graph& graph) {
+  return scheduler == Scheduler::modulo ? modulo_schedule(graph) : default_schedule(graph);
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,107 @@
+// Loops as slots, for people.
+#include <inlay/codegen/schedule.h>
+
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <map>
+
+namespace inlay::codegen {
+namespace {
+
+const char* resource(InstKind kind) {
+  switch (kind) {
+  case InstKind::mma: return "matrix";
+  case InstKind::load:
+  case InstKind::store: return "memory";
+  case InstKind::lds_read:
+  case InstKind::lds_write: return "LDS";
+  case InstKind::wait:
+  case InstKind::barrier: return "";
+  default: return "vector";
+  }
+}
+
+std::string padded(std::string s, std::size_t width) {
+  s.resize(std::max(s.size() + 1, width), ' ');
+  return s;
+}
+std::string right(int v, std::size_t width) {
+  const std::string s = std::to_string(v);
+  return std::string(width - std::min(width, s.size()), ' ') + s;
+}
+
+// The loop's body as a region with its schedule, so that the same functions count registers.
+std::pair<Region, LoopSchedule> again(const CodeRegion& r) {
+  Region loop;
+  LoopSchedule schedule;
+  for (const Inst& i : r.body) {
+    schedule.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, i.joint});
+    loop.body.push_back(i);
+  }
+  return {std::move(loop), std::move(schedule)};
+}
+
+} // namespace
+
+std::string show_schedule(const Code& code) {
+  std::string out;
+  int number = 0;
+  for (const CodeRegion& r : code.regions) {
+    if (!r.is_loop) continue;
+    const auto [loop, schedule] = again(r);
+    const std::vector<int> alive =
+        pressure(lifetimes(loop, code.registers, schedule), static_cast<int>(schedule.slots.size()));
+    const int results = accumulators(loop, code.registers);
+    out += "loop " + std::to_string(++number) + ", " + to_string(r.trips) + " trips of " +
+           std::to_string(r.tile) + ", ring " + std::to_string(r.ring) +
+           (r.exact ? ", in this order" : ", order left to LLVM") + "\n";
+    out += "  slot  clock  resource  iteration  dwords  instruction\n";
+    int clock = 0, slot = 0;
+    std::map<std::string, int> counts;
+    int run = 0, longest = 0;
+    for (std::size_t n = 0; n < r.body.size(); ++n) {
+      const Inst& i = r.body[n];
+      std::string what = to_string(i.kind);
+      if (i.kind == InstKind::mma) what = i.atom->name;
+      if (i.access.tensor >= 0) {
+        what += " " + code.program->tensor(i.access.tensor).name + " (";
+        for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
+          what += (axis ? ", " : "") + to_string(i.access.origin[axis] + Sym(i.access.elements[0][axis]));
+        what += ")";
+      }
+      const auto reg = [&](const Reg& x) {
+        return " v" + std::to_string(x.id) +
+               (x.count != code.registers[static_cast<std::size_t>(x.id)].count
+                    ? "[" + std::to_string(x.first) + "]"
+                    : std::string());
+      };
+      if (i.def.id >= 0) what += reg(i.def);
+      if (i.kind == InstKind::wait)
+        what += (i.vm >= 0 ? " vm " + std::to_string(i.vm) : std::string()) +
+                (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
+      for (const Reg& u : i.uses) what += reg(u);
+      const bool named = i.kind != InstKind::wait && i.kind != InstKind::barrier;
+      out += right(slot++, 6) + right(clock, 7) + "  " + padded(resource(i.kind), 10) +
+             padded(!named         ? ""
+                    : i.ahead == 0 ? "j"
+                                   : "j+" + std::to_string(i.ahead),
+                    9) +
+             right(alive[n], 8) + "  " + what + "\n";
+      if (i.kind == InstKind::mma) clock += i.atom->mma->clocks();
+      ++counts[to_string(i.kind)];
+      const bool memory = i.kind == InstKind::load || i.kind == InstKind::lds_read ||
+                          i.kind == InstKind::lds_write || i.kind == InstKind::store;
+      if (memory) longest = std::max(longest, ++run);
+      if (i.kind == InstKind::mma) run = 0;
+    }
+    out += "  " + std::to_string(clock) + " matrix clocks:";
+    for (const auto& [name, n] : counts) out += " " + std::to_string(n) + " " + name;
+    out += "; at most " + std::to_string(longest) + " memory instructions side by side; " +
+           std::to_string(alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end())) +
+           " dwords alive and " + std::to_string(results) + " of results\n";
+  }
+  return out.empty() ? "no loop\n" : out;
+}
+
+} // namespace inlay::codegen

@@ -1,0 +1,73 @@
+// Code as text, one instruction a line.
+#include <inlay/codegen/code.h>
+
+#include <inlay/algebra/print.h>
+
+namespace inlay::codegen {
+
+std::string Code::text() const {
+  std::string out;
+  const auto reg = [&](const Reg& r) {
+    std::string s = "v" + std::to_string(r.id);
+    if (!registers[static_cast<std::size_t>(r.id)].outside && r.ahead != 0)
+      s += "'" + std::to_string(r.ahead);
+    if (r.first != 0 || r.count != registers[static_cast<std::size_t>(r.id)].count)
+      s += "[" + std::to_string(r.first) + (r.count > 1 ? ":" + std::to_string(r.first + r.count) : "") + "]";
+    return s;
+  };
+  const auto access = [&](const Access& a) {
+    const Tensor& t = program->tensor(a.tensor);
+    std::string s = t.name;
+    if (t.space == Space::lds) s += "." + std::to_string(a.slot);
+    s += "(";
+    for (std::size_t i = 0; i < a.origin.size(); ++i)
+      s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
+    return s + " + " + to_string(a.threads) + ")" +
+           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "");
+  };
+  const auto line = [&](const Inst& i, const std::string& indent) {
+    out += indent;
+    switch (i.kind) {
+    case InstKind::zero: out += reg(i.def) + " = 0"; break;
+    case InstKind::load:
+    case InstKind::lds_read: out += reg(i.def) + " = " + access(i.access); break;
+    case InstKind::store:
+    case InstKind::lds_write: out += access(i.access) + " = " + reg(i.uses[0]); break;
+    case InstKind::mma: out += reg(i.def) + " += " + reg(i.uses[0]) + " x " + reg(i.uses[1]); break;
+    case InstKind::map:
+    case InstKind::fold_values: {
+      out += reg(i.def) + " = " +
+             (i.kind == InstKind::map ? to_string(i.map, [&](int id) { return program->tensor_name(id); })
+                                      : std::string(to_string(i.monoid))) +
+             " of";
+      for (const Reg& r : i.uses) out += " " + reg(r);
+      break;
+    }
+    case InstKind::fold_lanes:
+      out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and lane ^ " +
+             std::to_string(i.lane_mask);
+      break;
+    case InstKind::wait:
+      out += "wait" + (i.vm >= 0 ? " vm " + std::to_string(i.vm) : std::string()) +
+             (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
+      break;
+    case InstKind::barrier: out += "barrier"; break;
+    }
+    out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
+  };
+  for (const CodeRegion& r : regions) {
+    for (const Inst& i : r.prologue) line(i, "  ");
+    if (r.is_loop) {
+      out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +
+             std::to_string(r.ring) + (r.tail_first ? ", last tile first" : "") + "\n";
+      for (const Inst& i : r.body) line(i, "    ");
+      out += "  end\n";
+      for (const Inst& i : r.epilogue) line(i, "  ");
+    } else {
+      for (const Inst& i : r.body) line(i, "  ");
+    }
+  }
+  return out;
+}
+
+} // namespace inlay::codegen

@@ -1,8 +1,11 @@
 // Code to LLVM IR through the builder. What each instruction becomes is in `one`; loops are in `loop`.
 #include <inlay/codegen/emit_ir.h>
 
+#include "emit_asm.h"
+
 #include <inlay/codegen/address.h>
 #include <inlay/codegen/kernel_builder.h>
+#include <inlay/codegen/schedule.h>
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -32,13 +35,15 @@ std::vector<Argument> arguments_of(const Program& p) {
 
 class Emitter {
 public:
-  explicit Emitter(const Code& code)
-      : code_(code), p_(*code.program), arguments_(arguments_of(p_)),
+  Emitter(const Code& code, LoopForm form)
+      : code_(code), form_(form), p_(*code.program), arguments_(arguments_of(p_)),
         k(p_.target(), p_.name(), std::span<const Argument>(arguments_), {.workgroup_size = p_.threads()}) {}
 
   IrModule run() {
     k.locate(p_.where());
     bind();
+    for (const CodeRegion& r : code_.regions)
+      if (r.is_loop) plan(r);
     allocate();
     for (const CodeRegion& r : code_.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
@@ -81,6 +86,15 @@ private:
         lds_[{tensor, s}] = {s, bytes[static_cast<std::size_t>(s)]};
         bytes[static_cast<std::size_t>(s)] += (size + 15) / 16 * 16;
       }
+    }
+    if (!blocks_of_loops_.empty()) { // their text has one address and immediates for all stages
+      int sum = 0;
+      for (int s = 0; s < stages; ++s) {
+        for (auto& [key, place] : lds_)
+          if (key.second == s) place = {0, place.second + sum};
+        sum += bytes[static_cast<std::size_t>(s)];
+      }
+      bytes = {sum};
     }
     for (const int b : bytes)
       if (b > 0) blocks_.push_back(k.lds_allocate("stage", b));
@@ -240,7 +254,10 @@ private:
   void one(const Inst& i, int trip, int ring) {
     k.locate(i.where);
     switch (i.kind) {
-    case InstKind::zero: env_[key(i.def)] = k.zero({reg_element(i.def), i.def.count}); break;
+    case InstKind::zero:
+      env_[key(i.def)] = k.zero({reg_element(i.def), i.def.count});
+      zeroed_.insert(i.def.id);
+      break;
     case InstKind::load: {
       const Memory& m = memory_.at(&i);
       const Tensor& t = p_.tensor(i.access.tensor);
@@ -282,6 +299,7 @@ private:
       break;
     }
     case InstKind::mma:
+      zeroed_.erase(i.def.id);
       env_[key(i.def)] = k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def));
       break;
     case InstKind::map: env_[key(i.def)] = map(i); break;
@@ -516,6 +534,11 @@ private:
   void loop(const CodeRegion& r) {
     exact_ = r.exact;
     for (const Inst& i : r.prologue) one(i, 0, r.ring);
+    if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
+      block(r, registers->second);
+      exact_ = false;
+      return;
+    }
     const std::vector<RegKey> keys = carried(r);
     const Env before = env_;
     const auto enter = [&](const KernelBuilder::Values& values) {
@@ -574,6 +597,165 @@ private:
     exact_ = false;
   }
 
+  // ------------------------------------------------------------------------------------------ loops of assembly
+
+  // Whether a loop is a block, and its registers; before LDS is allocated.
+  void plan(const CodeRegion& r) {
+    if (!r.exact || form_ == LoopForm::ir) return;
+    if (form_ == LoopForm::automatic) {
+      // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
+      constexpr int manageable = 192;
+      Region loop;
+      LoopSchedule order;
+      for (const Inst& i : r.body) {
+        order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
+        loop.body.push_back(i);
+      }
+      const std::vector<int> alive =
+          pressure(lifetimes(loop, code_.registers, order), static_cast<int>(order.slots.size()));
+      if (*std::max_element(alive.begin(), alive.end()) + accumulators(loop, code_.registers) <= manageable)
+        return;
+    }
+    const auto registers = block_registers(code_, r);
+    if (registers) {
+      blocks_of_loops_[&r] = *registers;
+    } else if (form_ == LoopForm::block) {
+      throw CodegenError(
+          "the loop cannot be a block of assembly", "line   " + std::to_string(r.body[0].where.line()),
+          "loops of loads, LDS and matrix products whose registers fit, by the modulo scheduler");
+    }
+  }
+
+  void block(const CodeRegion& r, const BlockRegisters& registers) {
+    std::vector<Type> results;
+    std::vector<Value> inputs;
+    std::vector<std::string> outputs, takes, clobbers;
+    std::vector<RegKey> result_keys;
+    // Results.
+    for (const auto& [id, first] : registers.results) {
+      const Register& reg = code_.registers[static_cast<std::size_t>(id)];
+      if (!zeroed_.contains(id))
+        throw CodegenError("a block of assembly begins with empty accumulators", "v" + std::to_string(id));
+      outputs.push_back("=&{" + range(registers.results_in_agprs ? "a" : "v", first, dwords(reg)) + "}");
+      results.push_back({reg.element, reg.count});
+      result_keys.push_back({id, 0});
+    }
+    // Rings: what the prologue filled comes in and leaves as nobody's; the rest is clobbered.
+    std::vector<bool> pinned(static_cast<std::size_t>(p_.target().registers_per_simd_lane), false);
+    for (const RegKey& key_of : carried(r)) {
+      if (outside(key_of.first)) continue;
+      const Register& reg = code_.registers[static_cast<std::size_t>(key_of.first)];
+      const auto place = registers.rings.find({key_of.first, key_of.second % registers.copies});
+      INLAY_CHECK(place != registers.rings.end(), "a place of v" + std::to_string(key_of.first));
+      const Type words = Type::i32(dwords(reg));
+      takes.push_back(std::to_string(outputs.size()));
+      inputs.push_back(k.bitcast(env_.at(key_of), words));
+      outputs.push_back("={" + range("v", place->second, words.lanes) + "}");
+      results.push_back(words);
+      for (int d = 0; d < words.lanes; ++d) {
+        INLAY_CHECK(!pinned[static_cast<std::size_t>(place->second + d)], "one value a register");
+        pinned[static_cast<std::size_t>(place->second + d)] = true;
+      }
+    }
+    const auto in_results = [&](int v) {
+      if (registers.results_in_agprs) return false;
+      for (const auto& [id, first] : registers.results)
+        if (v >= first && v < first + dwords(code_.registers[static_cast<std::size_t>(id)])) return true;
+      return false;
+    };
+    for (int v = registers.first; v < registers.last; ++v)
+      if (!pinned[static_cast<std::size_t>(v)] && !in_results(v))
+        clobbers.push_back("~{v" + std::to_string(v) + "}");
+    // Scalar registers of the block's own: what is left of the trips, and one for each advance of a load.
+    const Value last = k.lower(r.trips - Sym(1));
+    const auto scalar_output = [&] {
+      outputs.push_back("=&s");
+      results.push_back(Type::i32());
+      return "$" + std::to_string(outputs.size() - 1);
+    };
+    BlockText how;
+    how.left = scalar_output();
+    struct Advance {
+      Sym start, slope;
+      std::string name;
+    };
+    std::vector<Advance> advances;
+    for (const Inst& i : r.body) {
+      if (i.kind != InstKind::load) continue;
+      const auto [start, slope] = advance(r, memory_.at(&i).step);
+      bool known = slope == Sym(0);
+      for (const Advance& a : advances) known = known || (a.start == start && a.slope == slope);
+      if (!known) advances.push_back({start, slope, scalar_output()});
+    }
+    // Inputs behind all outputs.
+    std::map<std::pair<int, char>, std::string> named;
+    const auto input = [&](Value v, char kind) {
+      auto [at, fresh] = named.try_emplace({v.id, kind}, "");
+      if (fresh) {
+        at->second = "$" + std::to_string(outputs.size() + inputs.size());
+        inputs.push_back(kind == 'd' ? k.descriptor_words(v) : v);
+        takes.push_back(kind == 'v' ? "v" : "s");
+      }
+      return at->second;
+    };
+    how.trips = input(last, 's');
+    for (const Advance& a : advances)
+      how.counters.push_back(
+          {a.name, input(k.lower(a.start), 's'),
+           a.slope.constant() ? std::to_string(a.slope.constant()->value()) : input(k.lower(a.slope), 's')});
+    std::map<std::pair<int, int>, std::string> lds_bases; // address, multiple of 64 KiB
+    how.address = [&](const Inst& i, int residue) {
+      BlockAddress a;
+      if (i.kind == InstKind::load) {
+        const Memory& m = memory_.at(&i);
+        a.vector = input(m.offset, 'v');
+        a.descriptor = input(m.descriptor, 'd');
+        a.immediate = m.immediate;
+        const auto [start, slope] = advance(r, m.step);
+        a.scalar = slope == Sym(0) ? (start == Sym(0) ? "0" : input(k.lower(start), 's')) : "";
+        for (const Advance& x : advances)
+          if (a.scalar.empty() && x.start == start && x.slope == slope) a.scalar = x.name;
+        return a;
+      }
+      const Lds& at = lds_at_.at(&i);
+      const int stage = ((residue + i.access.slot) % r.ring + r.ring) % r.ring;
+      const bool rings = lds_.contains({i.access.tensor, r.ring - 1});
+      const auto [number, offset] = lds_.at({i.access.tensor, rings ? stage : 0});
+      const int bytes = at.immediate + offset, high = bytes / 65536;
+      auto [base, fresh] = lds_bases.try_emplace({at.base.id, high}, "");
+      if (fresh)
+        base->second = input(k.lds_address(blocks_[static_cast<std::size_t>(number)],
+                                           high == 0 ? at.base : k.add(at.base, this->number(65536 * high))),
+                             'v');
+      a.vector = base->second;
+      a.immediate = bytes - 65536 * high;
+      return a;
+    };
+    const std::string text = block_text(code_, r, registers, how);
+    clobbers.insert(clobbers.end(), {"~{scc}", "~{memory}"});
+    std::string constraints;
+    for (const auto* list : {&outputs, &takes, &clobbers})
+      for (const std::string& c : *list) constraints += (constraints.empty() ? "" : ",") + c;
+    const KernelBuilder::Values values = k.assembly(text, constraints, inputs, results);
+    std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
+    for (std::size_t n = 0; n < result_keys.size(); ++n) {
+      env_[result_keys[n]] = values[n];
+      zeroed_.erase(result_keys[n].first);
+    }
+  }
+  static std::string range(const std::string& file, int first, int count) {
+    return file + (count == 1 ? std::to_string(first)
+                              : "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]");
+  }
+  // A formula in the trip as start + slope * trip. Errors: CodegenError when it is none.
+  std::pair<Sym, Sym> advance(const CodeRegion& r, Sym step) const {
+    const std::pair<AtomId, Sym> at0[] = {{*r.trip.as_atom(), Sym(0)}}, at1[] = {{*r.trip.as_atom(), Sym(1)}};
+    const Sym start = substitute(step, at0), slope = substitute(step, at1) - start;
+    if (eq(step, start + slope * r.trip) != Truth::yes)
+      throw CodegenError("an address does not move evenly", "step   " + to_string(step));
+    return {start, slope};
+  }
+
   // In an order of LLVM's, a trip between its barriers: memory instructions spread among matrix instructions.
   void trip(const std::vector<Inst>& list, int residue, int ring) {
     int mfmas = 0, reads = 0, writes = 0, loads = 0, group = 0;
@@ -623,6 +805,7 @@ private:
   };
 
   const Code& code_;
+  LoopForm form_;
   const Program& p_;
   std::vector<Argument> arguments_;
   KernelBuilder k;
@@ -635,11 +818,20 @@ private:
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;
   Env env_;
-  bool exact_ = false; ///< the order is not LLVM's
+  bool exact_ = false;   ///< the order is not LLVM's
+  std::set<int> zeroed_; ///< accumulators that nothing was added to yet
+  std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
 };
 
 } // namespace
 
-IrModule emit_ir(const Code& code) { return Emitter(code).run(); }
+LoopForm parse_loop_form(const std::string& name) {
+  if (name == "auto") return LoopForm::automatic;
+  if (name == "ir") return LoopForm::ir;
+  if (name == "asm") return LoopForm::block;
+  throw CodegenError("unknown form of a loop", "name   " + name, "auto, ir or asm");
+}
+
+IrModule emit_ir(const Code& code, LoopForm form) { return Emitter(code, form).run(); }
 
 } // namespace inlay::codegen

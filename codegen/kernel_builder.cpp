@@ -4,6 +4,8 @@
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/kernel_builder.h>
 
+#include <llvm/IR/InlineAsm.h>
+
 #include <chrono>
 #include <map>
 
@@ -526,6 +528,42 @@ Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
   llvm::Function* f = intrinsic::getOrInsertDeclaration(s.module.get(), id);
   return s.make(
       s.ir.CreateCall(f, {s.parameter(a, *f, 0), s.parameter(b, *f, 1), s.get(c), none, none, none}), c.type);
+}
+
+KernelBuilder::Values KernelBuilder::assembly(const std::string& text, const std::string& constraints,
+                                              std::span<const Value> inputs, std::span<const Type> results) {
+  Impl& s = *impl_;
+  std::vector<llvm::Value*> operands;
+  std::vector<llvm::Type*> takes, gives;
+  for (const Value& v : inputs) operands.push_back(s.get(v)), takes.push_back(operands.back()->getType());
+  for (const Type& t : results) gives.push_back(s.type(t));
+  llvm::Type* result = gives.empty() ? s.ir.getVoidTy()
+                       : gives.size() == 1
+                           ? gives[0]
+                           : static_cast<llvm::Type*>(llvm::StructType::get(*s.context, gives));
+  llvm::FunctionType* type = llvm::FunctionType::get(result, takes, false);
+  std::string problem;
+  llvm::raw_string_ostream(problem) << llvm::toString(llvm::InlineAsm::verify(type, constraints));
+  INLAY_CHECK(problem.empty(), "constraints that fit the operands: " + problem);
+  llvm::CallInst* call = s.ir.CreateCall(llvm::InlineAsm::get(type, text, constraints, true), operands);
+  call->addFnAttr(llvm::Attribute::Convergent);
+  call->addFnAttr(llvm::Attribute::NoUnwind);
+  Values out;
+  for (unsigned i = 0; i < results.size(); ++i)
+    out.push_back(s.make(results.size() == 1 ? call : s.ir.CreateExtractValue(call, i), results[i]));
+  return out;
+}
+
+Value KernelBuilder::lds_address(LdsBlock block, Value byte_offset) {
+  Impl& s = *impl_;
+  return s.i32(s.ir.CreatePtrToInt(s.lds_pointer(block, byte_offset, 0), s.ir.getInt32Ty()));
+}
+
+Value KernelBuilder::descriptor_words(Value buffer) {
+  Impl& s = *impl_;
+  Impl::want(buffer, {Element::buffer, 1});
+  llvm::Value* all = s.ir.CreatePtrToInt(s.get(buffer), s.ir.getInt128Ty());
+  return s.make(s.ir.CreateBitCast(all, s.type(Type::i32(4))), Type::i32(4));
 }
 
 // ---------------------------------------------------------------------------------------------------- order

@@ -97,7 +97,7 @@ Artifact build(const codegen::Program& program, const BuildOptions& options) {
   artifact.times.layouts_and_proofs = milliseconds_since(begin);
 
   const auto ir_begin = Clock::now();
-  const codegen::IrModule module = emit_ir(code);
+  const codegen::IrModule module = emit_ir(code, codegen::parse_loop_form(options.loops));
   artifact.times.ir = milliseconds_since(ir_begin);
   bool keep_order = false;
   for (const codegen::CodeRegion& r : code.regions) keep_order = keep_order || r.exact;

@@ -11,9 +11,6 @@
 namespace inlay::codegen {
 namespace {
 
-/// Registers that addresses, counters and LLVM's own code around the loop need.
-constexpr int reserved_registers = 24;
-
 int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 class Modulo {
@@ -27,6 +24,7 @@ public:
         if (const Tensor& t = program.tensor(i.access.tensor); t.space == Space::lds)
           bytes += static_cast<int>(loop.pipeline.ring * t.stage_elements() * bits(t.element) / 8);
     const int groups = std::clamp(target_.lds_bytes / std::max(bytes, 1), 1, 8);
+    addresses_ = address_registers(loop.body, program, loop.pipeline.ring);
     waves_ = std::clamp(groups * program.threads() / (target_.wave_size * target_.simds), 1, 2);
   }
 
@@ -85,9 +83,10 @@ public:
     for (int waves = waves_; waves >= 1; --waves)
       for (int lead = steps_; lead >= 1; --lead) {
         chosen = with_lead(lead);
-        const std::vector<int> alive =
-            pressure(lifetimes(loop_, registers_, chosen), static_cast<int>(chosen.slots.size()));
-        const int most = *std::max_element(alive.begin(), alive.end()) + reserved_registers;
+        const int most = ring_registers(lifetimes(loop_, registers_, chosen),
+                                        static_cast<int>(chosen.slots.size()), loop_.pipeline.ring)
+                             .dwords +
+                         addresses_;
         if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
           return chosen;
       }
@@ -174,6 +173,7 @@ private:
   const std::vector<Register>& registers_;
   const Target& target_;
   int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
+  int addresses_ = 0;
   int steps_ = 0, clocks_ = 16;
   std::vector<int> begin_, products_, reads_, loads_;
   std::vector<Write> writes_;

@@ -5,7 +5,9 @@
 ///
 /// Each instruction of the code becomes the intrinsic or the operations that LLVM selects to it; registers are SSA values
 /// named by (register, iteration); a loop is unrolled by its ring, so that stages of LDS are constants, and is left in
-/// any trip. Waits are LLVM's: it counts them from the same dependences. Each instruction carries the line of the
+/// any trip. Where LLVM may reorder, waits are its own: it counts them from the same dependences; where the order is exact they
+/// are the code's, and LLVM adds what it misses. A loop with more registers than LLVM's allocator handles without copies and
+/// spills becomes one operation, a block of assembly (LoopForm). Each instruction carries the line of the
 /// specification (`llvm-dwarfdump --debug-line`, `inlay inspect --source`).
 #pragma once
 
@@ -14,7 +16,16 @@
 
 namespace inlay::codegen {
 
-/// Errors: CodegenError for what the target lacks.
-[[nodiscard]] IrModule emit_ir(const Code& code);
+/// How a loop whose order is exact is written.
+enum class LoopForm : std::uint8_t {
+  automatic, ///< as a block when IR would leave LLVM too few registers
+  ir,        ///< as LLVM IR in its order: LLVM allocates registers
+  block      ///< as one block of assembly: registers are ours
+};
+/// `auto`, `ir`, `asm`. Errors: CodegenError naming what there is.
+[[nodiscard]] LoopForm parse_loop_form(const std::string& name);
+
+/// Errors: CodegenError for what the target lacks, and for a loop that cannot be a block where that was asked for.
+[[nodiscard]] IrModule emit_ir(const Code& code, LoopForm form = LoopForm::automatic);
 
 } // namespace inlay::codegen

@@ -96,6 +96,7 @@ struct BufferOffset {
 
 class KernelBuilder {
 public:
+  using Values = std::vector<Value>;
   /// Starts the kernel. Errors: CodegenError when the workgroup is larger than the target's.
   KernelBuilder(const Target& target, const std::string& name, std::span<const Argument> arguments,
                 LaunchBounds bounds);
@@ -201,6 +202,16 @@ public:
   /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names.
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
 
+  /// @name Assembly
+  /// @{
+  /// One operation whose text is assembly, with LLVM's constraints: outputs in the order of `results`, then inputs in
+  /// theirs, then clobbers. It is not moved, copied or removed.
+  [[nodiscard]] Values assembly(const std::string& text, const std::string& constraints,
+                                std::span<const Value> inputs, std::span<const Type> results);
+  [[nodiscard]] Value lds_address(LdsBlock block, Value byte_offset); ///< in LDS, as a number
+  [[nodiscard]] Value descriptor_words(Value buffer);                 ///< i32 x 4
+  /// @}
+
   /// @name Order between work-items and instructions
   /// @{
   void barrier(); ///< all LDS accesses of the workgroup before it are visible after it
@@ -213,7 +224,6 @@ public:
 
   /// @name Control flow
   /// @{
-  using Values = std::vector<Value>;
   /// for (i = begin; i < end; i += step) carried = body(i, carried); returns the last `carried`. i32,
   /// unsigned.
   Values loop(Value begin, Value end, Value step, Values carried,

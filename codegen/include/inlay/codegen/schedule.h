@@ -31,6 +31,7 @@
 
 #include <inlay/codegen/code.h>
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -81,6 +82,19 @@ struct Lifetime {
 /// Dwords a lane of what lives across trips: accumulators.
 [[nodiscard]] int accumulators(const Region& loop, const std::vector<Register>& registers);
 [[nodiscard]] int dwords(const Register& reg);
+
+/// Places for the registers of a loop: a register and a copy of the trip have one, in dwords from 0 on.
+struct Rings {
+  int copies = 1;                           ///< of the trip: iteration i lives in copy i % copies
+  int dwords = 0;                           ///< that they take altogether
+  std::map<std::pair<int, int>, int> place; ///< (register, copy) -> first dword, aligned to its size
+};
+/// First fit of the lifetimes on the circle of `copies` trips, the best of several places to begin; copies is the smallest
+/// multiple of `ring` with room for the longest life. At least `pressure`, at most a little more.
+/// Ensures: no two lives share a dword at any slot.
+[[nodiscard]] Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring);
+/// VGPRs that the addresses of a loop's accesses take beside them.
+[[nodiscard]] int address_registers(const std::vector<Inst>& body, const Program& program, int ring);
 
 enum class Scheduler : std::uint8_t { plain, modulo };
 /// `default`, `modulo`. Errors: CodegenError naming what there is.

@@ -1,0 +1,225 @@
+#include "emit_asm.h"
+
+#include <inlay/codegen/schedule.h>
+
+#include <inlay/algebra/error.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+namespace inlay::codegen {
+namespace {
+
+int modulo(int a, int n) { return ((a % n) + n) % n; }
+
+std::string range(char file, int first, int count) {
+  const std::string f(1, file);
+  return count == 1 ? f + std::to_string(first)
+                    : f + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
+}
+
+const Register& register_of(const Code& code, int id) { return code.registers[static_cast<std::size_t>(id)]; }
+
+// The body with its waits and barriers, as a region and the order it stands in.
+std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
+  Region loop;
+  LoopSchedule order;
+  for (const Inst& i : r.body) {
+    order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
+    loop.body.push_back(i);
+  }
+  return lifetimes(loop, code.registers, order);
+}
+
+} // namespace
+
+std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion& loop) {
+  BlockRegisters out;
+  std::set<int> results;
+  for (const auto* list : {&loop.body, &loop.epilogue})
+    for (const Inst& i : *list) {
+      switch (i.kind) {
+      case InstKind::mma:
+        if (!register_of(code, i.def.id).outside || i.def.first != 0 ||
+            i.def.count != register_of(code, i.def.id).count)
+          return std::nullopt;
+        results.insert(i.def.id);
+        break;
+      case InstKind::load:
+      case InstKind::lds_read:
+      case InstKind::lds_write:
+        if (i.access.active != 1) return std::nullopt;
+        if (const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
+            d != 1 && d != 2 && d != 4)
+          return std::nullopt;
+        break;
+      case InstKind::wait:
+      case InstKind::barrier: break;
+      default: return std::nullopt;
+      }
+      for (const Reg& u : i.uses)
+        if (register_of(code, u.id).outside) return std::nullopt;
+    }
+  if (results.empty() || loop.body.empty()) return std::nullopt;
+
+  const Rings rings = ring_registers(lifetimes_of(code, loop), static_cast<int>(loop.body.size()), loop.ring);
+  const int file = code.program->target().registers_per_simd_lane / 2;
+  const int reserved = address_registers(loop.body, *code.program, loop.ring);
+  if (rings.copies > 4) return std::nullopt;
+  out.copies = rings.copies;
+  out.rings = rings.place;
+  int sum = 0;
+  for (const int id : results) sum += dwords(register_of(code, id));
+  out.first = (reserved + 3) / 4 * 4;
+  for (auto& [key, at] : out.rings) at += out.first;
+  out.last = out.first + rings.dwords;
+  out.results_in_agprs = out.last + sum > file;
+  int at = out.results_in_agprs ? 0 : (out.last + 3) / 4 * 4;
+  for (const int id : results) {
+    const int d = dwords(register_of(code, id));
+    out.results[id] = at;
+    at += d;
+  }
+  if (out.last > file || at > file) return std::nullopt;
+  if (!out.results_in_agprs) out.last = at;
+  return out;
+}
+
+namespace {
+
+class Writer {
+public:
+  Writer(const Code& code, const CodeRegion& loop, const BlockRegisters& registers, const BlockText& how)
+      : code_(code), loop_(loop), registers_(registers), how_(how) {}
+
+  std::string run() {
+    const int n = registers_.copies;
+    line("s_nop 7"); // what LLVM's VALU wrote may be read by anything from here on
+    for (const BlockCounter& c : how_.counters) line("s_mov_b32 " + c.name + ", " + c.start);
+    line("s_mov_b32 " + how_.left + ", " + how_.trips);
+    line("s_cmp_eq_u32 " + how_.left + ", 0");
+    line("s_cbranch_scc1 " + label("only"));
+    body(0, true);
+    line("s_cbranch_scc0 " + label("exit" + std::to_string(1 % n)));
+    if (n > 1) line("s_branch " + label("trip1"));
+    for (int c = 0; c < n; ++c) {
+      line(label("trip" + std::to_string(c)) + ":", 0);
+      body(c, false);
+      if (c + 1 < n) {
+        line("s_cbranch_scc0 " + label("exit" + std::to_string(c + 1)));
+      } else {
+        line("s_cbranch_scc1 " + label("trip0"));
+      }
+    }
+    for (int c = 0; c < n; ++c) {
+      line(label("exit" + std::to_string(c)) + ":", 0);
+      epilogue(c, false);
+      line("s_branch " + label("end"));
+    }
+    line(label("only") + ":", 0);
+    epilogue(0, true);
+    line(label("end") + ":", 0);
+    // Loads of tiles that nobody wants may still be under way to registers that are LLVM's from here on, and it may read
+    // results at once: the longest matrix instruction wants 18 wait states.
+    line("s_waitcnt vmcnt(0) lgkmcnt(0)");
+    line("s_nop 15");
+    line("s_nop 3");
+    return std::move(text_);
+  }
+
+private:
+  static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }
+  void line(const std::string& s, int indent = 1) { text_ += (indent ? "  " : "") + s + "\n"; }
+
+  std::string vector(const Reg& r, int residue) const {
+    const Register& reg = register_of(code_, r.id);
+    const int bits_of = bits(reg.element);
+    const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
+    INLAY_CHECK(r.first * bits_of % 32 == 0, "an operand of whole registers");
+    return range('v', first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
+  }
+  std::string result(int id) const {
+    return range(registers_.results_in_agprs ? 'a' : 'v', registers_.results.at(id),
+                 dwords(register_of(code_, id)));
+  }
+
+  // `fresh`: accumulators that have no value yet.
+  std::string text_of(const Inst& i, int residue, std::set<int>* fresh) const {
+    switch (i.kind) {
+    case InstKind::mma: {
+      const bool first = fresh && fresh->insert(i.def.id).second;
+      const std::string name = i.atom->name;
+      const std::size_t blank = std::min(name.find(' '), name.size());
+      return name.substr(0, blank) + " " + result(i.def.id) + ", " + vector(i.uses[0], residue) + ", " +
+             vector(i.uses[1], residue) + ", " + (first ? "0" : result(i.def.id)) + name.substr(blank);
+    }
+    case InstKind::load: {
+      const BlockAddress a = how_.address(i, residue);
+      static const char* const widths[] = {"", "dword", "dwordx2", "dwordx3", "dwordx4"};
+      return std::string("buffer_load_") + widths[dwords(register_of(code_, i.def.id))] + " " +
+             vector(i.def, residue) + ", " + a.vector + ", " + a.descriptor + ", " + a.scalar + " offen" +
+             (a.immediate ? " offset:" + std::to_string(a.immediate) : "");
+    }
+    case InstKind::lds_read:
+    case InstKind::lds_write: {
+      const BlockAddress a = how_.address(i, residue);
+      const bool read = i.kind == InstKind::lds_read;
+      const Reg& r = read ? i.def : i.uses[0];
+      const std::string width = "b" + std::to_string(32 * dwords(register_of(code_, r.id)));
+      const std::string offset = a.immediate ? " offset:" + std::to_string(a.immediate) : "";
+      return read ? "ds_read_" + width + " " + vector(r, residue) + ", " + a.vector + offset
+                  : "ds_write_" + width + " " + a.vector + ", " + vector(r, residue) + offset;
+    }
+    case InstKind::wait: {
+      // The counters have 6 and 4 bits; a larger number is always satisfied.
+      std::string s;
+      if (i.vm >= 0 && i.vm < 63) s += " vmcnt(" + std::to_string(i.vm) + ")";
+      if (i.lgkm >= 0 && i.lgkm < 15) s += " lgkmcnt(" + std::to_string(i.lgkm) + ")";
+      if (i.lgkm >= 15) s += " lgkmcnt(15)";
+      return s.empty() ? "" : "s_waitcnt" + s;
+    }
+    case InstKind::barrier: return "s_barrier";
+    default: throw InternalError("an instruction that a block can have");
+    }
+  }
+
+  void body(int residue, bool first) {
+    std::set<int> fresh;
+    // Counters move on behind the last load, one behind each product, and the test for the end behind them.
+    std::vector<std::string> scalar;
+    for (const BlockCounter& c : how_.counters)
+      scalar.push_back("s_add_u32 " + c.name + ", " + c.name + ", " + c.step);
+    scalar.push_back("s_sub_u32 " + how_.left + ", " + how_.left + ", 1");
+    scalar.push_back("s_cmp_lg_u32 " + how_.left + ", 0");
+    std::size_t last_load = 0, next = 0;
+    for (std::size_t n = 0; n < loop_.body.size(); ++n)
+      if (loop_.body[n].kind == InstKind::load) last_load = n;
+    for (std::size_t n = 0; n < loop_.body.size(); ++n) {
+      const Inst& i = loop_.body[n];
+      if (const std::string s = text_of(i, residue, first ? &fresh : nullptr); !s.empty()) line(s);
+      if (n > last_load && i.kind == InstKind::mma && next < scalar.size()) line(scalar[next++]);
+    }
+    while (next < scalar.size()) line(scalar[next++]);
+  }
+  void epilogue(int residue, bool first) {
+    std::set<int> fresh;
+    for (const Inst& i : loop_.epilogue)
+      if (const std::string s = text_of(i, residue, first ? &fresh : nullptr); !s.empty()) line(s);
+  }
+
+  const Code& code_;
+  const CodeRegion& loop_;
+  const BlockRegisters& registers_;
+  const BlockText& how_;
+  std::string text_;
+};
+
+} // namespace
+
+std::string block_text(const Code& code, const CodeRegion& loop, const BlockRegisters& registers,
+                       const BlockText& how) {
+  return Writer(code, loop, registers, how).run();
+}
+
+} // namespace inlay::codegen

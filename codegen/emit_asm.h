@@ -1,0 +1,64 @@
+/// A loop as one operation of the IR: a block of assembly with its own registers. Private.
+///
+/// LLVM's register allocator cannot hold 256 accumulators and the operands around them; it does not have to. Everything
+/// before and behind the loop is IR; the loop is text in which this file has chosen every register:
+///
+///     results      accumulators, in AGPRs when they and the rest do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`
+///     rings        a register of the loop gets one place a copy of the trip, by first fit of its lifetimes on the circle
+///                  of `copies` trips; what the prologue has filled comes in pinned
+///     addresses    whatever registers LLVM likes
+///
+/// The trips are `copies` bodies behind one another, so that stages and rings are constants; after each of them the loop
+/// may end, and the last trip stands once for each copy. The first product into an accumulator takes 0 for it, in a copy of
+/// the first trip. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
+/// nothing between matrix instructions of this distance; wait states before and behind the block are written out.
+///
+/// Sources: LLVM Language Reference, "Inline Assembler Expressions"; "AMD Instinct MI300 ISA (CDNA3) Reference Guide",
+/// chapter 4.5 (required NOPs); LLVM 22 GCNHazardRecognizer.cpp (wait states of matrix instructions).
+#pragma once
+
+#include <inlay/codegen/code.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace inlay::codegen {
+
+/// Where the registers of a loop are.
+struct BlockRegisters {
+  bool results_in_agprs = false;
+  int copies = 1;                           ///< of the trip
+  int first = 0, last = 0;                  ///< VGPRs that the block owns, from first up to last
+  std::map<int, int> results;               ///< register -> its first AGPR or VGPR
+  std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first VGPR
+};
+
+/// How an instruction finds its memory: names of operands in the text.
+struct BlockAddress {
+  std::string vector, descriptor, scalar; ///< LDS: vector alone
+  int immediate = 0;
+};
+
+/// A scalar register that each trip moves on.
+struct BlockCounter {
+  std::string name, start, step; ///< operands; step may be a number
+};
+
+struct BlockText {
+  /// One address an instruction, by its number in the prologue-less code: body, or epilogue; and by stage.
+  std::function<BlockAddress(const Inst& inst, int residue)> address;
+  std::vector<BlockCounter> counters;
+  std::string trips; ///< operand: how many trips run the body
+  std::string left;  ///< operand: a scalar register for what is left of them
+};
+
+/// Whether the loop can be a block, and the registers then.
+[[nodiscard]] std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion& loop);
+/// The text. Operands are named as in LLVM's templates, `$3`.
+[[nodiscard]] std::string block_text(const Code& code, const CodeRegion& loop,
+                                     const BlockRegisters& registers, const BlockText& how);
+
+} // namespace inlay::codegen

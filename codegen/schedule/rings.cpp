@@ -1,0 +1,88 @@
+// Registers of a loop on the circle of its trips.
+#include <inlay/codegen/schedule.h>
+
+#include <inlay/codegen/address.h>
+
+#include <algorithm>
+#include <climits>
+#include <set>
+
+namespace inlay::codegen {
+namespace {
+
+int modulo(int a, int n) { return ((a % n) + n) % n; }
+
+struct Arc {
+  int reg, copy, begin, size, dwords;
+};
+// Both begin on [0, circle) and may pass its end.
+bool meet(const Arc& a, const Arc& b, int circle) {
+  return modulo(b.begin - a.begin, circle) < a.size || modulo(a.begin - b.begin, circle) < b.size;
+}
+
+Rings fit(std::vector<Arc> arcs, int circle, int cut) {
+  // What is alive at the cut first, then by begin from there.
+  const auto crosses = [&](const Arc& a) { return modulo(a.begin - cut, circle) + a.size > circle; };
+  std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc& a, const Arc& b) {
+    const bool x = crosses(a), y = crosses(b);
+    return x != y ? x : modulo(a.begin - cut, circle) < modulo(b.begin - cut, circle);
+  });
+  Rings out;
+  std::vector<std::vector<Arc>> at; // by dword
+  for (const Arc& a : arcs) {
+    int place = 0;
+    for (;; place += a.dwords) {
+      bool free = true;
+      for (int d = place; d < place + a.dwords && d < static_cast<int>(at.size()) && free; ++d)
+        for (const Arc& b : at[static_cast<std::size_t>(d)]) free = free && !meet(a, b, circle);
+      if (free) break;
+    }
+    at.resize(std::max(at.size(), static_cast<std::size_t>(place + a.dwords)));
+    for (int d = place; d < place + a.dwords; ++d) at[static_cast<std::size_t>(d)].push_back(a);
+    out.place[{a.reg, a.copy}] = place;
+  }
+  out.dwords = static_cast<int>(at.size());
+  return out;
+}
+
+} // namespace
+
+Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring) {
+  int copies = ring;
+  for (const Lifetime& l : lives)
+    while (l.end - l.begin + 1 > copies * slots) copies += ring;
+  const int circle = copies * slots;
+  std::vector<Arc> arcs;
+  for (const Lifetime& l : lives)
+    for (int c = 0; c < copies; ++c)
+      arcs.push_back({l.reg, c, modulo(l.begin + c * slots, circle), l.end - l.begin + 1, l.dwords});
+  const std::vector<int> alive = pressure(lives, slots);
+  const int least = alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end());
+  Rings best;
+  best.dwords = INT_MAX;
+  constexpr int tries = 24;
+  for (int t = 0; t < tries && best.dwords > least; ++t)
+    if (Rings r = fit(arcs, circle, t * circle / tries); r.dwords < best.dwords) best = std::move(r);
+  best.copies = copies;
+  return best;
+}
+
+int address_registers(const std::vector<Inst>& body, const Program& program, int ring) {
+  std::set<std::pair<int, std::vector<int>>> loads; // the first element's place tells them apart
+  std::set<std::pair<int, std::pair<bool, int>>> lds;
+  std::int64_t bytes = 0;
+  std::set<int> tensors;
+  for (const Inst& i : body) {
+    if (i.kind == InstKind::load) loads.insert({i.access.tensor, i.access.elements[0]});
+    if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
+    // A swizzle moves the reads of each step elsewhere; the rest is constant distances.
+    const bool read = i.kind == InstKind::lds_read;
+    lds.insert({i.access.tensor, {read, read ? i.access.elements[0].back() : 0}});
+    if (const Tensor& t = program.tensor(i.access.tensor); tensors.insert(t.id).second)
+      bytes += ring * t.stage_elements() * bits(t.element) / 8;
+  }
+  const auto blocks = static_cast<int>((bytes + 65535) / 65536);
+  return static_cast<int>(loads.size()) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 2;
+}
+
+} // namespace inlay::codegen

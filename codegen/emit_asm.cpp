@@ -197,22 +197,27 @@ private:
       if (loop_.body[n].kind == InstKind::load) last_load = n;
     for (std::size_t n = 0; n < loop_.body.size(); ++n) {
       const Inst& i = loop_.body[n];
-      if (const std::string s = text_of(i, residue, first ? &fresh : nullptr); !s.empty()) line(s);
+      one(i, residue, first ? &fresh : nullptr);
       if (n > last_load && i.kind == InstKind::mma && next < scalar.size()) line(scalar[next++]);
     }
     while (next < scalar.size()) line(scalar[next++]);
   }
   void epilogue(int residue, bool first) {
     std::set<int> fresh;
-    for (const Inst& i : loop_.epilogue)
-      if (const std::string s = text_of(i, residue, first ? &fresh : nullptr); !s.empty()) line(s);
+    for (const Inst& i : loop_.epilogue) one(i, residue, first ? &fresh : nullptr);
+  }
+  void one(const Inst& i, int residue, std::set<int>* fresh) {
+    const std::string s = text_of(i, residue, fresh);
+    if (s.empty()) return;
+    if (const std::string at = how_.line(i); !at.empty() && at != at_) line(at_ = at, 0);
+    line(s);
   }
 
   const Code& code_;
   const CodeRegion& loop_;
   const BlockRegisters& registers_;
   const BlockText& how_;
-  std::string text_;
+  std::string text_, at_;
 };
 
 } // namespace

@@ -48,8 +48,9 @@ struct BlockCounter {
 };
 
 struct BlockText {
-  /// One address an instruction, by its number in the prologue-less code: body, or epilogue; and by stage.
+  /// Of an instruction of the body or the epilogue, in copy `residue`.
   std::function<BlockAddress(const Inst& inst, int residue)> address;
+  std::function<std::string(const Inst& inst)> line; ///< `.loc`, or nothing
   std::vector<BlockCounter> counters;
   std::string trips; ///< operand: how many trips run the body
   std::string left;  ///< operand: a scalar register for what is left of them

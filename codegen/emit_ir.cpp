@@ -731,6 +731,7 @@ private:
       a.immediate = bytes - 65536 * high;
       return a;
     };
+    how.line = [&](const Inst& i) { return k.line_directive(i.where); };
     const std::string text = block_text(code_, r, registers, how);
     clobbers.insert(clobbers.end(), {"~{scc}", "~{memory}"});
     std::string constraints;

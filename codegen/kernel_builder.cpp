@@ -554,6 +554,16 @@ KernelBuilder::Values KernelBuilder::assembly(const std::string& text, const std
   return out;
 }
 
+std::string KernelBuilder::line_directive(const std::source_location& where) const {
+  const Impl& s = *impl_;
+  if (!s.subprogram) return "";
+  const std::string path = where.file_name(), name = path.substr(path.find_last_of('/') + 1);
+  const int number = s.subprogram->getFile()->getFilename() == name ? 1 : s.files.size() == 2 ? 2 : 0;
+  return number == 0 ? ""
+                     : ".loc " + std::to_string(number) + " " + std::to_string(where.line()) + " " +
+                           std::to_string(where.column());
+}
+
 Value KernelBuilder::lds_address(LdsBlock block, Value byte_offset) {
   Impl& s = *impl_;
   return s.i32(s.ir.CreatePtrToInt(s.lds_pointer(block, byte_offset, 0), s.ir.getInt32Ty()));

@@ -523,13 +523,13 @@ private:
       end[d] = Sym(i.access.extents[d]);
       check(t.at(end), "number of records");
     }
-    // A tile begins inside the tensor or at most one tile behind it.
+    // A tile begins inside the tensor, or behind it by fewer tiles than the loop runs ahead.
     std::vector<Sym> far(t.shape.size(), Sym(0));
     for (std::size_t axis = 0; axis < far.size(); ++axis) {
       bool moves = false;
       for (const AtomId s : symbols(i.access.origin[axis]))
         for (const CodeRegion& r : code_.regions) moves = moves || (r.is_loop && s == *r.trip.as_atom());
-      if (moves) far[axis] = t.shape[axis];
+      if (moves) far[axis] = t.shape[axis] + Sym(i.ahead * i.access.extents[axis]);
     }
     check(t.at(far), "offset of a trip");
     prove("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane), "facts");

@@ -79,17 +79,21 @@ public:
   LoopSchedule run() const {
     // The same number of waves as LDS lets in, if any lead allows it.
     const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
+    // A trip much shorter than memory's latency has its loads two trips under way.
+    const int trip = clocks_ * static_cast<int>(products_.size());
+    const int depth = 2 * trip < 3 * Latencies::of(target_).memory ? 2 : 1;
     LoopSchedule chosen;
     for (int waves = waves_; waves >= 1; --waves)
-      for (int lead = steps_; lead >= 1; --lead) {
-        chosen = with_lead(lead);
-        const int most = ring_registers(lifetimes(loop_, registers_, chosen),
-                                        static_cast<int>(chosen.slots.size()), loop_.pipeline.ring)
-                             .dwords +
-                         addresses_;
-        if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
-          return chosen;
-      }
+      for (int trips = depth; trips >= 1; --trips)
+        for (int lead = steps_; lead >= 1; --lead) {
+          chosen = ordered(lead, trips);
+          const int most = ring_registers(lifetimes(loop_, registers_, chosen),
+                                          static_cast<int>(chosen.slots.size()), loop_.pipeline.ring)
+                               .dwords +
+                           addresses_;
+          if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
+            return chosen;
+        }
     return chosen;
   }
 
@@ -111,7 +115,8 @@ private:
     return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
   }
 
-  LoopSchedule with_lead(int lead) const {
+  // `lead` windows from reads to products, `trips` from loads to writes.
+  LoopSchedule ordered(int lead, int trips) const {
     const int length = static_cast<int>(products_.size());
     std::vector<std::vector<Item>> windows(static_cast<std::size_t>(steps_));
     const auto put = [&](int node, int q, double key) {
@@ -134,7 +139,7 @@ private:
       const int q = w * steps_ / count; // window, and how far inside
       const double key = (w * steps_ % count + 0.4 * steps_) / count;
       put(writes_[static_cast<std::size_t>(w)].node, q - lead - steps_, key);
-      put(writes_[static_cast<std::size_t>(w)].load, q - lead - 2 * steps_,
+      put(writes_[static_cast<std::size_t>(w)].load, q - lead - (1 + trips) * steps_,
           key); // next to it: the sort is stable
     }
     // Loads that feed products directly: as soon as the register's last reader of the iteration before is through.
@@ -162,7 +167,9 @@ private:
             {items[static_cast<std::size_t>(i)].node, items[static_cast<std::size_t>(i)].ahead, false});
     }
     for (int m = 0; m < length; ++m) {
-      const bool joint = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
+      // One window has a second joint, so that not everything under way is waited for at once.
+      const bool joint =
+          std::find(begin_.begin(), begin_.end(), m) != begin_.end() || (steps_ == 1 && m == length / 2);
       schedule.slots.push_back({products_[static_cast<std::size_t>(m)], 0, joint});
       for (const Slot& s : gap[static_cast<std::size_t>(m)]) schedule.slots.push_back(s);
     }

@@ -208,6 +208,9 @@ public:
   /// theirs, then clobbers. It is not moved, copied or removed.
   [[nodiscard]] Values assembly(const std::string& text, const std::string& constraints,
                                 std::span<const Value> inputs, std::span<const Type> results);
+  /// `.loc FILE LINE COLUMN` for such a text, or nothing where the number that LLVM gives the file is not known: the kernel's
+  /// own file is 1, and 2 is another one if there is a single one.
+  [[nodiscard]] std::string line_directive(const std::source_location& where) const;
   [[nodiscard]] Value lds_address(LdsBlock block, Value byte_offset); ///< in LDS, as a number
   [[nodiscard]] Value descriptor_words(Value buffer);                 ///< i32 x 4
   /// @}

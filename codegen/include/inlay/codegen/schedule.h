@@ -19,9 +19,10 @@
 /// instructions into the gaps between them. A trip has as many windows as steps of products. The reads of a step stand
 /// `lead` windows before it, spread over one window; all accesses to one iteration's stage of LDS lie inside one trip's
 /// length from the first read on, so one barrier, where that window begins, separates writers from readers both ways; writes lie one trip
-/// before the reads, and each write is followed by the load of the next but one tile into the same register. At the end
-/// of a window there is a rest without LDS accesses, so that the wait behind it finds them done. Waits are gathered at
-/// the begin of the windows. Of the leads from a whole trip down to one window the first is taken whose registers fit.
+/// before the reads, and each write is followed by a load into the same register, one trip under way, or two where a trip is
+/// short beside memory's latency. At the end of a window there is a rest without LDS accesses, so that the wait behind it
+/// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
+/// the first is taken whose registers fit beside as many waves as LDS lets in.
 ///
 /// Order is deterministic: it depends on the graph and the target alone.
 ///

@@ -1,0 +1,365 @@
+// Orders of loops: edges against their definition, the modulo scheduler's promises, rings without collisions, and the order in
+// the machine code, instruction for instruction.
+#include <inlay/codegen/emit_ir.h>
+#include <inlay/codegen/provenance.h>
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/runtime/code_object.h>
+#include <inlay/runtime/isa/program.h>
+#include <inlay/solver/prover.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <map>
+#include <random>
+#include <set>
+
+using namespace inlay;
+using namespace inlay::codegen;
+
+namespace {
+
+struct Case {
+  const char* name;
+  kernels::GemmSpec spec;
+  LoopForm form;
+};
+kernels::GemmSpec spec_of(const char* arch, int m, int n, int k, int mfma = 16, bool preshuffled = false) {
+  kernels::GemmSpec s;
+  s.arch = arch;
+  s.tile_m = m, s.tile_n = n, s.tile_k = k, s.mfma = mfma;
+  s.preshuffled_b = preshuffled;
+  if (preshuffled) s.waves_m = 1, s.waves_n = 4;
+  return s;
+}
+std::vector<Case> cases() {
+  return {{"64x64x32", spec_of("gfx942", 64, 64, 32), LoopForm::ir},
+          {"64x64x64 asm", spec_of("gfx950", 64, 64, 64), LoopForm::block},
+          {"128x128x64", spec_of("gfx942", 128, 128, 64), LoopForm::ir},
+          {"128x128x64", spec_of("gfx950", 128, 128, 64), LoopForm::automatic},
+          {"128x128x64 by 32", spec_of("gfx950", 128, 128, 64, 32), LoopForm::block},
+          {"preshuffled", spec_of("gfx950", 128, 128, 64, 16, true), LoopForm::ir},
+          {"preshuffled asm", spec_of("gfx942", 128, 128, 64, 16, true), LoopForm::block},
+          {"256x256x32", spec_of("gfx942", 256, 256, 32), LoopForm::automatic},
+          {"256x256x64", spec_of("gfx950", 256, 256, 64), LoopForm::automatic}};
+}
+
+const Region& loop_of(const Graph& g) {
+  return *std::find_if(g.regions.begin(), g.regions.end(), [](const Region& r) { return r.is_loop; });
+}
+const CodeRegion& loop_of(const Code& c) {
+  return *std::find_if(c.regions.begin(), c.regions.end(), [](const CodeRegion& r) { return r.is_loop; });
+}
+bool is_memory(InstKind k) {
+  return k == InstKind::load || k == InstKind::store || k == InstKind::lds_read || k == InstKind::lds_write;
+}
+
+// The definition: all trips one behind the other; where instruction n of iteration i stands.
+std::map<std::pair<int, int>, int> unrolled(const LoopSchedule& s, int trips) {
+  std::map<std::pair<int, int>, int> at;
+  int time = 0;
+  for (int j = 0; j < trips; ++j)
+    for (const Slot& slot : s.slots) at[{slot.node, j + slot.ahead}] = time++;
+  return at;
+}
+bool holds(const Edge& e, const LoopSchedule& s) {
+  const int trips = 12;
+  const auto at = unrolled(s, trips);
+  for (int i = 0; i < trips; ++i) {
+    const auto from = at.find({e.from, i}), to = at.find({e.to, i + e.distance});
+    if (from != at.end() && to != at.end() && from->second >= to->second) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+TEST_CASE("edges: a load, its write, the read and two products") {
+  Region loop;
+  loop.is_loop = true;
+  loop.pipeline.ring = 2;
+  std::vector<Register> registers = {
+      {Element::f16, 8, false}, {Element::f16, 8, false}, {Element::f32, 4, true}};
+  const auto add = [&](InstKind kind, int def, std::vector<int> uses) {
+    Inst i;
+    i.kind = kind;
+    if (def >= 0) i.def = {def, 0, 0, registers[static_cast<std::size_t>(def)].count};
+    for (const int u : uses) i.uses.push_back({u, 0, 0, 8});
+    if (kind == InstKind::lds_read || kind == InstKind::lds_write) i.access.tensor = 0;
+    loop.body.push_back(i);
+  };
+  add(InstKind::load, 0, {});
+  add(InstKind::lds_write, -1, {0});
+  add(InstKind::lds_read, 1, {});
+  add(InstKind::mma, 2, {1, 1});
+  add(InstKind::mma, 2, {1, 1});
+  const std::vector<Edge> edges = edges_of(loop, registers);
+  const std::vector<Edge> expected = {{0, 1, 0, EdgeKind::value},       {2, 3, 0, EdgeKind::value},
+                                      {2, 4, 0, EdgeKind::value},       {3, 4, 0, EdgeKind::accumulated},
+                                      {4, 3, 1, EdgeKind::accumulated}, {1, 2, 0, EdgeKind::arrived},
+                                      {2, 1, 2, EdgeKind::free}};
+  CHECK(edges.size() == expected.size());
+  for (const Edge& e : expected) {
+    INFO(e.from << " -> " << e.to << " " << to_string(e.kind) << " " << e.distance);
+    CHECK(std::count(edges.begin(), edges.end(), e) == 1);
+  }
+}
+
+TEST_CASE("edges: violated is what the unrolled loop says, for orders drawn at random") {
+  const Program p = kernels::gemm_program(spec_of("gfx942", 64, 64, 32));
+  const Graph graph = expand(p);
+  const Region& loop = loop_of(graph);
+  const std::vector<Edge> edges = edges_of(loop, graph.registers);
+  std::mt19937 random(12);
+  int refused = 0;
+  for (int n = 0; n < 40; ++n) {
+    LoopSchedule s = modulo_schedule(graph).loops[0];
+    for (int change = static_cast<int>(random() % 3); change >= 0; --change) {
+      if (random() % 2) {
+        std::swap(s.slots[random() % s.slots.size()], s.slots[random() % s.slots.size()]);
+      } else {
+        s.slots[random() % s.slots.size()].ahead = static_cast<int>(random() % 4);
+      }
+    }
+    const bool all = std::all_of(edges.begin(), edges.end(), [&](const Edge& e) { return holds(e, s); });
+    CHECK(violated(edges, s).has_value() == !all);
+    refused += all ? 0 : 1;
+  }
+  CHECK(refused > 0);
+  CHECK(refused < 40);
+}
+
+TEST_CASE("modulo: edges, gaps, waits, barriers, and the same order every time") {
+  for (const Case& c : cases()) {
+    INFO(c.spec.arch << " " << c.name);
+    const Program p = kernels::gemm_program(c.spec);
+    const Graph graph = expand(p);
+    const Schedule schedule = modulo_schedule(graph);
+    const LoopSchedule& order = schedule.loops[0];
+    REQUIRE(order.exact);
+    for (const Edge& e : edges_of(loop_of(graph), graph.registers)) {
+      INFO(e.from << " -> " << e.to << " " << to_string(e.kind));
+      CHECK(holds(e, order));
+    }
+    const Code code = apply(graph, schedule);
+    const std::vector<Inst>& body = loop_of(code).body;
+    std::size_t memory = 0, products = 0, waits = 0, barriers = 0, side_by_side = 0;
+    int steps = 0, least = 1000, loads = 0;
+    bool before = is_memory(body.back().kind);
+    for (const Inst& i : body) {
+      memory += is_memory(i.kind), products += i.kind == InstKind::mma;
+      waits += i.kind == InstKind::wait, barriers += i.kind == InstKind::barrier;
+      loads += i.kind == InstKind::load;
+      if (i.kind == InstKind::mma) steps = std::max(steps, i.step + 1);
+      if (i.kind == InstKind::wait && i.vm >= 0) least = std::min(least, i.vm);
+      if (is_memory(i.kind)) {
+        side_by_side += before;
+        before = true;
+      } else if (i.kind == InstKind::mma) {
+        before = false;
+      }
+    }
+    CHECK(barriers == 1);
+    if (memory <= products) CHECK(side_by_side == 0);
+    CHECK(waits <= static_cast<std::size_t>(std::max(steps, 2)));
+    CHECK(2 * least >=
+          loads - (c.spec.preshuffled_b ? loads : 1)); // at least about half of what is under way stays so
+    const Graph again = expand(p);
+    CHECK(apply(again, modulo_schedule(again)).text() == code.text());
+    // Refused where one instruction is turned around, by somebody who does not know edges.
+    if (c.spec.tile_m == 64) {
+      solver::SolverProver prover;
+      CHECK(derive(code, prover).ok());
+      Schedule wrong = schedule;
+      for (Slot& s : wrong.loops[0].slots)
+        if (loop_of(graph).body[static_cast<std::size_t>(s.node)].kind == InstKind::lds_write) {
+          s.ahead -= 1; // written when others read it already
+          break;
+        }
+      CHECK(violated(edges_of(loop_of(graph), graph.registers), wrong.loops[0]).has_value());
+      CHECK_FALSE(derive(apply(graph, wrong), prover).ok());
+    }
+  }
+}
+
+TEST_CASE("rings: no register has two values at once, and none is wasted") {
+  for (const Case& c : cases()) {
+    INFO(c.spec.arch << " " << c.name);
+    const Program p = kernels::gemm_program(c.spec);
+    const Graph graph = expand(p);
+    const LoopSchedule order = modulo_schedule(graph).loops[0];
+    const int slots = static_cast<int>(order.slots.size());
+    const std::vector<Lifetime> lives = lifetimes(loop_of(graph), graph.registers, order);
+    const Rings rings = ring_registers(lives, slots, loop_of(graph).pipeline.ring);
+    // Every iteration of a long run takes its place for its whole life.
+    std::map<std::pair<int, int>, std::pair<int, int>> owner; // (dword, time) -> (register, iteration)
+    bool collides = false;
+    std::map<int, int> alive;
+    for (const Lifetime& l : lives)
+      for (int i = 0; i < 3 * rings.copies; ++i) {
+        const int at = rings.place.at({l.reg, i % rings.copies});
+        CHECK(at % std::min(l.dwords, 4) == 0);
+        for (int t = l.begin + i * slots; t <= l.end + i * slots; ++t) {
+          alive[t] += l.dwords;
+          for (int d = at; d < at + l.dwords; ++d) {
+            const auto [found, fresh] = owner.try_emplace({d, t}, std::pair(l.reg, i));
+            collides = collides || (!fresh && found->second != std::pair(l.reg, i));
+          }
+        }
+      }
+    CHECK_FALSE(collides);
+    int most = 0;
+    for (const auto& [t, n] : alive) most = std::max(most, n);
+    CHECK(rings.dwords >= most);
+    CHECK(2 * rings.dwords <= 3 * most);
+    const std::vector<int> counted = pressure(lives, slots);
+    CHECK(*std::max_element(counted.begin(), counted.end()) == most);
+  }
+}
+
+namespace {
+
+namespace isa = runtime::isa;
+
+// The innermost loop with the most matrix instructions: from the target of a backward branch to it.
+std::vector<isa::Instruction> hot_loop(const std::vector<std::byte>& hsaco, const std::string& kernel,
+                                       const std::string& arch) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(hsaco.data());
+  const auto object = runtime::CodeObject::parse({begin, begin + hsaco.size()}, arch);
+  const auto& k = object.kernel(kernel);
+  const isa::Program program = isa::decode(object.code(k), k.address, isa::parse_arch(arch));
+  std::vector<isa::Instruction> best;
+  std::ptrdiff_t most = 0;
+  for (const isa::Instruction& branch : program.instructions) {
+    if (!branch.branch_target || *branch.branch_target > branch.address) continue;
+    std::vector<isa::Instruction> here;
+    for (const isa::Instruction& i : program.instructions)
+      if (i.address >= *branch.branch_target && i.address <= branch.address) here.push_back(i);
+    const auto mfmas = std::count_if(here.begin(), here.end(), [](const isa::Instruction& i) {
+      return i.mnemonic.substr(0, 6) == "v_mfma";
+    });
+    if (mfmas > most) most = mfmas, best = std::move(here);
+  }
+  return best;
+}
+
+InstKind kind_of(const isa::Instruction& i) {
+  const auto begins = [&](const char* s) { return i.mnemonic.rfind(s, 0) == 0; };
+  if (begins("v_mfma")) return InstKind::mma;
+  if (begins("buffer_load")) return InstKind::load;
+  if (begins("ds_read")) return InstKind::lds_read;
+  if (begins("ds_write")) return InstKind::lds_write;
+  if (begins("s_waitcnt")) return InstKind::wait;
+  if (begins("s_barrier")) return InstKind::barrier;
+  return InstKind::zero; // scalar: moves pointers, counts trips
+}
+
+struct Found {
+  std::string problem;
+  int checked = 0;
+};
+
+// The loop of the machine code against the body of the code, copy by copy: same instructions in the same order, waits with the
+// same counts, and each operand in a register that holds the value which the code names there.
+Found same_order(const std::vector<isa::Instruction>& machine, const Code& code) {
+  const std::vector<Inst>& body = loop_of(code).body;
+  std::vector<const isa::Instruction*> order;
+  for (const isa::Instruction& i : machine) {
+    if (kind_of(i) != InstKind::zero) {
+      order.push_back(&i);
+    } else if (i.mnemonic[0] != 's' || i.mnemonic == "s_nop") {
+      return {"in the loop: " + i.text};
+    }
+  }
+  if (order.empty() || order.size() % body.size() != 0)
+    return {std::to_string(order.size()) + " instructions for " + std::to_string(body.size()) + " a trip"};
+  const int copies = static_cast<int>(order.size() / body.size());
+  using Value = std::pair<int, int>; // register, iteration
+  std::map<std::pair<isa::OperandKind, int>, Value> holds;
+  Found out;
+  for (int turn = 0; turn < 4; ++turn)
+    for (int copy = 0; copy < copies; ++copy)
+      for (std::size_t n = 0; n < body.size(); ++n) {
+        const isa::Instruction& is = *order[static_cast<std::size_t>(copy) * body.size() + n];
+        const Inst& want = body[n];
+        const std::string where = "trip copy " + std::to_string(copy) + ", instruction " + std::to_string(n) +
+                                  ": " + is.text + " for " + to_string(want.kind);
+        if (kind_of(is) != want.kind) return {where};
+        if (want.kind == InstKind::wait) {
+          const int vm = want.vm < 0 ? 63 : std::min(want.vm, 63),
+                    lgkm = want.lgkm < 0 ? 15 : std::min(want.lgkm, 15);
+          if (!is.wait || is.wait->vmcnt != vm || is.wait->lgkmcnt != lgkm) return {where};
+          continue;
+        }
+        if (want.kind == InstKind::barrier) continue;
+        const int trip = turn * copies + copy;
+        const auto value = [&](const Reg& r) {
+          return Value{r.id, code.registers[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
+        };
+        const auto first_of = [&](const Reg& r) {
+          return r.first * bits(code.registers[static_cast<std::size_t>(r.id)].element) / 32;
+        };
+        // The register that begins `first_of` dwords before the operand.
+        const auto check = [&](const isa::Operand& o, const Reg& r) {
+          const auto found = holds.find({o.kind, o.index - first_of(r)});
+          if (found == holds.end()) return turn < 3;
+          ++out.checked;
+          return found->second == value(r);
+        };
+        const auto& o = is.operands;
+        switch (want.kind) {
+        case InstKind::mma:
+          if (is.mnemonic != want.atom->mnemonic()) return {where + " " + want.atom->name};
+          if (!check(o[1], want.uses[0]) || !check(o[2], want.uses[1]) || !check(o[3], want.def))
+            return {where + ": another value"};
+          if (o[0].index != o[3].index) return {where + ": moves its accumulator"};
+          holds[{o[0].kind, o[0].index}] = value(want.def);
+          break;
+        case InstKind::lds_write:
+          if (!check(o[1], want.uses[0])) return {where + ": another value"};
+          break;
+        default: holds[{o[0].kind, o[0].index}] = value(want.def);
+        }
+      }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("the machine code has the order of the code, instruction for instruction, value for value") {
+  for (const Case& c : cases()) {
+    INFO(c.spec.arch << " " << c.name);
+    const Program p = kernels::gemm_program(c.spec);
+    const Graph graph = expand(p);
+    const Code code = apply(graph, modulo_schedule(graph));
+    const Emitted emitted = emit(emit_ir(code, c.form), p.target(), {.level = 3, .keep_order = true});
+    const auto machine = hot_loop(emitted.hsaco, p.name(), c.spec.arch);
+    const Found found = same_order(machine, code);
+    CHECK(found.problem == "");
+    CHECK(found.checked > 0);
+    // The test can fail: two neighbours exchanged, a wait with another count.
+    Code other = apply(graph, modulo_schedule(graph));
+    auto& body = const_cast<CodeRegion&>(loop_of(other)).body;
+    std::vector<std::size_t> products;
+    for (std::size_t n = 0; n < body.size(); ++n)
+      if (body[n].kind == InstKind::mma) products.push_back(n);
+    std::swap(body[products[0]], body[products[1]]);
+    CHECK(same_order(machine, other).problem != "");
+    Code looser = apply(graph, modulo_schedule(graph));
+    for (Inst& i : const_cast<CodeRegion&>(loop_of(looser)).body)
+      if (i.kind == InstKind::wait) i.vm += 1;
+    CHECK(same_order(machine, looser).problem != "");
+  }
+}
+
+TEST_CASE("a loop that LLVM may reorder is not exact, and forms of loops have names") {
+  const Program p = kernels::gemm_program(spec_of("gfx942", 64, 64, 32));
+  const Graph graph = expand(p);
+  CHECK_FALSE(default_schedule(graph).loops[0].exact);
+  CHECK_THROWS_AS(parse_loop_form("best"), CodegenError);
+  CHECK_THROWS_AS(parse_scheduler("best"), CodegenError);
+  CHECK(parse_scheduler("modulo") == Scheduler::modulo);
+  CHECK(show_schedule(apply(graph, modulo_schedule(graph)))
+            .find("at most 1 memory instructions side by side") != std::string::npos);
+}

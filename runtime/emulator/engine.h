@@ -431,8 +431,9 @@ bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, u
               bool is_dma);
 /// All waves have come to the barrier.
 void lds_at_barrier(Workgroup& group);
+/// `value`: what a store, not yet done, puts there.
 void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
-               bool is_atomic, bool is_dma);
+               bool is_atomic, bool is_dma, const u8* value = nullptr);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 namespace inlay::runtime::emulator {
 namespace {
@@ -20,7 +21,8 @@ namespace {
 
 constexpr const char* relaxed = "; an atomic: no race where the read is meant to be a relaxed atomic one";
 
-constexpr u16 many = 0xffff;
+/// Writers of a word that is no longer asked about, and several that all wrote what is there.
+constexpr u16 many = 0xffff, agreed = 0xfffe;
 
 /// What an access leaves behind at a word, for those that follow.
 void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
@@ -46,7 +48,7 @@ void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool
     s.bytes = touched;
     s.atomic = is_atomic;
   } else {
-    s.writer = s.writer == me || s.writer == 0 ? me : many;
+    if (s.writer != agreed) s.writer = s.writer == me || s.writer == 0 ? me : many;
     s.bytes |= touched;
     s.atomic = s.atomic && is_atomic;
   }
@@ -132,7 +134,7 @@ void check_overtaken(Wave& w, u32 word, u8 touched, u32 address, unsigned lane) 
 } // namespace
 
 void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
-               bool is_atomic, bool is_dma) {
+               bool is_atomic, bool is_dma, const u8* value) {
   Workgroup& g = *w.group;
   if (g.shadow.empty()) return;
   const Checks& checks = g.launch->options->checks;
@@ -176,12 +178,18 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
       const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
                                s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
       if (other_wrote) {
+        // Whichever comes last leaves the same: Triton has waves that hold a tensor twice write it twice.
+        const u32 from = d * 4 + low;
+        const bool equal =
+            value != nullptr && std::memcmp(&g.lds[from], value + (from - address), high - low) == 0;
+        const std::string writer =
+            s.writer == agreed ? "several waves write" : "wave " + std::to_string(s.writer - 1) + " writes";
         report(w, FindingKind::races,
                std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
-                   ", which wave " + std::to_string(s.writer - 1) + " writes with " + site(s.site) +
-                   " and no barrier between" + (s.atomic && !is_write ? relaxed : ""),
-               lane, address, s.atomic && !is_write);
-        s.writer = me;
+                   ", which " + writer + " with " + site(s.site) + " and no barrier between" +
+                   (s.atomic && !is_write ? relaxed : "") + (equal ? "; the value is the same" : ""),
+               lane, address, equal || (s.atomic && !is_write));
+        s.writer = equal ? agreed : me;
       }
       if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
         report(w, FindingKind::races,

@@ -141,9 +141,9 @@ struct Place {
   explicit operator bool() const { return bytes != nullptr; }
 };
 
-/// Where `bytes` bytes of one lane are.
+/// Where `bytes` bytes of one lane are; `value`: what a store puts there.
 Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned bytes, unsigned lane,
-             bool is_write, bool is_atomic) {
+             bool is_write, bool is_atomic, const u8* value = nullptr) {
   if (space == Space::flat) {
     const u32 high = static_cast<u32>(address >> 32);
     if (high == shared_aperture) {
@@ -171,7 +171,8 @@ Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned by
       return {};
     }
     if (w.watching) note_access(w, true, address, bytes, lane, is_write, lds.data() + address);
-    if (!w.lds_noted) check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false);
+    if (!w.lds_noted)
+      check_lds(w, op, static_cast<u32>(address), bytes, lane, is_write, is_atomic, false, value);
     if (w.defined == nullptr) return {.bytes = lds.data() + address};
     return {.bytes = lds.data() + address,
             .undefined = w.group->lds_undefined.data() + address,
@@ -504,8 +505,6 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
   each_lane(a.mask, [&](unsigned l) {
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want == 0) return;
-    const Place p = locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, true, false);
-    if (!p) return;
     alignas(16) u8 value[16];
     if (f.bytes < 4) {
       const u32 word = f.high ? data[l] >> 16 : data[l];
@@ -513,6 +512,8 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
     } else {
       for (unsigned k = 0; k < want / 4U; ++k) std::memcpy(value + 4 * k, &data[l + k * lanes], 4);
     }
+    const Place p = locate(w, op, f.space, shifted(f, a.address[l], shift), want, l, true, false, value);
+    if (!p) return;
     if (p.home != nullptr && w.group->tracks_global)
       check_global_write(w, *p.home, reinterpret_cast<u64>(p.bytes), value, want, l, false);
     std::memcpy(p.bytes, value, want);

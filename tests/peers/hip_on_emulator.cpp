@@ -131,8 +131,8 @@ void dump(const LoadedKernel& k, const LaunchGeometry& geometry, std::span<const
     std::uint64_t value = 0;
     if (a.size == 8) std::memcpy(&value, segment.data() + a.offset, 8);
     const auto at = s.memory.upper_bound(value);
-    const bool inside = a.size == 8 && at != s.memory.begin() &&
-                        value - std::prev(at)->first < std::prev(at)->second;
+    const bool inside =
+        a.size == 8 && at != s.memory.begin() && value - std::prev(at)->first < std::prev(at)->second;
     if (inside) {
       const std::string file = stem + "." + std::to_string(n++) + ".bin";
       write(file, reinterpret_cast<const void*>(value), std::prev(at)->first + std::prev(at)->second - value);

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Kernels in Triton's language, compiled by the wheel's compiler for gfx942 and gfx950 without a GPU, on the emulator against numpy.
+
+    pip install triton==3.9.0 numpy
+    python3 tests/peers/triton_kernels.py [--only 'gfx942 matmul*'] [--findings]
+
+With Triton 3.7.0 the case "block ping-pong" is the two-cluster schedule of triton-lang/triton issue 11696 (mended by pull request
+11765), whose race the checks name; 3.9.0 is silent. docs/strangers.md has both.
+"""
+import ctypes, os, pathlib, struct, sys
+
+import peers
+from peers import Case, bits, close, same, to_bf16
+
+options = peers.arguments(__doc__.splitlines()[0]).parse_args()
+if not pathlib.Path(options.library).exists(): peers.skip(options.library + " is not built")
+device = peers.Device(options.library)
+os.environ.setdefault("TRITON_CACHE_DIR", os.path.expanduser("~/.triton/cache"))
+try:
+  import numpy as np
+  import triton
+  import triton.language as tl
+  from triton.backends.compiler import GPUTarget
+  from triton.compiler import ASTSource, compile as triton_compile
+except ImportError as e:
+  peers.skip(f"no Triton here: {e}")
+version = tuple(int(x) for x in triton.__version__.split(".")[:2])
+
+spelled = {"float16": "fp16", "float32": "fp32", "int32": "i32", "int8": "i8", "uint16": "bf16", "uint8": None, "int64": "i64", "uint32": "u32"}
+
+
+def run(function, grid, *values, types={}, **constants):
+  """Compiles for the device's processor and launches. Arrays are pointers, ints i32, floats fp32. A uint16 array holds bf16; `types`
+  names the element type where the array does not say it."""
+  names = function.arg_names
+  meta = {k: constants.pop(k) for k in ("num_warps", "num_stages", "waves_per_eu", "matrix_instr_nonkdim", "kpack", "schedule_hint") if k in constants}
+  given = [n for n in names if n not in constants]
+  assert len(given) == len(values), (given, len(values))
+  signature, attributes = {}, {}
+  for i, n in enumerate(names):
+    if n in constants: signature[n] = "constexpr"
+    else:
+      v = values[given.index(n)]
+      if isinstance(v, np.ndarray):
+        signature[n] = "*" + types.get(n, spelled[str(v.dtype)] or "i8")
+        attributes[(i,)] = [["tt.divisibility", 16]]
+      else:
+        signature[n] = "fp32" if isinstance(v, float) else "i32"
+        if isinstance(v, int) and v % 16 == 0: attributes[(i,)] = [["tt.divisibility", 16]]
+  source = ASTSource(function, signature, constexprs={(names.index(k),): v for k, v in constants.items()}, attrs=attributes)
+  compiled = triton_compile(source, target=GPUTarget("hip", device.arch, 64), options=meta)
+  module = device.load(compiled.asm["hsaco"])
+  kernel = device.kernel(module, compiled.metadata.name)
+  packed = [struct.pack("<Q", v.ctypes.data) if isinstance(v, np.ndarray) else struct.pack("<f" if isinstance(v, float) else "<i", v) for v in values]
+  packed += [bytes(8)] * 4  # scratch that the compiler may have declared
+  buffers = [ctypes.create_string_buffer(b, 8) for b in packed]
+  pointers = (ctypes.c_void_p * len(buffers))(*[ctypes.addressof(b) for b in buffers])
+  grid = (tuple(grid) + (1, 1))[:3]
+  device.check(device.hip.hipModuleLaunchKernel(kernel, *grid, compiled.metadata.num_warps * 64, 1, 1, compiled.metadata.shared, None, pointers, None))
+
+
+# ---- kernels --------------------------------------------------------------------------------------------------------------
+
+@triton.jit
+def add_kernel(x, y, out, n, B: tl.constexpr):
+  i = tl.program_id(0) * B + tl.arange(0, B)
+  m = i < n
+  tl.store(out + i, tl.load(x + i, mask=m) + tl.load(y + i, mask=m), mask=m)
+
+
+@triton.jit
+def softmax_kernel(x, out, columns, B: tl.constexpr):
+  i = tl.arange(0, B)
+  row = tl.program_id(0) * columns
+  v = tl.load(x + row + i, mask=i < columns, other=-float("inf")).to(tl.float32)
+  e = tl.exp(v - tl.max(v, 0))
+  tl.store(out + row + i, (e / tl.sum(e, 0)).to(out.dtype.element_ty), mask=i < columns)
+
+
+@triton.jit
+def layernorm_kernel(x, gamma, beta, out, columns, B: tl.constexpr):
+  i = tl.arange(0, B)
+  m = i < columns
+  row = tl.program_id(0) * columns
+  v = tl.load(x + row + i, mask=m, other=0.0).to(tl.float32)
+  mean = tl.sum(v, 0) / columns
+  c = tl.where(m, v - mean, 0.0)
+  r = 1 / tl.sqrt(tl.sum(c * c, 0) / columns + 1e-5)
+  tl.store(out + row + i, (c * r * tl.load(gamma + i, mask=m) + tl.load(beta + i, mask=m)).to(out.dtype.element_ty), mask=m)
+
+
+@triton.jit
+def matmul_kernel(a, b, c, M, N, K, sa, sb, sc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, INT: tl.constexpr):
+  pid = tl.program_id(0)
+  rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
+  width = GROUP * columns
+  first = pid // width * GROUP
+  size = min(rows - first, GROUP)
+  pm, pn = first + pid % width % size, pid % width // size
+  i = (pm * BM + tl.arange(0, BM)) % M
+  j = (pn * BN + tl.arange(0, BN)) % N
+  k = tl.arange(0, BK)
+  pa = a + i[:, None] * sa + k[None, :]
+  pb = b + k[:, None] * sb + j[None, :]
+  acc = tl.zeros((BM, BN), tl.int32 if INT else tl.float32)
+  for step in range(0, tl.cdiv(K, BK)):
+    left = K - step * BK
+    acc = tl.dot(tl.load(pa, mask=k[None, :] < left, other=0), tl.load(pb, mask=k[:, None] < left, other=0), acc)
+    pa += BK
+    pb += BK * sb
+  r = pm * BM + tl.arange(0, BM)
+  s = pn * BN + tl.arange(0, BN)
+  tl.store(c + r[:, None] * sc + s[None, :], acc.to(c.dtype.element_ty), mask=(r[:, None] < M) & (s[None, :] < N))
+
+
+@triton.jit
+def attention_kernel(q, k, v, o, S, scale, D: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr):
+  head = tl.program_id(1) * S * D
+  i = tl.program_id(0) * BM + tl.arange(0, BM)
+  d = tl.arange(0, D)
+  qq = tl.load(q + head + i[:, None] * D + d[None, :], mask=i[:, None] < S, other=0.0)
+  top = tl.full((BM,), -1e30, tl.float32)
+  total = tl.zeros((BM,), tl.float32)
+  acc = tl.zeros((BM, D), tl.float32)
+  end = min((tl.program_id(0) + 1) * BM, S) if CAUSAL else S
+  for start in range(0, end, BN):
+    j = start + tl.arange(0, BN)
+    kk = tl.load(k + head + j[None, :] * D + d[:, None], mask=j[None, :] < S, other=0.0)
+    s = tl.dot(qq, kk) * scale
+    keep = j[None, :] < S
+    if CAUSAL: keep = keep & (j[None, :] <= i[:, None])
+    s = tl.where(keep, s, -1e30)
+    new = tl.maximum(top, tl.max(s, 1))
+    p = tl.exp(s - new[:, None])
+    change = tl.exp(top - new)
+    total = total * change + tl.sum(p, 1)
+    vv = tl.load(v + head + j[:, None] * D + d[None, :], mask=j[:, None] < S, other=0.0)
+    acc = tl.dot(p.to(vv.dtype), vv, acc * change[:, None])
+    top = new
+  tl.store(o + head + i[:, None] * D + d[None, :], (acc / total[:, None]).to(o.dtype.element_ty), mask=i[:, None] < S)
+
+
+@triton.jit
+def scan_kernel(x, out, n, B: tl.constexpr):
+  i = tl.arange(0, B)
+  row = tl.program_id(0) * n
+  tl.store(out + row + i, tl.cumsum(tl.load(x + row + i, mask=i < n, other=0), 0), mask=i < n)
+
+
+@triton.jit
+def sort_kernel(x, out, B: tl.constexpr):
+  i = tl.arange(0, B)
+  row = tl.program_id(0) * B
+  tl.store(out + row + i, tl.sort(tl.load(x + row + i)))
+
+
+@triton.jit
+def histogram_kernel(x, out, n, B: tl.constexpr, BINS: tl.constexpr):
+  i = tl.program_id(0) * B + tl.arange(0, B)
+  h = tl.histogram(tl.load(x + i, mask=i < n, other=0), BINS, mask=i < n)
+  tl.atomic_add(out + tl.arange(0, BINS), h)
+
+
+@triton.jit
+def argmax_kernel(x, where, n, B: tl.constexpr):
+  i = tl.arange(0, B)
+  tl.store(where + tl.program_id(0), tl.argmax(tl.load(x + tl.program_id(0) * n + i, mask=i < n, other=-float("inf")), 0))
+
+
+@triton.jit
+def transpose_kernel(x, out, M, N, B: tl.constexpr):
+  i, j = tl.program_id(0) * B + tl.arange(0, B), tl.program_id(1) * B + tl.arange(0, B)
+  t = tl.load(x + i[:, None] * N + j[None, :], mask=(i[:, None] < M) & (j[None, :] < N))
+  tl.store(out + j[:, None] * M + i[None, :], tl.trans(t), mask=(j[:, None] < N) & (i[None, :] < M))
+
+
+@triton.jit
+def dropout_kernel(x, out, n, p, seed, B: tl.constexpr):
+  i = tl.program_id(0) * B + tl.arange(0, B)
+  keep = tl.rand(seed, i) > p
+  tl.store(out + i, tl.where(keep, tl.load(x + i, mask=i < n) / (1 - p), 0.0), mask=i < n)
+
+
+@triton.jit
+def split_k_kernel(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, SPLIT: tl.constexpr):
+  i = tl.program_id(0) * BM + tl.arange(0, BM)
+  j = tl.program_id(1) * BN + tl.arange(0, BN)
+  k = tl.program_id(2) * BK + tl.arange(0, BK)
+  acc = tl.zeros((BM, BN), tl.float32)
+  for start in range(0, K, BK * SPLIT):
+    acc = tl.dot(tl.load(a + i[:, None] * K + start + k[None, :]), tl.load(b + (start + k[:, None]) * N + j[None, :]), acc)
+  tl.atomic_add(c + i[:, None] * N + j[None, :], acc)
+
+
+@triton.jit
+def gather_kernel(table, ids, out, D: tl.constexpr):
+  d = tl.arange(0, D)
+  tl.store(out + tl.program_id(0) * D + d, tl.load(table + tl.load(ids + tl.program_id(0)) * D + d))
+
+
+@triton.jit
+def pingpong_kernel(A, B, C, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+  pid = tl.program_id(0)
+  pm, pn = pid // (N // BN), pid % (N // BN)
+  i, j = (pm * BM + tl.arange(0, BM)) % M, (pn * BN + tl.arange(0, BN)) % N
+  k = tl.arange(0, BK)
+  acc = tl.zeros((BM, BN), tl.float32)
+  for step in range(0, K, BK):
+    a = tl.load(A + i[:, None] * K + (step + k)[None, :])
+    b = tl.load(B + (step + k)[:, None] * N + j[None, :])
+    acc += tl.dot(a, b, allow_tf32=False)
+  tl.store(C + (pm * BM + tl.arange(0, BM))[:, None] * N + (pn * BN + tl.arange(0, BN))[None, :], acc)
+
+
+# ---- what they shall give ---------------------------------------------------------------------------------------------------
+
+def generator(seed=1): return np.random.default_rng(seed)
+
+
+def add(n):
+  def go(d):
+    x, y = generator().standard_normal((2, n)).astype(np.float32)
+    out = d.empty(n, np.float32)
+    run(add_kernel, (-(-n // 1024),), d.array(x), d.array(y), out, n, B=1024)
+    same(out, x + y)
+  return go
+
+
+def softmax(m, n, dtype, warps):
+  def go(d):
+    x = generator().standard_normal((m, n)).astype(np.float32) * 4
+    x = to_bf16(x) if dtype == "bf16" else x.astype(dtype)
+    out = d.empty((m, n), x.dtype)
+    run(softmax_kernel, (m,), d.array(x), out, n, B=1 << (n - 1).bit_length(), num_warps=warps)
+    v = bits(x) if dtype == "bf16" else x.astype(np.float64)
+    p = np.exp(v - v.max(1, keepdims=True)); p /= p.sum(1, keepdims=True)
+    close(bits(out) if dtype == "bf16" else out, p, 2.0**-8 if dtype == "bf16" else 2.0**-10 if dtype == "float16" else 2e-6, 1e-7)
+  return go
+
+
+def layernorm(m, n):
+  def go(d):
+    r = generator()
+    x = r.standard_normal((m, n)).astype(np.float16)
+    gamma, beta = r.standard_normal((2, n)).astype(np.float32)
+    out = d.empty((m, n), np.float16)
+    run(layernorm_kernel, (m,), d.array(x), d.array(gamma), d.array(beta), out, n, B=1 << (n - 1).bit_length())
+    v = x.astype(np.float64)
+    close(out, (v - v.mean(1, keepdims=True)) / np.sqrt(v.var(1, keepdims=True) + 1e-5) * gamma + beta, 2.0**-10, 1e-4)
+  return go
+
+
+def matmul(m, n, k, dtype, bm, bn, bk, **meta):
+  def go(d):
+    r = generator()
+    types = {}
+    if dtype == "int8": a, b = (r.integers(-128, 128, s).astype(np.int8) for s in ((m, k), (k, n))); A, B = a, b
+    elif dtype == "bf16": a, b = (to_bf16(r.standard_normal(s)) for s in ((m, k), (k, n))); A, B = bits(a), bits(b)
+    elif dtype == "fp8":
+      a, b = ((r.integers(0x20, 0x50, s) | r.integers(0, 2, s) << 7).astype(np.uint8) for s in ((m, k), (k, n)))
+      bias = 8 if d.arch == "gfx942" else 7
+      value = lambda x: np.where(x & 128, -1.0, 1.0) * np.ldexp(1 + (x & 7) / 8, ((x >> 3) & 15).astype(int) - bias)
+      A, B = value(a), value(b)
+      types = dict.fromkeys(("a", "b"), "fp8e4b8" if d.arch == "gfx942" else "fp8e4nv")
+    else: a, b = (r.standard_normal(s).astype(dtype) for s in ((m, k), (k, n))); A, B = a, b
+    A, B = np.asarray(A, np.float64), np.asarray(B, np.float64)
+    out = d.empty((m, n), np.int32 if dtype == "int8" else np.float32)
+    run(matmul_kernel, (-(-m // bm) * -(-n // bn),), d.array(a), d.array(b), out, m, n, k, k, n, n, types=types, BM=bm, BN=bn, BK=bk, GROUP=4, INT=dtype == "int8", **meta)
+    close(out, A @ B, 0 if dtype == "int8" else 1e-6, 0 if dtype == "int8" else np.abs(A) @ np.abs(B) * k * 2.0**-24)
+  return go
+
+
+def attention(s, dim, causal):
+  def go(d):
+    q, k, v = (generator(x).standard_normal((2, s, dim)).astype(np.float16) for x in (1, 2, 3))
+    o = d.empty((2, s, dim), np.float16)
+    run(attention_kernel, (-(-s // 64), 2), d.array(q), d.array(k), d.array(v), o, s, float(dim**-0.5), D=dim, BM=64, BN=32, CAUSAL=causal, num_stages=2)
+    Q, K, V = (x.astype(np.float64) for x in (q, k, v))
+    scores = Q @ K.transpose(0, 2, 1) * dim**-0.5
+    if causal: scores = np.where(np.tril(np.ones((s, s))) == 1, scores, -np.inf)
+    p = np.exp(scores - scores.max(2, keepdims=True)); p /= p.sum(2, keepdims=True)
+    close(o, p @ V, 2.0**-10, p @ np.abs(V) * 2.0**-9)
+  return go
+
+
+def simple(name):
+  def go(d):
+    r = generator()
+    if name == "scan":
+      x = r.integers(-1000, 1000, (3, 1000)).astype(np.int32); out = d.empty(x.shape, np.int32)
+      run(scan_kernel, (3,), d.array(x), out, 1000, B=1024); same(out, x.cumsum(1))
+    if name == "sort":
+      x = r.standard_normal((2, 1024)).astype(np.float32); out = d.empty(x.shape, np.float32)
+      run(sort_kernel, (2,), d.array(x), out, B=1024); same(out, np.sort(x, 1))
+    if name == "histogram":
+      x = r.integers(0, 128, 5000).astype(np.int32); out = d.array(np.zeros(128, np.int32))
+      run(histogram_kernel, (5,), d.array(x), out, 5000, B=1024, BINS=128); same(out, np.bincount(x, minlength=128))
+    if name == "argmax":
+      x = r.standard_normal((5, 700)).astype(np.float32); out = d.empty(5, np.int32)
+      run(argmax_kernel, (5,), d.array(x), out, 700, B=1024); same(out, x.argmax(1))
+    if name == "transpose":
+      x = r.standard_normal((100, 70)).astype(np.float32); out = d.empty((70, 100), np.float32)
+      run(transpose_kernel, (4, 3), d.array(x), out, 100, 70, B=32); same(out, x.T)
+    if name == "dropout":
+      x = np.ones(4000, np.float32); out = d.empty(4000, np.float32)
+      run(dropout_kernel, (4,), d.array(x), out, 4000, 0.5, 123, B=1024)
+      same(np.unique(out), [0, 2]); close(np.mean(out), 1, 0, 0.1, "mean")
+    if name == "gather":
+      t, ids = r.standard_normal((50, 256)).astype(np.float16), r.integers(0, 50, 33).astype(np.int32); out = d.empty((33, 256), np.float16)
+      run(gather_kernel, (33,), d.array(t), d.array(ids), out, D=256); same(out, t[ids])
+    if name == "split k":
+      a, b = r.standard_normal((64, 512)).astype(np.float16), r.standard_normal((512, 64)).astype(np.float16); c = d.array(np.zeros((64, 64), np.float32))
+      run(split_k_kernel, (1, 1, 4), d.array(a), d.array(b), c, 64, 64, 512, BM=64, BN=64, BK=32, SPLIT=4)
+      A, B = a.astype(np.float64), b.astype(np.float64); close(c, A @ B, 1e-6, np.abs(A) @ np.abs(B) * 512 * 2.0**-24)
+  return go
+
+
+def pingpong(d):
+  m, n, k = 128, 128, 512
+  r = generator()
+  a, b = r.standard_normal((m, k)).astype(np.float32), r.standard_normal((k, n)).astype(np.float32)
+  c = d.empty((m, n), np.float32)
+  run(pingpong_kernel, (1,), d.array(a), d.array(b), c, M=m, N=n, K=k, BM=128, BN=128, BK=64, num_warps=8, num_stages=2, kpack=1, waves_per_eu=0)
+  A, B = a.astype(np.float64), b.astype(np.float64)
+  close(c, A @ B, 1e-6, np.abs(A) @ np.abs(B) * k * 2.0**-24)
+
+
+cases = []
+for arch in ("gfx942", "gfx950"):
+  one = lambda name, go, argued=None: cases.append(Case(f"{arch} {name}", go, argued, arch))
+  one("add 5000", add(5000))
+  for m, n, t, w in ((4, 781, "float32", 4), (3, 2000, "float16", 8), (2, 4096, "bf16", 4)): one(f"softmax {m}x{n} {t}", softmax(m, n, t, w))
+  for m, n in ((4, 1000), (2, 4096)): one(f"layernorm {m}x{n}", layernorm(m, n))
+  for m, n, k, t, bm, bn, bk, meta in ((100, 150, 200, "float16", 64, 64, 32, {}), (128, 128, 256, "bf16", 128, 128, 64, dict(num_warps=8, num_stages=2)),
+                                      (64, 96, 128, "float32", 32, 32, 32, {}), (128, 64, 256, "fp8", 64, 64, 64, {}), (130, 64, 256, "int8", 64, 64, 64, {}),
+                                      (256, 256, 512, "float16", 256, 256, 64, dict(num_warps=8, num_stages=2)), (64, 64, 320, "float16", 64, 64, 32, dict(num_stages=3))):
+    one(f"matmul {m}x{n}x{k} {t} tile {bm}x{bn}x{bk}{' stages ' + str(meta['num_stages']) if 'num_stages' in meta else ''}", matmul(m, n, k, t, bm, bn, bk, **meta))
+  for s, dim, causal in ((128, 64, False), (200, 64, True), (100, 128, False)): one(f"attention {s}x{dim}{' causal' if causal else ''}", attention(s, dim, causal))
+  for name in ("scan", "sort", "histogram", "argmax", "transpose", "dropout", "gather", "split k"): one(name, simple(name))
+  argued = {"waits": "issue 11696: s_barrier before the s_waitcnt of the ds_reads", "stress": "follows"} if version < (3, 8) and arch == "gfx942" else {}
+  one("block ping-pong 128x128x512 float32", pingpong, argued)
+
+
+if __name__ == "__main__":
+  sys.exit(peers.run(device, cases, options))

@@ -207,6 +207,16 @@ Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned by
   }
 }
 
+/// The part of a read that is still inside its allocation, which was reported already: hardware faults by pages, so that a
+/// kernel that reads a vector over the end of an array gets the elements that there are. `bytes`: how many, out.
+Place beginning_of(Wave& w, Space space, u64 address, unsigned& bytes) {
+  if (space == Space::lds || space == Space::scratch) return {};
+  Allocation* const home = w.group->launch->memory->find(address);
+  if (home == nullptr || address >= home->end) return {};
+  bytes = static_cast<unsigned>(std::min<u64>(bytes, home->end - address));
+  return {.bytes = reinterpret_cast<u8*>(address), .home = home};
+}
+
 // ---- definedness ----------------------------------------------------------------------------------------------------
 
 /// The undefined bits of `count` bytes as they are read; false when all are defined. `origin` gets where they came from.
@@ -459,9 +469,12 @@ void perform_load(Wave& w, const Operation& op, const Access& a, i32 shift, int 
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want != 0) {
       const u64 address = shifted(f, a.address[l], shift);
-      if (const Place p = locate(w, op, f.space, address, want, l, false, false)) {
-        std::memcpy(bytes, p.bytes, want);
-        some = bits.tracked() && read_undefined(w, p, address, want, undefined, bits.origin);
+      unsigned count = want;
+      Place p = locate(w, op, f.space, address, want, l, false, false);
+      if (!p) p = beginning_of(w, f.space, address, count);
+      if (p) {
+        std::memcpy(bytes, p.bytes, count);
+        some = bits.tracked() && read_undefined(w, p, address, count, undefined, bits.origin);
       }
     }
     if (f.bytes < 4) {

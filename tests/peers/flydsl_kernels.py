@@ -7,7 +7,7 @@
 
 docs/strangers.md has the results and argues every finding.
 """
-import os, pathlib, shutil, sys, tempfile
+import fnmatch, os, pathlib, shutil, sys, tempfile
 
 import peers
 from peers import Case, Wrong, close, same
@@ -138,6 +138,113 @@ def rmsnorm_bwd(m, n, dtype, add=False):
   return run
 
 
+# ---- products -----------------------------------------------------------------------------------------------------------
+
+def fp8_type(): return torch.float8_e4m3fnuz if device.arch == "gfx942" else torch.float8_e4m3fn
+def raw(t): return t.contiguous().view(torch.uint8 if t.dtype == torch.uint8 else torch.int8) if t.element_size() == 1 else t
+
+
+def shuffled(t):
+  """[N][K] as blocks [N/16][K bytes / 16][16 rows][16 bytes]."""
+  b = t.contiguous().view(torch.uint8)
+  n, k = b.shape
+  return b.reshape(n // 16, 16, k // 16, 16).permute(0, 2, 1, 3).contiguous().view(t.dtype).view(t.shape)
+
+
+def operands(m, n, k, dtype):
+  """a, b, their scales and the same as float64."""
+  if dtype == "int8":
+    g = torch.Generator().manual_seed(1)
+    a, b = (torch.randint(-128, 128, (x, k), generator=g, dtype=i8) for x in (m, n))
+  elif dtype == "fp8": a, b = (random((x, k), "f32", s).to(fp8_type()) for x, s in ((m, 1), (n, 2)))
+  else: return (a := random((m, k), dtype, 1)), (b := random((n, k), dtype, 2)), None, None, wide(a), wide(b)
+  sa, sb = random((m,), "f32", 3, 0.01, 0.02), random((n,), "f32", 4, 0.01, 0.02)
+  return a, b, sa, sb, wide(a) * wide(sa)[:, None], wide(b) * wide(sb)[:, None]
+
+
+def product(out, A, B, k, bias=0, f=lambda x: x, name="bf16"):
+  close(wide(out), f(A @ B.T + bias), 2 * ulp[name], np.abs(A) @ np.abs(B).T * k * 2.0**-24 + 1e-6)
+
+
+def preshuffle(m, n, k, tile, dtype, **more):
+  def run(_):
+    from kernels.gemm.preshuffle_gemm import compile_preshuffle_gemm
+    launch = compile_preshuffle_gemm(N=n, K=k, tile_m=tile[0], tile_n=tile[1], tile_k=tile[2], in_dtype=dtype, **more)
+    a, b, sa, sb, A, B = operands(m, n, k, dtype)
+    bias = random((n,), "bf16", 5)
+    c, none = e((m, n), "bf16"), torch.empty(0)
+    launch(c.view(-1), raw(d(a)).view(-1), raw(d(shuffled(b))).view(-1), d(sa) if sa is not None else none, d(sb) if sb is not None else none,
+           d(bias), m, n, 0)
+    kind = more.get("epilogue", "none")
+    f = {"bias_relu": lambda x: np.maximum(x, 0), "bias_silu": lambda x: x / (1 + np.exp(-x))}.get(kind, lambda x: x)
+    product(c, A, B, k, wide(bias) if kind != "none" else 0, f)
+  return run
+
+
+def fp8_waves(waves, m, n, k, tile, **more):
+  def run(_):
+    if waves == 8: from kernels.gemm.fp8_gemm_8wave import compile_fp8_gemm_8w as build
+    else: from kernels.gemm.fp8_gemm_4wave import compile_fp8_gemm_4w as build
+    a, b, sa, sb, A, B = operands(m, n, k, "fp8")
+    c = e((m, n), "bf16")
+    stored = shuffled(b) if more.get("b_preshuffled") else b
+    build(K=k, BLOCK_M=tile[0], BLOCK_N=tile[1], **more)(raw(d(a)).view(-1), raw(d(stored)).view(-1), c.view(-1), d(sa), d(sb), m, n, 0)
+    product(c, A, B, k)
+  return run
+
+
+def a16w16(m, n, k, dtype, layout="nt", **more):
+  def run(_):
+    import contextlib
+    from kernels.gemm.gemm_a16w16_gfx950 import gemm_a16w16
+    class NoStream: cuda_stream = 0
+    torch.cuda.current_stream = lambda *_, stream=NoStream(): stream
+    torch.cuda.device = lambda *_: contextlib.nullcontext()
+    a, b = random((m, k), dtype, 1), random((n, k), dtype, 2)
+    out = e((m, n), dtype)
+    x = d(a.t().contiguous()).t() if layout[0] == "t" else d(a)
+    y = d(b).t() if layout[1] == "t" else d(b.t().contiguous())
+    gemm_a16w16(x, y, out, user_kwargs=more, layout=layout)
+    product(out, wide(a), wide(b), k, name=dtype)
+  return run
+
+
+# ---- attention -----------------------------------------------------------------------------------------------------------
+
+def attend(q, k, v, causal):
+  """[batch][sequence][head][dimension]; causal from the bottom right corner."""
+  Q, K, V = (x.transpose(0, 2, 1, 3) for x in (q, k, v))
+  K, V = (np.repeat(x, Q.shape[1] // x.shape[1], 1) for x in (K, V))
+  s = Q @ K.transpose(0, 1, 3, 2) / np.sqrt(Q.shape[3])
+  if causal: s = np.where(np.tril(np.ones(s.shape[2:]), s.shape[3] - s.shape[2]) == 1, s, -np.inf)
+  p = np.exp(s - s.max(3, keepdims=True)); p /= p.sum(3, keepdims=True)
+  return (p @ V).transpose(0, 2, 1, 3), (p @ np.abs(V)).transpose(0, 2, 1, 3)
+
+
+def flash(kind, batch, length, heads, kv_heads, dim, dtype, causal, **more):
+  def run(_):
+    q, k, v = (random((batch, length, h, dim), "f32", s) for h, s in ((heads, 1), (kv_heads, 2), (kv_heads, 3)))
+    t = fp8_type() if dtype == "fp8" else types[dtype]
+    q, k, v = q.to(t), k.to(t), v.to(t)
+    out = e((batch, length, heads, dim), "bf16" if dtype == "fp8" else dtype)
+    x, y, z = (raw(d(w)) for w in (q, k, v))
+    if kind == "generic":
+      from kernels.attention.flash_attn_generic import build_flash_attn_func_module_primary as build
+      build(num_heads=heads, head_dim=dim, causal=causal, dtype_str=dtype, num_kv_heads=kv_heads, **more)(x, y, z, out, batch, length)
+    elif kind == "dual":
+      from kernels.attention.flash_attn_gfx950 import build_flash_attn_dualwave_swp_module as build
+      build(num_heads=heads, head_dim=dim, causal=causal, dtype_str=dtype, num_kv_heads=kv_heads, **more)(x, y, z, out, batch, length)
+    else:
+      from kernels.attention.flash_attn_fp8_gfx950 import build_flash_attn_dualwave_swp_fp8_module as build
+      one = d(torch.ones(1))
+      build(num_heads=heads, head_dim=dim, causal=causal, dtype_str="fp8", num_kv_heads=kv_heads, **more)(
+        x.view(-1), y.view(-1), z.view(-1), out.view(-1), batch, length, q_descale=one, k_descale=one, v_descale=one)
+    want, size = attend(wide(q), wide(k), wide(v), causal)
+    step = 2.0**-4 if dtype == "fp8" else ulp[dtype]
+    close(wide(out), want, 2 * ulp["bf16" if dtype == "fp8" else dtype], size * step + 1e-6)
+  return run
+
+
 cases = []
 for arch in ("gfx942", "gfx950"):
   for m, n, t in ((64, 256, "f32"), (16, 512, "bf16"), (33, 2000, "f32"), (8, 8192, "bf16"), (32, 128, "f16"), (4, 1024, "f16")):
@@ -155,6 +262,44 @@ for arch in ("gfx942", "gfx950"):
   for add in (False, True):
     for m, n, t in ((8, 1024, "f32"), (4, 2048, "bf16")):
       cases.append(Case(f"{arch} rmsnorm{' add' if add else ''} backward {m}x{n} {t}", rmsnorm_bwd(m, n, t, add), arch=arch))
+
+  one = lambda name, run, argued=None: cases.append(Case(f"{arch} {name}", run, argued, arch))
+  for t in ("fp8", "int8", "fp16", "bf16"):
+    one(f"preshuffle 33x128x1024 {t}", preshuffle(33, 128, 1024, (32, 64, 512), t))
+    one(f"preshuffle 64x256x512 {t} one stage", preshuffle(64, 256, 512, (64, 128, 128), t, lds_stage=1))
+  one("preshuffle 32x128x512 fp8 bias relu", preshuffle(32, 128, 512, (32, 128, 256), "fp8", epilogue="bias_relu"))
+  one("preshuffle 32x128x512 bf16 bias silu", preshuffle(32, 128, 512, (32, 128, 256), "bf16", epilogue="bias_silu"))
+  for t, dim, causal in (("bf16", 64, True), ("f16", 128, False), ("bf16", 128, True)):
+    one(f"attention generic 2x200 {t} {dim}{' causal' if causal else ''}", flash("generic", 2, 200, 4, 2, dim, t, causal))
+  if arch == "gfx950":
+    for t in ("fp8", "bf16"): one(f"preshuffle 64x256x1024 {t} async", preshuffle(64, 256, 1024, (64, 128, 256), t, use_async_copy=True))
+    for shuffle in (False, True):
+      name = " preshuffled" if shuffle else ""
+      one(f"fp8 8 waves 256x256x512{name}", fp8_waves(8, 256, 256, 512, (256, 256), b_preshuffled=shuffle))
+      one(f"fp8 4 waves 256x256x512{name}", fp8_waves(4, 256, 256, 512, (256, 256), b_preshuffled=shuffle))
+    one("fp8 8 waves 200x256x384", fp8_waves(8, 200, 256, 384, (128, 256)))
+    base = dict(block_m=128, block_n=128, block_k=64, stages=2, split_k=1, use_half_tile_interleaved=False)
+    for t in ("bf16", "f16"):
+      for layout in ("nt", "nn", "tn", "tt"): one(f"a16w16 256x256x256 {t} {layout}", a16w16(256, 256, 256, t, layout))
+    for t, dim, causal in (("bf16", 128, True), ("bf16", 128, False), ("f16", 64, False)):
+      one(f"attention dual wave 1x512 {t} {dim}{' causal' if causal else ''}", flash("dual", 1, 512, 2, 1, dim, t, causal))
+    for causal in (False, True): one(f"attention fp8 1x512 128{' causal' if causal else ''}", flash("fp8", 1, 512, 2, 1, 128, "fp8", causal))
+
+
+# What is known of them; docs/strangers.md argues each.
+known = (
+  ("softmax [0-9]*", {"races": "the second reduction overwrites what other waves still read of the first", "stress": "follows"}),
+  ("layernorm *dynamic*", {"races": "as in softmax", "stress": "follows"}),
+  ("*norm *smooth*", {"races": "as in softmax", "stress": "follows"}),
+  ("preshuffle 33* *8", {"bounds": "four scales of A are read where M ends after one"}),
+  ("fp8 8 waves*", {"waits": "LDS loads and reads in flight at barriers", "stress": "follows", "barrier": "half of the waves pass one barrier more"}),
+  ("fp8 4 waves*", {"waits": "reads in flight at barriers, then overwritten by loads to LDS", "stress": "follows"}),
+  ("a16w16*", {"waits": "LDS that a load has not filled when the barrier lets others read it", "stress": "follows", "barrier": "half of the waves pass one barrier more"}),
+  ("attention fp8*", {"waits": "transposing reads in flight at barriers, then overwritten by loads to LDS", "stress": "follows", "barrier": "half of the waves pass one barrier more"}),
+)
+for case in cases:
+  for pattern, argued in known:
+    if fnmatch.fnmatch(case.name.split(" ", 1)[1], pattern): case.argued = argued
 
 
 def set_up(arch):

@@ -91,6 +91,7 @@ def layernorm_kernel(x, gamma, beta, out, columns, B: tl.constexpr):
 
 @triton.jit
 def matmul_kernel(a, b, c, M, N, K, sa, sb, sc, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, INT: tl.constexpr):
+  OTHER: tl.constexpr = 0 if INT else 0.0
   pid = tl.program_id(0)
   rows, columns = tl.cdiv(M, BM), tl.cdiv(N, BN)
   width = GROUP * columns
@@ -105,7 +106,7 @@ def matmul_kernel(a, b, c, M, N, K, sa, sb, sc, BM: tl.constexpr, BN: tl.constex
   acc = tl.zeros((BM, BN), tl.int32 if INT else tl.float32)
   for step in range(0, tl.cdiv(K, BK)):
     left = K - step * BK
-    acc = tl.dot(tl.load(pa, mask=k[None, :] < left, other=0), tl.load(pb, mask=k[:, None] < left, other=0), acc)
+    acc = tl.dot(tl.load(pa, mask=k[None, :] < left, other=OTHER), tl.load(pb, mask=k[:, None] < left, other=OTHER), acc, input_precision="ieee")
     pa += BK
     pb += BK * sb
   r = pm * BM + tl.arange(0, BM)

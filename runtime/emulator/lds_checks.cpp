@@ -342,8 +342,10 @@ void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mas
   }
 }
 
-u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
-               u32& conflicts) {
+namespace {
+
+u32 count_lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+                     u32& conflicts) {
   // Which lanes share a cycle; the groups of b128 reads are as measured on MI300X and MI350X (nod-ai/shark-ai,
   // "empirical LDS"; HipKittens, "phases").
   const bool wide_banks = arch == isa::Arch::gfx950 && !is_write && bytes != 12;
@@ -389,6 +391,38 @@ u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, b
     conflicts += worst[p] > 1 ? worst[p] - 1U : 0U;
   }
   return cycles;
+}
+
+} // namespace
+
+// Kernels ask about few patterns again and again, at bases that move by the rings of a pipeline: what was counted is kept by the
+// pattern, of which 256 bytes, all banks once, are no part.
+u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
+               u32& conflicts) {
+  if (mask == 0) return conflicts = 0;
+  struct Known {
+    std::array<u32, lanes> pattern;
+    u64 mask = 0; // 0: empty
+    u32 kind = 0, cycles = 0, conflicts = 0;
+  };
+  thread_local std::array<Known, 128> all;
+  const u32 base = addresses[first_lane(mask)] & ~255U;
+  std::array<u32, lanes> pattern;
+  u32 hash = bytes;
+  for (unsigned l = 0; l < lanes; ++l) {
+    pattern[l] = ((mask >> l) & 1U) != 0 ? addresses[l] - base : 0;
+    hash += pattern[l] * (2 * l + 1);
+  }
+  const u32 kind = bytes << 8 | (is_write ? 2U : 0U) | (arch == isa::Arch::gfx950 ? 1U : 0U);
+  Known& k = all[(hash * 2654435761U) >> 25];
+  if (k.mask != mask || k.kind != kind || k.pattern != pattern) {
+    k.pattern = pattern;
+    k.mask = mask;
+    k.kind = kind;
+    k.cycles = count_lds_cycles(arch, addresses, mask, bytes, is_write, k.conflicts);
+  }
+  conflicts = k.conflicts;
+  return k.cycles;
 }
 
 } // namespace inlay::runtime::emulator

@@ -18,6 +18,12 @@ struct Vector {
     _mm512_storeu_ps(
         p, _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), _mm512_set1_ps(__builtin_nanf(""))));
   }
+  static void halves(const std::uint32_t* words, float* low, float* high) {
+    const __m512i w = _mm512_loadu_si512(words);
+    _mm512_storeu_ps(low, _mm512_cvtph_ps(_mm512_maskz_cvtepi32_epi16(0xffff, w)));
+    _mm512_storeu_ps(
+        high, _mm512_cvtph_ps(_mm512_maskz_cvtepi32_epi16(0xffff, _mm512_maskz_srli_epi32(0xffff, w, 16))));
+  }
   // The zeroing form: gcc 12 warns of the undefined operand inside the plain one.
   template <int I>
   [[nodiscard]] Vector quad() const {

@@ -12,6 +12,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
 
 namespace inlay::runtime::emulator {
 namespace {
@@ -802,9 +805,34 @@ void broadcast(u32* to, u32 value) {
     to[l] = value;
   }
 }
+#ifdef __SSE2__
+/// Four words of each of four lanes, turned so that each row gets a word of the four lanes; or back.
+inline void turn(__m128i v[4]) {
+  const __m128i a = _mm_unpacklo_epi32(v[0], v[1]), b = _mm_unpackhi_epi32(v[0], v[1]);
+  const __m128i c = _mm_unpacklo_epi32(v[2], v[3]), d = _mm_unpackhi_epi32(v[2], v[3]);
+  v[0] = _mm_unpacklo_epi64(a, c);
+  v[1] = _mm_unpackhi_epi64(a, c);
+  v[2] = _mm_unpacklo_epi64(b, d);
+  v[3] = _mm_unpackhi_epi64(b, d);
+}
+#endif
+
 template <unsigned words_each>
 void gather_words(u32* rows, const u8* base, const u64* address) {
   const u64 begin = reinterpret_cast<u64>(base); // a number: addresses of flat memory count from a null base
+#ifdef __SSE2__
+  if constexpr (words_each == 4) {
+    for (unsigned l = 0; l < lane_count; l += 4) {
+      __m128i v[4];
+      for (unsigned k = 0; k < 4; ++k)
+        v[k] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(begin + address[l + k]));
+      turn(v);
+      for (unsigned k = 0; k < 4; ++k)
+        _mm_storeu_si128(reinterpret_cast<__m128i*>(rows + l + k * lane_count), v[k]);
+    }
+    return;
+  }
+#endif
   for (unsigned l = 0; l < lane_count; ++l) {
     u32 value[words_each];
     __builtin_memcpy(value, reinterpret_cast<const u8*>(begin + address[l]), sizeof value);
@@ -832,6 +860,21 @@ void scatter_words(u8* base, const u64* address, const u32* rows, u64 mask) {
     }
     __builtin_memcpy(reinterpret_cast<u8*>(begin + address[l]), value, sizeof value);
   };
+#ifdef __SSE2__
+  if constexpr (words_each == 4) {
+    if (mask == ~u64{0}) { // in order of the lanes, as below: of two at one address the later one remains
+      for (unsigned l = 0; l < lane_count; l += 4) {
+        __m128i v[4];
+        for (unsigned k = 0; k < 4; ++k)
+          v[k] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + l + k * lane_count));
+        turn(v);
+        for (unsigned k = 0; k < 4; ++k)
+          _mm_storeu_si128(reinterpret_cast<__m128i*>(begin + address[l + k]), v[k]);
+      }
+      return;
+    }
+  }
+#endif
   if (mask == ~u64{0}) {
     for (unsigned l = 0; l < lane_count; ++l) put_lane(l);
     return;

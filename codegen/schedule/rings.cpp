@@ -82,7 +82,7 @@ int address_registers(const std::vector<Inst>& body, const Program& program, int
       bytes += ring * t.stage_elements() * bits(t.element) / 8;
   }
   const auto blocks = static_cast<int>((bytes + 65535) / 65536);
-  return static_cast<int>(loads.size()) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 2;
+  return static_cast<int>(loads.size()) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 6;
 }
 
 } // namespace inlay::codegen

@@ -27,8 +27,27 @@ LaunchArgument LaunchArgument::of_i32(std::int32_t value) {
   return argument;
 }
 
+namespace {
+
+/// Types that Eigen has not: by the table of element types, code by code.
+bool by_table(Element type) { return type != Element::f16 && type != Element::bf16 && type != Element::f32; }
+
+} // namespace
+
 Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed) {
   std::mt19937_64 random(seed);
+  if (by_table(type)) {
+    Matrix values(rows, columns);
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const auto drawn = static_cast<double>(static_cast<std::int64_t>(random()));
+      const double whole =
+          std::floor(std::ldexp(drawn, codegen::bits(type) - 64)); // every integer of the type
+      values.data()[i] = codegen::is_integer(type)
+                             ? whole
+                             : codegen::decode(type, codegen::encode(type, std::ldexp(drawn, -63)));
+    }
+    return values;
+  }
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Matrix values(rows, columns);
@@ -41,6 +60,16 @@ Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std:
 }
 
 Bytes to_bytes(const Matrix& values, Element type) {
+  if (by_table(type)) {
+    const auto size = static_cast<std::size_t>(bytes_of(type));
+    Bytes bytes(static_cast<std::size_t>(values.size()) * size);
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      const std::uint64_t code =
+          codegen::encode(type, values.data()[i]); // little-endian, as the machine here
+      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * size, &code, size);
+    }
+    return bytes;
+  }
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Bytes bytes(static_cast<std::size_t>(values.size()) * sizeof(T));
@@ -53,6 +82,16 @@ Bytes to_bytes(const Matrix& values, Element type) {
 }
 
 Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns, Element type) {
+  if (by_table(type)) {
+    const auto size = static_cast<std::size_t>(bytes_of(type));
+    Matrix values(rows, columns);
+    for (std::int64_t i = 0; i < values.size(); ++i) {
+      std::uint64_t code = 0;
+      std::memcpy(&code, bytes.data() + static_cast<std::size_t>(i) * size, size);
+      values.data()[i] = codegen::decode(type, code);
+    }
+    return values;
+  }
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Matrix values(rows, columns);

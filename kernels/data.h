@@ -1,4 +1,5 @@
-/// Test data and comparison for the kernels' problems: 16-bit and 32-bit floats as bytes, rounded and widened by Eigen.
+/// Test data and comparison for the kernels' problems: 16-bit and 32-bit floats as bytes, rounded and widened by Eigen,
+/// other types by the table of element types.
 #pragma once
 
 #include <inlay/codegen/element.h>
@@ -15,7 +16,7 @@ using codegen::Element;
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// rows x columns values, uniform in [-1, 1), already rounded to `type`.
+/// rows x columns values, uniform in [-1, 1) and already rounded to `type`; integers: uniform over the type.
 [[nodiscard]] Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed);
 /// As the kernel reads it: row-major elements of `type`, rounded to nearest even.
 [[nodiscard]] Bytes to_bytes(const Matrix& values, Element type);

@@ -15,17 +15,19 @@ public:
   std::string name() const override { return preshuffled_ ? "preshuffle_gemm" : "gemm"; }
   std::string summary() const override {
     return preshuffled_ ? "the same with B stored in the order of the registers that multiply it"
-                        : "C[M,N] = A[M,K] x B[N,K]^T, f16 or bf16, accumulated in f32";
+                        : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8 (accumulated in f32) or i8 (i32)";
   }
   std::vector<FlagHelp> flags() const override {
     return {
         {"arch", "gfx942", "gfx942 or gfx950"},
-        {"dtype", "f16", "element type of A and B: f16, bf16"},
-        {"out", "", "element type of C: f32 or that of A and B (default)"},
+        {"dtype", "f16", "element type of A and B: f16, bf16, fp8, bf8, i8"},
+        {"out", "",
+         "element type of C: f32 or that of A and B (default); fp8, bf8: f32, f16, bf16 (default); i8: i32"},
         {"m", "256", "rows of A and C"},
         {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
         {"k", "256",
-         preshuffled_ ? "columns of A and B, a multiple of 32" : "columns of A and B, a multiple of 8"},
+         preshuffled_ ? "columns of A and B, a multiple of 32 (of 64 where they are 8-bit)"
+                      : "columns of A and B, a multiple of 8 (of 16 where they are 8-bit)"},
         {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
         {"mfma", "16", "rows of the matrix instruction, 16 or 32"}};
@@ -48,8 +50,11 @@ private:
     GemmSpec spec;
     spec.preshuffled_b = preshuffled_;
     spec.arch = read.text("arch");
-    spec.in = codegen::parse_element(read.text("dtype"));
-    spec.out = read.text("out").empty() ? spec.in : codegen::parse_element(read.text("out"));
+    spec.in = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
+    const Element usual = spec.in == Element::i8        ? Element::i32
+                          : codegen::bits(spec.in) == 8 ? Element::bf16
+                                                        : spec.in;
+    spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

@@ -29,11 +29,43 @@ std::int64_t longest_row(int rows, Element element) {
   throw std::invalid_argument(fmt::format("gemm: {} = {} is not supported\n  hint   {}", field, value, hint));
 }
 
+/// The 8-bit floats that the target multiplies.
+bool multiplies(const Target& target, Element e) {
+  return target.ocp_fp8 ? e == Element::e4m3fn || e == Element::e5m2
+                        : e == Element::e4m3fnuz || e == Element::e5m2fnuz;
+}
+
+/// The longest K: rows as above; sums of i8 products stay inside i32 below 2^17 of them.
+std::int64_t longest_k(const GemmSpec& s) {
+  const std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
+  return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
+}
+
+/// Elements of 16 bytes: what a lane moves at once.
+int vector_of(Element e) { return 128 / bits(e); }
+
+/// The product that takes a lane's 16 bytes or half of them: with 32 bytes a lane (f8f6f4) an operand would be two reads.
+const Atom& product(const GemmSpec& s, const Target& target) {
+  const Element sum = s.in == Element::i8 ? Element::i32 : Element::f32;
+  return bits(s.in) == 8 && s.in != Element::i8
+             ? Atom::mma_of(target, s.in, s.in, sum, s.mfma, s.mfma == 16 ? 32 : 16)
+             : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
+}
+
 void check(const GemmSpec& s, const Target& target) {
-  if (s.in != Element::f16 && s.in != Element::bf16)
-    refuse("in", to_string(s.in), "f16 or bf16; the accumulation is f32 in any case");
-  if (s.out != Element::f32 && s.out != s.in)
-    refuse("out", to_string(s.out), fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
+  const bool narrow = multiplies(target, s.in), whole = s.in == Element::i8;
+  if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
+    refuse("in", to_string(s.in),
+           fmt::format("f16, bf16, i8, {} or {} on {}; the accumulation is f32, i32 for i8",
+                       target.ocp_fp8 ? "e4m3fn" : "e4m3fnuz", target.ocp_fp8 ? "e5m2" : "e5m2fnuz", s.arch));
+  if (whole ? s.out != Element::i32
+            : s.out != Element::f32 && s.out != s.in &&
+                  !(narrow && (s.out == Element::f16 || s.out == Element::bf16)))
+    refuse("out", to_string(s.out),
+           whole    ? std::string("i32: sums of products of i8 are exact")
+           : narrow ? std::string("f32, f16 or bf16")
+                    : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
+  if (narrow && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
   if (s.waves_m < 1 || s.waves_n < 1 || waves > 16 || !std::has_single_bit(static_cast<unsigned>(waves)))
@@ -42,7 +74,10 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile_k", std::to_string(s.tile_k), "32, 64, 128 or 256");
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
-  const int rows_at_once = 64 * waves / (s.tile_k / 8);
+  const int vector = vector_of(s.in), least_k = 4 * vector;
+  if (s.mfma == 16 && s.tile_k < least_k)
+    refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
+  const int rows_at_once = 64 * waves / (s.tile_k / vector);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     if (tile < 1 || tile > 512 || tile % (along * s.mfma) != 0)
@@ -55,7 +90,7 @@ void check(const GemmSpec& s, const Target& target) {
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
   }
-  const int lds = 2 * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * 2;
+  const int lds = 2 * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
   if (lds > target.lds_bytes)
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
            fmt::format("two stages take {} bytes of LDS and {} has {}; halve tile_k or a tile", lds, s.arch,
@@ -68,15 +103,15 @@ void check(const GemmSpec& s, const Target& target) {
 
 } // namespace
 
-SymLayout preshuffled_layout(Sym n, Sym k) {
-  // ((16,N/16),(8,4,K/32)):((8,16*K),(1,128,512))
+SymLayout preshuffled_layout(Sym n, Sym k, int vector) {
+  // ((16,N/16),(V,4,K/(4V))):((V,16*K),(1,16V,64V)), V = 8 or 16 elements of 16 bytes
   const auto mode = [](Sym extent, Sym stride) { return BasicMode<Sym>{extent, BasicStride<Sym>(stride)}; };
   TupleBuilder<BasicMode<Sym>> b;
   const std::size_t all = b.open(), rows = b.open();
-  b.leaf(mode(16, 8)), b.leaf(mode(floor_div(n, 16), 16 * k));
+  b.leaf(mode(16, vector)), b.leaf(mode(floor_div(n, 16), 16 * k));
   b.close(rows, 2);
   const std::size_t columns = b.open();
-  b.leaf(mode(8, 1)), b.leaf(mode(4, 128)), b.leaf(mode(floor_div(k, 32), 512));
+  b.leaf(mode(vector, 1)), b.leaf(mode(4, 16 * vector)), b.leaf(mode(floor_div(k, 4 * vector), 64 * vector));
   b.close(columns, 3);
   b.close(all, 2);
   return SymLayout(std::move(b).finish());
@@ -86,43 +121,43 @@ SymLayout preshuffled_layout(Sym n, Sym k) {
 Program gemm_program(const GemmSpec& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
-  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.in, s.in, Element::f32, s.mfma), s.waves_m,
-                                      s.waves_n, s.tile_m, s.tile_n, s.tile_k, 8);
+  const int v = vector_of(s.in); // elements of 16 bytes
+  const MmaTiling mma =
+      MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k, v);
   const bool pre = s.preshuffled_b;
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
   const Sym M = k.size("m"),
             N = k.size("n", {.most = longest_row(s.tile_m, s.out), .multiple = pre ? 16 : 1}),
-            K = k.size("k",
-                       {.most = longest_row(std::max(s.tile_m, s.tile_n), s.in), .multiple = pre ? 32 : 8});
+            K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
-               B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K)) : k.input("b", s.in, {N, K});
+               B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
   k.computes(C, [&](const auto& c) {
     return k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
-  const Layout by_rows_a = rows_tv(s.tile_m, s.tile_k, 8, mma.threads());
+  const Layout by_rows_a = rows_tv(s.tile_m, s.tile_k, v, mma.threads());
   const Tensor a = k.lds(
       "lds_a", s.in, {s.tile_m, s.tile_k},
-      conflict_free_swizzle(target, s.in, s.tile_m, s.tile_k, {{by_rows_a, 8, false}, {mma.a(), 8, true}}));
-  const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
+      conflict_free_swizzle(target, s.in, s.tile_m, s.tile_k, {{by_rows_a, v, false}, {mma.a(), v, true}}));
+  const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
   if (pre) {
     k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
-      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, 8);
-      const Fragment of_a = k.read(a, mma.a(), 8),
-                     of_b = k.load(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), mma.b(), 8);
+      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, v);
+      const Fragment of_a = k.read(a, mma.a(), v),
+                     of_b = k.load(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), mma.b(), v);
       k.mma(acc, of_a, of_b, mma);
     });
   } else {
-    const Layout by_rows_b = rows_tv(s.tile_n, s.tile_k, 8, mma.threads());
+    const Layout by_rows_b = rows_tv(s.tile_n, s.tile_k, v, mma.threads());
     const Tensor b = k.lds(
         "lds_b", s.in, {s.tile_n, s.tile_k},
-        conflict_free_swizzle(target, s.in, s.tile_n, s.tile_k, {{by_rows_b, 8, false}, {mma.b(), 8, true}}));
+        conflict_free_swizzle(target, s.in, s.tile_n, s.tile_k, {{by_rows_b, v, false}, {mma.b(), v, true}}));
     k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
-      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, 8);
-      k.copy(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), b, by_rows_b, 8);
-      const Fragment of_a = k.read(a, mma.a(), 8), of_b = k.read(b, mma.b(), 8);
+      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, v);
+      k.copy(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), b, by_rows_b, v);
+      const Fragment of_a = k.read(a, mma.a(), v), of_b = k.read(b, mma.b(), v);
       k.mma(acc, of_a, of_b, mma);
     });
   }

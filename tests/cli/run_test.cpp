@@ -183,6 +183,33 @@ TEST_CASE("preshuffled gemm: the order of B") {
         for (std::int64_t row = 0; row < 16; ++row)
           for (std::int64_t value = 0; value < 8; ++value)
             CHECK(preshuffled_offset(rows + row, block + 8 * group + value, k) == expected++);
+  // One byte an element: 16 of them in each of a lane's 16 bytes.
+  expected = 0;
+  for (std::int64_t rows = 0; rows < n; rows += 16)
+    for (std::int64_t group = 0; group < 128 / 16; ++group)
+      for (std::int64_t row = 0; row < 16; ++row)
+        for (std::int64_t value = 0; value < 16; ++value)
+          CHECK(preshuffled_offset(rows + row, 16 * group + value, 128, Element::i8) == expected++);
+}
+
+TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under stress") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const char* name : {"i8", "fp8", "bf8"})
+      for (const bool preshuffled : {false, true})
+        for (const char* loops : {"ir", "asm"}) {
+          GemmSpec spec;
+          spec.arch = arch;
+          spec.in = inlay::codegen::parse_element(name, inlay::codegen::Target::named(arch));
+          spec.out = spec.in == Element::i8 ? Element::i32 : preshuffled ? Element::bf16 : Element::f32;
+          spec.preshuffled_b = preshuffled;
+          spec.tile_m = spec.tile_n = 64;
+          if (preshuffled) spec.waves_m = 1, spec.waves_n = 4;
+          INFO(arch << " " << name << " " << loops << (preshuffled ? " preshuffled" : ""));
+          const Artifact kernel = build_gemm(spec, {.loops = loops});
+          expect_right(kernel, gemm_problem(spec, 70, preshuffled ? 80 : 67, preshuffled ? 192 : 208, 5),
+                       true);
+          expect_right(kernel, gemm_problem(spec, 1, 16, preshuffled ? 64 : 16, 6), true);
+        }
 }
 
 TEST_CASE("gemm: tiles, waves, instructions and result types") {

@@ -25,11 +25,15 @@ std::string message_of(F f) {
 
 TEST_CASE("gemm: every claim is proved for both architectures, types and matrix instructions") {
   for (const char* arch : {"gfx942", "gfx950"})
-    for (Element type : {Element::f16, Element::bf16})
+    for (const auto& [type, out] :
+         {std::pair(Element::f16, Element::f16), std::pair(Element::bf16, Element::bf16),
+          std::pair(Element::i8, Element::i32),
+          std::pair(inlay::codegen::parse_element("fp8", inlay::codegen::Target::named(arch)), Element::f16)})
       for (int mfma : {16, 32}) {
         GemmSpec spec;
         spec.arch = arch;
-        spec.in = spec.out = type;
+        spec.in = type;
+        spec.out = out;
         spec.mfma = mfma;
         spec.tile_m = spec.tile_n = 64;
         const Artifact kernel = build_gemm(spec);
@@ -57,6 +61,15 @@ TEST_CASE("gemm: what is not supported is refused by name") {
   CHECK_THAT(refusal([](GemmSpec& s) { s.arch = "gfx90a"; }), Contains("gfx942"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::f32; }), Contains("in = f32"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.out = Element::bf16; }), Contains("out = bf16"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::i8; }), Contains("out = f16") && Contains("i32"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = Element::e4m3fn; }),
+             Contains("in = e4m3fn ") && Contains("e4m3fnuz"));
+  CHECK_THAT(refusal([](GemmSpec& s) { s.in = s.out = Element::e5m2fnuz; }), Contains("out = e5m2fnuz"));
+  CHECK_THAT(refusal([](GemmSpec& s) {
+               s.in = Element::e4m3fnuz;
+               s.tile_k = 32;
+             }),
+             Contains("tile_k = 32") && Contains("at least 64"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.tile_m = 100; }), Contains("tile_m = 100"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.tile_n = 0; }), Contains("tile_n = 0"));
   CHECK_THAT(refusal([](GemmSpec& s) { s.tile_k = 48; }), Contains("tile_k = 48"));

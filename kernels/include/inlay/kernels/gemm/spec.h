@@ -1,4 +1,4 @@
-/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit A and B, accumulated in f32.
+/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit and 8-bit A and B, accumulated in f32, i8 in i32.
 ///
 /// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
 /// built, and is the specification:
@@ -26,8 +26,8 @@ struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch = "gfx942";
-  Element in = Element::f16;
-  Element out = Element::f16;
+  Element in = Element::f16;  ///< f16, bf16, i8, and the target's fp8 and bf8
+  Element out = Element::f16; ///< f32 or that of A and B; of fp8 and bf8 f32, f16 or bf16; of i8 i32
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
@@ -43,26 +43,28 @@ struct GemmSpec {
 /// `build(gemm_program(spec))`. Errors: those of both.
 [[nodiscard]] Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options = {});
 
-/// Where element (n, k) of B lies when it is preshuffled, in elements: blocks of 16 rows x 32 k, in each block lane by lane
-/// what a wave holds in its registers, 8 adjacent k for each of 4 x 16 lanes. A load of 16 bytes a lane then reads 1 KiB
-/// in one piece. As a layout of ((n % 16, n / 16), (k % 8, k / 8 % 4, k / 32)):
+/// Where element (n, k) of B lies when it is preshuffled, in elements: blocks of 16 rows x 64 bytes of k, in each block lane
+/// by lane what a wave holds in its registers, V adjacent k (16 bytes: 8 or 16) for each of 4 x 16 lanes. A load of 16 bytes a
+/// lane then reads 1 KiB in one piece. As a layout of ((n % 16, n / 16), (k % V, k / V % 4, k / (4 V))):
 ///
-///     ((16,N/16),(8,4,K/32)):((8,16*K),(1,128,512))
+///     ((16,N/16),(V,4,K/(4V))):((V,16*K),(1,16V,64V))
 ///
-/// Requires: 16 divides N, 32 divides K. The order is the one that weights are stored in for AITER and Composable Kernel
-/// (`shuffle_weight` with 16 x 16).
-[[nodiscard]] std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t columns_of_b);
+/// Requires: 16 divides N, 4 V divides K. The order is the one that weights are stored in for AITER and Composable Kernel
+/// (`shuffle_weight` with 16 x 16), of 16-bit and of 8-bit weights.
+[[nodiscard]] std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t columns_of_b,
+                                              Element type = Element::f16);
 
 /// The launch for sizes M, N, K, arguments (C, A, B, M, N, K). It makes the run-time checks of the proof report.
-/// Errors: std::invalid_argument: K % 8 != 0 (preshuffled: K % 32 or N % 16); a size below 1; a row too long for 32-bit
+/// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
                                           std::int64_t k);
 
 /// A, B uniform in [-1, 1) from `seed`, C poisoned; the reference is Eigen in double precision, the bound for each
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
-/// numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
-/// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit.
+/// or 8-bit numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
+/// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
+/// bound is 0.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed);
 

@@ -611,9 +611,15 @@ private:
         order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
         loop.body.push_back(i);
       }
-      const std::vector<int> alive =
-          pressure(lifetimes(loop, code_.registers, order), static_cast<int>(order.slots.size()));
-      if (*std::max_element(alive.begin(), alive.end()) + accumulators(loop, code_.registers) <= manageable)
+      const std::vector<Lifetime> lives = lifetimes(loop, code_.registers, order);
+      const int slots = static_cast<int>(order.slots.size());
+      const std::vector<int> alive = pressure(lives, slots);
+      // A life longer than the turn of the loop would be a move in each trip.
+      const bool turns = std::all_of(lives.begin(), lives.end(), [&](const Lifetime& l) {
+        return l.end - l.begin + 1 <= r.ring * slots;
+      });
+      if (turns &&
+          *std::max_element(alive.begin(), alive.end()) + accumulators(loop, code_.registers) <= manageable)
         return;
     }
     const auto registers = block_registers(code_, r);

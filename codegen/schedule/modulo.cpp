@@ -142,13 +142,14 @@ private:
       put(writes_[static_cast<std::size_t>(w)].load, q - lead - (1 + trips) * steps_,
           key); // next to it: the sort is stable
     }
-    // Loads that feed products directly: as soon as the register's last reader of the iteration before is through.
+    // Loads that feed products directly: as soon as the last reader of the iteration before (or two before) is through.
     for (const int l : loads_) {
       const auto f = feeds_.find(l);
       if (f == feeds_.end()) continue;
-      const int q = f->second.step - steps_;
-      const int begin = window(q), size = window(q + 1) - begin;
-      put(l, q, static_cast<double>(f->second.last - length - begin + 0.5) / size);
+      // Two trips ahead in the window behind that reader, so that two copies of the register do.
+      const int late = trips > 1 && steps_ > 1 ? 1 : 0, q = f->second.step - trips * steps_ + late;
+      const int before = window(q - late), size = window(q - late + 1) - before;
+      put(l, q, static_cast<double>(f->second.last - trips * length - before + 0.5) / size);
     }
 
     LoopSchedule schedule;

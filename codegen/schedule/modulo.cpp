@@ -79,9 +79,9 @@ public:
   LoopSchedule run() const {
     // The same number of waves as LDS lets in, if any lead allows it.
     const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
-    // A trip much shorter than memory's latency has its loads two trips under way.
+    // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
     const int trip = clocks_ * static_cast<int>(products_.size());
-    const int depth = 2 * trip < 3 * Latencies::of(target_).memory ? 2 : 1;
+    const int depth = trip <= 2 * Latencies::of(target_).memory ? 2 : 1;
     LoopSchedule chosen;
     for (int waves = waves_; waves >= 1; --waves)
       for (int trips = depth; trips >= 1; --trips)
@@ -168,9 +168,11 @@ private:
             {items[static_cast<std::size_t>(i)].node, items[static_cast<std::size_t>(i)].ahead, false});
     }
     for (int m = 0; m < length; ++m) {
-      // One window has a second joint, so that not everything under way is waited for at once.
-      const bool joint =
-          std::find(begin_.begin(), begin_.end(), m) != begin_.end() || (steps_ == 1 && m == length / 2);
+      // Reads a whole trip ahead need one joint a trip, if loads are two trips under way; otherwise there is a second one, so
+      // that not all of them are waited for at once.
+      const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
+      const bool one_is_enough = lead == steps_ && trips > 1 && loads_.size() == writes_.size();
+      const bool joint = m == 0 || (one_is_enough ? false : steps_ == 1 ? m == length / 2 : window_begins);
       schedule.slots.push_back({products_[static_cast<std::size_t>(m)], 0, joint});
       for (const Slot& s : gap[static_cast<std::size_t>(m)]) schedule.slots.push_back(s);
     }

@@ -1084,8 +1084,130 @@ bool note_lds_access(Wave& w, const Operation& op, const Access& a) {
   return noted;
 }
 
+/// Loads and stores of whole words by 32-bit offsets from one place that lie wholly inside it, all their bits defined: what kernels
+/// do nearly always. False, and nothing done, when it is not that; run_memory then looks at each lane.
+bool run_near(Wave& w, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  const isa::Modifiers& m = op.instruction->modifiers;
+  const u64 mask = w.exec();
+  if ((f.kind != Kind::load && f.kind != Kind::store) || f.two || f.format_count != 0 || f.bytes < 4 ||
+      f.d16 || mask == 0 || w.deferring || w.watching || w.observed != nullptr)
+    return false;
+  static const RowFunctions& host = row_functions();
+  const EmulatorOptions& options = *w.group->launch->options;
+  const bool store = f.kind == Kind::store;
+  const bool lds = f.space == Space::lds;
+  const unsigned words = f.bytes / 4U;
+  const u32* const row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  LaneOffsets at;
+  u8* base = nullptr;
+  Allocation* home = nullptr;
+  if (lds) {
+    host.offsets(at, row, static_cast<u32>(f.offset), mask, f.bytes);
+    if (u64{at.high} + f.bytes > w.group->lds.size()) return false;
+    if (options.checks.align && at.all % (f.bytes == 12 ? 4U : f.bytes) != 0) return false;
+    base = w.group->lds.data();
+  } else {
+    u64 from = 0;
+    if (f.space == Space::global && f.saddr >= 0) {
+      host.offsets(at, row, 0, mask, f.bytes);
+      from = w.scalar64(static_cast<unsigned>(f.saddr)) + static_cast<u64>(i64{f.offset});
+    } else if (f.space == Space::buffer && !m.idxen) {
+      const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
+      if (((d[3] >> 23) & 1U) != 0) return false; // ADD_TID
+      const u64 soffset = read_scalar(w, f.soffset);
+      host.offsets(at, m.offen ? row : nullptr, static_cast<u32>(f.offset), mask, f.bytes);
+      if (at.high + soffset + f.bytes > d[2]) return false;
+      from = (d[0] | (u64{d[1] & 0xffffU} << 32)) + soffset;
+    } else {
+      return false;
+    }
+    const u64 low = from + at.low, end = from + at.high + f.bytes;
+    home = w.recent;
+    if (home == nullptr || low < home->begin || end > home->end || end < low) {
+      home = w.group->launch->memory->find(low);
+      if (home == nullptr || end > home->end || end < low) return false;
+      w.recent = home;
+    }
+    base = reinterpret_cast<u8*>(from);
+    if (store && w.group->tracks_global && !(at.rising && note_global_writes(w, *home, low, end)))
+      return false;
+  }
+  alignas(64) u32 loaded[4 * lanes];
+  if (w.defined != nullptr) {
+    if (store) {
+      for (unsigned k = 0; k < words; ++k)
+        if ((w.defined->lanes_of[static_cast<unsigned>(f.data) + k] & mask) != 0) return false;
+    } else if (lds) {
+      host.gather_near(loaded, w.group->lds_undefined.data(), at.at, words);
+      u32 any = 0;
+      for (unsigned k = 0; k < words * lanes; ++k) any |= loaded[k];
+      if (any != 0) return false;
+    } else if (!home->written.empty()) {
+      const u64 from = reinterpret_cast<u64>(base);
+      if (at.rising) {
+        if (!home->is_written(from + at.low, at.high - at.low + f.bytes)) return false;
+      } else {
+        for (unsigned l = 0; l < lanes; ++l)
+          if (!home->is_written(from + at.at[l], f.bytes)) return false;
+      }
+    }
+    demand_addresses(w, op, mask);
+  }
+  if (!lds && !store && m.sc1) w.group->synchronizes = true;
+  const u32* const data = f.data >= 0 ? w.row(static_cast<unsigned>(f.data)) : nullptr;
+  const u64 moved = u64{f.bytes} * static_cast<u64>(std::popcount(mask));
+  if (!lds) {
+    (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
+  } else {
+    w.stats.lds_bytes += moved;
+    if (options.bank_model) {
+      u32 conflicts = 0;
+      w.stats.lds_cycles += lds_cycles(w.arch, at.at, mask, f.bytes, store, conflicts);
+      w.stats.lds_conflict_cycles += conflicts;
+    }
+    if (store && options.checks.races) check_lds_lanes(w, op, at.at, mask, f.bytes, data);
+  }
+  note_issue(w, op, counters_of(f));
+  if (lds && !w.group->shadow.empty() && !note_lds(w, op, at.at, mask, f.bytes, store, false)) {
+    Access a; // somebody else touches these words: lane by lane
+    a.mask = mask;
+    a.limit.fill(255);
+    a.data = data;
+    for (unsigned l = 0; l < lanes; ++l) a.address[l] = at.at[l];
+    perform(w, op, a);
+    return true;
+  }
+  if (store) {
+    host.scatter_near(base, at.at, data, words, mask);
+    if (lds && w.defined != nullptr) {
+      static constexpr u32 defined[4 * lanes] = {};
+      host.scatter_near(w.group->lds_undefined.data(), at.at, defined, words, mask);
+    }
+    if (!lds && !home->written.empty()) {
+      const u64 from = reinterpret_cast<u64>(base);
+      if (at.rising) {
+        home->mark_written(from + at.low, at.high - at.low + f.bytes);
+      } else {
+        each_lane(mask, [&](unsigned l) { home->mark_written(from + at.at[l], f.bytes); });
+      }
+    }
+    return true;
+  }
+  u32* const rows = w.row(static_cast<unsigned>(f.dest));
+  LoadedBits bits(w, mask, f.dest, words);
+  if (mask == ~u64{0}) {
+    host.gather_near(rows, base, at.at, words);
+  } else {
+    host.gather_near(loaded, base, at.at, words);
+    for (unsigned k = 0; k < words; ++k) host.merge(rows + k * lanes, loaded + k * lanes, mask);
+  }
+  bits.finish();
+  return true;
+}
+
 void run_memory(Wave& w, const Operation& op) {
-  if (w.vskip) return;
+  if (w.vskip || run_near(w, op)) return;
   const MemoryFields& f = op.memory;
   const isa::Modifiers& m = op.instruction->modifiers;
   Access a;

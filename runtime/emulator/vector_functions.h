@@ -70,6 +70,13 @@ struct VectorEntry {
 /// The entry of a mnemonic, or nullptr.
 [[nodiscard]] const VectorEntry* find_vector_entry(std::string_view mnemonic);
 
+/// Where the lanes of a memory instruction go, as 32-bit offsets from one place.
+struct LaneOffsets {
+  std::uint32_t at[64];         ///< those of inactive lanes are an active one's
+  std::uint32_t low, high, all; ///< smallest, largest, bits of any
+  bool rising;                  ///< each lane behind the one before it, without gaps; all lanes active
+};
+
 /// Row operations around the arithmetic, compiled with it.
 struct RowFunctions {
   /// `count` words copied with f32 denormals made zero of the same sign.
@@ -82,6 +89,14 @@ struct RowFunctions {
   /// `words` words of each lane in `mask` written to `base + address[lane]`, lane by lane upwards.
   void (*scatter)(std::uint8_t* base, const std::uint64_t* address, const std::uint32_t* rows, unsigned words,
                   std::uint64_t mask);
+  /// `row[lane] + add` modulo 2^32, or `add` alone where `row` is nullptr. Requires: a lane in `mask`.
+  void (*offsets)(LaneOffsets& to, const std::uint32_t* row, std::uint32_t add, std::uint64_t mask,
+                  unsigned bytes);
+  /// As gather and scatter, the lanes' offsets unsigned 32-bit numbers.
+  void (*gather_near)(std::uint32_t* rows, const std::uint8_t* base, const std::uint32_t* offset,
+                      unsigned words);
+  void (*scatter_near)(std::uint8_t* base, const std::uint32_t* offset, const std::uint32_t* rows,
+                       unsigned words, std::uint64_t mask);
 };
 [[nodiscard]] const RowFunctions& row_functions();
 const RowFunctions& row_functions_portable();

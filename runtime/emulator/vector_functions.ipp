@@ -817,8 +817,8 @@ inline void turn(__m128i v[4]) {
 }
 #endif
 
-template <unsigned words_each>
-void gather_words(u32* rows, const u8* base, const u64* address) {
+template <unsigned words_each, class Offset>
+void gather_words(u32* rows, const u8* base, const Offset* address) {
   const u64 begin = reinterpret_cast<u64>(base); // a number: addresses of flat memory count from a null base
 #ifdef __SSE2__
   if constexpr (words_each == 4) {
@@ -841,7 +841,8 @@ void gather_words(u32* rows, const u8* base, const u64* address) {
     }
   }
 }
-void gather(u32* rows, const u8* base, const u64* address, unsigned count) {
+template <class Offset>
+void gather(u32* rows, const u8* base, const Offset* address, unsigned count) {
   switch (count) {
   case 1: gather_words<1>(rows, base, address); break;
   case 2: gather_words<2>(rows, base, address); break;
@@ -850,8 +851,8 @@ void gather(u32* rows, const u8* base, const u64* address, unsigned count) {
   }
 }
 
-template <unsigned words_each>
-void scatter_words(u8* base, const u64* address, const u32* rows, u64 mask) {
+template <unsigned words_each, class Offset>
+void scatter_words(u8* base, const Offset* address, const u32* rows, u64 mask) {
   const u64 begin = reinterpret_cast<u64>(base);
   const auto put_lane = [&](unsigned l) {
     u32 value[words_each];
@@ -881,7 +882,8 @@ void scatter_words(u8* base, const u64* address, const u32* rows, u64 mask) {
   }
   for (; mask != 0; mask &= mask - 1) put_lane(static_cast<unsigned>(std::countr_zero(mask)));
 }
-void scatter(u8* base, const u64* address, const u32* rows, unsigned count, u64 mask) {
+template <class Offset>
+void scatter(u8* base, const Offset* address, const u32* rows, unsigned count, u64 mask) {
   switch (count) {
   case 1: scatter_words<1>(base, address, rows, mask); break;
   case 2: scatter_words<2>(base, address, rows, mask); break;
@@ -890,10 +892,36 @@ void scatter(u8* base, const u64* address, const u32* rows, unsigned count, u64 
   }
 }
 
+void offsets_of(LaneOffsets& to, const u32* row, u32 add, u64 mask, unsigned bytes) {
+  if (row == nullptr) {
+    for (unsigned l = 0; l < lane_count; ++l) to.at[l] = add;
+  } else {
+    for (unsigned l = 0; l < lane_count; ++l) to.at[l] = row[l] + add;
+  }
+  if (mask != ~u64{0}) {
+    const u32 some = to.at[std::countr_zero(mask)];
+    for (unsigned l = 0; l < lane_count; ++l) to.at[l] = ((mask >> l) & 1U) != 0 ? to.at[l] : some;
+  }
+  const u32 first = to.at[0];
+  u32 low = first, high = first, all = first, breaks = 0;
+  for (unsigned l = 0; l < lane_count; ++l) {
+    const u32 at = to.at[l];
+    low = std::min(low, at);
+    high = std::max(high, at);
+    all |= at;
+    breaks |= at ^ (first + l * bytes);
+  }
+  to.low = low;
+  to.high = high;
+  to.all = all;
+  to.rising = breaks == 0 && mask == ~u64{0} && high - low == (lane_count - 1) * bytes && low == first;
+}
+
 } // namespace
 
 const RowFunctions& INLAY_ROWS() {
-  static constexpr RowFunctions functions{flush_f32, merge, broadcast, gather, scatter};
+  static constexpr RowFunctions functions{flush_f32,    merge,      broadcast,   gather<u64>,
+                                          scatter<u64>, offsets_of, gather<u32>, scatter<u32>};
   return functions;
 }
 

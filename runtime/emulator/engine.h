@@ -429,6 +429,9 @@ void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
 bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
               bool is_dma);
+/// The same of a load or store by offsets.
+bool note_lds(Wave& wave, const Operation& op, const LaneOffsets& at, u64 mask, unsigned bytes,
+              bool is_write);
 /// All waves have come to the barrier.
 void lds_at_barrier(Workgroup& group);
 /// `value`: what a store, not yet done, puts there.

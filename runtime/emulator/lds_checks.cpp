@@ -211,6 +211,51 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
   }
 }
 
+namespace {
+
+/// The rest of note_lds, once the pages are entered.
+bool log_lds(Wave& w, const u32* addresses, u64 mask, unsigned bytes, const LdsSource& by, bool clash) {
+  Workgroup& g = *w.group;
+  constexpr std::size_t most = 4096;
+  if (clash || g.log.size() >= most) {
+    go_precise(g);
+    return false;
+  }
+  if (g.waves.size() == 1 && !by.is_dma) return true; // nobody to race with
+  LdsAccess& a = g.log.emplace_back();
+  a.by = by;
+  a.bytes = static_cast<u8>(bytes);
+  a.mask = mask;
+  std::copy_n(addresses, lanes, a.addresses.begin());
+  return true;
+}
+
+LdsSource source_of(const Wave& w, const Operation& op, bool is_write, bool is_dma) {
+  return {.site = w.current,
+          .wave = static_cast<u16>(w.id),
+          .is_write = is_write,
+          .is_dma = is_dma,
+          .is_lds = op.cls == Class::lds,
+          .id = is_dma ? w.last_vm_id : w.last_lds_id};
+}
+
+} // namespace
+
+bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, u64 mask, unsigned bytes, bool is_write) {
+  Workgroup& g = *w.group;
+  // Elements that lie on multiples of their size lie in one page each.
+  if (g.shadow.empty() || bytes == 12 || at.all % bytes != 0 || at.high / 256 - at.low / 256 >= 64 ||
+      at.high / 256 >= g.pages.size())
+    return note_lds(w, op, at.at, mask, bytes, is_write, false);
+  const LdsSource by = source_of(w, op, is_write, false);
+  bool clash = g.precise || (is_write && g.reads_crossing);
+  if (!is_write) w.last_lds_read_id = w.last_lds_id;
+  static const RowFunctions& host = row_functions();
+  for (u64 set = host.pages(at); set != 0; set &= set - 1)
+    clash = enter_page(g, w, g.pages[at.low / 256 + first_lane(set)], is_write, false, by.id) || clash;
+  return log_lds(w, at.at, mask, bytes, by, clash);
+}
+
 bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
               bool is_dma) {
   Workgroup& g = *w.group;
@@ -230,23 +275,7 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
     before = &page;
     clash = enter_page(g, w, page, is_write, is_dma, id) || clash;
   }
-  constexpr std::size_t most = 4096;
-  if (clash || g.log.size() >= most) {
-    go_precise(g);
-    return false;
-  }
-  if (g.waves.size() == 1 && !is_dma) return true; // nobody to race with
-  LdsAccess& a = g.log.emplace_back();
-  a.by = {.site = w.current,
-          .wave = static_cast<u16>(w.id),
-          .is_write = is_write,
-          .is_dma = is_dma,
-          .is_lds = op.cls == Class::lds,
-          .id = id};
-  a.bytes = static_cast<u8>(bytes);
-  a.mask = mask;
-  std::copy_n(addresses, lanes, a.addresses.begin());
-  return true;
+  return log_lds(w, addresses, mask, bytes, source_of(w, op, is_write, is_dma), clash);
 }
 
 void lds_at_barrier(Workgroup& g) {
@@ -274,14 +303,31 @@ namespace {
 /// Whether two lanes write one word. Lanes that follow each other upwards, which is usual, cannot.
 bool shares_words(Workgroup& g, const u32* addresses, u64 mask, unsigned bytes) {
   u64 next = 0;
+  u32 low = ~0U, high = 0, all = 0;
   bool upwards = true;
   for (u64 m = mask; m != 0; m &= m - 1) {
     const u32 address = addresses[first_lane(m)];
     upwards = upwards && address >= next;
     next = u64{address} + bytes;
+    low = std::min(low, address);
+    high = std::max(high, address);
+    all |= address;
   }
   if (upwards) return false;
   if (bytes < 4) return true; // parts of words: the exact comparison decides
+  // Elements that lie on multiples of their size share words only as a whole: a bit each, where they are near.
+  constexpr unsigned most = 4096;
+  if (bytes != 12 && all % bytes == 0 && (high - low) / bytes < most) {
+    std::array<u64, most / 64> taken{};
+    const int shift = std::countr_zero(bytes);
+    for (u64 m = mask; m != 0; m &= m - 1) {
+      const u32 at = (addresses[first_lane(m)] - low) >> shift;
+      const u64 bit = u64{1} << (at % 64);
+      if ((taken[at / 64] & bit) != 0) return true;
+      taken[at / 64] |= bit;
+    }
+    return false;
+  }
   g.words_seen.resize(g.lds.size() / 256 + 1, 0);
   bool shared = false;
   const auto each = [&](auto f) {

@@ -1139,10 +1139,7 @@ bool run_near(Wave& w, const Operation& op) {
       for (unsigned k = 0; k < words; ++k)
         if ((w.defined->lanes_of[static_cast<unsigned>(f.data) + k] & mask) != 0) return false;
     } else if (lds) {
-      host.gather_near(loaded, w.group->lds_undefined.data(), at.at, words);
-      u32 any = 0;
-      for (unsigned k = 0; k < words * lanes; ++k) any |= loaded[k];
-      if (any != 0) return false;
+      if (host.any_near(w.group->lds_undefined.data(), at, words) != 0) return false;
     } else if (!home->written.empty()) {
       const u64 from = reinterpret_cast<u64>(base);
       if (at.rising) {
@@ -1169,7 +1166,7 @@ bool run_near(Wave& w, const Operation& op) {
     if (store && options.checks.races) check_lds_lanes(w, op, at.at, mask, f.bytes, data);
   }
   note_issue(w, op, counters_of(f));
-  if (lds && !w.group->shadow.empty() && !note_lds(w, op, at.at, mask, f.bytes, store, false)) {
+  if (lds && !w.group->shadow.empty() && !note_lds(w, op, at, mask, f.bytes, store)) {
     Access a; // somebody else touches these words: lane by lane
     a.mask = mask;
     a.limit.fill(255);

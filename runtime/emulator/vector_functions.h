@@ -97,6 +97,10 @@ struct RowFunctions {
                       unsigned words);
   void (*scatter_near)(std::uint8_t* base, const std::uint32_t* offset, const std::uint32_t* rows,
                        unsigned words, std::uint64_t mask);
+  /// The bits of any word that gather_near would read.
+  std::uint32_t (*any_near)(const std::uint8_t* base, const LaneOffsets& at, unsigned words);
+  /// Which blocks of 256 bytes the offsets are in, counted from that of `low`. Requires: fewer than 64 of them.
+  std::uint64_t (*pages)(const LaneOffsets& at);
 };
 [[nodiscard]] const RowFunctions& row_functions();
 const RowFunctions& row_functions_portable();

@@ -917,11 +917,47 @@ void offsets_of(LaneOffsets& to, const u32* row, u32 add, u64 mask, unsigned byt
   to.rising = breaks == 0 && mask == ~u64{0} && high - low == (lane_count - 1) * bytes && low == first;
 }
 
+template <unsigned words_each>
+u32 any_word(const u8* base, const u32* offset) {
+  u32 any[words_each] = {};
+  for (unsigned l = 0; l < lane_count; ++l) {
+    u32 value[words_each];
+    __builtin_memcpy(value, base + offset[l], sizeof value);
+    for (unsigned k = 0; k < words_each; ++k) any[k] |= value[k];
+  }
+  u32 all = 0;
+  for (unsigned k = 0; k < words_each; ++k) all |= any[k];
+  return all;
+}
+u32 any_near(const u8* base, const LaneOffsets& at, unsigned words) {
+  if (at.rising) {
+    u32 all = 0;
+    for (unsigned n = 0; n < words * lane_count; ++n) {
+      u32 value = 0;
+      __builtin_memcpy(&value, base + at.low + u64{4} * n, sizeof value);
+      all |= value;
+    }
+    return all;
+  }
+  switch (words) {
+  case 1: return any_word<1>(base, at.at);
+  case 2: return any_word<2>(base, at.at);
+  case 3: return any_word<3>(base, at.at);
+  default: return any_word<4>(base, at.at);
+  }
+}
+u64 pages_of(const LaneOffsets& at) {
+  const u32 first = at.low / 256;
+  u64 set = 0;
+  for (unsigned l = 0; l < lane_count; ++l) set |= u64{1} << (at.at[l] / 256 - first);
+  return set;
+}
+
 } // namespace
 
 const RowFunctions& INLAY_ROWS() {
-  static constexpr RowFunctions functions{flush_f32,    merge,      broadcast,   gather<u64>,
-                                          scatter<u64>, offsets_of, gather<u32>, scatter<u32>};
+  static constexpr RowFunctions functions{flush_f32,  merge,       broadcast,    gather<u64>, scatter<u64>,
+                                          offsets_of, gather<u32>, scatter<u32>, any_near,    pages_of};
   return functions;
 }
 

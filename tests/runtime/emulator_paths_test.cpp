@@ -1,0 +1,121 @@
+// Loads and stores have two ways through the emulator: together, where one place holds them all and nothing has to be said, and lane by
+// lane. A watched launch takes the second always. Random kernels through both: the same bits, findings and statistics.
+#include "emulator_support.h"
+
+#include <random>
+
+using namespace emulator_test;
+
+namespace {
+
+unsigned below(std::mt19937& random, unsigned n) { return static_cast<unsigned>(random() % n); }
+
+std::string hex(std::uint32_t v) {
+  char text[16];
+  std::snprintf(text, sizeof text, "0x%x", v);
+  return text;
+}
+
+/// Two waves; v1..v4 are byte offsets below 4096, of which some repeat and some do not lie on their size.
+std::string random_kernel(std::mt19937& random) {
+  std::string t = "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_and_b32 v0, 0x7f, v0\ns_waitcnt lgkmcnt(0)\n"
+                  "s_mov_b32 s8, s4\ns_mov_b32 s9, s5\ns_mov_b32 s11, 0x27000\ns_mov_b32 s12, " +
+                  hex(below(random, 3) * 64) + "\ns_mov_b32 s10, " + hex(4096 - 4 * below(random, 200)) +
+                  "\nv_lshlrev_b32 v20, 7, v0\n";
+  for (unsigned k = 1; k <= 4; ++k) {
+    const std::string v = "v" + std::to_string(k);
+    static constexpr unsigned steps[] = {4, 8, 12, 16, 20, 28, 48, 64};
+    const unsigned alignment = below(random, 4) == 0 ? 4 : 16;
+    t += "v_mul_u32_u24 " + v + ", " + std::to_string(steps[below(random, 8)]) + ", v0\nv_xor_b32 " + v +
+         ", " + hex(below(random, 4) == 0 ? below(random, 64) * 16 : 0) + ", " + v + "\nv_and_b32 " + v +
+         ", " + hex(0xfffU & ~(alignment - 1)) + ", " + v + "\n";
+  }
+  for (unsigned k = 8; k < 20; ++k)
+    t += "v_add_u32 v" + std::to_string(k) + ", " + hex(static_cast<std::uint32_t>(random())) + ", v0\n";
+  for (unsigned n = 12 + below(random, 12); n != 0; --n) {
+    const unsigned words = 1 + below(random, 4);
+    const unsigned first = 8 + below(random, 12 - words + 1) / 2 * 2; // tuples begin at even registers
+    const std::string data =
+        words == 1 ? "v" + std::to_string(first)
+                   : "v[" + std::to_string(first) + ":" + std::to_string(first + words - 1) + "]";
+    const std::string at = "v" + std::to_string(1 + below(random, 4));
+    const std::string bits = "b" + std::to_string(32 * words);
+    const std::string dwords = words == 1 ? "dword" : "dwordx" + std::to_string(words);
+    const std::string offset = " offset:" + std::to_string(16 * below(random, 8));
+    switch (below(random, 8)) {
+    case 0:
+    case 1: t += "ds_write_" + bits + " " + at + ", " + data + offset + "\n"; break;
+    case 2:
+    case 3: t += "ds_read_" + bits + " " + data + ", " + at + offset + "\n"; break;
+    case 4: t += "global_load_" + dwords + " " + data + ", " + at + ", s[4:5]" + offset + "\n"; break;
+    case 5:
+      t += "buffer_load_" + dwords + " " + data + ", " + at + ", s[8:11], s12 offen" + offset + "\n";
+      break;
+    case 6: t += "global_store_" + dwords + " " + at + ", " + data + ", s[6:7]" + offset + "\n"; break;
+    default:
+      t += below(random, 2) == 0
+               ? "s_mov_b64 exec, -1\n"
+               : "s_mov_b32 exec_lo, " + hex(static_cast<std::uint32_t>(random())) + "\ns_mov_b32 exec_hi, " +
+                     hex(static_cast<std::uint32_t>(random())) + "\n";
+    }
+    if (below(random, 3) != 0) t += "s_waitcnt vmcnt(0) lgkmcnt(0)\n";
+    if (below(random, 6) == 0) t += "s_barrier\n";
+  }
+  t += "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_mov_b64 exec, -1\n";
+  for (unsigned k = 8; k < 20; k += 4)
+    t += "global_store_dwordx4 v20, v[" + std::to_string(k) + ":" + std::to_string(k + 3) +
+         "], s[6:7] offset:" + std::to_string(4 * k) + "\n";
+  return t + "s_endpgm\n";
+}
+
+} // namespace
+
+TEST_CASE("memory instructions give the same together and lane by lane") {
+  std::mt19937 random(1122);
+  unsigned with_findings = 0;
+  for (unsigned n = 0; n < 300; ++n) {
+    const isa::Arch arch = n % 2 == 0 ? isa::Arch::gfx942 : isa::Arch::gfx950;
+    const std::string text = random_kernel(random);
+    std::vector<std::uint32_t> in(1024 + 256);
+    for (auto& v : in) v = static_cast<std::uint32_t>(random());
+    const char* const checks = n % 3 == 0 ? "none" : n % 3 == 1 ? "bounds,races,waits,align" : "all";
+    std::vector<std::uint8_t> memory[2];
+    LaunchResult results[2];
+    for (int slow = 0; slow < 2; ++slow) {
+      EmulatorDevice device(arch, {.threads = 1, .checks = Checks::parse(checks), .bank_model = true});
+      const DevicePointer source = upload(device, in);
+      const DevicePointer target = device.allocate(128 * 128 + 256);
+      device.fill(target, 0, 4096);
+      if (slow == 1) {
+        device.options().debug.watches = {{.lds = true, .address = 8188, .name = "lds"}};
+        device.options().debug.on_watch = [](const WatchHit&) {};
+      }
+      try {
+        results[slow] = run(device, kernel(text, arch, {.lds = 8192}), {.grid = {1}, .block = {128}},
+                            Arguments().pointer(source).pointer(target).bytes());
+      } catch (const ExecutionError&) { // an access outside, unchecked
+        results[slow] = device.last_launch();
+      }
+      memory[slow] = download<std::uint8_t>(device, target, 128 * 128 + 256);
+    }
+    INFO(text << checks << "\ntogether\n"
+              << all(results[0].findings) << "lane by lane\n"
+              << all(results[1].findings));
+    REQUIRE(memory[0] == memory[1]);
+    REQUIRE(results[0].findings.size() == results[1].findings.size());
+    for (std::size_t k = 0; k < results[0].findings.size(); ++k) {
+      const Finding &a = results[0].findings[k], &b = results[1].findings[k];
+      REQUIRE(a.kind == b.kind);
+      REQUIRE(a.address == b.address);
+      REQUIRE(a.note == b.note);
+      REQUIRE(a.lane == b.lane);
+    }
+    REQUIRE(results[0].statistics.lds_cycles == results[1].statistics.lds_cycles);
+    REQUIRE(results[0].statistics.bytes_read == results[1].statistics.bytes_read);
+    REQUIRE(results[0].statistics.bytes_written == results[1].statistics.bytes_written);
+    REQUIRE(results[0].statistics.lds_bytes == results[1].statistics.lds_bytes);
+    with_findings += results[0].findings.empty() ? 0 : 1;
+  }
+  CHECK(with_findings > 30);
+  CHECK(with_findings < 290);
+}

@@ -175,6 +175,27 @@ Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   return static_cast<Symbol>(names_.size() - 1);
 }
 
+bool Context::choose(const FormulaRef& f) {
+  bool any = false;
+  for (const FormulaRef& a : f->args) any |= choose(a); // the inner ones first: a choice is between polynomials
+  if ((f->op != Op::min && f->op != Op::max) || poly(f)) return any;
+  auto a = poly(f->args[0]), b = poly(f->args[1]);
+  if (!a || !b) return any;
+  for (Wide least : {1, 0}) {
+    bool of_a = nonnegative(*a - Poly(least)), of_b = nonnegative(*b - Poly(least));
+    if (f->op == Op::min ? !of_a || !of_b : !of_a && !of_b) continue;
+    Bounds bounds{least, {}, true};
+    if (f->op == Op::min)
+      for (const auto& side : {a->constant(), b->constant()})
+        if (side) bounds.upper = side;
+    // Its name is what it is, so that a reader of the certificate needs no table.
+    std::string name = std::string(f->op == Op::min ? "min(" : "max(") + str(*a) + "," + str(*b) + ")";
+    choices_.push_back({f->op, *a, *b, fresh(name, bounds)});
+    return true;
+  }
+  return any;
+}
+
 // Replaces the user's symbols one after the other, each by a polynomial in symbols of which only bounds are
 // known. A symbol is done when those its definition mentions are; definitions that mention each other stay
 // residual.
@@ -342,7 +363,9 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
                  *d > 0) { // (3 M + ...)/2: coefficients beyond the divisor stay, unless the rest is small
         if (!nonnegative(rest) || !positive(*b - rest)) return std::nullopt;
       } else if (!nonnegative(rest) || !positive(*b - rest)) {
-        return std::nullopt;
+        auto parts = divided(*a, *b);
+        if (!parts) return std::nullopt;
+        exact = parts->first, rest = parts->second;
       }
     }
     if (f->op == Op::div) return exact;
@@ -360,6 +383,8 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     if (!a || !b) return std::nullopt;
     if (nonnegative(*a - *b)) return f->op == Op::max ? a : b;
     if (nonnegative(*b - *a)) return f->op == Op::max ? b : a;
+    for (const Choice& c : choices_)
+      if (c.op == f->op && ((c.a == *a && c.b == *b) || (c.a == *b && c.b == *a))) return Poly::symbol(c.symbol);
     return std::nullopt;
   }
   default: {
@@ -372,6 +397,16 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     return Poly(evaluate(make(f->op, args), [](const std::string&) -> Wide { return 0; }));
   }
   }
+}
+
+// The formal quotient may be one off: r by r + k + 1 is 1 and -(k + 1), not 0 and r.
+std::optional<std::pair<Poly, Poly>> Context::divided(const Poly& p, const Poly& d) const {
+  auto [q, r] = quotient_and_rest(p, d);
+  for (int off : {0, -1, 1}) {
+    Poly rest = r - Poly(off) * d;
+    if (nonnegative(rest) && positive(d - rest)) return std::pair{q + Poly(off), rest};
+  }
+  return std::nullopt;
 }
 
 const Poly& Context::user(const std::string& name) const { return user_.at(name); }
@@ -417,6 +452,7 @@ bool Context::holds(const std::map<std::string, Wide>& env) const {
 bool Context::finite(std::size_t limit) const {
   Wide count = 1;
   for (const Bounds& b : bounds_) {
+    if (b.derived) continue;
     if (!b.upper) return false;
     Wide here = subtract(*b.upper, b.lower); // one less than there are
     if (here >= static_cast<Wide>(limit)) return false;
@@ -450,6 +486,9 @@ std::optional<Wide> nth_value(const Bounds& b, Wide n) {
 
 bool Context::search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const {
   std::vector<Wide> values(bounds_.size());
+  std::vector<std::size_t> searched;
+  for (std::size_t k = 0; k < bounds_.size(); ++k)
+    if (!bounds_[k].derived) searched.push_back(k);
   std::size_t tried = 0;
   const bool exhaustive = finite(limit);
   auto attempt = [&]() -> bool {
@@ -463,31 +502,32 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
     return visit(values);
   };
   if (exhaustive) {
-    for (std::size_t k = 0; k < values.size(); ++k) values[k] = bounds_[k].lower;
+    for (std::size_t k : searched) values[k] = bounds_[k].lower;
     while (true) {
       if (attempt()) return true;
-      std::size_t k = 0;
-      for (; k < values.size(); ++k) {
-        if (++values[k] <= *bounds_[k].upper) break;
-        values[k] = bounds_[k].lower;
+      auto k = searched.begin();
+      for (; k != searched.end(); ++k) {
+        if (++values[*k] <= *bounds_[*k].upper) break;
+        values[*k] = bounds_[*k].lower;
       }
-      if (k == values.size()) return false;
+      if (k == searched.end()) return false;
     }
   }
   // Ascending total distance from the values nearest to 0: the first hit is a small one.
   std::size_t grid = limit * 3 / 4;
   std::function<bool(std::size_t, Wide)> spread = [&](std::size_t k, Wide left) -> bool {
     if (tried >= grid) return false;
-    if (k + 1 == values.size()) {
-      auto v = nth_value(bounds_[k], left);
+    const Bounds& b = bounds_[searched[k]];
+    if (k + 1 == searched.size()) {
+      auto v = nth_value(b, left);
       if (!v) return false;
-      values[k] = *v;
+      values[searched[k]] = *v;
       return attempt();
     }
     for (Wide here = 0; here <= left; ++here) {
-      auto v = nth_value(bounds_[k], here);
+      auto v = nth_value(b, here);
       if (!v) break;
-      values[k] = *v;
+      values[searched[k]] = *v;
       if (spread(k + 1, left - here)) return true;
     }
     return false;
@@ -501,7 +541,7 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
   constexpr int scales[] = {2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 40};
   for (std::size_t round = 0; round < limit - grid; ++round) {
     int scale = scales[round % std::size(scales)];
-    for (std::size_t k = 0; k < values.size(); ++k) {
+    for (std::size_t k : searched) {
       const Bounds& b = bounds_[k];
       auto draw = static_cast<Wide>(random() % (std::uint64_t{1} << scale));
       std::uint64_t kind = random() % 8;

@@ -38,6 +38,15 @@ struct Contradiction : QuestionError {
 struct Bounds {
   Wide lower = 1;
   std::optional<Wide> upper;
+  bool derived = false; ///< of the prover's own: other symbols decide its value, nobody searches for it
+};
+
+/// A min or max of symbols of which no fact says the side, as a symbol: an extent min(M, 8) is a number m like any other, with
+/// 1 <= m <= 8, and only a solver is told that it is M or 8.
+struct Choice {
+  Op op; // min or max
+  Poly a, b;
+  Symbol symbol;
 };
 
 class Context {
@@ -51,6 +60,9 @@ public:
   /// What the user's `name` is after substitution.
   [[nodiscard]] const Poly& user(const std::string& name) const;
 
+  /// Makes a Choice of every min and max in f that nothing decides and that is known to be at least 0; whether there were any.
+  bool choose(const FormulaRef& f);
+  [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
   /// A symbol of the prover's own, e.g. for rounding an extent up.
   Symbol fresh(const std::string& hint, Bounds bounds);
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
@@ -60,6 +72,8 @@ public:
   /// Is p >= 0 for all values? Shifts every symbol to its bounds and looks at the signs of the coefficients,
   /// then tries interval arithmetic: sound, not complete (`no proof` is false).
   [[nodiscard]] bool nonnegative(const Poly& p) const;
+  /// (q, r) with p = q d + r and 0 <= r < d for all values, when it is found; d is positive.
+  [[nodiscard]] std::optional<std::pair<Poly, Poly>> divided(const Poly& p, const Poly& d) const;
   [[nodiscard]] bool positive(const Poly& p) const { return nonnegative(p - Poly(1)); }
 
   [[nodiscard]] const std::vector<FormulaRef>& conditions() const { return conditions_; }
@@ -96,6 +110,7 @@ private:
   std::vector<Bounds> bounds_;
   std::map<std::string, Poly> user_;
   std::vector<FormulaRef> conditions_, residual_;
+  std::vector<Choice> choices_;
 };
 
 } // namespace inlay::solver

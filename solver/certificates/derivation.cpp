@@ -145,6 +145,11 @@ void Derivation::finish() {
     if (v.kind == Variable::Kind::symbol) {
       asserted.push_back("(>= " + v.smt + " " + smt_number(v.lower) + ")");
       if (v.upper) asserted.push_back("(<= " + v.smt + " " + smt_number(*v.upper) + ")");
+      if (v.of) {
+        std::string a = smt(v.of->a, d.all), b = smt(v.of->b, d.all);
+        asserted.push_back("(= " + v.smt + " (ite (<= " + a + " " + b + ") " +
+                           (v.of->least ? a + " " + b : b + " " + a) + "))");
+      }
     } else if (v.unbounded) {
       asserted.push_back("(<= 0 " + v.smt + ")");
     } else if (v.kind == Variable::Kind::digit) {
@@ -155,7 +160,10 @@ void Derivation::finish() {
   }
   asserted.insert(asserted.end(), constraints.begin(), constraints.end());
   std::map<std::string, std::string> as_inner;
-  for (const auto& [n, p] : user) as_inner[n] = smt(p, d.all);
+  for (const auto& [n, p] : user) {
+    as_inner[n] = smt(p, d.all);
+    if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + as_inner[n] + " 1)");
+  }
   for (const Expr& f : facts)
     if (!mentions(f, {"^", "|", "min", "max", "select"})) {
       std::vector<std::string> none;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 namespace inlay::solver::independent {
 
@@ -35,19 +36,51 @@ void Derivation::covers() {
     if (!c.terms.empty())
       all.emplace_back(c, x.kind == Variable::Kind::parity ? constant(1) : x.extent - constant(1));
   }
-  if (!v.terms.empty()) throw Stuck("a constant, or a product of digits");
+  for (const auto& [product, m] : v.terms)
+    for (int x : product)
+      if (d.all[static_cast<std::size_t>(x)].kind != Variable::Kind::symbol) throw Stuck("a product of digits");
+  Sum base = v; // what is left is without digits; negative strides count from their other end
+  for (auto& [c, steps] : all)
+    if (d.sample(c) < 0) {
+      base = base + c * steps;
+      c = constant(-1) * c;
+      d.nonnegative(c);
+    }
   std::stable_sort(all.begin(), all.end(),
                    [&](const auto& x, const auto& y) { return d.sample(x.first) < d.sample(y.first); });
-  // A digit that is not needed stays 0: those beyond n, and those whose stride leaves a gap.
   Sum reach = constant(1);
-  for (const auto& [c, steps] : all) {
-    if (d.surely(reach - n)) break;
-    if (d.sample(c) <= 0 || d.sample(reach - c) < 0) continue;
-    d.nonnegative(c);
-    d.nonnegative(reach - c);
-    reach = reach + c * steps;
+  while (!d.surely(base + reach - n)) {
+    auto fits = [&](const auto& x) { return d.surely(x.first) && d.surely(reach - x.first); };
+    auto next = std::find_if(all.begin(), all.end(), fits);
+    if (next == all.end())
+      next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
+        return d.sample(x.first) > 0 && d.sample(reach - x.first) >= 0;
+      });
+    if (next == all.end()) break;
+    d.nonnegative(next->first);
+    d.nonnegative(reach - next->first);
+    reach = reach + next->first * next->second;
+    all.erase(next);
   }
-  d.nonnegative(reach - n);
+  // A digit that leaves a gap stands still, where the run from base covers [0, n).
+  std::function<bool(std::size_t, const Sum&)> placed = [&](std::size_t k, const Sum& from) -> bool {
+    if (k == all.size() || k == 6) {
+      if (d.sample(from) > 0 || d.sample(from + reach - n) < 0) return false;
+      base = from;
+      return true;
+    }
+    const auto& [c, steps] = all[k];
+    if (placed(k + 1, from) || placed(k + 1, from + c * steps)) return true;
+    if (c.terms.empty()) return false;
+    Sum position = split(constant(-1) * from, c).first;
+    if (d.sample(position) < 0 || d.sample(steps - position) < 0 || !placed(k + 1, from + c * position)) return false;
+    d.nonnegative(position);
+    d.nonnegative(steps - position);
+    return true;
+  };
+  if (!placed(0, base)) throw Stuck("a gap, or too few values");
+  d.nonnegative(constant(-1) * base);
+  d.nonnegative(base + reach - n);
 }
 
 } // namespace inlay::solver::independent

@@ -22,6 +22,11 @@ struct Variable {
   std::uint64_t mask = 0;      // parity, of the bits
   bool unbounded = false;      // digit
   bool turned = false;         // digit: a rotation stands in its place
+  struct Sides {
+    bool least;
+    Sum a, b;
+  };
+  std::optional<Sides> of{}; // symbol: min(a, b) or max(a, b)
 };
 
 class Digits {
@@ -95,6 +100,29 @@ public:
     }
     return yes;
   }
+  // min or max of symbols that nothing decides: a number of its own, of which a solver is told what it is. Nothing for other
+  // operands, whose side is guessed.
+  std::optional<Sum> choice(bool least, const Sum& a, const Sum& b) {
+    for (const Sum* s : {&a, &b})
+      for (const auto& [product, c] : s->terms)
+        for (int v : product)
+          if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol) return std::nullopt;
+    if (surely(b - a)) return least ? a : b;
+    if (surely(a - b)) return least ? b : a;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k].of && all[k].of->least == least &&
+          ((all[k].of->a == a && all[k].of->b == b) || (all[k].of->a == b && all[k].of->b == a)))
+        return variable(static_cast<int>(k));
+    for (Number lower : {1, 0}) {
+      bool of_a = surely(a - constant(lower)), of_b = surely(b - constant(lower));
+      if (least ? !of_a || !of_b : !of_a && !of_b) continue;
+      Variable v{Variable::Kind::symbol, "m_" + std::to_string(all.size()), lower, {}, {}, 0, false};
+      if (least) v.upper = number_in(a) ? number_in(a) : number_in(b);
+      v.of = Variable::Sides{least, a, b};
+      return variable(add(std::move(v)));
+    }
+    return std::nullopt;
+  }
   Sum bitwise(char op, const Sum& a, const Sum& b) {
     if (op == '&')
       for (const auto& [mask, x] : {std::pair{a, b}, std::pair{b, a}})
@@ -145,6 +173,9 @@ public:
         const Variable& x = all[static_cast<std::size_t>(v)];
         if (x.kind != Variable::Kind::symbol) {
           t = 0;
+        } else if (x.of) {
+          Number one = sample(x.of->a), other = sample(x.of->b);
+          t = times(t, (one < other) == x.of->least ? one : other);
         } else {
           Number value = plus(x.lower, 2);
           t = times(t, x.upper ? std::min(value, *x.upper) : value);

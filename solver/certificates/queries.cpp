@@ -92,6 +92,33 @@ void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, st
     }
 }
 
+namespace {
+
+// Of a bit operation on two values that are not negative, enough to place the result: an instance for each call in the texts.
+void bound_bits(const std::string& text, std::set<std::string>& out) {
+  for (const auto& [call, op] : {std::pair{"(bits_and ", '&'}, {"(bits_or ", '|'}, {"(bits_xor ", '^'}})
+    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+      std::string part[2];
+      std::size_t k = at + std::string_view(call).size();
+      for (std::string& p : part) {
+        int open = 0;
+        for (; k < text.size() && (open > 0 || (text[k] != ' ' && text[k] != ')')); ++k) {
+          open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
+          p += text[k];
+        }
+        ++k; // the blank between them, the parenthesis after them
+      }
+      std::string v = text.substr(at, k - at);
+      std::string above = op == '&' ? "(<= " + v + " " + part[0] + ") (<= " + v + " " + part[1] + ")"
+                                    : "(<= " + v + " (+ " + part[0] + " " + part[1] + "))";
+      if (op == '|') above += " (>= " + v + " " + part[0] + ") (>= " + v + " " + part[1] + ")";
+      out.insert("(=> (and (>= " + part[0] + " 0) (>= " + part[1] + " 0)) (and (>= " + v + " 0) " + above +
+                 "))");
+    }
+}
+
+} // namespace
+
 std::string assembled(const std::vector<std::string>& declared, const std::vector<std::string>& asserted,
                       const std::vector<std::string>& goals) {
   std::string out = "(set-logic ALL)\n";
@@ -103,6 +130,10 @@ std::string assembled(const std::vector<std::string>& declared, const std::vecto
       out += "(declare-fun " + std::string(f) + " (Int Int) Int)\n";
   }
   for (const std::string& a : asserted) out += "(assert " + a + ")\n";
+  std::set<std::string> bounds;
+  for (const auto* texts : {&asserted, &goals})
+    for (const std::string& t : *texts) bound_bits(t, bounds);
+  for (const std::string& b : bounds) out += "(assert " + b + ")\n";
   std::set<std::string> seen;
   out += "(assert (or false";
   for (const std::string& g : goals)

@@ -108,6 +108,9 @@ public:
     if (e->op == "<<") return a_.multiply(v[0], a_.power(v[1]));
     if (e->op == ">>") return a_.divide(v[0], a_.power(v[1]));
     if (e->op == "&" || e->op == "|" || e->op == "^") return a_.bitwise(e->op[0], v[0], v[1]);
+    if constexpr (requires { a_.choice(false, v[0], v[1]); })
+      if (e->op == "min" || e->op == "max")
+        if (auto chosen = a_.choice(e->op == "min", v[0], v[1])) return *chosen;
     if (e->op == "min") return a_.compare("<=", v[0], v[1]) ? v[0] : v[1];
     if (e->op == "max") return a_.compare("<=", v[0], v[1]) ? v[1] : v[0];
     if (e->op == "!") return a_.number(a_.truth(v[0]) ? 0 : 1);

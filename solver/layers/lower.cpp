@@ -73,7 +73,7 @@ bool Lowering::split(DigitId d, const Poly& factor) {
     if (e && t) {
       high.extent = Poly(-floor_div(-*e, *t));
     } else {
-      high.extent = Poly::symbol(context_.fresh("ceil", Bounds{1, {}}));
+      high.extent = Poly::symbol(context_.fresh("ceil", Bounds{1, {}, true}));
     }
   }
   it.factor = factor;
@@ -284,10 +284,16 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
     }
     r = r + scale(digit(x), rest);
   }
-  auto bounds = range(r);
-  if (!bounds || !context_.nonnegative(bounds->first) || !context_.positive(d - bounds->second))
-    return missing(str(r) + " is in [0, " + context_.str(d) + ")");
-  return std::pair{q, r};
+  // The formal quotient of the constant may be one off: r by r + k + 1 is 1 and -(k + 1), not 0 and r.
+  if (auto bounds = range(r))
+    for (int off : {0, 1, -1}) {
+      Poly more = Poly(off) * d;
+      if (!context_.nonnegative(bounds->first + more) || !context_.positive(d - bounds->second - more)) continue;
+      r.constant = r.constant + more;
+      q.constant = q.constant - Poly(off);
+      return std::pair{q, r};
+    }
+  return missing(str(r) + " is in [0, " + context_.str(d) + ")");
 }
 
 std::optional<int> Lowering::width(const Form& f) const {
@@ -464,6 +470,7 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
   case Op::min:
   case Op::max: {
     auto le = decide(Op::le, args[0], args[1]);
+    if (!le && decide(Op::lt, args[0], args[1]) == false) le = false; // not below: the second is no greater
     if (!le)
       return missing("which of " + to_string(f->args[0]) + " and " + to_string(f->args[1]) + " is smaller");
     return args[(f->op == Op::min) == *le ? 0 : 1];

@@ -299,6 +299,7 @@ private:
     const Poly& d = divisor.constant;
     if (!context_.positive(d)) {
       reason = "the divisor " + context_.str(d) + " is positive";
+      at_least_one_more(d - Poly(1));
       return false;
     }
     // A root whose extent is no multiple of the group that the divisor wants.
@@ -312,16 +313,18 @@ private:
       const Poly& extent = cell.extents[static_cast<std::size_t>(k)];
       if (!group || !context_.positive(*group) || context_.nonnegative(*group - extent)) continue;
       if (exact_quotient(extent, *group)) continue;
-      auto [q, r] = quotient_and_rest(extent, *group);
+      auto whole = context_.divided(extent, *group);
+      auto [q, r] = whole ? *whole : quotient_and_rest(extent, *group);
       if (context_.nonnegative(r) && context_.nonnegative(*group - r)) {
         if (cut_root(cell, k, *group * q, left)) return true;
         continue;
       }
-      if (residues(r, *group)) return false;
+      if (residues(r, *group) || named_quotient(r, *group)) return false;
     }
-    auto [q, s] = quotient_and_rest(n.constant, d);
-    if (!inside(s, d)) {
-      residues(s, d);
+    auto whole = context_.divided(n.constant, d);
+    Poly s = whole ? whole->second : quotient_and_rest(n.constant, d).second;
+    if (!whole) {
+      if (!residues(s, d)) named_quotient(s, d);
       return false;
     }
     // Every part is small; their sum is not. Cut where it reaches d.
@@ -331,9 +334,27 @@ private:
     return enumerate_root(cell, rests, left);
   }
 
-  // The remainder of p by d depends on a symbol that is a user's but for a factor: cases of it.
-  bool residues(const Poly& p, const Poly& d) {
-    // A common factor of both does not matter.
+  // p by d, both symbols of the user's but for a common factor: with p = d q + r and r < d as facts about two more symbols the
+  // quotient is one. Every p >= 0 is so, and one case is all there are.
+  bool named_quotient(const Poly& p, const Poly& d) {
+    Monomial common = common_factor(p, d);
+    auto by = exact_quotient(d, unit(common)), of = exact_quotient(p, unit(common));
+    if (!by || !of || !context_.nonnegative(*of) || !context_.positive(*by)) return false;
+    auto name_of = [&](const Poly& value) -> std::string {
+      for (const auto& [name, is] : context_.substitution())
+        if (is == value) return name;
+      return {};
+    };
+    std::string n = name_of(*of), m = name_of(*by);
+    if (n.empty() || m.empty() || n == m) return false;
+    std::string q = n + "_by_" + m, r = n + "_rest_" + m;
+    for (const std::string& name : {q, r})
+      if (context_.substitution().count(name) != 0) return false;
+    need = Need{{n + " == " + m + "*" + q + " + " + r + " && " + q + " >= 0 && " + r + " >= 0 && " + m + " > " + r}};
+    return true;
+  }
+
+  static Monomial common_factor(const Poly& p, const Poly& d) {
     Monomial common;
     bool first = true;
     for (const Poly* each : {&p, &d})
@@ -349,6 +370,13 @@ private:
             if (s == t) shared.emplace_back(s, std::min(e, g));
         common = shared;
       }
+    return common;
+  }
+
+  // The remainder of p by d depends on a symbol that is a user's but for a factor: cases of it.
+  bool residues(const Poly& p, const Poly& d) {
+    // A common factor of both does not matter.
+    Monomial common = common_factor(p, d);
     auto reduced = exact_quotient(d, unit(common)), of = exact_quotient(p, unit(common));
     auto modulus = reduced ? reduced->constant() : std::nullopt;
     if (!of || !modulus || *modulus < 2 || *modulus > 64) return false;

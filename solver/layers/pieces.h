@@ -11,6 +11,7 @@
 ///     several digits, one of few values              that digit value by value
 ///     a remainder of a symbol, M modulo d            cases M % d == 0 ... d - 1, as facts; symbols that are compared
 ///                                                    with each other likewise
+///     G by X, both symbols                           G = X q + r, r < X: a quotient and a rest of their own
 ///
 /// Every cut is a proved partition of the domain (0 <= threshold <= extent for all symbols), so the boxes of a case cover
 /// it exactly. Then the map is injective when every box is dominated by itself (image.cpp) and no two boxes share a value:

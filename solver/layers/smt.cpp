@@ -42,6 +42,11 @@ Query::Query(const Context& context) : context_(context) {
     assertions_.push_back("(>= " + s + " " + literal(b.lower) + ")");
     if (b.upper) assertions_.push_back("(<= " + s + " " + literal(*b.upper) + ")");
   }
+  for (const Choice& c : context.choices()) {
+    std::string a = term(c.a), b = term(c.b);
+    assertions_.push_back("(= " + term(Poly::symbol(c.symbol)) + " (ite (<= " + a + " " + b + ") " +
+                          (c.op == Op::min ? a + " " + b : b + " " + a) + "))");
+  }
   for (const FormulaRef& c : context.residual())
     if (auto t = boolean(c, {})) assertions_.push_back(*t);
 }

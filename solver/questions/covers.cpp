@@ -2,38 +2,69 @@
 #include "questions/image.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace inlay::solver {
+namespace {
+
+// base + sum of the digits takes every value of [0, n): some of them make a run [0, reach) without a gap, and there is a place
+// for the others at which the run begins at 0 or below and ends at n or beyond.
+bool without_gap(Engine& e, const SymbolicFlat& flat, Poly base, const Poly& n) {
+  SymbolicFlat left;
+  for (const FlatDigit& m : flat) {
+    if (m.extent.is_one() || m.stride.is_zero()) continue;
+    if (e.context.nonnegative(m.stride)) {
+      left.push_back(m);
+    } else if (e.context.nonnegative(Poly() - m.stride)) { // from its other end
+      base = base + m.stride * (m.extent - Poly(1));
+      left.push_back({m.extent, Poly() - m.stride});
+    } // a digit whose sign is not known stays 0
+  }
+  // From [0, reach) with a stride d <= reach and s steps: [0, reach + d (s - 1)).
+  Poly reach(1);
+  for (bool progress = true; progress;) {
+    progress = false;
+    for (auto it = left.begin(); it != left.end(); ++it) {
+      if (!e.context.nonnegative(reach - it->stride)) continue;
+      e.claims.at_least(reach, it->stride, "no gap before this stride");
+      reach = reach + it->stride * (it->extent - Poly(1));
+      left.erase(it);
+      progress = true;
+      break;
+    }
+  }
+  auto starts = [&](const Poly& at) { return e.context.nonnegative(Poly() - at); };
+  std::function<std::optional<Poly>(std::size_t, const Poly&)> placed =
+      [&](std::size_t k, const Poly& at) -> std::optional<Poly> {
+    constexpr std::size_t most = 6;
+    if (k == left.size() || k == most) {
+      if (starts(at) && e.context.nonnegative(at + reach - n)) return at;
+      return std::nullopt;
+    }
+    const auto& [extent, stride] = left[k];
+    if (auto p = placed(k + 1, at)) return p;
+    if (auto p = placed(k + 1, at + stride * (extent - Poly(1)))) return p;
+    Poly position = quotient_and_rest(Poly() - at, stride).first;
+    if (!e.context.nonnegative(position) || !e.context.positive(extent - position)) return std::nullopt;
+    return placed(k + 1, at + stride * position);
+  };
+  if (auto at = placed(0, base)) base = *at; // else the residual conditions may help
+  return e.at_least(Poly(), base, "the run begins at 0 or below") &&
+         e.at_least(base + reach, n, "everything is reached");
+}
+
+} // namespace
 
 Verdict decide_covers(Engine& e) {
   const Parts& a = e.a();
   auto n = e.context.poly(e.term());
   auto size = e.size(a);
   if (auto own = e.lower_image(a); own && n && !own->lowering.enlarged()) {
-    // From [0, reach) with a stride d <= reach and s steps: [0, reach + d (s - 1)).
-    auto flat = own->lowering.flat(own->form);
-    if (flat && own->form.constant.is_zero()) {
-      SymbolicFlat left;
-      for (const FlatDigit& m : *flat)
-        if (!m.extent.is_one() && !m.stride.is_zero()) left.push_back(m);
-      Poly reach(1);
-      bool progress = true;
-      while (progress && !e.context.nonnegative(reach - *n)) {
-        progress = false;
-        for (auto it = left.begin(); it != left.end(); ++it) {
-          if (!e.context.nonnegative(it->stride) || !e.context.nonnegative(reach - it->stride)) continue;
-          e.claims.at_least(reach, it->stride, "no gap before this stride");
-          reach = reach + it->stride * (it->extent - Poly(1));
-          left.erase(it);
-          progress = true;
-          break;
-        }
-      }
-      if (e.at_least(reach, *n, "everything is reached")) {
-        e.digits("first", own->lowering);
-        return e.proved("stride chain");
-      }
+    if (auto flat = own->lowering.flat(own->form); flat && without_gap(e, *flat, own->form.constant, *n)) {
+      e.digits("first", own->lowering);
+      return e.proved("stride chain");
     }
+    e.claims.clear();
     // Injective and inside [0, size): all of it.
     auto r = own->lowering.range(own->form);
     if (r && size && e.at_least(*size, *n, "enough elements") &&

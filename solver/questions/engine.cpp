@@ -178,6 +178,21 @@ void Engine::require_extents() {
   });
 }
 
+bool Engine::name_choices() {
+  auto look = [&](const FormulaRef& f) { choices_ |= f && context.choose(f); };
+  auto modes = [&](const std::vector<std::vector<FlatMode>>& groups) {
+    for (const auto& top : groups)
+      for (const FlatMode& m : top) look(m.extent.formula), look(m.stride.formula);
+  };
+  for (const Parts* p : subjects_) {
+    for (const Coordinate& c : p->domain) look(c.extent);
+    modes(p->modes);
+    for (const Step& s : p->outer) modes(s.modes), look(s.offset.formula);
+  }
+  for (const FormulaRef& t : terms_) look(t);
+  return choices_;
+}
+
 bool Engine::surely_positive(const FormulaRef& f) const {
   if (auto p = context.poly(f)) return context.positive(*p);
   auto side = [&](std::size_t k) { return surely_positive(f->args[k]); };
@@ -326,12 +341,14 @@ std::optional<naive::Environment> Engine::example() {
       if (auto env = environment(r.model); context.holds(env)) example_ = env;
     } catch (const Overflow&) {
     }
-  if (!example_) notes.push_back("no value was found that satisfies " + conditions_text());
   return example_;
 }
 
 Verdict Engine::proved(std::string method) {
-  static_cast<void>(example());
+  if (!example() && !facts_.empty()) { // perhaps no value does, and then everything follows
+    obligation("a value that satisfies " + conditions_text());
+    return unknown();
+  }
   if (!context.finite(4096)) // else every assignment was looked at by require_extents or by the definition
     for (const auto& [extent, text] : doubtful_)
       if (!positive(extent)) {
@@ -564,6 +581,7 @@ smt::Result Engine::solve(const smt::Query& query, std::uint64_t steps) {
 std::optional<Verdict>
 Engine::ask(smt::Query& query,
             const std::function<std::optional<Finding>(const std::map<std::string, Wide>&)>& found) {
+  if (choices_) return std::nullopt; // the question without choices comes next
   smt::Result r = solve(query, options.solver_steps);
   if (r.answer == smt::Answer::unsat) return proved(r.solver);
   if (r.answer == smt::Answer::sat && !r.model.empty()) {
@@ -598,6 +616,7 @@ void Engine::digits(const char* which, const Lowering& lowering) {
   std::set<Symbol> known;
   for (const auto& [name, p] : context.substitution())
     for (Symbol s : p.symbols()) known.insert(s);
+  for (const Choice& c : context.choices()) known.insert(c.symbol);
   std::string line = std::string("digits ") + which;
   const char* between = " ";
   for (DigitId d : lowering.leaves()) {

@@ -92,6 +92,10 @@ public:
   [[nodiscard]] Wide evaluations() const;
   [[nodiscard]] bool cancelled() const { return options.cancel && *options.cancel; }
 
+  /// Gives every min and max among extents, strides, offsets and terms that no fact decides a symbol of its own (Choice), and
+  /// asks no solver about the whole question any more. False: there are none.
+  bool name_choices();
+
   /// Look at as much of what cannot be enumerated as the limit allows: when every other layer has given up.
   bool thorough = false;
 
@@ -117,6 +121,7 @@ private:
   std::optional<naive::Environment> example();
   [[nodiscard]] std::string conditions_text() const;
 
+  bool choices_ = false;
   std::function<Check(const naive::Environment&)> check_; // of by_instances, when it was left undecided
   std::string property_;
   std::vector<const Parts*> subjects_;

@@ -40,6 +40,22 @@ Verdict guarded(const std::string& property, std::initializer_list<const Subject
   }
 }
 
+// First with a symbol for each min and max that no fact decides, without a solver for the question as a whole; then as it is.
+Verdict answered(const std::string& property, const std::vector<const Subject*>& subjects,
+                 const std::vector<std::string>& terms, const Facts& facts, const Options& options,
+                 Verdict (*decide)(Engine&)) {
+  Engine first(property, subjects, terms, facts, options);
+  if (first.name_choices())
+    try {
+      if (Verdict v = decide(first); v.outcome != Outcome::unknown) return v;
+    } catch (const Overflow&) {
+    }
+  else
+    return decide(first);
+  Engine e(property, subjects, terms, facts, options);
+  return decide(e);
+}
+
 std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
   std::vector<std::vector<FlatMode>> out;
   auto add_modes = [&](const Layout& l) {
@@ -146,57 +162,49 @@ std::string Verdict::summary() const {
 
 Verdict prove_equal(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
   return guarded("equal", {&a, &b}, facts, options, [&] {
-    Engine e("equal", {&a, &b}, {}, facts, options);
-    return decide_equal(e);
+    return answered("equal", {&a, &b}, {}, facts, options, decide_equal);
   });
 }
 
 Verdict prove_injective(const Subject& a, const Facts& facts, const Options& options) {
   return guarded("injective", {&a}, facts, options, [&] {
-    Engine e("injective", {&a}, {}, facts, options);
-    return decide_injective(e);
+    return answered("injective", {&a}, {}, facts, options, decide_injective);
   });
 }
 
 Verdict prove_bijective(const Subject& a, const Facts& facts, const Options& options) {
   return guarded("bijective", {&a}, facts, options, [&] {
-    Engine e("bijective", {&a}, {}, facts, options);
-    return decide_bijective(e);
+    return answered("bijective", {&a}, {}, facts, options, decide_bijective);
   });
 }
 
 Verdict prove_disjoint(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
   return guarded("disjoint", {&a, &b}, facts, options, [&] {
-    Engine e("disjoint", {&a, &b}, {}, facts, options);
-    return decide_disjoint(e);
+    return answered("disjoint", {&a, &b}, {}, facts, options, decide_disjoint);
   });
 }
 
 Verdict prove_covers(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
   return guarded("covers", {&a}, facts, options, [&] {
-    Engine e("covers", {&a}, {std::string(n)}, facts, options);
-    return decide_covers(e);
+    return answered("covers", {&a}, {std::string(n)}, facts, options, decide_covers);
   });
 }
 
 Verdict prove_within(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
   return guarded("within", {&a}, facts, options, [&] {
-    Engine e("within", {&a}, {std::string(n)}, facts, options);
-    return decide_within(e);
+    return answered("within", {&a}, {std::string(n)}, facts, options, decide_within);
   });
 }
 
 Verdict prove_aligned(const Subject& a, std::string_view w, const Facts& facts, const Options& options) {
   return guarded("aligned", {&a}, facts, options, [&] {
-    Engine e("aligned", {&a}, {std::string(w)}, facts, options);
-    return decide_aligned(e);
+    return answered("aligned", {&a}, {std::string(w)}, facts, options, decide_aligned);
   });
 }
 
 Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
   return guarded("inverse", {&a, &b}, facts, options, [&] {
-    Engine e("inverse", {&a, &b}, {}, facts, options);
-    return decide_inverse(e);
+    return answered("inverse", {&a, &b}, {}, facts, options, decide_inverse);
   });
 }
 

@@ -38,7 +38,7 @@ std::string substitution(const Context& context) {
       return std::count_if(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
     };
     auto next = std::min_element(left.begin(), left.end(), [&](const auto& a, const auto& b) {
-      return news(a.second) < news(b.second);
+      return std::pair(news(a.second), a.second.degree()) < std::pair(news(b.second), b.second.degree());
     });
     for (Symbol s : next->second.symbols())
       if (known.insert(s).second) {

@@ -159,6 +159,7 @@ void Derivation::finish() {
     }
   }
   asserted.insert(asserted.end(), constraints.begin(), constraints.end());
+  std::vector<std::string> costly;
   std::map<std::string, std::string> as_inner;
   for (const auto& [n, p] : user) {
     as_inner[n] = smt(p, d.all);
@@ -169,15 +170,20 @@ void Derivation::finish() {
       std::vector<std::string> none;
       std::string fact = smt_condition(f, as_inner, none);
       // Divisions by symbols cost a solver more than they help it.
-      if (none.empty() && fact.find("(bits_and ") == std::string::npos) asserted.push_back(fact);
+      (none.empty() && fact.find("(bits_and ") == std::string::npos ? asserted : costly).push_back(fact);
     }
   for (const Sum& p : d.inequalities) {
-    auto low = d.least(p);
+    auto low = d.least(p); // over the box, which may be larger than the domain
+    if (low && !constraints.empty() && !d.surely(*low)) low.reset();
     goals.push_back("(< " + smt(low ? *low : p, d.all) + " 0)");
   }
   goals.insert(goals.end(), extra_goals.begin(), extra_goals.end());
   for (const std::string& x : extra_declarations) declared.push_back(x);
   queries.push_back(assembled(declared, asserted, goals));
+  if (costly.empty()) return;
+  asserted.insert(asserted.end(), costly.begin(), costly.end());
+  stronger.resize(queries.size());
+  stronger.back() = assembled(declared, asserted, goals);
 }
 
 std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {

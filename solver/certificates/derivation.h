@@ -22,6 +22,8 @@ struct Derivation {
   std::vector<std::string> extra_declarations, extra_goals;
   std::vector<std::string> constraints; // a coordinate whose digits reach beyond it
   std::vector<std::string> queries;
+  /// The same as each query, or empty, with facts that cost a solver more than they help it nearly always.
+  std::vector<std::string> stronger;
 
   /// "symbol M' >= 1", "symbol n >= 0 <= 63"; "let M = 128*M'". The query: whatever values the facts allow, there are
   /// values of the inner symbols in their bounds that give them.

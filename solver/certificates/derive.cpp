@@ -3,6 +3,7 @@
 #include "certificates/definition.h"
 #include "certificates/derive_raw.h"
 #include "certificates/derive_waves.h"
+#include "certificates/queries.h"
 
 #include <algorithm>
 
@@ -18,6 +19,7 @@ Derived derive(const Statement& s, bool evaluate) {
     Derivation d(s);
     d.by_digits();
     out.queries = std::move(d.queries);
+    out.stronger = std::move(d.stronger);
     return out;
   }
   if (auto all = assignments(s); all && affordable(s, *all)) {
@@ -35,6 +37,7 @@ Derived derive(const Statement& s, bool evaluate) {
     return out;
   }
   out.queries = raw(s);
+  for (const std::string& q : out.queries) out.stronger.push_back(with_quotients(q));
   return out;
 }
 

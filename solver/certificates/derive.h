@@ -20,6 +20,9 @@ namespace inlay::solver::independent {
 
 struct Derived {
   std::vector<std::string> queries; ///< all of them must be unsatisfiable
+  /// Each in other words, or empty: with the facts that mostly cost more than they help, or with quotients as variables. Asked
+  /// when nobody could answer the query itself, and as good.
+  std::vector<std::string> stronger;
   std::string evaluated;            ///< "every one of 4096 values", when nothing is left for a solver
 };
 

@@ -103,12 +103,14 @@ public:
   // min or max of symbols that nothing decides: a number of its own, of which a solver is told what it is. Nothing for other
   // operands, whose side is guessed.
   std::optional<Sum> choice(bool least, const Sum& a, const Sum& b) {
+    for (bool first : {true, false}) {
+      auto apart = this->least(first ? b - a : a - b);
+      if (apart && surely(*apart)) return first == least ? a : b;
+    }
     for (const Sum* s : {&a, &b})
       for (const auto& [product, c] : s->terms)
         for (int v : product)
           if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol) return std::nullopt;
-    if (surely(b - a)) return least ? a : b;
-    if (surely(a - b)) return least ? b : a;
     for (std::size_t k = 0; k < all.size(); ++k)
       if (all[k].of && all[k].of->least == least &&
           ((all[k].of->a == a && all[k].of->b == b) || (all[k].of->a == b && all[k].of->b == a)))
@@ -186,7 +188,7 @@ public:
     return sum;
   }
 
-  // Is every coefficient nonnegative once each symbol is written as its least value plus more?
+  // Is p >= 0? Every coefficient is nonnegative once each symbol is written as its least value plus more, say.
   [[nodiscard]] bool surely(const Sum& p) const {
     Sum shifted;
     for (const auto& [product, c] : p.terms) {
@@ -198,8 +200,20 @@ public:
       }
       shifted = shifted + t;
     }
-    return std::all_of(shifted.terms.begin(), shifted.terms.end(),
-                       [](const auto& t) { return t.second >= 0; });
+    if (std::all_of(shifted.terms.begin(), shifted.terms.end(), [](const auto& t) { return t.second >= 0; }))
+      return true;
+    // Or term by term, each symbol at the end of its range that makes the term least.
+    Number low = 0;
+    for (const auto& [product, c] : p.terms) {
+      Number t = c;
+      for (int v : product) {
+        const Variable& x = all[static_cast<std::size_t>(v)];
+        if (x.lower < 0 || (c < 0 && !x.upper)) return false;
+        t = times(t, c < 0 ? *x.upper : x.lower);
+      }
+      low = plus(low, t);
+    }
+    return low >= 0;
   }
 
   // The least value of p over all digits, as a polynomial in symbols, when the coefficient of every digit has a known

@@ -1,6 +1,7 @@
 #include "certificates/queries.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace inlay::solver::independent {
@@ -94,6 +95,15 @@ void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, st
 
 namespace {
 
+// The expression that begins at `at`, up to its end.
+std::string_view expression_at(std::string_view text, std::size_t at) {
+  int open = 0;
+  std::size_t k = at;
+  for (; k < text.size() && (open > 0 || (text[k] != ' ' && text[k] != ')')); ++k)
+    open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
+  return text.substr(at, k - at);
+}
+
 // Of a bit operation on two values that are not negative, enough to place the result: an instance for each call in the texts.
 void bound_bits(const std::string& text, std::set<std::string>& out) {
   for (const auto& [call, op] : {std::pair{"(bits_and ", '&'}, {"(bits_or ", '|'}, {"(bits_xor ", '^'}})
@@ -101,12 +111,8 @@ void bound_bits(const std::string& text, std::set<std::string>& out) {
       std::string part[2];
       std::size_t k = at + std::string_view(call).size();
       for (std::string& p : part) {
-        int open = 0;
-        for (; k < text.size() && (open > 0 || (text[k] != ' ' && text[k] != ')')); ++k) {
-          open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
-          p += text[k];
-        }
-        ++k; // the blank between them, the parenthesis after them
+        p = expression_at(text, k);
+        k += p.size() + 1; // the blank between them, the parenthesis after them
       }
       std::string v = text.substr(at, k - at);
       std::string above = op == '&' ? "(<= " + v + " " + part[0] + ") (<= " + v + " " + part[1] + ")"
@@ -118,6 +124,35 @@ void bound_bits(const std::string& text, std::set<std::string>& out) {
 }
 
 } // namespace
+
+// a = q d + r with 0 <= r < d in place of (div a d) and (mod a d); nothing is said of q and r where d is 0 or less.
+std::string with_quotients(const std::string& query) {
+  std::string text = query, declared, asserted;
+  std::map<std::string, std::string> known;
+  std::size_t from = text.size();
+  while (true) { // the last one is innermost
+    std::size_t at = std::max(text.rfind("(div ", from) + 1, text.rfind("(mod ", from) + 1);
+    if (at-- == 0) break;
+    std::string a(expression_at(text, at + 5)), d(expression_at(text, at + 6 + a.size()));
+    if (d.find_first_not_of("0123456789") == std::string::npos) {
+      if (at == 0) break;
+      from = at - 1;
+      continue;
+    }
+    auto [it, fresh] = known.emplace(a + " / " + d, std::to_string(known.size()));
+    const std::string &n = it->second, q = "q_" + n, r = "r_" + n;
+    if (fresh) {
+      declared += "(declare-const " + q + " Int)\n(declare-const " + r + " Int)\n";
+      asserted += "(assert (or (<= " + d + " 0) (and (= " + a + " (+ (* " + q + " " + d + ") " + r + ")) (<= 0 " + r +
+                  ") (< " + r + " " + d + "))))\n";
+    }
+    text.replace(at, 7 + a.size() + d.size(), text.compare(at, 5, "(div ") == 0 ? q : r);
+    from = text.size();
+  }
+  if (known.empty()) return {};
+  std::size_t begin = text.find("(assert "), end = text.rfind("(check-sat)");
+  return text.substr(0, begin) + declared + text.substr(begin, end - begin) + asserted + text.substr(end);
+}
 
 std::string assembled(const std::vector<std::string>& declared, const std::vector<std::string>& asserted,
                       const std::vector<std::string>& goals) {

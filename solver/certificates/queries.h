@@ -17,6 +17,8 @@ namespace inlay::solver::independent {
 /// Adds the facts that integers can say.
 void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, std::string>& names,
                   std::vector<std::string>& asserted);
+/// A query with (div a d) and (mod a d) as variables where d is no number, which some solvers find easier; empty: there are none.
+[[nodiscard]] std::string with_quotients(const std::string& query);
 /// The query: can one of the goals hold?
 [[nodiscard]] std::string assembled(const std::vector<std::string>& declared,
                                     const std::vector<std::string>& asserted,

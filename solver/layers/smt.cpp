@@ -86,11 +86,12 @@ std::string Query::term(const Poly& p) const {
   return p.terms().size() == 1 ? out.substr(1) : "(+" + out + ")";
 }
 
-std::string Query::division(bool quotient, const std::string& a, const std::string& d) {
+std::string Query::division(bool quotient, const std::string& a, const std::string& d, bool positive) {
   bool constant = d.find_first_not_of("0123456789") == std::string::npos;
   if (constant && d != "0") return std::string(quotient ? "(div " : "(mod ") + a + " " + d + ")";
-  goals_.push_back("(<= " + d +
-                   " 0)"); // SMT-LIB rounds differently there; a divisor that may be 0 is a finding
+  if (!positive)
+    goals_.push_back("(<= " + d +
+                     " 0)"); // SMT-LIB rounds differently there; a divisor that may be 0 is a finding
   if (!quotient_variables) return std::string(quotient ? "(div " : "(mod ") + a + " " + d + ")";
   auto [it, fresh] = quotients_.emplace(a + " / " + d, std::pair<std::string, std::string>{});
   if (fresh) {
@@ -98,8 +99,11 @@ std::string Query::division(bool quotient, const std::string& a, const std::stri
     it->second = {"q_" + n, "r_" + n};
     declarations_.push_back("(declare-const q_" + n + " Int)");
     declarations_.push_back("(declare-const r_" + n + " Int)");
-    assertions_.push_back("(= " + a + " (+ (* q_" + n + " " + d + ") r_" + n + "))");
-    assertions_.push_back("(and (<= 0 r_" + n + ") (< r_" + n + " " + d + "))");
+    std::string sum = "(= " + a + " (+ (* q_" + n + " " + d + ") r_" + n + "))";
+    std::string small = "(<= 0 r_" + n + ") (< r_" + n + " " + d + ")";
+    // Where d may be 0 or less there is no such r, and asking for one would hide that d is.
+    assertions_.push_back(positive ? sum : "(or (<= " + d + " 0) (and " + sum + " " + small + "))");
+    if (positive) assertions_.push_back("(and " + small + ")");
   }
   return quotient ? it->second.first : it->second.second;
 }
@@ -193,8 +197,13 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
   case Op::add: return "(+ " + args[0] + " " + args[1] + ")";
   case Op::sub: return "(- " + args[0] + " " + args[1] + ")";
   case Op::mul: return "(* " + args[0] + " " + args[1] + ")";
-  case Op::div: return division(true, args[0], args[1]);
-  case Op::mod: return division(false, args[0], args[1]);
+  case Op::div:
+  case Op::mod: {
+    auto names_in = names_of(f->args[1]);
+    bool symbols = std::none_of(names_in.begin(), names_in.end(), [&](const auto& n) { return names.count(n) != 0; });
+    auto d = symbols ? context_.poly(f->args[1]) : std::nullopt;
+    return division(f->op == Op::div, args[0], args[1], d && context_.positive(*d));
+  }
   case Op::min: return "(ite (<= " + args[0] + " " + args[1] + ") " + args[0] + " " + args[1] + ")";
   case Op::max: return "(ite (>= " + args[0] + " " + args[1] + ") " + args[0] + " " + args[1] + ")";
   case Op::shl:

@@ -38,6 +38,9 @@ public:
   void require(const std::string& boolean_term) { assertions_.push_back(boolean_term); }
   /// At least one of these must hold: the negated claim. Divisors that may not be positive join it.
   void goal(const std::string& boolean_term) { goals_.push_back(boolean_term); }
+  /// Of the conditions: a divisor that may not be positive. To be dropped where the question is whether they hold for any value.
+  [[nodiscard]] bool has_goals() const { return !goals_.empty(); }
+  void drop_goals() { goals_.clear(); }
   void comment(const std::string& line) { comments_.push_back(line); }
 
   /// Text of an integer term; nullopt for what integers cannot say (variable shifts). Bit operations are functions of which
@@ -56,7 +59,7 @@ public:
 private:
   std::optional<std::string> boolean(const FormulaRef& f, const std::map<std::string, std::string>& names);
   std::string bits(const std::string& function, const std::string& a, const std::string& b);
-  std::string division(bool quotient, const std::string& a, const std::string& d);
+  std::string division(bool quotient, const std::string& a, const std::string& d, bool positive);
 
   const Context& context_;
   std::vector<std::string> comments_, declarations_, assertions_, goals_, watched_;

@@ -329,11 +329,15 @@ std::optional<naive::Environment> Engine::example() {
   if (example_) return example_;
   bool all_tried = context.finite(enough);
   smt::Result r;
+  bool as_read = true; // no divisor of the conditions is 0 or less, where SMT-LIB reads them otherwise
   if (!all_tried) {
     smt::Query q(context);
-    r = solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000));
+    const std::uint64_t steps = std::min<std::uint64_t>(options.solver_steps, 1'000'000);
+    if (q.has_goals()) as_read = solve(q, steps).answer == smt::Answer::unsat;
+    q.drop_goals();
+    r = solve(q, steps);
   }
-  if (all_tried || r.answer == smt::Answer::unsat)
+  if (all_tried || (as_read && r.answer == smt::Answer::unsat))
     throw Contradiction("where: the conditions contradict each other\n  where  " + conditions_text() +
                         "\n  hint   no value satisfies them, so everything would follow; drop one");
   if (r.answer == smt::Answer::sat && !r.model.empty())

@@ -32,7 +32,7 @@ ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), 
 # What is mutated, the folders to build for it, and the programs that must notice, quickest first.
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"]),
-    "solver": ("solver", "algebra;solver", ["solver_unit", "solver_lds", "solver_random"]),
+    "solver": ("solver", "algebra;solver", ["solver_unit", "solver_verdicts", "solver_lds", "solver_random"]),
 }
 
 # (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
@@ -54,6 +54,11 @@ RULES = [
     (r"(?:= |return |, |\()(true)\b", "false", "!::mutation::on({n})"), (r"(?:= |return |, |\()(false)\b", "true", "::mutation::on({n})"),
     (r"(?<![:\w])(is_one)\(", "!is_one", "::mutation::on({n}) != is_one"), (r"(?<![:\w])(is_zero)\(", "!is_zero", "::mutation::on({n}) != is_zero"),
     (r"(?<!\w)(!)\w[\w.]*\(", "", "::mutation::on({n}) == "),
+    # Of the solver: bounds that are off by one, and cases that are not passed over.
+    (r"(?:context_?\.|[ (!])(positive\()(?!const )", "nonnegative(", "nonnegative((::mutation::on({n}) ? Poly(0) : Poly(-1)) + "),
+    (r"(?:context_?\.|[ (!])(nonnegative\()(?!const )", "positive(", "nonnegative((::mutation::on({n}) ? Poly(-1) : Poly(0)) + "),
+    (r"\bd\.(nonnegative\()", "nonnegative(1 + ", "nonnegative((::mutation::on({n}) ? constant(1) : Sum()) + "),
+    (r"\b(?:Poly|constant)\((1)\)", "0", "::mutation::on({n}) ? 0 : 1"), (r"(continue;)", ";", "if (!::mutation::on({n})) continue;"),
 ]
 # Lines that only word a message, and templates' machinery.
 SKIPPED_LINE = re.compile(r"^\s*(//|#|\*|static_assert|template|using |case )|to_string\(|requires |throw_|if constexpr|op\.fail|constexpr .*\) \{ return .*\"")
@@ -253,6 +258,7 @@ def main():
     if options.report:
         with open(options.report, "w", encoding="utf-8") as f:
             json.dump({"seed": options.seed, "counts": counts, "mutants": mutants}, f, indent=1)
+    print(f"caught {counts['killed']} of {counting}")
     return 1 if unlisted or stale else 0
 
 

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "certificates/derive.h"
+#include "questions/engine.h"
 
 using namespace inlay::solver;
 
@@ -286,4 +287,48 @@ TEST_CASE("the checker's own evaluation agrees with enumeration on random layout
   }
   CHECK(yes > 170);
   CHECK(no > 170);
+}
+
+// Once M = T M' had the bound M' >= 1 for M >= -100, and three false statements were proved. The prover is made to write them
+// down again: with its substitution as it is, with the wrong bound, and without the condition that it left out.
+TEST_CASE("the three proofs that were wrong once are rejected") {
+  Facts facts{"M % T == 0 && M >= -100"};
+  Options o;
+  for (const auto& [property, texts, term, method] :
+       std::vector<std::tuple<std::string, std::vector<std::string>, std::vector<std::string>, std::string>>{
+           {"within", {"2:M"}, {"M+101"}, "bounds of digits"},
+           {"injective", {"(4,2):(1,M+4)"}, {}, "domination"},
+           {"disjoint", {"4:1", "M+4 o 4:1"}, {}, "bounds of digits"}}) {
+    std::vector<Subject> all;
+    for (const std::string& t : texts) all.emplace_back(t);
+    std::vector<const Subject*> subjects;
+    for (const Subject& s : all) subjects.push_back(&s);
+    Engine e(property, subjects, term, facts, o);
+    e.hints = {"digits first " + std::string(property == "within" ? "2" : property == "injective" ? "4 | 2" : "4")};
+    if (property == "disjoint") e.hints.push_back("digits second 4");
+    std::string written = e.proved(method).certificate;
+    CAPTURE(written);
+    CHECK_FALSE(recheck(written).accepted);
+    std::string bound = "; symbol M' >= -100";
+    for (const char* wrong : {"; symbol M' >= 1", "; symbol M' >= 0", "; symbol M' >= -1", "; symbol M' >= -100 <= 100"})
+      CHECK_FALSE(recheck(forged(replaced(head_of(written), bound, wrong))).accepted);
+    // Under a bound that is right the same words are a proof.
+    std::string sound = replaced(head_of(written), "M >= -100", "M >= 0");
+    sound = replaced(sound, bound, "; symbol M' >= 0");
+    std::size_t example = sound.find("; example M = ");
+    sound.replace(example, sound.find('\n', example) - example, "; example M = 1");
+    example = sound.find("; example T = ");
+    sound.replace(example, sound.find('\n', example) - example, "; example T = 1");
+    CAPTURE(sound);
+    CHECK(recheck(forged(sound)).accepted);
+  }
+}
+
+TEST_CASE("a claim under conditions without a value is rejected whatever the example says") {
+  std::string head = "; inlay certificate 1\n; property equal\n; method normal form\n; argument M:1\n; argument M:1\n";
+  std::string rest = "; symbol M >= 1\n; let M = M\n; digits first M\n; digits second M\n; through M : 1\n";
+  CHECK(recheck(forged(head + "; where M >= 2\n; example M = 2\n" + rest)).accepted);
+  for (const char* facts : {"; where M >= 2 && M < 2\n", "; where M < 1\n", "; where (M ^ M) >= 1\n", "; where M % 4 == 5\n"})
+    for (const char* example : {"", "; example M = 0\n", "; example M = 1\n", "; example M = 2\n", "; example N = 2\n"})
+      CHECK_FALSE(recheck(forged(head + facts + example + rest)).accepted);
 }

@@ -189,10 +189,11 @@ def draw_formula(rng, depth, atoms, symbols):
         return f"({sub()} + {sub()})"
     if kind < 0.45:
         return f"({sub()} * {rng.choice(['2', '3', '4', '8', *s])})"
+    far = [f"({rng.choice([40, 2**33, 2**45, 2**62])} - {s[0]})"] if rng.random() < 0.15 else [] # only large values break it
     if kind < 0.60:
-        return f"({sub()} % {rng.choice(['2', '3', '4', '8', *s, f'(2*{s[0]})'])})"
+        return f"({sub()} % {rng.choice(['2', '3', '4', '8', *s, f'(2*{s[0]})'] + 9 * far)})"
     if kind < 0.74:
-        return f"({sub()} / {rng.choice(['2', '3', '4', '8', *s])})"
+        return f"({sub()} / {rng.choice(['2', '3', '4', '8', *s] + 9 * far)})"
     if kind < 0.80:
         return f"({sub()} {rng.choice('^^|')} {sub()})"
     if kind < 0.84:
@@ -284,6 +285,8 @@ def draw_swizzle(rng):
 
 def draw_function(rng, symbols, kind=None):
     kind = kind or rng.choice(["layout"] * 5 + ["composed"] * 2 + ["formula"] * 4)
+    if kind == "formula" and rng.random() < 0.12:
+        return draw_remap(rng, symbols)
     if kind == "formula":
         names = ["i"] if rng.random() < 0.6 else ["r", "c"]
         extents = [draw_extent(rng, symbols) for _ in names]
@@ -343,8 +346,31 @@ def draw_conditions(rng, symbols):
             f"{s} % {rng.choice([2**31, 2**62, 4 * 10**18])} == {rng.choice([0, 1, 2**31 - 1])}", f"{s} >= {rng.choice([2**31, 2**62])}",
             f"({s} & {c - 1}) == 0", f"({s} ^ {o}) >= 1", f"{s} / {c} == {rng.randint(0, 3)}", f"{s} % ({o} + 1) == 1",
             f"{s} >= 0 - {rng.randint(0, 3)}", f"{s} == 2 * {rng.randint(-1, 4)}", f"{s} - {o} < {rng.randint(-3, 5)}",
+            f"{s} < {o}", f"{s} <= {o}", f"{o} > {s}", f"{s} <= {c}*{o}", f"{s} < {o} + {rng.randint(0, 4)}", f"{o} >= {s} + {rng.randint(-2, 2)}",
+            f"{s} != {o}", f"{s} + {o} <= {rng.choice([6, 40, 2**33])}", f"{s} <= {o} || {s} == {c}", f"!({s} < {o})", f"{s} == {o}*{o}",
+            f"{s} * {o} >= {rng.choice([4, 30])}", f"{s} % {o} == {o} - 1", f"{s} >= {o} && {s} <= {o} + {rng.randint(0, 3)}",
+            f"min({s}, {o}) >= {rng.randint(0, 4)}", f"{s} / {o} == {rng.randint(0, 2)}", f"{s} <= {rng.randint(-4, 6)} && {s} >= {rng.randint(-6, 4)}",
         ]))
+    if out and rng.random() < 0.03: # one and its opposite
+        out.append(f"!({rng.choice(out)})")
     return out
+
+
+def draw_remap(rng, symbols):
+    """Orders of blocks: skewed, grouped with a narrower last group, spread over XCDs, folded. Most are permutations."""
+    s = symbols or ["5"]
+    a, b, g = rng.choice(s), rng.choice([*s, "3", "4"]), rng.choice(["2", "3", "4", "8", *s])
+    first, inside = f"(i / ({g}*{b}))*{g}", f"(i % ({g}*{b}))"
+    width = f"min({a} - {first}, {g})"
+    text, size = rng.choice([
+        (f"(i/{a})*{a} + (i%{a} + {rng.choice(['1', '2', '3'])}*(i/{a})) % {a}", f"{a}*{b}"),
+        (f"({first} + {inside} % {width})*{b} + {inside} / {width}", f"{a}*{b}"),
+        (f"(i % {g})*({a}/{g}) + min(i % {g}, {a} % {g}) + i/{g}", a),
+        (f"select(i >= {a}/{g}*{g}, i, (i % {g})*({a}/{g}) + i/{g})", a),
+        (f"select(i < {a} - {a}/2, 2*i, 2*(i - ({a} - {a}/2)) + 1)", a),
+        (f"select(i % 2 == 0, i/2, ({a} + 1)/2 + i/2)", a), (f"{a} - 1 - i", a), (f"{a}*{b} - 1 - (i/{a} + i%{a}*{b})", f"{a}*{b}"),
+    ])
+    return formula(mutated(rng, text) if rng.random() < 0.3 else text, ["i"], [size])
 
 
 class Question:
@@ -391,6 +417,17 @@ class Question:
 
     def draw_one(self, rng, symbols):
         self.functions = [draw_function(rng, symbols)]
+
+    def draw_covers(self, rng, symbols):
+        if rng.random() < 0.65:
+            return self.draw_one(rng, symbols)
+        groups = draw_layout(rng, symbols, rng.choice(["compact", "permuted", "padded"]))
+        if rng.random() < 0.4: # from the other end
+            g = rng.choice(groups)
+            k = rng.randrange(len(g))
+            g[k] = (g[k][0], f"0-({g[k][1]})")
+        offset = rng.choice(["-1", "-5", "3", "-100", *(f"0-{s}" for s in symbols), *(f"2-2*{s}" for s in symbols)])
+        self.functions = [layout(groups, [("offset", offset)])]
 
     def draw_disjoint(self, rng, symbols):
         groups = draw_layout(rng, symbols)
@@ -487,7 +524,7 @@ class Question:
 
     def bounded_below(self, s):
         """Symbols are at least 1 unless a condition compares them, alone, with a number from below."""
-        for c in self.conditions:
+        for c in (part for c in self.conditions for part in (c.split(" && ") if "!" not in c else [c])):
             if m := re.fullmatch(rf"{s} (>=|>|==) ([-\d +*()]+)", c):
                 return True
             if re.fullmatch(rf"[-\d +*()]+ (<=|<|==) {s}", c):
@@ -762,6 +799,26 @@ def judge(question, answer, rng):
     return None
 
 
+def record(kept, number, question, answer, seconds, most=45):
+    """Keeps quick questions, some of each way to decide each property. One that is not decided is kept when it is false."""
+    if isinstance(answer, str) or seconds > 0.1 or answer.get("method") == "cvc5":
+        return
+    verdict = answer.get("verdict", "error")
+    if verdict == "unknown":
+        verdict = "unproved"
+        for env in question.instances(random.Random(number), 30):
+            try:
+                if question.fails(env):
+                    break
+            except (Empty, Skip):
+                continue
+        else:
+            return
+    lines = kept.setdefault((question.property, verdict, answer.get("method")), [])
+    if len(lines) < most:
+        lines.append({**json.loads(question.line(number, {})), "verdict": verdict})
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
@@ -771,9 +828,10 @@ def main():
     parser.add_argument("--only", help="one property")
     parser.add_argument("--show", action="store_true", help="every question with its verdict and time")
     parser.add_argument("--steps", type=int, default=20000)
+    parser.add_argument("--record", metavar="FILE", help="write a selection of the questions with their verdicts, for verdicts_test.cpp")
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    prover, counts, methods, wrong, slow, unfollowed = Prover(options.binary), {}, {}, 0, [], {}
+    prover, counts, methods, wrong, slow, unfollowed, kept = Prover(options.binary), {}, {}, 0, [], {}, {}
     for number in range(options.questions):
         question = draw(rng, options.only)
         recheck = rng.random() < options.recheck
@@ -794,6 +852,8 @@ def main():
         if bad:
             wrong += 1
             print(f"WRONG {bad}\n  {question.command()}", flush=True)
+        if options.record and not bad:
+            record(kept, number, question, answer, seconds)
         if options.show:
             print(f"{seconds:6.2f} {verdict:8} {question.command()}", flush=True)
     print(f"{options.questions} questions, seed {options.seed}: {counts}, {wrong} wrong")
@@ -802,6 +862,9 @@ def main():
         print(f"  {len(cases)} proofs by {how} that the checker could not follow, e.g. {cases[0][0]}\n    {cases[0][1]}")
     for seconds, command in sorted(slow, reverse=True)[:3]:
         print(f"  {seconds:.2f} s: {command}")
+    if options.record:
+        with open(options.record, "w", encoding="utf-8") as f:
+            f.writelines(json.dumps(q, separators=(",", ":")) + "\n" for lines in kept.values() for q in lines)
     enough = options.only or all(counts.get(v, 0) >= options.questions // 10 for v in ("proved", "refuted"))
     if not enough:
         print("too few proved or refuted for this to say something")

@@ -49,6 +49,9 @@ TEST_CASE("block remaps are decided without a solver") {
            {"G - 1 - i", "G"},
            {grouped("4", "4"), "gm*gn"},
            {grouped("8", "8"), "gm*gn"},
+           {grouped("g", "g"), "gm*gn"}, // the group is a symbol
+           {"(i % X)*(G/X) + min(i % X, G % X) + i/X", "G"},
+           {"select(i >= G/X*X, i, (i % X)*(G/X) + i/X)", "G"},
            // aiter's pid_grid: the row rotates inside the last group
            {"((i/(4*gn))*4 + i % min(gm - (i/(4*gn))*4, 4))*gn + (i % (4*gn))/min(gm - (i/(4*gn))*4, 4)",
             "gm*gn"}}) {
@@ -144,10 +147,10 @@ TEST_CASE("pieces agree with enumeration on random remaps") {
 }
 
 TEST_CASE("a hard question ends within its steps and says how to raise them") {
-  // The group is a symbol: outside what the pieces can cut, and too much for the solvers.
+  // The width is a product: outside what the pieces can cut, and too much for the solvers.
   Options few;
   few.solver_steps = 100'000;
-  Verdict v = prove_bijective(Subject(grouped("g", "g"), "gm*gn"), {}, few);
+  Verdict v = prove_bijective(Subject(grouped("g*h", "g*h"), "gm*gn"), {}, few);
   CHECK(v.outcome == Outcome::unknown);
   CHECK_FALSE(v.obligations.empty());
   REQUIRE(v.notes.size() == 1);

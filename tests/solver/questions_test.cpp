@@ -218,3 +218,39 @@ TEST_CASE("values of the algebra are subjects") {
   auto plain = inlay::parse_sym_layout(context, "(M,K):(K,1)");
   CHECK(prove_equal(tiled, plain).outcome == Outcome::proved);
 }
+
+TEST_CASE("min and max in extents are numbers like any other, in prover and checker") {
+  auto checked = [](Verdict v) { return v.outcome == Outcome::proved && recheck(v.certificate).accepted; };
+  std::string both = "(min(M,N),max(K,4)):(max(K,4),1)";
+  CHECK(checked(prove_injective(both)));
+  CHECK(checked(prove_bijective(both)));
+  CHECK(checked(prove_covers(both, "min(M,N)*max(K,4)")));
+  CHECK(checked(prove_covers(both, "4*min(M,N)")));
+  CHECK(checked(prove_equal("(min(M,8),K):(K,1)", "(min(8,M),K):(K,1)")));
+  CHECK(checked(prove_within("(min(M,8),K):(K,1)", "8*K")));
+  CHECK(checked(prove_within("(min(M,8),K):(K,1)", "M*K")));
+  CHECK(checked(prove_within("(max(M,N),K):(K,1)", "max(M,N)*K")));
+  CHECK(checked(prove_disjoint("min(M,N):1", "M o N:1")));
+  CHECK(answer(prove_bijective(both)) == "proved stride chain");
+  CHECK(prove_within("(min(M,8),K):(K,1)", "M*K - 1").outcome == Outcome::refuted);
+  CHECK(prove_bijective("(min(M,N),max(K,4)):(max(K,4)+1,1)").outcome == Outcome::refuted);
+  CHECK(prove_covers(both, "5*min(M,N)").outcome == Outcome::refuted);
+  CHECK(prove_equal("(min(M,8),K):(K,1)", "(max(8,M),K):(K,1)").outcome == Outcome::refuted);
+  CHECK(prove_disjoint("max(M,N):1", "M o N:1").outcome == Outcome::refuted);
+}
+
+TEST_CASE("what covers may begin below 0 and leave gaps") {
+  auto checked = [](Verdict v) { return v.outcome == Outcome::proved && recheck(v.certificate).accepted; };
+  CHECK(checked(prove_covers("0-M o M+N:1", "N")));
+  CHECK(checked(prove_covers("0-M o (M,2):(1,M)", "M")));
+  CHECK(checked(prove_covers("0-M-3 o (M,3):(1,M+3)", "M")));   // the middle one of three runs
+  CHECK(checked(prove_covers("0-2*M-6 o (M,3):(1,M+3)", "M"))); // the last
+  CHECK(checked(prove_covers("(M,3):(1,0-M-3)", "M")));         // the first
+  CHECK(checked(prove_covers("(M,N,2):(1,M+3,M)", "2*M")));
+  CHECK(checked(prove_covers("0-M o (M,2):(-1,2*M-1)", "1")));
+  CHECK(checked(prove_covers("((8,2147483648),4*m):((1,8),n+3)", "16")));
+  CHECK(prove_covers("0-M o M+N:1", "N+1").outcome == Outcome::refuted);
+  CHECK(prove_covers("0-M-3 o (M,3):(1,M+3)", "M+1").outcome == Outcome::refuted);
+  CHECK(prove_covers("0-M-2 o (M,3):(1,M+3)", "M").outcome == Outcome::refuted);
+  CHECK(prove_covers("1 o M:1", "1").outcome == Outcome::refuted);
+}

@@ -127,7 +127,33 @@ ComposedLayout on_inner(const ComposedLayout& c, const F& f) {
 template <class F>
 Value mapped(const Value& v, const F& f) {
   if (const ComposedLayout* c = v.get<ComposedLayout>()) return on_inner(*c, f);
+  if (const NestedLayout* n = v.get<NestedLayout>()) return n->with_inner(f(n->inner()));
   return f(v.as_layout());
+}
+
+// Shape, size and rank are those of the layout that is applied first.
+Layout domain_of(const Value& v) {
+  const NestedLayout* n = v.get<NestedLayout>();
+  return n ? n->inner() : v.as_composed().inner();
+}
+
+// The map that is applied last, what is added before it, and what it is applied to.
+enum class Part { outer, offset, inner };
+Value part_of(const Value& v, Part part) {
+  if (const NestedLayout* n = v.get<NestedLayout>()) {
+    const NestedLayout::Step& first = n->steps().front();
+    if (part == Part::outer) return std::visit([](const auto& m) { return Value(m); }, first.map);
+    if (part == Part::offset) return first.offset;
+    const Value innermost = n->inner();
+    if (n->steps().size() == 1) return innermost;
+    const std::vector<NestedLayout::Step> rest(n->steps().begin() + 1, n->steps().end());
+    const Value second = std::visit([](const auto& m) { return Value(m); }, rest.front().map);
+    if (rest.size() == 1) return nested(second, rest.front().offset, innermost);
+    return NestedLayout(rest, n->inner());
+  }
+  const ComposedLayout c = v.as_composed();
+  if (part == Part::outer) return std::visit([](const auto& m) { return Value(m); }, c.outer());
+  return part == Part::offset ? Value(c.offset()) : Value(c.inner());
 }
 
 Value append_or_prepend(const Arguments& a, bool front) {
@@ -224,6 +250,9 @@ const auto table = std::to_array<NamedOperation>({
     COMPOSED_TILE(logical_product),
     ROW("composed_max_common_vector", "(swizzle, offset, layout, layout)",
         max_common_vector(a.composed(0), a[3].as_composed())),
+    ROW("composed_part_inner", "(composed layout)", part_of(a[0], Part::inner)),
+    ROW("composed_part_offset", "(composed layout)", part_of(a[0], Part::offset)),
+    ROW("composed_part_outer", "(composed layout)", part_of(a[0], Part::outer)),
     ROW("composed_right_inverse", "(swizzle, offset, layout)", right_inverse(a.composed(0))),
     ROW("composed_slice_values", "(swizzle, offset, layout, coordinate)", slice(a[3].as_coordinate(), a.composed(0))),
     ROW("composed_tile_to_shape", "(swizzle, offset, layout, shape [, order])",
@@ -295,6 +324,8 @@ const auto table = std::to_array<NamedOperation>({
     LAYOUT_TILE(logical_product),
     ROW("make_cotiled_copy", "(addresses, data)",
         copy_record(make_cotiled_copy(CopyAtom::universal(1), a.layout(0), a.layout(1)), false)),
+    ROW("make_composed_layout", "(outer, [offset,] inner)",
+        a.size() > 2 ? nested(a[0], a.tuple(1), a[2]) : nested(a[0], IntTuple(Int(0)), a[1])),
     ROW("make_fragment_like", "(layout)", make_fragment_like(a.layout(0))),
     ROW("make_identity_layout", "(shape)", make_identity_layout(a.tuple(0))),
     ROW("make_layout", "(layout, ...) or (shape [, stride])",
@@ -325,18 +356,19 @@ const auto table = std::to_array<NamedOperation>({
     ROW("product_each", "(tuple)", product_each(a.tuple(0))),
     ROW("product_like", "(tuple, guide)", product_like(a.tuple(0), a.tuple(1))),
     ROW("raked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return raked_product(l, a.layout(1)); })),
-    ROW("rank", "(layout or tuple)", a[0].get<List>() ? Int(a.tuple(0).rank()) : Int(a[0].as_composed().rank())),
+    ROW("rank", "(layout or tuple)", a[0].get<List>() ? Int(a.tuple(0).rank()) : Int(domain_of(a[0]).rank())),
     ROW("recast_layout", "(layout, old bits, new bits)", recast(a.layout(0), a.integer(1), a.integer(2))),
     ROW("replace", "(layout, mode, layout)", replace(a.layout(0), a.index(1), a.layout(2))),
     ROW("right_inverse", "(layout)",
         a[0].get<ComposedLayout>() ? plain_or_composed(right_inverse(a[0].as_composed())) : Value(right_inverse(a.layout(0)))),
     ROW("round_up", "(tuple, tuple)", round_up(a.tuple(0), a.tuple(1))),
     ROW("select", "(layout, modes)", mapped(a[0], [&](const Layout& l) { return select(l, a.indices(1)); })),
-    ROW("shape", "(layout)", a[0].as_composed().shape()),
+    ROW("shape", "(layout)", domain_of(a[0]).shape()),
     ROW("shape_div", "(tuple, tuple)", shape_div(a.tuple(0), a.tuple(1))),
-    ROW("size", "(layout or tuple)", a[0].get<List>() || a[0].get<Int>() ? size(a.tuple(0)) : a[0].as_composed().size()),
+    ROW("size", "(layout or tuple)", a[0].get<List>() || a[0].get<Int>() ? size(a.tuple(0)) : domain_of(a[0]).size()),
     ROW("slice", "(coordinate, layout)",
-        a[1].get<ComposedLayout>() ? Value(slice(a[0].as_coordinate(), a[1].as_composed()))
+        a[1].get<NestedLayout>()     ? Value(slice(a[0].as_coordinate(), *a[1].get<NestedLayout>()))
+        : a[1].get<ComposedLayout>() ? Value(slice(a[0].as_coordinate(), a[1].as_composed()))
                                    : Value(slice(a[0].as_coordinate(), a.layout(1)))),
     ROW("slice_and_offset", "(coordinate, layout)", pair(slice_and_offset(a[0].as_coordinate(), a.layout(1)))),
     ROW("stride", "(layout)", strides_of(a.layout(0))),
@@ -455,6 +487,7 @@ Value apply_operation(std::string_view name, std::span<const Value> arguments) {
 Value value_of(const Value& function, const Value& coordinate) {
   const IntTuple c = coordinate.as_tuple();
   if (const CoordSwizzle* s = function.get<CoordSwizzle>()) return (*s)(c);
+  if (const NestedLayout* n = function.get<NestedLayout>()) return (*n)(c);
   const auto f = as_function(function);
   if (!f)
     throw LayoutError({"argument",
@@ -494,11 +527,12 @@ private:
   }
   Value composed(const Value& outer) {
     in_.expect('o');
-    const Int offset = in_.signed_number();
+    const IntTuple offset = primary().as_tuple();
     in_.expect('o');
-    const Layout inner = expression().as_layout();
-    if (const Swizzle* s = outer.get<Swizzle>()) return ComposedLayout(*s, offset, inner);
-    return ComposedLayout(outer.as_layout(), offset, inner);
+    const bool bracket = in_.accept('['); // as FlyDSL prints a composed layout inside another
+    const Value inner = expression();
+    if (bracket) in_.expect(']');
+    return nested(outer, offset, inner);
   }
   Value primary() {
     if (in_.at_number() || in_.peek() == '-') return in_.signed_number();

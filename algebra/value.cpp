@@ -128,6 +128,7 @@ std::string to_string(const Value& v) {
     std::string operator()(const Layout& l) const { return to_string(l); }
     std::string operator()(const ComposedLayout& l) const { return to_string(l); }
     std::string operator()(const Swizzle& s) const { return to_string(s); }
+    std::string operator()(const NestedLayout& l) const { return to_string(l); }
     std::string operator()(const CoordSwizzle& s) const { return to_string(s); }
     std::string operator()(const std::string& s) const { return s; }
     std::string operator()(const List& list) const {
@@ -143,6 +144,37 @@ std::string to_string(const Value& v) {
     }
   };
   return std::visit(Text{}, v.data());
+}
+
+Value nested(const Value& outer, const IntTuple& offset, const Value& inner) {
+  using Step = NestedLayout::Step;
+  // What a function does after its innermost layout.
+  const auto steps_of = [](const Value& v) -> std::vector<Step> {
+    if (const NestedLayout* n = v.get<NestedLayout>()) return n->steps();
+    const ComposedLayout* c = v.get<ComposedLayout>();
+    if (!c || c->is_plain()) return {};
+    NestedLayout::Map map;
+    std::visit([&](const auto& m) { map = m; }, c->outer());
+    return {Step{map, c->offset()}};
+  };
+  const auto innermost = [](const Value& v) -> Layout {
+    if (const NestedLayout* n = v.get<NestedLayout>()) return n->inner();
+    return v.as_composed().inner();
+  };
+  std::vector<Step> steps = steps_of(outer);
+  if (const Swizzle* s = outer.get<Swizzle>()) {
+    steps.push_back({*s, offset});
+  } else if (const CoordSwizzle* cs = outer.get<CoordSwizzle>()) {
+    steps.push_back({*cs, offset});
+  } else {
+    steps.push_back({innermost(outer), offset});
+  }
+  for (Step& s : steps_of(inner)) steps.push_back(std::move(s));
+  const Layout last = innermost(inner);
+  if (steps.size() != 1 || !offset.is_leaf() || outer.get<CoordSwizzle>())
+    return NestedLayout(std::move(steps), last);
+  if (const Swizzle* s = outer.get<Swizzle>()) return ComposedLayout(*s, offset.leaf(), last);
+  return ComposedLayout(outer.as_layout(), offset.leaf(), last);
 }
 
 std::optional<ComposedLayout> as_function(const Value& v) {

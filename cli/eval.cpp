@@ -70,8 +70,9 @@ Json error_json(const LayoutError& e) { return {{"code", e.code()}, {"message", 
 void describe(Json& out, const Value& result, const Json* samples) {
   out["result"] = to_json(result);
   const auto f = as_function(result);
-  if (!f) return;
-  const Int size = f->size();
+  const NestedLayout* n = result.get<NestedLayout>();
+  if (!f && !n) return;
+  const Int size = n ? n->size() : f->size();
   out["size"] = size.value();
   if (size <= most_values) {
     Json values = Json::array();

@@ -71,6 +71,7 @@ py::object to_python(const Value& value) {
     py::object operator()(const Layout& l) const { return py::cast(l); }
     py::object operator()(const ComposedLayout& l) const { return py::cast(l); }
     py::object operator()(const Swizzle& s) const { return py::cast(s); }
+    py::object operator()(const NestedLayout& l) const { return py::str(to_string(l)); }
     py::object operator()(const CoordSwizzle& s) const { return py::cast(s); }
     py::object operator()(const std::string& s) const { return py::str(s); }
     py::object operator()(const List& list) const {

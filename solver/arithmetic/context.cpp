@@ -177,7 +177,8 @@ Symbol Context::fresh(const std::string& hint, Bounds bounds) {
 
 bool Context::choose(const FormulaRef& f) {
   bool any = false;
-  for (const FormulaRef& a : f->args) any |= choose(a); // the inner ones first: a choice is between polynomials
+  for (const FormulaRef& a : f->args)
+    any |= choose(a); // the inner ones first: a choice is between polynomials
   if ((f->op != Op::min && f->op != Op::max) || poly(f)) return any;
   auto a = poly(f->args[0]), b = poly(f->args[1]);
   if (!a || !b) return any;
@@ -384,7 +385,8 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     if (nonnegative(*a - *b)) return f->op == Op::max ? a : b;
     if (nonnegative(*b - *a)) return f->op == Op::max ? b : a;
     for (const Choice& c : choices_)
-      if (c.op == f->op && ((c.a == *a && c.b == *b) || (c.a == *b && c.b == *a))) return Poly::symbol(c.symbol);
+      if (c.op == f->op && ((c.a == *a && c.b == *b) || (c.a == *b && c.b == *a)))
+        return Poly::symbol(c.symbol);
     return std::nullopt;
   }
   default: {

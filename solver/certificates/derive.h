@@ -23,7 +23,7 @@ struct Derived {
   /// Each in other words, or empty: with the facts that mostly cost more than they help, or with quotients as variables. Asked
   /// when nobody could answer the query itself, and as good.
   std::vector<std::string> stronger;
-  std::string evaluated;            ///< "every one of 4096 values", when nothing is left for a solver
+  std::string evaluated; ///< "every one of 4096 values", when nothing is left for a solver
 };
 
 /// `evaluate` false leaves evaluations out: what a certificate is written with. Errors: Stuck when the claim is false

@@ -38,7 +38,8 @@ void Derivation::covers() {
   }
   for (const auto& [product, m] : v.terms)
     for (int x : product)
-      if (d.all[static_cast<std::size_t>(x)].kind != Variable::Kind::symbol) throw Stuck("a product of digits");
+      if (d.all[static_cast<std::size_t>(x)].kind != Variable::Kind::symbol)
+        throw Stuck("a product of digits");
   Sum base = v; // what is left is without digits; negative strides count from their other end
   for (auto& [c, steps] : all)
     if (d.sample(c) < 0) {
@@ -73,7 +74,8 @@ void Derivation::covers() {
     if (placed(k + 1, from) || placed(k + 1, from + c * steps)) return true;
     if (c.terms.empty()) return false;
     Sum position = split(constant(-1) * from, c).first;
-    if (d.sample(position) < 0 || d.sample(steps - position) < 0 || !placed(k + 1, from + c * position)) return false;
+    if (d.sample(position) < 0 || d.sample(steps - position) < 0 || !placed(k + 1, from + c * position))
+      return false;
     d.nonnegative(position);
     d.nonnegative(steps - position);
     return true;

@@ -143,8 +143,8 @@ std::string with_quotients(const std::string& query) {
     const std::string &n = it->second, q = "q_" + n, r = "r_" + n;
     if (fresh) {
       declared += "(declare-const " + q + " Int)\n(declare-const " + r + " Int)\n";
-      asserted += "(assert (or (<= " + d + " 0) (and (= " + a + " (+ (* " + q + " " + d + ") " + r + ")) (<= 0 " + r +
-                  ") (< " + r + " " + d + "))))\n";
+      asserted += "(assert (or (<= " + d + " 0) (and (= " + a + " (+ (* " + q + " " + d + ") " + r +
+                  ")) (<= 0 " + r + ") (< " + r + " " + d + "))))\n";
     }
     text.replace(at, 7 + a.size() + d.size(), text.compare(at, 5, "(div ") == 0 ? q : r);
     from = text.size();

@@ -288,7 +288,8 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
   if (auto bounds = range(r))
     for (int off : {0, 1, -1}) {
       Poly more = Poly(off) * d;
-      if (!context_.nonnegative(bounds->first + more) || !context_.positive(d - bounds->second - more)) continue;
+      if (!context_.nonnegative(bounds->first + more) || !context_.positive(d - bounds->second - more))
+        continue;
       r.constant = r.constant + more;
       q.constant = q.constant - Poly(off);
       return std::pair{q, r};

@@ -350,7 +350,8 @@ private:
     std::string q = n + "_by_" + m, r = n + "_rest_" + m;
     for (const std::string& name : {q, r})
       if (context_.substitution().count(name) != 0) return false;
-    need = Need{{n + " == " + m + "*" + q + " + " + r + " && " + q + " >= 0 && " + r + " >= 0 && " + m + " > " + r}};
+    need = Need{
+        {n + " == " + m + "*" + q + " + " + r + " && " + q + " >= 0 && " + r + " >= 0 && " + m + " > " + r}};
     return true;
   }
 

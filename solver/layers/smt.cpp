@@ -200,7 +200,8 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
   case Op::div:
   case Op::mod: {
     auto names_in = names_of(f->args[1]);
-    bool symbols = std::none_of(names_in.begin(), names_in.end(), [&](const auto& n) { return names.count(n) != 0; });
+    bool symbols =
+        std::none_of(names_in.begin(), names_in.end(), [&](const auto& n) { return names.count(n) != 0; });
     auto d = symbols ? context_.poly(f->args[1]) : std::nullopt;
     return division(f->op == Op::div, args[0], args[1], d && context_.positive(*d));
   }

@@ -45,8 +45,7 @@ Verdict answered(const std::string& property, const std::vector<const Subject*>&
                  const std::vector<std::string>& terms, const Facts& facts, const Options& options,
                  Verdict (*decide)(Engine&)) {
   Engine first(property, subjects, terms, facts, options);
-  if (first.name_choices())
-    try {
+  if (first.name_choices()) try {
       if (Verdict v = decide(first); v.outcome != Outcome::unknown) return v;
     } catch (const Overflow&) {
     }
@@ -167,15 +166,13 @@ Verdict prove_equal(const Subject& a, const Subject& b, const Facts& facts, cons
 }
 
 Verdict prove_injective(const Subject& a, const Facts& facts, const Options& options) {
-  return guarded("injective", {&a}, facts, options, [&] {
-    return answered("injective", {&a}, {}, facts, options, decide_injective);
-  });
+  return guarded("injective", {&a}, facts, options,
+                 [&] { return answered("injective", {&a}, {}, facts, options, decide_injective); });
 }
 
 Verdict prove_bijective(const Subject& a, const Facts& facts, const Options& options) {
-  return guarded("bijective", {&a}, facts, options, [&] {
-    return answered("bijective", {&a}, {}, facts, options, decide_bijective);
-  });
+  return guarded("bijective", {&a}, facts, options,
+                 [&] { return answered("bijective", {&a}, {}, facts, options, decide_bijective); });
 }
 
 Verdict prove_disjoint(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {
@@ -185,21 +182,18 @@ Verdict prove_disjoint(const Subject& a, const Subject& b, const Facts& facts, c
 }
 
 Verdict prove_covers(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
-  return guarded("covers", {&a}, facts, options, [&] {
-    return answered("covers", {&a}, {std::string(n)}, facts, options, decide_covers);
-  });
+  return guarded("covers", {&a}, facts, options,
+                 [&] { return answered("covers", {&a}, {std::string(n)}, facts, options, decide_covers); });
 }
 
 Verdict prove_within(const Subject& a, std::string_view n, const Facts& facts, const Options& options) {
-  return guarded("within", {&a}, facts, options, [&] {
-    return answered("within", {&a}, {std::string(n)}, facts, options, decide_within);
-  });
+  return guarded("within", {&a}, facts, options,
+                 [&] { return answered("within", {&a}, {std::string(n)}, facts, options, decide_within); });
 }
 
 Verdict prove_aligned(const Subject& a, std::string_view w, const Facts& facts, const Options& options) {
-  return guarded("aligned", {&a}, facts, options, [&] {
-    return answered("aligned", {&a}, {std::string(w)}, facts, options, decide_aligned);
-  });
+  return guarded("aligned", {&a}, facts, options,
+                 [&] { return answered("aligned", {&a}, {std::string(w)}, facts, options, decide_aligned); });
 }
 
 Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, const Options& options) {

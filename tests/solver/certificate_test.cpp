@@ -304,13 +304,16 @@ TEST_CASE("the three proofs that were wrong once are rejected") {
     std::vector<const Subject*> subjects;
     for (const Subject& s : all) subjects.push_back(&s);
     Engine e(property, subjects, term, facts, o);
-    e.hints = {"digits first " + std::string(property == "within" ? "2" : property == "injective" ? "4 | 2" : "4")};
+    e.hints = {"digits first " + std::string(property == "within"      ? "2"
+                                             : property == "injective" ? "4 | 2"
+                                                                       : "4")};
     if (property == "disjoint") e.hints.push_back("digits second 4");
     std::string written = e.proved(method).certificate;
     CAPTURE(written);
     CHECK_FALSE(recheck(written).accepted);
     std::string bound = "; symbol M' >= -100";
-    for (const char* wrong : {"; symbol M' >= 1", "; symbol M' >= 0", "; symbol M' >= -1", "; symbol M' >= -100 <= 100"})
+    for (const char* wrong :
+         {"; symbol M' >= 1", "; symbol M' >= 0", "; symbol M' >= -1", "; symbol M' >= -100 <= 100"})
       CHECK_FALSE(recheck(forged(replaced(head_of(written), bound, wrong))).accepted);
     // Under a bound that is right the same words are a proof.
     std::string sound = replaced(head_of(written), "M >= -100", "M >= 0");
@@ -325,10 +328,13 @@ TEST_CASE("the three proofs that were wrong once are rejected") {
 }
 
 TEST_CASE("a claim under conditions without a value is rejected whatever the example says") {
-  std::string head = "; inlay certificate 1\n; property equal\n; method normal form\n; argument M:1\n; argument M:1\n";
+  std::string head =
+      "; inlay certificate 1\n; property equal\n; method normal form\n; argument M:1\n; argument M:1\n";
   std::string rest = "; symbol M >= 1\n; let M = M\n; digits first M\n; digits second M\n; through M : 1\n";
   CHECK(recheck(forged(head + "; where M >= 2\n; example M = 2\n" + rest)).accepted);
-  for (const char* facts : {"; where M >= 2 && M < 2\n", "; where M < 1\n", "; where (M ^ M) >= 1\n", "; where M % 4 == 5\n"})
-    for (const char* example : {"", "; example M = 0\n", "; example M = 1\n", "; example M = 2\n", "; example N = 2\n"})
+  for (const char* facts :
+       {"; where M >= 2 && M < 2\n", "; where M < 1\n", "; where (M ^ M) >= 1\n", "; where M % 4 == 5\n"})
+    for (const char* example :
+         {"", "; example M = 0\n", "; example M = 1\n", "; example M = 2\n", "; example N = 2\n"})
       CHECK_FALSE(recheck(forged(head + facts + example + rest)).accepted);
 }

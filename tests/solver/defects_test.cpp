@@ -167,11 +167,13 @@ TEST_CASE("conditions that hold for large values only do not contradict each oth
   Facts facts{"n >= 2147483648", "m % n == 0", "3 <= m"};
   CHECK(prove_injective("8:n+2", facts).outcome == Outcome::proved);
   CHECK(prove_within("m:1", "m", facts).outcome == Outcome::proved);
-  CHECK_THROWS_AS(prove_injective("8:n+2", {"n >= 2147483648", "m % n == 0", "3 <= m", "m < n"}), QuestionError);
+  CHECK_THROWS_AS(prove_injective("8:n+2", {"n >= 2147483648", "m % n == 0", "3 <= m", "m < n"}),
+                  QuestionError);
 }
 
 TEST_CASE("conditions that nothing is known to satisfy prove nothing") {
-  for (const char* where : {"(M ^ M) >= 1", "M * M * M + N * N * N == 33 * N * N + 1 && M > 100000", "(M & 1) > M"}) {
+  for (const char* where :
+       {"(M ^ M) >= 1", "M * M * M + N * N * N == 33 * N * N + 1 && M > 100000", "(M & 1) > M"}) {
     CAPTURE(where);
     Outcome outcome = Outcome::unknown;
     try {
@@ -185,7 +187,8 @@ TEST_CASE("conditions that nothing is known to satisfy prove nothing") {
 TEST_CASE("a divisor that only large values make negative is no proof") {
   // The remainder r was a variable with 0 <= r < d, which said that d is positive.
   std::string far = "35184372088832000"; // 2^45 and more: beyond what a search looks at
-  for (const char* f : {"i % (F - n)", "(i*i) % (F - n)", "(i + n) % (F - n)", "((i + n)*i) % (F - n)", "i / (F - n)"}) {
+  for (const char* f :
+       {"i % (F - n)", "(i*i) % (F - n)", "(i + n) % (F - n)", "((i + n)*i) % (F - n)", "i / (F - n)"}) {
     std::string formula = f;
     formula.replace(formula.find('F'), 1, far);
     CAPTURE(formula);

@@ -58,7 +58,8 @@ Verdict ask(const nlohmann::json& q, bool recheck) {
   if (p == "covers") return prove_covers(a, arguments[1], where, o);
   if (p == "within") return prove_within(a, arguments[1], where, o);
   if (p == "aligned") return prove_aligned(a, arguments[1], where, o);
-  if (p == "coalesced") return prove_coalesced(a, q["element-bytes"], q["arch"].get<std::string>(), q["lines"], where, o);
+  if (p == "coalesced")
+    return prove_coalesced(a, q["element-bytes"], q["arch"].get<std::string>(), q["lines"], where, o);
   return prove_conflict_free(a, q["access"].get<std::string>(), q["arch"].get<std::string>(), where, o);
 }
 
@@ -104,7 +105,8 @@ TEST_CASE("the checker rejects a proof of what is false, in the prover's own wor
     std::vector<const Subject*> pointers;
     for (const Subject& s : all) pointers.push_back(&s);
     auto arguments = q["arguments"].get<std::vector<std::string>>();
-    std::vector<std::string> terms(arguments.begin() + static_cast<std::ptrdiff_t>(all.size()), arguments.end());
+    std::vector<std::string> terms(arguments.begin() + static_cast<std::ptrdiff_t>(all.size()),
+                                   arguments.end());
     Options o;
     o.by_mode = q.value("by-mode", false);
     for (bool with_digits : {true, false}) {
@@ -117,7 +119,8 @@ TEST_CASE("the checker rejects a proof of what is false, in the prover's own wor
         }
       const char* names[] = {"first", "second"};
       for (std::size_t k = 0; with_digits && k < all.size(); ++k)
-        if (auto own = e.lower_alone(all[k].parts())) e.digits(p == "inverse" ? "second" : names[k], own->lowering);
+        if (auto own = e.lower_alone(all[k].parts()))
+          e.digits(p == "inverse" ? "second" : names[k], own->lowering);
       for (const char* method : {"normal form", "domination and count"}) {
         Verdict v = e.proved(method);
         if (v.outcome != Outcome::proved) continue; // no value satisfies the conditions as far as it knows

@@ -8,6 +8,7 @@
 #include <inlay/algebra/composed.h>
 #include <inlay/algebra/coord_swizzle.h>
 #include <inlay/algebra/coordinate.h>
+#include <inlay/algebra/nested.h>
 #include <inlay/algebra/tile.h>
 
 #include <string>
@@ -28,8 +29,8 @@ struct Free {
 
 class Value {
 public:
-  using Data =
-      std::variant<Free, bool, Int, Layout, ComposedLayout, Swizzle, CoordSwizzle, std::string, List, Record>;
+  using Data = std::variant<Free, bool, Int, Layout, ComposedLayout, NestedLayout, Swizzle, CoordSwizzle,
+                            std::string, List, Record>;
 
   Value() = default; // `_`
   template <class T>
@@ -65,6 +66,10 @@ private:
 
 /// Canonical text; a list prints as `(a,b)`, a record as `{name: value, ...}`.
 [[nodiscard]] std::string to_string(const Value& value);
+
+/// outer o offset o inner, of layouts, swizzles, coordinate swizzles, composed and nested layouts: a composed layout where one map
+/// and an integer say it, a nested one otherwise. Errors: `argument`.
+[[nodiscard]] Value nested(const Value& outer, const IntTuple& offset, const Value& inner);
 
 /// The function that a value is, when it is one: a layout, a composed layout, or a pair of a layout and an offset.
 [[nodiscard]] std::optional<ComposedLayout> as_function(const Value& value);

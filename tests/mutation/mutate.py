@@ -29,10 +29,14 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-# What is mutated, the folders to build for it, and the programs that must notice, quickest first.
+# What is mutated, the folders to build for it, and for which files which programs must notice, quickest first; a name may have a
+# tag of its tests.
 WHAT = {
-    "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"]),
-    "solver": ("solver", "algebra;solver", ["solver_unit", "solver_verdicts", "solver_lds", "solver_random"]),
+    "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"])]),
+    "solver": ("solver", "algebra;solver", [
+        ("certificates/", ["solver_unit", "solver_verdicts [forged]"]),
+        ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
+        ("", ["solver_verdicts [decided]", "solver_unit", "solver_random"])]),
 }
 
 # (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
@@ -184,7 +188,8 @@ class Tree:
         sys.exit("the mutated tree does not compile")
 
     def test(self, name, limit, mutant=0):
-        return self.run([os.path.join(self.build, "bin", "test_" + name), "--abort", "--rng-seed", "1"], timeout=limit, mutant=mutant)
+        program, *tags = name.split()
+        return self.run([os.path.join(self.build, "bin", "test_" + program), *tags, "--abort", "--rng-seed", "1"], timeout=limit, mutant=mutant)
 
 
 def main():
@@ -199,7 +204,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=1)
     options = parser.parse_args()
 
-    sources, components, TESTS = WHAT[options.what]
+    sources, components, by_file = WHAT[options.what]
+    TESTS = list(dict.fromkeys(t for _, tests in by_file for t in tests))
     ends = (".h", ".ipp") if options.what == "algebra" else (".cpp",)
     files = sorted(os.path.relpath(os.path.join(folder, f), ROOT) for folder, _, names in os.walk(os.path.join(ROOT, sources))
                    for f in names if f.endswith(ends))
@@ -215,7 +221,7 @@ def main():
     for number, m in enumerate(mutants, 1):
         m["number"], m["verdict"], m["by"] = number, "survived", ""
     tree = Tree(options.directory, options.jobs, components)
-    tree.compile(TESTS, mutants)
+    tree.compile(sorted({t.split()[0] for t in TESTS}), mutants)
     limits = {}
     for test in TESTS:
         begin = time.monotonic()
@@ -227,7 +233,7 @@ def main():
     with open(os.path.join(ROOT, "tests/mutation/equivalent.json"), encoding="utf-8") as f:
         equivalent = {e["id"]: e["proof"] for e in json.load(f) if e.get("what", "algebra") == options.what}
     for m in mutants:
-        for test in TESTS if m["verdict"] != "stillborn" else []:
+        for test in next(tests for pattern, tests in by_file if re.search(pattern, m["file"])) if m["verdict"] != "stillborn" else []:
             status, output = tree.test(test, limits[test], m["number"])
             if status == 77:
                 m["verdict"], m["by"] = "stillborn", "does not exist for its types"

@@ -75,7 +75,7 @@ std::string outcome(const nlohmann::json& q, bool recheck = false) {
 
 } // namespace
 
-TEST_CASE("questions that were decided stay decided, and false ones are not proved") {
+TEST_CASE("questions that were decided stay decided, and false ones are not proved", "[decided]") {
   std::map<std::string, int> seen;
   for (const auto& q : questions()) {
     std::string expected = q["verdict"], got = outcome(q);
@@ -94,7 +94,7 @@ TEST_CASE("questions that were decided stay decided, and false ones are not prov
 }
 
 // A fault in the prover: it says "proved" of what is false, with its own substitutions and digits, and writes it down.
-TEST_CASE("the checker rejects a proof of what is false, in the prover's own words") {
+TEST_CASE("the checker rejects a proof of what is false, in the prover's own words", "[forged]") {
   constexpr int most = 6;
   std::map<std::string, int> rejected;
   for (const auto& q : questions()) {

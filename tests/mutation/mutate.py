@@ -174,7 +174,7 @@ class Tree:
         """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
         for _ in range(12):
             self.write(mutants)
-            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests])
+            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests] + ["--", "-k", "0"])
             if status == 0:
                 return
             lines = set(re.findall(r"(\w+/\w+\.(?:h|cpp)):(\d+)", output))

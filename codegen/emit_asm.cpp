@@ -145,7 +145,7 @@ private:
   }
 
   // `fresh`: accumulators that have no value yet.
-  std::string text_of(const Inst& i, int residue, std::set<int>* fresh) const {
+  std::string text_of(const Inst& i, int residue, std::set<int>* fresh) {
     switch (i.kind) {
     case InstKind::mma: {
       const bool first = fresh && fresh->insert(i.def.id).second;
@@ -155,6 +155,10 @@ private:
              vector(i.uses[1], residue) + ", " + (first ? "0" : result(i.def.id)) + name.substr(blank);
     }
     case InstKind::load: {
+      if (i.direct) {
+        transfer_ = &i; // the write behind it is the other half
+        return "";
+      }
       const BlockAddress a = how_.address(i, residue);
       static const char* const widths[] = {"", "dword", "dwordx2", "dwordx3", "dwordx4"};
       return std::string("buffer_load_") + widths[dwords(register_of(code_, i.def.id))] + " " +
@@ -164,6 +168,15 @@ private:
     case InstKind::lds_read:
     case InstKind::lds_write: {
       const BlockAddress a = how_.address(i, residue);
+      if (i.direct) {
+        INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
+        const BlockAddress from = how_.address(*transfer_, residue);
+        transfer_ = nullptr;
+        place(a);
+        static const char* const widths[] = {"", "dword", "", "dwordx3", "dwordx4"};
+        return std::string("buffer_load_") + widths[dwords(register_of(code_, i.uses[0].id))] + " " +
+               from.vector + ", " + from.descriptor + ", " + from.scalar + " offen lds";
+      }
       const bool read = i.kind == InstKind::lds_read;
       const Reg& r = read ? i.def : i.uses[0];
       const std::string width = "b" + std::to_string(32 * dwords(register_of(code_, r.id)));
@@ -181,6 +194,17 @@ private:
     }
     case InstKind::barrier: return "s_barrier";
     default: throw InternalError("an instruction that a block can have");
+    }
+  }
+
+  // M0, before the product before: a transfer may not follow it at once.
+  void place(const BlockAddress& a) {
+    const std::string m0 = "  s_add_u32 m0, " + a.vector + ", " + std::to_string(a.immediate) + "\n";
+    if (before_product_ != std::string::npos) {
+      text_.insert(before_product_, m0);
+      before_product_ = std::string::npos; // another one in the same gap has to come behind this transfer
+    } else {
+      text_ += m0 + "  s_nop 0\n";
     }
   }
 
@@ -210,6 +234,7 @@ private:
     const std::string s = text_of(i, residue, fresh);
     if (s.empty()) return;
     if (const std::string at = how_.line(i); !at.empty() && at != at_) line(at_ = at, 0);
+    if (i.kind == InstKind::mma) before_product_ = text_.size();
     line(s);
   }
 
@@ -218,6 +243,8 @@ private:
   const BlockRegisters& registers_;
   const BlockText& how_;
   std::string text_, at_;
+  const Inst* transfer_ = nullptr;
+  std::size_t before_product_ = std::string::npos;
 };
 
 } // namespace

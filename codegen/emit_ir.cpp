@@ -120,6 +120,7 @@ private:
     if (i.kind == InstKind::load) memory_[&i] = memory(i);
     if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split(p_, i.access));
     if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write) lds_at_[&i] = lds(i);
+    if (i.direct && i.kind == InstKind::lds_write) (void)uniform(lds_at_[&i].base);
   }
 
   Memory memory(const Inst& i) {
@@ -128,7 +129,7 @@ private:
     Memory out;
     out.step = bytes(t, a.step);
     const std::int64_t immediate = a.immediate * bits(t.element) / 8;
-    const bool fits = immediate < 4096;
+    const bool fits = immediate < 4096 && !i.direct; // of a transfer the immediate moves the place in LDS too
     out.immediate = fits ? static_cast<int>(immediate) : 0;
     const Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
     out.offset = k.lower(lane);
@@ -259,6 +260,10 @@ private:
       zeroed_.insert(i.def.id);
       break;
     case InstKind::load: {
+      if (i.direct) {
+        transfer_ = &i; // the write behind it is the other half
+        break;
+      }
       const Memory& m = memory_.at(&i);
       const Tensor& t = p_.tensor(i.access.tensor);
       env_[key(i.def)] = k.buffer_load(m.descriptor, m.offset, {t.element, i.def.count}, extra(m));
@@ -285,6 +290,12 @@ private:
           at_run_time ? chosen_[static_cast<std::size_t>(slot)] : blocks_[static_cast<std::size_t>(block)];
       if (i.kind == InstKind::lds_read) {
         env_[key(i.def)] = k.lds_load(b, at.base, at.immediate + offset, {t.element, i.def.count});
+      } else if (i.direct) {
+        INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
+        const Memory& m = memory_.at(transfer_);
+        k.buffer_load_to_lds(m.descriptor, m.offset, i.uses[0].count * bits(t.element) / 8, b,
+                             k.add(uniform(at.base), number(at.immediate + offset)), extra(m));
+        transfer_ = nullptr;
       } else {
         const Value v = use(i.uses[0]);
         const auto write = [&] { k.lds_store(v, b, at.base, at.immediate + offset); };
@@ -316,6 +327,12 @@ private:
     }
   }
 
+  // The value of lane 0 for the whole wave.
+  Value uniform(Value v) {
+    auto [at, fresh] = uniform_.try_emplace(v.id);
+    if (fresh) at->second = k.readfirstlane(v);
+    return at->second;
+  }
   Element reg_element(const Reg& r) const { return code_.registers[static_cast<std::size_t>(r.id)].element; }
 
   BufferOffset extra(const Memory& m) {
@@ -618,7 +635,9 @@ private:
       const bool turns = std::all_of(lives.begin(), lives.end(), [&](const Lifetime& l) {
         return l.end - l.begin + 1 <= r.ring * slots;
       });
-      if (turns &&
+      const bool transfers =
+          std::any_of(r.body.begin(), r.body.end(), [](const Inst& i) { return i.direct; });
+      if (turns && !transfers && // for which LLVM would wait before each read
           *std::max_element(alive.begin(), alive.end()) + accumulators(loop, code_.registers) <= manageable)
         return;
     }
@@ -709,6 +728,7 @@ private:
       how.counters.push_back(
           {a.name, input(k.lower(a.start), 's'),
            a.slope.constant() ? std::to_string(a.slope.constant()->value()) : input(k.lower(a.slope), 's')});
+    std::map<int, std::string> transfer_bases;
     std::map<std::pair<int, int>, std::string> lds_bases; // address, multiple of 64 KiB
     how.address = [&](const Inst& i, int residue) {
       BlockAddress a;
@@ -727,6 +747,15 @@ private:
       const int stage = ((residue + i.access.slot) % r.ring + r.ring) % r.ring;
       const bool rings = lds_.contains({i.access.tensor, r.ring - 1});
       const auto [number, offset] = lds_.at({i.access.tensor, rings ? stage : 0});
+      if (i.direct) {
+        auto [base, fresh] = transfer_bases.try_emplace(at.base.id, "");
+        if (fresh)
+          base->second =
+              input(k.lds_address(blocks_[static_cast<std::size_t>(number)], uniform(at.base)), 's');
+        a.vector = base->second;
+        a.immediate = at.immediate + offset;
+        return a;
+      }
       const int bytes = at.immediate + offset, high = bytes / 65536;
       auto [base, fresh] = lds_bases.try_emplace({at.base.id, high}, "");
       if (fresh)
@@ -825,7 +854,9 @@ private:
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;
   Env env_;
-  bool exact_ = false;   ///< the order is not LLVM's
+  bool exact_ = false;             ///< the order is not LLVM's
+  const Inst* transfer_ = nullptr; ///< the load half of a transfer
+  std::map<int, Value> uniform_;
   std::set<int> zeroed_; ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
 };

@@ -170,6 +170,7 @@ private:
         value = {reg(element, c.vector), 0, 0, c.vector};
         Inst& load = add(from_lds ? InstKind::lds_read : InstKind::load);
         load.def = value;
+        load.direct = c.direct;
         load.access = access(*c.from, c.tv, base, c.vector);
         if (!from_lds) mask(load.access);
         if (c.to_fragment >= 0) pieces(c.to_fragment).push_back({value.id, c.vector});
@@ -179,6 +180,7 @@ private:
       if (c.to) {
         Inst& store = add(to_lds ? InstKind::lds_write : InstKind::store);
         store.uses = {value};
+        store.direct = c.direct;
         store.when = when;
         store.access = access(*c.to, c.tv, base, c.vector);
         if (!to_lds) mask(store.access);

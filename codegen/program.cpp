@@ -103,6 +103,14 @@ Tensor Program::lds(const std::string& name, Element element, const std::vector<
   return t;
 }
 
+Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape,
+                    SymLayout place) {
+  Tensor t = lds(name, element, shape);
+  t.place = SymComposedLayout(Swizzle(), Sym(0), std::move(place));
+  tensors_.back() = t;
+  return t;
+}
+
 // ------------------------------------------------------------------------------------------- the specification
 
 Expr Program::operator()(const Tensor& tensor, std::initializer_list<Sym> index) {
@@ -185,6 +193,23 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
   c.to = whole(to);
   c.tv = tv;
   c.vector = vector;
+  append(c, where);
+}
+
+void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
+  check_vector(tv, vector, "transfer");
+  const int bytes = vector * bits(to.element) / 8;
+  const auto& widths = target_->lds_dma_bytes;
+  if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
+    throw CodegenError("transfer: no instruction moves that many bytes a lane to LDS",
+                       std::to_string(bytes) + " bytes on " + std::string(target_->name),
+                       "16 bytes on gfx950, or copy, through registers");
+  CopyOp c;
+  c.from = from;
+  c.to = whole(to);
+  c.tv = tv;
+  c.vector = vector;
+  c.direct = true;
   append(c, where);
 }
 

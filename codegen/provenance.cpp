@@ -397,6 +397,14 @@ private:
     }
     prove(std::string(name_of(i)) + "s of " + t.name + " are inside it, aligned and contiguous",
           to_string(t.place), "enumeration");
+    // A transfer has one address a wave: its lanes' data lie one behind another.
+    if (i.direct)
+      for (std::size_t s = 0; s < r.places.size(); s += count) {
+        const std::size_t lane = s / count % static_cast<std::size_t>(p_.target().wave_size);
+        if (r.places[s] != r.places[s - lane * count] + static_cast<int>(lane * count))
+          refute("a transfer to " + t.name + " puts a wave's data lane after lane", to_string(t.place),
+                 "work-item " + std::to_string(s / count) + " is at element " + std::to_string(r.places[s]));
+      }
     const bool read = i.kind == InstKind::lds_read;
     LdsPattern pattern{i.op, read, static_cast<int>(count) * bits(t.element) / 8, t.name, {}, i.where};
     std::vector<int> first;
@@ -873,10 +881,20 @@ private:
       s.regs[key(i.def)] = {t, false};
       break;
     }
-    case InstKind::load: load(s, i); break;
+    case InstKind::load:
+      half_ = i.direct ? &i : nullptr;
+      load(s, i);
+      break;
     case InstKind::store: store(s, i); break;
     case InstKind::lds_read: read(s, i); break;
-    case InstKind::lds_write: write(s, i); break;
+    case InstKind::lds_write:
+      // Both halves of a transfer, one behind the other, of one iteration.
+      if (i.direct && (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead))
+        refute("a transfer is one instruction", p_.tensor(i.access.tensor).name,
+               "its write does not stand right behind its load");
+      half_ = nullptr;
+      write(s, i);
+      break;
     case InstKind::mma: multiply(s, i); break;
     case InstKind::map: apply_map(s, i); break;
     case InstKind::fold_values: fold_values(s, i); break;
@@ -927,7 +945,8 @@ private:
       term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
     }
     term.expr = x_.load(t.id, std::move(index));
-    s.regs[key(i.def)] = {std::move(term), true};
+    s.regs[key(i.def)] = {std::move(term), !i.direct};
+    if (i.direct) return; // the write right behind it is the other half of the instruction
     s.vm.push_back({Queued::What::reg, key(i.def), -1, {}});
   }
 
@@ -968,7 +987,7 @@ private:
       }
       c = {id, static_cast<int>(slot), batch, wave};
     }
-    s.lgkm.push_back({Queued::What::write, {}, batch, {}});
+    (i.direct ? s.vm : s.lgkm).push_back({Queued::What::write, {}, batch, {}});
     prove("nothing of " + t.name + " is overwritten before every wave has read it", "", "provenance");
   }
 
@@ -1886,6 +1905,7 @@ private:
   std::vector<Sym> dollars_;
   std::vector<std::pair<AtomId, Sym>> world_, relation_;
   std::map<const CodeRegion*, Sym> last_trip_;
+  const Inst* half_ = nullptr; ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;
   std::unordered_map<const Inst*, std::shared_ptr<const std::vector<std::pair<int, int>>>> touched_;
   std::map<std::tuple<int, int, int, int>, int> cuts_;

@@ -116,6 +116,43 @@ Layout line_tv(int extent, int vector, int threads) {
                       {{vector, 1, 0}, {extent / (vector * threads), vector * threads, 0}});
 }
 
+namespace {
+
+// Rows that 64 lanes take: 8 of whole cache lines where the tile has them, 16 of 4 vectors otherwise.
+int transfer_rows(int rows, int columns, int vector, int waves) {
+  const int at_once = columns % (8 * vector) == 0 ? 8 : 16;
+  if (rows % (at_once * waves) != 0 || columns % (64 / at_once * vector) != 0)
+    throw CodegenError("transfer: the lanes do not divide the tile",
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns),
+                       "rows a multiple of " + std::to_string(at_once * waves) + ", columns of " +
+                           std::to_string(64 / at_once * vector));
+  return at_once;
+}
+
+} // namespace
+
+Layout transfer_tv(int rows, int columns, int vector, int threads) {
+  const int waves = threads / 64, r = transfer_rows(rows, columns, vector, waves), across = 64 / r * vector;
+  return thread_value({{r, 1, 0}, {64 / r, vector, 1}, {waves, r, 0}},
+                      {{vector, 1, 1}, {rows / (r * waves), r * waves, 0}, {columns / across, across, 1}});
+}
+
+SymLayout transfer_place(int rows, int columns, int vector) {
+  const int r = transfer_rows(rows, columns, vector, 1);
+  const auto mode = [](int extent, int stride) {
+    return BasicMode<Sym>{Sym(extent), BasicStride<Sym>(Sym(stride))};
+  };
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open(), of_rows = b.open();
+  b.leaf(mode(r, vector)), b.leaf(mode(rows / r, r * columns));
+  b.close(of_rows, 2);
+  const std::size_t of_columns = b.open();
+  b.leaf(mode(vector, 1)), b.leaf(mode(columns / vector, r * vector));
+  b.close(of_columns, 2);
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 Layout rows_tv(int rows, int columns, int vector, int threads) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
     throw CodegenError("rows: " + why,

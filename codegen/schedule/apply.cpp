@@ -41,6 +41,10 @@ public:
     if (uses_lds(inst)) {
       const Stage stage = stage_of(inst, trip);
       n.barrier = inst.kind == InstKind::lds_read ? written_.contains(stage) : read_.contains(stage);
+      // What transfers bring to this stage has to be there before the barrier.
+      if (inst.kind == InstKind::lds_read)
+        for (std::size_t i = 0; i < vm_.size(); ++i)
+          if (vm_[i] == transfer_to(stage)) n.vm = tighter(n.vm, static_cast<int>(vm_.size() - 1 - i));
     }
     if (n.barrier && !lgkm_.empty()) n.lgkm = 0;
     return n;
@@ -53,19 +57,28 @@ public:
   }
   void run(const Inst& inst, int trip) {
     switch (inst.kind) {
-    case InstKind::load: vm_.push_back(key_of(inst.def, trip)); break;
+    case InstKind::load:
+      if (!inst.direct) vm_.push_back(key_of(inst.def, trip));
+      break;
     case InstKind::store: vm_.push_back({-1, 0}); break;
     case InstKind::lds_read:
       lgkm_.push_back(key_of(inst.def, trip));
       read_.insert(stage_of(inst, trip));
       break;
     case InstKind::lds_write:
-      lgkm_.push_back({-1, 0});
+      if (inst.direct) {
+        vm_.push_back(transfer_to(stage_of(inst, trip)));
+      } else {
+        lgkm_.push_back({-1, 0});
+      }
       written_.insert(stage_of(inst, trip));
       break;
     case InstKind::wait: wait(inst.vm, inst.lgkm); break;
     case InstKind::barrier:
-      written_.clear();
+      // A transfer that is under way is not published.
+      std::erase_if(written_, [&](const Stage& s) {
+        return std::find(vm_.begin(), vm_.end(), transfer_to(s)) == vm_.end();
+      });
       read_.clear();
       break;
     default: break;
@@ -79,6 +92,8 @@ private:
   Key key_of(const Reg& r, int trip) const {
     return {r.id, (*registers_)[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
   }
+  // By stage alone: one barrier is for all tiles of an iteration.
+  static Key transfer_to(const Stage& s) { return {-2, s.second}; }
   Stage stage_of(const Inst& i, int trip) const { return {i.access.tensor, (trip + i.access.slot) % ring_}; }
 
   const std::vector<Register>* registers_;
@@ -126,7 +141,7 @@ void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Nee
 void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
   for (std::size_t joint = 0; joint < list.size(); ++joint) {
     if (!list[joint].joint) continue;
-    int vm = 0, lgkm = 0; // issued since
+    int vm = 0, lgkm = 0, touched = 0; // issued since; accesses to LDS since
     for (std::size_t x = joint; x < list.size() && (x == joint || !list[x].joint); ++x) {
       Walker::Need& need = needs[x];
       if (x != joint) {
@@ -136,15 +151,18 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
           there = there < 0 ? wanted - since : std::min(there, wanted - since);
           wanted = -1;
         };
-        if (need.barrier && lgkm == 0) {
+        if (need.barrier && touched == 0) {
           need.barrier = false;
           at.barrier = true;
         }
         if (need.vm >= 0) move(need.vm, at.vm, vm);
         if (need.lgkm >= 0 && !need.barrier) move(need.lgkm, at.lgkm, lgkm);
       }
-      vm += list[x].kind == InstKind::load || list[x].kind == InstKind::store;
-      lgkm += uses_lds(list[x]);
+      const bool in_lds = uses_lds(list[x]), transfer = in_lds && list[x].direct;
+      vm +=
+          (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store || transfer;
+      lgkm += in_lds && !transfer;
+      touched += in_lds;
     }
   }
 }

@@ -127,6 +127,7 @@ std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>&
     const int time = s - slot.ahead * length;
     const auto touch = [&](int reg) {
       if (reg < 0 || registers[static_cast<std::size_t>(reg)].outside) return;
+      if (i.direct) return; // never in a register
       auto [at, fresh] =
           lives.try_emplace(reg, Lifetime{reg, dwords(registers[static_cast<std::size_t>(reg)]), time, time});
       at->second.begin = std::min(at->second.begin, time);

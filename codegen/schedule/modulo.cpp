@@ -57,6 +57,7 @@ public:
           return false;
         if (i.access.active != 1) return false;
         writes_.push_back({node, d->second});
+        transfers_ = transfers_ || i.direct;
         break;
       }
       case InstKind::load: loads_.push_back(node); break;
@@ -138,6 +139,16 @@ private:
     for (int w = 0; w < count; ++w) {
       const int q = w * steps_ / count; // window, and how far inside
       const double key = (w * steps_ % count + 0.4 * steps_) / count;
+      // A transfer takes the whole ring: it has to arrive by itself. With two stages that is one trip, and all begin in its
+      // first half.
+      if (transfers_) {
+        const int early = loop_.pipeline.ring > 2 ? 1 : 2;
+        const int at = w * steps_ / early / count;
+        const double inside = static_cast<double>(w * steps_) / early / count - at;
+        put(writes_[static_cast<std::size_t>(w)].load, at - lead - (loop_.pipeline.ring - 1) * steps_,
+            inside + 0.4 / count);
+        continue;
+      }
       put(writes_[static_cast<std::size_t>(w)].node, q - lead - steps_, key);
       put(writes_[static_cast<std::size_t>(w)].load, q - lead - (1 + trips) * steps_,
           key); // next to it: the sort is stable
@@ -171,10 +182,16 @@ private:
       // Reads a whole trip ahead need one joint a trip, if loads are two trips under way; otherwise there is a second one, so
       // that not all of them are waited for at once.
       const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
-      const bool one_is_enough = lead == steps_ && trips > 1 && loads_.size() == writes_.size();
+      const bool one_is_enough =
+          lead == steps_ && (trips > 1 || transfers_) && loads_.size() == writes_.size();
       const bool joint = m == 0 || (one_is_enough ? false : steps_ == 1 ? m == length / 2 : window_begins);
       schedule.slots.push_back({products_[static_cast<std::size_t>(m)], 0, joint});
-      for (const Slot& s : gap[static_cast<std::size_t>(m)]) schedule.slots.push_back(s);
+      for (const Slot& s : gap[static_cast<std::size_t>(m)]) {
+        schedule.slots.push_back(s);
+        if (!transfers_) continue;
+        for (const Write& w : writes_) // the other half of the instruction
+          if (w.load == s.node) schedule.slots.push_back({w.node, s.ahead, false});
+      }
     }
     return schedule;
   }
@@ -184,6 +201,7 @@ private:
   const Target& target_;
   int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
   int addresses_ = 0;
+  bool transfers_ = false; ///< loads go to LDS without registers
   int steps_ = 0, clocks_ = 16;
   std::vector<int> begin_, products_, reads_, loads_;
   std::vector<Write> writes_;

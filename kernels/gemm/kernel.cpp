@@ -30,7 +30,8 @@ public:
                       : "columns of A and B, a multiple of 8 (of 16 where they are 8-bit)"},
         {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
-        {"mfma", "16", "rows of the matrix instruction, 16 or 32"}};
+        {"mfma", "16", "rows of the matrix instruction, 16 or 32"},
+        {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -61,6 +62,9 @@ private:
     spec.tile_k = tile[2];
     spec.waves_m = waves[0];
     spec.waves_n = waves[1];
+    if (const std::string t = read.text("transfer"); t != "yes" && t != "no")
+      throw std::invalid_argument(fmt::format("gemm: --transfer '{}' is neither yes nor no", t));
+    spec.transfer = read.text("transfer") == "yes";
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
     return spec;
   }

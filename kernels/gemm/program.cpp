@@ -52,6 +52,12 @@ const Atom& product(const GemmSpec& s, const Target& target) {
              : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
 }
 
+/// Of LDS: two, or with transfers as many as there is room for, because they take a whole round of the ring.
+int stages(const GemmSpec& s, const Target& target) {
+  const int stage = (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
+  return s.transfer ? std::clamp(target.lds_bytes / stage, 2, 4) : 2;
+}
+
 void check(const GemmSpec& s, const Target& target) {
   const bool narrow = multiplies(target, s.in), whole = s.in == Element::i8;
   if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
@@ -72,6 +78,9 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n), "1, 2, 4, 8 or 16 waves altogether");
   if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256)
     refuse("tile_k", std::to_string(s.tile_k), "32, 64, 128 or 256");
+  if (s.transfer &&
+      std::find(target.lds_dma_bytes.begin(), target.lds_dma_bytes.end(), 16) == target.lds_dma_bytes.end())
+    refuse("transfer", "yes", fmt::format("gfx950: {} moves 4 bytes a lane to LDS", s.arch));
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
   const int vector = vector_of(s.in), least_k = 4 * vector;
@@ -90,11 +99,12 @@ void check(const GemmSpec& s, const Target& target) {
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
   }
-  const int lds = 2 * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
+  const int lds =
+      stages(s, target) * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
   if (lds > target.lds_bytes)
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
-           fmt::format("two stages take {} bytes of LDS and {} has {}; halve tile_k or a tile", lds, s.arch,
-                       target.lds_bytes));
+           fmt::format("{} stages take {} bytes of LDS and {} has {}; halve tile_k or a tile",
+                       stages(s, target), lds, s.arch, target.lds_bytes));
   if (const int accumulators = s.tile_m / s.waves_m * (s.tile_n / s.waves_n) / 64; accumulators > 256)
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
@@ -137,30 +147,30 @@ Program gemm_program(const GemmSpec& s) {
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
-  const Layout by_rows_a = rows_tv(s.tile_m, s.tile_k, v, mma.threads());
-  const Tensor a = k.lds(
-      "lds_a", s.in, {s.tile_m, s.tile_k},
-      conflict_free_swizzle(target, s.in, s.tile_m, s.tile_k, {{by_rows_a, v, false}, {mma.a(), v, true}}));
+  const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
+    if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
+    const Layout writes = rows_tv(rows, s.tile_k, v, mma.threads());
+    return k.lds(name, s.in, {rows, s.tile_k},
+                 conflict_free_swizzle(target, s.in, rows, s.tile_k, {{writes, v, false}, {reads, v, true}}));
+  };
+  const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
+    if (s.transfer) {
+      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads()), v);
+    } else {
+      k.copy(from, to, rows_tv(rows, s.tile_k, v, mma.threads()), v);
+    }
+  };
+  const Tensor a = tile_in_lds("lds_a", s.tile_m, mma.a());
+  const std::optional<Tensor> b = pre ? std::nullopt : std::optional(tile_in_lds("lds_b", s.tile_n, mma.b()));
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  if (pre) {
-    k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
-      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, v);
-      const Fragment of_a = k.read(a, mma.a(), v),
-                     of_b = k.load(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), mma.b(), v);
-      k.mma(acc, of_a, of_b, mma);
-    });
-  } else {
-    const Layout by_rows_b = rows_tv(s.tile_n, s.tile_k, v, mma.threads());
-    const Tensor b = k.lds(
-        "lds_b", s.in, {s.tile_n, s.tile_k},
-        conflict_free_swizzle(target, s.in, s.tile_n, s.tile_k, {{by_rows_b, v, false}, {mma.b(), v, true}}));
-    k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
-      k.copy(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, by_rows_a, v);
-      k.copy(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), b, by_rows_b, v);
-      const Fragment of_a = k.read(a, mma.a(), v), of_b = k.read(b, mma.b(), v);
-      k.mma(acc, of_a, of_b, mma);
-    });
-  }
+  k.loop(K, s.tile_k, {.distance = 2, .ring = stages(s, target)}, [&](Sym t) {
+    const codegen::View of_tile_b = k.tile(B, {s.tile_n, s.tile_k}, {bn, t});
+    fill(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, s.tile_m);
+    if (b) fill(of_tile_b, *b, s.tile_n);
+    const Fragment of_a = k.read(a, mma.a(), v),
+                   of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
+    k.mma(acc, of_a, of_b, mma);
+  });
   k.store(acc, k.tile(C, {s.tile_m, s.tile_n}, {bm, bn}), 4);
   return k;
 }

@@ -349,11 +349,16 @@ private:
                             : m[static_cast<std::size_t>(from)]);
           at(*v, i.def, l, static_cast<int>(e)) = nan;
         }
-      now_or_later(w.vm, [this, v, got, &i] {
+      const auto land = [this, v, got, &i] {
         for (int l = 0; l < lanes(); ++l)
           for (int e = 0; e < i.def.count; ++e)
             at(*v, i.def, l, e) = got[static_cast<std::size_t>(l * i.def.count + e)];
-      });
+      };
+      if (i.direct) {
+        land(); // on its way to LDS: what is late is the write
+      } else {
+        now_or_later(w.vm, land);
+      }
       return;
     }
     case InstKind::store: {
@@ -385,7 +390,7 @@ private:
           data.emplace_back(where, at(v, i.uses[0], l, static_cast<int>(e)));
         }
       }
-      now_or_later(w.lgkm, [to, data] {
+      now_or_later(i.direct ? w.vm : w.lgkm, [to, data] {
         for (const auto& [where, x] : data) (*to)[static_cast<std::size_t>(where)] = x;
       });
       return;

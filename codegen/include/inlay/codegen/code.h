@@ -82,7 +82,9 @@ struct Inst {
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
   int step = 0;             ///< of the matrix products of its operation that it feeds
-  bool joint = false;       ///< waits that what follows needs, up to the next joint, are gathered here
+  /// load, and the lds_write right behind it: one instruction, memory to LDS, without registers, counted by vm.
+  bool direct = false;
+  bool joint = false; ///< waits that what follows needs, up to the next joint, are gathered here
   std::source_location where;
 };
 

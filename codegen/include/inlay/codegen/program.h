@@ -72,8 +72,9 @@ struct Op;
 struct CopyOp {
   std::optional<View> from, to;
   int from_fragment = -1, to_fragment = -1;
-  Layout tv;      ///< (thread, value) -> coordinate of the tile
-  int vector = 1; ///< adjacent values that one instruction moves
+  Layout tv;           ///< (thread, value) -> coordinate of the tile
+  int vector = 1;      ///< adjacent values that one instruction moves
+  bool direct = false; ///< memory to LDS without registers
 };
 /// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction.
 struct MmaOp {
@@ -131,6 +132,8 @@ public:
   /// A tile in LDS, row-major under `swizzle` (on element numbers), rows `padding` elements apart more than needed.
   Tensor lds(const std::string& name, Element element, const std::vector<int>& shape,
              const Swizzle& swizzle = {}, int padding = 0);
+  /// A tile in LDS with a place of its own: coordinate -> element number.
+  Tensor lds(const std::string& name, Element element, const std::vector<int>& shape, SymLayout place);
   /// @}
 
   /// @name The specification
@@ -152,6 +155,9 @@ public:
                           const std::vector<Sym>& index) const;
   [[nodiscard]] View whole(const Tensor& lds) const;
   void copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where = Where::current());
+  /// The same past the registers, by one instruction: the data of a wave lies in LDS lane after lane (see transfer_place).
+  void transfer(const View& from, const Tensor& to, const Layout& tv, int vector,
+                Where where = Where::current());
   Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());

@@ -85,5 +85,10 @@ struct Fragment {
 /// (threads along rows of vectors): `rows_tv(128, 64, 8, 256)` is ((8,32),(8,4)):((8@1,1@0),(1@1,32@0)).
 /// Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout rows_tv(int rows, int columns, int vector, int threads);
+/// What a transfer to LDS wants: a wave's 64 lanes are 8 rows of 8 vectors, or 16 rows of 4, row fastest, and lie one behind
+/// the other, so that reading 16 rows meets every bank once. `transfer_place(32, 32, 8)` is
+/// ((16,2),(8,4)):((8,512),(1,128)). Errors: CodegenError naming what would divide.
+[[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads);
+[[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector);
 
 } // namespace inlay::codegen

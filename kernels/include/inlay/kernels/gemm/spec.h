@@ -33,6 +33,8 @@ struct GemmSpec {
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
   /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
   bool preshuffled_b = false;
+  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: gfx950.
+  bool transfer = false;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 };
 

@@ -229,6 +229,12 @@ private:
     return found->second;
   }
   Value use(const Reg& r) { return k.slice(whole(r), r.first, r.count); }
+  // A result of a block in AGPRs stays there until here: read all at once, 256 would leave no register for anything else.
+  Value stay(const Reg& r) {
+    if (!in_agprs_.contains(r.id)) return use(r);
+    const Value v = whole(r);
+    return k.slice(k.assembly("", "=a,0", std::span(&v, 1), std::span(&v.type, 1))[0], r.first, r.count);
+  }
 
   Value to_f32(Value v) { return v.type.element == Element::f32 ? v : k.convert(v, Element::f32); }
 
@@ -272,7 +278,7 @@ private:
     case InstKind::store: {
       const Memory m = memory(i);
       const Tensor& t = p_.tensor(i.access.tensor);
-      Value v = use(i.uses[0]);
+      Value v = stay(i.uses[0]);
       if (v.type.element != t.element) v = k.convert(to_f32(v), t.element);
       k.buffer_store(v, m.descriptor, m.offset, extra(m));
       break;
@@ -776,6 +782,7 @@ private:
     std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
     for (std::size_t n = 0; n < result_keys.size(); ++n) {
       env_[result_keys[n]] = values[n];
+      if (registers.results_in_agprs) in_agprs_.insert(result_keys[n].first);
       zeroed_.erase(result_keys[n].first);
     }
   }
@@ -857,7 +864,8 @@ private:
   bool exact_ = false;             ///< the order is not LLVM's
   const Inst* transfer_ = nullptr; ///< the load half of a transfer
   std::map<int, Value> uniform_;
-  std::set<int> zeroed_; ///< accumulators that nothing was added to yet
+  std::set<int> in_agprs_; ///< results of blocks
+  std::set<int> zeroed_;   ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
 };
 

@@ -12,7 +12,7 @@ inlay = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/inlay"
 hsa = pathlib.Path(os.environ.get("INLAY_AITER", "/nowhere")) / "hsa"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
-# what, architecture, kernel, type, tile, waves, anchor
+# what, architecture, kernel, type, tile, waves, anchor; gfx950: straight to LDS, as the hand-written ones there
 rows = [
     ("i8 128x128", "gfx942", "preshuffle_gemm", "i8", "128x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_128x128.co"),
     ("i8 96x128", "gfx942", "preshuffle_gemm", "i8", "96x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_96x128.co"),
@@ -35,7 +35,7 @@ with tempfile.TemporaryDirectory() as folder:
     if not anchor.exists():
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
-    subprocess.run([inlay, "build", kernel, "--arch", arch, "--dtype", kind, "--tile", tile, "--waves", waves, "-o", folder],
+    subprocess.run([inlay, "build", kernel, "--arch", arch, "--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "yes" if arch == "gfx950" else "no", "-o", folder],
                    check=True, capture_output=True)
     ours = pathlib.Path(folder, kernel + ".hsaco")
     out = subprocess.run([inlay, "compare", str(ours), str(anchor), "--arch", arch, "--json"], capture_output=True, text=True)

@@ -128,7 +128,11 @@ struct EmulatorDevice::State {
       throw DeviceError(call, 1,
                         "invalid value: no allocation contains these " + std::to_string(count) + " bytes");
     }
-    if (write) a->mark_written(at, count);
+    if (write && count == a->end - a->begin) {
+      a->written.clear(); // all of it: nothing is left to ask about
+    } else if (write) {
+      a->mark_written(at, count);
+    }
     return reinterpret_cast<u8*>(at);
   }
   /// Does `action` now, or records it when the stream is being captured.

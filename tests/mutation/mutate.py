@@ -56,7 +56,7 @@ RULES = [
     (r"(?<![:\w])(exact_div)\(", "floor_mod", "::mutation::exact_div<{n}>"),
     (r"\bS\((0)\)", "1", "::mutation::on({n}) ? 1 : 0"), (r"\bS\((1)\)", "0", "::mutation::on({n}) ? 0 : 1"),
     (r"(?:= |return |, |\()(true)\b", "false", "!::mutation::on({n})"), (r"(?:= |return |, |\()(false)\b", "true", "::mutation::on({n})"),
-    (r"(?<![:\w])(is_one)\(", "!is_one", "::mutation::on({n}) != is_one"), (r"(?<![:\w])(is_zero)\(", "!is_zero", "::mutation::on({n}) != is_zero"),
+    (r"(?<![:\w.])(is_one)\(", "!is_one", "::mutation::on({n}) != is_one"), (r"(?<![:\w.])(is_zero)\(", "!is_zero", "::mutation::on({n}) != is_zero"),
     (r"(?<!\w)(!)\w[\w.]*\(", "", "::mutation::on({n}) == "),
     # Of the solver: bounds that are off by one, and cases that are not passed over.
     (r"(?:context_?\.|[ (!])(positive\()(?!const )", "nonnegative(", "nonnegative((::mutation::on({n}) ? Poly(0) : Poly(-1)) + "),
@@ -64,6 +64,9 @@ RULES = [
     (r"\bd\.(nonnegative\()", "nonnegative(1 + ", "nonnegative((::mutation::on({n}) ? constant(1) : Sum()) + "),
     (r"\b(?:Poly|constant)\((1)\)", "0", "::mutation::on({n}) ? 0 : 1"), (r"(continue;)", ";", "if (!::mutation::on({n})) continue;"),
 ]
+# Of the solver, whose divisions are functions and no templates; a + b of texts is no sum.
+FUNCTIONS = [(rf"(?<![:\w.])({a})\((?!Wide |Number )", b, f"(::mutation::on({{n}}) ? {b} : {a})") for a, b in (("floor_div", "floor_mod"), ("floor_mod", "floor_div"))]
+TEXTS = re.compile(r"""^\s*(//|#)|"|std::string|asserted|declare|reason =|throw """)
 # Lines that only word a message, and templates' machinery.
 SKIPPED_LINE = re.compile(r"^\s*(//|#|\*|static_assert|template|using |case )|to_string\(|requires |throw_|if constexpr|op\.fail|constexpr .*\) \{ return .*\"")
 
@@ -107,13 +110,15 @@ def candidates(files):
         starts = [0]
         for line in lines:
             starts.append(starts[-1] + len(line) + 1)
-        for pattern, replacement, switched in RULES:
+        solver = file.startswith("solver/")
+        rules = RULES if not solver else [r for r in RULES if "floor_" not in r[0]] + FUNCTIONS
+        for pattern, replacement, switched in rules:
             for match in re.finditer(pattern, text):
                 begin, end = match.span(1)
                 if not all(mask[begin:end]):
                     continue
                 number = text.count("\n", 0, begin)
-                if SKIPPED_LINE.search(lines[number]):
+                if SKIPPED_LINE.search(lines[number]) or (solver and match[1] in "+-" and TEXTS.search(lines[number])):
                     continue
                 column = begin - starts[number]
                 changed = lines[number][:column] + replacement + lines[number][column + end - begin:]

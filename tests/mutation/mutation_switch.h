@@ -5,6 +5,7 @@
 /// mutant is active.
 #pragma once
 
+#include <concepts>
 #include <cstdlib>
 #include <type_traits>
 
@@ -34,8 +35,7 @@ struct Left {
   template <class T, class U>                                                                                \
   constexpr auto operator SYMBOL(const Left<T, name>& a, const U& b) {                                       \
     if (on(a.tag.id)) {                                                                                      \
-      if constexpr (requires { a.value OTHER b; } &&                                                         \
-                    std::is_same_v<decltype(a.value SYMBOL b), decltype(a.value OTHER b)>)                   \
+      if constexpr (requires { { a.value OTHER b } -> std::same_as<decltype(a.value SYMBOL b)>; })           \
         return a.value OTHER b;                                                                              \
       else                                                                                                   \
         std::_Exit(not_applicable);                                                                          \

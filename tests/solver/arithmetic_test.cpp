@@ -3,7 +3,9 @@
 #include "inlay/solver/error.h"
 
 #include <catch2/catch.hpp>
+#include <functional>
 #include <random>
+#include <set>
 
 using namespace inlay::solver;
 
@@ -101,4 +103,196 @@ TEST_CASE("facts: contradictions and conditions about nothing are errors") {
   CHECK_THROWS_AS(bad({"0 <= M < 3"}), QuestionError);
   CHECK_THROWS_AS(bad({"M == 8*k && M % 3 == 1 && M == 6"}), QuestionError);
   CHECK_NOTHROW(bad({"M == 8 * k"}));
+}
+
+TEST_CASE("quotients: p = q d + r, and the rest is what a division leaves") {
+  std::mt19937 random(2);
+  for (int round = 0; round < 500; ++round) {
+    Poly p = random_poly(random, 4), d = random_poly(random, 2);
+    if (d.is_zero()) continue;
+    auto [q, r] = quotient_and_rest(p, d);
+    CHECK(q * d + r == p);
+    if (auto n = d.constant(); n && *n > 0)
+      for (const auto& [m, c] : r.terms()) CHECK((c >= 0 && c < *n));
+    auto [back, none] = quotient_and_rest(p * d, d);
+    CHECK(back == p);
+    CHECK(none.is_zero());
+  }
+  Poly x = Poly::symbol(0), y = Poly::symbol(1);
+  auto [q, r] =
+      quotient_and_rest(Poly(12) * x * y + Poly(6) * x + Poly(4) * y + Poly(2), Poly(6) * y + Poly(3));
+  CHECK(q == Poly(2) * x);
+  CHECK(r == Poly(4) * y + Poly(2));
+  CHECK(floor_div(-7, 2) == -4);
+  CHECK(floor_div(7, -2) == -4);
+  CHECK(floor_div(-8, 2) == -4);
+  CHECK(floor_mod(-7, 2) == 1);
+  CHECK(gcd(-12, 18) == 6);
+  CHECK(gcd(0, -5) == 5);
+  CHECK(exceeds(10, {5, 6}));
+  CHECK_FALSE(exceeds(11, {5, 6}));
+  CHECK_FALSE(exceeds(5, {5}));
+  CHECK((Poly(6) * x + Poly(-9) * y).content() == 3);
+  CHECK((x * x * y + y).degree() == 3);
+}
+
+TEST_CASE("formulas of symbols as polynomials") {
+  auto is = [](const char* formula, std::vector<std::string> facts) -> std::string {
+    Context c({"M", "N", "T"}, facts);
+    auto p = c.poly(parse_formula(formula));
+    return p ? c.str(*p) : "none";
+  };
+  for (const auto& [formula, facts, expected] :
+       std::vector<std::tuple<const char*, std::vector<std::string>, std::string>>{
+           {"M/8", {"M <= 7"}, "0"}, // all values have one quotient
+           {"M%8", {"M <= 7"}, "M"},
+           {"M/8", {"M <= 8"}, "none"},
+           {"M/8", {"M >= -1", "M <= 7"}, "none"},
+           {"(16*N + M)/8", {"M <= 7"}, "2*N"},
+           {"(16*N + M)%8", {"M <= 7"}, "M"},
+           {"(16*N + 9)/8", {}, "2*N+1"},
+           {"(16*N + 9)%8", {}, "1"},
+           {"(16*N - 1)/8", {}, "2*N-1"},
+           {"(16*N - 1)%8", {}, "7"},
+           {"(N*M + N)/N", {}, "M+1"},
+           {"(N*M + N)%N", {}, "0"},
+           {"(N*M + M)/N", {"N > M"}, "M"},
+           {"(N*M + M)%N", {"N > M"}, "M"},
+           {"(N*M + M)/N", {"N >= M"}, "none"},
+           {"M/N", {"M == N*T + 3", "N >= 4"}, "T"}, // r by N, one off
+           {"M%N", {"M == N*T + 3", "N >= 4"}, "3"},
+           {"M/N", {"M == N*T + 3", "N >= 3"}, "none"},
+           {"M << 3", {}, "8*M"},
+           {"M << N", {}, "none"},
+           {"min(M, N)", {"M >= N"}, "N"},
+           {"max(M, N)", {"M >= N"}, "M'+N"},
+           {"min(M, N)", {}, "none"},
+           {"min(M, 8)", {"M <= 8"}, "M"},
+           {"max(M, 8)", {"M <= 8"}, "8"},
+           {"-(M - N)", {}, "N-M"},
+           {"5 ^ 3", {}, "6"},
+           {"M ^ 3", {}, "none"},
+           {"M == 3", {"M == 3"}, "1"},
+           {"M & 1", {"M == 3"}, "1"}}) {
+    CAPTURE(formula, facts);
+    std::string got = is(formula, facts);
+    CHECK((got == expected ||
+           (expected == "N" && got != "none"))); // N may be written by a symbol of the prover's own
+  }
+}
+
+TEST_CASE("what a context says of formulas is so for all values") {
+  std::mt19937 engine(20261122);
+  auto random = [&](int low, int high) {
+    return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));
+  };
+  int polynomials = 0, signs = 0;
+  for (int round = 0; round < 1500; ++round) {
+    std::vector<std::string> facts{"M <= 12", "N <= 12", "T <= 6"};
+    auto number = [&](int low, int high) { return std::to_string(random(low, high)); };
+    auto symbol = [&] { return std::string(1, "MNT"[random(0, 2)]); };
+    for (int k = random(0, 2); k-- > 0;) {
+      std::string a = symbol(), b = symbol();
+      switch (random(0, 6)) {
+      case 0: facts.push_back(a + " % " + number(2, 4) + " == " + number(0, 1)); break;
+      case 1: facts.push_back(a + " >= " + number(-3, 4)); break;
+      case 2: facts.push_back(a + " > " + b); break;
+      case 3: facts.push_back(a + " <= " + b); break;
+      case 4: facts.push_back(a + " % " + b + " == 0"); break;
+      case 5: facts.push_back(a + " == " + b + " + " + number(-2, 2)); break;
+      default: facts.push_back(a + " < " + number(3, 9)); break;
+      }
+    }
+    std::function<std::string(int)> draw = [&](int depth) -> std::string {
+      if (depth == 0) return random(0, 2) ? symbol() : number(0, 9);
+      std::string x = draw(depth - 1), y = draw(depth - 1);
+      switch (random(0, 7)) {
+      case 0: return "(" + x + " - " + y + ")";
+      case 1: return "(" + x + " * " + y + ")";
+      case 2: return "(" + x + " / " + (random(0, 1) ? symbol() : number(1, 8)) + ")";
+      case 3: return "(" + x + " % " + (random(0, 1) ? symbol() : number(1, 8)) + ")";
+      case 4: return (random(0, 1) ? "min(" : "max(") + x + ", " + y + ")";
+      case 5: return "(" + x + " << " + number(0, 2) + ")";
+      default: return "(" + x + " + " + y + ")";
+      }
+    };
+    std::string text = draw(random(1, 3));
+    CAPTURE(facts, text);
+    std::optional<Context> context;
+    try {
+      context.emplace(std::set<std::string>{"M", "N", "T"}, facts);
+    } catch (const Contradiction&) {
+      std::vector<FormulaRef> conditions;
+      std::set<char> bounded;
+      for (const std::string& f : facts) {
+        conditions.push_back(parse_formula(f));
+        if (f.find(">= ") == 2) bounded.insert(f[0]);
+      }
+      for (Wide m = -9; m <= 12; ++m)
+        for (Wide n = -9; n <= 12; ++n)
+          for (Wide t = -9; t <= 6; ++t) {
+            auto at = [&](const std::string& s) { return s == "M" ? m : s == "N" ? n : t; };
+            if ((m < 1 && bounded.count('M') == 0) || (n < 1 && bounded.count('N') == 0) ||
+                (t < 1 && bounded.count('T') == 0))
+              continue;
+            bool holds = true;
+            try {
+              for (const FormulaRef& f : conditions) holds = holds && evaluate(f, at) != 0;
+            } catch (const QuestionError&) { // a division by zero
+              holds = false;
+            }
+            REQUIRE_FALSE(holds);
+          }
+      continue;
+    }
+    FormulaRef f = parse_formula(text);
+    std::optional<Poly> p;
+    try {
+      p = context->poly(f);
+    } catch (const QuestionError&) {
+      continue;
+    }
+    if (!p) continue;
+    ++polynomials;
+    bool nonnegative = context->nonnegative(*p), positive = context->positive(*p);
+    signs += nonnegative;
+    try {
+      context->search(3000, [&](const std::vector<Wide>& values) {
+        auto env = context->environment(values);
+        Wide want = evaluate(f, [&](const std::string& n) { return env.at(n); });
+        REQUIRE(p->at(values) == want);
+        if (nonnegative) REQUIRE(want >= 0);
+        if (positive) REQUIRE(want >= 1);
+        return false;
+      });
+    } catch (const QuestionError&) { // a condition that divides by zero somewhere
+    }
+  }
+  CHECK(polynomials > 500);
+  CHECK(signs > 200);
+}
+
+TEST_CASE("choices stand for what they are") {
+  Context c({"M", "N"}, {"M <= 100"});
+  REQUIRE(c.choose(parse_formula("min(M, 8) + max(M, min(N, 4))")));
+  REQUIRE(c.choices().size() == 3);
+  CHECK_FALSE(c.choose(parse_formula("min(8, M)")));     // known already
+  CHECK_FALSE(c.choose(parse_formula("min(M, 200)")));   // decided
+  CHECK_FALSE(c.choose(parse_formula("min(M - 5, 3)"))); // may be negative
+  auto p = c.poly(parse_formula("min(8, M)"));
+  REQUIRE(p);
+  CHECK(c.str(*p) == "min(M,8)");
+  CHECK(c.positive(*p));
+  CHECK(c.nonnegative(Poly(8) - *p));
+  CHECK_FALSE(c.nonnegative(Poly(7) - *p));
+  CHECK(c.choose(parse_formula("max(M - 5, N)")));
+  CHECK(c.positive(*c.poly(parse_formula("max(M - 5, N)"))));
+  CHECK_FALSE(c.finite(1000)); // N
+  Context finite({"M"}, {"M <= 100"});
+  CHECK(finite.choose(parse_formula("min(M, 8)")));
+  CHECK(finite.finite(100)); // what is derived is not searched
+  CHECK_FALSE(finite.finite(99));
+  int visited = 0;
+  finite.search(4096, [&](const std::vector<Wide>&) { return ++visited, false; });
+  CHECK(visited == 100);
 }

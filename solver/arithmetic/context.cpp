@@ -167,8 +167,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
 
 Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   std::string name = hint;
-  while (std::find(names_.begin(), names_.end(), name) != names_.end())
-    name += "'"; // no user's name has one
+  while (std::find(names_.begin(), names_.end(), name) != names_.end()) name += "'"; // no user's name has one
   names_.push_back(name);
   bounds_.push_back(bounds);
   return static_cast<Symbol>(names_.size() - 1);

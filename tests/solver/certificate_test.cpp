@@ -163,6 +163,13 @@ TEST_CASE("false claims are rejected whoever wrote them") {
         "covers\n; method stride chain\n; argument (M,4):(1,M)\n; term 4*M+1\n; symbol M >= 1\n; let M = "
         "M\n; digits first M | 4\n",
         "covers\n; method domination and count\n; argument (4,3):(1,3)\n; term 12\n; digits first 4 | 3\n",
+        // digits that reach beyond the domain
+        "covers\n; method stride chain\n; argument 3:1\n; term 4\n; digits first 4\n",
+        "covers\n; method stride chain\n; argument (3,2):(1,4)\n; term 8\n; digits first 4 | 2\n",
+        "covers\n; method stride chain\n; argument (3,2):(1,4)\n; term 8\n; digits first * | 2\n",
+        "covers\n; method stride chain\n; argument -1 o (3,2):(1,3)\n; term 6\n; digits first 3 | 2\n",
+        "covers\n; method stride chain\n; argument 1 o (3,2):(1,3)\n; term 6\n; digits first 3 | 2\n",
+        "covers\n; method stride chain\n; argument -4 o (3,3):(1,4)\n; term 4\n; digits first 3 | 3\n",
         "within\n; method bounds of digits\n; argument (M,N):(N,1)\n; term M*N-1\n; symbol M >= 1\n; symbol "
         "N >= 1\n"
         "; let M = M\n; let N = N\n; digits first M | N\n",

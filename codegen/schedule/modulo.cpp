@@ -212,11 +212,10 @@ private:
 
 const Latencies& Latencies::of(const Target& target) {
   // The issue of a read to its data: latency and service of the timing data; memory: HBM, as there.
-  static const Latencies gfx942{4, 48, 622,
+  static const Latencies gfx942{48, 622,
                                 "gcnasm microbenchmarks on MI308X: b128 48 clk with service, HBM 622"};
   static const Latencies gfx950{
-      4, 60, 700,
-      "thread traces of MI350X: 32 to 60 clk with service; memory fitted to gfx950-gluon-tutorials"};
+      60, 700, "thread traces of MI350X: 32 to 60 clk with service; memory fitted to gfx950-gluon-tutorials"};
   return target.name == "gfx950" ? gfx950 : gfx942;
 }
 

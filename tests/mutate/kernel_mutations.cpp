@@ -10,6 +10,7 @@
 #include "tokens.h"
 
 #include <inlay/codegen/provenance.h>
+#include <inlay/codegen/schedule.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/solver/prover.h>
@@ -29,6 +30,7 @@ struct Subject {
   std::string name;
   Program program;
   std::vector<Sizes> sizes;
+  Scheduler scheduler = Scheduler::plain;
 };
 
 std::vector<Subject> subjects() {
@@ -43,6 +45,18 @@ std::vector<Subject> subjects() {
                    pre ? std::vector<Sizes>{{33, 16, 32}, {20, 32, 96}, {7, 16, 64}}
                        : std::vector<Sizes>{{33, 30, 24}, {20, 32, 104}, {7, 31, 40}}});
   }
+  // The same in an order of the modulo scheduler, through registers and past them.
+  for (const bool transfer : {false, true}) {
+    kernels::GemmSpec spec;
+    spec.transfer = transfer;
+    spec.arch = transfer ? "gfx950" : "gfx942";
+    spec.tile_m = 32, spec.tile_n = 32, spec.tile_k = 32;
+    spec.waves_m = 2, spec.waves_n = 1;
+    out.push_back({transfer ? "gemm, transfers" : "gemm, modulo",
+                   kernels::gemm_program(spec),
+                   {{33, 30, 24}, {20, 32, 168}, {7, 31, 40}},
+                   Scheduler::modulo});
+  }
   kernels::RowSpec rows;
   rows.threads = 128;
   rows.vectors = 2;
@@ -51,9 +65,9 @@ std::vector<Subject> subjects() {
   return out;
 }
 
-Code code_of(const Program& p) {
-  const Graph graph = expand(p);
-  return apply(graph, default_schedule(graph));
+Code code_of(const Subject& s) {
+  const Graph graph = expand(s.program);
+  return apply(graph, schedule_with(s.scheduler, graph));
 }
 
 std::string refuted(const Code& code) {
@@ -203,7 +217,7 @@ int main(int argc, char** argv) {
   std::vector<Subject> all = subjects();
   bool sound = true;
   for (const Subject& s : all) {
-    const Code code = code_of(s.program);
+    const Code code = code_of(s);
     const std::string claim = refuted(code), token = wrong(code, s.sizes);
     if (!claim.empty()) std::cout << s.name << " as it is: refuted: " << claim << "\n", sound = false;
     if (!token.empty()) std::cout << s.name << " as it is: wrong: " << token << "\n", sound = false;
@@ -212,7 +226,7 @@ int main(int argc, char** argv) {
   std::size_t tried = 0, caught = 0, cautious = 0, harmless = 0, missed = 0;
   while (tried < sample) {
     Subject& s = all[random() % all.size()];
-    Code code = code_of(s.program);
+    Code code = code_of(s);
     const std::string what = change(code, random);
     if (what.empty()) continue;
     ++tried;

@@ -62,7 +62,6 @@ struct Edge {
 
 /// What the scheduler knows about a target: clocks.
 struct Latencies {
-  int issue = 4;    ///< of an ordinary instruction of one wave
   int lds = 64;     ///< from the issue of a read to its data, with its service, nobody else there
   int memory = 700; ///< from the issue of a load to its data
   const char* source = "";

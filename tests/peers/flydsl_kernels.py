@@ -205,6 +205,7 @@ def a16w16(m, n, k, dtype, layout="nt", **more):
     x = d(a.t().contiguous()).t() if layout[0] == "t" else d(a)
     y = d(b).t() if layout[1] == "t" else d(b.t().contiguous())
     gemm_a16w16(x, y, out, user_kwargs=more, layout=layout)
+    if not out.any(): gemm_a16w16(x, y, out, user_kwargs=more, layout=layout)  # FlyDSL 0.4 compiles at the first call and launches from the second
     product(out, wide(a), wide(b), k, name=dtype)
   return run
 
@@ -237,8 +238,10 @@ def flash(kind, batch, length, heads, kv_heads, dim, dtype, causal, **more):
     else:
       from kernels.attention.flash_attn_fp8_gfx950 import build_flash_attn_dualwave_swp_fp8_module as build
       one = d(torch.ones(1))
-      build(num_heads=heads, head_dim=dim, causal=causal, dtype_str="fp8", num_kv_heads=kv_heads, **more)(
-        x.view(-1), y.view(-1), z.view(-1), out.view(-1), batch, length, q_descale=one, k_descale=one, v_descale=one)
+      launch = build(num_heads=heads, head_dim=dim, causal=causal, dtype_str="fp8", num_kv_heads=kv_heads, **more)
+      again = lambda: launch(x.view(-1), y.view(-1), z.view(-1), out.view(-1), batch, length, q_descale=one, k_descale=one, v_descale=one)
+      again()
+      if not out.any(): again()  # as above
     want, size = attend(wide(q), wide(k), wide(v), causal)
     step = 2.0**-4 if dtype == "fp8" else ulp[dtype]
     close(wide(out), want, 2 * ulp["bf16" if dtype == "fp8" else dtype], size * step + 1e-6)

@@ -10,9 +10,8 @@ finding. Needs numpy and nothing else.
 """
 import csv, os, pathlib, struct, sys
 
+import peers  # first: it skips where there is no numpy
 import numpy as np
-
-import peers
 from peers import Case, bits, close, to_bf16
 
 options = peers.arguments(__doc__.splitlines()[0]).parse_args()

@@ -151,6 +151,8 @@ void add_build(CLI::App& app, Session& session) {
   auto options = std::make_shared<kernels::BuildOptions>();
   add_order_options(*command, *options);
   command->add_flag("--json", *json, "The same as data");
+  command->add_flag("--validate", options->validate,
+                    "Also hold the machine code against the instructions; an error when it is not validated");
   command->allow_extras();
   command->callback([=, &session] {
     session.exit =

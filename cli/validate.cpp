@@ -5,10 +5,15 @@
 #include <inlay/runtime/symbolic/order.h>
 
 #ifdef INLAY_CLI_CLAIMS
+#include "kernel_options.h"
+
+#include <inlay/kernels/build.h>
 #include <inlay/kernels/validate/claims.h>
+#include <inlay/kernels/validate/code.h>
 #endif
 
 #include <chrono>
+#include <filesystem>
 #include <fmt/format.h>
 #include <memory>
 #include <ostream>
@@ -19,7 +24,7 @@ namespace {
 namespace symbolic = runtime::symbolic;
 
 struct Options {
-  std::string file, kernel, arch, claims;
+  std::string file, kernel, arch, claims, code;
   std::vector<std::uint32_t> block;
   std::uint32_t lds = 0;
   unsigned trips = 8;
@@ -60,6 +65,84 @@ nlohmann::ordered_json finding_json(const symbolic::Terms& t, const symbolic::Or
   for (const auto& [symbol, value] : f.witness) j["sizes"][t.text(symbol)] = value;
   return j;
 }
+
+#ifdef INLAY_CLI_CLAIMS
+bool is_kernel(const std::string& name) {
+  for (const auto& k : kernels::registry())
+    if (k->name() == name) return true;
+  return false;
+}
+
+/// A kernel's machine code against its program and code.
+int validate_kernel(Session& session, const Options& o, const std::vector<std::string>& rest) {
+  kernels::Flags flags = read_flags(rest);
+  if (!o.arch.empty()) flags["arch"] = o.arch;
+  const kernels::Artifact artifact = kernels::find_kernel(o.file)->build(flags, {});
+  if (artifact.source == nullptr) throw std::runtime_error(o.file + ": its build does not keep the program");
+  const auto object = [&] {
+    if (!o.code.empty()) return read_code_object(session, o.code, artifact.arch);
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
+    return runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
+  }();
+  if (object.arch() != artifact.arch)
+    throw std::runtime_error(fmt::format("{} is for {}, the kernel for {}\n  hint   --arch {}", o.code,
+                                         object.arch(), artifact.arch, object.arch()));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto r = kernels::validate::validate_code(
+      object, object.kernel(o.kernel.empty() ? artifact.kernel : o.kernel), artifact.source->code);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
+                     : r.verdict == symbolic::Verdict::refuted ? Exit::no
+                                                               : Exit::undecided;
+  if (o.json) {
+    nlohmann::ordered_json j = {{"kernel", artifact.kernel},
+                                {"arch", artifact.arch},
+                                {"verdict", symbolic::to_string(r.verdict)},
+                                {"order", symbolic::to_string(r.order)},
+                                {"loads", r.loads},
+                                {"stores", r.stores},
+                                {"matrix_products", r.products},
+                                {"elements_loaded", r.elements_loaded},
+                                {"elements_stored", r.elements_stored},
+                                {"paths", r.paths},
+                                {"loops", r.loops}};
+    j["refuted"] = nlohmann::ordered_json::array();
+    for (const auto& f : r.refuted) {
+      nlohmann::ordered_json sizes = nlohmann::ordered_json::object();
+      for (const auto& [name, value] : f.sizes) sizes[name] = value;
+      j["refuted"].push_back({{"address", f.address},
+                              {"text", f.text},
+                              {"source", f.source},
+                              {"wave", f.wave},
+                              {"lane", f.lane},
+                              {"message", f.message},
+                              {"sizes", std::move(sizes)}});
+    }
+    j["undecided"] = r.undecided;
+    j["seconds"] = seconds;
+    session.out << dump(j) << "\n";
+    return status;
+  }
+  session.out << fmt::format("{} for {}: machine code {}\n", artifact.kernel, artifact.arch,
+                             symbolic::to_string(r.verdict));
+  session.out << fmt::format(
+      "  order {}; {} loads, {} stores, {} matrix instructions; {} elements loaded and {} stored "
+      "compared on one path\n  {} paths, {} loops by induction, {:.2f} s\n",
+      symbolic::to_string(r.order), r.loads, r.stores, r.products, r.elements_loaded, r.elements_stored,
+      r.paths, r.loops, seconds);
+  for (const auto& f : r.refuted) {
+    std::string sizes;
+    for (const auto& [name, value] : f.sizes)
+      sizes += fmt::format("{}{} = {}", sizes.empty() ? "" : ", ", name, value);
+    session.out << fmt::format("  refuted at {:#x}  {}{}, wave {} lane {}\n    {}\n", f.address, f.text,
+                               f.source.empty() ? "" : "  (" + f.source + ")", f.wave, f.lane, f.message);
+    if (!sizes.empty()) session.out << "    for   " << sizes << "\n";
+  }
+  for (const auto& reason : r.undecided)
+    session.out << (r.refuted.empty() ? "  undecided: " : "  also not shown: ") << reason << "\n";
+  return status;
+}
+#endif
 
 int validate(Session& session, const Options& o) {
   const auto object = read_code_object(session, o.file, o.arch);
@@ -179,8 +262,10 @@ void add_validate(CLI::App& app, Session& session) {
       "validate", "Machine code in every schedule and for all sizes: order of LDS, registers and barriers");
   auto o = std::make_shared<Options>();
   command
-      ->add_option("FILE", o->file,
-                   "HSACO, relocatable object, offload bundle or assembly; - is standard input")
+      ->add_option(
+          "FILE", o->file,
+          "HSACO, relocatable object, offload bundle or assembly; - is standard input. Or a name that `inlay "
+          "kernels` lists, with its options: machine code against the kernel's instructions")
       ->required();
   command->add_option("--kernel", o->kernel, "Only this kernel");
   command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
@@ -198,9 +283,25 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--claims", o->claims,
                       "File with facts, the grid, sizes of buffers and expected accesses");
 #endif
+#ifdef INLAY_CLI_CLAIMS
+  command->add_option("--code", o->code, "With a kernel's name: the machine code; default: what it builds");
+  command->allow_extras();
+#endif
   command->add_flag("--addresses", o->addresses, "Also what each memory instruction accesses, as formulas");
   command->add_flag("--json", o->json, "As JSON");
-  command->callback([=, &session] { session.exit = validate(session, *o); });
+  command->callback([=, &session] {
+#ifdef INLAY_CLI_CLAIMS
+    if (is_kernel(o->file) && !std::filesystem::exists(o->file)) {
+      session.exit = validate_kernel(session, *o, command->remaining());
+      return;
+    }
+    if (!command->remaining().empty() || !o->code.empty())
+      throw std::invalid_argument(
+          fmt::format("'{}' belongs to a kernel's name, and '{}' is none\n  hint   inlay kernels",
+                      o->code.empty() ? command->remaining()[0] : "--code", o->file));
+#endif
+    session.exit = validate(session, *o);
+  });
 }
 
 } // namespace inlay::cli

@@ -8,6 +8,10 @@
 #include <inlay/solver/lds.h>
 #include <inlay/solver/prover.h>
 
+#ifdef INLAY_VALIDATE
+#include <inlay/kernels/validate/code.h>
+#endif
+
 #include <chrono>
 #include <fmt/format.h>
 
@@ -43,6 +47,21 @@ void prove_banks(ProofReport& report, const codegen::Program& program, const cod
                               counterexample, p.op, p.where);
   }
 }
+
+#ifdef INLAY_VALIDATE
+void validate_or_throw(const Artifact& artifact, const codegen::Code& code) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
+  const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()});
+  const validate::CodeReport r = validate::validate_code(object, object.kernel(artifact.kernel), code);
+  if (r.verdict == runtime::symbolic::Verdict::validated) return;
+  std::string why;
+  for (const auto& f : r.refuted)
+    why += fmt::format("\n  {:#x} '{}', wave {} lane {}: {}", f.address, f.text, f.wave, f.lane, f.message);
+  for (const auto& u : r.undecided) why += "\n  " + u;
+  throw std::runtime_error(
+      fmt::format("{}: machine code {}{}", artifact.kernel, runtime::symbolic::to_string(r.verdict), why));
+}
+#endif
 
 } // namespace
 
@@ -82,13 +101,13 @@ LaunchContract contract_of(const codegen::Program& program) {
   return contract;
 }
 
-Artifact build(const codegen::Program& program, const BuildOptions& options) {
+namespace {
+
+Artifact build(const codegen::Program& program, const codegen::Code& code, const BuildOptions& options,
+               Clock::time_point begin) {
   Artifact artifact;
   artifact.kernel = program.name();
   artifact.arch = std::string(program.target().name);
-  const auto begin = Clock::now();
-  const codegen::Graph graph = expand(program);
-  const codegen::Code code = apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
   artifact.proofs = prove(code);
   artifact.contract = contract_of(program);
   artifact.program = program.text();
@@ -109,6 +128,30 @@ Artifact build(const codegen::Program& program, const BuildOptions& options) {
   artifact.times.opt = emitted.timings.opt;
   artifact.times.codegen = emitted.timings.codegen;
   artifact.times.link = emitted.timings.link;
+#ifdef INLAY_VALIDATE
+  if (options.validate) validate_or_throw(artifact, code);
+#endif
+  return artifact;
+}
+
+codegen::Code code_of(const codegen::Program& program, const BuildOptions& options) {
+  const codegen::Graph graph = expand(program);
+  return apply(graph, schedule_with(codegen::parse_scheduler(options.scheduler), graph));
+}
+
+} // namespace
+
+Artifact build(const codegen::Program& program, const BuildOptions& options) {
+  const auto begin = Clock::now();
+  return build(program, code_of(program, options), options, begin);
+}
+
+Artifact build(codegen::Program&& program, const BuildOptions& options) {
+  const auto begin = Clock::now();
+  auto source = std::make_shared<Source>(Source{std::move(program), {}});
+  source->code = code_of(source->program, options);
+  Artifact artifact = build(source->program, source->code, options, begin);
+  artifact.source = std::move(source);
   return artifact;
 }
 

@@ -414,6 +414,10 @@ void each_write(const Wave& w, const Operation& op, F f) {
 u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is_write,
                  Allocation** home = nullptr);
 
+// vector.cpp
+/// The lane that each lane's first source comes from under a DPP control; -1: outside.
+void dpp_lanes(u16 control, std::array<i8, lanes>& from);
+
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);
 void check_hazards(Wave& wave, const Operation& op);

@@ -12,19 +12,7 @@
 #include <unordered_map>
 
 namespace inlay::runtime::emulator {
-namespace {
 
-using isa::Select;
-
-bool is_float32(Type t) { return t == Type::f32 || t == Type::packed_f32; }
-
-const RowFunctions& host() {
-  static const RowFunctions& functions = row_functions();
-  return functions;
-}
-void broadcast(u32* row, u32 value) { host().broadcast(row, value); }
-
-/// The source lane of each lane under a DPP pattern, or -1 where the row has none.
 void dpp_lanes(u16 control, std::array<i8, lanes>& from) {
   for (int l = 0; l < static_cast<int>(lanes); ++l) {
     const int row = l & ~15;
@@ -62,6 +50,18 @@ void dpp_lanes(u16 control, std::array<i8, lanes>& from) {
     from[static_cast<std::size_t>(l)] = static_cast<i8>(s);
   }
 }
+
+namespace {
+
+using isa::Select;
+
+bool is_float32(Type t) { return t == Type::f32 || t == Type::packed_f32; }
+
+const RowFunctions& host() {
+  static const RowFunctions& functions = row_functions();
+  return functions;
+}
+void broadcast(u32* row, u32 value) { host().broadcast(row, value); }
 
 u32 select_part(u32 value, Select select, bool sext) {
   switch (select) {

@@ -474,7 +474,17 @@ void Machine::vector_formula(const Operation& op, u64 top) {
   const emulator::VectorEntry& e = *op.vector;
   const isa::Instruction& i = *op.instruction;
   const std::string_view n = i.mnemonic;
-  const u64 active = may();
+  const bool dpp = i.form == isa::Form::dpp;
+  std::array<emulator::i8, lanes> from{};
+  u64 active = may();
+  if (dpp) { // what comes from no lane is 0, or the lane stays as it is
+    emulator::dpp_lanes(i.modifiers.dpp.control, from);
+    for (unsigned l = 0; l < lanes; ++l) {
+      const bool valid = from[l] >= 0 && ((may() >> from[l]) & 1U) != 0;
+      if (!valid) from[l] = -1;
+      if (!valid && !i.modifiers.dpp.bound_control) active &= ~(u64{1} << l);
+    }
+  }
   const auto number = static_cast<u32>(&op - setting_->code->operations.data());
   const unsigned result_words = e.d == Type::mask ? 0 : emulator::words(e.d);
   const bool plain =
@@ -599,7 +609,9 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     std::array<std::array<Term, 2>, 3> a{};
     for (std::size_t k = 0; k < op.sources.size(); ++k)
       for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word)
-        a[k][word] = source(op, k, l, word, g);
+        a[k][word] = !dpp || k != 0 ? source(op, k, l, word, g)
+                     : from[l] < 0  ? t.constant(0)
+                                    : source(op, k, static_cast<unsigned>(from[l]), word, g);
     Term mask_in = 0;
     if (op.mask_source >= 0) {
       const auto r = static_cast<unsigned>(op.mask_source) + l / 32;

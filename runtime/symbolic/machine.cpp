@@ -107,7 +107,7 @@ Term Setting::argument_word(u64 offset) {
       if (a.size == 8) base += offset == a.offset ? ".lo" : ".hi";
       if (a.size > 8) base += "+" + std::to_string(offset - a.offset);
       // Device addresses have 48 bits.
-      t = terms.symbol(base, a.pointer() && offset != a.offset ? 0xffffU : 0xffffffffU);
+      t = named(base, a.pointer() && offset != a.offset ? 0xffffU : 0xffffffffU);
     }
   }
   // Two halves of a word may be two arguments.
@@ -157,7 +157,7 @@ Machine::Machine(Setting& setting, u32 wave_number)
       set_scalar(s, setting.argument_word(u64{4} * (v - marker)));
     } else if (v >= marker + 0x8000 && v < marker + 0x8003) {
       static constexpr const char* names[] = {"workgroup_x", "workgroup_y", "workgroup_z"};
-      set_scalar(s, t().symbol(names[v - marker - 0x8000], 0x7fffffffU));
+      set_scalar(s, setting.named(names[v - marker - 0x8000], 0x7fffffffU));
     } else if (v == marker + 0x9000) {
       set_scalar(s, t().symbol("dispatch.lo"));
       set_scalar(s + 1, t().symbol("dispatch.hi"));
@@ -442,7 +442,12 @@ bool Machine::execute_vector(const Operation& op) {
       (op.vector != nullptr && (op.vector->flags & (emulator::keeps_high | emulator::to_high)) != 0) ||
       (op.vector == nullptr) || (i.format == isa::Format::vop3 && (i.modifiers.op_sel & 8U) != 0);
   const bool exact = exec_is_number();
-  if (exact && symbolic == 0) {
+  const bool rounds = setting_->reals && op.vector != nullptr && op.mask_destination < 0 && !partial &&
+                      (i.mnemonic.find("_f32") != std::string_view::npos ||
+                       i.mnemonic.find("_f16") != std::string_view::npos ||
+                       i.mnemonic.find("_bf16") != std::string_view::npos ||
+                       i.mnemonic.find("_f64") != std::string_view::npos);
+  if (exact && symbolic == 0 && !rounds) {
     op.execute(w, op);
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
@@ -458,7 +463,10 @@ bool Machine::execute_vector(const Operation& op) {
         scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] = 0;
     return true;
   }
-  if (op.vector == nullptr || dpp || (partial && symbolic != 0)) { // what the formulas do not describe
+  const bool moves_lanes = dpp && exact && op.vector != nullptr && op.mask_destination < 0 &&
+                           i.modifiers.dpp.row_mask == 0xf && i.modifiers.dpp.bank_mask == 0xf;
+  if (op.vector == nullptr || (dpp && !moves_lanes) ||
+      (partial && symbolic != 0)) { // what the formulas do not describe
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) forget(k, active);
     for (unsigned half = 0; half < 2; ++half)
@@ -466,7 +474,7 @@ bool Machine::execute_vector(const Operation& op) {
         set_scalar(half * 64 + static_cast<unsigned>(std::countr_zero(set)), Terms::unknown);
     return true;
   }
-  vector_formula(op, top & active);
+  vector_formula(op, dpp ? 0 : top & active);
   return true;
 }
 

@@ -34,12 +34,21 @@ struct Setting {
   u32 entry = 0;
   u32 lds_bytes = 0;
   Terms terms;
-  Term kernarg = 0;             ///< wide: its address
-  std::map<u64, Term> argument; ///< by offset, one a dword
+  Term kernarg = 0;                  ///< wide: its address
+  std::map<u64, Term> argument;      ///< by offset, one a dword
+  std::map<std::string, u32> maxima; ///< of arguments and workgroup ids, where somebody promises them
+  std::map<std::string, u32> values; ///< of those that are numbers
+  bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
   u64 instructions = 0;
 
   Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
   Term argument_word(u64 offset);
+  /// The symbol of that name: at most what `maxima` says.
+  Term named(const std::string& name, u32 most) {
+    if (const auto v = values.find(name); v != values.end()) return terms.constant(v->second);
+    const auto at = maxima.find(name);
+    return terms.symbol(name, at == maxima.end() ? most : std::min(most, at->second));
+  }
 };
 
 struct Shadow {

@@ -729,6 +729,7 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
       }
       run.pending = std::move(merged);
     }
+    if (at >= setting_.code->operations.size()) throw Budget{"no instruction at the end of a jump"};
     const Operation& op = operation(at);
     if (++report_.instructions > options_.max_instructions)
       throw Budget{"more than " + std::to_string(options_.max_instructions) + " wave instructions"};

@@ -224,6 +224,7 @@ Term Terms::intern(Node n, std::span<const Term> children, std::span<const TermP
 void Terms::grow() {
   std::vector<Term> bigger(std::max<std::size_t>(1024, table_.size() * 4));
   for (Term t = 2; t < nodes_.size(); ++t) {
+    if (nodes_[t].kind == TermKind::datum) continue;
     std::size_t slot = nodes_[t].hash & (bigger.size() - 1);
     while (bigger[slot] != 0) slot = (slot + 1) & (bigger.size() - 1);
     bigger[slot] = t;
@@ -836,6 +837,15 @@ Term Terms::load(Term address) {
   return intern(n, c, {});
 }
 
+Term Terms::datum(u64 number) { // millions of them, never looked up
+  Node n;
+  n.kind = TermKind::datum;
+  n.value = number;
+  describe(n);
+  nodes_.push_back(n);
+  return static_cast<Term>(nodes_.size() - 1);
+}
+
 Term Terms::function(u32 instruction, u32 word, std::span<const Term> arguments) {
   for (const Term t : arguments)
     if (t == unknown || nodes_[t].vague) return unknown;
@@ -1001,6 +1011,7 @@ std::string Terms::text(Term t, unsigned depth) const {
   case TermKind::low: return call("low");
   case TermKind::high: return call("high");
   case TermKind::function: return call("f" + std::to_string(n.value & word_mask));
+  case TermKind::datum: return "d" + std::to_string(n.value);
   }
   return "?";
 }

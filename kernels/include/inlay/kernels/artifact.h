@@ -70,6 +70,9 @@ struct LaunchContract {
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
 };
 
+/// The program that a kernel was built from and its instructions (build.h): what machine code is held against.
+struct Source;
+
 /// A kernel as machine code, with what was proven about it.
 struct Artifact {
   std::string kernel; ///< the name of the function in the code object
@@ -83,6 +86,7 @@ struct Artifact {
   std::string schedule; ///< the loops as slots
   LaunchContract contract;
   BuildTimes times;
+  std::shared_ptr<const Source> source; ///< when the build was given the program to keep
 };
 
 /// How far a result is from the reference.
@@ -117,6 +121,8 @@ struct BuildOptions {
   std::string scheduler = "modulo";
   /// How loops in a final order are written: `ir`, as one block of `asm`, or `auto`, which chooses by the registers.
   std::string loops = "auto";
+  bool validate =
+      false; ///< also hold the machine code against the code: std::runtime_error when it is not validated
 };
 
 /// Named text options of a kernel, as given on the command line: `{"m": "256", "dtype": "f16"}`.

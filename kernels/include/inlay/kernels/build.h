@@ -10,10 +10,17 @@
 
 namespace inlay::kernels {
 
+struct Source {
+  codegen::Program program;
+  codegen::Code code; ///< of `program`
+};
+
 /// Expands, schedules, derives and decides every claim, then emits machine code.
 /// Errors: ObligationError for a claim that is refuted or not decided, with the operation, the line of the specification
 /// and the counterexample; CodegenError for what the target cannot do.
 [[nodiscard]] Artifact build(const codegen::Program& program, const BuildOptions& options = {});
+/// The same, with program and code in the artifact.
+[[nodiscard]] Artifact build(codegen::Program&& program, const BuildOptions& options = {});
 
 /// The claims of some code, decided: what `build` does before it emits. Errors: ObligationError.
 [[nodiscard]] ProofReport prove(const codegen::Code& code);

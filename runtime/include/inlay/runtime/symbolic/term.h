@@ -79,7 +79,8 @@ enum class TermKind : std::uint8_t {
   wide_shift_right_signed, ///< wide: c0 wide, c1 narrow
   low,                     ///< low word of wide c0
   high,
-  function ///< word `value >> 32` of what instruction number `value & 0xffffffff` makes of the children, whatever that is
+  function, ///< word `value >> 32` of what instruction number `value & 0xffffffff` makes of the children, whatever that is
+  datum     ///< the word that whoever made it knows as number `value`
 };
 
 /// coefficient * atom of a linear term.
@@ -142,6 +143,8 @@ public:
   [[nodiscard]] Term wide_shift(TermKind kind, Term wide, Term count);
 
   [[nodiscard]] Term load(Term address);
+  /// A new word that nothing is known of but that it equals itself. Whoever makes it knows it by `number` (`raw`).
+  [[nodiscard]] Term datum(std::uint64_t number);
   [[nodiscard]] Term function(std::uint32_t instruction, std::uint32_t word, std::span<const Term> arguments);
 
   // ---- looking at terms

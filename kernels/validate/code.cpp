@@ -1,0 +1,1700 @@
+// Machine code and the Code that it was made from, side by side: path by path, loops by induction.
+#include "code_run.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/target.h>
+#include <inlay/kernels/validate/code.h>
+#include <inlay/runtime/isa/line_table.h>
+
+#include <algorithm>
+#include <functional>
+#include <random>
+#include <set>
+#include <unordered_set>
+
+namespace inlay::kernels::validate {
+
+using codegen::Code;
+using codegen::CodeRegion;
+using codegen::Inst;
+using codegen::InstKind;
+using runtime::symbolic::Flow;
+using runtime::symbolic::FlowAccess;
+using runtime::symbolic::FlowMatrix;
+using runtime::symbolic::FlowOptions;
+using MachineVerdict = runtime::symbolic::Verdict;
+
+namespace {
+
+std::string hex(std::uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+// ---- what the machine does ------------------------------------------------------------------------------------------
+
+struct MachineEvent {
+  std::size_t instruction = 0;
+  unsigned wave = 0, lane = 0;
+  std::optional<Number> value;
+  std::string missing;
+};
+struct Trace {
+  std::size_t elements = 0; ///< loaded
+  int latest = 0;           ///< the last trip of the code that loads one of them
+  MachineEvent latest_event;
+  /// Loads that are none of the code's up to here, all of them where nobody knows; and stores.
+  std::unordered_map<ElementAccess, MachineEvent, HashAccess> loads, stores;
+  struct Product {
+    std::size_t instruction = 0;
+    unsigned wave = 0;
+    Number hash = 0;
+  };
+  std::vector<Product> products;
+  std::vector<std::string> problems; ///< an access without a formula
+};
+
+struct Sample {
+  std::vector<std::pair<std::string, std::int64_t>>
+      numbers; ///< sizes and wg_x, ..., by the names of the program
+  Assignment symbols;
+  Terms::Assignment words;
+};
+
+/// Answers the flow's questions: elements by their accesses, products by the field.
+class Client : public runtime::symbolic::FlowClient {
+public:
+  Client(const Code& code, CodeRun& run, const Flow& flow, Formulas& formulas, ValuesOfWords& values)
+      : p_(*code.program), run_(run), flow_(flow), t_(flow.terms()), formulas_(formulas), values_(values) {}
+
+  Trace* trace = nullptr;
+  const std::vector<Sample>* samples = nullptr;
+  std::vector<std::size_t>* possible = nullptr; ///< samples that take this path
+  std::function<std::vector<std::string>()> facts;
+  /// What the path says of the code's number of trips, to be replaced in formulas.
+  std::function<std::vector<std::pair<AtomId, Sym>>()> resolve;
+  /// The trip after which the code has loaded an element, -1: not up to here.
+  std::function<int(const ElementAccess&)> known_load;
+  std::set<std::size_t> load_sites, store_sites, product_sites;
+
+  void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
+    load_sites.insert(access.instruction);
+    const auto u = uniform(access);
+    for (unsigned l = 0; l < 64; ++l) {
+      if (access.guard[l] == 0) continue;
+      const auto first = u ? parse(access, *u, l) : std::nullopt;
+      if (!first) {
+        problem(access, l);
+        continue;
+      }
+      const Element format = p_.tensor(first->tensor).element;
+      const int width = bits(format);
+      if (width != 32 && width != 16 && width != 8) continue;
+      const auto size = static_cast<unsigned>(width / 8);
+      const unsigned per_word = std::max(1U, std::min(4U, access.bytes) / size);
+      for (unsigned k = 0; k < words.size(); ++k) {
+        std::vector<Number> numbers(4 / size, 0);
+        for (unsigned e = 0; e < per_word; ++e) {
+          const ElementAccess a = first->further(4 * k + e * size);
+          numbers[e] = run_.value_of(a);
+          ++trace->elements;
+          if (const int trip = known_load ? known_load(a) : -1; trip >= 0) {
+            if (trip > trace->latest) {
+              trace->latest = trip;
+              trace->latest_event = {access.instruction, access.wave, l, {}, {}};
+            }
+            continue;
+          }
+          trace->loads.try_emplace(a, MachineEvent{access.instruction, access.wave, l, numbers[e], {}});
+        }
+        words[k][l] = values_.word(format, numbers);
+      }
+    }
+  }
+
+  void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
+    store_sites.insert(access.instruction);
+    const auto u = uniform(access);
+    for (unsigned l = 0; l < 64; ++l) {
+      if (access.guard[l] == 0) continue;
+      const auto first = u ? parse(access, *u, l) : std::nullopt;
+      if (!first) {
+        problem(access, l);
+        continue;
+      }
+      const Element format = p_.tensor(first->tensor).element;
+      const auto size = static_cast<unsigned>(bits(format) / 8);
+      if (size == 0 || access.bytes % size != 0) {
+        problem(access, l);
+        continue;
+      }
+      for (unsigned byte = 0; byte < access.bytes; byte += size) {
+        const ElementAccess a = first->further(byte);
+        values_.forget_missing();
+        const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
+        trace->stores[a] = {access.instruction, access.wave, l, v, v ? "" : values_.missing()};
+      }
+    }
+  }
+
+  void matrix(FlowMatrix& x) override {
+    product_sites.insert(x.instruction);
+    const auto& i = flow_.instruction(x.instruction);
+    const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
+    const auto& m = i.modifiers;
+    const bool plain = m.cbsz == 0 && m.abid == 0 && m.blgp == 0 && m.neg_lo == 0 && m.neg_hi == 0;
+    if (atom == nullptr || !atom->mma || !plain || atom->mma->sparse || atom->mma->scaled) return;
+    const MatrixProduct& f = run_.product(*atom);
+    if (x.c.empty() && i.operands[3].value != 0) return;
+    std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
+    const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
+                           std::vector<Number>& to) {
+      const int per_word = 32 / bits(format);
+      if (static_cast<int>(from.size()) * per_word < values) return false;
+      for (unsigned l = 0; l < 64; ++l)
+        for (int v = 0; v < values; ++v) {
+          const auto n = values_.read(from[static_cast<std::size_t>(v / per_word)][l], format,
+                                      static_cast<unsigned>(v % per_word));
+          if (!n) return false;
+          to.push_back(*n);
+        }
+      return true;
+    };
+    if (bits(atom->mma->c_element) != 32) return;
+    if (!fetch(x.a, atom->mma->a_element, f.a_values, a) || !fetch(x.b, atom->mma->b_element, f.b_values, b))
+      return;
+    if (x.c.empty())
+      c.assign(d.size(), 0);
+    else if (!fetch(x.c, atom->mma->c_element, f.c_values, c))
+      return;
+    f(a, b, c, d);
+    trace->products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
+    for (std::size_t k = 0; k < x.d.size(); ++k)
+      for (unsigned l = 0; l < 64; ++l)
+        x.d[k][l] = values_.word(atom->mma->c_element,
+                                 std::span(d).subspan(l * static_cast<std::size_t>(f.c_values) + k, 1));
+  }
+
+  std::optional<bool> decide(Word condition) override {
+    bool seen[2] = {false, false};
+    if (samples != nullptr)
+      for (const std::size_t s : *possible) {
+        const auto v = t_.evaluate(condition, (*samples)[s].words);
+        if (v) seen[*v != 0 ? 1 : 0] = true;
+      }
+    if (seen[0] && seen[1]) return std::nullopt;
+    for (const bool v : {true, false}) {
+      if (seen[v ? 0 : 1]) continue;
+      const auto c = formulas_.condition(condition, v);
+      if (!c || c->never) continue;
+      const auto known = facts ? facts() : std::vector<std::string>();
+      if (std::all_of(c->all.begin(), c->all.end(),
+                      [&](const Sym& d) { return formulas_.decide(false, Sym(0), d, known) == Truth::yes; }))
+        return v;
+    }
+    return std::nullopt;
+  }
+
+  /// What an access says for all lanes.
+  struct Uniform {
+    int tensor = -1;
+    Sym address{}, step{}, records{};
+    bool below_2_31 = false;
+  };
+  std::optional<Uniform> uniform(const FlowAccess& access) {
+    formulas_.forget_missing();
+    Uniform u;
+    if (!access.plain || !access.buffer) {
+      why_ = "an access that is not by a raw buffer";
+      return std::nullopt;
+    }
+    const auto& d = access.descriptor;
+    if (t_.value(d[3]) != std::uint64_t{p_.target().buffer_flags}) {
+      why_ = "word 3 of the descriptor is " + t_.text(d[3], 3);
+      return std::nullopt;
+    }
+    Word high = d[1];
+    if (t_.kind(high) == TermKind::bit_and && t_.value(t_.children(high)[1]) == 0xffff) {
+      high = t_.children(high)[0];
+    } else if (high == Terms::unknown || t_.bound(high) > 0xffff) {
+      why_ = "the stride of the descriptor is not 0: " + t_.text(d[1], 4);
+      return std::nullopt;
+    }
+    const Word base = t_.join(d[0], high);
+    const auto p = pointer(base);
+    if (!p) {
+      why_ = "no pointer argument in the base " + t_.text(base, 5);
+      return std::nullopt;
+    }
+    u.tensor = p->first;
+    const auto from = formulas_.of(p->second);
+    const auto step = formulas_.of(access.soffset);
+    const auto records = formulas_.number(d[2]);
+    if (!from || !step || !records) {
+      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      return std::nullopt;
+    }
+    const auto known = resolve ? resolve() : std::vector<std::pair<AtomId, Sym>>();
+    const auto now = [&](Sym s) { return known.empty() ? s : substitute(s, known); };
+    u.address = now(*from + *step);
+    u.step = now(*step);
+    u.records = *records;
+    u.below_2_31 =
+        formulas_.decide(false, *records, Sym(out_of_range - 1), formulas_.contract()) == Truth::yes;
+    return u;
+  }
+
+  /// The first element that a lane accesses.
+  std::optional<ElementAccess> parse(const FlowAccess& access, const Uniform& u, unsigned lane) {
+    formulas_.forget_missing();
+    Formulas::Condition inside;
+    if (!guard(access.guard[lane], true, inside)) return std::nullopt;
+    // Lanes that are sent out of range instead of being switched off.
+    Word offset = access.offset[lane];
+    for (bool again = true; again;) {
+      again = false;
+      if (offset == Terms::unknown) {
+        why_ = "nothing is known of the address";
+        return std::nullopt;
+      }
+      std::vector<TermPart> parts(t_.parts(offset).begin(), t_.parts(offset).end());
+      if (t_.kind(offset) == TermKind::select) parts = {{offset, 1}};
+      for (const TermPart& part : parts) {
+        if (part.coefficient != 1 || t_.kind(part.atom) != TermKind::select) continue;
+        const Word c = t_.children(part.atom)[0], yes = t_.children(part.atom)[1],
+                   no = t_.children(part.atom)[2];
+        const Word rest = t_.subtract(offset, part.atom);
+        // The word that the machine uses then, sums included, is beyond every number of records.
+        const auto dropped = [&](Word arm) {
+          return static_cast<std::int64_t>(t_.value(t_.add(rest, arm)).value_or(0)) >= out_of_range;
+        };
+        const bool drops_no = dropped(no);
+        if ((!drops_no && !dropped(yes)) || !u.below_2_31) continue;
+        if (!guard(c, drops_no, inside)) return std::nullopt;
+        offset = t_.add(rest, drops_no ? yes : no);
+        again = true;
+        break;
+      }
+    }
+    const auto at = formulas_.number(offset);
+    if (!at) {
+      why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
+      return std::nullopt;
+    }
+    return ElementAccess::of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
+  }
+
+private:
+  static constexpr std::int64_t out_of_range = 0x80000000LL;
+
+  bool guard(Word c, bool value, Formulas::Condition& into) {
+    if (t_.value(c) && (*t_.value(c) != 0) == value) return true;
+    const auto one = formulas_.condition(c, value);
+    if (!one) {
+      why_ = "no formula for the guard " + t_.text(c, 5);
+      return false;
+    }
+    for (const Sym& d : one->all) Formulas::require(into, d);
+    into.never = into.never || one->never;
+    return true;
+  }
+
+  /// The tensor whose pointer argument is in an address, and the rest.
+  std::optional<std::pair<int, Word>> pointer(Word address) {
+    if (address == Terms::unknown) return std::nullopt;
+    std::vector<TermPart> parts(t_.parts(address).begin(), t_.parts(address).end());
+    if (t_.kind(address) != TermKind::linear) parts = {{address, 1}};
+    for (const TermPart& p : parts) {
+      if (t_.kind(p.atom) != TermKind::pair || p.coefficient != 1) continue;
+      const Word low = t_.children(p.atom)[0], high = t_.children(p.atom)[1];
+      if (t_.kind(low) != TermKind::symbol || t_.kind(high) != TermKind::symbol) continue;
+      for (const codegen::Tensor& t : p_.tensors())
+        if (t.space == codegen::Space::global && t_.name(low) == t.name + ".lo" &&
+            t_.name(high) == t.name + ".hi")
+          return {{t.id, t_.subtract(address, p.atom)}};
+    }
+    return std::nullopt;
+  }
+
+  void problem(const FlowAccess& access, unsigned lane) {
+    if (trace->problems.size() > 3) return;
+    const auto& i = flow_.instruction(access.instruction);
+    trace->problems.push_back(hex(i.address) + " '" + i.text + "', wave " + std::to_string(access.wave) +
+                              " lane " + std::to_string(lane) + ": " + why_);
+  }
+
+  const codegen::Program& p_;
+  CodeRun& run_;
+  const Flow& flow_;
+  Terms& t_;
+  Formulas& formulas_;
+  ValuesOfWords& values_;
+  std::string why_;
+};
+
+/// Answers with numbers: everything the machine code does then is one workgroup of one launch.
+class Numbers : public runtime::symbolic::FlowClient {
+public:
+  Numbers(const codegen::Program& p, CodeRun& run, const Flow& flow, std::map<int, std::uint64_t> pointers)
+      : p_(p), run_(run), flow_(flow), t_(flow.terms()), pointers_(std::move(pointers)) {}
+
+  std::set<std::pair<int, std::int64_t>> loads; ///< what the code loads
+  std::map<std::uint64_t, MachineEvent> stores; ///< by address of the element; its bits
+  std::vector<Trace::Product> products;
+  std::optional<MachineEvent> wild; ///< the first access that is not the code's
+  std::string wild_text;
+
+  void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
+    each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
+      for (unsigned k = 0; k < words.size(); ++k) {
+        std::uint32_t word = 0;
+        for (unsigned b = 0; b < std::min(4U, access.bytes); ++b) {
+          if (room < 4 * k + std::min(4U, access.bytes)) continue; // by whole words
+          word |= byte(access, l, address + 4 * k + b) << (8 * b);
+        }
+        words[k][l] = t_.constant(word);
+      }
+    });
+  }
+
+  void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
+    each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
+      for (unsigned b = 0; b < access.bytes;) {
+        if (room < b / 4 * 4 + std::min(4U, access.bytes)) {
+          ++b;
+          continue;
+        }
+        const auto [tensor, offset] = home(address + b);
+        const auto size = tensor < 0 ? 1U : static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8);
+        if (tensor < 0 || offset % size != 0 || !run_stores(tensor, offset)) {
+          note(access, l, "stores at " + name(address + b) + ", where the code stores nothing");
+          return;
+        }
+        const auto v = t_.value(words[b / 4][l]);
+        MachineEvent e{access.instruction, access.wave, l, {}, {}};
+        if (v && words[b / 4][l] != Terms::unknown)
+          e.value = (*v >> (8 * (b % 4))) & (size >= 4 ? 0xffffffffU : (1U << (8 * size)) - 1);
+        stores[address + b] = e;
+        b += size;
+      }
+    });
+  }
+
+  void matrix(FlowMatrix& x) override {
+    const auto& i = flow_.instruction(x.instruction);
+    const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
+    const auto& m = i.modifiers;
+    const bool plain = m.cbsz == 0 && m.abid == 0 && m.blgp == 0 && m.neg_lo == 0 && m.neg_hi == 0;
+    if (atom == nullptr || !atom->mma || !plain || atom->mma->sparse || atom->mma->scaled ||
+        atom->mma->c_element != Element::f32)
+      return;
+    const MatrixProduct& f = run_.product(*atom);
+    std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
+    const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
+                           std::vector<Number>& to) {
+      const int width = bits(format);
+      if (width != 16 && width != 32) return false;
+      for (unsigned l = 0; l < 64; ++l)
+        for (int v = 0; v < values; ++v) {
+          const auto w = t_.value(from.at(static_cast<std::size_t>(v * width / 32))[l]);
+          if (!w) return false;
+          const auto element = static_cast<std::uint32_t>(*w >> (v * width % 32));
+          to.push_back(RealArithmetic::number(
+              ValuesOfWords::real_of_bits(format, width == 16 ? element & 0xffffU : element)));
+        }
+      return true;
+    };
+    if (!fetch(x.a, atom->mma->a_element, f.a_values, a) || !fetch(x.b, atom->mma->b_element, f.b_values, b))
+      return;
+    if (x.c.empty()) {
+      if (i.operands[3].value != 0) return;
+      c.assign(d.size(), 0);
+    } else if (!fetch(x.c, Element::f32, f.c_values, c)) {
+      return;
+    }
+    f.real(a, b, c, d);
+    products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
+    for (std::size_t k = 0; k < x.d.size(); ++k)
+      for (unsigned l = 0; l < 64; ++l)
+        x.d[k][l] = t_.constant(std::bit_cast<std::uint32_t>(
+            static_cast<float>(RealArithmetic::real(d[l * static_cast<std::size_t>(f.c_values) + k]))));
+  }
+
+  std::optional<bool> decide(Word) override { return std::nullopt; }
+
+private:
+  /// Calls f(lane, address, bytes to the end of the descriptor).
+  template <class F>
+  void each(const FlowAccess& access, F f) {
+    const auto number = [&](Word w) {
+      const auto v = w == Terms::unknown ? std::nullopt : t_.value(w);
+      if (!v) throw runtime::isa::IsaError("an address that is no number with numbers for the sizes");
+      return *v;
+    };
+    for (unsigned l = 0; l < 64; ++l) {
+      if (access.guard[l] == 0 || number(access.guard[l]) == 0) continue;
+      if (!access.buffer) {
+        f(l, number(access.offset[l]), ~std::uint64_t{0});
+        continue;
+      }
+      const std::uint64_t high = number(access.descriptor[1]), flags = number(access.descriptor[3]);
+      if (!access.plain || (high >> 16) != 0 || ((flags >> 23) & 1) != 0)
+        throw runtime::isa::IsaError("a descriptor with a stride");
+      const std::uint64_t base = number(access.descriptor[0]) | (high << 32);
+      const std::uint64_t offset = number(access.offset[l]) + number(access.soffset);
+      const std::uint64_t records = number(access.descriptor[2]);
+      f(l, (base + offset) & 0xffffffffffffULL, offset < records ? records - offset : 0);
+    }
+  }
+
+  /// The tensor in which an address lies, and its byte there.
+  [[nodiscard]] std::pair<int, std::int64_t> home(std::uint64_t address) const {
+    for (const auto& [id, p] : pointers_)
+      if (address >= p && address - p < (std::uint64_t{1} << 39))
+        return {id, static_cast<std::int64_t>(address - p)};
+    return {-1, static_cast<std::int64_t>(address)};
+  }
+  [[nodiscard]] std::string name(std::uint64_t address) const {
+    const auto [tensor, offset] = home(address);
+    return tensor < 0 ? "address " + hex(address) + ", which is in no tensor"
+                      : p_.tensor(tensor).name + " byte " + std::to_string(offset);
+  }
+  void note(const FlowAccess& access, unsigned lane, const std::string& text) {
+    if (wild) return;
+    wild = MachineEvent{access.instruction, access.wave, lane, {}, {}};
+    wild_text = text;
+  }
+  bool run_stores(int tensor, std::int64_t byte_of) {
+    if (store_set_.empty())
+      for (const auto& [key, e] : run_.stores) store_set_.insert({key.tensor, key.byte});
+    return store_set_.contains({tensor, byte_of});
+  }
+  std::uint32_t byte(const FlowAccess& access, unsigned lane, std::uint64_t address) {
+    const auto [tensor, offset] = home(address);
+    if (tensor >= 0) {
+      const Element format = p_.tensor(tensor).element;
+      const std::int64_t size = bits(format) / 8, at = offset / size * size;
+      if (loads.contains({tensor, at})) {
+        const double v = CodeRun::small_integer(tensor, at);
+        const auto word = std::bit_cast<std::uint32_t>(static_cast<float>(v));
+        std::uint32_t element = word;
+        if (format == Element::bf16) element = word >> 16;
+        if (format == Element::f16) {
+          static constexpr std::uint32_t codes[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000}; // -2 to 2
+          element = codes[static_cast<int>(v) + 2];
+        }
+        if (format != Element::f32 && format != Element::bf16 && format != Element::f16)
+          throw runtime::isa::IsaError("elements that are not floating-point numbers of 16 or 32 bits");
+        return (element >> (8 * (offset - at))) & 0xffU;
+      }
+    }
+    note(access, lane, "loads " + name(address) + ", which the code does not");
+    return 0xa5;
+  }
+
+  const codegen::Program& p_;
+  CodeRun& run_;
+  const Flow& flow_;
+  Terms& t_;
+  std::map<int, std::uint64_t> pointers_;
+  std::set<std::pair<int, std::int64_t>> store_set_;
+};
+
+// ---- the code, trip by trip -----------------------------------------------------------------------------------------
+
+/// The regions of a Code that has at most one loop.
+struct Shape {
+  std::vector<const CodeRegion*> before, after;
+  const CodeRegion* loop = nullptr;
+  explicit Shape(const Code& code) {
+    for (const CodeRegion& r : code.regions) {
+      if (r.is_loop && loop != nullptr) throw NotFollowed{"more than one loop in the code"};
+      if (r.is_loop)
+        loop = &r;
+      else
+        (loop == nullptr ? before : after).push_back(&r);
+    }
+  }
+};
+
+using Versions = std::map<std::pair<Sym, int>, bool>;
+
+std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
+  std::vector<std::pair<Sym, int>> out;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if (i.when &&
+            std::find(out.begin(), out.end(), std::pair(i.when->size, i.when->modulus)) == out.end())
+          out.emplace_back(i.when->size, i.when->modulus);
+  return out;
+}
+
+/// Sizes and workgroup that the contract allows.
+class Draw {
+public:
+  explicit Draw(const Code& code) : code_(code), p_(*code.program) {}
+  /// The same with that many trips of the loop.
+  Sample with_trips(int trips, bool large) {
+    exact_ = true;
+    large_ = large;
+    Sample s = (*this)(trips);
+    exact_ = false;
+    return s;
+  }
+  Sample operator()(int trips) {
+    Sample s;
+    const auto set = [&](const std::string& name, Sym symbol, std::int64_t v) {
+      s.numbers.emplace_back(name, v);
+      s.symbols.set(symbol, Int(v));
+    };
+    for (const codegen::Size& z : p_.sizes()) {
+      std::int64_t tile = 64;
+      bool of_loop = false;
+      for (const CodeRegion& r : code_.regions)
+        if (r.is_loop && r.extent == z.symbol) tile = r.tile, of_loop = true;
+      for (const codegen::GridAxis& g : p_.grid())
+        if (g.extent == z.symbol) tile = g.tile;
+      const std::int64_t most = std::min<std::int64_t>(z.facts.most, std::max<std::int64_t>(tile, 4) * trips);
+      std::int64_t v = 1 + static_cast<std::int64_t>(
+                               random_() % static_cast<std::uint64_t>(std::max<std::int64_t>(most, 1)));
+      if (random_() % 4 == 0) v = (v + tile - 1) / tile * tile;
+      if (exact_ && of_loop)
+        v = tile * (trips - 1) + 1 + static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(tile));
+      if (exact_ && !of_loop && most > 3 * tile) v = v % (3 * tile) + 1;
+      if (exact_ && !of_loop && large_) // a workgroup far out
+        v = z.facts.least + static_cast<std::int64_t>(
+                                random_() % static_cast<std::uint64_t>(z.facts.most - z.facts.least + 1));
+      if (exact_ && random_() % 3 == 0) v = (v + 15) / 16 * 16;
+      v = std::min(std::max(v, z.facts.least), z.facts.most);
+      v = std::max(v / z.facts.multiple * z.facts.multiple,
+                   (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
+      set(z.name, z.symbol, v);
+    }
+    // Tensors that fit a memory.
+    const auto elements = [&](const codegen::Tensor& t) {
+      double n = 1;
+      for (const Sym& x : t.shape) n *= static_cast<double>(evaluate(x, s.symbols).value());
+      return n;
+    };
+    for (bool again = true; again;) {
+      again = false;
+      for (const codegen::Tensor& t : p_.tensors()) {
+        if (t.space != codegen::Space::global || elements(t) < 1e11) continue;
+        std::size_t largest = 0;
+        for (std::size_t z = 0; z < p_.sizes().size(); ++z)
+          if (s.numbers[z].second > s.numbers[largest].second) largest = z;
+        const codegen::Size& z = p_.sizes()[largest];
+        std::int64_t& v = s.numbers[largest].second;
+        v = std::max(v / 3 / z.facts.multiple * z.facts.multiple,
+                     (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
+        s.symbols.set(z.symbol, Int(v));
+        again = true;
+      }
+    }
+    for (const codegen::GridAxis& g : p_.grid()) {
+      const std::int64_t extent = evaluate(g.extent, s.symbols).value();
+      const std::int64_t count = (extent + g.tile - 1) / g.tile;
+      const std::int64_t w = random_() % 2 == 0
+                                 ? count - 1
+                                 : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
+      set(std::string("workgroup_") + "xyz"[g.axis], g.symbol, w);
+    }
+    return s;
+  }
+
+private:
+  const Code& code_;
+  const codegen::Program& p_;
+  std::mt19937_64 random_{1};
+  bool exact_ = false, large_ = false;
+};
+
+// ---- side by side ---------------------------------------------------------------------------------------------------
+
+struct Snapshot {
+  Flow flow;
+};
+
+struct Path {
+  Flow flow;
+  Trace trace;
+  std::vector<std::size_t> samples;
+  std::map<std::size_t, std::vector<std::shared_ptr<Flow>>> heads;
+  explicit Path(Flow f) : flow(std::move(f)) {}
+};
+
+/// A word of the machine at the head of its loop.
+struct Related {
+  enum class Kind : std::uint8_t { data, linear, unknown };
+  Kind kind = Kind::unknown;
+  Element format = Element::f32;
+  std::vector<int> places;
+  std::uint32_t step = 0;
+};
+
+class Sides {
+public:
+  Sides(const runtime::CodeObject& object, const runtime::Kernel& kernel, const Code& code,
+        const CodeOptions& o)
+      : object_(object), kernel_(kernel), code_(code), p_(*code.program), options_(o),
+        lines_(runtime::isa::LineTable::read(object)) {}
+
+  CodeReport run();
+
+private:
+  FlowOptions flow_options() const {
+    FlowOptions f;
+    f.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
+    for (const codegen::GridAxis& g : p_.grid()) {
+      const Interval i = interval(ceil_div(g.extent, Sym(g.tile)));
+      if (i.upper && *i.upper <= Int(INT32_MAX) && *i.upper >= Int(1))
+        f.maxima[std::string("workgroup_") + "xyz"[g.axis]] =
+            static_cast<std::uint32_t>(i.upper->value() - 1);
+    }
+    return f;
+  }
+  bool same_arguments();
+  void symbolic();
+  void concrete();
+  struct Abstract;
+  void explore(Path start, Abstract* abstract);
+  void ended(Path& path, Abstract* abstract);
+  bool loop(Path& path, std::size_t head, std::string& why);
+  bool attempt(Abstract& a, std::string& why);
+  void compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
+               const std::string& where);
+  void foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
+                     const std::string& where);
+  const CodeRun::State& after(Abstract& a, int r);
+  const CodeRun::State& boundary(int trips);
+  [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
+  Versions versions(const Path& path, const Abstract* a);
+  std::optional<int> trips_of(const Path& path, const Abstract* a);
+  void missing(const std::string& what) { reasons_.insert(what); }
+  std::string at(std::size_t instruction) const {
+    const auto& i = flow_->instruction(instruction);
+    const auto line = lines_.at(i.address);
+    return hex(i.address) + " '" + i.text + "'" + (line ? " (line " + std::to_string(line->line) + ")" : "");
+  }
+  std::string text(const ElementAccess& a) const {
+    std::string s = p_.tensor(a.tensor).name + " byte " + to_string(a.address + Sym(a.byte)) + ", room " +
+                    to_string(a.room + Sym(a.left));
+    if (!(a.step == Sym(0))) s += ", step " + to_string(a.step);
+    for (const Sym& d : a.inside.all) s += ", if " + to_string(d) + " >= 0";
+    return s;
+  }
+
+  const runtime::CodeObject& object_;
+  const runtime::Kernel& kernel_;
+  const Code& code_;
+  const codegen::Program& p_;
+  CodeOptions options_;
+  runtime::isa::LineTable lines_;
+  CodeReport report_;
+  std::set<std::string> reasons_;
+
+  std::unique_ptr<Flow> flow_; ///< for terms and texts
+  std::unique_ptr<Shape> shape_;
+  std::unique_ptr<CodeRun> code_run_;
+  std::unique_ptr<Formulas> formulas_;
+  std::unique_ptr<ValuesOfWords> values_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<FieldArithmetic> field_;
+  std::vector<Sample> samples_;
+  std::vector<CodeRun::State> boundaries_;
+  using Loads = std::unordered_map<ElementAccess, int, HashAccess>;
+  Loads loads_until_; ///< by which boundary
+  unsigned paths_ = 0;
+  Number fresh_ = 1;
+};
+
+/// A loop of the machine for any number of periods.
+struct Sides::Abstract {
+  std::size_t head = 0;
+  Word periods = 0;
+  Sym u;
+  int first = 0, period = 1; ///< trips of the code before, and a period
+  std::shared_ptr<Flow> from;
+  std::vector<std::string> base;  ///< facts of the path to the head
+  std::vector<std::string> facts; ///< the same, and the invariants
+  std::vector<Sym> invariants;    ///< each at least 0: what the branch back has checked, one period ago
+  // Places of the code: blocks of values.
+  struct Block {
+    bool lds = false;
+    int id = 0, at = 0; ///< register and iteration from the current trip on; tensor and stage
+    std::size_t base = 0, size = 0;
+  };
+  std::vector<Block> blocks;
+  std::vector<Number> one, two;          ///< values at the two heads
+  std::vector<bool> fresh;               ///< of each place: changes from head to head
+  std::vector<int> kind, first_kind;     ///< places of one kind hold the same
+  std::vector<std::vector<int>> members; ///< of each first kind: what held the same at both heads
+  std::vector<Number> start;
+  // Words of the machine.
+  std::vector<std::vector<int>>
+      vectors; ///< [wave][row * 64 + lane]: index into `related`, -1: stays as it is
+  std::vector<std::vector<int>> scalars;
+  std::vector<int> lds;
+  std::vector<bool> scc; ///< of each wave: may be anything
+  std::vector<Related> related;
+  bool changed = false;
+  std::vector<bool> way; ///< how the conditions went from the first head to the second
+  bool guessed = false;  ///< invariants have been looked for
+  std::optional<AtomId> last_u;
+  // States of the code after r more trips, made when wanted.
+  std::vector<CodeRun::State> runs;
+  Loads loads;                 ///< by the number of trips after which they have been made
+  std::unique_ptr<Flow> begin; ///< the abstract state
+};
+
+std::vector<std::string> Sides::facts(const Path& path, const Abstract* a) {
+  std::vector<std::string> out = formulas_->facts(path.flow.path());
+  if (a != nullptr) out.insert(out.end(), a->facts.begin(), a->facts.end());
+  return out;
+}
+
+const CodeRun::State& Sides::boundary(int trips) {
+  const CodeRegion* loop = shape_->loop;
+  if (boundaries_.empty()) {
+    code_run_->state = {};
+    code_run_->loads.clear();
+    for (const CodeRegion* r : shape_->before) code_run_->run(r->body, *r, 0, Sym(0), {});
+    if (loop != nullptr) code_run_->run(loop->prologue, *loop, 0, Sym(0), {});
+    boundaries_.push_back(code_run_->state);
+    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, 0);
+  }
+  while (static_cast<int>(boundaries_.size()) <= trips) {
+    const int b = static_cast<int>(boundaries_.size()) - 1;
+    code_run_->state = boundaries_.back();
+    code_run_->loads.clear();
+    code_run_->run(loop->body, *loop, b, Sym(b), {});
+    std::erase_if(code_run_->state.registers, [&](const auto& e) {
+      return !code_.registers[static_cast<std::size_t>(e.first.first)].outside && e.first.second < b - 1;
+    });
+    boundaries_.push_back(code_run_->state);
+    for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, b + 1);
+  }
+  return boundaries_[static_cast<std::size_t>(trips)];
+}
+
+/// How many more trips the code makes on a path, when that is one number.
+std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
+  const CodeRegion* loop = shape_->loop;
+  const Sym base = a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0);
+  std::vector<int> candidates;
+  if (!path.samples.empty()) {
+    for (const std::size_t k : path.samples) {
+      const auto& s = samples_[k].symbols;
+      const auto n = static_cast<int>((evaluate(loop->trips, s) - Int(1) - evaluate(base, s)).value());
+      if (!candidates.empty() && candidates[0] != n) return std::nullopt;
+      candidates.assign(1, n);
+    }
+  } else {
+    for (int k = 0; k < 40; ++k) candidates.push_back(k);
+  }
+  const auto known = facts(path, a);
+  for (const int c : candidates)
+    if (c >= 0 && c < 64 && formulas_->decide(true, loop->trips - Sym(1), base + Sym(c), known) == Truth::yes)
+      return c;
+  return std::nullopt;
+}
+
+Versions Sides::versions(const Path& path, const Abstract* a) {
+  Versions out;
+  for (const auto& v : versions_of(code_)) {
+    std::optional<bool> divides;
+    for (const std::size_t s : path.samples) {
+      const bool d = evaluate(v.first, samples_[s].symbols).value() % v.second == 0;
+      if (divides && *divides != d)
+        throw NotFollowed{"the machine code takes one way for " + to_string(v.first) + " % " +
+                          std::to_string(v.second) + " = 0 and otherwise"};
+      divides = d;
+    }
+    const Sym rest = floor_mod(v.first, Sym(v.second));
+    const auto known = facts(path, a);
+    for (const bool d : {true, false}) {
+      if (divides && *divides != d) continue;
+      const bool shown = d ? formulas_->decide(true, rest, Sym(0), known) == Truth::yes
+                           : formulas_->decide(false, Sym(1), rest, known) == Truth::yes;
+      if (shown) {
+        out[v] = d;
+        break;
+      }
+    }
+    if (!out.contains(v))
+      throw NotFollowed{"whether " + std::to_string(v.second) + " divides " + to_string(v.first) +
+                        " on a path of the machine code"};
+  }
+  return out;
+}
+
+/// Loads that the code has not made after so many trips, nor in `loads`.
+void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
+                          const std::string& where) {
+  std::size_t bad = 0;
+  for (const auto& [key, event] : path.trace.loads)
+    if (const auto known = loads_until_.find(key);
+        !loads.contains(key) && (!by_number || known == loads_until_.end() || known->second > trips) &&
+        ++bad < 3)
+      missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+              std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form");
+  if (path.trace.latest > trips)
+    missing(where + ": " + at(path.trace.latest_event.instruction) +
+            " loads what the code loads in a later trip only");
+}
+
+/// The code's state after r more trips of the abstract loop.
+const CodeRun::State& Sides::after(Abstract& a, int r) {
+  while (static_cast<int>(a.runs.size()) <= r) {
+    const int k = static_cast<int>(a.runs.size());
+    code_run_->loads.clear();
+    code_run_->state = a.runs.back();
+    code_run_->run(shape_->loop->body, *shape_->loop, a.first + k - 1,
+                   Sym(a.first) + Sym(a.period) * a.u + Sym(k - 1), {});
+    for (const auto& [key, event] : code_run_->loads) a.loads.try_emplace(key, k);
+    a.runs.push_back(code_run_->state);
+  }
+  return a.runs[static_cast<std::size_t>(r)];
+}
+
+void Sides::compare(const Path& path, const Events& stores, const Events& loads, int trips, bool by_number,
+                    const std::string& where) {
+  for (const auto& p : path.trace.problems) missing(p);
+  std::size_t wrong = 0;
+  for (const auto& [key, event] : path.trace.stores) {
+    const auto found = stores.find(key);
+    if (found == stores.end()) {
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", stores " + text(key) +
+                ", which the code does not in this form");
+    } else if (!event.value) {
+      if (++wrong < 3)
+        missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
+                " lane " + std::to_string(event.lane) + ", stores: " + event.missing);
+    } else if (*event.value != found->second.value) {
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", stores another value than the code at " + text(key));
+    }
+  }
+  if (wrong == 0 && path.trace.stores.size() != stores.size())
+    for (const auto& [key, event] : stores)
+      if (!path.trace.stores.contains(key)) {
+        missing(where + ": nothing stores " + text(key) + " of work-item " + std::to_string(event.thread));
+        break;
+      }
+  foreign_loads(path, loads, trips, by_number, where);
+  for (const auto& p : path.trace.products)
+    if (!code_run_->products.contains(p.hash)) {
+      missing(where + ": " + at(p.instruction) + ", wave " + std::to_string(p.wave) +
+              ", makes what no matrix product of the code makes");
+      break;
+    }
+  report_.elements_loaded = std::max(report_.elements_loaded, path.trace.elements);
+  report_.elements_stored = std::max(report_.elements_stored, path.trace.stores.size());
+}
+
+void Sides::ended(Path& path, Abstract* a) {
+  const CodeRegion* loop = shape_->loop;
+  const std::string where =
+      a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
+  int trips = 0;
+  if (loop != nullptr) {
+    // How many trips the code makes here.
+    const auto n = trips_of(path, a);
+    if (!n) {
+      missing(where + ": that the code leaves its loop after as many trips");
+      return;
+    }
+    trips = *n;
+  }
+  const Versions chosen = versions(path, a);
+  if (loop == nullptr) {
+    code_run_->state = {};
+  } else if (a == nullptr) {
+    code_run_->state = boundary(trips);
+  } else {
+    code_run_->state = after(*a, trips);
+  }
+  code_run_->loads.clear();
+  code_run_->stores.clear();
+  const int number = (a != nullptr ? a->first : 0) + trips;
+  if (loop != nullptr && loop->trips.as_atom())
+    code_run_->known = {{*loop->trips.as_atom(),
+                         (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
+  if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop->trips - Sym(1), chosen);
+  if (loop == nullptr) {
+    code_run_->state = {};
+    for (const CodeRegion* r : shape_->before) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  }
+  for (const CodeRegion* r : shape_->after) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  code_run_->known.clear();
+  compare(path, code_run_->stores, code_run_->loads, trips, a == nullptr, where);
+}
+
+void Sides::explore(Path start, Abstract* a) {
+  std::vector<Path> stack;
+  stack.push_back(std::move(start));
+  const auto filter = [&](Path& p) {
+    const auto& [condition, value] = p.flow.path().back();
+    std::erase_if(p.samples, [&](std::size_t s) {
+      const auto v = p.flow.terms().evaluate(condition, samples_[s].words);
+      return v && (*v != 0) != value;
+    });
+  };
+  while (!stack.empty() && reasons_.size() < (a == nullptr ? 6U : 60U)) {
+    Path path = std::move(stack.back());
+    stack.pop_back();
+    client_->trace = &path.trace;
+    client_->samples = &samples_;
+    client_->possible = &path.samples;
+    client_->facts = [&] { return facts(path, a); };
+    client_->known_load = [&](const ElementAccess& key) {
+      const Loads& in = a != nullptr ? a->loads : loads_until_;
+      if (const auto found = in.find(key); found != in.end()) return found->second;
+      return -1;
+    };
+    std::size_t asked = ~std::size_t{0};
+    std::vector<std::pair<AtomId, Sym>> resolved;
+    client_->resolve = [&] {
+      if (shape_->loop == nullptr || !shape_->loop->trips.as_atom() || asked == path.flow.path().size())
+        return resolved;
+      asked = path.flow.path().size();
+      resolved.clear();
+      if (asked == 0) return resolved;
+      if (const auto n = trips_of(path, a))
+        resolved = {{*shape_->loop->trips.as_atom(),
+                     (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1)}};
+      return resolved;
+    };
+    const Flow::Stop stop = path.flow.run(*client_);
+    client_->facts = nullptr;
+    client_->resolve = nullptr;
+    client_->known_load = nullptr;
+    if (stop == Flow::Stop::failed) {
+      missing(path.flow.why());
+      continue;
+    }
+    if (stop == Flow::Stop::fork) {
+      Path other = path;
+      other.flow.assume(false);
+      path.flow.assume(true);
+      filter(other);
+      filter(path);
+      // In the abstract loop the way around comes first: what it changes is not worth following to the end.
+      const std::size_t at_once = path.flow.path().size() - 1;
+      if (a != nullptr && at_once < a->way.size() && a->way[at_once] != path.flow.path().back().second)
+        std::swap(other, path);
+      stack.push_back(std::move(other));
+      stack.push_back(std::move(path));
+      continue;
+    }
+    if (++paths_ > options_.max_paths) {
+      missing("more than " + std::to_string(options_.max_paths) + " paths");
+      return;
+    }
+    if (stop == Flow::Stop::ended) {
+      ended(path, a);
+      continue;
+    }
+    const std::size_t head = path.flow.at();
+    if (a != nullptr && head != a->head) {
+      missing("a loop behind a loop");
+      continue;
+    }
+    if (a != nullptr) {
+      // Around once more: the same places of the code, one period on.
+      if (a->runs.empty()) continue;
+      const CodeRun::State& state = after(*a, a->period);
+      // What the branch back has checked holds at the head one period later, if it did at first.
+      const AtomId u_atom = *a->u.as_atom();
+      const auto known = facts(path, a);
+      std::vector<Sym> kept_invariants;
+      for (const Sym& d : a->invariants) {
+        const std::pair<AtomId, Sym> next[] = {{u_atom, a->u + Sym(1)}};
+        if (formulas_->decide(false, Sym(0), substitute(d, next), known) == Truth::yes)
+          kept_invariants.push_back(d);
+        else
+          a->changed = true;
+      }
+      if (a->invariants.empty() && !a->guessed) {
+        a->guessed = true;
+        for (std::size_t k = a->from->path().size(); k < path.flow.path().size(); ++k) {
+          const auto c = formulas_->condition(path.flow.path()[k].first, path.flow.path()[k].second);
+          if (!c || c->never) continue;
+          for (const Sym& d : c->all) {
+            const std::pair<AtomId, Sym> before[] = {{u_atom, a->u - Sym(1)}}, first[] = {{u_atom, Sym(-1)}};
+            const auto used = symbols(d);
+            if (std::find(used.begin(), used.end(), u_atom) == used.end() ||
+                formulas_->decide(false, Sym(0), substitute(d, first), a->base) != Truth::yes)
+              continue;
+            kept_invariants.push_back(substitute(d, before));
+            a->changed = true;
+          }
+        }
+      }
+      a->invariants = std::move(kept_invariants);
+      const Sym reached = Sym(a->first) + Sym(a->period) * (a->u + Sym(1));
+      if (formulas_->decide(false, reached, shape_->loop->trips - Sym(1), facts(path, a)) != Truth::yes) {
+        missing("that the code stays in its loop as long as the machine code: " + to_string(reached) +
+                " <= " + to_string(shape_->loop->trips - Sym(1)));
+        continue;
+      }
+      for (const auto& p : path.trace.problems) missing(p);
+      foreign_loads(path, {}, a->period, false, "in the loop");
+      if (!path.trace.stores.empty()) missing("stores inside of a loop");
+      for (const auto& p : path.trace.products)
+        if (!code_run_->products.contains(p.hash) && !a->changed) {
+          missing("in the loop: " + at(p.instruction) + ", wave " + std::to_string(p.wave) +
+                  ", makes what no matrix product of the code makes");
+          break;
+        }
+      // Places of the code that were taken to stay.
+      std::vector<Number> end(a->start.size());
+      for (const auto& b : a->blocks) {
+        const auto& from = b.lds ? state.lds : state.registers;
+        const bool outside = !b.lds && code_.registers[static_cast<std::size_t>(b.id)].outside;
+        const auto found = from.find({b.id, b.lds || outside ? b.at : a->first + a->period + b.at});
+        for (std::size_t k = 0; k < b.size; ++k) {
+          const std::size_t place = b.base + k;
+          end[place] = found == from.end() ? apply(Function::fresh, 1000 + place) : found->second[k];
+          if (!a->fresh[place] && end[place] != a->start[place]) {
+            a->fresh[place] = true;
+            a->changed = true;
+          }
+        }
+      }
+      // Places that were taken to hold the same.
+      std::unordered_map<Number, int> refined;
+      std::vector<int> kinds(end.size());
+      for (std::size_t k = 0; k < end.size(); ++k)
+        kinds[k] = refined
+                       .try_emplace(
+                           random_of(static_cast<Number>(a->kind[k]) + (a->fresh[k] ? 0 : (Number{1} << 40)),
+                                     end[k]),
+                           static_cast<int>(refined.size()))
+                       .first->second;
+      if (refined.size() > static_cast<std::size_t>(1 + *std::max_element(a->kind.begin(), a->kind.end()))) {
+        a->changed = true;
+        a->kind = std::move(kinds);
+      }
+      Terms& t = path.flow.terms();
+      const auto lose = [&](Related& r) {
+        r.kind = Related::Kind::unknown;
+        a->changed = true;
+      };
+      const auto holds = [&](int& index, Word now, Word before) {
+        if (index < 0) {
+          if (now == before) return;
+          index = static_cast<int>(a->related.size());
+          a->related.emplace_back();
+          a->changed = true;
+          return;
+        }
+        Related& r = a->related[static_cast<std::size_t>(index)];
+        if (r.kind == Related::Kind::linear) {
+          const auto d = now == Terms::unknown || before == Terms::unknown ? std::nullopt
+                                                                           : t.value(t.subtract(now, before));
+          if (d != std::uint64_t{r.step}) lose(r);
+        } else if (r.kind == Related::Kind::data) {
+          for (std::size_t e = 0; e < r.places.size(); ++e) {
+            const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
+            if (v && *v == end[static_cast<std::size_t>(r.places[e])]) continue;
+            // Another place that held the same at both heads may be the one.
+            const auto& others =
+                a->members[static_cast<std::size_t>(a->first_kind[static_cast<std::size_t>(r.places[e])])];
+            const auto other = !v ? others.end() : std::find_if(others.begin(), others.end(), [&](int k) {
+              return end[static_cast<std::size_t>(k)] == *v;
+            });
+            if (other != others.end()) {
+              r.places[e] = *other;
+              a->changed = true;
+            } else {
+              lose(r);
+              return;
+            }
+          }
+        }
+      };
+      for (unsigned w = 0; w < path.flow.waves(); ++w) {
+        for (unsigned r = 0; r < Flow::scalars; ++r)
+          holds(a->scalars[w][r], path.flow.scalar(w, r), a->begin->scalar(w, r));
+        if (!a->scc[w] && path.flow.scc(w) != a->begin->scc(w)) a->scc[w] = a->changed = true;
+        for (unsigned r = 0; r < Flow::rows; ++r) {
+          const bool plain = std::all_of(a->vectors[w].begin() + r * 64, a->vectors[w].begin() + r * 64 + 64,
+                                         [](int x) { return x < 0; });
+          if (plain && path.flow.surely_same(*a->begin, w, r)) continue;
+          for (unsigned l = 0; l < 64; ++l)
+            holds(a->vectors[w][r * 64 + l], path.flow.vector(w, r, l), a->begin->vector(w, r, l));
+        }
+      }
+      for (std::size_t k = 0; k < a->lds.size(); ++k)
+        holds(a->lds[k], path.flow.lds()[k], a->begin->lds()[k]);
+      if (a->changed) return;
+      continue;
+    }
+    auto& kept = path.heads[head];
+    kept.push_back(std::make_shared<Flow>(path.flow));
+    std::string why = "its head was not come to often enough";
+    if (shape_->loop == nullptr) {
+      missing("a loop that the code does not have");
+      continue;
+    }
+    if (kept.size() >= 2 && loop(path, head, why)) continue;
+    if (kept.size() >= options_.visits) {
+      missing("the loop at " + at(head) + ": " + why);
+      continue;
+    }
+    stack.push_back(std::move(path));
+  }
+}
+
+bool Sides::loop(Path& path, std::size_t head, std::string& why) {
+  auto& kept = path.heads[head];
+  Abstract a;
+  a.head = head;
+  a.from = kept[kept.size() - 2];
+  Flow& one = *a.from;
+  Flow& two = *kept.back();
+  for (const auto& c : two.path()) a.way.push_back(c.second);
+  // Which trips of the code the two heads are: where most of what the machine holds is held.
+  const auto numbers_in = [&](Flow& f) {
+    std::unordered_set<Number> out;
+    for (unsigned w = 0; w < f.waves(); ++w)
+      for (unsigned r = 0; r < Flow::rows; ++r)
+        for (const unsigned l : {0U, 21U, 63U})
+          if (const auto* d = values_->datum(f.vector(w, r, l)))
+            out.insert(d->number.begin(), d->number.begin() + d->count);
+    for (std::size_t k = 0; k < f.lds().size(); k += 37)
+      if (const auto* d = f.lds()[k] == 0 ? nullptr : values_->datum(f.lds()[k]))
+        out.insert(d->number.begin(), d->number.begin() + d->count);
+    return out;
+  };
+  const auto best = [&](Flow& f, int from, int to) {
+    const auto wanted = numbers_in(f);
+    int found = from;
+    std::size_t most = 0;
+    for (int b = from; b <= to; ++b) {
+      std::set<Number> held;
+      const auto look = [&](const std::vector<Number>& all) {
+        for (const Number v : all)
+          if (wanted.contains(v)) held.insert(v);
+      };
+      const auto& state = boundary(b);
+      for (const auto& [key, values] : state.registers) look(values);
+      for (const auto& [key, values] : state.lds) look(values);
+      const std::size_t n = held.size();
+      if (n > most) {
+        most = n;
+        found = b;
+      }
+    }
+    return found;
+  };
+  const CodeRegion& region = *shape_->loop;
+  const int reach = region.ring * static_cast<int>(kept.size()) + 1;
+  a.first = best(one, 0, reach);
+  const int second = best(two, a.first + 1, a.first + 1 + 2 * region.ring);
+  a.period = second - a.first;
+  if (a.period % region.ring != 0) {
+    why = "its heads are the trips " + std::to_string(a.first) + " and " + std::to_string(second) +
+          " of the code";
+    return false;
+  }
+  // The code is in its loop at the first of them.
+  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1), formulas_->facts(one.path())) !=
+      Truth::yes) {
+    why = "that the code is in its loop too";
+    return false;
+  }
+  const auto& s1 = boundary(a.first);
+  const auto& s2 = boundary(second);
+  const auto block = [&](bool lds, int id, int at, const std::vector<Number>& x,
+                         const std::vector<Number>& y) {
+    if (x.size() != y.size()) return;
+    a.blocks.push_back({lds, id, at, a.one.size(), x.size()});
+    a.one.insert(a.one.end(), x.begin(), x.end());
+    a.two.insert(a.two.end(), y.begin(), y.end());
+  };
+  for (const auto& [key, values] : s1.registers) {
+    const bool outside = code_.registers[static_cast<std::size_t>(key.first)].outside;
+    const int relative = outside ? 0 : key.second - a.first;
+    const auto other = s2.registers.find({key.first, outside ? 0 : second + relative});
+    if (other != s2.registers.end()) block(false, key.first, relative, values, other->second);
+  }
+  const std::size_t registers_end = a.one.size();
+  for (const auto& [key, values] : s1.lds)
+    if (const auto other = s2.lds.find(key); other != s2.lds.end())
+      block(true, key.first, key.second, values, other->second);
+  a.fresh.resize(a.one.size());
+  for (std::size_t k = 0; k < a.one.size(); ++k) a.fresh[k] = a.one[k] != a.two[k];
+  std::unordered_map<Number, int> kinds;
+  for (std::size_t k = 0; k < a.one.size(); ++k) {
+    const int kind =
+        kinds.try_emplace(random_of(a.one[k], a.two[k]), static_cast<int>(kinds.size())).first->second;
+    a.kind.push_back(kind);
+    if (static_cast<std::size_t>(kind) == a.members.size()) a.members.emplace_back();
+    a.members[static_cast<std::size_t>(kind)].push_back(static_cast<int>(k));
+  }
+  a.first_kind = a.kind;
+  std::unordered_map<Number, int> in_registers, in_lds;
+  for (std::size_t k = 0; k < a.one.size(); ++k)
+    (k < registers_end ? in_registers : in_lds)
+        .try_emplace(random_of(a.one[k], a.two[k]), static_cast<int>(k));
+  Terms& t = one.terms();
+  const auto relate = [&](Word x, Word y, bool lds) -> int {
+    if (x == y) return -1;
+    Related r;
+    const auto find = [&](Element format, unsigned count, auto&& get) {
+      std::vector<int> places;
+      for (unsigned e = 0; e < count; ++e) {
+        const auto v1 = get(x, e), v2 = get(y, e);
+        if (!v1 || !v2) return false;
+        const Number key = random_of(*v1, *v2);
+        for (const auto* map : {lds ? &in_lds : &in_registers, lds ? &in_registers : &in_lds})
+          if (const auto at = map->find(key); at != map->end()) {
+            places.push_back(at->second);
+            break;
+          }
+        if (places.size() != e + 1) return false;
+      }
+      r.kind = Related::Kind::data;
+      r.format = format;
+      r.places = std::move(places);
+      return true;
+    };
+    const auto* d1 = x == 0 ? nullptr : values_->datum(x);
+    const auto* d2 = y == 0 ? nullptr : values_->datum(y);
+    if (d1 != nullptr && d2 != nullptr) {
+      if (d1->format == d2->format && d1->count == d2->count) {
+        const auto n1 = d1->number, n2 = d2->number;
+        find(d1->format, d1->count,
+             [&](Word w, unsigned e) -> std::optional<Number> { return w == x ? n1[e] : n2[e]; });
+      }
+    } else if (x != 0 && y != 0 && x != Terms::unknown && y != Terms::unknown) {
+      if (const auto d = t.value(t.subtract(y, x)); d && d1 == nullptr && d2 == nullptr) {
+        r.kind = Related::Kind::linear;
+        r.step = static_cast<std::uint32_t>(*d);
+      } else {
+        find(Element::f32, 1, [&](Word w, unsigned e) { return values_->read(w, Element::f32, e); });
+      }
+    }
+    a.related.push_back(std::move(r));
+    return static_cast<int>(a.related.size()) - 1;
+  };
+  for (unsigned w = 0; w < one.waves(); ++w) {
+    a.scalars.emplace_back(Flow::scalars, -1);
+    a.vectors.emplace_back(Flow::rows * 64, -1);
+    for (unsigned r = 0; r < Flow::scalars; ++r)
+      a.scalars[w][r] = relate(one.scalar(w, r), two.scalar(w, r), false);
+    a.scc.push_back(one.scc(w) != two.scc(w));
+    for (unsigned r = 0; r < Flow::rows; ++r) {
+      if (one.surely_same(two, w, r)) continue;
+      for (unsigned l = 0; l < 64; ++l)
+        a.vectors[w][r * 64 + l] = relate(one.vector(w, r, l), two.vector(w, r, l), false);
+    }
+  }
+  a.lds.assign(one.lds().size(), -1);
+  for (std::size_t k = 0; k < a.lds.size(); ++k) a.lds[k] = relate(one.lds()[k], two.lds()[k], true);
+
+  const auto reasons = reasons_;
+  const auto samples = samples_;
+  for (int round = 0; round < 12; ++round) {
+    reasons_ = reasons;
+    samples_ = samples;
+    a.changed = false;
+    if (attempt(a, why)) {
+      ++report_.loops;
+      // What the path did up to here is the code's, too.
+      for (const auto& p : path.trace.problems) missing(p);
+      foreign_loads(path, {}, second, true, "before the loop");
+      if (!path.trace.stores.empty()) missing("stores before a loop");
+      samples_ = samples;
+      return true;
+    }
+    if (!a.changed) break;
+  }
+  if (reasons_.size() > reasons.size()) {
+    for (const auto& r : reasons_)
+      if (!reasons.contains(r)) why = r;
+  }
+  reasons_ = reasons;
+  samples_ = samples;
+  return false;
+}
+
+bool Sides::attempt(Abstract& a, std::string& why) {
+  Flow& one = *a.from;
+  Terms& t = one.terms();
+  const CodeRegion& region = *shape_->loop;
+  const std::string name = "periods." + std::to_string(fresh_++);
+  const Interval trips = interval(region.trips);
+  const std::int64_t most = trips.upper ? (trips.upper->value() - a.first) / a.period + 1 : 0x7fffffff;
+  a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
+  a.u = formulas_->context().symbol("_" + name.substr(0, 7) + name.substr(8), {Int(0), Int(most)});
+  formulas_->name(a.periods, a.u);
+  a.base = formulas_->facts(one.path());
+  a.facts = a.base;
+  const AtomId u_atom = *a.u.as_atom();
+  if (a.last_u) { // its symbol is new
+    const std::pair<AtomId, Sym> renamed[] = {{*a.last_u, a.u}};
+    for (Sym& d : a.invariants) d = substitute(d, renamed);
+  }
+  a.last_u = u_atom;
+  for (const Sym& d : a.invariants) a.facts.push_back("0 <= " + to_string(d));
+  a.facts.push_back(to_string(Sym(a.first) + Sym(a.period) * a.u) +
+                    " <= " + to_string(region.trips - Sym(1)));
+  a.facts.push_back(to_string(a.u) + " >= 0");
+  // The code's places: fresh values, but for those that stay.
+  a.start = a.one;
+  for (std::size_t k = 0; k < a.start.size(); ++k)
+    if (a.fresh[k]) a.start[k] = apply(Function::fresh, (fresh_ << 32) + static_cast<Number>(a.kind[k]));
+  CodeRun::State state;
+  for (const auto& b : a.blocks) {
+    const bool outside = !b.lds && code_.registers[static_cast<std::size_t>(b.id)].outside;
+    auto& to = (b.lds ? state.lds : state.registers)[{b.id, b.lds || outside ? b.at : a.first + b.at}];
+    to.assign(a.start.begin() + static_cast<std::ptrdiff_t>(b.base),
+              a.start.begin() + static_cast<std::ptrdiff_t>(b.base + b.size));
+  }
+  a.runs.clear();
+  a.loads.clear();
+  a.runs.push_back(std::move(state));
+  static_cast<void>(after(a, a.period + 1));
+  // The machine's words.
+  Flow begin = one;
+  const auto word_of = [&](const Related& r, Word before) -> Word {
+    if (r.kind == Related::Kind::unknown) return Terms::unknown;
+    if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, t.constant(r.step)));
+    std::vector<Number> numbers;
+    for (const int p : r.places) numbers.push_back(a.start[static_cast<std::size_t>(p)]);
+    return values_->word(r.format, numbers);
+  };
+  for (unsigned w = 0; w < begin.waves(); ++w) {
+    for (unsigned r = 0; r < Flow::scalars; ++r)
+      if (const int k = a.scalars[w][r]; k >= 0) {
+        const Related& x = a.related[static_cast<std::size_t>(k)];
+        // Lanes that may be anything would be taken for active ones.
+        if (r >= 126 && x.kind == Related::Kind::unknown) {
+          why = "EXEC changes from trip to trip";
+          return false;
+        }
+        begin.set_scalar(w, r, word_of(x, begin.scalar(w, r)));
+      }
+    if (a.scc[w]) begin.set_scc(w, Terms::unknown);
+    for (unsigned r = 0; r < Flow::rows; ++r)
+      for (unsigned l = 0; l < 64; ++l)
+        if (const int k = a.vectors[w][r * 64 + l]; k >= 0)
+          begin.set_vector(w, r, l, word_of(a.related[static_cast<std::size_t>(k)], begin.vector(w, r, l)));
+  }
+  for (std::size_t k = 0; k < a.lds.size(); ++k)
+    if (a.lds[k] >= 0)
+      begin.lds()[k] = word_of(a.related[static_cast<std::size_t>(a.lds[k])], begin.lds()[k]);
+  a.begin = std::make_unique<Flow>(begin);
+  // Numbers for the sizes and the periods.
+  std::vector<Sample> drawn;
+  Draw draw(code_);
+  for (int k = 0; k < 400 && drawn.size() < 60; ++k) {
+    Sample s = draw(2 * a.first + 4 * a.period + 8);
+    const auto terms_of = [&](Sample& x) {
+      for (const auto& [n, v] : x.numbers)
+        if (const auto at = flow_options().maxima.find(n); at != flow_options().maxima.end())
+          x.words[t.symbol(n, at->second)] = static_cast<std::uint64_t>(v);
+        else
+          x.words[t.symbol(n, 0x7fffffffU)] = static_cast<std::uint64_t>(v);
+    };
+    terms_of(s);
+    const std::int64_t room = evaluate(region.trips, s.symbols).value() - 1 - a.first;
+    if (room < 0) continue;
+    const bool takes = std::all_of(one.path().begin(), one.path().end(), [&](const auto& c) {
+      const auto v = t.evaluate(c.first, s.words);
+      return v && (*v != 0) == c.second;
+    });
+    if (!takes) continue;
+    const std::int64_t u = std::max<std::int64_t>(0, (room / a.period) - k % 3);
+    s.words[a.periods] = static_cast<std::uint64_t>(u);
+    s.symbols.set(a.u, Int(u));
+    if (std::any_of(a.invariants.begin(), a.invariants.end(),
+                    [&](const Sym& d) { return evaluate(d, s.symbols) < Int(0); }))
+      continue;
+    drawn.push_back(std::move(s));
+  }
+  samples_ = std::move(drawn);
+  Path path(std::move(begin));
+  for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
+  const std::size_t before = reasons_.size();
+  explore(std::move(path), &a);
+  return !a.changed && reasons_.size() == before;
+}
+
+void Sides::symbolic() {
+  shape_ = std::make_unique<Shape>(code_);
+  flow_ = std::make_unique<Flow>(object_, kernel_, flow_options());
+  formulas_ = std::make_unique<Formulas>(p_, flow_->terms());
+  values_ = std::make_unique<ValuesOfWords>(*flow_, *formulas_);
+  code_run_ = std::make_unique<CodeRun>(code_, std::vector<std::pair<AtomId, Sym>>());
+  field_ = std::make_unique<FieldArithmetic>(values_->extremes());
+  code_run_->arithmetic = field_.get();
+  code_run_->formulas = formulas_.get();
+  client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
+  Draw draw(code_);
+  const auto maxima = flow_options().maxima;
+  for (int k = 0; k < 120; ++k) {
+    samples_.push_back(draw(k % 2 == 0 ? 4 : 14));
+    for (const auto& [n, v] : samples_.back().numbers) {
+      const auto at = maxima.find(n);
+      samples_.back().words[flow_->terms().symbol(n, at != maxima.end() ? at->second : 0x7fffffffU)] =
+          static_cast<std::uint64_t>(v);
+    }
+  }
+  if (shape_->loop != nullptr) static_cast<void>(boundary(3 * shape_->loop->ring + 2));
+  Path path(*flow_);
+  for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
+  explore(std::move(path), nullptr);
+  report_.paths = paths_;
+  report_.loads = client_->load_sites.size();
+  report_.stores = client_->store_sites.size();
+  report_.products = client_->product_sites.size();
+}
+
+/// Sizes, pointers and elements that are numbers: the code's masks one by one, what is stored element by element.
+void Sides::concrete() {
+  Draw draw(code_);
+  for (unsigned k = 0; k < options_.refuter_runs && report_.refuted.empty(); ++k) {
+    const Sample s = draw.with_trips(static_cast<int>(k % 6) + 1, k % 4 == 3);
+    FlowOptions o;
+    o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    o.max_instructions = 3'000'000;
+    o.reals = false;
+    o.garbage = k + 1;
+    std::vector<std::pair<AtomId, Sym>> sizes;
+    for (const auto& [n, v] : s.numbers) o.values[n] = static_cast<std::uint32_t>(v);
+    for (const codegen::Size& z : p_.sizes())
+      sizes.emplace_back(*z.symbol.as_atom(), Sym(evaluate(z.symbol, s.symbols)));
+    for (const codegen::GridAxis& g : p_.grid())
+      sizes.emplace_back(*g.symbol.as_atom(), Sym(evaluate(g.symbol, s.symbols)));
+    // Pointers from which sums carry into the upper word.
+    std::map<int, std::uint64_t> pointers;
+    for (const codegen::Tensor& t : p_.tensors()) {
+      if (t.space != codegen::Space::global) continue;
+      const std::uint64_t p = (std::uint64_t{0x100U * (static_cast<unsigned>(t.id) + 1)} << 32) +
+                              0xfffff000U - 4096U * (k + 16U * static_cast<unsigned>(t.id));
+      pointers[t.id] = p;
+      o.values[t.name + ".lo"] = static_cast<std::uint32_t>(p);
+      o.values[t.name + ".hi"] = static_cast<std::uint32_t>(p >> 32);
+    }
+    CodeRun run(code_, sizes);
+    RealArithmetic real;
+    run.arithmetic = &real;
+    Versions chosen;
+    for (const auto& v : versions_of(code_)) chosen[v] = evaluate(v.first, s.symbols).value() % v.second == 0;
+    auto flow = std::make_unique<Flow>(object_, kernel_, o);
+    Formulas formulas(p_, flow->terms());
+    run.formulas = &formulas;
+    for (const CodeRegion& r : code_.regions) {
+      if (!r.is_loop) {
+        run.run(r.body, r, 0, Sym(0), chosen);
+        continue;
+      }
+      const auto trips = evaluate(r.trips, s.symbols).value();
+      run.run(r.prologue, r, 0, Sym(0), chosen);
+      for (std::int64_t j = 0; j + 1 < trips; ++j) run.run(r.body, r, static_cast<int>(j), Sym(j), chosen);
+      run.run(r.epilogue, r, static_cast<int>(trips - 1), Sym(trips - 1), chosen);
+    }
+    Numbers client(p_, run, *flow, pointers);
+    for (const auto& [key, e] : run.loads)
+      if (!key.inside.never) client.loads.insert({key.tensor, key.byte});
+    // What was there before a launch is anything.
+    std::mt19937_64 random(k + 1);
+    for (Word& w : flow->lds())
+      w = flow->terms().constant(0x5f000000U | static_cast<std::uint32_t>(random() & 0xfffff));
+    Flow::Stop stop = Flow::Stop::head;
+    while (stop == Flow::Stop::head) stop = flow->run(client);
+    const auto refute = [&](const MachineEvent& e, const std::string& message) {
+      const auto& i = flow->instruction(e.instruction);
+      const auto line = lines_.at(i.address);
+      report_.refuted.push_back({i.address, i.text, line ? runtime::isa::to_string(*line) : "", e.wave,
+                                 e.lane, message, s.numbers});
+    };
+    const auto byte = [&](int tensor, std::int64_t b) {
+      return p_.tensor(tensor).name + " byte " + std::to_string(b);
+    };
+    if (client.wild) { // the first access that is none of the code's
+      const MachineEvent& e = *client.wild;
+      const auto line = lines_.at(flow->instruction(e.instruction).address);
+      std::string expected = "nothing";
+      for (const auto* events : {&run.loads, &run.stores})
+        for (const auto& [key, x] : *events)
+          if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
+              !key.inside.never && (!line || x.inst->where.line() == line->line))
+            expected = "for example " + byte(key.tensor, key.byte);
+      refute(e, client.wild_text + "; the view of this work-item says " + expected);
+      continue;
+    }
+    if (stop != Flow::Stop::ended) {
+      const std::string why = stop == Flow::Stop::failed ? flow->why() : "";
+      MachineEvent where;
+      where.instruction = flow->stopped_at().first;
+      where.wave = static_cast<unsigned>(flow->stopped_at().second);
+      if (why.starts_with("no instruction at")) {
+        refute(where, "a wave comes to what is no instruction");
+      } else if (why.starts_with(
+                     "misaligned in LDS")) { // every place of a view is a multiple of what is moved
+        refute(where, "an LDS address that is no multiple of what the instruction moves, as all places of "
+                      "the views are");
+      } else {
+        missing("with numbers for the sizes: " +
+                (stop == Flow::Stop::failed ? flow->why() : "a branch depends on what is no number"));
+      }
+      continue;
+    }
+    const MachineEvent* first = nullptr;
+    std::string message;
+    for (const auto& [key, e] : run.stores) {
+      const std::uint64_t address = pointers[key.tensor] + static_cast<std::uint64_t>(key.byte);
+      const auto found = client.stores.find(address);
+      const Element format = p_.tensor(key.tensor).element;
+      if (found == client.stores.end()) {
+        if (first == nullptr)
+          message =
+              "nothing stores " + byte(key.tensor, key.byte) + " of work-item " + std::to_string(e.thread);
+        continue;
+      }
+      if (!found->second.value) continue;
+      const double got =
+          ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
+      const double wanted = RealArithmetic::real(e.value);
+      const double tolerance = 0.01 * std::fabs(wanted) + 0.002;
+      if (std::fabs(got - wanted) <= tolerance) continue;
+      const MachineEvent& m = found->second;
+      if (first != nullptr && std::tuple(first->instruction, first->wave, first->lane) <=
+                                  std::tuple(m.instruction, m.wave, m.lane))
+        continue;
+      first = &m;
+      message = "stores " + std::to_string(got) + " at " + byte(key.tensor, key.byte) + ", the code " +
+                std::to_string(wanted);
+    }
+    if (first == nullptr && message.empty()) continue;
+    for (const auto& p : client.products)
+      if (first != nullptr && !run.products.contains(p.hash)) {
+        const auto& i = flow->instruction(p.instruction);
+        message += "; the first matrix product that is none of the code's is at " + hex(i.address) + " '" +
+                   i.text + "' in wave " + std::to_string(p.wave);
+        break;
+      }
+    MachineEvent none;
+    if (!client.stores.empty()) none.instruction = client.stores.begin()->second.instruction;
+    refute(first != nullptr ? *first : none, message);
+  }
+}
+
+/// The launch passes arguments by place: pointers of the tensors, then sizes.
+bool Sides::same_arguments() {
+  std::vector<std::pair<std::string, std::uint32_t>> expected;
+  for (const codegen::Tensor& t : p_.tensors())
+    if (t.space == codegen::Space::global) expected.emplace_back(t.name, 8);
+  for (const codegen::Size& z : p_.sizes()) expected.emplace_back(z.name, 4);
+  std::size_t k = 0;
+  std::uint32_t offset = 0;
+  for (const runtime::KernelArgument& a : kernel_.arguments) {
+    if (a.kind.starts_with("hidden_")) continue;
+    if (k >= expected.size() || a.name != expected[k].first || a.size != expected[k].second ||
+        a.offset != offset) {
+      missing(
+          "argument " + std::to_string(k) + " of the code object is '" + a.name + "' at byte " +
+          std::to_string(a.offset) + ", the kernel's is " +
+          (k < expected.size() ? "'" + expected[k].first + "' at byte " + std::to_string(offset) : "none"));
+      return false;
+    }
+    offset += a.size;
+    ++k;
+  }
+  if (k != expected.size()) missing("the code object has fewer arguments than the kernel");
+  const auto& required = kernel_.required_workgroup;
+  const bool fits =
+      required.size() == 3
+          ? required[0] * required[1] * required[2] == static_cast<std::uint32_t>(p_.threads()) &&
+                required[0] == static_cast<std::uint32_t>(p_.threads())
+          : kernel_.max_flat_workgroup_size >= static_cast<std::uint32_t>(p_.threads());
+  if (!fits)
+    missing("the code object is not for workgroups of " + std::to_string(p_.threads()) + " work-items");
+  return k == expected.size() && fits;
+}
+
+CodeReport Sides::run() {
+  if (!same_arguments()) {
+    report_.undecided.assign(reasons_.begin(), reasons_.end());
+    return std::move(report_);
+  }
+  if (options_.order) {
+    runtime::symbolic::OrderOptions o;
+    o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    const auto r = runtime::symbolic::check_order(object_, kernel_, o);
+    report_.order = r.verdict;
+    for (const auto& f : r.findings) {
+      CodeFinding c{f.address, f.text, "", f.wave, f.lane, f.message, {}};
+      for (const auto& [symbol, value] : f.witness)
+        c.sizes.emplace_back(r.terms->text(symbol), static_cast<std::int64_t>(value));
+      if (f.conditional)
+        missing("order: " + f.message);
+      else
+        report_.refuted.push_back(std::move(c));
+    }
+    for (const auto& u : r.undecided) missing("order: " + u);
+  }
+  if (!report_.refuted.empty()) {
+    report_.verdict = MachineVerdict::refuted;
+    report_.undecided.assign(reasons_.begin(), reasons_.end());
+    return std::move(report_);
+  }
+  const std::size_t of_order = reasons_.size();
+  std::string of_numbers;
+  if (options_.refute_first) {
+    try {
+      concrete();
+    } catch (const std::exception& e) { // said below, if symbols do not show more
+      of_numbers = e.what();
+    } catch (const NotFollowed& n) {
+      of_numbers = n.why;
+    }
+    if (!report_.refuted.empty()) {
+      report_.verdict = MachineVerdict::refuted;
+      return std::move(report_);
+    }
+  }
+  try {
+    symbolic();
+  } catch (const NotFollowed& n) {
+    missing(n.why);
+  } catch (const std::exception& e) {
+    missing(e.what());
+  }
+  if (reasons_.size() > of_order && !of_numbers.empty()) missing(of_numbers);
+  if (reasons_.size() > of_order && !options_.refute_first) {
+    try {
+      concrete();
+    } catch (const NotFollowed& n) {
+      missing(n.why);
+    } catch (const std::exception& e) {
+      missing(e.what());
+    }
+  }
+  report_.undecided.assign(reasons_.begin(), reasons_.end());
+  report_.verdict = !report_.refuted.empty()    ? MachineVerdict::refuted
+                    : report_.undecided.empty() ? MachineVerdict::validated
+                                                : MachineVerdict::undecided;
+  return std::move(report_);
+}
+
+} // namespace
+
+CodeReport validate_code(const runtime::CodeObject& object, const runtime::Kernel& kernel, const Code& code,
+                         const CodeOptions& options) {
+  return Sides(object, kernel, code, options).run();
+}
+
+} // namespace inlay::kernels::validate

@@ -1,0 +1,445 @@
+#include "code_run.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <numeric>
+
+namespace inlay::kernels::validate {
+
+using codegen::Access;
+using codegen::CodeRegion;
+using codegen::Expr;
+using codegen::ExprNode;
+using codegen::Fn;
+using codegen::Inst;
+using codegen::InstKind;
+using codegen::Monoid;
+using codegen::Reg;
+using codegen::Tensor;
+
+// ---- matrix products ------------------------------------------------------------------------------------------------
+
+MatrixProduct::MatrixProduct(const codegen::Mma& mma)
+    : a_values(mma.a_values()), b_values(mma.b_values()), c_values(mma.c_values()) {
+  // (lane, value) -> (row, k, block): axes 0, 1, 2.
+  const auto rows = [&](const Layout& layout, int values, int depth,
+                        std::map<std::pair<int, int>, Row>& out) {
+    const auto row = codegen::coordinates(layout, 0), k = codegen::coordinates(layout, 1),
+               block = codegen::coordinates(layout, 2);
+    for (std::size_t at = 0; at < row.size(); ++at) {
+      Row& r = out[{block[at], row[at]}];
+      r.at.resize(static_cast<std::size_t>(depth), -1);
+      r.at[static_cast<std::size_t>(k[at])] = static_cast<int>(at);
+    }
+    if (row.size() != static_cast<std::size_t>(64 * values))
+      throw NotFollowed{"a matrix operand that does not fill a wave"};
+  };
+  if (mma.sparse || mma.scaled) throw NotFollowed{"sparse and scaled matrix products"};
+  rows(mma.a, a_values, mma.k, rows_a_);
+  rows(mma.b, b_values, mma.k, rows_b_);
+  const auto m = codegen::coordinates(mma.c, 0), n = codegen::coordinates(mma.c, 1),
+             block = codegen::coordinates(mma.c, 2);
+  for (std::size_t at = 0; at < m.size(); ++at)
+    of_.push_back({&rows_a_.at({block[at], m[at]}), &rows_b_.at({block[at], n[at]})});
+}
+
+void MatrixProduct::operator()(std::span<const Number> a, std::span<const Number> b,
+                               std::span<const Number> c, std::span<Number> d) const {
+  for (std::size_t at = 0; at < of_.size(); ++at) {
+    const auto& [x, y] = of_[at];
+    unsigned __int128 sum = c[at];
+    for (std::size_t k = 0; k < x->at.size(); ++k) {
+      const unsigned __int128 product =
+          static_cast<unsigned __int128>(a[static_cast<std::size_t>(x->at[k])]) *
+          b[static_cast<std::size_t>(y->at[k])];
+      sum += (product & prime) + (product >> 61);
+    }
+    const auto low = static_cast<std::uint64_t>(sum & prime);
+    d[at] = reduce(low + static_cast<std::uint64_t>(sum >> 61));
+  }
+}
+
+void MatrixProduct::real(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
+                         std::span<Number> d) const {
+  for (std::size_t at = 0; at < of_.size(); ++at) {
+    const auto& [x, y] = of_[at];
+    double sum = RealArithmetic::real(c[at]);
+    for (std::size_t k = 0; k < x->at.size(); ++k)
+      sum += RealArithmetic::real(a[static_cast<std::size_t>(x->at[k])]) *
+             RealArithmetic::real(b[static_cast<std::size_t>(y->at[k])]);
+    d[at] = RealArithmetic::number(sum);
+  }
+}
+
+// ---- code -----------------------------------------------------------------------------------------------------------
+
+CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> sizes)
+    : code_(code), p_(*code.program), sizes_(std::move(sizes)),
+      tid_(*codegen::work_item(*code.program).as_atom()), threads_(code.program->threads()) {}
+
+Number CodeRun::hash(std::span<const Number> values) {
+  Number h = values.size();
+  for (const Number v : values) h = random_of(h, v);
+  return h;
+}
+
+ElementAccess ElementAccess::of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside) {
+  ElementAccess a;
+  a.tensor = tensor;
+  a.byte = address.constant_term().value();
+  a.address = address - Sym(a.byte);
+  a.left = room.constant_term().value();
+  a.room = room - Sym(a.left);
+  a.step = step;
+  a.inside = std::move(inside);
+  Number h = random_of(static_cast<std::uint64_t>(tensor), stable_hash(a.address));
+  h = random_of(h, stable_hash(a.room));
+  h = random_of(h, stable_hash(a.step) + (a.inside.never ? 1 : 0));
+  for (const Sym& d : a.inside.all) h = random_of(h, stable_hash(d));
+  a.hash = h;
+  return a;
+}
+
+double CodeRun::small_integer(int tensor, std::int64_t byte) {
+  return static_cast<double>(
+             random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(byte)) % 5) -
+         2;
+}
+
+Number CodeRun::value_of(const ElementAccess& a) const {
+  if (concrete()) {
+    if (a.inside.never) return RealArithmetic::number(0);
+    return RealArithmetic::number(small_integer(a.tensor, a.byte));
+  }
+  return random_of(12345, HashAccess()(a));
+}
+
+const MatrixProduct& CodeRun::product(const codegen::Atom& atom) {
+  auto at = products_of_.find(&atom);
+  if (at == products_of_.end()) at = products_of_.emplace(&atom, MatrixProduct(*atom.mma)).first;
+  return at->second;
+}
+
+CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
+  auto [at, fresh] = prepared_.try_emplace(&i);
+  Prepared& p = at->second;
+  if (!fresh) return p;
+  const Tensor& t = p_.tensor(i.access.tensor);
+  if (t.space == codegen::Space::lds) {
+    std::vector<std::vector<int>> coordinate;
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
+      coordinate.push_back(codegen::thread_coordinates(i.access.threads, axis));
+      const auto origin = i.access.origin[axis].constant();
+      if (!origin) throw NotFollowed{"an LDS place that depends on sizes"};
+      for (int& c : coordinate.back()) c += static_cast<int>(origin->value());
+    }
+    std::vector<std::int64_t> c(coordinate.size());
+    for (int th = 0; th < threads_; ++th)
+      for (const auto& e : i.access.elements) {
+        for (std::size_t axis = 0; axis < c.size(); ++axis)
+          c[axis] = coordinate[axis][static_cast<std::size_t>(th)] + e[axis];
+        p.places.push_back(static_cast<int>(t.at(c)));
+      }
+    return p;
+  }
+  if (bits(t.element) % 8 != 0) throw NotFollowed{"elements below a byte"};
+  p.split = codegen::split(p_, i.access);
+  for (int th = 0; th < threads_; ++th) {
+    const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
+    p.lane.push_back((substitute(p.split->lane, tid) + Sym(p.split->immediate)) * Sym(bits(t.element) / 8));
+    p.coordinate.emplace_back();
+    for (const auto& q : p.split->predicates) p.coordinate.back().push_back(substitute(q.coordinate, tid));
+  }
+  if (concrete())
+    for (std::size_t axis = 0; axis < i.access.masked.size(); ++axis) {
+      p.threads.emplace_back();
+      for (const int c : codegen::thread_coordinates(i.access.threads, axis))
+        p.threads.back().push_back(Sym(c));
+    }
+  return p;
+}
+
+std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const CodeRegion& region, Sym trip) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Sym size(bits(t.element) / 8);
+  const codegen::AddressSplit& s = *p.split;
+  const auto now = [&](Sym x) {
+    if (region.is_loop) {
+      const std::pair<AtomId, Sym> replace[] = {{*region.trip.as_atom(), trip}};
+      x = substitute(x, replace);
+    }
+    return fixed(x);
+  };
+  const Sym base = now(s.base + s.step) * size;
+  const Sym records = s.descriptor_axis >= 0 ? fixed(s.records) * size : Sym((std::int64_t{1} << 31) - 1);
+  const Sym step = now(s.step) * size;
+  std::vector<Sym> room;
+  for (const auto& q : s.predicates) room.push_back(now(q.room) - Sym(1));
+  std::vector<ElementAccess> out;
+  for (std::size_t th = 0; th < p.lane.size(); ++th) {
+    const Sym lane = fixed(p.lane[th]);
+    if (concrete()) {
+      out.push_back(ElementAccess::of(i.access.tensor, base + lane, Sym(0), Sym(0), {}));
+      continue;
+    }
+    Formulas::Condition inside;
+    for (std::size_t q = 0; q < room.size(); ++q) formulas->require(inside, room[q] - p.coordinate[th][q]);
+    out.push_back(
+        ElementAccess::of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
+  }
+  return out;
+}
+
+std::vector<Number>& CodeRun::registers(const Reg& r, int number) {
+  const auto& info = code_.registers[static_cast<std::size_t>(r.id)];
+  auto& v = state.registers[{r.id, info.outside ? 0 : number + r.ahead}];
+  v.resize(static_cast<std::size_t>(threads_ * info.count));
+  return v;
+}
+const std::vector<Number>& CodeRun::held(const Reg& r, int number) {
+  const auto& info = code_.registers[static_cast<std::size_t>(r.id)];
+  const auto at = state.registers.find({r.id, info.outside ? 0 : number + r.ahead});
+  if (at == state.registers.end())
+    throw NotFollowed{"the code reads v" + std::to_string(r.id) + " before it is written"};
+  return at->second;
+}
+
+void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int number, Sym trip,
+                  const std::map<std::pair<Sym, int>, bool>& versions) {
+  const auto stages = codegen::lds_stages(code_);
+  const auto threads = static_cast<std::size_t>(threads_);
+  const auto count_of = [&](const Reg& r) {
+    return static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
+  };
+  for (const Inst& i : list) {
+    switch (i.kind) {
+    case InstKind::zero: {
+      auto& d = registers(i.def, number);
+      std::fill(d.begin(), d.end(), 0);
+      break;
+    }
+    case InstKind::load:
+    case InstKind::store: {
+      if (i.when) {
+        const auto v = versions.find({i.when->size, i.when->modulus});
+        if (v == versions.end()) throw NotFollowed{"a version that was not decided"};
+        if (v->second != i.when->divides) break;
+      }
+      Prepared& p = prepared(i);
+      const auto n = i.access.elements.size();
+      const bool is_load = i.kind == InstKind::load;
+      std::vector<Number>* to = is_load ? &registers(i.def, number) : nullptr;
+      const std::vector<Number>* from = is_load ? nullptr : &held(i.uses[0], number);
+      const Reg& r = is_load ? i.def : i.uses[0];
+      const std::int64_t size = bits(p_.tensor(i.access.tensor).element) / 8;
+      const std::vector<ElementAccess> first = accesses(i, p, region, trip);
+      // With numbers: the masks themselves, and nothing that was made of them.
+      std::vector<std::int64_t> origin, extent;
+      for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
+        Sym o = i.access.origin[axis];
+        if (region.is_loop) {
+          const std::pair<AtomId, Sym> replace[] = {{*region.trip.as_atom(), trip}};
+          o = substitute(o, replace);
+        }
+        origin.push_back(fixed(o).constant().value().value());
+        extent.push_back(fixed(p_.tensor(i.access.tensor).shape[axis]).constant().value().value());
+      }
+      for (std::size_t th = 0; th < threads; ++th) {
+        if (i.access.active > 1 && th % static_cast<std::size_t>(i.access.active) != 0) continue;
+        for (std::size_t e = 0; e < n; ++e) {
+          ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
+          if (concrete()) {
+            for (std::size_t axis = 0; axis < i.access.masked.size(); ++axis)
+              if (i.access.masked[axis] &&
+                  origin[axis] + p.threads[axis][th].constant()->value() + i.access.elements[e][axis] >=
+                      extent[axis])
+                a.inside.never = true;
+            a.left = 0;
+          }
+          const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
+          if (is_load) {
+            const Number v = value_of(a);
+            (*to)[at] = v;
+            loads[a] = {&i, static_cast<int>(th), v};
+          } else if (!concrete() || !a.inside.never) {
+            stores[a] = {&i, static_cast<int>(th), (*from)[at]};
+          }
+        }
+      }
+      break;
+    }
+    case InstKind::lds_read:
+    case InstKind::lds_write: {
+      Prepared& p = prepared(i);
+      const Tensor& t = p_.tensor(i.access.tensor);
+      const int ring = stages.at(i.access.tensor);
+      const int slot = ring > 1 && region.is_loop ? (((number + i.access.slot) % ring) + ring) % ring : 0;
+      auto& lds = state.lds[{i.access.tensor, slot}];
+      if (lds.empty()) lds.resize(static_cast<std::size_t>(t.stage_elements()), apply(Function::fresh, 1));
+      const bool is_read = i.kind == InstKind::lds_read;
+      std::vector<Number>* to = is_read ? &registers(i.def, number) : nullptr;
+      const std::vector<Number>* from = is_read ? nullptr : &held(i.uses[0], number);
+      const Reg& r = is_read ? i.def : i.uses[0];
+      const auto n = i.access.elements.size();
+      for (std::size_t th = 0; th < threads; ++th) {
+        if (i.access.active > 1 && th % static_cast<std::size_t>(i.access.active) != 0) continue;
+        for (std::size_t e = 0; e < n; ++e) {
+          const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
+          const auto place = static_cast<std::size_t>(p.places[th * n + e]);
+          if (is_read) {
+            (*to)[at] = lds[place];
+          } else {
+            lds[place] = (*from)[at];
+          }
+        }
+      }
+      break;
+    }
+    case InstKind::mma: {
+      const MatrixProduct& f = product(*i.atom);
+      const auto& a = held(i.uses[0], number);
+      const auto& b = held(i.uses[1], number);
+      auto& c = registers(i.def, number);
+      const auto av = static_cast<std::size_t>(f.a_values), bv = static_cast<std::size_t>(f.b_values),
+                 cv = static_cast<std::size_t>(f.c_values);
+      std::vector<Number> x(64 * av), y(64 * bv), z(64 * cv), d(64 * cv);
+      for (std::size_t wave = 0; wave < threads / 64; ++wave) {
+        for (std::size_t l = 0; l < 64; ++l) {
+          const std::size_t th = wave * 64 + l;
+          for (std::size_t v = 0; v < av; ++v)
+            x[l * av + v] = a[th * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first) + v];
+          for (std::size_t v = 0; v < bv; ++v)
+            y[l * bv + v] = b[th * count_of(i.uses[1]) + static_cast<std::size_t>(i.uses[1].first) + v];
+          for (std::size_t v = 0; v < cv; ++v)
+            z[l * cv + v] = c[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v];
+        }
+        if (concrete())
+          f.real(x, y, z, d);
+        else
+          f(x, y, z, d);
+        products[hash(d)] = &i;
+        for (std::size_t l = 0; l < 64; ++l)
+          for (std::size_t v = 0; v < cv; ++v)
+            c[(wave * 64 + l) * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v] = d[l * cv + v];
+      }
+      break;
+    }
+    case InstKind::map: map(i, number); break;
+    case InstKind::fold_values: {
+      std::vector<Number> out(threads);
+      for (std::size_t th = 0; th < threads; ++th) {
+        bool first = true;
+        for (const Reg& r : i.uses) {
+          const auto& from = held(r, number);
+          for (int e = 0; e < r.count; ++e) {
+            const Number v = from[th * count_of(r) + static_cast<std::size_t>(r.first + e)];
+            out[th] = first                     ? v
+                      : i.monoid == Monoid::sum ? arithmetic->sum(out[th], v)
+                                                : arithmetic->extreme(out[th], v, i.monoid == Monoid::max);
+            first = false;
+          }
+        }
+      }
+      auto& d = registers(i.def, number);
+      for (std::size_t th = 0; th < threads; ++th)
+        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] = out[th];
+      break;
+    }
+    case InstKind::fold_lanes: {
+      const auto from = held(i.uses[0], number);
+      auto& d = registers(i.def, number);
+      for (std::size_t th = 0; th < threads; ++th) {
+        const auto get = [&](std::size_t x) {
+          return from[x * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first)];
+        };
+        const Number a = get(th), b = get(th ^ static_cast<std::size_t>(i.lane_mask));
+        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] =
+            i.monoid == Monoid::sum ? arithmetic->sum(a, b)
+                                    : arithmetic->extreme(a, b, i.monoid == Monoid::max);
+      }
+      break;
+    }
+    case InstKind::wait:
+    case InstKind::barrier: break;
+    default:
+      throw NotFollowed{std::string("instructions of the kind '") + to_string(i.kind) + "' in the code"};
+    }
+  }
+}
+
+void CodeRun::map(const Inst& i, int number) {
+  const auto n = static_cast<std::size_t>(i.def.count);
+  const std::size_t operands = i.uses.size() / n;
+  std::vector<const std::vector<Number>*> from;
+  for (const Reg& r : i.uses) from.push_back(&held(r, number));
+  std::vector<Number> out(static_cast<std::size_t>(threads_) * n), x(operands);
+  for (int th = 0; th < threads_; ++th)
+    for (std::size_t e = 0; e < n; ++e) {
+      for (std::size_t k = 0; k < operands; ++k) {
+        const Reg& r = i.uses[k * n + e];
+        const auto count = code_.registers[static_cast<std::size_t>(r.id)].count;
+        x[k] = (*from[k * n + e])[static_cast<std::size_t>(th * count + r.first)];
+      }
+      out[static_cast<std::size_t>(th) * n + e] = map_value(i, i.map, x, th, static_cast<int>(e));
+    }
+  auto& d = registers(i.def, number);
+  const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(i.def.id)].count);
+  for (std::size_t th = 0; th < static_cast<std::size_t>(threads_); ++th)
+    for (std::size_t e = 0; e < n; ++e)
+      d[th * count + static_cast<std::size_t>(i.def.first) + e] = out[th * n + e];
+}
+
+Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operands, int thread, int element) {
+  const ExprNode& n = e.node();
+  const auto arg = [&](std::size_t k) {
+    return map_value(i, {e.arena, n.args[k]}, operands, thread, element);
+  };
+  Arithmetic& do_ = *arithmetic;
+  const auto f32 = [&](double x) { return do_.constant(static_cast<float>(x)); };
+  switch (n.fn) {
+  case Fn::constant: return f32(n.value);
+  case Fn::number: {
+    const Sym s = fixed(n.sym);
+    if (const auto c = s.constant()) return do_.constant(static_cast<double>(c->value()));
+    return apply(Function::number, stable_hash(s));
+  }
+  case Fn::parameter: return operands[static_cast<std::size_t>(n.tensor)];
+  case Fn::add: return do_.sum(arg(0), arg(1));
+  case Fn::sub: return do_.difference(arg(0), arg(1));
+  case Fn::mul: return do_.product(arg(0), arg(1));
+  case Fn::div: return do_.product(arg(0), do_.reciprocal(arg(1)));
+  case Fn::power:
+    if (n.value == -1) return do_.reciprocal(arg(0));
+    if (n.value == -0.5) return do_.of(Function::rsqrt, arg(0));
+    if (n.value == 0.5) return do_.of(Function::sqrt, arg(0));
+    break;
+  case Fn::exp: return do_.of(Function::exp2, do_.product(arg(0), f32(1.4426950408889634)));
+  case Fn::exp2: return do_.of(Function::exp2, arg(0));
+  case Fn::log: return do_.product(do_.of(Function::log2, arg(0)), f32(0.6931471805599453));
+  case Fn::log2: return do_.of(Function::log2, arg(0));
+  case Fn::max: return do_.extreme(arg(0), arg(1), true);
+  case Fn::min: return do_.extreme(arg(0), arg(1), false);
+  case Fn::inside: {
+    std::vector<std::pair<AtomId, Sym>> at;
+    const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(thread)}};
+    const auto& position = i.position[static_cast<std::size_t>(element)];
+    for (std::size_t axis = 0; axis < position.size(); ++axis)
+      at.emplace_back(
+          *p_.symbols()
+               .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+               .as_atom(),
+          substitute(codegen::thread_coordinate(p_, i.access.threads, axis), tid) + Sym(position[axis]));
+    Formulas::Condition c;
+    formulas->require(c, fixed(n.index[1] - substitute(n.index[0], at) - Sym(1)));
+    if (concrete()) return c.never ? f32(n.value) : arg(0);
+    const Number holds = ValuesOfWords::of(formulas->canonical(c));
+    return add(multiply(holds, arg(0)), multiply(subtract(1, holds), f32(n.value)));
+  }
+  default: break;
+  }
+  throw NotFollowed{"a map with an operation that is not read"};
+}
+
+} // namespace inlay::kernels::validate

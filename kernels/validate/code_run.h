@@ -1,0 +1,142 @@
+/// `Code` run with numbers of a field in place of elements: what the machine code is held against.
+///
+/// Plain loops over work-items and elements. Loads are named by what they access: byte address, room to the end of the
+/// descriptor and predicates, all as formulas, so that equal names are equal elements; names are what both sides share.
+#pragma once
+
+#include "formulas.h"
+#include "values_of_words.h"
+
+#include <inlay/codegen/address.h>
+#include <inlay/codegen/code.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+namespace inlay::kernels::validate {
+
+/// One element in memory, with what guards it. Formulas stand without their constants, so that neighbours share them.
+struct ElementAccess {
+  int tensor = -1;
+  Sym address{}; ///< `address` + `byte`: bytes from the tensor's pointer
+  std::int64_t byte = 0;
+  Sym room{}; ///< `room` + `left`: bytes from the element to the end of the descriptor
+  std::int64_t left = 0;
+  Sym step{}; ///< the scalar offset: the part of the address that the hardware may or may not compare
+  Formulas::Condition inside{};
+  Number hash = 0; ///< of all but `byte` and `left`
+
+  [[nodiscard]] static ElementAccess of(int tensor, Sym address, Sym room, Sym step,
+                                        Formulas::Condition inside);
+  /// The element that many bytes further on.
+  [[nodiscard]] ElementAccess further(std::int64_t bytes) const {
+    ElementAccess a = *this;
+    a.byte += bytes;
+    a.left -= bytes;
+    return a;
+  }
+  friend bool operator==(const ElementAccess&, const ElementAccess&) = default;
+};
+struct HashAccess {
+  std::size_t operator()(const ElementAccess& a) const {
+    return static_cast<std::size_t>(
+        random_of(a.hash + static_cast<std::uint64_t>(a.left) * 0x9e3779b97f4a7c15ULL,
+                  static_cast<std::uint64_t>(a.byte)));
+  }
+};
+
+/// What is accessed, where in the code it stands, and by whom.
+struct Event {
+  const codegen::Inst* inst = nullptr;
+  int thread = 0;
+  Number value = 0;
+};
+using Events = std::unordered_map<ElementAccess, Event, HashAccess>;
+
+/// The matrix product of an instruction on field numbers, by the layouts of its atom.
+class MatrixProduct {
+public:
+  explicit MatrixProduct(const codegen::Mma& mma);
+  /// d[lane * c_values + v] = c + a b. Arrays are [lane][value].
+  void operator()(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
+                  std::span<Number> d) const;
+  /// The same on real numbers.
+  void real(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
+            std::span<Number> d) const;
+  int a_values, b_values, c_values;
+
+private:
+  struct Row {
+    std::vector<int> at; ///< by k: lane * values + value
+  };
+  std::map<std::pair<int, int>, Row> rows_a_, rows_b_; ///< (block, row)
+  std::vector<std::array<const Row*, 2>> of_;          ///< of each place of C
+};
+
+struct NotFollowed {
+  std::string why;
+};
+
+class CodeRun {
+public:
+  /// `sizes`: symbols that are numbers, or none. Numbers of elements outside are then 0.
+  CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> sizes);
+
+  struct State {
+    std::map<std::pair<int, int>, std::vector<Number>> registers; ///< (register, iteration)
+    std::map<std::pair<int, int>, std::vector<Number>> lds;       ///< (tensor, stage)
+  };
+  State state;
+  Events loads, stores;
+  std::unordered_map<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
+
+  /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.
+  void run(const std::vector<codegen::Inst>& list, const codegen::CodeRegion& region, int number, Sym trip,
+           const std::map<std::pair<Sym, int>, bool>& versions);
+  /// A number for an element: random in the field; a small integer where sizes are numbers.
+  [[nodiscard]] Number value_of(const ElementAccess& access) const;
+  /// -2 to 2, so that sums of products are exact.
+  [[nodiscard]] static double small_integer(int tensor, std::int64_t byte);
+  [[nodiscard]] const MatrixProduct& product(const codegen::Atom& atom);
+  [[nodiscard]] Sym fixed(Sym s) const {
+    if (!sizes_.empty()) s = substitute(s, sizes_);
+    return known.empty() ? s : substitute(s, known);
+  }
+  [[nodiscard]] bool concrete() const { return !sizes_.empty(); }
+  [[nodiscard]] static Number hash(std::span<const Number> values);
+  Arithmetic* arithmetic = nullptr;
+  Formulas* formulas = nullptr;
+  /// What else is replaced in formulas: the number of trips where it is known.
+  std::vector<std::pair<AtomId, Sym>> known;
+
+private:
+  struct Prepared {
+    std::optional<codegen::AddressSplit> split;
+    std::vector<Sym> lane; ///< of each work-item: lane + immediate, in bytes
+    std::vector<std::vector<Sym>> coordinate;
+    std::vector<std::vector<Sym>> threads; ///< [axis][work-item], when sizes are numbers
+    std::vector<int> places;               ///< LDS: element number of [thread][element]
+  };
+  Prepared& prepared(const codegen::Inst& inst);
+  std::vector<Number>& registers(const codegen::Reg& reg, int number);
+  const std::vector<Number>& held(const codegen::Reg& reg, int number);
+  /// The first element of every work-item.
+  std::vector<ElementAccess> accesses(const codegen::Inst& inst, Prepared& p,
+                                      const codegen::CodeRegion& region, Sym trip);
+  void map(const codegen::Inst& inst, int number);
+  Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
+                   int element);
+
+  const codegen::Code& code_;
+  const codegen::Program& p_;
+  std::vector<std::pair<AtomId, Sym>> sizes_;
+  AtomId tid_;
+  int threads_;
+  std::unordered_map<const codegen::Inst*, Prepared> prepared_;
+  std::map<const codegen::Atom*, MatrixProduct> products_of_;
+  friend class Matcher;
+};
+
+} // namespace inlay::kernels::validate

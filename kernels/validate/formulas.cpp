@@ -1,0 +1,295 @@
+#include "formulas.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+#include <inlay/solver/prover.h>
+
+#include <algorithm>
+
+namespace inlay::kernels::validate {
+
+Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(program), t_(terms) {
+  for (const codegen::Size& s : program.sizes()) {
+    symbols_[s.name] = s.symbol;
+    const std::string name = to_string(s.symbol);
+    contract_.push_back(name + " >= " + std::to_string(s.facts.least));
+    contract_.push_back(name + " <= " + std::to_string(s.facts.most));
+    if (s.facts.multiple > 1) {
+      contract_.push_back(name + " % " + std::to_string(s.facts.multiple) + " == 0");
+      const Int m(s.facts.multiple);
+      multiples_.emplace_back(
+          *s.symbol.as_atom(),
+          Sym(m) * context().symbol("_part_" + s.name, {Int(ceil_div(Int(s.facts.least), m)),
+                                                        Int(floor_div(Int(s.facts.most), m))}));
+    }
+  }
+  for (const codegen::GridAxis& g : program.grid()) {
+    symbols_[std::string("workgroup_") + "xyz"[g.axis]] = g.symbol;
+    contract_.push_back(to_string(g.symbol) + " >= 0");
+    contract_.push_back(to_string(Sym(g.tile) * g.symbol + Sym(1)) + " <= " + to_string(g.extent));
+  }
+}
+
+std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high) {
+  if (!s) return s;
+  const Interval i = interval(*s);
+  if (i.lower && i.upper && *i.lower >= Int(low) && *i.upper <= Int(high)) return s;
+  auto [at, fresh] = ranges_.try_emplace({*s, high}, false);
+  if (fresh)
+    at->second = decide(false, Sym(low), *s, contract_) == Truth::yes &&
+                 decide(false, *s, Sym(high), contract_) == Truth::yes;
+  if (at->second) return s;
+  if (missing_.empty())
+    missing_ = to_string(*s) + " in [" + std::to_string(low) + ", " + std::to_string(high) + "]";
+  return std::nullopt;
+}
+
+Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) {
+  const Truth at_once = equality ? eq(a, b) : le(a, b);
+  if (at_once == Truth::yes) return at_once;
+  std::string key = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
+  for (const auto& f : facts) key += "|" + f;
+  if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
+  Truth answer = Truth::unknown;
+  solver::Options options; // many small questions: what is not found soon is left open
+  options.solver_steps = 1'000'000;
+  options.enumeration_limit = 1 << 12;
+  options.refuter_assignments = 100;
+  options.recheck = false;
+  try {
+    solver::SolverProver prover(facts, options);
+    answer = prover.decide({equality ? ClaimKind::equal : ClaimKind::less_equal, {a, b}, {}});
+  } catch (const std::
+               exception&) { // contradictory facts: nothing takes this path, and nothing is shown of it here
+  }
+  return answers_[key] = answer;
+}
+
+std::optional<Sym> Formulas::of(Word word) {
+  if (const auto at = done_.find(word); at != done_.end()) return at->second;
+  std::optional<Sym> s;
+  try {
+    s = compute(word);
+  } catch (const std::exception&) { // coefficients beyond 64 bits
+  }
+  if (!s && missing_.empty()) missing_ = "a formula for " + t_.text(word, 4);
+  done_[word] = s;
+  return s;
+}
+
+std::optional<Sym> Formulas::compute(Word w) {
+  const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
+  const TermKind kind = t_.kind(w);
+  const auto both = [&](auto&& get, auto&& f) -> std::optional<Sym> {
+    const Word x = child(0), y = child(1);
+    const auto a = get(x);
+    const auto b = get(y);
+    if (!a || !b) return std::nullopt;
+    return f(*a, *b);
+  };
+  const auto plain = [&](Word x) { return of(x); };
+  const auto as_unsigned = [&](Word x) { return number(x); };
+  const auto as_signed = [&](Word x) { return signed_number(x); };
+  switch (kind) {
+  case TermKind::symbol: {
+    if (const auto at = named_.find(w); at != named_.end()) return at->second;
+    const auto at = symbols_.find(t_.name(w));
+    if (at == symbols_.end()) return std::nullopt;
+    return at->second;
+  }
+  case TermKind::linear: {
+    const bool wide = t_.is_wide(w);
+    const auto signed_of = [&](std::uint64_t v) {
+      return wide ? static_cast<std::int64_t>(v)
+                  : std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(v))};
+    };
+    if (t_.is_constant(w)) return Sym(wide ? signed_of(t_.raw(w)) : static_cast<std::int64_t>(t_.raw(w)));
+    Sym sum(signed_of(t_.raw(w)));
+    const std::vector<TermPart> parts(t_.parts(w).begin(), t_.parts(w).end());
+    for (const TermPart& p : parts) {
+      const auto a = of(p.atom);
+      if (!a) return std::nullopt;
+      sum += Sym(signed_of(p.coefficient)) * *a;
+    }
+    return sum;
+  }
+  case TermKind::multiply:
+  case TermKind::wide_multiply: return both(plain, [](Sym a, Sym b) { return a * b; });
+  case TermKind::product: return both(as_unsigned, [](Sym a, Sym b) { return a * b; });
+  case TermKind::product_signed: return both(as_signed, [](Sym a, Sym b) { return a * b; });
+  case TermKind::zext: return number(child(0));
+  case TermKind::sext: return signed_number(child(0));
+  case TermKind::low: return of(child(0));
+  case TermKind::high: { // of a number that fits
+    const auto a = in_range(of(child(0)), 0, INT64_MAX);
+    if (!a) return std::nullopt;
+    return floor_div(*a, Sym(std::int64_t{1} << 32));
+  }
+  case TermKind::minimum_signed: return both(as_signed, [](Sym a, Sym b) { return min(a, b); });
+  case TermKind::minimum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return min(a, b); });
+  case TermKind::maximum_signed: return both(as_signed, [](Sym a, Sym b) { return max(a, b); });
+  case TermKind::maximum_unsigned: return both(as_unsigned, [](Sym a, Sym b) { return max(a, b); });
+  case TermKind::shift_right:
+  case TermKind::shift_right_signed:
+  case TermKind::shift_left: {
+    const auto n = t_.value(child(1));
+    if (!n) return std::nullopt;
+    const Word x = child(0);
+    const auto a = kind == TermKind::shift_left    ? of(x)
+                   : kind == TermKind::shift_right ? number(x)
+                                                   : signed_number(x);
+    if (!a) return std::nullopt;
+    const Sym factor(std::int64_t{1} << (*n & 31));
+    return kind == TermKind::shift_left ? *a * factor : floor_div(*a, factor);
+  }
+  case TermKind::bit_and: {
+    const auto m = t_.value(child(1));
+    if (!m) return std::nullopt;
+    const auto a = of(child(0));
+    if (!a) return std::nullopt;
+    const auto mask = static_cast<std::int64_t>(*m);
+    const std::int64_t low = mask & -mask;
+    if (((mask + 1) & mask) == 0)
+      return *a - Sym(mask + 1) * floor_div(*a, Sym(mask + 1)); // one form of remainders
+    if (mask + low == std::int64_t{1} << 32) {                  // all but the lowest bits
+      return Sym(low) * floor_div(*a, Sym(low));
+    }
+    const auto whole = number(child(0));
+    if (!whole) return std::nullopt;
+    return bit_and(*whole, Sym(mask));
+  }
+  case TermKind::bit_xor: return both(as_unsigned, [](Sym a, Sym b) { return bit_xor(a, b); });
+  case TermKind::bit_or: return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
+  case TermKind::select: {
+    const auto c = condition(child(0));
+    const auto a = of(child(1));
+    const auto b = of(child(2));
+    if (!c || !a || !b) return std::nullopt;
+    if (c->never) return b;
+    Sym result = *a;
+    for (const Sym& d : c->all) result = select(less_equal(Sym(0), d), result, *b);
+    return result;
+  }
+  default: return std::nullopt;
+  }
+}
+
+Sym Formulas::normal(Sym d) {
+  Int g = 0;
+  for (const Term& t : d.terms()) g = gcd(g, t.coefficient);
+  if (g <= Int(1)) return d;
+  Sym out(floor_div(d.constant_term(), g));
+  for (const Term& t : d.terms()) out += d.context()->product(floor_div(t.coefficient, g), t.factors());
+  return out;
+}
+
+void Formulas::require(Condition& c, Sym d) {
+  d = normal(d);
+  const Interval i = interval(d);
+  if (i.lower && *i.lower >= Int(0)) return;
+  if (i.upper && *i.upper < Int(0)) c.never = true;
+  c.all.push_back(d);
+  std::sort(c.all.begin(), c.all.end());
+  c.all.erase(std::unique(c.all.begin(), c.all.end()), c.all.end());
+}
+
+Formulas::Condition Formulas::canonical(const Condition& c) const {
+  if (multiples_.empty() || c.all.empty()) return c;
+  Condition out;
+  out.never = c.never;
+  for (const Sym& d : c.all) require(out, substitute(d, multiples_));
+  return out;
+}
+
+std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
+  while (t_.kind(c) == TermKind::invert) {
+    c = t_.children(c)[0];
+    value = !value;
+  }
+  Condition out;
+  if (const auto v = t_.value(c)) {
+    if ((*v != 0) != value) require(out, Sym(-1));
+    return out;
+  }
+  const TermKind kind = t_.kind(c);
+  if ((kind == TermKind::all && value) || (kind == TermKind::any && !value)) {
+    for (const Word child : std::vector<Word>(t_.children(c).begin(), t_.children(c).end())) {
+      const auto one = condition(child, value);
+      if (!one) return std::nullopt;
+      for (const Sym& d : one->all) require(out, d);
+      out.never = out.never || one->never;
+    }
+    return out;
+  }
+  if (kind == TermKind::equal) {
+    if (t_.is_wide(t_.children(c)[0])) return std::nullopt;
+    const Word x = t_.children(c)[0], y = t_.children(c)[1];
+    auto a = number(x), b = number(y);
+    if (!a || !b) {
+      a = signed_number(x);
+      b = signed_number(y);
+      // One side as a signed number, the other a constant that is written unsigned.
+      const auto fold = [&](Word w) -> std::optional<Sym> {
+        const auto v = t_.value(w);
+        if (!v) return std::nullopt;
+        return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
+      };
+      if (!a) a = fold(x);
+      if (!b) b = fold(y);
+    }
+    if (!a || !b) return std::nullopt;
+    const Sym d = *a - *b;
+    if (value) {
+      require(out, d);
+      require(out, -d);
+      return out;
+    }
+    // Different: above or below, when one of them cannot be.
+    const Interval i = interval(d);
+    if (i.lower && *i.lower >= Int(0)) {
+      require(out, d - Sym(1));
+    } else if (i.upper && *i.upper <= Int(0)) {
+      require(out, -d - Sym(1));
+    } else if (decide(false, Sym(0), d, contract_) == Truth::yes) {
+      require(out, d - Sym(1));
+    } else if (decide(false, d, Sym(0), contract_) == Truth::yes) {
+      require(out, -d - Sym(1));
+    } else {
+      return std::nullopt;
+    }
+    return out;
+  }
+  if (kind != TermKind::less_signed && kind != TermKind::less_unsigned) return std::nullopt;
+  const Word x = t_.children(c)[0], y = t_.children(c)[1];
+  const bool is_signed = kind == TermKind::less_signed;
+  const auto get = [&](Word w) -> std::optional<Sym> {
+    if (const auto v = t_.value(w); v && is_signed)
+      return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
+    return is_signed ? signed_number(w) : number(w);
+  };
+  const auto a = get(x);
+  const auto b = get(y);
+  if (!a || !b) return std::nullopt;
+  require(out, value ? *b - *a - Sym(1) : *a - *b);
+  return out;
+}
+
+std::vector<std::string> Formulas::facts(const std::vector<std::pair<Word, bool>>& path) {
+  std::vector<std::string> out = contract_;
+  for (const auto& [word, value] : path) {
+    const std::string kept = missing_;
+    const auto c = condition(word, value);
+    missing_ = kept;
+    if (!c) {
+      // x != y without a known order
+      continue;
+    }
+    for (const Sym& d : c->all) {
+      if (d.is_constant()) continue;
+      out.push_back("0 <= " + to_string(d));
+    }
+  }
+  return out;
+}
+
+} // namespace inlay::kernels::validate

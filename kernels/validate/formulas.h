@@ -1,0 +1,83 @@
+/// Machine words as integer formulas, and what is known of them.
+///
+/// The formula of a word is a polynomial that is congruent to it modulo 2^32 (wide: 2^64); sums, differences, products and
+/// left shifts need no more. Where the machine looks at the number itself (comparison, right shift, widening, minimum) the
+/// formula is that number only if it lies in the word's range under the facts: that is decided first, and what cannot be
+/// decided has no formula.
+///
+///     Formulas f(program, terms, {});
+///     f.of(t)            // 2*k*_row + 64, when t holds that
+///     f.condition(c)     // d such that c is 1 exactly when d >= 0
+#pragma once
+
+#include <inlay/algebra/sym.h>
+#include <inlay/codegen/program.h>
+#include <inlay/runtime/symbolic/term.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace inlay::kernels::validate {
+
+using Word = runtime::symbolic::Term; ///< a machine word's formula; `Term` is algebra's
+using runtime::symbolic::TermKind;
+using runtime::symbolic::TermPart;
+using runtime::symbolic::Terms;
+
+class Formulas {
+public:
+  Formulas(const codegen::Program& program, Terms& terms);
+
+  [[nodiscard]] std::optional<Sym> of(Word word);
+  /// The word as the unsigned number that it is.
+  [[nodiscard]] std::optional<Sym> number(Word word) { return in_range(of(word), 0, 0xffffffffLL); }
+  [[nodiscard]] std::optional<Sym> signed_number(Word word) {
+    return in_range(of(word), -0x80000000LL, 0x7fffffffLL);
+  }
+  /// Conjunction of conditions d >= 0 in normal form; nothing when there is none. An empty one always holds.
+  struct Condition {
+    std::vector<Sym> all; ///< sorted
+    bool never = false;
+    friend bool operator==(const Condition&, const Condition&) = default;
+  };
+  [[nodiscard]] std::optional<Condition> condition(Word condition, bool value = true);
+  /// d >= 0 divided by what its coefficients have in common.
+  [[nodiscard]] static Sym normal(Sym d);
+  /// Adds d >= 0: drops what the ranges of the symbols decide.
+  static void require(Condition& c, Sym d);
+
+  /// The same with sizes as multiples of what they are multiples of, so that 8 n - 8 j >= 1 is n - j >= 1.
+  [[nodiscard]] Condition canonical(const Condition& c) const;
+
+  /// Facts of the launch contract as conditions, in the prover's syntax.
+  [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }
+  /// The conditions of a path that have a formula, in the prover's syntax.
+  [[nodiscard]] std::vector<std::string> facts(const std::vector<std::pair<Word, bool>>& path);
+  [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
+
+  /// A symbol of the machine that is none of the program's: the periods of a loop.
+  void name(Word symbol, Sym meaning) { named_[symbol] = meaning; }
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  void forget_missing() { missing_.clear(); }
+  [[nodiscard]] SymContext& context() const { return program_.symbols(); }
+
+private:
+  std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
+  std::optional<Sym> compute(Word word);
+
+  const codegen::Program& program_;
+  Terms& t_;
+  std::map<std::string, Sym> symbols_;
+  std::map<Word, Sym> named_;
+  std::unordered_map<Word, std::optional<Sym>> done_;
+  std::map<std::pair<Sym, std::int64_t>, bool> ranges_;
+  std::map<std::string, Truth> answers_;
+  std::vector<std::string> contract_;
+  std::vector<std::pair<AtomId, Sym>> multiples_;
+  std::string missing_;
+};
+
+} // namespace inlay::kernels::validate

@@ -1,0 +1,72 @@
+/// What numbers a machine word stands for: elements of a format, as numbers of the field of values.h.
+///
+/// A word that came from memory or from a matrix product is a `datum` with its elements. What vector instructions made of
+/// such words is read back from the term: floating-point instructions are the field's operations, conversions between
+/// formats are the identity, packing and unpacking is followed bit by bit. What has no reading is nothing, and the message
+/// names the instruction.
+#pragma once
+
+#include "formulas.h"
+#include "values.h"
+
+#include <inlay/codegen/element.h>
+#include <inlay/runtime/symbolic/flow.h>
+
+#include <array>
+#include <span>
+#include <tuple>
+
+namespace inlay::kernels::validate {
+
+using codegen::bits;
+using codegen::Element;
+
+class ValuesOfWords {
+public:
+  ValuesOfWords(const runtime::symbolic::Flow& flow, Formulas& formulas)
+      : flow_(flow), t_(flow.terms()), formulas_(formulas) {}
+
+  /// The word that holds these elements, lowest bits first; 32 bits of them.
+  [[nodiscard]] Word word(Element format, std::span<const Number> elements);
+  /// A word that may hold anything: a number of its own in every format.
+  [[nodiscard]] Word anything();
+  /// No elements: may hold anything.
+  struct Datum {
+    Element format = Element::f32;
+    std::uint8_t count = 0;
+    std::array<Number, 4> number{};
+    Number hash = 0;
+    [[nodiscard]] std::span<const Number> elements() const { return {number.data(), count}; }
+    friend bool operator==(const Datum&, const Datum&) = default;
+  };
+  [[nodiscard]] const Datum* datum(Word word) const {
+    return t_.kind(word) == TermKind::datum ? &data_[t_.raw(word)] : nullptr;
+  }
+  /// Element number `index` of a word in that format.
+  [[nodiscard]] std::optional<Number> read(Word word, Element format, unsigned index);
+  /// 1 where the condition holds, else 0, as a number that no size is known for.
+  [[nodiscard]] static Number of(const Formulas::Condition& condition);
+  [[nodiscard]] Number number_of(Sym s);
+  /// The real number that bits are in f32, f16 or bf16.
+  [[nodiscard]] static double real_of_bits(Element format, std::uint32_t bits);
+  [[nodiscard]] Extremes& extremes() { return extremes_; }
+  [[nodiscard]] const std::string& missing() const { return missing_; }
+  void forget_missing() { missing_.clear(); }
+
+private:
+  std::optional<Number> compute(Word word, Element format, unsigned index);
+  std::optional<Number> of_function(Word word, Element format, unsigned index);
+  std::optional<Number> rounded_to_bf16(Word word);
+
+  const runtime::symbolic::Flow& flow_;
+  Terms& t_;
+  Formulas& formulas_;
+  std::vector<Datum> data_;
+  std::vector<Word> word_of_;        ///< of each datum
+  std::vector<std::uint32_t> table_; ///< open addressing: datum + 1
+  std::unordered_map<std::uint64_t, std::optional<Number>> done_;
+  Extremes extremes_;
+  std::string missing_;
+};
+
+} // namespace inlay::kernels::validate

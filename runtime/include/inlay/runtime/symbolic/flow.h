@@ -1,0 +1,131 @@
+/// Data flow of machine code: a workgroup's registers and LDS as terms, driven by somebody who knows what the code is for.
+///
+/// `check_order` asks when something happens; this asks what it is. All waves run with symbols, lanes enumerated, from one
+/// meeting point to the next (barrier, head of a loop, end). Values of memory and of matrix instructions come from the
+/// client, as terms of its own (`Terms::datum`); copies, spills to accumulation registers, renamings and LDS carry them
+/// along. Conditions that the symbols leave open are put to the client, and a copy of the `Flow` is a fork.
+///
+///     Flow flow(object, kernel, {.maxima = {{"k", 1 << 21}}});
+///     switch (flow.run(client)) {
+///     case Flow::Stop::fork: { Flow other = flow; other.assume(false); flow.assume(true); ... }
+///     case Flow::Stop::head: ...            // all waves stand at flow.at(), which a loop comes back to
+///     case Flow::Stop::ended: ...
+///     case Flow::Stop::failed: flow.why()   // what is not followed
+///     }
+///
+/// Waves take turns between meeting points. That is one schedule; it stands for all of them when `check_order` has validated
+/// the order, because then no other schedule lets any instruction see something else. Waits do nothing here for that reason.
+///
+/// What is not followed ends in `failed`, never in a value: flat and scratch accesses, LDS addresses that are no numbers,
+/// lanes switched off by sizes at an LDS access, waves that meet at different places, indirect jumps.
+#pragma once
+
+#include <inlay/runtime/code_object.h>
+#include <inlay/runtime/device.h>
+#include <inlay/runtime/isa/program.h>
+#include <inlay/runtime/symbolic/term.h>
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace inlay::runtime::symbolic {
+
+struct FlowOptions {
+  Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires
+  std::uint32_t dynamic_lds = 0;
+  /// The greatest value of arguments and of workgroup_x, workgroup_y, workgroup_z, by name: what the launch promises.
+  std::map<std::string, std::uint32_t> maxima;
+  /// Arguments and workgroup ids that are numbers.
+  std::map<std::string, std::uint32_t> values;
+  /// Floating-point instructions are functions even of numbers, so that nothing is rounded.
+  bool reals = true;
+  /// Registers that a launch does not set hold numbers that follow from this; without it, nothing is known of them.
+  std::optional<std::uint32_t> garbage;
+  std::uint64_t max_instructions = 20'000'000; ///< of waves, in all copies together
+};
+
+/// A vector memory instruction of one wave.
+struct FlowAccess {
+  std::size_t instruction = 0; ///< index in the program
+  std::uint32_t wave = 0;
+  unsigned bytes = 0;  ///< of a lane
+  bool buffer = false; ///< by a descriptor; otherwise by pointer
+  bool plain = true;   ///< raw and unformatted: no index, no thread id in the address
+  std::array<Term, 4> descriptor{};
+  Term soffset = 0;              ///< wide
+  std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide
+  std::array<Term, 64> guard{};  ///< condition under which the lane takes part; 0: it does not
+};
+
+/// One execution of a matrix instruction. Operands are [register][lane].
+struct FlowMatrix {
+  std::size_t instruction = 0;
+  std::uint32_t wave = 0;
+  std::vector<std::array<Term, 64>> a, b, c; ///< c is empty when it is a constant
+  std::vector<std::array<Term, 64>> d;       ///< to be filled
+};
+
+class FlowClient {
+public:
+  virtual ~FlowClient() = default;
+  /// Fills words[register][lane] for the lanes that take part.
+  virtual void load(const FlowAccess& access, std::vector<std::array<Term, 64>>& words) = 0;
+  virtual void store(const FlowAccess& access, const std::vector<std::array<Term, 64>>& words) = 0;
+  virtual void matrix(FlowMatrix& execution) = 0;
+  /// The value of a condition, when it is the same for everything that is still possible here.
+  virtual std::optional<bool> decide(Term condition) = 0;
+};
+
+class Flow {
+public:
+  enum class Stop { head, fork, ended, failed };
+
+  Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& options);
+  Flow(const Flow& other);
+  Flow& operator=(const Flow& other);
+  Flow(Flow&&) noexcept;
+  Flow& operator=(Flow&&) noexcept;
+  ~Flow();
+
+  [[nodiscard]] Stop run(FlowClient& client);
+  /// Index of the loop head at which all waves stand.
+  [[nodiscard]] std::size_t at() const;
+  /// The condition that a fork asks for, and its answer.
+  [[nodiscard]] Term question() const;
+  void assume(bool value);
+  /// What has been assumed or decided, in order.
+  [[nodiscard]] const std::vector<std::pair<Term, bool>>& path() const;
+  [[nodiscard]] const std::string& why() const;
+  /// The instruction and the wave that were executed last.
+  [[nodiscard]] std::pair<std::size_t, std::size_t> stopped_at() const;
+
+  [[nodiscard]] Terms& terms() const; ///< shared by copies
+  [[nodiscard]] const isa::Program& program() const;
+  /// Sources of a vector instruction with which `Terms::function` was called: operand number, in the order of arguments.
+  [[nodiscard]] const isa::Instruction& instruction(std::size_t index) const;
+
+  // ---- the state, for invariants of loops
+  [[nodiscard]] unsigned waves() const;
+  static constexpr unsigned scalars = 128, rows = 512;
+  [[nodiscard]] Term scalar(unsigned wave, unsigned index);
+  void set_scalar(unsigned wave, unsigned index, Term value);
+  [[nodiscard]] Term scc(unsigned wave);
+  void set_scc(unsigned wave, Term value);
+  [[nodiscard]] Term vector(unsigned wave, unsigned row, unsigned lane);
+  void set_vector(unsigned wave, unsigned row, unsigned lane, Term value);
+  /// Whether a row holds the same in both, as far as that is seen without terms.
+  [[nodiscard]] bool surely_same(const Flow& other, unsigned wave, unsigned row) const;
+  /// LDS by words; 0: nothing was written.
+  [[nodiscard]] std::vector<Term>& lds();
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+} // namespace inlay::runtime::symbolic

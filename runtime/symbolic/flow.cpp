@@ -1,0 +1,464 @@
+// All waves of a workgroup from one meeting point to the next, values as terms.
+#include "symbolic/machine.h"
+
+#include <inlay/runtime/isa/control_flow.h>
+#include <inlay/runtime/symbolic/flow.h>
+#include <inlay/runtime/symbolic/order.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <stdexcept>
+
+namespace inlay::runtime::symbolic {
+
+using emulator::Class;
+using emulator::exec_lo;
+using emulator::MemoryFields;
+using emulator::RowRange;
+using FieldKind = MemoryFields::Kind;
+using Space = MemoryFields::Space;
+
+namespace {
+
+struct Fail {
+  std::string why;
+};
+
+enum class Meeting : u8 { none, barrier, head, ended };
+
+struct FlowWave {
+  Machine machine;
+  Meeting meeting = Meeting::none;
+  bool entered = false; ///< the head at which it stands has been reported
+  explicit FlowWave(Machine m) : machine(std::move(m)) {}
+};
+
+/// What copies share.
+struct Common {
+  Setting setting;
+  std::set<u32> heads;
+  u64 instructions = 0, max_instructions = 0;
+  Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
+      : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions) {
+    setting.maxima = o.maxima;
+    setting.values = o.values;
+    setting.reals = o.reals;
+    setting.options.stress = true; // what a launch does not set is marked
+  }
+};
+
+std::string place(const emulator::Operation& op) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(op.instruction->address));
+  return std::string(text) + " '" + op.instruction->text + "'";
+}
+
+} // namespace
+
+struct Flow::State {
+  std::shared_ptr<Common> common;
+  std::vector<FlowWave> waves;
+  std::vector<Term> lds;
+  std::vector<std::pair<Term, bool>> path;
+  std::map<Term, bool> decided;
+  Term question = 0;
+  std::string why;
+  u32 last = 0, last_wave = 0;
+
+  Terms& t() { return common->setting.terms; }
+  std::optional<bool> decide(FlowClient& client, Term condition);
+  Stop advance(FlowClient& client, FlowWave& wave);
+  void memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
+  void lds_access(FlowWave& wave, const Operation& op);
+  void lanes_access(FlowWave& wave, const Operation& op);
+  void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
+};
+
+std::optional<bool> Flow::State::decide(FlowClient& client, Term condition) {
+  if (condition == Terms::unknown) throw Fail{"a branch depends on what nothing is known of"};
+  if (const auto v = t().value(condition)) return *v != 0;
+  bool value = true;
+  while (t().kind(condition) == TermKind::invert) {
+    condition = t().children(condition)[0];
+    value = !value;
+  }
+  if (const auto at = decided.find(condition); at != decided.end()) return at->second == value;
+  if (const auto known = client.decide(condition)) {
+    decided[condition] = *known;
+    path.emplace_back(condition, *known);
+    return *known == value;
+  }
+  return std::nullopt;
+}
+
+/// Reads and writes of LDS by word; anything else than whole words in place is put together from bits.
+void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  if (f.kind != FieldKind::load && f.kind != FieldKind::store) throw Fail{"not followed: " + place(op)};
+  const unsigned parts = f.two ? 2 : 1;
+  const unsigned words = std::max<unsigned>(1, f.bytes / 4);
+  struct Write {
+    u32 byte;
+    Term value;
+  };
+  std::vector<Write> writes;
+  std::vector<std::array<Term, lanes>> result(parts * words);
+  const u64 active = m.may();
+  for (u64 left = active; left != 0; left &= left - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(left));
+    const auto on = t().value(m.guard(l));
+    if (!on) throw Fail{"sizes switch lanes off at " + place(op)};
+    if (*on == 0) continue;
+    const auto base = t().value(m.vector(static_cast<unsigned>(f.vaddr), l));
+    if (!base) throw Fail{"the LDS address is no number at " + place(op)};
+    for (unsigned p = 0; p < parts; ++p) {
+      const u32 at = static_cast<u32>(*base) + static_cast<u32>(p == 0 ? f.offset : f.offset1);
+      const bool inside = u64{at} + f.bytes <= 4 * u64{lds.size()};
+      if (f.bytes % 4 == 0 ? at % 4 != 0 : at % f.bytes != 0) throw Fail{"misaligned in LDS: " + place(op)};
+      for (unsigned k = 0; k < words; ++k) {
+        if (f.kind == FieldKind::store) {
+          const int data = p == 0 ? f.data : f.data2;
+          Term v = m.vector(static_cast<unsigned>(data) + k, l);
+          if (f.high) v = t().shr(v, t().constant(16));
+          if (inside) writes.push_back({at + 4 * k, v});
+          continue;
+        }
+        Term v = Terms::unknown;
+        if (!inside) {
+          v = t().constant(0);
+        } else if (const Term word = lds[at / 4 + k]; word != 0) {
+          v = word;
+          if (f.bytes < 4) {
+            v = t().bit_and(t().shr(word, t().constant(8 * (at % 4))),
+                            t().constant((u32{1} << (8 * f.bytes)) - 1));
+            if (f.is_signed) {
+              const Term up = t().constant(32 - 8 * f.bytes);
+              v = t().ashr(t().shl(v, up), up);
+            }
+          }
+        }
+        result[p * words + k][l] = v;
+      }
+    }
+  }
+  for (const Write& w : writes) {
+    Term& word = lds[w.byte / 4];
+    if (f.bytes >= 4) {
+      word = w.value;
+      continue;
+    }
+    const u32 mask = ((u32{1} << (8 * f.bytes)) - 1) << (8 * (w.byte % 4));
+    const Term old = word == 0 ? Terms::unknown : word;
+    const Term part = t().shl(t().bit_and(w.value, t().constant((u32{1} << (8 * f.bytes)) - 1)),
+                              t().constant(8 * (w.byte % 4)));
+    word = old == Terms::unknown ? old : t().bit_or(t().bit_and(old, t().constant(~mask)), part);
+  }
+  if (f.kind != FieldKind::load) return;
+  for (unsigned k = 0; k < result.size(); ++k)
+    for (u64 left = active; left != 0; left &= left - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(left));
+      const auto row = static_cast<unsigned>(f.dest) + k;
+      m.set_vector(row, l, result[k][l] == 0 || f.d16 ? Terms::unknown : result[k][l]);
+    }
+}
+
+/// ds_swizzle, ds_permute, ds_bpermute: registers of other lanes.
+void Flow::State::lanes_access(FlowWave& wave, const Operation& op) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  const u64 active = m.may();
+  if (!m.exec_is_number()) throw Fail{"sizes switch lanes off at " + place(op)};
+  std::array<Term, lanes> result{};
+  for (unsigned l = 0; l < lanes; ++l) {
+    if (((active >> l) & 1U) == 0) continue;
+    unsigned from = 0;
+    if (f.kind == FieldKind::swizzle) {
+      const auto pattern = static_cast<unsigned>(op.instruction->modifiers.offset) & 0xffffU;
+      if ((pattern & 0x8000U) != 0)
+        from = (l & ~3U) | ((pattern >> (2 * (l & 3U))) & 3U);
+      else
+        from =
+            (l & 32U) | ((((l & 31U) & (pattern & 31U)) | ((pattern >> 5) & 31U)) ^ ((pattern >> 10) & 31U));
+    } else if (f.kind == FieldKind::bpermute) {
+      const auto address = t().value(m.vector(static_cast<unsigned>(f.vaddr), l));
+      if (!address) throw Fail{"the lane is no number at " + place(op)};
+      from = ((static_cast<u32>(*address) + static_cast<u32>(f.offset)) >> 2) & 63U;
+    } else {
+      throw Fail{"not followed: " + place(op)};
+    }
+    result[l] =
+        ((active >> from) & 1U) != 0 ? m.vector(static_cast<unsigned>(f.data), from) : t().constant(0);
+  }
+  for (unsigned l = 0; l < lanes; ++l)
+    if (((active >> l) & 1U) != 0) m.set_vector(static_cast<unsigned>(f.dest), l, result[l]);
+}
+
+void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  if (f.kind == FieldKind::none) return;
+  if (f.kind == FieldKind::swizzle || f.kind == FieldKind::permute || f.kind == FieldKind::bpermute)
+    return lanes_access(wave, op);
+  if (f.space == Space::lds) return lds_access(wave, op);
+  if ((f.space != Space::buffer && f.space != Space::global) ||
+      (f.kind != FieldKind::load && f.kind != FieldKind::store))
+    throw Fail{"not followed: " + place(op)};
+  const isa::Modifiers& mod = op.instruction->modifiers;
+  FlowAccess a;
+  a.instruction = at;
+  a.wave = m.wave().id;
+  a.bytes = f.bytes;
+  a.buffer = f.space == Space::buffer;
+  a.plain = !mod.idxen && f.format_count == 0;
+  if (a.buffer) {
+    for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
+    a.soffset = t().zext(m.scalar_operand(f.soffset));
+  }
+  const Term base =
+      !a.buffer && f.saddr >= 0 ? m.scalar64(static_cast<unsigned>(f.saddr)) : t().wide_constant(0);
+  const unsigned words = std::max<unsigned>(1, f.bytes / 4);
+  std::vector<std::array<Term, 64>> data(words);
+  for (u64 left = m.may(); left != 0; left &= left - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(left));
+    const Term g = a.guard[l] = m.guard(l);
+    const auto row = [&](unsigned k) { return m.under(g, m.vector(static_cast<unsigned>(f.vaddr) + k, l)); };
+    if (a.buffer) {
+      const bool offen = f.vaddr >= 0 && mod.offen && !mod.idxen;
+      a.offset[l] = t().add(t().constant(static_cast<u32>(f.offset)), offen ? row(0) : t().constant(0));
+    } else {
+      Term v = t().wide_constant(0);
+      if (f.vaddr >= 0) v = f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1));
+      a.offset[l] = t().add(t().add(base, v), t().wide_constant(static_cast<u64>(std::int64_t{f.offset})));
+    }
+    if (f.kind == FieldKind::store)
+      for (unsigned k = 0; k < words; ++k) {
+        data[k][l] = m.under(g, m.vector(static_cast<unsigned>(f.data) + k, l));
+        if (f.high) data[k][l] = t().shr(data[k][l], t().constant(16));
+      }
+  }
+  if (f.kind == FieldKind::store) {
+    client.store(a, data);
+    return;
+  }
+  client.load(a, data);
+  for (unsigned k = 0; k < words; ++k)
+    for (u64 left = m.may(); left != 0; left &= left - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(left));
+      m.write_vector(static_cast<unsigned>(f.dest) + k, l,
+                     data[k][l] == 0 || f.d16 || f.is_signed ? Terms::unknown : data[k][l]);
+    }
+}
+
+void Flow::State::matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
+  Machine& m = wave.machine;
+  const auto& operands = op.instruction->operands;
+  if (operands.size() < 4) throw Fail{"not followed: " + place(op)};
+  FlowMatrix x;
+  x.instruction = at;
+  x.wave = m.wave().id;
+  const auto fetch = [&](const isa::Operand& o, std::vector<std::array<Term, 64>>& out) {
+    if (!o.is_vector()) return;
+    const unsigned first = m.wave().row_of(o);
+    for (unsigned k = 0; k < o.width; ++k) {
+      out.emplace_back();
+      for (unsigned l = 0; l < lanes; ++l) out.back()[l] = m.vector(first + k, l);
+    }
+  };
+  fetch(operands[1], x.a);
+  fetch(operands[2], x.b);
+  fetch(operands[3], x.c);
+  x.d.resize(operands[0].width);
+  client.matrix(x);
+  const unsigned first = m.wave().row_of(operands[0]);
+  for (unsigned k = 0; k < operands[0].width; ++k)
+    for (unsigned l = 0; l < lanes; ++l)
+      m.set_vector(first + k, l, x.d[k][l] == 0 ? Terms::unknown : x.d[k][l]);
+}
+
+Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
+  emulator::Wave& w = wave.machine.wave();
+  for (;;) {
+    const u32 at = w.at;
+    if (at >= common->setting.code->operations.size()) throw Fail{"no instruction at the end of a jump"};
+    const Operation& op = common->setting.code->operations[at];
+    if (common->heads.contains(at) && !wave.entered) {
+      wave.meeting = Meeting::head;
+      return Stop::head;
+    }
+    if (++common->instructions > common->max_instructions)
+      throw Fail{"more than " + std::to_string(common->max_instructions) + " instructions of waves"};
+    if (op.execute == nullptr || op.instruction->is_unknown()) throw Fail{"no instruction at " + place(op)};
+    w.current = last = at;
+    last_wave = w.id;
+    w.at = op.next;
+    const isa::Instruction& i = *op.instruction;
+    switch (op.cls) {
+    case Class::wait: break;
+    case Class::lds:
+    case Class::memory: memory(client, wave, op, at); break;
+    case Class::matrix:
+      if (!i.mnemonic.starts_with("v_mfma")) throw Fail{"not followed: " + place(op)};
+      matrix(client, wave, op, at);
+      break;
+    case Class::scalar_memory:
+      if (i.mnemonic.starts_with("s_load") || i.mnemonic.starts_with("s_buffer_load")) {
+        wave.machine.scalar_load(op);
+      } else if (i.mnemonic.find("store") != std::string_view::npos ||
+                 i.mnemonic.find("atomic") != std::string_view::npos) {
+        throw Fail{"not followed: " + place(op)};
+      } else if (op.scalar_writes[0] != 0 || op.scalar_writes[1] != 0) {
+        wave.machine.scalar_load(op);
+      }
+      break;
+    case Class::branch: {
+      if (i.mnemonic == "s_branch") {
+        w.at = op.target;
+        break;
+      }
+      const Term condition = wave.machine.branch_condition(op);
+      const auto taken = decide(client, condition);
+      if (!taken) {
+        w.at = at;
+        question = condition;
+        return Stop::fork;
+      }
+      if (*taken) w.at = op.target;
+      break;
+    }
+    case Class::other:
+      if (i.mnemonic == "s_barrier") {
+        wave.entered = false;
+        wave.meeting = Meeting::barrier;
+        return Stop::head;
+      }
+      if (i.mnemonic.starts_with("s_endpgm")) {
+        wave.meeting = Meeting::ended;
+        return Stop::ended;
+      }
+      if (i.mnemonic != "s_nop" && i.mnemonic != "s_setprio" && i.mnemonic != "s_sleep" &&
+          i.mnemonic != "s_icache_inv")
+        throw Fail{"not followed: " + place(op)};
+      break;
+    default:
+      if (!wave.machine.execute(op)) throw Fail{"instruction without formula: " + place(op)};
+      break;
+    }
+    wave.entered = false;
+  }
+}
+
+Flow::Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& options)
+    : state_(std::make_unique<State>()) {
+  const Extent3 block = options.block.x == 0 ? default_block(kernel) : options.block;
+  state_->common = std::make_shared<Common>(object, kernel, options, block);
+  Setting& s = state_->common->setting;
+  const isa::ControlFlow flow = isa::control_flow(s.program, s.program.instructions[s.entry].address);
+  for (const isa::Loop& l : flow.loops)
+    state_->common->heads.insert(static_cast<u32>(flow.blocks[l.header].first));
+  const auto count = static_cast<u32>((block.count() + lanes - 1) / lanes);
+  constexpr u32 unset = 0x7ff4beefU; // emulator/schedule.cpp
+  for (u32 k = 0; k < count; ++k) {
+    Machine m(s, k);
+    u32 garbage = options.garbage.value_or(0) + k;
+    const auto next = [&] { return 0x50000000U | ((garbage = garbage * 1664525U + 1013904223U) >> 4); };
+    for (unsigned r = 0; r < 128; ++r)
+      if (m.scalar_is_number(r) && m.wave().scalar[r] == unset)
+        m.set_scalar(r, options.garbage ? s.terms.constant(next()) : Terms::unknown);
+    for (unsigned row = 0; row < emulator::vector_rows; ++row) {
+      u32* values = m.wave().row(row);
+      if (!std::all_of(values, values + lanes, [](u32 v) { return v == unset; })) continue;
+      if (options.garbage)
+        std::generate(values, values + lanes, next);
+      else
+        m.forget(row, ~u64{0});
+    }
+    state_->waves.emplace_back(std::move(m));
+  }
+  state_->lds.resize((s.lds_bytes + 3) / 4);
+}
+Flow::Flow(const Flow& o) : state_(std::make_unique<State>(*o.state_)) {}
+Flow& Flow::operator=(const Flow& o) {
+  state_ = std::make_unique<State>(*o.state_);
+  return *this;
+}
+Flow::Flow(Flow&&) noexcept = default;
+Flow& Flow::operator=(Flow&&) noexcept = default;
+Flow::~Flow() = default;
+
+Flow::Stop Flow::run(FlowClient& client) {
+  State& s = *state_;
+  if (!s.why.empty()) return Stop::failed;
+  const auto resume = [&] {
+    for (FlowWave& w : s.waves) {
+      if (w.meeting == Meeting::head) w.entered = true;
+      w.meeting = Meeting::none;
+    }
+  };
+  try {
+    // Behind a head that was reported everybody goes on.
+    if (std::all_of(s.waves.begin(), s.waves.end(),
+                    [](const FlowWave& w) { return w.meeting == Meeting::head; }))
+      resume();
+    for (;;) {
+      for (FlowWave& w : s.waves)
+        if (w.meeting == Meeting::none && s.advance(client, w) == Stop::fork) return Stop::fork;
+      const FlowWave& first = s.waves[0];
+      for (const FlowWave& w : s.waves)
+        if (w.meeting != first.meeting ||
+            (w.meeting == Meeting::head && w.machine.wave().at != first.machine.wave().at))
+          throw Fail{"waves do not meet at the same places"};
+      if (first.meeting == Meeting::ended) return Stop::ended;
+      if (first.meeting == Meeting::head) return Stop::head;
+      resume();
+    }
+  } catch (const Fail& f) {
+    s.why = f.why;
+  } catch (const std::runtime_error& e) { // of the emulator, of the client
+    s.why = e.what();
+  }
+  return Stop::failed;
+}
+
+std::size_t Flow::at() const { return state_->waves[0].machine.wave().at; }
+Term Flow::question() const { return state_->question; }
+
+void Flow::assume(bool value) {
+  Term c = state_->question;
+  while (terms().kind(c) == TermKind::invert) {
+    c = terms().children(c)[0];
+    value = !value;
+  }
+  state_->decided[c] = value;
+  state_->path.emplace_back(c, value);
+  state_->question = 0;
+}
+
+const std::vector<std::pair<Term, bool>>& Flow::path() const { return state_->path; }
+const std::string& Flow::why() const { return state_->why; }
+std::pair<std::size_t, std::size_t> Flow::stopped_at() const { return {state_->last, state_->last_wave}; }
+Terms& Flow::terms() const { return state_->common->setting.terms; }
+const isa::Program& Flow::program() const { return state_->common->setting.program; }
+const isa::Instruction& Flow::instruction(std::size_t index) const {
+  return *state_->common->setting.code->operations[index].instruction;
+}
+unsigned Flow::waves() const { return static_cast<unsigned>(state_->waves.size()); }
+Term Flow::scalar(unsigned wave, unsigned index) { return state_->waves[wave].machine.scalar(index); }
+void Flow::set_scalar(unsigned wave, unsigned index, Term value) {
+  state_->waves[wave].machine.set_scalar(index, value);
+}
+Term Flow::scc(unsigned wave) { return state_->waves[wave].machine.scc(); }
+void Flow::set_scc(unsigned wave, Term value) { state_->waves[wave].machine.set_scc(value); }
+Term Flow::vector(unsigned wave, unsigned row, unsigned lane) {
+  return state_->waves[wave].machine.vector(row, lane);
+}
+void Flow::set_vector(unsigned wave, unsigned row, unsigned lane, Term value) {
+  state_->waves[wave].machine.set_vector(row, lane, value);
+}
+bool Flow::surely_same(const Flow& other, unsigned wave, unsigned row) const {
+  return state_->waves[wave].machine.surely_same(other.state_->waves[wave].machine, row);
+}
+std::vector<Term>& Flow::lds() { return state_->lds; }
+
+} // namespace inlay::runtime::symbolic

@@ -1,0 +1,251 @@
+// `validate_code`: our kernels are validated; damaged machine code is refuted by name; code that only differs after many
+// trips is not validated; and the parts that this rests on, each against its definition.
+#include "validate/formulas.h"
+#include "validate/values_of_words.h"
+
+#include <inlay/codegen/target.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/rows/spec.h>
+#include <inlay/kernels/validate/code.h>
+#include <inlay/runtime/isa/program.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <random>
+
+using namespace inlay;
+using namespace inlay::kernels::validate;
+using Catch::Matchers::Contains;
+using MachineVerdict = runtime::symbolic::Verdict;
+
+namespace {
+
+runtime::CodeObject object_of(const kernels::Bytes& bytes) {
+  const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return runtime::CodeObject::parse({p, p + bytes.size()});
+}
+
+std::string text_of(const CodeReport& r) {
+  std::string s(runtime::symbolic::to_string(r.verdict));
+  for (const auto& f : r.refuted) s += "\n  refuted '" + f.text + "': " + f.message;
+  for (const auto& u : r.undecided) s += "\n  undecided: " + u;
+  return s;
+}
+
+CodeReport validate(const kernels::Artifact& a, const kernels::Bytes& bytes, bool numbers_first = false) {
+  const auto object = object_of(bytes);
+  CodeOptions o;
+  o.refute_first = numbers_first;
+  return validate_code(object, object.kernel(a.kernel), a.source->code, o);
+}
+
+/// The file with instruction number `which` of those whose text begins so replaced by bytes of the same size.
+kernels::Bytes patched(const kernels::Artifact& a, const std::string& begins, std::size_t which,
+                       const std::function<void(std::vector<std::uint8_t>&)>& change) {
+  const auto object = object_of(a.hsaco);
+  const auto& section = object.sections()[object.kernel(a.kernel).section];
+  const auto program =
+      runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+  kernels::Bytes out = a.hsaco;
+  const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+  const auto at = std::search(p, p + a.hsaco.size(), section.bytes.begin(), section.bytes.end()) - p;
+  for (const auto& i : program.instructions) {
+    if (!std::string_view(i.text).starts_with(begins) || which-- != 0) continue;
+    std::vector<std::uint8_t> code = i.encoding;
+    change(code);
+    REQUIRE(code != i.encoding);
+    std::memcpy(out.data() + at + static_cast<std::ptrdiff_t>(i.address - program.begin), code.data(),
+                code.size());
+    return out;
+  }
+  FAIL("no instruction begins with " << begins);
+  return out;
+}
+
+kernels::GemmSpec small_gemm() {
+  kernels::GemmSpec s;
+  s.tile_m = 32, s.tile_n = 32, s.tile_k = 64, s.waves_m = 1, s.waves_n = 1;
+  return s;
+}
+
+} // namespace
+
+TEST_CASE("machine code of our kernels is validated for all sizes") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    kernels::GemmSpec gemm = small_gemm();
+    gemm.arch = arch;
+    kernels::GemmSpec shuffled = gemm;
+    shuffled.preshuffled_b = true, shuffled.in = shuffled.out = codegen::Element::bf16;
+    kernels::RowSpec row;
+    row.arch = arch, row.threads = 128, row.vectors = 2;
+    for (const kernels::Artifact& a : {kernels::build_gemm(gemm), kernels::build_gemm(shuffled),
+                                       kernels::build_softmax(row), kernels::build_rmsnorm(row)}) {
+      const CodeReport r = validate(a, a.hsaco, true); // by numbers as well as by symbols
+      INFO(a.kernel << " " << arch << ": " << text_of(r));
+      CHECK(r.verdict == MachineVerdict::validated);
+      CHECK(r.loops == (a.kernel.find("gemm") == std::string::npos ? 0 : 1));
+    }
+  }
+}
+
+TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and what should be there") {
+  const kernels::Artifact a = kernels::build_gemm(small_gemm());
+  const auto refuted = [&](const kernels::Bytes& bytes) {
+    const CodeReport r = validate(a, bytes, true);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::refuted);
+    REQUIRE_FALSE(r.refuted.empty());
+    return r.refuted[0];
+  };
+  SECTION("the offset of a load") {
+    const auto f = refuted(patched(a, "buffer_load_dwordx4", 2, [](auto& c) { c[0] ^= 0x20; }));
+    CHECK_THAT(f.message, Contains("the code"));
+    CHECK_FALSE(f.sizes.empty());
+  }
+  SECTION("an operand of a matrix instruction") {
+    const auto f = refuted(patched(a, "v_mfma", 3, [](auto& c) { c[4] ^= 4; }));
+    CHECK_THAT(f.message, Contains("matrix product"));
+  }
+  SECTION("the accumulator of a matrix instruction") {
+    CHECK_THAT(refuted(patched(a, "v_mfma", 1, [](auto& c) { c[6] ^= 16; })).message, Contains("the code"));
+  }
+  SECTION("the number of records: a guard") {
+    CHECK_THAT(refuted(patched(a, "s_min_i32", 0, [](auto& c) { c[1] ^= 0x30; })).message,
+               Contains("the code"));
+  }
+  SECTION("an LDS place") {
+    CHECK_THAT(refuted(patched(a, "ds_read_b128", 1, [](auto& c) { c[0] ^= 0x40; })).message,
+               Contains("the code"));
+  }
+  SECTION("what is rounded and stored") {
+    CHECK_THAT(refuted(patched(a, "v_cvt_f16_f32", 0, [](auto& c) { c[0] ^= 1; })).message,
+               Contains("the code"));
+  }
+  SECTION("a wait") {
+    CHECK_THAT(refuted(patched(a, "s_waitcnt vmcnt", 0, [](auto& c) { c[0] |= 0x0f; })).message,
+               Contains("wait"));
+  }
+}
+
+TEST_CASE("code that is another one from the eleventh trip on is not validated") {
+  const kernels::Artifact a = kernels::build_gemm(small_gemm());
+  codegen::Code other = a.source->code;
+  bool changed = false;
+  for (auto& region : other.regions)
+    for (auto& i : region.body)
+      if (region.is_loop && i.kind == codegen::InstKind::load && !changed) {
+        // The origin along k stands still from trip 10 on.
+        const std::pair<AtomId, Sym> still[] = {{*region.trip.as_atom(), min(region.trip, Sym(10))}};
+        for (Sym& o : i.access.origin) o = substitute(o, still);
+        changed = true;
+      }
+  REQUIRE(changed);
+  const auto object = object_of(a.hsaco);
+  const CodeReport r = validate_code(object, object.kernel(a.kernel), other);
+  INFO(text_of(r));
+  CHECK(r.verdict != MachineVerdict::validated);
+}
+
+TEST_CASE("another kernel's machine code, or another schedule's guard, is not validated") {
+  const kernels::Artifact a = kernels::build_gemm(small_gemm());
+  kernels::GemmSpec wide = small_gemm();
+  wide.tile_n = 64;
+  const kernels::Artifact b = kernels::build_gemm(wide);
+  CHECK(validate(a, b.hsaco, true).verdict == MachineVerdict::refuted);
+  codegen::Code other = a.source->code;
+  for (auto& region : other.regions) // the code does not mask its stores along n
+    for (auto& i : region.body)
+      if (i.kind == codegen::InstKind::store) i.access.masked[1] = false;
+  const auto object = object_of(a.hsaco);
+  const CodeReport r = validate_code(object, object.kernel(a.kernel), other);
+  INFO(text_of(r));
+  CHECK(r.verdict != MachineVerdict::validated);
+}
+
+TEST_CASE("numbers of the field are those of the reals where both are defined") {
+  std::mt19937_64 random(1);
+  const auto dyadic = [&] {
+    return std::ldexp(static_cast<double>(static_cast<std::int32_t>(random())), -20);
+  };
+  for (int k = 0; k < 2000; ++k) {
+    const double x = dyadic(), y = std::ldexp(static_cast<double>(random() % 2001) - 1000, -10);
+    CHECK(add(of_double(x), of_double(y)) == of_double(x + y));
+    CHECK(subtract(of_double(x), of_double(y)) == of_double(x - y));
+    CHECK(multiply(of_double(x), of_double(y)) == of_double(x * y));
+    CHECK(multiply(of_double(x), inverse(of_double(x))) == (x == 0 ? 0 : 1));
+  }
+  Extremes e;
+  const Number a = 3, b = 4, c = 5;
+  CHECK(e.join(e.join(a, b, true), c, true) == e.join(e.join(c, b, true), e.join(a, c, true), true));
+  CHECK(e.join(a, b, true) != e.join(a, b, false));
+  CHECK(e.join(a, negate(apply(Function::infinity, 1)), true) == a);
+}
+
+TEST_CASE("formulas of words are congruent to them, and conditions are the machine's") {
+  codegen::Program p("p", codegen::Target::named("gfx942"), 64);
+  const Sym m = p.size("m", {.least = 1, .most = 5000}),
+            k = p.size("k", {.least = 8, .most = 4096, .multiple = 8});
+  Terms t;
+  Formulas f(p, t);
+  std::mt19937_64 random(2);
+  std::vector<Word> words = {t.symbol("m", 5000), t.symbol("k", 4096), t.constant(3), t.constant(64),
+                             t.constant(0xffffffc0U)};
+  std::vector<Word> conditions;
+  for (int n = 0; n < 400; ++n) {
+    const auto pick = [&] { return words[random() % words.size()]; };
+    const Word a = pick(), b = pick();
+    const auto c = static_cast<std::uint32_t>(random() % 8);
+    switch (random() % 11) {
+    case 0: words.push_back(t.add(a, b)); break;
+    case 1: words.push_back(t.subtract(a, b)); break;
+    case 2: words.push_back(t.multiply(a, t.constant(c))); break;
+    case 3: words.push_back(t.shl(a, t.constant(c))); break;
+    case 4: words.push_back(t.shr(a, t.constant(c))); break;
+    case 5: words.push_back(t.ashr(a, t.constant(c))); break;
+    case 6: words.push_back(t.bit_and(a, t.constant((1U << c) - 1))); break;
+    case 7: words.push_back(t.bit_and(a, t.constant(0U - (1U << c)))); break;
+    case 8: words.push_back(t.minimum(a, b, c % 2 == 0)); break;
+    case 9: words.push_back(t.maximum(a, b, c % 2 == 0)); break;
+    default: conditions.push_back(c % 3 == 0 ? t.equal(a, b) : t.less(a, b, c % 3 == 1)); break;
+    }
+    if (words.size() > 40) words.erase(words.begin() + 5 + static_cast<std::ptrdiff_t>(random() % 30));
+  }
+  std::size_t with_formula = 0, with_condition = 0;
+  const auto numbers = [&](auto&& check) {
+    for (int n = 0; n < 40; ++n) {
+      const std::int64_t vm = 1 + static_cast<std::int64_t>(random() % 5000),
+                         vk = 8 * (1 + static_cast<std::int64_t>(random() % 512));
+      Assignment at;
+      at.set(m, Int(vm));
+      at.set(k, Int(vk));
+      check(at, Terms::Assignment{{t.symbol("m", 5000), static_cast<std::uint64_t>(vm)},
+                                  {t.symbol("k", 4096), static_cast<std::uint64_t>(vk)}});
+    }
+  };
+  for (const Word w : words) {
+    const auto s = f.of(w);
+    if (!s) continue;
+    ++with_formula;
+    numbers([&](const Assignment& at, const Terms::Assignment& given) {
+      INFO(t.text(w));
+      CHECK(static_cast<std::uint32_t>(evaluate(*s, at).value()) == *t.evaluate(w, given));
+    });
+  }
+  for (const Word w : conditions)
+    for (const bool value : {true, false}) {
+      const auto c = f.condition(w, value);
+      if (!c) continue;
+      ++with_condition;
+      numbers([&](const Assignment& at, const Terms::Assignment& given) {
+        const bool holds = std::all_of(c->all.begin(), c->all.end(),
+                                       [&](const Sym& d) { return evaluate(d, at) >= Int(0); });
+        INFO(t.text(w) << " " << value);
+        CHECK(holds == ((*t.evaluate(w, given) != 0) == value));
+        if (c->never || f.canonical(*c).never) CHECK_FALSE(holds);
+      });
+    }
+  CHECK(with_formula > 15);
+  CHECK(with_condition > 15);
+}

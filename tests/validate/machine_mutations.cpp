@@ -1,0 +1,268 @@
+// Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
+// same on ten sizes.
+//
+//   machine_mutations [--sample N] [--seed S] [--verbose]
+//
+// For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
+// is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
+// kernel's reference), `UNDECIDED` (not refuted, not validated, and it behaves differently),
+// `WRONG` (validated, and it behaves differently). The last line is `caught X of N`, N being the mutations that change
+// anything. Exit 1 when one is wrongly validated, when less than 98 % are caught or when a kernel as it is is not validated.
+#include <inlay/kernels/artifact.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/kernels/validate/code.h>
+#include <inlay/runtime/isa/program.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <random>
+#include <string>
+
+using namespace inlay;
+using runtime::symbolic::Verdict;
+
+namespace {
+
+struct Subject {
+  std::string kernel;
+  kernels::Flags flags;
+  std::vector<kernels::Flags> sizes; ///< ten
+};
+
+std::vector<Subject> subjects() {
+  const auto sizes = [](std::vector<std::array<int, 3>> all) {
+    std::vector<kernels::Flags> out;
+    for (const auto& s : all)
+      out.push_back({{"m", std::to_string(s[0])}, {"n", std::to_string(s[1])}, {"k", std::to_string(s[2])}});
+    return out;
+  };
+  const auto rows = [](std::vector<std::array<int, 2>> all) {
+    std::vector<kernels::Flags> out;
+    for (const auto& s : all) out.push_back({{"m", std::to_string(s[0])}, {"n", std::to_string(s[1])}});
+    return out;
+  };
+  const auto gemm = sizes({{1, 1, 8},
+                           {64, 64, 64},
+                           {65, 63, 72},
+                           {100, 36, 128},
+                           {33, 70, 200},
+                           {64, 128, 256},
+                           {17, 129, 320},
+                           {130, 65, 64},
+                           {96, 96, 136},
+                           {5, 300, 24}});
+  const auto shuffled = sizes({{1, 16, 32},
+                               {64, 64, 64},
+                               {65, 48, 96},
+                               {100, 32, 128},
+                               {33, 80, 192},
+                               {64, 128, 256},
+                               {17, 144, 320},
+                               {130, 64, 64},
+                               {96, 96, 160},
+                               {5, 304, 32}});
+  const auto row = rows(
+      {{1, 8}, {2, 64}, {3, 512}, {2, 1000}, {4, 1024}, {1, 1016}, {2, 520}, {1, 256}, {2, 16}, {3, 776}});
+  return {{"gemm", {{"tile", "64x64x64"}}, gemm},
+          {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"arch", "gfx950"}}, gemm},
+          {"gemm", {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, gemm},
+          {"gemm", {{"tile", "32x64x32"}, {"waves", "1x2"}, {"dtype", "bf16"}}, gemm},
+          {"preshuffle_gemm", {{"tile", "64x64x64"}}, shuffled},
+          {"softmax", {{"threads", "128"}, {"vectors", "1"}}, row},
+          {"rmsnorm", {{"threads", "128"}, {"vectors", "1"}, {"arch", "gfx950"}}, row}};
+}
+
+struct Output {
+  std::string bytes; ///< or why there are none
+  bool ok = false;   ///< within the error bound of the kernel's reference
+};
+/// The outputs for one size.
+Output outputs(const kernels::Kernel& kernel, const Subject& s, const kernels::Artifact& artifact,
+               const kernels::Flags& size, bool stress) {
+  kernels::Flags flags = s.flags;
+  for (const auto& f : size) flags[f.first] = f.second;
+  const kernels::Problem problem = kernel.problem(flags, 1);
+  runtime::EmulatorOptions o;
+  o.threads = 1;
+  o.checks = runtime::Checks::none();
+  o.stress = stress;
+  o.max_wave_instructions = 3'000'000;
+  try {
+    const auto device = kernels::open_device("emulator", artifact.arch, o);
+    const auto after = kernels::run(*device, artifact, problem);
+    Output out;
+    for (std::size_t k = 0; k < after.size(); ++k)
+      out.bytes.append(reinterpret_cast<const char*>(after[k].data()), after[k].size());
+    out.ok = problem.check(after).ok;
+    return out;
+  } catch (const std::exception& e) {
+    return {std::string("error: ") + e.what(), false};
+  }
+}
+
+const char* category(const runtime::isa::Instruction& i) {
+  const std::string_view n = i.mnemonic;
+  if (n.starts_with("v_mfma")) return "matrix";
+  if (n.starts_with("s_waitcnt") || n == "s_barrier") return "order";
+  if (n.starts_with("buffer_")) return "memory";
+  if (n.starts_with("ds_")) return "lds";
+  if (n.starts_with("v_")) return "vector";
+  if (n.starts_with("s_cbranch") || n == "s_branch" || n.starts_with("s_cmp")) return "branch";
+  if (n == "s_nop" || n == "s_endpgm" || n == "s_code_end") return nullptr;
+  return n.starts_with("s_") ? "scalar" : nullptr;
+}
+
+struct Count {
+  int refuted = 0, same = 0, rounded = 0, undecided = 0, wrong = 0;
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  int sample = 24;
+  std::uint64_t seed = 1;
+  bool verbose = false;
+  for (int k = 1; k < argc; ++k) {
+    const std::string_view a = argv[k];
+    if (a == "--verbose") {
+      verbose = true;
+    } else if (k + 1 < argc && a == "--sample") {
+      sample = std::atoi(argv[++k]);
+    } else if (k + 1 < argc && a == "--seed") {
+      seed = std::strtoull(argv[++k], nullptr, 10);
+    } else {
+      std::cerr << "machine_mutations [--sample N] [--seed S] [--verbose]\n";
+      return 2;
+    }
+  }
+  std::mt19937_64 random(seed);
+  const auto all = subjects();
+  struct Built {
+    std::unique_ptr<kernels::Kernel> kernel;
+    kernels::Artifact artifact;
+    runtime::isa::Program program;
+    std::size_t at = 0; ///< of the code in the file
+    std::map<std::string, std::vector<std::size_t>> sites;
+    std::vector<std::string> expected;
+  };
+  std::vector<Built> built;
+  bool good = true;
+  const auto validate = [](const Built& b, const kernels::Bytes& bytes, bool refute_first) {
+    const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const auto object = runtime::CodeObject::parse({p, p + bytes.size()});
+    kernels::validate::CodeOptions o;
+    o.refute_first = refute_first;
+    return kernels::validate::validate_code(object, object.kernel(b.artifact.kernel), b.artifact.source->code,
+                                            o);
+  };
+  for (const Subject& s : all) {
+    Built b;
+    b.kernel = kernels::find_kernel(s.kernel);
+    b.artifact = b.kernel->build(s.flags, {});
+    const auto* p = reinterpret_cast<const std::uint8_t*>(b.artifact.hsaco.data());
+    const auto object = runtime::CodeObject::parse({p, p + b.artifact.hsaco.size()});
+    const auto& kernel = object.kernel(b.artifact.kernel);
+    const auto& section = object.sections()[kernel.section];
+    b.program = runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+    const auto found =
+        std::search(p, p + b.artifact.hsaco.size(), section.bytes.begin(), section.bytes.end());
+    b.at = static_cast<std::size_t>(found - p);
+    for (std::size_t k = 0; k < b.program.instructions.size(); ++k) {
+      const auto& i = b.program.instructions[k];
+      if (i.mnemonic == "s_code_end") break;
+      if (const char* c = category(i)) b.sites[c].push_back(k);
+    }
+    const auto r = validate(b, b.artifact.hsaco, true);
+    if (r.verdict != Verdict::validated) {
+      std::cout << s.kernel << ": not validated as it is: "
+                << (!r.refuted.empty()    ? r.refuted[0].message
+                    : r.undecided.empty() ? std::string()
+                                          : r.undecided[0])
+                << "\n";
+      good = false;
+    }
+    built.push_back(std::move(b));
+  }
+  std::map<std::string, Count> counts;
+  Count total;
+  double seconds = 0;
+  for (int n = 0; n < sample; ++n) {
+    const std::size_t which = random() % built.size();
+    Built& b = built[which];
+    auto site = b.sites.begin();
+    std::advance(site, static_cast<std::ptrdiff_t>(random() % b.sites.size()));
+    const auto& instruction = b.program.instructions[site->second[random() % site->second.size()]];
+    const std::size_t bit = random() % (std::size_t{8} * instruction.size);
+    kernels::Bytes bytes = b.artifact.hsaco;
+    const std::size_t offset = b.at + (instruction.address - b.program.begin) + bit / 8;
+    bytes[offset] ^= std::byte{static_cast<unsigned char>(1U << (bit % 8))};
+    // It must still be an instruction of that size, and another one.
+    std::vector<std::uint8_t> code(instruction.size);
+    std::memcpy(code.data(), bytes.data() + b.at + (instruction.address - b.program.begin), code.size());
+    const auto now = runtime::isa::decode(code, instruction.address, b.program.arch);
+    if (now.instructions.size() != 1 || now.instructions[0].is_unknown() ||
+        now.instructions[0].text == instruction.text) {
+      --n;
+      continue;
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    std::string verdict;
+    std::string why;
+    bool validated = false;
+    try {
+      const auto r = validate(b, bytes, true);
+      validated = r.verdict == Verdict::validated;
+      if (r.verdict == Verdict::refuted) verdict = "refuted";
+      if (!r.refuted.empty()) why = r.refuted[0].message;
+      for (const auto& u : r.undecided)
+        if (r.refuted.empty()) why += (why.empty() ? "" : "\n    ") + u.substr(0, 250);
+    } catch (const std::exception& e) {
+      why = e.what();
+    }
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (verdict.empty()) {
+      kernels::Artifact changed = b.artifact;
+      changed.hsaco = bytes;
+      bool same = true, ok = true;
+      for (const auto& size : all[which].sizes)
+        for (const bool stress : {false, true}) {
+          if (!ok) break;
+          const Output now_out = outputs(*b.kernel, all[which], changed, size, stress);
+          ok = now_out.ok;
+          same = same && ok && outputs(*b.kernel, all[which], b.artifact, size, false).bytes == now_out.bytes;
+        }
+      verdict = same ? "same" : ok ? "rounded" : validated ? "WRONG" : "UNDECIDED";
+    }
+    for (Count* c : {&counts[site->first], &total}) {
+      c->refuted += verdict == "refuted" ? 1 : 0;
+      c->same += verdict == "same" ? 1 : 0;
+      c->rounded += verdict == "rounded" ? 1 : 0;
+      c->undecided += verdict == "UNDECIDED" ? 1 : 0;
+      c->wrong += verdict == "WRONG" ? 1 : 0;
+    }
+    if (verbose || verdict == "WRONG" || verdict == "UNDECIDED") {
+      std::cout << verdict
+                << ((verdict == "same" || verdict == "rounded") && !validated ? " (undecided)" : "") << "  "
+                << all[which].kernel;
+      for (const auto& f : all[which].flags) std::cout << " --" << f.first << " " << f.second;
+      char address[24];
+      std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(instruction.address));
+      std::cout << "  0x" << address << "  " << instruction.text << "  ->  " << now.instructions[0].text
+                << "\n    " << why << std::endl;
+    }
+  }
+  for (const auto& [name, c] : counts)
+    std::printf("%-8s refuted %d, same %d, rounded %d, undecided %d, wrong %d\n", name.c_str(), c.refuted,
+                c.same, c.rounded, c.undecided, c.wrong);
+  const int changing = total.refuted + total.undecided + total.wrong;
+  std::printf("%.2f s a mutation to validate\n", seconds / std::max(1, sample));
+  std::printf("caught %d of %d (%d behave the same, %d but for rounding)\n", total.refuted, changing,
+              total.same, total.rounded);
+  good = good && total.wrong == 0 && 100 * total.refuted >= 98 * changing;
+  return good ? 0 : 1;
+}

@@ -124,7 +124,7 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
                Contains("the code"));
   }
   SECTION("a wait") {
-    CHECK_THAT(refuted(patched(a, "s_waitcnt vmcnt", 0, [](auto& c) { c[0] |= 0x0f; })).message,
+    CHECK_THAT(refuted(patched(a, "s_waitcnt vmcnt", 0, [](auto& c) { c[0] = 0x7f, c[1] = 0xcf; })).message,
                Contains("wait"));
   }
 }

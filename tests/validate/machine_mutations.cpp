@@ -1,13 +1,13 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--verbose]
+//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
 // kernel's reference), `UNDECIDED` (not refuted, not validated, and it behaves differently),
 // `WRONG` (validated, and it behaves differently). The last line is `caught X of N`, N being the mutations that change
-// anything. Exit 1 when one is wrongly validated, when less than 98 % are caught or when a kernel as it is is not validated.
+// anything. Exit 1 when one is wrongly validated, when less than that (98 %) are caught or when a kernel as it is is not validated.
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
@@ -56,23 +56,12 @@ std::vector<Subject> subjects() {
                            {130, 65, 64},
                            {96, 96, 136},
                            {5, 300, 24}});
-  const auto shuffled = sizes({{1, 16, 32},
-                               {64, 64, 64},
-                               {65, 48, 96},
-                               {100, 32, 128},
-                               {33, 80, 192},
-                               {64, 128, 256},
-                               {17, 144, 320},
-                               {130, 64, 64},
-                               {96, 96, 160},
-                               {5, 304, 32}});
   const auto row = rows(
       {{1, 8}, {2, 64}, {3, 512}, {2, 1000}, {4, 1024}, {1, 1016}, {2, 520}, {1, 256}, {2, 16}, {3, 776}});
   return {{"gemm", {{"tile", "64x64x64"}}, gemm},
           {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"arch", "gfx950"}}, gemm},
           {"gemm", {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, gemm},
           {"gemm", {{"tile", "32x64x32"}, {"waves", "1x2"}, {"dtype", "bf16"}}, gemm},
-          {"preshuffle_gemm", {{"tile", "64x64x64"}}, shuffled},
           {"softmax", {{"threads", "128"}, {"vectors", "1"}}, row},
           {"rmsnorm", {{"threads", "128"}, {"vectors", "1"}, {"arch", "gfx950"}}, row}};
 }
@@ -124,7 +113,7 @@ struct Count {
 } // namespace
 
 int main(int argc, char** argv) {
-  int sample = 24;
+  int sample = 24, least = 98;
   std::uint64_t seed = 1;
   bool verbose = false;
   for (int k = 1; k < argc; ++k) {
@@ -133,10 +122,12 @@ int main(int argc, char** argv) {
       verbose = true;
     } else if (k + 1 < argc && a == "--sample") {
       sample = std::atoi(argv[++k]);
+    } else if (k + 1 < argc && a == "--least") {
+      least = std::atoi(argv[++k]);
     } else if (k + 1 < argc && a == "--seed") {
       seed = std::strtoull(argv[++k], nullptr, 10);
     } else {
-      std::cerr << "machine_mutations [--sample N] [--seed S] [--verbose]\n";
+      std::cerr << "machine_mutations [--sample N] [--seed S] [--least PERCENT] [--verbose]\n";
       return 2;
     }
   }
@@ -263,6 +254,6 @@ int main(int argc, char** argv) {
   std::printf("%.2f s a mutation to validate\n", seconds / std::max(1, sample));
   std::printf("caught %d of %d (%d behave the same, %d but for rounding)\n", total.refuted, changing,
               total.same, total.rounded);
-  good = good && total.wrong == 0 && 100 * total.refuted >= 98 * changing;
+  good = good && total.wrong == 0 && 100 * total.refuted >= least * changing;
   return good ? 0 : 1;
 }

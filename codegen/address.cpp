@@ -22,7 +22,21 @@ Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t
   return SymLayout(std::move(b).finish())(work_item(program));
 }
 
-AddressSplit split(const Program& program, const Access& access) {
+Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row) {
+  const auto most = interval(tensor.shape[axis]).upper;
+  const Int upper = most ? *most : Int(INT32_MAX);
+  return program.symbols().symbol("_row" + std::to_string(row.id) + "_" + std::to_string(row.ahead) + "_" +
+                                      std::to_string(row.first) + "_" + std::to_string(upper.value()),
+                                  {Int(0), upper});
+}
+
+const Uniform* uniform_of(const Program& program, Sym origin) {
+  for (const Uniform& u : program.uniforms())
+    if (u.symbol == origin) return &u;
+  return nullptr;
+}
+
+AddressSplit split(const Program& program, const Access& access, std::span<const Reg> uses) {
   const Tensor& tensor = program.tensor(access.tensor);
   SymContext& context = program.symbols();
   const std::size_t axes = tensor.shape.size();
@@ -37,14 +51,37 @@ AddressSplit split(const Program& program, const Access& access) {
       const Sym value = context.product(term.coefficient, term.factors());
       for (const AtomId a : symbols(value))
         for (const GridAxis& g : program.grid()) of_workgroup = of_workgroup || a == *g.symbol.as_atom();
+      of_workgroup = of_workgroup || uniform_of(program, value);
       if (of_workgroup) base[axis] += value;
     }
     if (!(base[axis] == Sym(0))) base[axis] += Sym(origin.constant_term());
     step[axis] = origin - base[axis];
-    thread[axis] = thread_coordinate(program, access.threads, axis);
+    thread[axis] = access.gathered(axis)
+                       ? row_symbol(program, tensor, axis, uses[static_cast<std::size_t>(access.rows[axis])])
+                       : thread_coordinate(program, access.threads, axis);
     lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
     all[axis] = origin + lane[axis];
   }
+  // The outermost masked axis, if everything outside of it is a single coordinate.
+  std::size_t outer = 0; // axes with one coordinate for the workgroup
+  for (; outer < axes; ++outer) {
+    if (access.gathered(outer)) {
+      out.gathered_axis = static_cast<int>(outer);
+      break;
+    }
+    if (access.masked[outer] && !uniform_of(program, access.origin[outer])) {
+      if (step[outer] == Sym(0)) out.descriptor_axis = static_cast<int>(outer);
+      break;
+    }
+    bool single = thread[outer] == Sym(0);
+    for (const auto& e : access.elements) single = single && e[outer] == 0;
+    if (!single) break;
+  }
+  // A number in front of the descriptor's axis must not count as a distance along it.
+  if (out.descriptor_axis >= 0 || out.gathered_axis >= 0)
+    for (std::size_t axis = 0; axis < outer; ++axis)
+      if (step[axis].is_constant()) base[axis] += step[axis], step[axis] = Sym(0);
+
   out.base = tensor.at(base);
   out.step = tensor.at(step);
   const Sym at_lane = tensor.at(lane);
@@ -57,20 +94,17 @@ AddressSplit split(const Program& program, const Access& access) {
                            to_string(out.step) + "  +  " + to_string(at_lane),
                        "tiles that divide the extents of the tensor's modes");
 
-  // The outermost masked axis, if everything outside of it is a single coordinate.
-  for (std::size_t axis = 0; axis < axes; ++axis) {
-    if (access.masked[axis]) {
-      if (step[axis] == Sym(0)) out.descriptor_axis = static_cast<int>(axis);
-      break;
-    }
-    bool single = thread[axis] == Sym(0);
-    for (const auto& e : access.elements) single = single && e[axis] == 0;
-    if (!single) break;
-  }
   for (std::size_t axis = 0; axis < axes; ++axis) {
     if (!access.masked[axis]) continue;
     if (static_cast<int>(axis) == out.descriptor_axis) continue;
-    out.predicates.push_back({static_cast<int>(axis), lane[axis], tensor.shape[axis] - access.origin[axis]});
+    const Uniform* u = uniform_of(program, access.origin[axis]);
+    if (access.gathered(axis) || u) {
+      out.predicates.push_back(
+          {static_cast<int>(axis), u ? u->symbol : thread[axis], tensor.shape[axis], true});
+    } else {
+      out.predicates.push_back(
+          {static_cast<int>(axis), lane[axis], tensor.shape[axis] - access.origin[axis], false});
+    }
   }
   if (out.descriptor_axis >= 0) {
     const auto axis = static_cast<std::size_t>(out.descriptor_axis);
@@ -84,6 +118,11 @@ AddressSplit split(const Program& program, const Access& access) {
     out.rows = min(tensor.shape[axis] - base[axis], Sym(reach));
     std::vector<Sym> end(axes, Sym(0));
     end[axis] = out.rows;
+    out.records = tensor.at(end);
+  } else if (out.gathered_axis >= 0) {
+    std::vector<Sym> end(axes, Sym(0));
+    end[static_cast<std::size_t>(out.gathered_axis)] =
+        tensor.shape[static_cast<std::size_t>(out.gathered_axis)];
     out.records = tensor.at(end);
   }
   return out;

@@ -49,7 +49,7 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
       case InstKind::load:
       case InstKind::lds_read:
       case InstKind::lds_write:
-        if (i.access.active != 1) return std::nullopt;
+        if (i.access.idle || !i.access.rows.empty()) return std::nullopt;
         if (const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
             d != 1 && d != 2 && d != 4)
           return std::nullopt;

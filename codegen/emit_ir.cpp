@@ -47,7 +47,8 @@ public:
     allocate();
     for (const CodeRegion& r : code_.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-        for (const Inst& i : *list) prepare(i);
+        for (const Inst& i : *list)
+          if (!from_registers(i)) prepare(i);
     for (const CodeRegion& r : code_.regions) {
       if (r.is_loop) {
         loop(r);
@@ -71,6 +72,12 @@ private:
     for (const GridAxis& g : p_.grid()) k.bind(g.symbol, k.workgroup_id(g.axis));
     tid_ = k.work_item_id();
     k.bind(work_item(p_), tid_);
+    for (const Uniform& u : p_.uniforms()) {
+      const Tensor& t = p_.tensor(u.tensor);
+      const Value table = k.buffer(pointers_.at(t.id), k.lower(bytes(t, t.at(t.shape))));
+      const Value loaded = k.buffer_load(table, k.lower(bytes(t, u.at)), {Element::i32, 1});
+      k.bind(u.symbol, k.readfirstlane(loaded));
+    }
   }
 
   // One block of LDS a stage, so that LLVM knows that a write to one does not wait for reads of another.
@@ -108,7 +115,17 @@ private:
     Value descriptor, offset;
     int immediate = 0;
     Sym step;
+    std::vector<AddressSplit::Predicate> each_trip; ///< where the room depends on the trip
   };
+  static bool from_registers(const Inst& i) {
+    return std::any_of(i.access.rows.begin(), i.access.rows.end(), [](int r) { return r >= 0; });
+  }
+  bool of_trip(Sym s) const {
+    for (const AtomId a : symbols(s))
+      for (const CodeRegion& r : code_.regions)
+        if (r.is_loop && a == *r.trip.as_atom()) return true;
+    return false;
+  }
   struct Lds {
     Value base;
     int immediate = 0;
@@ -118,14 +135,20 @@ private:
     k.locate(i.where);
     // Addresses of stores are made where they are used: nothing keeps them in registers across a loop.
     if (i.kind == InstKind::load) memory_[&i] = memory(i);
-    if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split(p_, i.access));
+    if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split(p_, i.access, i.uses));
     if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write) lds_at_[&i] = lds(i);
     if (i.direct && i.kind == InstKind::lds_write) (void)uniform(lds_at_[&i].base);
   }
 
   Memory memory(const Inst& i) {
     const Tensor& t = p_.tensor(i.access.tensor);
-    const AddressSplit a = split(p_, i.access);
+    const AddressSplit a = split(p_, i.access, i.uses);
+    for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis) {
+      if (!i.access.gathered(axis)) continue;
+      const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
+      const Sym symbol = row_symbol(p_, t, axis, row);
+      if (bound_rows_.insert(*symbol.as_atom()).second) k.bind(symbol, use(row));
+    }
     Memory out;
     out.step = bytes(t, a.step);
     const std::int64_t immediate = a.immediate * bits(t.element) / 8;
@@ -134,18 +157,44 @@ private:
     const Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
     out.offset = k.lower(lane);
     for (const AddressSplit::Predicate& q : a.predicates) {
-      const Value inside = k.compare(Compare::slt, k.lower(q.coordinate), k.lower(q.room));
-      out.offset = k.select(inside, out.offset, number(out_of_bounds));
+      if (of_trip(q.room)) {
+        out.each_trip.push_back(q);
+      } else {
+        out.offset = guarded(out.offset, q);
+      }
+    }
+    if (i.access.idle) {
+      const Value mine = k.compare(Compare::eq, idle(i), number(0));
+      out.offset = k.select(mine, out.offset, number(out_of_bounds));
     }
     out.descriptor = descriptor(t, a);
     return out;
+  }
+  Value guarded(Value offset, const AddressSplit::Predicate& q) {
+    const Value inside =
+        k.compare(q.data ? Compare::ult : Compare::slt, k.lower(q.coordinate), k.lower(q.room));
+    return k.select(inside, offset, number(out_of_bounds));
+  }
+  // The offset of this trip.
+  Value offset_of(const Memory& m) {
+    Value offset = m.offset;
+    for (const AddressSplit::Predicate& q : m.each_trip) offset = guarded(offset, q);
+    return offset;
+  }
+  Value idle(const Inst& i) {
+    TupleBuilder<BasicMode<Sym>> b;
+    b.profile(i.access.idle->profile().view());
+    for (const Mode& m : i.access.idle->modes())
+      b.leaves().push_back(BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(Sym(m.stride.scale))});
+    return k.lower(SymLayout(std::move(b).finish())(work_item(p_)));
   }
 
   Value descriptor(const Tensor& t, const AddressSplit& a) {
     const auto key = std::tuple(t.id, a.base, a.records);
     auto found = descriptors_.find(key);
     if (found == descriptors_.end()) {
-      const Value records = a.descriptor_axis >= 0 ? k.lower(bytes(t, a.records)) : number(out_of_bounds - 1);
+      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 ? k.lower(bytes(t, a.records))
+                                                                           : number(out_of_bounds - 1);
       found = descriptors_
                   .emplace(key, k.buffer(k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base))), records))
                   .first;
@@ -261,18 +310,21 @@ private:
   void one(const Inst& i, int trip, int ring) {
     k.locate(i.where);
     switch (i.kind) {
-    case InstKind::zero:
-      env_[key(i.def)] = k.zero({reg_element(i.def), i.def.count});
-      zeroed_.insert(i.def.id);
+    case InstKind::fill: {
+      const Type type{reg_element(i.def), i.def.count};
+      env_[key(i.def)] = i.value == 0 ? k.zero(type) : k.float_constant(i.value, type);
+      if (i.value == 0) zeroed_.insert(i.def.id);
       break;
+    }
     case InstKind::load: {
       if (i.direct) {
         transfer_ = &i; // the write behind it is the other half
         break;
       }
+      if (!memory_.contains(&i)) prepare(i);
       const Memory& m = memory_.at(&i);
       const Tensor& t = p_.tensor(i.access.tensor);
-      env_[key(i.def)] = k.buffer_load(m.descriptor, m.offset, {t.element, i.def.count}, extra(m));
+      env_[key(i.def)] = k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
       break;
     }
     case InstKind::store: {
@@ -280,7 +332,7 @@ private:
       const Tensor& t = p_.tensor(i.access.tensor);
       Value v = stay(i.uses[0]);
       if (v.type.element != t.element) v = k.convert(to_f32(v), t.element);
-      k.buffer_store(v, m.descriptor, m.offset, extra(m));
+      k.buffer_store(v, m.descriptor, offset_of(m), extra(m));
       break;
     }
     case InstKind::lds_read:
@@ -305,12 +357,10 @@ private:
       } else {
         const Value v = use(i.uses[0]);
         const auto write = [&] { k.lds_store(v, b, at.base, at.immediate + offset); };
-        if (i.access.active == 1) {
+        if (!i.access.idle) {
           write();
         } else {
-          k.if_then(
-              k.compare(Compare::eq, k.lower(floor_mod(work_item(p_), Sym(i.access.active))), number(0)),
-              write);
+          k.if_then(k.compare(Compare::eq, idle(i), number(0)), write);
         }
       }
       break;
@@ -453,16 +503,19 @@ private:
                              .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
                              .as_atom(),
                         thread_coordinate(p_, i.access.threads, axis) + Sym(i.position[element][axis]));
-      return substitute(n.index[0], at);
+      return std::pair(substitute(n.index[0], at), substitute(n.index[1], at));
     };
     const auto holds = [&](std::size_t element) {
-      return k.compare(Compare::slt, k.lower(position(element)), k.lower(n.index[1]));
+      const auto [index, bound] = position(element);
+      return k.compare(Compare::slt, k.lower(index), k.lower(bound));
     };
     const Value beyond = k.float_constant(n.value, v.type);
-    if (whole_vector(n.index[1], v.type.lanes) && divides(Sym(v.type.lanes), position(0)) == Truth::yes) {
-      bool run = true;
+    if (whole_vector(n.index[1], v.type.lanes) &&
+        divides(Sym(v.type.lanes), position(0).first) == Truth::yes) {
+      bool run = position(0).second == n.index[1];
       for (std::size_t e = 1; e < i.position.size(); ++e)
-        run = run && eq(position(e) - position(0), Sym(static_cast<std::int64_t>(e))) == Truth::yes;
+        run =
+            run && eq(position(e).first - position(0).first, Sym(static_cast<std::int64_t>(e))) == Truth::yes;
       if (run) return k.select(holds(0), v, beyond);
     }
     std::vector<Value> out;
@@ -556,6 +609,9 @@ private:
 
   void loop(const CodeRegion& r) {
     exact_ = r.exact;
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if (from_registers(i)) prepare(i);
     for (const Inst& i : r.prologue) one(i, 0, r.ring);
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
       block(r, registers->second);
@@ -740,6 +796,7 @@ private:
       BlockAddress a;
       if (i.kind == InstKind::load) {
         const Memory& m = memory_.at(&i);
+        INLAY_CHECK(m.each_trip.empty(), "loads of a block without masks that depend on the trip");
         a.vector = input(m.offset, 'v');
         a.descriptor = input(m.descriptor, 'd');
         a.immediate = m.immediate;
@@ -860,6 +917,7 @@ private:
   std::map<const Inst*, Memory> memory_;
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;
+  std::set<AtomId> bound_rows_; ///< symbols of coordinates from memory
   Env env_;
   bool exact_ = false;             ///< the order is not LLVM's
   const Inst* transfer_ = nullptr; ///< the load half of a transfer

@@ -36,6 +36,7 @@ public:
         loop.pipeline = l->pipeline;
         graph_.regions.push_back(std::move(loop));
         in_loop_ = true;
+        loops_.push_back(l);
         for (const Op& inner : l->body) {
           if (std::holds_alternative<LoopOp>(inner.what))
             throw CodegenError("loop: a loop inside a loop is not generated",
@@ -43,6 +44,7 @@ public:
           one(inner);
         }
         in_loop_ = false;
+        loops_.pop_back();
         graph_.regions.emplace_back();
       } else {
         one(op);
@@ -87,6 +89,24 @@ private:
   }
   void expand(const LoopOp&) {}
 
+  // Which values of the fragment that holds the coordinates along a gathered axis belong to values of `tv`.
+  Reg row_of(int ids, const Layout& part, std::size_t axis, int base, int count) {
+    const Fragment& f = p_.fragment(ids);
+    const std::vector<int> wanted = coordinates(part, axis), has = coordinates(f.tv, 0);
+    const int n = static_cast<int>(part.mode(1).size().value()), m = f.values();
+    for (int v = 0; v < m; ++v) {
+      bool all = true;
+      for (int t = 0; t < p_.threads() && all; ++t)
+        for (int e = base; e < base + count && all; ++e)
+          all = wanted[static_cast<std::size_t>(t * n + e)] == has[static_cast<std::size_t>(t * m + v)];
+      if (all) return this->part(ids, v, 1);
+    }
+    throw CodegenError("through: a work-item does not hold the index of a row that it moves",
+                       "tile   " + to_string(part) + "\n  ids    " + to_string(f.tv),
+                       "indices loaded with the tile's thread-value layout without its other axes, and "
+                       "vectors along a row");
+  }
+
   // The access of values base .. base + count of a thread-value layout, at a view.
   Access access(const View& view, const Layout& tv, int base, int count) const {
     const View part = view.partition(tv);
@@ -94,6 +114,7 @@ private:
     a.tensor = view.tensor;
     a.threads = part.where.mode(0);
     a.origin = view.origin;
+    a.rows = std::vector<int>(view.rows.size(), -1);
     a.extents.assign(view.origin.size(), 1);
     for (std::size_t i = 0; i < view.where.rank(); ++i) {
       const Layout mode = view.where.mode(i);
@@ -112,12 +133,69 @@ private:
     return a;
   }
 
+  // The coordinates of gathered axes come from registers: nothing of them is left in the access.
+  void gather(Inst& inst, const View& view, const Layout& tv, int base, int count) {
+    for (std::size_t axis = 0; axis < view.rows.size(); ++axis) {
+      if (view.rows[axis] < 0) continue;
+      const Reg row = row_of(view.rows[axis], view.partition(tv).where, axis, base, count);
+      inst.access.rows[axis] = static_cast<int>(inst.uses.size());
+      inst.uses.push_back(row);
+      inst.access.threads = still(inst.access.threads, axis);
+      for (auto& e : inst.access.elements) e[axis] = 0;
+    }
+  }
+  // A layout of threads without movement along an axis.
+  static Layout still(const Layout& threads, std::size_t axis) {
+    TupleBuilder<Mode> b;
+    b.profile(threads.profile().view());
+    for (const Mode& m : threads.modes()) {
+      const bool moves = m.stride.is_basis() && m.stride.axis[0] == axis;
+      b.leaves().push_back(moves ? Mode{m.extent, Stride(0)} : m);
+    }
+    return Layout(std::move(b).finish());
+  }
+  // The number of a thread in its wave: (wave,waves):(1,0).
+  static Layout lane_number(int wave, int waves) {
+    TupleBuilder<Mode> b;
+    const std::size_t at = b.open();
+    b.leaf(Mode{wave, Stride(1)});
+    b.leaf(Mode{waves, Stride(0)});
+    b.close(at, 2);
+    return Layout(std::move(b).finish());
+  }
+  // Threads that hold the same as another one: their number among these, or nothing when there are none.
+  static std::optional<Layout> replicas(const Layout& threads) {
+    TupleBuilder<Mode> b;
+    b.profile(threads.profile().view());
+    std::int64_t step = 1;
+    for (const Mode& m : threads.modes()) {
+      const bool same = !m.stride.is_basis() || m.stride.scale == Int(0);
+      b.leaves().push_back(Mode{m.extent, Stride(same ? step : 0)});
+      if (same) step *= m.extent.value();
+    }
+    if (step == 1) return {};
+    return Layout(std::move(b).finish());
+  }
+
   // Everything that may lie outside is masked; one coordinate for each workgroup of an axis, or a tile of a fixed extent,
   // cannot (and provenance demands a proof of whatever is not masked).
   void mask(Access& a) const {
     const Tensor& t = p_.tensor(a.tensor);
     for (std::size_t axis = 0; axis < a.masked.size(); ++axis) {
+      if (a.gathered(axis)) {
+        a.masked[axis] = true;
+        continue;
+      }
       bool inside = false;
+      for (const LoopOp* l : loops_)
+        inside = inside || (a.origin[axis] == l->t && single(a, axis) &&
+                            t.shape[axis] == ceil_div(l->extent, Sym(l->tile)));
+      for (const GridAxis& g : p_.grid())
+        for (const Size& z : p_.sizes()) // one of several heads that share a head of keys
+          inside =
+              inside || (g.tile == 1 && g.extent == z.symbol && z.facts.multiple > 1 && single(a, axis) &&
+                         a.origin[axis] == floor_div(g.symbol, Sym(z.facts.multiple)) &&
+                         t.shape[axis] == floor_div(z.symbol, Sym(z.facts.multiple)));
       for (const GridAxis& g : p_.grid())
         inside = inside ||
                  (a.origin[axis] == g.symbol && g.tile == 1 && g.extent == t.shape[axis] && single(a, axis));
@@ -172,6 +250,7 @@ private:
         load.def = value;
         load.direct = c.direct;
         load.access = access(*c.from, c.tv, base, c.vector);
+        gather(load, *c.from, c.tv, base, c.vector);
         if (!from_lds) mask(load.access);
         if (c.to_fragment >= 0) pieces(c.to_fragment).push_back({value.id, c.vector});
       } else {
@@ -184,17 +263,20 @@ private:
         store.when = when;
         store.access = access(*c.to, c.tv, base, c.vector);
         if (!to_lds) mask(store.access);
+        store.access.idle = replicas(store.access.threads);
       }
     }
   }
 
-  void expand(const ZeroOp& z) {
+  void expand(const FillOp& z) {
     const Fragment& f = p_.fragment(z.to);
     // Pieces of the size of a matrix instruction's result, when there is one; the first product decides.
     const int size = result_values(z.to);
     for (int v = 0; v < f.values(); v += size) {
-      const int r = reg(f.element, size, true);
-      add(InstKind::zero).def = {r, 0, 0, size};
+      const int r = reg(f.element, size);
+      Inst& inst = add(InstKind::fill);
+      inst.def = {r, 0, 0, size};
+      inst.value = z.value;
       pieces(z.to).push_back({r, size});
     }
   }
@@ -203,8 +285,10 @@ private:
     int size = p_.fragment(fragment).values();
     const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
       for (const Op& op : ops) {
-        if (const auto* m = std::get_if<MmaOp>(&op.what); m && m->acc == fragment)
-          size = m->mma.atom->mma->c_values();
+        if (const auto* m = std::get_if<MmaOp>(&op.what)) {
+          if (m->acc == fragment) size = m->mma.atom->mma->c_values();
+          if (m->a == fragment || m->b == fragment) size = m->mma.atom->mma->a_values();
+        }
         if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
       }
     };
@@ -270,14 +354,21 @@ private:
     for (const int f : m.from) at.push_back(matching(to, p_.fragment(f)));
     std::vector<std::vector<int>> columns;
     for (std::size_t axis = 0; axis < to.extents.size(); ++axis) columns.push_back(coordinates(to.tv, axis));
-    // Registers like those of the operand that has as many values.
-    std::vector<int> sizes;
-    for (const int f : m.from)
-      if (p_.fragment(f).values() == to.values() && sizes.empty())
-        for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
+    // What is updated keeps its registers; an operand of a matrix product gets that size; else they are like those of
+    // the operand that has as many values.
+    const bool update = std::find(m.from.begin(), m.from.end(), m.to) != m.from.end();
+    std::vector<Piece> into = update ? pieces(m.to) : std::vector<Piece>{};
+    if (!update) {
+      std::vector<int> sizes;
+      if (feeds_product(m.to))
+        sizes.assign(static_cast<std::size_t>(to.values() / result_values(m.to)), result_values(m.to));
+      for (const int f : m.from)
+        if (p_.fragment(f).values() == to.values() && sizes.empty())
+          for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
+      for (const int size : sizes) into.push_back({reg(to.element, size), size});
+    }
     int base = 0;
-    for (const int size : sizes) {
-      const int r = reg(to.element, size);
+    for (const auto& [r, size] : into) {
       Inst& inst = add(InstKind::map);
       inst.map = m.map;
       inst.def = {r, 0, 0, size};
@@ -290,9 +381,22 @@ private:
         for (const std::vector<int>& column : columns)
           inst.position.back().push_back(column[static_cast<std::size_t>(base + e)]);
       }
-      pieces(m.to).push_back({r, size});
+      if (!update) pieces(m.to).push_back({r, size});
       base += size;
     }
+  }
+
+  bool feeds_product(int fragment) const {
+    bool feeds = false;
+    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
+      for (const Op& op : ops) {
+        if (const auto* m = std::get_if<MmaOp>(&op.what))
+          feeds = feeds || m->a == fragment || m->b == fragment;
+        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
+      }
+    };
+    look(look, p_.body());
+    return feeds;
   }
 
   // The coordinate along one axis alone, as axis 0.
@@ -364,7 +468,7 @@ private:
         inst.uses = {parts[static_cast<std::size_t>(v)]};
         inst.access.threads = thread_value({{wave, 0, -1}, {waves, 1, 1}}, {{1, 0, -1}}).mode(0);
         inst.access.elements = {{v, 0}};
-        inst.access.active = wave;
+        inst.access.idle = lane_number(wave, waves);
       }
       for (int v = 0; v < to.values(); ++v) {
         std::vector<Reg> all;
@@ -389,6 +493,7 @@ private:
   Graph graph_;
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   bool in_loop_ = false;
+  std::vector<const LoopOp*> loops_; ///< open ones
   int op_ = -1, next_op_ = 0;
   std::source_location where_;
 };
@@ -397,8 +502,10 @@ private:
 
 Graph expand(const Program& program) { return Expander(program).run(); }
 
+bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
+
 const char* to_string(InstKind kind) {
-  static const char* const names[] = {"zero", "load",        "store",      "lds_read", "lds_write", "mma",
+  static const char* const names[] = {"fill", "load",        "store",      "lds_read", "lds_write", "mma",
                                       "map",  "fold_values", "fold_lanes", "wait",     "barrier"};
   return names[static_cast<std::size_t>(kind)];
 }

@@ -30,6 +30,7 @@ std::uint64_t hash_of(const ExprNode& n) {
   mix(stable_hash(n.sym));
   for (const Sym& s : n.index) mix(stable_hash(s));
   for (const int a : n.args) mix(static_cast<std::uint64_t>(a) + 77);
+  for (const int t : n.through) mix(static_cast<std::uint64_t>(t) + 777);
   return h;
 }
 
@@ -73,8 +74,9 @@ Expr Expressions::number(Sym value) {
   return make({.fn = Fn::number, .sym = value});
 }
 Expr Expressions::parameter(int index) { return make({.fn = Fn::parameter, .tensor = index}); }
-Expr Expressions::load(int tensor, std::vector<Sym> index) {
-  return make({.fn = Fn::load, .tensor = tensor, .index = std::move(index)});
+Expr Expressions::load(int tensor, std::vector<Sym> index, std::vector<int> through) {
+  if (std::all_of(through.begin(), through.end(), [](int t) { return t < 0; })) through.clear();
+  return make({.fn = Fn::load, .tensor = tensor, .index = std::move(index), .through = std::move(through)});
 }
 
 int Expressions::depth(int id) const {
@@ -92,6 +94,27 @@ Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   const std::pair<AtomId, Sym> rename[] = {{*atom, bound}};
   const Expr inner = substitute(body, rename);
   return make({.fn = Fn::fold, .monoid = monoid, .sym = bound, .index = {extent}, .args = {inner.id}});
+}
+
+Expr Expressions::partial_fold(Monoid monoid, Sym k, Sym extent,
+                               std::span<const std::pair<Sym, Sym>> intervals, Expr body) {
+  ExprNode n = fold(monoid, k, extent, body).node();
+  for (const auto& [low, high] : intervals) n.index.push_back(low), n.index.push_back(high);
+  return make(std::move(n));
+}
+
+Expr Expressions::rewrite(Expr e, const std::function<std::optional<Expr>(const ExprNode&)>& rewrite) {
+  std::unordered_map<int, int> done;
+  const auto visit = [&](auto&& self, int id) -> int {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    ExprNode n = node(id);
+    for (int& a : n.args) a = self(self, a);
+    const auto other = rewrite(n);
+    const int out = other ? other->id : make(std::move(n)).id;
+    done.emplace(id, out);
+    return out;
+  };
+  return {this, visit(visit, e.id)};
 }
 
 Expr Expressions::substitute(Expr e, std::span<const std::pair<AtomId, Sym>> replacements) {
@@ -182,8 +205,9 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
     }
     flat.clear();
     for (const auto& [base, exponent] : powers)
-      if (exponent != 0)
-        flat.push_back(exponent == 1 ? base : make({.fn = Fn::power, .value = exponent, .args = {base}}).id);
+      if (rounded(exponent) != 0)
+        flat.push_back(
+            exponent == 1 ? base : make({.fn = Fn::power, .value = rounded(exponent), .args = {base}}).id);
     if (constant_part == 0) return constant(0);
     if (flat.size() == 1 && constant_part != 1 && node(flat[0]).fn == Fn::add) {
       std::vector<int> terms;
@@ -229,18 +253,53 @@ Expr Expressions::normal(Expr e) {
   ExprNode n = node(e.id);
   for (int& a : n.args) a = normal({this, a}).id;
   const auto arg = [&](std::size_t i) { return Expr{this, n.args[i]}; };
-  const auto power = [&](Expr base, double exponent) -> Expr {
+  const auto power_of = [&](auto&& self, Expr base, double exponent) -> Expr {
     const ExprNode b = base.node();
     if (b.fn == Fn::constant) return constant(std::pow(b.value, exponent));
     if (b.fn == Fn::power)
-      return b.value * exponent == 1 ? Expr{this, b.args[0]}
-                                     : make({.fn = Fn::power, .value = b.value * exponent, .args = b.args});
+      return b.value * exponent == 1
+                 ? Expr{this, b.args[0]}
+                 : make({.fn = Fn::power, .value = rounded(b.value * exponent), .args = b.args});
     if (exponent == 1) return base;
+    if (b.fn == Fn::mul && exponent == -1) { // 1 / (a b) = 1/a 1/b
+      std::vector<int> factors;
+      for (const int a : b.args) factors.push_back(self(self, {this, a}, -1).id);
+      return sorted(Fn::mul, factors);
+    }
     return make({.fn = Fn::power, .value = exponent, .args = {base.id}});
   };
+  const auto power = [&](Expr base, double exponent) { return power_of(power_of, base, exponent); };
+  // 2^(c a + b) = (2^a)^c 2^b: so a factor 2^-m can be taken out, and cancels against 2^m.
   const auto exponential = [&](Expr x) -> Expr {
-    if (x.node().fn == Fn::constant) return constant(std::exp2(x.node().value));
-    return make({.fn = Fn::exp2, .args = {x.id}});
+    const ExprNode sum = x.node();
+    std::vector<int> factors;
+    for (const int t : sum.fn == Fn::add ? sum.args : std::vector<int>{x.id}) {
+      const ExprNode term = node(t);
+      if (term.fn == Fn::constant) {
+        factors.push_back(constant(std::exp2(term.value)).id);
+        continue;
+      }
+      double factor = 1;
+      int rest = t;
+      if (term.fn == Fn::mul && node(term.args[0]).fn == Fn::constant) {
+        factor = node(term.args[0]).value;
+        std::vector<int> others(term.args.begin() + 1, term.args.end());
+        rest = others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id;
+      }
+      factors.push_back(power(make({.fn = Fn::exp2, .args = {rest}}), factor).id);
+    }
+    return sorted(Fn::mul, factors);
+  };
+  // A positive factor of a body comes out of max and min, and of `inside` where the other value is 0 or infinite.
+  const auto factored = [&](const ExprNode& of) -> std::optional<Expr> {
+    const ExprNode body = node(of.args[0]);
+    if (body.fn != Fn::mul || node(body.args[0]).fn != Fn::constant) return std::nullopt;
+    const double factor = node(body.args[0]).value;
+    if (!(factor > 0) || std::isinf(factor)) return std::nullopt;
+    std::vector<int> others(body.args.begin() + 1, body.args.end());
+    ExprNode inner = of;
+    inner.args = {others.size() == 1 ? others[0] : make({.fn = Fn::mul, .args = others}).id};
+    return product(factor, make(std::move(inner)));
   };
   Expr out;
   switch (n.fn) {
@@ -255,7 +314,10 @@ Expr Expressions::normal(Expr e) {
   case Fn::max:
   case Fn::min: {
     std::vector<int> flat;
+    const double nothing =
+        n.fn == Fn::max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
     for (const int a : n.args) {
+      if (node(a).fn == Fn::constant && node(a).value == nothing) continue;
       if (node(a).fn == n.fn) {
         flat.insert(flat.end(), node(a).args.begin(), node(a).args.end());
       } else {
@@ -264,7 +326,31 @@ Expr Expressions::normal(Expr e) {
     }
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
-    out = flat.size() == 1 ? Expr{this, flat[0]} : make({.fn = n.fn, .args = flat});
+    out = flat.empty()       ? constant(nothing)
+          : flat.size() == 1 ? Expr{this, flat[0]}
+                             : make({.fn = n.fn, .args = flat});
+    break;
+  }
+  case Fn::inside:
+  case Fn::fold: {
+    if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::mul) {
+      // What does not depend on the index comes out of a sum.
+      std::vector<int> inner, outer;
+      for (const int a : std::vector<int>(node(n.args[0]).args)) {
+        const auto used = symbols({this, a});
+        const bool depends = std::find(used.begin(), used.end(), *n.sym.as_atom()) != used.end();
+        (depends ? inner : outer).push_back(a);
+      }
+      if (!inner.empty() && !outer.empty()) {
+        n.args = {inner.size() == 1 ? inner[0] : make({.fn = Fn::mul, .args = inner}).id};
+        outer.push_back(make(n).id);
+        out = sorted(Fn::mul, outer);
+        break;
+      }
+    }
+    const bool linear = n.fn == Fn::fold ? n.monoid != Monoid::sum : n.value == 0 || std::isinf(n.value);
+    const auto other = linear ? factored(n) : std::nullopt;
+    out = other ? *other : make(n);
     break;
   }
   default: out = make(n); break;
@@ -321,7 +407,11 @@ std::string to_string(Expr e, const std::function<std::string(int)>& name) {
   case Fn::parameter: return "x" + std::to_string(n.tensor);
   case Fn::load: {
     std::string s = name(n.tensor) + "(";
-    for (std::size_t i = 0; i < n.index.size(); ++i) s += (i ? ", " : "") + inlay::to_string(n.index[i]);
+    for (std::size_t i = 0; i < n.index.size(); ++i) {
+      const int through = n.through.empty() ? -1 : n.through[i];
+      const std::string at = inlay::to_string(n.index[i]);
+      s += (i ? ", " : "") + (through < 0 ? at : name(through) + "[" + at + "]");
+    }
     return s + ")";
   }
   case Fn::add: return infix(" + ");
@@ -342,9 +432,14 @@ std::string to_string(Expr e, const std::function<std::string(int)>& name) {
   case Fn::inside:
     return "(" + inlay::to_string(n.index[0]) + " < " + inlay::to_string(n.index[1]) + " ? " + arg(0) +
            " : " + number_text(n.value) + ")";
-  case Fn::fold:
-    return std::string(to_string(n.monoid)) + "(" + inlay::to_string(n.sym) + " < " +
-           inlay::to_string(n.index[0]) + ", " + arg(0) + ")";
+  case Fn::fold: {
+    std::string s = std::string(to_string(n.monoid)) + "(" + inlay::to_string(n.sym) + " < " +
+                    inlay::to_string(n.index[0]);
+    for (std::size_t i = 1; i + 1 < n.index.size(); i += 2)
+      s += (i == 1 ? " over [" : " and [") + inlay::to_string(n.index[i]) + ", " +
+           inlay::to_string(n.index[i + 1]) + ")";
+    return s + ", " + arg(0) + ")";
+  }
   }
   return "?";
 }

@@ -40,6 +40,15 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
   return symbol;
 }
 
+Sym Program::uniform(const Tensor& table, Sym at) {
+  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
+    throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
+  const Sym symbol =
+      symbols_->symbol("_" + table.name + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
+  uniforms_.push_back({symbol, table.id, at});
+  return symbol;
+}
+
 namespace {
 SymLayout row_major(const std::vector<Sym>& shape) {
   TupleBuilder<Sym> b;
@@ -113,11 +122,14 @@ Tensor Program::lds(const std::string& name, Element element, const std::vector<
 
 // ------------------------------------------------------------------------------------------- the specification
 
-Expr Program::operator()(const Tensor& tensor, std::initializer_list<Sym> index) {
+Expr Program::operator()(const Tensor& tensor, std::initializer_list<Index> index) {
   if (index.size() != tensor.shape.size())
     throw CodegenError("specification: " + tensor.name + " has " + std::to_string(tensor.shape.size()) +
                        " axes and is read with " + std::to_string(index.size()) + " indices");
-  return expressions_->load(tensor.id, index);
+  std::vector<Sym> at;
+  std::vector<int> through;
+  for (const Index& i : index) at.push_back(i.at), through.push_back(i.through);
+  return expressions_->load(tensor.id, std::move(at), std::move(through));
 }
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
@@ -136,7 +148,7 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
 
 // ---------------------------------------------------------------------------------------------------- operations
 
-void Program::append(std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what, const Where& where) {
+void Program::append(std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what, const Where& where) {
   (open_.empty() ? body_ : *open_.back()).push_back({std::move(what), where});
 }
 
@@ -241,7 +253,13 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
 
 Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> extents, Where where) {
   const Fragment f = fragment(element, tv, std::move(extents));
-  append(ZeroOp{f.id}, where);
+  append(FillOp{f.id, 0}, where);
+  return f;
+}
+
+Fragment Program::full(double value, const Layout& tv, std::vector<int> extents, Where where) {
+  const Fragment f = fragment(Element::f32, tv, std::move(extents));
+  append(FillOp{f.id, value}, where);
   return f;
 }
 
@@ -269,10 +287,63 @@ Fragment Program::map(const std::vector<Fragment>& from,
   return f;
 }
 
+void Program::update(const Fragment& to, const std::vector<Fragment>& from,
+                     const std::function<Expr(const std::vector<Expr>&)>& body, Where where) {
+  MapOp m;
+  m.to = to.id;
+  m.from.push_back(to.id);
+  for (const Fragment& f : from) m.from.push_back(f.id);
+  std::vector<Expr> parameters;
+  for (std::size_t i = 0; i < m.from.size(); ++i)
+    parameters.push_back(expressions_->parameter(static_cast<int>(i)));
+  m.map = body(parameters);
+  append(m, where);
+}
+
+Fragment Program::relayout(const Fragment& from, const Layout& tv, Element element, Where where) {
+  const Fragment to = fragment(element, tv, from.extents);
+  bool here = true; // each thread has the elements that it wants
+  const std::size_t axes = from.extents.size();
+  std::vector<std::vector<int>> has, wants;
+  for (std::size_t axis = 0; axis < axes; ++axis)
+    has.push_back(coordinates(from.tv, axis)), wants.push_back(coordinates(tv, axis));
+  for (int t = 0; t < threads_ && here; ++t) {
+    std::set<std::vector<int>> mine;
+    const auto at = [&](const std::vector<std::vector<int>>& of, int values, int v) {
+      std::vector<int> c;
+      for (const std::vector<int>& column : of) c.push_back(column[static_cast<std::size_t>(t * values + v)]);
+      return c;
+    };
+    for (int v = 0; v < from.values(); ++v) mine.insert(at(has, from.values(), v));
+    for (int v = 0; v < to.values() && here; ++v) here = mine.contains(at(wants, to.values(), v));
+  }
+  if (here) {
+    append(MapOp{to.id, {from.id}, expressions_->parameter(0)}, where);
+    return to;
+  }
+  // Through LDS, in the type that is wanted: fewer bytes, and the write rounds.
+  Fragment rounded = from;
+  if (from.element != element)
+    rounded = map(
+        {from}, [](const std::vector<Expr>& x) { return x[0]; }, element, where);
+  const Tensor tile = lds("relayout" + std::to_string(to.id), element, from.extents);
+  store(rounded, whole(tile), 1, where);
+  CopyOp c;
+  c.from = whole(tile);
+  c.to_fragment = to.id;
+  c.tv = tv;
+  append(c, where);
+  return to;
+}
+
+Sym Program::position(int axis) const {
+  return symbols_->symbol(position_name(axis), {Int(0), std::nullopt});
+}
+
 Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
-  const Sym position = symbols_->symbol(position_name(axis), {Int(0), std::nullopt});
   return map(
-      {from}, [&](const std::vector<Expr>& x) { return inside(origin + position, bound, x[0], beyond); },
+      {from},
+      [&](const std::vector<Expr>& x) { return inside(origin + position(axis), bound, x[0], beyond); },
       from.element, where);
 }
 
@@ -280,28 +351,9 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
   if (axis < 0 || static_cast<std::size_t>(axis) >= from.extents.size())
     throw CodegenError("fold: the tile has no axis " + std::to_string(axis));
   // The result keeps every mode of the threads and, of the values, those that do not move along the axis.
-  TupleBuilder<Mode> b;
-  const std::size_t at = b.open();
-  const auto mode = [&](std::size_t i, bool values) {
-    std::vector<Mode> leaves;
-    const Layout part = from.tv.mode(i);
-    for (const Mode& m : part.modes()) {
-      const bool folded = m.stride.is_basis() && m.stride.axis[0] == static_cast<std::size_t>(axis);
-      if (folded && values) continue;
-      leaves.push_back(folded ? Mode{m.extent, Stride(0)} : m);
-    }
-    if (leaves.empty()) leaves.push_back(Mode{Int(1), Stride(0)});
-    if (leaves.size() == 1) return b.leaf(leaves[0]);
-    const std::size_t inner = b.open();
-    for (const Mode& m : leaves) b.leaf(m);
-    b.close(inner, leaves.size());
-  };
-  mode(0, false);
-  mode(1, true);
-  b.close(at, 2);
   std::vector<int> extents = from.extents;
   extents[static_cast<std::size_t>(axis)] = 1;
-  const Fragment f = fragment(Element::f32, Layout(std::move(b).finish()), extents);
+  const Fragment f = fragment(Element::f32, without_axis(from.tv, static_cast<std::size_t>(axis)), extents);
 
   // Waves that differ only along the axis exchange their parts through LDS: one word a wave and value.
   FoldOp op{f.id, from.id, monoid, axis, -1};
@@ -360,6 +412,8 @@ std::string Program::text() const {
   for (const GridAxis& g : grid_)
     out += "  grid    " + to_string(g.symbol) + " < ceil(" + to_string(g.extent) + " / " +
            std::to_string(g.tile) + ")\n";
+  for (const Uniform& u : uniforms_)
+    out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
   for (const Tensor& t : tensors_)
     out += std::string(t.space == Space::lds ? "  lds     "
                        : t.output            ? "  output  "
@@ -372,7 +426,9 @@ std::string Program::text() const {
   }
   const auto view = [&](const View& v, const Layout& tv) {
     std::string s = tensor(v.tensor).name + "[" + to_string(tv) + " from (";
-    for (std::size_t i = 0; i < v.origin.size(); ++i) s += (i ? "," : "") + to_string(v.origin[i]);
+    for (std::size_t i = 0; i < v.origin.size(); ++i)
+      s += (i ? "," : "") + (!v.rows.empty() && v.rows[i] >= 0 ? "r" + std::to_string(v.rows[i]) + "[]"
+                                                               : to_string(v.origin[i]));
     return s + ")]";
   };
   const auto print = [&](auto&& self, const std::vector<Op>& ops, const std::string& indent) -> void {
@@ -388,8 +444,9 @@ std::string Program::text() const {
         out += "mma     r" + std::to_string(m->acc) + " += r" + std::to_string(m->a) + " x r" +
                std::to_string(m->b) + ", " + m->mma.atom->name + ", waves " + std::to_string(m->mma.waves_m) +
                " x " + std::to_string(m->mma.waves_n);
-      } else if (const auto* z = std::get_if<ZeroOp>(&op.what)) {
-        out += "zero    r" + std::to_string(z->to) + " " + to_string(fragment(z->to).tv);
+      } else if (const auto* z = std::get_if<FillOp>(&op.what)) {
+        out += "fill    r" + std::to_string(z->to) + " = " +
+               to_string(expressions_->constant(z->value), name) + " " + to_string(fragment(z->to).tv);
       } else if (const auto* f = std::get_if<MapOp>(&op.what)) {
         out += "map     r" + std::to_string(f->to) + " = " + to_string(f->map, name) + " of";
         for (const int i : f->from) out += " r" + std::to_string(i);

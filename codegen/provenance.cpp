@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <utility>
 
 namespace inlay::codegen {
 namespace {
@@ -180,6 +181,7 @@ public:
   Derivation run() {
     try {
       make_world();
+      find_blocks();
       static_claims();
       regions(State{}, 0);
       coverage();
@@ -275,8 +277,17 @@ private:
     for (const GridAxis& a : p_.grid()) {
       const Size* z = size_of(a.extent);
       if (!z || known(z->symbol)) continue;
-      const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
       const Sym rest = context_.symbol("_over_" + z->name, {Int(0), Int(z->facts.most)});
+      if (a.tile == 1 && z->facts.multiple > 1) { // heads that share a head of keys: number G a + b of G n
+        const Sym group(z->facts.multiple);
+        const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
+        world_.emplace_back(*a.symbol.as_atom(),
+                            group * outer + context_.symbol("_member_" + std::to_string(z->facts.multiple),
+                                                            {Int(0), Int(z->facts.multiple - 1)}));
+        world_.emplace_back(*z->symbol.as_atom(), group * (outer + rest + Sym(1)));
+        continue;
+      }
+      const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
       world_.emplace_back(*z->symbol.as_atom(), Sym(a.tile) * a.symbol + Sym(g) * (rest + Sym(1)));
     }
     for (const Size& z : p_.sizes())
@@ -307,6 +318,7 @@ private:
     std::vector<int> column;        ///< the same, interned
     std::vector<Sym> origin;        ///< in terms of the facts
     std::vector<int> places;        ///< of LDS
+    std::vector<bool> acts;         ///< thread by thread
   };
 
   static const char* name_of(const Inst& i) { return to_string(i.kind); }
@@ -327,6 +339,7 @@ private:
       r.coordinate.push_back(std::move(c));
       r.origin.push_back(world(a.origin[axis]));
     }
+    for (int th = 0; th < p_.threads(); ++th) r.acts.push_back(a.acts(th));
     const Tensor& t = p_.tensor(a.tensor);
     if (t.space == Space::lds) {
       std::vector<std::int64_t> at(a.origin.size());
@@ -376,6 +389,15 @@ private:
           }
         }
     at_ = nullptr;
+    for (const Uniform& u : p_.uniforms()) {
+      const Tensor& t = p_.tensor(u.tensor);
+      const Interval range = interval(t.shape[0]);
+      if (!decide(ClaimKind::less_equal, world(u.at) + Sym(1), world(t.shape[0])) || !range.upper ||
+          range.upper->value() >= std::int64_t{1} << 29)
+        refute("a number of the workgroup is read inside " + t.name, to_string(u.at),
+               "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
+      prove("a number of the workgroup is read inside " + t.name, to_string(u.at), "prover");
+    }
   }
 
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns) {
@@ -410,7 +432,7 @@ private:
     std::vector<int> first;
     for (int th = 0; th < p_.threads(); ++th) {
       const std::size_t s = static_cast<std::size_t>(th) * count;
-      const bool idle = th % i.access.active != 0;
+      const bool idle = !r.acts[static_cast<std::size_t>(th)];
       pattern.address.push_back(idle ? -1 : std::int64_t{r.places[s]} * bits(t.element) / 8);
       first.push_back(idle ? -1 : r.places[s]);
     }
@@ -427,8 +449,10 @@ private:
     // The address of each element as a formula in the work-item.
     std::vector<Sym> at0;
     for (std::size_t axis = 0; axis < r.origin.size(); ++axis)
-      at0.push_back(r.origin[axis] + thread_coordinate(p_, i.access.threads, axis) +
-                    Sym(i.access.elements[0][axis]));
+      at0.push_back(i.access.gathered(axis)
+                        ? row_symbol(p_, t, axis, i.uses[static_cast<std::size_t>(i.access.rows[axis])])
+                        : r.origin[axis] + thread_coordinate(p_, i.access.threads, axis) +
+                              Sym(i.access.elements[0][axis]));
     const Tensor in_world = tensor_in_world(t);
     const Sym place0 = in_world.at(at0);
     for (std::size_t e = 1; e < count; ++e) {
@@ -453,7 +477,7 @@ private:
     }
     AddressSplit a;
     try {
-      a = split(p_, i.access);
+      a = split(p_, i.access, i.uses);
     } catch (const std::invalid_argument& e) {
       refute(what + " have the address of their view", to_string(t.place), e.what());
     }
@@ -473,7 +497,7 @@ private:
       prove("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room), "facts");
     }
     // Without a descriptor that ends, every coordinate that is not masked has to be inside.
-    if (i.kind == InstKind::load && a.descriptor_axis < 0)
+    if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0)
       for (std::size_t axis = 0; axis < at0.size(); ++axis) {
         const Column& c = r.coordinate[axis];
         const int last = *std::max_element(c.begin(), c.end());
@@ -485,6 +509,18 @@ private:
       }
     if (i.kind == InstKind::load)
       prove("loads of " + t.name + " stay inside its memory", to_string(t.place), "facts");
+    if (a.gathered_axis >= 0) {
+      // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
+      std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
+      for (std::size_t axis = 0; axis < last.size(); ++axis)
+        if (axis >= static_cast<std::size_t>(a.gathered_axis)) last[axis] = t.shape[axis] - Sym(1);
+      const auto g = static_cast<std::size_t>(a.gathered_axis);
+      next[g] = t.shape[g];
+      if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), t.at(next)))
+        refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
+               "its last element is behind element " + to_string(t.at(next)));
+      prove("the descriptor of " + t.name + " ends with the tensor", to_string(a.records), "facts");
+    }
     guard_claims(t, in_world, a);
     range_claims(i, t, a);
   }
@@ -524,6 +560,8 @@ private:
     };
     std::vector<Sym> most;
     for (const Column& c : prepared(i).coordinate) most.push_back(Sym(*std::max_element(c.begin(), c.end())));
+    if (a.gathered_axis >= 0)
+      most[static_cast<std::size_t>(a.gathered_axis)] = t.shape[static_cast<std::size_t>(a.gathered_axis)];
     check(t.at(most), "offset of a lane"); // strides of tensors in memory are not negative
     if (a.descriptor_axis >= 0) {
       std::vector<Sym> end(t.shape.size(), Sym(0));
@@ -632,9 +670,11 @@ private:
     const auto before = relation_;
     if (const auto t = last_trip_.find(&r); t != last_trip_.end())
       relation_.emplace_back(*t->second.as_atom(), j);
+    const bool outer = std::exchange(exiting_, true);
     list(s, r.epilogue, j, residue);
     forget_iterations(s);
     regions(std::move(s), index + 1);
+    exiting_ = outer;
     relation_ = before;
   }
   void forget_iterations(State& s) {
@@ -738,7 +778,7 @@ private:
     if (x == y) return x;
     const ExprNode a = x.node(), b = y.node();
     if (a.fn != b.fn || a.args.size() != b.args.size() || a.tensor != b.tensor || a.value != b.value ||
-        a.index.size() != b.index.size() || a.monoid != b.monoid)
+        a.index.size() != b.index.size() || a.monoid != b.monoid || a.through != b.through)
       not_inductive("a place holds another expression in the next round");
     ExprNode n = a;
     n.sym = line(a.sym, b.sym);
@@ -875,9 +915,9 @@ private:
 
   void one(State& s, const Inst& i) {
     switch (i.kind) {
-    case InstKind::zero: {
+    case InstKind::fill: {
       Term t;
-      t.expr = x_.constant(0);
+      t.expr = x_.constant(i.value);
       s.regs[key(i.def)] = {t, false};
       break;
     }
@@ -939,15 +979,54 @@ private:
     const Tensor& t = p_.tensor(i.access.tensor);
     Term term;
     std::vector<Sym> index;
+    std::vector<int> through;
     for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
-      index.push_back(here(r.origin[axis]) + dollar(axis));
-      term.columns.push_back(r.column[axis]);
-      term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
+      const Uniform* u = uniform_of(p_, i.access.origin[axis]);
+      if ((u || i.access.gathered(axis)) && !i.access.masked[axis])
+        refute("rows that a table names and the tensor has not read as 0", t.name,
+               "axis " + std::to_string(axis) + " is not masked");
+      if (u) {
+        if (std::any_of(r.coordinate[axis].begin(), r.coordinate[axis].end(), [](int c) { return c != 0; }))
+          refute("a number of the workgroup is a coordinate by itself", t.name, to_string(u->symbol));
+        through.push_back(u->tensor);
+        index.push_back(here(world(u->at)));
+      } else if (i.access.gathered(axis)) {
+        index.push_back(row_index(s, i, axis, term));
+        through.push_back(p_.tensor(row_table_).id);
+      } else {
+        through.push_back(-1);
+        index.push_back(here(r.origin[axis]) + dollar(term.columns.size()));
+        term.columns.push_back(r.column[axis]);
+        term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
+      }
     }
-    term.expr = x_.load(t.id, std::move(index));
+    term.expr = x_.load(t.id, std::move(index), std::move(through));
     s.regs[key(i.def)] = {std::move(term), !i.direct};
     if (i.direct) return; // the write right behind it is the other half of the instruction
     s.vm.push_back({Queued::What::reg, key(i.def), -1, {}});
+  }
+
+  // The index of the table whose element is the coordinate along a gathered axis.
+  Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into) {
+    const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
+    Term ids = part(value(s, row), row);
+    const ExprNode n = ids.expr.node();
+    if (ids.partial || n.fn != Fn::load || n.index.size() != 1 || !n.through.empty())
+      refute("a gathered coordinate is an element of a table", describe(ids), "it is something else");
+    row_table_ = n.tensor;
+    // One entry for each element that the work-item moves.
+    const std::size_t count = i.access.elements.size();
+    for (int& c : ids.columns) {
+      Column wide;
+      for (const int v : columns_[c]) wide.insert(wide.end(), count, v);
+      c = columns_.intern(std::move(wide));
+    }
+    rename(ids, into.columns);
+    for (Fact f : ids.facts) {
+      f.fill = anything; // beyond the table's end there is nothing to say
+      into.facts.push_back(f);
+    }
+    return ids.expr.node().index[0];
   }
 
   void write(State& s, const Inst& i) {
@@ -964,7 +1043,7 @@ private:
     const auto& readings = s.readings[stage_of(i)];
     for (std::size_t slot = 0; slot < r.places.size(); ++slot) {
       const int thread = static_cast<int>(slot / count), wave = thread / p_.target().wave_size;
-      if (thread % i.access.active != 0) continue;
+      if (!r.acts[static_cast<std::size_t>(thread)]) continue;
       Cell& c = cells[static_cast<std::size_t>(r.places[slot])];
       if (c.batch == batch)
         refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
@@ -1139,6 +1218,17 @@ private:
       replace.emplace_back(*dollar(i).as_atom(), dollar(to));
     }
     if (changed) replace_in(t, replace);
+  }
+  // t over exactly these columns, in this order; unchanged when it has others.
+  void align(Term& t, const std::vector<int>& columns) {
+    if (t.columns == columns) return;
+    std::vector<int> all = columns;
+    Term moved = t;
+    rename(moved, all);
+    if (all.size() != columns.size()) return;
+    moved.columns = columns;
+    moved.expr = x_.normal(moved.expr);
+    t = std::move(moved);
   }
   void replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
     t.expr = x_.substitute(t.expr, replace);
@@ -1354,10 +1444,14 @@ private:
     sum.sets = r.sets;
     const bool empty = !acc.partial && acc.expr == x_.constant(0);
     if (!empty) {
+      align(sum, acc.columns);
       if (!acc.partial || !(acc.expr == sum.expr) || acc.columns != sum.columns ||
           !(acc.limit == sum.limit) || acc.monoid != Monoid::sum)
         refute("an accumulator sums one element of the result", describe(acc), "and then " + describe(sum));
+      const std::vector<Fact> more = std::move(sum.facts);
       sum = join(acc, sum);
+      for (const Fact& f : more)
+        if (std::find(sum.facts.begin(), sum.facts.end(), f) == sum.facts.end()) sum.facts.push_back(f);
     }
     settle(sum);
     s.regs[key(i.def)] = {std::move(sum), false};
@@ -1439,27 +1533,43 @@ private:
     std::sort(t.intervals.begin(), t.intervals.end());
   }
 
+  // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
+  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym of, Monoid monoid) {
+    std::vector<std::pair<Sym, Sym>> all;
+    for (const auto& [low, high] : intervals) all.emplace_back(relate(low), relate(high));
+    Sym reached = 0;
+    while (!all.empty()) {
+      const auto next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
+        return x.first == reached || (idempotent(monoid) && less_equal(x.first, reached));
+      });
+      if (next == all.end()) return false;
+      reached = next->second;
+      all.erase(next);
+    }
+    return less_equal(relate(of), reached);
+  }
+  bool covers(const Term& t) { return !t.has_part && cover(t.intervals, t.limit, t.monoid); }
+
+  // Folds under way inside an expression that are over by now.
+  Expr resolve(Expr e) {
+    return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
+      std::vector<std::pair<Sym, Sym>> intervals;
+      for (std::size_t k = 1; k + 1 < n.index.size(); k += 2)
+        intervals.emplace_back(n.index[k], n.index[k + 1]);
+      if (!cover(intervals, n.index[0], n.monoid)) return std::nullopt;
+      ExprNode whole = n;
+      whole.index.resize(1);
+      return x_.make(std::move(whole));
+    }));
+  }
+
   // A fold under way is over: it has to cover [0, limit).
   Term complete_term(Term t) {
     if (!t.partial) return t;
     settle(t);
-    std::vector<std::pair<Sym, Sym>> all;
-    for (const auto& [low, high] : t.intervals) all.emplace_back(relate(low), relate(high));
-    Sym reached = 0;
     const Sym limit = relate(t.limit);
-    bool covers = !t.has_part;
-    while (covers && !all.empty()) {
-      const auto next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
-        return x.first == reached || (idempotent(t.monoid) && less_equal(x.first, reached));
-      });
-      if (next == all.end())
-        covers = false;
-      else {
-        reached = next->second;
-        all.erase(next);
-      }
-    }
-    if (!covers || !less_equal(limit, reached))
+    if (!covers(t))
       refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
              describe(t), "wanted [0, " + to_string(limit) + ")");
     prove("a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
@@ -1467,7 +1577,7 @@ private:
     Term out;
     out.columns = t.columns;
     out.facts = t.facts;
-    out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, t.expr));
+    out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, resolve(t.expr)));
     tidy(out);
     return out;
   }
@@ -1621,10 +1731,11 @@ private:
     const ExprNode& n = e.node();
     if (n.fn == Fn::constant) return n.value;
     if (n.fn == Fn::parameter) return operand[static_cast<std::size_t>(n.tensor)];
-    if (n.fn == Fn::inside)
-      return n.index[0] == fact.index && n.index[1] == fact.bound
-                 ? n.value
-                 : outside({e.arena, n.args[0]}, operand, fact);
+    if (n.fn == Fn::inside) {
+      if (same_bound(n.index[0], n.index[1], fact)) return n.value;
+      const double in = outside({e.arena, n.args[0]}, operand, fact); // either of the two
+      return in == n.value ? in : anything;
+    }
     std::vector<double> x;
     for (const int a : n.args) x.push_back(outside({e.arena, a}, operand, fact));
     const bool sum = n.fn == Fn::add || n.fn == Fn::sub;
@@ -1634,24 +1745,31 @@ private:
       if (std::isnan(v)) return anything;
     return x.empty() ? anything : apply_fn(n, x);
   }
-  Expr strip_inside(Expr e) {
+  // What says what lies beyond a bound that an operand has is a fact; any other condition is part of the value.
+  Expr strip_inside(Expr e, const std::vector<Fact>& facts) {
     const ExprNode n = e.node();
-    if (n.fn == Fn::inside) return strip_inside({&x_, n.args[0]});
+    const auto known = [&](const Fact& f) { return same_bound(n.index[0], n.index[1], f); };
+    if (n.fn == Fn::inside && std::any_of(facts.begin(), facts.end(), known))
+      return strip_inside({&x_, n.args[0]}, facts);
     ExprNode out = n;
-    for (int& a : out.args) a = strip_inside({&x_, a}).id;
+    for (int& a : out.args) a = strip_inside({&x_, a}, facts).id;
     return x_.make(std::move(out));
   }
 
   void apply_map(State& s, const Inst& i) {
     const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
-    Term out;
+    std::vector<int> columns;
     std::vector<Term> terms;
     for (std::size_t k = 0; k < operands; ++k) {
       Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
-      if (t.partial) t = complete_term(std::move(t));
+      if (t.partial) settle(t);
+      if (t.partial && idempotent(t.monoid) && covers(t)) t = complete_term(std::move(t));
+      if (t.partial && t.has_part)
+        refute("parts of a fold are joined before a map uses them", describe(t),
+               to_string(i.map, name_of_tensor()));
       terms.push_back(std::move(t));
     }
-    for (Term& t : terms) rename(t, out.columns);
+    for (Term& t : terms) rename(t, columns), t.columns.clear();
     // Positions in the tile, for what the map says about inside and outside.
     std::vector<std::pair<AtomId, Sym>> positions;
     const std::size_t axes = i.position.empty() ? 0 : i.position[0].size();
@@ -1661,51 +1779,245 @@ private:
       for (const int t : thread)
         for (const auto& e : i.position) c.push_back(t + e[axis]);
       const int column = columns_.intern(std::move(c));
-      auto at = std::find(out.columns.begin(), out.columns.end(), column);
-      if (at == out.columns.end()) at = out.columns.insert(out.columns.end(), column);
+      auto at = std::find(columns.begin(), columns.end(), column);
+      if (at == columns.end()) at = columns.insert(columns.end(), column);
       const Sym symbol =
           context_.symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt});
-      positions.emplace_back(*symbol.as_atom(), dollar(static_cast<std::size_t>(at - out.columns.begin())));
+      positions.emplace_back(*symbol.as_atom(), dollar(static_cast<std::size_t>(at - columns.begin())));
     }
     Expr map = x_.substitute(i.map, world_);
     map = x_.substitute(map, positions);
     map = x_.substitute(map, trips());
+    if (exiting_) map = x_.substitute(map, relation_); // holds for all that follows
+
+    Term out;
+    const auto open = [](const Term& t) { return t.partial; };
+    const ExprNode what = x_.normal(map).node();
+    if (what.fn == Fn::parameter && terms[static_cast<std::size_t>(what.tensor)].partial) {
+      out = terms[static_cast<std::size_t>(what.tensor)]; // a copy
+    } else if (std::any_of(terms.begin(), terms.end(), open) && joins(map, terms)) {
+      out = join_all(terms);
+    } else {
+      // A maximum under way is a number like another; a sum is over, unless the map is linear in it.
+      for (Term& t : terms)
+        if (t.partial && idempotent(t.monoid)) t = number_of(t, columns);
+      std::optional<Term> sum;
+      if (std::any_of(terms.begin(), terms.end(), open)) sum = linear(map, terms, columns);
+      if (sum) {
+        out = std::move(*sum);
+      } else {
+        for (Term& t : terms)
+          if (t.partial) {
+            t.columns = columns;
+            t = complete_term(std::move(t));
+            std::vector<int> same = columns;
+            rename(t, same); // completing may have dropped columns
+          }
+        out = pointwise(map, terms);
+      }
+    }
+    out.columns = std::move(columns);
+    tidy(out);
+    s.regs[key(i.def)] = {std::move(out), false};
+  }
+  std::function<std::string(int)> name_of_tensor() const {
+    return [this](int id) { return p_.tensor(id).name; };
+  }
+
+  // Of one index and bound, at this point of the code. What is known here about the number of trips is not written into
+  // what a place holds: the next trip knows something else.
+  bool same_bound(Sym index, Sym bound, const Fact& f) const {
+    return (index == f.index && bound == f.bound) ||
+           (relate(index) == relate(f.index) && relate(bound) == relate(f.bound));
+  }
+  void want(std::vector<Fact>& facts, const Fact& f) const {
+    if (std::none_of(facts.begin(), facts.end(),
+                     [&](const Fact& g) { return same_bound(g.index, g.bound, f); }))
+      facts.push_back(f);
+  }
+
+  Term pointwise(Expr map, const std::vector<Term>& terms) {
+    Term out;
     std::vector<Fact> facts;
-    const auto want = [&](const Fact& f) {
-      if (std::none_of(facts.begin(), facts.end(),
-                       [&](const Fact& g) { return g.index == f.index && g.bound == f.bound; }))
-        facts.push_back(f);
-    };
     for (const Term& t : terms)
-      for (const Fact& f : t.facts) want(f);
-    collect_inside(map, want);
+      for (const Fact& f : t.facts) want(facts, f);
     for (Fact& f : facts) {
       std::vector<double> operand;
       for (const Term& t : terms) {
-        const auto has = std::find_if(t.facts.begin(), t.facts.end(), [&](const Fact& g) {
-          return g.index == f.index && g.bound == f.bound;
-        });
+        const auto has = std::find_if(t.facts.begin(), t.facts.end(),
+                                      [&](const Fact& g) { return same_bound(g.index, g.bound, f); });
         operand.push_back(has != t.facts.end() ? has->fill : constant_or_anything(t));
       }
       f.fill = outside(map, operand, f);
     }
     std::vector<Expr> values;
     for (const Term& t : terms) values.push_back(t.expr);
-    out.expr = x_.normal(x_.apply(strip_inside(map), values));
+    out.expr = x_.normal(x_.apply(strip_inside(map, facts), values));
     out.facts = std::move(facts);
-    tidy(out);
-    s.regs[key(i.def)] = {std::move(out), false};
+    return out;
   }
+
+  // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
+  bool joins(Expr map, const std::vector<Term>& terms) {
+    const ExprNode n = x_.normal(map).node();
+    const std::optional<Monoid> monoid = n.fn == Fn::max   ? std::optional(Monoid::max)
+                                         : n.fn == Fn::min ? std::optional(Monoid::min)
+                                                           : std::nullopt;
+    if (!monoid || n.args.size() != terms.size()) return false;
+    for (const int a : n.args)
+      if (x_.node(a).fn != Fn::parameter) return false;
+    return std::all_of(terms.begin(), terms.end(), [&](const Term& t) {
+      return t.partial ? t.monoid == *monoid : t.expr == x_.constant(empty_element(*monoid));
+    });
+  }
+  Term join_all(const std::vector<Term>& terms) {
+    std::optional<Term> out;
+    for (Term t : terms) {
+      if (!t.partial) continue; // the empty element
+      t.expr = x_.normal(t.expr);
+      if (!out) {
+        out = t;
+        continue;
+      }
+      if (!(out->expr == t.expr) || !(out->limit == t.limit))
+        refute("parts of a fold are of one fold", describe(*out), describe(t));
+      const std::vector<Fact> facts = out->facts;
+      out = join(*out, t);
+      out->facts = facts;
+      for (const Fact& f : t.facts) want(out->facts, f);
+    }
+    return std::move(*out);
+  }
+
+  // A fold under way as a number: it has to be one, so at least one element has to be there.
+  Term number_of(const Term& t, const std::vector<int>& columns) {
+    const auto met = [&](Sym low) {
+      const std::pair<AtomId, Sym> first[] = {{*bound_.as_atom(), low}};
+      bool yes = less_equal(low + Sym(1), t.limit);
+      (void)x_.rewrite(t.expr, [&](const ExprNode& n) -> std::optional<Expr> {
+        if (n.fn == Fn::inside && yes)
+          yes = less_equal(ranged(substitute(n.index[0], first), columns) + Sym(1),
+                           ranged(substitute(n.index[1], first), columns));
+        return std::nullopt;
+      });
+      return yes;
+    };
+    if (std::none_of(t.intervals.begin(), t.intervals.end(),
+                     [&](const auto& x) { return less_equal(x.first + Sym(1), x.second) && met(x.first); }))
+      refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
+             "its first element may be left out, and then it is infinite");
+    prove("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
+          "provenance");
+    Term out;
+    out.expr = x_.normal(x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, t.expr));
+    out.facts = t.facts;
+    for (Fact& f : out.facts) f.fill = anything;
+    return out;
+  }
+
+  // A map that is linear in sums under way: what is multiplied goes into the body, what is added are parts of one sum. A
+  // factor that the specification gives as an element of a block of k, s(k/128), is constant where the sum moves in one
+  // block.
+  std::optional<Term> linear(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns) {
+    std::vector<Expr> values;
+    std::vector<Fact> facts;
+    for (std::size_t k = 0; k < terms.size(); ++k) {
+      values.push_back(terms[k].partial ? x_.parameter(static_cast<int>(k)) : terms[k].expr);
+      for (Fact f : terms[k].facts) {
+        if (less_equal(ranged(f.index, columns) + Sym(1), f.bound)) continue;
+        f.fill = anything;
+        want(facts, f);
+      }
+    }
+    const Expr e = x_.normal(x_.apply(map, values));
+    const auto parameters = [&](int id) {
+      std::vector<int> found;
+      (void)x_.rewrite({&x_, id}, [&](const ExprNode& n) -> std::optional<Expr> {
+        if (n.fn == Fn::parameter) found.push_back(n.tensor);
+        return std::nullopt;
+      });
+      return found;
+    };
+    std::vector<Term> parts;
+    const ExprNode sum = e.node();
+    for (const int id : sum.fn == Fn::add ? sum.args : std::vector<int>{e.id}) {
+      const ExprNode product = x_.node(id);
+      if (product.fn == Fn::constant && product.value == 0) continue;
+      std::vector<int> factors;
+      int operand = -1;
+      for (const int f : product.fn == Fn::mul ? product.args : std::vector<int>{id}) {
+        if (x_.node(f).fn == Fn::parameter && operand < 0) {
+          operand = x_.node(f).tensor;
+        } else if (parameters(f).empty()) {
+          factors.push_back(f);
+        } else {
+          operand = -2;
+        }
+      }
+      if (operand < 0) return std::nullopt;
+      Term t = terms[static_cast<std::size_t>(operand)];
+      for (const int f : factors) t.expr = t.expr * within_block(t, {&x_, f}, columns);
+      t.expr = x_.normal(t.expr);
+      parts.push_back(std::move(t));
+    }
+    if (parts.empty()) {
+      Term zero;
+      zero.expr = x_.constant(0);
+      return zero;
+    }
+    Term out = parts[0];
+    for (std::size_t k = 1; k < parts.size(); ++k) {
+      if (!(out.expr == parts[k].expr) || !(out.limit == parts[k].limit) || out.monoid != parts[k].monoid)
+        refute("an accumulator sums one element of the result", describe(out),
+               "and then " + describe(parts[k]));
+      out = join(out, parts[k]);
+    }
+    out.facts = std::move(facts);
+    prove("a map of a sum under way is linear in it", to_string(map, name_of_tensor()), "provenance");
+    return out;
+  }
+
+  // s(t) as s(k / G), for the k of a part that lies in block t.
+  Expr within_block(const Term& t, Expr factor, const std::vector<int>& columns) {
+    if (t.intervals.size() != 1) return factor;
+    const auto [low, high] = t.intervals[0];
+    return x_.rewrite(factor, [&, low = low, high = high](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn != Fn::load) return std::nullopt;
+      ExprNode out = n;
+      for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
+        const auto g = blocked_.find({n.tensor, axis});
+        if (g == blocked_.end()) continue;
+        const Sym block(g->second);
+        const Sym of = ranged(relate(n.index[axis]), columns);
+        if (!decide(ClaimKind::equal, floor_div(relate(low), block), of) ||
+            !decide(ClaimKind::equal, floor_div(relate(high) - Sym(1), block), of))
+          refute("a factor of a block is used inside it", to_string({&x_, x_.make(n).id}, name_of_tensor()),
+                 "k from " + to_string(relate(low)) + " to " + to_string(relate(high)) + ", blocks of " +
+                     to_string(block));
+        out.index[axis] = floor_div(bound_, block);
+      }
+      return x_.make(std::move(out));
+    });
+  }
+  // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
+  void find_blocks() {
+    for (const auto& spec : p_.specifications())
+      (void)x_.rewrite(spec.value, [&](const ExprNode& n) -> std::optional<Expr> {
+        if (n.fn == Fn::load)
+          for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
+            const auto inner = symbols(n.index[axis]);
+            if (inner.size() != 1 || context_.atom(inner[0]).name.rfind("_i", 0) != 0) continue;
+            const Sym k = context_.value(inner[0]);
+            for (std::int64_t g = 2; g <= 4096; g *= 2)
+              if (n.index[axis] == floor_div(k, Sym(g))) blocked_[{n.tensor, axis}] = g;
+          }
+        return std::nullopt;
+      });
+  }
+
   static double constant_or_anything(const Term& t) {
     return t.expr.node().fn == Fn::constant ? t.expr.node().value : anything;
   }
-  template <class Want>
-  void collect_inside(Expr e, const Want& want) {
-    const ExprNode n = e.node();
-    if (n.fn == Fn::inside) want({n.index[0], n.index[1], n.value});
-    for (const int a : n.args) collect_inside({&x_, a}, want);
-  }
-
   // ---------------------------------------------------------------------------------------------------- stores
 
   void store(State& s, const Inst& i) {
@@ -1743,9 +2055,11 @@ private:
     const auto settle_expr = [&](Expr e) {
       e = x_.substitute(e, world_);
       e = x_.substitute(e, relation_);
-      return x_.normal(x_.substitute(e, constants));
+      return x_.substitute(e, constants);
     };
-    const Expr expected = settle_expr(x_.substitute(spec->value, at)), got = settle_expr(term.expr);
+    Expr expected = settle_expr(x_.substitute(spec->value, at)), got = settle_expr(resolve(term.expr));
+    expected = x_.normal(tabulate(expected, columns));
+    got = x_.normal(tabulate(got, columns));
     if (!(expected == got)) {
       const auto name = [&](int id) { return p_.tensor(id).name; };
       std::string columns_text;
@@ -1778,7 +2092,7 @@ private:
     auto& done = s.stored[t.id];
     auto& [origin, extents] = s.stored_tile[t.id];
     if (done.empty()) {
-      extents = tile_of(t.id);
+      extents = i.access.extents;
       for (std::size_t axis = 0; axis < r.origin.size(); ++axis) origin.push_back(r.origin[axis]);
       std::size_t n = 1;
       for (const int e : extents) n *= static_cast<std::size_t>(e);
@@ -1789,6 +2103,7 @@ private:
         refute("a workgroup writes one tile of " + t.name, to_string(origin[axis]),
                to_string(r.origin[axis]));
     for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
+      if (!r.acts[slot / i.access.elements.size()]) continue;
       std::size_t index = 0;
       for (std::size_t axis = extents.size(); axis-- > 0;) {
         const int c = r.coordinate[axis][slot];
@@ -1807,24 +2122,51 @@ private:
     s.vm.push_back({});
     prove(claim, to_string(spec->value, [&](int id) { return p_.tensor(id).name; }), "provenance");
   }
+  // floor_div(_c0, 128) and the like are columns of their own.
+  Expr tabulate(Expr e, std::vector<int>& columns) {
+    std::vector<std::pair<AtomId, Sym>> replace;
+    const auto look = [&](Sym s) {
+      for (const inlay::Term& term : s.terms())
+        for (const Factor& f : term.factors()) {
+          const Sym atom = context_.value(f.atom);
+          if (context_.atom(f.atom).kind == AtomKind::symbol) continue;
+          std::vector<std::size_t> used;
+          bool only = true;
+          for (const AtomId a : symbols(atom)) {
+            std::size_t c = 0;
+            while (c < columns.size() && *dollar(c).as_atom() != a) ++c;
+            only = only && c < columns.size();
+            used.push_back(c);
+          }
+          if (!only || used.empty()) continue;
+          Column out;
+          for (std::size_t slot = 0; slot < columns_[columns[used[0]]].size(); ++slot) {
+            Assignment at;
+            for (const std::size_t c : used) at.set(dollar(c), Int(columns_[columns[c]][slot]));
+            out.push_back(static_cast<int>(evaluate(atom, at).value()));
+          }
+          if (std::all_of(out.begin(), out.end(), [&](int v) { return v == out[0]; })) {
+            replace.emplace_back(f.atom, Sym(out[0]));
+            continue;
+          }
+          const int id = columns_.intern(std::move(out));
+          auto where = std::find(columns.begin(), columns.end(), id);
+          if (where == columns.end()) where = columns.insert(columns.end(), id);
+          replace.emplace_back(f.atom, dollar(static_cast<std::size_t>(where - columns.begin())));
+        }
+    };
+    (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+      for (const Sym& s : n.index) look(s);
+      if (n.fn == Fn::number) look(n.sym);
+      return std::nullopt;
+    });
+    return replace.empty() ? e : x_.substitute(e, replace);
+  }
   int first_difference(const std::vector<int>& columns, std::size_t c) const {
     const Column& column = columns_[columns[c]];
     for (std::size_t s = 0; s < column.size(); ++s)
       if (column[s] != 0) return static_cast<int>(s);
     return column.empty() ? -1 : 0;
-  }
-
-  std::vector<int> tile_of(int tensor) const {
-    std::vector<int> extents;
-    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
-      for (const Op& op : ops) {
-        if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->to && c->to->tensor == tensor)
-          extents = c->to->extents();
-        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
-      }
-    };
-    look(look, p_.body());
-    return extents;
   }
 
   // What every exit must have done.
@@ -1862,7 +2204,7 @@ private:
         const std::string claim = "workgroups share out axis " + std::to_string(axis) + " of " + t.name;
         bool met = origin[axis] == Sym(0) && less_equal(extent, Sym(extents[axis]));
         for (const GridAxis& g : p_.grid()) {
-          if (!(origin[axis] == Sym(extents[axis]) * g.symbol)) continue;
+          if (!(origin[axis] == Sym(extents[axis]) * world(g.symbol))) continue;
           if (g.tile != extents[axis] || !(g.extent == t.shape[axis]))
             refute(claim, to_string(g.extent),
                    "tiles of " + std::to_string(extents[axis]) + " on " + to_string(t.shape[axis]) +
@@ -1918,6 +2260,9 @@ private:
   const Inst* at_ = nullptr;
   Sym trip_value_{};
   int number_ = 0, ring_ = 1;
+  bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
+  int row_table_ = -1;   ///< see row_index
+  std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
 };
 
 } // namespace

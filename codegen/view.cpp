@@ -6,6 +6,8 @@
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
 
+#include <algorithm>
+
 namespace inlay::codegen {
 namespace {
 
@@ -62,6 +64,41 @@ std::int64_t Tensor::stage_elements() const {
   return (n + block - 1) / block * block;
 }
 
+View View::keep(std::initializer_list<std::size_t> modes) const {
+  View v = *this;
+  TupleBuilder<Mode> b;
+  const std::size_t at = modes.size() == 1 ? 0 : b.open();
+  for (const std::size_t m : modes) {
+    if (m >= where.rank() || where.mode(m).modes().size() != 1)
+      throw CodegenError("keep: the tile has no plain mode " + std::to_string(m),
+                         "tile   " + to_string(where));
+    b.leaf(where.mode(m).modes()[0]);
+  }
+  if (modes.size() != 1) b.close(at, modes.size());
+  for (std::size_t m = 0; m < where.rank(); ++m)
+    if (std::find(modes.begin(), modes.end(), m) == modes.end() && where.mode(m).size() != Int(1))
+      throw CodegenError("keep: mode " + std::to_string(m) + " has several positions and is not kept",
+                         "tile   " + to_string(where));
+  v.where = Layout(std::move(b).finish());
+  return v;
+}
+
+View View::through(std::size_t mode, const Fragment& ids) const {
+  if (mode >= where.rank() || where.mode(mode).modes().size() != 1)
+    throw CodegenError("through: the tile has no plain mode " + std::to_string(mode),
+                       "tile   " + to_string(where));
+  if (ids.element != Element::i32)
+    throw CodegenError("through: indices are i32", "given  " + to_string(ids.element));
+  View v = *this;
+  const std::size_t axis = where.mode(mode).modes()[0].stride.axis[0];
+  if (!(v.origin[axis] == Sym(0)))
+    throw CodegenError("through: the indices say where the tile lies along that axis",
+                       "tile   begins at " + to_string(v.origin[axis]), "index 0 along it");
+  v.rows.resize(origin.size(), -1);
+  v.rows[axis] = ids.id;
+  return v;
+}
+
 View View::partition(const Layout& tv) const {
   std::vector<Axis> axes;
   for (std::size_t i = 0; i < where.rank(); ++i) {
@@ -83,7 +120,7 @@ View View::partition(const Layout& tv) const {
                          "tile   " + to_string(where) + "\n  tv     " + to_string(tv));
     b.leaves().push_back(Mode{m.extent, Stride(m.stride.scale, axes[m.stride.axis[0]])});
   }
-  return {tensor, Layout(std::move(b).finish()), origin};
+  return {tensor, Layout(std::move(b).finish()), origin, rows};
 }
 
 std::vector<int> View::extents() const {
@@ -104,6 +141,30 @@ std::vector<int> coordinates(const Layout& tv, std::size_t axis) {
 
 std::vector<int> thread_coordinates(const Layout& threads, std::size_t axis) {
   return along(threads.view(), axis);
+}
+
+Layout without_axis(const Layout& tv, std::size_t axis, bool values_too) {
+  TupleBuilder<Mode> b;
+  const std::size_t at = b.open();
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::vector<Mode> leaves;
+    const Layout part = tv.mode(i);
+    for (const Mode& m : part.modes()) {
+      const bool moves = m.stride.is_basis() && m.stride.axis[0] == axis;
+      if (moves && i == 1 && values_too) continue;
+      leaves.push_back(moves ? Mode{m.extent, Stride(0)} : m);
+    }
+    if (leaves.empty()) leaves.push_back(Mode{Int(1), Stride(0)});
+    if (leaves.size() == 1) {
+      b.leaf(leaves[0]);
+      continue;
+    }
+    const std::size_t inner = b.open();
+    for (const Mode& m : leaves) b.leaf(m);
+    b.close(inner, leaves.size());
+  }
+  b.close(at, 2);
+  return Layout(std::move(b).finish());
 }
 
 Layout line_tv(int extent, int vector, int threads) {
@@ -175,6 +236,17 @@ Layout rows_tv(int rows, int columns, int vector, int threads) {
   if (rows % down != 0)
     refuse("the threads do not divide the rows", "rows that are a multiple of " + std::to_string(down));
   return thread_value({{across, vector, 1}, {down, 1, 0}}, {{vector, 1, 1}, {rows / down, down, 0}});
+}
+
+Layout columns_tv(int rows, int columns, int vector, int threads) {
+  const int across = rows > 0 ? threads / rows : 0;
+  if (rows < 1 || threads % rows != 0 || vector < 1 || columns % (vector * across) != 0)
+    throw CodegenError("columns: the threads do not divide the tile",
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns) + ", " +
+                           std::to_string(threads) + " threads, " + std::to_string(vector) + " elements each",
+                       "rows that divide the threads, and rows * columns a multiple of threads * vector");
+  return thread_value({{rows, 1, 0}, {across, vector, 1}},
+                      {{vector, 1, 1}, {columns / (vector * across), vector * across, 1}});
 }
 
 } // namespace inlay::codegen

@@ -12,6 +12,9 @@ std::vector<std::unique_ptr<Kernel>> registry() {
   std::vector<std::unique_ptr<Kernel>> kernels;
   kernels.push_back(gemm_kernel());
   kernels.push_back(preshuffle_gemm_kernel());
+  kernels.push_back(block_scale_gemm_kernel());
+  kernels.push_back(moe_stage1_kernel());
+  kernels.push_back(flash_attention_kernel());
   kernels.push_back(softmax_kernel());
   kernels.push_back(rmsnorm_kernel());
   kernels.push_back(vector_add_kernel());

@@ -35,6 +35,7 @@ Schedule default_schedule(const Graph& graph) {
     const Users users = users_of(region);
     const int write_ahead = region.pipeline.ring - 1;
     std::vector<int> ahead(body.size(), 0), step(body.size(), 0);
+    std::vector<bool> staged(body.size(), false); // through registers to LDS, ahead of the trip
     int steps = 1;
     for (const Inst& i : body)
       if (i.kind == InstKind::mma) steps = std::max(steps, i.step + 1);
@@ -48,32 +49,65 @@ Schedule default_schedule(const Graph& graph) {
             first = std::min(first, user.step);
       return first;
     };
-    bool simple = true; // loads, writes, reads and products: what the order below is made for
+    // Loads, writes, reads and products, and what is pointwise around them: the order below is made for that. With a fold
+    // in the trip (a softmax between two products) the trip keeps the program's order behind its memory accesses.
+    bool simple = true;
+    for (const Inst& inst : body)
+      simple = simple && inst.kind != InstKind::fold_values && inst.kind != InstKind::fold_lanes;
     for (int i = 0; i < count; ++i) {
       const Inst& inst = body[static_cast<std::size_t>(i)];
       const auto n = static_cast<std::size_t>(i);
-      switch (inst.kind) {
-      case InstKind::load: {
+      const auto written_only = [&] {
         const auto found = users.find(inst.def.id);
-        const bool staged =
-            found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
-              return body[static_cast<std::size_t>(u)].kind == InstKind::lds_write;
-            });
-        ahead[n] = staged ? std::max(region.pipeline.distance, write_ahead) : 1;
+        return found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
+                 return body[static_cast<std::size_t>(u)].kind == InstKind::lds_write;
+               });
+      };
+      switch (inst.kind) {
+      case InstKind::load:
+        staged[n] = written_only();
+        ahead[n] = staged[n] ? std::max(region.pipeline.distance, write_ahead) : 1;
         break;
-      }
-      case InstKind::lds_write: ahead[n] = write_ahead; break;
+      case InstKind::lds_write:
+        // What the trip itself has computed cannot be written before.
+        staged[n] = std::any_of(body.begin(), body.begin() + i, [&](const Inst& l) {
+          return l.kind == InstKind::load && l.def.id == inst.uses[0].id;
+        });
+        ahead[n] = staged[n] ? write_ahead : 0;
+        simple = simple && staged[n];
+        break;
       case InstKind::lds_read:
         step[n] = first_step(i);
-        ahead[n] = step[n] == 0 ? 1 : 0;
-        simple = simple && step[n] != INT_MAX;
+        if (step[n] == INT_MAX) {
+          simple = false;
+        } else {
+          ahead[n] = step[n] == 0 ? 1 : 0;
+        }
         break;
       case InstKind::mma: step[n] = inst.step; break;
-      default: simple = false;
+      case InstKind::map: {
+        const auto found = users.find(inst.def.id); // what feeds a product is not what comes of it
+        if (found != users.end())
+          for (const int u : found->second)
+            simple = simple && body[static_cast<std::size_t>(u)].kind != InstKind::mma;
+        break;
+      }
+      default: break;
       }
     }
     if (!simple) {
-      for (int i = 0; i < count; ++i) loop.slots.push_back({i, 0});
+      const auto take = [&](auto wanted) {
+        for (int i = 0; i < count; ++i) {
+          const auto n = static_cast<std::size_t>(i);
+          if (wanted(body[n], staged[n], ahead[n])) loop.slots.push_back({i, staged[n] ? ahead[n] : 0});
+        }
+      };
+      // A register is written to LDS before the next load into it, unless that is the one to be written.
+      const auto load = [](const Inst& i, bool memory) { return memory && i.kind == InstKind::load; };
+      take([&](const Inst& i, bool memory, int by) { return load(i, memory) && by == write_ahead; });
+      take([&](const Inst& i, bool memory, int) { return memory && !load(i, memory); });
+      take([&](const Inst& i, bool memory, int by) { return load(i, memory) && by != write_ahead; });
+      take([](const Inst&, bool memory, int) { return !memory; });
       schedule.loops.push_back(std::move(loop));
       continue;
     }
@@ -87,11 +121,13 @@ Schedule default_schedule(const Graph& graph) {
     take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] == 1; });
     take([&](const Inst& i, std::size_t) { return i.kind == InstKind::lds_write; });
     take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] != 1; });
+    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::fill; });
     for (int s = 0; s < steps; ++s) {
       const int next = (s + 1) % steps;
       take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::lds_read && step[n] == next; });
       take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::mma && step[n] == s; });
     }
+    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::map; });
     schedule.loops.push_back(std::move(loop));
   }
   return schedule;

@@ -55,7 +55,7 @@ public:
         const auto d = defined.find(i.uses[0].id);
         if (d == defined.end() || body[static_cast<std::size_t>(d->second)].kind != InstKind::load)
           return false;
-        if (i.access.active != 1) return false;
+        if (i.access.idle) return false;
         writes_.push_back({node, d->second});
         transfers_ = transfers_ || i.direct;
         break;

@@ -28,7 +28,9 @@ std::string Code::text() const {
   const auto line = [&](const Inst& i, const std::string& indent) {
     out += indent;
     switch (i.kind) {
-    case InstKind::zero: out += reg(i.def) + " = 0"; break;
+    case InstKind::fill:
+      out += reg(i.def) + " = " + to_string(program->expressions().constant(i.value), {});
+      break;
     case InstKind::load:
     case InstKind::lds_read: out += reg(i.def) + " = " + access(i.access); break;
     case InstKind::store:

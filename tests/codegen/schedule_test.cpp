@@ -263,7 +263,7 @@ InstKind kind_of(const isa::Instruction& i) {
   if (begins("ds_write")) return InstKind::lds_write;
   if (begins("s_waitcnt")) return InstKind::wait;
   if (begins("s_barrier")) return InstKind::barrier;
-  return InstKind::zero; // scalar: moves pointers, counts trips
+  return InstKind::fill; // scalar: moves pointers, counts trips
 }
 
 struct Found {
@@ -279,7 +279,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
                 [](const Inst& i) { return i.direct && i.kind == InstKind::load; }); // half an instruction
   std::vector<const isa::Instruction*> order;
   for (const isa::Instruction& i : machine) {
-    if (kind_of(i) != InstKind::zero) {
+    if (kind_of(i) != InstKind::fill) {
       order.push_back(&i);
     } else if (i.mnemonic[0] != 's' || i.mnemonic == "s_nop") {
       return {"in the loop: " + i.text};

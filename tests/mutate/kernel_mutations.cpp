@@ -1,7 +1,7 @@
 // One place of a kernel's code changed, again and again: either a claim is refuted, or the code still computes its
 // specification. The second is decided by tokens.h, which shares nothing with the claims.
 //
-//   kernel_mutations [--sample N] [--seed S] [--verbose]
+//   kernel_mutations [--sample N] [--seed S] [--only KERNEL] [--verbose]
 //
 // For each change: `caught` (refuted; tokens wrong), `cautious` (refuted; tokens right for every size and schedule tried),
 // `harmless` (not refuted, tokens right: the change means nothing), `MISSED` (not refuted, tokens wrong: a wrong proof).
@@ -11,7 +11,10 @@
 
 #include <inlay/codegen/provenance.h>
 #include <inlay/codegen/schedule.h>
+#include <inlay/kernels/attention/spec.h>
+#include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/solver/prover.h>
 
@@ -62,6 +65,27 @@ std::vector<Subject> subjects() {
   rows.vectors = 2;
   out.push_back({"softmax", kernels::softmax_program(rows), {{2, 8}, {1, 1048}}});
   out.push_back({"rmsnorm", kernels::rmsnorm_program(rows), {{2, 8}, {1, 1048}}});
+  kernels::MoeSpec moe;
+  moe.tile_m = moe.tile_n = moe.tile_k = 32;
+  moe.waves_n = 1;
+  out.push_back({"moe_stage1", kernels::moe_stage1_program(moe), {{5, 40, 40, 3, 33}, {3, 96, 8, 2, 70}}});
+  kernels::BlockScaleSpec scaled;
+  scaled.tile_m = 32;
+  scaled.waves_m = 1;
+  out.push_back(
+      {"block_scale_gemm", kernels::block_scale_gemm_program(scaled), {{33, 16, 256}, {7, 144, 384}}});
+  for (const bool causal : {false, true}) {
+    kernels::AttentionSpec attention;
+    attention.head_dim = 64;
+    attention.waves = 1;
+    attention.tile_q = 16;
+    attention.tile_k = 32;
+    attention.causal = causal;
+    attention.group = causal ? 2 : 1;
+    out.push_back({causal ? "causal attention" : "attention",
+                   kernels::flash_attention_program(attention),
+                   {{1, 18, 40, 2}, {1, 3, 70, 2}, {1, 2, 130, 2}}});
+  }
   return out;
 }
 
@@ -104,7 +128,7 @@ std::string change(Code& code, Random& random) {
                             std::to_string(list.size()) + ": ";
   const bool memory = i.access.tensor >= 0;
   const auto axis = [&] { return random() % i.access.origin.size(); };
-  switch (random() % 16) {
+  switch (random() % 20) {
   case 0:
     if (at + 1 == list.size()) return "";
     std::swap(list[at], list[at + 1]);
@@ -188,6 +212,52 @@ std::string change(Code& code, Random& random) {
     i.access.threads = Layout(std::move(b).finish());
     return where + "threads transposed";
   }
+  case 15: {
+    if (i.kind != InstKind::fill) return "";
+    i.value = i.value == 0 ? 1 : 0;
+    return where + "another value";
+  }
+  case 16: {
+    if (i.kind != InstKind::map) return "";
+    // One constant, one operand, or one bound of the map.
+    const Expr all = i.map;
+    std::vector<int> places;
+    (void)all.arena->rewrite(all, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (n.fn == Fn::constant || n.fn == Fn::inside || n.fn == Fn::sub || n.fn == Fn::max)
+        places.push_back(all.arena->make(n).id);
+      return std::nullopt;
+    });
+    if (places.empty()) return "";
+    const int place = places[random() % places.size()];
+    const int by = random() % 2 == 0 ? 1 : -1;
+    i.map = all.arena->rewrite(all, [&](const ExprNode& n) -> std::optional<Expr> {
+      if (all.arena->make(n).id != place) return std::nullopt;
+      ExprNode other = n;
+      if (n.fn == Fn::constant) {
+        other.value = n.value * 1.5 + 0.25;
+      } else if (n.fn == Fn::inside) {
+        other.index[random() % 2] += Sym(by);
+      } else if (n.fn == Fn::sub) {
+        std::swap(other.args[0], other.args[1]);
+      } else {
+        other.fn = Fn::min;
+      }
+      return all.arena->make(other);
+    });
+    return where + "another map";
+  }
+  case 17: {
+    if (!i.access.idle) return "";
+    i.access.idle.reset();
+    return where + "every work-item takes part";
+  }
+  case 18: {
+    if (i.access.rows.empty() || i.uses.size() < 1) return "";
+    Inst& other = pick(random, list);
+    if (other.access.rows.empty() || other.uses.empty() || &other == &i) return "";
+    std::swap(i.uses.back(), other.uses.back());
+    return where + "another row of the table";
+  }
   default:
     if (i.uses.size() < 2 || i.kind == InstKind::mma) return "";
     i.uses.pop_back();
@@ -202,19 +272,23 @@ int main(int argc, char** argv) {
   std::size_t sample = 300;
   std::uint64_t seed = 1;
   bool verbose = false;
+  std::string only;
   for (int i = 1; i < argc; ++i) {
     if (!std::strcmp(argv[i], "--verbose")) {
       verbose = true;
     } else if (i + 1 < argc && !std::strcmp(argv[i], "--sample")) {
       sample = std::stoul(argv[++i]);
+    } else if (i + 1 < argc && !std::strcmp(argv[i], "--only")) {
+      only = argv[++i];
     } else if (i + 1 < argc && !std::strcmp(argv[i], "--seed")) {
       seed = std::stoull(argv[++i]);
     } else {
-      std::cerr << "error: unknown argument '" << argv[i] << "'\n  hint   --sample N --seed S --verbose\n";
+      std::cerr << "error: unknown argument '" << argv[i] << "'\n  hint   --sample N --seed S --only KERNEL --verbose\n";
       return 2;
     }
   }
   std::vector<Subject> all = subjects();
+  if (!only.empty()) std::erase_if(all, [&](const Subject& s) { return s.name != only; });
   bool sound = true;
   for (const Subject& s : all) {
     const Code code = code_of(s);

@@ -36,6 +36,7 @@ public:
     for (std::size_t i = 0; i < sizes.size(); ++i) at_.set(p_.sizes()[i].symbol, Int(sizes[i]));
     for (const Tensor& t : p_.tensors())
       if (t.space == Space::global) fill(t);
+    for (const auto& s : p_.specifications()) tables(s.value);
   }
 
   void run() {
@@ -122,6 +123,20 @@ private:
   double element(const Tensor& t, const std::vector<std::int64_t>& c) {
     return memory_[t.id].value[static_cast<std::size_t>(place(t, c))];
   }
+  // Tables hold indices, some of which the tensor does not have.
+  void tables(Expr e) {
+    const ExprNode& n = e.node();
+    for (std::size_t axis = 0; axis < n.through.size(); ++axis) {
+      if (n.through[axis] < 0) continue;
+      const std::int64_t extent = number(p_.tensor(n.tensor).shape[axis]);
+      std::uint64_t k = 0;
+      for (double& v : memory_[n.through[axis]].value) {
+        ++k;
+        v = std::floor((random_number(77, k) - 0.5) * static_cast<double>(extent + 2)) - (k % 7 == 0 ? 1 : 0);
+      }
+    }
+    for (const int a : n.args) tables({e.arena, a});
+  }
 
   // --------------------------------------------------------------------------------------------- specification
 
@@ -139,7 +154,13 @@ private:
     case Fn::parameter: return operand.at(static_cast<std::size_t>(n.tensor));
     case Fn::load: {
       std::vector<std::int64_t> c;
-      for (const Sym& s : n.index) c.push_back(index(s));
+      const auto extents = shape(p_.tensor(n.tensor));
+      for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
+        c.push_back(index(n.index[axis]));
+        if (n.through.empty() || n.through[axis] < 0) continue;
+        c.back() = static_cast<std::int64_t>(element(p_.tensor(n.through[axis]), {c.back()}));
+        if (c.back() < 0 || c.back() >= extents[axis]) return 0;
+      }
       return element(p_.tensor(n.tensor), c);
     }
     case Fn::add: return arg(0) + arg(1);
@@ -214,6 +235,8 @@ private:
 
   void workgroup(const std::vector<std::int64_t>& id) {
     for (const GridAxis& g : p_.grid()) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
+    for (const Uniform& u : p_.uniforms())
+      at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     lds_.clear();
     origin_of_ = nullptr;
     std::vector<Step> steps;
@@ -296,6 +319,28 @@ private:
     }
     return sum;
   }
+  // The number of a thread among those that hold the same, by the digits of the layout.
+  static bool acts(const Inst& i, int thread) {
+    if (!i.access.idle) return true;
+    std::int64_t sum = 0;
+    for (const Mode& m : i.access.idle->modes()) {
+      sum += thread % m.extent.value() * m.stride.scale.value();
+      thread /= static_cast<int>(m.extent.value());
+    }
+    return sum == 0;
+  }
+  // The coordinate of an access, with what registers hold where they are the coordinate.
+  std::vector<std::int64_t> where(Wave& w, const Inst& i, const Step& s, int lane, std::size_t e) {
+    std::vector<std::int64_t> c = coordinate(i, s, w.number * lanes() + lane, e);
+    for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
+      if (i.access.rows[axis] >= 0) {
+        const Reg& r = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
+        const double v = at(reg(w, r, s), r, lane, 0);
+        if (std::isnan(v)) throw Wrong("a coordinate is used before it is there");
+        c[axis] = static_cast<std::int64_t>(v);
+      }
+    return c;
+  }
   bool inside(const Inst& i, const Tensor& t, const std::vector<std::int64_t>& c) {
     auto& extents = shapes_[t.id];
     if (extents.empty()) extents = shape(t);
@@ -329,10 +374,10 @@ private:
         while (static_cast<int>(w.lgkm.size()) > i.lgkm) w.lgkm.front()(), w.lgkm.pop_front();
       return;
     case InstKind::barrier: ++w.barriers; return;
-    case InstKind::zero: {
+    case InstKind::fill: {
       auto& v = reg(w, i.def, s);
       for (int l = 0; l < lanes(); ++l)
-        for (int e = 0; e < i.def.count; ++e) at(v, i.def, l, e) = 0;
+        for (int e = 0; e < i.def.count; ++e) at(v, i.def, l, e) = i.value;
       return;
     }
     case InstKind::load: {
@@ -341,7 +386,7 @@ private:
       std::vector<double> got;
       for (int l = 0; l < lanes(); ++l)
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
-          const auto c = coordinate(i, s, first + l, e);
+          const auto c = where(w, i, s, l, e);
           const std::int64_t from = inside(i, t, c) ? place(t, c) : -1;
           const auto& m = memory_[t.id].value;
           got.push_back(from < 0 || from >= static_cast<std::int64_t>(m.size())
@@ -364,9 +409,10 @@ private:
     case InstKind::store: {
       const Tensor& t = p_.tensor(i.access.tensor);
       auto& v = reg(w, i.uses[0], s);
-      for (int l = 0; l < lanes(); ++l)
+      for (int l = 0; l < lanes(); ++l) {
+        if (!acts(i, first + l)) continue;
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
-          const auto c = coordinate(i, s, first + l, e);
+          const auto c = where(w, i, s, l, e);
           if (!inside(i, t, c)) continue;
           const std::int64_t to = place(t, c);
           Memory& m = memory_[t.id];
@@ -374,6 +420,7 @@ private:
           m.value[static_cast<std::size_t>(to)] = at(v, i.uses[0], l, static_cast<int>(e));
           ++m.written[static_cast<std::size_t>(to)];
         }
+      }
       now_or_later(w.vm, [] {});
       return;
     }
@@ -383,7 +430,7 @@ private:
       auto* to = &stage(i, s);
       std::vector<std::pair<std::int64_t, double>> data;
       for (int l = 0; l < lanes(); ++l) {
-        if ((first + l) % i.access.active != 0) continue;
+        if (!acts(i, first + l)) continue;
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
           const std::int64_t where = place(t, coordinate(i, s, first + l, e));
           if (where < 0 || where >= 65536) throw Wrong(t.name + ": write outside");

@@ -27,21 +27,31 @@ struct AddressSplit {
   Sym base, step, lane;
   std::int64_t immediate = 0;
   int descriptor_axis = -1; ///< -1: the descriptor does not end anything
-  Sym rows;                 ///< coordinates of that axis from the base on that are inside
-  Sym records;              ///< elements from the base on
+  Sym rows{};               ///< coordinates of that axis from the base on that are inside
+  Sym records{};            ///< elements from the base on
   struct Predicate {
     int axis;
-    Sym coordinate; ///< from the origin on: threads(tid) + element
-    Sym room;       ///< inside when coordinate < room
+    Sym coordinate{}; ///< from the origin on: threads(tid) + element
+    Sym room{};       ///< inside when coordinate < room
+    bool data;        ///< the coordinate comes from memory and may be any number: compared as unsigned
   };
   std::vector<Predicate> predicates;
+  /// The axis whose coordinate comes from a table for each work-item, or -1. The descriptor then ends with the tensor:
+  /// that protects memory and guards nothing.
+  int gathered_axis = -1;
 };
 
 /// The symbol that stands for the work-item in `lane`.
 [[nodiscard]] Sym work_item(const Program& program);
 /// Coordinate of a thread along one axis, as a formula in the work-item.
 [[nodiscard]] Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis);
+/// The symbol that stands for what a register holds where it is a coordinate along `axis` of `tensor`.
+[[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
+/// The table behind an origin that is one number for the workgroup (Program::uniform), or null.
+[[nodiscard]] const Uniform* uniform_of(const Program& program, Sym origin);
+/// `uses`: of the instruction, where coordinates come from registers.
 /// Errors: CodegenError when the parts do not add up to the view's address for all lanes and sizes.
-[[nodiscard]] AddressSplit split(const Program& program, const Access& access);
+[[nodiscard]] AddressSplit split(const Program& program, const Access& access,
+                                 std::span<const Reg> uses = {});
 
 } // namespace inlay::codegen

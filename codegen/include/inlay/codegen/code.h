@@ -24,8 +24,8 @@
 namespace inlay::codegen {
 
 enum class InstKind : std::uint8_t {
-  zero,        ///< def = 0
-  load,        ///< def = memory
+  fill,        ///< def = value
+  load,        ///< def = memory, at coordinates of which some may be uses
   store,       ///< memory = use
   lds_read,    ///< def = LDS
   lds_write,   ///< LDS = use
@@ -56,19 +56,26 @@ struct Access {
   std::vector<int> extents;               ///< [axis] of the tile that it is a part of
   std::vector<bool> masked; ///< [axis]: nothing is moved where the coordinate is outside the tensor
   int slot = 0;             ///< stage of LDS, counted from the current trip's
-  int active = 1;           ///< only threads whose number this divides
+  /// Only the threads that this maps to 0: one of those that hold the same. Absent: all.
+  std::optional<Layout> idle;
+  /// [axis]: the coordinate is what this use of the instruction holds (the index of a gather), or -1. Empty: no axis.
+  std::vector<int> rows;
+
+  [[nodiscard]] bool gathered(std::size_t axis) const { return axis < rows.size() && rows[axis] >= 0; }
+  /// Whether that thread takes part.
+  [[nodiscard]] bool acts(int thread) const;
 };
 
 /// Runs only where `modulus` divides `size`, or only where it does not.
 struct When {
-  Sym size;
+  Sym size{};
   int modulus = 1;
   bool divides = true;
   friend bool operator==(const When&, const When&) = default;
 };
 
 struct Inst {
-  InstKind kind = InstKind::zero;
+  InstKind kind = InstKind::fill;
   int op = -1; ///< number of the operation in the program, in the order of its text
   int ahead = 0;
   Reg def;
@@ -79,6 +86,7 @@ struct Inst {
   std::vector<std::vector<int>> position; ///< map: [element][axis] of the def's tile, beside `access.threads`
   Monoid monoid = Monoid::sum;
   int lane_mask = 0;
+  double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
   int step = 0;             ///< of the matrix products of its operation that it feeds
@@ -99,8 +107,8 @@ struct Region {
   bool is_loop = false;
   std::vector<Inst> body;
   // of a loop
-  Sym t;
-  Sym extent;
+  Sym t{};
+  Sym extent{};
   int tile = 1;
   Pipeline pipeline;
 };
@@ -128,9 +136,9 @@ struct Schedule {
 struct CodeRegion {
   bool is_loop = false;
   std::vector<Inst> prologue, body, epilogue; ///< straight code is all `body`
-  Sym trip;  ///< the number j of a trip, 0 <= j < trips - 1; the epilogue is the last one
-  Sym trips; ///< ceil_div(extent, tile)
-  Sym extent;
+  Sym trip{};  ///< the number j of a trip, 0 <= j < trips - 1; the epilogue is the last one
+  Sym trips{}; ///< ceil_div(extent, tile)
+  Sym extent{};
   int tile = 1;
   int ring = 1;
   bool tail_first = false;

@@ -6,13 +6,15 @@
 ///     a pointwise map       exp(x0 - x1)                     x0, x1: the operands of the map
 ///     what a place holds    A(128*bm + c3, 64*t + c5)        c3, c5: columns of a concrete table (provenance.h)
 ///
-/// An index is a `Sym`; `A(ids(m),k)` is a load whose index comes through an index tensor. `fold` combines a body
-/// over a bound index 0 <= k < extent with a named monoid, whose laws (associative, commutative, empty element) are
-/// what makes the order of its elements free.
+/// An index is a `Sym`; `A(ids[m],k)` is a load whose index comes through an index tensor, and is 0 where ids[m] is not
+/// an index of A (rows of padding). `fold` combines a body over a bound index 0 <= k < extent with a named monoid, whose
+/// laws (associative, commutative, empty element) are what makes the order of its elements free. A fold under way is
+/// one over a part of its extent, `max(k < N over [0,64), x(k))`: a real number that an online softmax scales by.
 ///
 /// Two expressions mean the same when their `normal` forms are the same node: sums and products are flattened and
-/// sorted, constants distributed, a - b = a + (-1) b, a / b = a b^-1, exp(x) = 2^(x log2 e), bound indices numbered by
-/// depth. `normal(exp(x - m)) == normal(exp2(x * 1.4426950408889634 - m * 1.4426950408889634))`. Rounding to an
+/// sorted, constants distributed, a - b = a + (-1) b, a / b = a b^-1, exp(x) = 2^(x log2 e), 2^(c a + b) = (2^a)^c 2^b,
+/// positive factors taken out of max and min, factors without the index out of sums, bound indices numbered by depth.
+/// `normal(exp(x - m)) == normal(exp2(x * 1.4426950408889634 - m * 1.4426950408889634))`. Rounding to an
 /// element type is the identity here: the result's error bound is the judge of rounding, this of everything else.
 /// What the form does not know stays different, which refuses a kernel and never accepts a wrong one.
 ///
@@ -25,6 +27,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -60,7 +63,18 @@ enum class Fn : std::uint8_t {
   max,
   min,
   inside, ///< `index[0] < index[1] ? args[0] : value`
-  fold    ///< `monoid` of args[0] over 0 <= sym < index[0]
+  fold ///< `monoid` of args[0] over 0 <= sym < index[0], or of that over [index[1], index[2]), [index[3], ...
+};
+
+/// An index of a load: a formula, or the element of an index tensor at that formula.
+struct Index {
+  Sym at{};
+  int through = -1; ///< the index tensor
+  Index(Sym s) : at(s) {}
+  Index(std::int64_t n) : at(n) {}
+  Index(int n) : at(n) {}
+  Index(Sym s, int tensor) : at(s), through(tensor) {}
+  friend bool operator==(const Index&, const Index&) = default;
 };
 
 struct ExprNode {
@@ -71,6 +85,7 @@ struct ExprNode {
   Sym sym{};
   std::vector<Sym> index{};
   std::vector<int> args{};
+  std::vector<int> through{}; ///< load: the index tensor of each axis or -1; empty when there is none
   friend bool operator==(const ExprNode&, const ExprNode&) = default;
 };
 
@@ -93,9 +108,14 @@ public:
   Expr constant(double value);
   Expr number(Sym value);
   Expr parameter(int index);
-  Expr load(int tensor, std::vector<Sym> index);
+  Expr load(int tensor, std::vector<Sym> index, std::vector<int> through = {});
   /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol.
   Expr fold(Monoid monoid, Sym k, Sym extent, Expr body);
+  /// The same over a part of the extent: disjoint intervals [first, second).
+  Expr partial_fold(Monoid monoid, Sym k, Sym extent, std::span<const std::pair<Sym, Sym>> intervals,
+                    Expr body);
+  /// With every node for which `rewrite` gives another expression replaced by it, from the operands up.
+  Expr rewrite(Expr e, const std::function<std::optional<Expr>(const ExprNode&)>& rewrite);
 
   [[nodiscard]] const ExprNode& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
   /// The normal form: same node exactly when the rules above show both equal.

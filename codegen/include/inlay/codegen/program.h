@@ -47,15 +47,15 @@ struct SizeFacts {
 };
 struct Size {
   std::string name;
-  Sym symbol;
+  Sym symbol{};
   SizeFacts facts;
 };
 
 /// A grid axis: 0 <= symbol < ceil_div(extent, tile) workgroups.
 struct GridAxis {
   int axis = 0;
-  Sym symbol;
-  Sym extent;
+  Sym symbol{};
+  Sym extent{};
   int tile = 1;
 };
 
@@ -81,10 +81,12 @@ struct MmaOp {
   int acc = -1, a = -1, b = -1;
   MmaTiling mma;
 };
-struct ZeroOp {
+struct FillOp {
   int to = -1;
+  double value = 0;
 };
-/// to(x) = map(from[0](x), from[1](x), ...) at each coordinate; an operand of extent 1 along an axis is broadcast.
+/// to(x) = map(from[0](x), from[1](x), ...) at each coordinate; an operand of extent 1 along an axis is broadcast. `to` may
+/// be one of them: a value that a loop carries on.
 struct MapOp {
   int to = -1;
   std::vector<int> from;
@@ -99,15 +101,22 @@ struct FoldOp {
 };
 /// for (t = 0; t < ceil_div(extent, tile); ++t) body
 struct LoopOp {
-  Sym t;
-  Sym extent;
+  Sym t{};
+  Sym extent{};
   int tile = 1;
   Pipeline pipeline;
   std::vector<Op> body;
 };
 
+/// A number of the workgroup that is read from memory: symbol = tensor[at].
+struct Uniform {
+  Sym symbol{};
+  int tensor = -1;
+  Sym at{};
+};
+
 struct Op {
-  std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what;
+  std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what;
   std::source_location where;
 };
 
@@ -118,12 +127,16 @@ public:
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   Program(Program&&) = default;
+  Program& operator=(Program&&) = default;
 
   /// @name Sizes, grid, tensors
   /// @{
   Sym size(const std::string& name, SizeFacts facts = {});
   /// The number of this workgroup along a grid axis; there are ceil_div(extent, tile).
   Sym workgroups(int axis, Sym extent, int tile);
+  /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
+  /// no index of the tensor, the elements read as 0. Requires: a tensor of i32 with one axis.
+  Sym uniform(const Tensor& table, Sym at);
   /// A tensor in memory. `place`: coordinate -> element number, row-major when absent.
   Tensor input(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});
@@ -138,7 +151,9 @@ public:
 
   /// @name The specification
   /// @{
-  Expr operator()(const Tensor& tensor, std::initializer_list<Sym> index);
+  Expr operator()(const Tensor& tensor, std::initializer_list<Index> index);
+  /// table[at] as an index: `k(X, {k.at(ids, c[0]), i})`.
+  [[nodiscard]] static Index at(const Tensor& table, Sym at) { return {at, table.id}; }
   Expr number(Sym value) { return expressions_->number(value); }
   Expr constant(double value) { return expressions_->constant(value); }
   Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);
@@ -162,10 +177,19 @@ public:
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
   Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
+  Fragment full(double value, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
            Where where = Where::current());
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());
+  /// to = body(to, from...): what a loop carries from trip to trip.
+  void update(const Fragment& to, const std::vector<Fragment>& from,
+              const std::function<Expr(const std::vector<Expr>&)>& body, Where where = Where::current());
+  /// The same elements where `tv` wants them, in `element`: another name where each thread has them already, else through
+  /// LDS.
+  Fragment relayout(const Fragment& from, const Layout& tv, Element element, Where where = Where::current());
+  /// The coordinate of an element of a map along `axis` of its tile.
+  [[nodiscard]] Sym position(int axis) const;
   /// `from` inside the tensor that it was loaded from, `beyond` outside: what lies past `bound` along `axis`.
   Fragment fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond,
                 Where where = Where::current());
@@ -179,6 +203,7 @@ public:
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const std::vector<Size>& sizes() const { return sizes_; }
   [[nodiscard]] const std::vector<GridAxis>& grid() const { return grid_; }
+  [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const Tensor& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const std::vector<Fragment>& fragments() const { return fragments_; }
@@ -207,7 +232,7 @@ public:
 
 private:
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
-  void append(std::variant<CopyOp, MmaOp, ZeroOp, MapOp, FoldOp, LoopOp> what, const Where& where);
+  void append(std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what, const Where& where);
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);
 
@@ -219,6 +244,7 @@ private:
   std::unique_ptr<Expressions> expressions_ = std::make_unique<Expressions>();
   std::vector<Size> sizes_;
   std::vector<GridAxis> grid_;
+  std::vector<Uniform> uniforms_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
   std::vector<Op> body_;

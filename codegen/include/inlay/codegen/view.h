@@ -50,15 +50,24 @@ struct Tensor {
   [[nodiscard]] std::int64_t stage_elements() const;
 };
 
+struct Fragment;
+
 /// Positions of a tensor. `where` has basis strides: axis i of its value is axis i of the tensor.
 struct View {
   int tensor = -1;
   Layout where;
   std::vector<Sym> origin; ///< added to the coordinate, one entry an axis
+  /// The fragment whose elements are the coordinates along an axis, or -1: what a gather goes through. Empty: no axis.
+  std::vector<int> rows;
 
   /// The same with positions (thread, value): where o tv. Requires: a plain tile, one unnested mode an axis of it.
   /// `tile.partition(((8,32),8):((8@1,1@0),1@1))`. Errors: CodegenError when tv names an axis that the tile lacks.
   [[nodiscard]] View partition(const Layout& tv) const;
+  /// The modes of that number alone; the others must have one position. `{1,128,1,64}` kept {1,3} is a tile of 128 x 64.
+  [[nodiscard]] View keep(std::initializer_list<std::size_t> modes) const;
+  /// Position p along mode `mode` of the tile is coordinate ids(p): rows of a table. An element whose coordinate is not
+  /// inside the tensor reads as 0.
+  [[nodiscard]] View through(std::size_t mode, const Fragment& ids) const;
   /// Extents of a plain tile.
   [[nodiscard]] std::vector<int> extents() const;
 };
@@ -82,6 +91,9 @@ struct Fragment {
 
 /// Vectors along a line of `extent` elements: `line_tv(1024, 4, 256)` is (256,(4,1)):(4@0,(1@0,1024@0)).
 [[nodiscard]] Layout line_tv(int extent, int vector, int threads);
+/// `tv` without movement along `axis`: how a row's scale, maximum or index lies beside the tile that has the row.
+/// `values_too` leaves the values that move along the axis out, else they stay, with stride 0.
+[[nodiscard]] Layout without_axis(const Layout& tv, std::size_t axis, bool values_too = true);
 /// (threads along rows of vectors): `rows_tv(128, 64, 8, 256)` is ((8,32),(8,4)):((8@1,1@0),(1@1,32@0)).
 /// Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout rows_tv(int rows, int columns, int vector, int threads);
@@ -90,5 +102,8 @@ struct Fragment {
 /// ((16,2),(8,4)):((8,512),(1,128)). Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads);
 [[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector);
+/// (threads down the rows): `columns_tv(64, 128, 8, 256)` is ((64,4),(8,4)):((1@0,8@1),(1@1,32@1)).
+/// Errors: CodegenError naming what would divide.
+[[nodiscard]] Layout columns_tv(int rows, int columns, int vector, int threads);
 
 } // namespace inlay::codegen

@@ -56,6 +56,9 @@ struct GemmSpec {
 [[nodiscard]] std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t columns_of_b,
                                               Element type = Element::f16);
 
+/// The same as a place for codegen's tensors; `vector` elements of 16 bytes.
+[[nodiscard]] SymLayout preshuffled_layout(Sym n, Sym k, int vector);
+
 /// The launch for sizes M, N, K, arguments (C, A, B, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.

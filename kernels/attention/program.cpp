@@ -1,0 +1,131 @@
+// Attention, forward: what it computes, and how its data moves.
+#include "../lds_swizzle.h"
+
+#include <inlay/codegen/program.h>
+#include <inlay/kernels/attention/spec.h>
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+using codegen::Atom;
+using codegen::columns_tv;
+using codegen::Expr;
+using codegen::Fragment;
+using codegen::inside;
+using codegen::MmaTiling;
+using codegen::Monoid;
+using codegen::Program;
+using codegen::rows_tv;
+using codegen::Target;
+using codegen::Tensor;
+using codegen::without_axis;
+using Exprs = std::vector<Expr>;
+
+void check(const AttentionSpec& s) {
+  const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {
+    throw std::invalid_argument(
+        fmt::format("flash_attention: {} = {} is not supported\n  hint   {}", field, value, hint));
+  };
+  if (s.type != Element::f16 && s.type != Element::bf16)
+    refuse("type", codegen::to_string(s.type), "f16 or bf16; the arithmetic is f32 in any case");
+  if (s.head_dim != 64 && s.head_dim != 128) refuse("head_dim", std::to_string(s.head_dim), "64 or 128");
+  if (s.group < 1 || s.group > 128) refuse("group", std::to_string(s.group), "1 to 128 heads");
+  if (s.waves != 1 && s.waves != 2 && s.waves != 4 && s.waves != 8)
+    refuse("waves", std::to_string(s.waves), "1, 2, 4 or 8");
+  if (s.tile_q < 16 * s.waves || s.tile_q % (16 * s.waves) != 0 || s.tile_q > 32 * s.waves)
+    refuse("tile_q", std::to_string(s.tile_q), "16 or 32 rows a wave");
+  if (s.tile_k != 32 && s.tile_k != 64) refuse("tile_k", std::to_string(s.tile_k), "32 or 64");
+}
+
+} // namespace
+
+// [attention]
+Program flash_attention_program(const AttentionSpec& s) {
+  check(s);
+  const Target& target = Target::named(s.arch);
+  const int D = s.head_dim, rows = s.tile_q, columns = s.tile_k;
+  const double scale = 1 / std::sqrt(D), log2_e = 1.4426950408889634, minus_infinity = -INFINITY;
+  const auto tiling = [&](int k, int n, int depth, int vector) {
+    return MmaTiling::of(Atom::mma_of(target, s.type, s.type, Element::f32, 16, k), s.waves, 1, rows, n,
+                         depth, vector);
+  };
+  const MmaTiling qk = tiling(16, columns, D, 8), pv = tiling(16, D, columns, 4);
+
+  Program k("flash_attention", target, qk.threads(), s.where);
+  const Sym B = k.size("batch", {.most = 1 << 16}), SQ = k.size("queries", {.most = 1 << 17}),
+            SK = k.size("keys", {.most = 1 << 16}),
+            H = k.size("heads", {.most = std::max(64 / s.group, 1) * s.group, .multiple = s.group});
+  const Sym shared(s.group), HK = floor_div(H, shared);
+  const Tensor O = k.output("o", s.type, {B, SQ, H, D}), LSE = k.output("lse", Element::f32, {B, H, SQ}),
+               Q = k.input("q", s.type, {B, SQ, H, D}), K = k.input("k", s.type, {B, SK, HK, D}),
+               V = k.input("v", s.type, {B, SK, HK, D});
+  const auto specification = [&](Sym b, Sym q, Sym h) {
+    const auto score = [&, b, q, h](Sym i) {
+      const Expr all = k.sum(D, [&](Sym d) {
+        return k(Q, {b, q, h, d}) * k(K, {b, i, floor_div(h, shared), d});
+      });
+      return s.causal ? inside(i, q + 1, all * scale, minus_infinity) : all * scale;
+    };
+    const Expr most = k.fold(Monoid::max, SK, score);
+    return std::pair(most, [&k, score, most](Sym i) { return exp(score(i) - most); });
+  };
+  k.computes(O, [&](const auto& c) {
+    const auto [most, p] = specification(c[0], c[1], c[2]);
+    return k.sum(SK, [&](Sym i) {
+      return p(i) * k(V, {c[0], i, floor_div(c[2], shared), c[3]});
+    }) / k.sum(SK, p);
+  });
+  k.computes(LSE, [&](const auto& c) {
+    const auto [most, p] = specification(c[0], c[2], c[1]);
+    return most + log(k.sum(SK, p));
+  });
+
+  const Sym bq = k.workgroups(0, SQ, rows), h = k.workgroups(1, H, 1), b = k.workgroups(2, B, 1);
+  const int threads = qk.threads();
+  const Layout by_rows = rows_tv(columns, D, 8, threads);
+  // A wave's lanes take different rows of V, so that they write the columns of its transpose side by side.
+  const Layout by_columns = columns_tv(columns, D, 8, threads);
+  const Tensor keys =
+      k.lds("lds_k", s.type, {columns, D},
+            conflict_free_swizzle(target, s.type, columns, D, {{by_rows, 8, false}, {qk.b(), 8, true}}));
+  const Tensor values = k.lds("lds_v", s.type, {D, columns},
+                              conflict_free_swizzle(target, s.type, D, columns, {{pv.b(), 4, true}}));
+  const Layout of_row = without_axis(qk.c(), 1);
+  const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
+  const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
+                 o = k.zeros(Element::f32, pv.c(), {rows, D});
+  k.loop(SK, columns, {.distance = 2, .ring = 2}, [&](Sym t) {
+    const auto tile = [&](const Tensor& of) {
+      return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
+    };
+    k.copy(tile(K), keys, by_rows, 8);
+    k.store(k.load(tile(V), by_columns, 8), k.whole(values).keep({1, 0}), 1);
+    const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+    k.mma(scores, q, k.read(keys, qk.b(), 8), qk);
+    const Sym column = columns * t + k.position(1), row = rows * bq + k.position(0);
+    const Fragment x = k.map({scores}, [&](const Exprs& v) {
+      const Expr scaled = v[0] * (scale * log2_e);
+      return inside(column, SK, s.causal ? inside(column, row + 1, scaled, minus_infinity) : scaled,
+                    minus_infinity);
+    });
+    const Fragment most =
+        k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
+    const Fragment p = k.map({x, most}, [](const Exprs& v) { return exp2(v[0] - v[1]); });
+    const Fragment again = k.map({m, most}, [](const Exprs& v) { return exp2(v[0] - v[1]); });
+    k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
+    k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+    k.mma(o, k.relayout(p, pv.a(), s.type), k.read(values, pv.b(), 4), pv);
+    k.update(m, {most}, [](const Exprs& v) { return v[1]; });
+  });
+  k.store(k.map({o, l}, [](const Exprs& v) { return v[0] / v[1]; }),
+          k.tile(O, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), 4);
+  k.store(k.map({m, l}, [&](const Exprs& v) { return v[0] * (1 / log2_e) + log(v[1]); }),
+          k.tile(LSE, {1, 1, rows}, {b, h, bq}).keep({2}), 1);
+  return k;
+}
+// [attention end]
+
+} // namespace inlay::kernels

@@ -1,0 +1,85 @@
+// The first product of a mixture of experts: what it computes, and how its data moves.
+#include "../lds_swizzle.h"
+
+#include <inlay/codegen/program.h>
+#include <inlay/kernels/moe/spec.h>
+
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+using codegen::Atom;
+using codegen::Expr;
+using codegen::Fragment;
+using codegen::MmaTiling;
+using codegen::Program;
+using codegen::rows_tv;
+using codegen::Target;
+using codegen::Tensor;
+using codegen::without_axis;
+
+void check(const MoeSpec& s) {
+  if (s.type != Element::f16 && s.type != Element::bf16)
+    throw std::invalid_argument(fmt::format("moe_stage1: type = {} is not supported\n  hint   f16 or bf16",
+                                            codegen::to_string(s.type)));
+}
+
+} // namespace
+
+// [moe]
+Program moe_stage1_program(const MoeSpec& s) {
+  check(s);
+  const Target& target = Target::named(s.arch);
+  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m,
+                                      s.waves_n, s.tile_m, s.tile_n, s.tile_k, 8);
+  Program k("moe_stage1", target, mma.threads(), s.where);
+  const Sym T = k.size("tokens", {.most = 1 << 16}), K = k.size("k", {.most = 1 << 13, .multiple = 8}),
+            I = k.size("inter", {.most = 1 << 20, .multiple = 8}), E = k.size("experts", {.most = 1 << 12}),
+            P = k.size("rows", {.most = 1 << 22});
+  const Tensor Y = k.output("y", s.type, {P, I}), X = k.input("x", s.type, {T, K}),
+               W = k.input("w", s.type, {E, 2, I, K}), ids = k.input("ids", Element::i32, {P}),
+               experts = k.input("experts_of_blocks", Element::i32, {ceil_div(P, Sym(s.tile_m))});
+  k.computes(Y, [&](const auto& c) {
+    const auto project = [&](int which) {
+      return k.sum(K, [&](Sym i) {
+        return k(X, {k.at(ids, c[0]), i}) *
+               k(W, {k.at(experts, floor_div(c[0], Sym(s.tile_m))), which, c[1], i});
+      });
+    };
+    const Expr gate = project(0);
+    return gate / (exp(gate * -1) + 1) * project(1);
+  });
+
+  const Sym bi = k.workgroups(0, I, s.tile_n), bp = k.workgroups(1, P, s.tile_m), e = k.uniform(experts, bp);
+  const Layout by_rows = rows_tv(s.tile_m, s.tile_k, 8, mma.threads()),
+               by_rows_w = rows_tv(s.tile_n, s.tile_k, 8, mma.threads());
+  const auto lds = [&](const char* name, int rows, const Layout& write, const Layout& read) {
+    return k.lds(name, s.type, {rows, s.tile_k},
+                 conflict_free_swizzle(target, s.type, rows, s.tile_k, {{write, 8, false}, {read, 8, true}}));
+  };
+  const Tensor x = lds("lds_x", s.tile_m, by_rows, mma.a()),
+               g = lds("lds_gate", s.tile_n, by_rows_w, mma.b()),
+               u = lds("lds_up", s.tile_n, by_rows_w, mma.b());
+  const auto weights = [&](int which, Sym t) {
+    return k.tile(W, {1, 1, s.tile_n, s.tile_k}, {e, which, bi, t}).keep({2, 3});
+  };
+
+  const Fragment rows = k.load(k.tile(ids, {s.tile_m}, {bp}), without_axis(by_rows, 1), 1);
+  const Fragment gate = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n}),
+                 up = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
+  k.loop(K, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
+    k.copy(k.tile(X, {s.tile_m, s.tile_k}, {0, t}).through(0, rows), x, by_rows, 8);
+    k.copy(weights(0, t), g, by_rows_w, 8);
+    k.copy(weights(1, t), u, by_rows_w, 8);
+    const Fragment of_x = k.read(x, mma.a(), 8), of_g = k.read(g, mma.b(), 8), of_u = k.read(u, mma.b(), 8);
+    k.mma(gate, of_x, of_g, mma);
+    k.mma(up, of_x, of_u, mma);
+  });
+  const Fragment y = k.map({gate, up}, [](const auto& v) { return v[0] / (exp(v[0] * -1) + 1) * v[1]; });
+  k.store(y, k.tile(Y, {s.tile_m, s.tile_n}, {bp, bi}), 4);
+  return k;
+}
+// [moe end]
+
+} // namespace inlay::kernels

@@ -1,0 +1,151 @@
+#include "problem.h"
+
+#include <inlay/kernels/build.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+#include <random>
+
+namespace inlay::kernels {
+namespace {
+
+using codegen::Tensor;
+
+std::size_t count(const std::vector<std::int64_t>& extents) {
+  std::size_t n = 1;
+  for (const std::int64_t e : extents) n *= static_cast<std::size_t>(e);
+  return n;
+}
+
+/// The element number of every coordinate, row-major over coordinates: plain digits of each mode, none of the algebra.
+std::vector<std::size_t> places(const codegen::Program& program, const Tensor& t,
+                                const std::vector<std::int64_t>& sizes) {
+  Assignment at;
+  for (std::size_t i = 0; i < sizes.size(); ++i) at.set(program.sizes()[i].symbol, Int(sizes[i]));
+  std::vector<std::size_t> out{0};
+  const std::vector<std::int64_t> extents = extents_of(program, t, sizes);
+  const SymLayout& inner = t.place.inner();
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const SymLayout mode = extents.size() == 1 ? inner : inner.mode(axis);
+    std::vector<std::size_t> along;
+    for (std::int64_t c = 0; c < extents[axis]; ++c) {
+      std::int64_t rest = c, sum = 0;
+      for (std::size_t k = 0; k < mode.modes().size(); ++k) {
+        const std::int64_t extent = inlay::evaluate(mode.modes()[k].extent, at).value(),
+                           stride = inlay::evaluate(mode.modes()[k].stride.scale, at).value();
+        const bool last = k + 1 == mode.modes().size();
+        sum += (last ? rest : rest % extent) * stride;
+        rest /= extent;
+      }
+      along.push_back(static_cast<std::size_t>(sum));
+    }
+    std::vector<std::size_t> next;
+    next.reserve(out.size() * along.size());
+    for (const std::size_t o : out)
+      for (const std::size_t a : along) next.push_back(o + a);
+    out = std::move(next);
+  }
+  return out;
+}
+
+} // namespace
+
+Workload::Workload(codegen::Program program, std::vector<std::int64_t> sizes)
+    : program_(std::move(program)), sizes_(std::move(sizes)) {
+  (void)plan(); // refuses sizes that the kernel does not cover
+  input_.sizes = sizes_;
+}
+
+const Tensor& Workload::tensor(const std::string& name) const {
+  for (const Tensor& t : program_.tensors())
+    if (t.name == name) return t;
+  throw std::invalid_argument(fmt::format("{} has no tensor '{}'", program_.name(), name));
+}
+std::vector<std::int64_t> Workload::extents(const std::string& name) const {
+  return extents_of(program_, tensor(name), sizes_);
+}
+const std::vector<double>& Workload::values(const std::string& name) const {
+  return input_.tensors.at(tensor(name).id);
+}
+
+void Workload::set(const std::string& name, std::vector<double> values) {
+  const Tensor& t = tensor(name);
+  if (values.size() != count(extents(name)))
+    throw std::invalid_argument(
+        fmt::format("{}: {} values for {} elements", name, values.size(), count(extents(name))));
+  for (double& v : values) v = codegen::rounded(t.element, v, codegen::Overflow::saturate);
+  input_.tensors[t.id] = std::move(values);
+}
+
+void Workload::random(const std::string& name, std::uint64_t seed, double scale, bool positive) {
+  std::mt19937_64 random(seed);
+  std::vector<double> values(count(extents(name)));
+  for (double& v : values) {
+    // 2^-63 x a signed 64-bit number: the same on every machine, unlike std::uniform_real_distribution.
+    const double u = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    v = scale * (positive ? 1 - std::abs(u) / 2 : u);
+  }
+  set(name, std::move(values));
+}
+
+std::vector<double> Workload::reference(const std::string& output, const std::vector<std::string>& absolute,
+                                        codegen::Expr other) const {
+  const Tensor& t = tensor(output);
+  EvaluationInput input = input_;
+  for (const std::string& name : absolute)
+    for (double& v : input.tensors.at(tensor(name).id)) v = std::abs(v);
+  for (const auto& s : program_.specifications())
+    if (s.tensor == t.id)
+      return evaluate(program_, other ? other : s.value, s.coordinate, extents(output), input);
+  throw std::invalid_argument(fmt::format("nothing says what {} is", output));
+}
+
+std::vector<Problem::Buffer> Workload::buffers() const {
+  std::vector<Problem::Buffer> out;
+  for (const Tensor& t : program_.tensors()) {
+    if (t.space != codegen::Space::global) continue;
+    const std::vector<std::size_t> at = places(program_, t, sizes_);
+    const auto size = static_cast<std::size_t>(bytes_of(t.element));
+    Bytes bytes = poison((*std::max_element(at.begin(), at.end()) + 1) * size);
+    if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end()) {
+      for (std::size_t i = 0; i < at.size(); ++i) {
+        const std::uint64_t code = codegen::encode(t.element, found->second[i]);
+        std::memcpy(bytes.data() + at[i] * size, &code, size);
+      }
+    }
+    out.push_back({t.name, std::move(bytes), t.output});
+  }
+  return out;
+}
+
+std::vector<double> Workload::result(const std::string& output, std::span<const Bytes> buffers) const {
+  const Tensor& t = tensor(output);
+  std::size_t number = 0;
+  for (const Tensor& other : program_.tensors()) {
+    if (other.id == t.id) break;
+    number += other.space == codegen::Space::global ? 1 : 0;
+  }
+  const auto size = static_cast<std::size_t>(bytes_of(t.element));
+  std::vector<double> out;
+  for (const std::size_t at : places(program_, t, sizes_)) {
+    std::uint64_t code = 0;
+    std::memcpy(&code, buffers[number].data() + at * size, size);
+    out.push_back(codegen::decode(t.element, code));
+  }
+  return out;
+}
+
+LaunchPlan Workload::plan() const { return contract_of(program_).plan(sizes_); }
+
+Check compare(const std::vector<double>& result, const std::vector<double>& reference,
+              const std::vector<double>& bound, std::int64_t last, const std::string& formula) {
+  const auto rows = static_cast<Eigen::Index>(reference.size()) / last;
+  const auto matrix = [&](const std::vector<double>& v) {
+    return Matrix(Eigen::Map<const Matrix>(v.data(), rows, last));
+  };
+  return compare(matrix(result), matrix(reference), matrix(bound), formula);
+}
+
+} // namespace inlay::kernels

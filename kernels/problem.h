@@ -1,0 +1,54 @@
+/// Problems from programs: seeded data for the inputs, and the specification itself, evaluated in double, as the judge.
+#pragma once
+
+#include "data.h"
+
+#include <inlay/codegen/program.h>
+#include <inlay/kernels/evaluate.h>
+
+#include <memory>
+
+namespace inlay::kernels {
+
+/// Values of all tensors of a program for given sizes, as numbers and as the bytes that a launch gets.
+///
+///     auto w = std::make_shared<Workload>(gemm_program(spec), {m, n, k});
+///     w->random("a", 1), w->random("b", 2);
+///     w->reference("c");                        // C(m,n) by the specification
+///     w->reference("c", {"a", "b"});            // the same with |A| and |B|: what error bounds are made of
+class Workload {
+public:
+  Workload(codegen::Program program, std::vector<std::int64_t> sizes);
+
+  [[nodiscard]] codegen::Program& program() { return program_; }
+  [[nodiscard]] const codegen::Tensor& tensor(const std::string& name) const;
+  [[nodiscard]] std::vector<std::int64_t> extents(const std::string& name) const;
+  [[nodiscard]] const std::vector<double>& values(const std::string& name) const;
+  /// Rounds to the tensor's element. Requires: as many values as it has elements, row-major over coordinates.
+  void set(const std::string& name, std::vector<double> values);
+  /// Uniform in [-scale, scale) from the seed, or in (0, scale].
+  void random(const std::string& name, std::uint64_t seed, double scale = 1, bool positive = false);
+
+  /// What the specification says an output is, or another expression over the same coordinates; the tensors in `absolute`
+  /// are taken by their absolute values.
+  [[nodiscard]] std::vector<double> reference(const std::string& output,
+                                              const std::vector<std::string>& absolute = {},
+                                              codegen::Expr other = {}) const;
+
+  /// Inputs where their `place` has them, outputs poisoned, in argument order.
+  [[nodiscard]] std::vector<Problem::Buffer> buffers() const;
+  /// The values of an output in what a launch left.
+  [[nodiscard]] std::vector<double> result(const std::string& output, std::span<const Bytes> buffers) const;
+  [[nodiscard]] LaunchPlan plan() const;
+
+private:
+  codegen::Program program_;
+  std::vector<std::int64_t> sizes_;
+  EvaluationInput input_;
+};
+
+/// `result` against `reference` within `bound`, element by element, as rows of the last extent.
+[[nodiscard]] Check compare(const std::vector<double>& result, const std::vector<double>& reference,
+                            const std::vector<double>& bound, std::int64_t last, const std::string& formula);
+
+} // namespace inlay::kernels

@@ -333,6 +333,14 @@ Expr Expressions::normal(Expr e) {
   }
   case Fn::inside:
   case Fn::fold: {
+    if (n.fn == Fn::fold) { // what has become simpler has another depth, and so another name of its index
+      ExprNode renamed = fold(n.monoid, n.sym, n.index[0], {this, n.args[0]}).node();
+      renamed.index = n.index;
+      if (!(renamed == n)) {
+        out = normal(make(std::move(renamed)));
+        break;
+      }
+    }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::mul) {
       // What does not depend on the index comes out of a sum.
       std::vector<int> inner, outer;
@@ -343,7 +351,7 @@ Expr Expressions::normal(Expr e) {
       }
       if (!inner.empty() && !outer.empty()) {
         n.args = {inner.size() == 1 ? inner[0] : make({.fn = Fn::mul, .args = inner}).id};
-        outer.push_back(make(n).id);
+        outer.push_back(normal(make(n)).id);
         out = sorted(Fn::mul, outer);
         break;
       }

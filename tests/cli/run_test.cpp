@@ -2,6 +2,10 @@
 #include "inlay_command.h"
 #include "launch.h"
 
+#include <inlay/kernels/attention/spec.h>
+#include <inlay/kernels/block_scale/spec.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
 #include <catch2/catch.hpp>
@@ -330,6 +334,60 @@ TEST_CASE("softmax and rmsnorm: lengths of rows, types, workgroups") {
           expect_right(rmsnorm, rmsnorm_problem(spec, 3, n, 12), n == spec.capacity());
         }
       }
+}
+
+TEST_CASE("moe_stage1: padding, ragged sizes, blocks that name no expert") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element type : {Element::f16, Element::bf16}) {
+      MoeSpec spec;
+      spec.arch = arch;
+      spec.type = type;
+      const Artifact kernel = kernels::build(moe_stage1_program(spec));
+      expect_right(kernel, moe_stage1_problem(spec, {33, 104, 72, 3, 300}, 1), true);
+      expect_right(kernel, moe_stage1_problem(spec, {1, 8, 8, 1, 64}, 2));
+      expect_right(kernel, moe_stage1_problem(spec, {70, 64, 128, 5, 700}, 3));
+    }
+}
+
+TEST_CASE("block_scale_gemm: ragged rows and columns, one block of K and several") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const auto& [out, tile_m] : {std::pair{Element::bf16, 128}, {Element::f32, 64}}) {
+      BlockScaleSpec spec;
+      spec.arch = arch;
+      spec.out = out;
+      spec.tile_m = tile_m;
+      const Artifact kernel = kernels::build(block_scale_gemm_program(spec));
+      expect_right(kernel, block_scale_gemm_problem(spec, 130, 144, 384, 1), true);
+      expect_right(kernel, block_scale_gemm_problem(spec, 1, 16, 128, 2));
+      expect_right(kernel, block_scale_gemm_problem(spec, 64, 256, 256, 3));
+    }
+}
+
+TEST_CASE("flash_attention: types, head dimensions, masks, groups, lengths") {
+  struct Variant {
+    const char* arch;
+    Element type;
+    int head_dim;
+    bool causal;
+    int group;
+  };
+  for (const Variant& v : {Variant{"gfx942", Element::bf16, 128, true, 2},
+                           {"gfx942", Element::f16, 64, false, 1},
+                           {"gfx950", Element::bf16, 64, true, 4},
+                           {"gfx950", Element::f16, 128, false, 3}}) {
+    AttentionSpec spec;
+    spec.arch = v.arch;
+    spec.type = v.type;
+    spec.head_dim = v.head_dim;
+    spec.causal = v.causal;
+    spec.group = v.group;
+    const Artifact kernel = kernels::build(flash_attention_program(spec));
+    const std::int64_t heads = v.group;
+    expect_right(kernel, flash_attention_problem(spec, {2, 130, 75, heads}, 1), true);
+    expect_right(kernel, flash_attention_problem(spec, {1, 1, 1, 2 * heads}, 2));
+    expect_right(kernel, flash_attention_problem(spec, {1, 40, 200, heads}, 3));
+    expect_right(kernel, flash_attention_problem(spec, {1, 128, 128, heads}, 4));
+  }
 }
 
 TEST_CASE("vector_add: ends inside a vector and inside a workgroup") {

@@ -91,7 +91,7 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       const auto r = symbolic::check_order(other, other.kernel(""), options);
       ++removed;
       // Where paths join, LLVM waits for what only one of them left open: without such a wait the code is right, in every
-      // schedule. gemm_waits_test.cpp runs both kinds on the emulator and finds the same ones harmless.
+      // schedule. waits_test.cpp runs both kinds on the emulator and finds the same ones harmless.
       if (i.mnemonic == "s_waitcnt" && r.verdict == symbolic::Verdict::validated) {
         --removed;
         continue;

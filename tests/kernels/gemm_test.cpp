@@ -108,7 +108,8 @@ TEST_CASE("gemm options: unknown, malformed and contradictory ones are refused w
   CHECK_THAT(refusal({{"tile", "128x128"}}), Contains("--tile '128x128'"));
   CHECK_THAT(refusal({{"tile", "128xx64"}}), Contains("is not of the form 128x128x64"));
   CHECK_THAT(refusal({{"dtype", "f8"}}), Contains("f8"));
-  CHECK_THAT(message_of([] { (void)find_kernel("gemmm"); }), Contains("gemm, preshuffle_gemm, softmax"));
+  CHECK_THAT(message_of([] { (void)find_kernel("gemmm"); }),
+             Contains("gemm, preshuffle_gemm, block_scale_gemm"));
 }
 
 TEST_CASE("gemm: the judge accepts the reference and no single wrong element") {

@@ -283,7 +283,8 @@ int main(int argc, char** argv) {
     } else if (i + 1 < argc && !std::strcmp(argv[i], "--seed")) {
       seed = std::stoull(argv[++i]);
     } else {
-      std::cerr << "error: unknown argument '" << argv[i] << "'\n  hint   --sample N --seed S --only KERNEL --verbose\n";
+      std::cerr << "error: unknown argument '" << argv[i]
+                << "'\n  hint   --sample N --seed S --only KERNEL --verbose\n";
       return 2;
     }
   }

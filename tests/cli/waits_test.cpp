@@ -1,0 +1,210 @@
+// Our kernels without any one of their s_waitcnt and s_barrier: noticed, by a sanitizer or by differing bits under stress.
+#include "launch.h"
+
+#include <inlay/kernels/attention/spec.h>
+#include <inlay/kernels/block_scale/spec.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/moe/spec.h>
+#include <inlay/runtime/isa/program.h>
+#include <inlay/runtime/symbolic/order.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+using namespace inlay;
+using namespace inlay::kernels;
+
+namespace {
+
+struct Outcome {
+  std::vector<Bytes> after;
+  bool failed = false;
+  std::size_t findings = 0;
+};
+
+Outcome run(const Artifact& kernel, const Problem& problem, runtime::EmulatorOptions options) {
+  options.max_wave_instructions = 3'000'000;
+  const auto device = cli::open_device("emulator", kernel.arch, options);
+  cli::LoadedProblem loaded(*device, kernel, problem);
+  Outcome out;
+  try {
+    loaded.launch();
+  } catch (const runtime::ExecutionError&) {
+    out.failed = true;
+  }
+  out.after = loaded.read();
+  for (const auto& f : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
+    out.findings += f.note ? 0 : 1;
+  return out;
+}
+
+/// Where the waits and barriers are that a launch of `problem` executes: text and byte of the file, by address.
+struct Site {
+  std::string text;
+  std::size_t byte = 0;
+};
+std::map<std::uint64_t, Site> sites(const Artifact& kernel, const Problem& problem) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
+  const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
+  const auto& k = object.kernel(kernel.kernel);
+  const auto program = runtime::isa::decode(object.code(k), k.address, runtime::isa::parse_arch(kernel.arch));
+  std::map<std::uint64_t, Site> all, executed;
+  runtime::EmulatorOptions options;
+  for (const auto& i : program.instructions) {
+    if (i.mnemonic != "s_waitcnt" && i.mnemonic != "s_barrier") continue;
+    all[i.address] = {i.text, static_cast<std::size_t>(object.code(k).data() - object.bytes().data()) +
+                                  (i.address - k.address)};
+    options.debug.breakpoints.push_back({i.address, {}});
+  }
+  options.debug.on_break = [&](const runtime::BreakHit& hit) {
+    executed.insert(*all.find(hit.site.address));
+  };
+  (void)run(kernel, problem, options);
+  return executed;
+}
+
+/// What the static checker, which shares nothing with the emulator's sanitizers, says for all sizes and schedules.
+runtime::symbolic::Verdict statically(const Artifact& kernel) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
+  const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
+  runtime::symbolic::OrderOptions options;
+  options.first = true;
+  return runtime::symbolic::check_order(object, object.kernel(kernel.kernel), options).verdict;
+}
+
+/// Each wait and barrier that these launches execute, gone: caught by a sanitizer, by differing bits under stress, or shown
+/// redundant by the static checker. The two hands agree: what runs wrong somewhere is refuted for all schedules, and what is
+/// not caught is a wait that LLVM places where paths join, for what only one of them left open. `decided`: the static checker
+/// is never undecided about this kernel.
+void every_wait_counts(const std::string& name, const Artifact& kernel, std::vector<Problem> problems,
+                       bool decided = true) {
+  struct Case {
+    Problem problem;
+    Bytes plain;
+  };
+  std::vector<Case> cases;
+  std::map<std::uint64_t, Site> places;
+  for (Problem& problem : problems) {
+    Case c{std::move(problem), {}};
+    const Outcome plain = run(kernel, c.problem, {});
+    INFO(name << ": " << c.problem.text);
+    REQUIRE(c.problem.check(plain.after).ok);
+    // Nothing is said of the kernel as it is.
+    runtime::EmulatorOptions strict, shuffled;
+    strict.checks = runtime::Checks::all();
+    shuffled.stress = true;
+    CHECK(run(kernel, c.problem, strict).findings == 0);
+    CHECK(run(kernel, c.problem, shuffled).after == plain.after);
+    places.merge(sites(kernel, c.problem));
+    c.plain = plain.after.at(0);
+    cases.push_back(std::move(c));
+  }
+  CHECK(places.size() >= 10);
+  for (const auto& [address, site] : places) {
+    Artifact mutant = kernel;
+    const std::uint32_t nop = 0xbf800000;
+    std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
+    bool caught = false;
+    for (const Case& c : cases) {
+      if (caught) break;
+      runtime::EmulatorOptions checked;
+      checked.checks = runtime::Checks::all();
+      const Outcome sanitized = run(mutant, c.problem, checked);
+      caught = sanitized.failed || sanitized.findings != 0;
+    }
+    for (const Case& c : cases)
+      for (std::uint64_t seed = 1; seed <= 3 && !caught; ++seed) {
+        runtime::EmulatorOptions stress;
+        stress.stress = true;
+        stress.seed = seed;
+        const Outcome hostile = run(mutant, c.problem, stress);
+        caught = hostile.failed || hostile.after.at(0) != c.plain;
+      }
+    INFO(fmt::format("{}: without {} at {:#x}", name, site.text, address));
+    using runtime::symbolic::Verdict;
+    const Verdict verdict = statically(mutant);
+    if (decided) CHECK(verdict == (caught ? Verdict::refuted : Verdict::validated));
+    CHECK(verdict != (caught ? Verdict::validated : Verdict::refuted));
+    CHECK((caught || site.text.rfind("s_waitcnt", 0) == 0));
+  }
+}
+
+} // namespace
+
+TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
+  struct Variant {
+    const char* name;
+    int mfma;
+    bool preshuffled;
+    const char* loops = "ir"; // as a block of assembly, registers and waits are all ours
+    bool transfer = false;    // gfx950
+  };
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    for (const Variant& v : {Variant{"16 rows", 16, false},
+                             {"32 rows", 32, false},
+                             {"preshuffled", 16, true},
+                             {"16 rows, asm", 16, false, "asm"},
+                             {"preshuffled, asm", 16, true, "asm"},
+                             {"transfers", 16, false, "asm", true},
+                             {"preshuffled, transfers", 16, true, "asm", true}}) {
+      if (v.transfer && arch == std::string("gfx942")) continue;
+      GemmSpec spec;
+      spec.arch = arch;
+      spec.mfma = v.mfma;
+      spec.preshuffled_b = v.preshuffled;
+      spec.transfer = v.transfer;
+      spec.tile_m = spec.tile_n = 64;
+      if (v.preshuffled) spec.waves_m = 1, spec.waves_n = 4;
+      const Artifact kernel = build_gemm(spec, {.loops = v.loops});
+      // Whole tiles and the edges of each dimension; one tile of K, an even and an odd number: every exit of the loop.
+      std::vector<Problem> problems;
+      const int n = v.preshuffled ? 80 : 72, odd = v.preshuffled ? 16 : 8;
+      // A row of C that is no whole number of vectors is stored by other code.
+      for (const int k : {256 + 4 * odd, 64, 320})
+        problems.push_back(gemm_problem(spec, 100, k == 320 && !v.preshuffled ? n - 2 : n, k, 3));
+      every_wait_counts(fmt::format("{} {}", arch, v.name), kernel, std::move(problems));
+    }
+  }
+}
+
+TEST_CASE("every wait and barrier of gathers, scaled products and attention is missed when it is gone") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    MoeSpec moe;
+    moe.arch = arch;
+    moe.tile_m = moe.tile_n = moe.tile_k = 32;
+    moe.waves_n = 1;
+    every_wait_counts(fmt::format("{} moe_stage1", arch), kernels::build(moe_stage1_program(moe)),
+                      {moe_stage1_problem(moe, {20, 104, 40, 3, 150}, 1),
+                       moe_stage1_problem(moe, {9, 24, 32, 2, 40}, 2),
+                       moe_stage1_problem(moe, {9, 64, 32, 2, 40}, 3)},
+                      false);
+    BlockScaleSpec scaled;
+    scaled.arch = arch;
+    scaled.tile_m = 32;
+    scaled.waves_m = 1;
+    every_wait_counts(
+        fmt::format("{} block_scale_gemm", arch), kernels::build(block_scale_gemm_program(scaled)),
+        {block_scale_gemm_problem(scaled, 40, 144, 384, 1), block_scale_gemm_problem(scaled, 33, 16, 128, 2),
+         block_scale_gemm_problem(scaled, 8, 128, 256, 3)},
+        false);
+    AttentionSpec attention;
+    attention.arch = arch;
+    attention.head_dim = 64;
+    attention.tile_q = 32;
+    attention.tile_k = 32;
+    attention.waves = 2;
+    attention.causal = true;
+    attention.group = 2;
+    every_wait_counts(fmt::format("{} flash_attention", arch),
+                      kernels::build(flash_attention_program(attention)),
+                      {flash_attention_problem(attention, {1, 40, 100, 2}, 1),
+                       flash_attention_problem(attention, {2, 20, 20, 2}, 2),
+                       flash_attention_problem(attention, {1, 70, 64, 4}, 3)},
+                      false);
+  }
+}

@@ -1,0 +1,173 @@
+// Normal forms of expressions against their values: by random expressions, and by identities one at a time.
+#include <inlay/codegen/expression.h>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <map>
+#include <random>
+
+using namespace inlay;
+using namespace inlay::codegen;
+
+namespace {
+
+/// The value by definition: elements of tensors are numbers in (0.5, 1.5), extents are small.
+double value(Expr e, std::map<AtomId, std::int64_t>& at) {
+  const ExprNode n = e.node();
+  const auto number = [&](Sym s) {
+    Assignment a;
+    for (const auto& [atom, v] : at) a.set(atom, Int(v));
+    return inlay::evaluate(s, a).value();
+  };
+  const auto arg = [&](std::size_t i) { return value({e.arena, n.args[i]}, at); };
+  switch (n.fn) {
+  case Fn::constant: return n.value;
+  case Fn::number: return static_cast<double>(number(n.sym));
+  case Fn::load: {
+    double x = n.tensor + 0.37;
+    for (const Sym& s : n.index) x = x * 1.7 + static_cast<double>(number(s)) * 0.913;
+    return 0.5 + (x - std::floor(x));
+  }
+  case Fn::add:
+  case Fn::mul: {
+    double out = n.fn == Fn::add ? 0 : 1;
+    for (std::size_t i = 0; i < n.args.size(); ++i) out = n.fn == Fn::add ? out + arg(i) : out * arg(i);
+    return out;
+  }
+  case Fn::sub: return arg(0) - arg(1);
+  case Fn::div: return arg(0) / arg(1);
+  case Fn::power: return std::pow(arg(0), n.value);
+  case Fn::exp: return std::exp(arg(0));
+  case Fn::exp2: return std::exp2(arg(0));
+  case Fn::log: return std::log(arg(0));
+  case Fn::log2: return std::log2(arg(0));
+  case Fn::max:
+  case Fn::min: {
+    double out = arg(0);
+    for (std::size_t i = 1; i < n.args.size(); ++i)
+      out = n.fn == Fn::max ? std::max(out, arg(i)) : std::min(out, arg(i));
+    return out;
+  }
+  case Fn::inside: return number(n.index[0]) < number(n.index[1]) ? arg(0) : n.value;
+  case Fn::fold: {
+    double out = empty_element(n.monoid);
+    const AtomId k = *n.sym.as_atom();
+    for (std::int64_t i = 0; i < number(n.index[0]); ++i) {
+      bool part = n.index.size() == 1;
+      for (std::size_t p = 1; p + 1 < n.index.size(); p += 2)
+        part = part || (number(n.index[p]) <= i && i < number(n.index[p + 1]));
+      if (!part) continue;
+      at[k] = i;
+      const double x = arg(0);
+      out = n.monoid == Monoid::sum ? out + x : n.monoid == Monoid::max ? std::max(out, x) : std::min(out, x);
+    }
+    at.erase(k);
+    return out;
+  }
+  default: return std::nan("");
+  }
+}
+
+struct World {
+  SymContext context;
+  Expressions x;
+  Sym m = context.symbol("m"), n = context.symbol("n");
+  std::map<AtomId, std::int64_t> at{{*m.as_atom(), 3}, {*n.as_atom(), 2}};
+  int bound = 0;
+
+  Expr load(int tensor, Sym i) { return x.load(tensor, {i, m}); }
+  template <class Body>
+  Expr fold(Monoid monoid, Sym extent, Body body) {
+    const Sym k = context.symbol("k" + std::to_string(bound++), {Int(0), std::nullopt});
+    return x.fold(monoid, k, extent, body(k));
+  }
+};
+
+Expr random_expression(World& w, std::mt19937_64& random, int depth, std::vector<Sym> indices) {
+  const auto sub = [&] { return random_expression(w, random, depth - 1, indices); };
+  if (depth == 0) {
+    switch (random() % 3) {
+    case 0: return w.x.constant(static_cast<double>(random() % 7) * 0.5 - 1);
+    case 1: return w.x.number(w.m);
+    default: return w.load(static_cast<int>(random() % 3), indices[random() % indices.size()]);
+    }
+  }
+  switch (random() % 12) {
+  case 0: return sub() + sub();
+  case 1: return sub() - sub();
+  case 2: return sub() * sub();
+  case 3: return sub() / (sub() * sub() + 3.5);
+  case 4: return exp(sub() * 0.25);
+  case 5: return exp2(sub() * -0.5);
+  case 6: return max(sub(), sub());
+  case 7: return min(sub(), sub());
+  case 8: return inside(indices[random() % indices.size()], w.n, sub(), random() % 2 == 0 ? 0 : 1.5);
+  case 9: return log(exp(sub() * 0.5) + 1.5);
+  case 10:
+  case 11: {
+    const auto monoid = static_cast<Monoid>(random() % 3);
+    return w.fold(monoid, w.m, [&](Sym k) {
+      std::vector<Sym> more = indices;
+      more.push_back(k);
+      return random_expression(w, random, depth - 1, more);
+    });
+  }
+  }
+  return w.x.constant(1);
+}
+
+} // namespace
+
+TEST_CASE("expression: the normal form has the value of the expression, and is its own normal form") {
+  std::mt19937_64 random(7);
+  for (int i = 0; i < 3000; ++i) {
+    World w;
+    const Expr e = random_expression(w, random, 1 + static_cast<int>(random() % 4), {w.m, w.n});
+    const Expr n = w.x.normal(e);
+    const double a = value(e, w.at), b = value(n, w.at);
+    if (!std::isfinite(a) || std::abs(a) > 1e12) continue;
+    INFO(to_string(e, [](int t) { return "t" + std::to_string(t); })
+         << "\n"
+         << to_string(n, [](int t) { return "t" + std::to_string(t); }));
+    REQUIRE(b == Approx(a).epsilon(1e-7).margin(1e-8));
+    REQUIRE(value(w.x.normal(n), w.at) == Approx(a).epsilon(1e-7).margin(1e-8));
+  }
+}
+
+TEST_CASE("expression: what is the same in real arithmetic is one form") {
+  World w;
+  const Expr a = w.load(0, w.m), b = w.load(1, w.n);
+  const auto row = [&](Sym k) { return w.load(2, k); };
+  const Expr most = w.fold(Monoid::max, w.n, row);
+  const auto same = [&](Expr x, Expr y) { return w.x.normal(x) == w.x.normal(y); };
+  CHECK(same(exp(a - b), exp2(a * 1.4426950408889634 - b * 1.4426950408889634)));
+  CHECK(same(exp2(a - b) * exp2(b), exp2(a)));
+  CHECK(same(exp2(a * 3.0 - b) / exp2(a), exp2(a * 2.0 - b)));
+  CHECK(same(w.fold(Monoid::max, w.n, [&](Sym k) { return row(k) * 0.125; }), most * 0.125));
+  CHECK_FALSE(same(w.fold(Monoid::max, w.n, [&](Sym k) { return row(k) * -0.125; }), most * -0.125));
+  CHECK(same(w.fold(Monoid::sum, w.n, [&](Sym k) { return row(k) * a; }), w.fold(Monoid::sum, w.n, row) * a));
+  CHECK_FALSE(same(w.fold(Monoid::max, w.n, [&](Sym k) { return row(k) * a; }), most * a));
+  CHECK(same(inside(w.m, w.n, a * 2.0, -INFINITY), inside(w.m, w.n, a, -INFINITY) * 2.0));
+  CHECK_FALSE(same(inside(w.m, w.n, a * 2.0, 1.0), inside(w.m, w.n, a, 1.0) * 2.0));
+  CHECK(same(a / (b * most), a / b / most));
+  CHECK(same(max(a, w.x.constant(-INFINITY)), a));
+  CHECK_FALSE(same(max(a, w.x.constant(0)), a));
+  // A softmax that is scaled by another number is the same; by one that is not the same everywhere, it is not.
+  const auto softmax = [&](Expr by) {
+    const auto p = [&](Sym k) { return exp(row(k) - by); };
+    return p(w.m) / w.fold(Monoid::sum, w.n, p);
+  };
+  CHECK(same(softmax(most), softmax(a)));
+  const auto shifted = [&](Sym k) { return exp(row(k) - w.load(1, k)); };
+  CHECK_FALSE(same(shifted(w.m) / w.fold(Monoid::sum, w.n, shifted), softmax(most)));
+}
+
+TEST_CASE("expression: a fold over a part of its extent is not the fold") {
+  World w;
+  const Sym k = w.context.symbol("k"), half = floor_div(w.n, 2);
+  const std::pair<Sym, Sym> first[] = {{Sym(0), half}};
+  const Expr part = w.x.partial_fold(Monoid::max, k, w.n, first, w.load(0, k)),
+             whole = w.x.fold(Monoid::max, k, w.n, w.load(0, k));
+  CHECK_FALSE(w.x.normal(part) == w.x.normal(whole));
+  CHECK(to_string(part, [](int) { return "t"; }).find("over [0, ") != std::string::npos);
+}

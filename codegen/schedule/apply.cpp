@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace inlay::codegen {
 namespace {
@@ -49,6 +50,7 @@ public:
     if (n.barrier && !lgkm_.empty()) n.lgkm = 0;
     return n;
   }
+  bool in_flight() const { return !lgkm_.empty(); } ///< accesses to LDS
   void wait(int vm, int lgkm) {
     if (vm >= 0)
       while (static_cast<int>(vm_.size()) > vm) vm_.pop_front();
@@ -126,9 +128,20 @@ void merge(Walker::Need& into, const Walker::Need& n) {
   into.barrier = into.barrier || n.barrier;
 }
 
-void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Need>& needs, int trip) {
+/// `without`: a place that has to do without a barrier; `missing` says whether it cannot.
+struct Omission {
+  const Walker::Need* without = nullptr;
+  bool missing = false;
+};
+
+void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Need>& needs, int trip,
+               Omission* omit = nullptr) {
   for (std::size_t i = 0; i < list.size(); ++i) {
-    merge(needs[i], w.need(list[i], trip));
+    Walker::Need need = w.need(list[i], trip);
+    if (omit && omit->without == &needs[i]) omit->missing = omit->missing || need.barrier;
+    merge(needs[i], need);
+    // A barrier hands on what is done: also where another trip is the reason for it.
+    if (needs[i].barrier && w.in_flight()) needs[i].lgkm = 0;
     // What was once found necessary here is there in every trip.
     w.wait(needs[i].vm, needs[i].lgkm);
     if (needs[i].barrier) w.run(barrier_of(list[i]), trip);
@@ -207,18 +220,36 @@ void place_order(Code& code) {
     walker.set_ring(r.ring);
     int reach = 0;
     for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
-    // Two passes: the second one knows what the first one found necessary in later trips.
     Walker end = walker;
-    for (int pass = 0; pass < 2; ++pass) {
+    const auto walk = [&](Omission* omit) {
       Walker w = walker;
-      step_over(w, r.prologue, prologue, 0);
+      step_over(w, r.prologue, prologue, 0, omit);
       for (int trip = 0; trip < 2 * r.ring + reach + 2; ++trip) {
         Walker last = w;
-        step_over(last, r.epilogue, epilogue, trip);
+        step_over(last, r.epilogue, epilogue, trip, omit);
         end = last;
-        step_over(w, r.body, body, trip);
+        step_over(w, r.body, body, trip, omit);
       }
-    }
+    };
+    // Two passes: the second one knows what the first one found necessary in later trips.
+    walk(nullptr), walk(nullptr);
+    // A barrier that only the first trip needs may be spared by one that only later trips do.
+    const auto spare = [&](std::vector<Walker::Need>& list) {
+      if (std::count_if(list.begin(), list.end(), [](const Walker::Need& n) { return n.barrier; }) < 2)
+        return;
+      for (std::size_t i = list.size(); i-- > 0;) {
+        if (!list[i].barrier) continue;
+        const auto before = std::tuple(prologue, body, epilogue);
+        for (auto* all : {&prologue, &body, &epilogue})
+          for (Walker::Need& n : *all) n.vm = n.lgkm = -1;
+        list[i].barrier = false;
+        Omission omit{&list[i], false};
+        walk(&omit), walk(&omit);
+        if (omit.missing) std::tie(prologue, body, epilogue) = before;
+      }
+    };
+    spare(body), spare(epilogue);
+    walk(nullptr); // leaves `end` as the last of these orders does
     gather(r.body, body);
     gather(r.epilogue, epilogue);
     r.prologue = with_order(r.prologue, prologue);

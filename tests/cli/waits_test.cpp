@@ -179,7 +179,7 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
     moe.tile_m = moe.tile_n = moe.tile_k = 32;
     moe.waves_n = 1;
     every_wait_counts(fmt::format("{} moe_stage1", arch), kernels::build(moe_stage1_program(moe)),
-                      {moe_stage1_problem(moe, {20, 104, 40, 3, 150}, 1),
+                      {moe_stage1_problem(moe, {20, 232, 40, 3, 150}, 1),
                        moe_stage1_problem(moe, {9, 24, 32, 2, 40}, 2),
                        moe_stage1_problem(moe, {9, 64, 32, 2, 40}, 3)},
                       false);
@@ -189,8 +189,8 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
     scaled.waves_m = 1;
     every_wait_counts(
         fmt::format("{} block_scale_gemm", arch), kernels::build(block_scale_gemm_program(scaled)),
-        {block_scale_gemm_problem(scaled, 40, 144, 384, 1), block_scale_gemm_problem(scaled, 33, 16, 128, 2),
-         block_scale_gemm_problem(scaled, 8, 128, 256, 3)},
+        {block_scale_gemm_problem(scaled, 40, 144, 896, 1), block_scale_gemm_problem(scaled, 33, 16, 128, 2),
+         block_scale_gemm_problem(scaled, 8, 128, 768, 3)},
         false);
     AttentionSpec attention;
     attention.arch = arch;
@@ -202,9 +202,10 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
     attention.group = 2;
     every_wait_counts(fmt::format("{} flash_attention", arch),
                       kernels::build(flash_attention_program(attention)),
-                      {flash_attention_problem(attention, {1, 40, 100, 2}, 1),
+                      {flash_attention_problem(attention, {1, 40, 200, 2}, 1),
                        flash_attention_problem(attention, {2, 20, 20, 2}, 2),
-                       flash_attention_problem(attention, {1, 70, 64, 4}, 3)},
+                       flash_attention_problem(attention, {1, 70, 170, 2}, 3),
+                       flash_attention_problem(attention, {1, 33, 64, 2}, 4)},
                       false);
   }
 }

@@ -145,6 +145,10 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
     return p;
   }
   if (bits(t.element) % 8 != 0) throw NotFollowed{"elements below a byte"};
+  if (!i.access.rows.empty()) throw NotFollowed{"rows through a table"};
+  for (const Sym& o : i.access.origin)
+    if (codegen::uniform_of(p_, o)) throw NotFollowed{"a number of the workgroup that comes from a table"};
+  if (i.access.idle) throw NotFollowed{"a store by one of several work-items that hold the same"};
   p.split = codegen::split(p_, i.access);
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
@@ -215,7 +219,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   };
   for (const Inst& i : list) {
     switch (i.kind) {
-    case InstKind::zero: {
+    case InstKind::fill: {
+      if (i.value != 0) throw NotFollowed{"a register that begins with another number than 0"};
       auto& d = registers(i.def, number);
       std::fill(d.begin(), d.end(), 0);
       break;
@@ -247,7 +252,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         extent.push_back(fixed(p_.tensor(i.access.tensor).shape[axis]).constant().value().value());
       }
       for (std::size_t th = 0; th < threads; ++th) {
-        if (i.access.active > 1 && th % static_cast<std::size_t>(i.access.active) != 0) continue;
+        if (!i.access.acts(static_cast<int>(th))) continue;
         for (std::size_t e = 0; e < n; ++e) {
           ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
           if (concrete()) {
@@ -284,7 +289,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const Reg& r = is_read ? i.def : i.uses[0];
       const auto n = i.access.elements.size();
       for (std::size_t th = 0; th < threads; ++th) {
-        if (i.access.active > 1 && th % static_cast<std::size_t>(i.access.active) != 0) continue;
+        if (!i.access.acts(static_cast<int>(th))) continue;
         for (std::size_t e = 0; e < n; ++e) {
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           const auto place = static_cast<std::size_t>(p.places[th * n + e]);

@@ -301,6 +301,8 @@ int main(int argc, char** argv) {
   std::size_t tried = 0, caught = 0, cautious = 0, harmless = 0, missed = 0;
   while (tried < sample) {
     Subject& s = all[random() % all.size()];
+    // A change of attention costs as much as ten of a GEMM.
+    if (all.size() > 1 && s.name.find("attention") != std::string::npos && random() % 4 != 0) continue;
     Code code = code_of(s);
     const std::string what = change(code, random);
     if (what.empty()) continue;

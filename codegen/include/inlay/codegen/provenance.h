@@ -12,7 +12,12 @@
 /// * **product**     sum over k of x(i,k) y(j,k): for each instruction, kX(i,q) = kY(j,q) for all i, j, q, and rows do not
 ///                   depend on q. What an accumulator holds is the product summed over a *set* of k, which has to be exactly
 ///                   [0, K) when it is used: every k once, beyond K nothing but 0 * 0;
-/// * **map**         applies an expression; where a fact says what lies outside of a tensor, it is carried along;
+/// * **map**         applies an expression; where a fact says what lies outside of a tensor, it is carried along. A maximum
+///                   under way is a number (a partial fold, expression.h), if it is of at least one element. A sum under way
+///                   stays one where the map is linear in it: factors go into its body (s(t) as s(k/128), where the sum moves
+///                   inside block t and the specification has it so), and sums of equal bodies join: online softmax;
+/// * **gather**      a coordinate that is an element of a table makes an index through that table; what the tensor does not
+///                   have reads as 0, which a comparison as unsigned has to ensure;
 /// * **fold**        a monoid over a set of indices, joined in registers, across lanes and through LDS; a sum counts each
 ///                   index once, and what lies outside has to be the empty element;
 /// * **store**       the term has to be the specification at the coordinate that is written (normal forms, expression.h).

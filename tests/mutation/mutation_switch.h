@@ -35,7 +35,9 @@ struct Left {
   template <class T, class U>                                                                                \
   constexpr auto operator SYMBOL(const Left<T, name>& a, const U& b) {                                       \
     if (on(a.tag.id)) {                                                                                      \
-      if constexpr (requires { { a.value OTHER b } -> std::same_as<decltype(a.value SYMBOL b)>; })           \
+      if constexpr (requires {                                                                               \
+                      { a.value OTHER b } -> std::same_as<decltype(a.value SYMBOL b)>;                       \
+                    })                                                                                       \
         return a.value OTHER b;                                                                              \
       else                                                                                                   \
         std::_Exit(not_applicable);                                                                          \

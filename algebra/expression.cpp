@@ -144,7 +144,7 @@ Value part_of(const Value& v, Part part) {
     const NestedLayout::Step& first = n->steps().front();
     if (part == Part::outer) return std::visit([](const auto& m) { return Value(m); }, first.map);
     if (part == Part::offset) return first.offset;
-    const Value innermost = n->inner();
+    Value innermost = n->inner();
     if (n->steps().size() == 1) return innermost;
     const std::vector<NestedLayout::Step> rest(n->steps().begin() + 1, n->steps().end());
     const Value second = std::visit([](const auto& m) { return Value(m); }, rest.front().map);

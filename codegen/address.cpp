@@ -1,5 +1,7 @@
 #include <inlay/codegen/address.h>
 
+#include "thread_value.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 
@@ -11,15 +13,18 @@ Sym work_item(const Program& program) {
   return program.symbols().symbol("_tid", {Int(0), Int(program.threads() - 1)});
 }
 
-Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis) {
+Sym at_work_item(const Program& program, const Layout& threads) {
   TupleBuilder<BasicMode<Sym>> b;
   b.profile(threads.profile().view());
-  for (const Mode& m : threads.modes()) {
-    const bool here = m.stride.is_basis() && m.stride.axis[0] == axis;
-    b.leaves().push_back(
-        BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(here ? Sym(m.stride.scale) : Sym(0))});
-  }
+  for (const Mode& m : threads.modes())
+    b.leaves().push_back(BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(Sym(m.stride.scale))});
   return SymLayout(std::move(b).finish())(work_item(program));
+}
+
+Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis) {
+  return at_work_item(program, with_strides(threads, [&](const Mode& m) {
+                        return moves_along(m, axis) ? Stride(m.stride.scale) : Stride(0);
+                      }));
 }
 
 Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row) {

@@ -181,13 +181,7 @@ private:
     for (const AddressSplit::Predicate& q : m.each_trip) offset = guarded(offset, q);
     return offset;
   }
-  Value idle(const Inst& i) {
-    TupleBuilder<BasicMode<Sym>> b;
-    b.profile(i.access.idle->profile().view());
-    for (const Mode& m : i.access.idle->modes())
-      b.leaves().push_back(BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(Sym(m.stride.scale))});
-    return k.lower(SymLayout(std::move(b).finish())(work_item(p_)));
-  }
+  Value idle(const Inst& i) { return k.lower(at_work_item(p_, *i.access.idle)); }
 
   Value descriptor(const Tensor& t, const AddressSplit& a) {
     const auto key = std::tuple(t.id, a.base, a.records);

@@ -7,6 +7,7 @@
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace inlay::codegen {
 namespace {
@@ -35,7 +36,6 @@ public:
         loop.tile = l->tile;
         loop.pipeline = l->pipeline;
         graph_.regions.push_back(std::move(loop));
-        in_loop_ = true;
         loops_.push_back(l);
         for (const Op& inner : l->body) {
           if (std::holds_alternative<LoopOp>(inner.what))
@@ -43,7 +43,6 @@ public:
                                "line   " + std::to_string(inner.where.line()), "one loop over both extents");
           one(inner);
         }
-        in_loop_ = false;
         loops_.pop_back();
         graph_.regions.emplace_back();
       } else {
@@ -54,8 +53,8 @@ public:
   }
 
 private:
-  int reg(Element element, int count, bool outside = false) {
-    graph_.registers.push_back({element, count, outside || !in_loop_});
+  int reg(Element element, int count) {
+    graph_.registers.push_back({element, count, loops_.empty()});
     return static_cast<int>(graph_.registers.size()) - 1;
   }
   std::vector<Piece>& pieces(int fragment) { return pieces_[static_cast<std::size_t>(fragment)]; }
@@ -140,19 +139,10 @@ private:
       const Reg row = row_of(view.rows[axis], view.partition(tv).where, axis, base, count);
       inst.access.rows[axis] = static_cast<int>(inst.uses.size());
       inst.uses.push_back(row);
-      inst.access.threads = still(inst.access.threads, axis);
+      inst.access.threads = with_strides(
+          inst.access.threads, [&](const Mode& m) { return moves_along(m, axis) ? Stride(0) : m.stride; });
       for (auto& e : inst.access.elements) e[axis] = 0;
     }
-  }
-  // A layout of threads without movement along an axis.
-  static Layout still(const Layout& threads, std::size_t axis) {
-    TupleBuilder<Mode> b;
-    b.profile(threads.profile().view());
-    for (const Mode& m : threads.modes()) {
-      const bool moves = m.stride.is_basis() && m.stride.axis[0] == axis;
-      b.leaves().push_back(moves ? Mode{m.extent, Stride(0)} : m);
-    }
-    return Layout(std::move(b).finish());
   }
   // The number of a thread in its wave: (wave,waves):(1,0).
   static Layout lane_number(int wave, int waves) {
@@ -165,16 +155,13 @@ private:
   }
   // Threads that hold the same as another one: their number among these, or nothing when there are none.
   static std::optional<Layout> replicas(const Layout& threads) {
-    TupleBuilder<Mode> b;
-    b.profile(threads.profile().view());
     std::int64_t step = 1;
-    for (const Mode& m : threads.modes()) {
-      const bool same = !m.stride.is_basis() || m.stride.scale == Int(0);
-      b.leaves().push_back(Mode{m.extent, Stride(same ? step : 0)});
-      if (same) step *= m.extent.value();
-    }
+    Layout number = with_strides(threads, [&](const Mode& m) {
+      if (m.stride.is_basis() && m.stride.scale != Int(0)) return Stride(0);
+      return Stride(std::exchange(step, step * m.extent.value()));
+    });
     if (step == 1) return {};
-    return Layout(std::move(b).finish());
+    return number;
   }
 
   // Everything that may lie outside is masked; one coordinate for each workgroup of an axis, or a tile of a fixed extent,
@@ -206,8 +193,7 @@ private:
   }
   static bool single(const Access& a, std::size_t axis) {
     for (const Mode& m : a.threads.modes())
-      if (m.stride.is_basis() && m.stride.axis[0] == axis && m.extent != Int(1) && m.stride.scale != Int(0))
-        return false;
+      if (moves_along(m, axis) && m.extent != Int(1) && m.stride.scale != Int(0)) return false;
     return std::all_of(a.elements.begin(), a.elements.end(), [&](const auto& e) { return e[axis] == 0; });
   }
 
@@ -271,7 +257,7 @@ private:
   void expand(const FillOp& z) {
     const Fragment& f = p_.fragment(z.to);
     // Pieces of the size of a matrix instruction's result, when there is one; the first product decides.
-    const int size = result_values(z.to);
+    const int size = product_values(z.to).value_or(f.values());
     for (int v = 0; v < f.values(); v += size) {
       const int r = reg(f.element, size);
       Inst& inst = add(InstKind::fill);
@@ -281,8 +267,9 @@ private:
     }
   }
 
-  int result_values(int fragment) const {
-    int size = p_.fragment(fragment).values();
+  // Elements of a fragment that one matrix instruction takes or gives, when there is one.
+  std::optional<int> product_values(int fragment) const {
+    std::optional<int> size;
     const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
       for (const Op& op : ops) {
         if (const auto* m = std::get_if<MmaOp>(&op.what)) {
@@ -360,8 +347,8 @@ private:
     std::vector<Piece> into = update ? pieces(m.to) : std::vector<Piece>{};
     if (!update) {
       std::vector<int> sizes;
-      if (feeds_product(m.to))
-        sizes.assign(static_cast<std::size_t>(to.values() / result_values(m.to)), result_values(m.to));
+      if (const auto size = product_values(m.to))
+        sizes.assign(static_cast<std::size_t>(to.values() / *size), *size);
       for (const int f : m.from)
         if (p_.fragment(f).values() == to.values() && sizes.empty())
           for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
@@ -386,28 +373,11 @@ private:
     }
   }
 
-  bool feeds_product(int fragment) const {
-    bool feeds = false;
-    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
-      for (const Op& op : ops) {
-        if (const auto* m = std::get_if<MmaOp>(&op.what))
-          feeds = feeds || m->a == fragment || m->b == fragment;
-        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
-      }
-    };
-    look(look, p_.body());
-    return feeds;
-  }
-
   // The coordinate along one axis alone, as axis 0.
   static Layout along_axis(const Layout& threads, std::size_t axis) {
-    TupleBuilder<Mode> b;
-    b.profile(threads.profile().view());
-    for (const Mode& m : threads.modes()) {
-      const bool here = m.stride.is_basis() && m.stride.axis[0] == axis;
-      b.leaves().push_back(here ? Mode{m.extent, Stride(m.stride.scale, {0})} : Mode{m.extent, Stride(0)});
-    }
-    return Layout(std::move(b).finish());
+    return with_strides(threads, [&](const Mode& m) {
+      return moves_along(m, axis) ? Stride(m.stride.scale, {0}) : Stride(0);
+    });
   }
 
   void expand(const FoldOp& f) {
@@ -415,11 +385,7 @@ private:
     const int n = from.values(), wave = p_.target().wave_size;
     const std::vector<int> column = coordinates(from.tv, static_cast<std::size_t>(f.axis));
     // Which value of the result each value goes to: the one at the same coordinate but for the axis.
-    std::vector<int> group;
-    {
-      Fragment like = from;
-      group = matching(like, to);
-    }
+    const std::vector<int> group = matching(from, to);
     std::vector<Reg> parts;
     for (int v = 0; v < to.values(); ++v) {
       Inst& inst = add(InstKind::fold_values);
@@ -492,8 +458,7 @@ private:
   const Program& p_;
   Graph graph_;
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
-  bool in_loop_ = false;
-  std::vector<const LoopOp*> loops_; ///< open ones
+  std::vector<const LoopOp*> loops_;       ///< open ones
   int op_ = -1, next_op_ = 0;
   std::source_location where_;
 };

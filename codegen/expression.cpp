@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <numeric>
 
 namespace inlay::codegen {
 namespace {
@@ -388,6 +390,24 @@ Expr sqrt(Expr a) { return unary(Fn::power, a, 0.5); }
 Expr rsqrt(Expr a) { return unary(Fn::power, a, -0.5); }
 Expr inside(Sym index, Sym bound, Expr e, double beyond) {
   return e.arena->make({.fn = Fn::inside, .value = beyond, .index = {index, bound}, .args = {e.id}});
+}
+
+double function_value(const ExprNode& node, std::span<const double> x) {
+  switch (node.fn) {
+  case Fn::constant: return node.value;
+  case Fn::add: return std::accumulate(x.begin(), x.end(), 0.0);
+  case Fn::mul: return std::accumulate(x.begin(), x.end(), 1.0, std::multiplies<>());
+  case Fn::sub: return x[0] - x[1];
+  case Fn::div: return x[0] / x[1];
+  case Fn::power: return std::pow(x[0], node.value);
+  case Fn::exp: return std::exp(x[0]);
+  case Fn::exp2: return std::exp2(x[0]);
+  case Fn::log: return std::log(x[0]);
+  case Fn::log2: return std::log2(x[0]);
+  case Fn::max: return *std::max_element(x.begin(), x.end());
+  case Fn::min: return *std::min_element(x.begin(), x.end());
+  default: return std::numeric_limits<double>::quiet_NaN();
+  }
 }
 
 std::string to_string(Expr e, const std::function<std::string(int)>& name) {

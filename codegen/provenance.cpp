@@ -1709,22 +1709,6 @@ private:
 
   // ------------------------------------------------------------------------------------------------------ maps
 
-  static double apply_fn(const ExprNode& n, std::span<const double> x) {
-    switch (n.fn) {
-    case Fn::add: return x[0] + x[1];
-    case Fn::sub: return x[0] - x[1];
-    case Fn::mul: return x[0] * x[1];
-    case Fn::div: return x[0] / x[1];
-    case Fn::power: return std::pow(x[0], n.value);
-    case Fn::exp: return std::exp(x[0]);
-    case Fn::exp2: return std::exp2(x[0]);
-    case Fn::log: return std::log(x[0]);
-    case Fn::log2: return std::log2(x[0]);
-    case Fn::max: return std::max(x[0], x[1]);
-    case Fn::min: return std::min(x[0], x[1]);
-    default: return anything;
-    }
-  }
   // The value of a map where an operand is outside: NaN when it depends on what is not known. An infinite operand
   // absorbs a finite one in a sum; zero times something unknown is not zero.
   double outside(Expr e, std::span<const double> operand, const Fact& fact) const {
@@ -1743,7 +1727,7 @@ private:
     if (sum && std::isinf(x[1]) && std::isnan(x[0])) return n.fn == Fn::add ? x[1] : -x[1];
     for (const double v : x)
       if (std::isnan(v)) return anything;
-    return x.empty() ? anything : apply_fn(n, x);
+    return x.empty() ? anything : function_value(n, x);
   }
   // What says what lies beyond a bound that an operand has is a fact; any other condition is part of the value.
   Expr strip_inside(Expr e, const std::vector<Fact>& facts) {

@@ -33,4 +33,18 @@ inline Layout thread_value(const std::vector<TvMode>& thread, const std::vector<
   return Layout(std::move(b).finish());
 }
 
+/// The layout with other strides: `stride_of(mode)` for each of its modes, from left to right.
+template <class F>
+Layout with_strides(const Layout& layout, F stride_of) {
+  TupleBuilder<Mode> b;
+  b.profile(layout.profile().view());
+  for (const Mode& m : layout.modes()) b.leaves().push_back(Mode{m.extent, stride_of(m)});
+  return Layout(std::move(b).finish());
+}
+
+/// Whether a mode moves along an axis.
+inline bool moves_along(const Mode& m, std::size_t axis) {
+  return m.stride.is_basis() && m.stride.axis[0] == axis;
+}
+
 } // namespace inlay::codegen

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
-#include <random>
 
 namespace inlay::kernels {
 namespace {
@@ -34,6 +33,10 @@ bool by_table(Element type) { return type != Element::f16 && type != Element::bf
 
 } // namespace
 
+double uniform(std::mt19937_64& random) {
+  return std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+}
+
 Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   if (by_table(type)) {
@@ -51,10 +54,8 @@ Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std:
   return with_type(type, [&](auto zero) {
     using T = decltype(zero);
     Matrix values(rows, columns);
-    // 2^-63 x a signed 64-bit number: the same on every machine, unlike std::uniform_real_distribution.
     for (std::int64_t i = 0; i < values.size(); ++i)
-      values.data()[i] = static_cast<double>(
-          T(static_cast<float>(std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63))));
+      values.data()[i] = static_cast<double>(T(static_cast<float>(uniform(random))));
     return values;
   });
 }

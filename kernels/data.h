@@ -8,6 +8,7 @@
 #include <Eigen/Core>
 
 #include <cstdint>
+#include <random>
 #include <string>
 
 namespace inlay::kernels {
@@ -18,6 +19,8 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 
 /// rows x columns values, uniform in [-1, 1) and already rounded to `type`; integers: uniform over the type.
 [[nodiscard]] Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed);
+/// The next number of [-1, 1): the same on every machine, unlike std::uniform_real_distribution.
+[[nodiscard]] double uniform(std::mt19937_64& random);
 /// As the kernel reads it: row-major elements of `type`, rounded to nearest even.
 [[nodiscard]] Bytes to_bytes(const Matrix& values, Element type);
 [[nodiscard]] Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns,

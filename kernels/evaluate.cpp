@@ -180,6 +180,7 @@ private:
     if (n.fn == Fn::number) return number(n.sym);
     if (n.fn == Fn::load) return load(n, dims);
     if (n.fn == Fn::fold) return fold(e, n, dims);
+    if (n.fn == Fn::parameter) throw CodegenError("evaluate: an expression with an operand of a map in it");
     Array out{dims, extents_of_dims(dims), {}};
     out.data.reserve(count(out.extents));
     std::vector<Array> made;
@@ -194,37 +195,10 @@ private:
     std::vector<double> x(operands.size());
     each(out.dims, out.extents, operands, [&](const auto& at) {
       for (std::size_t i = 0; i < x.size(); ++i) x[i] = operands[i]->data[static_cast<std::size_t>(at[i])];
-      out.data.push_back(apply(n, x));
+      out.data.push_back(n.fn != Fn::inside ? function_value(n, x) : x[1] < x[2] ? x[0] : n.value);
     });
     return out;
   }
-  static double apply(const ExprNode& n, std::span<const double> x) {
-    switch (n.fn) {
-    case Fn::constant: return n.value;
-    case Fn::add: {
-      double sum = 0;
-      for (const double v : x) sum += v;
-      return sum;
-    }
-    case Fn::mul: {
-      double product = 1;
-      for (const double v : x) product *= v;
-      return product;
-    }
-    case Fn::sub: return x[0] - x[1];
-    case Fn::div: return x[0] / x[1];
-    case Fn::power: return std::pow(x[0], n.value);
-    case Fn::exp: return std::exp(x[0]);
-    case Fn::exp2: return std::exp2(x[0]);
-    case Fn::log: return std::log(x[0]);
-    case Fn::log2: return std::log2(x[0]);
-    case Fn::max: return *std::max_element(x.begin(), x.end());
-    case Fn::min: return *std::min_element(x.begin(), x.end());
-    case Fn::inside: return x[1] < x[2] ? x[0] : n.value;
-    default: throw CodegenError("evaluate: an expression with an operand of a map in it");
-    }
-  }
-
   const std::vector<double>& values_of(const Tensor& t, std::size_t elements) const {
     const auto found = input_.tensors.find(t.id);
     if (found == input_.tensors.end()) throw CodegenError("evaluate: no values of " + t.name);

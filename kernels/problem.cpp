@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
-#include <random>
 
 namespace inlay::kernels {
 namespace {
@@ -83,8 +82,7 @@ void Workload::random(const std::string& name, std::uint64_t seed, double scale,
   std::mt19937_64 random(seed);
   std::vector<double> values(count(extents(name)));
   for (double& v : values) {
-    // 2^-63 x a signed 64-bit number: the same on every machine, unlike std::uniform_real_distribution.
-    const double u = std::ldexp(static_cast<double>(static_cast<std::int64_t>(random())), -63);
+    const double u = uniform(random);
     v = scale * (positive ? 1 - std::abs(u) / 2 : u);
   }
   set(name, std::move(values));

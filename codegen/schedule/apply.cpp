@@ -234,6 +234,7 @@ void place_order(Code& code) {
     // Two passes: the second one knows what the first one found necessary in later trips.
     walk(nullptr), walk(nullptr);
     // A barrier that only the first trip needs may be spared by one that only later trips do.
+    bool tried = false;
     const auto spare = [&](std::vector<Walker::Need>& list) {
       if (std::count_if(list.begin(), list.end(), [](const Walker::Need& n) { return n.barrier; }) < 2)
         return;
@@ -243,13 +244,14 @@ void place_order(Code& code) {
         for (auto* all : {&prologue, &body, &epilogue})
           for (Walker::Need& n : *all) n.vm = n.lgkm = -1;
         list[i].barrier = false;
+        tried = true;
         Omission omit{&list[i], false};
         walk(&omit), walk(&omit);
         if (omit.missing) std::tie(prologue, body, epilogue) = before;
       }
     };
     spare(body), spare(epilogue);
-    walk(nullptr); // leaves `end` as the last of these orders does
+    if (tried) walk(nullptr); // leaves `end` as the order that was taken does
     gather(r.body, body);
     gather(r.epilogue, epilogue);
     r.prologue = with_order(r.prologue, prologue);

@@ -43,6 +43,8 @@ struct AddressSplit {
 
 /// The symbol that stands for the work-item in `lane`.
 [[nodiscard]] Sym work_item(const Program& program);
+/// A layout of threads with integer strides, as a formula in the work-item.
+[[nodiscard]] Sym at_work_item(const Program& program, const Layout& threads);
 /// Coordinate of a thread along one axis, as a formula in the work-item.
 [[nodiscard]] Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis);
 /// The symbol that stands for what a register holds where it is a coordinate along `axis` of `tensor`.

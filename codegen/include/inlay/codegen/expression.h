@@ -156,6 +156,9 @@ private:
 /// `e` where index < bound, else `beyond`: how the empty element of a fold takes the place of what is outside.
 [[nodiscard]] Expr inside(Sym index, Sym bound, Expr e, double beyond);
 
+/// What a function makes of its operands' values, as many as it has; NaN for nodes that are no function (loads, folds).
+[[nodiscard]] double function_value(const ExprNode& node, std::span<const double> operands);
+
 /// `sum(k < K, a(m,k) * b(n,k))`, with `name(t)` for tensor t.
 [[nodiscard]] std::string to_string(Expr e, const std::function<std::string(int)>& name);
 

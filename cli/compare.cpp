@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <inlay/runtime/isa/compare.h>
+#include <inlay/runtime/timing/compare.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -100,6 +101,15 @@ nlohmann::ordered_json comparison_json(const isa::Comparison& c) {
     if (d.side != ' ')
       j["difference"].push_back(
           {{"only_in", d.side == '-' ? "candidate" : "anchor"}, {"text", d.text}, {"count", d.count}});
+  const auto stretch = [](const std::optional<isa::Stretch>& s) {
+    return s ? nlohmann::ordered_json{{"text", s->text},
+                                      {"matrix_clocks", s->matrix_clocks},
+                                      {"clocks", s->clocks ? nlohmann::ordered_json(*s->clocks) : nullptr}}
+             : nlohmann::ordered_json(nullptr);
+  };
+  j["schedule"] = nlohmann::ordered_json::array();
+  for (const auto& p : c.schedule)
+    j["schedule"].push_back({{"candidate", stretch(p.candidate)}, {"anchor", stretch(p.anchor)}});
   return j;
 }
 
@@ -109,14 +119,19 @@ int compare(Session& session, const Options& o) {
   const auto ra = isa::report(a, a.kernel(o.kernel), o.lds);
   const auto rb = isa::report(b, b.kernel(o.anchor_kernel), o.anchor_lds);
   auto c = isa::compare(ra, rb, o.tolerance);
-  if (o.brief) c.difference.clear();
+  if (o.brief) c.difference.clear(), c.schedule.clear();
   std::optional<Times> times;
   if (o.time)
     times = Times{time_one(o, a, ra, o.grid, o.block, o.arguments, o.lds),
                   time_one(o, b, rb, o.anchor_grid.empty() ? o.grid : o.anchor_grid,
                            o.anchor_block.empty() ? o.block : o.anchor_block,
                            o.anchor_arguments.empty() ? o.arguments : o.anchor_arguments, o.anchor_lds)};
-  const bool passes = c.passes() && (!times || times->ratio() <= 1 + o.tolerance);
+  if (times) {
+    const auto modelled = [](const TimeResult& t) {
+      return runtime::timing::Modelled{t.report, t.trace, t.plan, t.chip, t.sharing};
+    };
+    runtime::timing::judge(c, modelled(times->candidate), modelled(times->anchor), o.tolerance);
+  }
   if (o.json) {
     auto j = comparison_json(c);
     if (times)
@@ -128,9 +143,9 @@ int compare(Session& session, const Options& o) {
   } else {
     session.out << isa::to_text(c);
     if (times) session.out << times_text(*times);
-    if (o.gate) session.out << (passes ? "gate: passed\n" : "gate: FAILED\n");
+    if (o.gate) session.out << (c.passes() ? "gate: passed\n" : "gate: FAILED\n");
   }
-  return o.gate && !passes ? Exit::no : Exit::yes;
+  return o.gate && !c.passes() ? Exit::no : Exit::yes;
 }
 
 } // namespace
@@ -150,7 +165,7 @@ void add_compare(CLI::App& app, Session& session) {
   command->add_option("--tolerance", o->tolerance, "How much worse still passes, as a fraction")
       ->check(CLI::Range(0.0, 10.0));
   command->add_flag("--gate", o->gate, "Exit 1 when a criterion fails");
-  command->add_flag("--brief", o->brief, "Without the difference of the loops");
+  command->add_flag("--brief", o->brief, "Without the loops side by side");
   command->add_flag("--time", o->time,
                     "Also model the clocks of a launch of each; the gate then asks for no more clocks");
   command->add_option("--grid", o->grid, "Workgroups of the launch: X,Y,Z");

@@ -267,6 +267,105 @@ std::vector<DiffLine> difference(const std::vector<std::string>& a, const std::v
   return out;
 }
 
+// --- the schedule ----------------------------------------------------------------------------------------------
+
+/// A page: more lines than that, and only longer waits cut the loop.
+constexpr std::size_t page = 32;
+
+bool syncs(Kind k) { return k == Kind::wait || k == Kind::barrier; }
+
+/// Cuts the trip before instructions that `level` counts as a cut: 0 every wait, 1 waits for vector memory, 2 barriers.
+std::vector<Stretch> stretches(const KernelReport& r, unsigned level) {
+  std::vector<Stretch> out;
+  if (!r.hot) return out;
+  const auto cuts = [&](const Instruction& i, Kind k) {
+    if (k == Kind::barrier) return true;
+    if (k != Kind::wait || level == 2) return false;
+    return level == 0 || (i.wait && i.wait->vmcnt != 63);
+  };
+  std::string letters, waits;
+  bool working = false; // something other than waiting has come since the cut
+  const auto close = [&] {
+    if (out.empty()) return;
+    // A stretch that no line holds: how many of each, the most first.
+    std::string ops = fold(letters);
+    if (ops.size() > 40) {
+      std::vector<std::pair<unsigned, char>> many;
+      for (const auto& [l, n] : out.back().letters)
+        if (l != letter(Kind::wait) && l != letter(Kind::barrier)) many.emplace_back(n, l);
+      std::stable_sort(many.begin(), many.end(),
+                       [](const auto& x, const auto& y) { return x.first > y.first; });
+      ops = "mixed";
+      for (const auto& [n, l] : many) ops += std::string(" ") + l + std::to_string(n);
+    }
+    out.back().text = waits + (waits.empty() || ops.empty() ? "" : " ") + ops;
+    letters.clear(), waits.clear();
+  };
+  for (const std::size_t n : r.hot->trip) {
+    const Instruction& i = r.program.instructions[n];
+    const Kind k = kind_of(i);
+    if (out.empty() || (working && cuts(i, k))) {
+      close();
+      out.push_back({n, {}, 0, {}, {}});
+      working = false;
+    }
+    Stretch& s = out.back();
+    const bool shown = k != Kind::salu && k != Kind::nop && k != Kind::branch;
+    working = working || (shown && !syncs(k));
+    if (k == Kind::mfma) s.matrix_clocks += matrix_clocks(i, r.arch);
+    if (!shown) continue;
+    ++s.letters[letter(k)];
+    if (letters.empty() && syncs(k)) {
+      const std::string what = k == Kind::barrier ? "B"
+                               : i.wait           ? waits_text(std::span(&*i.wait, 1))
+                                                  : std::string("w");
+      waits += (waits.empty() ? "" : " ") + what;
+    } else {
+      letters += letter(k);
+    }
+  }
+  close();
+  return out;
+}
+
+/// 0 to 1: instructions in common.
+double likeness(const Stretch& a, const Stretch& b) {
+  double both = 0, all = 0;
+  for (const auto& [l, n] : a.letters) {
+    all += n;
+    if (const auto at = b.letters.find(l); at != b.letters.end()) both += 2.0 * std::min(n, at->second);
+  }
+  for (const auto& [l, n] : b.letters) all += n;
+  return all == 0 ? 1 : both / all;
+}
+
+/// The pairing, in order, with the most in common.
+std::vector<StretchPair> align(const KernelReport& ra, const KernelReport& rb) {
+  std::vector<Stretch> a, b;
+  for (unsigned level = 0; level < 3; ++level) {
+    a = stretches(ra, level), b = stretches(rb, level);
+    if (std::max(a.size(), b.size()) <= page) break;
+  }
+  const std::size_t n = a.size(), m = b.size();
+  std::vector<double> best((n + 1) * (m + 1), 0);
+  const auto at = [&](std::size_t i, std::size_t k) -> double& { return best[i * (m + 1) + k]; };
+  // Half of what they hold is enough to stand side by side.
+  const auto worth = [&](std::size_t i, std::size_t k) { return likeness(a[i], b[k]) - 0.5; };
+  for (std::size_t i = n; i-- > 0;)
+    for (std::size_t k = m; k-- > 0;)
+      at(i, k) = std::max({at(i + 1, k), at(i, k + 1), at(i + 1, k + 1) + worth(i, k)});
+  std::vector<StretchPair> out;
+  for (std::size_t i = 0, k = 0; i < n || k < m;) {
+    if (i < n && k < m && worth(i, k) >= 0 && at(i, k) == at(i + 1, k + 1) + worth(i, k))
+      out.push_back({std::move(a[i++]), std::move(b[k++])});
+    else if (k == m || (i < n && at(i, k) == at(i + 1, k)))
+      out.push_back({std::move(a[i++]), {}});
+    else
+      out.push_back({{}, std::move(b[k++])});
+  }
+  return out;
+}
+
 // --- the table -------------------------------------------------------------------------------------------------
 
 std::vector<Row> table(const KernelReport& a, const KernelReport& b) {
@@ -368,6 +467,7 @@ Comparison compare(const KernelReport& candidate, const KernelReport& anchor, do
   std::size_t common = 0;
   const auto a = shapes(candidate), b = shapes(anchor);
   c.difference = difference(a, b, common);
+  c.schedule = align(candidate, anchor);
   if (!a.empty() || !b.empty())
     c.similarity = 2.0 * static_cast<double>(common) / static_cast<double>(a.size() + b.size());
   return c;
@@ -387,10 +487,34 @@ std::string to_text(const Comparison& c) {
   }
   out += "\nhot loops share " + number(100 * c.similarity, 1) +
          " % of their instructions (registers left out)\n";
-  for (const DiffLine& d : c.difference)
-    if (d.side != ' ')
-      out +=
-          std::string(1, d.side) + " " + d.text + (d.count > 1 ? " x" + std::to_string(d.count) : "") + "\n";
+  const auto differs = [](const DiffLine& d) { return d.side != ' '; };
+  if (std::count_if(c.difference.begin(), c.difference.end(), differs) <= static_cast<std::ptrdiff_t>(page)) {
+    for (const DiffLine& d : c.difference)
+      if (differs(d))
+        out += std::string(1, d.side) + " " + d.text + (d.count > 1 ? " x" + std::to_string(d.count) : "") +
+               "\n";
+  }
+  return out + schedule_text(c);
+}
+
+std::string schedule_text(const Comparison& c) {
+  if (c.schedule.empty()) return {};
+  constexpr std::size_t width = 58;
+  const bool timed = std::any_of(c.schedule.begin(), c.schedule.end(), [](const StretchPair& p) {
+    return (p.candidate && p.candidate->clocks) || (p.anchor && p.anchor->clocks);
+  });
+  const auto side = [&](const std::optional<Stretch>& s) {
+    if (!s) return std::string();
+    const std::string clocks = s->clocks ? number(*s->clocks, 0) : timed ? "-" : number(s->matrix_clocks);
+    return std::string(clocks.size() < 5 ? 5 - clocks.size() : 0, ' ') + clocks + "  " + s->text;
+  };
+  std::string out = std::string("\nhot loops, cut at waits and barriers; ") +
+                    (timed ? "modelled clocks" : "MFMA clocks") + " of each stretch\n";
+  for (const StretchPair& p : c.schedule) {
+    // The letters of a long stretch say little; its beginning says what it is.
+    const std::string left = shortened(side(p.candidate), width), right = shortened(side(p.anchor), width);
+    out += right.empty() ? left + "\n" : padded(left, width + 3) + right + "\n";
+  }
   return out;
 }
 

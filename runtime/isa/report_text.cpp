@@ -35,7 +35,7 @@ std::string runs(const std::vector<std::string>& tokens, std::size_t from, std::
 }
 
 /// The shortest p so that the tokens are a whole number of repeats of the first p, with at most one token
-/// left over.
+/// left over. Where it takes more than one token to be worth it, a run of one is no period.
 struct Period {
   std::size_t length, repeats;
 };
@@ -45,7 +45,9 @@ Period period_of(const std::vector<std::string>& t, std::size_t least) {
     if (t.size() - k * p > 1) continue;
     bool same = true;
     for (std::size_t i = p; i < k * p && same; ++i) same = t[i] == t[i - p];
-    if (same) return {p, k};
+    const bool run = least > 1 && std::count(t.begin(), t.begin() + static_cast<std::ptrdiff_t>(p), t[0]) ==
+                                      static_cast<std::ptrdiff_t>(p);
+    if (same && !run) return {p, k};
   }
   return {t.size(), 1};
 }

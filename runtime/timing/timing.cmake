@@ -13,6 +13,7 @@ target_sources(inlay_runtime PRIVATE
   ${CMAKE_CURRENT_BINARY_DIR}/timing_data.cpp
   timing/calibrate.cpp
   timing/chip.cpp
+  timing/compare.cpp
   timing/compute_unit.cpp
   timing/parameters.cpp
   timing/report.cpp

@@ -1,6 +1,7 @@
 // `inlay time`, `run --time`, `compare --time`: what they answer, the same every time, and one message for what they cannot model.
 #include "inlay_command.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <fstream>
@@ -126,6 +127,21 @@ TEST_CASE("compare --time gates on clocks") {
   INFO(same.out << same.err);
   CHECK(same.exit == 0);
   CHECK(same.out.find("1.000 of the anchor's clocks") != std::string::npos);
+  // No criterion is left to guess, and the loops stand side by side with their clocks.
+  CHECK(same.out.find("15 time, modelled") != std::string::npos);
+  std::vector<std::string> json = a;
+  json.emplace_back("--json");
+  const auto told = nlohmann::json::parse(inlay_command(json).out);
+  CHECK(told["criteria"].size() == 15);
+  for (const auto& k : told["criteria"]) CHECK(k["verdict"] != "undecided");
+  json.erase(std::find(json.begin(), json.end(), "--brief"));
+  const auto schedule = nlohmann::json::parse(inlay_command(json).out)["schedule"];
+  double trip = 0;
+  for (const auto& pair : schedule) {
+    CHECK(pair["candidate"]["text"] == pair["anchor"]["text"]); // against itself
+    trip += pair["candidate"]["clocks"].get<double>();
+  }
+  CHECK(trip == Approx(told["timing"]["candidate"]["clocks_per_trip"].get<double>()).epsilon(0.05));
   // The anchor with half the work: the candidate takes too many clocks.
   for (const char* v : {"zeros:262144", "zeros:262144", "zeros:262144", "i32:128", "i32:128", "i32:256",
                         "i32:512", "i32:512", "i32:128", "ptr:0", "ptr:0"}) {
@@ -135,6 +151,7 @@ TEST_CASE("compare --time gates on clocks") {
   const Ran slower = inlay_command(a);
   CHECK(slower.exit == 1);
   CHECK(slower.out.find("gate: FAILED") != std::string::npos);
+  CHECK(slower.out.find("more clocks for the launch") != std::string::npos);
 }
 
 TEST_CASE("what cannot be modelled is one message") {

@@ -381,7 +381,7 @@ TEST_CASE("strings fold runs and whole repeats") {
   CHECK(fold("MMsM") == "M2 s M");
   CHECK(fold("wBMMwBMM") == "(w B M2)x2");
   CHECK(fold("wBMMwBMMJ") == "(w B M2)x2 J");
-  CHECK(fold("MMMM") == "(M2)x2");
+  CHECK(fold("MMMM") == "M4");
   CHECK(fold("") == "");
   WaitCounts a, b;
   a.vmcnt = 20, a.lgkmcnt = 0, b.lgkmcnt = 3;

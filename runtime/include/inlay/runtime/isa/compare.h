@@ -43,12 +43,28 @@ struct DiffLine {
   std::size_t count = 1; ///< equal lines in a row
 };
 
+/// The instructions of a hot loop between two waits or barriers, which they begin with.
+struct Stretch {
+  std::size_t first = 0;      ///< index of its first instruction in the program
+  std::string text;           ///< what it waits for, then its letters: `v20,l0 B M4 (R M2)x8`
+  unsigned matrix_clocks = 0; ///< of its matrix instructions
+  std::map<char, unsigned> letters;
+  std::optional<double> clocks; ///< of a trip, by the cycle model (timing/compare.h)
+};
+
+/// One line of the two hot loops side by side; what has no partner stands alone.
+struct StretchPair {
+  std::optional<Stretch> candidate, anchor;
+};
+
 struct Comparison {
   std::string candidate, anchor; ///< kernel names
   std::vector<Row> rows;
   std::vector<Criterion> criteria;
   std::vector<DiffLine> difference; ///< of the hot loops, shortest edit script
   double similarity = 0;            ///< instructions in common, as a fraction of both loops
+  std::vector<StretchPair>
+      schedule; ///< of the hot loops, aligned by what the stretches between waits hold: a page
 
   /// No criterion failed.
   [[nodiscard]] bool passes() const;
@@ -58,6 +74,9 @@ struct Comparison {
 [[nodiscard]] Comparison compare(const KernelReport& candidate, const KernelReport& anchor,
                                  double tolerance = 0.02);
 
+/// The page for people. The difference by line is in it when it is short; the schedule says the rest.
 [[nodiscard]] std::string to_text(const Comparison& c);
+/// The two hot loops side by side.
+[[nodiscard]] std::string schedule_text(const Comparison& c);
 
 } // namespace inlay::runtime::isa

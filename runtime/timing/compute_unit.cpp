@@ -62,8 +62,9 @@ struct Numbers {
         packed_hazard(static_cast<Clock>(p["mfma_packed_f32_hazard_clk"])),
         forward(static_cast<Clock>(p["mfma_srcc_forward_clk"])),
         lds_entries(static_cast<std::size_t>(p["lds_fifo_entries"])),
-        lds_latency(static_cast<Clock>(p["lds_latency_clk"])), read_port(p["lds_read_port_bytes"]),
-        write_port(p["lds_write_port_bytes"]), misaligned(static_cast<Clock>(p["lds_misaligned_b128_clk"])),
+        lds_latency(static_cast<Clock>(p["lds_latency_clk"])), dma_bytes(p["lds_dma_bytes"]),
+        read_port(p["lds_read_port_bytes"]), write_port(p["lds_write_port_bytes"]),
+        misaligned(static_cast<Clock>(p["lds_misaligned_b128_clk"])),
         write_stall(p["lds_write_pipe_stall_clk"]), crossbar(static_cast<Clock>(p["lds_crossbar_clk"])),
         queue_entries(static_cast<std::size_t>(p["vmem_queue_entries"])),
         inflight_bytes(static_cast<std::uint64_t>(p["vmem_inflight_bytes"])), line_clk(p["vmem_line_clk"]),
@@ -102,7 +103,7 @@ struct Numbers {
   Clock packed_hazard, forward;
   std::size_t lds_entries;
   Clock lds_latency;
-  double read_port, write_port;
+  double dma_bytes, read_port, write_port;
   Clock misaligned;
   double write_stall;
   Clock crossbar;
@@ -666,8 +667,10 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
     } else {
       Clock done = issue_memory(w, op, r, t);
       if (r.kind == AccessKind::to_lds) {
-        dma_.emplace(done, r.lds_clocks);
-        done += r.lds_clocks;
+        // Lanes write side by side from one base: no conflicts.
+        const auto writes = static_cast<unsigned>(std::ceil(r.total_bytes() / n_.dma_bytes));
+        dma_.emplace(done, writes);
+        done += writes;
       }
       w.vm_last = std::max(w.vm_last, done);
       w.vm.push_back(w.vm_last);

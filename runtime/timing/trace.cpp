@@ -100,10 +100,6 @@ std::uint32_t TraceRecorder::request_of(const ObservedAccess& a) {
     const auto end = std::unique(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(n));
     trace_.lines.insert(trace_.lines.end(), lines.begin(), end);
     r.lines = static_cast<std::uint16_t>(end - lines.begin());
-    if (a.kind == Kind::to_lds) {
-      // Lanes write side by side from one base: as a store of that width without conflicts.
-      r.lds_clocks = static_cast<std::uint16_t>((r.total_bytes() + 127) / 128);
-    }
     trace_.requests.push_back(r);
     return static_cast<std::uint32_t>(trace_.requests.size());
   }

@@ -142,8 +142,9 @@ TEST_CASE("reads of LDS: the published rates") {
 }
 
 TEST_CASE("loads to LDS take their turn at its memory when their data arrives") {
-  // Four waves read without pause, 16 clocks a round; eight loads of 1 KiB arrive meanwhile and write 128 bytes a clock.
-  const auto at = [](unsigned loads) {
+  // Four waves read without pause, 16 clocks a round; eight loads of 1 KiB arrive meanwhile and write 256 bytes a clock,
+  // all 64 banks; 128 on request.
+  const auto at = [](unsigned loads, double bytes = 256) {
     const std::string setup =
         "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v2, 4, v0\nv_and_b32 v1, 63, v0\n"
         "v_lshlrev_b32 v1, 4, v1\ns_waitcnt lgkmcnt(0)\ns_mov_b32 m0, 0x4000\ns_mov_b32 s6, -1\n"
@@ -153,10 +154,12 @@ TEST_CASE("loads to LDS take their turn at its memory when their data arrives") 
                           times(2 - loads, "s_nop 0") + times(120, "ds_read_b128 v[8:11], v1") +
                           "s_waitcnt lgkmcnt(0)\ns_endpgm\n",
                       {.arch = gfx950, .block = 256, .lds = 65536}),
-               bare(gfx950)));
+               bare(gfx950).with("lds_dma_bytes", bytes)));
   };
-  CHECK(at(2) - at(0) >= 8 * 8);
-  CHECK(at(2) - at(0) <= 8 * 8 + 24);
+  CHECK(at(2) - at(0) >= 8 * 4);
+  CHECK(at(2) - at(0) <= 8 * 4 + 24);
+  CHECK(at(2, 128) - at(0) >= 8 * 8);
+  CHECK(at(2, 128) - at(0) <= 8 * 8 + 24);
 }
 
 TEST_CASE("a ds_write_b128 occupies its wave for 20 clocks, and two of a SIMD pair take turns") {

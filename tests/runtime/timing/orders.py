@@ -105,10 +105,14 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
     if apart:
         lines += ["v_readfirstlane_b32 s16, v9", f"s_cmp_lt_u32 s16, {waves // 2}", "s_cbranch_scc1 first", "s_barrier", "first:"]
     lines += [f"s_movk_i32 s3, {trips}", ".p2align 6", "loop:"]
-    lines += body(expand(order), matrix)
-    # What the loads of a trip have read, the next one does not read again.
-    lines += [f"s_add_u32 s{i}, s{i}, 0x4000" for i in range(12, 16)]
-    lines += ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0", "s_cbranch_scc1 loop"]
+    # What the loads of a trip have read, the next one does not read again. The order's own last scalar instructions do this and count the
+    # trips; where it names none, they stand at the end.
+    control = [f"s_add_u32 s{i}, s{i}, 0x4000" for i in range(12, 16)] + ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0"]
+    loop = body(expand(order), matrix)
+    own = [i for i, line in enumerate(loop) if line.startswith("s_add_u32 s20")][-len(control):]
+    for i in reversed(own):
+        loop[i] = control.pop()
+    lines += loop + control + ["s_cbranch_scc1 loop"]
     if apart:
         lines += [f"s_cmp_ge_u32 s16, {waves // 2}", "s_cbranch_scc1 second", "s_barrier", "second:"]
     lines += ["s_endpgm"]

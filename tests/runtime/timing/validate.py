@@ -3,15 +3,19 @@
 
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
+  validate.py INLAY --aiter CHECKOUT [--write FILE]
+                                  the times of whole launches (end_to_end.py) instead; takes about ten minutes
 
 A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
 """
+import argparse
 import json
 import os
 import subprocess
 import sys
 import tempfile
 
+import end_to_end
 import orders
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -103,8 +107,8 @@ def loop_rows(model, data):
     return rows
 
 
-def main():
-    model = Model(os.path.abspath(sys.argv[1]))
+def loops_and_instructions(inlay):
+    model = Model(inlay)
     with open(os.path.join(HERE, "measured.json")) as f:
         data = json.load(f)
     out, failed = [], []
@@ -159,14 +163,26 @@ def main():
         limit(f"{chip} largest error", max(e for e, _ in errors), 6.5)
         limit(f"{chip} 1 - rank correlation", 1 - rank, 0.05)
 
+    return out, failed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("inlay")
+    parser.add_argument("--aiter")
+    parser.add_argument("--write")
+    o = parser.parse_args()
+    inlay = os.path.abspath(o.inlay)
+    out, failed = end_to_end.section(inlay, o.aiter, spearman) if o.aiter else loops_and_instructions(inlay)
     text = "\n".join(out)
     print(text)
-    if len(sys.argv) > 3 and sys.argv[2] == "--write":
-        with open(sys.argv[3]) as f:
+    if o.write:
+        with open(o.write) as f:
             page = f.read()
-        begin, end = "<!-- validation -->\n", "<!-- validation end -->"
+        name = "end to end" if o.aiter else "validation"
+        begin, end = f"<!-- {name} -->\n", f"<!-- {name} end -->"
         head, rest = page.split(begin)
-        with open(sys.argv[3], "w") as f:
+        with open(o.write, "w") as f:
             f.write(head + begin + "\n" + text + "\n" + end + rest.split(end)[1])
     for f in failed:
         print("FAILED", f)

@@ -1,0 +1,216 @@
+"""Times of whole launches that AITER's tuners measured, beside the model's: rows of its tables whose kernel is hand-written and shipped
+as machine code, run from that code object.
+
+The checkout needs its history. A row counts if the code object has not changed since the row was written and if it needs one launch and
+no waiting between workgroups, of which only a sample is modelled: no split K. Of each chip and family ROWS_EACH rows are taken, evenly spaced
+by their time. The clock of a chip is fitted to every second of them, as the median of the ratios, and nothing else is.
+"""
+import collections
+import csv
+import io
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import tempfile
+
+ROWS_EACH = 8
+# gfx, compute units -> name, effective clock in MHz, settings beside the processor's own
+CHIPS = {
+    ("gfx942", 304): ("MI300X", 1400, []),
+    ("gfx942", 80): ("MI308X", 1270, ["--set", "compute_units=80", "--set", "xcds=4"]),
+    ("gfx950", 256): ("MI355X", 1600, []),
+}
+FOLDERS = {"I8gemm": "i8gemm", "bf16gemm": "bf16gemm", "f4gemm": "f4gemm", "fp8gemm": "fp8gemm_blockscale"}
+
+
+def git(checkout, *arguments, text=True):
+    return subprocess.run(["git", "-C", checkout, *arguments], stdout=subprocess.PIPE, text=text, check=True).stdout
+
+
+def tables(checkout):
+    """Every row of a tuned table that names a code object unchanged since."""
+    changed = {}  # path -> position of its last change
+    position = {c: i for i, c in enumerate(reversed(git(checkout, "rev-list", "HEAD").split()))}
+    for line in git(checkout, "log", "--no-renames", "--raw", "--format=C %H", "--", "hsa/gfx942", "hsa/gfx950").split("\n"):
+        if line.startswith("C "):
+            commit = position[line[2:]]
+        elif line.startswith(":"):
+            path = line.split("\t")[1]
+            changed[path] = max(commit, changed.get(path, -1))
+    out = []
+    for file in sorted(git(checkout, "ls-tree", "-r", "--name-only", "HEAD", "aiter/configs").split()):
+        if not file.endswith("gemm.csv") and "_tuned_gemm_" not in file or "untuned" in file:
+            continue
+        rows = list(csv.DictReader(io.StringIO(git(checkout, "show", "HEAD:" + file))))
+        if not any("_ZN5aiter" in (r.get("kernelName") or "") for r in rows):
+            continue
+        written = [line.split()[0].lstrip("^") for line in git(checkout, "blame", "-s", "-l", "HEAD", "--", file).split("\n") if line]
+        for n, r in enumerate(rows):
+            named = re.match(r"_ZN5aiter\d+(.*)E$", r.get("kernelName") or "")
+            family = next((f for p, f in FOLDERS.items() if named and named[1].startswith(p)), None)
+            if family is None:
+                continue
+            path = f"hsa/{r['gfx']}/{family}/{named[1]}.co"
+            by = next((i for c, i in position.items() if c.startswith(written[n + 1])), -1)
+            split = int(float(r["splitK"]))
+            if path not in changed or by < changed[path] or split > (0 if family == "f4gemm" else 1):
+                continue
+            out.append({"chip": (r["gfx"], int(r["cu_num"])), "family": family, "kernel": named[1], "path": path, "m": int(r["M"]), "n": int(r["N"]),
+                        "k": int(r["K"]), "us": float(r["us"]), "wide": "32" in (r.get("outdtype") or ""),
+                        "bias": r.get("bias") == "True"})
+    return out
+
+
+def choose(rows):
+    """Evenly spaced by time, of each chip and family; no shape and kernel twice."""
+    groups = collections.defaultdict(dict)
+    for r in rows:
+        # A shape that several tables have with one kernel: the first.
+        groups[r["chip"], r["family"]].setdefault((r["kernel"], r["m"], r["n"], r["k"]), r)
+    out = []
+    for key in sorted(groups):
+        mine = sorted(groups[key].values(), key=lambda r: (r["us"], r["m"], r["n"], r["k"]))
+        take = min(ROWS_EACH, len(mine))
+        for i in range(take):
+            r = dict(mine[(2 * i + 1) * len(mine) // (2 * take)])
+            r["fit"] = i % 2 == 0
+            out.append(r)
+    return out
+
+
+def slots(r, tile_m, tile_n):
+    """Grid and argument values, 16 bytes each, as csrc/py_itfs_cu/asm_*.cu fill them: (bytes,) is a buffer of that size."""
+    m, n, k = r["m"], r["n"], r["k"]
+    rows = -(-m // tile_m)
+    if r["family"] == "i8gemm":
+        return (n // tile_n, rows, 1), [(2 * m * n,), (m * k,), (n * k,), (4 * m,), (4 * n,), (4 * n,), m, n, k, k, k, 2 * n, 1]
+    if r["family"] == "fp8gemm_blockscale":
+        blocks = -(-n // 128), k // 128
+        return (n // tile_n, rows, 1), [(2 * m * n,), (m * k,), (n * k,), (4 * m * blocks[1],), (4 * blocks[0] * blocks[1],), (4 * n,), m, n, k, k, k, 2 * n, 1,
+                                        m, *blocks]
+    if r["family"] == "bf16gemm":
+        size = 4 if r["wide"] else 2
+        return (-(-n // tile_n), rows, 1), [(size * m * n,), 0, (2 * m * k,), (2 * n * k,), 1.0, 0.0, n * size, 0, n * size, 0, 2 * k, 0, 2 * k, 0, m, n, k, 1,
+                                                0 if r["wide"] else 1, (2 * n,) if r["bias"] else 0, int(r["bias"]), (4096,)]
+    scales = -(-k // 256) * 8
+    padded = [-(-x // 256) * 256 for x in (m, n)]
+    return (-(-n // tile_n), rows, 1), [(2 * (-(-m // 32) * 32) * n,), 0, (m * k // 2,), (n * k // 2,), 1.0, 0.0, 0, 0, n, 0, k, 0, k, 0, m, n, k,
+                                        (padded[0] * scales,), (padded[1] * scales,), scales, 0, scales, 0, 0]
+
+
+def tile_of(r):
+    return re.search(r"(\d+)x(\d+)", re.split("tn_|reShuffle_", r["kernel"])[-1])
+
+
+def argument(value, size):
+    if isinstance(value, tuple):
+        return f"zeros:{value[0]}"
+    if isinstance(value, float):
+        return f"f32:{value}"
+    return f"i{8 * size}:{value}" if size in (4, 8) else "bytes:" + int(value).to_bytes(size, "little").hex()
+
+
+class Launches:
+    def __init__(self, inlay, checkout):
+        self.inlay, self.checkout, self.directory, self.signatures = inlay, checkout, tempfile.mkdtemp(), {}
+
+    def signature(self, path):
+        if path not in self.signatures:
+            file = os.path.join(self.directory, path.replace("/", "_"))
+            with open(file, "wb") as f:
+                f.write(git(self.checkout, "show", "HEAD:" + path, text=False))
+            told = subprocess.run([self.inlay, "inspect", file, "--json"], stdout=subprocess.PIPE, text=True, check=True)
+            self.signatures[path] = file, json.loads(told.stdout)["kernels"][0]["arguments"]["list"]
+        return self.signatures[path]
+
+    def microseconds(self, r):
+        """Modelled, from the first workgroup's launch to the last store's arrival."""
+        file, listed = self.signature(r["path"])
+        tile = tile_of(r)
+        grid, values = slots(r, int(tile[1]), int(tile[2]))
+        _, mhz, more = CHIPS[r["chip"]]
+        command = [self.inlay, "time", file, "--grid", ",".join(map(str, grid)), "--block", "256", "--json", "--quick", "--clock", str(mhz), *more]
+        for a in listed:
+            if a["offset"] % 16 == 0:  # the others fill the slot
+                value = values[a["offset"] // 16] if a["offset"] // 16 < len(values) else 0
+                command += ["--arg", "ptr:0" if a["kind"] == "global_buffer" and value == 0 else argument(value, a["size"])]
+        ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        if ran.returncode != 0:
+            raise SystemExit(f"{r['kernel']} {r['m']}x{r['n']}x{r['k']}: {ran.stderr.strip()}")
+        return json.loads(ran.stdout)["timing"]["chip"]["clocks"] / mhz
+
+
+def others(checkout, r):
+    """The code objects of the row's family that differ from its own in the tile alone."""
+    tile = tile_of(r)[0]
+    pattern = re.escape(os.path.basename(r["path"])).replace(tile, r"(\d+)x(\d+)")
+    out = []
+    for file in git(checkout, "ls-tree", "--name-only", "HEAD", os.path.dirname(r["path"]) + "/").split():
+        name = re.fullmatch(pattern, os.path.basename(file))
+        if name and r["n"] % int(name[2]) == 0:
+            out.append(dict(r, path=file, kernel=os.path.basename(file)[:-3]))
+    return out
+
+
+def mark(r):
+    return " *fit*" if r["fit"] else ""
+
+
+def ratio_error(ratio):
+    return abs(ratio - 1) * 100
+
+
+def section(inlay, checkout, spearman):
+    """Lines for docs/timing.md, and what passed its limit."""
+    model, failed = Launches(inlay, checkout), []
+    rows = choose(tables(checkout))
+    for r in rows:
+        r["modelled"] = model.microseconds(r)
+        r["ratio"] = r["modelled"] / r["us"]
+
+    def limit(name, value, most):
+        if value > most:
+            failed.append(f"{name}: {value:.2f}, limit {most}")
+
+    out = [f"AITER's tables at commit {git(checkout, 'rev-parse', '--short=7', 'HEAD').strip()}: time of one launch, inputs in HBM. *fit*: the clock was fitted to this row.", "",
+           "| chip | kernel | M x N x K | measured, us | modelled | error |", "|---|---|---|--:|--:|--:|"]
+    for r in rows:
+        out.append(f"| {CHIPS[r['chip']][0]} | {r['family']} {tile_of(r)[0]}{mark(r)} | {r['m']} x {r['n']} x {r['k']} | {r['us']:.1f} | {r['modelled']:.1f} | "
+                   f"{(r['ratio'] - 1) * 100:+.1f} % |")
+    out += ["", "| chip | kernels | clock, MHz | rows | median error | of the rows that the clock was not fitted to | largest | rank correlation |", "|---|---|--:|--:|--:|--:|--:|--:|"]
+    groups = collections.defaultdict(list)
+    for r in rows:
+        groups[r["chip"], "all"].append(r)
+        groups[r["chip"], r["family"]].append(r)
+    for (chip, family), mine in sorted(groups.items()):
+        name, mhz, _ = CHIPS[chip]
+        errors, test = [ratio_error(r["ratio"]) for r in mine], [ratio_error(r["ratio"]) for r in mine if not r["fit"]]
+        rank = spearman([r["us"] for r in mine], [r["modelled"] for r in mine])
+        out.append(f"| {name} | {family} | {mhz} | {len(mine)} | {statistics.median(errors):.1f} % | {statistics.median(test):.1f} % | {max(errors):.1f} % | {rank:.2f} |")
+        if family == "all":
+            limit(f"{name} median error of the rows not fitted to", statistics.median(test), 15)
+            limit(f"{name} 1 - rank correlation", 1 - rank, 0.1)
+            wanted = mhz * statistics.median(r["ratio"] for r in mine if r["fit"])
+            limit(f"{name} the clock that its rows ask for, {wanted:.0f} MHz, from {mhz}, %", abs(wanted / mhz - 1) * 100, 3)
+    everything = [ratio_error(r["ratio"]) for r in rows if not r["fit"]]
+    out += ["", f"Median error of the {len(everything)} rows that no clock was fitted to: {statistics.median(everything):.1f} %."]
+
+    out += ["", "What the tuner chose, among the tiles of its family (without split K) by the model:", "",
+            "| chip | family | M x N x K | tuner's choice | the model's | tiles | place of the tuner's | it costs, by the model |", "|---|---|---|---|---|--:|--:|--:|"]
+    costs = []
+    for (chip, family), mine in sorted(groups.items()):
+        if family in ("all", "bf16gemm"):
+            continue
+        for r in [r for r in mine if not r["fit"]][:2]:
+            by_time = sorted((model.microseconds(o), o["kernel"]) for o in others(checkout, r))
+            place = next(i for i, (_, kernel) in enumerate(by_time) if kernel == r["kernel"])
+            cost = (by_time[place][0] / by_time[0][0] - 1) * 100
+            costs.append(cost)
+            out.append(f"| {CHIPS[chip][0]} | {family} | {r['m']} x {r['n']} x {r['k']} | {tile_of(r)[0]} | {tile_of({'kernel': by_time[0][1]})[0]} | {len(by_time)} | {place + 1} | "
+                       f"{cost:+.1f} % |")
+    out += ["", f"Median cost of the tuner's choice by the model: {statistics.median(costs):.1f} %.", ""]
+    limit("median cost of the tuner's choices, %", statistics.median(costs), 15)
+    return out, failed

@@ -185,11 +185,11 @@ public:
         if (v) seen[*v != 0 ? 1 : 0] = true;
       }
     if (seen[0] && seen[1]) return std::nullopt;
+    const auto known = facts ? facts() : formulas_.contract();
     for (const bool v : {true, false}) {
       if (seen[v ? 0 : 1]) continue;
-      const auto c = formulas_.condition(condition, v);
+      const auto c = formulas_.condition(condition, v, known);
       if (!c || c->never) continue;
-      const auto known = facts ? facts() : std::vector<std::string>();
       if (std::all_of(c->all.begin(), c->all.end(),
                       [&](const Sym& d) { return formulas_.decide(false, Sym(0), d, known) == Truth::yes; }))
         return v;
@@ -752,9 +752,9 @@ struct Sides::Abstract {
 };
 
 std::vector<std::string> Sides::facts(const Path& path, const Abstract* a) {
-  std::vector<std::string> out = formulas_->facts(path.flow.path());
-  if (a != nullptr) out.insert(out.end(), a->facts.begin(), a->facts.end());
-  return out;
+  if (a == nullptr) return formulas_->facts(formulas_->contract(), path.flow.path());
+  const auto& all = path.flow.path();
+  return formulas_->facts(a->facts, {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()), all.end()});
 }
 
 const CodeRun::State& Sides::boundary(int trips) {
@@ -1025,9 +1025,11 @@ void Sides::explore(Path start, Abstract* a) {
       if (a->invariants.empty() && !a->guessed) {
         a->guessed = true;
         for (std::size_t k = a->from->path().size(); k < path.flow.path().size(); ++k) {
-          const auto c = formulas_->condition(path.flow.path()[k].first, path.flow.path()[k].second);
-          if (!c || c->never) continue;
-          for (const Sym& d : c->all) {
+          const auto& all = path.flow.path();
+          const auto& before_it =
+              formulas_->facts(a->facts, {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()),
+                                          all.begin() + static_cast<std::ptrdiff_t>(k)});
+          for (const Sym& d : formulas_->either(all[k].first, all[k].second, before_it)) {
             const std::pair<AtomId, Sym> before[] = {{u_atom, a->u - Sym(1)}}, first[] = {{u_atom, Sym(-1)}};
             const auto used = symbols(d);
             if (std::find(used.begin(), used.end(), u_atom) == used.end() ||
@@ -1207,7 +1209,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     return false;
   }
   // The code is in its loop at the first of them.
-  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1), formulas_->facts(one.path())) !=
+  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1), formulas_->facts(formulas_->contract(), one.path())) !=
       Truth::yes) {
     why = "that the code is in its loop too";
     return false;
@@ -1338,7 +1340,7 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
   a.u = formulas_->context().symbol("_" + name.substr(0, 7) + name.substr(8), {Int(0), Int(most)});
   formulas_->name(a.periods, a.u);
-  a.base = formulas_->facts(one.path());
+  a.base = formulas_->facts(formulas_->contract(), one.path());
   a.facts = a.base;
   const AtomId u_atom = *a.u.as_atom();
   if (a.last_u) { // its symbol is new

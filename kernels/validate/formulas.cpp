@@ -201,7 +201,37 @@ Formulas::Condition Formulas::canonical(const Condition& c) const {
   return out;
 }
 
-std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
+std::optional<Sym> Formulas::difference(Word x, Word y) {
+  auto a = number(x), b = number(y);
+  if (!a || !b) {
+    a = signed_number(x);
+    b = signed_number(y);
+    // One side as a signed number, the other a constant that is written unsigned.
+    const auto fold = [&](Word w) -> std::optional<Sym> {
+      const auto v = t_.value(w);
+      if (!v) return std::nullopt;
+      return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
+    };
+    if (!a) a = fold(x);
+    if (!b) b = fold(y);
+  }
+  if (!a || !b) return std::nullopt;
+  return *a - *b;
+}
+
+std::vector<Sym> Formulas::either(Word c, bool value, const std::vector<std::string>& known) {
+  if (const auto one = condition(c, value, known)) return one->never ? std::vector<Sym>() : one->all;
+  while (t_.kind(c) == TermKind::invert) {
+    c = t_.children(c)[0];
+    value = !value;
+  }
+  if (t_.kind(c) != TermKind::equal || value || t_.is_wide(t_.children(c)[0])) return {};
+  const auto d = difference(t_.children(c)[0], t_.children(c)[1]);
+  return d ? std::vector<Sym>{normal(*d - Sym(1)), normal(-*d - Sym(1))} : std::vector<Sym>();
+}
+
+std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
+                                                       const std::vector<std::string>& known) {
   while (t_.kind(c) == TermKind::invert) {
     c = t_.children(c)[0];
     value = !value;
@@ -214,7 +244,7 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
   const TermKind kind = t_.kind(c);
   if ((kind == TermKind::all && value) || (kind == TermKind::any && !value)) {
     for (const Word child : std::vector<Word>(t_.children(c).begin(), t_.children(c).end())) {
-      const auto one = condition(child, value);
+      const auto one = condition(child, value, known);
       if (!one) return std::nullopt;
       for (const Sym& d : one->all) require(out, d);
       out.never = out.never || one->never;
@@ -224,21 +254,9 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
   if (kind == TermKind::equal) {
     if (t_.is_wide(t_.children(c)[0])) return std::nullopt;
     const Word x = t_.children(c)[0], y = t_.children(c)[1];
-    auto a = number(x), b = number(y);
-    if (!a || !b) {
-      a = signed_number(x);
-      b = signed_number(y);
-      // One side as a signed number, the other a constant that is written unsigned.
-      const auto fold = [&](Word w) -> std::optional<Sym> {
-        const auto v = t_.value(w);
-        if (!v) return std::nullopt;
-        return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
-      };
-      if (!a) a = fold(x);
-      if (!b) b = fold(y);
-    }
-    if (!a || !b) return std::nullopt;
-    const Sym d = *a - *b;
+    const auto difference_of = difference(x, y);
+    if (!difference_of) return std::nullopt;
+    const Sym d = *difference_of;
     if (value) {
       require(out, d);
       require(out, -d);
@@ -250,9 +268,9 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
       require(out, d - Sym(1));
     } else if (i.upper && *i.upper <= Int(0)) {
       require(out, -d - Sym(1));
-    } else if (decide(false, Sym(0), d, contract_) == Truth::yes) {
+    } else if (decide(false, Sym(0), d, known) == Truth::yes) {
       require(out, d - Sym(1));
-    } else if (decide(false, d, Sym(0), contract_) == Truth::yes) {
+    } else if (decide(false, d, Sym(0), known) == Truth::yes) {
       require(out, -d - Sym(1));
     } else {
       return std::nullopt;
@@ -274,22 +292,20 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value) {
   return out;
 }
 
-std::vector<std::string> Formulas::facts(const std::vector<std::pair<Word, bool>>& path) {
-  std::vector<std::string> out = contract_;
-  for (const auto& [word, value] : path) {
-    const std::string kept = missing_;
-    const auto c = condition(word, value);
-    missing_ = kept;
-    if (!c) {
-      // x != y without a known order
-      continue;
-    }
-    for (const Sym& d : c->all) {
-      if (d.is_constant()) continue;
-      out.push_back("0 <= " + to_string(d));
-    }
-  }
-  return out;
+const std::vector<std::string>& Formulas::facts(const std::vector<std::string>& known,
+                                                const std::vector<std::pair<Word, bool>>& path) {
+  if (path.empty()) return facts_[{known, path}] = known;
+  const auto [at, fresh] = facts_.try_emplace({known, path});
+  if (!fresh) return at->second;
+  const auto& before = facts(known, {path.begin(), path.end() - 1});
+  const std::string kept = missing_;
+  const auto c = condition(path.back().first, path.back().second, before);
+  missing_ = kept;
+  at->second = before;
+  if (c)
+    for (const Sym& d : c->all)
+      if (!d.is_constant()) at->second.push_back("0 <= " + to_string(d));
+  return at->second;
 }
 
 } // namespace inlay::kernels::validate

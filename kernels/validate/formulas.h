@@ -43,7 +43,14 @@ public:
     bool never = false;
     friend bool operator==(const Condition&, const Condition&) = default;
   };
-  [[nodiscard]] std::optional<Condition> condition(Word condition, bool value = true);
+  [[nodiscard]] std::optional<Condition> condition(Word condition, bool value = true) {
+    return this->condition(condition, value, contract_);
+  }
+  /// The same where `known` holds: x != y is x < y or x > y only when one of them cannot be.
+  [[nodiscard]] std::optional<Condition> condition(Word condition, bool value,
+                                                   const std::vector<std::string>& known);
+  /// Each d of which d >= 0 may follow where the condition holds: of x != y both x < y and x > y, when neither is excluded.
+  [[nodiscard]] std::vector<Sym> either(Word condition, bool value, const std::vector<std::string>& known);
   /// d >= 0 divided by what its coefficients have in common.
   [[nodiscard]] static Sym normal(Sym d);
   /// Adds d >= 0: drops what the ranges of the symbols decide.
@@ -54,8 +61,9 @@ public:
 
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }
-  /// The conditions of a path that have a formula, in the prover's syntax.
-  [[nodiscard]] std::vector<std::string> facts(const std::vector<std::pair<Word, bool>>& path);
+  /// `known` and the conditions of a path that have a formula, each under those before it, in the prover's syntax.
+  [[nodiscard]] const std::vector<std::string>& facts(const std::vector<std::string>& known,
+                                                      const std::vector<std::pair<Word, bool>>& path);
   [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
 
   /// A symbol of the machine that is none of the program's: the periods of a loop.
@@ -65,6 +73,8 @@ public:
   [[nodiscard]] SymContext& context() const { return program_.symbols(); }
 
 private:
+  /// x - y of an equality, as a number.
+  std::optional<Sym> difference(Word x, Word y);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
 
@@ -75,6 +85,8 @@ private:
   std::unordered_map<Word, std::optional<Sym>> done_;
   std::map<std::pair<Sym, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
+  std::map<std::pair<std::vector<std::string>, std::vector<std::pair<Word, bool>>>, std::vector<std::string>>
+      facts_;
   std::vector<std::string> contract_;
   std::vector<std::pair<AtomId, Sym>> multiples_;
   std::string missing_;

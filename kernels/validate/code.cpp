@@ -81,23 +81,12 @@ public:
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     load_sites.insert(access.instruction);
-    const auto u = uniform(access);
-    for (unsigned l = 0; l < 64; ++l) {
-      if (access.guard[l] == 0) continue;
-      const auto first = u ? parse(access, *u, l) : std::nullopt;
-      if (!first) {
-        problem(access, l);
-        continue;
-      }
-      const Element format = p_.tensor(first->tensor).element;
-      const int width = bits(format);
-      if (width != 32 && width != 16 && width != 8) continue;
-      const auto size = static_cast<unsigned>(width / 8);
-      const unsigned per_word = std::max(1U, std::min(4U, access.bytes) / size);
+    each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      const unsigned per_word = std::min(4U, access.bytes) / size;
       for (unsigned k = 0; k < words.size(); ++k) {
         std::vector<Number> numbers(4 / size, 0);
         for (unsigned e = 0; e < per_word; ++e) {
-          const ElementAccess a = first->further(4 * k + e * size);
+          const ElementAccess a = first.further(4 * k + e * size);
           numbers[e] = run_.value_of(a);
           ++trace->elements;
           if (const int trip = known_load ? known_load(a) : -1; trip >= 0) {
@@ -111,32 +100,19 @@ public:
         }
         words[k][l] = values_.word(format, numbers);
       }
-    }
+    });
   }
 
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
-    const auto u = uniform(access);
-    for (unsigned l = 0; l < 64; ++l) {
-      if (access.guard[l] == 0) continue;
-      const auto first = u ? parse(access, *u, l) : std::nullopt;
-      if (!first) {
-        problem(access, l);
-        continue;
-      }
-      const Element format = p_.tensor(first->tensor).element;
-      const auto size = static_cast<unsigned>(bits(format) / 8);
-      if (size == 0 || access.bytes % size != 0) {
-        problem(access, l);
-        continue;
-      }
+    each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       for (unsigned byte = 0; byte < access.bytes; byte += size) {
-        const ElementAccess a = first->further(byte);
         values_.forget_missing();
         const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
-        trace->stores[a] = {access.instruction, access.wave, l, v, v ? "" : values_.missing()};
+        trace->stores[first.further(byte)] = {access.instruction, access.wave, l, v,
+                                              v ? "" : values_.missing()};
       }
-    }
+    });
   }
 
   void matrix(FlowMatrix& x) override {
@@ -202,6 +178,7 @@ public:
     int tensor = -1;
     Sym address{}, step{}, records{};
     bool below_2_31 = false;
+    std::vector<std::pair<AtomId, Sym>> known; ///< the number of trips, where the path says it
   };
   std::optional<Uniform> uniform(const FlowAccess& access) {
     formulas_.forget_missing();
@@ -236,14 +213,22 @@ public:
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
       return std::nullopt;
     }
-    const auto known = resolve ? resolve() : std::vector<std::pair<AtomId, Sym>>();
-    const auto now = [&](Sym s) { return known.empty() ? s : substitute(s, known); };
-    u.address = now(*from + *step);
-    u.step = now(*step);
+    if (resolve) u.known = resolve();
+    u.address = *from + *step;
+    u.step = *step;
     u.records = *records;
     u.below_2_31 =
         formulas_.decide(false, *records, Sym(out_of_range - 1), formulas_.contract()) == Truth::yes;
     return u;
+  }
+
+  ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
+    const auto now = [&](Sym s) { return substitute(s, known); };
+    Formulas::Condition inside;
+    inside.never = a.inside.never;
+    for (const Sym& d : a.inside.all) Formulas::require(inside, now(d));
+    return ElementAccess::of(a.tensor, now(a.address) + Sym(a.byte), now(a.room) + Sym(a.left), now(a.step),
+                             formulas_.canonical(inside));
   }
 
   /// The first element that a lane accesses.
@@ -288,6 +273,27 @@ public:
 
 private:
   static constexpr std::int64_t out_of_range = 0x80000000LL;
+
+  /// Calls f(lane, first element, format, bytes of one) for every lane that may take part.
+  template <class F>
+  void each_lane(const FlowAccess& access, F f) {
+    const auto u = uniform(access);
+    for (unsigned l = 0; l < 64; ++l) {
+      if (access.guard[l] == 0) continue;
+      const auto first = u ? parse(access, *u, l) : std::nullopt;
+      const Element format = first ? p_.tensor(first->tensor).element : Element::f32;
+      const int width = bits(format);
+      if (first && ((width != 8 && width != 16 && width != 32) || access.bytes * 8 % static_cast<unsigned>(width) != 0))
+        why_ = "parts of elements";
+      else if (first) {
+        // By the name that the code has used for it, or else with the number of trips that the path says.
+        const bool used = u->known.empty() || (known_load && known_load(*first) >= 0);
+        f(l, used ? *first : resolved(*first, u->known), format, static_cast<unsigned>(width) / 8);
+        continue;
+      }
+      problem(access, l);
+    }
+  }
 
   bool guard(Word c, bool value, Formulas::Condition& into) {
     if (t_.value(c) && (*t_.value(c) != 0) == value) return true;
@@ -680,6 +686,14 @@ private:
     const auto line = lines_.at(i.address);
     return hex(i.address) + " '" + i.text + "'" + (line ? " (line " + std::to_string(line->line) + ")" : "");
   }
+  /// What the code has for that address.
+  template <class Accesses>
+  std::string instead(const ElementAccess& a, const Accesses& all) const {
+    for (const auto& [key, event] : all)
+      if (key.tensor == a.tensor && key.byte == a.byte && key.address == a.address)
+        return "; but " + text(key);
+    return "";
+  }
   std::string text(const ElementAccess& a) const {
     std::string s = p_.tensor(a.tensor).name + " byte " + to_string(a.address + Sym(a.byte)) + ", room " +
                     to_string(a.room + Sym(a.left));
@@ -841,7 +855,8 @@ void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool
         !loads.contains(key) && (!by_number || known == loads_until_.end() || known->second > trips) &&
         ++bad < 3)
       missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
-              std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form");
+              std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form" +
+              instead(key, loads_until_) + instead(key, loads));
   if (path.trace.latest > trips)
     missing(where + ": " + at(path.trace.latest_event.instruction) +
             " loads what the code loads in a later trip only");
@@ -871,7 +886,7 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", stores " + text(key) +
-                ", which the code does not in this form");
+                ", which the code does not in this form" + instead(key, stores));
     } else if (!event.value) {
       if (++wrong < 3)
         missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
@@ -967,9 +982,12 @@ void Sides::explore(Path start, Abstract* a) {
       asked = path.flow.path().size();
       resolved.clear();
       if (asked == 0) return resolved;
-      if (const auto n = trips_of(path, a))
-        resolved = {{*shape_->loop->trips.as_atom(),
-                     (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1)}};
+      if (const auto n = trips_of(path, a)) {
+        const Sym number =
+            (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
+        for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
+          if (const auto atom = t.as_atom()) resolved.emplace_back(*atom, number);
+      }
       return resolved;
     };
     const Flow::Stop stop = path.flow.run(*client_);

@@ -58,6 +58,7 @@ public:
 
   /// The same with sizes as multiples of what they are multiples of, so that 8 n - 8 j >= 1 is n - j >= 1.
   [[nodiscard]] Condition canonical(const Condition& c) const;
+  [[nodiscard]] Sym canonical(Sym s) const { return multiples_.empty() ? s : substitute(s, multiples_); }
 
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }

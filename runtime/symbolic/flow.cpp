@@ -71,6 +71,7 @@ struct Flow::State {
   Stop advance(FlowClient& client, FlowWave& wave);
   void memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void lds_access(FlowWave& wave, const Operation& op);
+  void to_lds(FlowWave& wave, const Operation& op, const std::vector<std::array<Term, 64>>& data);
   void lanes_access(FlowWave& wave, const Operation& op);
   void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
 };
@@ -164,6 +165,25 @@ void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
     }
 }
 
+/// What a load to LDS brings: lane by lane from m0 on.
+void Flow::State::to_lds(FlowWave& wave, const Operation& op, const std::vector<std::array<Term, 64>>& data) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  if (f.bytes % 4 != 0) throw Fail{"not followed: " + place(op)};
+  const auto base = t().value(t().bit_and(m.scalar(emulator::m0), t().constant(0x3ffff)));
+  if (!base) throw Fail{"m0 is no number at " + place(op)};
+  for (u64 left = m.may(); left != 0; left &= left - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(left));
+    const auto on = t().value(m.guard(l));
+    if (!on) throw Fail{"sizes switch lanes off at " + place(op)};
+    if (*on == 0) continue;
+    const u64 at = *base + static_cast<u64>(f.offset) + u64{l} * f.bytes;
+    if (at % 4 != 0) throw Fail{"misaligned in LDS: " + place(op)};
+    if (at + f.bytes > 4 * u64{lds.size()}) throw Fail{"beyond LDS: " + place(op)};
+    for (unsigned k = 0; k < data.size(); ++k) lds[at / 4 + k] = data[k][l] == 0 ? Terms::unknown : data[k][l];
+  }
+}
+
 /// ds_swizzle, ds_permute, ds_bpermute: registers of other lanes.
 void Flow::State::lanes_access(FlowWave& wave, const Operation& op) {
   Machine& m = wave.machine;
@@ -203,7 +223,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
     return lanes_access(wave, op);
   if (f.space == Space::lds) return lds_access(wave, op);
   if ((f.space != Space::buffer && f.space != Space::global) ||
-      (f.kind != FieldKind::load && f.kind != FieldKind::store))
+      (f.kind != FieldKind::load && f.kind != FieldKind::store && f.kind != FieldKind::to_lds))
     throw Fail{"not followed: " + place(op)};
   const isa::Modifiers& mod = op.instruction->modifiers;
   FlowAccess a;
@@ -243,6 +263,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
     return;
   }
   client.load(a, data);
+  if (f.kind == FieldKind::to_lds) return to_lds(wave, op, data);
   for (unsigned k = 0; k < words; ++k)
     for (u64 left = m.may(); left != 0; left &= left - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(left));

@@ -11,6 +11,7 @@
 #include <functional>
 #include <random>
 #include <set>
+#include <stdexcept>
 #include <unordered_set>
 
 namespace inlay::kernels::validate {
@@ -178,9 +179,30 @@ public:
     int tensor = -1;
     Sym address{}, step{}, records{};
     bool below_2_31 = false;
+    unsigned id = 0;
     std::vector<std::pair<AtomId, Sym>> known; ///< the number of trips, where the path says it
   };
   std::optional<Uniform> uniform(const FlowAccess& access) {
+    const std::array<Word, 6> key{access.descriptor[0], access.descriptor[1],
+                                  access.descriptor[2], access.descriptor[3],
+                                  access.soffset,       access.plain && access.buffer ? Word{1} : Word{0}};
+    auto at = uniforms_.find(key);
+    if (at == uniforms_.end()) {
+      auto u = parse_uniform(access);
+      if (!u) return u;
+      u->id = static_cast<unsigned>(uniforms_.size());
+      at = uniforms_.emplace(key, std::move(*u)).first;
+    }
+    Uniform u = at->second;
+    if (resolve) u.known = resolve();
+    if (u.known != resolved_by_) {
+      resolved_.clear();
+      resolved_by_ = u.known;
+    }
+    return u;
+  }
+
+  std::optional<Uniform> parse_uniform(const FlowAccess& access) {
     formulas_.forget_missing();
     Uniform u;
     if (!access.plain || !access.buffer) {
@@ -213,7 +235,6 @@ public:
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
       return std::nullopt;
     }
-    if (resolve) u.known = resolve();
     u.address = *from + *step;
     u.step = *step;
     u.records = *records;
@@ -225,13 +246,28 @@ public:
   ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
     const auto now = [&](Sym s) { return substitute(s, known); };
     Formulas::Condition inside;
-    inside.never = a.inside.never;
-    for (const Sym& d : a.inside.all) Formulas::require(inside, now(d));
-    return ElementAccess::of(a.tensor, now(a.address) + Sym(a.byte), now(a.room) + Sym(a.left), now(a.step),
-                             formulas_.canonical(inside));
+    const auto [at, fresh] = resolved_.try_emplace(a.name);
+    if (fresh) {
+      const AccessName& n = *a.name;
+      inside.never = n.inside.never;
+      for (const Sym& d : n.inside.all) Formulas::require(inside, now(d));
+      at->second =
+          run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step), formulas_.canonical(inside));
+    }
+    ElementAccess out = at->second;
+    out.byte += a.byte;
+    out.left += a.left;
+    return out;
   }
 
   /// The first element that a lane accesses.
+  std::optional<ElementAccess> first_of(const FlowAccess& access, const Uniform& u, unsigned lane) {
+    const std::array<Word, 3> key{u.id, access.guard[lane], access.offset[lane]};
+    if (const auto at = firsts_.find(key); at != firsts_.end()) return at->second;
+    auto a = parse(access, u, lane);
+    if (a) firsts_.emplace(key, *a);
+    return a;
+  }
   std::optional<ElementAccess> parse(const FlowAccess& access, const Uniform& u, unsigned lane) {
     formulas_.forget_missing();
     Formulas::Condition inside;
@@ -268,7 +304,7 @@ public:
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
       return std::nullopt;
     }
-    return ElementAccess::of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
+    return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
   }
 
 private:
@@ -280,10 +316,11 @@ private:
     const auto u = uniform(access);
     for (unsigned l = 0; l < 64; ++l) {
       if (access.guard[l] == 0) continue;
-      const auto first = u ? parse(access, *u, l) : std::nullopt;
-      const Element format = first ? p_.tensor(first->tensor).element : Element::f32;
+      const auto first = u ? first_of(access, *u, l) : std::nullopt;
+      const Element format = first ? p_.tensor(first->name->tensor).element : Element::f32;
       const int width = bits(format);
-      if (first && ((width != 8 && width != 16 && width != 32) || access.bytes * 8 % static_cast<unsigned>(width) != 0))
+      if (first && ((width != 8 && width != 16 && width != 32) ||
+                    access.bytes * 8 % static_cast<unsigned>(width) != 0))
         why_ = "parts of elements";
       else if (first) {
         // By the name that the code has used for it, or else with the number of trips that the path says.
@@ -338,6 +375,19 @@ private:
   Formulas& formulas_;
   ValuesOfWords& values_;
   std::string why_;
+  // What words say is the same on every path.
+  struct HashWords {
+    template <std::size_t n>
+    std::size_t operator()(const std::array<Word, n>& words) const {
+      Number h = n;
+      for (const Word w : words) h = random_of(h, w);
+      return static_cast<std::size_t>(h);
+    }
+  };
+  std::unordered_map<std::array<Word, 6>, Uniform, HashWords> uniforms_;
+  std::unordered_map<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
+  std::vector<std::pair<AtomId, Sym>> resolved_by_;
+  std::unordered_map<const AccessName*, ElementAccess> resolved_; ///< names with that put in
 };
 
 /// Answers with numbers: everything the machine code does then is one workgroup of one launch.
@@ -351,6 +401,7 @@ public:
   std::vector<Trace::Product> products;
   std::optional<MachineEvent> wild; ///< the first access that is not the code's
   std::string wild_text;
+  std::string endless; ///< why the machine is taken to be in its loop when the code has left it
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
@@ -376,7 +427,6 @@ public:
         const auto size = tensor < 0 ? 1U : static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8);
         if (tensor < 0 || offset % size != 0 || !run_stores(tensor, offset)) {
           note(access, l, "stores at " + name(address + b) + ", where the code stores nothing");
-          return;
         }
         const auto v = t_.value(words[b / 4][l]);
         MachineEvent e{access.instruction, access.wave, l, {}, {}};
@@ -394,21 +444,21 @@ public:
     const auto& m = i.modifiers;
     const bool plain = m.cbsz == 0 && m.abid == 0 && m.blgp == 0 && m.neg_lo == 0 && m.neg_hi == 0;
     if (atom == nullptr || !atom->mma || !plain || atom->mma->sparse || atom->mma->scaled ||
-        atom->mma->c_element != Element::f32)
+        bits(atom->mma->c_element) != 32)
       return;
+    const Element result = atom->mma->c_element;
     const MatrixProduct& f = run_.product(*atom);
     std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
     const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
                            std::vector<Number>& to) {
       const int width = bits(format);
-      if (width != 16 && width != 32) return false;
+      if (width != 8 && width != 16 && width != 32) return false;
       for (unsigned l = 0; l < 64; ++l)
         for (int v = 0; v < values; ++v) {
           const auto w = t_.value(from.at(static_cast<std::size_t>(v * width / 32))[l]);
           if (!w) return false;
-          const auto element = static_cast<std::uint32_t>(*w >> (v * width % 32));
           to.push_back(RealArithmetic::number(
-              ValuesOfWords::real_of_bits(format, width == 16 ? element & 0xffffU : element)));
+              ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*w >> (v * width % 32)))));
         }
       return true;
     };
@@ -417,20 +467,30 @@ public:
     if (x.c.empty()) {
       if (i.operands[3].value != 0) return;
       c.assign(d.size(), 0);
-    } else if (!fetch(x.c, Element::f32, f.c_values, c)) {
+    } else if (!fetch(x.c, result, f.c_values, c)) {
       return;
     }
     f.real(a, b, c, d);
     products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
+    if (run_.products_made != 0 && products.size() > 4 * run_.products_made + 64) {
+      endless = "more than " + std::to_string(products.size() - 1) +
+                " matrix products, and no end; the code makes " + std::to_string(run_.products_made);
+      throw std::runtime_error(endless);
+    }
     for (std::size_t k = 0; k < x.d.size(); ++k)
       for (unsigned l = 0; l < 64; ++l)
-        x.d[k][l] = t_.constant(std::bit_cast<std::uint32_t>(
-            static_cast<float>(RealArithmetic::real(d[l * static_cast<std::size_t>(f.c_values) + k]))));
+        x.d[k][l] = t_.constant(
+            bits_of(result, RealArithmetic::real(d[l * static_cast<std::size_t>(f.c_values) + k])));
   }
 
   std::optional<bool> decide(Word) override { return std::nullopt; }
 
 private:
+  static std::uint32_t bits_of(Element format, double v) {
+    return format == Element::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(v))
+                                  : static_cast<std::uint32_t>(codegen::encode(format, v));
+  }
+
   /// Calls f(lane, address, bytes to the end of the descriptor).
   template <class F>
   void each(const FlowAccess& access, F f) {
@@ -468,13 +528,13 @@ private:
                       : p_.tensor(tensor).name + " byte " + std::to_string(offset);
   }
   void note(const FlowAccess& access, unsigned lane, const std::string& text) {
-    if (wild) return;
     wild = MachineEvent{access.instruction, access.wave, lane, {}, {}};
     wild_text = text;
+    throw std::runtime_error(text); // nothing behind it is worth following
   }
   bool run_stores(int tensor, std::int64_t byte_of) {
     if (store_set_.empty())
-      for (const auto& [key, e] : run_.stores) store_set_.insert({key.tensor, key.byte});
+      for (const auto& [key, e] : run_.stores) store_set_.insert({key.name->tensor, key.byte});
     return store_set_.contains({tensor, byte_of});
   }
   std::uint32_t byte(const FlowAccess& access, unsigned lane, std::uint64_t address) {
@@ -484,15 +544,7 @@ private:
       const std::int64_t size = bits(format) / 8, at = offset / size * size;
       if (loads.contains({tensor, at})) {
         const double v = CodeRun::small_integer(tensor, at);
-        const auto word = std::bit_cast<std::uint32_t>(static_cast<float>(v));
-        std::uint32_t element = word;
-        if (format == Element::bf16) element = word >> 16;
-        if (format == Element::f16) {
-          static constexpr std::uint32_t codes[] = {0xc000, 0xbc00, 0, 0x3c00, 0x4000}; // -2 to 2
-          element = codes[static_cast<int>(v) + 2];
-        }
-        if (format != Element::f32 && format != Element::bf16 && format != Element::f16)
-          throw runtime::isa::IsaError("elements that are not floating-point numbers of 16 or 32 bits");
+        const std::uint32_t element = bits_of(format, v);
         return (element >> (8 * (offset - at))) & 0xffU;
       }
     }
@@ -690,15 +742,16 @@ private:
   template <class Accesses>
   std::string instead(const ElementAccess& a, const Accesses& all) const {
     for (const auto& [key, event] : all)
-      if (key.tensor == a.tensor && key.byte == a.byte && key.address == a.address)
+      if (key.name->tensor == a.name->tensor && key.byte == a.byte && key.name->address == a.name->address)
         return "; but " + text(key);
     return "";
   }
   std::string text(const ElementAccess& a) const {
-    std::string s = p_.tensor(a.tensor).name + " byte " + to_string(a.address + Sym(a.byte)) + ", room " +
-                    to_string(a.room + Sym(a.left));
-    if (!(a.step == Sym(0))) s += ", step " + to_string(a.step);
-    for (const Sym& d : a.inside.all) s += ", if " + to_string(d) + " >= 0";
+    const AccessName& n = *a.name;
+    std::string s = p_.tensor(n.tensor).name + " byte " + to_string(n.address + Sym(a.byte)) + ", room " +
+                    to_string(n.room + Sym(a.left));
+    if (!(n.step == Sym(0))) s += ", step " + to_string(n.step);
+    for (const Sym& d : n.inside.all) s += ", if " + to_string(d) + " >= 0";
     return s;
   }
 
@@ -768,7 +821,8 @@ struct Sides::Abstract {
 std::vector<std::string> Sides::facts(const Path& path, const Abstract* a) {
   if (a == nullptr) return formulas_->facts(formulas_->contract(), path.flow.path());
   const auto& all = path.flow.path();
-  return formulas_->facts(a->facts, {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()), all.end()});
+  return formulas_->facts(a->facts,
+                          {all.begin() + static_cast<std::ptrdiff_t>(a->from->path().size()), all.end()});
 }
 
 const CodeRun::State& Sides::boundary(int trips) {
@@ -983,8 +1037,7 @@ void Sides::explore(Path start, Abstract* a) {
       resolved.clear();
       if (asked == 0) return resolved;
       if (const auto n = trips_of(path, a)) {
-        const Sym number =
-            (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
+        const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
         for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
           if (const auto atom = t.as_atom()) resolved.emplace_back(*atom, number);
       }
@@ -1227,8 +1280,8 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     return false;
   }
   // The code is in its loop at the first of them.
-  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1), formulas_->facts(formulas_->contract(), one.path())) !=
-      Truth::yes) {
+  if (formulas_->decide(false, Sym(a.first), region.trips - Sym(1),
+                        formulas_->facts(formulas_->contract(), one.path())) != Truth::yes) {
     why = "that the code is in its loop too";
     return false;
   }
@@ -1356,7 +1409,9 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   const Interval trips = interval(region.trips);
   const std::int64_t most = trips.upper ? (trips.upper->value() - a.first) / a.period + 1 : 0x7fffffff;
   a.periods = t.symbol(name, static_cast<std::uint32_t>(std::min<std::int64_t>(most, 0x7fffffff)));
-  a.u = formulas_->context().symbol("_" + name.substr(0, 7) + name.substr(8), {Int(0), Int(most)});
+  // By its bound too: the program's symbols outlive this, and another loop of the same number has another bound.
+  a.u = formulas_->context().symbol("_periods" + name.substr(8) + "_" + std::to_string(most),
+                                    {Int(0), Int(most)});
   formulas_->name(a.periods, a.u);
   a.base = formulas_->facts(formulas_->contract(), one.path());
   a.facts = a.base;
@@ -1527,7 +1582,7 @@ void Sides::concrete() {
     }
     Numbers client(p_, run, *flow, pointers);
     for (const auto& [key, e] : run.loads)
-      if (!key.inside.never) client.loads.insert({key.tensor, key.byte});
+      if (!key.name->inside.never) client.loads.insert({key.name->tensor, key.byte});
     // What was there before a launch is anything.
     std::mt19937_64 random(k + 1);
     for (Word& w : flow->lds())
@@ -1550,8 +1605,8 @@ void Sides::concrete() {
       for (const auto* events : {&run.loads, &run.stores})
         for (const auto& [key, x] : *events)
           if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
-              !key.inside.never && (!line || x.inst->where.line() == line->line))
-            expected = "for example " + byte(key.tensor, key.byte);
+              !key.name->inside.never && (!line || x.inst->where.line() == line->line))
+            expected = "for example " + byte(key.name->tensor, key.byte);
       refute(e, client.wild_text + "; the view of this work-item says " + expected);
       continue;
     }
@@ -1560,7 +1615,9 @@ void Sides::concrete() {
       MachineEvent where;
       where.instruction = flow->stopped_at().first;
       where.wave = static_cast<unsigned>(flow->stopped_at().second);
-      if (why.starts_with("no instruction at")) {
+      if (!client.endless.empty()) {
+        refute(where, client.endless);
+      } else if (why.starts_with("no instruction at")) {
         refute(where, "a wave comes to what is no instruction");
       } else if (why.starts_with(
                      "misaligned in LDS")) { // every place of a view is a multiple of what is moved
@@ -1575,13 +1632,13 @@ void Sides::concrete() {
     const MachineEvent* first = nullptr;
     std::string message;
     for (const auto& [key, e] : run.stores) {
-      const std::uint64_t address = pointers[key.tensor] + static_cast<std::uint64_t>(key.byte);
+      const std::uint64_t address = pointers[key.name->tensor] + static_cast<std::uint64_t>(key.byte);
       const auto found = client.stores.find(address);
-      const Element format = p_.tensor(key.tensor).element;
+      const Element format = p_.tensor(key.name->tensor).element;
       if (found == client.stores.end()) {
         if (first == nullptr)
-          message =
-              "nothing stores " + byte(key.tensor, key.byte) + " of work-item " + std::to_string(e.thread);
+          message = "nothing stores " + byte(key.name->tensor, key.byte) + " of work-item " +
+                    std::to_string(e.thread);
         continue;
       }
       if (!found->second.value) continue;
@@ -1595,7 +1652,7 @@ void Sides::concrete() {
                                   std::tuple(m.instruction, m.wave, m.lane))
         continue;
       first = &m;
-      message = "stores " + std::to_string(got) + " at " + byte(key.tensor, key.byte) + ", the code " +
+      message = "stores " + std::to_string(got) + " at " + byte(key.name->tensor, key.byte) + ", the code " +
                 std::to_string(wanted);
     }
     if (first == nullptr && message.empty()) continue;

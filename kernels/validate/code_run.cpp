@@ -81,24 +81,28 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
 
 Number CodeRun::hash(std::span<const Number> values) {
   Number h = values.size();
-  for (const Number v : values) h = random_of(h, v);
-  return h;
+  for (const Number v : values) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+    h ^= h >> 29;
+  }
+  return random_of(h, values.size());
 }
 
-ElementAccess ElementAccess::of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside) {
+ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside) {
   ElementAccess a;
-  a.tensor = tensor;
   a.byte = address.constant_term().value();
-  a.address = address - Sym(a.byte);
   a.left = room.constant_term().value();
-  a.room = room - Sym(a.left);
-  a.step = step;
-  a.inside = std::move(inside);
-  Number h = random_of(static_cast<std::uint64_t>(tensor), stable_hash(a.address));
-  h = random_of(h, stable_hash(a.room));
-  h = random_of(h, stable_hash(a.step) + (a.inside.never ? 1 : 0));
-  for (const Sym& d : a.inside.all) h = random_of(h, stable_hash(d));
+  AccessName name{tensor, address - Sym(a.byte), room - Sym(a.left), step, std::move(inside)};
+  Number h = random_of(static_cast<std::uint64_t>(tensor), stable_hash(name.address));
+  h = random_of(h, stable_hash(name.room));
+  h = random_of(h, stable_hash(name.step) + (name.inside.never ? 1 : 0));
+  for (const Sym& d : name.inside.all) h = random_of(h, stable_hash(d));
   a.hash = h;
+  const auto [first, last] = known_.equal_range(h);
+  for (auto at = first; at != last; ++at)
+    if (*at->second == name) a.name = at->second.get();
+  if (a.name == nullptr)
+    a.name = known_.emplace(h, std::make_unique<AccessName>(std::move(name)))->second.get();
   return a;
 }
 
@@ -110,8 +114,8 @@ double CodeRun::small_integer(int tensor, std::int64_t byte) {
 
 Number CodeRun::value_of(const ElementAccess& a) const {
   if (concrete()) {
-    if (a.inside.never) return RealArithmetic::number(0);
-    return RealArithmetic::number(small_integer(a.tensor, a.byte));
+    if (a.name->inside.never) return RealArithmetic::number(0);
+    return RealArithmetic::number(small_integer(a.name->tensor, a.byte));
   }
   return random_of(12345, HashAccess()(a));
 }
@@ -185,13 +189,12 @@ std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const C
   for (std::size_t th = 0; th < p.lane.size(); ++th) {
     const Sym lane = fixed(p.lane[th]);
     if (concrete()) {
-      out.push_back(ElementAccess::of(i.access.tensor, base + lane, Sym(0), Sym(0), {}));
+      out.push_back(names.of(i.access.tensor, base + lane, Sym(0), Sym(0), {}));
       continue;
     }
     Formulas::Condition inside;
     for (std::size_t q = 0; q < room.size(); ++q) formulas->require(inside, room[q] - p.coordinate[th][q]);
-    out.push_back(
-        ElementAccess::of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
+    out.push_back(names.of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
   }
   return out;
 }
@@ -251,24 +254,30 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         origin.push_back(fixed(o).constant().value().value());
         extent.push_back(fixed(p_.tensor(i.access.tensor).shape[axis]).constant().value().value());
       }
+      ElementAccess outside;
+      if (concrete()) {
+        Formulas::Condition never;
+        never.never = true;
+        outside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), never);
+      }
       for (std::size_t th = 0; th < threads; ++th) {
         if (!i.access.acts(static_cast<int>(th))) continue;
         for (std::size_t e = 0; e < n; ++e) {
           ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
-          if (concrete()) {
-            for (std::size_t axis = 0; axis < i.access.masked.size(); ++axis)
-              if (i.access.masked[axis] &&
-                  origin[axis] + p.threads[axis][th].constant()->value() + i.access.elements[e][axis] >=
-                      extent[axis])
-                a.inside.never = true;
-            a.left = 0;
-          }
+          bool masked = false;
+          for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis)
+            masked = masked ||
+                     (i.access.masked[axis] &&
+                      origin[axis] + p.threads[axis][th].constant()->value() + i.access.elements[e][axis] >=
+                          extent[axis]);
+          if (masked) a = ElementAccess{outside.name, outside.hash, a.byte, 0};
+          if (concrete()) a.left = 0;
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           if (is_load) {
             const Number v = value_of(a);
             (*to)[at] = v;
             loads[a] = {&i, static_cast<int>(th), v};
-          } else if (!concrete() || !a.inside.never) {
+          } else if (!masked) {
             stores[a] = {&i, static_cast<int>(th), (*from)[at]};
           }
         }
@@ -325,6 +334,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         else
           f(x, y, z, d);
         products[hash(d)] = &i;
+        ++products_made;
         for (std::size_t l = 0; l < 64; ++l)
           for (std::size_t v = 0; v < cv; ++v)
             c[(wave * 64 + l) * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v] = d[l * cv + v];

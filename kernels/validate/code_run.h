@@ -17,27 +17,29 @@
 
 namespace inlay::kernels::validate {
 
-/// One element in memory, with what guards it. Formulas stand without their constants, so that neighbours share them.
-struct ElementAccess {
+/// Where an element lies and what guards it, as formulas without their constants, so that neighbours share one.
+struct AccessName {
   int tensor = -1;
-  Sym address{}; ///< `address` + `byte`: bytes from the tensor's pointer
-  std::int64_t byte = 0;
-  Sym room{}; ///< `room` + `left`: bytes from the element to the end of the descriptor
-  std::int64_t left = 0;
-  Sym step{}; ///< the scalar offset: the part of the address that the hardware may or may not compare
+  Sym address{}; ///< bytes from the tensor's pointer
+  Sym room{};    ///< bytes to the end of the descriptor
+  Sym step{};    ///< the scalar offset: the part of the address that the hardware may or may not compare
   Formulas::Condition inside{};
-  Number hash = 0; ///< of all but `byte` and `left`
+  friend bool operator==(const AccessName&, const AccessName&) = default;
+};
 
-  [[nodiscard]] static ElementAccess of(int tensor, Sym address, Sym room, Sym step,
-                                        Formulas::Condition inside);
+/// One element in memory: `byte` further on, `left` more to the end.
+struct ElementAccess {
+  const AccessName* name = nullptr; ///< one object for equal names
+  Number hash = 0;                  ///< of the name's content, the same in every run
+  std::int64_t byte = 0, left = 0;
+
   /// The element that many bytes further on.
   [[nodiscard]] ElementAccess further(std::int64_t bytes) const {
-    ElementAccess a = *this;
-    a.byte += bytes;
-    a.left -= bytes;
-    return a;
+    return {name, hash, byte + bytes, left - bytes};
   }
-  friend bool operator==(const ElementAccess&, const ElementAccess&) = default;
+  friend bool operator==(const ElementAccess& a, const ElementAccess& b) {
+    return a.name == b.name && a.byte == b.byte && a.left == b.left;
+  }
 };
 struct HashAccess {
   std::size_t operator()(const ElementAccess& a) const {
@@ -45,6 +47,15 @@ struct HashAccess {
         random_of(a.hash + static_cast<std::uint64_t>(a.left) * 0x9e3779b97f4a7c15ULL,
                   static_cast<std::uint64_t>(a.byte)));
   }
+};
+
+/// The names of both sides.
+class AccessNames {
+public:
+  [[nodiscard]] ElementAccess of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside);
+
+private:
+  std::unordered_multimap<Number, std::unique_ptr<AccessName>> known_;
 };
 
 /// What is accessed, where in the code it stands, and by whom.
@@ -90,7 +101,9 @@ public:
   };
   State state;
   Events loads, stores;
+  AccessNames names;
   std::unordered_map<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
+  std::size_t products_made = 0;
 
   /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.
   void run(const std::vector<codegen::Inst>& list, const codegen::CodeRegion& region, int number, Sym trip,

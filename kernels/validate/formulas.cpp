@@ -55,7 +55,7 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   options.solver_steps = 1'000'000;
   options.enumeration_limit = 1 << 12;
   options.refuter_assignments = 100;
-  options.recheck = false;
+  options.recheck = options.certificates = false;
   try {
     solver::SolverProver prover(facts, options);
     answer = prover.decide({equality ? ClaimKind::equal : ClaimKind::less_equal, {a, b}, {}});

@@ -14,19 +14,9 @@ using runtime::isa::Select;
 } // namespace
 
 double ValuesOfWords::real_of_bits(Element format, std::uint32_t bits) {
-  switch (format) {
-  case Element::f32: return std::bit_cast<float>(bits);
-  case Element::bf16: return std::bit_cast<float>(bits << 16);
-  case Element::f16: {
-    const int e = static_cast<int>((bits >> 10) & 31);
-    const double m = bits & 1023;
-    const double v = e == 31  ? (m == 0 ? HUGE_VAL : NAN)
-                     : e == 0 ? std::ldexp(m, -24)
-                              : std::ldexp(1024 + m, e - 25);
-    return (bits & 0x8000U) != 0 ? -v : v;
-  }
-  default: return NAN;
-  }
+  if (format == Element::f32) return std::bit_cast<float>(bits);
+  const int width = codegen::bits(format);
+  return codegen::decode(format, width < 32 ? bits & ((1U << width) - 1) : bits);
 }
 
 Word ValuesOfWords::word(Element format, std::span<const Number> elements) {

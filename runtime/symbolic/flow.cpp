@@ -180,7 +180,8 @@ void Flow::State::to_lds(FlowWave& wave, const Operation& op, const std::vector<
     const u64 at = *base + static_cast<u64>(f.offset) + u64{l} * f.bytes;
     if (at % 4 != 0) throw Fail{"misaligned in LDS: " + place(op)};
     if (at + f.bytes > 4 * u64{lds.size()}) throw Fail{"beyond LDS: " + place(op)};
-    for (unsigned k = 0; k < data.size(); ++k) lds[at / 4 + k] = data[k][l] == 0 ? Terms::unknown : data[k][l];
+    for (unsigned k = 0; k < data.size(); ++k)
+      lds[at / 4 + k] = data[k][l] == 0 ? Terms::unknown : data[k][l];
   }
 }
 

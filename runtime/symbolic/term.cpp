@@ -251,7 +251,15 @@ Term Terms::make(TermKind kind, std::span<const Term> c, u64 value_in, bool wide
   return intern(n, std::vector<Term>(c.begin(), c.end()), {});
 }
 
-Term Terms::constant(u32 value_in) { return linear({}, value_in, false); }
+Term Terms::constant(u32 value_in) {
+  Recent& recent = recent_[(value_in * 0x9e3779b1U) >> 20];
+  if (recent.term != 0 && recent.value == value_in) return recent.term;
+  Node n;
+  n.kind = TermKind::linear;
+  n.value = value_in;
+  recent = {value_in, intern(n, {}, {})};
+  return recent.term;
+}
 Term Terms::wide_constant(u64 value_in) { return linear({}, value_in, true); }
 
 Term Terms::symbol(std::string_view name_in, u32 maximum_in) {

@@ -363,7 +363,7 @@ Verdict Engine::proved(std::string method) {
   v.outcome = Outcome::proved;
   v.property = property_;
   v.method = std::move(method);
-  v.certificate = certificate(v.method);
+  if (options.certificates || options.recheck) v.certificate = certificate(v.method);
   v.notes = notes;
   return v;
 }

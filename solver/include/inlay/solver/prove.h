@@ -105,6 +105,8 @@ struct Options {
   /// Every proof is derived again by the checker (certificate.h) before it is a proof: `rechecked()`. On by default where
   /// the environment says INLAY_RECHECK=1, as `./check` does, so that tests and kernel builds run with it.
   bool recheck = recheck_by_default();
+  /// Proofs come with what the checker needs; false: without, for questions whose answer is used at once.
+  bool certificates = true;
   /// Stops the search when it becomes true; the verdict is then unknown.
   const std::atomic<bool>* cancel = nullptr;
 };

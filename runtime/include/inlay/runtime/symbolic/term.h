@@ -211,6 +211,11 @@ private:
   std::vector<std::uint32_t> maxima_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
   std::vector<Term> table_; // open addressing, a power of two
+  struct Recent {
+    std::uint32_t value = 0;
+    Term term = 0;
+  };
+  std::vector<Recent> recent_ = std::vector<Recent>(4096); // constants that were asked for
 };
 
 } // namespace inlay::runtime::symbolic

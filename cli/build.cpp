@@ -75,10 +75,9 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 }
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, bool program, bool slots, kernels::BuildOptions options,
+                  const std::string& directory, bool program, bool slots, const kernels::BuildOptions& options,
                   bool json) {
   const auto kernel = kernels::find_kernel(name);
-  options.assembly = !program && !slots;
   const kernels::Artifact artifact = kernel->build(read_flags(rest), options);
   if (slots) {
     if (json) {
@@ -109,6 +108,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                          {{"proved", artifact.proofs.proved()},
                           {"runtime_checked", artifact.proofs.at_launch_count()}}},
                         {"resources", resources_json(resources_of(artifact))},
+                        {"from_cache", artifact.from_cache},
                         {"milliseconds",
                          {{"proofs", artifact.times.layouts_and_proofs},
                           {"ir", artifact.times.ir},
@@ -119,7 +119,8 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                 << "\n";
     return Exit::yes;
   }
-  session.out << fmt::format("{}/{}.hsaco  {} bytes, {}\n", directory, name, hsaco.size(), artifact.arch)
+  session.out << fmt::format("{}/{}.hsaco  {} bytes, {}{}\n", directory, name, hsaco.size(), artifact.arch,
+                             artifact.from_cache ? ", from the cache" : "")
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)
               << "  " << resources

@@ -8,21 +8,30 @@
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LegacyPassManager.h>
+#include <llvm/MC/MCAsmBackend.h>
+#include <llvm/MC/MCAsmInfo.h>
+#include <llvm/MC/MCCodeEmitter.h>
+#include <llvm/MC/MCContext.h>
+#include <llvm/MC/MCInstrInfo.h>
+#include <llvm/MC/MCObjectFileInfo.h>
+#include <llvm/MC/MCObjectWriter.h>
+#include <llvm/MC/MCParser/MCAsmParser.h>
+#include <llvm/MC/MCParser/MCTargetAsmParser.h>
+#include <llvm/MC/MCRegisterInfo.h>
+#include <llvm/MC/MCStreamer.h>
+#include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Support/CommandLine.h>
-#include <llvm/Support/SHA256.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
 #include <chrono>
-#include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <map>
 #include <mutex>
-#include <random>
 
 LLD_HAS_DRIVER(elf)
 
@@ -137,17 +146,51 @@ private:
   std::vector<llvm::cl::Option*> switched_;
 };
 
-llvm::SmallString<0> generate(llvm::Module& module, llvm::TargetMachine& m, llvm::CodeGenFileType type,
-                              bool keep_order) {
+std::string generate(llvm::Module& module, llvm::TargetMachine& m, bool keep_order) {
   static std::mutex one_at_a_time; // the options above are the process's
   const std::lock_guard lock(one_at_a_time);
   const SchedulersOff off(keep_order);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if (m.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
+    throw InternalError("LLVM cannot write assembly");
+  passes.run(module);
+  return std::string(text.str());
+}
+
+// The text as an object. So there is one code generation for what is read and what runs.
+llvm::SmallString<0> assemble(const std::string& text, const llvm::TargetMachine& m) {
+  const llvm::Target& target = m.getTarget();
+  llvm::SourceMgr source;
+  source.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBuffer(text), llvm::SMLoc());
+  std::string words;
+  source.setDiagHandler(
+      [](const llvm::SMDiagnostic& d, void* out) {
+        llvm::raw_string_ostream stream(*static_cast<std::string*>(out));
+        d.print("", stream, false);
+      },
+      &words);
+  const llvm::MCTargetOptions options;
+  llvm::MCContext context(triple(), m.getMCAsmInfo(), m.getMCRegisterInfo(), m.getMCSubtargetInfo(), &source,
+                          &options);
+  const std::unique_ptr<llvm::MCObjectFileInfo> sections(target.createMCObjectFileInfo(context, true));
+  context.setObjectFileInfo(sections.get());
   llvm::SmallString<0> bytes;
   llvm::raw_svector_ostream stream(bytes);
-  llvm::legacy::PassManager passes;
-  if (m.addPassesToEmitFile(passes, stream, nullptr, type))
-    throw InternalError("LLVM cannot write this kind of file");
-  passes.run(module);
+  std::unique_ptr<llvm::MCAsmBackend> backend(
+      target.createMCAsmBackend(*m.getMCSubtargetInfo(), *m.getMCRegisterInfo(), options));
+  std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(stream);
+  std::unique_ptr<llvm::MCCodeEmitter> encoder(target.createMCCodeEmitter(*m.getMCInstrInfo(), context));
+  const std::unique_ptr<llvm::MCStreamer> object(
+      target.createMCObjectStreamer(triple(), context, std::move(backend), std::move(writer), std::move(encoder),
+                                    *m.getMCSubtargetInfo()));
+  const std::unique_ptr<llvm::MCAsmParser> parser(
+      llvm::createMCAsmParser(source, context, *object, *m.getMCAsmInfo()));
+  const std::unique_ptr<llvm::MCTargetAsmParser> instructions(
+      target.createMCAsmParser(*m.getMCSubtargetInfo(), *parser, *m.getMCInstrInfo(), options));
+  parser->setTargetParser(*instructions);
+  if (parser->Run(false)) throw CodegenError("LLVM does not assemble what it wrote", words);
   return bytes;
 }
 
@@ -238,6 +281,8 @@ std::string IrModule::text() const {
   return stream.str();
 }
 
+double IrModule::build_milliseconds() const { return impl_->build_ms; }
+
 std::string llvm_version() { return LLVM_VERSION_STRING; }
 
 Emitted emit(const IrModule& ir, const Target& target, const EmitOptions& options) {
@@ -245,7 +290,7 @@ Emitted emit(const IrModule& ir, const Target& target, const EmitOptions& option
     throw CodegenError("optimisation level out of range", "level  " + std::to_string(options.level), "0..3");
   Emitted result;
   result.ir = ir.text();
-  result.timings.ir = ir.impl().build_ms;
+  result.timings.ir = ir.build_milliseconds();
 
   std::string errors;
   ir.impl().context->setDiagnosticHandler(std::make_unique<Diagnostics>(errors));
@@ -269,103 +314,14 @@ Emitted emit(const IrModule& ir, const Target& target, const EmitOptions& option
     llvm::raw_string_ostream stream(result.optimised);
     module->print(stream, nullptr);
   }
-  if (options.assembly) {
-    const std::unique_ptr<llvm::Module> copy = llvm::CloneModule(*module);
-    result.assembly =
-        std::string(generate(*copy, *m, llvm::CodeGenFileType::AssemblyFile, options.keep_order).str());
-  }
   clock.lap();
-  const llvm::SmallString<0> object =
-      generate(*module, *m, llvm::CodeGenFileType::ObjectFile, options.keep_order);
+  result.assembly = generate(*module, *m, options.keep_order);
   refuse_on_error("code generation");
+  const llvm::SmallString<0> object = assemble(result.assembly, *m);
   result.timings.codegen = clock.lap();
   result.hsaco = link(object);
   result.timings.link = clock.lap();
   return result;
-}
-
-// ---------------------------------------------------------------------------------------------------- cache
-
-struct EmitCache::Impl {
-  fs::path directory;
-  std::map<std::string, Emitted> memory;
-
-  // One file: a digest of the rest, then the four parts, each with its length in front.
-  [[nodiscard]] std::optional<Emitted> load(const std::string& key) const {
-    const auto bytes = read_file(directory / key);
-    if (!bytes || bytes->size() < 32) return std::nullopt;
-    const auto* data = reinterpret_cast<const std::uint8_t*>(bytes->data());
-    const llvm::ArrayRef<std::uint8_t> body(data + 32, bytes->size() - 32);
-    const auto digest = llvm::SHA256::hash(body);
-    if (!std::equal(digest.begin(), digest.end(), data)) return std::nullopt;
-    std::size_t at = 0;
-    const auto part = [&](auto& out) {
-      std::uint64_t size = 0;
-      if (body.size() - at < sizeof size) return false;
-      std::memcpy(&size, body.data() + at, sizeof size);
-      at += sizeof size;
-      if (body.size() - at < size) return false;
-      out.resize(size);
-      std::memcpy(out.data(), body.data() + at, size);
-      at += size;
-      return true;
-    };
-    Emitted e;
-    if (!part(e.ir) || !part(e.optimised) || !part(e.assembly) || !part(e.hsaco)) return std::nullopt;
-    return e;
-  }
-
-  void store(const std::string& key, const Emitted& e) const {
-    std::string body;
-    const auto part = [&](const auto& from) {
-      const std::uint64_t size = from.size();
-      body.append(reinterpret_cast<const char*>(&size), sizeof size);
-      body.append(reinterpret_cast<const char*>(from.data()), from.size());
-    };
-    part(e.ir), part(e.optimised), part(e.assembly), part(e.hsaco);
-    const auto digest =
-        llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(body.data()), body.size()));
-    body.insert(0, reinterpret_cast<const char*>(digest.data()), digest.size());
-    fs::create_directories(directory);
-    const fs::path temporary = directory / (key + "." + std::to_string(std::random_device{}()) + ".part");
-    write_file(temporary, body.data(), body.size());
-    fs::rename(temporary, directory / key);
-  }
-};
-
-EmitCache::EmitCache(fs::path directory) : impl_(std::make_unique<Impl>()) {
-  impl_->directory = std::move(directory);
-}
-EmitCache::~EmitCache() = default;
-
-std::string EmitCache::key(const IrModule& module, const Target& target, const EmitOptions& options) {
-  std::string all = llvm_version() + "\n" + std::string(target.name) + "\n" + std::to_string(options.level) +
-                    (options.assembly ? "s" : "") + (options.keep_order ? "o\n" : "\n") + module.text();
-  const auto digest =
-      llvm::SHA256::hash(llvm::ArrayRef(reinterpret_cast<const std::uint8_t*>(all.data()), all.size()));
-  std::string hex;
-  for (const std::uint8_t byte : digest) {
-    hex += "0123456789abcdef"[byte >> 4];
-    hex += "0123456789abcdef"[byte & 15];
-  }
-  return hex;
-}
-
-Emitted EmitCache::emit(const IrModule& module, const Target& target, const EmitOptions& options) {
-  const std::string k = key(module, target, options);
-  auto found = impl_->memory.find(k);
-  if (found == impl_->memory.end() && !impl_->directory.empty())
-    if (auto loaded = impl_->load(k)) found = impl_->memory.emplace(k, std::move(*loaded)).first;
-  if (found != impl_->memory.end()) {
-    Emitted e = found->second;
-    e.timings = {.ir = module.impl().build_ms};
-    e.from_cache = true;
-    return e;
-  }
-  Emitted e = codegen::emit(module, target, options);
-  impl_->memory.emplace(k, e);
-  if (!impl_->directory.empty()) impl_->store(k, e);
-  return e;
 }
 
 } // namespace inlay::codegen

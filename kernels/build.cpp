@@ -2,6 +2,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/cache.h>
 #include <inlay/codegen/emit_ir.h>
 #include <inlay/codegen/provenance.h>
 #include <inlay/codegen/schedule.h>
@@ -120,14 +121,17 @@ Artifact build(const codegen::Program& program, const codegen::Code& code, const
   artifact.times.ir = milliseconds_since(ir_begin);
   bool keep_order = false;
   for (const codegen::CodeRegion& r : code.regions) keep_order = keep_order || r.exact;
+  const codegen::EmitOptions how{.keep_order = keep_order};
+  const std::optional<codegen::Cache> cache = codegen::Cache::from_environment();
   codegen::Emitted emitted =
-      emit(module, program.target(), {.level = 3, .assembly = options.assembly, .keep_order = keep_order});
+      cache ? cache->emit(module, program.target(), how) : emit(module, program.target(), how);
   artifact.ir = std::move(emitted.ir);
   artifact.assembly = std::move(emitted.assembly);
   artifact.hsaco = std::move(emitted.hsaco);
   artifact.times.opt = emitted.timings.opt;
   artifact.times.codegen = emitted.timings.codegen;
   artifact.times.link = emitted.timings.link;
+  artifact.from_cache = emitted.from_cache;
 #ifdef INLAY_VALIDATE
   if (options.validate) validate_or_throw(artifact, code);
 #endif

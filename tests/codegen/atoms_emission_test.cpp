@@ -203,7 +203,7 @@ TEST_CASE("LLVM selects the named instruction for each atom's emission, on each 
     }
     for (const auto& [name, declaration] : declarations) module += declaration + "\n";
     module += "!0 = !{}\n!1 = !{i32 5, i32 6}\n";
-    const Emitted emitted = emit(IrModule::parse(module), target, {.assembly = true});
+    const Emitted emitted = emit(IrModule::parse(module), target);
     const auto functions = functions_of(emitted.assembly);
     for (const auto& [name, atom] : kernels) {
       const auto found = functions.find(name);

@@ -211,7 +211,7 @@ TEST_CASE("each conversion is the instruction it is said to be, and rounds and s
       all.push_back(&c);
     }
     for (const auto& [d, text] : declarations) module += text;
-    const Emitted emitted = emit(IrModule::parse(module), target, {.assembly = true});
+    const Emitted emitted = emit(IrModule::parse(module), target);
     // The machine code of each kernel.
     std::map<std::string, std::string> code;
     std::istringstream lines(emitted.assembly);

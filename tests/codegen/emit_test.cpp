@@ -1,10 +1,15 @@
 // From IR to a code object, in process.
 #include <catch2/catch.hpp>
-#include <inlay/codegen/emit.h>
+#include <inlay/codegen/cache.h>
 #include <inlay/codegen/error.h>
 
+#include <chrono>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 using namespace inlay::codegen;
 
@@ -47,7 +52,7 @@ bool contains(const std::vector<std::byte>& bytes, const std::string& text) {
 
 TEST_CASE("vector add becomes a code object for both architectures") {
   const auto [arch, machine_flag] = GENERATE(std::pair("gfx942", 0x4cu), std::pair("gfx950", 0x4fu));
-  const Emitted e = emit(IrModule::parse(vector_add), Target::named(arch), {.assembly = true});
+  const Emitted e = emit(IrModule::parse(vector_add), Target::named(arch));
   REQUIRE(e.hsaco.size() > 0x40);
   CHECK(std::memcmp(e.hsaco.data(),
                     "\x7f"
@@ -84,41 +89,96 @@ TEST_CASE("what LLVM refuses is an error in words") {
   CHECK_THROWS_AS(emit(IrModule::parse(vector_add), target, {.level = 4}), CodegenError);
 }
 
-TEST_CASE("the cache answers for equal inputs only, in memory and on disk") {
+TEST_CASE("the cache answers for equal inputs only; damage counts as absence") {
   const IrModule module = IrModule::parse(vector_add);
   const Target &one = Target::named("gfx942"), &other = Target::named("gfx950");
   const auto directory = std::filesystem::temp_directory_path() / "inlay-cache-test";
   std::filesystem::remove_all(directory);
-  std::vector<std::byte> first;
-  {
-    EmitCache cache(directory);
-    const Emitted e = cache.emit(module, one);
-    CHECK_FALSE(e.from_cache);
-    first = e.hsaco;
-    CHECK(cache.emit(module, one).from_cache);
-    CHECK_FALSE(cache.emit(module, other).from_cache);
-    CHECK_FALSE(cache.emit(module, one, {.level = 1}).from_cache);
-  }
-  {
-    EmitCache cache(directory); // a new process, as it were
-    const Emitted e = cache.emit(module, one);
-    CHECK(e.from_cache);
-    CHECK(e.hsaco == first);
-  }
-  // Damage to any byte of the file counts as absence; so does a cut.
-  const auto file = directory / EmitCache::key(module, one);
-  {
+  const Cache cache(directory);
+  const Emitted first = cache.emit(module, one);
+  CHECK_FALSE(first.from_cache);
+  CHECK_FALSE(cache.emit(module, other).from_cache);
+  CHECK_FALSE(cache.emit(module, one, {.level = 1}).from_cache);
+  CHECK_FALSE(cache.emit(module, one, {.keep_order = true}).from_cache);
+  const auto same = [&](const Emitted& e) {
+    CHECK(e.hsaco == first.hsaco);
+    CHECK(e.assembly == first.assembly);
+    CHECK(e.ir == first.ir);
+  };
+  const auto file = directory / (Cache::key(module, one) + ".inlay");
+  // One bit of any part of the file: the digest, a length, each of the texts, the code.
+  const auto size = std::filesystem::file_size(file);
+  for (const std::uintmax_t at : {std::uintmax_t{0}, std::uintmax_t{33}, size / 4, size / 2, size - 1}) {
+    const Emitted again = Cache(directory).emit(module, one);
+    CHECK(again.from_cache);
+    same(again);
     std::fstream f(file, std::ios::in | std::ios::out | std::ios::binary);
-    f.seekp(200);
-    f.put('\x7f');
+    f.seekg(std::streamoff(at));
+    const int byte = f.get();
+    f.seekp(std::streamoff(at));
+    f.put(char(byte ^ 1));
+    f.close();
+    const Emitted mended = cache.emit(module, one);
+    CHECK_FALSE(mended.from_cache);
+    same(mended);
   }
-  CHECK_FALSE(EmitCache(directory).emit(module, one).from_cache);
   std::filesystem::resize_file(file, 100);
-  const Emitted again = EmitCache(directory).emit(module, one);
-  CHECK_FALSE(again.from_cache);
-  CHECK(again.hsaco == first);
+  CHECK_FALSE(cache.emit(module, one).from_cache);
+  std::filesystem::resize_file(file, 0);
+  CHECK_FALSE(cache.emit(module, one).from_cache);
   for (const auto& entry : std::filesystem::directory_iterator(directory))
-    CHECK(entry.path().extension() != ".part");
+    CHECK(entry.path().extension() == ".inlay");
+  std::filesystem::remove_all(directory);
+}
+
+TEST_CASE("the cache forgets what was not used for longest") {
+  const IrModule module = IrModule::parse(vector_add);
+  const Target& target = Target::named("gfx942");
+  const auto directory = std::filesystem::temp_directory_path() / "inlay-cache-limit-test";
+  std::filesystem::remove_all(directory);
+  const auto at = [](int level) { return EmitOptions{.level = level}; };
+  const auto file = [&](int level) { return directory / (Cache::key(module, target, at(level)) + ".inlay"); };
+  (void)Cache(directory).emit(module, target, at(1));
+  (void)Cache(directory).emit(module, target, at(2));
+  const auto long_ago = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+  std::filesystem::last_write_time(file(1), long_ago);
+  std::filesystem::last_write_time(file(2), long_ago);
+  CHECK(Cache(directory).emit(module, target, at(1)).from_cache); // used now
+  const std::uintmax_t limit = std::filesystem::file_size(file(1)) * 5 / 2;
+  (void)Cache(directory, limit).emit(module, target, at(3));
+  CHECK(std::filesystem::exists(file(1)));
+  CHECK_FALSE(std::filesystem::exists(file(2)));
+  CHECK(std::filesystem::exists(file(3)));
+  std::filesystem::remove_all(directory);
+  std::ofstream(directory) << "a file where the directory should be";
+  CHECK_THROWS_WITH(Cache(directory), Catch::Contains("INLAY_CACHE_DIR"));
+  std::filesystem::remove(directory);
+}
+
+TEST_CASE("processes that share a cache see whole entries or none") {
+  const auto directory = std::filesystem::temp_directory_path() / "inlay-cache-shared-test";
+  std::filesystem::remove_all(directory);
+  const IrModule module = IrModule::parse(vector_add);
+  const Target& target = Target::named("gfx942");
+  const std::vector<std::byte> wanted = emit(module, target).hsaco;
+  // A limit below one entry: each process removes what the others wrote.
+  std::vector<pid_t> children;
+  for (int child = 0; child < 3; ++child)
+    if (const pid_t pid = ::fork(); pid == 0) {
+      bool right = true;
+      for (int i = 0; i < 6; ++i) right = right && Cache(directory, i % 2 ? 1 : 1 << 20).emit(module, target).hsaco == wanted;
+      ::_exit(right ? 0 : 1);
+    } else {
+      children.push_back(pid);
+    }
+  for (const pid_t pid : children) {
+    int status = -1;
+    ::waitpid(pid, &status, 0);
+    CHECK(WIFEXITED(status));
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  for (const auto& entry : std::filesystem::directory_iterator(directory))
+    CHECK(entry.path().extension() == ".inlay");
   std::filesystem::remove_all(directory);
 }
 

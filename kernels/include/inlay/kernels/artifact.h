@@ -79,13 +79,14 @@ struct Artifact {
   std::string arch;
   Bytes hsaco;
   std::string ir;       ///< `.ll`, before optimisation
-  std::string assembly; ///< `.s`, when it was asked for
+  std::string assembly; ///< `.s`, what `hsaco` was assembled from
   ProofReport proofs;
   std::string program;  ///< the specification, one operation a line
   std::string code;     ///< the instructions that were proven and emitted, one a line
   std::string schedule; ///< the loops as slots
   LaunchContract contract;
   BuildTimes times;
+  bool from_cache = false; ///< the machine code; claims are derived in every build
   std::shared_ptr<const Source> source; ///< when the build was given the program to keep
 };
 
@@ -116,7 +117,6 @@ struct Problem {
 
 /// Options that every kernel's build takes.
 struct BuildOptions {
-  bool assembly = false; ///< also keep the `.s`
   /// Who orders the loops: `modulo` or `default` (codegen/schedule.h).
   std::string scheduler = "modulo";
   /// How loops in a final order are written: `ir`, as one block of `asm`, or `auto`, which chooses by the registers.

@@ -74,8 +74,8 @@ private:
     k.bind(work_item(p_), tid_);
     for (const Uniform& u : p_.uniforms()) {
       const Tensor& t = p_.tensor(u.tensor);
-      const Value table = k.buffer(pointers_.at(t.id), k.lower(bytes(t, t.at(t.shape))));
-      const Value loaded = k.buffer_load(table, k.lower(bytes(t, u.at)), {Element::i32, 1});
+      const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, t.at(t.shape))));
+      const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
       k.bind(u.symbol, k.readfirstlane(loaded));
     }
   }
@@ -155,7 +155,7 @@ private:
     const bool fits = immediate < 4096 && !i.direct; // of a transfer the immediate moves the place in LDS too
     out.immediate = fits ? static_cast<int>(immediate) : 0;
     const Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
-    out.offset = k.lower(lane);
+    out.offset = k.lower_low(lane);
     for (const AddressSplit::Predicate& q : a.predicates) {
       if (of_trip(q.room)) {
         out.each_trip.push_back(q);
@@ -187,7 +187,7 @@ private:
     const auto key = std::tuple(t.id, a.base, a.records);
     auto found = descriptors_.find(key);
     if (found == descriptors_.end()) {
-      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 ? k.lower(bytes(t, a.records))
+      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 ? k.lower_low(bytes(t, a.records))
                                                                            : number(out_of_bounds - 1);
       found = descriptors_
                   .emplace(key, k.buffer(k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base))), records))
@@ -388,7 +388,7 @@ private:
   BufferOffset extra(const Memory& m) {
     BufferOffset e;
     e.immediate = m.immediate;
-    if (!(m.step == Sym(0))) e.scalar = k.lower(m.step);
+    if (!(m.step == Sym(0))) e.scalar = k.lower_low(m.step);
     return e;
   }
 
@@ -782,8 +782,8 @@ private:
     how.trips = input(last, 's');
     for (const Advance& a : advances)
       how.counters.push_back(
-          {a.name, input(k.lower(a.start), 's'),
-           a.slope.constant() ? std::to_string(a.slope.constant()->value()) : input(k.lower(a.slope), 's')});
+          {a.name, input(k.lower_low(a.start), 's'),
+           a.slope.constant() ? std::to_string(a.slope.constant()->value()) : input(k.lower_low(a.slope), 's')});
     std::map<int, std::string> transfer_bases;
     std::map<std::pair<int, int>, std::string> lds_bases; // address, multiple of 64 KiB
     how.address = [&](const Inst& i, int residue) {
@@ -795,7 +795,7 @@ private:
         a.descriptor = input(m.descriptor, 'd');
         a.immediate = m.immediate;
         const auto [start, slope] = advance(r, m.step);
-        a.scalar = slope == Sym(0) ? (start == Sym(0) ? "0" : input(k.lower(start), 's')) : "";
+        a.scalar = slope == Sym(0) ? (start == Sym(0) ? "0" : input(k.lower_low(start), 's')) : "";
         for (const Advance& x : advances)
           if (a.scalar.empty() && x.start == start && x.slope == slope) a.scalar = x.name;
         return a;

@@ -1,11 +1,13 @@
 #include "llvm_module.h"
 
 #include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/kernel_builder.h>
 
 #include <llvm/IR/InlineAsm.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 
@@ -43,6 +45,7 @@ struct KernelBuilder::Impl {
   // What a region has computed from symbols: a region sees its own and those around it.
   std::vector<std::map<Sym, Value>> lowered{1};
   std::vector<std::map<AtomId, Value>> symbols{1};
+  const SymContext* one_context = nullptr; // atoms are numbers of a context: those of another one would be mistaken for them
   void open_region() { lowered.emplace_back(), symbols.emplace_back(); }
   void close_region() { lowered.pop_back(), symbols.pop_back(); }
   const Value* bound(AtomId symbol) const {
@@ -141,6 +144,13 @@ struct KernelBuilder::Impl {
     return immediate == 0 ? p : ir.CreateInBoundsGEP(ir.getInt8Ty(), p, ir.getInt32(unsigned(immediate)));
   }
 
+  void of_one_context(Sym a) {
+    if (!a.context()) return;
+    if (!one_context) one_context = a.context();
+    if (one_context != a.context())
+      throw CodegenError("symbols of two contexts in one kernel", "value  " + to_string(a),
+                         "make the symbols of a kernel in one SymContext");
+  }
   Value lower(Sym s);
   Value lower_atom(SymContext& context, AtomId id);
 };
@@ -181,10 +191,17 @@ KernelBuilder::KernelBuilder(const Target& target, const std::string& name,
 
 KernelBuilder::~KernelBuilder() = default;
 
-const Target& KernelBuilder::target() const { return impl_->target; }
+const Target& KernelBuilder::target() const { return live().target; }
+
+KernelBuilder::Impl& KernelBuilder::live() const {
+  INLAY_CHECK(impl_, "a builder that has not handed out its module");
+  return *impl_;
+}
 
 IrModule KernelBuilder::finish() && {
-  Impl& s = *impl_;
+  (void)live();
+  const std::unique_ptr<Impl> spent = std::move(impl_);
+  Impl& s = *spent;
   s.ir.CreateRetVoid();
   if (s.debug) s.debug->finalize();
   auto out = std::make_unique<IrModule::Impl>();
@@ -196,7 +213,7 @@ IrModule KernelBuilder::finish() && {
 }
 
 Value KernelBuilder::argument(int index) {
-  Impl& s = *impl_;
+  Impl& s = live();
   INLAY_CHECK(index >= 0 && index < static_cast<int>(s.argument_types.size()), "index of an argument");
   return s.make(s.function->getArg(unsigned(index)), s.argument_types[std::size_t(index)]);
 }
@@ -205,11 +222,11 @@ Value KernelBuilder::workgroup_id(int axis) {
   const intrinsic::ID ids[] = {intrinsic::amdgcn_workgroup_id_x, intrinsic::amdgcn_workgroup_id_y,
                                intrinsic::amdgcn_workgroup_id_z};
   INLAY_CHECK(axis >= 0 && axis < 3, "axis of a grid");
-  return impl_->i32(impl_->call(ids[axis]));
+  return live().i32(live().call(ids[axis]));
 }
 
 Value KernelBuilder::work_item_id() {
-  Impl& s = *impl_;
+  Impl& s = live();
   llvm::CallInst* id = s.call(intrinsic::amdgcn_workitem_id_x);
   id->addRangeRetAttr(
       llvm::ConstantRange(llvm::APInt(32, 0), llvm::APInt(32, unsigned(s.bounds.workgroup_size))));
@@ -219,20 +236,20 @@ Value KernelBuilder::work_item_id() {
 // ------------------------------------------------------------------------------------------------ constants
 
 Value KernelBuilder::constant(std::int64_t value, Type type) {
-  Impl& s = *impl_;
+  Impl& s = live();
   llvm::Type* t = s.type(type);
   INLAY_CHECK(t->isIntOrIntVectorTy(), "an integer type, not " + to_string(type));
   return s.make(llvm::ConstantInt::get(t, std::uint64_t(value), true, true), type);
 }
 Value KernelBuilder::zero(Type type) {
-  return impl_->make(llvm::Constant::getNullValue(impl_->type(type)), type);
+  return live().make(llvm::Constant::getNullValue(live().type(type)), type);
 }
 Value KernelBuilder::float_constant(double value, Type type) {
-  return impl_->make(llvm::ConstantFP::get(impl_->type(type), value), type);
+  return live().make(llvm::ConstantFP::get(live().type(type), value), type);
 }
 
 std::optional<std::int64_t> KernelBuilder::known(Value a) const {
-  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(impl_->get(a));
+  const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(live().get(a));
   return constant ? std::optional(constant->getSExtValue()) : std::nullopt;
 }
 
@@ -240,8 +257,8 @@ std::optional<std::int64_t> KernelBuilder::known(Value a) const {
 
 #define INLAY_BINARY(name, create)                                                                           \
   Value KernelBuilder::name(Value a, Value b) {                                                              \
-    impl_->same(a, b);                                                                                       \
-    return impl_->make(impl_->ir.create(impl_->get(a), impl_->get(b)), a.type);                              \
+    live().same(a, b);                                                                                       \
+    return live().make(live().ir.create(live().get(a), live().get(b)), a.type);                              \
   }
 INLAY_BINARY(add, CreateAdd)
 INLAY_BINARY(sub, CreateSub)
@@ -259,89 +276,90 @@ INLAY_BINARY(fmul, CreateFMul)
 #undef INLAY_BINARY
 
 Value KernelBuilder::umin(Value a, Value b) {
-  impl_->same(a, b);
-  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::umin, impl_->get(a), impl_->get(b)), a.type);
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::umin, live().get(a), live().get(b)), a.type);
 }
 
 Value KernelBuilder::compare(Compare how, Value a, Value b) {
-  impl_->same(a, b);
+  live().same(a, b);
+  INLAY_CHECK(live().get(a)->getType()->isIntOrIntVectorTy(), "integers to compare, not " + to_string(a.type));
   static constexpr llvm::CmpInst::Predicate predicates[] = {llvm::CmpInst::ICMP_EQ,  llvm::CmpInst::ICMP_NE,
                                                             llvm::CmpInst::ICMP_ULT, llvm::CmpInst::ICMP_ULE,
                                                             llvm::CmpInst::ICMP_SLT, llvm::CmpInst::ICMP_SLE};
-  return impl_->make(
-      impl_->ir.CreateICmp(predicates[static_cast<std::size_t>(how)], impl_->get(a), impl_->get(b)),
+  return live().make(
+      live().ir.CreateICmp(predicates[static_cast<std::size_t>(how)], live().get(a), live().get(b)),
       {Element::i1, a.type.lanes});
 }
 
 Value KernelBuilder::select(Value condition, Value yes, Value no) {
-  impl_->same(yes, no);
+  live().same(yes, no);
   Impl::want(condition, Type::i1());
-  return impl_->make(impl_->ir.CreateSelect(impl_->get(condition), impl_->get(yes), impl_->get(no)),
+  return live().make(live().ir.CreateSelect(live().get(condition), live().get(yes), live().get(no)),
                      yes.type);
 }
 
 Value KernelBuilder::zext64(Value a) {
   Impl::want(a, Type::i32());
-  return impl_->make(impl_->ir.CreateZExt(impl_->get(a), impl_->ir.getInt64Ty()), Type::i64());
+  return live().make(live().ir.CreateZExt(live().get(a), live().ir.getInt64Ty()), Type::i64());
 }
 Value KernelBuilder::trunc32(Value a) {
   Impl::want(a, Type::i64());
-  return impl_->i32(impl_->ir.CreateTrunc(impl_->get(a), impl_->ir.getInt32Ty()));
+  return live().i32(live().ir.CreateTrunc(live().get(a), live().ir.getInt32Ty()));
 }
 
 // -------------------------------------------------------------------------------------------- floating point
 
 Value KernelBuilder::fma(Value a, Value b, Value c) {
-  impl_->same(a, b), impl_->same(a, c);
-  return impl_->make(impl_->ir.CreateIntrinsic(intrinsic::fma, {impl_->type(a.type)},
-                                               {impl_->get(a), impl_->get(b), impl_->get(c)}),
+  live().same(a, b), live().same(a, c);
+  return live().make(live().ir.CreateIntrinsic(intrinsic::fma, {live().type(a.type)},
+                                               {live().get(a), live().get(b), live().get(c)}),
                      a.type);
 }
 Value KernelBuilder::fmax(Value a, Value b) {
-  impl_->same(a, b);
-  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::maxnum, impl_->get(a), impl_->get(b)),
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::maxnum, live().get(a), live().get(b)),
                      a.type);
 }
 Value KernelBuilder::fmin(Value a, Value b) {
-  impl_->same(a, b);
-  return impl_->make(impl_->ir.CreateBinaryIntrinsic(intrinsic::minnum, impl_->get(a), impl_->get(b)),
+  live().same(a, b);
+  return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::minnum, live().get(a), live().get(b)),
                      a.type);
 }
 Value KernelBuilder::sqrt(Value a) {
   Impl::want(a, Type::f32());
-  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_sqrt, impl_->get(a)), a.type);
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_sqrt, live().get(a)), a.type);
 }
 Value KernelBuilder::log2(Value a) {
   Impl::want(a, Type::f32());
-  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_log, impl_->get(a)), a.type);
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_log, live().get(a)), a.type);
 }
 Value KernelBuilder::exp2(Value a) {
   Impl::want(a, Type::f32());
-  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_exp2, impl_->get(a)), a.type);
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_exp2, live().get(a)), a.type);
 }
 Value KernelBuilder::rcp(Value a) {
   Impl::want(a, Type::f32());
-  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rcp, impl_->get(a)), a.type);
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rcp, live().get(a)), a.type);
 }
 Value KernelBuilder::rsqrt(Value a) {
   Impl::want(a, Type::f32());
-  return impl_->make(impl_->ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rsq, impl_->get(a)), a.type);
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rsq, live().get(a)), a.type);
 }
 
 Value KernelBuilder::convert(Value a, Element element) {
   const Type to{element, a.type.lanes};
   if (a.type == to) return a;
-  llvm::Type* t = impl_->type(to);
-  llvm::Value* v = impl_->get(a);
+  llvm::Type* t = live().type(to);
+  llvm::Value* v = live().get(a);
   INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
               "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
-  return impl_->make(impl_->ir.CreateFPCast(v, t), to);
+  return live().make(live().ir.CreateFPCast(v, t), to);
 }
 
 Value KernelBuilder::to_float(Value a) {
   Impl::want(a, Type::i32());
-  return impl_->make(impl_->ir.CreateUIToFP(impl_->get(a), impl_->ir.getFloatTy()), Type::f32());
+  return live().make(live().ir.CreateUIToFP(live().get(a), live().ir.getFloatTy()), Type::f32());
 }
 
 // -------------------------------------------------------------------------------------------------- vectors
@@ -349,7 +367,7 @@ Value KernelBuilder::to_float(Value a) {
 Value KernelBuilder::extract(Value vector, int lane) {
   INLAY_CHECK(lane >= 0 && lane < vector.type.lanes, "lane of " + to_string(vector.type));
   if (vector.type.lanes == 1) return vector;
-  return impl_->make(impl_->ir.CreateExtractElement(impl_->get(vector), unsigned(lane)),
+  return live().make(live().ir.CreateExtractElement(live().get(vector), unsigned(lane)),
                      {vector.type.element, 1});
 }
 
@@ -360,7 +378,7 @@ Value KernelBuilder::slice(Value vector, int first, int lanes) {
   if (lanes == 1) return extract(vector, first);
   std::vector<int> mask(static_cast<std::size_t>(lanes));
   for (int i = 0; i < lanes; ++i) mask[std::size_t(i)] = first + i;
-  return impl_->make(impl_->ir.CreateShuffleVector(impl_->get(vector), mask), {vector.type.element, lanes});
+  return live().make(live().ir.CreateShuffleVector(live().get(vector), mask), {vector.type.element, lanes});
 }
 
 Value KernelBuilder::pack(std::span<const Value> parts) {
@@ -372,30 +390,30 @@ Value KernelBuilder::pack(std::span<const Value> parts) {
     lanes += p.type.lanes;
   }
   const Type type{parts[0].type.element, lanes};
-  llvm::Value* v = llvm::PoisonValue::get(impl_->type(type));
+  llvm::Value* v = llvm::PoisonValue::get(live().type(type));
   unsigned at = 0;
   for (const Value& p : parts)
     for (int i = 0; i < p.type.lanes; ++i)
-      v = impl_->ir.CreateInsertElement(v, impl_->get(extract(p, i)), at++);
-  return impl_->make(v, type);
+      v = live().ir.CreateInsertElement(v, live().get(extract(p, i)), at++);
+  return live().make(v, type);
 }
 
 Value KernelBuilder::bitcast(Value a, Type type) {
   INLAY_CHECK(a.type.bytes() == type.bytes(),
               "types of one size: " + to_string(a.type) + " and " + to_string(type));
-  return impl_->make(impl_->cast(impl_->get(a), type), type);
+  return live().make(live().cast(live().get(a), type), type);
 }
 
 // ---------------------------------------------------------------------------------------------------- lanes
 
 Value KernelBuilder::readfirstlane(Value a) {
   Impl::want(a, Type::i32());
-  return impl_->i32(
-      impl_->ir.CreateIntrinsic(intrinsic::amdgcn_readfirstlane, {impl_->ir.getInt32Ty()}, {impl_->get(a)}));
+  return live().i32(
+      live().ir.CreateIntrinsic(intrinsic::amdgcn_readfirstlane, {live().ir.getInt32Ty()}, {live().get(a)}));
 }
 
 Value KernelBuilder::lane_xor(Value a, int mask) {
-  Impl& s = *impl_;
+  Impl& s = live();
   INLAY_CHECK(bits(a.type.element) == 32 && a.type.lanes == 1, "a 32-bit value");
   INLAY_CHECK(mask > 0 && mask < s.target.wave_size, "a lane mask");
   llvm::Value* v = s.cast(s.get(a), Type::i32());
@@ -424,7 +442,7 @@ Value KernelBuilder::lane_xor(Value a, int mask) {
 // --------------------------------------------------------------------------------------------------- memory
 
 Value KernelBuilder::buffer(Value pointer, Value bytes) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(pointer, Type::global());
   Impl::want(bytes, Type::i32());
   return s.make(s.ir.CreateIntrinsic(intrinsic::amdgcn_make_buffer_rsrc,
@@ -436,7 +454,7 @@ Value KernelBuilder::buffer(Value pointer, Value bytes) {
 }
 
 Value KernelBuilder::buffer_load(Value buffer, Value byte_offset, Type type, BufferOffset extra) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(byte_offset, Type::i32());
   const Type moved = s.memory_type(type, "buffer_load");
   llvm::Value* v =
@@ -447,7 +465,7 @@ Value KernelBuilder::buffer_load(Value buffer, Value byte_offset, Type type, Buf
 }
 
 void KernelBuilder::buffer_store(Value value, Value buffer, Value byte_offset, BufferOffset extra) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(byte_offset, Type::i32());
   const Type moved = s.memory_type(value.type, "buffer_store");
   s.ir.CreateIntrinsic(intrinsic::amdgcn_raw_ptr_buffer_store, {s.type(moved)},
@@ -458,7 +476,7 @@ void KernelBuilder::buffer_store(Value value, Value buffer, Value byte_offset, B
 
 void KernelBuilder::buffer_load_to_lds(Value buffer, Value byte_offset, int bytes, LdsBlock block,
                                        Value lds_offset, BufferOffset extra) {
-  Impl& s = *impl_;
+  Impl& s = live();
   bool admissible = false;
   std::string widths;
   for (const int w : s.target.lds_dma_bytes) {
@@ -478,13 +496,13 @@ void KernelBuilder::buffer_load_to_lds(Value buffer, Value byte_offset, int byte
 Value KernelBuilder::pointer_add(Value pointer, Value bytes) {
   Impl::want(pointer, Type::global());
   Impl::want(bytes, Type::i64());
-  return impl_->make(
-      impl_->ir.CreateInBoundsGEP(impl_->ir.getInt8Ty(), impl_->get(pointer), impl_->get(bytes)),
+  return live().make(
+      live().ir.CreateInBoundsGEP(live().ir.getInt8Ty(), live().get(pointer), live().get(bytes)),
       Type::global());
 }
 
 LdsBlock KernelBuilder::lds_allocate(const std::string& name, int bytes) {
-  Impl& s = *impl_;
+  Impl& s = live();
   INLAY_CHECK(bytes > 0, "bytes of an LDS block");
   constexpr int alignment = 16;
   const int begin = (s.lds_bytes + alignment - 1) / alignment * alignment;
@@ -503,10 +521,10 @@ LdsBlock KernelBuilder::lds_allocate(const std::string& name, int bytes) {
   return {static_cast<int>(s.blocks.size()) - 1, bytes};
 }
 
-int KernelBuilder::lds_bytes() const { return impl_->lds_bytes; }
+int KernelBuilder::lds_bytes() const { return live().lds_bytes; }
 
 Value KernelBuilder::lds_load(LdsBlock block, Value byte_offset, int immediate, Type type) {
-  Impl& s = *impl_;
+  Impl& s = live();
   const int bytes = s.memory_type(type, "lds_load").bytes();
   const llvm::Align alignment(bytes == 12 ? 4 : unsigned(bytes));
   return s.make(s.ir.CreateAlignedLoad(s.type(type), s.lds_pointer(block, byte_offset, immediate), alignment),
@@ -514,25 +532,27 @@ Value KernelBuilder::lds_load(LdsBlock block, Value byte_offset, int immediate, 
 }
 
 void KernelBuilder::lds_store(Value value, LdsBlock block, Value byte_offset, int immediate) {
-  Impl& s = *impl_;
+  Impl& s = live();
   const int bytes = s.memory_type(value.type, "lds_store").bytes();
   const llvm::Align alignment(bytes == 12 ? 4 : unsigned(bytes));
   s.ir.CreateAlignedStore(s.get(value), s.lds_pointer(block, byte_offset, immediate), alignment);
 }
 
 Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
-  Impl& s = *impl_;
+  Impl& s = live();
   const intrinsic::ID id = intrinsic::lookupIntrinsicID(name);
   INLAY_CHECK(id != intrinsic::not_intrinsic, "an intrinsic of LLVM: " + name);
   llvm::Value* none = s.ir.getInt32(0); // cbsz, abid, blgp: no broadcast, no negation
+  INLAY_CHECK(!intrinsic::isOverloaded(id), "a matrix instruction without scales, not " + name);
   llvm::Function* f = intrinsic::getOrInsertDeclaration(s.module.get(), id);
+  INLAY_CHECK(f->arg_size() == 6, "a matrix instruction of three operands and three modifiers, not " + name);
   return s.make(
       s.ir.CreateCall(f, {s.parameter(a, *f, 0), s.parameter(b, *f, 1), s.get(c), none, none, none}), c.type);
 }
 
 KernelBuilder::Values KernelBuilder::assembly(const std::string& text, const std::string& constraints,
                                               std::span<const Value> inputs, std::span<const Type> results) {
-  Impl& s = *impl_;
+  Impl& s = live();
   std::vector<llvm::Value*> operands;
   std::vector<llvm::Type*> takes, gives;
   for (const Value& v : inputs) operands.push_back(s.get(v)), takes.push_back(operands.back()->getType());
@@ -555,7 +575,7 @@ KernelBuilder::Values KernelBuilder::assembly(const std::string& text, const std
 }
 
 std::string KernelBuilder::line_directive(const std::source_location& where) const {
-  const Impl& s = *impl_;
+  const Impl& s = live();
   if (!s.subprogram) return "";
   const std::string path = where.file_name(), name = path.substr(path.find_last_of('/') + 1);
   const int number = s.subprogram->getFile()->getFilename() == name ? 1 : s.files.size() == 2 ? 2 : 0;
@@ -565,12 +585,12 @@ std::string KernelBuilder::line_directive(const std::source_location& where) con
 }
 
 Value KernelBuilder::lds_address(LdsBlock block, Value byte_offset) {
-  Impl& s = *impl_;
+  Impl& s = live();
   return s.i32(s.ir.CreatePtrToInt(s.lds_pointer(block, byte_offset, 0), s.ir.getInt32Ty()));
 }
 
 Value KernelBuilder::descriptor_words(Value buffer) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(buffer, {Element::buffer, 1});
   llvm::Value* all = s.ir.CreatePtrToInt(s.get(buffer), s.ir.getInt128Ty());
   return s.make(s.ir.CreateBitCast(all, s.type(Type::i32(4))), Type::i32(4));
@@ -581,7 +601,7 @@ Value KernelBuilder::descriptor_words(Value buffer) {
 // s_barrier alone orders nothing for the compiler; the fences do, at workgroup scope, where they cost one
 // s_waitcnt lgkmcnt(0). They are told to order LDS only: loads from memory stay in flight.
 void KernelBuilder::barrier() {
-  Impl& s = *impl_;
+  Impl& s = live();
   const auto scope = s.context->getOrInsertSyncScopeID("workgroup");
   llvm::MDNode* local =
       llvm::MDNode::get(*s.context, {llvm::MDString::get(*s.context, "amdgpu-synchronize-as"),
@@ -595,30 +615,30 @@ void KernelBuilder::wait(int vm, int lgkm) {
   // vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8; all ones says nothing.
   const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, 63)),
              l = static_cast<unsigned>(lgkm < 0 ? 15 : std::min(lgkm, 15));
-  llvm::IRBuilder<>& ir = impl_->ir;
+  llvm::IRBuilder<>& ir = live().ir;
   ir.CreateIntrinsic(intrinsic::amdgcn_s_waitcnt, {},
                      {ir.getInt32((v & 15U) | (v >> 4 << 14) | (7U << 4) | (l << 8))});
 }
 
 void KernelBuilder::sched_group(int mask, int count, int group) {
-  llvm::IRBuilder<>& ir = impl_->ir;
+  llvm::IRBuilder<>& ir = live().ir;
   ir.CreateIntrinsic(
       intrinsic::amdgcn_sched_group_barrier, {},
       {ir.getInt32(unsigned(mask)), ir.getInt32(unsigned(count)), ir.getInt32(unsigned(group))});
 }
 void KernelBuilder::sched_barrier(int allowed) {
-  impl_->ir.CreateIntrinsic(intrinsic::amdgcn_sched_barrier, {}, {impl_->ir.getInt32(unsigned(allowed))});
+  live().ir.CreateIntrinsic(intrinsic::amdgcn_sched_barrier, {}, {live().ir.getInt32(unsigned(allowed))});
 }
 void KernelBuilder::set_priority(int priority) {
   INLAY_CHECK(priority >= 0 && priority <= 3, "a priority");
-  impl_->ir.CreateIntrinsic(intrinsic::amdgcn_s_setprio, {}, {impl_->ir.getInt16(std::uint16_t(priority))});
+  live().ir.CreateIntrinsic(intrinsic::amdgcn_s_setprio, {}, {live().ir.getInt16(std::uint16_t(priority))});
 }
 
 // --------------------------------------------------------------------------------------------- control flow
 
 KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Values carried,
                                           const std::function<Values(Value, const Values&)>& body) {
-  Impl& s = *impl_;
+  Impl& s = live();
   llvm::BasicBlock* before = s.ir.GetInsertBlock();
   llvm::BasicBlock* head = llvm::BasicBlock::Create(*s.context, "loop", s.function);
   llvm::BasicBlock* exit = llvm::BasicBlock::Create(*s.context, "done", s.function);
@@ -664,7 +684,7 @@ KernelBuilder::Values KernelBuilder::loop(Value begin, Value end, Value step, Va
 KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
                                             const std::function<Values(int, Value, const Values&)>& body,
                                             const std::function<Values(Value, const Values&)>& exit) {
-  Impl& s = *impl_;
+  Impl& s = live();
   INLAY_CHECK(ring >= 1, "a ring of at least one");
   const auto trip = [&](int residue, Value i, const Values& now) {
     s.open_region();
@@ -698,7 +718,7 @@ KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
 }
 
 LdsBlock KernelBuilder::lds_choose(Value index, std::span<const LdsBlock> among) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(index, Type::i32());
   INLAY_CHECK(!among.empty(), "blocks to choose from");
   llvm::Value* chosen = s.blocks[std::size_t(among[0].id)].global;
@@ -713,7 +733,7 @@ LdsBlock KernelBuilder::lds_choose(Value index, std::span<const LdsBlock> among)
 }
 
 void KernelBuilder::locate(const std::source_location& where) {
-  Impl& s = *impl_;
+  Impl& s = live();
   if (!s.debug) {
     s.module->addModuleFlag(llvm::Module::Warning, "Debug Info Version", llvm::DEBUG_METADATA_VERSION);
     s.debug = std::make_unique<llvm::DIBuilder>(*s.module);
@@ -742,7 +762,7 @@ void KernelBuilder::if_then(Value condition, const std::function<void()>& then) 
 
 void KernelBuilder::if_else(Value condition, const std::function<void()>& then,
                             const std::function<void()>& otherwise) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(condition, Type::i1());
   llvm::BasicBlock* yes = llvm::BasicBlock::Create(*s.context, "then", s.function);
   llvm::BasicBlock* no = llvm::BasicBlock::Create(*s.context, "else", s.function);
@@ -760,7 +780,7 @@ void KernelBuilder::if_else(Value condition, const std::function<void()>& then,
 
 KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& otherwise,
                                                const std::function<Values()>& then) {
-  Impl& s = *impl_;
+  Impl& s = live();
   Impl::want(condition, Type::i1());
   llvm::BasicBlock* before = s.ir.GetInsertBlock();
   llvm::BasicBlock* yes = llvm::BasicBlock::Create(*s.context, "then", s.function);
@@ -791,13 +811,12 @@ void KernelBuilder::bind(Sym symbol, Value value) {
   Impl::want(value, Type::i32());
   const auto atom = symbol.as_atom();
   INLAY_CHECK(atom && symbol.context()->atom(*atom).kind == AtomKind::symbol, "a single symbol");
-  if (impl_->bound(*atom))
+  live().of_one_context(symbol);
+  if (live().bound(*atom))
     throw CodegenError("a symbol is bound twice", "symbol " + symbol.context()->atom(*atom).name,
                        "code lowered from it would keep the first value");
-  impl_->symbols.back()[*atom] = value;
+  live().symbols.back()[*atom] = value;
 }
-
-Value KernelBuilder::lower(Sym value) { return impl_->lower(value); }
 
 namespace {
 
@@ -817,27 +836,43 @@ std::optional<int> log2_of(Sym a) {
   if (!c || c->value() <= 0 || (c->value() & (c->value() - 1)) != 0) return std::nullopt;
   return __builtin_ctzll(static_cast<unsigned long long>(c->value()));
 }
-void check_width(Sym a) {
-  // Unbounded values are the caller's promise (sizes of tensors are checked by the launcher); a bound that is
-  // known and does not fit is a mistake here and now.
-  const Interval r = interval(a);
-  if ((r.upper && r.upper->value() > u32_max && r.lower && r.lower->value() > u32_max) ||
-      (r.lower && r.lower->value() < i32_min && r.upper && r.upper->value() < i32_min))
-    throw CodegenError("an address expression needs more than 32 bits");
+enum class Sign : std::uint8_t { no, yes };
+// How these values lie in 32 bits, so that they can be compared, divided and shifted right. Sums, products, shifts left and
+// bits need no such thing: their low 32 bits are those of their operands'.
+Sign sign_in_32_bits(std::initializer_list<Sym> values) {
+  const auto all = [&](std::int64_t low, std::int64_t high) {
+    return std::all_of(values.begin(), values.end(), [&](Sym a) { return known_within(a, low, high); });
+  };
+  if (all(0, u32_max)) return Sign::no;
+  if (all(i32_min, INT32_MAX)) return Sign::yes;
+  const auto text = [](const std::optional<Int>& bound, const char* none) {
+    return bound ? std::to_string(bound->value()) : none;
+  };
+  std::string lines;
+  for (const Sym& a : values) {
+    const Interval r = interval(a);
+    lines += (lines.empty() ? "value  " : "\nvalue  ") + to_string(a) + "   from " + text(r.lower, "-oo") + " to " + text(r.upper, "oo");
+  }
+  throw CodegenError("an address expression needs more than 32 bits", lines, "give its symbols narrower ranges");
 }
 
 } // namespace
 
+Value KernelBuilder::lower(Sym value) {
+  (void)sign_in_32_bits({value});
+  return lower_low(value);
+}
+Value KernelBuilder::lower_low(Sym value) {
+  live().of_one_context(value);
+  return live().lower(value);
+}
+
 Value KernelBuilder::Impl::lower(Sym a) {
   if (const auto c = a.constant()) {
-    if (c->value() < i32_min || c->value() > u32_max)
-      throw CodegenError("an address expression needs more than 32 bits",
-                         "value  " + std::to_string(c->value()));
     return i32(ir.getInt32(static_cast<std::uint32_t>(c->value())));
   }
   for (auto region = lowered.rbegin(); region != lowered.rend(); ++region)
     if (const auto found = region->find(a); found != region->end()) return found->second;
-  check_width(a);
 
   Value result;
   if (const auto atom = a.as_atom()) {
@@ -858,8 +893,7 @@ Value KernelBuilder::Impl::lower(Sym a) {
           p = p ? ir.CreateMul(p, v, "", grows, false) : v;
         }
       const std::int64_t k = t.coefficient.value();
-      if (k < i32_min || k > u32_max) throw CodegenError("an address expression needs more than 32 bits");
-      if (k > 0 && (k & (k - 1)) == 0) {
+      if (k > 0 && k <= u32_max && (k & (k - 1)) == 0) {
         p = ir.CreateShl(p, ir.getInt32(unsigned(__builtin_ctzll(std::uint64_t(k)))), "", grows);
       } else {
         p = ir.CreateMul(p, ir.getInt32(static_cast<std::uint32_t>(k)), "", grows, false);
@@ -878,10 +912,11 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
   const SymAtom atom = symbols_of.atom(id);
   const auto operand = [&](std::size_t k) { return get(lower(atom.operands[k])); };
   const auto flag = [&](llvm::Value* condition) { return i32(ir.CreateZExt(condition, ir.getInt32Ty())); };
-  const auto is_signed = [&] {
-    for (const Sym& o : atom.operands)
-      if (!known_nonnegative(o)) return true;
-    return false;
+  const auto is_signed = [&] { return sign_in_32_bits({atom.operands[0], atom.operands[1]}) == Sign::yes; };
+  const auto shift = [&] {
+    if (!known_within(atom.operands[1], 0, 31))
+      throw CodegenError("a shift by a number that may not be 0 to 31", "number " + to_string(atom.operands[1]));
+    return operand(1);
   };
   switch (atom.kind) {
   case AtomKind::symbol: {
@@ -890,21 +925,19 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
     return *value;
   }
   case AtomKind::floor_div: {
-    const Sym a = atom.operands[0], b = atom.operands[1];
-    const bool nonnegative = known_nonnegative(a);
-    if (const auto shift = log2_of(b)) // arithmetic shifts round down, as floor division does
-      return i32(nonnegative ? ir.CreateLShr(operand(0), unsigned(*shift))
-                             : ir.CreateAShr(operand(0), unsigned(*shift)));
-    if (!nonnegative || !known_nonnegative(b))
+    const Sign sign = sign_in_32_bits({atom.operands[0]});
+    if (const auto power = log2_of(atom.operands[1])) // arithmetic shifts round down, as floor division does
+      return i32(sign == Sign::no ? ir.CreateLShr(operand(0), unsigned(*power))
+                                  : ir.CreateAShr(operand(0), unsigned(*power)));
+    if (is_signed())
       throw CodegenError("a division whose sign is not known", "in     an address expression",
                          "give the symbols ranges from 0 on");
     return i32(ir.CreateUDiv(operand(0), operand(1)));
   }
   case AtomKind::mod: {
-    const Sym a = atom.operands[0], b = atom.operands[1];
-    if (const auto shift = log2_of(b))
-      return i32(ir.CreateAnd(operand(0), ir.getInt32((1u << unsigned(*shift)) - 1)));
-    if (!known_nonnegative(a) || !known_nonnegative(b))
+    if (const auto power = log2_of(atom.operands[1]))
+      return i32(ir.CreateAnd(operand(0), ir.getInt32((1u << unsigned(*power)) - 1)));
+    if (is_signed())
       throw CodegenError("a remainder whose sign is not known", "in     an address expression",
                          "give the symbols ranges from 0 on");
     return i32(ir.CreateURem(operand(0), operand(1)));
@@ -918,16 +951,19 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
   case AtomKind::bit_xor: return i32(ir.CreateXor(operand(0), operand(1)));
   case AtomKind::bit_and: return i32(ir.CreateAnd(operand(0), operand(1)));
   case AtomKind::bit_or: return i32(ir.CreateOr(operand(0), operand(1)));
-  case AtomKind::shift_left: return i32(ir.CreateShl(operand(0), operand(1)));
+  case AtomKind::shift_left: return i32(ir.CreateShl(operand(0), shift()));
   case AtomKind::shift_right:
-    return i32(known_nonnegative(atom.operands[0]) ? ir.CreateLShr(operand(0), operand(1))
-                                                   : ir.CreateAShr(operand(0), operand(1)));
+    return i32(sign_in_32_bits({atom.operands[0]}) == Sign::no ? ir.CreateLShr(operand(0), shift())
+                                                               : ir.CreateAShr(operand(0), shift()));
   case AtomKind::select:
+    (void)sign_in_32_bits({atom.operands[0]});
     return i32(ir.CreateSelect(ir.CreateICmpNE(operand(0), ir.getInt32(0)), operand(1), operand(2)));
   case AtomKind::less_equal:
     return flag(is_signed() ? ir.CreateICmpSLE(operand(0), operand(1))
                             : ir.CreateICmpULE(operand(0), operand(1)));
-  case AtomKind::equal: return flag(ir.CreateICmpEQ(operand(0), operand(1)));
+  case AtomKind::equal:
+    (void)is_signed(); // both in one range
+    return flag(ir.CreateICmpEQ(operand(0), operand(1)));
   }
   throw InternalError("unknown atom");
 }

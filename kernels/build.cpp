@@ -77,6 +77,34 @@ ProofReport prove(const codegen::Code& code) {
   return report;
 }
 
+namespace {
+
+// Bytes up to the last element; strides in memory are not negative.
+std::vector<std::pair<std::int64_t, std::vector<int>>> extent_of(const codegen::Program& program,
+                                                                 const codegen::Tensor& t) {
+  std::vector<Sym> last;
+  for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
+  const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
+  std::vector<std::pair<std::int64_t, std::vector<int>>> out;
+  const auto term = [&](std::int64_t coefficient, std::vector<int> powers) {
+    out.emplace_back(ceil_div(Int(coefficient), Int(8)).value(), std::move(powers));
+  };
+  if (const std::int64_t c = bits.constant_term().value(); c != 0) term(c, {});
+  for (const Term& of : bits.terms()) {
+    std::vector<int> powers(program.sizes().size(), 0);
+    for (const Factor& f : of.factors()) {
+      const auto size = std::find_if(program.sizes().begin(), program.sizes().end(),
+                                     [&](const codegen::Size& s) { return *s.symbol.as_atom() == f.atom; });
+      if (size == program.sizes().end()) return {};
+      powers[static_cast<std::size_t>(size - program.sizes().begin())] += static_cast<int>(f.power);
+    }
+    term(of.coefficient.value(), std::move(powers));
+  }
+  return out;
+}
+
+} // namespace
+
 LaunchContract contract_of(const codegen::Program& program) {
   LaunchContract contract;
   contract.kernel = program.name();
@@ -84,7 +112,7 @@ LaunchContract contract_of(const codegen::Program& program) {
   for (const codegen::Size& s : program.sizes())
     contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
   for (const codegen::Tensor& t : program.tensors())
-    if (t.space == codegen::Space::global) contract.buffers.push_back({t.name, t.output});
+    if (t.space == codegen::Space::global) contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
   for (const codegen::GridAxis& g : program.grid()) {
     LaunchContract::Axis axis{g.axis, -1, 1, g.tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)

@@ -1,5 +1,6 @@
 #include <inlay/kernels/artifact.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -34,6 +35,32 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   for (const std::int64_t v : values)
     plan.arguments.push_back(LaunchArgument::of_i32(static_cast<std::int32_t>(v)));
   return plan;
+}
+
+std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& values) const {
+  std::int64_t sum = 0;
+  for (const auto& [coefficient, powers] : extent) {
+    std::int64_t product = coefficient;
+    for (std::size_t i = 0; i < powers.size(); ++i)
+      for (int n = 0; n < powers[i]; ++n) product *= values[i];
+    sum += product;
+  }
+  return std::max<std::int64_t>(sum, 1);
+}
+
+void LaunchContract::check_apart(const std::vector<std::uint64_t>& addresses,
+                                 const std::vector<std::int64_t>& values) const {
+  const auto end = [&](std::size_t i) {
+    return addresses[i] + static_cast<std::uint64_t>(buffers[i].bytes(values));
+  };
+  for (std::size_t o = 0; o < buffers.size(); ++o)
+    for (std::size_t i = 0; buffers[o].output && i < buffers.size(); ++i)
+      if (i != o && addresses[o] < end(i) && addresses[i] < end(o))
+        throw std::invalid_argument(fmt::format(
+            "{}: the output {} shares memory with {}\n  {} at {:#x} to {:#x}, {} at {:#x} to {:#x}\n  hint   a buffer of its own: the "
+            "kernel may write before it has read",
+            kernel, buffers[o].name, buffers[i].name, buffers[o].name, addresses[o], end(o), buffers[i].name,
+            addresses[i], end(i)));
 }
 
 } // namespace inlay::kernels

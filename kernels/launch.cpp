@@ -45,7 +45,9 @@ void LoadedKernel::launch(const std::vector<std::uint64_t>& buffers, const std::
     throw std::invalid_argument(
         fmt::format("{}: {} buffers were given\n  hint   {}, in this order", name_, buffers.size(), names));
   }
-  launch(contract_.plan(sizes), buffers, stream);
+  const LaunchPlan plan = contract_.plan(sizes);
+  contract_.check_apart(buffers, sizes);
+  launch(plan, buffers, stream);
 }
 
 void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,

@@ -89,17 +89,30 @@ TEST_CASE("equal subexpressions are computed once in a region, and not taken out
 TEST_CASE("wrap flags appear only where the intervals prove them") {
   SymContext ctx;
   const Sym t = ctx.symbol("t", {Int(0), Int(255)}), any = ctx.symbol("any", {Int(0), {}});
+  const Sym large = ctx.symbol("large", {Int(0), Int(std::int64_t{1} << 31)});
   const Sym minus = ctx.symbol("minus", {Int(-5), Int(5)});
-  const auto text = [&](Sym formula) {
+  const auto text = [&](Sym formula, bool low = false) {
     KernelBuilder k = builder();
     k.bind(t, k.work_item_id());
     k.bind(any, k.argument(1));
     k.bind(minus, k.argument(1));
-    k.buffer_store(k.lower(formula), k.buffer(k.argument(0), k.argument(1)), k.constant(0));
+    k.bind(large, k.argument(1));
+    k.buffer_store(low ? k.lower_low(formula) : k.lower(formula), k.buffer(k.argument(0), k.argument(1)), k.constant(0));
     return std::move(k).finish().text();
   };
   CHECK(count(text(t * Sym(12)), "mul nuw") == 1);
-  CHECK(count(text(any * Sym(12)), "nuw") == 0); // may pass 2^32
+  CHECK(count(text(any * Sym(12), true), "nuw") == 0); // may pass 2^32
+  CHECK(count(text(Sym(300) - t), "nuw") == 0);        // 300 + (-1) t wraps on the way
+  CHECK_THROWS_WITH(text(any * Sym(12)), Catch::Contains("32 bits") && Catch::Contains("any"));
+  CHECK_THROWS_AS(text(large * Sym(64)), CodegenError); // passes 2^32
+  CHECK(count(text(large * Sym(64), true), "nuw") == 0);
+  // Its low bits do not say what the quotient, the smaller one or the comparison is.
+  CHECK_THROWS_AS(text(floor_div(large * Sym(63), 128)), CodegenError);
+  CHECK_THROWS_AS(text(floor_div(large * Sym(64), 100), true), CodegenError);
+  CHECK_THROWS_AS(text(min(large * Sym(64), t), true), CodegenError);
+  CHECK_THROWS_AS(text(shift_right(large * Sym(63), Sym(3)), true), CodegenError);
+  CHECK_THROWS_AS(text(min(large, minus)), CodegenError); // neither signed nor unsigned
+  CHECK_THROWS_AS(text(shift_left(Sym(1), t)), CodegenError);
   CHECK(count(text(t + minus + Sym(7)), "nuw") ==
         0); // the sum is small and positive, a partial sum may not be
   CHECK(count(text(floor_div(minus, 4)), "ashr") == 1);
@@ -139,7 +152,7 @@ TEST_CASE("a kernel with every kind of operation verifies and compiles for both 
                    k.select(k.compare(Compare::ult, t, k.readfirstlane(k.argument(1))), at, k.constant(-1)));
     k.buffer_load_to_lds(rows, at, 4, lds, k.readfirstlane(k.constant(0)));
     const IrModule module = std::move(k).finish();
-    const Emitted e = emit(module, *target, {.assembly = true});
+    const Emitted e = emit(module, *target);
     for (const char* instruction :
          {"buffer_load_dwordx4", " nt", "ds_write_b128", "s_barrier", "ds_read_b128",
           "v_mfma_f32_16x16x16_f16", "v_exp_f32", "v_rcp_f32", "v_rsq_f32", "s_setprio 1",
@@ -173,5 +186,21 @@ TEST_CASE("misuse is an internal error at the call that is wrong") {
   CHECK_THROWS_AS(k.mfma("llvm.amdgcn.no.such", k.constant(1), k.constant(1), k.constant(1)), InternalError);
   CHECK_THROWS_AS(k.convert(k.constant(1), Element::f16), InternalError);
   SymContext ctx;
-  CHECK_THROWS_AS(k.lower(ctx.symbol("unbound")), InternalError);
+  CHECK_THROWS_AS(k.lower_low(ctx.symbol("unbound")), InternalError);
+  CHECK_THROWS_AS(k.compare(Compare::ult, k.float_constant(1), k.float_constant(2)), InternalError);
+  const Value f8 = k.zero({Element::i32, 8}), acc = k.zero(Type::f32(4));
+  CHECK_THROWS_AS(k.mfma("llvm.amdgcn.mfma.scale.f32.16x16x128.f8f6f4", f8, f8, acc), InternalError);
+  const IrModule module = std::move(k).finish();
+  CHECK_THROWS_AS(k.constant(1), InternalError);
+  CHECK_THROWS_AS(std::move(k).finish(), InternalError);
+}
+
+TEST_CASE("a symbol is bound once, and all are of one context") {
+  SymContext ctx, other;
+  const Sym a = ctx.symbol("a", {Int(0), Int(9)}), b = other.symbol("b", {Int(0), Int(9)});
+  KernelBuilder k = builder();
+  k.bind(a, k.constant(1));
+  CHECK_THROWS_WITH(k.bind(a, k.constant(2)), Catch::Contains("bound twice"));
+  CHECK_THROWS_WITH(k.bind(b, k.constant(2)), Catch::Contains("two contexts"));
+  CHECK_THROWS_WITH(k.lower(b), Catch::Contains("two contexts"));
 }

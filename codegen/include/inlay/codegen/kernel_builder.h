@@ -199,7 +199,8 @@ public:
   void lds_store(Value value, LdsBlock block, Value byte_offset, int immediate);
   /// @}
 
-  /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names.
+  /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names. Those with scales or an
+  /// index take more operands and are refused.
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
 
   /// @name Assembly
@@ -252,13 +253,18 @@ public:
   /// symbol: a single symbol; value: i32. Holds in this region and those nested in it.
   /// Errors: CodegenError when the symbol is bound here already: code that was lowered from it would stay.
   void bind(Sym symbol, Value value);
-  /// Shifts and masks replace divisions by powers of two; `nuw`/`nsw` are set where the intervals prove them.
-  /// Requires: every symbol bound. Errors: CodegenError when an intermediate value may exceed 32 bits.
+  /// Shifts and masks replace divisions by powers of two; `nuw` is set where the intervals prove it.
+  /// Requires: every symbol bound. Errors: CodegenError when the value, or one that is divided, compared or shifted right on
+  /// the way, may not fit 32 bits, and for symbols of two contexts.
   [[nodiscard]] Value lower(Sym value);
+  /// value mod 2^32, exactly: for byte offsets of which a claim says that they fit wherever they are used.
+  [[nodiscard]] Value lower_low(Sym value);
   /// @}
 
 private:
   struct Impl;
+  /// Errors: InternalError behind `finish`.
+  [[nodiscard]] Impl& live() const;
   std::unique_ptr<Impl> impl_;
 };
 

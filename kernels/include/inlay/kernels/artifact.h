@@ -59,6 +59,9 @@ struct LaunchContract {
   struct Buffer {
     std::string name;
     bool output = false;
+    /// Its bytes as a polynomial in the sizes: coefficient and powers of each term. Empty when it is none.
+    std::vector<std::pair<std::int64_t, std::vector<int>>> extent;
+    [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
   };
   std::string kernel;
   int threads = 256;
@@ -68,6 +71,9 @@ struct LaunchContract {
 
   /// The launch for these sizes, in order. Errors: std::invalid_argument naming the size, its value and what would do.
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
+  /// Every output lies apart from all other buffers: what a kernel reads is what was there before it.
+  /// Errors: std::invalid_argument naming both buffers and where they lie.
+  void check_apart(const std::vector<std::uint64_t>& addresses, const std::vector<std::int64_t>& values) const;
 };
 
 /// The program that a kernel was built from and its instructions (build.h): what machine code is held against.

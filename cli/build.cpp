@@ -75,8 +75,8 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 }
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, bool program, bool slots, const kernels::BuildOptions& options,
-                  bool json) {
+                  const std::string& directory, bool program, bool slots,
+                  const kernels::BuildOptions& options, bool json) {
   const auto kernel = kernels::find_kernel(name);
   const kernels::Artifact artifact = kernel->build(read_flags(rest), options);
   if (slots) {

@@ -3,7 +3,11 @@
 #include "exec_debug.h"
 #include "isa_json.h"
 
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
+#include <functional>
+#include <map>
 #include <memory>
 #include <ostream>
 
@@ -13,9 +17,9 @@ namespace {
 namespace isa = runtime::isa;
 
 struct Options {
-  std::string file, kernel, arch;
+  std::string file, kernel, arch, sources;
   unsigned lds = 0;
-  bool json = false, disassemble = false, loop = false;
+  bool json = false, disassemble = false, loop = false, source = false;
 };
 
 std::string arguments_text(const runtime::Kernel& k) {
@@ -33,7 +37,47 @@ nlohmann::ordered_json arguments_json(const runtime::Kernel& k) {
   return {{"bytes", k.kernarg_bytes}, {"list", list}};
 }
 
+/// `; gemm.cpp:41:7` in front of the instructions that were made from there, with the line's text where a file of that name
+/// lies in the folder given.
+class SourceNotes {
+public:
+  SourceNotes(const isa::LineTable& lines, std::string folder) : lines_(lines), folder_(std::move(folder)) {}
+
+  std::string operator()(const isa::Instruction& i) {
+    const auto here = lines_.at(i.address);
+    if (!here || here == last_) {
+      last_ = here;
+      return "";
+    }
+    last_ = here;
+    const std::string& text = line(*here);
+    return "; " + isa::to_string(*here) + (text.empty() ? "" : "  " + text) + "\n";
+  }
+
+private:
+  const std::string& line(const isa::SourceLine& at) {
+    static const std::string none;
+    if (folder_.empty()) return none;
+    const auto [file, fresh] = files_.try_emplace(at.file);
+    if (fresh) {
+      std::ifstream in(std::filesystem::path(folder_) / std::filesystem::path(at.file).filename());
+      for (std::string text; std::getline(in, text);) {
+        text.erase(0, text.find_first_not_of(" \t"));
+        file->second.push_back(text);
+      }
+    }
+    return at.line <= file->second.size() ? file->second[at.line - 1] : none;
+  }
+
+  const isa::LineTable& lines_;
+  std::string folder_;
+  std::map<std::string, std::vector<std::string>> files_;
+  std::optional<isa::SourceLine> last_;
+};
+
 int inspect(Session& session, const Options& o) {
+  if (!o.sources.empty() && !std::filesystem::is_directory(o.sources))
+    throw std::invalid_argument(fmt::format("--source {}: no such folder", o.sources));
   const auto object = read_code_object(session, o.file, o.arch);
   std::vector<const runtime::Kernel*> chosen;
   if (!o.kernel.empty())
@@ -41,7 +85,10 @@ int inspect(Session& session, const Options& o) {
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none
-  const auto lines = o.disassemble ? isa::LineTable::read(object) : isa::LineTable();
+  const auto lines = o.disassemble || o.source ? isa::LineTable::read(object) : isa::LineTable();
+  if (o.source && lines.empty())
+    throw std::invalid_argument(fmt::format(
+        "{}: has no line table\n  hint   compile with debug information, or leave out --source", o.file));
   auto list = nlohmann::ordered_json::array();
   if (!o.json)
     session.out << fmt::format("{}: code object v{} for {}, {} kernel{}{}\n\n", o.file, object.abi_version(),
@@ -66,16 +113,14 @@ int inspect(Session& session, const Options& o) {
       continue;
     }
     session.out << isa::to_text(r) << arguments_text(*k);
-    if (o.loop) session.out << "\n" << isa::loop_text(r);
+    SourceNotes notes(lines, o.sources);
+    if (o.loop) session.out << "\n" << (o.source ? isa::loop_text(r, std::ref(notes)) : isa::loop_text(r));
     if (o.disassemble) {
       session.out << "\n";
-      std::optional<isa::SourceLine> last; // a line of its own where it changes
-      for (const auto& i : r.program.instructions) {
-        const auto s = lines.at(i.address);
-        if (s && s != last) session.out << "; " << isa::to_string(*s) << "\n";
-        last = s;
-        session.out << fmt::format("{:8x} {}  {}\n", i.address, isa::letter(isa::kind_of(i)), i.text);
-      }
+      SourceNotes all(lines, o.sources);
+      for (const auto& i : r.program.instructions)
+        session.out << all(i)
+                    << fmt::format("{:8x} {}  {}\n", i.address, isa::letter(isa::kind_of(i)), i.text);
     }
     session.out << "\n";
   }
@@ -105,8 +150,16 @@ void add_inspect(CLI::App& app, Session& session) {
       ->check(CLI::Range(0, 163840));
   command->add_flag("--json", o->json, "As JSON");
   command->add_flag("--loop", o->loop, "Also the instructions of the hot loop");
+  auto* source =
+      command->add_option("--source", o->sources,
+                          "With --loop: the line of the source before what was made from it, with its "
+                          "text when the folder of the sources is given");
+  source->expected(0, 1)->type_name("[DIR]");
   command->add_flag("--disassemble", o->disassemble, "Also all instructions");
-  command->callback([=, &session] { session.exit = inspect(session, *o); });
+  command->callback([=, &session] {
+    o->source = source->count() > 0;
+    session.exit = inspect(session, *o);
+  });
 }
 
 } // namespace inlay::cli

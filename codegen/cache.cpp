@@ -84,8 +84,8 @@ std::optional<Cache> Cache::from_environment() {
     const char* end = given + std::strlen(given);
     const auto [stop, error] = std::from_chars(given, end, limit);
     if (error != std::errc() || stop != end)
-      throw CodegenError("the limit of the cache is no number",
-                         "INLAY_CACHE_LIMIT   " + std::string(given), "bytes, such as 1073741824");
+      throw CodegenError("the limit of the cache is no number", "INLAY_CACHE_LIMIT   " + std::string(given),
+                         "bytes, such as 1073741824");
   }
   return Cache(directory, limit);
 }
@@ -106,7 +106,8 @@ Emitted Cache::emit(const IrModule& module, const Target& target, const EmitOpti
   const fs::path path = directory_ / (key(module, target, options) + ".inlay");
   if (auto found = load(path)) {
     std::error_code ignored;
-    fs::last_write_time(path, fs::file_time_type::clock::now(), ignored); // the least recently used goes first
+    fs::last_write_time(path, fs::file_time_type::clock::now(),
+                        ignored); // the least recently used goes first
     found->timings = {.ir = module.build_milliseconds()};
     found->from_cache = true;
     return std::move(*found);

@@ -32,6 +32,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <sstream>
 
 LLD_HAS_DRIVER(elf)
 
@@ -146,6 +147,22 @@ private:
   std::vector<llvm::cl::Option*> switched_;
 };
 
+// What LLVM's passes made or merged has line 0, "no single line". It is attributed to the kernel: the first line of its text.
+void attribute(std::string& assembly) {
+  const std::string loc = "\t.loc\t";
+  std::string out, kernel;
+  std::istringstream lines(assembly);
+  for (std::string line; std::getline(lines, line);) {
+    unsigned file = 0, number = 0;
+    if (line.starts_with(loc) && std::sscanf(line.c_str() + loc.size(), "%u %u", &file, &number) == 2) {
+      if (number == 0 && !kernel.empty()) line = kernel;
+      if (kernel.empty()) kernel = loc + std::to_string(file) + " " + std::to_string(number) + " 0";
+    }
+    out += line + "\n";
+  }
+  assembly = std::move(out);
+}
+
 std::string generate(llvm::Module& module, llvm::TargetMachine& m, bool keep_order) {
   static std::mutex one_at_a_time; // the options above are the process's
   const std::lock_guard lock(one_at_a_time);
@@ -156,7 +173,9 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& m, bool keep_ord
   if (m.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
     throw InternalError("LLVM cannot write assembly");
   passes.run(module);
-  return std::string(text.str());
+  std::string assembly(text.str());
+  attribute(assembly);
+  return assembly;
 }
 
 // The text as an object. So there is one code generation for what is read and what runs.
@@ -182,9 +201,8 @@ llvm::SmallString<0> assemble(const std::string& text, const llvm::TargetMachine
       target.createMCAsmBackend(*m.getMCSubtargetInfo(), *m.getMCRegisterInfo(), options));
   std::unique_ptr<llvm::MCObjectWriter> writer = backend->createObjectWriter(stream);
   std::unique_ptr<llvm::MCCodeEmitter> encoder(target.createMCCodeEmitter(*m.getMCInstrInfo(), context));
-  const std::unique_ptr<llvm::MCStreamer> object(
-      target.createMCObjectStreamer(triple(), context, std::move(backend), std::move(writer), std::move(encoder),
-                                    *m.getMCSubtargetInfo()));
+  const std::unique_ptr<llvm::MCStreamer> object(target.createMCObjectStreamer(
+      triple(), context, std::move(backend), std::move(writer), std::move(encoder), *m.getMCSubtargetInfo()));
   const std::unique_ptr<llvm::MCAsmParser> parser(
       llvm::createMCAsmParser(source, context, *object, *m.getMCAsmInfo()));
   const std::unique_ptr<llvm::MCTargetAsmParser> instructions(

@@ -73,6 +73,7 @@ private:
     tid_ = k.work_item_id();
     k.bind(work_item(p_), tid_);
     for (const Uniform& u : p_.uniforms()) {
+      k.locate(u.where);
       const Tensor& t = p_.tensor(u.tensor);
       const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, t.at(t.shape))));
       const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
@@ -255,7 +256,7 @@ private:
                                              ": " + std::to_string(emitted) + ", the layout says " +
                                              std::to_string(wanted[th]));
     }
-    bases_.push_back({t.id, k.lower(address), std::move(wanted)});
+    bases_.push_back({t.id, k.lower_low(address), std::move(wanted)});
     return {bases_.back().value, 0};
   }
 
@@ -781,9 +782,9 @@ private:
     };
     how.trips = input(last, 's');
     for (const Advance& a : advances)
-      how.counters.push_back(
-          {a.name, input(k.lower_low(a.start), 's'),
-           a.slope.constant() ? std::to_string(a.slope.constant()->value()) : input(k.lower_low(a.slope), 's')});
+      how.counters.push_back({a.name, input(k.lower_low(a.start), 's'),
+                              a.slope.constant() ? std::to_string(a.slope.constant()->value())
+                                                 : input(k.lower_low(a.slope), 's')});
     std::map<int, std::string> transfer_bases;
     std::map<std::pair<int, int>, std::string> lds_bases; // address, multiple of 64 KiB
     how.address = [&](const Inst& i, int residue) {

@@ -45,7 +45,8 @@ struct KernelBuilder::Impl {
   // What a region has computed from symbols: a region sees its own and those around it.
   std::vector<std::map<Sym, Value>> lowered{1};
   std::vector<std::map<AtomId, Value>> symbols{1};
-  const SymContext* one_context = nullptr; // atoms are numbers of a context: those of another one would be mistaken for them
+  const SymContext* one_context =
+      nullptr; // atoms are numbers of a context: those of another one would be mistaken for them
   void open_region() { lowered.emplace_back(), symbols.emplace_back(); }
   void close_region() { lowered.pop_back(), symbols.pop_back(); }
   const Value* bound(AtomId symbol) const {
@@ -282,7 +283,8 @@ Value KernelBuilder::umin(Value a, Value b) {
 
 Value KernelBuilder::compare(Compare how, Value a, Value b) {
   live().same(a, b);
-  INLAY_CHECK(live().get(a)->getType()->isIntOrIntVectorTy(), "integers to compare, not " + to_string(a.type));
+  INLAY_CHECK(live().get(a)->getType()->isIntOrIntVectorTy(),
+              "integers to compare, not " + to_string(a.type));
   static constexpr llvm::CmpInst::Predicate predicates[] = {llvm::CmpInst::ICMP_EQ,  llvm::CmpInst::ICMP_NE,
                                                             llvm::CmpInst::ICMP_ULT, llvm::CmpInst::ICMP_ULE,
                                                             llvm::CmpInst::ICMP_SLT, llvm::CmpInst::ICMP_SLE};
@@ -851,9 +853,11 @@ Sign sign_in_32_bits(std::initializer_list<Sym> values) {
   std::string lines;
   for (const Sym& a : values) {
     const Interval r = interval(a);
-    lines += (lines.empty() ? "value  " : "\nvalue  ") + to_string(a) + "   from " + text(r.lower, "-oo") + " to " + text(r.upper, "oo");
+    lines += (lines.empty() ? "value  " : "\nvalue  ") + to_string(a) + "   from " + text(r.lower, "-oo") +
+             " to " + text(r.upper, "oo");
   }
-  throw CodegenError("an address expression needs more than 32 bits", lines, "give its symbols narrower ranges");
+  throw CodegenError("an address expression needs more than 32 bits", lines,
+                     "give its symbols narrower ranges");
 }
 
 } // namespace
@@ -915,7 +919,8 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
   const auto is_signed = [&] { return sign_in_32_bits({atom.operands[0], atom.operands[1]}) == Sign::yes; };
   const auto shift = [&] {
     if (!known_within(atom.operands[1], 0, 31))
-      throw CodegenError("a shift by a number that may not be 0 to 31", "number " + to_string(atom.operands[1]));
+      throw CodegenError("a shift by a number that may not be 0 to 31",
+                         "number " + to_string(atom.operands[1]));
     return operand(1);
   };
   switch (atom.kind) {

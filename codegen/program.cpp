@@ -32,20 +32,25 @@ Sym Program::size(const std::string& name, SizeFacts facts) {
   return symbol;
 }
 
+Interval tile_numbers(Sym extent, int tile) {
+  const auto most = interval(extent).upper;
+  return {Int(0), most ? std::max(Int(0), ceil_div(*most, Int(tile)) - Int(1)) : Int(INT32_MAX)};
+}
+
 Sym Program::workgroups(int axis, Sym extent, int tile) {
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
-  const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), {Int(0), Int(INT32_MAX)});
+  const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
   return symbol;
 }
 
-Sym Program::uniform(const Tensor& table, Sym at) {
+Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
     throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
   const Sym symbol =
       symbols_->symbol("_" + table.name + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
-  uniforms_.push_back({symbol, table.id, at});
+  uniforms_.push_back({symbol, table.id, at, where});
   return symbol;
 }
 
@@ -378,7 +383,7 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
                            std::to_string(pipeline.ring) + " stages",
                        "", "distance 0 to 8, ring 1 to 8");
   LoopOp l;
-  l.t = symbols_->symbol("_t" + std::to_string(loops_++), {Int(0), Int(INT32_MAX)});
+  l.t = symbols_->symbol("_t" + std::to_string(loops_++), tile_numbers(extent, tile));
   l.extent = extent;
   l.tile = tile;
   l.pipeline = pipeline;

@@ -306,8 +306,8 @@ private:
           {std::to_string(z.facts.least) + " <= " + z.name + " <= " + std::to_string(z.facts.most),
            "declared for the size, and used by the claims"});
     }
-    out_.contract.push_back({"outputs lie apart from all other buffers",
-                             "what is read is what was there before the launch"});
+    out_.contract.push_back(
+        {"outputs lie apart from all other buffers", "what is read is what was there before the launch"});
   }
   Sym world(Sym s) const { return substitute(s, world_); }
   // What is known at this point of the code about the number of trips.

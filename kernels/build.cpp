@@ -112,7 +112,8 @@ LaunchContract contract_of(const codegen::Program& program) {
   for (const codegen::Size& s : program.sizes())
     contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
   for (const codegen::Tensor& t : program.tensors())
-    if (t.space == codegen::Space::global) contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
+    if (t.space == codegen::Space::global)
+      contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
   for (const codegen::GridAxis& g : program.grid()) {
     LaunchContract::Axis axis{g.axis, -1, 1, g.tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)

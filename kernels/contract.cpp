@@ -56,11 +56,12 @@ void LaunchContract::check_apart(const std::vector<std::uint64_t>& addresses,
   for (std::size_t o = 0; o < buffers.size(); ++o)
     for (std::size_t i = 0; buffers[o].output && i < buffers.size(); ++i)
       if (i != o && addresses[o] < end(i) && addresses[i] < end(o))
-        throw std::invalid_argument(fmt::format(
-            "{}: the output {} shares memory with {}\n  {} at {:#x} to {:#x}, {} at {:#x} to {:#x}\n  hint   a buffer of its own: the "
-            "kernel may write before it has read",
-            kernel, buffers[o].name, buffers[i].name, buffers[o].name, addresses[o], end(o), buffers[i].name,
-            addresses[i], end(i)));
+        throw std::invalid_argument(
+            fmt::format("{}: the output {} shares memory with {}\n  {} at {:#x} to {:#x}, {} at {:#x} to "
+                        "{:#x}\n  hint   a buffer of its own: the "
+                        "kernel may write before it has read",
+                        kernel, buffers[o].name, buffers[i].name, buffers[o].name, addresses[o], end(o),
+                        buffers[i].name, addresses[i], end(i)));
 }
 
 } // namespace inlay::kernels

@@ -283,7 +283,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     out.extent = region.extent;
     out.tile = region.tile;
     out.trips = ceil_div(region.extent, Sym(region.tile));
-    out.trip = p.symbols().symbol("_trip" + std::to_string(loops), {Int(0), Int(INT32_MAX)});
+    out.trip = p.symbols().symbol("_trip" + std::to_string(loops), tile_numbers(region.extent, region.tile));
     const AtomId t = *region.t.as_atom();
 
     // Node n for iteration `number` (a formula): t is that tile, or with the tail first, the one before it.

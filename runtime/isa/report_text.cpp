@@ -170,7 +170,7 @@ std::string to_text(const KernelReport& r) {
   return out;
 }
 
-std::string loop_text(const KernelReport& r) {
+std::string loop_text(const KernelReport& r, const std::function<std::string(const Instruction&)>& before) {
   if (!r.hot) return "no loop\n";
   std::string out;
   unsigned clocks = 0;
@@ -179,6 +179,7 @@ std::string loop_text(const KernelReport& r) {
     char head[48];
     std::snprintf(head, sizeof head, "%8llx %c %6u  ", static_cast<unsigned long long>(i.address),
                   letter(kind_of(i)), clocks);
+    if (before) out += before(i);
     out += head + i.text + "\n";
     clocks += matrix_clocks(i, r.arch);
   }

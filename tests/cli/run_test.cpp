@@ -10,6 +10,9 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -401,6 +404,92 @@ TEST_CASE("gemm: within its bound whatever way the matrix instructions add") {
       CHECK(inlay_run({"gemm", "--m", "128", "--n", "64", "--k", "128", "--arch", arch, "--matrix", matrix})
                 .exit == 0);
   CHECK(inlay_run({"gemm", "--matrix", "exact"}).exit == 2);
+}
+
+TEST_CASE("every instruction of a kernel leads back to a line of its specification") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "inlay-source-test";
+  const std::filesystem::path specifications =
+      std::filesystem::path(INLAY_TESTS_DIR).parent_path() / "kernels";
+  const std::map<std::string, std::string> room = {{"gemm", "gemm"},
+                                                   {"preshuffle_gemm", "gemm"},
+                                                   {"softmax", "rows"},
+                                                   {"rmsnorm", "rows"},
+                                                   {"moe_stage1", "moe"},
+                                                   {"flash_attention", "attention"},
+                                                   {"vector_add", "vector_add"},
+                                                   {"block_scale_gemm", "block_scale"}};
+  std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
+  const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {
+    const std::string file = source.at("file");
+    auto [lines, fresh] = files.try_emplace({kernel, file});
+    if (fresh) {
+      std::ifstream in(specifications / room.at(kernel) / file);
+      REQUIRE(in);
+      for (std::string line; std::getline(in, line);) lines->second.push_back(line);
+    }
+    return lines->second.at(source.at("line").get<std::size_t>() - 1);
+  };
+  for (const auto& kernel : registry())
+    for (const char* arch : {"gfx942", "gfx950"}) {
+      INFO(kernel->name() << " " << arch);
+      REQUIRE(inlay_command({"build", kernel->name(), "--arch", arch, "-o", folder.string()}).exit == 0);
+      const std::string file = (folder / (kernel->name() + ".hsaco")).string();
+      const Ran ran = inlay_command({"inspect", file, "--disassemble", "--json"});
+      const auto instructions = nlohmann::json::parse(ran.out).at("kernels").at(0).at("disassembly");
+      REQUIRE(instructions.size() > 20);
+      for (const auto& i : instructions) {
+        INFO(i.dump());
+        REQUIRE(i.contains("source"));
+        const std::string line = text_of(kernel->name(), i.at("source")), text = i.at("text");
+        // The operation, not just any line: products come from products, stores from stores.
+        if (text.starts_with("v_mfma")) CHECK_THAT(line, Contains("mma("));
+        if (text.starts_with("buffer_store")) CHECK_THAT(line, Contains("store("));
+        if (text.starts_with("buffer_load") || text.starts_with("ds_write"))
+          CHECK_THAT(line, Contains("copy(") || Contains("load(") || Contains("uniform(") ||
+                               Contains("fold(") || Contains("relayout("));
+      }
+    }
+  const Ran loop = inlay_command({"inspect", (folder / "gemm.hsaco").string(), "--loop", "--source",
+                                  (specifications / "gemm").string()});
+  CHECK_THAT(loop.out, Contains("; program.cpp:") && Contains("k.mma(acc, of_a, of_b, mma);\n"));
+  const Ran plain = inlay_command({"inspect", (folder / "gemm.hsaco").string(), "--loop", "--source"});
+  CHECK_THAT(plain.out, Contains("; program.cpp:") && !Contains("k.mma("));
+  CHECK_THAT(inlay_command({"inspect", (folder / "gemm.hsaco").string(), "--source", "no/such"}).err,
+             Contains("no such folder"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("build: machine code comes from the cache, claims do not; bits are the same in any case") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "inlay-build-cache-test";
+  std::filesystem::remove_all(folder);
+  const auto build = [&](const std::string& to) {
+    const Ran ran = inlay_command({"build", "softmax", "-o", (folder / to).string(), "--json"});
+    REQUIRE(ran.exit == 0);
+    return nlohmann::json::parse(ran.out);
+  };
+  const auto bytes = [&](const std::string& of, const char* file) {
+    std::ifstream in(folder / of / file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  CHECK(build("a").at("from_cache") == false);
+  ::setenv("INLAY_CACHE_DIR", (folder / "cache").c_str(), 1);
+  CHECK(build("b").at("from_cache") == false);
+  const auto cached = build("c");
+  CHECK(cached.at("from_cache") == true);
+  CHECK(cached.at("proofs").at("proved") == build("d").at("proofs").at("proved"));
+  for (const char* file : {"softmax.hsaco", "softmax.s", "softmax.ll", "softmax.proofs.txt"}) {
+    REQUIRE(!bytes("a", file).empty());
+    CHECK(bytes("b", file) == bytes("a", file));
+    CHECK(bytes("c", file) == bytes("a", file));
+  }
+  ::setenv("INLAY_CACHE_LIMIT", "much", 1);
+  const Ran refused = inlay_command({"build", "softmax", "-o", (folder / "e").string()});
+  CHECK(refused.exit == 2);
+  CHECK_THAT(refused.err, Contains("INLAY_CACHE_LIMIT") && Contains("much"));
+  CHECK_FALSE(std::filesystem::exists(folder / "e"));
+  ::unsetenv("INLAY_CACHE_LIMIT");
+  ::unsetenv("INLAY_CACHE_DIR");
+  std::filesystem::remove_all(folder);
 }
 
 TEST_CASE("run: hip says clearly that there is no device, or is right") {

@@ -97,7 +97,8 @@ TEST_CASE("wrap flags appear only where the intervals prove them") {
     k.bind(any, k.argument(1));
     k.bind(minus, k.argument(1));
     k.bind(large, k.argument(1));
-    k.buffer_store(low ? k.lower_low(formula) : k.lower(formula), k.buffer(k.argument(0), k.argument(1)), k.constant(0));
+    k.buffer_store(low ? k.lower_low(formula) : k.lower(formula), k.buffer(k.argument(0), k.argument(1)),
+                   k.constant(0));
     return std::move(k).finish().text();
   };
   CHECK(count(text(t * Sym(12)), "mul nuw") == 1);

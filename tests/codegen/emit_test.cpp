@@ -166,7 +166,8 @@ TEST_CASE("processes that share a cache see whole entries or none") {
   for (int child = 0; child < 3; ++child)
     if (const pid_t pid = ::fork(); pid == 0) {
       bool right = true;
-      for (int i = 0; i < 6; ++i) right = right && Cache(directory, i % 2 ? 1 : 1 << 20).emit(module, target).hsaco == wanted;
+      for (int i = 0; i < 6; ++i)
+        right = right && Cache(directory, i % 2 ? 1 : 1 << 20).emit(module, target).hsaco == wanted;
       ::_exit(right ? 0 : 1);
     } else {
       children.push_back(pid);

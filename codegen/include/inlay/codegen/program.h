@@ -113,12 +113,16 @@ struct Uniform {
   Sym symbol{};
   int tensor = -1;
   Sym at{};
+  std::source_location where;
 };
 
 struct Op {
   std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what;
   std::source_location where;
 };
+
+/// The numbers that the tiles of an extent may have: 0 <= i < ceil_div(extent, tile).
+[[nodiscard]] Interval tile_numbers(Sym extent, int tile);
 
 class Program {
 public:
@@ -136,7 +140,7 @@ public:
   Sym workgroups(int axis, Sym extent, int tile);
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0. Requires: a tensor of i32 with one axis.
-  Sym uniform(const Tensor& table, Sym at);
+  Sym uniform(const Tensor& table, Sym at, std::source_location where = std::source_location::current());
   /// A tensor in memory. `place`: coordinate -> element number, row-major when absent.
   Tensor input(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});

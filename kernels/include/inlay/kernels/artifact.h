@@ -73,7 +73,8 @@ struct LaunchContract {
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
   /// Every output lies apart from all other buffers: what a kernel reads is what was there before it.
   /// Errors: std::invalid_argument naming both buffers and where they lie.
-  void check_apart(const std::vector<std::uint64_t>& addresses, const std::vector<std::int64_t>& values) const;
+  void check_apart(const std::vector<std::uint64_t>& addresses,
+                   const std::vector<std::int64_t>& values) const;
 };
 
 /// The program that a kernel was built from and its instructions (build.h): what machine code is held against.
@@ -92,7 +93,7 @@ struct Artifact {
   std::string schedule; ///< the loops as slots
   LaunchContract contract;
   BuildTimes times;
-  bool from_cache = false; ///< the machine code; claims are derived in every build
+  bool from_cache = false;              ///< the machine code; claims are derived in every build
   std::shared_ptr<const Source> source; ///< when the build was given the program to keep
 };
 

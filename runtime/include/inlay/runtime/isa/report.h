@@ -23,6 +23,7 @@
 #include <inlay/runtime/isa/instruction_facts.h>
 
 #include <array>
+#include <functional>
 
 namespace inlay::runtime::isa {
 
@@ -133,7 +134,9 @@ struct KernelReport {
 /// The page for people.
 [[nodiscard]] std::string to_text(const KernelReport& r);
 
-/// The instructions of the trip, one a line, with address, letter, matrix clocks so far and text.
-[[nodiscard]] std::string loop_text(const KernelReport& r);
+/// The instructions of the trip, one a line, with address, letter, matrix clocks so far and text; in front of each what
+/// `before` says.
+[[nodiscard]] std::string loop_text(const KernelReport& r,
+                                    const std::function<std::string(const Instruction&)>& before = {});
 
 } // namespace inlay::runtime::isa

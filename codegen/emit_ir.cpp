@@ -56,6 +56,8 @@ public:
         straight(r.body);
       }
     }
+    if (std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) { return r.exact; }))
+      k.spread_arithmetic();
     return std::move(k).finish();
   }
 
@@ -454,7 +456,20 @@ private:
       out = type.lanes == 1 ? f : k.pack(std::vector<Value>(static_cast<std::size_t>(type.lanes), f));
       break;
     }
-    case Fn::add: out = k.fadd(arg(0), arg(1)); break;
+    case Fn::add: {
+      // A product and a sum are one instruction.
+      const auto product = [&](std::size_t a) { return Expr{e.arena, n.args[a]}.node().fn == Fn::mul; };
+      if (!product(0) && !product(1)) {
+        out = k.fadd(arg(0), arg(1));
+        break;
+      }
+      const std::size_t which = product(1) ? 1 : 0;
+      const ExprNode& m = Expr{e.arena, n.args[which]}.node();
+      const Value a = value(i, {e.arena, m.args[0]}, operands, done),
+                  b = value(i, {e.arena, m.args[1]}, operands, done);
+      out = k.fma(a, b, arg(1 - which));
+      break;
+    }
     case Fn::sub: out = k.fsub(arg(0), arg(1)); break;
     case Fn::mul: out = k.fmul(arg(0), arg(1)); break;
     case Fn::div: out = k.fmul(arg(0), each(arg(1), [&](Value x) { return k.rcp(x); })); break;

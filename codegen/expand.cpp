@@ -257,7 +257,7 @@ private:
   void expand(const FillOp& z) {
     const Fragment& f = p_.fragment(z.to);
     // Pieces of the size of a matrix instruction's result, when there is one; the first product decides.
-    const int size = product_values(z.to).value_or(f.values());
+    const int size = result_values(z.to);
     for (int v = 0; v < f.values(); v += size) {
       const int r = reg(f.element, size);
       Inst& inst = add(InstKind::fill);
@@ -267,6 +267,22 @@ private:
     }
   }
 
+  // What is updated by the results of products has their size, so that each is added when it is there.
+  int result_values(int fragment) const {
+    const int values = p_.fragment(fragment).values();
+    int size = product_values(fragment).value_or(values);
+    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
+      for (const Op& op : ops) {
+        if (const auto* m = std::get_if<MapOp>(&op.what); m && m->to == fragment)
+          for (const int f : m->from)
+            if (f != fragment && p_.fragment(f).values() == values)
+              size = std::min(size, product_values(f).value_or(values));
+        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
+      }
+    };
+    look(look, p_.body());
+    return size;
+  }
   // Elements of a fragment that one matrix instruction takes or gives, when there is one.
   std::optional<int> product_values(int fragment) const {
     std::optional<int> size;

@@ -213,6 +213,94 @@ IrModule KernelBuilder::finish() && {
   return IrModule(std::move(out));
 }
 
+namespace {
+
+// Clocks of issue, as a wave of 64 lanes pays them; nothing for what is no instruction.
+int clocks_of(const llvm::Instruction& i) {
+  const auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(i.getType());
+  const int lanes = vector ? static_cast<int>(vector->getNumElements()) : 1;
+  switch (i.getOpcode()) {
+  case llvm::Instruction::FAdd:
+  case llvm::Instruction::FSub:
+  case llvm::Instruction::FMul: return 2 * lanes + 2 * (lanes % 2);
+  case llvm::Instruction::BitCast:
+  case llvm::Instruction::ExtractElement:
+  case llvm::Instruction::InsertElement:
+  case llvm::Instruction::ShuffleVector: return 0;
+  case llvm::Instruction::Call:
+    switch (llvm::cast<llvm::CallInst>(i).getIntrinsicID()) {
+    case intrinsic::fma: return 2 * lanes + 2 * (lanes % 2);
+    case intrinsic::amdgcn_exp2:
+    case intrinsic::amdgcn_log:
+    case intrinsic::amdgcn_rcp:
+    case intrinsic::amdgcn_rsq: return 8 * lanes;
+    default: return 4 * lanes;
+    }
+  default: return 4 * lanes;
+  }
+}
+bool is_matrix(const llvm::Instruction& i) {
+  const auto* call = llvm::dyn_cast<llvm::CallInst>(&i);
+  return call && call->getCalledFunction() && call->getCalledFunction()->getName().contains(".mfma.");
+}
+
+} // namespace
+
+void KernelBuilder::spread_arithmetic() {
+  for (llvm::BasicBlock& block : *live().function) {
+    int matrix = 0, clocks = 0;
+    std::vector<llvm::Instruction*> order;
+    std::map<const llvm::Instruction*, bool> waits; // arithmetic that is not placed yet
+    for (llvm::Instruction& i : block) {
+      order.push_back(&i);
+      if (is_matrix(i)) {
+        ++matrix;
+      } else if (!llvm::isa<llvm::PHINode>(i) && !i.isTerminator() && !i.mayReadOrWriteMemory() &&
+                 !i.mayHaveSideEffects()) {
+        waits[&i] = true;
+        clocks += clocks_of(i);
+      }
+    }
+    if (matrix < 8 || clocks == 0) continue;
+    const int portion = (clocks + matrix - 1) / matrix;
+    std::vector<llvm::Instruction*> out, queue;
+    const std::function<void(llvm::Instruction*)> place = [&](llvm::Instruction* i) {
+      if (const auto w = waits.find(i); w != waits.end()) {
+        if (!w->second) return;
+        w->second = false;
+      }
+      for (llvm::Value* v : i->operands())
+        if (auto* o = llvm::dyn_cast<llvm::Instruction>(v); o && waits.contains(o)) place(o);
+      out.push_back(i);
+    };
+    std::size_t head = 0;
+    int credit = 0;
+    for (llvm::Instruction* i : order) {
+      if (i->isTerminator() || llvm::isa<llvm::PHINode>(i)) continue;
+      if (waits.contains(i)) {
+        queue.push_back(i);
+        continue;
+      }
+      place(i);
+      if (!is_matrix(*i)) continue;
+      credit = std::min(credit + portion, 2 * portion);
+      for (; head < queue.size() && (credit > 0 || !waits.at(queue[head])); ++head) {
+        if (!waits.at(queue[head])) continue;
+        credit -= clocks_of(*queue[head]);
+        place(queue[head]);
+      }
+    }
+    for (; head < queue.size(); ++head) place(queue[head]);
+    llvm::Instruction* end = block.getTerminator();
+    for (llvm::Instruction* i : out)
+      if (end) {
+        i->moveBefore(end->getIterator());
+      } else {
+        i->moveBefore(block, block.end());
+      }
+  }
+}
+
 Value KernelBuilder::argument(int index) {
   Impl& s = live();
   INLAY_CHECK(index >= 0 && index < static_cast<int>(s.argument_types.size()), "index of an argument");
@@ -356,6 +444,23 @@ Value KernelBuilder::convert(Value a, Element element) {
   INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
               "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
+  if (a.type.element == Element::f32 && element == Element::bf16 && a.type.lanes > 1 &&
+      !live().target.packs_bf16) {
+    // What LLVM makes of it, each step for all elements: one element behind another waits for its comparison every time.
+    auto& ir = live().ir;
+    const auto all = [&](unsigned n) {
+      return llvm::ConstantInt::get(live().type(Type::i32(a.type.lanes)), n);
+    };
+    llvm::Value* x = ir.CreateBitCast(v, live().type(Type::i32(a.type.lanes)));
+    llvm::Value* even = ir.CreateAnd(ir.CreateLShr(x, all(16)), all(1));
+    llvm::Value* rounded = ir.CreateAdd(ir.CreateAdd(even, x), all(0x7fff));
+    llvm::Value* quiet = ir.CreateOr(x, all(0x400000));
+    llvm::Value* word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), quiet, rounded);
+    llvm::Value* half =
+        ir.CreateTrunc(ir.CreateLShr(word, all(16)),
+                       llvm::FixedVectorType::get(ir.getInt16Ty(), static_cast<unsigned>(a.type.lanes)));
+    return live().make(ir.CreateBitCast(half, t), to);
+  }
   return live().make(live().ir.CreateFPCast(v, t), to);
 }
 

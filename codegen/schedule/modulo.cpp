@@ -1,5 +1,5 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
-#include <inlay/codegen/schedule.h>
+#include "interleave.h"
 
 #include <inlay/algebra/error.h>
 
@@ -39,15 +39,7 @@ public:
       if (i.def.id >= 0 && i.kind != InstKind::mma) defined[i.def.id] = node;
       switch (i.kind) {
       case InstKind::mma:
-        if (i.step < steps_ - 1 || !i.atom || !i.atom->mma) return false;
-        while (steps_ <= i.step) begin_.push_back(static_cast<int>(products_.size())), ++steps_;
-        for (const Reg& r : i.uses) {
-          const auto d = defined.find(r.id);
-          if (d == defined.end()) continue;
-          auto [at, fresh] =
-              feeds_.try_emplace(d->second, Feed{static_cast<int>(products_.size()), 0, i.step});
-          at->second.last = static_cast<int>(products_.size());
-        }
+        if (!i.atom || !i.atom->mma) return false;
         clocks += i.atom->mma->clocks();
         products_.push_back(node);
         break;
@@ -66,6 +58,20 @@ public:
       }
     }
     if (products_.empty() || loop_.pipeline.ring < 2 || loop_.pipeline.distance < 1) return false;
+    // Several operations take their steps together: what they share is read once and is alive for one step.
+    std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) {
+      return body[static_cast<std::size_t>(a)].step < body[static_cast<std::size_t>(b)].step;
+    });
+    for (int p = 0; p < static_cast<int>(products_.size()); ++p) {
+      const Inst& i = body[static_cast<std::size_t>(products_[static_cast<std::size_t>(p)])];
+      while (steps_ <= i.step) begin_.push_back(p), ++steps_;
+      for (const Reg& r : i.uses) {
+        const auto d = defined.find(r.id);
+        if (d == defined.end()) continue;
+        auto [at, fresh] = feeds_.try_emplace(d->second, Feed{p, 0, i.step});
+        at->second.last = p;
+      }
+    }
     clocks_ = clocks / static_cast<int>(products_.size());
     for (const int r : reads_)
       if (!feeds_.contains(r)) return false;
@@ -233,7 +239,11 @@ Schedule modulo_schedule(const Graph& graph) {
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
     Modulo modulo(region, graph.registers, *graph.program);
-    if (modulo.analyse()) order = modulo.run();
+    if (modulo.analyse()) {
+      order = modulo.run();
+    } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
+      order = std::move(*found);
+    }
     const auto wrong = violated(edges_of(region, graph.registers), order);
     INLAY_CHECK(!wrong, "a schedule that respects edge " + std::to_string(wrong->from) + " -> " +
                             std::to_string(wrong->to) + ", " + to_string(wrong->kind));

@@ -224,6 +224,9 @@ public:
   void sched_group(int mask, int count, int group); ///< llvm.amdgcn.sched.group.barrier
   void sched_barrier(int allowed = 0);              ///< llvm.amdgcn.sched.barrier
   void set_priority(int priority);                  ///< s_setprio 0..3
+  /// In each block with matrix instructions and arithmetic: arithmetic in even portions behind the matrix instructions, not
+  /// before its operands and not behind its users; everything else keeps its order. For orders that are final.
+  void spread_arithmetic();
   /// @}
 
   /// @name Control flow

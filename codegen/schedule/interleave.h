@@ -1,0 +1,26 @@
+/// Loops with arithmetic between or behind their products. Private.
+///
+/// Products stand at even distances over the trip, in as many places as there are; everything else goes where issue is free
+/// between them, each instruction with its own number of trips ahead. So the arithmetic of one iteration stands among the
+/// products of another: a softmax between two products runs beside the first product of the next tile and the second one
+/// of its own. Time is counted in slots of four clocks, from the begin of the trip in which the first product of an
+/// iteration stands; a trip is `length` of them.
+///
+///     products, arithmetic   as early as their operands, in the order of the program
+///     LDS reads, loads       as late as their first use allows: latency before it
+///     LDS writes             evenly over the trip before the reads, with the barrier between
+///
+/// What lives across trips is changed by the last trip but one at the latest, so that no iteration behind the end reaches it.
+#pragma once
+
+#include <inlay/codegen/schedule.h>
+
+namespace inlay::codegen {
+
+/// `plain` says which tile comes first. Nothing when the loop is not of this kind: a tile in LDS that the trip itself
+/// computes, a store, one stage.
+[[nodiscard]] std::optional<LoopSchedule> interleaved(const Region& loop,
+                                                      const std::vector<Register>& registers,
+                                                      const Program& program, const LoopSchedule& plain);
+
+} // namespace inlay::codegen

@@ -24,6 +24,9 @@
 /// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
 /// the first is taken whose registers fit beside as many waves as LDS lets in.
 ///
+/// **Loops with arithmetic** (a softmax between two products, scaled results) have their products at even distances over the
+/// trip and everything else in the gaps, each instruction with its own number of trips ahead.
+///
 /// Order is deterministic: it depends on the graph and the target alone.
 ///
 /// Sources: B. R. Rau, "Iterative Modulo Scheduling", MICRO 1994 (edges with distances, slots modulo the length of a trip);
@@ -101,7 +104,8 @@ enum class Scheduler : std::uint8_t { plain, modulo };
 [[nodiscard]] Scheduler parse_scheduler(const std::string& name);
 [[nodiscard]] const char* to_string(Scheduler scheduler);
 
-/// Loops of loads, LDS and matrix products by the modulo scheduler, others as `default_schedule` has them.
+/// Loops of loads, LDS, matrix products and arithmetic; others (a tile in LDS that the trip computes) as `default_schedule`
+/// has them.
 /// Ensures: no edge is violated; what it scheduled is `exact`.
 [[nodiscard]] Schedule modulo_schedule(const Graph& graph);
 [[nodiscard]] Schedule schedule_with(Scheduler scheduler, const Graph& graph);

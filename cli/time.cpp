@@ -77,19 +77,19 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
 TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa::Arch arch,
                             const Kernel& kernel, const LaunchGeometry& geometry,
                             const std::vector<ArgumentSpec>& specs) {
-  EmulatorOptions options;
-  options.checks = Checks::none();
-  options.max_wave_instructions = neighbour_budget * 4;
-  EmulatorDevice device(arch, std::move(options));
-  std::vector<Argument> arguments;
-  const auto buffers = make_buffers(device, specs, arguments);
-  const auto segment = pack_arguments(kernel, arguments, geometry);
-  const Module module = device.load(object);
-  const Function function = device.function(module, kernel.name);
+  // Each launch has a device of its own: what the last one left in memory, a count of workgroups that have passed, say, is not
+  // what the kernel starts from.
   return time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
-    device.options().observer = &observer;
-    device.launch(function, geometry, segment);
-    device.options().observer = nullptr;
+    EmulatorOptions options;
+    options.checks = Checks::none();
+    options.max_wave_instructions = neighbour_budget * 4;
+    options.observer = &observer;
+    EmulatorDevice device(arch, std::move(options));
+    std::vector<Argument> arguments;
+    const auto buffers = make_buffers(device, specs, arguments);
+    const auto segment = pack_arguments(kernel, arguments, geometry);
+    const Module module = device.load(object);
+    device.launch(device.function(module, kernel.name), geometry, segment);
   });
 }
 

@@ -20,22 +20,23 @@ std::string mib(double bytes) { return number(bytes / 1048576, 1) + " MiB"; }
 
 double at(const std::array<double, causes>& spent, Cause c) { return spent[static_cast<std::size_t>(c)]; }
 
-/// Clocks of each stretch, from the clocks at which they begin.
+/// Clocks of each stretch, from the clocks at which they begin. Which of several copies of the loop the machine code was
+/// compared by is found by its instructions.
 void put_clocks(isa::Comparison& c, bool candidate, const Modelled& m) {
-  const LoopTime* hot = m.report.hot();
-  if (hot == nullptr) return;
-  const auto begins = issue_clocks_of_trip(m);
-  std::vector<isa::Stretch*> known;
-  for (auto& pair : c.schedule) {
-    auto& s = candidate ? pair.candidate : pair.anchor;
-    if (s && begins.contains(static_cast<std::uint32_t>(s->first))) known.push_back(&*s);
-  }
-  for (std::size_t i = 0; i < known.size(); ++i) {
-    const double from = begins.at(static_cast<std::uint32_t>(known[i]->first));
-    const double to = i + 1 < known.size()
-                          ? begins.at(static_cast<std::uint32_t>(known[i + 1]->first))
-                          : hot->clocks_per_trip + begins.at(static_cast<std::uint32_t>(known[0]->first));
-    known[i]->clocks = to - from;
+  for (const LoopTime& loop : m.report.loops) {
+    const auto begins = issue_clocks_of_trip(m, loop);
+    std::vector<isa::Stretch*> known;
+    for (auto& pair : c.schedule) {
+      auto& s = candidate ? pair.candidate : pair.anchor;
+      if (s && begins.contains(static_cast<std::uint32_t>(s->first))) known.push_back(&*s);
+    }
+    if (known.empty()) continue;
+    const auto begin = [&](const isa::Stretch* s) { return begins.at(static_cast<std::uint32_t>(s->first)); };
+    for (std::size_t i = 0; i < known.size(); ++i)
+      known[i]->clocks =
+          (i + 1 < known.size() ? begin(known[i + 1]) : loop.clocks_per_trip + begin(known[0])) -
+          begin(known[i]);
+    return;
   }
 }
 
@@ -66,15 +67,13 @@ LaunchFigures figures(const Modelled& m) {
   return f;
 }
 
-std::map<std::uint32_t, double> issue_clocks_of_trip(const Modelled& m) {
-  const LoopTime* hot = m.report.hot();
+std::map<std::uint32_t, double> issue_clocks_of_trip(const Modelled& m, const LoopTime& loop) {
   std::map<std::uint32_t, double> out;
-  if (hot == nullptr) return out;
   for (const WaveTimeline& w : m.report.unit.waves) {
     std::vector<std::uint32_t> begins;
     for (const Mark& k : w.marks)
-      if (k.instruction == hot->header) begins.push_back(k.clock);
-    if (begins.size() < 3) continue;
+      if (k.instruction == loop.header) begins.push_back(k.clock);
+    if (begins.size() < 2) continue;
     // The last trip has no end to be measured by.
     const std::uint32_t first = begins[begins.size() > 4 ? 1 : 0], last = begins.back();
     std::map<std::uint32_t, std::pair<double, double>> sums;

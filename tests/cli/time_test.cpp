@@ -154,6 +154,53 @@ TEST_CASE("compare --time gates on clocks") {
   CHECK(slower.out.find("more clocks for the launch") != std::string::npos);
 }
 
+TEST_CASE("each launch of the model starts from the same memory") {
+  // Waits for a zero and leaves a one: what split K kernels do with their counters.
+  const std::string name = file("counter_of_time_test.s", R"(.text
+.globl k
+.p2align 8
+.type k,@function
+k:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32 v0, 0
+  v_mov_b32 v1, 1
+  s_waitcnt lgkmcnt(0)
+  s_lshl_b32 s3, s2, 2
+  s_add_u32 s4, s4, s3
+  s_addc_u32 s5, s5, 0
+busy:
+  s_load_dword s6, s[4:5], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_lg_u32 s6, 0
+  s_cbranch_scc1 busy
+  global_store_dword v0, v1, s[4:5]
+  s_endpgm
+.Lend:
+.size k, .Lend-k
+.rodata
+.p2align 6
+.amdhsa_kernel k
+.amdhsa_user_sgpr_kernarg_segment_ptr 1
+.amdhsa_kernarg_size 8
+.amdhsa_next_free_vgpr 8
+.amdhsa_accum_offset 8
+.amdhsa_next_free_sgpr 16
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - {.name: k, .symbol: k.kd, .kernarg_segment_size: 8, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: 64, .args: [{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}]}
+...
+.end_amdgpu_metadata
+)");
+  // Two launches: for the sample, and for what its neighbour shares with it.
+  const std::vector<std::string> a = {"time", name,    "--arch",     "gfx942", "--grid",
+                                      "2",    "--arg", "zeros:4096", "--json"};
+  CHECK(timing(a)["clocks"].get<double>() > 0);
+  std::remove(name.c_str());
+}
+
 TEST_CASE("what cannot be modelled is one message") {
   const auto bad = [](std::vector<std::string> a, const std::string& expected) {
     const Ran r = inlay_command(a);

@@ -1,8 +1,8 @@
 """Times of whole launches that AITER's tuners measured, beside the model's: rows of its tables whose kernel is hand-written and shipped
 as machine code, run from that code object.
 
-The checkout needs its history. A row counts if the code object has not changed since the row was written and if it needs one launch and
-no waiting between workgroups, of which only a sample is modelled: no split K. Of each chip and family ROWS_EACH rows are taken, evenly spaced
+The checkout needs its history. A row counts if the code object has not changed since the row was written and if it needs one launch: with
+split K the int8, fp8 and fp4 kernels need another that clears their output. Of each chip and family ROWS_EACH rows are taken, evenly spaced
 by their time. The clock of a chip is fitted to every second of them, as the median of the ratios, and nothing else is.
 """
 import collections
@@ -56,9 +56,9 @@ def tables(checkout):
             path = f"hsa/{r['gfx']}/{family}/{named[1]}.co"
             by = next((i for c, i in position.items() if c.startswith(written[n + 1])), -1)
             split = int(float(r["splitK"]))
-            if path not in changed or by < changed[path] or split > (0 if family == "f4gemm" else 1):
+            if path not in changed or by < changed[path] or family != "bf16gemm" and split > (0 if family == "f4gemm" else 1):
                 continue
-            out.append({"chip": (r["gfx"], int(r["cu_num"])), "family": family, "kernel": named[1], "path": path, "m": int(r["M"]), "n": int(r["N"]),
+            out.append({"chip": (r["gfx"], int(r["cu_num"])), "family": family + (" split K" if split > 1 else ""), "split": max(1, split), "kernel": named[1], "path": path, "m": int(r["M"]), "n": int(r["N"]),
                         "k": int(r["K"]), "us": float(r["us"]), "wide": "32" in (r.get("outdtype") or ""),
                         "bias": r.get("bias") == "True"})
     return out
@@ -83,7 +83,7 @@ def choose(rows):
 
 def slots(r, tile_m, tile_n):
     """Grid and argument values, 16 bytes each, as csrc/py_itfs_cu/asm_*.cu fill them: (bytes,) is a buffer of that size."""
-    m, n, k = r["m"], r["n"], r["k"]
+    m, n, k, split = r["m"], r["n"], r["k"], r["split"]
     rows = -(-m // tile_m)
     if r["family"] == "i8gemm":
         return (n // tile_n, rows, 1), [(2 * m * n,), (m * k,), (n * k,), (4 * m,), (4 * n,), (4 * n,), m, n, k, k, k, 2 * n, 1]
@@ -91,9 +91,9 @@ def slots(r, tile_m, tile_n):
         blocks = -(-n // 128), k // 128
         return (n // tile_n, rows, 1), [(2 * m * n,), (m * k,), (n * k,), (4 * m * blocks[1],), (4 * blocks[0] * blocks[1],), (4 * n,), m, n, k, k, k, 2 * n, 1,
                                         m, *blocks]
-    if r["family"] == "bf16gemm":
+    if r["family"].startswith("bf16gemm"):
         size = 4 if r["wide"] else 2
-        return (-(-n // tile_n), rows, 1), [(size * m * n,), 0, (2 * m * k,), (2 * n * k,), 1.0, 0.0, n * size, 0, n * size, 0, 2 * k, 0, 2 * k, 0, m, n, k, 1,
+        return (-(-n // tile_n), rows, split), [(size * m * n,), 0, (2 * m * k,), (2 * n * k,), 1.0, 0.0, n * size, 0, n * size, 0, 2 * k, 0, 2 * k, 0, m, n, k, split,
                                                 0 if r["wide"] else 1, (2 * n,) if r["bias"] else 0, int(r["bias"]), (4096,)]
     scales = -(-k // 256) * 8
     padded = [-(-x // 256) * 256 for x in (m, n)]
@@ -202,7 +202,7 @@ def section(inlay, checkout, spearman):
             "| chip | family | M x N x K | tuner's choice | the model's | tiles | place of the tuner's | it costs, by the model |", "|---|---|---|---|---|--:|--:|--:|"]
     costs = []
     for (chip, family), mine in sorted(groups.items()):
-        if family in ("all", "bf16gemm"):
+        if family == "all" or family.startswith("bf16gemm"):
             continue
         for r in [r for r in mine if not r["fit"]][:2]:
             by_time = sorted((model.microseconds(o), o["kernel"]) for o in others(checkout, r))

@@ -41,9 +41,9 @@ struct LaunchFigures {
 };
 [[nodiscard]] LaunchFigures figures(const Modelled& m);
 
-/// Clocks from the header of the hot loop to the first issue of each of its instructions, on average over the trips of
-/// the first wave that makes three; by index of the instruction.
-[[nodiscard]] std::map<std::uint32_t, double> issue_clocks_of_trip(const Modelled& m);
+/// Clocks from the header of a loop to the issue of each of its instructions, on average over the trips of the first wave
+/// that makes two; by index of the instruction. Requires: `loop` is one of `m.report.loops`.
+[[nodiscard]] std::map<std::uint32_t, double> issue_clocks_of_trip(const Modelled& m, const LoopTime& loop);
 
 /// Requires: `c` compares the kernels of the two launches. Ensures: no criterion of 6, 8, 11, 12, 14, 15 is undecided.
 void judge(isa::Comparison& c, const Modelled& candidate, const Modelled& anchor, double tolerance);

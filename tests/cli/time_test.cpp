@@ -40,6 +40,32 @@ std::string file(const std::string& name, const std::string& text) {
   return name;
 }
 
+/// A kernel `k` around a body, its only argument a buffer.
+std::string assembly(const std::string& body, unsigned vgprs = 8) {
+  return ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body + R"(
+  s_endpgm
+.Lend:
+.size k, .Lend-k
+.rodata
+.p2align 6
+.amdhsa_kernel k
+.amdhsa_user_sgpr_kernarg_segment_ptr 1
+.amdhsa_kernarg_size 8
+.amdhsa_accum_offset 8
+.amdhsa_next_free_sgpr 16
+.amdhsa_next_free_vgpr )" +
+         std::to_string(vgprs) + R"(
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - {.name: k, .symbol: k.kd, .kernarg_segment_size: 8, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: 64, .args: [{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}]}
+...
+.end_amdgpu_metadata
+)";
+}
+
 } // namespace
 
 TEST_CASE("time says clocks, a trip's clocks, the bottleneck and what each clock was spent on") {
@@ -156,11 +182,7 @@ TEST_CASE("compare --time gates on clocks") {
 
 TEST_CASE("each launch of the model starts from the same memory") {
   // Waits for a zero and leaves a one: what split K kernels do with their counters.
-  const std::string name = file("counter_of_time_test.s", R"(.text
-.globl k
-.p2align 8
-.type k,@function
-k:
+  const std::string name = file("counter_of_time_test.s", assembly(R"(
   s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_mov_b32 v0, 0
   v_mov_b32 v1, 1
@@ -173,31 +195,34 @@ busy:
   s_waitcnt lgkmcnt(0)
   s_cmp_lg_u32 s6, 0
   s_cbranch_scc1 busy
-  global_store_dword v0, v1, s[4:5]
-  s_endpgm
-.Lend:
-.size k, .Lend-k
-.rodata
-.p2align 6
-.amdhsa_kernel k
-.amdhsa_user_sgpr_kernarg_segment_ptr 1
-.amdhsa_kernarg_size 8
-.amdhsa_next_free_vgpr 8
-.amdhsa_accum_offset 8
-.amdhsa_next_free_sgpr 16
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - {.name: k, .symbol: k.kd, .kernarg_segment_size: 8, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: 64, .args: [{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}]}
-...
-.end_amdgpu_metadata
-)");
+  global_store_dword v0, v1, s[4:5])"));
   // Two launches: for the sample, and for what its neighbour shares with it.
   const std::vector<std::string> a = {"time", name,    "--arch",     "gfx942", "--grid",
                                       "2",    "--arg", "zeros:4096", "--json"};
   CHECK(timing(a)["clocks"].get<double>() > 0);
+  std::remove(name.c_str());
+}
+
+TEST_CASE("independent workgroups on units of their own take as long as one") {
+  // 512 registers: one wave a SIMD, four workgroups of one wave a unit.
+  const std::string name = file("independent_of_time_test.s", assembly(R"(
+  s_movk_i32 s3, 100
+loop:
+  v_add_u32 v1, v1, v0
+  s_sub_u32 s3, s3, 1
+  s_cmp_lg_u32 s3, 0
+  s_cbranch_scc1 loop)",
+                                                                       512));
+  const auto clocks = [&](const std::string& grid) {
+    return timing({"time", name, "--arch", "gfx942", "--grid", grid, "--arg", "zeros:64", "--json",
+                   "--quick"})["chip"]["clocks"]
+        .get<double>();
+  };
+  const double one = clocks("1");
+  CHECK(clocks("304") == one); // a unit each
+  CHECK(clocks("1216") > one); // four a unit, which are launched one after the other
+  CHECK(clocks("1216") < 1.2 * one);
+  CHECK(clocks("2432") == Approx(2 * clocks("1216")).epsilon(0.1)); // two rounds
   std::remove(name.c_str());
 }
 

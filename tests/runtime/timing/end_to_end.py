@@ -2,8 +2,9 @@
 as machine code, run from that code object.
 
 The checkout needs its history. A row counts if the code object has not changed since the row was written and if it needs one launch: with
-split K the int8, fp8 and fp4 kernels need another that clears their output. Of each chip and family ROWS_EACH rows are taken, evenly spaced
-by their time. The clock of a chip is fitted to every second of them, as the median of the ratios, and nothing else is.
+split K the int8, fp8 and fp4 kernels need another that clears their output. Of each chip and family ROWS_EACH rows are taken (of attention half as many), evenly spaced
+by their time. The clock of a chip is fitted to every second of them that takes more than 50 us, where launch and latency matter least, as the median of the
+ratios, and nothing else is.
 """
 import collections
 import csv
@@ -14,6 +15,7 @@ import os
 import re
 import statistics
 import subprocess
+import sys
 import tempfile
 
 ROWS_EACH = 8
@@ -59,8 +61,28 @@ def tables(checkout):
             if path not in changed or by < changed[path] or family != "bf16gemm" and split > (0 if family == "f4gemm" else 1):
                 continue
             out.append({"chip": (r["gfx"], int(r["cu_num"])), "family": family + (" split K" if split > 1 else ""), "split": max(1, split), "kernel": named[1], "path": path, "m": int(r["M"]), "n": int(r["N"]),
-                        "k": int(r["K"]), "us": float(r["us"]), "wide": "32" in (r.get("outdtype") or ""),
+                        "k": int(r["K"]), "shape": f"{r['M']} x {r['N']} x {r['K']}", "at": "HEAD", "us": float(r["us"]), "wide": "32" in (r.get("outdtype") or ""),
                         "bias": r.get("bias") == "True"})
+    return out
+
+
+def attention(checkout):
+    """Rows of the table of forward attention in op_tests/cpp/mha/README.md, heads of 128, with the code objects of the commit that wrote each row."""
+    file = "op_tests/cpp/mha/README.md"
+    out = []
+    blamed = git(checkout, "blame", "-s", "-l", "HEAD", "--", file).split("\n")
+    for commit, line in ((b.split()[0].lstrip("^"), b[b.index(")") + 1:]) for b in blamed if ")" in b):
+        cells = [c.strip() for c in line.split("|")[1:-1]]
+        if len(cells) != 13 or not all(c.isdigit() for c in cells[:7]) or cells[5] != "128":
+            continue
+        batch, heads, kv, sq, sk, size, causal = map(int, cells[:7])
+        if batch * heads * sq > 131072:
+            continue  # minutes each
+        for chip, folder, rounding, tflops in ((("gfx942", 304), "gfx942/fmha_v3_fwd/MI300", "_rtna", cells[7]), (("gfx950", 256), "gfx950/fmha_v3_fwd", "", cells[8])):
+            name = "fwd_hd128_bf16" + "_causal" * causal + rounding
+            us = 4 * batch * heads * sq * sk * size / (2 if causal else 1) / (float(tflops) * 1e6)
+            out.append({"chip": chip, "family": "attention", "split": 1, "kernel": name, "path": f"hsa/{folder}/{name}.co", "at": commit, "m": sq, "n": heads, "k": batch, "kv": kv,
+                        "shape": f"batch {batch}, heads {heads}/{kv}, {sq}" + ", causal" * causal, "us": us})
     return out
 
 
@@ -69,14 +91,14 @@ def choose(rows):
     groups = collections.defaultdict(dict)
     for r in rows:
         # A shape that several tables have with one kernel: the first.
-        groups[r["chip"], r["family"]].setdefault((r["kernel"], r["m"], r["n"], r["k"]), r)
+        groups[r["chip"], r["family"]].setdefault((r["kernel"], r["shape"]), r)
     out = []
     for key in sorted(groups):
-        mine = sorted(groups[key].values(), key=lambda r: (r["us"], r["m"], r["n"], r["k"]))
-        take = min(ROWS_EACH, len(mine))
+        mine = sorted(groups[key].values(), key=lambda r: (r["us"], r["shape"]))
+        take = min(ROWS_EACH // 2 if key[1] == "attention" else ROWS_EACH, len(mine))
         for i in range(take):
             r = dict(mine[(2 * i + 1) * len(mine) // (2 * take)])
-            r["fit"] = i % 2 == 0
+            r["fit"] = i % 2 == 0 and r["us"] > 50
             out.append(r)
     return out
 
@@ -84,6 +106,12 @@ def choose(rows):
 def slots(r, tile_m, tile_n):
     """Grid and argument values, 16 bytes each, as csrc/py_itfs_cu/asm_*.cu fill them: (bytes,) is a buffer of that size."""
     m, n, k, split = r["m"], r["n"], r["k"], r["split"]
+    if r["family"] == "attention":  # [batch][sequence][head][dimension]
+        kv, tile = r["kv"], 256
+        wide, narrow = [(h * 256, 256, m * h * 256) for h in (n, kv)]  # bytes to the next row, head, batch
+        blocks = -(-(-(-m // tile)) // (2 if "causal" in r["kernel"] else 1))
+        return (blocks, n, k), [(k * wide[2],), (k * wide[2],), (k * narrow[2],), (k * narrow[2],), (4 * k * n * m,), 0.088388, m, wide[0], tile * wide[0], wide[1], wide[2], n // kv,
+                                *narrow, 5, 1, m, 128, 128, n, *narrow, *wide, 0, 0, 4 * m, 0, 0]
     rows = -(-m // tile_m)
     if r["family"] == "i8gemm":
         return (n // tile_n, rows, 1), [(2 * m * n,), (m * k,), (n * k,), (4 * m,), (4 * n,), (4 * n,), m, n, k, k, k, 2 * n, 1]
@@ -117,29 +145,29 @@ class Launches:
     def __init__(self, inlay, checkout):
         self.inlay, self.checkout, self.directory, self.signatures = inlay, checkout, tempfile.mkdtemp(), {}
 
-    def signature(self, path):
-        if path not in self.signatures:
-            file = os.path.join(self.directory, path.replace("/", "_"))
+    def signature(self, path, at):
+        if (path, at) not in self.signatures:
+            file = os.path.join(self.directory, at + path.replace("/", "_"))
             with open(file, "wb") as f:
-                f.write(git(self.checkout, "show", "HEAD:" + path, text=False))
+                f.write(git(self.checkout, "show", at + ":" + path, text=False))
             told = subprocess.run([self.inlay, "inspect", file, "--json"], stdout=subprocess.PIPE, text=True, check=True)
-            self.signatures[path] = file, json.loads(told.stdout)["kernels"][0]["arguments"]["list"]
-        return self.signatures[path]
+            self.signatures[path, at] = file, json.loads(told.stdout)["kernels"][0]
+        return self.signatures[path, at]
 
     def microseconds(self, r):
         """Modelled, from the first workgroup's launch to the last store's arrival."""
-        file, listed = self.signature(r["path"])
+        file, kernel = self.signature(r["path"], r["at"])
         tile = tile_of(r)
-        grid, values = slots(r, int(tile[1]), int(tile[2]))
+        grid, values = slots(r, int(tile[1]) if tile else 0, int(tile[2]) if tile else 0)
         _, mhz, more = CHIPS[r["chip"]]
-        command = [self.inlay, "time", file, "--grid", ",".join(map(str, grid)), "--block", "256", "--json", "--quick", "--clock", str(mhz), *more]
-        for a in listed:
+        command = [self.inlay, "time", file, "--grid", ",".join(map(str, grid)), "--block", str(kernel["resources"]["workgroup"]), "--json", "--quick", "--clock", str(mhz), *more]
+        for a in kernel["arguments"]["list"]:
             if a["offset"] % 16 == 0:  # the others fill the slot
                 value = values[a["offset"] // 16] if a["offset"] // 16 < len(values) else 0
                 command += ["--arg", "ptr:0" if a["kind"] == "global_buffer" and value == 0 else argument(value, a["size"])]
         ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if ran.returncode != 0:
-            raise SystemExit(f"{r['kernel']} {r['m']}x{r['n']}x{r['k']}: {ran.stderr.strip()}")
+            raise SystemExit(f"{r['kernel']} {r['shape']}: {ran.stderr.strip()}")
         return json.loads(ran.stdout)["timing"]["chip"]["clocks"] / mhz
 
 
@@ -155,6 +183,10 @@ def others(checkout, r):
     return out
 
 
+def label(r):
+    return r["family"] if r["family"] == "attention" else f"{r['family']} {tile_of(r)[0]}"
+
+
 def mark(r):
     return " *fit*" if r["fit"] else ""
 
@@ -166,19 +198,20 @@ def ratio_error(ratio):
 def section(inlay, checkout, spearman):
     """Lines for docs/timing.md, and what passed its limit."""
     model, failed = Launches(inlay, checkout), []
-    rows = choose(tables(checkout))
+    rows = choose(tables(checkout) + attention(checkout))
     for r in rows:
         r["modelled"] = model.microseconds(r)
         r["ratio"] = r["modelled"] / r["us"]
+        print(CHIPS[r["chip"]][0], r["kernel"], r["shape"], f"{r['us']:.1f} us, modelled {r['modelled']:.1f}", file=sys.stderr)
 
     def limit(name, value, most):
         if value > most:
             failed.append(f"{name}: {value:.2f}, limit {most}")
 
     out = [f"AITER's tables at commit {git(checkout, 'rev-parse', '--short=7', 'HEAD').strip()}: time of one launch, inputs in HBM. *fit*: the clock was fitted to this row.", "",
-           "| chip | kernel | M x N x K | measured, us | modelled | error |", "|---|---|---|--:|--:|--:|"]
+           "| chip | kernel | M x N x K, or sequences | measured, us | modelled | error |", "|---|---|---|--:|--:|--:|"]
     for r in rows:
-        out.append(f"| {CHIPS[r['chip']][0]} | {r['family']} {tile_of(r)[0]}{mark(r)} | {r['m']} x {r['n']} x {r['k']} | {r['us']:.1f} | {r['modelled']:.1f} | "
+        out.append(f"| {CHIPS[r['chip']][0]} | {label(r)}{mark(r)} | {r['shape']} | {r['us']:.1f} | {r['modelled']:.1f} | "
                    f"{(r['ratio'] - 1) * 100:+.1f} % |")
     out += ["", "| chip | kernels | clock, MHz | rows | median error | of the rows that the clock was not fitted to | largest | rank correlation |", "|---|---|--:|--:|--:|--:|--:|--:|"]
     groups = collections.defaultdict(list)
@@ -202,14 +235,14 @@ def section(inlay, checkout, spearman):
             "| chip | family | M x N x K | tuner's choice | the model's | tiles | place of the tuner's | it costs, by the model |", "|---|---|---|---|---|--:|--:|--:|"]
     costs = []
     for (chip, family), mine in sorted(groups.items()):
-        if family == "all" or family.startswith("bf16gemm"):
+        if family not in ("i8gemm", "f4gemm", "fp8gemm_blockscale"):
             continue
-        for r in [r for r in mine if not r["fit"]][:2]:
+        for r in mine[1:4:2]:
             by_time = sorted((model.microseconds(o), o["kernel"]) for o in others(checkout, r))
             place = next(i for i, (_, kernel) in enumerate(by_time) if kernel == r["kernel"])
             cost = (by_time[place][0] / by_time[0][0] - 1) * 100
             costs.append(cost)
-            out.append(f"| {CHIPS[chip][0]} | {family} | {r['m']} x {r['n']} x {r['k']} | {tile_of(r)[0]} | {tile_of({'kernel': by_time[0][1]})[0]} | {len(by_time)} | {place + 1} | "
+            out.append(f"| {CHIPS[chip][0]} | {family} | {r['shape']} | {tile_of(r)[0]} | {tile_of({'kernel': by_time[0][1]})[0]} | {len(by_time)} | {place + 1} | "
                        f"{cost:+.1f} % |")
     out += ["", f"Median cost of the tuner's choice by the model: {statistics.median(costs):.1f} %.", ""]
     limit("median cost of the tuner's choices, %", statistics.median(costs), 15)

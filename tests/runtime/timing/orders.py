@@ -116,6 +116,28 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
     if apart:
         lines += [f"s_cmp_ge_u32 s16, {waves // 2}", "s_cbranch_scc1 second", "s_barrier", "second:"]
     lines += ["s_endpgm"]
+    return assembled(lines, lds, scratch, waves, 1)
+
+
+def loads_of_tiles(row, trips):
+    """Four waves that load A and B of a 256x256x64 f16 tile `trips` times, rows of `row` bytes: the tile's row and column come from the second
+    argument, two words a workgroup, A and B are one behind the other from the first."""
+    lines = ["s_load_dwordx4 s[4:7], s[0:1], 0x0", "s_waitcnt lgkmcnt(0)", "s_lshl_b32 s3, s2, 3", "s_add_u32 s6, s6, s3", "s_addc_u32 s7, s7, 0",
+             "s_load_dwordx2 s[12:13], s[6:7], 0x0", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff", "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000",
+             "v_lshrrev_b32 v2, 6, v0", "v_bfe_u32 v1, v0, 3, 3", "v_lshl_add_u32 v1, v2, 6, v1", f"v_mul_u32_u24 v1, {row}, v1", "v_and_b32 v2, 7, v0", "v_lshl_add_u32 v1, v2, 4, v1",
+             "s_waitcnt lgkmcnt(0)", f"s_mul_i32 s12, s12, {256 * row}", f"s_mul_i32 s13, s13, {256 * row}", f"s_add_u32 s13, s13, {4096 * row}",
+             f"s_movk_i32 s3, {trips}", "loop:"]
+    for operand in ("s12", "s13"):
+        for i in range(8):
+            lines += [f"s_add_u32 s14, {operand}, {8 * i * row}", f"buffer_load_dwordx4 v[{8 + 4 * i}:{11 + 4 * i}], v1, s[8:11], s14 offen"]
+    lines += ["s_waitcnt vmcnt(0)", "s_barrier", "s_add_u32 s12, s12, 128", "s_add_u32 s13, s13, 128", "s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0", "s_cbranch_scc1 loop",
+              "s_endpgm"]
+    return assembled(lines, 65536, 0, 4, 2)
+
+
+def assembled(lines, lds, scratch, waves, arguments):
+    """A code object's text around the instructions of kernel k, whose arguments are buffers."""
+    listed = "\n".join(f"      - {{.size: 8, .offset: {8 * i}, .value_kind: global_buffer, .address_space: global}}" for i in range(arguments))
     return f""".text
 .globl k
 .p2align 8
@@ -131,7 +153,7 @@ k:
 .amdhsa_group_segment_fixed_size {lds}
 .amdhsa_private_segment_fixed_size {scratch}
 .amdhsa_enable_private_segment {1 if scratch else 0}
-.amdhsa_kernarg_size 8
+.amdhsa_kernarg_size {8 * arguments}
 .amdhsa_next_free_vgpr 512
 .amdhsa_accum_offset 256
 .amdhsa_next_free_sgpr 96
@@ -143,7 +165,7 @@ amdhsa.version: [1, 2]
 amdhsa.kernels:
   - .name: k
     .symbol: k.kd
-    .kernarg_segment_size: 8
+    .kernarg_segment_size: {8 * arguments}
     .kernarg_segment_align: 8
     .group_segment_fixed_size: {lds}
     .private_segment_fixed_size: {scratch}
@@ -153,7 +175,7 @@ amdhsa.kernels:
     .agpr_count: 256
     .max_flat_workgroup_size: {waves * 64}
     .args:
-      - {{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}}
+{listed}
 ...
 .end_amdgpu_metadata
 """

@@ -3,14 +3,15 @@
 
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
-  validate.py INLAY --aiter CHECKOUT [--write FILE]
-                                  the times of whole launches (end_to_end.py) instead; takes about ten minutes
+  validate.py INLAY --aiter [CHECKOUT] [--write FILE]
+                                  the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes about ten minutes
 
 A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
 """
 import argparse
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -34,12 +35,14 @@ class Model:
         self.inlay = inlay
         self.directory = tempfile.mkdtemp()
 
-    def timing(self, text, arch, waves, *more):
+    def timing(self, text, arch, waves, *more, buffer=67108864, neighbours=False):
         path = os.path.join(self.directory, "k.s")
         with open(path, "w") as f:
             f.write(text)
-        ran = subprocess.run([self.inlay, "time", path, "--arch", arch, "--grid", "1", "--block", str(64 * waves), "--arg",
-                              "zeros:67108864", "--alone", "--quick", "--json", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        grid = [] if "--grid" in more else ["--grid", "1"]
+        alone = [] if neighbours else ["--alone"]
+        ran = subprocess.run([self.inlay, "time", path, "--arch", arch, *grid, "--block", str(64 * waves), "--arg", f"zeros:{buffer}", *alone, "--quick", "--json",
+                              *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         if ran.returncode != 0:
             raise SystemExit(f"inlay time: {ran.stderr}")
         return json.loads(ran.stdout)["timing"]
@@ -163,17 +166,56 @@ def loops_and_instructions(inlay):
         limit(f"{chip} largest error", max(e for e, _ in errors), 6.5)
         limit(f"{chip} 1 - rank correlation", 1 - rank, 0.05)
 
+    rows = tile_order_rows(model, data)
+    out += ["### Tile orders and the L2 caches of MI355X", "", data["tile_orders"]["source"] + ". The kernel is rebuilt from its loads.", "",
+            "| order of the tiles | misses, measured | modelled | error |", "|---|--:|--:|--:|"]
+    for r, asked, misses in rows:
+        out.append(f"| {r['name']} | {r['misses']} | {misses:.0f} | {(misses / r['misses'] - 1) * 100:+.1f} % |")
+        limit("requests to L2 of " + r["name"], abs(asked / 16777216 - 1) * 100, 0.1)
+    errors = [abs(misses / r["misses"] - 1) * 100 for r, _, misses in rows]
+    out += ["", f"Mean error {sum(errors) / len(errors):.1f} %, all of it one way: the workgroups of an XCD are taken to go in step, so that it fetches each line once.", ""]
+    limit("tile orders, mean error", sum(errors) / len(errors), 25)
     return out, failed
+
+
+def tile_of(pid, remap, group, side=16, xcds=8):
+    """Row and column of the tile that workgroup `pid` of side * side computes."""
+    if remap:
+        pid = pid % xcds * (side * side // xcds) + pid // xcds
+    if group == 1:
+        return divmod(pid, side)
+    first = pid // (group * side) * group
+    rows = min(side - first, group)
+    inside = pid % (group * side)
+    return first + inside % rows, inside // rows
+
+
+def tile_order_rows(model, data):
+    out = []
+    trips = 16  # of 128: the others are alike
+    for r in data["tile_orders"]["rows"]:
+        table = os.path.join(model.directory, "tiles")
+        with open(table, "wb") as f:
+            for pid in range(256):
+                f.write(struct.pack("<II", *tile_of(pid, r["remap"], r["group"])))
+        text = orders.loads_of_tiles(16384, trips)
+        t = model.timing(text, "gfx950", 4, "--grid", "256", "--arg", f"in:{table}", "--sample", "1", buffer=2 * 4096 * 16384, neighbours=True)
+        scale = 256 * 128 / trips
+        out.append((r, (t["lines"]["asked"] - t["lines"]["l1"]) * scale, (t["lines"]["mall"] + t["lines"]["hbm"]) * scale / t["chip"]["sharing"]["l2"]))
+    return out
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
-    parser.add_argument("--aiter")
+    parser.add_argument("--aiter", nargs="?", const=os.environ.get("INLAY_AITER", ""))
     parser.add_argument("--write")
     o = parser.parse_args()
     inlay = os.path.abspath(o.inlay)
-    out, failed = end_to_end.section(inlay, o.aiter, spearman) if o.aiter else loops_and_instructions(inlay)
+    if o.aiter == "":
+        print("skipped: INLAY_AITER names no clone of github.com/ROCm/aiter")
+        return 77
+    out, failed = end_to_end.section(inlay, o.aiter, spearman) if o.aiter is not None else loops_and_instructions(inlay)
     text = "\n".join(out)
     print(text)
     if o.write:

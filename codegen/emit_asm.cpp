@@ -73,6 +73,9 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   for (const int id : results) sum += dwords(register_of(code, id));
   out.first = (reserved + 3) / 4 * 4;
   for (auto& [key, at] : out.rings) at += out.first;
+  for (const auto& [second, first] : second_halves(loop.body))
+    for (int c = 0; c < out.copies; ++c)
+      out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
   out.last = out.first + rings.dwords;
   out.results_in_agprs = out.last + sum > file;
   int at = out.results_in_agprs ? 0 : (out.last + 3) / 4 * 4;
@@ -139,6 +142,12 @@ private:
     INLAY_CHECK(r.first * bits_of % 32 == 0, "an operand of whole registers");
     return range('v', first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
   }
+  std::string operand(const Inst& i, std::size_t which, int residue) const {
+    if (i.uses.size() == 2) return vector(i.uses[which], residue);
+    const Reg& r = i.uses[2 * which]; // its other half lies behind it
+    const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
+    return range('v', first, 2 * dwords(register_of(code_, r.id)));
+  }
   std::string result(int id) const {
     return range(registers_.results_in_agprs ? 'a' : 'v', registers_.results.at(id),
                  dwords(register_of(code_, id)));
@@ -151,8 +160,8 @@ private:
       const bool first = fresh && fresh->insert(i.def.id).second;
       const std::string name = i.atom->name;
       const std::size_t blank = std::min(name.find(' '), name.size());
-      return name.substr(0, blank) + " " + result(i.def.id) + ", " + vector(i.uses[0], residue) + ", " +
-             vector(i.uses[1], residue) + ", " + (first ? "0" : result(i.def.id)) + name.substr(blank);
+      return name.substr(0, blank) + " " + result(i.def.id) + ", " + operand(i, 0, residue) + ", " +
+             operand(i, 1, residue) + ", " + (first ? "0" : result(i.def.id)) + name.substr(blank);
     }
     case InstKind::load: {
       if (i.direct) {

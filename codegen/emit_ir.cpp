@@ -364,7 +364,11 @@ private:
     }
     case InstKind::mma:
       zeroed_.erase(i.def.id);
-      env_[key(i.def)] = k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def));
+      env_[key(i.def)] =
+          i.uses.size() == 2
+              ? k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def))
+              : k.mfma_f8f6f4(i.atom->emission.name, operand(i, 0), operand(i, 1), whole(i.def),
+                              format_of(*i.atom, "cbsz:"), format_of(*i.atom, "blgp:"));
       break;
     case InstKind::map: env_[key(i.def)] = map(i); break;
     case InstKind::fold_values: env_[key(i.def)] = fold(i); break;
@@ -378,6 +382,21 @@ private:
       break;
     case InstKind::barrier: k.barrier(); break;
     }
+  }
+
+  // An operand of a product from its halves, as dwords.
+  Value operand(const Inst& i, std::size_t which) {
+    std::vector<Value> halves;
+    for (const std::size_t h : {2 * which, 2 * which + 1}) {
+      const Value v = use(i.uses[h]);
+      halves.push_back(k.bitcast(v, Type::i32(v.type.bytes() / 4)));
+    }
+    return k.pack(halves);
+  }
+  // A modifier of the mnemonic: the format of an operand.
+  static int format_of(const Atom& atom, const std::string& modifier) {
+    const std::size_t at = atom.name.find(modifier);
+    return at == std::string::npos ? 0 : atom.name[at + modifier.size()] - '0';
   }
 
   // The value of lane 0 for the whole wave.

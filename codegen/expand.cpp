@@ -301,20 +301,22 @@ private:
 
   void expand(const MmaOp& m) {
     const MmaTiling& t = m.mma;
-    const int values = t.atom->mma->a_values(), result = t.atom->mma->c_values();
-    for (int step = 0; step < t.k_steps(); ++step)
-      for (int j = 0; j < t.atoms_per_step(); ++j)
+    const int values = t.atom->mma->a_values() / t.parts(), result = t.atom->mma->c_values();
+    for (int step = 0; step < t.k_steps(); step += t.parts())
+      for (int j = 0; j < std::max(t.atoms_per_step(), 1); ++j)
         for (int rn = 0; rn < t.repeat_n(); ++rn)
           for (int rm = 0; rm < t.repeat_m(); ++rm) {
             Inst& inst = add(InstKind::mma);
             inst.atom = t.atom;
-            inst.step = step;
+            inst.step = step / t.parts();
             // The instruction's rows are our columns: its first operand is B (MmaTiling says why).
-            const Reg b = part(m.b, t.k_vector * (rn + t.repeat_n() * step) + j * values, values);
-            const Reg a = part(m.a, t.k_vector * (rm + t.repeat_m() * step) + j * values, values);
-            const Reg acc = part(m.acc, result * (rm + t.repeat_m() * rn), result);
-            inst.uses = {b, a};
-            inst.def = acc;
+            for (int h = 0; h < t.parts(); ++h)
+              inst.uses.push_back(
+                  part(m.b, t.k_vector * (rn + t.repeat_n() * (step + h)) + j * values, values));
+            for (int h = 0; h < t.parts(); ++h)
+              inst.uses.push_back(
+                  part(m.a, t.k_vector * (rm + t.repeat_m() * (step + h)) + j * values, values));
+            inst.def = part(m.acc, result * (rm + t.repeat_m() * rn), result);
           }
   }
 

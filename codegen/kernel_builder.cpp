@@ -657,6 +657,23 @@ Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
       s.ir.CreateCall(f, {s.parameter(a, *f, 0), s.parameter(b, *f, 1), s.get(c), none, none, none}), c.type);
 }
 
+Value KernelBuilder::mfma_f8f6f4(const std::string& name, Value a, Value b, Value c, int format_a,
+                                 int format_b) {
+  Impl& s = live();
+  const intrinsic::ID id = intrinsic::lookupIntrinsicID(name);
+  INLAY_CHECK(id == intrinsic::amdgcn_mfma_scale_f32_16x16x128_f8f6f4 ||
+                  id == intrinsic::amdgcn_mfma_scale_f32_32x32x64_f8f6f4,
+              "one of the f8f6f4 family, not " + name);
+  INLAY_CHECK(a.type.bytes() == 32 && b.type.bytes() == 32, "operands of 32 bytes a lane");
+  llvm::Type* wide = llvm::FixedVectorType::get(s.ir.getInt32Ty(), 8);
+  llvm::Value *x = s.ir.CreateBitCast(s.get(a), wide), *y = s.ir.CreateBitCast(s.get(b), wide),
+              *none = s.ir.getInt32(0); // scales of 0 are the instruction without scales to LLVM
+  return s.make(s.ir.CreateIntrinsic(id, {wide, wide},
+                                     {x, y, s.get(c), s.ir.getInt32(unsigned(format_a)),
+                                      s.ir.getInt32(unsigned(format_b)), none, none, none, none}),
+                c.type);
+}
+
 KernelBuilder::Values KernelBuilder::assembly(const std::string& text, const std::string& constraints,
                                               std::span<const Value> inputs, std::span<const Type> results) {
   Impl& s = live();

@@ -3,6 +3,8 @@
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/mma_tiling.h>
 
+#include <algorithm>
+
 namespace inlay::codegen {
 namespace {
 
@@ -38,9 +40,10 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
     refuse("the waves do not divide m", "multiples of " + std::to_string(a.m * waves_m));
   if (n < 1 || n % (a.n * waves_n) != 0)
     refuse("the waves do not divide n", "multiples of " + std::to_string(a.n * waves_n));
-  if (k_vector < 1 || k_vector % a.a_values() != 0)
-    refuse("a lane's vector is no whole number of operands", "multiples of " + std::to_string(a.a_values()));
-  const int step = k_vector * (64 / a.m);
+  if (k_vector < 1 || (k_vector % a.a_values() != 0 && a.a_values() != 2 * k_vector))
+    refuse("a lane's vector is no whole number of operands",
+           std::to_string(a.a_values()) + ", half of it or a multiple");
+  const int step = std::max(k_vector, a.a_values()) * (64 / a.m);
   if (k < 1 || k % step != 0)
     refuse("the instruction does not divide k", "multiples of " + std::to_string(step));
   return {&atom, waves_m, waves_n, m, n, k, k_vector};

@@ -1279,21 +1279,44 @@ private:
     int low = 0, high = 0; ///< of the k columns
   };
 
-  const Product& product(const Inst& i, const std::vector<int>& xc, const std::vector<int>& yc,
-                         std::int64_t shift) {
-    const auto cache = std::tuple(i.atom, xc, yc, shift);
+  // Half `half` of `parts` of the operands' values.
+  const Product& product(const Inst& i, std::size_t half, const std::vector<int>& xc,
+                         const std::vector<int>& yc, std::int64_t shift) {
+    const auto cache = std::tuple(i.atom, half, xc, yc, shift);
     if (const auto found = products_.find(cache); found != products_.end()) return found->second;
     Product out;
     const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
-    const int values = i.atom->mma->a_values(), results = i.atom->mma->c_values();
+    const int parts = static_cast<int>(i.uses.size() / 2), full = i.atom->mma->a_values(),
+              values = full / parts, results = i.atom->mma->c_values();
     const Mma& mma = *i.atom->mma;
     const Layout& result = mma.c;
     const Column result_row = coordinates(result, 0), result_column = coordinates(result, 1);
-    const int rows = mma.m, ks = mma.k;
+    const int rows = mma.m, ks = mma.k / parts;
+    // The instruction's k that this part of an operand holds, numbered.
+    const auto ks_of = [&](const Layout& operand) {
+      const Column kk = coordinates(operand, 1);
+      std::set<int> held;
+      for (int l = 0; l < lanes; ++l)
+        for (int v = 0; v < values; ++v)
+          held.insert(kk[static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v)]);
+      return std::vector<int>(held.begin(), held.end());
+    };
+    const std::vector<int> held = ks_of(mma.a);
+    if (held != ks_of(mma.b) || static_cast<int>(held.size()) != ks)
+      out.error = "parts of the operands are at different k of the instruction";
+    const auto number_of = [&](int k) {
+      return static_cast<int>(std::lower_bound(held.begin(), held.end(), k) - held.begin());
+    };
     const auto classify = [&](const Layout& operand, const std::vector<int>& columns,
                               std::vector<std::size_t>& k_columns, std::vector<int>& row_columns,
                               const Column& result_index, std::vector<Column>& k_values) {
-      const Column row = coordinates(operand, 0), kk = coordinates(operand, 1);
+      const Column all_rows = coordinates(operand, 0), all_k = coordinates(operand, 1);
+      Column row, kk;
+      for (int l = 0; l < lanes; ++l)
+        for (int v = 0; v < values; ++v) {
+          const auto at = static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v);
+          row.push_back(all_rows[at]), kk.push_back(number_of(all_k[at]));
+        }
       for (std::size_t c = 0; c < columns.size() && out.error.empty(); ++c) {
         const Column& column = columns_[columns[c]];
         Column by_row(static_cast<std::size_t>(waves * rows), INT_MIN),
@@ -1359,9 +1382,12 @@ private:
   }
 
   void multiply(State& s, const Inst& i) {
+    for (std::size_t half = 0; half < i.uses.size() / 2; ++half) multiply(s, i, half);
+  }
+  void multiply(State& s, const Inst& i, std::size_t half) {
     const std::string claim = "A and B are multiplied at the same k, row by row";
-    Term x = complete_term(part(value(s, i.uses[0]), i.uses[0])),
-         y = complete_term(part(value(s, i.uses[1]), i.uses[1]));
+    const Reg &first = i.uses[half], &second = i.uses[i.uses.size() / 2 + half];
+    Term x = complete_term(part(value(s, first), first)), y = complete_term(part(value(s, second), second));
     Term acc = value(s, i.def);
     // The difference of the two origins of k must be a number; it is found from the columns that move with k.
     std::optional<Sym> xo, yo;
@@ -1369,7 +1395,7 @@ private:
     const Product* product_of = nullptr;
     {
       // Classification does not depend on the shift when it is 0, which is the usual case.
-      const Product& guess = product(i, x.columns, y.columns, 0);
+      const Product& guess = product(i, half, x.columns, y.columns, 0);
       if (!guess.x_k.empty() && !guess.y_k.empty()) {
         xo = origin_of(x.expr, guess.x_k[0]);
         yo = origin_of(y.expr, guess.y_k[0]);
@@ -1381,7 +1407,7 @@ private:
           shift_by = d->value();
         }
       }
-      product_of = shift_by == 0 ? &guess : &product(i, x.columns, y.columns, shift_by);
+      product_of = shift_by == 0 ? &guess : &product(i, half, x.columns, y.columns, shift_by);
     }
     const Product& r = *product_of;
     if (!r.error.empty()) refute(claim, describe(x) + " times " + describe(y), r.error);
@@ -2238,7 +2264,8 @@ private:
   std::unordered_map<const Inst*, std::shared_ptr<const std::vector<std::pair<int, int>>>> touched_;
   std::map<std::tuple<int, int, int, int>, int> cuts_;
   std::map<std::vector<int>, int> joins_;
-  std::map<std::tuple<const Atom*, std::vector<int>, std::vector<int>, std::int64_t>, Product> products_;
+  std::map<std::tuple<const Atom*, std::size_t, std::vector<int>, std::vector<int>, std::int64_t>, Product>
+      products_;
   std::map<std::tuple<int, int, Monoid>, int> united_;
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;

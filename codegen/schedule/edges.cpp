@@ -117,9 +117,26 @@ int accumulators(const Region& loop, const std::vector<Register>& registers) {
   return sum;
 }
 
+std::map<int, int> second_halves(const std::vector<Inst>& body) {
+  std::map<int, int> first_of;
+  for (const Inst& i : body)
+    if (i.kind == InstKind::mma && i.uses.size() == 4)
+      for (const std::size_t u : {std::size_t{0}, std::size_t{2}}) {
+        const auto [at, fresh] = first_of.try_emplace(i.uses[u + 1].id, i.uses[u].id);
+        INLAY_CHECK(at->second == i.uses[u].id && !first_of.contains(i.uses[u].id),
+                    "halves of an operand that belong together everywhere");
+      }
+  return first_of;
+}
+
 std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>& registers,
                                 const LoopSchedule& schedule) {
   const int length = static_cast<int>(schedule.slots.size());
+  const std::map<int, int> first_of = second_halves(loop.body);
+  std::map<int, int> size; // of lives that are more than one register
+  for (const auto& [second, first] : first_of)
+    size[first] = dwords(registers[static_cast<std::size_t>(first)]) +
+                  dwords(registers[static_cast<std::size_t>(second)]);
   std::map<int, Lifetime> lives;
   for (int s = 0; s < length; ++s) {
     const Slot& slot = schedule.slots[static_cast<std::size_t>(s)];
@@ -128,8 +145,10 @@ std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>&
     const auto touch = [&](int reg) {
       if (reg < 0 || registers[static_cast<std::size_t>(reg)].outside) return;
       if (i.direct) return; // never in a register
-      auto [at, fresh] =
-          lives.try_emplace(reg, Lifetime{reg, dwords(registers[static_cast<std::size_t>(reg)]), time, time});
+      if (const auto half = first_of.find(reg); half != first_of.end()) reg = half->second;
+      const auto joint = size.find(reg);
+      const int many = joint != size.end() ? joint->second : dwords(registers[static_cast<std::size_t>(reg)]);
+      auto [at, fresh] = lives.try_emplace(reg, Lifetime{reg, many, time, time});
       at->second.begin = std::min(at->second.begin, time);
       at->second.end = std::max(at->second.end, time);
     };

@@ -160,10 +160,11 @@ private:
       if (local && !feeds_product(list)) {
         std::map<int, int> step, group;
         std::set<int> first, second;
-        for (const int n : list) first.insert(inst(n).uses[0].id), second.insert(inst(n).uses[1].id);
-        const std::size_t many = second.size() >= first.size() ? 1 : 0;
+        for (const int n : list) first.insert(inst(n).uses[0].id), second.insert(inst(n).uses.back().id);
+        const bool many = second.size() >= first.size();
         std::map<int, std::pair<int, int>> key; // result -> (first operand seen, result)
-        for (const int n : list) key.try_emplace(inst(n).def.id, inst(n).uses[many].id, inst(n).def.id);
+        for (const int n : list)
+          key.try_emplace(inst(n).def.id, (many ? inst(n).uses.back() : inst(n).uses[0]).id, inst(n).def.id);
         std::vector<std::pair<int, int>> results;
         for (const auto& [id, k] : key) results.push_back(k);
         std::sort(results.begin(), results.end());

@@ -35,7 +35,11 @@ std::string Code::text() const {
     case InstKind::lds_read: out += reg(i.def) + " = " + access(i.access); break;
     case InstKind::store:
     case InstKind::lds_write: out += access(i.access) + " = " + reg(i.uses[0]); break;
-    case InstKind::mma: out += reg(i.def) + " += " + reg(i.uses[0]) + " x " + reg(i.uses[1]); break;
+    case InstKind::mma:
+      out += reg(i.def) + " +=";
+      for (std::size_t u = 0; u < i.uses.size(); ++u)
+        out += (2 * u == i.uses.size() ? " x " : " ") + reg(i.uses[u]);
+      break;
     case InstKind::map:
     case InstKind::fold_values: {
       out += reg(i.def) + " = " +

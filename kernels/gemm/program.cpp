@@ -44,10 +44,12 @@ std::int64_t longest_k(const GemmSpec& s) {
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
-/// The product that takes a lane's 16 bytes or half of them: with 32 bytes a lane (f8f6f4) an operand would be two reads.
+/// The widest product; of 8-bit floats on gfx950 that is f8f6f4 at twice the rate, which takes two reads of 16 bytes an operand
+/// and 2048 / mfma of K.
 const Atom& product(const GemmSpec& s, const Target& target) {
   const Element sum = s.in == Element::i8 ? Element::i32 : Element::f32;
-  return bits(s.in) == 8 && s.in != Element::i8
+  const bool narrow = bits(s.in) == 8 && s.in != Element::i8;
+  return narrow && (!target.ocp_fp8 || s.tile_k % (2048 / s.mfma) != 0)
              ? Atom::mma_of(target, s.in, s.in, sum, s.mfma, s.mfma == 16 ? 32 : 16)
              : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
 }

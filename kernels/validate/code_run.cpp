@@ -313,8 +313,14 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::mma: {
       const MatrixProduct& f = product(*i.atom);
-      const auto& a = held(i.uses[0], number);
-      const auto& b = held(i.uses[1], number);
+      // Operands in one register or in two halves.
+      const std::size_t parts = i.uses.size() / 2;
+      std::vector<const std::vector<Number>*> held_by;
+      for (const Reg& r : i.uses) held_by.push_back(&held(r, number));
+      const auto value_of = [&](std::size_t operand, std::size_t th, std::size_t v, std::size_t values) {
+        const std::size_t part = values / parts, u = operand * parts + v / part;
+        return (*held_by[u])[th * count_of(i.uses[u]) + static_cast<std::size_t>(i.uses[u].first) + v % part];
+      };
       auto& c = registers(i.def, number);
       const auto av = static_cast<std::size_t>(f.a_values), bv = static_cast<std::size_t>(f.b_values),
                  cv = static_cast<std::size_t>(f.c_values);
@@ -322,10 +328,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       for (std::size_t wave = 0; wave < threads / 64; ++wave) {
         for (std::size_t l = 0; l < 64; ++l) {
           const std::size_t th = wave * 64 + l;
-          for (std::size_t v = 0; v < av; ++v)
-            x[l * av + v] = a[th * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first) + v];
-          for (std::size_t v = 0; v < bv; ++v)
-            y[l * bv + v] = b[th * count_of(i.uses[1]) + static_cast<std::size_t>(i.uses[1].first) + v];
+          for (std::size_t v = 0; v < av; ++v) x[l * av + v] = value_of(0, th, v, av);
+          for (std::size_t v = 0; v < bv; ++v) y[l * bv + v] = value_of(1, th, v, bv);
           for (std::size_t v = 0; v < cv; ++v)
             z[l * cv + v] = c[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v];
         }

@@ -24,12 +24,12 @@
 namespace inlay::codegen {
 
 enum class InstKind : std::uint8_t {
-  fill,        ///< def = value
-  load,        ///< def = memory, at coordinates of which some may be uses
-  store,       ///< memory = use
-  lds_read,    ///< def = LDS
-  lds_write,   ///< LDS = use
-  mma,         ///< def += uses[0] x uses[1], the instruction's operands in its order
+  fill,      ///< def = value
+  load,      ///< def = memory, at coordinates of which some may be uses
+  store,     ///< memory = use
+  lds_read,  ///< def = LDS
+  lds_write, ///< LDS = use
+  mma, ///< def += uses[0] x uses[1], the instruction's operands in its order; each in halves where there are 4 uses
   map,         ///< def[e] = map(uses[e], uses[count + e], ...)
   fold_values, ///< def = the monoid over all uses
   fold_lanes,  ///< def = use (+) use of lane ^ mask

@@ -202,6 +202,9 @@ public:
   /// Calls a matrix instruction by its intrinsic: d = a x b + c. Atoms (atoms.h) know the names. Those with scales or an
   /// index take more operands and are refused.
   [[nodiscard]] Value mfma(const std::string& intrinsic, Value a, Value b, Value c);
+  /// One of the f8f6f4 family without scales: operands of 32 bytes a lane in the formats of CBSZ and BLGP.
+  [[nodiscard]] Value mfma_f8f6f4(const std::string& intrinsic, Value a, Value b, Value c, int format_a,
+                                  int format_b);
 
   /// @name Assembly
   /// @{

@@ -7,6 +7,8 @@
 /// * **K order.** The sum may be taken in any order, as long as A and B agree. So that a lane's operands of one 128-bit LDS
 ///   read feed several instructions, lane group g owns k = g*v .. g*v + v-1 (v = `k_vector`) instead of the k's that one
 ///   instruction after the other would give it.
+///   An instruction that takes twice as many (f8f6f4 of 32 bytes a lane) gets its operand in two parts, from two fragments
+///   along k.
 /// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds 4 adjacent
 ///   columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered ones.
 ///
@@ -28,8 +30,8 @@ struct MmaTiling {
   int m, n, k;  ///< of the block
   int k_vector; ///< adjacent elements of k that a lane owns
 
-  /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is no multiple of what an
-  /// instruction takes, or when the instruction has no free K order: sparse, scaled, of several blocks, or with A and B of
+  /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is neither a multiple nor the half of
+  /// what an instruction takes, or when the instruction has no free K order: sparse, scaled, of several blocks, or with A and B of
   /// formats whose values lie at different k (e4m3fn with e2m1).
   [[nodiscard]] static MmaTiling of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
                                     int k_vector);
@@ -40,7 +42,8 @@ struct MmaTiling {
   [[nodiscard]] int repeat_m() const { return m / (mma().m * waves_m); }       ///< atoms of a wave along m
   [[nodiscard]] int repeat_n() const { return n / (mma().n * waves_n); }       ///< and along n
   [[nodiscard]] int k_steps() const { return k / (k_vector * lane_groups()); } ///< fragments along k
-  [[nodiscard]] int atoms_per_step() const { return k_vector / mma().a_values(); }
+  [[nodiscard]] int atoms_per_step() const { return k_vector / mma().a_values(); } ///< 0: it takes two steps
+  [[nodiscard]] int parts() const { return atoms_per_step() == 0 ? 2 : 1; }        ///< of an operand
 
   /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
   [[nodiscard]] Layout a() const;

@@ -71,8 +71,12 @@ struct Latencies {
   [[nodiscard]] static const Latencies& of(const Target& target);
 };
 
+/// Registers that are the second half of an operand, with the first: they lie behind one another.
+[[nodiscard]] std::map<int, int> second_halves(const std::vector<Inst>& body);
+
 /// From the instruction that writes a register to the last one that reads it, both included, for one iteration; in slots,
-/// counted from the begin of the trip in which the iteration's nodes with ahead 0 run.
+/// counted from the begin of the trip in which the iteration's nodes with ahead 0 run. Halves of an operand are one life, that
+/// of the first one's register.
 struct Lifetime {
   int reg = -1;
   int dwords = 0;

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <set>
+#include <tuple>
 #include <utility>
 
 namespace inlay::codegen {
@@ -28,8 +30,9 @@ public:
     waves_ = std::clamp(groups * program.threads() / (target_.wave_size * target_.simds), 1, 2);
   }
 
-  // Whether the loop is what the windows are made for; and what each instruction feeds.
-  bool analyse() {
+  // Whether the loop is what the windows are made for; and what each instruction feeds. Windows are the steps of products,
+  // or quarters of a single step: half of the rows by half of the columns, so that operands are alive for part of a trip.
+  bool analyse(bool quarters) {
     const auto& body = loop_.body;
     std::map<int, int> defined;
     int clocks = 0;
@@ -59,16 +62,33 @@ public:
     }
     if (products_.empty() || loop_.pipeline.ring < 2 || loop_.pipeline.distance < 1) return false;
     // Several operations take their steps together: what they share is read once and is alive for one step.
-    std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) {
-      return body[static_cast<std::size_t>(a)].step < body[static_cast<std::size_t>(b)].step;
-    });
+    std::map<int, int> window;
+    for (const int p : products_) window[p] = body[static_cast<std::size_t>(p)].step;
+    if (quarters) {
+      std::set<int> rows, columns;
+      for (const int p : products_) {
+        if (window[p] != 0) return false;
+        rows.insert(body[static_cast<std::size_t>(p)].uses.back().id);
+        columns.insert(body[static_cast<std::size_t>(p)].uses[0].id);
+      }
+      if (rows.size() < 2 || columns.size() < 2) return false;
+      const auto upper = [](const std::set<int>& all, int id) {
+        return 2 * std::distance(all.begin(), all.find(id)) >= static_cast<std::ptrdiff_t>(all.size());
+      };
+      constexpr int order[2][2] = {{0, 1}, {3, 2}}; // one half changes at a time
+      for (const int p : products_)
+        window[p] = order[upper(rows, body[static_cast<std::size_t>(p)].uses.back().id)]
+                         [upper(columns, body[static_cast<std::size_t>(p)].uses[0].id)];
+    }
+    std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) { return window[a] < window[b]; });
     for (int p = 0; p < static_cast<int>(products_.size()); ++p) {
       const Inst& i = body[static_cast<std::size_t>(products_[static_cast<std::size_t>(p)])];
-      while (steps_ <= i.step) begin_.push_back(p), ++steps_;
+      const int step = window[products_[static_cast<std::size_t>(p)]];
+      while (steps_ <= step) begin_.push_back(p), ++steps_;
       for (const Reg& r : i.uses) {
         const auto d = defined.find(r.id);
         if (d == defined.end()) continue;
-        auto [at, fresh] = feeds_.try_emplace(d->second, Feed{p, 0, i.step});
+        auto [at, fresh] = feeds_.try_emplace(d->second, Feed{p, 0, step});
         at->second.last = p;
       }
     }
@@ -83,7 +103,8 @@ public:
     return true;
   }
 
-  LoopSchedule run() const {
+  /// And whether its registers fit.
+  std::pair<LoopSchedule, bool> run() const {
     // The same number of waves as LDS lets in, if any lead allows it.
     const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
@@ -99,9 +120,9 @@ public:
                                .dwords +
                            addresses_;
           if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
-            return chosen;
+            return {chosen, true};
         }
-    return chosen;
+    return {chosen, false};
   }
 
 private:
@@ -239,8 +260,12 @@ Schedule modulo_schedule(const Graph& graph) {
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
     Modulo modulo(region, graph.registers, *graph.program);
-    if (modulo.analyse()) {
-      order = modulo.run();
+    if (modulo.analyse(false)) {
+      bool fits = false;
+      std::tie(order, fits) = modulo.run();
+      Modulo smaller(region, graph.registers, *graph.program);
+      if (!fits && smaller.analyse(true))
+        if (auto [found, better] = smaller.run(); better) order = std::move(found);
     } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
       order = std::move(*found);
     }

@@ -441,6 +441,8 @@ Value KernelBuilder::convert(Value a, Element element) {
   if (a.type == to) return a;
   llvm::Type* t = live().type(to);
   llvm::Value* v = live().get(a);
+  if (a.type.element == Element::i32 && element == Element::f32)
+    return live().make(live().ir.CreateSIToFP(v, t), to);
   INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
               "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");

@@ -22,7 +22,9 @@ public:
         {"arch", "gfx942", "gfx942 or gfx950"},
         {"dtype", "f16", "element type of A and B: f16, bf16, fp8, bf8, i8"},
         {"out", "",
-         "element type of C: f32 or that of A and B (default); fp8, bf8: f32, f16, bf16 (default); i8: i32"},
+         "element type of C: f32 or that of A and B (default); fp8, bf8: f32, f16, bf16 (default); i8: i32, "
+         "with "
+         "scales as fp8"},
         {"m", "256", "rows of A and C"},
         {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
         {"k", "256",
@@ -31,7 +33,10 @@ public:
         {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
         {"mfma", "16", "rows of the matrix instruction, 16 or 32"},
-        {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"}};
+        {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"},
+        {"scales", "no",
+         "yes: C times sa[m] sb[n], f32 (per token and per channel); i8 then gives f32, f16, bf16"},
+        {"bias", "no", "yes, with scales: plus bias[n], f32"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -52,9 +57,16 @@ private:
     spec.preshuffled_b = preshuffled_;
     spec.arch = read.text("arch");
     spec.in = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
-    const Element usual = spec.in == Element::i8        ? Element::i32
-                          : codegen::bits(spec.in) == 8 ? Element::bf16
-                                                        : spec.in;
+    const auto yes = [&](const char* name) {
+      const std::string t = read.text(name);
+      if (t != "yes" && t != "no")
+        throw std::invalid_argument(fmt::format("gemm: --{} '{}' is neither yes nor no", name, t));
+      return t == "yes";
+    };
+    spec.scales = yes("scales"), spec.bias = yes("bias"), spec.transfer = yes("transfer");
+    const Element usual = spec.in == Element::i8 && !spec.scales ? Element::i32
+                          : codegen::bits(spec.in) == 8          ? Element::bf16
+                                                                 : spec.in;
     spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
@@ -62,9 +74,6 @@ private:
     spec.tile_k = tile[2];
     spec.waves_m = waves[0];
     spec.waves_n = waves[1];
-    if (const std::string t = read.text("transfer"); t != "yes" && t != "no")
-      throw std::invalid_argument(fmt::format("gemm: --transfer '{}' is neither yes nor no", t));
-    spec.transfer = read.text("transfer") == "yes";
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
     return spec;
   }

@@ -66,14 +66,16 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("in", to_string(s.in),
            fmt::format("f16, bf16, i8, {} or {} on {}; the accumulation is f32, i32 for i8",
                        target.ocp_fp8 ? "e4m3fn" : "e4m3fnuz", target.ocp_fp8 ? "e5m2" : "e5m2fnuz", s.arch));
-  if (whole ? s.out != Element::i32
-            : s.out != Element::f32 && s.out != s.in &&
-                  !(narrow && (s.out == Element::f16 || s.out == Element::bf16)))
+  if (whole && !s.scales ? s.out != Element::i32
+                         : s.out != Element::f32 && s.out != s.in &&
+                               !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
     refuse("out", to_string(s.out),
-           whole    ? std::string("i32: sums of products of i8 are exact")
-           : narrow ? std::string("f32, f16 or bf16")
-                    : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
-  if (narrow && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
+           whole && !s.scales
+               ? std::string("i32: sums of products of i8 are exact; with scales f32, f16 or bf16")
+           : narrow || whole ? std::string("f32, f16 or bf16")
+                             : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
+  if (s.bias && !s.scales) refuse("bias", "yes", "with scales");
+  if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
   if (s.waves_m < 1 || s.waves_n < 1 || waves > 16 || !std::has_single_bit(static_cast<unsigned>(waves)))
@@ -111,6 +113,10 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("tile", fmt::format("{} x {}", s.tile_m, s.tile_n),
            fmt::format("a lane would hold {} accumulators, at most 256; more waves or a smaller tile",
                        accumulators));
+  else if (s.scales && accumulators > 128)
+    refuse(
+        "scales", "yes",
+        fmt::format("at most 128 accumulators a lane, here {}: more waves or a smaller tile", accumulators));
 }
 
 } // namespace
@@ -144,8 +150,13 @@ Program gemm_program(const GemmSpec& s) {
             K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
+  std::optional<Tensor> SA, SB, bias;
+  if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
+  if (s.bias) bias = k.input("bias", Element::f32, {1, N});
   k.computes(C, [&](const auto& c) {
-    return k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+    auto sum = k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+    if (s.scales) sum = sum * (k(*SA, {c[0], Sym(0)}) * k(*SB, {Sym(0), c[1]}));
+    return s.bias ? sum + k(*bias, {Sym(0), c[1]}) : sum;
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
@@ -173,7 +184,21 @@ Program gemm_program(const GemmSpec& s) {
                    of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
     k.mma(acc, of_a, of_b, mma);
   });
-  k.store(acc, k.tile(C, {s.tile_m, s.tile_n}, {bm, bn}), 4);
+  const codegen::View tile_of_c = k.tile(C, {s.tile_m, s.tile_n}, {bm, bn});
+  if (!s.scales) {
+    k.store(acc, tile_of_c, 4);
+    return k;
+  }
+  const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
+  std::vector<Fragment> of = {acc, k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1),
+                              k.load(k.tile(*SB, {1, s.tile_n}, {0, bn}), column, 1)};
+  if (s.bias) of.push_back(k.load(k.tile(*bias, {1, s.tile_n}, {0, bn}), column, 1));
+  k.store(k.map(of,
+                [](const auto& x) {
+                  const auto scaled = x[0] * (x[1] * x[2]);
+                  return x.size() == 4 ? scaled + x[3] : scaled;
+                }),
+          tile_of_c, 4);
   return k;
 }
 // [gemm end]

@@ -48,12 +48,25 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   problem.buffers = {{"C", poison(c_bytes), true},
                      {"A", a, false},
                      {"B", spec.preshuffled_b ? preshuffle(b, n, k, spec.in) : b, false}};
+  // Scales of rows and columns and a bias, as vectors.
+  const auto vector = [&](bool there, std::int64_t length, std::uint64_t offset, double otherwise) {
+    return there ? random_matrix(length, 1, Element::f32, seed + offset)
+                 : Matrix(Matrix::Constant(length, 1, otherwise));
+  };
+  Matrix sa = vector(spec.scales, m, 2, 1), sb = vector(spec.scales, n, 3, 1),
+         bias = vector(spec.bias, n, 4, 0);
+  if (spec.scales) {
+    problem.buffers.push_back({"SA", to_bytes(sa, Element::f32), false});
+    problem.buffers.push_back({"SB", to_bytes(sb, Element::f32), false});
+  }
+  if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
-  problem.text = fmt::format("C[{0},{1}] = A[{0},{2}] x B[{1},{2}]^T, {3} x {3} -> {4}", m, n, k,
-                             to_string(spec.in), to_string(spec.out));
+  problem.text = fmt::format("C[{0},{1}] = {5}A[{0},{2}] x B[{1},{2}]^T{6}, {3} x {3} -> {4}", m, n, k,
+                             to_string(spec.in), to_string(spec.out), spec.scales ? "sa sb " : "",
+                             spec.bias ? " + bias" : "");
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
-  problem.check = [a = std::move(a), b = std::move(b), m, n, k, in = spec.in,
-                   out = spec.out](std::span<const Bytes> buffers) {
+  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, scaled = spec.scales, m, n, k,
+                   in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == Element::f16 ? std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
@@ -64,16 +77,27 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
       const Matrix left = rows_of(a, i, rows, k, in), result = rows_of(buffers[0], i, rows, n, out);
       for (std::int64_t j = 0; j < n; j += block) {
         const std::int64_t columns = std::min(block, n - j);
-        const Matrix right = rows_of(b, j, columns, k, in), reference = left * right.transpose();
-        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ.
-        const double rounding = codegen::is_integer(out) ? 0 : std::ldexp(1, -24);
+        const Matrix right = rows_of(b, j, columns, k, in);
+        const Matrix scale = sa.middleRows(i, rows) * sb.middleRows(j, columns).transpose(),
+                     sum = left * right.transpose(),
+                     added = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose();
+        const Matrix reference = sum.cwiseProduct(scale) + added;
+        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes behind them, at most four
+        // roundings (to f32, two products, a sum).
+        const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
+                     behind = scaled ? 4 * std::ldexp(1, -24) : 0;
         const Matrix bound =
-            (2.0 * static_cast<double>(k) * rounding * (left.cwiseAbs() * right.cwiseAbs().transpose()) +
+            (2.0 * static_cast<double>(k) * rounding *
+                 (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
+             behind * (sum.cwiseProduct(scale).cwiseAbs() + added.cwiseAbs()) +
              (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs())
                 .array() +
             subnormal;
         const Check part = compare(result.middleCols(j, columns), reference, bound,
-                                   codegen::is_integer(out) ? "0" : "2 K 2^-24 sum |a b| + u |c|", i, j);
+                                   codegen::is_integer(out) ? "0"
+                                   : scaled ? "|s| 2 K 2^-24 sum |a b| + 2^-22 (|s sum| + |bias|) + u |c|"
+                                            : "2 K 2^-24 sum |a b| + u |c|",
+                                   i, j);
         check.bound = part.bound;
         check = both(check, part);
       }

@@ -247,6 +247,36 @@ TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under st
         }
 }
 
+TEST_CASE("gemm: scales of rows and columns and a bias, ragged, under stress, and a wrong one is seen") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const char* name : {"i8", "fp8", "bf16"})
+      for (const bool preshuffled : {false, true}) {
+        GemmSpec spec;
+        spec.arch = arch;
+        spec.in = inlay::codegen::parse_element(name, inlay::codegen::Target::named(arch));
+        spec.out = preshuffled ? Element::bf16 : Element::f32;
+        spec.scales = true, spec.bias = !preshuffled;
+        spec.preshuffled_b = preshuffled;
+        spec.tile_m = spec.tile_n = 64;
+        if (preshuffled) spec.waves_m = 1, spec.waves_n = 4;
+        INFO(arch << " " << name << (preshuffled ? " preshuffled" : ""));
+        const Artifact kernel = build_gemm(spec);
+        const std::int64_t n = preshuffled ? 80 : 67, k = preshuffled ? 192 : 208;
+        expect_right(kernel, gemm_problem(spec, 70, n, k, 5), true);
+        for (std::size_t b = 3; b < gemm_problem(spec, 70, n, k, 6).buffers.size(); ++b) {
+          Problem wrong = gemm_problem(spec, 70, n, k, 6);
+          wrong.buffers[b].data[4 * 37 + 3] ^= std::byte{0x80}; // one sign
+          CHECK_FALSE(wrong.check(launch(kernel, wrong)).ok);
+        }
+      }
+  GemmSpec spec;
+  spec.bias = true;
+  CHECK_THROWS_WITH(build_gemm(spec), Contains("with scales"));
+  spec.scales = true;
+  spec.tile_m = spec.tile_n = 256, spec.tile_k = 32; // 256 results a lane, all at once
+  CHECK_THROWS_WITH(build_gemm(spec), Contains("at most 128 accumulators"));
+}
+
 TEST_CASE("gemm: tiles, waves, instructions and result types") {
   struct Case {
     const char* arch;

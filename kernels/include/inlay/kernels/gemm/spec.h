@@ -26,8 +26,9 @@ struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch = "gfx942";
-  Element in = Element::f16;  ///< f16, bf16, i8, and the target's fp8 and bf8
-  Element out = Element::f16; ///< f32 or that of A and B; of fp8 and bf8 f32, f16 or bf16; of i8 i32
+  Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8 and bf8
+  Element out = Element::
+      f16; ///< f32 or that of A and B; of fp8 and bf8 f32, f16 or bf16; of i8 i32, with scales as of fp8
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
@@ -35,6 +36,8 @@ struct GemmSpec {
   bool preshuffled_b = false;
   /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: gfx950.
   bool transfer = false;
+  /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); and + bias[n], f32.
+  bool scales = false, bias = false;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 };
 
@@ -59,7 +62,7 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors; `vector` elements of 16 bytes.
 [[nodiscard]] SymLayout preshuffled_layout(Sym n, Sym k, int vector);
 
-/// The launch for sizes M, N, K, arguments (C, A, B, M, N, K). It makes the run-time checks of the proof report.
+/// The launch for sizes M, N, K, arguments (C, A, B, then SA, SB and bias where there are, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
@@ -69,7 +72,7 @@ struct GemmSpec {
 /// element 2 K 2^-24 sum_k |a_k b_k| + u |c| with u the unit roundoff of the output type: products of two 16-bit
 /// or 8-bit numbers are exact in f32, and each of the K additions rounds once, in whatever order (Higham, "Accuracy and
 /// Stability of Numerical Algorithms", section 4.2), with a factor of 2 for the truncation inside the matrix unit. Of i8 the
-/// bound is 0.
+/// bound is 0; scales and a bias add the roundings of three operations.
 [[nodiscard]] Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::int64_t k,
                                    std::uint64_t seed);
 

@@ -122,7 +122,8 @@ TEST_CASE("criterion 11: waves that reach LDS together") {
 TEST_CASE("criterion 12: more lines, or more LDS, for the same work") {
   const Launch once = launch(load + lds_read + matrix(64) + "s_waitcnt vmcnt(0) lgkmcnt(0)\n");
   const std::string more_memory = "global_load_dwordx4 v[28:31], v[4:5], off offset:2048\n";
-  CHECK(worse(launch(load + more_memory + lds_read + matrix(64) + "s_waitcnt vmcnt(0) lgkmcnt(0)\n"), once, 12));
+  CHECK(worse(launch(load + more_memory + lds_read + matrix(64) + "s_waitcnt vmcnt(0) lgkmcnt(0)\n"), once,
+              12));
   CHECK(worse(launch(load + lds_read + lds_read + matrix(64) + "s_waitcnt vmcnt(0) lgkmcnt(0)\n"), once, 12));
   CHECK_FALSE(worse(launch(load + matrix(64) + "s_waitcnt vmcnt(0)\n"), once, 12));
 }

@@ -23,7 +23,7 @@ ROWS_EACH = 8
 CHIPS = {
     ("gfx942", 304): ("MI300X", 1400, []),
     ("gfx942", 80): ("MI308X", 1270, ["--set", "compute_units=80", "--set", "xcds=4"]),
-    ("gfx950", 256): ("MI355X", 1600, []),
+    ("gfx950", 256): ("MI355X", 1530, []),
 }
 FOLDERS = {"I8gemm": "i8gemm", "bf16gemm": "bf16gemm", "f4gemm": "f4gemm", "fp8gemm": "fp8gemm_blockscale"}
 

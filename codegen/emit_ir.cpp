@@ -297,10 +297,19 @@ private:
       const auto run = [&](const When& wanted) {
         for (; n < list.size() && list[n].when == wanted; ++n) one(list[n], 0, 1);
       };
+      // What both versions store is rounded once, before the branch.
+      for (std::size_t m = n; m < list.size() && list[m].when == when; ++m) {
+        const Reg& r = list[m].uses[0];
+        const Element to = p_.tensor(list[m].access.tensor).element;
+        if (reg_element(r) == to) continue;
+        k.locate(list[m].where);
+        rounded_[{r.id, r.first}] = k.convert(to_f32(stay(r)), to);
+      }
       const Value rest = k.lower(floor_mod(when.size, Sym(when.modulus)));
       k.if_else(
           k.compare(when.divides ? Compare::eq : Compare::ne, rest, number(0)), [&] { run(when); },
           [&] { run(other); });
+      rounded_.clear();
     }
   }
 
@@ -327,8 +336,7 @@ private:
     case InstKind::store: {
       const Memory m = memory(i);
       const Tensor& t = p_.tensor(i.access.tensor);
-      Value v = stay(i.uses[0]);
-      if (v.type.element != t.element) v = k.convert(to_f32(v), t.element);
+      const Value v = to_store(i.uses[0], t.element);
       k.buffer_store(v, m.descriptor, offset_of(m), extra(m));
       break;
     }
@@ -384,6 +392,14 @@ private:
     }
   }
 
+  Value to_store(const Reg& r, Element element) {
+    for (const auto& [from, v] : rounded_)
+      if (from.first == r.id && from.second <= r.first && r.first + r.count <= from.second + v.type.lanes &&
+          v.type.element == element)
+        return k.slice(v, r.first - from.second, r.count);
+    const Value v = stay(r);
+    return v.type.element == element ? v : k.convert(to_f32(v), element);
+  }
   // An operand of a product from its halves, as dwords.
   Value operand(const Inst& i, std::size_t which) {
     std::vector<Value> halves;
@@ -952,7 +968,9 @@ private:
   const Inst* transfer_ = nullptr; ///< the load half of a transfer
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks
-  std::set<int> zeroed_;   ///< accumulators that nothing was added to yet
+  std::map<std::pair<int, int>, Value>
+      rounded_;          ///< (register, first element): what two versions of a store share
+  std::set<int> zeroed_; ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
 };
 

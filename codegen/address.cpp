@@ -6,6 +6,7 @@
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <numeric>
 
 namespace inlay::codegen {
 
@@ -41,6 +42,22 @@ const Uniform* uniform_of(const Program& program, Sym origin) {
   return nullptr;
 }
 
+std::vector<std::size_t> outside_in(const Tensor& tensor) {
+  const std::size_t axes = tensor.shape.size();
+  std::vector<std::size_t> order(axes);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto distance = [&](std::size_t axis) {
+    return (axes == 1 ? tensor.place.inner() : tensor.place.inner().mode(axis)).modes().back().stride.scale;
+  };
+  const auto farther = [&](std::size_t a, std::size_t b) { // known to be, for all sizes
+    const Sym x = distance(a), y = distance(b);
+    return !(x == Sym(0)) && !(y == Sym(0)) && le(y, x) == Truth::yes && le(x, y) != Truth::yes;
+  };
+  for (std::size_t n = 1; n < axes; ++n)
+    for (std::size_t i = n; i > 0 && farther(order[i], order[i - 1]); --i) std::swap(order[i], order[i - 1]);
+  return order;
+}
+
 AddressSplit split(const Program& program, const Access& access, std::span<const Reg> uses) {
   const Tensor& tensor = program.tensor(access.tensor);
   SymContext& context = program.symbols();
@@ -67,9 +84,11 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
     lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
     all[axis] = origin + lane[axis];
   }
-  // The outermost masked axis, if everything outside of it is a single coordinate.
-  std::size_t outer = 0; // axes with one coordinate for the workgroup
-  for (; outer < axes; ++outer) {
+  // The outermost masked axis in memory, if everything outside of it is a single coordinate.
+  const std::vector<std::size_t> order = outside_in(tensor);
+  std::size_t before = 0; // axes of that order with one coordinate for the workgroup
+  for (; before < axes; ++before) {
+    const std::size_t outer = order[before];
     if (access.gathered(outer)) {
       out.gathered_axis = static_cast<int>(outer);
       break;
@@ -84,8 +103,9 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
   }
   // A number in front of the descriptor's axis must not count as a distance along it.
   if (out.descriptor_axis >= 0 || out.gathered_axis >= 0)
-    for (std::size_t axis = 0; axis < outer; ++axis)
-      if (step[axis].is_constant()) base[axis] += step[axis], step[axis] = Sym(0);
+    for (std::size_t n = 0; n < before; ++n)
+      if (const std::size_t axis = order[n]; step[axis].is_constant())
+        base[axis] += step[axis], step[axis] = Sym(0);
 
   out.base = tensor.at(base);
   out.step = tensor.at(step);

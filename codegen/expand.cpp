@@ -7,6 +7,8 @@
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <bit>
+#include <numeric>
 #include <utility>
 
 namespace inlay::codegen {
@@ -439,6 +441,34 @@ private:
                 "tv     " + to_string(from.tv), "a row inside one wave, or one row a wave");
       }
       const int waves = p_.threads() / wave;
+      // Waves that go on with a row, and waves that have other rows: (extent of the threads, distance in waves).
+      std::vector<int> along = {0}; // numbers of the waves that share a row, from the first of them
+      std::vector<TvMode> first = {{wave, 0, -1}}; // thread -> the first wave of its row
+      for (int distance = 1; distance < waves; distance *= 2) {
+        const int extent = std::min(2, waves / distance);
+        bool moves = false, others = false;
+        for (std::size_t axis = 0; axis < from.extents.size(); ++axis) {
+          const std::vector<int> c = coordinates(from.tv, axis);
+          if (c[static_cast<std::size_t>(distance * wave * n)] != c[0])
+            (axis == static_cast<std::size_t>(f.axis) ? moves : others) = true;
+        }
+        if ((moves && others) || (others && !std::has_single_bit(static_cast<unsigned>(waves))))
+          throw CodegenError("fold: waves differ along the axis and in their rows at once",
+                             "tv     " + to_string(from.tv),
+                             "threads along the axis first, in powers of two");
+        if (others) {
+          first.push_back({extent, distance, 1});
+          continue;
+        }
+        first.push_back({extent, 0, -1});
+        const std::size_t so_far = along.size();
+        for (std::size_t i = 0; i < so_far; ++i) along.push_back(along[i] + distance);
+      }
+      if (!std::has_single_bit(static_cast<unsigned>(waves))) {
+        along.resize(static_cast<std::size_t>(waves));
+        std::iota(along.begin(), along.end(), 0);
+      }
+      if (along.size() == static_cast<std::size_t>(waves)) first = {{p_.threads(), 0, -1}};
       const std::vector<Sym> zero(2, Sym(0));
       const auto exchange = [&](InstKind kind) -> Inst& {
         Inst& inst = add(kind);
@@ -456,10 +486,10 @@ private:
       }
       for (int v = 0; v < to.values(); ++v) {
         std::vector<Reg> all;
-        for (int w = 0; w < waves; ++w) {
+        for (const int w : along) {
           Inst& inst = exchange(InstKind::lds_read);
           inst.def = {reg(Element::f32, 1), 0, 0, 1};
-          inst.access.threads = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
+          inst.access.threads = thread_value(first, {{1, 0, -1}}).mode(0);
           inst.access.elements = {{v, w}};
           all.push_back(inst.def);
         }

@@ -15,11 +15,14 @@ namespace {
 
 constexpr double log2_e = 1.4426950408889634;
 
-// Constants are compared after rounding to 40 bits, so that one that was reached on two ways is one.
+// Constants are compared after rounding to 40 bits, so that one that was reached on two ways is one; one that 24 bits hold
+// is that one if it is reached up to a few units of the 40th: 0.75 ln 2 log2 e is 0.75.
 double rounded(double v) {
   if (v == 0 || !std::isfinite(v)) return v;
   int exponent = 0;
-  const double mantissa = std::frexp(v, &exponent);
+  const double mantissa = std::frexp(v, &exponent),
+               shorter = std::ldexp(std::round(std::ldexp(mantissa, 24)), -24);
+  if (std::abs(mantissa - shorter) < 0x1p-38) return std::ldexp(shorter, exponent);
   return std::ldexp(std::round(std::ldexp(mantissa, 40)), exponent - 40);
 }
 
@@ -191,7 +194,7 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
   };
   for (const int a : args) take(take, a);
   if (!sum) {
-    // A constant goes into a sum, so that c (a + b) and c a + c b are one form; equal bases add their exponents.
+    // Equal bases add their exponents.
     std::vector<std::pair<int, double>> powers;
     for (const int id : flat) {
       const ExprNode& n = node(id);
@@ -211,12 +214,7 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
         flat.push_back(
             exponent == 1 ? base : make({.fn = Fn::power, .value = rounded(exponent), .args = {base}}).id);
     if (constant_part == 0) return constant(0);
-    if (flat.size() == 1 && constant_part != 1 && node(flat[0]).fn == Fn::add) {
-      std::vector<int> terms;
-      for (const int a : std::vector<int>(node(flat[0]).args))
-        terms.push_back(sorted(Fn::mul, {constant(constant_part).id, a}).id);
-      return sorted(Fn::add, terms);
-    }
+    if (const auto sum_of_products = distributed(constant_part, flat)) return *sum_of_products;
   } else {
     // Equal terms up to a factor add up: x - x vanishes.
     std::vector<std::pair<int, double>> terms;
@@ -248,6 +246,40 @@ Expr Expressions::sorted(Fn fn, std::vector<int> args) {
   return make({.fn = fn, .args = flat});
 }
 
+// (a + b) c as a c + b c, and whole powers of sums likewise, unless that makes a long sum of them.
+std::optional<Expr> Expressions::distributed(double factor, const std::vector<int>& factors) {
+  constexpr std::size_t longest = 32;
+  std::vector<std::vector<int>> sums; // a factor of the power each
+  std::vector<int> rest = {constant(factor).id};
+  std::size_t terms = 1;
+  for (const int f : factors) {
+    const ExprNode& n = node(f);
+    const int base = n.fn == Fn::power ? n.args[0] : f;
+    const double power = n.fn == Fn::power ? n.value : 1;
+    if (node(base).fn != Fn::add || (power != 1 && power != 2 && power != 3)) {
+      rest.push_back(f);
+      continue;
+    }
+    for (int i = 0; i < static_cast<int>(power); ++i) {
+      sums.push_back(node(base).args);
+      terms *= sums.back().size();
+    }
+    if (terms > longest) return std::nullopt;
+  }
+  if (sums.empty() || (sums.size() == 1 && rest.size() == 1 && factor == 1)) return std::nullopt;
+  std::vector<int> out;
+  for (std::size_t t = 0; t < terms; ++t) {
+    std::vector<int> one = rest;
+    std::size_t digits = t;
+    for (const std::vector<int>& s : sums) {
+      one.push_back(s[digits % s.size()]);
+      digits /= s.size();
+    }
+    out.push_back(sorted(Fn::mul, one).id);
+  }
+  return sorted(Fn::add, out);
+}
+
 Expr Expressions::product(double factor, Expr e) { return sorted(Fn::mul, {constant(factor).id, e.id}); }
 
 Expr Expressions::normal(Expr e) {
@@ -258,17 +290,20 @@ Expr Expressions::normal(Expr e) {
   const auto power_of = [&](auto&& self, Expr base, double exponent) -> Expr {
     const ExprNode b = base.node();
     if (b.fn == Fn::constant) return constant(std::pow(b.value, exponent));
-    if (b.fn == Fn::power)
+    // (a^2)^(1/2) is no power of a when a may be negative; any other power of a power is.
+    const bool even = b.fn == Fn::power && std::fmod(b.value, 2) == 0,
+               whole = exponent == std::floor(exponent);
+    if (b.fn == Fn::power && (!even || whole))
       return b.value * exponent == 1
                  ? Expr{this, b.args[0]}
                  : make({.fn = Fn::power, .value = rounded(b.value * exponent), .args = b.args});
-    if (exponent == 1) return base;
+    if (rounded(exponent) == 1) return base;
     if (b.fn == Fn::mul && exponent == -1) { // 1 / (a b) = 1/a 1/b
       std::vector<int> factors;
       for (const int a : b.args) factors.push_back(self(self, {this, a}, -1).id);
       return sorted(Fn::mul, factors);
     }
-    return make({.fn = Fn::power, .value = exponent, .args = {base.id}});
+    return make({.fn = Fn::power, .value = rounded(exponent), .args = {base.id}});
   };
   const auto power = [&](Expr base, double exponent) { return power_of(power_of, base, exponent); };
   // 2^(c a + b) = (2^a)^c 2^b: so a factor 2^-m can be taken out, and cancels against 2^m.
@@ -278,7 +313,7 @@ Expr Expressions::normal(Expr e) {
     for (const int t : sum.fn == Fn::add ? sum.args : std::vector<int>{x.id}) {
       const ExprNode term = node(t);
       if (term.fn == Fn::constant) {
-        factors.push_back(constant(std::exp2(term.value)).id);
+        factors.push_back(constant(rounded(std::exp2(rounded(term.value)))).id);
         continue;
       }
       double factor = 1;
@@ -342,6 +377,25 @@ Expr Expressions::normal(Expr e) {
         out = normal(make(std::move(renamed)));
         break;
       }
+    }
+    if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() == 1) {
+      // The sum of what does not depend on the index is its extent times that.
+      const std::vector<AtomId> used = symbols({this, n.args[0]});
+      if (std::find(used.begin(), used.end(), *n.sym.as_atom()) == used.end()) {
+        out = sorted(Fn::mul, {number(n.index[0]).id, n.args[0]});
+        break;
+      }
+    }
+    if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::add) {
+      // The sum of a sum is the sum of sums.
+      std::vector<int> sums;
+      for (const int a : std::vector<int>(node(n.args[0]).args)) {
+        ExprNode one = n;
+        one.args = {a};
+        sums.push_back(normal(make(std::move(one))).id);
+      }
+      out = sorted(Fn::add, sums);
+      break;
     }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && node(n.args[0]).fn == Fn::mul) {
       // What does not depend on the index comes out of a sum.

@@ -514,8 +514,11 @@ private:
     if (a.gathered_axis >= 0) {
       // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
       std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
-      for (std::size_t axis = 0; axis < last.size(); ++axis)
-        if (axis >= static_cast<std::size_t>(a.gathered_axis)) last[axis] = t.shape[axis] - Sym(1);
+      bool from_here = false;
+      for (const std::size_t axis : outside_in(t)) {
+        from_here = from_here || static_cast<int>(axis) == a.gathered_axis;
+        if (from_here) last[axis] = t.shape[axis] - Sym(1);
+      }
       const auto g = static_cast<std::size_t>(a.gathered_axis);
       next[g] = t.shape[g];
       if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), t.at(next)))
@@ -540,8 +543,11 @@ private:
         !decide(ClaimKind::divides, block, world(t.shape[d])))
       refute(claim, to_string(a.rows), "it may end inside a block of " + to_string(block));
     std::vector<Sym> last(t.shape.size()), next(t.shape.size(), Sym(0));
-    for (std::size_t axis = 0; axis < last.size(); ++axis)
-      last[axis] = axis < d ? Sym(0) : world(t.shape[axis]) - Sym(1);
+    bool outside = true; // of the descriptor's axis: one coordinate for the workgroup
+    for (const std::size_t axis : outside_in(t)) {
+      outside = outside && axis != d;
+      last[axis] = outside ? Sym(0) : world(t.shape[axis]) - Sym(1);
+    }
     last[d] = block - Sym(1);
     next[d] = block;
     if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)))
@@ -894,7 +900,11 @@ private:
       if (r.is_loop) replace.emplace_back(*r.trip.as_atom(), trip_value_);
     return replace;
   }
-  Sym here(Sym s) const { return substitute(s, trips()); }
+  // Behind an exit the number of trips is known, and holds for all that follows.
+  Sym here(Sym s) const {
+    const Sym at = substitute(s, trips());
+    return exiting_ ? relate(at) : at;
+  }
 
   RegKey key(const Reg& r) const {
     return {r.id, code_.registers[static_cast<std::size_t>(r.id)].outside ? 0 : r.ahead};
@@ -997,8 +1007,14 @@ private:
         through.push_back(p_.tensor(row_table_).id);
       } else {
         through.push_back(-1);
-        index.push_back(here(r.origin[axis]) + dollar(term.columns.size()));
-        term.columns.push_back(r.column[axis]);
+        index.push_back(here(r.origin[axis]));
+        // A tile of one coordinate has no column: it must not count as equal to the first of another axis.
+        const std::vector<int>& coordinates = r.coordinate[axis];
+        if (i.access.extents[axis] != 1 ||
+            std::any_of(coordinates.begin(), coordinates.end(), [](int c) { return c != 0; })) {
+          index.back() += dollar(term.columns.size());
+          term.columns.push_back(r.column[axis]);
+        }
         term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
       }
     }
@@ -1775,7 +1791,7 @@ private:
     for (std::size_t k = 0; k < operands; ++k) {
       Term t = assemble(s, std::span(i.uses).subspan(k * n, n));
       if (t.partial) settle(t);
-      if (t.partial && idempotent(t.monoid) && covers(t)) t = complete_term(std::move(t));
+      if (t.partial && (straight_ || idempotent(t.monoid)) && covers(t)) t = complete_term(std::move(t));
       if (t.partial && t.has_part)
         refute("parts of a fold are joined before a map uses them", describe(t),
                to_string(i.map, name_of_tensor()));
@@ -2258,6 +2274,9 @@ private:
   Sym bound_;
   std::vector<Sym> dollars_;
   std::vector<std::pair<AtomId, Sym>> world_, relation_;
+  /// There is no loop. Behind one, a factor that follows a sum may belong inside it: the scale of a block of k.
+  bool straight_ =
+      std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
   std::map<const CodeRegion*, Sym> last_trip_;
   const Inst* half_ = nullptr; ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;

@@ -117,10 +117,12 @@ Schedule default_schedule(const Graph& graph) {
         if (wanted(body[static_cast<std::size_t>(i)], static_cast<std::size_t>(i)))
           loop.slots.push_back({i, ahead[static_cast<std::size_t>(i)]});
     };
-    // Direct loads first (they are for the next trip), then each staged register is written and loaded again.
-    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] == 1; });
+    // Direct loads first (they are for the next trip), and what is written in the same trip; then each other staged register is
+    // written and loaded again.
+    const auto early = [&](std::size_t n) { return !staged[n] || ahead[n] == write_ahead; };
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && early(n); });
     take([&](const Inst& i, std::size_t) { return i.kind == InstKind::lds_write; });
-    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && ahead[n] != 1; });
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && !early(n); });
     take([&](const Inst& i, std::size_t) { return i.kind == InstKind::fill; });
     for (int s = 0; s < steps; ++s) {
       const int next = (s + 1) % steps;

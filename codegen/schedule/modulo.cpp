@@ -61,6 +61,8 @@ public:
       }
     }
     if (products_.empty() || loop_.pipeline.ring < 2 || loop_.pipeline.distance < 1) return false;
+    // Loads before what they fill.
+    if (!transfers_ && loop_.pipeline.distance < loop_.pipeline.ring - 1) return false;
     // Several operations take their steps together: what they share is read once and is alive for one step.
     std::map<int, int> window;
     for (const int p : products_) window[p] = body[static_cast<std::size_t>(p)].step;

@@ -152,6 +152,20 @@ TEST_CASE("expression: what is the same in real arithmetic is one form") {
   CHECK(same(a / (b * most), a / b / most));
   CHECK(same(max(a, w.x.constant(-INFINITY)), a));
   CHECK_FALSE(same(max(a, w.x.constant(0)), a));
+  CHECK(same((a + b) * most, a * most + b * most));
+  CHECK(same((a + b) * (a - b), a * a - b * b));
+  CHECK(same((a + 0.5) * (a + 0.5), a * a + a + 0.25));
+  CHECK(same(w.fold(Monoid::sum, w.n, [&](Sym k) { return (row(k) + b) * a; }),
+             w.fold(Monoid::sum, w.n, [&](Sym k) { return row(k) * a + a * b; })));
+  CHECK_FALSE(same(w.fold(Monoid::max, w.n, [&](Sym k) { return row(k) + row(k) * row(k); }),
+                   most + w.fold(Monoid::max, w.n, [&](Sym k) { return row(k) * row(k); })));
+  CHECK(same(w.fold(Monoid::sum, w.n, [&](Sym) { return a; }), w.x.number(w.n) * a));
+  CHECK_FALSE(same(w.fold(Monoid::max, w.n, [&](Sym) { return a; }), w.x.number(w.n) * a));
+  // A root of a square is no power: a may be negative.
+  CHECK_FALSE(same(sqrt(a * a), a));
+  CHECK_FALSE(same(rsqrt(a * a), rcp(a)));
+  CHECK(same(sqrt(a) * sqrt(a), a));
+  CHECK(same(rcp(rcp(a * a)), a * a));
   // A softmax that is scaled by another number is the same; by one that is not the same everywhere, it is not.
   const auto softmax = [&](Expr by) {
     const auto p = [&](Sym k) { return exp(row(k) - by); };

@@ -12,7 +12,7 @@
 /// one over a part of its extent, `max(k < N over [0,64), x(k))`: a real number that an online softmax scales by.
 ///
 /// Two expressions mean the same when their `normal` forms are the same node: sums and products are flattened and
-/// sorted, constants distributed, a - b = a + (-1) b, a / b = a b^-1, exp(x) = 2^(x log2 e), 2^(c a + b) = (2^a)^c 2^b,
+/// sorted, products distributed over sums (up to 32 terms), the sum of a sum is a sum of sums, a - b = a + (-1) b, a / b = a b^-1, exp(x) = 2^(x log2 e), 2^(c a + b) = (2^a)^c 2^b,
 /// positive factors taken out of max and min, factors without the index out of sums, bound indices numbered by depth.
 /// `normal(exp(x - m)) == normal(exp2(x * 1.4426950408889634 - m * 1.4426950408889634))`. Rounding to an
 /// element type is the identity here: the result's error bound is the judge of rounding, this of everything else.
@@ -130,6 +130,7 @@ public:
 private:
   Expr sorted(Fn fn, std::vector<int> args);
   Expr product(double factor, Expr e);
+  std::optional<Expr> distributed(double factor, const std::vector<int>& factors);
   [[nodiscard]] int depth(int id) const;
   std::vector<ExprNode> nodes_;
   std::unordered_map<std::uint64_t, std::vector<int>> table_;

@@ -1,0 +1,495 @@
+// Programs drawn at random, as they are and with one fault planted in the program or in its code: what the claims prove, the
+// tokens find right, without exception. What the claims refuse though the tokens find it right is counted.
+//
+//   random_programs [--sample N] [--seed S] [--first N] [--only FAMILY] [--verbose]
+//
+// Number n of a seed is the same program in every run: `--first n --sample 1 --verbose` prints it.
+//
+// Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
+// carries), products (matrix products with an epilogue). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
+// than 5 % of them are refused though right.
+#include "judge.h"
+
+#include <inlay/codegen/schedule.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <iostream>
+#include <map>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using namespace inlay::mutate;
+
+namespace {
+
+struct Drawn {
+  Program program;
+  std::vector<Sizes> sizes;
+  Scheduler scheduler = Scheduler::plain;
+};
+
+int one_of(Random& random, std::initializer_list<int> from) { return from.begin()[random() % from.size()]; }
+bool chance(Random& random, unsigned of) { return random() % of == 0; }
+
+// A function of some operands, which can be written in several ways.
+struct Tree {
+  enum Kind { leaf, constant, add, sub, mul, max, exp2, over } kind = leaf;
+  int operand = 0;
+  double value = 0;
+  std::vector<Tree> args;
+
+  static Tree draw(Random& random, int operands, int depth) {
+    Tree t;
+    if (depth == 0 || chance(random, 4)) {
+      t.kind = chance(random, 4) ? constant : leaf;
+      t.operand = static_cast<int>(random() % static_cast<unsigned>(operands));
+      t.value = one_of(random, {1, 2, 3, -1}) * 0.25;
+      return t;
+    }
+    t.kind = std::vector<Kind>{add, sub, mul, mul, max, exp2, over}[random() % 7];
+    t.args.push_back(draw(random, operands, depth - 1));
+    if (t.kind == over) {
+      t.args.push_back(Tree{}); // by an operand, which is positive
+      t.args.back().operand = static_cast<int>(random() % static_cast<unsigned>(operands));
+    } else if (t.kind != exp2) {
+      t.args.push_back(draw(random, operands, depth - 1));
+    }
+    return t;
+  }
+  [[nodiscard]] double at(const std::vector<double>& x) const {
+    const auto arg = [&](std::size_t i) { return args[i].at(x); };
+    switch (kind) {
+    case leaf: return x[static_cast<std::size_t>(operand)];
+    case constant: return value;
+    case add: return arg(0) + arg(1);
+    case sub: return arg(0) - arg(1);
+    case mul: return arg(0) * arg(1);
+    case max: return std::max(arg(0), arg(1));
+    case exp2: return std::exp2(arg(0) * 0.125);
+    case over: return arg(0) / arg(1);
+    }
+    return 0;
+  }
+  // One that depends on every operand: nothing that the program computes is for nothing, and what is folded is no constant.
+  static Tree of_all(Random& random, int operands, int depth) {
+    while (true) {
+      const Tree t = draw(random, operands, depth);
+      const std::vector<double> x(static_cast<std::size_t>(operands), 1.1);
+      bool all = true;
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        std::vector<double> y = x;
+        y[i] = -0.7;
+        all = all && std::abs(t.at(x) - t.at(y)) > 1e-9;
+      }
+      if (all) return t;
+    }
+  }
+  // `vary`: another way to write the same.
+  [[nodiscard]] Expr of(const std::vector<Expr>& x, Random* vary) const {
+    const auto arg = [&](std::size_t i) { return args[i].of(x, vary); };
+    const bool other = vary && chance(*vary, 3);
+    switch (kind) {
+    case leaf: return x[static_cast<std::size_t>(operand)];
+    case constant: return x[0].arena->constant(value);
+    case add: return other ? arg(1) + arg(0) : arg(0) + arg(1);
+    case sub: return other ? arg(0) + arg(1) * -1.0 : arg(0) - arg(1);
+    case mul:
+      if (other && args[0].kind == add) { // distributed
+        const Expr f = arg(1);
+        return args[0].args[0].of(x, vary) * f + args[0].args[1].of(x, vary) * f;
+      }
+      return other ? arg(1) * arg(0) : arg(0) * arg(1);
+    case max: return other ? codegen::max(arg(1), arg(0)) : codegen::max(arg(0), arg(1));
+    case exp2: {
+      const Expr small = arg(0) * 0.125; // a few of them in each other stay finite
+      return other ? codegen::exp(small * std::log(2.0)) : codegen::exp2(small);
+    }
+    case over: return other ? arg(0) * rcp(arg(1)) : arg(0) / arg(1);
+    }
+    return x[0];
+  }
+};
+
+// (M,N):(N,1), or (1,M).
+SymLayout matrix_place(Sym rows, Sym columns, bool by_columns) {
+  const auto mode = [](Sym extent, Sym stride) { return BasicMode<Sym>{extent, BasicStride<Sym>(stride)}; };
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(mode(rows, by_columns ? Sym(1) : columns)), b.leaf(mode(columns, by_columns ? rows : Sym(1)));
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
+// A size of some tiles and a part of one.
+std::int64_t around(Random& random, int tile, int multiple, int tiles) {
+  const int span = tile * (1 + static_cast<int>(random() % static_cast<unsigned>(tiles)));
+  const int n = span - static_cast<int>(random() % static_cast<unsigned>(tile));
+  return std::max(multiple, n / multiple * multiple);
+}
+
+Layout some_tv(Random& random, int rows, int columns, int vector, int threads) {
+  return chance(random, 3) ? columns_tv(rows, columns, vector, threads)
+                           : rows_tv(rows, columns, vector, threads);
+}
+
+Drawn pointwise(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8, 16, 32}),
+            columns = one_of(random, {16, 32, 64, 128}), v = one_of(random, {1, 2, 4}),
+            multiple = std::max(v, one_of(random, {1, 4}));
+  Program k("pointwise", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = multiple});
+  const bool x_by_columns = v == 1 && chance(random, 4), y_by_columns = chance(random, 4);
+  const Tensor Y = k.output("y", Element::f32, {M, N}, matrix_place(M, N, y_by_columns)),
+               X = k.input("x", Element::f32, {M, N}, matrix_place(M, N, x_by_columns));
+  std::vector<Tensor> more; // the whole, a row for all rows, a column for all columns
+  std::vector<int> kinds;
+  for (int i = static_cast<int>(random() % 3); i > 0; --i) {
+    kinds.push_back(one_of(random, {0, 1, 2}));
+    const Sym one = Sym(1);
+    more.push_back(k.input("z" + std::to_string(i), Element::f32,
+                           {kinds.back() == 1 ? one : M, kinds.back() == 2 ? one : N}));
+  }
+  const Tree tree = Tree::of_all(random, 1 + static_cast<int>(more.size()), 3);
+  k.computes(Y, [&](const auto& c) {
+    std::vector<Expr> x = {k(X, {c[0], c[1]})};
+    for (std::size_t i = 0; i < more.size(); ++i)
+      x.push_back(k(more[i], {kinds[i] == 1 ? Sym(0) : c[0], kinds[i] == 2 ? Sym(0) : c[1]}));
+    return tree.of(x, nullptr);
+  });
+  const bool swapped = chance(random, 2);
+  const Sym bn = k.workgroups(swapped ? 1 : 0, N, columns), bm = k.workgroups(swapped ? 0 : 1, M, rows);
+  const Layout tv = some_tv(random, rows, columns, v, threads);
+  const View from = k.tile(X, {rows, columns}, {bm, bn});
+  Layout now = tv;
+  Fragment x;
+  int w = v;
+  if (chance(random, 2)) { // through LDS, to other threads
+    const Swizzle swizzle = chance(random, 3) && columns == 64 ? Swizzle(3, 2, 3) : Swizzle();
+    const Tensor stage = k.lds("stage", Element::f32, {rows, columns}, swizzle,
+                               swizzle.is_identity() ? one_of(random, {0, 4, 8}) : 0);
+    k.copy(from, stage, tv, v);
+    w = one_of(random, {1, 2, 4});
+    now = some_tv(random, rows, columns, w, threads);
+    x = k.read(stage, now, w);
+  } else {
+    x = k.load(from, tv, v);
+  }
+  std::vector<Fragment> all = {x};
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    const bool row = kinds[i] == 1, column = kinds[i] == 2;
+    const Layout of = row ? without_axis(now, 0) : column ? without_axis(now, 1) : now;
+    all.push_back(k.load(
+        k.tile(more[i], {row ? 1 : rows, column ? 1 : columns}, {row ? Sym(0) : bm, column ? Sym(0) : bn}),
+        of, 1));
+  }
+  Fragment y = k.map(all, [&](const auto& e) { return tree.of(e, &random); });
+  int out = chance(random, 2) ? w : 1;
+  if (chance(random, 4)) {
+    y = k.relayout(y, some_tv(random, rows, columns, 1, threads), Element::f32);
+    out = 1;
+  }
+  k.store(y, k.tile(Y, {rows, columns}, {bm, bn}), y_by_columns ? 1 : out);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 2), around(random, columns, multiple, 2)});
+  return {std::move(k), sizes};
+}
+
+Drawn row_folds(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), v = one_of(random, {1, 2, 4}),
+            per_row = one_of(random, {16, 64, 256}), rows = std::max(1, threads / per_row),
+            capacity = std::min(per_row, threads) * v * one_of(random, {1, 2});
+  Program k("rows", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {M, N}), X = k.input("x", Element::f32, {M, N});
+  const auto monoid = [&] { return std::vector{Monoid::sum, Monoid::max, Monoid::min}[random() % 3]; };
+  const Monoid first = monoid(), second = monoid();
+  const bool twice = chance(random, 2);
+  const Tree inner = Tree::of_all(random, 1, 2), between = Tree::of_all(random, 2, 2),
+             outer = Tree::of_all(random, twice ? 3 : 2, 3);
+  k.computes(Y, [&](const auto& c) {
+    const auto x = [&](Sym i) { return k(X, {c[0], i}); };
+    const Expr f = k.fold(first, N, [&](Sym i) { return inner.of({x(i)}, nullptr); });
+    std::vector<Expr> all = {x(c[1]), f};
+    if (twice) all.push_back(k.fold(second, N, [&](Sym i) { return between.of({x(i), f}, nullptr); }));
+    return outer.of(all, nullptr);
+  });
+  const Sym bm = k.workgroups(0, M, rows);
+  const Layout tv = rows_tv(rows, capacity, v, threads);
+  const Fragment x = k.load(k.tile(X, {rows, capacity}, {bm, 0}), tv, v);
+  const auto fold = [&](Monoid m, const Fragment& of) {
+    return k.fold(m, k.fill(of, 1, 0, N, empty_element(m)), 1);
+  };
+  const Fragment f = fold(first, k.map({x}, [&](const auto& e) { return inner.of(e, &random); }));
+  std::vector<Fragment> all = {x, f};
+  if (twice)
+    all.push_back(fold(second, k.map({x, f}, [&](const auto& e) { return between.of(e, &random); })));
+  const Fragment y = k.map(all, [&](const auto& e) { return outer.of(e, &random); });
+  k.store(y, k.tile(Y, {rows, capacity}, {bm, 0}), v);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, capacity, v, 1)});
+  return {std::move(k), sizes};
+}
+
+Drawn carried(Random& random) {
+  const int threads = one_of(random, {64, 128}), rows = one_of(random, {4, 8, 16}),
+            v = one_of(random, {1, 2, 4}), tile = one_of(random, {16, 32, 64});
+  Program k("carried", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m"), K = k.size("k", {.most = 1 << 20, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, K}),
+               W = k.input("w", Element::f32, {Sym(1), K});
+  const Monoid m = std::vector{Monoid::sum, Monoid::max, Monoid::min}[random() % 3];
+  const Tree inner = Tree::of_all(random, 2, 2), outer = Tree::of_all(random, 1, 2);
+  k.computes(Y, [&](const auto& c) {
+    return outer.of({k.fold(m, K,
+                            [&](Sym i) {
+                              return inner.of({k(X, {c[0], i}), k(W, {0, i})}, nullptr);
+                            })},
+                    nullptr);
+  });
+  const Sym bm = k.workgroups(0, M, rows);
+  const Layout tv = rows_tv(rows, tile, v, threads), row = without_axis(tv, 1);
+  const Fragment acc = k.full(empty_element(m), row, {rows, 1});
+  const Pipeline pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
+  const bool lds = chance(random, 2);
+  const Tensor stage =
+      lds ? k.lds("stage", Element::f32, {rows, tile}, Swizzle(), one_of(random, {0, 4})) : X;
+  k.loop(K, tile, pipeline, [&](Sym t) {
+    const View from = k.tile(X, {rows, tile}, {bm, t});
+    if (lds) k.copy(from, stage, tv, v);
+    const Fragment x = lds ? k.read(stage, tv, v) : k.load(from, tv, v),
+                   w = k.load(k.tile(W, {1, tile}, {0, t}), without_axis(tv, 0), 1);
+    const Fragment y = k.fill(k.map({x, w}, [&](const auto& e) { return inner.of(e, &random); }), 1,
+                              t * Sym(tile), K, empty_element(m));
+    k.update(acc, {k.fold(m, y, 1)}, [&](const auto& e) {
+      const Expr a = e[0], b = e[1];
+      return m == Monoid::sum ? a + b : m == Monoid::max ? codegen::max(a, b) : codegen::min(a, b);
+    });
+  });
+  k.store(k.map({acc}, [&](const auto& e) { return outer.of(e, &random); }), k.tile(Y, {rows, 1}, {bm, 0}),
+          1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, tile, v, 5)});
+  return {std::move(k), sizes};
+}
+
+Drawn products(Random& random) {
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  const bool wide = chance(random, 3);
+  const int rows = wide ? 32 : 16, deep = wide ? 8 : target.name == "gfx950" && chance(random, 2) ? 32 : 16;
+  const int waves_m = one_of(random, {1, 2}), waves_n = one_of(random, {1, 2}),
+            tile_m = rows * waves_m * one_of(random, {1, 2}),
+            tile_n = rows * waves_n * one_of(random, {1, 2}), v = one_of(random, {4, 8}),
+            tile_k = one_of(random, {32, 64});
+  const MmaTiling mma =
+      MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, rows, deep), waves_m,
+                    waves_n, tile_m, tile_n, tile_k, v);
+  Program k("products", target, mma.threads());
+  const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20}),
+            K = k.size("k", {.most = 1 << 20, .multiple = v});
+  const bool c_by_columns = chance(random, 4), bias = chance(random, 2), scale = chance(random, 2);
+  const Tensor C = k.output("c", Element::f32, {M, N}, matrix_place(M, N, c_by_columns)),
+               A = k.input("a", Element::f16, {M, K}), B = k.input("b", Element::f16, {N, K}),
+               Z = k.input("bias", Element::f32, {Sym(1), N}),
+               S = k.input("scale", Element::f32, {M, Sym(1)});
+  const int operands = 1 + bias + scale;
+  const Tree tree = Tree::of_all(random, operands, 3);
+  const bool epilogue = chance(random, 2);
+  k.computes(C, [&](const auto& c) {
+    std::vector<Expr> all = {k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); })};
+    if (bias) all.push_back(k(Z, {0, c[1]}));
+    if (scale) all.push_back(k(S, {c[0], 0}));
+    return epilogue ? tree.of(all, nullptr) : all[0];
+  });
+  const bool swapped = chance(random, 2);
+  const Sym bn = k.workgroups(swapped ? 1 : 0, N, tile_n), bm = k.workgroups(swapped ? 0 : 1, M, tile_m);
+  const auto stage = [&](const char* name, int extent) {
+    const bool swizzled = tile_k == 64 && chance(random, 2);
+    return k.lds(name, Element::f16, {extent, tile_k}, swizzled ? Swizzle(3, 3, 3) : Swizzle(),
+                 swizzled ? 0 : one_of(random, {0, 8}));
+  };
+  const Tensor a = stage("lds_a", tile_m);
+  const bool b_in_lds = !chance(random, 3);
+  const std::optional<Tensor> b = b_in_lds ? std::optional(stage("lds_b", tile_n)) : std::nullopt;
+  const Fragment acc = k.zeros(Element::f32, mma.c(), {tile_m, tile_n});
+  const Pipeline pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
+  k.loop(K, tile_k, pipeline, [&](Sym t) {
+    const View of_tile_b = k.tile(B, {tile_n, tile_k}, {bn, t});
+    k.copy(k.tile(A, {tile_m, tile_k}, {bm, t}), a, rows_tv(tile_m, tile_k, v, mma.threads()), v);
+    if (b) k.copy(of_tile_b, *b, rows_tv(tile_n, tile_k, v, mma.threads()), v);
+    const Fragment of_a = k.read(a, mma.a(), v),
+                   of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
+    k.mma(acc, of_a, of_b, mma);
+  });
+  Fragment result = acc;
+  if (epilogue) {
+    std::vector<Fragment> all = {acc};
+    if (bias) all.push_back(k.load(k.tile(Z, {1, tile_n}, {0, bn}), without_axis(mma.c(), 0), 1));
+    if (scale) all.push_back(k.load(k.tile(S, {tile_m, 1}, {bm, 0}), without_axis(mma.c(), 1), 1));
+    result = k.map(all, [&](const auto& e) { return tree.of(e, &random); });
+  }
+  if (chance(random, 4)) result = k.relayout(result, rows_tv(tile_m, tile_n, 1, mma.threads()), Element::f32);
+  k.store(result, k.tile(C, {tile_m, tile_n}, {bm, bn}), 1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back(
+        {around(random, tile_m, 1, 2), around(random, tile_n, 1, 2), around(random, tile_k, v, 4)});
+  return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
+}
+
+const std::map<std::string, Drawn (*)(Random&)>& families() {
+  static const std::map<std::string, Drawn (*)(Random&)> all = {
+      {"pointwise", pointwise}, {"rows", row_folds}, {"carried", carried}, {"products", products}};
+  return all;
+}
+
+/// One operation of the program changed; says what, or "" when the one drawn has nothing of that kind.
+std::string change_program(Program& p, Random& random) {
+  std::vector<Op>* list = &p.mutable_body();
+  for (Op& op : *list)
+    if (auto* loop = std::get_if<LoopOp>(&op.what); loop && chance(random, 2)) {
+      list = &loop->body;
+      break;
+    }
+  const std::size_t at = random() % list->size();
+  Op& op = (*list)[at];
+  const auto view = [&](std::optional<View>& v, const char* which) -> std::string {
+    if (!v || v->origin.empty()) return "";
+    const std::size_t axis = random() % v->origin.size();
+    switch (random() % 3) {
+    case 0: {
+      const int by = one_of(random, {1, -1, 16});
+      v->origin[axis] += Sym(by);
+      return std::string(which) + ": origin moved by " + std::to_string(by);
+    }
+    case 1:
+      if (v->origin.size() < 2) return "";
+      std::swap(v->origin[0], v->origin[1]);
+      return std::string(which) + ": origins of two axes exchanged";
+    default: {
+      v->origin[axis] = Sym(0);
+      return std::string(which) + ": always the first tile";
+    }
+    }
+  };
+  if (chance(random, 8)) {
+    if (at + 1 == list->size()) return "";
+    std::swap((*list)[at], (*list)[at + 1]);
+    return "operation " + std::to_string(at) + " exchanged with the next";
+  }
+  if (auto* copy = std::get_if<CopyOp>(&op.what)) {
+    if (chance(random, 3) && copy->tv.modes().size() > 1) {
+      TupleBuilder<Mode> b;
+      std::vector<Mode> modes(copy->tv.modes().begin(), copy->tv.modes().end());
+      const std::size_t i = random() % (modes.size() - 1);
+      std::swap(modes[i].stride, modes[i + 1].stride);
+      b.profile(copy->tv.profile().view());
+      for (const Mode& m : modes) b.leaves().push_back(m);
+      copy->tv = Layout(std::move(b).finish());
+      return "copy: two strides of threads and values exchanged";
+    }
+    return view(chance(random, 2) ? copy->from : copy->to, "copy");
+  }
+  if (auto* map = std::get_if<MapOp>(&op.what)) {
+    if (map->from.size() > 1 && chance(random, 2)) {
+      std::swap(map->from[0], map->from[1]);
+      return "map: operands exchanged";
+    }
+    const std::optional<Expr> other = another_map(map->map, random);
+    if (!other) return "";
+    map->map = *other;
+    return "map: changed";
+  }
+  if (auto* fold = std::get_if<FoldOp>(&op.what)) {
+    fold->monoid = fold->monoid == Monoid::sum ? Monoid::max : Monoid::sum;
+    return "fold: another monoid";
+  }
+  if (auto* fill = std::get_if<FillOp>(&op.what)) {
+    fill->value = fill->value == 0 ? 1 : 0;
+    return "fill: another value";
+  }
+  if (auto* mma = std::get_if<MmaOp>(&op.what)) {
+    std::swap(mma->a, mma->b);
+    return "mma: operands exchanged";
+  }
+  return "";
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::size_t sample = 200;
+  std::uint64_t first = 0;
+  std::uint64_t seed = 1;
+  bool verbose = false;
+  std::string only;
+  for (int i = 1; i < argc; ++i) {
+    if (!std::strcmp(argv[i], "--verbose")) {
+      verbose = true;
+    } else if (i + 1 < argc && !std::strcmp(argv[i], "--sample")) {
+      sample = std::stoul(argv[++i]);
+    } else if (i + 1 < argc && !std::strcmp(argv[i], "--only")) {
+      only = argv[++i];
+    } else if (i + 1 < argc && !std::strcmp(argv[i], "--first")) {
+      first = std::stoull(argv[++i]);
+    } else if (i + 1 < argc && !std::strcmp(argv[i], "--seed")) {
+      seed = std::stoull(argv[++i]);
+    } else {
+      std::cerr << "error: unknown argument '" << argv[i]
+                << "'\n  hint   --sample N --seed S --first N --only FAMILY --verbose\n";
+      return 2;
+    }
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, draw] : families())
+    if (only.empty() || only == name) names.push_back(name);
+  if (names.empty()) {
+    std::cerr << "error: no family '" << only << "'\n  hint   pointwise, rows, carried, products\n";
+    return 2;
+  }
+  std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;
+  for (std::uint64_t n = first; drawn < sample; ++n) {
+    Random random(seed * 1000003 + n); // each program by itself, so that one can be repeated
+    const std::string& name = names[random() % names.size()];
+    std::string what = "as drawn";
+    std::optional<Drawn> d;
+    Code code;
+    try {
+      d = families().at(name)(random);
+      const auto fault = random() % 4;
+      if (fault == 0 && (what = change_program(d->program, random)).empty()) continue;
+      const Graph graph = expand(d->program);
+      code = apply(graph, schedule_with(d->scheduler, graph));
+      if (fault == 1 && (what = change(code, random)).empty()) continue;
+    } catch (const std::exception& e) { // shapes that do not tile, or a program that no instructions are for
+      ++impossible;
+      if (verbose) std::cout << n << " " << name << ": " << what << ": " << e.what() << "\n";
+      continue;
+    }
+    ++drawn;
+    const std::string claim = refuted(code), token = wrong(code, d->sizes);
+    const char* fate = nullptr;
+    if (claim.empty() && token.empty()) {
+      ++right, fate = "right";
+    } else if (claim.empty()) {
+      ++missed, fate = "MISSED";
+    } else if (token.empty()) {
+      ++cautious, fate = "cautious";
+    } else if (what == "as drawn") {
+      ++broken, fate = "BROKEN"; // the generator's mistake: what it draws should be right
+    } else {
+      ++caught, fate = "caught";
+    }
+    if (verbose || std::isupper(fate[0]))
+      std::cout << fate << ": number " << n << ", " << name << ", " << what << "\n    claim: " << claim
+                << "\n    tokens: " << token << "\n"
+                << (std::isupper(fate[0]) || (verbose && sample == 1) ? d->program.text() + code.text() : "");
+  }
+  std::cout << drawn << " programs, " << impossible << " more that no instructions are for: " << right
+            << " right and proved, " << caught << " wrong and refused, " << cautious
+            << " refused though the tokens are right, " << broken << " wrong as drawn\n"
+            << "wrong words: " << missed << " of " << drawn << "\n";
+  return missed == 0 && broken == 0 && cautious * 20 <= drawn ? 0 : 1;
+}

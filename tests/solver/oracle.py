@@ -15,6 +15,8 @@ Layouts, swizzled and composed layouts and formulas are drawn over the symbols n
 Exit status 1 when a verdict is wrong, or when too few are decided for this to say something.
 """
 import argparse
+import collections
+import functools
 import json
 import random
 import re
@@ -22,6 +24,7 @@ import select as io_select
 import subprocess
 import sys
 import time
+import types
 
 NAMES = ["n", "m", "t"]
 PROPERTIES = (["equal"] * 5 + ["within"] * 4 + ["injective"] * 4 + ["bijective"] * 3 + ["covers"] * 3 + ["disjoint"] * 3 +
@@ -30,6 +33,7 @@ EDGES = [*range(-7, 10), 12, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 
          2**31 - 1, 2**31, 2**32 + 1, 2**40, 2**62 - 1, 2**62, 2**63 - 1, 2**63, 2**64 + 3, -100, -2**31, -2**63]
 MOST_INDICES = 3000  # beyond, only some indices are looked at
 SECONDS = 60         # for one question
+AHEAD = 16           # questions asked before the first of them is judged
 
 # Which lanes share a phase: nod-ai/amd-shark-ai docs/empirical-lds, measured on MI300X. Bytes a lane, lanes of each phase.
 def eights(*ranges):
@@ -48,10 +52,22 @@ BANKS, LINE = 32, 128
 
 # ---- one text for both readers
 
-def code(text):
+def python(text):
     """What inlay reads as Python reads it."""
     text = re.sub(r"/+", "//", text).replace("&&", " and ").replace("||", " or ")
-    return compile(re.sub(r"!(?!=)", " not ", text), text, "eval")
+    return re.sub(r"!(?!=)", " not ", text)
+
+
+@functools.lru_cache(20_000)
+def code(text):
+    return compile(python(text), text, "eval")
+
+
+@functools.lru_cache(2_000)
+def function_code(text, names):
+    """The formula as the code of a function of its coordinates; symbols are its globals."""
+    made = compile(f"lambda {', '.join(names)}: ({python(text)})", text, "eval")
+    return next(c for c in made.co_consts if isinstance(c, types.CodeType))
 
 
 def select(condition, yes, no):
@@ -87,15 +103,14 @@ class Function:
     def __init__(self, text, domain=None, modes=None, formula=None, names=None, extents=None, outer=()):
         self.text, self.domain, self.outer = text, domain, list(outer)
         self.modes = modes      # per top-level mode: [(extent, stride), ...] as code
-        self.formula = formula  # or code over names
+        self.formula = function_code(formula, tuple(names)) if formula is not None else None
         self.names = names
         self.own_extents = extents
 
     def bind(self, env):
         """Numbers instead of symbols. Empty when an extent is below 1."""
         bound = Bound()
-        bound.env = env
-        bound.formula, bound.names = self.formula, self.names
+        bound.formula = types.FunctionType(self.formula, {**BUILTINS, **env}) if self.formula is not None else None
 
         def numbers(groups):
             out = [[(value(e, env), value(d, env)) for e, d in g] for g in groups]
@@ -151,7 +166,10 @@ class Bound:
         if self.formula is None:
             x = sum(along(g, k) for g, k in zip(self.modes, c))
         else:
-            x = value(self.formula, {**self.env, **dict(zip(self.names, c))})
+            try:
+                x = int(self.formula(*c))
+            except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as e:
+                raise Skip(str(e)) from e
         for kind, what in self.outer:
             if kind == "layout":
                 x = along(what, x)
@@ -160,6 +178,22 @@ class Bound:
             else:
                 x = swizzle(x, *what)
         return x
+
+    def pairs(self, indices):
+        """(index, value) of each; of a layout all at once, as every index takes the next coordinate."""
+        if self.formula is not None or len(indices) < self.size:
+            return ((i, self.at(i)) for i in indices)
+        values = [0]
+        for extent, stride in (leaf for g in self.modes for leaf in g):
+            values = [v + k for k in range(0, extent * stride, stride) for v in values] if stride else values * extent
+        for kind, what in self.outer:
+            if kind == "layout":
+                values = [along(what, x) for x in values]
+            elif kind == "offset":
+                values = [x + what for x in values]
+            else:
+                values = [swizzle(x, *what) for x in values]
+        return enumerate(values)
 
     def indices(self):
         """All of them, or those where functions that differ usually do."""
@@ -275,7 +309,7 @@ def layout(groups, outer=()):
 
 def formula(text, names, extents):
     head = text if names == ["i"] else f"({', '.join(names)}) -> {text}"
-    return Function(head, "(" + ",".join(extents) + ")", formula=code(text), names=names, extents=[code(e) for e in extents])
+    return Function(head, "(" + ",".join(extents) + ")", formula=text, names=names, extents=[code(e) for e in extents])
 
 
 def draw_swizzle(rng):
@@ -371,6 +405,37 @@ def draw_remap(rng, symbols):
         (f"select(i % 2 == 0, i/2, ({a} + 1)/2 + i/2)", a), (f"{a} - 1 - i", a), (f"{a}*{b} - 1 - (i/{a} + i%{a}*{b})", f"{a}*{b}"),
     ])
     return formula(mutated(rng, text) if rng.random() < 0.3 else text, ["i"], [size])
+
+
+@functools.lru_cache(20_000)
+def assignment(condition):
+    """(symbol, relation, code of the right side, remainder) of a condition that names a symbol on its left."""
+    if m := re.fullmatch(r"([nmt]) % (.+) == (\d+)", condition):
+        return m[1], "%", code(m[2]), int(m[3])
+    if m := re.fullmatch(r"([nmt]) (>=|>|==|<=|<) (.+)", condition):
+        return m[1], m[2], code(m[3].split(" ||")[0] if "|" in m[3] else m[3]), 0
+    if m := re.fullmatch(r"([nmt]) (/|-) .*|\(([nmt]).*|.*<= ([nmt])", condition):
+        return m[1] or m[3] or m[4], "", None, 0
+    return None
+
+
+def repair(rng, env, condition):
+    """Makes a condition hold by changing the symbol on its left."""
+    if (found := assignment(condition)) is None:
+        return
+    symbol, relation, right, remainder = found
+    if relation == "%":
+        try:
+            by = value(right, env)
+        except Skip:
+            return
+        env[symbol] = by * rng.choice([-2, -1, 0, 1, 1, 2, 3, 5, 100]) + remainder
+    elif relation:
+        to = value(right, env)
+        step = rng.choice([0, 1, 1, 2, 5, 1000])
+        env[symbol] = to + {">=": step, ">": 1 + step, "==": 0, "<=": -step, "<": -1 - step}[relation]
+    else:
+        env[symbol] = rng.choice(range(0, 40))
 
 
 class Question:
@@ -531,9 +596,13 @@ class Question:
                 return True
         return False
 
+    @functools.cached_property
+    def positive(self):
+        return [s for s in self.symbols if not self.bounded_below(s)]
+
     def allowed(self, env):
         try:
-            return (all(env[s] >= 1 or self.bounded_below(s) for s in self.symbols) and all(value(c, env) for c in self.where))
+            return all(env[s] >= 1 for s in self.positive) and all(value(c, env) for c in self.where)
         except Skip:
             return False
 
@@ -560,31 +629,10 @@ class Question:
             env = {s: rng.choice(source) for s in self.symbols}
             if not fresh(env):
                 for c in rng.sample(self.conditions, len(self.conditions)):
-                    self.repair(rng, env, c)
+                    repair(rng, env, c)
                 if not fresh(env):
                     continue
             yield dict(env)
-
-    @staticmethod
-    def repair(rng, env, condition):
-        """Makes a condition hold by changing the symbol on its left."""
-        if m := re.fullmatch(r"([nmt]) % (.+) == (\d+)", condition):
-            try:
-                by = value(code(m[2]), env)
-            except Skip:
-                return
-            env[m[1]] = by * rng.choice([-2, -1, 0, 1, 1, 2, 3, 5, 100]) + int(m[3])
-        elif m := re.fullmatch(r"([nmt]) (>=|>|==|<=|<) (.+)", condition):
-            if "|" in m[3]:
-                m3 = m[3].split(" ||")[0]
-            else:
-                m3 = m[3]
-            to = value(code(m3), env)
-            step = rng.choice([0, 1, 1, 2, 5, 1000])
-            env[m[1]] = {">=": to + step, ">": to + 1 + step, "==": to, "<=": to - step, "<": to - 1 - step}[m[2]]
-        elif m := re.fullmatch(r"([nmt]) (/|-) .*|\(([nmt]).*|.*<= ([nmt])", condition):
-            s = m[1] or m[3] or m[4]
-            env[s] = rng.choice(range(0, 40))
 
     # ---- the definition
 
@@ -608,13 +656,12 @@ class Question:
             b = bound[1]
             if a.size != b.size or (self.extra.get("by-mode") and a.extents != b.extents):
                 return "the sizes"
-            return next((f"index {i}" for i in indices if a.at(i) != b.at(i)), None)
+            return next((f"index {i}" for (i, v), (_, u) in zip(a.pairs(indices), b.pairs(indices)) if v != u), None)
         term = value(self.bound, env) if self.bound else 0
         if p == "aligned" and term < 1:
             raise Skip("alignment")
         seen = {}
-        for i in indices:
-            v = a.at(i)
+        for i, v in a.pairs(indices):
             if p == "within" and not 0 <= v < term or p == "aligned" and v % term != 0 or p == "bijective" and not 0 <= v < a.size:
                 return f"index {i}: {v}"
             if p in ("injective", "bijective") and v in seen:
@@ -630,8 +677,7 @@ class Question:
             return next((f"no {v}" for v in range(term) if v not in seen), None)
         if p == "disjoint":
             b = bound[1]
-            for j in b.indices()[0]:
-                v = b.at(j)
+            for j, v in b.pairs(b.indices()[0]):
                 if v in seen:
                     return f"indices {seen[v]} and {j}: {v}"
         return None
@@ -737,26 +783,47 @@ def draw(rng, only=None):
 
 
 class Prover:
+    """`inlay prove --jsonl`, some questions ahead of the judge, so that both are busy."""
+
     def __init__(self, binary):
-        self.binary, self.process = binary, None
+        self.binary, self.process, self.asked, self.read = binary, None, collections.deque(), b""
 
     def ask(self, line):
-        """The answer, or a text that says why there is none."""
-        if not self.process:
-            self.process = subprocess.Popen([self.binary, "prove", "--jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
+        self.asked.append(line)
+        if self.process:
+            self.send(line)
+        else:
+            self.start()
+
+    def start(self):
+        self.process = subprocess.Popen([self.binary, "prove", "--jsonl"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        self.read = b""
+        for line in self.asked:
+            self.send(line)
+
+    def send(self, line):
         try:
-            self.process.stdin.write(line + "\n")
-            self.process.stdin.flush()
-            ready, _, _ = io_select.select([self.process.stdout], [], [], SECONDS)
-            answer = self.process.stdout.readline() if ready else None
+            self.process.stdin.write(line.encode() + b"\n")
         except BrokenPipeError:
-            answer = ""
-        if answer:
-            return json.loads(answer)
+            pass # answer() sees that it ended
+
+    def answer(self):
+        """Of the first question without one, or a text that says why there is none; the others are asked again then."""
+        silent = False
+        while b"\n" not in self.read:
+            silent = not io_select.select([self.process.stdout], [], [], SECONDS)[0]
+            more = b"" if silent else self.process.stdout.read(65536)
+            if not more:
+                break
+            self.read += more
+        line, end, self.read = self.read.partition(b"\n")
+        self.asked.popleft()
+        if end:
+            return json.loads(line)
         self.process.kill()
         status = self.process.wait()
-        self.process = None
-        return f"no answer within {SECONDS} s" if answer is None else f"it ended with status {status}"
+        self.start()
+        return f"no answer within {SECONDS} s" if silent else f"it ended with status {status}"
 
 
 def judge(question, answer, rng):
@@ -832,12 +899,16 @@ def main():
     options = parser.parse_args()
     rng = random.Random(options.seed)
     prover, counts, methods, wrong, slow, unfollowed, kept = Prover(options.binary), {}, {}, 0, [], {}, {}
+    waiting = collections.deque()
     for number in range(options.questions):
-        question = draw(rng, options.only)
-        recheck = rng.random() < options.recheck
-        begin = time.monotonic()
-        answer = prover.ask(question.line(number, {"limit": 20000, "steps": options.steps, "recheck": recheck}))
-        seconds = time.monotonic() - begin
+        while len(waiting) < AHEAD and number + len(waiting) < options.questions:
+            question = draw(rng, options.only)
+            recheck = rng.random() < options.recheck
+            waiting.append((question, recheck))
+            prover.ask(question.line(number + len(waiting) - 1, {"limit": 20000, "steps": options.steps, "recheck": recheck}))
+        question, recheck = waiting.popleft()
+        answer = prover.answer()
+        seconds = SECONDS if isinstance(answer, str) else answer.get("time_us", 0) / 1e6
         bad = judge(question, answer, random.Random(options.seed * 1_000_003 + number))
         verdict = answer if isinstance(answer, str) else answer.get("verdict", "error")
         counts[verdict] = counts.get(verdict, 0) + 1
@@ -854,6 +925,8 @@ def main():
             print(f"WRONG {bad}\n  {question.command()}", flush=True)
         if options.record and not bad:
             record(kept, number, question, answer, seconds)
+        if number % 10_000 == 9_999:
+            print(f"{number + 1} asked: {counts}, {wrong} wrong", flush=True)
         if options.show:
             print(f"{seconds:6.2f} {verdict:8} {question.command()}", flush=True)
     print(f"{options.questions} questions, seed {options.seed}: {counts}, {wrong} wrong")

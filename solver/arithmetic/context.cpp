@@ -8,6 +8,7 @@
 namespace inlay::solver {
 namespace {
 
+// a && b is two conditions, each of which may become a substitution; a || b is none and stays as it is.
 void conjuncts(const FormulaRef& f, std::vector<FormulaRef>& out) {
   if (f->op == Op::logical_and) {
     conjuncts(f->args[0], out);
@@ -22,6 +23,7 @@ std::optional<Wide> literal(const FormulaRef& f) {
   return evaluate(f, [](const std::string&) -> Wide { return 0; });
 }
 
+// b >= a is as good as a <= b: only one side of each comparison has to be looked at.
 Op mirrored(Op op) {
   switch (op) {
   case Op::lt: return Op::gt;
@@ -32,6 +34,7 @@ Op mirrored(Op op) {
   }
 }
 
+// An error and not a proof: whoever states conditions that nothing satisfies has made a mistake, and would be told that anything holds.
 [[noreturn]] void contradiction(const std::string& what) {
   throw Contradiction("where: the conditions contradict each other\n  where  " + what +
                       "\n  hint   no value satisfies them, so everything would follow; drop one");
@@ -99,6 +102,7 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
   settle();
 }
 
+// What is not learnt is not lost: residual conditions are checked of every witness and given to every query.
 void Context::learn(const FormulaRef& f) {
   if (auto value = literal(f)) {
     if (*value == 0) contradiction(to_string(f) + " is false");
@@ -165,6 +169,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
   return false;
 }
 
+// Primes tell the prover's symbols from the user's, who cannot write them.
 Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   std::string name = hint;
   while (std::find(names_.begin(), names_.end(), name) != names_.end()) name += "'"; // no user's name has one
@@ -173,6 +178,7 @@ Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   return static_cast<Symbol>(names_.size() - 1);
 }
 
+// As a symbol of which only bounds are known a min is weaker than it is; what is proved of all values in the bounds holds of it.
 bool Context::choose(const FormulaRef& f) {
   bool any = false;
   for (const FormulaRef& a : f->args)
@@ -313,6 +319,7 @@ void Context::settle() {
   residual_ = std::move(rest);
 }
 
+// Quotients are taken exactly or not at all: a / b is a polynomial only where the rest is known to lie in [0, b).
 std::optional<Poly> Context::poly(const FormulaRef& f) const {
   auto arg = [&](std::size_t k) { return poly(f->args[k]); };
   switch (f->op) {
@@ -411,6 +418,8 @@ std::optional<std::pair<Poly, Poly>> Context::divided(const Poly& p, const Poly&
 
 const Poly& Context::user(const std::string& name) const { return user_.at(name); }
 
+// Two sufficient tests. The first one shifts every symbol to its least value, after which nonnegative coefficients are enough; the second one
+// takes negative monomials at the greatest values. Neither is complete, and what both miss goes to a solver (Engine::at_least).
 bool Context::nonnegative(const Poly& p) const {
   if (auto c = p.constant()) return *c >= 0;
   // x = lower + x': nonnegative coefficients in the x' >= 0.
@@ -441,6 +450,7 @@ std::map<std::string, Wide> Context::environment(const std::vector<Wide>& values
   return env;
 }
 
+// The conditions as they were written, not as they were understood: a witness is judged by the user's words.
 bool Context::holds(const std::map<std::string, Wide>& env) const {
   for (const FormulaRef& c : conditions_)
     if (evaluate(c, [&](const std::string& n) { return env.at(n); }) == 0) return false;
@@ -449,6 +459,7 @@ bool Context::holds(const std::map<std::string, Wide>& env) const {
   return true;
 }
 
+// Symbols that follow from others (a min) do not multiply the number of assignments.
 bool Context::finite(std::size_t limit) const {
   Wide count = 1;
   for (const Bounds& b : bounds_) {
@@ -484,6 +495,7 @@ std::optional<Wide> nth_value(const Bounds& b, Wide n) {
 
 } // namespace
 
+// Small values first, since a small counterexample is the better explanation; then what small values cannot show.
 bool Context::search(std::size_t limit, const std::function<bool(const std::vector<Wide>&)>& visit) const {
   std::vector<Wide> values(bounds_.size());
   std::vector<std::size_t> searched;

@@ -165,12 +165,14 @@ void Derivation::finish() {
     as_inner[n] = smt(p, d.all);
     if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + as_inner[n] + " 1)");
   }
-  for (const Expr& f : facts)
-    if (!mentions(f, {"^", "|", "min", "max", "select"})) {
+  for (const Expr& f : facts) try {
       std::vector<std::string> none;
       std::string fact = smt_condition(f, as_inner, none);
-      // Divisions by symbols cost a solver more than they help it.
-      (none.empty() && fact.find("(bits_and ") == std::string::npos ? asserted : costly).push_back(fact);
+      // Divisions by symbols, choices and bits cost a solver more than they help it, nearly always.
+      bool cheap =
+          none.empty() && fact.find("(bits_") == std::string::npos && !mentions(f, {"min", "max", "select"});
+      (cheap ? asserted : costly).push_back(fact);
+    } catch (const Stuck&) { // what integers cannot say is left out: what follows from the others follows
     }
   for (const Sum& p : d.inequalities) {
     auto low = d.least(p); // over the box, which may be larger than the domain

@@ -132,8 +132,12 @@ std::vector<std::string> raw(const Statement& s) {
     std::vector<std::string> ea, eb;
     for (const Expr& x : a.extents) ea.push_back(smt_of(x));
     for (const Expr& x : b.extents) eb.push_back(smt_of(x));
-    if (s.by_mode && ea != eb) throw Stuck("the extents of the modes by another way than their text");
-    std::string x = smt_of(at(a, c)), y = smt_of(ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
+    if (s.by_mode && ea.size() != eb.size()) throw Stuck("different numbers of modes");
+    // Modes of the same extents have the same coordinates, however the extents are written.
+    for (std::size_t k = 0; s.by_mode && k < ea.size(); ++k)
+      goals.push_back("(not (= " + ea[k] + " " + eb[k] + "))");
+    std::string x = smt_of(at(a, c)),
+                y = smt_of(s.by_mode || ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
     goals.push_back("(not (= " + x + " " + y + "))");
     finish();
   } else if (s.property == "within") {

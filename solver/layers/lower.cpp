@@ -10,6 +10,7 @@ bool power_of_two(Wide v) { return v > 0 && (v & (v - 1)) == 0; }
 
 } // namespace
 
+// The first reason is kept: what fails after it, fails because of it, and would tell the user of a fact that does not help.
 std::nullopt_t Lowering::missing(const std::string& what) {
   if (reason_.empty()) reason_ = what;
   return std::nullopt;
@@ -56,6 +57,8 @@ Form Lowering::scale(const Form& f, const Poly& by) {
   return r;
 }
 
+// Only a leaf is split, and for good: forms that mention it are rewritten by normal(), so that no form has to be found and changed.
+// A digit that a rotation replaced stays whole, as the claim about it is about the whole of [0, extent).
 bool Lowering::split(DigitId d, const Poly& factor) {
   auto& it = digits_[static_cast<std::size_t>(d)];
   if (it.turned >= 0) return false;
@@ -69,10 +72,14 @@ bool Lowering::split(DigitId d, const Poly& factor) {
     return false;
   } else {
     auto e = it.extent.constant(), t = factor.constant();
+    // Rounded up: what holds at every point of the larger box holds on the smaller one; images and counts do not carry over,
+    // which is why statements about them ask for Mode::exact.
     enlarged_ = true;
     if (e && t) {
       high.extent = Poly(-floor_div(-*e, *t));
     } else {
+      // A ceiling is no polynomial. A symbol of its own with nothing known but that it is at least 1 is weaker than the
+      // ceiling, and so safe: what holds for every value of it holds for that one.
       high.extent = Poly::symbol(context_.fresh("ceil", Bounds{1, {}, true}));
     }
   }
@@ -86,6 +93,7 @@ bool Lowering::split(DigitId d, const Poly& factor) {
 
 // Splits a digit of constant extent into registered bits, rounding the extent up to a power of two.
 bool Lowering::into_bits(DigitId d) {
+  // The digit is looked up again in every turn: split() appends to digits_, which moves them.
   while (true) {
     Digit& it = digits_[static_cast<std::size_t>(d)];
     if (it.low >= 0) return into_bits(it.low) && into_bits(digits_[static_cast<std::size_t>(d)].high);
@@ -95,6 +103,7 @@ bool Lowering::into_bits(DigitId d) {
     if (!e) return false;
     if (*e <= 1) return true;
     if (*e == 2) {
+      // Masks of parities are words of 64 bits.
       if (bit_count_ >= 64) return false;
       it.bit = bit_count_++;
       return true;
@@ -103,6 +112,8 @@ bool Lowering::into_bits(DigitId d) {
   }
 }
 
+// Forms are made while digits are still whole and compared after they have been split. Equality of forms is equality of normal
+// forms alone: a digit and its two parts would otherwise be different words for one thing.
 Form Lowering::normal(const Form& f) const {
   Form r;
   r.constant = f.constant;
@@ -133,6 +144,8 @@ Form Lowering::normal(const Form& f) const {
   return r;
 }
 
+// Least significant first, which is the order of the index: roots are pushed in reverse and the low part is popped before the
+// high one.
 std::vector<DigitId> Lowering::leaves() const {
   std::vector<DigitId> out;
   std::vector<DigitId> stack;
@@ -154,12 +167,16 @@ std::vector<DigitId> Lowering::leaves() const {
   return out;
 }
 
+// A rotation may be a bijection of its digit only once for each value of what it is rotated by. So it is replaced where the rest of the
+// form has nothing of the digit itself, and rotations_hold() looks at the end whether anything else did.
 std::optional<Form> Lowering::rotated(const Form& f, const Poly& d) {
   if (rotations_ == Rotations::none || !context_.positive(d) || d.is_one()) return std::nullopt;
   Form n = normal(f);
+  // The same rotation again, in a second occurrence of the formula, is the same digit.
   for (const Rotation& r : rotated_)
     if (r.of == n && r.modulus == d) return digit(r.digit);
   auto bounds = range(n);
+  // No remainder at all: divide() does better, as it keeps the digits.
   if (bounds && context_.nonnegative(bounds->first) && context_.positive(d - bounds->second))
     return std::nullopt;
   std::optional<DigitId> found;
@@ -191,6 +208,7 @@ bool Lowering::rotations_hold(const Form& f) const {
                       [&](const auto& t) { return digits_[static_cast<std::size_t>(t.first)].turned >= 0; });
 }
 
+// A parity of two bits is no function of one digit: a layout with a swizzle has no flat form.
 std::optional<std::vector<FlatDigit>> Lowering::flat(const Form& f) const {
   Form n = normal(f);
   for (const auto& [m, w] : n.parity)
@@ -210,6 +228,8 @@ std::optional<std::vector<FlatDigit>> Lowering::flat(const Form& f) const {
   return out;
 }
 
+// Each digit moves independently of the others, so that the extremes are those of each term. That is exact on the box, not an
+// estimate; a coefficient of unknown sign has none.
 std::optional<std::pair<Poly, Poly>> Lowering::range(const Form& f) const {
   Form n = normal(f);
   Poly low = n.constant, high = n.constant;
@@ -239,6 +259,8 @@ std::optional<std::pair<Poly, Poly>> Lowering::range(const Form& f) const {
   return std::pair{low, high};
 }
 
+// Every coefficient is split into a multiple of d and a rest; digits are split where the rest divides d. What remains has to lie in
+// [0, d) as a whole, else a carry out of it would belong to the quotient: that is the fact that is asked for in the end.
 std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly& d) {
   if (!context_.positive(d)) return missing("the divisor " + context_.str(d) + " is positive");
   if (d.is_one()) return std::pair{f, Form{}};
@@ -256,6 +278,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
     if (!rest.is_zero()) r.parity[m] = rest;
   }
   std::vector<std::pair<DigitId, Poly>> work(n.linear.begin(), n.linear.end());
+  // Splitting may go on for ever when coefficients and divisor have no common measure.
   for (int steps = 0; !work.empty() && steps < 256; ++steps) {
     auto [x, c] = work.back();
     work.pop_back();
@@ -263,6 +286,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
     if (!exact.is_zero()) q = q + scale(digit(x), exact);
     if (rest.is_zero()) continue;
     if (auto t = exact_quotient(d, rest);
+        // A factor of at least the extent needs no cut: the digit never reaches d.
         t && context_.positive(*t) && !context_.nonnegative(*t - extent(x))) {
       if (!split(x, *t))
         return missing("splitting an extent " + context_.str(extent(x)) + " by " + context_.str(*t));
@@ -297,6 +321,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
   return missing(str(r) + " is in [0, " + context_.str(d) + ")");
 }
 
+// Bits that may be set. Of a negative value all are, and there is no number of them.
 std::optional<int> Lowering::width(const Form& f) const {
   auto bounds = range(f);
   if (!bounds || !context_.nonnegative(bounds->first)) return std::nullopt;
@@ -320,6 +345,8 @@ std::optional<Lowering::Bits> Lowering::bits(const Form& f, int width) {
   out.high = parts->first;
   out.bits.resize(static_cast<std::size_t>(width));
   Wide sum = *constant;
+  // Terms may be added as bits where no two of them have a bit in common: then the sum has no carry, and each bit of it is that
+  // of one term. A negative weight is the complement of its parity, with a borrow that the constant has to pay for.
   Wide used = 0;
   std::vector<std::pair<std::uint64_t, Wide>> terms;
   for (const auto& [m, w] : low.parity) {
@@ -342,6 +369,8 @@ std::optional<Lowering::Bits> Lowering::bits(const Form& f, int width) {
   return out;
 }
 
+// Above the width of the narrower operand the other one's bits stay (xor, or) or go (and); below it each bit of the result
+// is a parity, or for & and | one of the operands when the other is constant there.
 std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
   auto wa = width(a), wb = width(b);
   if (!wa && !wb) return missing("a bound on an operand of a bit operation");
@@ -358,6 +387,7 @@ std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
     } else {
       if (q.mask != 0) std::swap(p, q);
       if (q.mask != 0) {
+        // p & q of two different parities is a product, which the form has no place for.
         if (p.mask != q.mask || p.flip != q.flip)
           return missing("one operand of & or | being constant in bit " + std::to_string(j));
         s = p;
@@ -378,6 +408,7 @@ std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
   return r;
 }
 
+// On the whole box or not at all: a comparison that holds in a part of it makes pieces (pieces.h).
 std::optional<bool> Lowering::decide(Op op, const Form& a, const Form& b) const {
   auto span = range(a + scale(b, Poly(-1)));
   if (!span) return std::nullopt;
@@ -401,6 +432,8 @@ std::optional<bool> Lowering::decide(Op op, const Form& a, const Form& b) const 
   }
 }
 
+// What has no coordinate in it is left to the context, whose polynomials know more about symbols (quotients, min, max) than
+// digits do.
 std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::string, Form>& names) {
   if (f->op == Op::name)
     if (auto it = names.find(f->name); it != names.end()) return it->second;
@@ -506,6 +539,7 @@ std::optional<Poly> Lowering::poly(const Leaf& leaf) const {
   return context_.poly(leaf.formula);
 }
 
+// The last mode takes what is left, without a remainder: indices beyond the size run on along it (docs/deviations.md).
 std::optional<Form> Lowering::apply(const std::vector<std::vector<FlatMode>>& modes, Form x) {
   std::vector<const FlatMode*> flat;
   for (const auto& top : modes)
@@ -569,6 +603,7 @@ std::optional<Form> Lowering::lower(const Parts& f, const std::vector<Form>& coo
   return apply_steps(f, normal(x));
 }
 
+// The same function by its index, for comparisons of functions whose coordinates have other shapes.
 std::optional<Form> Lowering::lower_index(const Parts& f, const Form& index) {
   if (!f.value) {
     auto v = apply(f.modes, index);

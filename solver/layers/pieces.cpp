@@ -22,6 +22,7 @@ struct Need {
   std::vector<std::string> cases;
 };
 
+// As text, since a case is a condition like the user's and goes through the same parser and context.
 std::string negated(const FormulaRef& c) {
   switch (c->op) {
   case Op::lt: return to_string(make(Op::ge, c->args));
@@ -84,6 +85,7 @@ public:
   std::string reason;
 
 private:
+  // A cell is done when its formula is a sum of digits without choices: a box with strides.
   bool step(const Cell& cell, std::vector<Cell>& left) {
     Lowering l(context_, Lowering::Mode::exact);
     std::vector<DigitId> roots;
@@ -242,6 +244,7 @@ private:
   }
 
   // The condition is without coordinates: it becomes a case.
+  // A comparison that holds in a part of the cell: cut where it changes, if that is at one value of one root.
   bool decide(Lowering& l, const Cell& cell, const FormulaRef& condition, std::vector<Cell>& left) {
     bool coordinates = false;
     for (const std::string& n : names_of(condition)) coordinates |= cell.names.count(n) != 0;

@@ -163,6 +163,7 @@ std::optional<std::string> Query::boolean(const FormulaRef& f,
   }
 }
 
+// User's symbols as the polynomials that the conditions made of them: divisibility is then in the coefficients, where solvers see it.
 std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::string, std::string>& names) {
   if (f->op == Op::integer) return literal(f->value);
   if (f->op == Op::name) {

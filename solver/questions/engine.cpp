@@ -12,6 +12,7 @@ namespace {
 // A sorted table of (value, index) takes 32 bytes an index.
 constexpr std::uint64_t greatest_limit = std::uint64_t{1} << 26;
 
+// Symbols that only conditions mention are none of the question's; Context refuses conditions about nothing in it.
 std::set<std::string> names_in_question(const std::vector<const Parts*>& subjects,
                                         const std::vector<FormulaRef>& terms) {
   std::set<std::string> out;
@@ -45,6 +46,7 @@ std::optional<std::int64_t> narrow(Wide v) {
 FormulaRef leaf_formula(const Leaf& leaf) { return leaf.formula ? leaf.formula : integer(leaf.value); }
 
 bool is_integer(const FormulaRef& f, Wide value) { return f->op == Op::integer && f->value == value; }
+// Without these the formulas of large layouts are mostly 1 * x and x + 0, and a solver's time goes into removing them.
 FormulaRef times(const FormulaRef& a, const FormulaRef& b) {
   if (is_integer(a, 1)) return b;
   if (is_integer(b, 1)) return a;
@@ -57,6 +59,8 @@ FormulaRef plus(const FormulaRef& a, const FormulaRef& b) {
   return make(Op::add, {a, b});
 }
 
+// The layout as a formula of its index, for queries: quotients by products of extents, which a solver takes apart more easily
+// than quotients of quotients.
 FormulaRef apply_modes(const std::vector<std::vector<FlatMode>>& modes, const FormulaRef& x) {
   std::vector<const FlatMode*> flat;
   for (const auto& top : modes)
@@ -88,6 +92,7 @@ FormulaRef apply_steps(const Parts& f, FormulaRef x) {
 
 } // namespace
 
+// Of the top-level modes: they are the coordinates that a formula names and that by-mode equality compares.
 std::vector<FormulaRef> extent_formulas(const Parts& f) {
   std::vector<FormulaRef> out;
   for (const Coordinate& c : f.domain) out.push_back(c.extent);
@@ -133,6 +138,7 @@ FormulaRef expand_index(const Parts& f, const FormulaRef& index) {
   return expand(f, coordinates);
 }
 
+// The context is made first, from the conditions: everything after it may assume them.
 Engine::Engine(std::string property, std::vector<const Subject*> subjects, std::vector<std::string> terms,
                const Facts& facts, const Options& o)
     : context(names_in_question(parts_of(subjects), parse_all(terms)), joined(subjects, facts)), options(o),
@@ -178,6 +184,8 @@ void Engine::require_extents() {
   });
 }
 
+// min and max in extents and strides as symbols with bounds of their own. A second attempt at the whole question, because it forgets
+// which of the two the value is: a proof holds for either, a counterexample need not be one.
 bool Engine::name_choices() {
   auto look = [&](const FormulaRef& f) { choices_ |= f && context.choose(f); };
   auto modes = [&](const std::vector<std::vector<FlatMode>>& groups) {
@@ -193,6 +201,7 @@ bool Engine::name_choices() {
   return choices_;
 }
 
+// By structure alone, as this is asked of every extent of every question; positive() asks a solver in the end.
 bool Engine::surely_positive(const FormulaRef& f) const {
   if (auto p = context.poly(f)) return context.positive(*p);
   auto side = [&](std::size_t k) { return surely_positive(f->args[k]); };
@@ -219,6 +228,7 @@ bool Engine::positive(const FormulaRef& f) {
   return solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000)).answer == smt::Answer::unsat;
 }
 
+// What would have helped, for the user. Several layers miss the same fact; it is said once.
 void Engine::obligation(std::string what) {
   std::replace(what.begin(), what.end(), '\x02', 'x'); // a coordinate that has no name of its own
   if (!what.empty() && std::find(obligations_.begin(), obligations_.end(), what) == obligations_.end())
@@ -243,6 +253,7 @@ std::optional<Poly> Engine::size(const Parts& f) {
   return n;
 }
 
+// First without rotations: where those are not needed their side conditions only get in the way.
 std::optional<Engine::Own> Engine::lower_image(const Parts& f) {
   if (auto own = lower_alone(f)) return own;
   for (bool of_last : {false, true}) {
@@ -256,6 +267,8 @@ std::optional<Engine::Own> Engine::lower_image(const Parts& f) {
   return std::nullopt;
 }
 
+// Every mode gets a root digit and every coordinate is the colexicographic sum of its modes' digits: as the definition of evaluation
+// has it, so that there is nothing to prove about the start.
 std::optional<Engine::Own> Engine::lower_alone(const Parts& f,
                                                const std::function<void(Lowering&)>& configure) {
   Own own{Lowering(context), {}};
@@ -301,6 +314,8 @@ Wide Engine::evaluations() const {
   return std::min<Wide>(limit, context.finite(4096) ? 1 << 16 : 1 << 12);
 }
 
+// Polynomial bounds first, as they take no solver. What is claimed goes into the certificate either way, and the checker
+// shows it by one.
 bool Engine::at_least(const Poly& left, const Poly& right, const std::string& why) {
   bool yes = context.nonnegative(left - right);
   if (!yes && !(left - right).constant()) {
@@ -319,6 +334,7 @@ std::string Engine::conditions_text() const {
 }
 
 // Conditions that no substitution expresses may contradict each other, and then everything would be proved.
+// The example goes into the certificate: with it the checker sees for itself that the conditions are not empty.
 std::optional<naive::Environment> Engine::example() {
   if (example_ || facts_.empty()) return example_;
   constexpr std::size_t enough = 4096;
@@ -348,6 +364,8 @@ std::optional<naive::Environment> Engine::example() {
   return example_;
 }
 
+// The only place that says `proved`. Whatever the layer found, three things are asked here once more: conditions that hold somewhere,
+// extents that are positive wherever they hold, and, where wanted, the checker's consent.
 Verdict Engine::proved(std::string method) {
   if (!example() && !facts_.empty()) { // perhaps no value does, and then everything follows
     obligation("a value that satisfies " + conditions_text());
@@ -368,6 +386,7 @@ Verdict Engine::proved(std::string method) {
   return v;
 }
 
+// Only now is a large domain looked at in full: the layers that decide by argument have had their turn, and it may take seconds.
 Verdict Engine::unknown() {
   if (concrete() && check_ && !thorough && !cancelled()) {
     thorough = true;
@@ -390,6 +409,8 @@ Verdict Engine::unknown() {
   return v;
 }
 
+// A counterexample is nobody's word: it is evaluated by the definition, on integers, before anybody hears of it. What a solver returns as
+// a model is often none, because bit operations and divisions by 0 mean less to it than to us.
 bool Engine::confirmed(const Finding& f, Witness* w) const {
   const naive::Environment& env = f.environment;
   if (!context.holds(env)) return false;
@@ -516,6 +537,8 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
   return yes;
 }
 
+// A layer whose counterexample does not replay is wrong about something, and might be wrong in the other direction next time: that
+// is an internal error and not an unknown.
 Verdict Engine::refuted(const Finding& finding, std::string method) {
   Verdict v;
   Witness w;
@@ -535,6 +558,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   std::optional<Finding> found;
   bool all = true;
   Wide instances = 0;
+  // When there are few assignments and each of them is decided, looking is a proof.
   bool complete = context.finite(4096);
   context.search(complete ? 4096 : options.refuter_assignments, [&](const std::vector<Wide>& values) {
     if (cancelled()) return true;
@@ -565,6 +589,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   return std::nullopt;
 }
 
+// Symbols that a model leaves out do not matter to it.
 naive::Environment Engine::environment(const std::map<std::string, Wide>& model) const {
   std::vector<Wide> values;
   for (const std::string& n : context.names()) {
@@ -583,6 +608,7 @@ smt::Result Engine::solve(const smt::Query& query, std::uint64_t steps) {
 }
 
 std::optional<Verdict>
+// The last layer: the question itself as a query. Its text is kept when nobody answers, for the user to try other solvers on.
 Engine::ask(smt::Query& query,
             const std::function<std::optional<Finding>(const std::map<std::string, Wide>&)>& found) {
   if (choices_) return std::nullopt; // the question without choices comes next
@@ -616,6 +642,8 @@ std::string Engine::certificate(const std::string& method) const {
   return render(text, context, claims);
 }
 
+// How the prover split the coordinates, as a hint for the checker: finding it took the search, following it takes none. A rounded
+// extent is written `*`, as its symbol means nothing outside this context.
 void Engine::digits(const char* which, const Lowering& lowering) {
   std::set<Symbol> known;
   for (const auto& [name, p] : context.substitution())

@@ -137,9 +137,17 @@ TEST_CASE("verdicts do not depend on the clock, even of a handful of steps") {
 }
 
 TEST_CASE("certificates of true claims are accepted, vacuous ones are not") {
+  Options by_mode;
+  by_mode.by_mode = true;
   for (const Verdict& v :
        {prove_covers("(2,1):(2,8)", "0"), prove_covers("(4,3,2):(1,100,4)", "8"),
-        prove_covers("(4,3):(1,-4)", "4"), prove_within("2:M+100", "2*M + 201", {"M >= 0 - 100"})}) {
+        prove_covers("(4,3):(1,-4)", "4"), prove_within("2:M+100", "2*M + 201", {"M >= 0 - 100"}),
+        // A bound that only a min says; modes of the same extents in other words.
+        prove_covers("0-m o (4,(2,m*n)):(1,(4,8))", "16", {"min(m, n) >= 3"}),
+        prove_equal("Sw<2,2,3> o 0 o ((2,8),(n,16)):((1,2),(16,16*n))",
+                    "Sw<2,2,3> o 0 o ((2,1,8),(n,16)):((1,2,2),(16,16*n))", {}, by_mode),
+        // Bits that carry: no way by digits, 16 values to look at.
+        prove_equal("Sw<2,2,-4> o 0 o (8,2):(0,7)", "Sw<2,2,-4> o 0 o ((1,8),2):((2,0),7)")}) {
     CAPTURE(v.certificate);
     REQUIRE(v.outcome == Outcome::proved);
     Recheck r = recheck(v.certificate);

@@ -615,6 +615,8 @@ def main():
             failures += len(wrong)
             for line in wrong[:20]:
                 print(line, flush=True)
+            if total // 500 != (total - ran) // 500:
+                print('%d programs so far, %d complaints' % (total, failures), flush=True)
     if options.undefined:
         print('the output depends on the undefined variable: %d found, %d missed; it does not: %d findings, %d silent' % tuple(
             options.tally.get(key, 0) for key in ((True, True), (True, False), (False, True), (False, False))))

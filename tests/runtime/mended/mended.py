@@ -13,9 +13,11 @@ A program says in comments at its top how it is run and what is right:
     ; stress differs           --stress must see it, too; without: must not
     // clang -O0 -O2           a C program: compiled so, when clang-22 is there; its assembly lies beside it in any case
 
-Exit code 1 and one line for each program that went wrong.
+What is no program but a command, a verdict for instance, stands in commands.txt.
+
+Exit code 1 and one line for each program or command that went wrong.
 """
-import json, os, shutil, struct, subprocess, sys, tempfile
+import json, os, resource, shlex, shutil, struct, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -85,6 +87,27 @@ def judge(inlay, path, name, folder):
     return None
 
 
+def commands(inlay, folder):
+    """The lines of commands.txt that went wrong, and how many there are."""
+    wrong, total = [], 0
+    for line in open(os.path.join(HERE, 'commands.txt')):
+        if line.startswith('#'):
+            continue
+        status, says, arguments = line.strip().split(' | ', 2)
+        words = shlex.split(arguments.replace('HERE', HERE).replace('TEMPORARY', folder))
+        total += 1
+        try:
+            ran = subprocess.run([inlay] + words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True, timeout=120,
+                                 env=dict(os.environ, INLAY=inlay),
+                                 preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30)))
+        except subprocess.TimeoutExpired:
+            wrong.append('%s: no end' % arguments)
+            continue
+        if ran.returncode != int(status) or says not in ' '.join(ran.stdout.split()):
+            wrong.append('%s: exit status %d: %s' % (arguments, ran.returncode, ran.stdout.strip()[:300]))
+    return wrong, total
+
+
 def main():
     inlay, wanted = os.path.abspath(sys.argv[1]), set(sys.argv[2:])
     clang = shutil.which('clang-22')
@@ -113,7 +136,12 @@ def main():
                 if wrong:
                     failed += 1
                     print('%s: %s' % (title, wrong))
-    print('%d programs, %d wrong' % (total, failed))
+        if not wanted or 'commands' in wanted:
+            wrong, asked = commands(inlay, folder)
+            for message in wrong:
+                print(message)
+            failed, total = failed + len(wrong), total + asked
+    print('%d programs and commands, %d wrong' % (total, failed))
     return 1 if failed or total == 0 else 0
 
 

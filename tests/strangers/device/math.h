@@ -1,0 +1,3 @@
+#pragma once
+#define fabs __builtin_fabs
+#define fabsf __builtin_fabsf

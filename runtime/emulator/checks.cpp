@@ -36,34 +36,39 @@ bool lands_in_order(const Operation& op, u8 pending) {
 }
 
 u8 pending_of(const Wave& w, unsigned row) {
-  return static_cast<u8>((w.pending_vm[row] != 0 ? counts_vm : 0) |
-                         (w.pending_lgkm[row] != 0 ? counts_lgkm : 0));
+  return static_cast<u8>(((w.pending[row] & 0xffU) != 0 ? counts_vm : 0) |
+                         ((w.pending[row] >> 8) != 0 ? counts_lgkm : 0));
+}
+
+/// The first of the rows that an outstanding load fills; their end when there is none.
+unsigned first_pending(const Wave& w, const RowRange& r, unsigned from) {
+  const unsigned end = unsigned{r.first} + r.count;
+  while (from < end && w.pending[from] == 0) ++from;
+  return from;
 }
 
 void check_waits(Wave& w, const Operation& op) {
   each_read(w, op, [&](const RowRange& r) {
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      const u8 pending = pending_of(w, k);
-      if (pending == 0) continue;
+    const unsigned end = unsigned{r.first} + r.count;
+    for (unsigned k = first_pending(w, r, r.first); k < end; k = first_pending(w, r, k + 1)) {
       report(w, FindingKind::waits,
              row_name(w, k) + " is read while the " +
-                 ((pending & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
+                 ((pending_of(w, k) & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
                  " that fills it is in flight",
              first_lane(w.exec()));
-      w.pending_vm[k] = w.pending_lgkm[k] = 0;
+      w.pending[k] = 0;
     }
   });
   each_write(w, op, [&](const RowRange& r) {
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      const u8 pending = pending_of(w, k);
-      if (pending == 0) continue;
-      if (!lands_in_order(op, pending)) {
+    const unsigned end = unsigned{r.first} + r.count;
+    for (unsigned k = first_pending(w, r, r.first); k < end; k = first_pending(w, r, k + 1)) {
+      if (!lands_in_order(op, pending_of(w, k))) {
         report(w, FindingKind::waits,
                row_name(w, k) +
                    " is overwritten while a load into it is in flight: the load lands later and wins",
                first_lane(w.exec()));
       }
-      w.pending_vm[k] = w.pending_lgkm[k] = 0;
+      w.pending[k] = 0;
     }
   });
   for (unsigned half = 0; half < 2; ++half) {
@@ -82,10 +87,13 @@ void check_waits(Wave& w, const Operation& op) {
 /// The counter no longer counts `o`: nor do the rows that it writes.
 void uncount(Wave& w, Outstanding& o, u8 counter) {
   o.counters &= static_cast<u8>(~counter);
-  auto& pending = counter == counts_vm ? w.pending_vm : w.pending_lgkm;
+  --(counter == counts_vm ? w.vm_counted : w.lgkm_counted);
+  if ((o.counters & (counts_vm | counts_lgkm)) == 0) ++w.uncounted;
   for (const RowRange& r : o.op->writes) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      if (pending[k] != 0) --pending[k];
+      const u16 pending = w.pending[k]; // 0 where something was said about the row
+      if (counter == counts_vm && (pending & 0xffU) != 0) w.pending[k] = static_cast<u16>(pending - 1U);
+      if (counter == counts_lgkm && (pending >> 8) != 0) w.pending[k] = static_cast<u16>(pending - 256U);
     }
   }
 }
@@ -97,25 +105,37 @@ void land(Wave& w, Outstanding& o) {
   }
   if (o.op->cls == Class::lds) w.lds_landed = std::max(w.lds_landed, o.id);
   if (o.op->cls == Class::memory) w.vm_landed = std::max(w.vm_landed, o.id);
+  --w.uncounted;
 }
+
+bool is_done(const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; }
 
 /// Lands and forgets what no counter holds any more.
 void release_landed(Wave& w) {
-  const auto is_done = [](const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; };
-  while (!w.outstanding.empty() && is_done(w.outstanding.front())) { // in order, as a rule
-    land(w, w.outstanding.front());
-    w.outstanding.pop_front();
+  for (OutstandingQueue& q : w.outstanding) {
+    while (!q.empty() && is_done(q[0])) { // in order, as a rule
+      land(w, q[0]);
+      q.drop_first();
+    }
   }
-  bool others = false;
-  for (Outstanding& o : w.outstanding) {
-    if (!is_done(o)) continue;
-    land(w, o);
-    others = true;
+  if (w.uncounted != 0) {
+    for (OutstandingQueue& q : w.outstanding) {
+      u32 kept = 0;
+      for (u32 i = 0; i < q.size(); ++i) {
+        if (is_done(q[i])) {
+          land(w, q[i]);
+        } else {
+          if (kept != i) q[kept] = std::move(q[i]);
+          ++kept;
+        }
+      }
+      while (q.size() > kept) q.drop_last();
+    }
   }
-  if (others) std::erase_if(w.outstanding, is_done);
   if ((w.scalar_pending[0] | w.scalar_pending[1]) == 0) return;
   w.scalar_pending[0] = w.scalar_pending[1] = 0;
-  for (const Outstanding& o : w.outstanding) {
+  for (u32 i = 0; i < w.outstanding[1].size(); ++i) {
+    const Outstanding& o = w.outstanding[1][i];
     if ((o.counters & is_scalar_load) == 0) continue;
     w.scalar_pending[0] |= o.op->scalar_writes[0];
     w.scalar_pending[1] |= o.op->scalar_writes[1];
@@ -123,39 +143,57 @@ void release_landed(Wave& w) {
 }
 
 /// A counter holds 63 (vmcnt) or 15 (lgkmcnt): an instruction that it cannot count waits until the oldest of those counted is
-/// done. Which one finishes first where the order is not fixed (scalar loads, flat) no document says; the oldest is taken.
+/// done. Which one finishes first where the order is not fixed (scalar loads, flat) no document says; the oldest is taken, of
+/// those that lgkmcnt counts the oldest that lands in order, if there is one.
 void stall(Wave& w, u8 counters) {
-  constexpr struct {
-    u8 counter;
-    std::size_t most;
-  } limits[] = {{counts_vm, 63}, {counts_lgkm, 15}};
-  for (const auto& limit : limits) {
-    if ((counters & limit.counter) == 0 || w.outstanding.size() < limit.most) continue;
-    const auto counted = static_cast<std::size_t>(
-        std::count_if(w.outstanding.begin(), w.outstanding.end(),
-                      [&](const Outstanding& o) { return (o.counters & limit.counter) != 0; }));
-    if (counted < limit.most) continue;
-    const auto ordered = [&](const Outstanding& o) {
-      return (o.counters & limit.counter) != 0 && (o.counters & (is_scalar_load | is_flat)) == 0;
-    };
-    auto oldest = std::find_if(w.outstanding.begin(), w.outstanding.end(), ordered);
-    if (oldest == w.outstanding.end() || limit.counter == counts_vm) {
-      oldest = std::find_if(w.outstanding.begin(), w.outstanding.end(),
-                            [&](const Outstanding& o) { return (o.counters & limit.counter) != 0; });
+  const auto oldest = [](OutstandingQueue& q, u8 counter, u8 none_of) -> Outstanding* {
+    for (u32 i = 0; i < q.size(); ++i)
+      if ((q[i].counters & counter) != 0 && (q[i].counters & none_of) == 0) return &q[i];
+    return nullptr;
+  };
+  if ((counters & counts_vm) != 0 && w.vm_counted >= 63) {
+    uncount(w, *oldest(w.outstanding[0], counts_vm, 0), counts_vm);
+    release_landed(w);
+  }
+  if ((counters & counts_lgkm) != 0 && w.lgkm_counted >= 15) {
+    Outstanding* first = oldest(w.outstanding[1], counts_lgkm, is_scalar_load);
+    if (first == nullptr) {
+      Outstanding* const flat = oldest(w.outstanding[0], counts_lgkm, 0);
+      first = oldest(w.outstanding[1], counts_lgkm, 0);
+      if (first == nullptr || (flat != nullptr && flat->id < first->id)) first = flat;
     }
-    uncount(w, *oldest, limit.counter);
+    uncount(w, *first, counts_lgkm);
     release_landed(w);
   }
 }
 
 } // namespace
 
+namespace {
+
+/// What most scalar instructions need of the check of definedness: nothing undefined is read or decided. False when it needs more.
+bool track_defined_scalar(Definedness& d, const Operation& op) {
+  if (op.cls != Class::scalar || op.decision != Decision::none || d.scc ||
+      ((d.scalars[0] & op.scalar_reads[0]) | (d.scalars[1] & op.scalar_reads[1])) != 0)
+    return false;
+  d.scalars[0] &= ~op.scalar_writes[0];
+  d.scalars[1] &= ~op.scalar_writes[1];
+  return true;
+}
+
+} // namespace
+
 void check_registers(Wave& w, const Operation& op) {
-  const Checks& checks = w.group->launch->options->checks;
   if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
-  if (checks.waits && !w.outstanding.empty()) check_waits(w, op);
-  if (w.defined != nullptr) track_definedness(w, op);
-  if (w.hazards != nullptr) check_hazards(w, op);
+  if (w.checks_waits && w.vm_counted + w.lgkm_counted != 0) check_waits(w, op);
+  if (w.defined != nullptr && !track_defined_scalar(*w.defined, op)) track_definedness(w, op);
+  if (w.hazards == nullptr) return;
+  HazardState& h = *w.hazards;
+  if (op.hazard.scalar && h.clock >= h.last_valu_scalar + 8) {
+    h.clock += op.hazard.states; // a scalar instruction asks for nothing, and there is nothing to erase
+  } else {
+    check_hazards(w, op);
+  }
 }
 
 void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> action) {
@@ -166,12 +204,18 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
   const u64 id = w.next_id++;
   if (op.cls == Class::lds) w.last_lds_id = id;
   if (op.cls == Class::memory) w.last_vm_id = id;
-  w.outstanding.push_back({&op, id, counters, std::move(action)});
+  Outstanding& o = w.outstanding[(counters & counts_vm) != 0 ? 0 : 1].append();
+  o.op = &op;
+  o.id = id;
+  o.counters = counters;
+  if (action) o.land = std::move(action);
+  const u16 one =
+      static_cast<u16>(((counters & counts_vm) != 0 ? 1U : 0U) + ((counters & counts_lgkm) != 0 ? 256U : 0U));
+  w.vm_counted += one & 1U;
+  w.lgkm_counted += one >> 8;
   for (const RowRange& r : op.writes) {
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      if ((counters & counts_vm) != 0) ++w.pending_vm[k];
-      if ((counters & counts_lgkm) != 0) ++w.pending_lgkm[k];
-    }
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+      w.pending[k] = static_cast<u16>(w.pending[k] + one);
   }
   if ((counters & is_scalar_load) != 0) {
     w.scalar_pending[0] |= op.scalar_writes[0];
@@ -180,57 +224,129 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
-  if (w.outstanding.empty()) {
-    return;
+  if (w.vm_counted + w.lgkm_counted == 0) return;
+  // Newest first: how many later ones of the same kind may still be outstanding. Of flat instructions and scalar loads only
+  // lgkmcnt(0) says that they are done.
+  unsigned later = 0;
+  OutstandingQueue& memory = w.outstanding[0];
+  for (u32 i = memory.size(); i-- > 0;) {
+    Outstanding& o = memory[i];
+    if ((o.counters & counts_lgkm) != 0 && lgkmcnt == 0) uncount(w, o, counts_lgkm);
+    if ((o.counters & counts_vm) != 0 && later++ >= vmcnt) uncount(w, o, counts_vm);
   }
-  bool changed = false;
-  // Newest first: how many later ones of the same kind may still be outstanding.
-  unsigned vm_after = 0;
-  unsigned lds_after = 0;
-  for (auto o = w.outstanding.rbegin(); o != w.outstanding.rend(); ++o) {
-    if ((o->counters & counts_vm) != 0) {
-      if (vm_after >= vmcnt) {
-        uncount(w, *o, counts_vm);
-        changed = true;
-      }
-      ++vm_after;
-    }
-    if ((o->counters & counts_lgkm) != 0) {
-      const bool unordered = (o->counters & (is_scalar_load | is_flat)) != 0;
-      const bool done = lgkmcnt == 0 || (!unordered && lds_after >= lgkmcnt && lgkmcnt < 15);
-      if (!unordered) ++lds_after;
-      if (done) {
-        uncount(w, *o, counts_lgkm);
-        changed = true;
-      }
-    }
+  later = 0;
+  OutstandingQueue& others = w.outstanding[1];
+  for (u32 i = others.size(); i-- > 0;) {
+    Outstanding& o = others[i];
+    const bool ordered = (o.counters & is_scalar_load) == 0;
+    if (lgkmcnt == 0 || (ordered && lgkmcnt < 15 && later >= lgkmcnt)) uncount(w, o, counts_lgkm);
+    later += ordered ? 1 : 0;
   }
-  if (changed) release_landed(w);
+  if (w.uncounted != 0) release_landed(w);
 }
 
-/// An entry of Allocation::writers: bytes 4 bits, atomic 1, instruction 19, epoch 12, wave of the launch + 1: 28.
+namespace {
+
+/// Who stored to global memory in this launch (Allocation::writers). An entry: bytes 4 bits, atomic 1, instruction 19, epoch 12,
+/// wave of the launch + 1: 28. Whoever stores whole lines of 256 bytes, as a wave often does, leaves one entry a line; once a line is
+/// `divided` its words have theirs. Threads that store to one place at one moment may miss each other, as with one entry a word.
+class Writers {
+public:
+  Writers(const Wave& w, Allocation& home)
+      : lines_(home.writer_entries()), words_(lines_ + home.writer_lines()),
+        me_((w.group->linear * w.group->waves.size() + w.id + 1) & 0xfffffffU),
+        mine_(me_ << 36 | u64{w.group->epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5) {}
+
+  [[nodiscard]] u64 me() const { return me_; }
+  /// This wave, at this instruction.
+  [[nodiscard]] u64 mine() const { return mine_; }
+  std::atomic<u64>& word(u64 index) {
+    std::atomic<u64>& line = lines_[index / line_words];
+    const u64 whole = line.load(std::memory_order_relaxed);
+    if (whole != divided) {
+      for (u64 k = 0; whole != 0 && k < line_words; ++k)
+        words_[index / line_words * line_words + k].store(whole, std::memory_order_relaxed);
+      line.store(divided, std::memory_order_relaxed);
+    }
+    return words_[index];
+  }
+  /// Whether nobody else has stored to `count` words, the first of them `first`.
+  [[nodiscard]] bool free(u64 first, u64 count) const {
+    const u64 end = first + count;
+    bool undivided = true; // as a rule, and then nobody's or this wave's
+    for (u64 line = first / line_words; line <= (end - 1) / line_words; ++line) {
+      const u64 whole = lines_[line].load(std::memory_order_relaxed);
+      undivided = undivided && (whole == 0 || whole >> 36 == me_);
+    }
+    if (undivided) return true;
+    for (u64 d = first; d < end;) {
+      const u64 whole = lines_[d / line_words].load(std::memory_order_relaxed);
+      const u64 next = std::min(end, d / line_words * line_words + line_words);
+      if (whole != divided) {
+        if (whole != 0 && whole >> 36 != me_) return false;
+      } else {
+        u64 others = 0;
+        for (; d < next; ++d) {
+          const u64 old = words_[d].load(std::memory_order_relaxed);
+          others |= old != 0 && old >> 36 != me_ ? 1U : 0U;
+        }
+        if (others != 0) return false;
+      }
+      d = next;
+    }
+    return true;
+  }
+  /// The same of one word, of which the bytes of `touched` are stored.
+  void take_part(u64 index, u64 touched) {
+    std::atomic<u64>& entry = word(index);
+    const u64 old = entry.load(std::memory_order_relaxed);
+    entry.store(mine_ | touched | (old & 15U), std::memory_order_relaxed);
+  }
+  void take(u64 first, u64 count) {
+    const u64 end = first + count;
+    for (u64 d = first; d < end;) {
+      const u64 next = std::min(end, d / line_words * line_words + line_words);
+      if (next - d == line_words) {
+        lines_[d / line_words].store(mine_ | 15U, std::memory_order_relaxed);
+      } else {
+        word(d);
+        for (u64 k = d; k < next; ++k) words_[k].store(mine_ | 15U, std::memory_order_relaxed);
+      }
+      d = next;
+    }
+  }
+
+private:
+  static constexpr u64 line_words = 64;
+  static constexpr u64 divided = 1; // no entry: those have a wave
+  std::atomic<u64>* lines_;
+  std::atomic<u64>* words_;
+  u64 me_, mine_;
+};
+
+} // namespace
+
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
   Workgroup& g = *w.group;
   const u64 count = g.waves.size();
-  const u64 me = (g.linear * count + w.id + 1) & 0xfffffffU;
-  const u64 mine =
-      me << 36 | u64{g.epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 | (is_atomic ? 16U : 0U);
-  std::atomic<u64>* const entries = home.writer_entries();
+  Writers writers(w, home);
+  const u64 me = writers.me(), mine = writers.mine() | (is_atomic ? 16U : 0U);
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 low = d * 4 < first ? first - d * 4 : 0;
     const u64 high = std::min<u64>(4, first + bytes - d * 4);
     const u64 touched = ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
-    const u64 old = entries[d].load(std::memory_order_relaxed);
+    std::atomic<u64>& entry = writers.word(d);
+    const u64 old = entry.load(std::memory_order_relaxed);
     if (old == 0 || (old >> 36) == me) {
-      entries[d].store(mine | touched | ((old >> 36) == me ? old & 15U : 0), std::memory_order_relaxed);
+      entry.store(mine | touched | ((old >> 36) == me ? old & 15U : 0), std::memory_order_relaxed);
       continue;
     }
     const u64 other = (old >> 36) - 1;
     const bool same_group = other / count == g.linear;
     const bool ordered = same_group && ((old >> 24) & 0xfffU) != (g.epoch & 0xfffU);
-    entries[d].store(mine | touched, std::memory_order_relaxed);
+    entry.store(mine | touched, std::memory_order_relaxed);
     if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & 16U) != 0)) continue;
     const u64 at = home.begin + d * 4 + low;
     const bool same =
@@ -249,16 +365,32 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
 
 bool note_global_writes(Wave& w, Allocation& home, u64 low, u64 high) {
   if ((low - home.begin) % 4 != 0 || (high - low) % 4 != 0) return false;
-  Workgroup& g = *w.group;
-  const u64 me = (g.linear * g.waves.size() + w.id + 1) & 0xfffffffU;
-  const u64 mine = me << 36 | u64{g.epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 | 15U;
-  std::atomic<u64>* const entries = home.writer_entries() + (low - home.begin) / 4;
-  const u64 count = (high - low) / 4;
-  for (u64 d = 0; d < count; ++d) {
-    const u64 old = entries[d].load(std::memory_order_relaxed);
-    if (old != 0 && (old >> 36) != me) return false;
+  Writers writers(w, home);
+  const u64 first = (low - home.begin) / 4, count = (high - low) / 4;
+  if (!writers.free(first, count)) return false;
+  writers.take(first, count);
+  return true;
+}
+
+bool note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,
+                        unsigned bytes) {
+  const u64 first = base + at.low - home.begin;
+  if (at.rising && (first | (u64{bytes} * lanes)) % 4 == 0)
+    return note_global_writes(w, home, base + at.low, base + at.high + bytes);
+  if (((base - home.begin) | at.all) % std::min(bytes, 4U) != 0) return false;
+  Writers writers(w, home);
+  const auto word_of = [&](u64 lane_set) { return (base + at.at[first_lane(lane_set)] - home.begin) / 4; };
+  const u64 words = std::max(1U, bytes / 4);
+  for (u64 m = mask; m != 0; m &= m - 1)
+    if (!writers.free(word_of(m), words)) return false;
+  for (u64 m = mask; m != 0; m &= m - 1) {
+    if (bytes >= 4) {
+      writers.take(word_of(m), words);
+    } else {
+      const u64 byte = (base + at.at[first_lane(m)] - home.begin) % 4;
+      writers.take_part(word_of(m), ((u64{1} << bytes) - 1) << byte);
+    }
   }
-  for (u64 d = 0; d < count; ++d) entries[d].store(mine, std::memory_order_relaxed);
   return true;
 }
 

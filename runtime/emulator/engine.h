@@ -130,6 +130,8 @@ struct HazardFacts {
   bool partial = false;                         ///< writes a part of its register
   bool reads_lane = false, lane_access = false; ///< v_readlane, v_readfirstlane; and v_writelane
   bool div_fmas = false, needs_m0 = false;
+  bool scalar = false; ///< neither vector nor memory, and leaves m0 alone
+  bool plain = false;  ///< a vector instruction that none of the above says anything about
   Matrix matrix = Matrix::none;
   u8 passes = 0, states = 1; ///< of four clocks; wait states that it is itself
   int accumulator = -1;      ///< which of the rows read is the accumulator
@@ -185,6 +187,7 @@ struct PreparedProgram {
   std::vector<Operation> operations;
   std::deque<std::array<u32, 128>> constants;
   bool order_sensitive_atomics = false;
+  bool loads_to_lds = false; ///< some instruction does
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
 };
 
@@ -215,6 +218,28 @@ struct Outstanding {
   std::function<void()> land; ///< stress: does the work
 };
 
+/// Those of a wave, the oldest first: what vmcnt counts in one queue, what lgkmcnt alone counts in another, so that each lands from
+/// its front. A counter stalls at its maximum: there are never more than 63 and 15.
+class OutstandingQueue {
+public:
+  [[nodiscard]] bool empty() const { return size_ == 0; }
+  [[nodiscard]] u32 size() const { return size_; }
+  [[nodiscard]] Outstanding& operator[](u32 i) { return ring_[(first_ + i) % capacity]; }
+  [[nodiscard]] const Outstanding& operator[](u32 i) const { return ring_[(first_ + i) % capacity]; }
+  Outstanding& append() { return ring_[(first_ + size_++) % capacity]; }
+  void drop_first() {
+    first_ = (first_ + 1) % capacity;
+    --size_;
+  }
+  void drop_last() { --size_; }
+
+private:
+  static constexpr u32 capacity =
+      128; // more than 63 and the 15 of flat instructions that only lgkmcnt still holds
+  std::array<Outstanding, capacity> ring_;
+  u32 first_ = 0, size_ = 0;
+};
+
 /// A watched access that has been noted and not yet performed.
 struct PendingAccess {
   WatchHit hit;
@@ -233,6 +258,8 @@ struct HazardState {
   std::array<u16, vector_rows> dot_opcode{};
   std::array<u64, 128> valu_scalar{};
   u64 m0_write = 0;
+  /// The last of any row or register: while they are long past, nothing can be too close.
+  u64 last_matrix = 0, last_valu = 0, last_special = 0, last_wide_store = 0, last_valu_scalar = 0;
 };
 
 enum class WaveStatus : u8 { running, at_barrier, ended };
@@ -251,15 +278,18 @@ struct Wave : WaveState {
   bool vskip = false;
 
   // checks
-  bool tracking = false;                ///< uninit or waits
+  bool tracking = false; ///< some check looks at every instruction
+  bool checks_waits = false;
   bool deferring = false;               ///< stress
   bool watching = false;                ///< memory of this launch is watched
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined; ///< when uninit is on
-  /// How many outstanding loads into this row vmcnt and lgkmcnt still count.
-  std::array<u8, vector_rows> pending_vm{}, pending_lgkm{};
-  u64 scalar_pending[2] = {0, 0}; ///< scalar registers that an outstanding scalar load will write
-  std::deque<Outstanding> outstanding;
+  /// How many outstanding loads into this row vmcnt (times 1) and lgkmcnt (times 256) still count.
+  std::array<u16, vector_rows> pending{};
+  u64 scalar_pending[2] = {0, 0};       ///< scalar registers that an outstanding scalar load will write
+  OutstandingQueue outstanding[2];      ///< counted by vmcnt; by lgkmcnt alone
+  u32 vm_counted = 0, lgkm_counted = 0; ///< of those, by counter
+  u32 uncounted = 0;                    ///< of those, by neither: to be landed
   u64 next_id = 1;
   u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
@@ -301,12 +331,32 @@ struct LdsSource {
   u64 id = 0;
 };
 
-/// An access to LDS as it is noted while it can do no harm.
+/// An access to LDS as it is noted while it can do no harm. Lanes that follow each other need no list of addresses.
 struct LdsAccess {
+  static constexpr u32 no_list = ~0U;
   LdsSource by;
   u8 bytes = 0;
   u64 mask = 0;
-  std::array<u32, lanes> addresses;
+  u32 low = 0;        ///< of all lanes
+  u32 list = no_list; ///< where its addresses begin in LdsLog::addresses
+};
+
+/// The accesses since the last barrier.
+struct LdsLog {
+  static constexpr u32 most = 4096;
+  std::vector<LdsAccess> accesses;
+  std::unique_ptr<u32[]> addresses; ///< lanes of each access that has a list
+  u32 lists = 0;
+  void clear() {
+    accesses.clear();
+    lists = 0;
+  }
+};
+
+/// The blocks of 256 bytes of LDS that an access touches: `first`, and those that the bits of `set` count from it.
+struct LdsPages {
+  u32 first = 0;
+  u64 set = 0; ///< 0: not known, they are more than 64 or elements lie across their borders
 };
 
 /// Who touched 256 bytes of LDS since the last barrier, and whose write they got last.
@@ -328,10 +378,14 @@ struct Workgroup {
   std::vector<u8> lds;
   std::vector<u8> lds_undefined; ///< bits of each byte that nothing gave a value; empty: uninit is off
   std::vector<u32> lds_origin;   ///< of each four bytes
+  std::vector<u64> lds_defined;  ///< a bit for each 256 bytes: none of them has an undefined bit
   u32 epoch = 1;                 ///< completed barriers + 1
-  std::vector<LdsShadow> shadow; ///< by word, while `precise`
+  std::vector<LdsShadow>
+      shadow; ///< by word, while `precise`; see lds_word. Empty: nobody asks, or a wave alone without DMA
+  std::vector<u32> shadow_of; ///< by 256 bytes: the workgroup that the words' shadow is of, as `generation`
+  u32 generation = 0;
   std::vector<LdsPage> pages;
-  std::vector<LdsAccess> log; ///< since the last barrier, while not `precise`
+  LdsLog log; ///< while not `precise`
   bool precise = false;
   u32 all_landed_epoch = 0;    ///< the last after which nothing was on its way to or from LDS
   std::vector<u64> words_seen; ///< all zero but while one instruction is looked at
@@ -433,9 +487,15 @@ void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
 bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
               bool is_dma);
-/// The same of a load or store by offsets.
-bool note_lds(Wave& wave, const Operation& op, const LaneOffsets& at, u64 mask, unsigned bytes,
-              bool is_write);
+/// The same by offsets whose pages are known. `rising`: lane after lane without gaps, all of them.
+bool note_lds(Wave& wave, const Operation& op, const LaneOffsets& at, const LdsPages& pages, u64 mask,
+              unsigned bytes, bool is_write, bool is_dma);
+/// Whether those pages are known to have no undefined bit.
+bool lds_pages_defined(const Workgroup& group, const LdsPages& pages);
+/// Looks at those pages that are not.
+void settle_lds_pages(Workgroup& group, const LdsPages& pages);
+/// Bytes of LDS may have undefined bits from now on.
+void undefine_lds(Workgroup& group, u64 address, unsigned bytes);
 /// All waves have come to the barrier.
 void lds_at_barrier(Workgroup& group);
 /// `value`: what a store, not yet done, puts there.
@@ -446,6 +506,10 @@ void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* val
                         unsigned lane, bool is_atomic);
 /// The same of whole words `low` to `high`: true when nobody else has stored there, which is then noted.
 bool note_global_writes(Wave& wave, Allocation& home, u64 low, u64 high);
+/// The same of `bytes` bytes, whole words, of each lane in `mask`.
+bool note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,
+                        unsigned bytes);
+/// Two lanes that store different values to one word of LDS.
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);

@@ -24,9 +24,25 @@ constexpr const char* relaxed = "; an atomic: no race where the read is meant to
 /// Writers of a word that is no longer asked about, and several that all wrote what is there.
 constexpr u16 many = 0xffff, agreed = 0xfffe;
 
+/// The shadow of a word, that of an earlier workgroup forgotten.
+LdsShadow& lds_word(Workgroup& g, u32 word) {
+  if (g.shadow_of[word / 64] != g.generation) {
+    g.shadow_of[word / 64] = g.generation;
+    const std::size_t first = word / 64 * std::size_t{64}, end = std::min(first + 64, g.shadow.size());
+    std::fill(g.shadow.begin() + static_cast<std::ptrdiff_t>(first),
+              g.shadow.begin() + static_cast<std::ptrdiff_t>(end), LdsShadow{});
+    if (!g.reads.empty()) {
+      const std::size_t waves = g.waves.size();
+      std::fill(g.reads.begin() + static_cast<std::ptrdiff_t>(first * waves),
+                g.reads.begin() + static_cast<std::ptrdiff_t>(end * waves), 0);
+    }
+  }
+  return g.shadow[word];
+}
+
 /// What an access leaves behind at a word, for those that follow.
 void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
-  LdsShadow& s = g.shadow[word];
+  LdsShadow& s = lds_word(g, word);
   const u16 me = static_cast<u16>(by.wave + 1);
   if (!by.is_write) {
     if (s.read_epoch != g.epoch) {
@@ -60,8 +76,10 @@ void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool
 
 /// The same of an access that was only noted when it happened.
 void remember(Workgroup& g, const LdsAccess& a) {
+  const bool listed = a.list != LdsAccess::no_list;
   for (u64 m = a.mask; m != 0; m &= m - 1) {
-    const u32 address = a.addresses[first_lane(m)];
+    const unsigned l = first_lane(m);
+    const u32 address = listed ? g.log.addresses[a.list + l] : a.low + l * a.bytes;
     for (u32 d = address / 4; d <= (address + a.bytes - 1U) / 4; ++d) {
       const u32 low = d * 4 < address ? address - d * 4 : 0;
       const u32 high = std::min<u32>(4, address + a.bytes - d * 4);
@@ -82,7 +100,7 @@ bool has_arrived(const Workgroup& g, const Wave& reader, const LdsPage& page) {
 void go_precise(Workgroup& g) {
   if (g.precise) return;
   g.precise = true;
-  for (const LdsAccess& a : g.log) remember(g, a);
+  for (const LdsAccess& a : g.log.accesses) remember(g, a);
   g.log.clear();
 }
 
@@ -146,7 +164,7 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
     return "'" + i.text + "'";
   };
   for (u32 d = address / 4; d <= (address + bytes - 1) / 4; ++d) {
-    LdsShadow& s = g.shadow[d];
+    LdsShadow& s = lds_word(g, d);
     const u32 low = d * 4 < address ? address - d * 4 : 0;
     const u32 high = std::min<u32>(4, address + bytes - d * 4);
     const u8 touched = static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1));
@@ -213,20 +231,42 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
 
 namespace {
 
-/// The rest of note_lds, once the pages are entered.
-bool log_lds(Wave& w, const u32* addresses, u64 mask, unsigned bytes, const LdsSource& by, bool clash) {
-  Workgroup& g = *w.group;
-  constexpr std::size_t most = 4096;
-  if (clash || g.log.size() >= most) {
+/// A wave alone has nothing to ask about what it knows to have arrived.
+void forget_arrived(Workgroup& g) {
+  u32 lists = 0;
+  std::erase_if(g.log.accesses, [&](LdsAccess& a) {
+    if (a.by.id <= g.waves[0]->vm_landed) return true;
+    if (a.list != LdsAccess::no_list) {
+      std::copy_n(&g.log.addresses[a.list], lanes, &g.log.addresses[lists]);
+      a.list = lists;
+      lists += lanes;
+    }
+    return false;
+  });
+  g.log.lists = lists;
+}
+
+/// The rest of note_lds, once the pages are entered. `rising`: the addresses follow each other from the first one.
+bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned bytes, const LdsSource& by,
+             bool clash) {
+  if (!clash && g.waves.size() == 1) {
+    if (!by.is_dma) return true; // nobody to race with
+    if (g.log.accesses.size() >= LdsLog::most) forget_arrived(g);
+  }
+  if (clash || g.log.accesses.size() >= LdsLog::most) {
     go_precise(g);
     return false;
   }
-  if (g.waves.size() == 1 && !by.is_dma) return true; // nobody to race with
-  LdsAccess& a = g.log.emplace_back();
+  LdsAccess& a = g.log.accesses.emplace_back();
   a.by = by;
   a.bytes = static_cast<u8>(bytes);
   a.mask = mask;
-  std::copy_n(addresses, lanes, a.addresses.begin());
+  a.low = addresses[0];
+  if (rising) return true;
+  if (g.log.addresses == nullptr) g.log.addresses.reset(new u32[std::size_t{LdsLog::most} * lanes]);
+  a.list = g.log.lists;
+  g.log.lists += lanes;
+  std::copy_n(addresses, lanes, &g.log.addresses[a.list]);
   return true;
 }
 
@@ -241,19 +281,16 @@ LdsSource source_of(const Wave& w, const Operation& op, bool is_write, bool is_d
 
 } // namespace
 
-bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, u64 mask, unsigned bytes, bool is_write) {
+bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, const LdsPages& pages, u64 mask,
+              unsigned bytes, bool is_write, bool is_dma) {
   Workgroup& g = *w.group;
-  // Elements that lie on multiples of their size lie in one page each.
-  if (g.shadow.empty() || bytes == 12 || at.all % bytes != 0 || at.high / 256 - at.low / 256 >= 64 ||
-      at.high / 256 >= g.pages.size())
-    return note_lds(w, op, at.at, mask, bytes, is_write, false);
-  const LdsSource by = source_of(w, op, is_write, false);
+  if (pages.set == 0) return note_lds(w, op, at.at, mask, bytes, is_write, is_dma);
+  const LdsSource by = source_of(w, op, is_write, is_dma);
   bool clash = g.precise || (is_write && g.reads_crossing);
   if (!is_write) w.last_lds_read_id = w.last_lds_id;
-  static const RowFunctions& host = row_functions();
-  for (u64 set = host.pages(at); set != 0; set &= set - 1)
-    clash = enter_page(g, w, g.pages[at.low / 256 + first_lane(set)], is_write, false, by.id) || clash;
-  return log_lds(w, at.at, mask, bytes, by, clash);
+  for (u64 set = pages.set; set != 0; set &= set - 1)
+    clash = enter_page(g, w, g.pages[pages.first + first_lane(set)], is_write, is_dma, by.id) || clash;
+  return log_lds(g, at.at, at.rising, mask, bytes, by, clash);
 }
 
 bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
@@ -275,7 +312,39 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
     before = &page;
     clash = enter_page(g, w, page, is_write, is_dma, id) || clash;
   }
-  return log_lds(w, addresses, mask, bytes, source_of(w, op, is_write, is_dma), clash);
+  return log_lds(g, addresses, false, mask, bytes, source_of(w, op, is_write, is_dma), clash);
+}
+
+namespace {
+
+/// 64 bits of a row of them, from any one on; the row has a word more than it needs.
+u64 bits_at(const std::vector<u64>& bits, u32 first) {
+  const u64 low = bits[first / 64] >> (first % 64);
+  return first % 64 == 0 ? low : low | bits[first / 64 + 1] << (64 - first % 64);
+}
+
+} // namespace
+
+bool lds_pages_defined(const Workgroup& g, const LdsPages& pages) {
+  return pages.set != 0 && (bits_at(g.lds_defined, pages.first) & pages.set) == pages.set;
+}
+
+void settle_lds_pages(Workgroup& g, const LdsPages& pages) {
+  for (u64 set = pages.set & ~bits_at(g.lds_defined, pages.first); set != 0; set &= set - 1) {
+    const u32 page = pages.first + first_lane(set);
+    const std::size_t begin = std::size_t{page} * 256,
+                      end = std::min<std::size_t>(begin + 256, g.lds_undefined.size());
+    u64 some = 0;
+    for (std::size_t at = begin; at + 8 <= end && some == 0; at += 8)
+      std::memcpy(&some, &g.lds_undefined[at], 8);
+    for (std::size_t at = end - (end - begin) % 8; at < end; ++at) some |= g.lds_undefined[at];
+    if (some == 0) g.lds_defined[page / 64] |= u64{1} << (page % 64);
+  }
+}
+
+void undefine_lds(Workgroup& g, u64 address, unsigned bytes) {
+  for (u64 page = address / 256; page <= (address + bytes - 1) / 256; ++page)
+    g.lds_defined[page / 64] &= ~(u64{1} << (page % 64));
 }
 
 void lds_at_barrier(Workgroup& g) {
@@ -284,14 +353,17 @@ void lds_at_barrier(Workgroup& g) {
     const Wave& wave = *g.waves[a.by.wave];
     return a.by.id > (a.by.is_dma ? wave.vm_landed : wave.lds_landed);
   };
-  for (const LdsAccess& a : g.log) {
+  for (const LdsAccess& a : g.log.accesses) {
     if (in_flight(a)) remember(g, a);
   }
   for (const auto& wave : g.waves) {
-    all = all && std::none_of(wave->outstanding.begin(), wave->outstanding.end(), [](const Outstanding& o) {
-            return o.op->cls == Class::lds || o.op->memory.kind == MemoryFields::Kind::to_lds ||
-                   o.op->memory.space == MemoryFields::Space::flat;
-          });
+    for (const OutstandingQueue& q : wave->outstanding) {
+      for (u32 i = 0; i < q.size() && all; ++i) {
+        const Operation& op = *q[i].op;
+        all = op.cls != Class::lds && op.memory.kind != MemoryFields::Kind::to_lds &&
+              op.memory.space != MemoryFields::Space::flat;
+      }
+    }
   }
   if (all) g.all_landed_epoch = g.epoch;
   g.log.clear();
@@ -314,8 +386,7 @@ bool shares_words(Workgroup& g, const u32* addresses, u64 mask, unsigned bytes) 
     all |= address;
   }
   if (upwards) return false;
-  if (bytes < 4) return true; // parts of words: the exact comparison decides
-  // Elements that lie on multiples of their size share words only as a whole: a bit each, where they are near.
+  // Elements that lie on multiples of their size share bytes only as a whole: a bit each, where they are near.
   constexpr unsigned most = 4096;
   if (bytes != 12 && all % bytes == 0 && (high - low) / bytes < most) {
     std::array<u64, most / 64> taken{};
@@ -328,6 +399,7 @@ bool shares_words(Workgroup& g, const u32* addresses, u64 mask, unsigned bytes) 
     }
     return false;
   }
+  if (bytes < 4) return true; // parts of words: the exact comparison decides
   g.words_seen.resize(g.lds.size() / 256 + 1, 0);
   bool shared = false;
   const auto each = [&](auto f) {
@@ -350,9 +422,28 @@ bool shares_words(Workgroup& g, const u32* addresses, u64 mask, unsigned bytes) 
 
 void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data) {
-  static_cast<void>(op);
-  if (w.group->shadow.empty() || !w.group->launch->options->checks.races) return;
-  if (!shares_words(*w.group, addresses, mask, bytes)) return;
+  if (w.deferring || !w.group->launch->options->checks.races) return;
+  static const RowFunctions& host = row_functions();
+  // A loop stores in one pattern, at bases that move: what shares no words needs no second look.
+  struct Pattern {
+    u32 bytes = 0, low_bits = 0;
+    std::array<u32, lanes> offsets{};
+  };
+  thread_local std::array<Pattern, 64> known;
+  if (mask == ~u64{0}) {
+    Pattern& k = known[w.current % known.size()];
+    if (k.bytes == bytes && k.low_bits == (addresses[0] & 3U) && host.follows(addresses, k.offsets.data()))
+      return;
+    if (host.ascending(addresses, bytes) || !shares_words(*w.group, addresses, mask, bytes)) {
+      if (*std::max_element(addresses, addresses + lanes) + u64{bytes} > w.group->lds.size()) return;
+      k.bytes = bytes;
+      k.low_bits = addresses[0] & 3U;
+      for (unsigned l = 0; l < lanes; ++l) k.offsets[l] = addresses[l] - addresses[0];
+      return;
+    }
+  } else if (!shares_words(*w.group, addresses, mask, bytes)) {
+    return;
+  }
   // Open addressing over the words that this instruction writes.
   struct Entry {
     u32 address;
@@ -366,7 +457,8 @@ void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mas
     const unsigned l = first_lane(mask);
     for (unsigned k = 0; k < words_each; ++k) {
       const u32 at = addresses[l] + 4 * k;
-      const u32 value = bytes < 4 ? data[l] & ((1U << (8 * bytes)) - 1) : data[l + k * lanes];
+      const u32 low = bytes < 4 && op.memory.high ? data[l] >> 16 : data[l + k * lanes];
+      const u32 value = bytes < 4 ? low & ((1U << (8 * bytes)) - 1) : low;
       for (u32 slot = (at * 2654435761U) >> 23;; slot = (slot + 1) & 511) {
         Entry& e = table[slot & 511];
         if (!e.used) {

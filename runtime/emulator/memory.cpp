@@ -265,6 +265,9 @@ void write_undefined(Wave& w, const Place& place, const u8* undefined, unsigned 
     return;
   }
   std::memcpy(place.undefined, undefined, count);
+  std::vector<u8>& lds = w.group->lds_undefined;
+  if (place.undefined >= lds.data() && place.undefined < lds.data() + lds.size())
+    undefine_lds(*w.group, static_cast<u64>(place.undefined - lds.data()), count);
   u32* at = place.origin;
   Definedness& d = *w.defined;
   if (at == nullptr) { // scratch, the first time
@@ -881,13 +884,46 @@ void perform_exchange(Wave& w, const Operation& op, const Access& a) {
   move(op, a, a.data, w.row(static_cast<unsigned>(op.memory.dest)));
 }
 
-/// DS_READ_B64_TR_*: 16 lanes read a block of E rows with 16 columns, 16/E lanes a row; lane l receives column l.
+/// The bytes that each lane reads for a transpose, in room for a whole word at any of them.
+using LaneBytes = std::array<std::array<u8, 16>, lanes>;
+
+/// What lane `l` receives of a block of E rows with 16 columns, which 16 lanes read, 16/E of them a row: column l.
+template <unsigned bits, unsigned bytes>
+std::array<u32, 3> column(const LaneBytes& read, unsigned l) {
+  constexpr unsigned elements = bytes * 8 / bits, per_row = 16 / elements;
+  std::array<u32, 3> out{};
+  const unsigned at = l % 16 % elements * bits, from = (l & ~15U) + l % 16 / elements;
+  for (unsigned k = 0; k < elements; ++k) {
+    u32 word = 0;
+    std::memcpy(&word, &read[from + k * per_row][at / 8], 4);
+    const u32 v = (word >> (at % 8)) & ((1U << bits) - 1);
+    const unsigned to = k * bits;
+    out[to / 32] |= v << (to % 32);
+    if (to % 32 + bits > 32) out[to / 32 + 1] |= v >> (32 - to % 32);
+  }
+  return out;
+}
+template <unsigned bits, unsigned bytes>
+void transpose_lanes(const LaneBytes& read, u32* rows, u64 mask) {
+  each_lane(mask, [&](unsigned l) {
+    const std::array<u32, 3> out = column<bits, bytes>(read, l);
+    for (unsigned k = 0; k < bytes / 4; ++k) rows[l + k * lanes] = out[k];
+  });
+}
+
+/// DS_READ_B64_TR_B16, _B8, _B4, DS_READ_B96_TR_B6.
+void transpose_lanes(const LaneBytes& read, unsigned bits, u32* rows, u64 mask) {
+  switch (bits) {
+  case 16: transpose_lanes<16, 8>(read, rows, mask); break;
+  case 8: transpose_lanes<8, 8>(read, rows, mask); break;
+  case 4: transpose_lanes<4, 8>(read, rows, mask); break;
+  default: transpose_lanes<6, 12>(read, rows, mask); break;
+  }
+}
+
 void perform_transpose(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
-  const unsigned bits = f.transpose_bits;
-  const unsigned elements = f.bytes * 8U / bits;
-  std::array<std::array<u8, 16>, lanes> raw{};
-  std::array<std::array<u8, 16>, lanes> undefined{};
+  LaneBytes raw{}, undefined{};
   LoadedBits bits_of(w, a.mask, f.dest, f.bytes / 4U);
   bool some = false;
   each_lane(a.mask, [&](unsigned l) {
@@ -897,34 +933,14 @@ void perform_transpose(Wave& w, const Operation& op, const Access& a) {
         some = read_undefined(w, p, a.address[l], f.bytes, undefined[l].data(), bits_of.origin) || some;
     }
   });
-  const auto element = [&](const std::array<std::array<u8, 16>, lanes>& of, unsigned lane, unsigned i) {
-    u32 v = 0;
-    for (unsigned b = 0; b < bits; ++b) {
-      const unsigned at = i * bits + b;
-      v |= ((of[lane][at / 8] >> (at % 8)) & 1U) << b;
-    }
-    return v;
-  };
-  u32* dest = w.row(static_cast<unsigned>(f.dest));
-  const unsigned per_row = 16 / elements;
-  const auto column_of = [&](const std::array<std::array<u8, 16>, lanes>& of, unsigned l) {
-    std::array<u32, 4> out{};
-    const unsigned column = l % 16;
-    for (unsigned k = 0; k < elements; ++k) {
-      const u32 v = element(of, (l & ~15U) + k * per_row + column / elements, column % elements);
-      const unsigned at = k * bits;
-      out[at / 32] |= v << (at % 32);
-      if (at % 32 + bits > 32) out[at / 32 + 1] |= v >> (32 - at % 32);
-    }
-    return out;
-  };
-  each_lane(a.mask, [&](unsigned l) {
-    const std::array<u32, 4> out = column_of(raw, l);
-    for (unsigned k = 0; k < f.bytes / 4U; ++k) dest[l + k * lanes] = out[k];
-    if (!some) return;
-    const std::array<u32, 4> unknown = column_of(undefined, l);
-    for (unsigned k = 0; k < f.bytes / 4U; ++k) bits_of.put_word(l, k, unknown[k]);
-  });
+  transpose_lanes(raw, f.transpose_bits, w.row(static_cast<unsigned>(f.dest)), a.mask);
+  if (some) {
+    u32 unknown[3 * lanes];
+    transpose_lanes(undefined, f.transpose_bits, unknown, a.mask);
+    each_lane(a.mask, [&](unsigned l) {
+      for (unsigned k = 0; k < f.bytes / 4U; ++k) bits_of.put_word(l, k, unknown[l + k * lanes]);
+    });
+  }
   bits_of.finish();
 }
 
@@ -960,6 +976,7 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
     if (w.defined != nullptr) {
       Workgroup& g = *w.group;
       std::memcpy(g.lds_undefined.data() + to, undefined, slot);
+      if (std::any_of(undefined, undefined + slot, [](u8 b) { return b != 0; })) undefine_lds(g, to, slot);
       for (unsigned k = 0; k < slot / 4; ++k) g.lds_origin[to / 4 + k] = origin;
     }
   });
@@ -1084,122 +1101,328 @@ bool note_lds_access(Wave& w, const Operation& op, const Access& a) {
   return noted;
 }
 
-/// Loads and stores of whole words by 32-bit offsets from one place that lie wholly inside it, all their bits defined: what kernels
+/// The lanes of one element of a load or store, by 32-bit offsets from one place that holds them all.
+struct Near {
+  LaneOffsets at;
+  u8* base = nullptr;
+  Allocation* home = nullptr; ///< of memory of the device
+  u8* undefined = nullptr;    ///< what lies beside `base` where LDS or scratch is tracked
+  LdsPages pages;             ///< of LDS
+};
+
+LdsPages pages_of(const LaneOffsets& at, unsigned bytes) {
+  static const RowFunctions& host = row_functions();
+  const u32 first = at.low / 256;
+  if (at.rising) {
+    const u32 more = (at.high + bytes - 1) / 256 - first;
+    return {first, more < 63 ? (u64{2} << more) - 1 : 0};
+  }
+  // Elements that lie on multiples of their size lie in one page each.
+  if (bytes == 12 || at.all % bytes != 0 || at.high / 256 - first >= 64) return {first, 0};
+  return {first, host.pages(at)};
+}
+
+/// False when the access is not of that kind.
+bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
+  static const RowFunctions& host = row_functions();
+  const MemoryFields& f = op.memory;
+  const isa::Modifiers& m = op.instruction->modifiers;
+  const u32* const row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
+  LaneOffsets& at = near.at;
+  u64 from = 0;
+  switch (f.space) {
+  case Space::lds:
+    host.offsets(at, row, static_cast<u32>(offset), mask, f.bytes);
+    if (u64{at.high} + f.bytes > w.group->lds.size()) return false;
+    if (w.group->launch->options->checks.align && at.all % (f.bytes == 12 ? 4U : f.bytes) != 0) return false;
+    near.base = w.group->lds.data();
+    if (w.defined != nullptr) near.undefined = w.group->lds_undefined.data();
+    if (w.defined != nullptr || !w.group->shadow.empty()) near.pages = pages_of(at, f.bytes);
+    return true;
+  case Space::scratch: {
+    const u32 size = static_cast<u32>(w.scratch.size() / lanes);
+    const u32 base = f.saddr >= 0 ? w.scalar[static_cast<unsigned>(f.saddr)] : 0;
+    host.offsets(at, row, base + static_cast<u32>(offset), mask, f.bytes);
+    if (u64{at.high} + f.bytes > size || w.scratch.size() > 0xffffffffU) return false;
+    for (unsigned l = 0; l < lanes; ++l) at.at[l] += l * size;
+    at.rising = false;
+    near.base = w.scratch.data();
+    if (w.defined != nullptr) near.undefined = w.defined->scratch.data();
+    return true;
+  }
+  case Space::global:
+  case Space::flat:
+    if (row == nullptr) return false;
+    if (f.saddr >= 0) {
+      from = w.scalar64(static_cast<unsigned>(f.saddr));
+    } else { // 64-bit addresses whose upper halves are the same
+      if (!host.uniform(row + lanes, mask)) return false;
+      const u32 high = row[lanes + static_cast<unsigned>(std::countr_zero(mask))];
+      if (f.space == Space::flat && (high == shared_aperture || high == private_aperture)) return false;
+      from = u64{high} << 32;
+    }
+    host.offsets(at, row, 0, mask, f.bytes);
+    from += static_cast<u64>(i64{offset});
+    break;
+  case Space::buffer: {
+    if (m.idxen) return false;
+    const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
+    if (((d[3] >> 23) & 1U) != 0) return false; // ADD_TID
+    const u64 soffset = read_scalar(w, f.soffset);
+    host.offsets(at, m.offen ? row : nullptr, static_cast<u32>(offset), mask, f.bytes);
+    if (at.high + soffset + f.bytes > d[2]) return false;
+    from = (d[0] | (u64{d[1] & 0xffffU} << 32)) + soffset;
+    break;
+  }
+  default: return false;
+  }
+  const u64 low = from + at.low, end = from + at.high + f.bytes;
+  Allocation* home = w.recent;
+  if (home == nullptr || low < home->begin || end > home->end || end < low) {
+    home = w.group->launch->memory->find(low);
+    if (home == nullptr || end > home->end || end < low) return false;
+    w.recent = home;
+  }
+  near.home = home;
+  near.base = reinterpret_cast<u8*>(from);
+  return true;
+}
+
+/// Whether all bits that a load brings are known to be defined.
+bool near_is_defined(Wave& w, const Near& near, unsigned bytes) {
+  static const RowFunctions& host = row_functions();
+  if (near.home == nullptr) {
+    if (lds_pages_defined(*w.group, near.pages)) return true;
+    if (bytes >= 4) {
+      if (host.any_near(near.undefined, near.at, bytes / 4) != 0) return false;
+    } else {
+      u32 row[lanes], any = 0;
+      host.gather_small(row, near.undefined, near.at.at, bytes, false);
+      for (const u32 bits : row) any |= bits;
+      if (any != 0) return false;
+    }
+    settle_lds_pages(*w.group, near.pages);
+    return true;
+  }
+  const Allocation& home = *near.home;
+  if (home.written.empty()) return true;
+  const u64 from = reinterpret_cast<u64>(near.base);
+  const u64 span = u64{near.at.high} - near.at.low + bytes;
+  if (span <= 4096 && home.is_written(from + near.at.low, static_cast<unsigned>(span))) return true;
+  if (near.at.rising) return false;
+  for (unsigned l = 0; l < lanes; ++l)
+    if (!home.is_written(from + near.at.at[l], bytes)) return false;
+  return true;
+}
+
+/// `bytes` bytes of each lane, from rows.
+void scatter_lanes(u8* base, const LaneOffsets& at, const u32* rows, unsigned bytes, u64 mask) {
+  static const RowFunctions& host = row_functions();
+  if (bytes < 4) {
+    host.scatter_small(base, at.at, rows, bytes, mask);
+  } else if (bytes == 4 && at.rising) {
+    std::memcpy(base + at.low, rows, 4 * lanes);
+  } else {
+    host.scatter_near(base, at.at, rows, bytes / 4, mask);
+  }
+}
+
+/// A store of defined values.
+void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask) {
+  scatter_lanes(near.base, near.at, data, bytes, mask);
+  if (near.undefined != nullptr && !lds_pages_defined(*w.group, near.pages)) {
+    static constexpr u32 defined[4 * lanes] = {};
+    scatter_lanes(near.undefined, near.at, defined, bytes, mask);
+    settle_lds_pages(*w.group, near.pages);
+  }
+  if (near.home == nullptr || near.home->written.empty()) return;
+  const u64 from = reinterpret_cast<u64>(near.base);
+  if (near.at.rising) {
+    near.home->mark_written(from + near.at.low, near.at.high - near.at.low + bytes);
+  } else {
+    each_lane(mask, [&](unsigned l) { near.home->mark_written(from + near.at.at[l], bytes); });
+  }
+}
+
+/// What the lanes find, a row a word; small elements extended. All lanes have an address, active or not.
+void gather_lanes(const Near& near, const MemoryFields& f, u32* rows) {
+  static const RowFunctions& host = row_functions();
+  if (f.bytes < 4) {
+    host.gather_small(rows, near.base, near.at.at, f.bytes, f.is_signed);
+  } else if (f.bytes == 4 && near.at.rising) {
+    std::memcpy(rows, near.base + near.at.low, 4 * lanes);
+  } else {
+    host.gather_near(rows, near.base, near.at.at, f.bytes / 4);
+  }
+}
+
+void load_near(Wave& w, const Near& near, const MemoryFields& f, unsigned row, u64 mask) {
+  static const RowFunctions& host = row_functions();
+  const unsigned words = std::max(1U, f.bytes / 4U);
+  u32* const to = w.row(row);
+  if (mask == ~u64{0} && !f.d16) {
+    gather_lanes(near, f, to);
+  } else {
+    alignas(64) u32 loaded[4 * lanes];
+    gather_lanes(near, f, loaded);
+    if (f.d16) {
+      for (unsigned l = 0; l < lanes; ++l)
+        loaded[l] =
+            f.high ? (to[l] & 0xffffU) | (loaded[l] << 16) : (to[l] & 0xffff0000U) | (loaded[l] & 0xffffU);
+    }
+    for (unsigned k = 0; k < words; ++k) host.merge(to + k * lanes, loaded + k * lanes, mask);
+  }
+  if (w.defined == nullptr) return;
+  for (unsigned k = 0; k < words; ++k) w.defined->lanes_of[row + k] &= ~mask;
+}
+
+/// Whether an instruction can be performed for all lanes at once.
+bool is_near(const Wave& w, const MemoryFields& f, u64 mask) {
+  return f.format_count == 0 && mask != 0 && !w.deferring && !w.watching && w.observed == nullptr;
+}
+
+/// Loads from memory straight to LDS, as run_near.
+bool run_near_to_lds(Wave& w, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  const u64 mask = w.exec();
+  if (!is_near(w, f, mask) || f.bytes < 4) return false;
+  static const RowFunctions& host = row_functions();
+  const u32 lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
+  u32 behind[lanes];
+  for (unsigned l = 0; l < lanes; ++l) behind[l] = l * f.bytes;
+  Near from, to;
+  host.offsets(to.at, behind, lds_base, mask, f.bytes);
+  if (u64{to.at.high} + f.bytes > w.group->lds.size() || u64{lds_base} + u64{lanes} * f.bytes > 0xffffffffU)
+    return false;
+  if (!find_near(w, op, mask, f.offset, from)) return false;
+  to.base = w.group->lds.data();
+  if (w.defined != nullptr) {
+    if (!near_is_defined(w, from, f.bytes)) return false;
+    to.undefined = w.group->lds_undefined.data();
+    demand_addresses(w, op, mask);
+  }
+  to.pages = pages_of(to.at, f.bytes);
+  w.stats.bytes_read += u64{f.bytes} * static_cast<u64>(std::popcount(mask));
+  note_issue(w, op, counters_of(f));
+  if (!w.group->shadow.empty() && !note_lds(w, op, to.at, to.pages, mask, f.bytes, true, true)) {
+    Access a;
+    a.mask = mask;
+    a.limit.fill(255);
+    a.lds_base = lds_base;
+    for (unsigned l = 0; l < lanes; ++l) a.address[l] = reinterpret_cast<u64>(from.base) + from.at.at[l];
+    perform(w, op, a);
+    return true;
+  }
+  alignas(64) u32 loaded[4 * lanes];
+  gather_lanes(from, f, loaded);
+  store_near(w, to, loaded, f.bytes, mask);
+  return true;
+}
+
+/// ds_bpermute_b32 of whole waves.
+bool run_near_permute(Wave& w, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  const u64 mask = w.exec();
+  if (!is_near(w, f, mask) || f.kind != Kind::bpermute || mask != ~u64{0} || f.vaddr < 0 || f.data < 0 ||
+      f.dest < 0)
+    return false;
+  if (w.defined != nullptr) {
+    if (w.defined->lanes_of[static_cast<unsigned>(f.data)] != 0) return false;
+    demand_addresses(w, op, mask);
+    w.defined->lanes_of[static_cast<unsigned>(f.dest)] = 0;
+  }
+  static const RowFunctions& host = row_functions();
+  w.stats.lds_bytes += u64{f.bytes} * lanes;
+  note_issue(w, op, counters_of(f));
+  alignas(64) u32 index[lanes], picked[lanes];
+  const u32* const row = w.row(static_cast<unsigned>(f.vaddr));
+  for (unsigned l = 0; l < lanes; ++l) index[l] = (row[l] + static_cast<u32>(f.offset)) / 4;
+  host.pick(picked, w.row(static_cast<unsigned>(f.data)), index);
+  std::memcpy(w.row(static_cast<unsigned>(f.dest)), picked, sizeof picked);
+  return true;
+}
+
+/// Loads and stores by 32-bit offsets from one place that lie wholly inside it, all their bits defined: what kernels
 /// do nearly always. False, and nothing done, when it is not that; run_memory then looks at each lane.
 bool run_near(Wave& w, const Operation& op) {
   const MemoryFields& f = op.memory;
-  const isa::Modifiers& m = op.instruction->modifiers;
   const u64 mask = w.exec();
-  if ((f.kind != Kind::load && f.kind != Kind::store) || f.two || f.format_count != 0 || f.bytes < 4 ||
-      f.d16 || mask == 0 || w.deferring || w.watching || w.observed != nullptr)
-    return false;
-  static const RowFunctions& host = row_functions();
+  if (f.kind == Kind::to_lds) return run_near_to_lds(w, op);
+  if (f.kind == Kind::bpermute) return run_near_permute(w, op);
+  const bool transpose = f.kind == Kind::transpose && mask == ~u64{0};
+  if ((f.kind != Kind::load && f.kind != Kind::store && !transpose) || !is_near(w, f, mask)) return false;
   const EmulatorOptions& options = *w.group->launch->options;
   const bool store = f.kind == Kind::store;
   const bool lds = f.space == Space::lds;
-  const unsigned words = f.bytes / 4U;
-  const u32* const row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
-  LaneOffsets at;
-  u8* base = nullptr;
-  Allocation* home = nullptr;
-  if (lds) {
-    host.offsets(at, row, static_cast<u32>(f.offset), mask, f.bytes);
-    if (u64{at.high} + f.bytes > w.group->lds.size()) return false;
-    if (options.checks.align && at.all % (f.bytes == 12 ? 4U : f.bytes) != 0) return false;
-    base = w.group->lds.data();
-  } else {
-    u64 from = 0;
-    if (f.space == Space::global && f.saddr >= 0) {
-      host.offsets(at, row, 0, mask, f.bytes);
-      from = w.scalar64(static_cast<unsigned>(f.saddr)) + static_cast<u64>(i64{f.offset});
-    } else if (f.space == Space::buffer && !m.idxen) {
-      const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
-      if (((d[3] >> 23) & 1U) != 0) return false; // ADD_TID
-      const u64 soffset = read_scalar(w, f.soffset);
-      host.offsets(at, m.offen ? row : nullptr, static_cast<u32>(f.offset), mask, f.bytes);
-      if (at.high + soffset + f.bytes > d[2]) return false;
-      from = (d[0] | (u64{d[1] & 0xffffU} << 32)) + soffset;
-    } else {
-      return false;
-    }
-    const u64 low = from + at.low, end = from + at.high + f.bytes;
-    home = w.recent;
-    if (home == nullptr || low < home->begin || end > home->end || end < low) {
-      home = w.group->launch->memory->find(low);
-      if (home == nullptr || end > home->end || end < low) return false;
-      w.recent = home;
-    }
-    base = reinterpret_cast<u8*>(from);
-    if (store && w.group->tracks_global && !(at.rising && note_global_writes(w, *home, low, end)))
-      return false;
-  }
-  alignas(64) u32 loaded[4 * lanes];
+  const unsigned words = std::max(1U, f.bytes / 4U);
+  const unsigned count = f.two ? 2 : 1;
+  const auto row_of = [&](unsigned n) {
+    return static_cast<unsigned>(!store ? f.dest + static_cast<int>(n * words) : n == 0 ? f.data : f.data2);
+  };
+  Near near[2];
+  for (unsigned n = 0; n < count; ++n)
+    if (!find_near(w, op, mask, n == 0 ? f.offset : f.offset1, near[n])) return false;
   if (w.defined != nullptr) {
-    if (store) {
-      for (unsigned k = 0; k < words; ++k)
-        if ((w.defined->lanes_of[static_cast<unsigned>(f.data) + k] & mask) != 0) return false;
-    } else if (lds) {
-      if (host.any_near(w.group->lds_undefined.data(), at, words) != 0) return false;
-    } else if (!home->written.empty()) {
-      const u64 from = reinterpret_cast<u64>(base);
-      if (at.rising) {
-        if (!home->is_written(from + at.low, at.high - at.low + f.bytes)) return false;
-      } else {
-        for (unsigned l = 0; l < lanes; ++l)
-          if (!home->is_written(from + at.at[l], f.bytes)) return false;
-      }
+    if (!store && f.d16 && (w.defined->lanes_of[row_of(0)] & mask) != 0) return false; // keeps a part of it
+    for (unsigned n = 0; n < count; ++n) {
+      if (!store && !near_is_defined(w, near[n], f.bytes)) return false;
+      for (unsigned k = 0; store && k < words; ++k)
+        if ((w.defined->lanes_of[row_of(n) + k] & mask) != 0) return false;
     }
-    demand_addresses(w, op, mask);
   }
-  if (!lds && !store && m.sc1) w.group->synchronizes = true;
-  const u32* const data = f.data >= 0 ? w.row(static_cast<unsigned>(f.data)) : nullptr;
-  const u64 moved = u64{f.bytes} * static_cast<u64>(std::popcount(mask));
+  if (store && near[0].home != nullptr && w.group->tracks_global &&
+      !note_global_writes(w, *near[0].home, reinterpret_cast<u64>(near[0].base), near[0].at, mask, f.bytes))
+    return false;
+  if (w.defined != nullptr) demand_addresses(w, op, mask);
+  if (!lds && !store && op.instruction->modifiers.sc1) w.group->synchronizes = true;
+  const u64 moved = u64{f.bytes} * static_cast<u64>(std::popcount(mask)) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
   } else {
     w.stats.lds_bytes += moved;
-    if (options.bank_model) {
-      u32 conflicts = 0;
-      w.stats.lds_cycles += lds_cycles(w.arch, at.at, mask, f.bytes, store, conflicts);
-      w.stats.lds_conflict_cycles += conflicts;
+    for (unsigned n = 0; n < count; ++n) {
+      if (options.bank_model) {
+        u32 conflicts = 0;
+        w.stats.lds_cycles += lds_cycles(w.arch, near[n].at.at, mask, f.bytes, store, conflicts);
+        w.stats.lds_conflict_cycles += conflicts;
+      }
+      if (store && options.checks.races && !near[n].at.rising)
+        check_lds_lanes(w, op, near[n].at.at, mask, f.bytes, w.row(row_of(n)));
     }
-    if (store && options.checks.races) check_lds_lanes(w, op, at.at, mask, f.bytes, data);
   }
   note_issue(w, op, counters_of(f));
-  if (lds && !w.group->shadow.empty() && !note_lds(w, op, at, mask, f.bytes, store)) {
-    Access a; // somebody else touches these words: lane by lane
-    a.mask = mask;
-    a.limit.fill(255);
-    a.data = data;
-    for (unsigned l = 0; l < lanes; ++l) a.address[l] = at.at[l];
-    perform(w, op, a);
-    return true;
-  }
-  if (store) {
-    host.scatter_near(base, at.at, data, words, mask);
-    if (lds && w.defined != nullptr) {
-      static constexpr u32 defined[4 * lanes] = {};
-      host.scatter_near(w.group->lds_undefined.data(), at.at, defined, words, mask);
+  if (lds && !w.group->shadow.empty()) {
+    bool noted = true;
+    for (unsigned n = 0; n < count; ++n)
+      noted = note_lds(w, op, near[n].at, near[n].pages, mask, f.bytes, store, false) && noted;
+    if (!noted) { // somebody else touches these words: lane by lane
+      Access a;
+      a.mask = mask;
+      a.limit.fill(255);
+      if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
+      if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
+      for (unsigned l = 0; l < lanes; ++l) a.address[l] = near[0].at.at[l];
+      perform(w, op, a);
+      return true;
     }
-    if (!lds && !home->written.empty()) {
-      const u64 from = reinterpret_cast<u64>(base);
-      if (at.rising) {
-        home->mark_written(from + at.low, at.high - at.low + f.bytes);
-      } else {
-        each_lane(mask, [&](unsigned l) { home->mark_written(from + at.at[l], f.bytes); });
-      }
+  }
+  for (unsigned n = 0; n < count; ++n) {
+    if (transpose) {
+      LaneBytes read;
+      for (unsigned l = 0; l < lanes; ++l)
+        std::memcpy(read[l].data(), near[n].base + near[n].at.at[l], f.bytes);
+      transpose_lanes(read, f.transpose_bits, w.row(row_of(n)), mask);
+      for (unsigned k = 0; k < words && w.defined != nullptr; ++k) w.defined->lanes_of[row_of(n) + k] = 0;
+    } else if (!store) {
+      load_near(w, near[n], f, row_of(n), mask);
+    } else if (f.bytes < 4 && f.high) {
+      u32 upper[lanes];
+      for (unsigned l = 0; l < lanes; ++l) upper[l] = w.row(row_of(n))[l] >> 16;
+      store_near(w, near[n], upper, f.bytes, mask);
+    } else {
+      store_near(w, near[n], w.row(row_of(n)), f.bytes, mask);
     }
-    return true;
   }
-  u32* const rows = w.row(static_cast<unsigned>(f.dest));
-  LoadedBits bits(w, mask, f.dest, words);
-  if (mask == ~u64{0}) {
-    host.gather_near(rows, base, at.at, words);
-  } else {
-    host.gather_near(loaded, base, at.at, words);
-    for (unsigned k = 0; k < words; ++k) host.merge(rows + k * lanes, loaded + k * lanes, mask);
-  }
-  bits.finish();
   return true;
 }
 

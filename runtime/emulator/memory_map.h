@@ -16,15 +16,17 @@ struct Allocation {
   std::uint64_t end = 0;
   std::unique_ptr<std::uint8_t[]> storage;
   std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
-  /// Who stored last to each four bytes in this launch; nullptr until somebody did. See check_global_write.
+  /// Who stored last in this launch, to each 256 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
 
   Allocation() = default;
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation() { forget_writers(); }
-  /// The entries, made at the first call: zero pages of the system, so that they cost what is touched.
+  /// The entries of lines, followed by those of words. Made at the first call: zero pages of the system, so that they cost
+  /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
+  [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 256 + 1; }
   void forget_writers();
 
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
@@ -53,6 +55,12 @@ struct Allocation {
     const std::uint64_t last = at + bytes;
     while (at < last) {
       const std::uint64_t word = at / 64;
+      if (at % 64 == 0 && last - at >= 64) { // all of a word's bytes: nobody can take a bit back meanwhile
+        if (__atomic_load_n(&written[word], __ATOMIC_RELAXED) != ~std::uint64_t{0})
+          __atomic_store_n(&written[word], ~std::uint64_t{0}, __ATOMIC_RELAXED);
+        at += 64;
+        continue;
+      }
       const std::uint64_t count = std::min<std::uint64_t>(64 - at % 64, last - at);
       const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1)
                                  << (at % 64);

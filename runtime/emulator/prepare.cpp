@@ -130,6 +130,7 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
         (op.memory.floating || op.memory.returns)) {
       out->order_sensitive_atomics = true;
     }
+    out->loads_to_lds = out->loads_to_lds || op.memory.kind == MemoryFields::Kind::to_lds;
     if (op.cls == Class::scalar_memory && op.instruction->mnemonic.find("atomic") != std::string_view::npos) {
       out->order_sensitive_atomics = true;
     }

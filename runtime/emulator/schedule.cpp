@@ -187,6 +187,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   w.deferring = poison;
   w.watching = !launch.options->debug.watches.empty();
   w.tracking = !poison && (c.waits || c.uninit || c.hazard || c.races);
+  w.checks_waits = c.waits;
   if (w.tracking && c.hazard) w.hazards = std::make_unique<HazardState>();
   w.at = launch.entry;
   w.status = WaveStatus::running;
@@ -301,19 +302,25 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
   g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
   g.reads_crossing = g.synchronizes = false;
   const Checks& c = options.checks;
-  if ((c.races || c.waits) && !options.stress) {
-    g.shadow.assign(launch.lds_bytes / 4 + 1, {});
-    g.pages.assign(launch.lds_bytes / 256 + 1, {});
+  // A wave alone meets nobody, and waits for its own LDS instructions in order: only what DMA brings can come too late.
+  if ((c.races || c.waits) && !options.stress && (wave_count > 1 || launch.code->loads_to_lds)) {
+    const std::size_t words = launch.lds_bytes / 4 + 1, pages = launch.lds_bytes / 256 + 1;
+    g.shadow.resize(words);
+    g.shadow_of.resize(pages, 0);
+    ++g.generation;
+    g.pages.assign(pages, {});
     g.log.clear();
     g.precise = false;
     g.all_landed_epoch = 0;
-    g.reads.assign(c.waits && wave_count > 1 ? g.shadow.size() * wave_count : 0, 0);
+    g.reads.resize(c.waits && wave_count > 1 ? words * wave_count : 0);
   } else {
     g.shadow.clear();
+    g.shadow_of.clear();
     g.reads.clear();
   }
   g.tracks_global = c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() > 1;
   g.lds_undefined.assign(c.uninit && !options.stress ? launch.lds_bytes : 0, 0xff);
+  g.lds_defined.assign(g.lds_undefined.size() / 256 / 64 + 3, 0);
   g.lds_origin.assign(c.uninit && !options.stress ? launch.lds_bytes / 4 + 1 : 0, 0);
   while (g.waves.size() < wave_count) {
     g.waves.push_back(std::make_unique<Wave>(

@@ -101,6 +101,19 @@ struct RowFunctions {
   std::uint32_t (*any_near)(const std::uint8_t* base, const LaneOffsets& at, unsigned words);
   /// Which blocks of 256 bytes the offsets are in, counted from that of `low`. Requires: fewer than 64 of them.
   std::uint64_t (*pages)(const LaneOffsets& at);
+  /// Whether each lane lies behind the one before it, `bytes` bytes or more.
+  bool (*ascending)(const std::uint32_t* offset, unsigned bytes);
+  /// Whether the lanes lie as far behind the first as `pattern` says.
+  bool (*follows)(const std::uint32_t* offset, const std::uint32_t* pattern);
+  /// Elements of 1 or 2 bytes, extended to words; and the low bytes of words written.
+  void (*gather_small)(std::uint32_t* row, const std::uint8_t* base, const std::uint32_t* offset,
+                       unsigned bytes, bool is_signed);
+  void (*scatter_small)(std::uint8_t* base, const std::uint32_t* offset, const std::uint32_t* row,
+                        unsigned bytes, std::uint64_t mask);
+  /// to[lane] = from[index[lane] % 64].
+  void (*pick)(std::uint32_t* to, const std::uint32_t* from, const std::uint32_t* index);
+  /// Whether the lanes in `mask` have one value.
+  bool (*uniform)(const std::uint32_t* row, std::uint64_t mask);
 };
 [[nodiscard]] const RowFunctions& row_functions();
 const RowFunctions& row_functions_portable();

@@ -12,7 +12,9 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#ifdef __SSE2__
+#ifdef __AVX512F__
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -821,6 +823,17 @@ template <unsigned words_each, class Offset>
 void gather_words(u32* rows, const u8* base, const Offset* address) {
   const u64 begin = reinterpret_cast<u64>(base); // a number: addresses of flat memory count from a null base
 #ifdef __SSE2__
+  if constexpr (words_each == 2) {
+    for (unsigned l = 0; l < lane_count; l += 4) {
+      __m128i v[4];
+      for (unsigned k = 0; k < 4; ++k)
+        v[k] = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(begin + address[l + k]));
+      const __m128i a = _mm_unpacklo_epi32(v[0], v[1]), b = _mm_unpacklo_epi32(v[2], v[3]);
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(rows + l), _mm_unpacklo_epi64(a, b));
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(rows + l + lane_count), _mm_unpackhi_epi64(a, b));
+    }
+    return;
+  }
   if constexpr (words_each == 4) {
     for (unsigned l = 0; l < lane_count; l += 4) {
       __m128i v[4];
@@ -862,6 +875,20 @@ void scatter_words(u8* base, const Offset* address, const u32* rows, u64 mask) {
     __builtin_memcpy(reinterpret_cast<u8*>(begin + address[l]), value, sizeof value);
   };
 #ifdef __SSE2__
+  if constexpr (words_each == 2) {
+    if (mask == ~u64{0}) {
+      for (unsigned l = 0; l < lane_count; l += 4) {
+        const __m128i a = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + l));
+        const __m128i b = _mm_loadu_si128(reinterpret_cast<const __m128i*>(rows + l + lane_count));
+        const __m128i v[2] = {_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b)};
+        for (unsigned k = 0; k < 4; ++k) {
+          const __m128i pair = k % 2 == 0 ? v[k / 2] : _mm_unpackhi_epi64(v[k / 2], v[k / 2]);
+          _mm_storel_epi64(reinterpret_cast<__m128i*>(begin + address[l + k]), pair);
+        }
+      }
+      return;
+    }
+  }
   if constexpr (words_each == 4) {
     if (mask == ~u64{0}) { // in order of the lanes, as below: of two at one address the later one remains
       for (unsigned l = 0; l < lane_count; l += 4) {
@@ -948,16 +975,88 @@ u32 any_near(const u8* base, const LaneOffsets& at, unsigned words) {
 }
 u64 pages_of(const LaneOffsets& at) {
   const u32 first = at.low / 256;
+  if (at.high / 256 - first < 32) { // twice as many lanes of 32 bits fit into a host register
+    u32 set = 0;
+    for (unsigned l = 0; l < lane_count; ++l) set |= 1U << (at.at[l] / 256 - first);
+    return set;
+  }
   u64 set = 0;
   for (unsigned l = 0; l < lane_count; ++l) set |= u64{1} << (at.at[l] / 256 - first);
   return set;
+}
+template <class T>
+void gather_elements(u32* row, const u8* base, const u32* offset) {
+  for (unsigned l = 0; l < lane_count; ++l) {
+    T value = 0;
+    __builtin_memcpy(&value, base + offset[l], sizeof value);
+    row[l] = static_cast<u32>(static_cast<i32>(value));
+  }
+}
+void gather_small(u32* row, const u8* base, const u32* offset, unsigned bytes, bool is_signed) {
+  if (bytes == 1) {
+    is_signed ? gather_elements<i8>(row, base, offset) : gather_elements<u8>(row, base, offset);
+  } else {
+    is_signed ? gather_elements<i16>(row, base, offset) : gather_elements<u16>(row, base, offset);
+  }
+}
+template <class T>
+void scatter_elements(u8* base, const u32* offset, const u32* row, u64 mask) {
+  const auto put_lane = [&](unsigned l) {
+    const T value = static_cast<T>(row[l]);
+    __builtin_memcpy(base + offset[l], &value, sizeof value);
+  };
+  if (mask == ~u64{0}) {
+    for (unsigned l = 0; l < lane_count; ++l) put_lane(l);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) put_lane(static_cast<unsigned>(std::countr_zero(mask)));
+}
+void scatter_small(u8* base, const u32* offset, const u32* row, unsigned bytes, u64 mask) {
+  bytes == 1 ? scatter_elements<u8>(base, offset, row, mask) : scatter_elements<u16>(base, offset, row, mask);
+}
+void pick(u32* to, const u32* from, const u32* index) {
+#ifdef __AVX512F__
+  __m512i part[4];
+  for (unsigned k = 0; k < 4; ++k) part[k] = _mm512_loadu_si512(from + 16 * k);
+  for (unsigned l = 0; l < lane_count; l += 16) {
+    const __m512i at = _mm512_loadu_si512(index + l); // the low five bits name a lane of two registers
+    const __m512i low = _mm512_permutex2var_epi32(part[0], at, part[1]);
+    const __m512i high = _mm512_permutex2var_epi32(part[2], at, part[3]);
+    const __mmask16 upper = _mm512_test_epi32_mask(at, _mm512_set1_epi32(32));
+    _mm512_storeu_si512(to + l, _mm512_mask_blend_epi32(upper, low, high));
+  }
+#else
+  for (unsigned l = 0; l < lane_count; ++l) to[l] = from[index[l] % lane_count];
+#endif
+}
+bool ascending(const u32* offset, unsigned bytes) {
+  u32 back = 0;
+  for (unsigned l = 0; l + 1 < lane_count; ++l)
+    back |= offset[l + 1] < offset[l] || offset[l + 1] - offset[l] < bytes ? 1U : 0U;
+  return back == 0;
+}
+bool follows(const u32* offset, const u32* pattern) {
+  u32 others = 0;
+  for (unsigned l = 0; l < lane_count; ++l) others |= (offset[l] - offset[0]) ^ pattern[l];
+  return others == 0;
+}
+bool uniform(const u32* row, u64 mask) {
+  const u32 value = row[std::countr_zero(mask)];
+  u32 others = 0;
+  if (mask == ~u64{0}) {
+    for (unsigned l = 0; l < lane_count; ++l) others |= row[l] ^ value;
+    return others == 0;
+  }
+  for (unsigned l = 0; l < lane_count; ++l) others |= ((mask >> l) & 1U) != 0 ? row[l] ^ value : 0U;
+  return others == 0;
 }
 
 } // namespace
 
 const RowFunctions& INLAY_ROWS() {
-  static constexpr RowFunctions functions{flush_f32,  merge,       broadcast,    gather<u64>, scatter<u64>,
-                                          offsets_of, gather<u32>, scatter<u32>, any_near,    pages_of};
+  static constexpr RowFunctions functions{
+      flush_f32, merge,    broadcast, gather<u64>, scatter<u64>, offsets_of,    gather<u32>, scatter<u32>,
+      any_near,  pages_of, ascending, follows,     gather_small, scatter_small, pick,        uniform};
   return functions;
 }
 

@@ -12,7 +12,8 @@ namespace {
 std::vector<std::uint8_t> kernel(const std::string& body) {
   return isa::assemble_code_object(
       ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body +
-          "\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel k\n"
+          "\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel "
+          "k\n.amdhsa_private_segment_fixed_size 64\n"
           ".amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_next_free_vgpr 64\n"
           ".amdhsa_kernarg_size 16\n.amdhsa_accum_offset 32\n.amdhsa_next_free_sgpr "
           "96\n.amdhsa_group_segment_fixed_size 4096\n.end_amdhsa_kernel\n",
@@ -23,10 +24,17 @@ void loop(benchmark::State& state, const std::string& body, Checks checks) {
   std::string text =
       "s_movk_i32 s8, 2000\nv_mov_b32 v1, 1.0\nv_mov_b32 v2, 2.0\nv_mov_b32 v3, "
       "0.5\nv_lshlrev_b32 v4, 2, v0\n"
-      "v_mov_b32 v5, 0\nv_mov_b32 v6, 0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
+      "v_mov_b32 v12, 0\nscratch_store_dword off, v12, off offset:16\nv_mov_b32 v5, 0\nv_mov_b32 v6, "
+      "0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
       "0\nv_lshlrev_b32 v10, 4, v0\nv_mov_b32 v16, 1\nv_mov_b32 v17, 2\nv_mov_b32 v18, 3\nv_mov_b32 v19, 4\n"
       "ds_write_b32 v4, v1\nds_write_b128 v10, v[16:19]\ns_load_dwordx4 s[0:3], s[0:1], 0x0\n"
-      "s_waitcnt lgkmcnt(0)\nloop:\n";
+      "s_waitcnt lgkmcnt(0)\ns_mov_b32 m0, 0\nv_mov_b32 v20, s0\nv_mov_b32 v21, s1\nv_add_co_u32 v20, vcc, "
+      "v20, v4\n"
+      "v_addc_co_u32 v21, vcc, 0, v21, vcc\nv_and_b32 v11, 15, v0\nv_lshlrev_b32 v11, 8, v11\nv_lshrrev_b32 "
+      "v22, 4, v0\n"
+      "v_lshlrev_b32 v22, 4, v22\nv_or_b32 v11, v11, v22\n" // rows of 256 bytes, as results of matrix instructions are stored
+      "s_mov_b64 s[4:5], s[0:1]\ns_movk_i32 s6, 0x1000\ns_mov_b32 s7, 0x27000\ns_mov_b64 s[12:13], s[2:3]\n"
+      "s_mov_b64 s[14:15], s[6:7]\nloop:\n";
   for (int i = 0; i < 16; ++i) text += body;
   text += "s_sub_u32 s8, s8, 1\ns_cmp_lg_u32 s8, 0\ns_cbranch_scc1 loop\ns_endpgm\n";
   EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = checks});
@@ -113,16 +121,62 @@ BENCHMARK_CAPTURE(loop, ds_write_b128, "ds_write_b128 v10, v[16:19]\n", Checks::
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, ds_write_b128_all_checks, "ds_write_b128 v10, v[16:19]\n", Checks::all())
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read2_b32, "ds_read2_b32 v[12:13], v4 offset1:64\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read2_b32_all_checks, "ds_read2_b32 v[12:13], v4 offset1:64\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_u16, "ds_read_u16 v12, v4\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_read_u16_all_checks, "ds_read_u16 v12, v4\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_write_b16, "ds_write_b16 v4, v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_write_b16_all_checks, "ds_write_b16 v4, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_bpermute_b32, "ds_bpermute_b32 v12, v4, v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_bpermute_b32_all_checks, "ds_bpermute_b32 v12, v4, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, global_load_dwordx4, "global_load_dwordx4 v[12:15], v10, s[0:1]\n", Checks::none())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, global_load_dwordx4_all_checks, "global_load_dwordx4 v[12:15], v10, s[0:1]\n",
                   Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_ushort, "global_load_ushort v12, v4, s[0:1]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_ushort_all_checks, "global_load_ushort v12, v4, s[0:1]\n", Checks::all())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, global_store_dwordx4, "global_store_dwordx4 v10, v[16:19], s[2:3]\n", Checks::none())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, global_store_dwordx4_all_checks, "global_store_dwordx4 v10, v[16:19], s[2:3]\n",
                   Checks::all())
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_load_dword, "flat_load_dword v12, v[20:21]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_load_dword_all_checks, "flat_load_dword v12, v[20:21]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_load_dwordx4, "buffer_load_dwordx4 v[12:15], v10, s[4:7], 0 offen\n",
+                  Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_load_dwordx4_all_checks,
+                  "buffer_load_dwordx4 v[12:15], v10, s[4:7], 0 offen\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_load_lds, "buffer_load_dword v4, s[4:7], 0 offen lds\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_load_lds_all_checks, "buffer_load_dword v4, s[4:7], 0 offen lds\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_store_dwordx4_rows, "buffer_store_dwordx4 v[16:19], v11, s[12:15], 0 offen\n",
+                  Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, buffer_store_dwordx4_rows_all_checks,
+                  "buffer_store_dwordx4 v[16:19], v11, s[12:15], 0 offen\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, scratch_load_dword, "scratch_load_dword v12, off, off offset:16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, scratch_load_dword_all_checks, "scratch_load_dword v12, off, off offset:16\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u32, "ds_add_u32 v4, v16\n", Checks::none())->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, plain, Checks{})->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, all_checks, Checks::all())->Arg(512)->Unit(benchmark::kMillisecond);
 BENCHMARK_MAIN();

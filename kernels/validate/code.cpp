@@ -89,6 +89,7 @@ public:
         for (unsigned e = 0; e < per_word; ++e) {
           const ElementAccess a = first.further(4 * k + e * size);
           numbers[e] = run_.value_of(a);
+          if (a.name->inside.never) continue;
           ++trace->elements;
           if (const int trip = known_load ? known_load(a) : -1; trip >= 0) {
             if (trip > trace->latest) {
@@ -107,6 +108,7 @@ public:
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
     each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+      if (first.name->inside.never) return;
       for (unsigned byte = 0; byte < access.bytes; byte += size) {
         values_.forget_missing();
         const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
@@ -299,11 +301,13 @@ public:
         break;
       }
     }
-    const auto at = formulas_.number(offset);
+    const auto at = formulas_.number(offset, inside.all);
     if (!at) {
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
       return std::nullopt;
     }
+    // One of several work-items that hold the same stores it: the others are sent out of range.
+    if (const auto v = at->constant(); v && v->value() >= out_of_range && u.below_2_31) inside.never = true;
     return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
   }
 
@@ -506,12 +510,18 @@ private:
         continue;
       }
       const std::uint64_t high = number(access.descriptor[1]), flags = number(access.descriptor[3]);
-      if (!access.plain || (high >> 16) != 0 || ((flags >> 23) & 1) != 0)
-        throw runtime::isa::IsaError("a descriptor with a stride");
-      const std::uint64_t base = number(access.descriptor[0]) | (high << 32);
+      // A raw access, whatever the descriptor says otherwise; with the lane in the address nothing is compared.
+      const bool with_lane = ((flags >> 23) & 1) != 0;
+      if (!access.plain || (with_lane && (high >> 31) != 0))
+        throw runtime::isa::IsaError("an access that is not raw, or swizzled");
+      const std::uint64_t stride = ((high >> 16) & 0x3fffU) | (with_lane ? ((flags >> 15) & 15U) << 14 : 0U);
+      const std::uint64_t base = number(access.descriptor[0]) | ((high & 0xffffU) << 32);
       const std::uint64_t offset = number(access.offset[l]) + number(access.soffset);
       const std::uint64_t records = number(access.descriptor[2]);
-      f(l, (base + offset) & 0xffffffffffffULL, offset < records ? records - offset : 0);
+      if (with_lane)
+        f(l, (base + offset + l * stride) & 0xffffffffffffULL, ~std::uint64_t{0});
+      else
+        f(l, (base + offset) & 0xffffffffffffULL, offset < records ? records - offset : 0);
     }
   }
 
@@ -543,7 +553,7 @@ private:
       const Element format = p_.tensor(tensor).element;
       const std::int64_t size = bits(format) / 8, at = offset / size * size;
       if (loads.contains({tensor, at})) {
-        const double v = CodeRun::small_integer(tensor, at);
+        const double v = run_.real_at(tensor, at);
         const std::uint32_t element = bits_of(format, v);
         return (element >> (8 * (offset - at))) & 0xffU;
       }
@@ -626,6 +636,8 @@ public:
         v = z.facts.least + static_cast<std::int64_t>(
                                 random_() % static_cast<std::uint64_t>(z.facts.most - z.facts.least + 1));
       if (exact_ && random_() % 3 == 0) v = (v + 15) / 16 * 16;
+      if (exact_ && !of_loop && !large_ && most > 3 * tile && random_() % 3 == 0) // nearly three whole tiles
+        v = 3 * tile - static_cast<std::int64_t>(random_() % 4);
       v = std::min(std::max(v, z.facts.least), z.facts.most);
       v = std::max(v / z.facts.multiple * z.facts.multiple,
                    (z.facts.least + z.facts.multiple - 1) / z.facts.multiple * z.facts.multiple);
@@ -1515,6 +1527,11 @@ void Sides::symbolic() {
   field_ = std::make_unique<FieldArithmetic>(values_->extremes());
   code_run_->arithmetic = field_.get();
   code_run_->formulas = formulas_.get();
+  formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
+    const auto* d = values_->datum(w);
+    if (d == nullptr || d->format != Element::i32 || d->count != 1) return std::nullopt;
+    return d->number[0];
+  };
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
   Draw draw(code_);
   const auto maxima = flow_options().maxima;
@@ -1556,7 +1573,9 @@ void Sides::concrete() {
     std::map<int, std::uint64_t> pointers;
     for (const codegen::Tensor& t : p_.tensors()) {
       if (t.space != codegen::Space::global) continue;
-      const std::uint64_t p = (std::uint64_t{0x100U * (static_cast<unsigned>(t.id) + 1)} << 32) +
+      // All bits of the upper word in turn; a pointer is below 2^47.
+      const unsigned pattern = k % 2 == 0 ? 0x2a55U : 0x55aaU;
+      const std::uint64_t p = (std::uint64_t{pattern ^ (0x100U * static_cast<unsigned>(t.id))} << 32) +
                               0xfffff000U - 4096U * (k + 16U * static_cast<unsigned>(t.id));
       pointers[t.id] = p;
       o.values[t.name + ".lo"] = static_cast<std::uint32_t>(p);
@@ -1605,7 +1624,7 @@ void Sides::concrete() {
       for (const auto* events : {&run.loads, &run.stores})
         for (const auto& [key, x] : *events)
           if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
-              !key.name->inside.never && (!line || x.inst->where.line() == line->line))
+              x.inst != nullptr && !key.name->inside.never && (!line || x.inst->where.line() == line->line))
             expected = "for example " + byte(key.name->tensor, key.byte);
       refute(e, client.wild_text + "; the view of this work-item says " + expected);
       continue;

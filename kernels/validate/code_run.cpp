@@ -77,7 +77,10 @@ void MatrixProduct::real(std::span<const Number> a, std::span<const Number> b, s
 
 CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> sizes)
     : code_(code), p_(*code.program), sizes_(std::move(sizes)),
-      tid_(*codegen::work_item(*code.program).as_atom()), threads_(code.program->threads()) {}
+      tid_(*codegen::work_item(*code.program).as_atom()), threads_(code.program->threads()) {
+  for (const CodeRegion& r : code.regions)
+    for (const Inst& i : r.body) multiplies_ = multiplies_ || i.kind == InstKind::mma;
+}
 
 Number CodeRun::hash(std::span<const Number> values) {
   Number h = values.size();
@@ -106,16 +109,18 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   return a;
 }
 
-double CodeRun::small_integer(int tensor, std::int64_t byte) {
-  return static_cast<double>(
-             random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(byte)) % 5) -
-         2;
+double CodeRun::real_at(int tensor, std::int64_t byte) const {
+  const Number h = random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(byte));
+  const int width = bits(p_.tensor(tensor).element);
+  if (multiplies_ || width == 8 || p_.tensor(tensor).element == Element::i32)
+    return static_cast<double>(h % 5) - 2;
+  return (static_cast<double>(h % 65) - 32) / 8;
 }
 
 Number CodeRun::value_of(const ElementAccess& a) const {
+  if (a.name->inside.never) return 0; // of both arithmetics
   if (concrete()) {
-    if (a.name->inside.never) return RealArithmetic::number(0);
-    return RealArithmetic::number(small_integer(a.name->tensor, a.byte));
+    return RealArithmetic::number(real_at(a.name->tensor, a.byte));
   }
   return random_of(12345, HashAccess()(a));
 }
@@ -149,11 +154,12 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
     return p;
   }
   if (bits(t.element) % 8 != 0) throw NotFollowed{"elements below a byte"};
-  if (!i.access.rows.empty()) throw NotFollowed{"rows through a table"};
-  for (const Sym& o : i.access.origin)
-    if (codegen::uniform_of(p_, o)) throw NotFollowed{"a number of the workgroup that comes from a table"};
-  if (i.access.idle) throw NotFollowed{"a store by one of several work-items that hold the same"};
-  p.split = codegen::split(p_, i.access);
+  p.split = codegen::split(p_, i.access, i.uses);
+  for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
+    if (i.access.gathered(axis)) {
+      const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
+      p.rows.push_back({axis, *codegen::row_symbol(p_, t, axis, row).as_atom(), row});
+    }
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
     p.lane.push_back((substitute(p.split->lane, tid) + Sym(p.split->immediate)) * Sym(bits(t.element) / 8));
@@ -169,7 +175,26 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
   return p;
 }
 
-std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const CodeRegion& region, Sym trip) {
+Sym CodeRun::coordinate(Number value) const {
+  return concrete() ? Sym(static_cast<std::int64_t>(RealArithmetic::real(value))) : formulas->element(value);
+}
+
+void CodeRun::read_uniforms() {
+  if (!uniforms_.empty()) return;
+  for (const codegen::Uniform& u : p_.uniforms()) {
+    const Tensor& t = p_.tensor(u.tensor);
+    const Sym size(bits(t.element) / 8);
+    const Sym at = fixed(u.at) * size, end = fixed(t.at(t.shape)) * size;
+    const ElementAccess a = concrete() ? names.of(u.tensor, at, Sym(0), Sym(0), {})
+                                       : names.of(u.tensor, at, end - at, Sym(0), {});
+    const Number v = value_of(a);
+    of_uniforms_[a] = {nullptr, 0, v};
+    uniforms_.emplace_back(*u.symbol.as_atom(), coordinate(v));
+  }
+}
+
+std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const CodeRegion& region, int number,
+                                             Sym trip) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Sym size(bits(t.element) / 8);
   const codegen::AddressSplit& s = *p.split;
@@ -181,19 +206,27 @@ std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const C
     return fixed(x);
   };
   const Sym base = now(s.base + s.step) * size;
-  const Sym records = s.descriptor_axis >= 0 ? fixed(s.records) * size : Sym((std::int64_t{1} << 31) - 1);
+  const Sym records = s.descriptor_axis >= 0 || s.gathered_axis >= 0 ? fixed(s.records) * size
+                                                                     : Sym((std::int64_t{1} << 31) - 1);
   const Sym step = now(s.step) * size;
   std::vector<Sym> room;
   for (const auto& q : s.predicates) room.push_back(now(q.room) - Sym(1));
   std::vector<ElementAccess> out;
   for (std::size_t th = 0; th < p.lane.size(); ++th) {
-    const Sym lane = fixed(p.lane[th]);
+    Sym lane = fixed(p.lane[th]);
+    std::vector<std::pair<AtomId, Sym>> rows;
+    for (const Prepared::Row& r : p.rows)
+      rows.emplace_back(r.symbol, coordinate(element_of(r.holds, number, th)));
+    if (!rows.empty()) lane = substitute(lane, rows);
     if (concrete()) {
       out.push_back(names.of(i.access.tensor, base + lane, Sym(0), Sym(0), {}));
       continue;
     }
     Formulas::Condition inside;
-    for (std::size_t q = 0; q < room.size(); ++q) formulas->require(inside, room[q] - p.coordinate[th][q]);
+    for (std::size_t q = 0; q < room.size(); ++q) {
+      const Sym coordinate = rows.empty() ? p.coordinate[th][q] : substitute(p.coordinate[th][q], rows);
+      formulas->require(inside, room[q] - fixed(coordinate));
+    }
     out.push_back(names.of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
   }
   return out;
@@ -205,6 +238,10 @@ std::vector<Number>& CodeRun::registers(const Reg& r, int number) {
   v.resize(static_cast<std::size_t>(threads_ * info.count));
   return v;
 }
+Number CodeRun::element_of(const Reg& r, int number, std::size_t thread) {
+  const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
+  return held(r, number)[thread * count + static_cast<std::size_t>(r.first)];
+}
 const std::vector<Number>& CodeRun::held(const Reg& r, int number) {
   const auto& info = code_.registers[static_cast<std::size_t>(r.id)];
   const auto at = state.registers.find({r.id, info.outside ? 0 : number + r.ahead});
@@ -215,6 +252,8 @@ const std::vector<Number>& CodeRun::held(const Reg& r, int number) {
 
 void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int number, Sym trip,
                   const std::map<std::pair<Sym, int>, bool>& versions) {
+  read_uniforms();
+  loads.insert(of_uniforms_.begin(), of_uniforms_.end());
   const auto stages = codegen::lds_stages(code_);
   const auto threads = static_cast<std::size_t>(threads_);
   const auto count_of = [&](const Reg& r) {
@@ -223,9 +262,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   for (const Inst& i : list) {
     switch (i.kind) {
     case InstKind::fill: {
-      if (i.value != 0) throw NotFollowed{"a register that begins with another number than 0"};
       auto& d = registers(i.def, number);
-      std::fill(d.begin(), d.end(), 0);
+      std::fill(d.begin(), d.end(), i.value == 0 ? 0 : arithmetic->constant(i.value));
       break;
     }
     case InstKind::load:
@@ -242,7 +280,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const std::vector<Number>* from = is_load ? nullptr : &held(i.uses[0], number);
       const Reg& r = is_load ? i.def : i.uses[0];
       const std::int64_t size = bits(p_.tensor(i.access.tensor).element) / 8;
-      const std::vector<ElementAccess> first = accesses(i, p, region, trip);
+      const std::vector<ElementAccess> first = accesses(i, p, region, number, trip);
       // With numbers: the masks themselves, and nothing that was made of them.
       std::vector<std::int64_t> origin, extent;
       for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
@@ -265,19 +303,21 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         for (std::size_t e = 0; e < n; ++e) {
           ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
           bool masked = false;
-          for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis)
-            masked = masked ||
-                     (i.access.masked[axis] &&
-                      origin[axis] + p.threads[axis][th].constant()->value() + i.access.elements[e][axis] >=
-                          extent[axis]);
+          for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
+            std::int64_t at = origin[axis] + i.access.elements[e][axis];
+            if (!i.access.gathered(axis)) at += p.threads[axis][th].constant()->value();
+            for (const Prepared::Row& row : p.rows)
+              if (row.axis == axis) at += coordinate(element_of(row.holds, number, th)).constant()->value();
+            masked = masked || (i.access.masked[axis] && (at < 0 || at >= extent[axis]));
+          }
           if (masked) a = ElementAccess{outside.name, outside.hash, a.byte, 0};
           if (concrete()) a.left = 0;
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           if (is_load) {
             const Number v = value_of(a);
             (*to)[at] = v;
-            loads[a] = {&i, static_cast<int>(th), v};
-          } else if (!masked) {
+            if (!a.name->inside.never) loads[a] = {&i, static_cast<int>(th), v};
+          } else if (!a.name->inside.never) { // what never happens is no store
             stores[a] = {&i, static_cast<int>(th), (*from)[at]};
           }
         }

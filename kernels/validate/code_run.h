@@ -110,11 +110,12 @@ public:
            const std::map<std::pair<Sym, int>, bool>& versions);
   /// A number for an element: random in the field; a small integer where sizes are numbers.
   [[nodiscard]] Number value_of(const ElementAccess& access) const;
-  /// -2 to 2, so that sums of products are exact.
-  [[nodiscard]] static double small_integer(int tensor, std::int64_t byte);
+  /// -2 to 2, so that sums of products are exact; eighths up to 4 where nothing is multiplied.
+  [[nodiscard]] double real_at(int tensor, std::int64_t byte) const;
   [[nodiscard]] const MatrixProduct& product(const codegen::Atom& atom);
   [[nodiscard]] Sym fixed(Sym s) const {
     if (!sizes_.empty()) s = substitute(s, sizes_);
+    if (!uniforms_.empty()) s = substitute(s, uniforms_);
     return known.empty() ? s : substitute(s, known);
   }
   [[nodiscard]] bool concrete() const { return !sizes_.empty(); }
@@ -131,21 +132,33 @@ private:
     std::vector<std::vector<Sym>> coordinate;
     std::vector<std::vector<Sym>> threads; ///< [axis][work-item], when sizes are numbers
     std::vector<int> places;               ///< LDS: element number of [thread][element]
+    struct Row {
+      std::size_t axis;
+      AtomId symbol;
+      codegen::Reg holds;
+    };
+    std::vector<Row> rows; ///< coordinates that come from registers
   };
   Prepared& prepared(const codegen::Inst& inst);
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
   /// The first element of every work-item.
   std::vector<ElementAccess> accesses(const codegen::Inst& inst, Prepared& p,
-                                      const codegen::CodeRegion& region, Sym trip);
+                                      const codegen::CodeRegion& region, int number, Sym trip);
+  /// What a register holds as a coordinate, and numbers of the workgroup that come from tables.
+  [[nodiscard]] Sym coordinate(Number value) const;
+  void read_uniforms();
+  Number element_of(const codegen::Reg& reg, int number, std::size_t thread);
   void map(const codegen::Inst& inst, int number);
   Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
                    int element);
 
   const codegen::Code& code_;
   const codegen::Program& p_;
-  std::vector<std::pair<AtomId, Sym>> sizes_;
+  std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_;
+  Events of_uniforms_;
   AtomId tid_;
+  bool multiplies_ = false; ///< has matrix products
   int threads_;
   std::unordered_map<const codegen::Inst*, Prepared> prepared_;
   std::map<const codegen::Atom*, MatrixProduct> products_of_;

@@ -44,6 +44,24 @@ std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, st
   return std::nullopt;
 }
 
+std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_0) {
+  const std::string kept = missing_;
+  if (auto s = number(word)) return s;
+  const auto s = of(word);
+  if (!s || at_least_0.empty()) return std::nullopt;
+  std::vector<std::string> known = contract_;
+  for (const Sym& d : at_least_0) known.push_back("0 <= " + to_string(d));
+  if (decide(false, Sym(0), *s, known) != Truth::yes ||
+      decide(false, *s, Sym(std::int64_t{0xffffffff}), known) != Truth::yes)
+    return std::nullopt;
+  missing_ = kept;
+  return s;
+}
+
+Sym Formulas::element(std::uint64_t value) const {
+  return context().symbol("_element" + std::to_string(value), {Int(0), Int(std::int64_t{0xffffffff})});
+}
+
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once == Truth::yes) return at_once;
@@ -97,6 +115,10 @@ std::optional<Sym> Formulas::compute(Word w) {
     if (at == symbols_.end()) return std::nullopt;
     return at->second;
   }
+  case TermKind::datum: {
+    const auto v = value_of_datum ? value_of_datum(w) : std::nullopt;
+    return v ? std::optional<Sym>(element(*v)) : std::nullopt;
+  }
   case TermKind::linear: {
     const bool wide = t_.is_wide(w);
     const auto signed_of = [&](std::uint64_t v) {
@@ -140,6 +162,7 @@ std::optional<Sym> Formulas::compute(Word w) {
                                                    : signed_number(x);
     if (!a) return std::nullopt;
     const Sym factor(std::int64_t{1} << (*n & 31));
+    if (kind == TermKind::shift_right) return quotient(x, factor);
     return kind == TermKind::shift_left ? *a * factor : floor_div(*a, factor);
   }
   case TermKind::bit_and: {
@@ -151,9 +174,12 @@ std::optional<Sym> Formulas::compute(Word w) {
     const std::int64_t low = mask & -mask;
     if (((mask + 1) & mask) == 0)
       return *a - Sym(mask + 1) * floor_div(*a, Sym(mask + 1)); // one form of remainders
-    if (mask + low == std::int64_t{1} << 32) {                  // all but the lowest bits
-      return Sym(low) * floor_div(*a, Sym(low));
+    if (((mask + low) & mask) == 0 && t_.bound(child(0)) < static_cast<std::uint64_t>(mask + low)) {
+      const std::string kept = missing_; // all but the lowest, as far as there are any
+      if (const auto q = quotient(child(0), Sym(low))) return Sym(low) * *q;
+      missing_ = kept;
     }
+    if (mask + low == std::int64_t{1} << 32) return Sym(low) * floor_div(*a, Sym(low)); // all but the lowest
     const auto whole = number(child(0));
     if (!whole) return std::nullopt;
     return bit_and(*whole, Sym(mask));
@@ -172,6 +198,14 @@ std::optional<Sym> Formulas::compute(Word w) {
   }
   default: return std::nullopt;
   }
+}
+
+std::optional<Sym> Formulas::quotient(Word word, Sym divisor) {
+  if (t_.kind(word) == TermKind::shift_right)
+    if (const auto n = t_.value(t_.children(word)[1]))
+      return quotient(t_.children(word)[0], divisor * Sym(std::int64_t{1} << (*n & 31)));
+  const auto a = number(word);
+  return a ? std::optional<Sym>(floor_div(*a, divisor)) : std::nullopt;
 }
 
 Sym Formulas::normal(Sym d) {

@@ -14,6 +14,7 @@
 #include <inlay/codegen/program.h>
 #include <inlay/runtime/symbolic/term.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ public:
   [[nodiscard]] std::optional<Sym> of(Word word);
   /// The word as the unsigned number that it is.
   [[nodiscard]] std::optional<Sym> number(Word word) { return in_range(of(word), 0, 0xffffffffLL); }
+  /// The same where these hold.
+  [[nodiscard]] std::optional<Sym> number(Word word, const std::vector<Sym>& at_least_0);
   [[nodiscard]] std::optional<Sym> signed_number(Word word) {
     return in_range(of(word), -0x80000000LL, 0x7fffffffLL);
   }
@@ -67,6 +70,10 @@ public:
                                                       const std::vector<std::pair<Word, bool>>& path);
   [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
 
+  /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
+  [[nodiscard]] Sym element(std::uint64_t value) const;
+  /// The element's value that a word is, for words of memory.
+  std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.
   void name(Word symbol, Sym meaning) { named_[symbol] = meaning; }
   [[nodiscard]] const std::string& missing() const { return missing_; }
@@ -76,6 +83,8 @@ public:
 private:
   /// x - y of an equality, as a number.
   std::optional<Sym> difference(Word x, Word y);
+  /// The number that a word is, divided and rounded down; a quotient's quotient is one.
+  std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
 

@@ -44,6 +44,7 @@ struct Common {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.reals = o.reals;
+    setting.garbage = o.garbage.has_value();
     setting.options.stress = true; // what a launch does not set is marked
   }
 };
@@ -268,8 +269,19 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   for (unsigned k = 0; k < words; ++k)
     for (u64 left = m.may(); left != 0; left &= left - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(left));
-      m.write_vector(static_cast<unsigned>(f.dest) + k, l,
-                     data[k][l] == 0 || f.d16 || f.is_signed ? Terms::unknown : data[k][l]);
+      const auto to = static_cast<unsigned>(f.dest) + k;
+      Term v = data[k][l] == 0 ? Terms::unknown : data[k][l];
+      if (f.is_signed && f.bytes < 4) {
+        const Term up = t().constant(32 - 8 * f.bytes);
+        v = t().ashr(t().shl(v, up), up);
+      }
+      if (f.d16) // beside the other half of what was there
+        v = f.bytes > 2 ? Terms::unknown
+            : f.high
+                ? t().bit_or(t().bit_and(m.vector(to, l), t().constant(0xffff)), t().shl(v, t().constant(16)))
+                : t().bit_or(t().bit_and(m.vector(to, l), t().constant(0xffff0000U)),
+                             t().bit_and(v, t().constant(0xffff)));
+      m.write_vector(to, l, v);
     }
 }
 
@@ -339,6 +351,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         w.at = op.target;
         break;
       }
+      if (i.mnemonic.starts_with("s_cbranch_cdbg")) break; // no debugger
       const Term condition = wave.machine.branch_condition(op);
       const auto taken = decide(client, condition);
       if (!taken) {
@@ -360,7 +373,9 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         return Stop::ended;
       }
       if (i.mnemonic != "s_nop" && i.mnemonic != "s_setprio" && i.mnemonic != "s_sleep" &&
-          i.mnemonic != "s_icache_inv")
+          i.mnemonic != "s_icache_inv" && i.mnemonic != "s_incperflevel" && i.mnemonic != "s_decperflevel" &&
+          i.mnemonic != "s_ttracedata" && !(i.mnemonic == "s_sethalt" && (i.operands[0].value & 1U) == 0) &&
+          !(i.mnemonic == "s_setkill" && (i.operands[0].value & 1U) == 0))
         throw Fail{"not followed: " + place(op)};
       break;
     default:

@@ -121,7 +121,9 @@ Term Setting::argument_word(u64 offset) {
     }
   }
   if (known != 0) t = known >= 4 ? terms.constant(value) : t;
-  if (t == 0) t = terms.symbol("arg+" + std::to_string(offset));
+  if (t == 0)
+    t = garbage ? terms.constant(0x52000000U + static_cast<u32>(offset))
+                : terms.symbol("arg+" + std::to_string(offset));
   argument[offset] = t;
   return t;
 }
@@ -563,6 +565,8 @@ void Machine::scalar_load(const Operation& op) {
     Term value = 0;
     if (const auto at = t().value(relative); at && *at < 0x10000 && *at % 4 == 0) {
       value = setting_->argument_word(*at + 4 * k);
+    } else if (setting_->garbage) { // whatever is there
+      value = t().constant(0x51000000U + static_cast<u32>(4 * k));
     } else {
       value = t().load(t().add(address, t().wide_constant(4 * k)));
     }

@@ -38,6 +38,7 @@ struct Setting {
   std::map<u64, Term> argument;      ///< by offset, one a dword
   std::map<std::string, u32> maxima; ///< of arguments and workgroup ids, where somebody promises them
   std::map<std::string, u32> values; ///< of those that are numbers
+  bool garbage = false;              ///< memory that is no argument holds numbers, whatever they are
   bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
   u64 instructions = 0;
 

@@ -748,6 +748,27 @@ Term Terms::join(Term lo, Term hi) {
     const Term w = children(hi)[0];
     if (low(w) == lo) return w;
   }
+  // x (a b), the inner product with 64 bits: its upper word is high(x p) + x high(a b), where p is the lower word of a b.
+  if (kind(hi) == TermKind::linear && nodes_[hi].value == 0 && nodes_[hi].count == 2) {
+    const TermPart both[2] = {parts(hi)[0], parts(hi)[1]};
+    for (const unsigned i : {0U, 1U}) {
+      const Term m = both[i].atom, r = both[1 - i].atom;
+      if (both[0].coefficient != 1 || both[1].coefficient != 1 ||
+          kind(m) != TermKind::multiply_high_unsigned || kind(r) != TermKind::multiply)
+        continue;
+      const Term factors[2] = {children(m)[0], children(m)[1]}, of_r[2] = {children(r)[0], children(r)[1]};
+      if (multiply(factors[0], factors[1]) != lo) continue;
+      for (const unsigned f : {0U, 1U})
+        for (const unsigned g : {0U, 1U}) {
+          const Term x = factors[f], inner = of_r[1 - g];
+          if (of_r[g] != x || kind(inner) != TermKind::multiply_high_unsigned) continue;
+          const Term a = children(inner)[0], b = children(inner)[1];
+          if (multiply(a, b) != factors[1 - f]) continue;
+          const Term wide = zext(x);
+          return multiply(wide, product(a, b, false));
+        }
+    }
+  }
   const Term c[2] = {lo, hi};
   return make(TermKind::pair, c, 0, true);
 }

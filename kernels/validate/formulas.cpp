@@ -201,9 +201,20 @@ std::optional<Sym> Formulas::compute(Word w) {
 }
 
 std::optional<Sym> Formulas::quotient(Word word, Sym divisor) {
-  if (t_.kind(word) == TermKind::shift_right)
-    if (const auto n = t_.value(t_.children(word)[1]))
-      return quotient(t_.children(word)[0], divisor * Sym(std::int64_t{1} << (*n & 31)));
+  // x / a + c is (x + a c) / a.
+  Word whole = word;
+  Sym more(0);
+  if (t_.kind(word) == TermKind::linear && t_.cannot_wrap(word) && t_.parts(word).size() == 1 &&
+      t_.parts(word)[0].coefficient == 1) {
+    whole = t_.parts(word)[0].atom;
+    more = Sym(static_cast<std::int64_t>(t_.raw(word)));
+  }
+  if (t_.kind(whole) == TermKind::shift_right)
+    if (const auto n = t_.value(t_.children(whole)[1])) {
+      const Sym factor(std::int64_t{1} << (*n & 31));
+      const auto x = number(t_.children(whole)[0]);
+      return x ? std::optional<Sym>(floor_div(*x + more * factor, divisor * factor)) : std::nullopt;
+    }
   const auto a = number(word);
   return a ? std::optional<Sym>(floor_div(*a, divisor)) : std::nullopt;
 }

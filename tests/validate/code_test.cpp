@@ -4,6 +4,7 @@
 #include "validate/values_of_words.h"
 
 #include <inlay/codegen/target.h>
+#include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
@@ -127,6 +128,19 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
     CHECK_THAT(refuted(patched(a, "s_waitcnt vmcnt", 0, [](auto& c) { c[0] = 0x7f, c[1] = 0xcf; })).message,
                Contains("wait"));
   }
+}
+
+TEST_CASE("loads to LDS are followed, and their places are m0's") {
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+      {{"arch", "gfx950"}, {"transfer", "yes"}, {"tile", "64x64x64"}}, {});
+  const CodeReport r = validate(a, a.hsaco);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+  // Another place in LDS, and half of what is moved.
+  CHECK(validate(a, patched(a, "s_add_i32 m0", 1, [](auto& c) { c[5] ^= 0x20; }), true).verdict ==
+        MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "buffer_load_dwordx4", 1, [](auto& c) { c[1] ^= 0x04; }), true).verdict !=
+        MachineVerdict::validated);
 }
 
 TEST_CASE("code that is another one from the eleventh trip on is not validated") {

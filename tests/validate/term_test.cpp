@@ -191,6 +191,18 @@ TEST_CASE("equal formulas are one term") {
   const Term far = t.add(base, t.zext(x));
   CHECK(t.join(t.low(far), t.high(far)) == far);
   CHECK(t.invert(t.invert(t.equal(x, y))) == t.equal(x, y));
+  // x (y z) with 64 bits, in words; and what is not quite that, by its value.
+  const Term z = t.symbol("z");
+  const Term yz = t.multiply(y, z), high = t.multiply_high(y, z, false);
+  const Term upper = t.add(t.multiply_high(x, yz, false), t.multiply(x, high));
+  const Term whole = t.join(t.multiply(x, yz), upper);
+  CHECK(whole == t.multiply(t.zext(x), t.product(y, z, false)));
+  const Terms::Assignment numbers{{x, 0xfedcba98U}, {y, 0x87654321U}, {z, 0xdeadbeefU}};
+  const u64 wide = u64{0x87654321U} * 0xdeadbeefU * 0xfedcba98U;
+  CHECK(t.evaluate(whole, numbers) == wide);
+  CHECK(t.kind(t.join(t.multiply(x, yz), t.add(upper, k(1)))) == TermKind::pair);
+  CHECK(t.kind(t.join(t.multiply(x, yz), t.add(t.multiply_high(x, yz, false), t.multiply(y, high)))) ==
+        TermKind::pair);
   CHECK(t.select(t.equal(x, y), x, x) == x);
   // What is unknown is equal to nothing.
   CHECK(t.equal(Terms::unknown, Terms::unknown) == Terms::unknown);

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Kernels and tile shapes whose machine code is right: none of them may be refuted.
+
+    shapes.py INLAY [--only TEXT]
+
+Prints the verdict of `inlay validate` for each, with its first reason where it is undecided. Exit 1 when one is refuted, or
+when one that is listed as validated is not.
+"""
+import argparse
+import json
+import subprocess
+import sys
+import time
+
+GEMM = [
+    "", "--tile 64x64x64", "--tile 32x32x64 --waves 1x1", "--tile 64x32x32 --waves 2x1 --mfma 32 --out f32",
+    "--tile 32x64x32 --waves 1x2 --dtype bf16", "--tile 128x64x64", "--tile 64x128x32", "--dtype fp8", "--dtype bf8",
+    "--dtype i8",
+]
+GFX950 = [
+    "--dtype fp8", "--tile 32x32x64 --waves 1x1", "--tile 256x256x64", "--transfer yes",
+    "--tile 64x64x64 --transfer yes", "--tile 256x256x64 --transfer yes",
+]
+KERNELS = ["gemm " + x for x in GEMM] + ["gemm --arch gfx950 " + x for x in GFX950]
+KERNELS += ["preshuffle_gemm", "preshuffle_gemm --dtype bf8"]
+KERNELS += ["preshuffle_gemm --arch gfx950 " + x for x in ("", "--transfer yes", "--dtype i8")]
+KERNELS += ["softmax", "softmax --threads 128 --vectors 1", "rmsnorm --arch gfx950 --threads 128 --vectors 1"]
+KERNELS += [k + " --threads 128 --vectors 2 --arch " + g for k in ("softmax", "rmsnorm") for g in ("gfx942", "gfx950")]
+KERNELS += ["vector_add", "moe_stage1"]
+# Not followed to the end: docs/validate.md says what of them is missing.
+OPEN = ["flash_attention", "block_scale_gemm"]
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("inlay")
+parser.add_argument("--only", default="", help="kernels whose line contains this")
+a = parser.parse_args()
+counts, bad = {}, 0
+for line in KERNELS + OPEN:
+    if a.only not in line:
+        continue
+    begin = time.monotonic()
+    try:
+        r = subprocess.run([a.inlay, "validate", *line.split(), "--json"], capture_output=True, text=True, timeout=1800)
+        verdict = {0: "validated", 1: "refuted", 3: "undecided"}.get(r.returncode, "error")
+        report = json.loads(r.stdout) if r.stdout.startswith("{") else {}
+        why = report.get("refuted") or report.get("undecided") or [r.stderr.strip()]
+        why = why[0] if isinstance(why[0], str) else why[0].get("message", "")
+    except subprocess.TimeoutExpired:
+        verdict, why = "undecided", "more than half an hour"
+    counts[verdict] = counts.get(verdict, 0) + 1
+    wrong = verdict in ("refuted", "error") or (verdict != "validated" and line in KERNELS)
+    bad += wrong
+    print(f"{verdict:10} {time.monotonic() - begin:6.1f} s  {' '.join(line.split())}", flush=True)
+    if verdict != "validated":
+        print("    " + why[:300], flush=True)
+print(", ".join(f"{n} {v}" for v, n in sorted(counts.items())))
+sys.exit(1 if bad else 0)

@@ -4,7 +4,7 @@
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
   validate.py INLAY --aiter [CHECKOUT] [--write FILE]
-                                  the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes about ten minutes
+                                  the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes 10 to 30 minutes
 
 A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
 """

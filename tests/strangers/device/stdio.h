@@ -1,5 +1,5 @@
 #pragma once
 #include <stddef.h>
-int printf(const char *, ...);
-int puts(const char *);
+int printf(const char*, ...);
+int puts(const char*);
 int putchar(int);

@@ -8,6 +8,7 @@
 // The last line is `caught X of N`, N being the changes that the tokens or the claims object to. Exit 1 when anything is missed, or
 // when a kernel as it is is refuted or wrong.
 #include "judge.h"
+#include "sampling.h"
 
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/attention/spec.h>
@@ -16,7 +17,6 @@
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
-#include <cstring>
 #include <iostream>
 #include <random>
 #include <string>
@@ -95,25 +95,12 @@ Code code_of(const Subject& s) {
 } // namespace
 
 int main(int argc, char** argv) {
-  std::size_t sample = 300;
-  std::uint64_t seed = 1;
-  bool verbose = false;
+  Sampling how{.sample = 300};
   std::string only;
-  for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--verbose")) {
-      verbose = true;
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--sample")) {
-      sample = std::stoul(argv[++i]);
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--only")) {
-      only = argv[++i];
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--seed")) {
-      seed = std::stoull(argv[++i]);
-    } else {
-      std::cerr << "error: unknown argument '" << argv[i]
-                << "'\n  hint   --sample N --seed S --only KERNEL --verbose\n";
-      return 2;
-    }
-  }
+  CLI::App app("Kernels with one place of their code changed, before the claims and the tokens");
+  how.add_to(app);
+  app.add_option("--only", only, "A kernel");
+  if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<Subject> all = subjects();
   if (!only.empty()) std::erase_if(all, [&](const Subject& s) { return s.name != only; });
   bool sound = true;
@@ -123,9 +110,9 @@ int main(int argc, char** argv) {
     if (!claim.empty()) std::cout << s.name << " as it is: refuted: " << claim << "\n", sound = false;
     if (!token.empty()) std::cout << s.name << " as it is: wrong: " << token << "\n", sound = false;
   }
-  Random random(seed);
+  Random random(how.seed);
   std::size_t tried = 0, caught = 0, cautious = 0, harmless = 0, missed = 0;
-  while (tried < sample) {
+  while (tried < static_cast<std::size_t>(how.sample)) {
     Subject& s = all[random() % all.size()];
     // A change of attention costs as much as ten of a GEMM.
     if (all.size() > 1 && s.name.find("attention") != std::string::npos && random() % 4 != 0) continue;
@@ -144,7 +131,7 @@ int main(int argc, char** argv) {
     } else {
       ++missed, fate = "MISSED";
     }
-    if (verbose || fate[0] == 'M')
+    if (how.verbose || fate[0] == 'M')
       std::cout << fate << ": " << s.name << ": " << what << "\n    claim: " << claim
                 << "\n    tokens: " << token << "\n";
   }

@@ -4,19 +4,6 @@
 Changes N places of kernels' code, one at a time, in process. The last line is `caught X of N`; exit 1 when one that is
 wrong was not refuted.
 """
-import argparse
-import pathlib
-import subprocess
-import sys
+from face import run
 
-root = pathlib.Path(__file__).resolve().parents[2]
-parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--build", default=str(root / "build" / "release"), help="build directory")
-parser.add_argument("--sample", type=int, default=300)
-parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--verbose", action="store_true")
-a = parser.parse_args()
-program = pathlib.Path(a.build) / "bin" / "kernel_mutations"
-if not program.exists():
-    sys.exit(f"error: {program} is not there\n  hint   cmake --build --preset release --target kernel_mutations")
-sys.exit(subprocess.run([str(program), "--sample", str(a.sample), "--seed", str(a.seed)] + (["--verbose"] if a.verbose else [])).returncode)
+run("kernel_mutations", __doc__, 300)

@@ -9,11 +9,11 @@
 // carries), products (matrix products with an epilogue). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
 // than 5 % of them are refused though right.
 #include "judge.h"
+#include "sampling.h"
 
 #include <inlay/codegen/schedule.h>
 
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -420,28 +420,14 @@ std::string change_program(Program& p, Random& random) {
 } // namespace
 
 int main(int argc, char** argv) {
-  std::size_t sample = 200;
+  Sampling how{.sample = 200};
   std::uint64_t first = 0;
-  std::uint64_t seed = 1;
-  bool verbose = false;
   std::string only;
-  for (int i = 1; i < argc; ++i) {
-    if (!std::strcmp(argv[i], "--verbose")) {
-      verbose = true;
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--sample")) {
-      sample = std::stoul(argv[++i]);
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--only")) {
-      only = argv[++i];
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--first")) {
-      first = std::stoull(argv[++i]);
-    } else if (i + 1 < argc && !std::strcmp(argv[i], "--seed")) {
-      seed = std::stoull(argv[++i]);
-    } else {
-      std::cerr << "error: unknown argument '" << argv[i]
-                << "'\n  hint   --sample N --seed S --first N --only FAMILY --verbose\n";
-      return 2;
-    }
-  }
+  CLI::App app("Programs drawn at random, before the claims and the tokens");
+  how.add_to(app);
+  app.add_option("--first", first, "Number of the first program");
+  app.add_option("--only", only, "pointwise, rows, carried or products");
+  if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
@@ -450,8 +436,8 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;
-  for (std::uint64_t n = first; drawn < sample; ++n) {
-    Random random(seed * 1000003 + n); // each program by itself, so that one can be repeated
+  for (std::uint64_t n = first; drawn < static_cast<std::size_t>(how.sample); ++n) {
+    Random random(how.seed * 1000003 + n); // each program by itself, so that one can be repeated
     const std::string& name = names[random() % names.size()];
     std::string what = "as drawn";
     std::optional<Drawn> d;
@@ -465,7 +451,7 @@ int main(int argc, char** argv) {
       if (fault == 1 && (what = change(code, random)).empty()) continue;
     } catch (const std::exception& e) { // shapes that do not tile, or a program that no instructions are for
       ++impossible;
-      if (verbose) std::cout << n << " " << name << ": " << what << ": " << e.what() << "\n";
+      if (how.verbose) std::cout << n << " " << name << ": " << what << ": " << e.what() << "\n";
       continue;
     }
     ++drawn;
@@ -482,10 +468,12 @@ int main(int argc, char** argv) {
     } else {
       ++caught, fate = "caught";
     }
-    if (verbose || std::isupper(fate[0]))
+    if (how.verbose || std::isupper(fate[0]))
       std::cout << fate << ": number " << n << ", " << name << ", " << what << "\n    claim: " << claim
                 << "\n    tokens: " << token << "\n"
-                << (std::isupper(fate[0]) || (verbose && sample == 1) ? d->program.text() + code.text() : "");
+                << (std::isupper(fate[0]) || (how.verbose && how.sample == 1)
+                        ? d->program.text() + code.text()
+                        : "");
   }
   std::cout << drawn << " programs, " << impossible << " more that no instructions are for: " << right
             << " right and proved, " << caught << " wrong and refused, " << cautious

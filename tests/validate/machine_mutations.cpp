@@ -8,6 +8,8 @@
 // kernel's reference), `UNDECIDED` (not refuted, not validated, and it behaves differently),
 // `WRONG` (validated, and it behaves differently). The last line is `caught X of N`, N being the mutations that change
 // anything. Exit 1 when one is wrongly validated, when less than that (98 %) are caught or when a kernel as it is is not validated.
+#include "sampling.h"
+
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
@@ -113,25 +115,16 @@ struct Count {
 } // namespace
 
 int main(int argc, char** argv) {
-  int sample = 24, least = 98;
-  std::uint64_t seed = 1;
-  bool verbose = false;
-  for (int k = 1; k < argc; ++k) {
-    const std::string_view a = argv[k];
-    if (a == "--verbose") {
-      verbose = true;
-    } else if (k + 1 < argc && a == "--sample") {
-      sample = std::atoi(argv[++k]);
-    } else if (k + 1 < argc && a == "--least") {
-      least = std::atoi(argv[++k]);
-    } else if (k + 1 < argc && a == "--seed") {
-      seed = std::strtoull(argv[++k], nullptr, 10);
-    } else {
-      std::cerr << "machine_mutations [--sample N] [--seed S] [--least PERCENT] [--verbose]\n";
-      return 2;
-    }
-  }
-  std::mt19937_64 random(seed);
+  mutate::Sampling how{.sample = 24};
+  int least = 98;
+  CLI::App app("Machine code with one bit changed, refuted without being run");
+  how.add_to(app);
+  app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
+      ->capture_default_str();
+  if (const auto status = mutate::parse(app, argc, argv)) return *status;
+  const int sample = how.sample;
+  const bool verbose = how.verbose;
+  std::mt19937_64 random(how.seed);
   const auto all = subjects();
   struct Built {
     std::unique_ptr<kernels::Kernel> kernel;

@@ -1,0 +1,142 @@
+// The interpreter of provenance.h: its claims, and what is known about sizes. Begin at `run`.
+#include "interpreter.h"
+
+#include <inlay/algebra/error.h>
+
+#include <numeric>
+
+namespace inlay::codegen {
+namespace provenance {
+
+Derivation Interpreter::run() {
+  try {
+    make_world();
+    find_blocks();
+    static_claims();
+    regions(State{}, 0);
+    coverage();
+  } catch (const Refuted& r) {
+    fail(r);
+  } catch (const LayoutError& e) {
+    fail({"the layouts of the operation fit together", "", e.what()});
+  }
+  return std::move(out_);
+}
+
+void Interpreter::fail(const Refuted& r) {
+  DerivedClaim c{r.claim, r.subject,       "provenance", at_ ? at_->op : -1, at_ ? at_->where : p_.where(),
+                 false,   r.counterexample};
+  out_.claims.push_back(std::move(c));
+}
+
+void Interpreter::prove(const std::string& claim, const std::string& subject, const std::string& method) {
+  const int op = at_ ? at_->op : -1;
+  if (!recorded_.emplace(claim, op).second) return;
+  out_.claims.push_back({claim, subject, method, op, at_ ? at_->where : p_.where(), true, ""});
+}
+
+void Interpreter::refute(const std::string& claim, const std::string& subject, const std::string& why) {
+  throw Refuted{claim, subject, why};
+}
+
+bool Interpreter::decide(ClaimKind kind, Sym a, Sym b) {
+  const Truth t = kind == ClaimKind::less_equal ? le(a, b)
+                  : kind == ClaimKind::divides  ? divides(a, b)
+                                                : eq(a, b);
+  if (t != Truth::unknown) return t == Truth::yes;
+  const auto key = std::tuple(kind, a, b);
+  if (const auto found = decided_.find(key); found != decided_.end()) return found->second;
+  const bool yes = prover_.decide({kind, {a, b}, {}}) == Truth::yes;
+  decided_.emplace(key, yes);
+  return yes;
+}
+
+Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {
+  std::vector<std::pair<AtomId, Sym>> replace;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const Column& c = columns_[columns[i]];
+    const auto [low, high] = std::minmax_element(c.begin(), c.end());
+    replace.emplace_back(*dollar(i).as_atom(),
+                         *low == *high ? Sym(*low)
+                                       : context_.symbol("_in" + number_name(*low) + "_" +
+                                                             number_name(*high) + "_" + std::to_string(i),
+                                                         {Int(*low), Int(*high)}));
+  }
+  return substitute(s, replace);
+}
+
+Sym Interpreter::dollar(std::size_t i) {
+  while (dollars_.size() <= i)
+    dollars_.push_back(context_.symbol("_c" + std::to_string(dollars_.size()), {Int(0), std::nullopt}));
+  return dollars_[i];
+}
+
+void Interpreter::make_world() {
+  const auto size_of = [&](Sym s) -> const Size* {
+    for (const Size& z : p_.sizes())
+      if (z.symbol == s) return &z;
+    return nullptr;
+  };
+  const auto known = [&](Sym s) {
+    return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
+  };
+  for (const CodeRegion& r : code_.regions) {
+    if (!r.is_loop) continue;
+    const Size* z = size_of(r.extent);
+    if (!z || known(z->symbol)) continue;
+    const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
+    const Sym trips = context_.symbol("_trips_" + z->name, {Int(0), Int((z->facts.most - 1) / r.tile)});
+    const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
+    const Sym rest =
+        units == 1 ? Sym(1)
+                   : context_.symbol("_rest_" + z->name + "_" + std::to_string(units), {Int(1), Int(units)});
+    world_.emplace_back(*z->symbol.as_atom(), Sym(r.tile) * trips + Sym(g) * rest);
+    last_trip_[&r] = trips;
+  }
+  for (const GridAxis& a : p_.grid()) {
+    const Size* z = size_of(a.extent);
+    if (!z || known(z->symbol)) continue;
+    const Sym rest = context_.symbol("_over_" + z->name, {Int(0), Int(z->facts.most)});
+    if (a.tile == 1 && z->facts.multiple > 1) { // heads that share a head of keys: number G a + b of G n
+      const Sym group(z->facts.multiple);
+      const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
+      world_.emplace_back(*a.symbol.as_atom(),
+                          group * outer + context_.symbol("_member_" + std::to_string(z->facts.multiple),
+                                                          {Int(0), Int(z->facts.multiple - 1)}));
+      world_.emplace_back(*z->symbol.as_atom(), group * (outer + rest + Sym(1)));
+      continue;
+    }
+    const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
+    world_.emplace_back(*z->symbol.as_atom(), Sym(a.tile) * a.symbol + Sym(g) * (rest + Sym(1)));
+  }
+  for (const Size& z : p_.sizes())
+    if (!known(z.symbol) && z.facts.multiple > 1)
+      world_.emplace_back(*z.symbol.as_atom(),
+                          Sym(z.facts.multiple) *
+                              context_.symbol("_times_" + z.name,
+                                              {Int((z.facts.least + z.facts.multiple - 1) / z.facts.multiple),
+                                               Int(z.facts.most / z.facts.multiple)}));
+  for (const Size& z : p_.sizes()) {
+    if (z.facts.multiple > 1)
+      out_.contract.push_back({z.name + " % " + std::to_string(z.facts.multiple) + " == 0",
+                               "declared for the size, and used by the claims"});
+    out_.contract.push_back(
+        {std::to_string(z.facts.least) + " <= " + z.name + " <= " + std::to_string(z.facts.most),
+         "declared for the size, and used by the claims"});
+  }
+  out_.contract.push_back(
+      {"outputs lie apart from all other buffers", "what is read is what was there before the launch"});
+}
+
+} // namespace provenance
+
+bool Derivation::ok() const { return refuted() == nullptr; }
+const DerivedClaim* Derivation::refuted() const {
+  for (const DerivedClaim& c : claims)
+    if (!c.proved) return &c;
+  return nullptr;
+}
+
+Derivation derive(const Code& code, Prover& prover) { return provenance::Interpreter(code, prover).run(); }
+
+} // namespace inlay::codegen

@@ -1,0 +1,247 @@
+// Rule of folds: each element once, all of them before the result is used.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+Term Interpreter::join(const Term& a, const Term& b) {
+  Term out = a;
+  if (b.has_part) {
+    if (!out.has_part) {
+      out.has_part = true;
+      out.origin = b.origin;
+      out.sets = b.sets;
+    } else {
+      if (!(out.origin == b.origin))
+        refute("a tile is finished before the next one begins", describe(a), "and then " + describe(b));
+      out.sets = unite(out.sets, b.sets, a.monoid);
+    }
+  }
+  for (const auto& [low, high] : b.intervals) add_interval(out, low, high);
+  return out;
+}
+
+int Interpreter::unite(int a, int b, Monoid monoid) {
+  const auto cache = std::tuple(a, b, monoid);
+  if (const auto found = united_.find(cache); found != united_.end()) return found->second;
+  const Column &x = columns_[a], &y = columns_[b];
+  Column out(x.size());
+  for (std::size_t s = 0; s < x.size(); ++s) {
+    bool twice = false;
+    out[s] = sets_.unite(x[s], y[s], twice);
+    if (twice && !idempotent(monoid))
+      refute("every element is summed once", std::string(to_string(monoid)),
+             "slot " + std::to_string(s) + " adds " + text(sets_[x[s]]) + " and " + text(sets_[y[s]]));
+  }
+  return united_.emplace(cache, columns_.intern(std::move(out))).first->second;
+}
+
+std::string Interpreter::text(const Intervals& s) {
+  std::string out;
+  for (const auto& [low, high] : s) out += "[" + std::to_string(low) + "," + std::to_string(high) + ")";
+  return out;
+}
+
+void Interpreter::settle(Term& t) {
+  if (!t.has_part) return;
+  const Column& sets = columns_[t.sets];
+  const int first = sets.empty() ? -1 : sets[0];
+  if (first < 0 || sets_[first].size() != 1) return;
+  if (std::any_of(sets.begin(), sets.end(), [&](int x) { return x != first; })) return;
+  const auto [low, high] = sets_[first][0];
+  t.has_part = false;
+  t.sets = -1;
+  const Sym o = t.origin;
+  t.origin = Sym(0);
+  add_interval(t, o + Sym(low), o + Sym(high));
+}
+
+void Interpreter::add_interval(Term& t, Sym low, Sym high) {
+  if (!idempotent(t.monoid))
+    for (const auto& [l, h] : t.intervals)
+      if (!less_equal(h, low) && !less_equal(high, l))
+        refute("every element is summed once", describe(t),
+               "[" + to_string(relate(low)) + ", " + to_string(relate(high)) +
+                   ") is not shown to be disjoint from [" + to_string(relate(l)) + ", " +
+                   to_string(relate(h)) + ")");
+  t.intervals.emplace_back(low, high);
+  for (bool merged = true; merged;) {
+    merged = false;
+    for (std::size_t i = 0; i < t.intervals.size() && !merged; ++i)
+      for (std::size_t k = 0; k < t.intervals.size() && !merged; ++k)
+        if (i != k && t.intervals[i].second == t.intervals[k].first) {
+          t.intervals[i].second = t.intervals[k].second;
+          t.intervals.erase(t.intervals.begin() + static_cast<std::ptrdiff_t>(k));
+          merged = true;
+        }
+  }
+  std::sort(t.intervals.begin(), t.intervals.end());
+}
+
+bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym of, Monoid monoid) {
+  std::vector<std::pair<Sym, Sym>> all;
+  for (const auto& [low, high] : intervals) all.emplace_back(relate(low), relate(high));
+  Sym reached = 0;
+  while (!all.empty()) {
+    const auto next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
+      return x.first == reached || (idempotent(monoid) && less_equal(x.first, reached));
+    });
+    if (next == all.end()) return false;
+    reached = next->second;
+    all.erase(next);
+  }
+  return less_equal(relate(of), reached);
+}
+
+Expr Interpreter::resolve(Expr e) {
+  return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
+    std::vector<std::pair<Sym, Sym>> intervals;
+    for (std::size_t k = 1; k + 1 < n.index.size(); k += 2)
+      intervals.emplace_back(n.index[k], n.index[k + 1]);
+    if (!cover(intervals, n.index[0], n.monoid)) return std::nullopt;
+    ExprNode whole = n;
+    whole.index.resize(1);
+    return x_.make(std::move(whole));
+  }));
+}
+
+Term Interpreter::complete_term(Term t) {
+  if (!t.partial) return t;
+  settle(t);
+  const Sym limit = relate(t.limit);
+  if (!covers(t))
+    refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
+           describe(t), "wanted [0, " + to_string(limit) + ")");
+  prove("a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
+        to_string(t.limit), "provenance");
+  Term out;
+  out.columns = t.columns;
+  out.facts = t.facts;
+  out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, resolve(t.expr)));
+  tidy(out);
+  return out;
+}
+
+void Interpreter::fold_values(State& s, const Inst& i) {
+  Term t = assemble(s, i.uses);
+  const int n = static_cast<int>(i.uses.size());
+  const auto threads = static_cast<std::size_t>(p_.threads());
+  if (!t.partial) {
+    // The index that is folded: the columns that are the coordinate along the axis.
+    Column position;
+    const Column thread = thread_coordinates(i.access.threads, 0);
+    for (std::size_t th = 0; th < threads; ++th)
+      for (int e = 0; e < n; ++e) position.push_back(thread[th] + i.position[static_cast<std::size_t>(e)][0]);
+    const int wanted = columns_.intern(std::move(position));
+    std::vector<std::size_t> folded;
+    for (std::size_t c = 0; c < t.columns.size(); ++c)
+      if (t.columns[c] == wanted) folded.push_back(c);
+    std::optional<Sym> origin;
+    for (const std::size_t c : folded)
+      if (!origin) origin = origin_of(t.expr, c);
+    if (!origin)
+      refute("a fold is along an index of its operand", describe(t),
+             "no index is the coordinate along the axis");
+    std::vector<std::pair<AtomId, Sym>> replace;
+    std::vector<int> rest;
+    for (std::size_t c = 0; c < t.columns.size(); ++c) {
+      if (std::find(folded.begin(), folded.end(), c) != folded.end()) {
+        replace.emplace_back(*dollar(c).as_atom(), bound_ - *origin);
+      } else {
+        replace.emplace_back(*dollar(c).as_atom(), dollar(rest.size()));
+        rest.push_back(t.columns[c]);
+      }
+    }
+    const Column& column = columns_[wanted];
+    Column sets(threads);
+    for (std::size_t th = 0; th < threads; ++th) {
+      bool twice = false;
+      sets[th] = sets_.of({column.begin() + static_cast<std::ptrdiff_t>(th) * n,
+                           column.begin() + static_cast<std::ptrdiff_t>(th + 1) * n},
+                          twice);
+      if (twice && !idempotent(i.monoid))
+        refute("every element is summed once", describe(t),
+               "work-item " + std::to_string(th) + " adds one twice");
+    }
+    const int high = *std::max_element(column.begin(), column.end());
+    replace_in(t, replace);
+    t.columns = std::move(rest);
+    t.partial = true;
+    t.monoid = i.monoid;
+    t.has_part = true;
+    t.origin = *origin;
+    t.sets = columns_.intern(std::move(sets));
+    bool limited = false;
+    std::vector<Fact> facts;
+    for (const Fact& f : t.facts) {
+      if (!(f.index == bound_)) {
+        facts.push_back(f);
+        continue;
+      }
+      if (limited && !(f.bound == t.limit)) refute("a fold has one extent", describe(t), to_string(f.bound));
+      t.limit = f.bound;
+      limited = true;
+      if (f.fill != empty_element(i.monoid) && !less_equal(*origin + Sym(high + 1), f.bound))
+        refute("what lies outside of a " + std::string(to_string(i.monoid)) + " is its empty element",
+               describe(t),
+               std::isnan(f.fill) ? std::string("it is not known what lies outside")
+                                  : "it is " + std::to_string(f.fill));
+    }
+    if (!limited) refute("a fold has an extent", describe(t), "nothing says where the index ends");
+    t.facts = std::move(facts);
+    prove("what lies outside of a " + std::string(to_string(i.monoid)) + " is its empty element",
+          to_string(t.limit), "provenance");
+  } else {
+    if (t.monoid != i.monoid)
+      refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));
+    const Column& sets = columns_[t.sets];
+    Column out(threads);
+    for (std::size_t th = 0; th < threads; ++th) {
+      out[th] = sets[th * static_cast<std::size_t>(n)];
+      for (int e = 1; e < n; ++e) {
+        bool twice = false;
+        out[th] =
+            sets_.unite(out[th], sets[th * static_cast<std::size_t>(n) + static_cast<std::size_t>(e)], twice);
+        if (twice && !idempotent(i.monoid))
+          refute("every element is summed once", describe(t),
+                 "work-item " + std::to_string(th) + " adds a part twice");
+      }
+    }
+    t.sets = columns_.intern(std::move(out));
+  }
+  // What is joined is of one result.
+  for (int& c : t.columns) {
+    const Column& column = columns_[c];
+    Column out(threads);
+    for (std::size_t th = 0; th < threads; ++th) {
+      out[th] = column[th * static_cast<std::size_t>(n)];
+      for (int e = 1; e < n; ++e)
+        if (column[th * static_cast<std::size_t>(n) + static_cast<std::size_t>(e)] != out[th])
+          refute("what a fold joins belongs to one result", describe(t),
+                 "work-item " + std::to_string(th) + " joins " + std::to_string(out[th]) + " and " +
+                     std::to_string(column[th * static_cast<std::size_t>(n) + static_cast<std::size_t>(e)]));
+    }
+    c = columns_.intern(std::move(out));
+  }
+  s.regs[key(i.def)] = {std::move(t), false};
+}
+
+void Interpreter::fold_lanes(State& s, const Inst& i) {
+  Term t = part(value(s, i.uses[0]), i.uses[0]);
+  if (!t.partial || t.monoid != i.monoid || !t.has_part)
+    refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));
+  const auto other = [&](int column) {
+    const Column& c = columns_[column];
+    Column out(c.size());
+    for (std::size_t th = 0; th < c.size(); ++th) out[th] = c[th ^ static_cast<std::size_t>(i.lane_mask)];
+    return columns_.intern(std::move(out));
+  };
+  for (const int c : t.columns)
+    if (other(c) != c)
+      refute("what a fold joins belongs to one result", describe(t),
+             "lanes that differ by " + std::to_string(i.lane_mask) + " hold different rows");
+  t.sets = unite(t.sets, other(t.sets), t.monoid);
+  s.regs[key(i.def)] = {std::move(t), false};
+}
+
+} // namespace inlay::codegen::provenance

@@ -1,0 +1,276 @@
+// What each instruction does to the state: registers, LDS, what is under way.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+void Interpreter::list(State& s, const std::vector<Inst>& insts, Sym trip, int number) {
+  trip_value_ = trip;
+  number_ = number;
+  for (const Inst& i : insts) {
+    at_ = &i;
+    one(s, i);
+  }
+  at_ = nullptr;
+}
+
+std::vector<std::pair<AtomId, Sym>> Interpreter::trips() const {
+  std::vector<std::pair<AtomId, Sym>> replace;
+  for (const CodeRegion& r : code_.regions)
+    if (r.is_loop) replace.emplace_back(*r.trip.as_atom(), trip_value_);
+  return replace;
+}
+
+Sym Interpreter::here(Sym s) const {
+  const Sym at = substitute(s, trips());
+  return exiting_ ? relate(at) : at;
+}
+
+RegKey Interpreter::key(const Reg& r) const {
+  return {r.id, code_.registers[static_cast<std::size_t>(r.id)].outside ? 0 : r.ahead};
+}
+
+const Term& Interpreter::value(State& s, const Reg& r) {
+  const auto found = s.regs.find(key(r));
+  if (found == s.regs.end())
+    refute("every register is written before it is read", "v" + std::to_string(r.id),
+           std::string(name_of(*at_)) + " reads v" + std::to_string(r.id) + " of iteration " +
+               std::to_string(r.ahead));
+  if (found->second.pending)
+    refute("every register is waited for before it is used", "v" + std::to_string(r.id),
+           std::string(name_of(*at_)) + " uses it while its load is under way");
+  return found->second.term;
+}
+
+std::pair<int, int> Interpreter::stage_of(const Inst& i) const {
+  const int n = number_ + i.access.slot;
+  return {i.access.tensor, ((n % ring_) + ring_) % ring_};
+}
+
+void Interpreter::one(State& s, const Inst& i) {
+  switch (i.kind) {
+  case InstKind::fill: {
+    Term t;
+    t.expr = x_.constant(i.value);
+    s.regs[key(i.def)] = {t, false};
+    break;
+  }
+  case InstKind::load:
+    half_ = i.direct ? &i : nullptr;
+    load(s, i);
+    break;
+  case InstKind::store: store(s, i); break;
+  case InstKind::lds_read: read(s, i); break;
+  case InstKind::lds_write:
+    // Both halves of a transfer, one behind the other, of one iteration.
+    if (i.direct && (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead))
+      refute("a transfer is one instruction", p_.tensor(i.access.tensor).name,
+             "its write does not stand right behind its load");
+    half_ = nullptr;
+    write(s, i);
+    break;
+  case InstKind::mma: multiply(s, i); break;
+  case InstKind::map: apply_map(s, i); break;
+  case InstKind::fold_values: fold_values(s, i); break;
+  case InstKind::fold_lanes: fold_lanes(s, i); break;
+  case InstKind::wait:
+    if (i.vm >= 0) complete(s, s.vm, i.vm);
+    if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm);
+    break;
+  case InstKind::barrier:
+    for (Batch& b : s.batches)
+      if (b.status == Status::done) b.status = Status::published;
+    for (auto& [stage, readings] : s.readings) {
+      for (Reading& r : readings)
+        if (r.status == Status::done) r.status = Status::published;
+      std::erase_if(readings, [](const Reading& r) { return r.status == Status::published; });
+    }
+    break;
+  }
+}
+
+void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep) {
+  while (static_cast<int>(queue.size()) > keep) {
+    const Queued q = queue.front();
+    queue.pop_front();
+    if (q.what == Queued::What::reg) {
+      if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = false;
+    } else if (q.what == Queued::What::write) {
+      s.batches[static_cast<std::size_t>(q.index)].status =
+          std::max(s.batches[static_cast<std::size_t>(q.index)].status, Status::done);
+    }
+    if (q.what == Queued::What::reg && q.index >= 0)
+      for (Reading& r : s.readings[q.stage])
+        if (r.status == Status::pending) {
+          r.status = Status::done; // reads of one stage return in order
+          break;
+        }
+  }
+}
+
+void Interpreter::load(State& s, const Inst& i) {
+  const Prepared& r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  Term term;
+  std::vector<Sym> index;
+  std::vector<int> through;
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
+    const Uniform* u = uniform_of(p_, i.access.origin[axis]);
+    if ((u || i.access.gathered(axis)) && !i.access.masked[axis])
+      refute("rows that a table names and the tensor has not read as 0", t.name,
+             "axis " + std::to_string(axis) + " is not masked");
+    if (u) {
+      if (std::any_of(r.coordinate[axis].begin(), r.coordinate[axis].end(), [](int c) { return c != 0; }))
+        refute("a number of the workgroup is a coordinate by itself", t.name, to_string(u->symbol));
+      through.push_back(u->tensor);
+      index.push_back(here(world(u->at)));
+    } else if (i.access.gathered(axis)) {
+      index.push_back(row_index(s, i, axis, term));
+      through.push_back(p_.tensor(row_table_).id);
+    } else {
+      through.push_back(-1);
+      index.push_back(here(r.origin[axis]));
+      // A tile of one coordinate has no column: it must not count as equal to the first of another axis.
+      const std::vector<int>& coordinates = r.coordinate[axis];
+      if (i.access.extents[axis] != 1 ||
+          std::any_of(coordinates.begin(), coordinates.end(), [](int c) { return c != 0; })) {
+        index.back() += dollar(term.columns.size());
+        term.columns.push_back(r.column[axis]);
+      }
+      term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
+    }
+  }
+  term.expr = x_.load(t.id, std::move(index), std::move(through));
+  s.regs[key(i.def)] = {std::move(term), !i.direct};
+  if (i.direct) return; // the write right behind it is the other half of the instruction
+  s.vm.push_back({Queued::What::reg, key(i.def), -1, {}});
+}
+
+Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into) {
+  const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
+  Term ids = part(value(s, row), row);
+  const ExprNode n = ids.expr.node();
+  if (ids.partial || n.fn != Fn::load || n.index.size() != 1 || !n.through.empty())
+    refute("a gathered coordinate is an element of a table", describe(ids), "it is something else");
+  row_table_ = n.tensor;
+  // One entry for each element that the work-item moves.
+  const std::size_t count = i.access.elements.size();
+  for (int& c : ids.columns) {
+    Column wide;
+    for (const int v : columns_[c]) wide.insert(wide.end(), count, v);
+    c = columns_.intern(std::move(wide));
+  }
+  rename(ids, into.columns);
+  for (Fact f : ids.facts) {
+    f.fill = anything; // beyond the table's end there is nothing to say
+    into.facts.push_back(f);
+  }
+  return ids.expr.node().index[0];
+}
+
+void Interpreter::write(State& s, const Inst& i) {
+  const Prepared& r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  Term term = part(value(s, i.uses[0]), i.uses[0]);
+  auto& cells = s.lds[stage_of(i)];
+  if (cells.empty()) cells.resize(static_cast<std::size_t>(t.stage_elements()));
+  const int id = static_cast<int>(s.terms.size());
+  s.terms.push_back(std::move(term));
+  const int batch = static_cast<int>(s.batches.size());
+  s.batches.push_back({});
+  const std::size_t count = i.access.elements.size();
+  const auto& readings = s.readings[stage_of(i)];
+  for (std::size_t slot = 0; slot < r.places.size(); ++slot) {
+    const int thread = static_cast<int>(slot / count), wave = thread / p_.target().wave_size;
+    if (!r.acts[static_cast<std::size_t>(thread)]) continue;
+    Cell& c = cells[static_cast<std::size_t>(r.places[slot])];
+    if (c.batch == batch)
+      refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
+             "element " + std::to_string(r.places[slot]) + " is written twice, at last by work-item " +
+                 std::to_string(thread));
+    if (c.term >= 0 && c.wave != wave &&
+        s.batches[static_cast<std::size_t>(c.batch)].status != Status::published)
+      refute("writes to " + t.name + " of different waves are ordered", "",
+             "element " + std::to_string(r.places[slot]) + ": wave " + std::to_string(wave) +
+                 " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
+    for (const Reading& reading : readings) {
+      if (reading.status == Status::published) continue;
+      const auto low =
+          std::lower_bound(reading.cells->begin(), reading.cells->end(), std::pair(r.places[slot], -1));
+      for (auto at = low; at != reading.cells->end() && at->first == r.places[slot]; ++at)
+        if (at->second != wave || reading.status == Status::pending)
+          refute("nothing of " + t.name + " is overwritten while it is read", "",
+                 "element " + std::to_string(r.places[slot]) + ": wave " + std::to_string(wave) +
+                     " writes what wave " + std::to_string(at->second) + " may still be reading");
+    }
+    c = {id, static_cast<int>(slot), batch, wave};
+  }
+  (i.direct ? s.vm : s.lgkm).push_back({Queued::What::write, {}, batch, {}});
+  prove("nothing of " + t.name + " is overwritten before every wave has read it", "", "provenance");
+}
+
+void Interpreter::read(State& s, const Inst& i) {
+  const Prepared& r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const auto& cells = s.lds[stage_of(i)];
+  const std::size_t count = i.access.elements.size();
+  std::vector<int> from(r.places.size()), of(r.places.size());
+  auto& touched = touched_[&i];
+  const bool fresh = !touched;
+  std::vector<std::pair<int, int>> where;
+  int last_term = -1, last_batch = -1, checked_wave = -1;
+  bool ok_any_wave = false;
+  for (std::size_t slot = 0; slot < r.places.size(); ++slot) {
+    const int thread = static_cast<int>(slot / count), wave = thread / p_.target().wave_size;
+    const int place = r.places[slot];
+    const Cell* c = cells.empty() ? nullptr : &cells[static_cast<std::size_t>(place)];
+    if (!c || c->term < 0)
+      refute("what is read from " + t.name + " was written", to_string(i.access.threads),
+             "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) +
+                 ", which nothing has written");
+    if (c->batch != last_batch) {
+      last_batch = c->batch;
+      const Status status = s.batches[static_cast<std::size_t>(c->batch)].status;
+      ok_any_wave = status == Status::published;
+      checked_wave = status == Status::done ? c->wave : -2;
+    }
+    if (!ok_any_wave && !(checked_wave != -2 && c->wave == wave))
+      refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
+             "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
+                 std::to_string(c->wave) + " wrote, with no wait and barrier between");
+    if (c->term != last_term) {
+      if (last_term >= 0 && !same_skeleton(s.terms[static_cast<std::size_t>(last_term)],
+                                           s.terms[static_cast<std::size_t>(c->term)]))
+        refute("a fragment of " + t.name + " is of one tile",
+               describe(s.terms[static_cast<std::size_t>(last_term)]),
+               "work-item " + std::to_string(thread) + " reads " +
+                   describe(s.terms[static_cast<std::size_t>(c->term)]));
+      last_term = c->term;
+    }
+    from[slot] = c->slot;
+    of[slot] = c->term;
+    if (fresh) where.emplace_back(place, wave);
+  }
+  if (fresh) {
+    std::sort(where.begin(), where.end());
+    where.erase(std::unique(where.begin(), where.end()), where.end());
+    touched = std::make_shared<const std::vector<std::pair<int, int>>>(std::move(where));
+  }
+  Term term = s.terms[static_cast<std::size_t>(last_term)];
+  const auto gather = [&](auto column_of) {
+    Column c(from.size());
+    for (std::size_t slot = 0; slot < from.size(); ++slot)
+      c[slot] = columns_[column_of(s.terms[static_cast<std::size_t>(of[slot])])]
+                        [static_cast<std::size_t>(from[slot])];
+    return columns_.intern(std::move(c));
+  };
+  for (std::size_t k = 0; k < term.columns.size(); ++k)
+    term.columns[k] = gather([&](const Term& x) { return x.columns[k]; });
+  if (term.partial && term.has_part) term.sets = gather([](const Term& x) { return x.sets; });
+  s.regs[key(i.def)] = {std::move(term), true};
+  s.readings[stage_of(i)].push_back({Status::pending, touched});
+  s.lgkm.push_back({Queued::What::reg, key(i.def), 1, stage_of(i)});
+  prove("what is read from " + t.name + " was written, waited for and published by a barrier", "",
+        "provenance");
+}
+
+} // namespace inlay::codegen::provenance

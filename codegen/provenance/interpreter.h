@@ -1,0 +1,230 @@
+/// The interpreter of provenance.h: one workgroup runs the code symbolically, all its threads at once. A rule that does not
+/// hold throws `Refuted`, and the derivation ends there. One file for each rule; derive.cpp is where it begins.
+#pragma once
+
+#include "terms.h"
+
+#include <inlay/codegen/address.h>
+#include <inlay/codegen/provenance.h>
+
+#include <inlay/algebra/print.h>
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+
+namespace inlay::codegen::provenance {
+
+struct Refuted {
+  std::string claim, subject, counterexample;
+};
+
+class Interpreter {
+public:
+  Interpreter(const Code& code, Prover& prover)
+      : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()) {
+    bound_ = context_.symbol("_index", {Int(0), std::nullopt});
+  }
+  Derivation run();
+
+private:
+  // ------------------------------------------------------------ claims: derive.cpp
+  void fail(const Refuted& r);
+  // Recorded once: a claim that every trip makes again is one claim.
+  void prove(const std::string& claim, const std::string& subject, const std::string& method);
+  [[noreturn]] static void refute(const std::string& claim, const std::string& subject,
+                                  const std::string& why);
+  bool decide(ClaimKind kind, Sym a, Sym b);
+  bool less_equal(Sym a, Sym b) { return decide(ClaimKind::less_equal, relate(a), relate(b)); }
+  // The numbers that _c0, _c1, ... can have, as symbols with ranges.
+  Sym ranged(Sym s, const std::vector<int>& columns);
+  static std::string number_name(int v) { return v < 0 ? "m" + std::to_string(-v) : std::to_string(v); }
+  Sym dollar(std::size_t i);
+
+  // ------------------------------------------------------------ sizes and facts: derive.cpp
+  // Facts as substitutions: the extent of a grid axis is n*wg + g*(1 + rest), of a loop n*T + g*q.
+  void make_world();
+  Sym world(Sym s) const { return substitute(s, world_); }
+  // What is known at this point of the code about the number of trips.
+  Sym relate(Sym s) const { return relation_.empty() ? s : substitute(s, relation_); }
+
+  // ------------------------------------------------------------ claims that each view gives: views.cpp
+  struct Prepared {
+    std::vector<Column> coordinate; ///< [axis], thread by thread
+    std::vector<int> column;        ///< the same, interned
+    std::vector<Sym> origin;        ///< in terms of the facts
+    std::vector<int> places;        ///< of LDS
+    std::vector<bool> acts;         ///< thread by thread
+  };
+  static const char* name_of(const Inst& i) { return to_string(i.kind); }
+  const Prepared& prepared(const Inst& inst);
+  void static_claims();
+  void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
+  void memory_claims(const Inst& i);
+  // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
+  void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
+  // Offsets and records fit 31 bits for all sizes of the contract.
+  void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
+  std::string hint_multiple(const Tensor& t, std::int64_t n) const;
+  Tensor tensor_in_world(const Tensor& t) const;
+
+  // ------------------------------------------------------------ regions and loops: loops.cpp
+  void regions(State s, std::size_t from);
+  void run_version(State& s, const std::vector<Inst>& insts, bool divides);
+  // modulus | size, as a substitution of the free symbol in what the size stands for.
+  void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
+  // Runs everything behind an exit: j is the last trip's number, `residue` its remainder by the ring.
+  void leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue);
+  void forget_iterations(State& s);
+  void loop(State s, const CodeRegion& r, std::size_t index);
+  // Registers of iterations: one trip later, each is one iteration nearer.
+  void shift(State& s);
+  [[noreturn]] static void not_inductive(const std::string& why);
+  // The state whose origins are those of x at u = 0 and of y at u = 1.
+  Term extrapolate(const Term& x, const Term& y, Sym u);
+  Expr extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line);
+  State extrapolate(const State& x, const State& y, Sym u);
+  bool same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next);
+  void compare(const State& invariant, const State& after, std::span<const std::pair<AtomId, Sym>> next);
+
+  // ------------------------------------------------------------ instructions: instructions.cpp
+  void list(State& s, const std::vector<Inst>& insts, Sym trip, int number);
+  // The numbers of the trip that is run.
+  std::vector<std::pair<AtomId, Sym>> trips() const;
+  // Behind an exit the number of trips is known, and holds for all that follows.
+  Sym here(Sym s) const;
+  RegKey key(const Reg& r) const;
+  const Term& value(State& s, const Reg& r);
+  std::pair<int, int> stage_of(const Inst& i) const;
+  void one(State& s, const Inst& i);
+  static void complete(State& s, std::deque<Queued>& queue, int keep);
+  void load(State& s, const Inst& i);
+  // The index of the table whose element is the coordinate along a gathered axis.
+  Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into);
+  void write(State& s, const Inst& i);
+  void read(State& s, const Inst& i);
+  // Elements first .. first + count of every thread.
+  Term part(const Term& t, const Reg& r);
+  // Several registers as one term: element e of the result is uses[e].
+  Term assemble(State& s, std::span<const Reg> uses);
+  std::string describe(const Term& t) const;
+
+  // ------------------------------------------------------------ renaming columns: values.cpp
+  // t over the columns `all`, which get t's columns that are not there yet.
+  void rename(Term& t, std::vector<int>& all);
+  // t over exactly these columns, in this order; unchanged when it has others.
+  void align(Term& t, const std::vector<int>& columns);
+  void replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace);
+  // Without columns that nothing refers to.
+  void tidy(Term& t);
+  // Some index of the expression that is O + _ci: gives O.
+  std::optional<Sym> origin_of(Expr e, std::size_t i);
+
+  // ------------------------------------------------------------ products: products.cpp
+  struct Product { // what the columns of two operands say, the same for every tile
+    std::string error;
+    std::vector<std::size_t> x_k, y_k; ///< which columns are k
+    std::vector<int> x_rows, y_rows;   ///< result columns, for the others in order
+    int sets = -1;
+    int low = 0, high = 0; ///< of the k columns
+  };
+  // Half `half` of `parts` of the operands' values.
+  const Product& product(const Inst& i, std::size_t half, const std::vector<int>& xc,
+                         const std::vector<int>& yc, std::int64_t shift);
+  void multiply(State& s, const Inst& i);
+  void multiply(State& s, const Inst& i, std::size_t half);
+
+  // ------------------------------------------------------------ folds: folds.cpp
+  // Two parts of one fold.
+  Term join(const Term& a, const Term& b);
+  int unite(int a, int b, Monoid monoid);
+  static std::string text(const Intervals& s);
+  // A part that is one interval, the same for every slot, becomes a symbolic interval, and intervals that meet one.
+  void settle(Term& t);
+  void add_interval(Term& t, Sym low, Sym high);
+  // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
+  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym of, Monoid monoid);
+  bool covers(const Term& t) { return !t.has_part && cover(t.intervals, t.limit, t.monoid); }
+  // Folds under way inside an expression that are over by now.
+  Expr resolve(Expr e);
+  // A fold under way is over: it has to cover [0, limit).
+  Term complete_term(Term t);
+  void fold_values(State& s, const Inst& i);
+  void fold_lanes(State& s, const Inst& i);
+
+  // ------------------------------------------------------------ maps: maps.cpp
+  // The value of a map where an operand is outside: NaN when it depends on what is not known. An infinite operand
+  // absorbs a finite one in a sum; zero times something unknown is not zero.
+  double outside(Expr e, std::span<const double> operand, const Fact& fact) const;
+  // What says what lies beyond a bound that an operand has is a fact; any other condition is part of the value.
+  Expr strip_inside(Expr e, const std::vector<Fact>& facts);
+  void apply_map(State& s, const Inst& i);
+  std::function<std::string(int)> name_of_tensor() const;
+  // Of one index and bound, at this point of the code. What is known here about the number of trips is not written into
+  // what a place holds: the next trip knows something else.
+  bool same_bound(Sym index, Sym bound, const Fact& f) const;
+  void want(std::vector<Fact>& facts, const Fact& f) const;
+  Term pointwise(Expr map, const std::vector<Term>& terms);
+  // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
+  bool joins(Expr map, const std::vector<Term>& terms);
+  Term join_all(const std::vector<Term>& terms);
+  // A fold under way as a number: it has to be one, so at least one element has to be there.
+  Term number_of(const Term& t, const std::vector<int>& columns);
+  // A map that is linear in sums under way: what is multiplied goes into the body, what is added are parts of one sum. A
+  // factor that the specification gives as an element of a block of k, s(k/128), is constant where the sum moves in one
+  // block.
+  std::optional<Term> linear(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
+  // s(t) as s(k / G), for the k of a part that lies in block t.
+  Expr within_block(const Term& t, Expr factor, const std::vector<int>& columns);
+  // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
+  void find_blocks();
+  static double constant_or_anything(const Term& t);
+
+  // ------------------------------------------------------------ stores: stores.cpp
+  void store(State& s, const Inst& i);
+  // floor_div(_c0, 128) and the like are columns of their own.
+  Expr tabulate(Expr e, std::vector<int>& columns);
+  int first_difference(const std::vector<int>& columns, std::size_t c) const;
+  // What every exit must have done.
+  void finish(const State& s);
+  // The tiles of all workgroups make up the tensor.
+  void coverage();
+
+  // ------------------------------------------------------------ what is known, and what was found before
+  const Code& code_;
+  const Program& p_;
+  Prover& prover_;
+  Expressions& x_;
+  SymContext& context_;
+  Derivation out_;
+  Columns columns_;
+  IndexSets sets_;
+  Sym bound_;
+  std::vector<Sym> dollars_;
+  std::vector<std::pair<AtomId, Sym>> world_, relation_;
+  /// There is no loop. Behind one, a factor that follows a sum may belong inside it: the scale of a block of k.
+  bool straight_ =
+      std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
+  std::map<const CodeRegion*, Sym> last_trip_;
+  const Inst* half_ = nullptr; ///< the load of a transfer whose write has to be next
+  std::unordered_map<const Inst*, Prepared> prepared_;
+  std::unordered_map<const Inst*, std::shared_ptr<const std::vector<std::pair<int, int>>>> touched_;
+  std::map<std::tuple<int, int, int, int>, int> cuts_;
+  std::map<std::vector<int>, int> joins_;
+  std::map<std::tuple<const Atom*, std::size_t, std::vector<int>, std::vector<int>, std::int64_t>, Product>
+      products_;
+  std::map<std::tuple<int, int, Monoid>, int> united_;
+  std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
+  std::set<std::pair<std::string, int>> recorded_;
+  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile_;
+  const Inst* at_ = nullptr;
+  Sym trip_value_{};
+  int number_ = 0, ring_ = 1;
+  bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
+  int row_table_ = -1;   ///< see row_index
+  std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
+};
+
+} // namespace inlay::codegen::provenance

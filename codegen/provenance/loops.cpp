@@ -1,0 +1,275 @@
+// Regions in order, loops by induction: base, step, and every exit.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+void Interpreter::regions(State s, std::size_t from) {
+  for (std::size_t i = from; i < code_.regions.size(); ++i) {
+    const CodeRegion& r = code_.regions[i];
+    if (!r.is_loop) {
+      ring_ = 1;
+      std::vector<When> versions;
+      for (const Inst& inst : r.body)
+        if (inst.when && std::find(versions.begin(), versions.end(), *inst.when) == versions.end())
+          versions.push_back(*inst.when);
+      if (versions.empty()) {
+        list(s, r.body, Sym(0), 0);
+        continue;
+      }
+      // Each version, and what follows it, by itself.
+      for (const bool divides : {true, false}) {
+        if (std::any_of(versions.begin(), versions.end(), [&](const When& w) {
+              return w.size != versions[0].size || w.modulus != versions[0].modulus;
+            }))
+          refute("versions differ by one condition", to_string(versions[0].size),
+                 to_string(versions.back().size));
+        When when = versions[0];
+        when.divides = divides;
+        State version = s;
+        const auto before = relation_;
+        if (divides) add_condition(relation_, when);
+        run_version(version, r.body, divides);
+        regions(std::move(version), i + 1);
+        relation_ = before;
+      }
+      return;
+    }
+    loop(std::move(s), r, i);
+    return; // each exit goes on by itself
+  }
+  finish(s);
+}
+
+void Interpreter::run_version(State& s, const std::vector<Inst>& insts, bool divides) {
+  trip_value_ = Sym(0);
+  number_ = 0;
+  for (const Inst& i : insts) {
+    if (i.when && i.when->divides != divides) continue;
+    at_ = &i;
+    one(s, i);
+  }
+  at_ = nullptr;
+}
+
+void Interpreter::add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when) {
+  const Sym value = world(when.size);
+  for (const AtomId a : symbols(value)) {
+    const SymAtom& atom = context_.atom(a);
+    if (atom.name.rfind("_over_", 0) != 0) continue;
+    // size = tile*wg + g*(rest + 1)
+    const std::pair<AtomId, Sym> at0[] = {{a, Sym(0)}}, at1[] = {{a, Sym(1)}};
+    const auto step = (substitute(value, at1) - substitute(value, at0)).constant();
+    if (!step || when.modulus % step->value() != 0) continue;
+    const std::int64_t n = when.modulus / step->value();
+    to.emplace_back(a, Sym(n) * context_.symbol("_whole" + atom.name, {Int(0), std::nullopt}) + Sym(n - 1));
+  }
+}
+
+void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
+  const auto before = relation_;
+  if (const auto t = last_trip_.find(&r); t != last_trip_.end())
+    relation_.emplace_back(*t->second.as_atom(), j);
+  const bool outer = std::exchange(exiting_, true);
+  list(s, r.epilogue, j, residue);
+  forget_iterations(s);
+  regions(std::move(s), index + 1);
+  exiting_ = outer;
+  relation_ = before;
+}
+
+void Interpreter::forget_iterations(State& s) {
+  std::erase_if(s.regs, [&](const auto& entry) {
+    return !code_.registers[static_cast<std::size_t>(entry.first.first)].outside;
+  });
+}
+
+void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
+  const auto saved = relation_;
+  const auto t = last_trip_.find(&r);
+  if (t == last_trip_.end())
+    refute("the loop's extent is a size of the kernel", to_string(r.extent),
+           "only one loop may run over a size");
+  ring_ = r.ring;
+  int reach = 0;
+  for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
+  list(s, r.prologue, Sym(0), 0);
+  const int base = (reach + r.ring) / r.ring * r.ring; // from here on every trip is like the others
+  State first;
+  const auto in_loop = [&](Sym j) {
+    relation_ = saved;
+    // The loop runs trip j, so the last trip comes later.
+    relation_.emplace_back(*t->second.as_atom(),
+                           j + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt}));
+  };
+  for (int j = 0; j < base + r.ring; ++j) {
+    if (j == base) first = s;
+    relation_ = saved;
+    ring_ = r.ring;
+    leave(s, r, index, Sym(j), j % r.ring);
+    ring_ = r.ring;
+    in_loop(Sym(j));
+    list(s, r.body, Sym(j), j);
+    shift(s);
+  }
+  const Sym u = context_.symbol("_u", {Int(0), std::nullopt});
+  State invariant = extrapolate(first, s, u);
+  State now = invariant;
+  for (int k = 0; k < r.ring; ++k) {
+    const Sym j = Sym(r.ring) * u + Sym(base + k);
+    relation_ = saved;
+    ring_ = r.ring;
+    leave(now, r, index, j, (base + k) % r.ring);
+    ring_ = r.ring;
+    in_loop(j);
+    list(now, r.body, j, base + k);
+    shift(now);
+  }
+  const std::pair<AtomId, Sym> next[] = {{*u.as_atom(), u + Sym(1)}};
+  at_ = r.body.empty() ? nullptr : &r.body.front();
+  compare(invariant, now, next);
+  relation_ = saved;
+  prove("the loop's invariant holds in every trip",
+        "base " + std::to_string(base) + ", step " + std::to_string(r.ring), "induction");
+}
+
+void Interpreter::shift(State& s) {
+  const auto move = [&](RegKey k) {
+    return code_.registers[static_cast<std::size_t>(k.first)].outside ? k : RegKey{k.first, k.second - 1};
+  };
+  std::map<RegKey, RegState> regs;
+  for (auto& [key, value] : s.regs) {
+    const RegKey k = move(key);
+    if (!code_.registers[static_cast<std::size_t>(k.first)].outside && k.second < 0) continue;
+    regs.emplace(k, std::move(value));
+  }
+  s.regs = std::move(regs);
+  for (auto* q : {&s.vm, &s.lgkm})
+    for (Queued& e : *q)
+      if (e.what == Queued::What::reg) e.reg = move(e.reg);
+}
+
+void Interpreter::not_inductive(const std::string& why) {
+  refute("the loop's state repeats from round to round", "", why);
+}
+
+Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
+  if (x.columns != y.columns || x.partial != y.partial || x.facts.size() != y.facts.size() ||
+      x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
+      x.sets != y.sets)
+    not_inductive("a place holds other things in the next round");
+  const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
+  Term out = x;
+  out.expr = extrapolate(x.expr, y.expr, line);
+  for (std::size_t i = 0; i < x.facts.size(); ++i) {
+    out.facts[i].index = line(x.facts[i].index, y.facts[i].index);
+    out.facts[i].bound = line(x.facts[i].bound, y.facts[i].bound);
+  }
+  out.limit = line(x.limit, y.limit);
+  for (std::size_t i = 0; i < x.intervals.size(); ++i)
+    out.intervals[i] = {line(x.intervals[i].first, y.intervals[i].first),
+                        line(x.intervals[i].second, y.intervals[i].second)};
+  out.origin = line(x.origin, y.origin);
+  return out;
+}
+
+Expr Interpreter::extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line) {
+  if (x == y) return x;
+  const ExprNode a = x.node(), b = y.node();
+  if (a.fn != b.fn || a.args.size() != b.args.size() || a.tensor != b.tensor || a.value != b.value ||
+      a.index.size() != b.index.size() || a.monoid != b.monoid || a.through != b.through)
+    not_inductive("a place holds another expression in the next round");
+  ExprNode n = a;
+  n.sym = line(a.sym, b.sym);
+  for (std::size_t i = 0; i < a.index.size(); ++i) n.index[i] = line(a.index[i], b.index[i]);
+  for (std::size_t i = 0; i < a.args.size(); ++i)
+    n.args[i] = extrapolate(Expr{&x_, a.args[i]}, Expr{&x_, b.args[i]}, line).id;
+  return x_.make(std::move(n));
+}
+
+State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
+  State out = y; // statuses and queues of the later round; compare checks that they repeat
+  for (auto& [key, value] : out.regs) {
+    const auto found = x.regs.find(key);
+    if (found == x.regs.end()) not_inductive("a register appears in a later round");
+    value.term = extrapolate(found->second.term, value.term, u);
+  }
+  if (x.regs.size() != y.regs.size()) not_inductive("a register is gone in a later round");
+  std::map<std::pair<int, int>, int> pairs;
+  out.terms.clear();
+  for (auto& [stage, cells] : out.lds) {
+    const auto found = x.lds.find(stage);
+    if (found == x.lds.end() || found->second.size() != cells.size())
+      not_inductive("a stage appears in a later round");
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Cell& before = found->second[i];
+      Cell& now = cells[i];
+      if ((before.term < 0) != (now.term < 0) || before.slot != now.slot || before.wave != now.wave)
+        not_inductive("a place of LDS holds something else in the next round");
+      if (now.term < 0) continue;
+      const auto [at, fresh] =
+          pairs.emplace(std::pair(before.term, now.term), static_cast<int>(out.terms.size()));
+      if (fresh)
+        out.terms.push_back(extrapolate(x.terms[static_cast<std::size_t>(before.term)],
+                                        y.terms[static_cast<std::size_t>(now.term)], u));
+      now.term = at->second;
+    }
+  }
+  return out;
+}
+
+bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
+  Term moved = a;
+  moved.expr = x_.substitute(a.expr, next);
+  for (Fact& f : moved.facts) f.index = substitute(f.index, next), f.bound = substitute(f.bound, next);
+  moved.limit = substitute(a.limit, next);
+  for (auto& [low, high] : moved.intervals) low = substitute(low, next), high = substitute(high, next);
+  moved.origin = substitute(a.origin, next);
+  return same_skeleton(moved, b) && moved.columns == b.columns && moved.sets == b.sets;
+}
+
+void Interpreter::compare(const State& invariant, const State& after,
+                          std::span<const std::pair<AtomId, Sym>> next) {
+  if (invariant.regs.size() != after.regs.size()) not_inductive("the registers in use differ");
+  for (const auto& [key, value] : invariant.regs) {
+    const auto found = after.regs.find(key);
+    if (found == after.regs.end() || found->second.pending != value.pending)
+      not_inductive("register v" + std::to_string(key.first) + " is not in the same state");
+    if (!same(value.term, found->second.term, next))
+      not_inductive("register v" + std::to_string(key.first) + " does not hold the next round's value");
+  }
+  std::map<std::pair<int, int>, bool> pairs;
+  for (const auto& [stage, cells] : invariant.lds) {
+    const auto found = after.lds.find(stage);
+    if (found == after.lds.end()) not_inductive("a stage is gone");
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      const Cell &a = cells[i], &b = found->second[i];
+      if ((a.term < 0) != (b.term < 0)) not_inductive("a place of LDS is not in the same state");
+      if (a.term < 0) continue;
+      if (a.slot != b.slot || a.wave != b.wave ||
+          invariant.batches[static_cast<std::size_t>(a.batch)].status !=
+              after.batches[static_cast<std::size_t>(b.batch)].status)
+        not_inductive("a place of LDS is not in the same state");
+      const auto [at, fresh] = pairs.emplace(std::pair(a.term, b.term), true);
+      if (fresh && !same(invariant.terms[static_cast<std::size_t>(a.term)],
+                         after.terms[static_cast<std::size_t>(b.term)], next))
+        not_inductive("a place of LDS does not hold the next round's value");
+    }
+  }
+  for (const auto& [x, y] : {std::pair(&invariant.vm, &after.vm), std::pair(&invariant.lgkm, &after.lgkm)}) {
+    if (x->size() != y->size()) not_inductive("other accesses are under way");
+    for (std::size_t i = 0; i < x->size(); ++i)
+      if ((*x)[i].what != (*y)[i].what || (*x)[i].reg != (*y)[i].reg)
+        not_inductive("other accesses are under way");
+  }
+  for (const auto& [stage, readings] : after.readings) {
+    const auto open = [](const std::vector<Reading>& all) {
+      return std::count_if(all.begin(), all.end(),
+                           [](const Reading& r) { return r.status != Status::published; });
+    };
+    const auto found = invariant.readings.find(stage);
+    if (open(readings) != (found == invariant.readings.end() ? 0 : open(found->second)))
+      not_inductive("other reads are under way");
+  }
+}
+
+} // namespace inlay::codegen::provenance

@@ -1,0 +1,219 @@
+// Rule of stores: what is written is the specification, every element once, by one workgroup.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+void Interpreter::store(State& s, const Inst& i) {
+  const Prepared& r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Program::Specification* spec = nullptr;
+  for (const auto& x : p_.specifications())
+    if (x.tensor == t.id) spec = &x;
+  if (!spec)
+    refute("every tensor that is written has a specification", t.name, "nothing says what it should hold");
+  Term term = complete_term(part(value(s, i.uses[0]), i.uses[0]));
+  const std::string claim = t.name + " is what the specification says";
+
+  // Specification and term over the same columns: those of the coordinates that are written.
+  std::vector<int> columns;
+  std::vector<std::pair<AtomId, Sym>> at;
+  std::vector<Sym> coordinate;
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
+    auto where = std::find(columns.begin(), columns.end(), r.column[axis]);
+    if (where == columns.end()) where = columns.insert(columns.end(), r.column[axis]);
+    coordinate.push_back(relate(here(r.origin[axis])) +
+                         dollar(static_cast<std::size_t>(where - columns.begin())));
+  }
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
+    at.emplace_back(*spec->coordinate[axis].as_atom(), coordinate[axis]);
+  rename(term, columns);
+  // A column with one value is that number.
+  std::vector<std::pair<AtomId, Sym>> constants;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const Column& column = columns_[columns[c]];
+    if (std::all_of(column.begin(), column.end(), [&](int v) { return v == column[0]; }))
+      constants.emplace_back(*dollar(c).as_atom(), Sym(column[0]));
+  }
+  const auto settle_sym = [&](Sym x) { return substitute(relate(x), constants); };
+  const auto settle_expr = [&](Expr e) {
+    e = x_.substitute(e, world_);
+    e = x_.substitute(e, relation_);
+    return x_.substitute(e, constants);
+  };
+  Expr expected = settle_expr(x_.substitute(spec->value, at)), got = settle_expr(resolve(term.expr));
+  expected = x_.normal(tabulate(expected, columns));
+  got = x_.normal(tabulate(got, columns));
+  if (!(expected == got)) {
+    const auto name = [&](int id) { return p_.tensor(id).name; };
+    std::string columns_text;
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      if (const int v = first_difference(columns, c); v >= 0)
+        columns_text += "\n  _c" + std::to_string(c) + " of slot " + std::to_string(v) + " is " +
+                        std::to_string(columns_[columns[c]][static_cast<std::size_t>(v)]);
+    refute(claim, to_string(expected, name), "it holds " + to_string(got, name) + columns_text);
+  }
+  for (const Fact& f : term.facts) {
+    const Sym index = settle_sym(f.index), bound = settle_sym(f.bound);
+    bool met = false; // what the mask of the store leaves out need not be right
+    for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
+      met = met || (settle_sym(coordinate[axis]) == index && settle_sym(world(t.shape[axis])) == bound);
+    met = met || less_equal(ranged(index, columns) + Sym(1), bound);
+    if (!met)
+      refute(claim, describe(term),
+             "where " + to_string(index) + " >= " + to_string(bound) +
+                 " it holds something else, and that is stored");
+  }
+  // Outside of the tensor nothing is written.
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
+    if (!i.access.masked[axis] &&
+        !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(t.shape[axis]))))
+      refute("stores stay inside " + t.name, to_string(coordinate[axis]),
+             "axis " + std::to_string(axis) + " is not masked and may pass " + to_string(t.shape[axis]));
+  prove("stores stay inside " + t.name, to_string(t.place), "facts");
+
+  // Every coordinate of the tile once.
+  auto& done = s.stored[t.id];
+  auto& [origin, extents] = s.stored_tile[t.id];
+  if (done.empty()) {
+    extents = i.access.extents;
+    for (std::size_t axis = 0; axis < r.origin.size(); ++axis) origin.push_back(r.origin[axis]);
+    std::size_t n = 1;
+    for (const int e : extents) n *= static_cast<std::size_t>(e);
+    done.assign(n, false);
+  }
+  for (std::size_t axis = 0; axis < origin.size(); ++axis)
+    if (!(origin[axis] == r.origin[axis]))
+      refute("a workgroup writes one tile of " + t.name, to_string(origin[axis]), to_string(r.origin[axis]));
+  for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
+    if (!r.acts[slot / i.access.elements.size()]) continue;
+    std::size_t index = 0;
+    for (std::size_t axis = extents.size(); axis-- > 0;) {
+      const int c = r.coordinate[axis][slot];
+      if (c < 0 || c >= extents[axis])
+        refute("a workgroup writes one tile of " + t.name, "",
+               "coordinate " + std::to_string(c) + " of axis " + std::to_string(axis) +
+                   " lies outside of it");
+      index = index * static_cast<std::size_t>(extents[axis]) + static_cast<std::size_t>(c);
+    }
+    if (done[index])
+      refute("every element of " + t.name + " is written once", "",
+             "work-item " + std::to_string(slot / i.access.elements.size()) +
+                 " writes one that was written before");
+    done[index] = true;
+  }
+  s.vm.push_back({});
+  prove(claim, to_string(spec->value, [&](int id) { return p_.tensor(id).name; }), "provenance");
+}
+
+Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
+  std::vector<std::pair<AtomId, Sym>> replace;
+  const auto look = [&](Sym s) {
+    for (const inlay::Term& term : s.terms())
+      for (const Factor& f : term.factors()) {
+        const Sym atom = context_.value(f.atom);
+        if (context_.atom(f.atom).kind == AtomKind::symbol) continue;
+        std::vector<std::size_t> used;
+        bool only = true;
+        for (const AtomId a : symbols(atom)) {
+          std::size_t c = 0;
+          while (c < columns.size() && *dollar(c).as_atom() != a) ++c;
+          only = only && c < columns.size();
+          used.push_back(c);
+        }
+        if (!only || used.empty()) continue;
+        Column out;
+        for (std::size_t slot = 0; slot < columns_[columns[used[0]]].size(); ++slot) {
+          Assignment at;
+          for (const std::size_t c : used) at.set(dollar(c), Int(columns_[columns[c]][slot]));
+          out.push_back(static_cast<int>(evaluate(atom, at).value()));
+        }
+        if (std::all_of(out.begin(), out.end(), [&](int v) { return v == out[0]; })) {
+          replace.emplace_back(f.atom, Sym(out[0]));
+          continue;
+        }
+        const int id = columns_.intern(std::move(out));
+        auto where = std::find(columns.begin(), columns.end(), id);
+        if (where == columns.end()) where = columns.insert(columns.end(), id);
+        replace.emplace_back(f.atom, dollar(static_cast<std::size_t>(where - columns.begin())));
+      }
+  };
+  (void)x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    for (const Sym& s : n.index) look(s);
+    if (n.fn == Fn::number) look(n.sym);
+    return std::nullopt;
+  });
+  return replace.empty() ? e : x_.substitute(e, replace);
+}
+
+int Interpreter::first_difference(const std::vector<int>& columns, std::size_t c) const {
+  const Column& column = columns_[columns[c]];
+  for (std::size_t s = 0; s < column.size(); ++s)
+    if (column[s] != 0) return static_cast<int>(s);
+  return column.empty() ? -1 : 0;
+}
+
+void Interpreter::finish(const State& s) {
+  for (const auto& spec : p_.specifications()) {
+    const auto found = s.stored.find(spec.tensor);
+    const std::string& name = p_.tensor(spec.tensor).name;
+    if (found == s.stored.end())
+      refute("every element of " + name + " is written once", "", "nothing is written");
+    const auto& [origin, extents] = s.stored_tile.at(spec.tensor);
+    for (std::size_t index = 0; index < found->second.size(); ++index)
+      if (!found->second[index]) {
+        std::string at;
+        std::size_t rest = index;
+        for (const int e : extents) {
+          at += (at.empty() ? "" : ",") + std::to_string(rest % static_cast<std::size_t>(e));
+          rest /= static_cast<std::size_t>(e);
+        }
+        refute("every element of " + name + " is written once", "",
+               "(" + at + ") of the tile is not written");
+      }
+    stored_tile_[spec.tensor] = {origin, extents};
+    prove("every element of a tile of " + name + " is written once", "", "enumeration");
+  }
+}
+
+void Interpreter::coverage() {
+  for (const auto& [tensor, tile] : stored_tile_) {
+    const auto& [origin, extents] = tile;
+    const Tensor& t = p_.tensor(tensor);
+    std::set<int> used;
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) {
+      const Sym extent = world(t.shape[axis]);
+      const std::string claim = "workgroups share out axis " + std::to_string(axis) + " of " + t.name;
+      bool met = origin[axis] == Sym(0) && less_equal(extent, Sym(extents[axis]));
+      for (const GridAxis& g : p_.grid()) {
+        if (!(origin[axis] == Sym(extents[axis]) * world(g.symbol))) continue;
+        if (g.tile != extents[axis] || !(g.extent == t.shape[axis]))
+          refute(claim, to_string(g.extent),
+                 "tiles of " + std::to_string(extents[axis]) + " on " + to_string(t.shape[axis]) +
+                     ", and ceil(" + to_string(g.extent) + " / " + std::to_string(g.tile) + ") workgroups");
+        if (!used.insert(g.axis).second) refute(claim, to_string(g.symbol), "the grid axis is used twice");
+        // (r, w) -> tile * w + r is one-to-one onto what the workgroups have, and that is at least the extent.
+        const Sym count = context_.symbol("_count" + std::to_string(g.axis));
+        TupleBuilder<BasicMode<Sym>> b;
+        const std::size_t open = b.open();
+        b.leaf(BasicMode<Sym>{Sym(g.tile), BasicStride<Sym>(Sym(1))});
+        b.leaf(BasicMode<Sym>{count, BasicStride<Sym>(Sym(g.tile))});
+        b.close(open, 2);
+        Claim c{ClaimKind::bijective, {}, {SymLayout(std::move(b).finish())}};
+        // An extent is tile*q + r + 1 with 0 <= r < tile.
+        const Sym extent_form = Sym(g.tile) * context_.symbol("_tiles", {Int(0), std::nullopt}) +
+                                context_.symbol("_last" + std::to_string(g.tile), {Int(0), Int(g.tile - 1)}) +
+                                Sym(1);
+        met = prover_.decide(c) == Truth::yes &&
+              decide(ClaimKind::less_equal, extent_form, Sym(g.tile) * ceil_div(extent_form, Sym(g.tile)));
+      }
+      if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
+      prove(claim, to_string(origin[axis]), "prover");
+    }
+    for (const GridAxis& g : p_.grid())
+      if (!used.contains(g.axis))
+        refute("no two workgroups write one element of " + t.name, to_string(g.symbol),
+               "workgroups along grid axis " + std::to_string(g.axis) + " write the same tile");
+  }
+}
+
+} // namespace inlay::codegen::provenance

@@ -1,0 +1,166 @@
+/// What the interpreter knows of a place: a term over columns, and the state of a workgroup's registers and LDS.
+#pragma once
+
+#include <inlay/codegen/expression.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace inlay::codegen::provenance {
+
+using Column = std::vector<int>;
+
+/// Tables, each kept once: equal tables are equal numbers.
+class Columns {
+public:
+  int intern(Column c) {
+    std::uint64_t h = c.size();
+    for (const int v : c) h = (h ^ static_cast<std::uint32_t>(v)) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
+    for (const int id : table_[h])
+      if (columns_[static_cast<std::size_t>(id)] == c) return id;
+    table_[h].push_back(static_cast<int>(columns_.size()));
+    columns_.push_back(std::move(c));
+    return table_[h].back();
+  }
+  const Column& operator[](int id) const { return columns_[static_cast<std::size_t>(id)]; }
+
+private:
+  std::deque<Column> columns_;
+  std::unordered_map<std::uint64_t, std::vector<int>> table_;
+};
+
+/// Sets of integers as disjoint intervals [low, high), each kept once.
+using Intervals = std::vector<std::pair<int, int>>;
+class IndexSets {
+public:
+  int of(std::vector<int> values, bool& twice) {
+    std::sort(values.begin(), values.end());
+    Intervals s;
+    for (const int v : values) {
+      if (!s.empty() && v < s.back().second) {
+        twice = true;
+      } else if (!s.empty() && v == s.back().second) {
+        ++s.back().second;
+      } else {
+        s.emplace_back(v, v + 1);
+      }
+    }
+    return intern(std::move(s));
+  }
+  int unite(int a, int b, bool& twice) {
+    if (a == b && !sets_[static_cast<std::size_t>(a)].empty()) twice = true;
+    const auto key = std::pair(a, b);
+    if (const auto found = unions_.find(key); found != unions_.end()) {
+      twice = twice || found->second.second;
+      return found->second.first;
+    }
+    Intervals all = sets_[static_cast<std::size_t>(a)], out;
+    const Intervals& other = sets_[static_cast<std::size_t>(b)];
+    all.insert(all.end(), other.begin(), other.end());
+    std::sort(all.begin(), all.end());
+    bool overlap = false;
+    for (const auto& [low, high] : all) {
+      if (!out.empty() && low < out.back().second) overlap = true;
+      if (!out.empty() && low <= out.back().second) {
+        out.back().second = std::max(out.back().second, high);
+      } else {
+        out.emplace_back(low, high);
+      }
+    }
+    const int id = intern(std::move(out));
+    unions_.emplace(key, std::pair(id, overlap));
+    twice = twice || overlap;
+    return id;
+  }
+  const Intervals& operator[](int id) const { return sets_[static_cast<std::size_t>(id)]; }
+
+private:
+  int intern(Intervals s) {
+    const auto [at, fresh] = ids_.emplace(s, static_cast<int>(sets_.size()));
+    if (fresh) sets_.push_back(std::move(s));
+    return at->second;
+  }
+  std::map<Intervals, int> ids_;
+  std::vector<Intervals> sets_;
+  std::map<std::pair<int, int>, std::pair<int, bool>> unions_;
+};
+
+/// Where index >= bound, the value is `fill`, or anything when it is NaN.
+struct Fact {
+  Sym index, bound;
+  double fill;
+  friend bool operator==(const Fact& a, const Fact& b) {
+    return a.index == b.index && a.bound == b.bound &&
+           (a.fill == b.fill || (std::isnan(a.fill) && std::isnan(b.fill)));
+  }
+};
+constexpr double anything = std::numeric_limits<double>::quiet_NaN();
+
+/// A term for each thread and value. Placeholders `_ci` in expressions stand for columns[i].
+struct Term {
+  Expr expr; ///< the value; the body while a fold is under way
+  std::vector<int> columns;
+  std::vector<Fact> facts;
+  // A fold under way: the monoid over `bound` in intervals + (origin + the set of the slot), of [0, limit).
+  bool partial = false;
+  Monoid monoid = Monoid::sum;
+  Sym limit{};
+  std::vector<std::pair<Sym, Sym>> intervals;
+  bool has_part = false;
+  Sym origin{};
+  int sets = -1; ///< a column of set numbers
+};
+
+inline bool same_skeleton(const Term& a, const Term& b) {
+  return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
+         a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit && a.intervals == b.intervals &&
+         a.has_part == b.has_part && a.origin == b.origin;
+}
+
+enum class Status : std::uint8_t { pending, done, published };
+
+struct Cell {
+  int term = -1; ///< index into State::terms
+  int slot = 0;
+  int batch = -1;
+  int wave = 0;
+};
+struct Batch {
+  Status status = Status::pending;
+};
+struct Reading {
+  Status status = Status::pending;
+  std::shared_ptr<const std::vector<std::pair<int, int>>> cells; ///< (place, wave), sorted
+};
+using RegKey = std::pair<int, int>; // register, iteration counted from the loop's begin
+struct RegState {
+  Term term;
+  bool pending = false;
+};
+struct Queued {
+  enum class What { reg, write, read, none } what = What::none;
+  RegKey reg{};
+  int index = -1;
+  std::pair<int, int> stage{};
+};
+
+struct State {
+  std::map<RegKey, RegState> regs;
+  std::vector<Term> terms; ///< of LDS
+  std::map<std::pair<int, int>, std::vector<Cell>> lds;
+  std::vector<Batch> batches;
+  std::map<std::pair<int, int>, std::vector<Reading>> readings;
+  std::deque<Queued> vm, lgkm;
+  std::map<int, std::vector<bool>> stored; ///< output tensor -> coordinates of its tile
+  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile; ///< origin, extents
+};
+
+} // namespace inlay::codegen::provenance

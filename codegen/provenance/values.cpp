@@ -1,0 +1,133 @@
+// Terms: parts of registers, columns and their names.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+Term Interpreter::part(const Term& t, const Reg& r) {
+  const int total = code_.registers[static_cast<std::size_t>(r.id)].count;
+  if (r.first == 0 && r.count == total) return t;
+  Term out = t;
+  const auto cut = [&](int column) {
+    const auto cache = std::tuple(column, total, r.first, r.count);
+    if (const auto found = cuts_.find(cache); found != cuts_.end()) return found->second;
+    const Column& c = columns_[column];
+    Column n;
+    n.reserve(static_cast<std::size_t>(p_.threads() * r.count));
+    for (int th = 0; th < p_.threads(); ++th)
+      for (int e = 0; e < r.count; ++e) n.push_back(c[static_cast<std::size_t>(th * total + r.first + e)]);
+    return cuts_.emplace(cache, columns_.intern(std::move(n))).first->second;
+  };
+  for (int& c : out.columns) c = cut(c);
+  if (out.partial && out.has_part) out.sets = cut(out.sets);
+  return out;
+}
+
+Term Interpreter::assemble(State& s, std::span<const Reg> uses) {
+  const int n = static_cast<int>(uses.size());
+  bool whole = uses[0].first == 0 && code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;
+  for (int e = 0; e < n; ++e) {
+    const Reg& r = uses[static_cast<std::size_t>(e)];
+    INLAY_CHECK(r.count == 1, "single elements");
+    whole = whole && r.id == uses[0].id && r.ahead == uses[0].ahead && r.first == e;
+  }
+  if (whole) return value(s, uses[0]);
+  std::vector<Term> terms;
+  for (const Reg& r : uses) terms.push_back(part(value(s, r), r));
+  for (int e = 1; e < n; ++e)
+    if (!same_skeleton(terms[0], terms[static_cast<std::size_t>(e)]))
+      refute("the values of one operand are alike", describe(terms[0]),
+             describe(terms[static_cast<std::size_t>(e)]));
+  Term out = terms[0];
+  const auto join = [&](auto column_of) {
+    std::vector<int> cache{n};
+    for (const Term& t : terms) cache.push_back(column_of(t));
+    if (const auto found = joins_.find(cache); found != joins_.end()) return found->second;
+    Column c(static_cast<std::size_t>(p_.threads() * n));
+    for (int e = 0; e < n; ++e) {
+      const Column& one = columns_[column_of(terms[static_cast<std::size_t>(e)])];
+      for (int th = 0; th < p_.threads(); ++th)
+        c[static_cast<std::size_t>(th * n + e)] = one[static_cast<std::size_t>(th)];
+    }
+    return joins_.emplace(cache, columns_.intern(std::move(c))).first->second;
+  };
+  for (std::size_t k = 0; k < out.columns.size(); ++k)
+    out.columns[k] = join([&](const Term& t) { return t.columns[k]; });
+  if (out.partial && out.has_part) out.sets = join([](const Term& t) { return t.sets; });
+  return out;
+}
+
+std::string Interpreter::describe(const Term& t) const {
+  std::string s = to_string(t.expr, [&](int id) { return p_.tensor(id).name; });
+  if (t.partial) {
+    s = std::string(to_string(t.monoid)) + " of " + s + " over";
+    for (const auto& [low, high] : t.intervals) s += " [" + to_string(low) + ", " + to_string(high) + ")";
+    if (t.has_part) s += " and a part from " + to_string(t.origin);
+  }
+  for (std::size_t i = 0; i < t.columns.size() && i < 4; ++i)
+    if (!columns_[t.columns[i]].empty())
+      s += (i ? ", " : "; work-item 0: ") + std::string("_c") + std::to_string(i) + " = " +
+           std::to_string(columns_[t.columns[i]][0]);
+  return s;
+}
+
+void Interpreter::rename(Term& t, std::vector<int>& all) {
+  std::vector<std::pair<AtomId, Sym>> replace;
+  bool changed = false;
+  for (std::size_t i = 0; i < t.columns.size(); ++i) {
+    auto at = std::find(all.begin(), all.end(), t.columns[i]);
+    if (at == all.end()) at = all.insert(all.end(), t.columns[i]);
+    const auto to = static_cast<std::size_t>(at - all.begin());
+    changed = changed || to != i;
+    replace.emplace_back(*dollar(i).as_atom(), dollar(to));
+  }
+  if (changed) replace_in(t, replace);
+}
+
+void Interpreter::align(Term& t, const std::vector<int>& columns) {
+  if (t.columns == columns) return;
+  std::vector<int> all = columns;
+  Term moved = t;
+  rename(moved, all);
+  if (all.size() != columns.size()) return;
+  moved.columns = columns;
+  moved.expr = x_.normal(moved.expr);
+  t = std::move(moved);
+}
+
+void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
+  t.expr = x_.substitute(t.expr, replace);
+  for (Fact& f : t.facts) f.index = substitute(f.index, replace), f.bound = substitute(f.bound, replace);
+}
+
+void Interpreter::tidy(Term& t) {
+  std::vector<AtomId> used = x_.symbols(t.expr);
+  for (const Fact& f : t.facts)
+    for (const AtomId a : symbols(f.index)) used.push_back(a);
+  std::vector<int> columns;
+  std::vector<std::pair<AtomId, Sym>> replace;
+  for (std::size_t i = 0; i < t.columns.size(); ++i) {
+    const AtomId atom = *dollar(i).as_atom();
+    if (std::find(used.begin(), used.end(), atom) == used.end()) continue;
+    replace.emplace_back(atom, dollar(columns.size()));
+    columns.push_back(t.columns[i]);
+  }
+  if (columns.size() != t.columns.size()) {
+    replace_in(t, replace);
+    t.columns = std::move(columns);
+  }
+}
+
+std::optional<Sym> Interpreter::origin_of(Expr e, std::size_t i) {
+  const ExprNode& n = e.node();
+  if (n.fn == Fn::load)
+    for (const Sym& s : n.index) {
+      const Sym o = s - dollar(i);
+      const auto used = symbols(o);
+      if (std::find(used.begin(), used.end(), *dollar(i).as_atom()) == used.end()) return o;
+    }
+  for (const int a : n.args)
+    if (const auto found = origin_of({&x_, a}, i)) return found;
+  return std::nullopt;
+}
+
+} // namespace inlay::codegen::provenance

@@ -1,0 +1,288 @@
+// What follows from the views alone: inside, aligned, contiguous, within 31 bits, the descriptor's end.
+#include "interpreter.h"
+
+namespace inlay::codegen::provenance {
+
+const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
+  const auto found = prepared_.find(&inst);
+  if (found != prepared_.end()) return found->second;
+  Prepared r;
+  const Access& a = inst.access;
+  const std::size_t count = a.elements.size();
+  for (std::size_t axis = 0; axis < a.origin.size(); ++axis) {
+    const Column thread = thread_coordinates(a.threads, axis);
+    Column c;
+    c.reserve(thread.size() * count);
+    for (const int t : thread)
+      for (const auto& e : a.elements) c.push_back(t + e[axis]);
+    r.column.push_back(columns_.intern(c));
+    r.coordinate.push_back(std::move(c));
+    r.origin.push_back(world(a.origin[axis]));
+  }
+  for (int th = 0; th < p_.threads(); ++th) r.acts.push_back(a.acts(th));
+  const Tensor& t = p_.tensor(a.tensor);
+  if (t.space == Space::lds) {
+    std::vector<std::int64_t> at(a.origin.size());
+    const std::int64_t size = t.stage_elements();
+    for (std::size_t s = 0; s < static_cast<std::size_t>(p_.threads()) * count; ++s) {
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        const auto o = r.origin[axis].constant();
+        if (!o) refute("a tile in LDS is addressed by numbers", t.name, to_string(r.origin[axis]));
+        at[axis] = o->value() + r.coordinate[axis][s];
+        if (at[axis] < 0 || at[axis] >= t.shape[axis].constant()->value())
+          refute("accesses to " + t.name + " stay inside it", to_string(a.threads),
+                 "work-item " + std::to_string(s / count) + " is at " + std::to_string(at[axis]) + " of " +
+                     to_string(t.shape[axis]) + " along axis " + std::to_string(axis));
+      }
+      const std::int64_t place = t.at(at);
+      if (place < 0 || place >= size)
+        refute("accesses to " + t.name + " stay inside it", to_string(t.place),
+               "work-item " + std::to_string(s / count) + " is at element " + std::to_string(place) + " of " +
+                   std::to_string(size));
+      r.places.push_back(static_cast<int>(place));
+    }
+  }
+  return prepared_.emplace(&inst, std::move(r)).first->second;
+}
+
+void Interpreter::static_claims() {
+  std::int64_t bytes = 0;
+  for (const auto& [tensor, ring] : lds_stages(code_))
+    bytes += ring * p_.tensor(tensor).stage_elements() * bits(p_.tensor(tensor).element) / 8;
+  out_.lds_bytes = static_cast<int>(bytes);
+  if (bytes > p_.target().lds_bytes)
+    refute("the stages fit into LDS", std::to_string(bytes) + " bytes",
+           std::string(p_.target().name) + " has " + std::to_string(p_.target().lds_bytes));
+  if (bytes > 0)
+    prove("the stages fit into LDS",
+          std::to_string(bytes) + " of " + std::to_string(p_.target().lds_bytes) + " bytes", "enumeration");
+  std::set<std::tuple<int, bool, std::vector<int>>> patterns;
+  for (const CodeRegion& r : code_.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) {
+        if (i.access.tensor < 0) continue;
+        at_ = &i;
+        if (p_.tensor(i.access.tensor).space == Space::lds) {
+          lds_claims(i, patterns);
+        } else {
+          memory_claims(i);
+        }
+      }
+  at_ = nullptr;
+  for (const Uniform& u : p_.uniforms()) {
+    const Tensor& t = p_.tensor(u.tensor);
+    const Interval range = interval(t.shape[0]);
+    if (!decide(ClaimKind::less_equal, world(u.at) + Sym(1), world(t.shape[0])) || !range.upper ||
+        range.upper->value() >= std::int64_t{1} << 29)
+      refute("a number of the workgroup is read inside " + t.name, to_string(u.at),
+             "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
+    prove("a number of the workgroup is read inside " + t.name, to_string(u.at), "prover");
+  }
+}
+
+void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Prepared& r = prepared(i);
+  const std::size_t count = i.access.elements.size();
+  for (std::size_t s = 0; s < r.places.size(); s += count) {
+    if (static_cast<std::int64_t>(r.places[s]) * bits(t.element) %
+            (static_cast<std::int64_t>(count) * bits(t.element)) !=
+        0)
+      refute(std::string(name_of(i)) + "s of " + t.name + " are aligned", to_string(t.place),
+             "work-item " + std::to_string(s / count) + " is at element " + std::to_string(r.places[s]) +
+                 ", " + std::to_string(count) + " at a time");
+    for (std::size_t e = 1; e < count; ++e)
+      if (r.places[s + e] != r.places[s] + static_cast<int>(e))
+        refute("a vector of " + t.name + " is contiguous", to_string(t.place),
+               "work-item " + std::to_string(s / count) + ": element " + std::to_string(e) + " is at " +
+                   std::to_string(r.places[s + e]) + ", element 0 at " + std::to_string(r.places[s]));
+  }
+  prove(std::string(name_of(i)) + "s of " + t.name + " are inside it, aligned and contiguous",
+        to_string(t.place), "enumeration");
+  // A transfer has one address a wave: its lanes' data lie one behind another.
+  if (i.direct)
+    for (std::size_t s = 0; s < r.places.size(); s += count) {
+      const std::size_t lane = s / count % static_cast<std::size_t>(p_.target().wave_size);
+      if (r.places[s] != r.places[s - lane * count] + static_cast<int>(lane * count))
+        refute("a transfer to " + t.name + " puts a wave's data lane after lane", to_string(t.place),
+               "work-item " + std::to_string(s / count) + " is at element " + std::to_string(r.places[s]));
+    }
+  const bool read = i.kind == InstKind::lds_read;
+  LdsPattern pattern{i.op, read, static_cast<int>(count) * bits(t.element) / 8, t.name, {}, i.where};
+  std::vector<int> first;
+  for (int th = 0; th < p_.threads(); ++th) {
+    const std::size_t s = static_cast<std::size_t>(th) * count;
+    const bool idle = !r.acts[static_cast<std::size_t>(th)];
+    pattern.address.push_back(idle ? -1 : std::int64_t{r.places[s]} * bits(t.element) / 8);
+    first.push_back(idle ? -1 : r.places[s]);
+  }
+  if (patterns.emplace(i.access.tensor, read, first).second) out_.lds.push_back(std::move(pattern));
+}
+
+void Interpreter::memory_claims(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Prepared& r = prepared(i);
+  const std::size_t count = i.access.elements.size();
+  std::vector<std::pair<AtomId, Sym>> condition;
+  if (i.when && i.when->divides) add_condition(condition, *i.when);
+  const auto given = [&](Sym s) { return substitute(s, condition); };
+  // The address of each element as a formula in the work-item.
+  std::vector<Sym> at0;
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis)
+    at0.push_back(i.access.gathered(axis)
+                      ? row_symbol(p_, t, axis, i.uses[static_cast<std::size_t>(i.access.rows[axis])])
+                      : r.origin[axis] + thread_coordinate(p_, i.access.threads, axis) +
+                            Sym(i.access.elements[0][axis]));
+  const Tensor in_world = tensor_in_world(t);
+  const Sym place0 = in_world.at(at0);
+  for (std::size_t e = 1; e < count; ++e) {
+    std::vector<Sym> at = at0;
+    for (std::size_t axis = 0; axis < at.size(); ++axis)
+      at[axis] += Sym(i.access.elements[e][axis] - i.access.elements[0][axis]);
+    if (!decide(ClaimKind::equal, in_world.at(at), place0 + Sym(e)))
+      refute("a vector of " + t.name + " is contiguous", to_string(t.place),
+             "element " + std::to_string(e) + " is " + to_string(in_world.at(at) - place0) +
+                 " elements behind element 0");
+  }
+  const std::string what = std::string(name_of(i)) + "s of " + t.name;
+  if (count > 1) {
+    // Registers are moved in units of 32 bits; a vector of bytes or halves needs the alignment of the whole.
+    const auto unit = static_cast<std::int64_t>(count);
+    if (!decide(ClaimKind::divides, Sym(unit), given(place0)) && bits(t.element) < 32)
+      refute(what + " are aligned to " + std::to_string(unit * bits(t.element) / 8) + " bytes",
+             to_string(place0),
+             "the element number need not be a multiple of " + std::to_string(unit) + hint_multiple(t, unit));
+    prove(what + " are contiguous and aligned", to_string(place0), "facts");
+  }
+  AddressSplit a;
+  try {
+    a = split(p_, i.access, i.uses);
+  } catch (const std::invalid_argument& e) {
+    refute(what + " have the address of their view", to_string(t.place), e.what());
+  }
+  prove(what + " have the address of their view: base + step + lane + immediate", to_string(place0),
+        "normal form");
+  // A vector is wholly inside or wholly outside. Descriptors cut off each dword by itself.
+  for (std::size_t axis = 0; axis < at0.size(); ++axis) {
+    bool varies = false;
+    for (const auto& e : i.access.elements) varies = varies || e[axis] != i.access.elements[0][axis];
+    if (!varies || (static_cast<int>(axis) == a.descriptor_axis && bits(t.element) == 32)) continue;
+    if (!i.access.masked[axis]) continue;
+    const Sym room = given(world(t.shape[axis]) - at0[axis]);
+    if (!decide(ClaimKind::divides, Sym(count), room))
+      refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room),
+             "vectors of " + std::to_string(count) + " along axis " + std::to_string(axis) + " of extent " +
+                 to_string(t.shape[axis]) + hint_multiple(t, static_cast<std::int64_t>(count)));
+    prove("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room), "facts");
+  }
+  // Without a descriptor that ends, every coordinate that is not masked has to be inside.
+  if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0)
+    for (std::size_t axis = 0; axis < at0.size(); ++axis) {
+      const Column& c = r.coordinate[axis];
+      const int last = *std::max_element(c.begin(), c.end());
+      if (!i.access.masked[axis] &&
+          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), world(t.shape[axis])))
+        refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
+               "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
+                   ", and no descriptor ends it");
+    }
+  if (i.kind == InstKind::load)
+    prove("loads of " + t.name + " stay inside its memory", to_string(t.place), "facts");
+  if (a.gathered_axis >= 0) {
+    // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
+    std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
+    bool from_here = false;
+    for (const std::size_t axis : outside_in(t)) {
+      from_here = from_here || static_cast<int>(axis) == a.gathered_axis;
+      if (from_here) last[axis] = t.shape[axis] - Sym(1);
+    }
+    const auto g = static_cast<std::size_t>(a.gathered_axis);
+    next[g] = t.shape[g];
+    if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), t.at(next)))
+      refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
+             "its last element is behind element " + to_string(t.at(next)));
+    prove("the descriptor of " + t.name + " ends with the tensor", to_string(a.records), "facts");
+  }
+  guard_claims(t, in_world, a);
+  range_claims(i, t, a);
+}
+
+void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a) {
+  if (a.descriptor_axis < 0) return;
+  const auto d = static_cast<std::size_t>(a.descriptor_axis);
+  const SymLayout mode = t.shape.size() == 1 ? in_world.place.inner() : in_world.place.inner().mode(d);
+  Sym block = 1;
+  for (std::size_t k = 0; k + 1 < mode.modes().size(); ++k) block *= mode.modes()[k].extent;
+  const std::string claim =
+      "the descriptor of " + t.name + " ends exactly what lies outside along axis " + std::to_string(d);
+  if (!decide(ClaimKind::divides, block, world(a.rows)) &&
+      !decide(ClaimKind::divides, block, world(t.shape[d])))
+    refute(claim, to_string(a.rows), "it may end inside a block of " + to_string(block));
+  std::vector<Sym> last(t.shape.size()), next(t.shape.size(), Sym(0));
+  bool outside = true; // of the descriptor's axis: one coordinate for the workgroup
+  for (const std::size_t axis : outside_in(t)) {
+    outside = outside && axis != d;
+    last[axis] = outside ? Sym(0) : world(t.shape[axis]) - Sym(1);
+  }
+  last[d] = block - Sym(1);
+  next[d] = block;
+  if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)))
+    refute(claim, to_string(t.place),
+           "a coordinate inside along the other axes passes element " + to_string(in_world.at(next)));
+  prove(claim, to_string(a.records), "facts");
+}
+
+void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSplit& a) {
+  const auto check = [&](Sym elements, const char* part) {
+    const Interval range = interval(elements * Sym(bits(t.element)));
+    if (!range.upper || range.upper->value() / 8 >= (std::int64_t{1} << 31))
+      refute("byte offsets into " + t.name + " fit 31 bits", to_string(elements),
+             std::string("the ") + part + " may be " +
+                 (range.upper ? std::to_string(range.upper->value() / 8) : "any number") +
+                 " bytes; declare the sizes with a smaller `most`, or use smaller tiles");
+  };
+  std::vector<Sym> most;
+  for (const Column& c : prepared(i).coordinate) most.push_back(Sym(*std::max_element(c.begin(), c.end())));
+  if (a.gathered_axis >= 0)
+    most[static_cast<std::size_t>(a.gathered_axis)] = t.shape[static_cast<std::size_t>(a.gathered_axis)];
+  check(t.at(most), "offset of a lane"); // strides of tensors in memory are not negative
+  if (a.descriptor_axis >= 0) {
+    std::vector<Sym> end(t.shape.size(), Sym(0));
+    const auto d = static_cast<std::size_t>(a.descriptor_axis);
+    end[d] = Sym(i.access.extents[d]);
+    check(t.at(end), "number of records");
+  }
+  // A tile begins inside the tensor, or behind it by fewer tiles than the loop runs ahead.
+  std::vector<Sym> far(t.shape.size(), Sym(0));
+  for (std::size_t axis = 0; axis < far.size(); ++axis) {
+    bool moves = false;
+    for (const AtomId s : symbols(i.access.origin[axis]))
+      for (const CodeRegion& r : code_.regions) moves = moves || (r.is_loop && s == *r.trip.as_atom());
+    if (moves) far[axis] = t.shape[axis] + Sym(i.ahead * i.access.extents[axis]);
+  }
+  check(t.at(far), "offset of a trip");
+  prove("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane), "facts");
+}
+
+std::string Interpreter::hint_multiple(const Tensor& t, std::int64_t n) const {
+  std::string s;
+  for (const Sym& e : t.shape)
+    for (const Size& z : p_.sizes())
+      if (z.symbol == e && z.facts.multiple % n != 0)
+        s += "; declare " + z.name + " a multiple of " + std::to_string(n) +
+             " or move fewer elements at a time";
+  return s;
+}
+
+Tensor Interpreter::tensor_in_world(const Tensor& t) const {
+  Tensor out = t;
+  TupleBuilder<BasicMode<Sym>> b;
+  const SymLayout& inner = t.place.inner();
+  b.profile(inner.profile().view());
+  for (const auto& m : inner.modes())
+    b.leaves().push_back(BasicMode<Sym>{world(m.extent), BasicStride<Sym>(world(m.stride.scale))});
+  out.place = t.place.with_inner(SymLayout(std::move(b).finish()));
+  return out;
+}
+
+} // namespace inlay::codegen::provenance

@@ -51,18 +51,19 @@ void check_waits(Wave& w, const Operation& op) {
   each_read(w, op, [&](const RowRange& r) {
     const unsigned end = unsigned{r.first} + r.count;
     for (unsigned k = first_pending(w, r, r.first); k < end; k = first_pending(w, r, k + 1)) {
-      report(w, FindingKind::waits,
-             row_name(w, k) + " is read while the " +
-                 ((pending_of(w, k) & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
-                 " that fills it is in flight",
-             first_lane(w.exec()));
+      if (!report_again(w, FindingKind::waits))
+        report(w, FindingKind::waits,
+               row_name(w, k) + " is read while the " +
+                   ((pending_of(w, k) & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
+                   " that fills it is in flight",
+               first_lane(w.exec()));
       w.pending[k] = 0;
     }
   });
   each_write(w, op, [&](const RowRange& r) {
     const unsigned end = unsigned{r.first} + r.count;
     for (unsigned k = first_pending(w, r, r.first); k < end; k = first_pending(w, r, k + 1)) {
-      if (!lands_in_order(op, pending_of(w, k))) {
+      if (!lands_in_order(op, pending_of(w, k)) && !report_again(w, FindingKind::waits)) {
         report(w, FindingKind::waits,
                row_name(w, k) +
                    " is overwritten while a load into it is in flight: the load lands later and wins",
@@ -129,7 +130,7 @@ void release_landed(Wave& w) {
           ++kept;
         }
       }
-      while (q.size() > kept) q.drop_last();
+      q.shrink(kept);
     }
   }
   if ((w.scalar_pending[0] | w.scalar_pending[1]) == 0) return;
@@ -158,7 +159,11 @@ void stall(Wave& w, u8 counters) {
   if ((counters & counts_lgkm) != 0 && w.lgkm_counted >= 15) {
     Outstanding* first = oldest(w.outstanding[1], counts_lgkm, is_scalar_load);
     if (first == nullptr) {
-      Outstanding* const flat = oldest(w.outstanding[0], counts_lgkm, 0);
+      OutstandingQueue& memory = w.outstanding[0];
+      u32 at = memory.cleared();
+      while (at < memory.size() && (memory[at].counters & counts_lgkm) == 0) ++at;
+      memory.set_cleared(at);
+      Outstanding* const flat = at < memory.size() ? &memory[at] : nullptr;
       first = oldest(w.outstanding[1], counts_lgkm, 0);
       if (first == nullptr || (flat != nullptr && flat->id < first->id)) first = flat;
     }
@@ -196,10 +201,9 @@ void check_registers(Wave& w, const Operation& op) {
   }
 }
 
-void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> action) {
-  if ((!w.tracking && !w.deferring) || counters == 0) {
-    return;
-  }
+namespace {
+
+Outstanding& issue(Wave& w, const Operation& op, u8 counters) {
   stall(w, counters);
   const u64 id = w.next_id++;
   if (op.cls == Class::lds) w.last_lds_id = id;
@@ -208,7 +212,6 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
   o.op = &op;
   o.id = id;
   o.counters = counters;
-  if (action) o.land = std::move(action);
   const u16 one =
       static_cast<u16>(((counters & counts_vm) != 0 ? 1U : 0U) + ((counters & counts_lgkm) != 0 ? 256U : 0U));
   w.vm_counted += one & 1U;
@@ -221,6 +224,17 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
     w.scalar_pending[0] |= op.scalar_writes[0];
     w.scalar_pending[1] |= op.scalar_writes[1];
   }
+  return o;
+}
+
+} // namespace
+
+void note_issue(Wave& w, const Operation& op, u8 counters) {
+  if ((w.tracking || w.deferring) && counters != 0) issue(w, op, counters);
+}
+
+void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> land) {
+  issue(w, op, counters).land = std::move(land);
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
@@ -248,15 +262,18 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
 namespace {
 
 /// Who stored to global memory in this launch (Allocation::writers). An entry: bytes 4 bits, atomic 1, instruction 19, epoch 12,
-/// wave of the launch + 1: 28. Whoever stores whole lines of 256 bytes, as a wave often does, leaves one entry a line; once a line is
+/// wave of the launch + 1: 28. Whoever stores whole lines of 64 bytes, as a wave often does, leaves one entry a line; once a line is
 /// `divided` its words have theirs. Threads that store to one place at one moment may miss each other, as with one entry a word.
 class Writers {
 public:
-  Writers(const Wave& w, Allocation& home)
+  Writers(const Wave& w, Allocation& home, bool is_atomic)
       : lines_(home.writer_entries()), words_(lines_ + home.writer_lines()),
         me_((w.group->linear * w.group->waves.size() + w.id + 1) & 0xfffffffU),
-        mine_(me_ << 36 | u64{w.group->epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5) {}
+        mine_(me_ << 36 | u64{w.group->epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 |
+              (is_atomic ? atomic : 0)),
+        is_atomic_(is_atomic) {}
 
+  static constexpr u64 atomic = 16;
   [[nodiscard]] u64 me() const { return me_; }
   /// This wave, at this instruction.
   [[nodiscard]] u64 mine() const { return mine_; }
@@ -270,58 +287,91 @@ public:
     }
     return words_[index];
   }
-  /// Whether nobody else has stored to `count` words, the first of them `first`.
-  [[nodiscard]] bool free(u64 first, u64 count) const {
-    const u64 end = first + count;
-    bool undivided = true; // as a rule, and then nobody's or this wave's
-    for (u64 line = first / line_words; line <= (end - 1) / line_words; ++line) {
-      const u64 whole = lines_[line].load(std::memory_order_relaxed);
-      undivided = undivided && (whole == 0 || whole >> 36 == me_);
+  /// As free and take, of the bytes of one line, counted from the allocation's first.
+  [[nodiscard]] bool free_line(u64 line, u64 bytes) const {
+    const u64 whole = lines_[line].load(std::memory_order_relaxed);
+    if (whole != divided) return !in_the_way(whole);
+    bool others = false;
+    for (u64 k = 0; k < line_words; ++k) {
+      const bool touched = (bytes >> (4 * k) & 15U) != 0;
+      others |= touched && in_the_way(words_[line * line_words + k].load(std::memory_order_relaxed));
     }
-    if (undivided) return true;
-    for (u64 d = first; d < end;) {
+    return !others;
+  }
+  void take_line(u64 line, u64 bytes) {
+    if (bytes == ~u64{0}) {
+      lines_[line].store(mine_ | 15U, std::memory_order_relaxed);
+      return;
+    }
+    if (lines_[line].load(std::memory_order_relaxed) == (mine_ | 15U)) return;
+    word(line * line_words);
+    for (u64 k = 0; k < line_words; ++k) {
+      const u64 touched = bytes >> (4 * k) & 15U;
+      std::atomic<u64>& entry = words_[line * line_words + k];
+      const u64 old = entry.load(std::memory_order_relaxed);
+      if (touched != 0)
+        entry.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
+    }
+  }
+  /// Whether nobody else has stored to the words that `bytes` bytes from `first` on touch; beside atomics, atomics may have.
+  [[nodiscard]] bool free(u64 first, u64 bytes) const {
+    const u64 end = (first + bytes + 3) / 4;
+    for (u64 d = first / 4; d < end;) {
       const u64 whole = lines_[d / line_words].load(std::memory_order_relaxed);
       const u64 next = std::min(end, d / line_words * line_words + line_words);
       if (whole != divided) {
-        if (whole != 0 && whole >> 36 != me_) return false;
+        if (in_the_way(whole)) return false;
       } else {
-        u64 others = 0;
-        for (; d < next; ++d) {
-          const u64 old = words_[d].load(std::memory_order_relaxed);
-          others |= old != 0 && old >> 36 != me_ ? 1U : 0U;
-        }
-        if (others != 0) return false;
+        bool others = false;
+        for (; d < next; ++d) others |= in_the_way(words_[d].load(std::memory_order_relaxed));
+        if (others) return false;
       }
       d = next;
     }
     return true;
   }
-  /// The same of one word, of which the bytes of `touched` are stored.
-  void take_part(u64 index, u64 touched) {
-    std::atomic<u64>& entry = word(index);
-    const u64 old = entry.load(std::memory_order_relaxed);
-    entry.store(mine_ | touched | (old & 15U), std::memory_order_relaxed);
-  }
-  void take(u64 first, u64 count) {
-    const u64 end = first + count;
-    for (u64 d = first; d < end;) {
-      const u64 next = std::min(end, d / line_words * line_words + line_words);
+  void take(u64 first, u64 bytes) {
+    const u64 end = first + bytes;
+    u64 d = first / 4;
+    if (first % 4 != 0 || bytes < 4) { // not the whole of the first word
+      take_part(d, part(first, end, d));
+      ++d;
+    }
+    for (; d < end / 4;) {
+      std::atomic<u64>& line = lines_[d / line_words];
+      const u64 next = std::min(end / 4, d / line_words * line_words + line_words);
       if (next - d == line_words) {
-        lines_[d / line_words].store(mine_ | 15U, std::memory_order_relaxed);
-      } else {
+        line.store(mine_ | 15U, std::memory_order_relaxed);
+      } else if (line.load(std::memory_order_relaxed) != (mine_ | 15U)) {
         word(d);
         for (u64 k = d; k < next; ++k) words_[k].store(mine_ | 15U, std::memory_order_relaxed);
       }
       d = next;
     }
+    if (d * 4 < end) take_part(d, part(first, end, d)); // not the whole of the last one
   }
 
 private:
-  static constexpr u64 line_words = 64;
+  /// Which bytes of word `d` lie in [first, end).
+  static u64 part(u64 first, u64 end, u64 d) {
+    const u64 low = first > d * 4 ? first - d * 4 : 0, high = std::min<u64>(4, end - d * 4);
+    return ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
+  }
+  void take_part(u64 index, u64 touched) {
+    std::atomic<u64>& entry = word(index);
+    const u64 old = entry.load(std::memory_order_relaxed);
+    entry.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
+  }
+  [[nodiscard]] bool in_the_way(u64 entry) const {
+    return entry != 0 && entry >> 36 != me_ && !(is_atomic_ && (entry & atomic) != 0);
+  }
+
+  static constexpr u64 line_words = 16;
   static constexpr u64 divided = 1; // no entry: those have a wave
   std::atomic<u64>* lines_;
   std::atomic<u64>* words_;
   u64 me_, mine_;
+  bool is_atomic_;
 };
 
 } // namespace
@@ -330,8 +380,8 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
                         unsigned lane, bool is_atomic) {
   Workgroup& g = *w.group;
   const u64 count = g.waves.size();
-  Writers writers(w, home);
-  const u64 me = writers.me(), mine = writers.mine() | (is_atomic ? 16U : 0U);
+  Writers writers(w, home, is_atomic);
+  const u64 me = writers.me(), mine = writers.mine();
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 low = d * 4 < first ? first - d * 4 : 0;
@@ -347,7 +397,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     const bool same_group = other / count == g.linear;
     const bool ordered = same_group && ((old >> 24) & 0xfffU) != (g.epoch & 0xfffU);
     entry.store(mine | touched, std::memory_order_relaxed);
-    if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & 16U) != 0)) continue;
+    if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
     const u64 at = home.begin + d * 4 + low;
     const bool same =
         !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address), high - low) == 0;
@@ -363,34 +413,55 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   }
 }
 
-bool note_global_writes(Wave& w, Allocation& home, u64 low, u64 high) {
-  if ((low - home.begin) % 4 != 0 || (high - low) % 4 != 0) return false;
-  Writers writers(w, home);
-  const u64 first = (low - home.begin) / 4, count = (high - low) / 4;
-  if (!writers.free(first, count)) return false;
-  writers.take(first, count);
-  return true;
+const StoreLines* store_lines(const Wave& w, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes) {
+  static const RowFunctions& host = row_functions();
+  thread_local std::array<StoreLines, 64> known;
+  StoreLines& k = known[w.current % known.size()];
+  const u64 start = base + at.at[0];
+  const u32 phase = start % 64;
+  const bool same = k.width == bytes && k.mask == mask && k.phase == phase && k.rising == at.rising;
+  if (!same || (!at.rising && !host.follows(at.at, k.pattern.data()))) {
+    k.rising = at.rising;
+    k.width = bytes;
+    k.mask = mask;
+    k.phase = phase;
+    k.lines.clear();
+    for (unsigned l = 0; l < lanes; ++l) k.pattern[l] = at.at[l] - at.at[0];
+    return nullptr;
+  }
+  if (k.lines.empty()) {
+    std::map<i64, u64> found;
+    for (const u32 offset : at.at) {
+      for (u64 byte = base + offset; byte < base + offset + bytes; ++byte)
+        found[static_cast<i64>(byte / 64) - static_cast<i64>(start / 64)] |= u64{1} << (byte % 64);
+    }
+    for (const auto& [line, touched] : found) k.lines.push_back({static_cast<i32>(line), touched});
+  }
+  return &k;
 }
 
-bool note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,
-                        unsigned bytes) {
-  const u64 first = base + at.low - home.begin;
-  if (at.rising && (first | (u64{bytes} * lanes)) % 4 == 0)
-    return note_global_writes(w, home, base + at.low, base + at.high + bytes);
-  if (((base - home.begin) | at.all) % std::min(bytes, 4U) != 0) return false;
-  Writers writers(w, home);
-  const auto word_of = [&](u64 lane_set) { return (base + at.at[first_lane(lane_set)] - home.begin) / 4; };
-  const u64 words = std::max(1U, bytes / 4);
-  for (u64 m = mask; m != 0; m &= m - 1)
-    if (!writers.free(word_of(m), words)) return false;
-  for (u64 m = mask; m != 0; m &= m - 1) {
-    if (bytes >= 4) {
-      writers.take(word_of(m), words);
-    } else {
-      const u64 byte = (base + at.at[first_lane(m)] - home.begin) % 4;
-      writers.take_part(word_of(m), ((u64{1} << bytes) - 1) << byte);
-    }
+bool note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, const StoreLines* lines,
+                        u64 mask, unsigned bytes, bool is_atomic) {
+  Writers writers(w, home, is_atomic);
+  const u64 begin = base - home.begin;
+  if (lines != nullptr) {
+    const u64 first = (begin + at.at[0]) / 64;
+    bool free = true;
+    for (const StoreLines::Line& l : lines->lines)
+      free &= writers.free_line(first + static_cast<u64>(i64{l.at}), l.bytes);
+    if (!free) return false;
+    for (const StoreLines::Line& l : lines->lines)
+      writers.take_line(first + static_cast<u64>(i64{l.at}), l.bytes);
+    return true;
   }
+  if (at.rising) {
+    if (!writers.free(begin + at.low, u64{bytes} * lanes)) return false;
+    writers.take(begin + at.low, u64{bytes} * lanes);
+    return true;
+  }
+  for (u64 m = mask; m != 0; m &= m - 1)
+    if (!writers.free(begin + at.at[first_lane(m)], bytes)) return false;
+  for (u64 m = mask; m != 0; m &= m - 1) writers.take(begin + at.at[first_lane(m)], bytes);
   return true;
 }
 

@@ -91,6 +91,10 @@ enum class AtomicOp : u8 {
   consume
 };
 
+/// All lanes of an atomic at once: see atomics.h.
+using AtomicRows = void (*)(u8* base, const LaneOffsets& at, const u32* value, const u32* compare, u32* old,
+                            u64 mask);
+
 /// What a memory instruction does, read from its mnemonic.
 struct MemoryFields {
   enum class Kind : u8 { load, store, atomic, to_lds, swizzle, permute, bpermute, transpose, add_tid, none };
@@ -114,6 +118,9 @@ struct MemoryFields {
   int srsrc = -1;
   isa::Operand soffset;
   i32 offset = 0, offset1 = 0; ///< bytes
+  bool idxen = false, offen = false, sc1 = false;
+  AtomicRows rows = nullptr,
+             shared_rows = nullptr; ///< of an atomic that all lanes can do at once; see atomics.h
 };
 
 /// A stretch of consecutive rows.
@@ -230,14 +237,22 @@ public:
   void drop_first() {
     first_ = (first_ + 1) % capacity;
     --size_;
+    cleared_ -= cleared_ != 0 ? 1 : 0;
   }
-  void drop_last() { --size_; }
+  /// Those after the first `count`, when others have taken the places of the dropped.
+  void shrink(u32 count) {
+    size_ = count;
+    cleared_ = 0;
+  }
+  /// The oldest so many hold lgkmcnt no more: what looks for one that does begins behind them.
+  [[nodiscard]] u32 cleared() const { return cleared_; }
+  void set_cleared(u32 count) { cleared_ = count; }
 
 private:
   static constexpr u32 capacity =
       128; // more than 63 and the 15 of flat instructions that only lgkmcnt still holds
   std::array<Outstanding, capacity> ring_;
-  u32 first_ = 0, size_ = 0;
+  u32 first_ = 0, size_ = 0, cleared_ = 0;
 };
 
 /// A watched access that has been noted and not yet performed.
@@ -308,6 +323,23 @@ struct Wave : WaveState {
   LaunchStatistics stats;
 };
 
+/// The lines of 64 bytes that a store touches, each with its bytes: what is remembered of memory is then touched once a line.
+/// Kept by the pattern of the lanes, which is the same trip after trip.
+struct StoreLines {
+  struct Line {
+    i32 at = 0;    ///< from that of lane 0
+    u64 bytes = 0; ///< a bit each
+  };
+  u64 mask = 0;
+  bool rising = false;              ///< then the pattern says no more
+  u32 width = 0;                    ///< bytes of a lane
+  u32 phase = 0;                    ///< address of lane 0 modulo 64
+  std::array<u32, lanes> pattern{}; ///< behind lane 0
+  std::vector<Line> lines;          ///< empty: seen once, not put together yet
+};
+/// Those of a store to `base + at.at[lane]` whose pattern was seen before at its place in the code; nullptr otherwise.
+const StoreLines* store_lines(const Wave& wave, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes);
+
 /// Shadow of four bytes of LDS.
 struct LdsShadow {
   u32 write_epoch = 0, read_epoch = 0;
@@ -322,11 +354,13 @@ struct LdsShadow {
   u64 id = 0;          ///< the writer's instruction id, for waits
 };
 
+enum class LdsUse : u8 { read, write, atomic, dma };
+
 /// Who touched LDS, and with what.
 struct LdsSource {
   u32 site = 0; ///< operation
   u16 wave = 0;
-  bool is_write = false, is_dma = false;
+  bool is_write = false, is_dma = false, is_atomic = false;
   bool is_lds = true; ///< by an LDS instruction, not a flat one
   u64 id = 0;
 };
@@ -363,9 +397,11 @@ struct LdsPages {
 struct LdsPage {
   static constexpr u8 several = 0xff;
   u32 epoch = 0;
-  u32 readers = 0, writers = 0; ///< waves, in `epoch`
+  u32 readers = 0, writers = 0,
+      combiners = 0; ///< waves, in `epoch`; combiners: by atomics, which do not race with each other
   u32 write_epoch = 0;
-  u8 writer = 0; ///< wave + 1
+  u32 atomic_epoch = 0; ///< the epoch of which nothing but atomics is on its way to the page
+  u8 writer = 0;        ///< wave + 1
   bool dma = false;
   u64 id = 0; ///< of the writer's instruction
 };
@@ -418,7 +454,8 @@ struct Launch {
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
-      no_lds_at; ///< instruction of the finding that stands for every access to LDS that is not there
+      no_lds_at;      ///< instruction of the finding that stands for every access to LDS that is not there
+  bool alone = false; ///< one thread runs it
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);
   }
@@ -429,6 +466,10 @@ struct Launch {
 [[noreturn]] void fail(const Wave& wave, const std::string& what, unsigned lane = 0);
 void report(Wave& wave, FindingKind kind, const std::string& message, unsigned lane = 0, u64 address = 0,
             bool note = false);
+
+/// The same once more of what has been found at this instruction and is no note: true when that was all there is to say, so that
+/// nobody need say it. False: nothing done.
+bool report_again(Wave& wave, FindingKind kind);
 
 u32 read_special(const Wave& wave, unsigned encoding);
 u32 read_scalar(const Wave& wave, const isa::Operand& operand);
@@ -481,15 +522,16 @@ void check_hazards(Wave& wave, const Operation& op);
 std::string row_name(const Wave& wave, unsigned row);
 std::string scalar_name(unsigned index);
 void check_registers(Wave& wave, const Operation& op);
-void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land = {});
+void note_issue(Wave& wave, const Operation& op, u8 counters);
+/// Under stress: `land` does the work once a wait covers the instruction.
+void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land);
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 // lds_checks.cpp
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
-bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
-              bool is_dma);
+bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, LdsUse use);
 /// The same by offsets whose pages are known. `rising`: lane after lane without gaps, all of them.
 bool note_lds(Wave& wave, const Operation& op, const LaneOffsets& at, const LdsPages& pages, u64 mask,
-              unsigned bytes, bool is_write, bool is_dma);
+              unsigned bytes, LdsUse use);
 /// Whether those pages are known to have no undefined bit.
 bool lds_pages_defined(const Workgroup& group, const LdsPages& pages);
 /// Looks at those pages that are not.
@@ -504,11 +546,10 @@ void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, uns
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
-/// The same of whole words `low` to `high`: true when nobody else has stored there, which is then noted.
-bool note_global_writes(Wave& wave, Allocation& home, u64 low, u64 high);
-/// The same of `bytes` bytes, whole words, of each lane in `mask`.
-bool note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,
-                        unsigned bytes);
+/// The same of `bytes` bytes of each lane in `mask`: true when nobody has stored there who could be in conflict, which is then
+/// noted. `lines`: the lanes' bytes put together, when they are known.
+bool note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at,
+                        const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic);
 /// Two lanes that store different values to one word of LDS.
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);

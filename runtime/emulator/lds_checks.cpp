@@ -83,7 +83,7 @@ void remember(Workgroup& g, const LdsAccess& a) {
     for (u32 d = address / 4; d <= (address + a.bytes - 1U) / 4; ++d) {
       const u32 low = d * 4 < address ? address - d * 4 : 0;
       const u32 high = std::min<u32>(4, address + a.bytes - d * 4);
-      remember_word(g, d, static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1)), a.by, false);
+      remember_word(g, d, static_cast<u8>(((1U << high) - 1) & ~((1U << low) - 1)), a.by, a.by.is_atomic);
     }
   }
 }
@@ -105,28 +105,47 @@ void go_precise(Workgroup& g) {
 }
 
 /// Enters an access into its page; true when something about it has to be looked at by words.
-bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, bool is_write, bool is_dma, u64 id) {
+bool enter_page(Workgroup& g, const Wave& w, LdsPage& page, const LdsSource& by) {
   const u32 others = ~(1U << w.id);
   if (page.epoch != g.epoch) {
     page.epoch = g.epoch;
-    page.readers = page.writers = 0;
+    page.readers = page.writers = page.combiners = 0;
   }
-  if (!is_write) {
-    const bool clash = (page.writers & others) != 0 || !has_arrived(g, w, page);
+  if (!by.is_write) {
+    const bool clash = ((page.writers | page.combiners) & others) != 0 || !has_arrived(g, w, page);
     page.readers |= ~others;
     return clash;
   }
-  const bool clash = ((page.writers | page.readers) & others) != 0;
+  bool clash = ((page.writers | page.readers) & others) != 0;
+  if (by.is_atomic) { // it reads too; what other atomics of this epoch leave, it may meet on its way
+    const bool arrived = page.atomic_epoch == g.epoch || has_arrived(g, w, page);
+    page.atomic_epoch = arrived ? g.epoch : 0;
+    page.combiners |= ~others;
+    clash = clash || !arrived;
+  } else {
+    clash = clash || (page.combiners & others) != 0;
+    page.atomic_epoch = 0;
+    page.writers |= ~others;
+  }
   const u8 me = static_cast<u8>(w.id + 1);
   // One record of what is on its way to a page: a write by another wave or by the other path joins it.
-  const bool alone =
-      page.writer == 0 || page.write_epoch <= g.all_landed_epoch || (page.writer == me && page.dma == is_dma);
+  const bool alone = page.writer == 0 || page.write_epoch <= g.all_landed_epoch ||
+                     (page.writer == me && page.dma == by.is_dma);
   page.writer = alone ? me : LdsPage::several;
-  page.dma = is_dma;
-  page.id = id;
+  page.dma = by.is_dma;
+  page.id = by.id;
   page.write_epoch = g.epoch;
-  page.writers |= ~others;
   return clash;
+}
+
+LdsSource source_of(const Wave& w, const Operation& op, LdsUse use) {
+  return {.site = w.current,
+          .wave = static_cast<u16>(w.id),
+          .is_write = use != LdsUse::read,
+          .is_dma = use == LdsUse::dma,
+          .is_atomic = use == LdsUse::atomic,
+          .is_lds = op.cls == Class::lds,
+          .id = use == LdsUse::dma ? w.last_vm_id : w.last_lds_id};
 }
 
 /// A write to a word that another wave was still reading when the last barrier let this one pass: the read may see it.
@@ -157,7 +176,12 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
   if (g.shadow.empty()) return;
   const Checks& checks = g.launch->options->checks;
   go_precise(g);
-  enter_page(g, w, g.pages[address / 256], is_write, is_dma, is_dma ? w.last_vm_id : w.last_lds_id);
+  const LdsSource by = source_of(w, op,
+                                 is_dma      ? LdsUse::dma
+                                 : is_atomic ? LdsUse::atomic
+                                 : is_write  ? LdsUse::write
+                                             : LdsUse::read);
+  enter_page(g, w, g.pages[address / 256], by);
   const u16 me = static_cast<u16>(w.id + 1);
   const auto site = [&](u32 index) {
     const isa::Instruction& i = *g.launch->code->operations[index].instruction;
@@ -193,15 +217,17 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
     }
     if (is_write && !is_atomic && g.reads_crossing) check_overtaken(w, d, touched, address, lane);
     if (checks.races) {
+      // Atomics of several waves: whoever comes now, one of them was another's.
       const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
-                               s.writer != many && (s.bytes & touched) != 0 && !(is_atomic && s.atomic);
+                               (s.writer != many || s.atomic) && (s.bytes & touched) != 0 &&
+                               !(is_atomic && s.atomic);
       if (other_wrote) {
         // Whichever comes last leaves the same: Triton has waves that hold a tensor twice write it twice.
         const u32 from = d * 4 + low;
         const bool equal =
             value != nullptr && std::memcmp(&g.lds[from], value + (from - address), high - low) == 0;
         const std::string writer =
-            s.writer == agreed ? "several waves write" : "wave " + std::to_string(s.writer - 1) + " writes";
+            s.writer >= agreed ? "several waves write" : "wave " + std::to_string(s.writer - 1) + " writes";
         report(w, FindingKind::races,
                std::string(is_write ? "writes" : "reads") + " LDS byte " + std::to_string(address) +
                    ", which " + writer + " with " + site(s.site) + " and no barrier between" +
@@ -218,14 +244,7 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         s.readers = 0;
       }
     }
-    remember_word(g, d, touched,
-                  {.site = w.current,
-                   .wave = static_cast<u16>(w.id),
-                   .is_write = is_write,
-                   .is_dma = is_dma,
-                   .is_lds = op.cls == Class::lds,
-                   .id = is_dma ? w.last_vm_id : w.last_lds_id},
-                  is_atomic);
+    remember_word(g, d, touched, by, is_atomic);
   }
 }
 
@@ -270,36 +289,26 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
   return true;
 }
 
-LdsSource source_of(const Wave& w, const Operation& op, bool is_write, bool is_dma) {
-  return {.site = w.current,
-          .wave = static_cast<u16>(w.id),
-          .is_write = is_write,
-          .is_dma = is_dma,
-          .is_lds = op.cls == Class::lds,
-          .id = is_dma ? w.last_vm_id : w.last_lds_id};
-}
-
 } // namespace
 
 bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, const LdsPages& pages, u64 mask,
-              unsigned bytes, bool is_write, bool is_dma) {
+              unsigned bytes, LdsUse use) {
   Workgroup& g = *w.group;
-  if (pages.set == 0) return note_lds(w, op, at.at, mask, bytes, is_write, is_dma);
-  const LdsSource by = source_of(w, op, is_write, is_dma);
-  bool clash = g.precise || (is_write && g.reads_crossing);
-  if (!is_write) w.last_lds_read_id = w.last_lds_id;
+  if (pages.set == 0) return note_lds(w, op, at.at, mask, bytes, use);
+  const LdsSource by = source_of(w, op, use);
+  bool clash = g.precise || (g.reads_crossing && by.is_write && !by.is_atomic);
+  if (!by.is_write) w.last_lds_read_id = w.last_lds_id;
   for (u64 set = pages.set; set != 0; set &= set - 1)
-    clash = enter_page(g, w, g.pages[pages.first + first_lane(set)], is_write, is_dma, by.id) || clash;
+    clash = enter_page(g, w, g.pages[pages.first + first_lane(set)], by) || clash;
   return log_lds(g, at.at, at.rising, mask, bytes, by, clash);
 }
 
-bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
-              bool is_dma) {
+bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, LdsUse use) {
   Workgroup& g = *w.group;
   if (g.shadow.empty() || mask == 0) return true;
-  const u64 id = is_dma ? w.last_vm_id : w.last_lds_id;
-  bool clash = g.precise || (is_write && g.reads_crossing);
-  if (!is_write && op.cls == Class::lds) w.last_lds_read_id = w.last_lds_id;
+  const LdsSource by = source_of(w, op, use);
+  bool clash = g.precise || (g.reads_crossing && by.is_write && !by.is_atomic);
+  if (!by.is_write && op.cls == Class::lds) w.last_lds_read_id = w.last_lds_id;
   LdsPage* before = nullptr;
   for (u64 m = mask; m != 0; m &= m - 1) {
     const u32 address = addresses[first_lane(m)];
@@ -310,9 +319,9 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
     LdsPage& page = g.pages[address / 256];
     if (&page == before) continue;
     before = &page;
-    clash = enter_page(g, w, page, is_write, is_dma, id) || clash;
+    clash = enter_page(g, w, page, by) || clash;
   }
-  return log_lds(g, addresses, false, mask, bytes, source_of(w, op, is_write, is_dma), clash);
+  return log_lds(g, addresses, false, mask, bytes, by, clash);
 }
 
 namespace {
@@ -353,8 +362,11 @@ void lds_at_barrier(Workgroup& g) {
     const Wave& wave = *g.waves[a.by.wave];
     return a.by.id > (a.by.is_dma ? wave.vm_landed : wave.lds_landed);
   };
+  // Atomics of several waves meet at one word: the record then keeps the last of them, in flight or not.
+  const bool atomics = std::any_of(g.log.accesses.begin(), g.log.accesses.end(),
+                                   [&](const LdsAccess& a) { return a.by.is_atomic && in_flight(a); });
   for (const LdsAccess& a : g.log.accesses) {
-    if (in_flight(a)) remember(g, a);
+    if (in_flight(a) || (atomics && a.by.is_atomic)) remember(g, a);
   }
   for (const auto& wave : g.waves) {
     for (const OutstandingQueue& q : wave->outstanding) {

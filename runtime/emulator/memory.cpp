@@ -6,9 +6,9 @@
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapters "Vector Memory Operations", "Flat Memory
 // Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942". Where the manual and LLVM differ on
 // whether soffset takes part in the range check of a raw buffer, it does here.
+#include "atomics.h"
 #include "buffer_format.h"
 #include "debug.h"
-#include "numerics/formats.h"
 #include "vector_functions.h"
 
 #include <algorithm>
@@ -330,6 +330,9 @@ private:
   u64 some_[4] = {};
 };
 
+/// Without a call where the host's instruction for it cannot be taken for granted.
+u64 count_lanes(u64 mask) { return mask == ~u64{0} ? lanes : static_cast<u64>(std::popcount(mask)); }
+
 template <class F>
 void each_lane(u64 mask, F f) {
   if (mask == ~u64{0}) {
@@ -446,8 +449,13 @@ bool store_quickly(Wave& w, const Operation& op, const Access& a, i32 shift, con
     }
     return true;
   }
-  if (w.group->tracks_global && !(span.rising && note_global_writes(w, *span.home, span.low, span.high)))
-    return false;
+  if (w.group->tracks_global) {
+    LaneOffsets row{};
+    row.rising = true; // the rest of it is not asked for then
+    if (!span.rising ||
+        !note_global_writes(w, *span.home, span.low, row, nullptr, a.mask, op.memory.bytes, false))
+      return false;
+  }
   if (span.rising) {
     span.home->mark_written(span.low, span.high - span.low);
   } else if (!span.home->written.empty()) {
@@ -614,102 +622,6 @@ void perform_format_store(Wave& w, const Operation& op, const Access& a) {
 }
 
 // ---- atomics --------------------------------------------------------------------------------------------------------
-
-template <class F>
-F as(u64 bits) {
-  if constexpr (sizeof(F) == 4) {
-    return std::bit_cast<F>(static_cast<u32>(bits));
-  } else {
-    return std::bit_cast<F>(bits);
-  }
-}
-
-template <class S, class F>
-u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
-  using U = std::make_unsigned_t<S>;
-  const U x = static_cast<U>(old);
-  const U y = static_cast<U>(value);
-  const auto float_bits = [](F v) {
-    if constexpr (sizeof(F) == 4) {
-      return u64{std::bit_cast<u32>(v)};
-    } else {
-      return std::bit_cast<u64>(v);
-    }
-  };
-  switch (op) {
-  case AtomicOp::add: return static_cast<U>(x + y);
-  case AtomicOp::sub: return static_cast<U>(x - y);
-  case AtomicOp::rsub: return static_cast<U>(y - x);
-  case AtomicOp::swap: return y;
-  case AtomicOp::cmpswap: return x == static_cast<U>(compare) ? y : x;
-  case AtomicOp::cmpswap_f: return as<F>(old) == as<F>(compare) ? y : x;
-  case AtomicOp::smin: return static_cast<S>(y) < static_cast<S>(x) ? y : x;
-  case AtomicOp::smax: return static_cast<S>(y) > static_cast<S>(x) ? y : x;
-  case AtomicOp::umin: return std::min(x, y);
-  case AtomicOp::umax: return std::max(x, y);
-  case AtomicOp::bit_and: return x & y;
-  case AtomicOp::bit_or: return x | y;
-  case AtomicOp::bit_xor: return x ^ y;
-  case AtomicOp::inc: return x >= y ? 0 : x + 1U;
-  case AtomicOp::dec: return x == 0 || x > y ? y : x - 1U;
-  case AtomicOp::mskor: return (x & ~y) | static_cast<U>(compare);
-  case AtomicOp::wrap: return x >= y ? x - y : static_cast<U>(x + static_cast<U>(compare));
-  case AtomicOp::
-      condxchg32: { // each half is replaced when the top bit of its data is set, which is not stored
-    const auto half = [&](unsigned s) {
-      const u32 data = static_cast<u32>(value >> s);
-      return u64{(data >> 31) != 0 ? data & 0x7fffffffU : static_cast<u32>(old >> s)} << s;
-    };
-    return half(0) | half(32);
-  }
-  case AtomicOp::add_f: return float_bits(as<F>(old) + as<F>(value));
-  case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
-  case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
-  case AtomicOp::pk_add_f16: {
-    using numerics::Format;
-    const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::f16>(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff) +
-                                           numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff));
-    };
-    return half(0) | (half(16) << 16);
-  }
-  case AtomicOp::pk_add_bf16: {
-    using numerics::Format;
-    const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::bf16>(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff) +
-                                            numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff));
-    };
-    return half(0) | (half(16) << 16);
-  }
-  default: return old;
-  }
-}
-
-u64 atomic_at(u8* p, unsigned bytes, AtomicOp op, u64 value, u64 compare) {
-  if (reinterpret_cast<u64>(p) % bytes != 0) { // reported as misaligned; done without atomicity
-    u64 old = 0;
-    std::memcpy(&old, p, bytes);
-    const u64 next = bytes == 4 ? combine<i32, float>(op, old, value, compare)
-                                : combine<i64, double>(op, old, value, compare);
-    std::memcpy(p, &next, bytes);
-    return old;
-  }
-  if (bytes == 4) {
-    auto* q = reinterpret_cast<u32*>(p);
-    u32 old = __atomic_load_n(q, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(q, &old,
-                                        static_cast<u32>(combine<i32, float>(op, old, value, compare)), false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-    }
-    return old;
-  }
-  auto* q = reinterpret_cast<u64*>(p);
-  u64 old = __atomic_load_n(q, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(q, &old, combine<i64, double>(op, old, value, compare), false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-  }
-  return old;
-}
 
 void perform_atomic(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
@@ -1030,7 +942,7 @@ u8 counters_of(const MemoryFields& f) {
 void count_traffic(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
   const u64 each = f.format_count != 0 ? a.format.bytes() : f.bytes;
-  const u64 bytes = each * static_cast<u64>(std::popcount(a.mask)) * (f.two ? 2 : 1);
+  const u64 bytes = each * count_lanes(a.mask) * (f.two ? 2 : 1);
   if (f.space != Space::lds) {
     if (f.kind == Kind::load || f.kind == Kind::to_lds || f.kind == Kind::atomic) w.stats.bytes_read += bytes;
     if (f.kind == Kind::store || f.kind == Kind::atomic) w.stats.bytes_written += bytes;
@@ -1088,7 +1000,7 @@ bool note_lds_access(Wave& w, const Operation& op, const Access& a) {
   if (f.kind == Kind::to_lds) {
     const unsigned slot = f.bytes < 4 ? 4 : f.bytes;
     for (unsigned l = 0; l < lanes; ++l) addresses[l] = a.lds_base + l * slot;
-    return note_lds(w, op, addresses, a.mask, slot, true, true);
+    return note_lds(w, op, addresses, a.mask, slot, LdsUse::dma);
   }
   const bool plain = f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose;
   if (f.space != Space::lds || !plain) return false;
@@ -1096,7 +1008,9 @@ bool note_lds_access(Wave& w, const Operation& op, const Access& a) {
   for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {
     const u32 shift = half == 0 ? 0 : static_cast<u32>(f.offset1 - f.offset);
     for (unsigned l = 0; l < lanes; ++l) addresses[l] = static_cast<u32>(a.address[l]) + shift;
-    noted = note_lds(w, op, addresses, a.mask, f.bytes, f.kind == Kind::store, false) && noted;
+    noted =
+        note_lds(w, op, addresses, a.mask, f.bytes, f.kind == Kind::store ? LdsUse::write : LdsUse::read) &&
+        noted;
   }
   return noted;
 }
@@ -1126,7 +1040,6 @@ LdsPages pages_of(const LaneOffsets& at, unsigned bytes) {
 bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
   static const RowFunctions& host = row_functions();
   const MemoryFields& f = op.memory;
-  const isa::Modifiers& m = op.instruction->modifiers;
   const u32* const row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   LaneOffsets& at = near.at;
   u64 from = 0;
@@ -1142,9 +1055,17 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
   case Space::scratch: {
     const u32 size = static_cast<u32>(w.scratch.size() / lanes);
     const u32 base = f.saddr >= 0 ? w.scalar[static_cast<unsigned>(f.saddr)] : 0;
-    host.offsets(at, row, base + static_cast<u32>(offset), mask, f.bytes);
-    if (u64{at.high} + f.bytes > size || w.scratch.size() > 0xffffffffU) return false;
-    for (unsigned l = 0; l < lanes; ++l) at.at[l] += l * size;
+    const u32 add = base + static_cast<u32>(offset);
+    if (w.scratch.size() > 0xffffffffU) return false;
+    if (row == nullptr) { // one place for all lanes, as registers are saved
+      if (u64{add} + f.bytes > size) return false;
+      at.low = at.high = at.all = add;
+      for (unsigned l = 0; l < lanes; ++l) at.at[l] = add + l * size;
+    } else {
+      host.offsets(at, row, add, mask, f.bytes);
+      if (u64{at.high} + f.bytes > size) return false;
+      for (unsigned l = 0; l < lanes; ++l) at.at[l] += l * size;
+    }
     at.rising = false;
     near.base = w.scratch.data();
     if (w.defined != nullptr) near.undefined = w.defined->scratch.data();
@@ -1165,11 +1086,11 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
     from += static_cast<u64>(i64{offset});
     break;
   case Space::buffer: {
-    if (m.idxen) return false;
+    if (f.idxen) return false;
     const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
     if (((d[3] >> 23) & 1U) != 0) return false; // ADD_TID
     const u64 soffset = read_scalar(w, f.soffset);
-    host.offsets(at, m.offen ? row : nullptr, static_cast<u32>(offset), mask, f.bytes);
+    host.offsets(at, f.offen ? row : nullptr, static_cast<u32>(offset), mask, f.bytes);
     if (at.high + soffset + f.bytes > d[2]) return false;
     from = (d[0] | (u64{d[1] & 0xffffU} << 32)) + soffset;
     break;
@@ -1228,7 +1149,8 @@ void scatter_lanes(u8* base, const LaneOffsets& at, const u32* rows, unsigned by
 }
 
 /// A store of defined values.
-void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask) {
+void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask,
+                const StoreLines* lines) {
   scatter_lanes(near.base, near.at, data, bytes, mask);
   if (near.undefined != nullptr && !lds_pages_defined(*w.group, near.pages)) {
     static constexpr u32 defined[4 * lanes] = {};
@@ -1237,7 +1159,11 @@ void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 
   }
   if (near.home == nullptr || near.home->written.empty()) return;
   const u64 from = reinterpret_cast<u64>(near.base);
-  if (near.at.rising) {
+  if (lines != nullptr) {
+    const u64 first = (from + near.at.at[0] - near.home->begin) / 64;
+    for (const StoreLines::Line& l : lines->lines)
+      near.home->mark_bits(first + static_cast<u64>(i64{l.at}), l.bytes);
+  } else if (near.at.rising) {
     near.home->mark_written(from + near.at.low, near.at.high - near.at.low + bytes);
   } else {
     each_lane(mask, [&](unsigned l) { near.home->mark_written(from + near.at.at[l], bytes); });
@@ -1288,12 +1214,18 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
   if (!is_near(w, f, mask) || f.bytes < 4) return false;
   static const RowFunctions& host = row_functions();
   const u32 lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
-  u32 behind[lanes];
-  for (unsigned l = 0; l < lanes; ++l) behind[l] = l * f.bytes;
+  if (u64{lds_base} + u64{lanes} * f.bytes > w.group->lds.size()) return false;
   Near from, to;
-  host.offsets(to.at, behind, lds_base, mask, f.bytes);
-  if (u64{to.at.high} + f.bytes > w.group->lds.size() || u64{lds_base} + u64{lanes} * f.bytes > 0xffffffffU)
-    return false;
+  if (mask == ~u64{0}) { // lane behind lane: no need to look at each
+    for (unsigned l = 0; l < lanes; ++l) to.at.at[l] = lds_base + l * f.bytes;
+    to.at.rising = true;
+    to.at.low = to.at.all = lds_base;
+    to.at.high = lds_base + (lanes - 1) * f.bytes;
+  } else {
+    u32 behind[lanes];
+    for (unsigned l = 0; l < lanes; ++l) behind[l] = l * f.bytes;
+    host.offsets(to.at, behind, lds_base, mask, f.bytes);
+  }
   if (!find_near(w, op, mask, f.offset, from)) return false;
   to.base = w.group->lds.data();
   if (w.defined != nullptr) {
@@ -1302,9 +1234,9 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
     demand_addresses(w, op, mask);
   }
   to.pages = pages_of(to.at, f.bytes);
-  w.stats.bytes_read += u64{f.bytes} * static_cast<u64>(std::popcount(mask));
+  w.stats.bytes_read += u64{f.bytes} * count_lanes(mask);
   note_issue(w, op, counters_of(f));
-  if (!w.group->shadow.empty() && !note_lds(w, op, to.at, to.pages, mask, f.bytes, true, true)) {
+  if (!w.group->shadow.empty() && !note_lds(w, op, to.at, to.pages, mask, f.bytes, LdsUse::dma)) {
     Access a;
     a.mask = mask;
     a.limit.fill(255);
@@ -1315,7 +1247,7 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
   }
   alignas(64) u32 loaded[4 * lanes];
   gather_lanes(from, f, loaded);
-  store_near(w, to, loaded, f.bytes, mask);
+  store_near(w, to, loaded, f.bytes, mask, nullptr);
   return true;
 }
 
@@ -1342,6 +1274,78 @@ bool run_near_permute(Wave& w, const Operation& op) {
   return true;
 }
 
+/// LDS that others touch, lane by lane.
+void perform_near(Wave& w, const Operation& op, const Near& near, u64 mask) {
+  const MemoryFields& f = op.memory;
+  Access a;
+  a.mask = mask;
+  a.limit.fill(255);
+  if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
+  if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
+  for (unsigned l = 0; l < lanes; ++l) a.address[l] = near.at.at[l];
+  perform(w, op, a);
+}
+
+/// Atomics, as run_near.
+bool run_near_atomic(Wave& w, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  const u64 mask = w.exec();
+  if (f.rows == nullptr || !is_near(w, f, mask)) return false;
+  static const RowFunctions& host = row_functions();
+  Near near;
+  if (!find_near(w, op, mask, f.offset, near)) return false;
+  if (near.at.all % f.bytes != 0 || reinterpret_cast<u64>(near.base) % f.bytes != 0) return false;
+  const unsigned words = f.bytes / 4U;
+  const bool pair =
+      f.space != Space::lds && f.atomic == AtomicOp::cmpswap; // the new value, then what it is compared with
+  const auto data = static_cast<unsigned>(f.data);
+  if (w.defined != nullptr) {
+    u64 undefined = 0;
+    for (unsigned k = 0; k < words * (pair ? 2 : 1); ++k) undefined |= w.defined->lanes_of[data + k];
+    for (unsigned k = 0; f.data2 >= 0 && k < words; ++k)
+      undefined |= w.defined->lanes_of[static_cast<unsigned>(f.data2) + k];
+    if ((undefined & mask) != 0 || !near_is_defined(w, near, f.bytes)) return false;
+  }
+  const bool lds = f.space == Space::lds;
+  if (near.home != nullptr && w.group->tracks_global &&
+      !note_global_writes(w, *near.home, reinterpret_cast<u64>(near.base), near.at, nullptr, mask, f.bytes,
+                          true))
+    return false;
+  if (w.defined != nullptr) demand_addresses(w, op, mask);
+  if (!lds && f.returns) w.group->synchronizes = true;
+  const u64 moved = u64{f.bytes} * count_lanes(mask);
+  if (lds) {
+    w.stats.lds_bytes += moved;
+  } else {
+    w.stats.bytes_read += moved;
+    w.stats.bytes_written += moved;
+  }
+  note_issue(w, op, counters_of(f));
+  if (lds && !w.group->shadow.empty() &&
+      !note_lds(w, op, near.at, near.pages, mask, f.bytes, LdsUse::atomic)) {
+    perform_near(w, op, near, mask);
+    return true;
+  }
+  const u32* value = w.row(data);
+  const u32* compare = f.data2 >= 0 ? w.row(static_cast<unsigned>(f.data2)) : nullptr;
+  if (pair) {
+    compare = value + words * lanes;
+  } else if (f.atomic == AtomicOp::cmpswap ||
+             f.atomic == AtomicOp::cmpswap_f) { // ds_cmpst: the other way round
+    std::swap(value, compare);
+  }
+  alignas(64) u32 old[2 * lanes];
+  (near.home == nullptr || w.group->launch->alone ? f.rows : f.shared_rows)(
+      near.base, near.at, value, compare, f.returns ? old : nullptr, mask);
+  if (!f.returns) return true;
+  for (unsigned k = 0; k < words; ++k) {
+    const unsigned to = static_cast<unsigned>(f.dest) + k;
+    host.merge(w.row(to), old + k * lanes, mask);
+    if (w.defined != nullptr) w.defined->lanes_of[to] &= ~mask;
+  }
+  return true;
+}
+
 /// Loads and stores by 32-bit offsets from one place that lie wholly inside it, all their bits defined: what kernels
 /// do nearly always. False, and nothing done, when it is not that; run_memory then looks at each lane.
 bool run_near(Wave& w, const Operation& op) {
@@ -1349,6 +1353,7 @@ bool run_near(Wave& w, const Operation& op) {
   const u64 mask = w.exec();
   if (f.kind == Kind::to_lds) return run_near_to_lds(w, op);
   if (f.kind == Kind::bpermute) return run_near_permute(w, op);
+  if (f.kind == Kind::atomic) return run_near_atomic(w, op);
   const bool transpose = f.kind == Kind::transpose && mask == ~u64{0};
   if ((f.kind != Kind::load && f.kind != Kind::store && !transpose) || !is_near(w, f, mask)) return false;
   const EmulatorOptions& options = *w.group->launch->options;
@@ -1370,12 +1375,17 @@ bool run_near(Wave& w, const Operation& op) {
         if ((w.defined->lanes_of[row_of(n) + k] & mask) != 0) return false;
     }
   }
-  if (store && near[0].home != nullptr && w.group->tracks_global &&
-      !note_global_writes(w, *near[0].home, reinterpret_cast<u64>(near[0].base), near[0].at, mask, f.bytes))
-    return false;
+  const StoreLines* lines = nullptr;
+  if (store && near[0].home != nullptr && (w.group->tracks_global || !near[0].home->written.empty())) {
+    const u64 base = reinterpret_cast<u64>(near[0].base);
+    lines = store_lines(w, base, near[0].at, mask, f.bytes);
+    if (w.group->tracks_global &&
+        !note_global_writes(w, *near[0].home, base, near[0].at, lines, mask, f.bytes, false))
+      return false;
+  }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && op.instruction->modifiers.sc1) w.group->synchronizes = true;
-  const u64 moved = u64{f.bytes} * static_cast<u64>(std::popcount(mask)) * count;
+  if (!lds && !store && f.sc1) w.group->synchronizes = true;
+  const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
   } else {
@@ -1394,15 +1404,11 @@ bool run_near(Wave& w, const Operation& op) {
   if (lds && !w.group->shadow.empty()) {
     bool noted = true;
     for (unsigned n = 0; n < count; ++n)
-      noted = note_lds(w, op, near[n].at, near[n].pages, mask, f.bytes, store, false) && noted;
+      noted =
+          note_lds(w, op, near[n].at, near[n].pages, mask, f.bytes, store ? LdsUse::write : LdsUse::read) &&
+          noted;
     if (!noted) { // somebody else touches these words: lane by lane
-      Access a;
-      a.mask = mask;
-      a.limit.fill(255);
-      if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
-      if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
-      for (unsigned l = 0; l < lanes; ++l) a.address[l] = near[0].at.at[l];
-      perform(w, op, a);
+      perform_near(w, op, near[0], mask);
       return true;
     }
   }
@@ -1418,9 +1424,9 @@ bool run_near(Wave& w, const Operation& op) {
     } else if (f.bytes < 4 && f.high) {
       u32 upper[lanes];
       for (unsigned l = 0; l < lanes; ++l) upper[l] = w.row(row_of(n))[l] >> 16;
-      store_near(w, near[n], upper, f.bytes, mask);
+      store_near(w, near[n], upper, f.bytes, mask, lines);
     } else {
-      store_near(w, near[n], w.row(row_of(n)), f.bytes, mask);
+      store_near(w, near[n], w.row(row_of(n)), f.bytes, mask, lines);
     }
   }
   return true;
@@ -1733,6 +1739,9 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   if (m.lds && f.format_count != 0) return false; // what a converted element is in LDS no manual says
   if (m.lds) f.kind = Kind::to_lds;
   f.typed = i.format == isa::Format::mtbuf;
+  f.idxen = m.idxen;
+  f.offen = m.offen;
+  f.sc1 = m.sc1;
   f.offset = m.offset;
   if (f.two) {
     const i32 unit = f.bytes * (i.mnemonic.find("st64") != std::string_view::npos ? 64 : 1);
@@ -1857,6 +1866,10 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
     if (has_saddr) take_saddr();
     break;
   }
+  }
+  if (f.kind == Kind::atomic && !f.two && f.data >= 0 && f.atomic != AtomicOp::condxchg32) {
+    f.rows = atomic_rows(f.atomic, f.bytes, false);
+    f.shared_rows = atomic_rows(f.atomic, f.bytes, true);
   }
   if (f.kind == Kind::to_lds) op.scalar_reads[m0 / 64] |= u64{1} << (m0 % 64);
   return f.kind != Kind::load || f.dest >= 0;

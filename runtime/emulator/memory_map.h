@@ -16,7 +16,7 @@ struct Allocation {
   std::uint64_t end = 0;
   std::unique_ptr<std::uint8_t[]> storage;
   std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
-  /// Who stored last in this launch, to each 256 bytes and to each four; nullptr until somebody did. See check_global_write.
+  /// Who stored last in this launch, to each 64 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
 
   Allocation() = default;
@@ -26,7 +26,7 @@ struct Allocation {
   /// The entries of lines, followed by those of words. Made at the first call: zero pages of the system, so that they cost
   /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
-  [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 256 + 1; }
+  [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 64 + 1; }
   void forget_writers();
 
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
@@ -48,27 +48,26 @@ struct Allocation {
     return true;
   }
   void mark_written(std::uint64_t address, std::uint64_t bytes) {
-    if (written.empty()) {
-      return;
-    }
-    std::uint64_t at = address - begin;
-    const std::uint64_t last = at + bytes;
-    while (at < last) {
-      const std::uint64_t word = at / 64;
-      if (at % 64 == 0 && last - at >= 64) { // all of a word's bytes: nobody can take a bit back meanwhile
-        if (__atomic_load_n(&written[word], __ATOMIC_RELAXED) != ~std::uint64_t{0})
-          __atomic_store_n(&written[word], ~std::uint64_t{0}, __ATOMIC_RELAXED);
-        at += 64;
-        continue;
-      }
-      const std::uint64_t count = std::min<std::uint64_t>(64 - at % 64, last - at);
-      const std::uint64_t mask = (count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1)
-                                 << (at % 64);
-      if ((__atomic_load_n(&written[word], __ATOMIC_RELAXED) & mask) != mask) {
-        __atomic_fetch_or(&written[word], mask, __ATOMIC_RELAXED);
-      }
-      at += count;
-    }
+    if (written.empty() || bytes == 0) return;
+    const std::uint64_t at = address - begin, to = at + bytes;
+    const std::uint64_t first = at / 64, last = (to - 1) / 64;
+    const std::uint64_t head = ~std::uint64_t{0} << (at % 64),
+                        tail = ~std::uint64_t{0} >> (63 - (to - 1) % 64);
+    if (first == last) return mark_bits(first, head & tail);
+    mark_bits(first, head);
+    mark_bits(last, tail);
+    std::uint64_t all = ~std::uint64_t{0}; // as a rule they are written already
+    for (std::uint64_t word = first + 1; word < last; ++word)
+      all &= __atomic_load_n(&written[word], __ATOMIC_RELAXED);
+    if (all == ~std::uint64_t{0}) return;
+    for (std::uint64_t word = first + 1; word < last;
+         ++word) // all of a word's bytes: nobody can take a bit back meanwhile
+      __atomic_store_n(&written[word], ~std::uint64_t{0}, __ATOMIC_RELAXED);
+  }
+  /// Those of the 64 bytes from `word` times 64 on that have a bit.
+  void mark_bits(std::uint64_t word, std::uint64_t mask) {
+    if ((__atomic_load_n(&written[word], __ATOMIC_RELAXED) & mask) != mask)
+      __atomic_fetch_or(&written[word], mask, __ATOMIC_RELAXED);
   }
 };
 

@@ -63,6 +63,16 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   f.note = note;
 }
 
+bool report_again(Wave& w, FindingKind kind) {
+  Launch& launch = *w.group->launch;
+  const u64 at = launch.code->operations[w.current].instruction->address;
+  const std::lock_guard lock(launch.mutex);
+  const auto found = launch.findings.find({static_cast<u8>(kind), at});
+  if (found == launch.findings.end() || found->second.note) return false;
+  ++found->second.count;
+  return true;
+}
+
 void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
   Launch& launch = *w.group->launch;
   const std::string hint = launch.geometry.dynamic_lds == 0 ? "; --lds BYTES gives dynamic LDS" : "";
@@ -407,6 +417,7 @@ void run_launch(Launch& launch, LaunchResult& result) {
     threads = 1;
   if (launch.options->observer != nullptr) launch.options->observer->begin(*launch.code->program);
   threads = static_cast<unsigned>(std::min<u64>(threads, total));
+  launch.alone = threads == 1;
   std::atomic<u64> next{0};
   std::atomic<u64> finished{0};
   std::vector<LaunchStatistics> statistics(threads);

@@ -819,9 +819,39 @@ inline void turn(__m128i v[4]) {
 }
 #endif
 
+#ifdef __AVX512F__
+/// The same of sixteen lanes, of which quarter q of v[k] has lane 4 * q + k: each row gets them in order; or back.
+inline void turn(__m512i v[4]) {
+  const __m512i a = _mm512_unpacklo_epi32(v[0], v[1]), b = _mm512_unpackhi_epi32(v[0], v[1]);
+  const __m512i c = _mm512_unpacklo_epi32(v[2], v[3]), d = _mm512_unpackhi_epi32(v[2], v[3]);
+  v[0] = _mm512_unpacklo_epi64(a, c);
+  v[1] = _mm512_unpackhi_epi64(a, c);
+  v[2] = _mm512_unpacklo_epi64(b, d);
+  v[3] = _mm512_unpackhi_epi64(b, d);
+}
+#endif
+
 template <unsigned words_each, class Offset>
 void gather_words(u32* rows, const u8* base, const Offset* address) {
   const u64 begin = reinterpret_cast<u64>(base); // a number: addresses of flat memory count from a null base
+#ifdef __AVX512F__
+  if constexpr (words_each == 4) {
+    for (unsigned l = 0; l < lane_count; l += 16) {
+      __m512i v[4];
+      for (unsigned k = 0; k < 4; ++k) {
+        const auto quarter = [&](unsigned q) {
+          return _mm_loadu_si128(reinterpret_cast<const __m128i*>(begin + address[l + 4 * q + k]));
+        };
+        const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(0)), quarter(1), 1);
+        const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(quarter(2)), quarter(3), 1);
+        v[k] = _mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+      }
+      turn(v);
+      for (unsigned k = 0; k < 4; ++k) _mm512_storeu_si512(rows + l + k * lane_count, v[k]);
+    }
+    return;
+  }
+#endif
 #ifdef __SSE2__
   if constexpr (words_each == 2) {
     for (unsigned l = 0; l < lane_count; l += 4) {
@@ -874,6 +904,27 @@ void scatter_words(u8* base, const Offset* address, const u32* rows, u64 mask) {
     }
     __builtin_memcpy(reinterpret_cast<u8*>(begin + address[l]), value, sizeof value);
   };
+#ifdef __AVX512F__
+  if constexpr (words_each == 4) {
+    if (mask == ~u64{0}) { // in order of the lanes, as below: of two at one address the later one remains
+      for (unsigned l = 0; l < lane_count; l += 16) {
+        __m512i v[4];
+        for (unsigned k = 0; k < 4; ++k) v[k] = _mm512_loadu_si512(rows + l + k * lane_count);
+        turn(v);
+        const auto put = [&]<int q>() {
+          for (unsigned k = 0; k < 4; ++k)
+            _mm_storeu_si128(reinterpret_cast<__m128i*>(begin + address[l + 4 * q + k]),
+                             _mm512_extracti32x4_epi32(v[k], q));
+        };
+        put.template operator()<0>();
+        put.template operator()<1>();
+        put.template operator()<2>();
+        put.template operator()<3>();
+      }
+      return;
+    }
+  }
+#endif
 #ifdef __SSE2__
   if constexpr (words_each == 2) {
     if (mask == ~u64{0}) {
@@ -920,6 +971,43 @@ void scatter(u8* base, const Offset* address, const u32* rows, unsigned count, u
 }
 
 void offsets_of(LaneOffsets& to, const u32* row, u32 add, u64 mask, unsigned bytes) {
+#ifdef __AVX512F__
+  __m512i at[4];
+  for (unsigned k = 0; k < 4; ++k) {
+    at[k] = _mm512_set1_epi32(static_cast<int>(add));
+    if (row != nullptr) at[k] = _mm512_add_epi32(at[k], _mm512_loadu_si512(row + 16 * k));
+  }
+  if (mask != ~u64{0}) {
+    const unsigned some = static_cast<unsigned>(std::countr_zero(mask));
+    const __m512i active = _mm512_set1_epi32(static_cast<int>((row == nullptr ? 0 : row[some]) + add));
+    for (unsigned k = 0; k < 4; ++k)
+      at[k] = _mm512_mask_mov_epi32(active, static_cast<__mmask16>(mask >> (16 * k)), at[k]);
+  }
+  const __m512i first = _mm512_broadcastd_epi32(_mm512_castsi512_si128(at[0]));
+  const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  __m512i expected =
+      _mm512_add_epi32(first, _mm512_mullo_epi32(lane, _mm512_set1_epi32(static_cast<int>(bytes))));
+  const __m512i step = _mm512_set1_epi32(static_cast<int>(16 * bytes));
+  __mmask16 breaks = 0;
+  for (unsigned k = 0; k < 4; ++k) {
+    _mm512_storeu_si512(to.at + 16 * k, at[k]);
+    breaks |= _mm512_cmpneq_epi32_mask(at[k], expected);
+    expected = _mm512_add_epi32(expected, step);
+  }
+  const u32 begin = to.at[0];
+  to.rising = breaks == 0 && mask == ~u64{0} && begin <= ~u32{0} - (lane_count - 1) * bytes;
+  to.all =
+      _mm512_reduce_or_epi32(_mm512_or_si512(_mm512_or_si512(at[0], at[1]), _mm512_or_si512(at[2], at[3])));
+  if (to.rising) {
+    to.low = begin;
+    to.high = begin + (lane_count - 1) * bytes;
+    return;
+  }
+  to.low = _mm512_reduce_min_epu32(
+      _mm512_min_epu32(_mm512_min_epu32(at[0], at[1]), _mm512_min_epu32(at[2], at[3])));
+  to.high = _mm512_reduce_max_epu32(
+      _mm512_max_epu32(_mm512_max_epu32(at[0], at[1]), _mm512_max_epu32(at[2], at[3])));
+#else
   if (row == nullptr) {
     for (unsigned l = 0; l < lane_count; ++l) to.at[l] = add;
   } else {
@@ -942,6 +1030,7 @@ void offsets_of(LaneOffsets& to, const u32* row, u32 add, u64 mask, unsigned byt
   to.high = high;
   to.all = all;
   to.rising = breaks == 0 && mask == ~u64{0} && high - low == (lane_count - 1) * bytes && low == first;
+#endif
 }
 
 template <unsigned words_each>

@@ -177,6 +177,69 @@ BENCHMARK_CAPTURE(loop, scratch_load_dword_all_checks, "scratch_load_dword v12, 
                   Checks::all())
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(loop, ds_add_u32, "ds_add_u32 v4, v16\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u32_all_checks, "ds_add_u32 v4, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u32_one_address, "ds_add_u32 v7, v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u32_one_address_all_checks, "ds_add_u32 v7, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_rtn_u32, "ds_add_rtn_u32 v12, v4, v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_rtn_u32_all_checks, "ds_add_rtn_u32 v12, v4, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_f32, "ds_add_f32 v4, v16\n", Checks::none())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_f32_all_checks, "ds_add_f32 v4, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u64, "ds_add_u64 v10, v[16:17]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_add_u64_all_checks, "ds_add_u64 v10, v[16:17]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_max_rtn_i32, "ds_max_rtn_i32 v12, v10, v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_max_rtn_i32_all_checks, "ds_max_rtn_i32 v12, v10, v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_cmpst_rtn_b32, "ds_cmpst_rtn_b32 v12, v4, v16, v17\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, ds_cmpst_rtn_b32_all_checks, "ds_cmpst_rtn_b32 v12, v4, v16, v17\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_atomic_add, "global_atomic_add v4, v16, s[0:1]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_atomic_add_all_checks, "global_atomic_add v4, v16, s[0:1]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_atomic_add_returned, "global_atomic_add v12, v4, v16, s[0:1] sc0\n",
+                  Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_atomic_add_returned_all_checks, "global_atomic_add v12, v4, v16, s[0:1] sc0\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, scratch_store_dword, "scratch_store_dword off, v16, off offset:16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, scratch_store_dword_all_checks, "scratch_store_dword off, v16, off offset:16\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_store_dword, "flat_store_dword v[20:21], v16\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_store_dword_all_checks, "flat_store_dword v[20:21], v16\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_load_dword_waited,
+                  "flat_load_dword v12, v[20:21]\ns_waitcnt vmcnt(0) lgkmcnt(0)\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, flat_load_dword_waited_all_checks,
+                  "flat_load_dword v12, v[20:21]\ns_waitcnt vmcnt(0) lgkmcnt(0)\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_dword, "global_load_dword v12, v4, s[0:1]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_load_dword_all_checks, "global_load_dword v12, v4, s[0:1]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_dword, "global_store_dword v4, v16, s[2:3]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_dword_all_checks, "global_store_dword v4, v16, s[2:3]\n", Checks::all())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_short_scattered, "global_store_short v4, v16, s[2:3]\n", Checks::none())
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(loop, global_store_short_scattered_all_checks, "global_store_short v4, v16, s[2:3]\n",
+                  Checks::all())
+    ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, plain, Checks{})->Arg(512)->Arg(1024)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gemm, all_checks, Checks::all())->Arg(512)->Unit(benchmark::kMillisecond);
 BENCHMARK_MAIN();

@@ -53,7 +53,7 @@ std::string random_kernel(std::mt19937& random, bool gfx950) {
     static constexpr const char* loads[] = {"ubyte",     "sbyte",        "ushort",      "sshort",
                                             "ubyte_d16", "short_d16_hi", "sbyte_d16_hi"};
     static constexpr const char* stores[] = {"byte", "short", "byte_d16_hi", "short_d16_hi"};
-    switch (below(random, 20)) {
+    switch (below(random, 23)) {
     case 8: // pairs; the addresses may be overwritten by the first of them
     case 9: {
       const std::string offsets =
@@ -112,6 +112,52 @@ std::string random_kernel(std::mt19937& random, bool gfx950) {
         t += std::string("ds_read_") + transposes[below(random, 4)] + ", " + at + offset + "\n";
       }
       break;
+    case 20: // atomics; several lanes at one address take turns
+    case 21: {
+      static constexpr const char* ops[] = {
+          "add_u",   "sub_u",    "rsub_u", "inc_u", "dec_u",      "min_i",       "max_i",
+          "min_u",   "max_u",    "and_b",  "or_b",  "xor_b",      "mskor_b",     "cmpst_b",
+          "cmpst_f", "wrxchg_b", "wrap_b", "add_f", "pk_add_f16", "pk_add_bf16", "condxchg32_b"};
+      std::string op = ops[below(random, 21)];
+      const bool packed = op[0] == 'p', only_returns = op[1] == 'r' || op == "condxchg32_b"; // wrxchg, wrap
+      const bool wide = !packed && op != "wrap_b" && (op == "condxchg32_b" || below(random, 3) == 0);
+      const bool returns = only_returns || below(random, 2) == 0;
+      const bool two = op.starts_with("mskor") || op.starts_with("cmpst") || op == "wrap_b";
+      if (returns) op.insert(op.rfind('_'), "_rtn");
+      if (!packed) op += wide ? "64" : "32";
+      const auto operand = [&] {
+        const unsigned r = 8 + 2 * below(random, 6);
+        return wide ? "v[" + std::to_string(r) + ":" + std::to_string(r + 1) + "]" : "v" + std::to_string(r);
+      };
+      t += "ds_" + op + " " + (returns ? operand() + ", " : "") + at + ", " + operand() +
+           (two ? ", " + operand() : "") + offset + "\n";
+      break;
+    }
+    case 22: {
+      static constexpr const char* ops[] = {
+          "add", "sub", "swap", "cmpswap", "smin",    "umin",    "smax",       "umax",        "and",
+          "or",  "xor", "inc",  "dec",     "add_f32", "add_f64", "pk_add_f16", "pk_add_bf16", "min_f64"};
+      std::string op = ops[below(random, 18)];
+      const bool is_float = op.find("_f") != std::string::npos || op.find("_bf") != std::string::npos;
+      const bool wide = op.ends_with("64") || (!is_float && below(random, 3) == 0);
+      const bool returns = below(random, 2) == 0;
+      const unsigned count = (wide ? 2 : 1) * (op == "cmpswap" ? 2 : 1);
+      if (wide && !is_float) op += "_x2";
+      const auto operand = [&](unsigned registers) {
+        const unsigned r = 8 + 4 * below(random, 3);
+        return registers == 1 ? "v" + std::to_string(r)
+                              : "v[" + std::to_string(r) + ":" + std::to_string(r + registers - 1) + "]";
+      };
+      if (below(random, 3) == 0 && op != "pk_add_bf16") {
+        t += "s_mov_b32 s8, s6\ns_mov_b32 s9, s7\nbuffer_atomic_" + op + " " + operand(count) + ", " + at +
+             ", s[8:11], s12 offen" + offset + (returns ? " sc0" : "") +
+             "\ns_mov_b32 s8, s4\ns_mov_b32 s9, s5\n";
+      } else {
+        t += "global_atomic_" + op + " " + (returns ? operand(wide ? 2 : 1) + ", " : "") + at + ", " +
+             operand(count) + ", s[6:7]" + offset + (returns ? " sc0" : "") + "\n";
+      }
+      break;
+    }
     case 0:
     case 1: t += "ds_write_" + bits + " " + at + ", " + data + offset + "\n"; break;
     case 2:
@@ -188,4 +234,33 @@ TEST_CASE("memory instructions give the same together and lane by lane") {
   }
   CHECK(with_findings > 90);
   CHECK(with_findings < 1170);
+}
+
+TEST_CASE("atomics on global memory give the same on several threads as on one") {
+  // What does not return may go to several threads: 64 workgroups on 40 words, each of the orders the same sum.
+  std::string text = "s_load_dwordx4 s[4:7], s[0:1], 0x0\nv_lshrrev_b32 v1, 1, v0\nv_mul_u32_u24 v1, 5, "
+                     "v1\nv_and_b32 v1, 0x7c, v1\n"
+                     "v_lshlrev_b32 v2, 3, v0\nv_and_b32 v2, 0x78, v2\nv_mul_u32_u24 v4, 0x1235, "
+                     "v0\nv_add_u32 v5, 7, v0\ns_waitcnt lgkmcnt(0)\n";
+  static constexpr const char* ops[] = {"add", "sub", "smin", "umin", "smax", "umax", "or", "xor"};
+  for (unsigned k = 0; k < 8; ++k) {
+    text +=
+        std::string("global_atomic_") + ops[k] + " v1, v4, s[4:5] offset:" + std::to_string(128 * k) + "\n";
+    text += std::string("global_atomic_") + ops[k] +
+            "_x2 v2, v[4:5], s[4:5] offset:" + std::to_string(1024 + 128 * k) + "\n";
+  }
+  std::vector<std::uint32_t> memory[2];
+  for (unsigned threads = 1; threads <= 2; ++threads) {
+    EmulatorDevice device(isa::Arch::gfx942, {.threads = threads, .checks = Checks::all()});
+    const DevicePointer target = device.allocate(2048);
+    device.fill(target, 0x5a, 2048);
+    const auto findings =
+        run(device, kernel(text + "s_endpgm\n", isa::Arch::gfx942, {}), {.grid = {64}, .block = {256}},
+            Arguments().pointer(target).pointer(target).bytes())
+            .findings;
+    INFO(all(findings));
+    CHECK(findings.empty());
+    memory[threads - 1] = download<std::uint32_t>(device, target, 512);
+  }
+  CHECK(memory[0] == memory[1]);
 }

@@ -1,5 +1,6 @@
 // The races check against its definition: random accesses of several waves to LDS, epochs between barriers. A race exists when a
-// wave writes a word that another wave touches in the same epoch; the check, which watches pages first, must find one exactly then.
+// wave writes a word that another wave touches in the same epoch, atomics beside each other excepted; the check, which watches pages
+// first, must find one exactly then.
 #include "emulator_support.h"
 
 #include <map>
@@ -10,13 +11,13 @@ using namespace emulator_test;
 namespace {
 
 struct Touches {
-  std::map<unsigned, unsigned> readers, writers; ///< waves by word
+  std::map<unsigned, unsigned> readers, writers, combiners; ///< waves by word; combiners: by atomics
 };
 
 unsigned below(std::mt19937& random, unsigned n) { return static_cast<unsigned>(random() % n); }
 
 /// A kernel of `waves` waves and its verdict by the definition.
-std::string random_kernel(std::mt19937& random, unsigned waves, bool& racy) {
+std::string random_kernel(std::mt19937& random, unsigned waves, bool atomics, bool& racy) {
   std::string text = "v_readfirstlane_b32 s8, v0\ns_lshr_b32 s8, s8, 6\nv_and_b32 v1, 63, v0\nv_mov_b32 v4, "
                      "1\nv_mov_b32 v5, "
                      "2\nv_mov_b32 v6, 3\nv_mov_b32 v7, 4\n";
@@ -43,7 +44,8 @@ std::string random_kernel(std::mt19937& random, unsigned waves, bool& racy) {
         const unsigned step = bytes * (1 + below(random, room / 64 / bytes));
         const unsigned most = room - 63 * step - bytes;
         const unsigned start = base + below(random, most + 1) / bytes * bytes;
-        const bool write = below(random, 2) == 0;
+        const bool atomic = atomics && bytes < 16 && below(random, 2) == 0;
+        const bool write = !atomic && below(random, 2) == 0;
         text += "v_mul_u32_u24 v2, " + std::to_string(step) + ", v1\nv_add_u32 v2, 0x" + [&] {
           char hex[16];
           std::snprintf(hex, sizeof hex, "%x", start);
@@ -52,20 +54,31 @@ std::string random_kernel(std::mt19937& random, unsigned waves, bool& racy) {
         const std::string data = bytes == 4 ? "4" : bytes == 8 ? "[4:5]" : "[4:7]";
         const std::string result = bytes == 4 ? "12" : bytes == 8 ? "[12:13]" : "[12:15]";
         const std::string suffix = "b" + std::to_string(8 * bytes);
-        text += write ? "ds_write_" + suffix + " v2, v" + data + "\n"
-                      : "ds_read_" + suffix + " v" + result + ", v2\ns_waitcnt lgkmcnt(0)\n";
+        text += atomic  ? "ds_add_u" + std::to_string(8 * bytes) + " v2, v" + data + "\n"
+                : write ? "ds_write_" + suffix + " v2, v" + data + "\n"
+                        : "ds_read_" + suffix + " v" + result + ", v2\ns_waitcnt lgkmcnt(0)\n";
         for (unsigned lane = 0; lane < 64; ++lane) {
           for (unsigned word = 0; word < bytes / 4; ++word)
-            (write ? touches.writers : touches.readers)[(start + lane * step) / 4 + word] |= 1U << wave;
+            (atomic  ? touches.combiners
+             : write ? touches.writers
+                     : touches.readers)[(start + lane * step) / 4 + word] |= 1U << wave;
         }
       }
       text += next + ":\n";
     }
     text += "s_waitcnt lgkmcnt(0)\ns_barrier\n";
-    for (const auto& [word, writers] : touches.writers) {
-      const auto readers = touches.readers.find(word);
-      const unsigned all = writers | (readers == touches.readers.end() ? 0U : readers->second);
-      racy = racy || (all & (all - 1)) != 0;
+    const auto waves_of = [](const std::map<unsigned, unsigned>& by_word, unsigned word) {
+      const auto found = by_word.find(word);
+      return found == by_word.end() ? 0U : found->second;
+    };
+    for (unsigned word = 0; word < 8192 / 4; ++word) {
+      const unsigned r = waves_of(touches.readers, word), w = waves_of(touches.writers, word),
+                     c = waves_of(touches.combiners, word);
+      for (unsigned wave = 0; wave < waves; ++wave) {
+        const unsigned others = ~(1U << wave);
+        racy = racy || (((w >> wave) & 1U) != 0 && ((r | w | c) & others) != 0);
+        racy = racy || (((c >> wave) & 1U) != 0 && ((r | w) & others) != 0);
+      }
     }
   }
   return text + "s_endpgm\n";
@@ -76,11 +89,11 @@ std::string random_kernel(std::mt19937& random, unsigned waves, bool& racy) {
 TEST_CASE("races are found exactly where two waves touch a word in one epoch") {
   std::mt19937 random(20261122);
   unsigned racy_kernels = 0;
-  constexpr unsigned count = 400;
+  constexpr unsigned count = 600;
   for (unsigned n = 0; n < count; ++n) {
     const unsigned waves = 2 + below(random, 3);
     bool racy = false;
-    const std::string text = random_kernel(random, waves, racy);
+    const std::string text = random_kernel(random, waves, n % 3 != 0, racy);
     EmulatorDevice device(isa::Arch::gfx950, {.threads = 1, .checks = Checks::parse("bounds,races,waits")});
     const auto findings = run(device, kernel(text, isa::Arch::gfx950, {.lds = 8192}),
                               {.grid = {1}, .block = {64 * waves}}, Arguments().pointer(0).bytes())

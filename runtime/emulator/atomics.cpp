@@ -1,0 +1,167 @@
+// Atomics on elements of 4 and 8 bytes. Sources: as memory.cpp.
+#include "atomics.h"
+
+#include "numerics/formats.h"
+
+#include <bit>
+#include <cstring>
+
+namespace inlay::runtime::emulator {
+namespace {
+
+template <class F>
+F as(u64 bits) {
+  if constexpr (sizeof(F) == 4) {
+    return std::bit_cast<F>(static_cast<u32>(bits));
+  } else {
+    return std::bit_cast<F>(bits);
+  }
+}
+
+template <class S, class F>
+[[gnu::always_inline]] inline u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
+  using U = std::make_unsigned_t<S>;
+  const U x = static_cast<U>(old);
+  const U y = static_cast<U>(value);
+  const auto float_bits = [](F v) {
+    if constexpr (sizeof(F) == 4) {
+      return u64{std::bit_cast<u32>(v)};
+    } else {
+      return std::bit_cast<u64>(v);
+    }
+  };
+  switch (op) {
+  case AtomicOp::add: return static_cast<U>(x + y);
+  case AtomicOp::sub: return static_cast<U>(x - y);
+  case AtomicOp::rsub: return static_cast<U>(y - x);
+  case AtomicOp::swap: return y;
+  case AtomicOp::cmpswap: return x == static_cast<U>(compare) ? y : x;
+  case AtomicOp::cmpswap_f: return as<F>(old) == as<F>(compare) ? y : x;
+  case AtomicOp::smin: return static_cast<S>(y) < static_cast<S>(x) ? y : x;
+  case AtomicOp::smax: return static_cast<S>(y) > static_cast<S>(x) ? y : x;
+  case AtomicOp::umin: return std::min(x, y);
+  case AtomicOp::umax: return std::max(x, y);
+  case AtomicOp::bit_and: return x & y;
+  case AtomicOp::bit_or: return x | y;
+  case AtomicOp::bit_xor: return x ^ y;
+  case AtomicOp::inc: return x >= y ? 0 : x + 1U;
+  case AtomicOp::dec: return x == 0 || x > y ? y : x - 1U;
+  case AtomicOp::mskor: return (x & ~y) | static_cast<U>(compare);
+  case AtomicOp::wrap: return x >= y ? x - y : static_cast<U>(x + static_cast<U>(compare));
+  case AtomicOp::
+      condxchg32: { // each half is replaced when the top bit of its data is set, which is not stored
+    const auto half = [&](unsigned s) {
+      const u32 data = static_cast<u32>(value >> s);
+      return u64{(data >> 31) != 0 ? data & 0x7fffffffU : static_cast<u32>(old >> s)} << s;
+    };
+    return half(0) | half(32);
+  }
+  case AtomicOp::add_f: return float_bits(as<F>(old) + as<F>(value));
+  case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
+  case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
+  case AtomicOp::pk_add_f16: {
+    using numerics::Format;
+    const auto half = [&](unsigned s) {
+      return numerics::narrow<Format::f16>(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff) +
+                                           numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff));
+    };
+    return half(0) | (half(16) << 16);
+  }
+  case AtomicOp::pk_add_bf16: {
+    using numerics::Format;
+    const auto half = [&](unsigned s) {
+      return numerics::narrow<Format::bf16>(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff) +
+                                            numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff));
+    };
+    return half(0) | (half(16) << 16);
+  }
+  default: return old;
+  }
+}
+
+template <AtomicOp op, class S, class F, bool shared>
+void combine_rows(u8* base, const LaneOffsets& at, const u32* value, const u32* compare, u32* old, u64 mask) {
+  using U = std::make_unsigned_t<S>;
+  constexpr bool wide = sizeof(S) == 8;
+  const auto operand = [](const u32* rows, unsigned l) {
+    return wide ? rows[l] | u64{rows[l + lanes]} << 32 : u64{rows[l]};
+  };
+  const auto one = [&](unsigned l, u8* place) {
+    const u64 x = operand(value, l), y = compare == nullptr ? 0 : operand(compare, l);
+    U was = 0;
+    if constexpr (shared) {
+      U* const q = reinterpret_cast<U*>(place);
+      was = __atomic_load_n(q, __ATOMIC_RELAXED);
+      while (!__atomic_compare_exchange_n(q, &was, static_cast<U>(combine<S, F>(op, was, x, y)), false,
+                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+      }
+    } else {
+      std::memcpy(&was, place, sizeof was);
+      const U now = static_cast<U>(combine<S, F>(op, was, x, y));
+      std::memcpy(place, &now, sizeof now);
+    }
+    if (old == nullptr) return;
+    old[l] = static_cast<u32>(was);
+    if constexpr (wide) old[l + lanes] = static_cast<u32>(was >> 32);
+  };
+  if (mask == ~u64{0}) {
+    for (unsigned l = 0; l < lanes; ++l) one(l, base + at.at[l]);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(mask));
+    one(l, base + at.at[l]);
+  }
+}
+
+template <bool shared, AtomicOp... ops>
+AtomicRows choose(AtomicOp op, unsigned bytes) {
+  AtomicRows found = nullptr;
+  const auto try_one = [&]<AtomicOp one>() {
+    if (op == one)
+      found = bytes == 4 ? combine_rows<one, i32, float, shared> : combine_rows<one, i64, double, shared>;
+  };
+  (try_one.template operator()<ops>(), ...);
+  return found;
+}
+template <bool shared>
+AtomicRows choose_any(AtomicOp op, unsigned bytes) {
+  using enum AtomicOp;
+  return choose<shared, add, sub, rsub, swap, cmpswap, cmpswap_f, smin, umin, smax, umax, bit_and, bit_or,
+                bit_xor, inc, dec, add_f, min_f, max_f, pk_add_f16, pk_add_bf16, mskor, wrap, condxchg32>(
+      op, bytes);
+}
+
+} // namespace
+
+u64 atomic_at(u8* p, unsigned bytes, AtomicOp op, u64 value, u64 compare) {
+  if (reinterpret_cast<u64>(p) % bytes != 0) { // reported as misaligned; done without atomicity
+    u64 old = 0;
+    std::memcpy(&old, p, bytes);
+    const u64 next = bytes == 4 ? combine<i32, float>(op, old, value, compare)
+                                : combine<i64, double>(op, old, value, compare);
+    std::memcpy(p, &next, bytes);
+    return old;
+  }
+  if (bytes == 4) {
+    auto* q = reinterpret_cast<u32*>(p);
+    u32 old = __atomic_load_n(q, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(q, &old,
+                                        static_cast<u32>(combine<i32, float>(op, old, value, compare)), false,
+                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+    }
+    return old;
+  }
+  auto* q = reinterpret_cast<u64*>(p);
+  u64 old = __atomic_load_n(q, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(q, &old, combine<i64, double>(op, old, value, compare), false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+  }
+  return old;
+}
+
+AtomicRows atomic_rows(AtomicOp op, unsigned bytes, bool shared) {
+  return shared ? choose_any<true>(op, bytes) : choose_any<false>(op, bytes);
+}
+
+} // namespace inlay::runtime::emulator

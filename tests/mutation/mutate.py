@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Mutation check: flips one operator at a time in the bodies of the algebra, or in the solver, and asks whether the tests notice.
+"""Mutation check: flips one operator at a time in the bodies of the algebra, in the solver, or in the way of a kernel from program to machine code, and asks whether the tests notice.
 
-  tests/mutation/mutate.py [algebra | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
+  tests/mutation/mutate.py [algebra | codegen | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
 
 A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
 `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
@@ -29,10 +29,22 @@ import sys
 import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
-# What is mutated, the folders to build for it, and for which files which programs must notice, quickest first; a name may have a
-# tag of its tests.
+# Kernels as users run them: proved, built, emulated with every sanitizer, compared with their specification.
+RUNS = ["inlay run vector_add", "inlay run softmax --m 3 --n 1000 --stress", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16",
+        "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --scheduler default --stress",
+        "inlay run gemm --arch gfx950 --dtype fp8 --m 140 --n 60 --k 400 --tile 64x64x128 --scales yes --bias yes --loops asm",
+        "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32",
+        "inlay run moe_stage1 --arch gfx950 --tokens 20 --inter 72 --k 136", "inlay run flash_attention --head-dim 64 --causal 1 --group 2 --queries 40 --keys 100 --tile-q 64",
+        "inlay run gemm --m 300 --n 140 --k 264 --scheduler default --dtype bf16 --out f32 --mfma 32"]
+CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen_schedule", "kernel_mutations --sample 60 --seed 4"]
+
+# What is mutated, the folders to build for it, and for which files what must notice, quickest first: tests, of which a name may have
+# a tag, or programs with their arguments.
+PROGRAMS = ("inlay", "random_programs", "kernel_mutations")
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"])]),
+    "codegen": ("codegen", "algebra;solver;codegen;runtime;kernels;cli", [
+        ("codegen/(expand|address|emit_ir|emit_asm|provenance/.*|schedule/apply)", RUNS + CLAIMS)]),
     "solver": ("solver", "algebra;solver", [
         ("certificates/", ["solver_unit", "solver_verdicts [forged]"]),
         ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
@@ -179,7 +191,7 @@ class Tree:
         """Builds; a mutant on a line that does not compile is stillborn, and the build is tried without it."""
         for _ in range(12):
             self.write(mutants)
-            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + ["test_" + t for t in tests] + ["--", "-k", "0"])
+            status, output = self.run(["cmake", "--build", self.build, "--parallel", self.jobs, "--target"] + [self.program(t) for t in tests] + ["--", "-k", "0"])
             if status == 0:
                 return
             lines = set(re.findall(r"(\w+/\w+\.(?:h|cpp)):(\d+)", output))
@@ -192,9 +204,14 @@ class Tree:
                 m["verdict"], m["by"] = "stillborn", "does not compile"
         sys.exit("the mutated tree does not compile")
 
+    @staticmethod
+    def program(name):
+        return name if name in PROGRAMS else "test_" + name
+
     def test(self, name, limit, mutant=0):
-        program, *tags = name.split()
-        return self.run([os.path.join(self.build, "bin", "test_" + program), *tags, "--abort", "--rng-seed", "1"], timeout=limit, mutant=mutant)
+        program, *arguments = name.split()
+        settings = [] if program in PROGRAMS else ["--abort", "--rng-seed", "1"]
+        return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments, *settings], timeout=limit, mutant=mutant)
 
 
 def main():
@@ -214,6 +231,7 @@ def main():
     ends = (".h", ".ipp") if options.what == "algebra" else (".cpp",)
     files = sorted(os.path.relpath(os.path.join(folder, f), ROOT) for folder, _, names in os.walk(os.path.join(ROOT, sources))
                    for f in names if f.endswith(ends))
+    files = [f for f in files if any(re.search(pattern, f) for pattern, _ in by_file)]
     found = candidates(files)
     mutants = choose(found, options.mutants, options.seed)
     mutants = [m for m in mutants if re.search(options.only, f"{m['file']}:{m['line']} {m['id']}")]

@@ -32,6 +32,13 @@ Sym Program::size(const std::string& name, SizeFacts facts) {
   return symbol;
 }
 
+std::optional<std::pair<Sym, Sym>> least_of(Sym extent) {
+  const auto atom = extent.as_atom();
+  if (!atom || extent.context()->atom(*atom).kind != AtomKind::min) return std::nullopt;
+  const auto& ends = extent.context()->atom(*atom).operands;
+  return std::pair(ends[0], ends[1]);
+}
+
 Interval tile_numbers(Sym extent, int tile) {
   const auto most = interval(extent).upper;
   return {Int(0), most ? std::max(Int(0), ceil_div(*most, Int(tile)) - Int(1)) : Int(INT32_MAX)};

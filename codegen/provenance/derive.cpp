@@ -80,19 +80,9 @@ void Interpreter::make_world() {
   const auto known = [&](Sym s) {
     return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
   };
-  for (const CodeRegion& r : code_.regions) {
-    if (!r.is_loop) continue;
-    const Size* z = size_of(r.extent);
-    if (!z || known(z->symbol)) continue;
-    const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
-    const Sym trips = context_.symbol("_trips_" + z->name, {Int(0), Int((z->facts.most - 1) / r.tile)});
-    const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
-    const Sym rest =
-        units == 1 ? Sym(1)
-                   : context_.symbol("_rest_" + z->name + "_" + std::to_string(units), {Int(1), Int(units)});
-    world_.emplace_back(*z->symbol.as_atom(), Sym(r.tile) * trips + Sym(g) * rest);
-    last_trip_[&r] = trips;
-  }
+  std::size_t of_two = 0;
+  for (const CodeRegion& r : code_.regions)
+    if (r.is_loop) world_of_loop(r, !least_of(r.extent) || within_[of_two++]);
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
     if (!z || known(z->symbol)) continue;
@@ -128,6 +118,48 @@ void Interpreter::make_world() {
       {"outputs lie apart from all other buffers", "what is read is what was there before the launch"});
 }
 
+std::optional<Size> Interpreter::size_in(Sym extent) const {
+  const auto has = [](Sym s, Sym symbol) {
+    const auto all = symbols(s);
+    return std::find(all.begin(), all.end(), *symbol.as_atom()) != all.end();
+  };
+  for (const Size& z : p_.sizes())
+    if (has(extent, z.symbol) && !has(extent - z.symbol, z.symbol)) return z;
+  return std::nullopt;
+}
+
+void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
+  auto two = least_of(r.extent);
+  if (two && !size_in(two->first)) std::swap(two->first, two->second);
+  const Sym first = two ? two->first : r.extent;
+  const auto z = size_in(first);
+  const auto known = [&](Sym s) {
+    return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
+  };
+  if (!z || known(z->symbol)) return; // refused where the loop is run
+  const Sym rest = first - z->symbol; // of the size, before the loop
+  std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
+  while (divides(Sym(g), rest) != Truth::yes) g = g % 2 == 0 ? g / 2 : 1;
+  if (within) {
+    const Sym trips = context_.symbol("_trips_" + z->name, {Int(0), Int((z->facts.most - 1) / r.tile)});
+    const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
+    const Sym last =
+        units == 1 ? Sym(1)
+                   : context_.symbol("_rest_" + z->name + "_" + std::to_string(units), {Int(1), Int(units)});
+    const Sym whole = Sym(r.tile) * trips + Sym(g) * last;
+    world_.emplace_back(*z->symbol.as_atom(), whole - rest);
+    if (two) world_.emplace_back(*r.extent.as_atom(), whole);
+    last_trip_[&r] = trips;
+    return;
+  }
+  const Sym tile(r.tile), end = two->second;
+  if (divides(tile, end) != Truth::yes) return;
+  const Sym more = context_.symbol("_more_" + z->name, {Int(0), Int(z->facts.most)});
+  world_.emplace_back(*z->symbol.as_atom(), end - rest + Sym(g) * (more + Sym(1)));
+  world_.emplace_back(*r.extent.as_atom(), end);
+  last_trip_[&r] = exact_div(end, tile) - Sym(1);
+}
+
 } // namespace provenance
 
 bool Derivation::ok() const { return refuted() == nullptr; }
@@ -137,6 +169,27 @@ const DerivedClaim* Derivation::refuted() const {
   return nullptr;
 }
 
-Derivation derive(const Code& code, Prover& prover) { return provenance::Interpreter(code, prover).run(); }
+Derivation derive(const Code& code, Prover& prover) {
+  // A loop that runs to the least of two ends: once with either.
+  std::size_t of_two = 0;
+  for (const CodeRegion& r : code.regions) of_two += r.is_loop && least_of(r.extent);
+  Derivation out;
+  for (unsigned which = 0; which < 1U << of_two; ++which) {
+    std::vector<bool> within;
+    for (std::size_t i = 0; i < of_two; ++i) within.push_back((which >> i & 1U) == 0);
+    Derivation d = provenance::Interpreter(code, prover, std::move(within)).run();
+    if (which == 0) {
+      out = std::move(d);
+    } else {
+      for (DerivedClaim& c : d.claims)
+        if (!c.proved || std::none_of(out.claims.begin(), out.claims.end(), [&](const DerivedClaim& have) {
+              return have.claim == c.claim && have.op == c.op;
+            }))
+          out.claims.push_back(std::move(c));
+    }
+    if (!out.ok()) break;
+  }
+  return out;
+}
 
 } // namespace inlay::codegen

@@ -16,6 +16,7 @@ Term Interpreter::join(const Term& a, const Term& b) {
       out.sets = unite(out.sets, b.sets, a.monoid);
     }
   }
+  std::erase_if(out.ends, [&](Sym e) { return std::find(b.ends.begin(), b.ends.end(), e) == b.ends.end(); });
   for (const auto& [low, high] : b.intervals) add_interval(out, low, high);
   return out;
 }
@@ -77,7 +78,15 @@ void Interpreter::add_interval(Term& t, Sym low, Sym high) {
   std::sort(t.intervals.begin(), t.intervals.end());
 }
 
-bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym of, Monoid monoid) {
+bool Interpreter::covers(const Term& t) {
+  if (t.has_part) return false;
+  std::vector<Sym> ends{t.limit};
+  for (const Sym& e : t.ends) ends.push_back(ranged(relate(e), t.columns));
+  return cover(t.intervals, ends, t.monoid);
+}
+
+bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends,
+                        Monoid monoid) {
   std::vector<std::pair<Sym, Sym>> all;
   for (const auto& [low, high] : intervals) all.emplace_back(relate(low), relate(high));
   Sym reached = 0;
@@ -89,20 +98,42 @@ bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym o
     reached = next->second;
     all.erase(next);
   }
-  return less_equal(relate(of), reached);
+  return std::any_of(ends.begin(), ends.end(), [&](Sym e) { return less_equal(relate(e), reached); });
 }
 
-Expr Interpreter::resolve(Expr e) {
+std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {
+  std::vector<Sym> ends;
+  const Expr body{&x_, fold.args[0]};
+  (void)x_.rewrite(body, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::inside && n.index[0] == fold.sym &&
+        outside(body, {}, {n.index[0], n.index[1], anything}) == empty_element(fold.monoid))
+      ends.push_back(n.index[1]);
+    return std::nullopt;
+  });
+  return ends;
+}
+
+Expr Interpreter::resolve(Expr e, const std::vector<int>& columns) {
   return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     std::vector<std::pair<Sym, Sym>> intervals;
     for (std::size_t k = 1; k + 1 < n.index.size(); k += 2)
       intervals.emplace_back(n.index[k], n.index[k + 1]);
-    if (!cover(intervals, n.index[0], n.monoid)) return std::nullopt;
+    std::vector<Sym> ends{n.index[0]};
+    for (const Sym& end : ends_of(n)) ends.push_back(ranged(relate(end), columns));
+    if (!cover(intervals, ends, n.monoid)) return std::nullopt;
     ExprNode whole = n;
     whole.index.resize(1);
     return x_.make(std::move(whole));
   }));
+}
+
+bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& columns) {
+  if (a.expr == b.expr) return true;
+  const Expr x = resolve(a.expr, columns);
+  if (!(x == resolve(b.expr, columns))) return false;
+  a.expr = x;
+  return true;
 }
 
 Term Interpreter::complete_term(Term t) {
@@ -117,7 +148,8 @@ Term Interpreter::complete_term(Term t) {
   Term out;
   out.columns = t.columns;
   out.facts = t.facts;
-  out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, resolve(t.expr)));
+  std::erase_if(out.facts, [](const Fact& f) { return f.condition; });
+  out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, resolve(t.expr, t.columns)));
   tidy(out);
   return out;
 }
@@ -175,7 +207,11 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     std::vector<Fact> facts;
     for (const Fact& f : t.facts) {
       if (!(f.index == bound_)) {
-        facts.push_back(f);
+        if (!f.condition) facts.push_back(f);
+        continue;
+      }
+      if (f.condition) {
+        if (f.fill == empty_element(i.monoid)) t.ends.push_back(f.bound);
         continue;
       }
       if (limited && !(f.bound == t.limit)) refute("a fold has one extent", describe(t), to_string(f.bound));

@@ -23,8 +23,10 @@ struct Refuted {
 
 class Interpreter {
 public:
-  Interpreter(const Code& code, Prover& prover)
-      : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()) {
+  /// `within`: of each loop that runs to the least of two ends, whether that is the first of them.
+  Interpreter(const Code& code, Prover& prover, std::vector<bool> within)
+      : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
+        within_(std::move(within)) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
@@ -46,6 +48,9 @@ private:
   // ------------------------------------------------------------ sizes and facts: derive.cpp
   // Facts as substitutions: the extent of a grid axis is n*wg + g*(1 + rest), of a loop n*T + g*q.
   void make_world();
+  // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
+  void world_of_loop(const CodeRegion& r, bool within);
+  std::optional<Size> size_in(Sym extent) const;
   Sym world(Sym s) const { return substitute(s, world_); }
   // What is known at this point of the code about the number of trips.
   Sym relate(Sym s) const { return relation_.empty() ? s : substitute(s, relation_); }
@@ -77,6 +82,13 @@ private:
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
   // Runs everything behind an exit: j is the last trip's number, `residue` its remainder by the ring.
   void leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue);
+  // Adds to what is known that trip j is the last one, or that others come later; false where that cannot be.
+  bool meet(const CodeRegion& r, Sym j, bool later);
+  // Whether the number of trips is a size's, a symbol of its own, and not a number or a workgroup's.
+  bool counts_trips(const CodeRegion& r) const;
+  bool positive(Sym end) const;
+  // How many trips a step of the induction takes: whole rounds of the ring, and of the workgroups that the loop ends with.
+  int round_of(const CodeRegion& r) const;
   void forget_iterations(State& s);
   void loop(State s, const CodeRegion& r, std::size_t index);
   // Registers of iterations: one trip later, each is one iteration nearer.
@@ -86,6 +98,7 @@ private:
   Term extrapolate(const Term& x, const Term& y, Sym u);
   Expr extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line);
   State extrapolate(const State& x, const State& y, Sym u);
+  void replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace);
   bool same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next);
   void compare(const State& invariant, const State& after, std::span<const std::pair<AtomId, Sym>> next);
 
@@ -145,10 +158,14 @@ private:
   void settle(Term& t);
   void add_interval(Term& t, Sym low, Sym high);
   // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
-  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, Sym of, Monoid monoid);
-  bool covers(const Term& t) { return !t.has_part && cover(t.intervals, t.limit, t.monoid); }
+  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends, Monoid monoid);
+  bool covers(const Term& t);
+  // Indices from which on the body of a fold is the empty element, because its conditions say so.
+  std::vector<Sym> ends_of(const ExprNode& fold);
   // Folds under way inside an expression that are over by now.
-  Expr resolve(Expr e);
+  Expr resolve(Expr e, const std::vector<int>& columns);
+  // Whether two folds are of one body, and a's with what is over by now resolved when that takes it.
+  bool one_body(Term& a, const Term& b, const std::vector<int>& columns);
   // A fold under way is over: it has to cover [0, limit).
   Term complete_term(Term t);
   void fold_values(State& s, const Inst& i);
@@ -207,8 +224,9 @@ private:
   /// There is no loop. Behind one, a factor that follows a sum may belong inside it: the scale of a block of k.
   bool straight_ =
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
-  std::map<const CodeRegion*, Sym> last_trip_;
-  const Inst* half_ = nullptr; ///< the load of a transfer whose write has to be next
+  std::map<const CodeRegion*, Sym> last_trip_; ///< the number of the last trip
+  std::vector<bool> within_;                   ///< see the constructor
+  const Inst* half_ = nullptr;                 ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;
   std::unordered_map<const Inst*, std::shared_ptr<const std::vector<std::pair<int, int>>>> touched_;
   std::map<std::tuple<int, int, int, int>, int> cuts_;

@@ -1,6 +1,8 @@
 // Regions in order, loops by induction: base, step, and every exit.
 #include "interpreter.h"
 
+#include <numeric>
+
 namespace inlay::codegen::provenance {
 
 void Interpreter::regions(State s, std::size_t from) {
@@ -67,14 +69,89 @@ void Interpreter::add_condition(std::vector<std::pair<AtomId, Sym>>& to, const W
 
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
   const auto before = relation_;
-  if (const auto t = last_trip_.find(&r); t != last_trip_.end())
-    relation_.emplace_back(*t->second.as_atom(), j);
+  const auto world_before = world_;
+  if (!meet(r, j, false)) return;
+  // What is known of workgroups from here on is written into what the places hold; of sizes it is looked up.
+  if (!counts_trips(r) && relation_.size() > before.size()) {
+    const std::pair<AtomId, Sym> known[] = {relation_.back()};
+    const auto know = [&](Term& t) {
+      replace_all(t, known);
+      t.expr = x_.normal(t.expr);
+    };
+    for (auto& [key, value] : s.regs) know(value.term);
+    for (Term& t : s.terms) know(t);
+    for (auto& [atom, value] : world_) value = substitute(value, known);
+    world_.push_back(known[0]);
+  }
   const bool outer = std::exchange(exiting_, true);
-  list(s, r.epilogue, j, residue);
+  list(s, r.epilogue, relate(j), residue);
   forget_iterations(s);
   regions(std::move(s), index + 1);
   exiting_ = outer;
   relation_ = before;
+  world_ = world_before;
+}
+
+bool Interpreter::positive(Sym end) const {
+  return le(Sym(1), end) == Truth::yes || std::any_of(p_.grid().begin(), p_.grid().end(),
+                                                      [&](const GridAxis& g) { // what a workgroup begins with
+                                                        return end == g.extent - Sym(g.tile) * g.symbol;
+                                                      });
+}
+
+bool Interpreter::counts_trips(const CodeRegion& r) const {
+  const auto atom = last_trip_.at(&r).as_atom();
+  return atom && context_.atom(*atom).name.starts_with("_trips_");
+}
+
+bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
+  const Sym last = last_trip_.at(&r);
+  if (counts_trips(r)) {
+    relation_.emplace_back(*last.as_atom(),
+                           later ? j + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt}) : j);
+    return true;
+  }
+  // j = a u + c, last = b x + d with a symbol x, or a number d.
+  const auto u = symbols(j);
+  const auto at = [](Sym s, AtomId x, std::int64_t v) {
+    const std::pair<AtomId, Sym> replace[] = {{x, Sym(v)}};
+    return substitute(s, replace).constant().value().value();
+  };
+  const std::int64_t c = u.empty() ? j.constant().value().value() : at(j, u[0], 0),
+                     a = u.empty() ? 0 : at(j, u[0], 1) - c;
+  const auto floor = [](std::int64_t n, std::int64_t by) { return n >= 0 ? n / by : -((-n + by - 1) / by); };
+  const auto x = symbols(last);
+  if (x.empty()) {
+    const std::int64_t most = last.constant().value().value() - (later ? 1 : 0); // of j
+    if (a == 0) return later ? c <= most : c == most;
+    const std::int64_t n = floor(most - c, a);
+    if (n < 0 || (!later && a * n + c != most)) return false;
+    relation_.emplace_back(u[0],
+                           later ? context_.symbol("_u_to_" + std::to_string(n), {Int(0), Int(n)}) : Sym(n));
+    return true;
+  }
+  // b x + d is j, or more; a is a multiple of b, because `round_of` is.
+  const std::int64_t d = at(last, x[0], 0), b = at(last, x[0], 1) - d;
+  const std::int64_t n = later ? -floor(d - c - 1, b) : floor(c - d, b);
+  if (!later && (b * n != c - d || (a == 0 && n < 0))) return false;
+  const Sym least = a == 0 ? Sym(std::max(n, std::int64_t{0})) : Sym(a / b) * context_.value(u[0]) + Sym(n);
+  relation_.emplace_back(x[0], later ? least + context_.symbol("_later", {Int(0), std::nullopt}) : least);
+  return true;
+}
+
+int Interpreter::round_of(const CodeRegion& r) const {
+  const Sym last = last_trip_.at(&r);
+  const auto x = symbols(last);
+  if (x.empty() || counts_trips(r)) return r.ring;
+  const auto at = [&](std::int64_t v) {
+    const std::pair<AtomId, Sym> replace[] = {{x[0], Sym(v)}};
+    return substitute(last, replace).constant().value_or(Int(0)).value();
+  };
+  const std::int64_t d = at(0), b = at(1) - d;
+  if (x.size() != 1 || b < 1 || b > 64 || !(last == Sym(b) * context_.value(x[0]) + Sym(d)))
+    refute("the number of a loop's trips is known", to_string(r.extent),
+           "it has to be a number, or to move with one symbol by at most 64 trips");
+  return static_cast<int>(std::lcm(std::int64_t{r.ring}, b));
 }
 
 void Interpreter::forget_iterations(State& s) {
@@ -85,42 +162,44 @@ void Interpreter::forget_iterations(State& s) {
 
 void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto saved = relation_;
-  const auto t = last_trip_.find(&r);
-  if (t == last_trip_.end())
+  if (!last_trip_.contains(&r))
     refute("the loop's extent is a size of the kernel", to_string(r.extent),
-           "only one loop may run over a size");
+           "only one loop may run over a size, and an end before it has to be a whole number of tiles");
+  if (const auto two = least_of(r.extent))
+    for (const Sym& end : {two->first, two->second})
+      if (!positive(end)) refute("the loop runs at least once", to_string(end), "it may end at 0");
   ring_ = r.ring;
   int reach = 0;
   for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
   list(s, r.prologue, Sym(0), 0);
-  const int base = (reach + r.ring) / r.ring * r.ring; // from here on every trip is like the others
+  const int base = (reach + r.ring) / r.ring * r.ring,
+            round = round_of(r); // from base on every round is like the others
   State first;
-  const auto in_loop = [&](Sym j) {
+  const auto in_loop = [&](Sym j) { // The loop runs trip j, so the last trip comes later.
     relation_ = saved;
-    // The loop runs trip j, so the last trip comes later.
-    relation_.emplace_back(*t->second.as_atom(),
-                           j + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt}));
+    return meet(r, j, true);
   };
-  for (int j = 0; j < base + r.ring; ++j) {
+  const auto done = [&] { relation_ = saved; };
+  for (int j = 0; j < base + round; ++j) {
     if (j == base) first = s;
     relation_ = saved;
     ring_ = r.ring;
     leave(s, r, index, Sym(j), j % r.ring);
     ring_ = r.ring;
-    in_loop(Sym(j));
+    if (!in_loop(Sym(j))) return done(); // all exits have been taken
     list(s, r.body, Sym(j), j);
     shift(s);
   }
   const Sym u = context_.symbol("_u", {Int(0), std::nullopt});
   State invariant = extrapolate(first, s, u);
   State now = invariant;
-  for (int k = 0; k < r.ring; ++k) {
-    const Sym j = Sym(r.ring) * u + Sym(base + k);
+  for (int k = 0; k < round; ++k) {
+    const Sym j = Sym(round) * u + Sym(base + k);
     relation_ = saved;
     ring_ = r.ring;
     leave(now, r, index, j, (base + k) % r.ring);
     ring_ = r.ring;
-    in_loop(j);
+    if (!in_loop(j)) return done();
     list(now, r.body, j, base + k);
     shift(now);
   }
@@ -129,7 +208,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   compare(invariant, now, next);
   relation_ = saved;
   prove("the loop's invariant holds in every trip",
-        "base " + std::to_string(base) + ", step " + std::to_string(r.ring), "induction");
+        "base " + std::to_string(base) + ", step " + std::to_string(round), "induction");
 }
 
 void Interpreter::shift(State& s) {
@@ -155,7 +234,7 @@ void Interpreter::not_inductive(const std::string& why) {
 Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
   if (x.columns != y.columns || x.partial != y.partial || x.facts.size() != y.facts.size() ||
       x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
-      x.sets != y.sets)
+      x.ends.size() != y.ends.size() || x.sets != y.sets)
     not_inductive("a place holds other things in the next round");
   const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
   Term out = x;
@@ -165,6 +244,7 @@ Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
     out.facts[i].bound = line(x.facts[i].bound, y.facts[i].bound);
   }
   out.limit = line(x.limit, y.limit);
+  for (std::size_t i = 0; i < x.ends.size(); ++i) out.ends[i] = line(x.ends[i], y.ends[i]);
   for (std::size_t i = 0; i < x.intervals.size(); ++i)
     out.intervals[i] = {line(x.intervals[i].first, y.intervals[i].first),
                         line(x.intervals[i].second, y.intervals[i].second)};
@@ -217,13 +297,16 @@ State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
   return out;
 }
 
+void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
+  replace_in(t, replace);
+  t.limit = substitute(t.limit, replace);
+  for (auto& [low, high] : t.intervals) low = substitute(low, replace), high = substitute(high, replace);
+  t.origin = substitute(t.origin, replace);
+}
+
 bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
   Term moved = a;
-  moved.expr = x_.substitute(a.expr, next);
-  for (Fact& f : moved.facts) f.index = substitute(f.index, next), f.bound = substitute(f.bound, next);
-  moved.limit = substitute(a.limit, next);
-  for (auto& [low, high] : moved.intervals) low = substitute(low, next), high = substitute(high, next);
-  moved.origin = substitute(a.origin, next);
+  replace_all(moved, next);
   return same_skeleton(moved, b) && moved.columns == b.columns && moved.sets == b.sets;
 }
 

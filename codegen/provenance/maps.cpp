@@ -24,7 +24,7 @@ double Interpreter::outside(Expr e, std::span<const double> operand, const Fact&
 
 Expr Interpreter::strip_inside(Expr e, const std::vector<Fact>& facts) {
   const ExprNode n = e.node();
-  const auto known = [&](const Fact& f) { return same_bound(n.index[0], n.index[1], f); };
+  const auto known = [&](const Fact& f) { return !f.condition && same_bound(n.index[0], n.index[1], f); };
   if (n.fn == Fn::inside && std::any_of(facts.begin(), facts.end(), known))
     return strip_inside({&x_, n.args[0]}, facts);
   ExprNode out = n;
@@ -107,9 +107,13 @@ bool Interpreter::same_bound(Sym index, Sym bound, const Fact& f) const {
 }
 
 void Interpreter::want(std::vector<Fact>& facts, const Fact& f) const {
-  if (std::none_of(facts.begin(), facts.end(),
-                   [&](const Fact& g) { return same_bound(g.index, g.bound, f); }))
+  const auto have = std::find_if(facts.begin(), facts.end(),
+                                 [&](const Fact& g) { return same_bound(g.index, g.bound, f); });
+  if (have == facts.end()) {
     facts.push_back(f);
+  } else {
+    have->condition = have->condition && f.condition;
+  }
 }
 
 Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
@@ -117,6 +121,10 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
   std::vector<Fact> facts;
   for (const Term& t : terms)
     for (const Fact& f : t.facts) want(facts, f);
+  (void)x_.rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::inside) want(facts, {n.index[0], n.index[1], anything, true});
+    return std::nullopt;
+  });
   for (Fact& f : facts) {
     std::vector<double> operand;
     for (const Term& t : terms) {
@@ -129,6 +137,7 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
   std::vector<Expr> values;
   for (const Term& t : terms) values.push_back(t.expr);
   out.expr = x_.normal(x_.apply(strip_inside(map, facts), values));
+  std::erase_if(facts, [](const Fact& f) { return f.condition && std::isnan(f.fill); });
   out.facts = std::move(facts);
   return out;
 }
@@ -186,6 +195,7 @@ Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
   Term out;
   out.expr = x_.normal(x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, t.expr));
   out.facts = t.facts;
+  std::erase_if(out.facts, [](const Fact& f) { return f.condition; });
   for (Fact& f : out.facts) f.fill = anything;
   return out;
 }
@@ -197,7 +207,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   for (std::size_t k = 0; k < terms.size(); ++k) {
     values.push_back(terms[k].partial ? x_.parameter(static_cast<int>(k)) : terms[k].expr);
     for (Fact f : terms[k].facts) {
-      if (less_equal(ranged(f.index, columns) + Sym(1), f.bound)) continue;
+      if (f.condition || less_equal(ranged(f.index, columns) + Sym(1), f.bound)) continue;
       f.fill = anything;
       want(facts, f);
     }
@@ -240,7 +250,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   }
   Term out = parts[0];
   for (std::size_t k = 1; k < parts.size(); ++k) {
-    if (!(out.expr == parts[k].expr) || !(out.limit == parts[k].limit) || out.monoid != parts[k].monoid)
+    if (!one_body(out, parts[k], columns) || !(out.limit == parts[k].limit) || out.monoid != parts[k].monoid)
       refute("an accumulator sums one element of the result", describe(out),
              "and then " + describe(parts[k]));
     out = join(out, parts[k]);

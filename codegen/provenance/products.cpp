@@ -159,6 +159,10 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half) {
     std::vector<Fact> rest;
     bool found = false;
     for (const Fact& f : t->facts) {
+      if (f.condition) {
+        if (f.index == bound_ && f.fill == 0) t->ends.push_back(f.bound); // and so the product
+        continue;
+      }
       if (!(f.index == bound_)) {
         rest.push_back(f);
         continue;
@@ -191,14 +195,16 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half) {
   }
   sum.partial = true;
   sum.limit = limit;
+  sum.ends = x.ends;
+  sum.ends.insert(sum.ends.end(), y.ends.begin(), y.ends.end());
   sum.has_part = true;
   sum.origin = origin;
   sum.sets = r.sets;
   const bool empty = !acc.partial && acc.expr == x_.constant(0);
   if (!empty) {
     align(sum, acc.columns);
-    if (!acc.partial || !(acc.expr == sum.expr) || acc.columns != sum.columns || !(acc.limit == sum.limit) ||
-        acc.monoid != Monoid::sum)
+    if (!acc.partial || !one_body(acc, sum, acc.columns) || acc.columns != sum.columns ||
+        !(acc.limit == sum.limit) || acc.monoid != Monoid::sum)
       refute("an accumulator sums one element of the result", describe(acc), "and then " + describe(sum));
     const std::vector<Fact> more = std::move(sum.facts);
     sum = join(acc, sum);

@@ -93,12 +93,14 @@ private:
   std::map<std::pair<int, int>, std::pair<int, bool>> unions_;
 };
 
-/// Where index >= bound, the value is `fill`, or anything when it is NaN.
+/// Where index >= bound, the value is `fill`, or anything when it is NaN. A condition is one that the expression says too:
+/// nothing depends on it, and it may be forgotten.
 struct Fact {
   Sym index, bound;
   double fill;
+  bool condition = false;
   friend bool operator==(const Fact& a, const Fact& b) {
-    return a.index == b.index && a.bound == b.bound &&
+    return a.index == b.index && a.bound == b.bound && a.condition == b.condition &&
            (a.fill == b.fill || (std::isnan(a.fill) && std::isnan(b.fill)));
   }
 };
@@ -114,6 +116,7 @@ struct Term {
   Monoid monoid = Monoid::sum;
   Sym limit{};
   std::vector<std::pair<Sym, Sym>> intervals;
+  std::vector<Sym> ends; ///< from each of them on, the body is the monoid's empty element
   bool has_part = false;
   Sym origin{};
   int sets = -1; ///< a column of set numbers
@@ -122,7 +125,7 @@ struct Term {
 inline bool same_skeleton(const Term& a, const Term& b) {
   return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
          a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit && a.intervals == b.intervals &&
-         a.has_part == b.has_part && a.origin == b.origin;
+         a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin;
 }
 
 enum class Status : std::uint8_t { pending, done, published };

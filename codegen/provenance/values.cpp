@@ -97,12 +97,17 @@ void Interpreter::align(Term& t, const std::vector<int>& columns) {
 void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
   t.expr = x_.substitute(t.expr, replace);
   for (Fact& f : t.facts) f.index = substitute(f.index, replace), f.bound = substitute(f.bound, replace);
+  for (Sym& e : t.ends) e = substitute(e, replace);
 }
 
 void Interpreter::tidy(Term& t) {
   std::vector<AtomId> used = x_.symbols(t.expr);
   for (const Fact& f : t.facts)
     for (const AtomId a : symbols(f.index)) used.push_back(a);
+  for (const Fact& f : t.facts)
+    for (const AtomId a : symbols(f.bound)) used.push_back(a);
+  for (const Sym& e : t.ends)
+    for (const AtomId a : symbols(e)) used.push_back(a);
   std::vector<int> columns;
   std::vector<std::pair<AtomId, Sym>> replace;
   for (std::size_t i = 0; i < t.columns.size(); ++i) {

@@ -1,5 +1,6 @@
 // Programs and code with one place changed: a claim fails, with the operation and a counterexample, before there is code.
 #include <inlay/codegen/provenance.h>
+#include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/solver/prover.h>
@@ -124,6 +125,36 @@ TEST_CASE("derive: a program whose tiles do not agree with its specification is 
   for (Inst& i : loop_body(code))
     if (i.kind == InstKind::lds_read) i.access.elements[0][1] ^= 8;
   CHECK_THAT(refuted(code), !Catch::Equals(""));
+}
+
+TEST_CASE(
+    "derive: a loop that ends at the diagonal sees all that the mask lets through, and not a tile less") {
+  kernels::AttentionSpec spec;
+  spec.head_dim = 128;
+  spec.causal = true;
+  spec.tile_k = 32;
+  // Tiles of rows that are one, two and four tiles of columns.
+  for (const int waves : {2, 4, 8}) {
+    spec.waves = waves;
+    spec.tile_q = 16 * waves;
+    const auto ending = [&](int add) {
+      Program p = kernels::flash_attention_program(spec);
+      for (Op& op : p.mutable_body())
+        if (auto* loop = std::get_if<LoopOp>(&op.what)) {
+          const auto two = least_of(loop->extent);
+          REQUIRE(two);
+          const Sym keys = p.sizes()[2].symbol;
+          loop->extent = min(keys, (two->first == keys ? two->second : two->first) + Sym(add));
+        }
+      return refuted(code_of(p));
+    };
+    INFO(waves << " waves");
+    CHECK(ending(0) == "");
+    CHECK(ending(32) == "");
+    CHECK_THAT(ending(-32),
+               waves == 2 ? Contains("the loop runs at least once") : Contains("is over the whole extent"));
+    CHECK_THAT(ending(16), Contains("an end before it has to be a whole number of tiles"));
+  }
 }
 
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {

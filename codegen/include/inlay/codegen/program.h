@@ -99,7 +99,8 @@ struct FoldOp {
   int axis = 0;
   int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
 };
-/// for (t = 0; t < ceil_div(extent, tile); ++t) body
+/// for (t = 0; t < ceil_div(extent, tile); ++t) body. The extent is a size, or min(a, b): a size from where the workgroup
+/// begins (`K - 1024*split`), and an end of whole tiles (`128*(wg_x + 1)`, the diagonal; 1024, a part).
 struct LoopOp {
   Sym t{};
   Sym extent{};
@@ -120,6 +121,9 @@ struct Op {
   std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what;
   std::source_location where;
 };
+
+/// The two ends of an extent that is the least of two, `min(n, 64*(wg_x + 1))`; absent for others.
+[[nodiscard]] std::optional<std::pair<Sym, Sym>> least_of(Sym extent);
 
 /// The numbers that the tiles of an extent may have: 0 <= i < ceil_div(extent, tile).
 [[nodiscard]] Interval tile_numbers(Sym extent, int tile);

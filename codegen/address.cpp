@@ -58,11 +58,26 @@ std::vector<std::size_t> outside_in(const Tensor& tensor) {
   return order;
 }
 
+namespace {
+// Whether a formula says how far a loop goes that ends at the least of two: it belongs to its trips.
+bool counts_to_least(SymContext& context, Sym s) {
+  for (const Term& term : s.terms())
+    for (const Factor& f : term.factors()) {
+      const SymAtom& atom = context.atom(f.atom);
+      if (atom.kind == AtomKind::min) return true;
+      for (const Sym& operand : atom.operands)
+        if (counts_to_least(context, operand)) return true;
+    }
+  return false;
+}
+} // namespace
+
 AddressSplit split(const Program& program, const Access& access, std::span<const Reg> uses) {
   const Tensor& tensor = program.tensor(access.tensor);
   SymContext& context = program.symbols();
   const std::size_t axes = tensor.shape.size();
   AddressSplit out;
+  out.shortened.assign(axes, false);
 
   // What of an origin belongs to the workgroup: the terms with a workgroup's number in them.
   std::vector<Sym> base(axes), step(axes), lane(axes), all(axes), thread(axes);
@@ -74,7 +89,7 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
       for (const AtomId a : symbols(value))
         for (const GridAxis& g : program.grid()) of_workgroup = of_workgroup || a == *g.symbol.as_atom();
       of_workgroup = of_workgroup || uniform_of(program, value);
-      if (of_workgroup) base[axis] += value;
+      if (of_workgroup && !counts_to_least(context, value)) base[axis] += value;
     }
     if (!(base[axis] == Sym(0))) base[axis] += Sym(origin.constant_term());
     step[axis] = origin - base[axis];
@@ -106,6 +121,16 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
     for (std::size_t n = 0; n < before; ++n)
       if (const std::size_t axis = order[n]; step[axis].is_constant())
         base[axis] += step[axis], step[axis] = Sym(0);
+
+  // Along an axis inside of that one, a loop may run past the end: from where the workgroup begins there is less of a row,
+  // and how far a trip is from there counts as a step.
+  for (std::size_t n = before + 1; out.descriptor_axis >= 0 && n < axes; ++n)
+    if (const std::size_t inner = order[n];
+        !tensor.output && !(base[inner] == Sym(0)) && access.extents[inner] > 1) {
+      out.shortened[inner] = true;
+      const Sym constant(access.origin[inner].constant_term());
+      base[inner] -= constant, step[inner] += constant;
+    }
 
   out.base = tensor.at(base);
   out.step = tensor.at(step);
@@ -144,6 +169,10 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
     std::vector<Sym> end(axes, Sym(0));
     end[axis] = out.rows;
     out.records = tensor.at(end);
+    std::vector<Sym> begin(axes, Sym(0));
+    for (std::size_t inner = 0; inner < axes; ++inner)
+      if (out.shortened[inner]) begin[inner] = base[inner];
+    out.records -= tensor.at(begin);
   } else if (out.gathered_axis >= 0) {
     std::vector<Sym> end(axes, Sym(0));
     end[static_cast<std::size_t>(out.gathered_axis)] =

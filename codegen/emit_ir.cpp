@@ -337,7 +337,11 @@ private:
       const Memory m = memory(i);
       const Tensor& t = p_.tensor(i.access.tensor);
       const Value v = to_store(i.uses[0], t.element);
-      k.buffer_store(v, m.descriptor, offset_of(m), extra(m));
+      if (i.combine) {
+        k.buffer_add(v, m.descriptor, offset_of(m), extra(m));
+      } else {
+        k.buffer_store(v, m.descriptor, offset_of(m), extra(m));
+      }
       break;
     }
     case InstKind::lds_read:

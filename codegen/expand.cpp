@@ -249,6 +249,7 @@ private:
         store.uses = {value};
         store.direct = c.direct;
         store.when = when;
+        store.combine = c.combine;
         store.access = access(*c.to, c.tv, base, c.vector);
         if (!to_lds) mask(store.access);
         store.access.idle = replicas(store.access.threads);

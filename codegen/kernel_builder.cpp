@@ -583,6 +583,18 @@ void KernelBuilder::buffer_store(Value value, Value buffer, Value byte_offset, B
                         s.ir.getInt32(unsigned(Impl::cache_policy(extra)))});
 }
 
+void KernelBuilder::buffer_add(Value value, Value buffer, Value byte_offset, BufferOffset extra) {
+  Impl& s = live();
+  Impl::want(byte_offset, Type::i32());
+  const bool floating = value.type == Type::f32();
+  if (!floating && value.type != Type::i32()) throw CodegenError("buffer_add: one f32 or i32 a lane");
+  s.ir.CreateIntrinsic(floating ? intrinsic::amdgcn_raw_ptr_buffer_atomic_fadd
+                                : intrinsic::amdgcn_raw_ptr_buffer_atomic_add,
+                       {s.type(value.type)},
+                       {s.get(value), s.get(buffer), s.with_immediate(byte_offset, extra.immediate),
+                        s.scalar_offset(extra), s.ir.getInt32(0)});
+}
+
 void KernelBuilder::buffer_load_to_lds(Value buffer, Value byte_offset, int bytes, LdsBlock block,
                                        Value lds_offset, BufferOffset extra) {
   Impl& s = live();

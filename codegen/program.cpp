@@ -263,6 +263,20 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
   append(c, where);
 }
 
+void Program::add(const Fragment& from, const View& to, Where where) {
+  const Element element = tensor(to.tensor).element;
+  if (element != Element::f32 && element != Element::i32)
+    throw CodegenError("add: " + tensor_name(to.tensor) + " is " + to_string(element) +
+                           ", which no atomic adds",
+                       "line   " + std::to_string(where.line()), "f32 or i32");
+  CopyOp c;
+  c.from_fragment = from.id;
+  c.to = to;
+  c.tv = from.tv;
+  c.combine = Monoid::sum;
+  append(c, where);
+}
+
 Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> extents, Where where) {
   const Fragment f = fragment(element, tv, std::move(extents));
   append(FillOp{f.id, 0}, where);
@@ -449,7 +463,7 @@ std::string Program::text() const {
       if (const auto* c = std::get_if<CopyOp>(&op.what)) {
         out += "copy    ";
         out += c->from ? view(*c->from, c->tv) : "r" + std::to_string(c->from_fragment);
-        out += " -> ";
+        out += c->combine ? " +> " : " -> ";
         out += c->to ? view(*c->to, c->tv) : "r" + std::to_string(c->to_fragment);
         out += ", " + std::to_string(c->vector) + " at a time";
       } else if (const auto* m = std::get_if<MmaOp>(&op.what)) {

@@ -148,7 +148,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
                    : context_.symbol("_rest_" + z->name + "_" + std::to_string(units), {Int(1), Int(units)});
     const Sym whole = Sym(r.tile) * trips + Sym(g) * last;
     world_.emplace_back(*z->symbol.as_atom(), whole - rest);
-    if (two) world_.emplace_back(*r.extent.as_atom(), whole);
+    if (two) world_.emplace_back(*r.extent.as_atom(), whole), given_.push_back(*two);
     last_trip_[&r] = trips;
     return;
   }

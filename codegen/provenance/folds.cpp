@@ -85,20 +85,26 @@ bool Interpreter::covers(const Term& t) {
   return cover(t.intervals, ends, t.monoid);
 }
 
-bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends,
-                        Monoid monoid) {
+std::optional<Sym> Interpreter::reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin,
+                                        Monoid monoid) {
   std::vector<std::pair<Sym, Sym>> all;
   for (const auto& [low, high] : intervals) all.emplace_back(relate(low), relate(high));
-  Sym reached = 0;
+  Sym end = relate(begin);
   while (!all.empty()) {
     const auto next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
-      return x.first == reached || (idempotent(monoid) && less_equal(x.first, reached));
+      return x.first == end || (idempotent(monoid) && less_equal(x.first, end));
     });
-    if (next == all.end()) return false;
-    reached = next->second;
+    if (next == all.end()) return std::nullopt;
+    end = next->second;
     all.erase(next);
   }
-  return std::any_of(ends.begin(), ends.end(), [&](Sym e) { return less_equal(relate(e), reached); });
+  return end;
+}
+
+bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends,
+                        Monoid monoid) {
+  const auto end = reached(intervals, Sym(0), monoid);
+  return end && std::any_of(ends.begin(), ends.end(), [&](Sym e) { return less_equal(relate(e), *end); });
 }
 
 std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {

@@ -70,6 +70,7 @@ private:
   void memory_claims(const Inst& i);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
+  bool moves_with_workgroup(Sym origin) const;
   // Offsets and records fit 31 bits for all sizes of the contract.
   void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
@@ -158,6 +159,8 @@ private:
   void settle(Term& t);
   void add_interval(Term& t, Sym low, Sym high);
   // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
+  // Where intervals end that follow one another from `begin` on; absent when they do not.
+  std::optional<Sym> reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin, Monoid monoid);
   bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends, Monoid monoid);
   bool covers(const Term& t);
   // Indices from which on the body of a fold is the empty element, because its conditions say so.
@@ -201,6 +204,9 @@ private:
 
   // ------------------------------------------------------------ stores: stores.cpp
   void store(State& s, const Inst& i);
+  // A part of a sum that is added to memory as the sum that all workgroups along a grid axis make: part number s is over
+  // [n s, n (s + 1)) of [0, limit). Gives the axis.
+  int sum_of_parts(Term& t, const Tensor& to);
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
@@ -237,6 +243,8 @@ private:
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;
   std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile_;
+  std::map<int, std::optional<int>> stored_part_;
+  std::vector<std::pair<Sym, Sym>> given_; ///< first <= second: which of two ends of a loop is the least
   const Inst* at_ = nullptr;
   Sym trip_value_{};
   int number_ = 0, ring_ = 1;

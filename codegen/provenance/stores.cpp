@@ -11,7 +11,23 @@ void Interpreter::store(State& s, const Inst& i) {
     if (x.tensor == t.id) spec = &x;
   if (!spec)
     refute("every tensor that is written has a specification", t.name, "nothing says what it should hold");
-  Term term = complete_term(part(value(s, i.uses[0]), i.uses[0]));
+  Term term = part(value(s, i.uses[0]), i.uses[0]);
+  std::optional<int> parts;
+  if (i.combine && term.partial) {
+    settle(term);
+    if (!covers(term)) parts = sum_of_parts(term, t);
+  }
+  term = complete_term(std::move(term));
+  if (i.combine) {
+    const std::string zero = t.name + " holds 0 before the launch";
+    if (std::none_of(out_.contract.begin(), out_.contract.end(),
+                     [&](const auto& c) { return c.condition == zero; }))
+      out_.contract.push_back({zero, "workgroups add to it"});
+  }
+  if (const auto before = s.stored_part.find(t.id); before != s.stored_part.end() && before->second != parts)
+    refute("every element of " + t.name + " is written once", "",
+           "some of it is added in parts, and some is not");
+  s.stored_part[t.id] = parts;
   const std::string claim = t.name + " is what the specification says";
 
   // Specification and term over the same columns: those of the coordinates that are written.
@@ -153,6 +169,33 @@ int Interpreter::first_difference(const std::vector<int>& columns, std::size_t c
   return column.empty() ? -1 : 0;
 }
 
+int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
+  const std::string claim =
+      "the parts of " + to.name + " that workgroups add make up its sum, each element once";
+  if (t.monoid != Monoid::sum || t.has_part)
+    refute(claim, describe(t), "it is no part of a sum over an interval");
+  const Sym limit = relate(t.limit);
+  for (const GridAxis& g : p_.grid()) {
+    const Sym begin = Sym(g.tile) * g.symbol, end = begin + Sym(g.tile);
+    if (!(relate(world(g.extent)) == limit)) continue;
+    const auto high = reached(t.intervals, world(begin), t.monoid);
+    if (!high) continue;
+    // Up to the end of the part, or of the whole where that comes first.
+    const bool whole = *high == relate(world(end));
+    const bool last = less_equal(limit, *high) &&
+                      (less_equal(limit, world(end)) ||
+                       std::any_of(given_.begin(), given_.end(), [&](const auto& x) { // extent <= end
+                         return end - g.extent == x.second - x.first;
+                       }));
+    if (!whole && !last)
+      refute(claim, describe(t), "part number " + to_string(g.symbol) + " ends at " + to_string(*high));
+    prove(claim, to_string(t.limit), "provenance");
+    t.intervals = {{Sym(0), t.limit}};
+    return g.axis;
+  }
+  refute(claim, describe(t), "no grid axis counts parts of this sum, one behind another");
+}
+
 void Interpreter::finish(const State& s) {
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);
@@ -172,6 +215,7 @@ void Interpreter::finish(const State& s) {
                "(" + at + ") of the tile is not written");
       }
     stored_tile_[spec.tensor] = {origin, extents};
+    stored_part_[spec.tensor] = s.stored_part.at(spec.tensor);
     prove("every element of a tile of " + name + " is written once", "", "enumeration");
   }
 }
@@ -210,6 +254,7 @@ void Interpreter::coverage() {
       if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
       prove(claim, to_string(origin[axis]), "prover");
     }
+    if (const auto part = stored_part_[tensor]) used.insert(*part);
     for (const GridAxis& g : p_.grid())
       if (!used.contains(g.axis))
         refute("no two workgroups write one element of " + t.name, to_string(g.symbol),

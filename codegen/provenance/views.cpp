@@ -186,6 +186,17 @@ void Interpreter::memory_claims(const Inst& i) {
                "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
                    ", and no descriptor ends it");
     }
+  // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
+  for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size();
+       ++axis) {
+    if (i.access.masked[axis] || a.shortened[axis] || !moves_with_workgroup(i.access.origin[axis])) continue;
+    const Column& c = r.coordinate[axis];
+    if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
+                world(t.shape[axis])))
+      refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
+             "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
+                 ", and the descriptor ends a row behind it");
+  }
   if (i.kind == InstKind::load)
     prove("loads of " + t.name + " stay inside its memory", to_string(t.place), "facts");
   if (a.gathered_axis >= 0) {
@@ -205,6 +216,13 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   guard_claims(t, in_world, a);
   range_claims(i, t, a);
+}
+
+bool Interpreter::moves_with_workgroup(Sym origin) const {
+  for (const AtomId s : symbols(origin))
+    for (const GridAxis& g : p_.grid())
+      if (s == *g.symbol.as_atom()) return true;
+  return false;
 }
 
 void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a) {
@@ -252,6 +270,11 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
     end[d] = Sym(i.access.extents[d]);
     check(t.at(end), "number of records");
   }
+  // The hardware adds both to the base as numbers without a sign.
+  for (const auto& [offset, part] : {std::pair(a.step, "trip"), std::pair(a.lane, "lane")})
+    if (a.gathered_axis < 0 && !decide(ClaimKind::less_equal, Sym(0), world(offset)))
+      refute("byte offsets into " + t.name + " fit 31 bits", to_string(offset),
+             std::string("the offset of a ") + part + " may be negative");
   // A tile begins inside the tensor, or behind it by fewer tiles than the loop runs ahead.
   std::vector<Sym> far(t.shape.size(), Sym(0));
   for (std::size_t axis = 0; axis < far.size(); ++axis) {

@@ -34,7 +34,7 @@ std::string Code::text() const {
     case InstKind::load:
     case InstKind::lds_read: out += reg(i.def) + " = " + access(i.access); break;
     case InstKind::store:
-    case InstKind::lds_write: out += access(i.access) + " = " + reg(i.uses[0]); break;
+    case InstKind::lds_write: out += access(i.access) + (i.combine ? " += " : " = ") + reg(i.uses[0]); break;
     case InstKind::mma:
       out += reg(i.def) + " +=";
       for (std::size_t u = 0; u < i.uses.size(); ++u)

@@ -36,7 +36,9 @@ public:
         {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"},
         {"scales", "no",
          "yes: C times sa[m] sb[n], f32 (per token and per channel); i8 then gives f32, f16, bf16"},
-        {"bias", "no", "yes, with scales: plus bias[n], f32"}};
+        {"bias", "no", "yes, with scales: plus bias[n], f32"},
+        {"split", "0",
+         "elements of K that a workgroup sums, a multiple of the tile's, parts added by atomics; 0: all"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -75,6 +77,7 @@ private:
     spec.waves_m = waves[0];
     spec.waves_n = waves[1];
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
+    spec.split = static_cast<int>(read.number("split", 0, 1 << 20));
     return spec;
   }
 

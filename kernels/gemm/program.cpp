@@ -75,6 +75,12 @@ void check(const GemmSpec& s, const Target& target) {
            : narrow || whole ? std::string("f32, f16 or bf16")
                              : fmt::format("f32 or the type of A and B, {}", to_string(s.in)));
   if (s.bias && !s.scales) refuse("bias", "yes", "with scales");
+  if (s.split < 0 || s.split % s.tile_k != 0)
+    refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
+  if (s.split > 0 && (s.out != Element::f32 && s.out != Element::i32))
+    refuse("split", std::to_string(s.split), "with out f32, or i32 for i8: parts are added by atomics");
+  if (s.split > 0 && s.bias)
+    refuse("split", std::to_string(s.split), "without a bias, which would be added once a part");
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
@@ -173,10 +179,14 @@ Program gemm_program(const GemmSpec& s) {
       k.copy(from, to, rows_tv(rows, s.tile_k, v, mma.threads()), v);
     }
   };
+  // Parts of K, one a workgroup: where this one begins, and how far it goes.
+  const Sym part = s.split > 0 ? k.workgroups(2, K, s.split) : Sym(0);
+  const Sym extent = s.split > 0 ? min(K - Sym(s.split) * part, Sym(s.split)) : K;
   const Tensor a = tile_in_lds("lds_a", s.tile_m, mma.a());
   const std::optional<Tensor> b = pre ? std::nullopt : std::optional(tile_in_lds("lds_b", s.tile_n, mma.b()));
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  k.loop(K, s.tile_k, {.distance = 2, .ring = stages(s, target)}, [&](Sym t) {
+  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target)}, [&](Sym trip) {
+    const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
     const codegen::View of_tile_b = k.tile(B, {s.tile_n, s.tile_k}, {bn, t});
     fill(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, s.tile_m);
     if (b) fill(of_tile_b, *b, s.tile_n);
@@ -185,20 +195,21 @@ Program gemm_program(const GemmSpec& s) {
     k.mma(acc, of_a, of_b, mma);
   });
   const codegen::View tile_of_c = k.tile(C, {s.tile_m, s.tile_n}, {bm, bn});
+  const auto put = [&](const Fragment& sum) {
+    s.split > 0 ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, 4);
+  };
   if (!s.scales) {
-    k.store(acc, tile_of_c, 4);
+    put(acc);
     return k;
   }
   const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
   std::vector<Fragment> of = {acc, k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1),
                               k.load(k.tile(*SB, {1, s.tile_n}, {0, bn}), column, 1)};
   if (s.bias) of.push_back(k.load(k.tile(*bias, {1, s.tile_n}, {0, bn}), column, 1));
-  k.store(k.map(of,
-                [](const auto& x) {
-                  const auto scaled = x[0] * (x[1] * x[2]);
-                  return x.size() == 4 ? scaled + x[3] : scaled;
-                }),
-          tile_of_c, 4);
+  put(k.map(of, [](const auto& x) {
+    const auto scaled = x[0] * (x[1] * x[2]);
+    return x.size() == 4 ? scaled + x[3] : scaled;
+  }));
   return k;
 }
 // [gemm end]

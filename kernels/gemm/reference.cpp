@@ -45,7 +45,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
-  problem.buffers = {{"C", poison(c_bytes), true},
+  problem.buffers = {{"C", spec.split > 0 ? Bytes(c_bytes) : poison(c_bytes), true},
                      {"A", a, false},
                      {"B", spec.preshuffled_b ? preshuffle(b, n, k, spec.in) : b, false}};
   // Scales of rows and columns and a bias, as vectors.

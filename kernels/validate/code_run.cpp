@@ -273,6 +273,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         if (v == versions.end()) throw NotFollowed{"a version that was not decided"};
         if (v->second != i.when->divides) break;
       }
+      if (i.combine) throw NotFollowed{"the code adds to memory by atomics"};
       Prepared& p = prepared(i);
       const auto n = i.access.elements.size();
       const bool is_load = i.kind == InstKind::load;

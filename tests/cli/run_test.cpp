@@ -54,6 +54,29 @@ void expect_right(const Artifact& kernel, const Problem& problem, bool stress = 
 
 } // namespace
 
+TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part only") {
+  GemmSpec f32;
+  f32.out = Element::f32;
+  f32.tile_m = f32.tile_n = 64;
+  f32.tile_k = 32;
+  f32.split = 96;
+  GemmSpec i8 = f32; // exact: any order gives the same bits
+  i8.in = Element::i8, i8.out = Element::i32;
+  i8.tile_k = 64, i8.split = 128;
+  GemmSpec moved = f32;
+  moved.arch = "gfx950";
+  moved.transfer = true;
+  GemmSpec shuffled = f32;
+  shuffled.preshuffled_b = true;
+  shuffled.waves_m = 1, shuffled.waves_n = 4;
+  for (const GemmSpec& spec : {f32, i8, moved, shuffled}) {
+    const Artifact kernel = build_gemm(spec);
+    const bool exact = spec.in == Element::i8;
+    for (const auto& [m, n, k] : {std::tuple{70, 64, 256}, {1, 16, 64}, {64, 80, 192}, {33, 48, 320}})
+      expect_right(kernel, gemm_problem(spec, m, n, k, 1), exact);
+  }
+}
+
 TEST_CASE("run gemm: the sizes of the specification, both architectures and types, as JSON") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const char* type : {"f16", "bf16"})

@@ -150,11 +150,54 @@ TEST_CASE(
     };
     INFO(waves << " waves");
     CHECK(ending(0) == "");
-    CHECK(ending(32) == "");
     CHECK_THAT(ending(-32),
                waves == 2 ? Contains("the loop runs at least once") : Contains("is over the whole extent"));
     CHECK_THAT(ending(16), Contains("an end before it has to be a whole number of tiles"));
   }
+}
+
+TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing twice") {
+  kernels::GemmSpec spec = small();
+  spec.out = Element::f32;
+  spec.split = 96;
+  const auto with = [&](auto change) {
+    Program p = kernels::gemm_program(spec);
+    for (Op& op : p.mutable_body()) change(p, op);
+    return refuted(code_of(p));
+  };
+  const auto ending = [&](int tiles) {
+    return with([&](const Program& p, Op& op) {
+      if (auto* loop = std::get_if<LoopOp>(&op.what))
+        loop->extent = min(p.sizes()[2].symbol - Sym(96) * p.grid()[2].symbol, Sym(32 * tiles));
+    });
+  };
+  CHECK(ending(3) == "");
+  const std::string claim = "the parts of c that workgroups add make up its sum, each element once";
+  CHECK_THAT(ending(2), Contains(claim));
+  CHECK_THAT(ending(4), Contains(claim));
+  // The loop over all of K: every workgroup would add the whole.
+  CHECK_THAT(with([](const Program& p, Op& op) {
+               if (auto* loop = std::get_if<LoopOp>(&op.what)) loop->extent = p.sizes()[2].symbol;
+             }),
+             !Catch::Equals(""));
+  // Stored in the place of what other workgroups wrote.
+  CHECK_THAT(with([](const Program&, Op& op) {
+               if (auto* copy = std::get_if<CopyOp>(&op.what)) copy->combine.reset();
+             }),
+             Contains("a sum is over the whole extent before it is used"));
+  // Parts that begin a tile later.
+  CHECK_THAT(with([](const Program&, Op& op) {
+               if (auto* loop = std::get_if<LoopOp>(&op.what))
+                 for (Op& inner : loop->body)
+                   if (auto* copy = std::get_if<CopyOp>(&inner.what); copy && copy->from && copy->to)
+                     copy->from->origin[1] += Sym(32);
+             }),
+             Contains(claim));
+  Program bf16("parts", Target::named("gfx942"), 64);
+  const Tensor y = bf16.output("y", Element::bf16, {bf16.size("n")});
+  const Layout tv = line_tv(64, 1, 64);
+  CHECK_THROWS_WITH(bf16.add(bf16.zeros(Element::f32, tv, {64}), bf16.tile(y, {64}, {0})),
+                    Contains("y is bf16, which no atomic adds") && Contains("f32 or i32"));
 }
 
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {

@@ -58,6 +58,12 @@ std::vector<Subject> subjects() {
                    {{33, 30, 24}, {20, 32, 168}, {7, 31, 40}},
                    Scheduler::modulo});
   }
+  kernels::GemmSpec parts;
+  parts.tile_m = 32, parts.tile_n = 32, parts.tile_k = 32;
+  parts.waves_m = 2, parts.waves_n = 1;
+  parts.out = Element::f32;
+  parts.split = 64;
+  out.push_back({"gemm in parts", kernels::gemm_program(parts), {{33, 30, 24}, {20, 32, 168}, {7, 31, 72}}});
   kernels::RowSpec rows;
   rows.threads = 128;
   rows.vectors = 2;

@@ -420,8 +420,15 @@ private:
           const std::int64_t to = place(t, c);
           Memory& m = memory_[t.id];
           if (to < 0 || to >= static_cast<std::int64_t>(m.value.size())) continue; // the descriptor
-          m.value[static_cast<std::size_t>(to)] = at(v, i.uses[0], l, static_cast<int>(e));
-          ++m.written[static_cast<std::size_t>(to)];
+          double& there = m.value[static_cast<std::size_t>(to)];
+          const double x = at(v, i.uses[0], l, static_cast<int>(e));
+          if (i.combine) { // to what other workgroups added before; the first finds 0
+            there = (m.written[static_cast<std::size_t>(to)] == 0 ? 0 : there) + x;
+            m.written[static_cast<std::size_t>(to)] = 1;
+          } else {
+            there = x;
+            ++m.written[static_cast<std::size_t>(to)];
+          }
         }
       }
       now_or_later(w.vm, [] {});

@@ -26,7 +26,7 @@ namespace inlay::codegen {
 enum class InstKind : std::uint8_t {
   fill,      ///< def = value
   load,      ///< def = memory, at coordinates of which some may be uses
-  store,     ///< memory = use
+  store,     ///< memory = use, or += use (`combine`)
   lds_read,  ///< def = LDS
   lds_write, ///< LDS = use
   mma, ///< def += uses[0] x uses[1], the instruction's operands in its order; each in halves where there are 4 uses
@@ -85,6 +85,7 @@ struct Inst {
   Expr map;
   std::vector<std::vector<int>> position; ///< map: [element][axis] of the def's tile, beside `access.threads`
   Monoid monoid = Monoid::sum;
+  std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without

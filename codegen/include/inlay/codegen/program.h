@@ -72,9 +72,10 @@ struct Op;
 struct CopyOp {
   std::optional<View> from, to;
   int from_fragment = -1, to_fragment = -1;
-  Layout tv;           ///< (thread, value) -> coordinate of the tile
-  int vector = 1;      ///< adjacent values that one instruction moves
-  bool direct = false; ///< memory to LDS without registers
+  Layout tv;                     ///< (thread, value) -> coordinate of the tile
+  int vector = 1;                ///< adjacent values that one instruction moves
+  bool direct = false;           ///< memory to LDS without registers
+  std::optional<Monoid> combine; ///< memory: with what is there, by an atomic, and not in its place
 };
 /// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction.
 struct MmaOp {
@@ -184,6 +185,9 @@ public:
   Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
+  /// to += from, element by element, by atomics: the parts of a sum that several workgroups have. The tensor holds 0 before
+  /// the launch. Requires: f32 or i32.
+  void add(const Fragment& from, const View& to, Where where = Where::current());
   Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   Fragment full(double value, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,

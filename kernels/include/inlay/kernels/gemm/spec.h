@@ -38,6 +38,9 @@ struct GemmSpec {
   bool transfer = false;
   /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); and + bias[n], f32.
   bool scales = false, bias = false;
+  /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
+  /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
+  int split = 0;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 };
 

@@ -265,27 +265,39 @@ MatrixPlan make_plan(const MatrixOp& op, Element a, Element b) {
   return plan;
 }
 
-void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixOperands& operands,
-             const MatrixModifiers& modifiers, const MatrixOptions& options) {
+void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixForm& form,
+             const MatrixOperands& operands, const MatrixModifiers& modifiers, const MatrixOptions& options) {
   const NearestRounding guard;
-  const MatrixRegisters registers = registers_of(op, modifiers);
+  const MatrixRegisters& registers = form.registers;
+  const Element a_type = form.a, b_type = form.b;
+  alignas(64) float a[most_elements * lanes];
+  alignas(64) float b[most_elements * lanes];
+  const auto unpack = [&](const std::uint32_t* a_registers, const std::uint32_t* b_registers) {
+    kernels.unpack({a_type, options.fp8, registers.a * 32 / bits_of(a_type)}, a_registers, a);
+    kernels.unpack({b_type, options.fp8, registers.b * 32 / bits_of(b_type)}, b_registers, b);
+  };
+  const bool measured =
+      a_type != Element::f32 && !op.typed_by_modifiers; // what MatrixArithmetic::cdna3 speaks of
+  const bool as_measured = options.arithmetic == numerics::MatrixArithmetic::cdna3 && measured;
+  const int d_words = registers.d * lanes;
+  if (form.plain && !as_measured && operands.c != nullptr &&
+      (operands.c == operands.d || !overlaps(operands.c, d_words, operands.d, d_words))) { // as a rule
+    unpack(operands.a, operands.b);
+    return kernels.multiply(*form.plan, a, b, reinterpret_cast<const float*>(operands.c),
+                            reinterpret_cast<float*>(operands.d));
+  }
   const Inputs in(op, operands, modifiers, registers);
-  const Element a_type = element_a(op, modifiers);
-  const Element b_type = element_b(op, modifiers);
   if (op.d == Element::f64) {
     return multiply_doubles(kernels, op, in, operands.d, op.negates ? modifiers.blgp : 0u);
   }
-  const MatrixPlan& plan = plan_of(op, a_type, b_type);
+  const MatrixPlan& plan = *form.plan;
   if (op.d == Element::i32 && !op.sparse) {
     return kernels.multiply_i8(plan, in.a, in.b, in.c, operands.d);
   }
 
-  alignas(64) float a[most_elements * lanes];
-  alignas(64) float b[most_elements * lanes];
   const int a_count = registers.a * 32 / bits_of(a_type);
   const int b_count = registers.b * 32 / bits_of(b_type);
-  kernels.unpack({a_type, options.fp8, a_count}, in.a, a);
-  kernels.unpack({b_type, options.fp8, b_count}, in.b, b);
+  unpack(in.a, in.b);
   const auto* c = reinterpret_cast<const float*>(in.c);
   auto* d = reinterpret_cast<float*>(operands.d);
 
@@ -310,8 +322,7 @@ void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixOpera
     }
     return;
   }
-  const bool measured = a_type != Element::f32 && !op.typed_by_modifiers;
-  if (options.arithmetic == numerics::MatrixArithmetic::cdna3 && measured) {
+  if (as_measured) {
     return multiply_cdna3(plan, a_type, b_type, options.fp8, packed, op.sparse ? rows : nullptr, a, b, c, d);
   }
   if (op.sparse) {
@@ -331,9 +342,19 @@ void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixOpera
 
 } // namespace detail
 
-void mfma(const MatrixOp& op, const MatrixOperands& operands, const MatrixModifiers& modifiers,
-          const MatrixOptions& options) {
-  detail::mfma_on(detail::matrix_kernels(), op, operands, modifiers, options);
+MatrixForm form_of(const MatrixOp& op, const MatrixModifiers& modifiers) {
+  MatrixForm form{registers_of(op, modifiers), element_a(op, modifiers), element_b(op, modifiers)};
+  if (op.d != Element::f64) {
+    form.plan = &detail::plan_of(op, form.a, form.b);
+  }
+  form.plain = op.d == Element::f32 && !op.sparse && !op.scaled &&
+               !(op.broadcasts_a && modifiers.cbsz != 0) && !(op.permutes_b && modifiers.blgp != 0);
+  return form;
+}
+
+void mfma(const MatrixOp& op, const MatrixForm& form, const MatrixOperands& operands,
+          const MatrixModifiers& modifiers, const MatrixOptions& options) {
+  detail::mfma_on(detail::matrix_kernels(), op, form, operands, modifiers, options);
 }
 
 } // namespace inlay::runtime

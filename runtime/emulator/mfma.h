@@ -31,6 +31,10 @@
 
 namespace inlay::runtime {
 
+namespace detail {
+struct MatrixPlan;
+}
+
 /// What an operand's elements are. fp8 and bf8 are FNUZ or OCP by MatrixOptions::fp8.
 enum class Element : std::uint8_t { f64, f32, xf32, f16, bf16, i8, fp8, bf8, fp6, bf6, fp4, i32 };
 
@@ -110,11 +114,24 @@ struct MatrixRegisters {
 };
 [[nodiscard]] MatrixRegisters registers_of(const MatrixOp& op, const MatrixModifiers& modifiers = {});
 
-/// Executes one instruction.
+/// What an instruction is once its modifiers are known, the same in each execution.
+struct MatrixForm {
+  MatrixRegisters registers;
+  Element a, b;
+  const detail::MatrixPlan* plan = nullptr; ///< of sums in f32 and i32
+  bool plain = false; ///< dense f32 sums of what lies in the registers: nothing broadcast, permuted or scaled
+};
+[[nodiscard]] MatrixForm form_of(const MatrixOp& op, const MatrixModifiers& modifiers);
+
+/// Executes one instruction; `form` is form_of(op, modifiers).
 /// Requires: the operands have registers_of(op, modifiers) registers; the host rounds to nearest and flushes
 /// nothing (restored on return where it was otherwise).
-void mfma(const MatrixOp& op, const MatrixOperands& operands, const MatrixModifiers& modifiers,
-          const MatrixOptions& options);
+void mfma(const MatrixOp& op, const MatrixForm& form, const MatrixOperands& operands,
+          const MatrixModifiers& modifiers, const MatrixOptions& options);
+inline void mfma(const MatrixOp& op, const MatrixOperands& operands, const MatrixModifiers& modifiers,
+                 const MatrixOptions& options) {
+  mfma(op, form_of(op, modifiers), operands, modifiers, options);
+}
 
 /// Multiply-adds that one execution performs, zeros of sparse operands not counted.
 [[nodiscard]] constexpr std::int64_t multiply_adds(const MatrixOp& op) {

@@ -72,7 +72,11 @@ void multiply_cdna3(const MatrixPlan& plan, Element a_type, Element b_type, nume
                     const std::uint16_t* rows, const float* a, const float* b, const float* c, float* d);
 
 /// mfma() on a given set of kernels.
-void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixOperands& operands,
-             const MatrixModifiers& modifiers, const MatrixOptions& options);
+void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixForm& form,
+             const MatrixOperands& operands, const MatrixModifiers& modifiers, const MatrixOptions& options);
+inline void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixOperands& operands,
+                    const MatrixModifiers& modifiers, const MatrixOptions& options) {
+  mfma_on(kernels, op, form_of(op, modifiers), operands, modifiers, options);
+}
 
 } // namespace inlay::runtime::detail

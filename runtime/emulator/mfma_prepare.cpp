@@ -34,7 +34,8 @@ public:
     if (operands.size() < expected || instruction.encoding.size() < (op.scaled ? 16u : 8u)) {
       throw isa::IsaError("matrix instruction with missing operands: " + instruction.text);
     }
-    const MatrixRegisters need = registers_of(op, modifiers_);
+    form_ = form_of(op, modifiers_);
+    const MatrixRegisters& need = form_.registers;
     const auto row = [&](const isa::Operand& operand, int registers) {
       const unsigned first =
           operand.kind == isa::OperandKind::agpr ? accum_offset + operand.index : operand.index;
@@ -83,7 +84,7 @@ public:
       o.scale_a = scale(wave, scale_a_, scales[0]);
       o.scale_b = scale(wave, scale_b_, scales[1]);
     }
-    mfma(op_, o, modifiers_, options_);
+    mfma(op_, form_, o, modifiers_, options_);
   }
 
 private:
@@ -105,6 +106,7 @@ private:
   const MatrixOp& op_;
   MatrixOptions options_;
   MatrixModifiers modifiers_;
+  MatrixForm form_;
   unsigned a_ = 0, b_ = 0, c_ = 0, d_ = 0, index_ = 0;
   bool has_c_ = false;
   std::uint64_t constant_ = 0;

@@ -268,8 +268,8 @@ class Writers {
 public:
   Writers(const Wave& w, Allocation& home, bool is_atomic)
       : lines_(home.writer_entries()), words_(lines_ + home.writer_lines()),
-        me_((w.group->linear * w.group->waves.size() + w.id + 1) & 0xfffffffU),
-        mine_(me_ << 36 | u64{w.group->epoch & 0xfffU} << 24 | u64{w.current & 0x7ffffU} << 5 |
+        me_((w.group->writer * w.group->waves.size() + w.id + 1) & 0xfffffffU),
+        mine_(me_ << 36 | u64{w.group->epoch % writer_epochs} << 24 | u64{w.current & 0x7ffffU} << 5 |
               (is_atomic ? atomic : 0)),
         is_atomic_(is_atomic) {}
 
@@ -374,7 +374,18 @@ private:
   bool is_atomic_;
 };
 
+u64 writer_group(Launch& launch, u64 writer) {
+  const std::lock_guard lock(launch.mutex);
+  return launch.writers[writer];
+}
+
 } // namespace
+
+void name_writer(Workgroup& g) {
+  const std::lock_guard lock(g.launch->mutex);
+  g.writer = g.launch->writers.size();
+  g.launch->writers.push_back(g.linear);
+}
 
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
@@ -394,8 +405,10 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
       continue;
     }
     const u64 other = (old >> 36) - 1;
-    const bool same_group = other / count == g.linear;
-    const bool ordered = same_group && ((old >> 24) & 0xfffU) != (g.epoch & 0xfffU);
+    const u64 group = writer_group(*g.launch, other / count);
+    const bool same_group = group == g.linear;
+    const bool ordered =
+        same_group && (other / count != g.writer || (old >> 24) % writer_epochs != g.epoch % writer_epochs);
     entry.store(mine | touched, std::memory_order_relaxed);
     if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
     const u64 at = home.begin + d * 4 + low;
@@ -405,7 +418,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     std::string message = "writes byte " + std::to_string(at - home.begin) + " of a buffer of " +
                           std::to_string(home.end - home.begin) + " bytes, which wave " +
                           std::to_string(other % count) + " of " +
-                          (same_group ? "this workgroup" : "workgroup " + std::to_string(other / count)) +
+                          (same_group ? "this workgroup" : "workgroup " + std::to_string(group)) +
                           " writes with '" + i.text + "'" + (same_group ? " and no barrier between" : "");
     if (same) message += "; the value is the same";
     if (g.synchronizes && !same_group) message += "; only the atomics that it reads can order them";

@@ -429,6 +429,7 @@ struct Workgroup {
   std::vector<u32> reads;
   bool reads_crossing = false; ///< some wave had an LDS read in flight at the last barrier
   bool tracks_global = false;  ///< who stores to which global byte is remembered
+  u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_epochs barriers
   bool synchronizes = false; ///< has read global memory in ways that other workgroups may order themselves by
   std::mt19937_64 random;
   u64 ds_ordered = 0;
@@ -451,6 +452,7 @@ struct Launch {
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
+  std::vector<u64> writers;         ///< the workgroup that each number stands for in Allocation::writers
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
@@ -543,6 +545,10 @@ void lds_at_barrier(Workgroup& group);
 /// `value`: what a store, not yet done, puts there.
 void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma, const u8* value = nullptr);
+/// The barriers that an entry of Allocation::writers tells apart.
+inline constexpr u32 writer_epochs = 4096;
+/// The workgroup gets a number of its own: at its start, and when its barriers pass a multiple of writer_epochs.
+void name_writer(Workgroup& group);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);

@@ -159,8 +159,9 @@ Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned by
       address % std::min(bytes, is_atomic ? bytes : 16U) != 0) {
     const unsigned need = bytes == 12 ? 4 : bytes;
     if (address % need != 0) {
-      report(w, FindingKind::align, "the address is not a multiple of " + std::to_string(need) + " bytes",
-             lane, address);
+      const std::string text = "the address is not a multiple of " + std::to_string(need) + " bytes";
+      // Plain LDS accesses may lie anywhere where the driver sets SH_MEM_CONFIG to unaligned, as ROCm's does, and compilers use it.
+      report(w, FindingKind::align, is_atomic ? text : text + ": it takes longer", lane, address, !is_atomic);
     }
   }
   switch (space) {

@@ -329,6 +329,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     g.reads.clear();
   }
   g.tracks_global = c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() > 1;
+  if (g.tracks_global) name_writer(g);
   g.lds_undefined.assign(c.uninit && !options.stress ? launch.lds_bytes : 0, 0xff);
   g.lds_defined.assign(g.lds_undefined.size() / 256 / 64 + 3, 0);
   g.lds_origin.assign(c.uninit && !options.stress ? launch.lds_bytes / 4 + 1 : 0, 0);
@@ -389,6 +390,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     }
     if (!g.shadow.empty()) lds_at_barrier(g);
     ++g.epoch;
+    if (g.tracks_global && g.epoch % writer_epochs == 0) name_writer(g);
     g.reads_crossing = false;
     for (u32 i = 0; i < wave_count; ++i) {
       Wave& w = *g.waves[i];

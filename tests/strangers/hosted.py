@@ -26,8 +26,17 @@ COMMON = ['-std=gnu99', '-fgnu89-inline', '-w', '-Wno-implicit-int', '-Wno-impli
           '-Wno-incompatible-pointer-types', '-Wno-return-mismatch', '-fwrapv', '-fno-strict-aliasing', '-ffp-contract=off']
 ENDS = {0: 'never began', 1: 'did not end', 2: 'returned 0', 3: 'failed', 4: 'aborted'}
 
-# What clang 22 makes of a program where it is wrong, argued in docs/fuzzing.md: the emulator executes what was emitted.
-ARGUED = {}
+# Programs and compilers that are wrong, argued in docs/fuzzing.md: the emulator executes what was emitted.
+READS_UNWRITTEN = 'the program reads what nothing wrote'
+ARGUED = {
+    '20031003-1.c': 'converts 2147483648.0 to int, which C leaves undefined',
+    '920501-6.c': 'clang -O1 loses the increment of a pointer',
+    '920721-1.c': 'clang keeps 16 bits of -32768 / -1',
+    'bitfld-1.c': 'clang divides a negative number as if it had 7 bits',
+    '921202-1.c': READS_UNWRITTEN,
+    'pr33870-1.c': READS_UNWRITTEN,
+    'pr34099-2.c': READS_UNWRITTEN,
+}
 
 
 def run(command, **more):
@@ -85,7 +94,8 @@ def judge(options, number, name, source, folder):
         problems.append('it ' + ENDS.get(status, 'ended as %d' % status))
     if right[1] is not None and checksum != right[1]:
         problems.append('checksum %X, right is %X' % (checksum, right[1]))
-    problems += ['%s: %s at %x %s' % (f['kind'], f['message'], f['address'], f['disassembly']) for f in answer['findings']]
+    problems += ['%s: %s at %x %s' % (f['kind'], f['message'], f['address'], f['disassembly']) for f in answer['findings']
+                 if not (f['note'] and f['kind'] == 'align')]  # compilers read LDS where it suits them
     if problems and name in ARGUED:
         return 'argued', title
     return ('wrong', '%s: %s' % (title, '; '.join(problems))) if problems else ('same', title)

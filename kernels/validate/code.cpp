@@ -55,6 +55,7 @@ struct Trace {
   };
   std::vector<Product> products;
   std::vector<std::string> problems; ///< an access without a formula
+  std::string unread;                ///< the first matrix product of what has no value
 };
 
 struct Sample {
@@ -107,6 +108,7 @@ public:
 
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
+    if (resolve) values_.known(resolve());
     each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       if (first.name->inside.never) return;
       for (unsigned byte = 0; byte < access.bytes; byte += size) {
@@ -120,6 +122,7 @@ public:
 
   void matrix(FlowMatrix& x) override {
     product_sites.insert(x.instruction);
+    if (resolve) values_.known(resolve());
     const auto& i = flow_.instruction(x.instruction);
     const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
     const auto& m = i.modifiers;
@@ -142,12 +145,16 @@ public:
       return true;
     };
     if (bits(atom->mma->c_element) != 32) return;
-    if (!fetch(x.a, atom->mma->a_element, f.a_values, a) || !fetch(x.b, atom->mma->b_element, f.b_values, b))
+    values_.forget_missing();
+    const bool known = fetch(x.a, atom->mma->a_element, f.a_values, a) &&
+                       fetch(x.b, atom->mma->b_element, f.b_values, b) &&
+                       (x.c.empty() || fetch(x.c, atom->mma->c_element, f.c_values, c));
+    if (!known) {
+      if (trace->unread.empty())
+        trace->unread = hex(i.address) + " '" + i.text + "' multiplies " + values_.missing();
       return;
-    if (x.c.empty())
-      c.assign(d.size(), 0);
-    else if (!fetch(x.c, atom->mma->c_element, f.c_values, c))
-      return;
+    }
+    if (x.c.empty()) c.assign(d.size(), 0);
     f(a, b, c, d);
     trace->products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
     for (std::size_t k = 0; k < x.d.size(); ++k)
@@ -475,7 +482,7 @@ public:
       return;
     }
     f.real(a, b, c, d);
-    products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
+    products.push_back({x.instruction, x.wave, CodeRun::hash(d, true)});
     if (run_.products_made != 0 && products.size() > 4 * run_.products_made + 64) {
       endless = "more than " + std::to_string(products.size() - 1) +
                 " matrix products, and no end; the code makes " + std::to_string(run_.products_made);
@@ -702,7 +709,7 @@ struct Related {
   Kind kind = Kind::unknown;
   Element format = Element::f32;
   std::vector<int> places;
-  std::uint32_t step = 0;
+  Word step = 0; ///< of a period: a number, or made of arguments
 };
 
 class Sides {
@@ -956,7 +963,8 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
     } else if (!event.value) {
       if (++wrong < 3)
         missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
-                " lane " + std::to_string(event.lane) + ", stores: " + event.missing);
+                " lane " + std::to_string(event.lane) + ", stores: " + event.missing +
+                (path.trace.unread.empty() ? "" : "; " + path.trace.unread));
     } else if (*event.value != found->second.value) {
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
@@ -1031,6 +1039,7 @@ void Sides::explore(Path start, Abstract* a) {
   while (!stack.empty() && reasons_.size() < (a == nullptr ? 6U : 60U)) {
     Path path = std::move(stack.back());
     stack.pop_back();
+    values_->known({});
     client_->trace = &path.trace;
     client_->samples = &samples_;
     client_->possible = &path.samples;
@@ -1183,9 +1192,7 @@ void Sides::explore(Path start, Abstract* a) {
         }
         Related& r = a->related[static_cast<std::size_t>(index)];
         if (r.kind == Related::Kind::linear) {
-          const auto d = now == Terms::unknown || before == Terms::unknown ? std::nullopt
-                                                                           : t.value(t.subtract(now, before));
-          if (d != std::uint64_t{r.step}) lose(r);
+          if (now == Terms::unknown || before == Terms::unknown || t.subtract(now, before) != r.step) lose(r);
         } else if (r.kind == Related::Kind::data) {
           for (std::size_t e = 0; e < r.places.size(); ++e) {
             const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
@@ -1332,6 +1339,28 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     (k < registers_end ? in_registers : in_lds)
         .try_emplace(random_of(a.one[k], a.two[k]), static_cast<int>(k));
   Terms& t = one.terms();
+  // What elements are computed to and kept as, two in a word.
+  std::set<Element> formats;
+  for (const codegen::Register& r : code_.registers)
+    if (bits(r.element) == 16) formats.insert(r.element);
+  for (const codegen::Tensor& x : p_.tensors())
+    if (bits(x.element) == 16) formats.insert(x.element);
+  // A step is the same in every trip when it is made of arguments.
+  std::unordered_map<Word, bool> steady_words;
+  const std::function<bool(Word)> steady = [&](Word w) {
+    if (w == Terms::unknown) return false;
+    if (const auto at = steady_words.find(w); at != steady_words.end()) return at->second;
+    bool good = true;
+    switch (t.kind(w)) {
+    case TermKind::symbol: good = formulas_->of(w).has_value(); break;
+    case TermKind::linear:
+      for (std::size_t k = 0; good && k < t.parts(w).size(); ++k) good = steady(t.parts(w)[k].atom);
+      break;
+    case TermKind::multiply: good = steady(t.children(w)[0]) && steady(t.children(w)[1]); break;
+    default: good = false;
+    }
+    return steady_words[w] = good;
+  };
   const auto relate = [&](Word x, Word y, bool lds) -> int {
     if (x == y) return -1;
     Related r;
@@ -1362,11 +1391,16 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
              [&](Word w, unsigned e) -> std::optional<Number> { return w == x ? n1[e] : n2[e]; });
       }
     } else if (x != 0 && y != 0 && x != Terms::unknown && y != Terms::unknown) {
-      if (const auto d = t.value(t.subtract(y, x)); d && d1 == nullptr && d2 == nullptr) {
+      const Word step = t.subtract(y, x);
+      if (d1 == nullptr && d2 == nullptr && steady(step)) {
         r.kind = Related::Kind::linear;
-        r.step = static_cast<std::uint32_t>(*d);
+        r.step = step;
       } else {
-        find(Element::f32, 1, [&](Word w, unsigned e) { return values_->read(w, Element::f32, e); });
+        const auto as = [&](Element format) {
+          return find(format, 32 / static_cast<unsigned>(bits(format)),
+                      [&](Word w, unsigned e) { return values_->read(w, format, e); });
+        };
+        static_cast<void>(as(Element::f32) || std::any_of(formats.begin(), formats.end(), as));
       }
     }
     a.related.push_back(std::move(r));
@@ -1456,7 +1490,7 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   Flow begin = one;
   const auto word_of = [&](const Related& r, Word before) -> Word {
     if (r.kind == Related::Kind::unknown) return Terms::unknown;
-    if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, t.constant(r.step)));
+    if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, r.step));
     std::vector<Number> numbers;
     for (const int p : r.places) numbers.push_back(a.start[static_cast<std::size_t>(p)]);
     return values_->word(r.format, numbers);
@@ -1533,6 +1567,7 @@ void Sides::symbolic() {
     return d->number[0];
   };
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
+  values_->is_of_code = [this](Number n) { return code_run_->conditions.contains(n); };
   Draw draw(code_);
   const auto maxima = flow_options().maxima;
   for (int k = 0; k < 120; ++k) {
@@ -1664,8 +1699,10 @@ void Sides::concrete() {
       const double got =
           ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
       const double wanted = RealArithmetic::real(e.value);
-      const double tolerance = 0.01 * std::fabs(wanted) + 0.002;
-      if (std::fabs(got - wanted) <= tolerance) continue;
+      const double tolerance = RealArithmetic::error(e.value) + CodeRun::rounding(format, e.value);
+      if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||
+          std::fabs(got - wanted) <= tolerance)
+        continue;
       const MachineEvent& m = found->second;
       if (first != nullptr && std::tuple(first->instruction, first->wave, first->lane) <=
                                   std::tuple(m.instruction, m.wave, m.lane))

@@ -65,11 +65,18 @@ void MatrixProduct::real(std::span<const Number> a, std::span<const Number> b, s
                          std::span<Number> d) const {
   for (std::size_t at = 0; at < of_.size(); ++at) {
     const auto& [x, y] = of_[at];
-    double sum = RealArithmetic::real(c[at]);
-    for (std::size_t k = 0; k < x->at.size(); ++k)
-      sum += RealArithmetic::real(a[static_cast<std::size_t>(x->at[k])]) *
-             RealArithmetic::real(b[static_cast<std::size_t>(y->at[k])]);
-    d[at] = RealArithmetic::number(sum);
+    const auto [cv, ce] = std::pair(RealArithmetic::real(c[at]), RealArithmetic::error(c[at]));
+    double sum = cv, size = std::fabs(cv), error = ce;
+    for (std::size_t k = 0; k < x->at.size(); ++k) {
+      const Number m = a[static_cast<std::size_t>(x->at[k])], n = b[static_cast<std::size_t>(y->at[k])];
+      const double p = RealArithmetic::real(m) * RealArithmetic::real(n);
+      sum += p;
+      size += std::fabs(p);
+      const double em = RealArithmetic::error(m), en = RealArithmetic::error(n);
+      error += RealArithmetic::times(RealArithmetic::real(m), en) +
+               RealArithmetic::times(RealArithmetic::real(n), em) + (em == 0 ? 0 : em * en);
+    }
+    d[at] = RealArithmetic::number(sum, error + std::ldexp(size, -22));
   }
 }
 
@@ -82,9 +89,10 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
     for (const Inst& i : r.body) multiplies_ = multiplies_ || i.kind == InstKind::mma;
 }
 
-Number CodeRun::hash(std::span<const Number> values) {
+Number CodeRun::hash(std::span<const Number> values, bool real) {
   Number h = values.size();
-  for (const Number v : values) {
+  for (const Number n : values) {
+    const Number v = real ? n >> 32 : n; // without its error
     h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
     h ^= h >> 29;
   }
@@ -107,6 +115,30 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   if (a.name == nullptr)
     a.name = known_.emplace(h, std::make_unique<AccessName>(std::move(name)))->second.get();
   return a;
+}
+
+double CodeRun::rounding(Element format, Number v) {
+  const double x = std::fabs(RealArithmetic::real(v));
+  // A whole unit of the last place, so that a conversion may cut off; below the smallest normal number, of that.
+  const auto unit = [&](int bits, int least, double most) {
+    return x > most ? INFINITY : std::ldexp(std::fmax(x, std::ldexp(1.0, least)), -bits);
+  };
+  switch (format) {
+  case Element::f16: return unit(10, -14, 65504);
+  case Element::bf16: return unit(7, -126, 3e38);
+  case Element::f32: return 0;
+  case Element::i32: return x < 16'000'000 ? 0 : INFINITY;
+  default: return bits(format) == 8 ? unit(2, -16, 200) : INFINITY;
+  }
+}
+
+Number CodeRun::with_rounding(Element format, Number v) {
+  return RealArithmetic::number(RealArithmetic::real(v), RealArithmetic::error(v) + rounding(format, v));
+}
+
+Number CodeRun::converted(const Reg& from, Element to, Number v) const {
+  const Element format = code_.registers[static_cast<std::size_t>(from.id)].element;
+  return concrete() && format != to ? with_rounding(to, v) : v;
 }
 
 double CodeRun::real_at(int tensor, std::int64_t byte) const {
@@ -193,18 +225,10 @@ void CodeRun::read_uniforms() {
   }
 }
 
-std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, const CodeRegion& region, int number,
-                                             Sym trip) {
+std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, int number) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Sym size(bits(t.element) / 8);
   const codegen::AddressSplit& s = *p.split;
-  const auto now = [&](Sym x) {
-    if (region.is_loop) {
-      const std::pair<AtomId, Sym> replace[] = {{*region.trip.as_atom(), trip}};
-      x = substitute(x, replace);
-    }
-    return fixed(x);
-  };
   const Sym base = now(s.base + s.step) * size;
   const Sym records = s.descriptor_axis >= 0 || s.gathered_axis >= 0 ? fixed(s.records) * size
                                                                      : Sym((std::int64_t{1} << 31) - 1);
@@ -253,6 +277,8 @@ const std::vector<Number>& CodeRun::held(const Reg& r, int number) {
 void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int number, Sym trip,
                   const std::map<std::pair<Sym, int>, bool>& versions) {
   read_uniforms();
+  trip_.clear();
+  if (region.is_loop) trip_.emplace_back(*region.trip.as_atom(), trip);
   loads.insert(of_uniforms_.begin(), of_uniforms_.end());
   const auto stages = codegen::lds_stages(code_);
   const auto threads = static_cast<std::size_t>(threads_);
@@ -281,16 +307,11 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const std::vector<Number>* from = is_load ? nullptr : &held(i.uses[0], number);
       const Reg& r = is_load ? i.def : i.uses[0];
       const std::int64_t size = bits(p_.tensor(i.access.tensor).element) / 8;
-      const std::vector<ElementAccess> first = accesses(i, p, region, number, trip);
+      const std::vector<ElementAccess> first = accesses(i, p, number);
       // With numbers: the masks themselves, and nothing that was made of them.
       std::vector<std::int64_t> origin, extent;
       for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
-        Sym o = i.access.origin[axis];
-        if (region.is_loop) {
-          const std::pair<AtomId, Sym> replace[] = {{*region.trip.as_atom(), trip}};
-          o = substitute(o, replace);
-        }
-        origin.push_back(fixed(o).constant().value().value());
+        origin.push_back(now(i.access.origin[axis]).constant().value().value());
         extent.push_back(fixed(p_.tensor(i.access.tensor).shape[axis]).constant().value().value());
       }
       ElementAccess outside;
@@ -346,7 +367,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           if (is_read) {
             (*to)[at] = lds[place];
           } else {
-            lds[place] = (*from)[at];
+            lds[place] = converted(r, t.element, (*from)[at]);
           }
         }
       }
@@ -360,7 +381,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       for (const Reg& r : i.uses) held_by.push_back(&held(r, number));
       const auto value_of = [&](std::size_t operand, std::size_t th, std::size_t v, std::size_t values) {
         const std::size_t part = values / parts, u = operand * parts + v / part;
-        return (*held_by[u])[th * count_of(i.uses[u]) + static_cast<std::size_t>(i.uses[u].first) + v % part];
+        const Number n =
+            (*held_by[u])[th * count_of(i.uses[u]) + static_cast<std::size_t>(i.uses[u].first) + v % part];
+        return converted(i.uses[u], operand == 0 ? i.atom->mma->a_element : i.atom->mma->b_element, n);
       };
       auto& c = registers(i.def, number);
       const auto av = static_cast<std::size_t>(f.a_values), bv = static_cast<std::size_t>(f.b_values),
@@ -378,7 +401,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           f.real(x, y, z, d);
         else
           f(x, y, z, d);
-        products[hash(d)] = &i;
+        products[hash(d, concrete())] = &i;
         ++products_made;
         for (std::size_t l = 0; l < 64; ++l)
           for (std::size_t v = 0; v < cv; ++v)
@@ -444,6 +467,9 @@ void CodeRun::map(const Inst& i, int number) {
       }
       out[static_cast<std::size_t>(th) * n + e] = map_value(i, i.map, x, th, static_cast<int>(e));
     }
+  const Element format = code_.registers[static_cast<std::size_t>(i.def.id)].element;
+  if (concrete())
+    for (Number& v : out) v = with_rounding(format, v);
   auto& d = registers(i.def, number);
   const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(i.def.id)].count);
   for (std::size_t th = 0; th < static_cast<std::size_t>(threads_); ++th)
@@ -461,7 +487,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   switch (n.fn) {
   case Fn::constant: return f32(n.value);
   case Fn::number: {
-    const Sym s = fixed(n.sym);
+    const Sym s = now(n.sym);
     if (const auto c = s.constant()) return do_.constant(static_cast<double>(c->value()));
     return apply(Function::number, stable_hash(s));
   }
@@ -492,9 +518,11 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
                .as_atom(),
           substitute(codegen::thread_coordinate(p_, i.access.threads, axis), tid) + Sym(position[axis]));
     Formulas::Condition c;
-    formulas->require(c, fixed(n.index[1] - substitute(n.index[0], at) - Sym(1)));
+    formulas->require(c, now(substitute(n.index[1] - n.index[0], at) - Sym(1)));
     if (concrete()) return c.never ? f32(n.value) : arg(0);
-    const Number holds = ValuesOfWords::of(formulas->canonical(c));
+    c = formulas->canonical(c);
+    for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
+    const Number holds = ValuesOfWords::of(c);
     return add(multiply(holds, arg(0)), multiply(subtract(1, holds), f32(n.value)));
   }
   default: break;

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace inlay::kernels::validate {
 
@@ -104,6 +105,7 @@ public:
   AccessNames names;
   std::unordered_map<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
+  std::unordered_set<Number> conditions; ///< of maps
 
   /// One list of instructions. `number`, `trip`: of the current trip, for stages and for formulas.
   void run(const std::vector<codegen::Inst>& list, const codegen::CodeRegion& region, int number, Sym trip,
@@ -119,7 +121,9 @@ public:
     return known.empty() ? s : substitute(s, known);
   }
   [[nodiscard]] bool concrete() const { return !sizes_.empty(); }
-  [[nodiscard]] static Number hash(std::span<const Number> values);
+  [[nodiscard]] static Number hash(std::span<const Number> values, bool real = false);
+  /// How far a real number of that format may be off what was to be converted to it.
+  [[nodiscard]] static double rounding(codegen::Element format, Number v);
   Arithmetic* arithmetic = nullptr;
   Formulas* formulas = nullptr;
   /// What else is replaced in formulas: the number of trips where it is known.
@@ -143,11 +147,15 @@ private:
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
   /// The first element of every work-item.
-  std::vector<ElementAccess> accesses(const codegen::Inst& inst, Prepared& p,
-                                      const codegen::CodeRegion& region, int number, Sym trip);
+  std::vector<ElementAccess> accesses(const codegen::Inst& inst, Prepared& p, int number);
+  /// A formula of the current trip.
+  [[nodiscard]] Sym now(Sym s) const { return fixed(trip_.empty() ? s : substitute(s, trip_)); }
   /// What a register holds as a coordinate, and numbers of the workgroup that come from tables.
   [[nodiscard]] Sym coordinate(Number value) const;
   void read_uniforms();
+  [[nodiscard]] static Number with_rounding(codegen::Element format, Number v);
+  /// What a register holds, used as a number of that format.
+  [[nodiscard]] Number converted(const codegen::Reg& from, codegen::Element to, Number v) const;
   Number element_of(const codegen::Reg& reg, int number, std::size_t thread);
   void map(const codegen::Inst& inst, int number);
   Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
@@ -155,7 +163,7 @@ private:
 
   const codegen::Code& code_;
   const codegen::Program& p_;
-  std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_;
+  std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_, trip_;
   Events of_uniforms_;
   AtomId tid_;
   bool multiplies_ = false; ///< has matrix products

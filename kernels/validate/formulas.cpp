@@ -185,7 +185,15 @@ std::optional<Sym> Formulas::compute(Word w) {
     return bit_and(*whole, Sym(mask));
   }
   case TermKind::bit_xor: return both(as_unsigned, [](Sym a, Sym b) { return bit_xor(a, b); });
-  case TermKind::bit_or: return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
+  case TermKind::bit_or:
+    // All low bits set: what is above them, in one form with remainders.
+    if (const auto m = t_.value(child(1)); m && ((*m + 1) & *m) == 0 && *m < 0xffffffffU) {
+      const auto a = of(child(0));
+      if (!a) return std::nullopt;
+      const Sym size(static_cast<std::int64_t>(*m) + 1);
+      return size * floor_div(*a, size) + size - Sym(1);
+    }
+    return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
   case TermKind::select: {
     const auto c = condition(child(0));
     const auto a = of(child(1));

@@ -96,27 +96,56 @@ public:
   [[nodiscard]] virtual Number extreme(Number a, Number b, bool largest) = 0;
 };
 
+/// Real numbers with a bound of how far a machine may be off that rounds after each operation: a float each, in one word.
+/// Data are small integers, so that what is only added and multiplied is exact; the bound grows where something is rounded.
 class RealArithmetic final : public Arithmetic {
 public:
-  static double real(Number n) { return std::bit_cast<double>(n); }
-  static Number number(double x) { return std::bit_cast<Number>(x); }
-  Number sum(Number a, Number b) override { return number(real(a) + real(b)); }
-  Number difference(Number a, Number b) override { return number(real(a) - real(b)); }
-  Number product(Number a, Number b) override { return number(real(a) * real(b)); }
-  Number reciprocal(Number a) override { return number(1 / real(a)); }
+  static double real(Number n) { return std::bit_cast<float>(static_cast<std::uint32_t>(n >> 32)); }
+  static double error(Number n) { return std::bit_cast<float>(static_cast<std::uint32_t>(n)); }
+  static Number number(double x, double error = 0) {
+    return (Number{std::bit_cast<std::uint32_t>(static_cast<float>(x))} << 32) |
+           std::bit_cast<std::uint32_t>(static_cast<float>(error));
+  }
+  /// x, rounded to a number of so many bits, once more by whoever computes it differently.
+  static Number rounded(double x, double error, int bits_of_mantissa = 22) {
+    return number(x, std::isfinite(x) ? error + std::ldexp(std::fabs(x), -bits_of_mantissa) : error);
+  }
+  /// |x| e, where e = 0 is exact whatever x is.
+  static double times(double x, double e) { return e == 0 ? 0 : std::fabs(x) * e; }
+  Number sum(Number a, Number b) override { return rounded(real(a) + real(b), error(a) + error(b)); }
+  Number difference(Number a, Number b) override { return rounded(real(a) - real(b), error(a) + error(b)); }
+  Number product(Number a, Number b) override {
+    const double e =
+        times(real(a), error(b)) + times(real(b), error(a)) + (error(a) == 0 ? 0 : error(a) * error(b));
+    return rounded(real(a) * real(b), e);
+  }
+  Number reciprocal(Number a) override {
+    return between(a, error(a) < std::fabs(real(a)), [](double v) { return 1 / v; });
+  }
   Number constant(double x) override { return number(x); }
   Number extreme(Number a, Number b, bool largest) override {
-    return number(largest ? std::fmax(real(a), real(b)) : std::fmin(real(a), real(b)));
+    return number(largest ? std::fmax(real(a), real(b)) : std::fmin(real(a), real(b)),
+                  std::fmax(error(a), error(b)));
   }
   Number of(Function f, Number x) override {
-    const double v = real(x);
+    const bool positive = error(x) < real(x);
     switch (f) {
-    case Function::exp2: return number(std::exp2(v));
-    case Function::log2: return number(std::log2(v));
-    case Function::sqrt: return number(std::sqrt(v));
-    case Function::rsqrt: return number(1 / std::sqrt(v));
+    case Function::exp2: return between(x, true, [](double v) { return std::exp2(v); });
+    case Function::log2: return between(x, positive, [](double v) { return std::log2(v); });
+    case Function::sqrt: return between(x, positive, [](double v) { return std::sqrt(v); });
+    case Function::rsqrt: return between(x, positive, [](double v) { return 1 / std::sqrt(v); });
     default: return number(NAN);
     }
+  }
+
+private:
+  /// A monotone function at both ends of what its argument may be; where that is no interval it may be anything.
+  template <class F>
+  static Number between(Number x, bool interval, F f) {
+    const double v = real(x), e = error(x), at = f(v);
+    if (e == 0) return rounded(at, 0, 20);
+    if (!interval) return number(at, INFINITY);
+    return rounded(at, std::fmax(std::fabs(f(v - e) - at), std::fabs(f(v + e) - at)), 20);
   }
 };
 

@@ -53,8 +53,24 @@ Word ValuesOfWords::anything() {
 Number ValuesOfWords::of(const Formulas::Condition& c) {
   if (c.never) return 0;
   Number n = 1;
-  for (const Sym& d : c.all) n = multiply(n, apply(Function::condition, stable_hash(d)));
+  for (const Sym& d : c.all) n = multiply(n, of(d));
   return n;
+}
+
+Number ValuesOfWords::here(const Formulas::Condition& c) {
+  Formulas::Condition out;
+  const Formulas::Condition by_name = formulas_.canonical(c);
+  out.never = by_name.never;
+  if (context_ == nullptr || context_->first.empty()) return of(by_name);
+  for (const Sym& d : by_name.all)
+    Formulas::require(
+        out, is_of_code && is_of_code(of(d)) ? d : formulas_.canonical(substitute(d, context_->first)));
+  return of(out);
+}
+
+void ValuesOfWords::known(const std::vector<std::pair<AtomId, Sym>>& replaced) {
+  if (context_ != nullptr && context_->first == replaced) return;
+  context_ = &*done_.try_emplace(replaced).first;
 }
 
 Number ValuesOfWords::number_of(Sym s) {
@@ -76,13 +92,15 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
     return std::nullopt;
   }
   const std::uint64_t key = (std::uint64_t{w} << 16) | (static_cast<unsigned>(format) << 4) | index;
-  if (const auto at = done_.find(key); at != done_.end()) {
+  if (context_ == nullptr) known({});
+  auto& done = context_->second;
+  if (const auto at = done.find(key); at != done.end()) {
     if (!at->second && missing_.empty()) missing_ = "a value for " + t_.text(w, 4);
     return at->second;
   }
   const auto v = compute(w, format, index);
   if (!v && missing_.empty()) missing_ = "a value for " + t_.text(w, 4);
-  return done_[key] = v;
+  return done[key] = v;
 }
 
 std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned index) {
@@ -108,13 +126,13 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
       const auto a = read(y, format, index);
       const auto b = read(x, format, index);
       if (!a || !b) return std::nullopt;
-      const Number n = of(formulas_.canonical(*opposite));
+      const Number n = here(*opposite);
       return add(multiply(n, *a), multiply(subtract(1, n), *b));
     }
     const auto a = read(x, format, index);
     const auto b = read(y, format, index);
     if (!a || !b) return std::nullopt;
-    const Number n = of(formulas_.canonical(*condition));
+    const Number n = here(*condition);
     return add(multiply(n, *a), multiply(subtract(1, n), *b));
   }
   default: break;

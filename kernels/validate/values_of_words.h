@@ -46,6 +46,13 @@ public:
   [[nodiscard]] std::optional<Number> read(Word word, Element format, unsigned index);
   /// 1 where the condition holds, else 0, as a number that no size is known for.
   [[nodiscard]] static Number of(const Formulas::Condition& condition);
+  [[nodiscard]] static Number of(Sym at_least_0) {
+    return apply(Function::condition, stable_hash(at_least_0));
+  }
+  /// What is replaced in conditions from now on, because a path says so: the number of trips. Those that the code has
+  /// without that stay as they are.
+  void known(const std::vector<std::pair<AtomId, Sym>>& replaced);
+  std::function<bool(Number)> is_of_code;
   [[nodiscard]] Number number_of(Sym s);
   /// The real number that bits are in f32, f16 or bf16.
   [[nodiscard]] static double real_of_bits(Element format, std::uint32_t bits);
@@ -54,6 +61,8 @@ public:
   void forget_missing() { missing_.clear(); }
 
 private:
+  /// The number of a condition on the path that is followed.
+  Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);
   std::optional<Number> of_function(Word word, Element format, unsigned index);
   std::optional<Number> rounded_to_bf16(Word word);
@@ -64,7 +73,10 @@ private:
   std::vector<Datum> data_;
   std::vector<Word> word_of_;        ///< of each datum
   std::vector<std::uint32_t> table_; ///< open addressing: datum + 1
-  std::unordered_map<std::uint64_t, std::optional<Number>> done_;
+  /// What words have been read as, by what was replaced then.
+  std::map<std::vector<std::pair<AtomId, Sym>>, std::unordered_map<std::uint64_t, std::optional<Number>>>
+      done_;
+  decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
   std::string missing_;
 };

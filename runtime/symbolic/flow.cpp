@@ -38,7 +38,7 @@ struct FlowWave {
 struct Common {
   Setting setting;
   std::set<u32> heads;
-  u64 instructions = 0, max_instructions = 0;
+  u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
       : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions) {
     setting.maxima = o.maxima;
@@ -152,10 +152,13 @@ void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
       continue;
     }
     const u32 mask = ((u32{1} << (8 * f.bytes)) - 1) << (8 * (w.byte % 4));
-    const Term old = word == 0 ? Terms::unknown : word;
+    // What nothing is known of may be overwritten in parts: a symbol of its own until all of them are.
+    const Term old = word == 0 || word == Terms::unknown
+                         ? t().symbol("lds." + std::to_string(common->words_of_lds++))
+                         : word;
     const Term part = t().shl(t().bit_and(w.value, t().constant((u32{1} << (8 * f.bytes)) - 1)),
                               t().constant(8 * (w.byte % 4)));
-    word = old == Terms::unknown ? old : t().bit_or(t().bit_and(old, t().constant(~mask)), part);
+    word = t().bit_or(t().bit_and(old, t().constant(~mask)), part);
   }
   if (f.kind != FieldKind::load) return;
   for (unsigned k = 0; k < result.size(); ++k)

@@ -499,8 +499,9 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     relation = rest.substr(0, rest.find('_'));
     type = rest.substr(rest.find('_') + 1);
   }
-  const bool absorbs =
-      n == "v_cndmask_b32" || n == "v_and_b32" || n == "v_mul_lo_u32"; // an unknown input may not matter
+  const bool packed = n == "v_pk_add_f32" || n == "v_pk_mul_f32" || n == "v_pk_fma_f32";
+  const bool absorbs = n == "v_cndmask_b32" || n == "v_and_b32" || n == "v_mul_lo_u32" ||
+                       packed; // an unknown input may not matter
   struct Result {
     std::array<Term, 2> word{};
     Term mask = 0;
@@ -509,6 +510,17 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     Result r;
     const auto functions = [&] {
       std::vector<Term> arguments;
+      if (packed) { // each result reads one word of each pair; the other one may be anything
+        for (unsigned word = 0; word < result_words; ++word) {
+          arguments.clear();
+          const std::uint8_t select = word == 0 ? i.modifiers.op_sel : i.modifiers.op_sel_hi;
+          for (std::size_t k = 0; k < op.sources.size(); ++k)
+            for (unsigned half = 0; half < 2; ++half)
+              arguments.push_back(((select >> k) & 1U) == half ? a[k][half] : t.constant(0));
+          r.word[word] = t.function(number, word, arguments);
+        }
+        return;
+      }
       for (std::size_t k = 0; k < op.sources.size(); ++k)
         for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word)
           arguments.push_back(a[k][word]);

@@ -124,7 +124,7 @@ void Terms::describe(Node& n) const {
       n.bound = n.maybe = n.value;
       return;
     }
-    unsigned zeros = n.value == 0 ? 64 : static_cast<unsigned>(std::countr_zero(n.value));
+    unsigned zeros = 64;
     unsigned __int128 sum = n.value;
     for (u32 i = 0; i < n.count; ++i) {
       const TermPart& p = parts_[n.first + i];
@@ -138,7 +138,9 @@ void Terms::describe(Node& n) const {
       n.bound = static_cast<u64>(sum);
       n.exact = true;
     }
-    n.maybe = zeros >= 64 ? 0 : all & (~u64{0} << zeros);
+    // Below what all atoms are multiples of, the bits are the constant's.
+    const u64 above = zeros >= 64 ? 0 : ~u64{0} << zeros;
+    n.maybe = all & (above | (n.value & ~above));
     break;
   }
   case TermKind::bit_and:
@@ -336,6 +338,22 @@ Term Terms::multiply(Term a, Term b) {
   single(a);
   single(b);
   if (a > b) std::swap(a, b);
+  // (x + c) y = x y + c y, as long as that is short: a counter times a stride advances by the stride.
+  const auto terms_of = [&](Term t) { return parts(t).size() + (nodes_[t].value != 0 ? 1 : 0); };
+  for (const bool first : {true, false}) {
+    const Term sum = first ? a : b, y = first ? b : a;
+    if (kind(sum) != TermKind::linear || terms_of(sum) > 4 ||
+        (kind(y) == TermKind::linear && terms_of(y) > 4))
+      continue;
+    const std::vector<TermPart> old(parts(sum).begin(), parts(sum).end());
+    const u64 c = nodes_[sum].value;
+    std::vector<TermPart> p;
+    u64 constant_out = 0;
+    for (const TermPart& part : old)
+      gather(multiply(part.atom, y), part.coefficient * factor, p, constant_out);
+    gather(y, c * factor, p, constant_out);
+    return linear(std::move(p), constant_out, wide);
+  }
   const Term c[2] = {a, b};
   const Term m = make(wide ? TermKind::wide_multiply : TermKind::multiply, c, 0, wide);
   return factor == 1 ? m : combine(m, factor, wide ? wide_constant(0) : constant(0), 1, wide);
@@ -728,6 +746,50 @@ Term Terms::sext(Term a) {
   return make(TermKind::sext, c, 0, true);
 }
 
+/// x p + 2^32 (high(x p) + x q + p y) is (x + 2^32 y) (p + 2^32 q): a product of 64 bits, put together by words. 0: it is none.
+Term Terms::join_product(Term lo, Term hi) {
+  if (kind(hi) != TermKind::linear || nodes_[hi].value != 0) return 0;
+  const std::vector<TermPart> all(parts(hi).begin(), parts(hi).end());
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    const Term m = all[at].atom;
+    if (all[at].coefficient != 1 || kind(m) != TermKind::multiply_high_unsigned) continue;
+    const Term factors[2] = {children(m)[0], children(m)[1]};
+    if (multiply(factors[0], factors[1]) != lo) continue;
+    for (const unsigned f : {0U, 1U}) {
+      const Term x = factors[f], p = factors[1 - f];
+      const Term rest = subtract(hi, m);
+      // What a sum has of a factor, as far as one part of the factor shows it; what is left is compared below.
+      const auto quotient = [&](Term sum, Term of) {
+        TermPart by{of, 1};
+        if (!parts(of).empty()) by = parts(of)[0];
+        std::vector<TermPart> in(parts(sum).begin(), parts(sum).end());
+        if (kind(sum) != TermKind::linear) in = {{sum, 1}};
+        Term q = constant(0);
+        for (const TermPart& part : in) {
+          if (part.coefficient % by.coefficient != 0) continue;
+          Term other = 0;
+          if (part.atom == by.atom) {
+            other = constant(1);
+          } else if (kind(part.atom) == TermKind::multiply) {
+            const Term a = children(part.atom)[0], b = children(part.atom)[1];
+            other = a == by.atom ? b : b == by.atom ? a : 0;
+          }
+          if (other != 0)
+            q = add(q, multiply(other, constant(static_cast<u32>(part.coefficient / by.coefficient))));
+        }
+        return q;
+      };
+      const Term q = quotient(rest, x);
+      const Term more = subtract(rest, multiply(x, q));
+      const Term y = quotient(more, p);
+      if (subtract(more, multiply(p, y)) != constant(0)) continue;
+      const Term left = join(x, y), right = join(p, q);
+      if (kind(left) != TermKind::pair && kind(right) != TermKind::pair) return multiply(left, right);
+    }
+  }
+  return 0;
+}
+
 Term Terms::join(Term lo, Term hi) {
   if (lo == unknown || hi == unknown) return unknown;
   const auto l = value(lo);
@@ -748,27 +810,7 @@ Term Terms::join(Term lo, Term hi) {
     const Term w = children(hi)[0];
     if (low(w) == lo) return w;
   }
-  // x (a b), the inner product with 64 bits: its upper word is high(x p) + x high(a b), where p is the lower word of a b.
-  if (kind(hi) == TermKind::linear && nodes_[hi].value == 0 && nodes_[hi].count == 2) {
-    const TermPart both[2] = {parts(hi)[0], parts(hi)[1]};
-    for (const unsigned i : {0U, 1U}) {
-      const Term m = both[i].atom, r = both[1 - i].atom;
-      if (both[0].coefficient != 1 || both[1].coefficient != 1 ||
-          kind(m) != TermKind::multiply_high_unsigned || kind(r) != TermKind::multiply)
-        continue;
-      const Term factors[2] = {children(m)[0], children(m)[1]}, of_r[2] = {children(r)[0], children(r)[1]};
-      if (multiply(factors[0], factors[1]) != lo) continue;
-      for (const unsigned f : {0U, 1U})
-        for (const unsigned g : {0U, 1U}) {
-          const Term x = factors[f], inner = of_r[1 - g];
-          if (of_r[g] != x || kind(inner) != TermKind::multiply_high_unsigned) continue;
-          const Term a = children(inner)[0], b = children(inner)[1];
-          if (multiply(a, b) != factors[1 - f]) continue;
-          const Term wide = zext(x);
-          return multiply(wide, product(a, b, false));
-        }
-    }
-  }
+  if (const Term p = join_product(lo, hi); p != 0) return p;
   const Term c[2] = {lo, hi};
   return make(TermKind::pair, c, 0, true);
 }

@@ -810,6 +810,14 @@ Term Terms::join(Term lo, Term hi) {
     const Term w = children(hi)[0];
     if (low(w) == lo) return w;
   }
+  if (const auto p = parts(lo);
+      p.size() == 1 && nodes_[lo].value == 0 && std::has_single_bit(p[0].coefficient)) {
+    // x << n, and what it loses: x >> (32 - n).
+    const Term x = p[0].atom;
+    const u64 factor = p[0].coefficient;
+    if (hi == shr(x, constant(static_cast<u32>(32 - std::countr_zero(factor)))))
+      return multiply(zext(x), wide_constant(factor));
+  }
   if (const Term p = join_product(lo, hi); p != 0) return p;
   const Term c[2] = {lo, hi};
   return make(TermKind::pair, c, 0, true);

@@ -5,6 +5,8 @@
 
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
+#include <inlay/kernels/attention/spec.h>
+#include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
@@ -89,6 +91,28 @@ TEST_CASE("machine code of our kernels is validated for all sizes") {
       CHECK(r.loops == (a.kernel.find("gemm") == std::string::npos ? 0 : 1));
     }
   }
+}
+
+TEST_CASE("attention and scaled products are validated, and refuted when damaged") {
+  kernels::AttentionSpec attention;
+  attention.waves = 1, attention.tile_q = 16, attention.tile_k = 32, attention.head_dim = 64;
+  const kernels::Artifact a = kernels::build(kernels::flash_attention_program(attention));
+  kernels::BlockScaleSpec scaled;
+  scaled.arch = "gfx950", scaled.tile_m = 32, scaled.waves_m = 1;
+  for (const kernels::Artifact& x : {a, kernels::build(kernels::block_scale_gemm_program(scaled))}) {
+    const CodeReport r = validate(x, x.hsaco, true); // numbers, too: nothing that is only rounded is refuted
+    INFO(x.kernel << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+    CHECK(r.loops == 1);
+  }
+  const auto refuted = [&](const kernels::Bytes& bytes) {
+    const CodeReport r = validate(a, bytes, true);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::refuted);
+  };
+  refuted(patched(a, "v_pk_mul_f32", 8, [](auto& c) { c[7] ^= 0x08; })); // another half of its second source
+  refuted(patched(a, "v_exp_f32", 2, [](auto& c) { c[0] ^= 1; }));       // what a factor is of
+  refuted(patched(a, "v_cmp_gt_i32", 3, [](auto& c) { c[1] ^= 2; }));    // a bound
 }
 
 TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and what should be there") {

@@ -209,3 +209,35 @@ TEST_CASE("equal formulas are one term") {
   CHECK(t.subtract(Terms::unknown, Terms::unknown) == Terms::unknown);
   CHECK(t.bit_and(Terms::unknown, k(0)) == k(0));
 }
+
+TEST_CASE("products of 64 bits that are put together by words are products") {
+  Terms t;
+  std::mt19937_64 random(1);
+  const Term x = t.symbol("x"), y = t.symbol("y"), a = t.symbol("a"), b = t.symbol("b");
+  const auto mul_high = [&](Term p, Term q) { return t.multiply_high(p, q, false); };
+  // The other factor: a sum of wide numbers whose halves are formulas of their own.
+  const Term w = t.add(t.product(a, b, false), t.zext(y));
+  const Term low = t.low(w), high = t.high(w);
+  const Term one = t.join(t.multiply(x, low), t.add(mul_high(x, low), t.multiply(x, high)));
+  const Term shifted = t.join(t.shl(x, t.constant(8)), t.shr(x, t.constant(24)));
+  const Term scaled =
+      t.join(t.multiply(y, t.shl(x, t.constant(8))),
+             t.add(mul_high(y, t.shl(x, t.constant(8))), t.multiply(y, t.shr(x, t.constant(24)))));
+  // Of another number's high word it is none.
+  const Term wrong = t.join(t.multiply(x, low), t.add(mul_high(x, low), t.multiply(y, high)));
+  CHECK(one == t.multiply(t.zext(x), w));
+  CHECK(shifted == t.multiply(t.zext(x), t.wide_constant(256)));
+  CHECK(scaled == t.multiply(t.multiply(t.zext(x), t.zext(y)), t.wide_constant(256)));
+  CHECK(t.kind(wrong) == TermKind::pair);
+  for (int k = 0; k < 200; ++k) {
+    const u64 vx = draw(random), vy = draw(random), va = draw(random), vb = draw(random);
+    const Terms::Assignment at{{x, vx}, {y, vy}, {a, va}, {b, vb}};
+    const u64 wide = va * vb + vy;
+    CHECK(t.evaluate(one, at) == vx * wide);
+    CHECK(t.evaluate(shifted, at) == vx * 256);
+    CHECK(t.evaluate(scaled, at) == vx * vy * 256);
+    const auto l = static_cast<u32>(wide), h = static_cast<u32>(wide >> 32);
+    CHECK(t.evaluate(wrong, at) ==
+          static_cast<u32>(vx * l) + (u64{static_cast<u32>(((vx * l) >> 32) + vy * h)} << 32));
+  }
+}

@@ -18,6 +18,15 @@ F as(u64 bits) {
   }
 }
 
+/// a + b, of two NaNs the first made quiet: what the host's addition gives of them depends on how the compiler orders its operands.
+/// No document says what the hardware does.
+template <class F>
+F sum(F a, F b) {
+  using Bits = std::conditional_t<sizeof(F) == 4, u32, u64>;
+  constexpr Bits quiet = Bits{1} << (sizeof(F) == 4 ? 22 : 51);
+  return a != a ? std::bit_cast<F>(std::bit_cast<Bits>(a) | quiet) : a + b;
+}
+
 template <class S, class F>
 [[gnu::always_inline]] inline u64 combine(AtomicOp op, u64 old, u64 value, u64 compare) {
   using U = std::make_unsigned_t<S>;
@@ -56,26 +65,52 @@ template <class S, class F>
     };
     return half(0) | half(32);
   }
-  case AtomicOp::add_f: return float_bits(as<F>(old) + as<F>(value));
+  case AtomicOp::add_f: return float_bits(sum(as<F>(value), as<F>(old)));
   case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
   case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
   case AtomicOp::pk_add_f16: {
     using numerics::Format;
     const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::f16>(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff) +
-                                           numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff));
+      return numerics::narrow<Format::f16>(
+          sum(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff),
+              numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff)));
     };
     return half(0) | (half(16) << 16);
   }
   case AtomicOp::pk_add_bf16: {
     using numerics::Format;
     const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::bf16>(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff) +
-                                            numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff));
+      return numerics::narrow<Format::bf16>(
+          sum(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff),
+              numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff)));
     };
     return half(0) | (half(16) << 16);
   }
   default: return old;
+  }
+}
+
+/// All lanes, one behind the other: no two of them meet, and the host may do several at once.
+template <AtomicOp op, class S, class F>
+void combine_row(u8* __restrict place, const u32* __restrict value, const u32* __restrict compare,
+                 u32* __restrict old) {
+  const auto all = [&](auto compare_of, auto keep) {
+    for (unsigned l = 0; l < lanes; ++l) {
+      u32 was = 0;
+      std::memcpy(&was, place + std::size_t{4} * l, 4);
+      const u32 now = static_cast<u32>(combine<S, F>(op, was, value[l], compare_of(l)));
+      std::memcpy(place + std::size_t{4} * l, &now, 4);
+      keep(l, was);
+    }
+  };
+  const auto none = [](unsigned) { return 0U; };
+  const auto compared = [&](unsigned l) { return compare[l]; };
+  const auto forget = [](unsigned, u32) {};
+  const auto keep = [&](unsigned l, u32 was) { old[l] = was; };
+  if (compare == nullptr) {
+    old == nullptr ? all(none, forget) : all(none, keep);
+  } else {
+    old == nullptr ? all(compared, forget) : all(compared, keep);
   }
 }
 
@@ -104,6 +139,9 @@ void combine_rows(u8* base, const LaneOffsets& at, const u32* value, const u32* 
     old[l] = static_cast<u32>(was);
     if constexpr (wide) old[l + lanes] = static_cast<u32>(was >> 32);
   };
+  if constexpr (!shared && !wide) {
+    if (at.rising) return combine_row<op, S, F>(base + at.low, value, compare, old);
+  }
   if (mask == ~u64{0}) {
     for (unsigned l = 0; l < lanes; ++l) one(l, base + at.at[l]);
     return;

@@ -1335,14 +1335,21 @@ bool run_near_atomic(Wave& w, const Operation& op) {
              f.atomic == AtomicOp::cmpswap_f) { // ds_cmpst: the other way round
     std::swap(value, compare);
   }
+  // The result may go to its rows at once unless a lane's operands still come from there.
+  const auto dest = static_cast<unsigned>(f.dest);
+  const auto apart = [&](int from, unsigned count) {
+    return from < 0 || static_cast<unsigned>(from) + count <= dest ||
+           dest + words <= static_cast<unsigned>(from);
+  };
+  const bool direct = apart(f.data, words * (pair ? 2 : 1)) && apart(f.data2, words);
   alignas(64) u32 old[2 * lanes];
-  (near.home == nullptr || w.group->launch->alone ? f.rows : f.shared_rows)(
-      near.base, near.at, value, compare, f.returns ? old : nullptr, mask);
+  u32* const to = !f.returns ? nullptr : direct ? w.row(dest) : old;
+  (near.home == nullptr || w.group->launch->alone ? f.rows : f.shared_rows)(near.base, near.at, value,
+                                                                            compare, to, mask);
   if (!f.returns) return true;
   for (unsigned k = 0; k < words; ++k) {
-    const unsigned to = static_cast<unsigned>(f.dest) + k;
-    host.merge(w.row(to), old + k * lanes, mask);
-    if (w.defined != nullptr) w.defined->lanes_of[to] &= ~mask;
+    if (!direct) host.merge(w.row(dest + k), old + k * lanes, mask);
+    if (w.defined != nullptr) w.defined->lanes_of[dest + k] &= ~mask;
   }
   return true;
 }

@@ -31,10 +31,15 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
   // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.
-  const auto record = [&](std::size_t workgroups) {
-    timing::TraceRecorder recorder(arch, t.plan.of_first_unit(workgroups), o.max_instructions);
+  const auto record_these = [&](std::vector<std::uint64_t> workgroups) {
+    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions);
     launch(recorder);
     t.trace = recorder.take();
+  };
+  const auto record = [&](std::size_t workgroups) { record_these(t.plan.of_first_unit(workgroups)); };
+  const auto work = [&] {
+    return static_cast<double>(t.trace.steps()) /
+           static_cast<double>(std::max<std::size_t>(1, t.trace.workgroups.size()));
   };
   record(o.sample != 0 ? o.sample : t.resident);
   const std::uint64_t each = t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size());
@@ -63,13 +68,17 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     launch(neighbours);
     t.sharing = neighbours.result();
     // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
+    // One workgroup a unit: the launch ends with the longest of them.
+    if (t.plan.workgroups <= t.plan.units && t.sharing.most_work > 1.02 * work())
+      record_these({t.sharing.longest});
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
   }
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.report.kernel = kernel.name;
-  t.chip = timing::extrapolate(t.plan, t.report.unit);
+  t.chip =
+      timing::extrapolate(t.plan, t.report.unit, t.plan.workgroups <= t.plan.units ? 0 : work(), t.sharing);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
 }
@@ -133,6 +142,12 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
   out += fmt::format(
       "              {:.0f} clocks, give or take {:.0f} ({} of {} workgroups modelled, the rest by them)\n",
       t.chip.clocks, t.chip.uncertainty, t.report.workgroups, t.plan.workgroups);
+  if (std::abs(t.chip.uneven - 1) > 0.02)
+    out += fmt::format(
+        "              workgroups differ: {} wave instructions in the sample, {:.0f} on average and "
+        "{:.0f} at most in {}; {:.2f} times the clocks for that\n",
+        t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size()), t.sharing.mean_work,
+        t.sharing.most_work, t.sharing.workgroups, t.chip.uneven);
   out += fmt::format("              {:.1f} us at {:.0f} MHz{} with {:.1f} us of launch; {:.0f} clocks of the "
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
@@ -149,6 +164,7 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
       {"last_round", t.plan.last_round},
       {"clocks", t.chip.clocks},
       {"uncertainty", t.chip.uncertainty},
+      {"uneven", t.chip.uneven},
       {"drain", t.chip.drain},
       {"tail", t.chip.tail},
       {"clock_mhz", t.parameters["clock_mhz"]},

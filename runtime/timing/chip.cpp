@@ -47,6 +47,7 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
     ++groups_;
     xcds_seen_.insert(group_ % xcds_);
   }
+  ++work_;
   if (e.access == nullptr || e.access->space != ObservedAccess::Space::global) return;
   if (e.access->kind != ObservedAccess::Kind::load && e.access->kind != ObservedAccess::Kind::to_lds) return;
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
@@ -62,6 +63,9 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
 }
 
 void SharingRecorder::flush() {
+  all_work_ += work_;
+  if (work_ > most_work_) most_work_ = work_, longest_ = group_;
+  work_ = 0;
   for (std::size_t w = 0; w < mine_.size(); ++w) {
     if (all_.size() <= w) {
       all_.resize(w + 1);
@@ -89,12 +93,15 @@ Sharing SharingRecorder::result() {
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
+  s.mean_work = groups_ > 0 ? static_cast<double>(all_work_) / static_cast<double>(groups_) : 0;
+  s.most_work = static_cast<double>(most_work_);
+  s.longest = longest_;
   if (fetched > 0) s.l2 = asked / fetched;
   if (from_hbm > 0) s.mall = asked / from_hbm;
   return s;
 }
 
-ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample) {
+ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample, double work, const Sharing& others) {
   ChipTime t;
   // When each workgroup of the sample has ended, in order.
   std::map<std::uint32_t, std::uint32_t> ended;
@@ -113,6 +120,12 @@ ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample) {
   for (std::size_t i = r; i + r < ends.size(); ++i)
     spread = std::max(spread, std::abs(ends[i + r] - ends[i] - t.steady));
   t.uncertainty = spread * static_cast<double>(plan.rounds);
+  if (work > 0 && others.mean_work > 0) {
+    const double alike = t.clocks, mean = others.mean_work / work, longest = others.most_work / work;
+    t.clocks = (alike - t.drain) * mean + t.first * (longest - mean) + t.drain;
+    t.uneven = t.clocks / alike;
+    t.uncertainty = t.uncertainty * mean + 0.1 * std::abs(t.clocks - alike);
+  }
   const double places = static_cast<double>(plan.units) * plan.resident;
   const double share = places > 0 ? static_cast<double>(plan.last_round) / places : 1;
   t.tail = (plan.rounds > 1 ? t.steady : t.first) * (1 - share);

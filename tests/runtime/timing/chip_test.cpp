@@ -67,6 +67,23 @@ TEST_CASE("a launch is its first round and the steady ones") {
   CHECK(c.uncertainty > 0);
 }
 
+TEST_CASE("rounds of workgroups that differ take what their mean takes, and end with the longest") {
+  const Parameters p = bare();
+  const std::string body = times(100, "v_add_u32 v1, v1, v0") + "s_endpgm\n";
+  const Trace t = record(body, {.workgroups = {0, 1, 2}, .grid = 3});
+  const UnitResult u = simulate(t, p, {});
+  const ChipPlan ten = plan(p, 304 * 10, 1);
+  Sharing others;
+  others.mean_work = 100, others.most_work = 100; // all alike
+  CHECK(extrapolate(ten, u, 100, others).clocks == Approx(extrapolate(ten, u).clocks));
+  CHECK(extrapolate(ten, u, 100, others).uneven == Approx(1));
+  // Half as much on average, and the longest twice: 10 rounds of 202 clocks, and 606 more at the end.
+  others.mean_work = 50, others.most_work = 200;
+  const ChipTime c = extrapolate(ten, u, 100, others);
+  CHECK(c.clocks == Approx(2020 + 606).margin(40));
+  CHECK(c.uncertainty > extrapolate(ten, u).uncertainty / 2);
+}
+
 TEST_CASE("no launch moves more than memory can") {
   // Every work-item copies 64 bytes from a place of its own: 16 workgroups a unit on the whole chip.
   const std::string body = R"(

@@ -41,6 +41,8 @@ struct Sharing {
   double l2 = 1;                        ///< requests of units for each line that an XCD fetches
   double mall = 1;                      ///< requests of units for each line that comes from HBM
   std::size_t workgroups = 0, xcds = 0; ///< looked at
+  double mean_work = 0, most_work = 0;  ///< wave instructions of a workgroup among them
+  std::uint64_t longest = 0;            ///< the one with the most
 };
 
 /// Observes workgroups of a round, only for their lines. Stretches are of `window` memory instructions of a wave.
@@ -59,8 +61,9 @@ private:
   std::set<std::uint64_t> wanted_, xcds_seen_;
   unsigned xcds_, units_, window_;
   std::uint64_t group_ = ~std::uint64_t{0};
-  std::vector<std::uint32_t> counts_;                   ///< memory instructions of each wave so far
-  std::vector<std::unordered_set<std::uint64_t>> mine_; ///< by window
+  std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far
+  std::uint64_t work_ = 0, all_work_ = 0, most_work_ = 0, longest_ = 0;
+  std::vector<std::unordered_set<std::uint64_t>> mine_;                ///< by window
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> by_xcd_; ///< by window, XCD
   std::vector<std::unordered_set<std::uint64_t>> all_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::unordered_set<std::uint64_t>>
@@ -73,11 +76,15 @@ struct ChipTime {
   double first = 0, steady = 0; ///< clocks of the first round and of each that follows
   double drain = 0;             ///< clocks after the last wave until its stores are done
   double uncertainty = 0;       ///< clocks, either way: what the spread of the sample does over all rounds
+  double uneven = 1;            ///< clocks over those of a launch whose workgroups are all like the sample's
   double tail = 0; ///< clocks of the last round in which a part of the units has no work, over its share
   [[nodiscard]] double microseconds(double mhz, double launch_us) const { return clocks / mhz + launch_us; }
 };
 
-/// `sample`: the unit's result with the workgroups of `plan.of_first_unit`. With one round in the sample, `steady` is `first`.
-[[nodiscard]] ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample);
+/// `sample`: the unit's result with the workgroups of `plan.of_first_unit`, of `work` wave instructions each; 0: not known. With
+/// one round in the sample, `steady` is `first`. Where others have more or less to do (causal attention), rounds take as much
+/// longer as the mean has more instructions, and the launch ends with the longest; a tenth of what that changes is uncertain.
+[[nodiscard]] ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample, double work = 0,
+                                   const Sharing& others = {});
 
 } // namespace inlay::runtime::timing

@@ -491,8 +491,10 @@ private:
     case Fn::constant: out = k.float_constant(n.value, type); break;
     case Fn::parameter: out = operands[static_cast<std::size_t>(n.tensor)]; break;
     case Fn::number: {
-      const Value f = k.to_float(k.lower(n.sym));
-      out = type.lanes == 1 ? f : k.pack(std::vector<Value>(static_cast<std::size_t>(type.lanes), f));
+      std::vector<Value> each;
+      for (const auto& [index, bound] : positions(i, n.sym, Sym(0)))
+        each.push_back(k.to_float(k.lower(index)));
+      out = type.lanes == 1 ? each[0] : k.pack(each);
       break;
     }
     case Fn::add: {
@@ -536,6 +538,7 @@ private:
     case Fn::max: out = k.fmax(arg(0), arg(1)); break;
     case Fn::min: out = k.fmin(arg(0), arg(1)); break;
     case Fn::inside: out = inside(i, n, arg(0)); break;
+    case Fn::select: out = k.at_least(arg(0), arg(1), arg(2), arg(3)); break;
     case Fn::load:
     case Fn::fold: throw CodegenError("map: loads and folds are operations of their own");
     }
@@ -543,17 +546,27 @@ private:
     return out;
   }
 
-  // One comparison for the whole vector where bound and position are multiples of its length.
-  Value inside(const Inst& i, const ExprNode& n, Value v) {
-    const auto position = [&](std::size_t element) {
+  // Two formulas in an element's coordinate, for each element of the result.
+  std::vector<std::pair<Sym, Sym>> positions(const Inst& i, Sym a, Sym b) {
+    std::vector<std::pair<Sym, Sym>> out;
+    for (int e = 0; e < i.def.count; ++e) {
       std::vector<std::pair<AtomId, Sym>> at;
-      for (std::size_t axis = 0; axis < i.position[element].size(); ++axis)
+      for (std::size_t axis = 0; !i.position.empty() && axis < i.position[static_cast<std::size_t>(e)].size();
+           ++axis)
         at.emplace_back(*p_.symbols()
                              .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
                              .as_atom(),
-                        thread_coordinate(p_, i.access.threads, axis) + Sym(i.position[element][axis]));
-      return std::pair(substitute(n.index[0], at), substitute(n.index[1], at));
-    };
+                        thread_coordinate(p_, i.access.threads, axis) +
+                            Sym(i.position[static_cast<std::size_t>(e)][axis]));
+      out.emplace_back(substitute(a, at), substitute(b, at));
+    }
+    return out;
+  }
+
+  // One comparison for the whole vector where bound and position are multiples of its length.
+  Value inside(const Inst& i, const ExprNode& n, Value v) {
+    const auto at = positions(i, n.index[0], n.index[1]);
+    const auto position = [&](std::size_t element) { return at[element]; };
     const auto holds = [&](std::size_t element) {
       const auto [index, bound] = position(element);
       return k.compare(Compare::slt, k.lower(index), k.lower(bound));

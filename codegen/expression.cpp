@@ -446,6 +446,10 @@ Expr inside(Sym index, Sym bound, Expr e, double beyond) {
   return e.arena->make({.fn = Fn::inside, .value = beyond, .index = {index, bound}, .args = {e.id}});
 }
 
+Expr select(Expr a, Expr b, Expr yes, Expr no) {
+  return a.arena->make({.fn = Fn::select, .args = {a.id, b.id, yes.id, no.id}});
+}
+
 double function_value(const ExprNode& node, std::span<const double> x) {
   switch (node.fn) {
   case Fn::constant: return node.value;
@@ -458,6 +462,7 @@ double function_value(const ExprNode& node, std::span<const double> x) {
   case Fn::exp2: return std::exp2(x[0]);
   case Fn::log: return std::log(x[0]);
   case Fn::log2: return std::log2(x[0]);
+  case Fn::select: return x[0] >= x[1] ? x[2] : x[3];
   case Fn::max: return *std::max_element(x.begin(), x.end());
   case Fn::min: return *std::min_element(x.begin(), x.end());
   default: return std::numeric_limits<double>::quiet_NaN();
@@ -511,6 +516,7 @@ std::string to_string(Expr e, const std::function<std::string(int)>& name) {
   case Fn::log2: return call("log2");
   case Fn::max: return call("max");
   case Fn::min: return call("min");
+  case Fn::select: return "(" + arg(0) + " >= " + arg(1) + " ? " + arg(2) + " : " + arg(3) + ")";
   case Fn::inside:
     return "(" + inlay::to_string(n.index[0]) + " < " + inlay::to_string(n.index[1]) + " ? " + arg(0) +
            " : " + number_text(n.value) + ")";

@@ -415,6 +415,14 @@ Value KernelBuilder::fmin(Value a, Value b) {
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::minnum, live().get(a), live().get(b)),
                      a.type);
 }
+Value KernelBuilder::at_least(Value a, Value b, Value yes, Value no) {
+  live().same(a, b);
+  live().same(yes, no);
+  auto& ir = live().ir;
+  return live().make(
+      ir.CreateSelect(ir.CreateFCmpOGE(live().get(a), live().get(b)), live().get(yes), live().get(no)),
+      yes.type);
+}
 Value KernelBuilder::sqrt(Value a) {
   Impl::want(a, Type::f32());
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_sqrt, live().get(a)), a.type);

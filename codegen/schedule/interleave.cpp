@@ -37,6 +37,7 @@ int clocks_of(Expr e, int elements, std::set<int>& seen) {
   case Fn::max:
   case Fn::min: clocks += each; break;
   case Fn::inside: clocks += each + 8; break;
+  case Fn::select: clocks += 2 * each; break;
   default: clocks += 2 * each; break; // exp2, log, reciprocals
   }
   return clocks;

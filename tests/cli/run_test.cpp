@@ -5,6 +5,7 @@
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/build.h>
+#include <inlay/kernels/launch.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
@@ -14,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 
 using namespace inlay;
@@ -53,6 +55,60 @@ void expect_right(const Artifact& kernel, const Problem& problem, bool stress = 
 }
 
 } // namespace
+
+// The least index of each row's maximum: a monoid of pairs as two folds.
+codegen::Program row_argmax(const codegen::Target& target, double beyond, bool at_least) {
+  using codegen::Monoid;
+  codegen::Program k("row_argmax", target, 128);
+  const Sym M = k.size("m"), N = k.size("n", {.most = 1024, .multiple = 4});
+  const codegen::Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N});
+  k.computes(Y, [&](const auto& c) {
+    const auto x = [&](Sym i) { return k(X, {c[0], i}); };
+    return k.fold(Monoid::min, N, [&](Sym i) {
+      return select(x(i), k.fold(Monoid::max, N, x), k.number(i), k.constant(INFINITY));
+    });
+  });
+  const Sym row = k.workgroups(0, M, 1);
+  const codegen::Fragment x = k.fill(
+      k.load(k.tile(X, {1, 1024}, {row, 0}), codegen::rows_tv(1, 1024, 4, 128), 4), 1, 0, N, -INFINITY);
+  const codegen::Fragment most = k.fold(Monoid::max, x, 1);
+  const codegen::Fragment index = k.map({x, most}, [&](const auto& v) {
+    const auto here = k.number(k.position(1)), none = k.constant(INFINITY);
+    return inside(k.position(1), N,
+                  at_least ? select(v[0], v[1], here, none) : select(v[1], v[0], here, none), beyond);
+  });
+  k.store(k.fold(Monoid::min, index, 1), k.tile(Y, {1, 1}, {row, 0}), 1);
+  return k;
+}
+
+TEST_CASE("a row's argmax: select and folds, and what is refused") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    const codegen::Target& target = codegen::Target::named(arch);
+    const Artifact kernel = kernels::build(row_argmax(target, INFINITY, true));
+    for (const std::size_t n : {std::size_t{4}, std::size_t{300}, std::size_t{1024}}) {
+      const std::size_t m = 5;
+      std::mt19937 random(static_cast<unsigned>(n));
+      std::vector<float> x(m * n);
+      for (float& v : x) v = static_cast<float>(random() % 50) - 60; // negative, and many alike
+      Bytes in(4 * x.size());
+      std::memcpy(in.data(), x.data(), in.size());
+      const auto device = kernels::open_device("emulator", kernel.arch);
+      const auto after = kernels::run(*device, kernel, {Bytes(4 * m), in},
+                                      {static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)});
+      std::vector<float> y(m);
+      std::memcpy(y.data(), after[0].data(), after[0].size());
+      for (std::size_t r = 0; r < m; ++r) {
+        const auto row = x.begin() + static_cast<std::ptrdiff_t>(r * n);
+        CHECK(y[r] == static_cast<float>(std::max_element(row, row + static_cast<std::ptrdiff_t>(n)) - row));
+      }
+    }
+    // 0 behind the end of the row is the least index; compared the other way round, every index but the last maximum's.
+    CHECK_THROWS_WITH(kernels::build(row_argmax(target, 0, true)),
+                      Contains("what lies outside of a min is its empty element"));
+    CHECK_THROWS_WITH(kernels::build(row_argmax(target, INFINITY, false)),
+                      Contains("y is what the specification says"));
+  }
+}
 
 TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part only") {
   GemmSpec f32;

@@ -48,6 +48,7 @@ double value(Expr e, std::map<AtomId, std::int64_t>& at) {
       out = n.fn == Fn::max ? std::max(out, arg(i)) : std::min(out, arg(i));
     return out;
   }
+  case Fn::select: return arg(0) >= arg(1) ? arg(2) : arg(3);
   case Fn::inside: return number(n.index[0]) < number(n.index[1]) ? arg(0) : n.value;
   case Fn::fold: {
     double out = empty_element(n.monoid);
@@ -92,7 +93,7 @@ Expr random_expression(World& w, std::mt19937_64& random, int depth, std::vector
     default: return w.load(static_cast<int>(random() % 3), indices[random() % indices.size()]);
     }
   }
-  switch (random() % 12) {
+  switch (random() % 13) {
   case 0: return sub() + sub();
   case 1: return sub() - sub();
   case 2: return sub() * sub();
@@ -103,6 +104,11 @@ Expr random_expression(World& w, std::mt19937_64& random, int depth, std::vector
   case 7: return min(sub(), sub());
   case 8: return inside(indices[random() % indices.size()], w.n, sub(), random() % 2 == 0 ? 0 : 1.5);
   case 9: return log(exp(sub() * 0.5) + 1.5);
+  case 12: { // compared is what no normal form rounds
+    const Expr limit = w.x.constant(static_cast<double>(random() % 5) - 2);
+    return select(w.load(static_cast<int>(random() % 3), indices[random() % indices.size()]), limit, sub(),
+                  sub());
+  }
   case 10:
   case 11: {
     const auto monoid = static_cast<Monoid>(random() % 3);

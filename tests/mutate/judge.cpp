@@ -38,7 +38,8 @@ T& pick(Random& random, std::vector<T>& from) {
 std::optional<Expr> another_map(Expr all, Random& random) {
   std::vector<int> places;
   (void)all.arena->rewrite(all, [&](const ExprNode& n) -> std::optional<Expr> {
-    if (n.fn == Fn::constant || n.fn == Fn::inside || n.fn == Fn::sub || n.fn == Fn::max)
+    if (n.fn == Fn::constant || n.fn == Fn::inside || n.fn == Fn::sub || n.fn == Fn::max ||
+        n.fn == Fn::select)
       places.push_back(all.arena->make(n).id);
     return std::nullopt;
   });
@@ -52,7 +53,7 @@ std::optional<Expr> another_map(Expr all, Random& random) {
       other.value = n.value * 1.5 + 0.25;
     } else if (n.fn == Fn::inside) {
       other.index[random() % 2] += Sym(by);
-    } else if (n.fn == Fn::sub) {
+    } else if (n.fn == Fn::sub || n.fn == Fn::select) {
       std::swap(other.args[0], other.args[1]);
     } else {
       other.fn = Fn::min;

@@ -35,7 +35,7 @@ bool chance(Random& random, unsigned of) { return random() % of == 0; }
 
 // A function of some operands, which can be written in several ways.
 struct Tree {
-  enum Kind { leaf, constant, add, sub, mul, max, exp2, over } kind = leaf;
+  enum Kind { leaf, constant, add, sub, mul, max, exp2, over, choose } kind = leaf;
   int operand = 0;
   double value = 0;
   std::vector<Tree> args;
@@ -48,13 +48,17 @@ struct Tree {
       t.value = one_of(random, {1, 2, 3, -1}) * 0.25;
       return t;
     }
-    t.kind = std::vector<Kind>{add, sub, mul, mul, max, exp2, over}[random() % 7];
+    t.kind = std::vector<Kind>{add, sub, mul, mul, max, exp2, over, choose}[random() % 8];
     t.args.push_back(draw(random, operands, depth - 1));
     if (t.kind == over) {
       t.args.push_back(Tree{}); // by an operand, which is positive
       t.args.back().operand = static_cast<int>(random() % static_cast<unsigned>(operands));
     } else if (t.kind != exp2) {
       t.args.push_back(draw(random, operands, depth - 1));
+    }
+    if (t.kind == choose) { // compared are an operand and another or a number: what nobody rounds
+      t.args.insert(t.args.begin(), {draw(random, operands, 0), draw(random, operands, 0)});
+      t.args[0].kind = leaf;
     }
     return t;
   }
@@ -69,6 +73,7 @@ struct Tree {
     case max: return std::max(arg(0), arg(1));
     case exp2: return std::exp2(arg(0) * 0.125);
     case over: return arg(0) / arg(1);
+    case choose: return arg(0) >= arg(1) ? arg(2) : arg(3);
     }
     return 0;
   }
@@ -107,6 +112,7 @@ struct Tree {
       return other ? codegen::exp(small * std::log(2.0)) : codegen::exp2(small);
     }
     case over: return other ? arg(0) * rcp(arg(1)) : arg(0) / arg(1);
+    case choose: return select(arg(0), arg(1), arg(2), arg(3));
     }
     return x[0];
   }

@@ -176,6 +176,7 @@ private:
     case Fn::log2: return std::log2(arg(0));
     case Fn::max: return std::max(arg(0), arg(1));
     case Fn::min: return std::min(arg(0), arg(1));
+    case Fn::select: return arg(0) >= arg(1) ? arg(2) : arg(3);
     case Fn::inside: return index(n.index[0]) < index(n.index[1]) ? arg(0) : n.value;
     case Fn::fold: {
       std::vector<std::int64_t> free;

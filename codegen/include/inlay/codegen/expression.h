@@ -63,6 +63,7 @@ enum class Fn : std::uint8_t {
   max,
   min,
   inside, ///< `index[0] < index[1] ? args[0] : value`
+  select, ///< `args[0] >= args[1] ? args[2] : args[3]`
   fold ///< `monoid` of args[0] over 0 <= sym < index[0], or of that over [index[1], index[2]), [index[3], ...
 };
 
@@ -156,6 +157,10 @@ private:
 [[nodiscard]] Expr rsqrt(Expr a);
 /// `e` where index < bound, else `beyond`: how the empty element of a fold takes the place of what is outside.
 [[nodiscard]] Expr inside(Sym index, Sym bound, Expr e, double beyond);
+
+/// `a >= b ? yes : no`. What monoids of pairs are made of: the least index of a row's maximum is the minimum over i of
+/// `select(x(i), max(x), i, oo)`. Rounding is not looked at: compare what has not been rounded.
+[[nodiscard]] Expr select(Expr a, Expr b, Expr yes, Expr no);
 
 /// What a function makes of its operands' values, as many as it has; NaN for nodes that are no function (loads, folds).
 [[nodiscard]] double function_value(const ExprNode& node, std::span<const double> operands);

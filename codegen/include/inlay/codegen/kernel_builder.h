@@ -154,11 +154,13 @@ public:
   [[nodiscard]] Value fma(Value a, Value b, Value c);
   [[nodiscard]] Value fmax(Value a, Value b);
   [[nodiscard]] Value fmin(Value a, Value b);
-  [[nodiscard]] Value exp2(Value a);  ///< v_exp_f32: 1 ulp, flushes denormal results
-  [[nodiscard]] Value rcp(Value a);   ///< v_rcp_f32: 1 ulp
-  [[nodiscard]] Value rsqrt(Value a); ///< v_rsq_f32: 1 ulp
-  [[nodiscard]] Value sqrt(Value a);  ///< v_sqrt_f32: 1 ulp
-  [[nodiscard]] Value log2(Value a);  ///< v_log_f32: 1 ulp
+  [[nodiscard]] Value at_least(Value a, Value b, Value yes,
+                               Value no); ///< a >= b ? yes : no, lane by lane; no for NaN
+  [[nodiscard]] Value exp2(Value a);      ///< v_exp_f32: 1 ulp, flushes denormal results
+  [[nodiscard]] Value rcp(Value a);       ///< v_rcp_f32: 1 ulp
+  [[nodiscard]] Value rsqrt(Value a);     ///< v_rsq_f32: 1 ulp
+  [[nodiscard]] Value sqrt(Value a);      ///< v_sqrt_f32: 1 ulp
+  [[nodiscard]] Value log2(Value a);      ///< v_log_f32: 1 ulp
   /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32.
   [[nodiscard]] Value convert(Value a, Element element);
   [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32

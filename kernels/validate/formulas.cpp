@@ -5,6 +5,8 @@
 #include <inlay/solver/prover.h>
 
 #include <algorithm>
+#include <cctype>
+#include <string_view>
 
 namespace inlay::kernels::validate {
 
@@ -62,11 +64,33 @@ Sym Formulas::element(std::uint64_t value) const {
   return context().symbol("_element" + std::to_string(value), {Int(0), Int(std::int64_t{0xffffffff})});
 }
 
+namespace {
+/// Elements of memory by their order in a question: all have the same range, so what is asked of one is asked of any.
+std::string with_elements_by_number(const std::string& text) {
+  constexpr std::string_view begin = "_element";
+  std::string out;
+  std::map<std::string, std::size_t> known;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t found = text.find(begin, at);
+    out.append(text, at, found - at);
+    if (found == std::string::npos) break;
+    std::size_t end = found + begin.size();
+    while (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) ++end;
+    const auto number = known.try_emplace(text.substr(found, end - found), known.size()).first->second;
+    out += begin;
+    out += std::to_string(number);
+    at = end;
+  }
+  return out;
+}
+} // namespace
+
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once == Truth::yes) return at_once;
   std::string key = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
   for (const auto& f : facts) key += "|" + f;
+  key = with_elements_by_number(key);
   if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
   Truth answer = Truth::unknown;
   solver::Options options; // many small questions: what is not found soon is left open

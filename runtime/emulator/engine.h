@@ -373,6 +373,7 @@ struct LdsAccess {
   u64 mask = 0;
   u32 low = 0;        ///< of all lanes
   u32 list = no_list; ///< where its addresses begin in LdsLog::addresses
+  u32 hash = 0;       ///< of those
 };
 
 /// The accesses since the last barrier.

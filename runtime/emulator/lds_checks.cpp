@@ -265,6 +265,57 @@ void forget_arrived(Workgroup& g) {
   g.log.lists = lists;
 }
 
+/// The log is full: of accesses that differ in nothing but time the last stands for all, as it would in the precise record. What
+/// then still fills half of it goes there.
+void shorten_log(Workgroup& g) {
+  constexpr u16 empty = 0xffff;
+  static_assert(LdsLog::most < empty);
+  thread_local std::array<u16, std::size_t{2} * LdsLog::most> table;
+  table.fill(empty);
+  std::vector<LdsAccess>& all = g.log.accesses;
+  const auto same = [&](const LdsAccess& a, const LdsAccess& b) {
+    const bool listed = a.list != LdsAccess::no_list;
+    return a.hash == b.hash && a.mask == b.mask && a.low == b.low && a.bytes == b.bytes &&
+           listed == (b.list != LdsAccess::no_list) && a.by.wave == b.by.wave &&
+           a.by.is_write == b.by.is_write && a.by.is_dma == b.by.is_dma && a.by.is_atomic == b.by.is_atomic &&
+           a.by.is_lds == b.by.is_lds &&
+           (!listed ||
+            std::memcmp(&g.log.addresses[a.list], &g.log.addresses[b.list], lanes * sizeof(u32)) == 0);
+  };
+  std::array<bool, LdsLog::most> kept{};
+  for (std::size_t i = all.size(); i-- > 0;) {
+    const LdsAccess& a = all[i];
+    u32 slot = (a.hash ^ a.low * 31 ^ a.by.wave << 16 ^ a.bytes << 24) * 2654435761U;
+    for (;; ++slot) {
+      u16& entry = table[(slot >> 8) % table.size()];
+      if (entry == empty) {
+        entry = static_cast<u16>(i);
+        kept[i] = true;
+        break;
+      }
+      if (same(a, all[entry])) break;
+      slot += 255;
+    }
+  }
+  std::size_t count = 0;
+  u32 lists = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!kept[i]) continue;
+    LdsAccess a = all[i];
+    if (a.list != LdsAccess::no_list) {
+      std::memmove(&g.log.addresses[lists], &g.log.addresses[a.list], lanes * sizeof(u32));
+      a.list = lists;
+      lists += lanes;
+    }
+    all[count++] = a;
+  }
+  all.resize(count);
+  g.log.lists = lists;
+  if (count < LdsLog::most / 2) return;
+  for (const LdsAccess& a : all) remember(g, a);
+  g.log.clear();
+}
+
 /// The rest of note_lds, once the pages are entered. `rising`: the addresses follow each other from the first one.
 bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned bytes, const LdsSource& by,
              bool clash) {
@@ -272,10 +323,11 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
     if (!by.is_dma) return true; // nobody to race with
     if (g.log.accesses.size() >= LdsLog::most) forget_arrived(g);
   }
-  if (clash || g.log.accesses.size() >= LdsLog::most) {
+  if (clash) {
     go_precise(g);
     return false;
   }
+  if (g.log.accesses.size() >= LdsLog::most) shorten_log(g);
   LdsAccess& a = g.log.accesses.emplace_back();
   a.by = by;
   a.bytes = static_cast<u8>(bytes);
@@ -286,6 +338,7 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
   a.list = g.log.lists;
   g.log.lists += lanes;
   std::copy_n(addresses, lanes, &g.log.addresses[a.list]);
+  for (unsigned l = 0; l < lanes; ++l) a.hash += addresses[l] * (2 * l + 1);
   return true;
 }
 

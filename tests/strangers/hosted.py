@@ -33,6 +33,7 @@ ARGUED = {
     '920501-6.c': 'clang -O1 loses the increment of a pointer',
     '920721-1.c': 'clang keeps 16 bits of -32768 / -1',
     'bitfld-1.c': 'clang divides a negative number as if it had 7 bits',
+    'pr61306-1.c': 'clang permutes bytes where one is extended by its sign',
     '921202-1.c': READS_UNWRITTEN,
     'pr33870-1.c': READS_UNWRITTEN,
     'pr34099-2.c': READS_UNWRITTEN,

@@ -353,19 +353,35 @@ Expr Expressions::normal(Expr e) {
     std::vector<int> flat;
     const double nothing =
         n.fn == Fn::max ? -std::numeric_limits<double>::infinity() : std::numeric_limits<double>::infinity();
-    for (const int a : n.args) {
-      if (node(a).fn == Fn::constant && node(a).value == nothing) continue;
-      if (node(a).fn == n.fn) {
-        flat.insert(flat.end(), node(a).args.begin(), node(a).args.end());
+    double number = nothing; // of the constants among them
+    const auto take = [&](int a) {
+      if (node(a).fn == Fn::constant) {
+        number = n.fn == Fn::max ? std::max(number, node(a).value) : std::min(number, node(a).value);
       } else {
         flat.push_back(a);
       }
+    };
+    for (const int a : n.args) {
+      if (node(a).fn == n.fn) {
+        for (const int inner : std::vector<int>(node(a).args)) take(inner);
+      } else {
+        take(a);
+      }
     }
+    if (number != nothing) flat.push_back(constant(number).id);
     std::sort(flat.begin(), flat.end());
     flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
     out = flat.empty()       ? constant(nothing)
           : flat.size() == 1 ? Expr{this, flat[0]}
                              : make({.fn = n.fn, .args = flat});
+    break;
+  }
+  case Fn::select: { // a >= a, and numbers, are decided
+    const ExprNode a = node(n.args[0]), b = node(n.args[1]);
+    const bool numbers = a.fn == Fn::constant && b.fn == Fn::constant;
+    out = n.args[2] == n.args[3] || n.args[0] == n.args[1] ? arg(2)
+          : numbers                                        ? arg(a.value >= b.value ? 2 : 3)
+                                                           : make(n);
     break;
   }
   case Fn::inside:

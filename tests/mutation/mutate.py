@@ -31,7 +31,7 @@ import time
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 # Kernels as users run them: proved, built, emulated with every sanitizer, compared with their specification.
 RUNS = ["inlay run vector_add", "inlay run softmax --m 3 --n 1000 --stress", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16",
-        "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --scheduler default --stress",
+        "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --stress",
         "inlay run gemm --arch gfx950 --dtype fp8 --m 140 --n 60 --k 400 --tile 64x64x128 --scales yes --bias yes --loops asm",
         "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32",
         "inlay run moe_stage1 --arch gfx950 --tokens 20 --inter 72 --k 136", "inlay run flash_attention --head-dim 64 --causal 1 --group 2 --queries 40 --keys 100 --tile-q 64",

@@ -1356,8 +1356,14 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     case TermKind::linear:
       for (std::size_t k = 0; good && k < t.parts(w).size(); ++k) good = steady(t.parts(w)[k].atom);
       break;
-    case TermKind::multiply: good = steady(t.children(w)[0]) && steady(t.children(w)[1]); break;
-    default: good = false;
+    case TermKind::none:
+    case TermKind::unknown:
+    case TermKind::load:
+    case TermKind::function:
+    case TermKind::datum: good = false; break;
+    default:
+      for (std::size_t k = 0; good && k < t.children(w).size(); ++k) good = steady(t.children(w)[k]);
+      break;
     }
     return steady_words[w] = good;
   };

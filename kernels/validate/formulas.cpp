@@ -262,6 +262,16 @@ Sym Formulas::normal(Sym d) {
 
 void Formulas::require(Condition& c, Sym d) {
   d = normal(d);
+  // The least of two is at least something when both are: one comparison is two, whoever has joined them.
+  for (const Term& t : d.terms()) {
+    if (t.factors().size() != 1 || t.factors()[0].power != 1) continue;
+    const SymAtom& atom = d.context()->atom(t.factors()[0].atom);
+    if (atom.kind != (t.coefficient > Int(0) ? AtomKind::min : AtomKind::max)) continue;
+    const Sym rest = d - d.context()->product(t.coefficient, t.factors());
+    const std::vector<Sym> operands = atom.operands;
+    for (const Sym& x : operands) require(c, rest + Sym(t.coefficient) * x);
+    return;
+  }
   const Interval i = interval(d);
   if (i.lower && *i.lower >= Int(0)) return;
   if (i.upper && *i.upper < Int(0)) c.never = true;

@@ -99,7 +99,10 @@ TEST_CASE("attention and scaled products are validated, and refuted when damaged
   const kernels::Artifact a = kernels::build(kernels::flash_attention_program(attention));
   kernels::BlockScaleSpec scaled;
   scaled.arch = "gfx950", scaled.tile_m = 32, scaled.waves_m = 1;
-  for (const kernels::Artifact& x : {a, kernels::build(kernels::block_scale_gemm_program(scaled))}) {
+  kernels::AttentionSpec causal = attention;
+  causal.causal = true, causal.group = 2;
+  for (const kernels::Artifact& x : {a, kernels::build(kernels::flash_attention_program(causal)),
+                                     kernels::build(kernels::block_scale_gemm_program(scaled))}) {
     const CodeReport r = validate(x, x.hsaco, true); // numbers, too: nothing that is only rounded is refuted
     INFO(x.kernel << ": " << text_of(r));
     CHECK(r.verdict == MachineVerdict::validated);

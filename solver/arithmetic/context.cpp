@@ -345,6 +345,8 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     if (f->op == Op::sub) return *a - *b;
     if (f->op == Op::mul) return *a * *b;
     if (b->is_zero()) throw QuestionError("formula: division by zero\n  in     " + to_string(f));
+    // Where the divisor may be 0 there is no quotient, not even of 0: what holds of the others is no proof.
+    if (!b->constant() && !positive(*b) && !positive(Poly() - *b)) return std::nullopt;
     // The part of the dividend whose monomials the divisor divides exactly, and a remainder in [0, divisor).
     Poly exact, rest;
     if (auto q = exact_quotient(*a, *b)) {

@@ -144,8 +144,10 @@ Recheck recheck(std::string_view certificate) {
       return first.answer == smt::Answer::unsat || second.answer == smt::Answer::unsat;
     };
     const auto which = static_cast<std::size_t>(&q - queries.data());
-    if (!ask(q, most_steps) && which < derived.stronger.size() && !derived.stronger[which].empty())
-      ask(derived.stronger[which], most_steps / 4);
+    bool yes = ask(q, most_steps);
+    if (!yes && which < derived.stronger.size())
+      for (const std::string& same : derived.stronger[which])
+        if ((yes = ask(same, most_steps / 4))) break;
     if (first.answer == smt::Answer::sat || second.answer == smt::Answer::sat) {
       r.reason = "a solver found a counterexample to the certificate";
       return r;

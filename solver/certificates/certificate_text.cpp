@@ -26,9 +26,10 @@ std::string one_line(std::string s) {
   return s;
 }
 
-// The inner symbols and what the user's are in them, each let with at most one symbol that is new.
-std::string substitution(const Context& context) {
-  std::string symbols, lets;
+} // namespace
+
+std::vector<std::string> substitution(const Context& context) {
+  std::vector<std::string> symbols, lets;
   std::set<Symbol> known;
   std::vector<std::pair<std::string, Poly>> left(context.substitution().begin(),
                                                  context.substitution().end());
@@ -43,16 +44,15 @@ std::string substitution(const Context& context) {
     for (Symbol s : next->second.symbols())
       if (known.insert(s).second) {
         const Bounds& b = context.bounds()[s];
-        symbols += "; symbol " + context.names()[s] + " >= " + to_string(b.lower) +
-                   (b.upper ? " <= " + to_string(*b.upper) : "") + "\n";
+        symbols.push_back("symbol " + context.names()[s] + " >= " + to_string(b.lower) +
+                          (b.upper ? " <= " + to_string(*b.upper) : ""));
       }
-    lets += "; let " + next->first + " = " + context.str(next->second) + "\n";
+    lets.push_back("let " + next->first + " = " + context.str(next->second));
     left.erase(next);
   }
-  return symbols + lets;
+  symbols.insert(symbols.end(), lets.begin(), lets.end());
+  return symbols;
 }
-
-} // namespace
 
 std::string render(const CertificateText& head, const Context& context, const Claims& claims) {
   std::string out = "; inlay certificate 1\n; property " + head.property + "\n; method " + head.method + "\n";
@@ -64,7 +64,7 @@ std::string render(const CertificateText& head, const Context& context, const Cl
   for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
   for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
   for (const auto& [name, value] : head.example) out += "; example " + name + " = " + value + "\n";
-  out += substitution(context);
+  for (const std::string& t : substitution(context)) out += "; " + t + "\n";
   for (const std::string& t : head.hints) out += "; " + one_line(t) + "\n";
   for (const std::string& n : claims.notes()) out += "; note " + one_line(n) + "\n";
   for (const Claim& c : claims.list())

@@ -16,6 +16,9 @@ struct CertificateText {
   std::vector<std::pair<std::string, std::string>> example; // values of the symbols that satisfy the facts
 };
 
+/// "symbol M' >= 1" of each inner symbol, then "let M = 128*M'" of each of the user's, with at most one symbol that is new.
+[[nodiscard]] std::vector<std::string> substitution(const Context& context);
+
 /// The claim, how it was decided, and the queries that derive.h makes of it.
 [[nodiscard]] std::string render(const CertificateText& head, const Context& context, const Claims& claims);
 

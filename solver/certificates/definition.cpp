@@ -44,7 +44,7 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
   return out;
 }
 
-bool affordable(const Statement& s, const std::vector<Environment>& all) {
+bool affordable(const Statement& s, const std::vector<Environment>& all, Number most) {
   Plain plain;
   Evaluation<Plain> e(plain);
   Number count = 0;
@@ -52,7 +52,7 @@ bool affordable(const Statement& s, const std::vector<Environment>& all) {
     for (const Function& f : s.functions) {
       Number n = 1;
       for (const Expr& x : f.extents) n = times(n, e.expression(x, env));
-      if ((count = plus(count, n)) > most_evaluations) return false;
+      if ((count = plus(count, n)) > most) return false;
     }
   return true;
 }

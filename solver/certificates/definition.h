@@ -151,7 +151,8 @@ private:
 /// Every assignment that the facts allow, when they bound each symbol by numbers and leave at most 4096.
 [[nodiscard]] std::optional<std::vector<Environment>> assignments(const Statement& s);
 /// Few enough values in all to look at each?
-[[nodiscard]] bool affordable(const Statement& s, const std::vector<Environment>& all);
+[[nodiscard]] bool affordable(const Statement& s, const std::vector<Environment>& all,
+                              Number most = most_evaluations);
 /// "4096 evaluations at 8 assignments". Errors: False when the claim does not hold.
 [[nodiscard]] std::string by_definition(const Statement& s, const std::vector<Environment>& all);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <set>
 
 namespace inlay::solver::independent {
@@ -67,12 +68,17 @@ void Derivation::symbols() {
     const Variable& v = d.all[static_cast<std::size_t>(fresh)];
     declared.push_back(v.smt);
     std::string difference = "(- " + mine[name] + " " + smt(rest, d.all) + ")", by = smt(factor, d.all);
+    // By the user's name where the factor is one: that n = 2 m' n' follows from n % m == 0 and m = 2 m' is more than solvers see,
+    // n = m n' is not, and m = 2 m' is among the goals.
+    for (const auto& [other, value_of] : user)
+      if (other != name && value_of == factor && !number_in(factor)) by = mine[other];
     if (number_in(factor) == Number{1}) {
       asserted.push_back("(= " + v.smt + " " + difference + ")");
     } else {
       asserted.push_back("(= " + v.smt + " (div " + difference + " " + by + "))");
       goals.push_back("(<= " + by + " 0)");
-      goals.push_back("(not (= " + mine[name] + " " + smt(p, d.all) + "))");
+      goals.push_back("(not (= " + mine[name] + " (+ (* " + by + " " + v.smt + ") " + smt(rest, d.all) +
+                      ")))");
     }
     goals.push_back("(< " + v.smt + " " + smt_number(v.lower) + ")");
     if (v.upper) goals.push_back("(> " + v.smt + " " + smt_number(*v.upper) + ")");
@@ -82,10 +88,119 @@ void Derivation::symbols() {
     if (user.count(n) == 0) throw Stuck("no let for " + n);
   if (defined.size() != inner.size()) throw Stuck("a symbol that stands for nothing");
   if (!goals.empty()) queries.push_back(assembled(declared, asserted, goals));
+  choose_point();
 }
 
+// Where the facts hold, as what is guessed elsewhere is mostly wrong: the first point where they do, a little above the least
+// values, then the certificate's own example.
+void Derivation::choose_point() {
+  std::vector<std::size_t> inner;
+  for (std::size_t k = 0; k < d.all.size(); ++k)
+    if (d.all[k].kind == Variable::Kind::symbol) inner.push_back(k);
+  Plain plain;
+  Evaluation<Plain> numbers(plain);
+  auto holds = [&] {
+    try {
+      std::map<std::string, Number> env;
+      for (const auto& [n, p] : user) {
+        env[n] = d.sample(p);
+        if (env[n] < 1 && !has_lower_bound(n, facts)) return false;
+      }
+      return std::all_of(facts.begin(), facts.end(),
+                         [&](const Expr& f) { return numbers.expression(f, env) != 0; });
+    } catch (const Stuck&) {
+      return false;
+    }
+  };
+  auto set = [&](std::size_t k, Number v) {
+    Variable& x = d.all[inner[k]];
+    x.at = x.upper ? std::min(v, *x.upper) : v;
+  };
+  // The least values themselves late: there strides are equal and parts of the domain empty that elsewhere are not.
+  auto candidate = [&](std::size_t k, Number nth) {
+    constexpr Number late = 30;
+    return plus(d.all[inner[k]].lower, nth < late ? nth + 2 : nth < late + 2 ? late + 1 - nth : nth);
+  };
+  for (std::size_t k = 0; k < inner.size(); ++k) set(k, Digits::usual(d.all[inner[k]]));
+  if (inner.empty() || holds()) return;
+  int tried = 0;
+  std::function<bool(std::size_t, Number)> spread = [&](std::size_t k, Number left) {
+    if (k + 1 == inner.size()) {
+      set(k, candidate(k, left));
+      return ++tried < 4096 && holds();
+    }
+    for (Number here = 0; here <= left && tried < 4096; ++here) {
+      set(k, candidate(k, here));
+      if (spread(k + 1, left - here)) return true;
+    }
+    return false;
+  };
+  for (Number total = 0; tried < 4096 && total < 4096; ++total)
+    if (spread(0, total)) return;
+  for (std::size_t k = 0; k < inner.size(); ++k) set(k, Digits::usual(d.all[inner[k]]));
+  // The user's values are the example's: each let has at most one symbol that those before it did not settle.
+  std::set<int> settled;
+  for (const auto& [key, value] : s.hints) {
+    std::size_t is = value.find(" = ");
+    if (key != "let" || s.example.count(value.substr(0, is)) == 0) continue;
+    const Sum& p = user.at(value.substr(0, is));
+    for (const auto& [product, c] : p.terms)
+      for (int v : product) {
+        if (!settled.insert(v).second) continue;
+        Variable& x = d.all[static_cast<std::size_t>(v)];
+        x.at = 0;
+        Number rest = d.sample(p);
+        x.at = 1;
+        Number by = plus(d.sample(p), -rest), want = plus(s.example.at(value.substr(0, is)), -rest);
+        x.at = by != 0 ? quotient(want, by) : x.lower;
+      }
+  }
+}
+
+namespace {
+
+// "8 | [2*n: 8 | *] | M": the digits of a coordinate, least significant first. What stands in brackets is one digit of the extent
+// before the colon in digits that reach beyond it; `*` is an extent of which nothing is known.
+struct Item {
+  std::string extent;
+  std::vector<Item> parts;
+};
+
+std::vector<Item> read_items(std::string_view text, std::size_t& at, int depth) {
+  if (depth > 100) throw Stuck("digits nested more than 100 deep");
+  std::vector<Item> out;
+  while (true) {
+    Item item;
+    bool bracket = at < text.size() && text[at] == '[';
+    if (bracket) ++at;
+    std::size_t end = std::min(text.find_first_of(":|]", at), text.size());
+    std::size_t last = end;
+    while (last > at && text[last - 1] == ' ') --last;
+    item.extent = text.substr(at, last - at);
+    at = end;
+    if (bracket) {
+      if (text.substr(at, 2) != ": ") throw Stuck("a bracket without parts");
+      at += 2;
+      item.parts = read_items(text, at, depth + 1);
+      if (at >= text.size() || text[at] != ']') throw Stuck("a bracket that does not end");
+      ++at;
+    }
+    out.push_back(std::move(item));
+    if (text.substr(at, 3) == " | ")
+      at += 3;
+    else if (at < text.size() && text[at] == '|')
+      at += 2; // the blank before it is gone
+    else
+      return out;
+  }
+}
+
+} // namespace
+
+// A coordinate in [0, want) is made up of digits whose extents have the product `want`; of a digit in brackets the parts reach at
+// least as far, and its value is below its extent. So every index has its digits, and where the parts reach beyond, digits have no
+// index: good enough for what is said of all points, and for images that are not to meet.
 Derivation::Place Derivation::place(const Function& f, const std::string& line, const std::string& prefix) {
-  std::vector<std::optional<Sum>> sizes; // none: whatever is left of the coordinate
   std::map<std::string, Sum> inner;
   for (const Variable& v : d.all)
     if (v.kind == Variable::Kind::symbol) {
@@ -93,18 +208,47 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
       n.erase(std::remove(n.begin(), n.end(), '|'), n.end());
       inner[n.substr(2)] = Digits::variable(static_cast<int>(&v - d.all.data()));
     }
-  for (std::size_t begin = 0; begin <= line.size();) {
-    std::size_t end = std::min(line.find(" | ", begin), line.size());
-    std::string size = line.substr(begin, end - begin);
-    if (size == "*") {
-      sizes.emplace_back();
-    } else {
-      sizes.emplace_back(e.expression(read_expression(size), inner));
+  std::size_t end = 0;
+  std::vector<Item> items = read_items(line, end, 0);
+  if (end != line.size()) throw Stuck("digits that cannot be read");
+  const bool larger = s.property == "equal" || s.property == "within" || s.property == "aligned" ||
+                      s.property == "injective" || s.property == "disjoint";
+  int count = 0;
+  auto name = [&] { return prefix + std::to_string(count++); };
+  auto below = [&](const Sum& v, const Sum& extent) {
+    constraints.push_back("(< " + smt(v, d.all) + " " + smt(extent, d.all) + ")");
+  };
+  // Value and extent of an item; no extent where nothing is known of it and nothing comes after it.
+  std::function<std::pair<Sum, std::optional<Sum>>(const Item&, bool)> value = [&](const Item& item,
+                                                                                   bool last) {
+    std::optional<Sum> extent;
+    if (item.extent != "*") {
+      extent = e.expression(read_expression(item.extent), inner);
+    } else if (!larger) {
+      throw Stuck("digits that cover more than the domain");
+    } else if (!last) { // what follows counts in units of it, whatever it is
+      Variable any{Variable::Kind::symbol, "e_" + std::to_string(d.all.size()), 1, {}, {}, 0, false};
+      extent = Digits::variable(d.add(std::move(any)));
     }
-    begin = end + 3;
-  }
-  bool larger =
-      s.property == "equal" || s.property == "within" || s.property == "aligned" || s.property == "injective";
+    if (item.parts.empty()) {
+      if (!extent) return std::pair{d.tail(name()), extent};
+      d.nonnegative(*extent - constant(1));
+      return std::pair{d.digit(*extent, name()), extent};
+    }
+    if (!larger) throw Stuck("digits that cover more than the domain");
+    Sum sum, before = constant(1);
+    bool reaches = false;
+    for (const Item& part : item.parts) {
+      auto [v, n] = value(part, &part == &item.parts.back());
+      sum = sum + v * before;
+      reaches = !n;
+      if (n) before = before * *n;
+    }
+    if (!reaches && !extent) throw Stuck("digits that do not make up the coordinates");
+    if (!reaches) d.nonnegative(before - *extent);
+    if (extent) below(sum, *extent);
+    return std::pair{sum, extent};
+  };
   Place p;
   Sum before = constant(1);
   std::size_t k = 0;
@@ -114,33 +258,33 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
       // A box larger than the domain is enough for what is said point by point, and for injectivity.
       auto n = number_in(have), m = number_in(want);
       if (larger && n && m && *n > *m) break;
-      if (k == sizes.size()) throw Stuck("digits that do not make up the coordinates");
-      std::string name = prefix + std::to_string(k);
-      if (!sizes[k]) {
-        if (!larger) throw Stuck("digits that cover more than the domain");
-        c = c + d.tail(name) * have;
-        ++k;
-        break;
-      }
-      d.nonnegative(*sizes[k] - constant(1));
-      c = c + d.digit(*sizes[k], name) * have;
-      have = have * *sizes[k++];
+      if (k == items.size()) throw Stuck("digits that do not make up the coordinates");
+      auto [v, size] = value(items[k++], true);
+      c = c + v * have;
+      if (!size) break;
+      have = have * *size;
     }
-    if (!(have == want)) constraints.push_back("(< " + smt(c, d.all) + " " + smt(want, d.all) + ")");
+    if (!(have == want)) below(c, want);
     p.coordinates.push_back(c);
     p.extents.push_back(want);
     p.index = p.index + c * before;
     before = before * want;
   }
-  for (; k < sizes.size(); ++k)
-    if (!sizes[k] || !(*sizes[k] == constant(1))) throw Stuck("digits that do not make up the coordinates");
+  for (; k < items.size(); ++k)
+    if (items[k].extent != "1" || !items[k].parts.empty())
+      throw Stuck("digits that do not make up the coordinates");
   return p;
 }
 
 void Derivation::finish() {
   std::vector<std::string> declared, asserted, goals = identities;
+  std::set<int> named; // digits of boxes
+  auto bounds = [&](const Variable& v) {
+    return "(<= 0 " + v.smt + ") (< " + v.smt + " " + smt(v.extent, d.all) + ")";
+  };
   for (std::size_t k = 0; k < d.all.size(); ++k) {
     const Variable& v = d.all[k];
+    if (v.boxed) continue; // asserted here, the bounds of an empty box would make every goal unsatisfiable
     declared.push_back(v.smt);
     if (v.kind == Variable::Kind::symbol) {
       asserted.push_back("(>= " + v.smt + " " + smt_number(v.lower) + ")");
@@ -153,7 +297,7 @@ void Derivation::finish() {
     } else if (v.unbounded) {
       asserted.push_back("(<= 0 " + v.smt + ")");
     } else if (v.kind == Variable::Kind::digit) {
-      asserted.push_back("(and (<= 0 " + v.smt + ") (< " + v.smt + " " + smt(v.extent, d.all) + "))");
+      asserted.push_back("(and " + bounds(v) + ")");
     } else {
       asserted.push_back("(and (<= 0 " + v.smt + ") (<= " + v.smt + " 1))");
     }
@@ -177,18 +321,26 @@ void Derivation::finish() {
   for (const Sum& p : d.inequalities) {
     auto low = d.least(p); // over the box, which may be larger than the domain
     if (low && !constraints.empty() && !d.surely(*low)) low.reset();
-    goals.push_back("(< " + smt(low ? *low : p, d.all) + " 0)");
+    std::string goal = "(< " + smt(low ? *low : p, d.all) + " 0)", inside;
+    std::set<int> mine;
+    for (const auto& [product, c] : (low ? *low : p).terms)
+      for (int v : product)
+        if (d.all[static_cast<std::size_t>(v)].boxed) mine.insert(v);
+    for (int v : mine) inside += bounds(d.all[static_cast<std::size_t>(v)]) + " ";
+    goals.push_back(mine.empty() ? goal : "(and " + inside + goal + ")");
+    named.insert(mine.begin(), mine.end());
   }
+  for (int v : named) declared.push_back(d.all[static_cast<std::size_t>(v)].smt);
   goals.insert(goals.end(), extra_goals.begin(), extra_goals.end());
   for (const std::string& x : extra_declarations) declared.push_back(x);
   queries.push_back(assembled(declared, asserted, goals));
   if (costly.empty()) return;
   asserted.insert(asserted.end(), costly.begin(), costly.end());
   stronger.resize(queries.size());
-  stronger.back() = assembled(declared, asserted, goals);
+  stronger.back().push_back(assembled(declared, asserted, goals));
 }
 
-std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {
+std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f, std::size_t from) {
   std::vector<std::pair<Sum, Sum>> out; // coefficient, steps
   std::vector<std::uint64_t> masks;
   auto coefficient = [&](int v) {
@@ -203,7 +355,7 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {
     return c;
   };
   std::uint64_t bits = 0;
-  for (std::size_t v = 0; v < d.all.size(); ++v) {
+  for (std::size_t v = from; v < d.all.size(); ++v) {
     if (d.all[v].kind == Variable::Kind::symbol) continue;
     Sum c = coefficient(static_cast<int>(v));
     for (const auto& [product, n] : c.terms)
@@ -242,12 +394,12 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f) {
   return out;
 }
 
-void Derivation::dominated(const Sum& f) {
-  auto all = items(f);
+void Derivation::dominated(const Sum& f, std::size_t from) {
+  auto all = items(f, from);
   for (auto& [c, steps] : all)
     if (d.sample(c) < 0) c = constant(-1) * c;
   std::stable_sort(all.begin(), all.end(),
-                   [&](const auto& x, const auto& y) { return d.sample(x.first) < d.sample(y.first); });
+                   [&](const auto& x, const auto& y) { return d.smaller(x.first, y.first); });
   Sum reach;
   bool last = false; // an unbounded digit, the number of whose steps is written -1, has to be the topmost
   for (const auto& [c, steps] : all) {

@@ -2,6 +2,7 @@
 /// to be shown of them. The statements are one file each (derive_equal.cpp, ...).
 #pragma once
 
+#include "certificates/derive.h"
 #include "certificates/facts.h"
 #include "certificates/queries.h"
 
@@ -22,12 +23,15 @@ struct Derivation {
   std::vector<std::string> extra_declarations, extra_goals;
   std::vector<std::string> constraints; // a coordinate whose digits reach beyond it
   std::vector<std::string> queries;
-  /// The same as each query, or empty, with facts that cost a solver more than they help it nearly always.
-  std::vector<std::string> stronger;
+  /// The same as each query with facts that cost a solver more than they help it nearly always.
+  std::vector<std::vector<std::string>> stronger;
 
   /// "symbol M' >= 1", "symbol n >= 0 <= 63"; "let M = 128*M'". The query: whatever values the facts allow, there are
   /// values of the inner symbols in their bounds that give them.
   void symbols();
+
+  /// Values of the inner symbols at which Digits guesses.
+  void choose_point();
 
   /// Digits of a function: one value per coordinate, and the index.
   struct Place {
@@ -55,10 +59,11 @@ struct Derivation {
     return out;
   }
 
-  /// Coefficient and steps of every variable in a sum without products of them; the parities that occur determine every bit.
-  std::vector<std::pair<Sum, Sum>> items(const Sum& f);
+  /// Coefficient and steps of every variable from number `from` on in a sum without products of them; the parities that occur
+  /// determine every bit.
+  std::vector<std::pair<Sum, Sum>> items(const Sum& f, std::size_t from = 0);
   /// Each weight exceeds what the smaller ones reach together.
-  void dominated(const Sum& f);
+  void dominated(const Sum& f, std::size_t from = 0);
   /// A swizzle at the end is a bijection of all integers >= 0, an offset of all integers.
   [[nodiscard]] static Function without_outer_bijections(Function f) {
     while (!f.outer.empty() && f.outer.front().modes.empty()) f.outer.erase(f.outer.begin());
@@ -80,5 +85,8 @@ struct Derivation {
   /// The one that the statement asks for.
   void by_digits();
 };
+
+/// The boxes into which the lines "case" and "cut" cut the domain. Errors: Stuck.
+[[nodiscard]] Derived by_pieces(const Statement& s);
 
 } // namespace inlay::solver::independent

@@ -48,11 +48,14 @@ void Derivation::covers() {
       d.nonnegative(c);
     }
   std::stable_sort(all.begin(), all.end(),
-                   [&](const auto& x, const auto& y) { return d.sample(x.first) < d.sample(y.first); });
+                   [&](const auto& x, const auto& y) { return d.smaller(x.first, y.first); });
   Sum reach = constant(1);
   while (!d.surely(base + reach - n)) {
     auto fits = [&](const auto& x) { return d.surely(x.first) && d.surely(reach - x.first); };
     auto next = std::find_if(all.begin(), all.end(), fits);
+    if (Sum over = base + reach - n; next == all.end() && d.sample(base) <= 0 && d.sample(over) >= 0 &&
+                                     d.sample(over, Digits::Point::far) >= 0)
+      break; // far enough, by the look of it; strides that may not fit are no help
     if (next == all.end())
       next = std::find_if(all.begin(), all.end(), [&](const auto& x) {
         return d.sample(x.first) > 0 && d.sample(reach - x.first) >= 0;

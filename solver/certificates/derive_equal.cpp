@@ -1,10 +1,23 @@
 // A = B: both sides as polynomials over the digits of one of them, or each against the layout of the line "through".
 #include "certificates/derivation.h"
 
+#include <algorithm>
+
 namespace inlay::solver::independent {
 
 void Derivation::equal() {
-  const Function &a = s.functions[0], &b = s.functions[1];
+  Function a = s.functions[0], b = s.functions[1];
+  // "core of both": what both apply last may go, as f(x) = f(y) follows from x = y.
+  auto same_step = [&](const Stage& x, const Stage& y) {
+    if (!x.modes.empty() || !y.modes.empty() || !x.offset != !y.offset) return false;
+    if (x.offset) return e.expression(x.offset, user) == e.expression(y.offset, user);
+    return x.bits == y.bits && x.base == y.base && x.shift == y.shift;
+  };
+  while (!hints("core").empty() && !a.outer.empty() && !b.outer.empty() &&
+         same_step(a.outer.front(), b.outer.front())) {
+    a.outer.erase(a.outer.begin());
+    b.outer.erase(b.outer.begin());
+  }
   same(size(a), size(b), "the sizes");
   if (s.by_mode) {
     if (a.extents.size() != b.extents.size()) throw Stuck("different numbers of modes");
@@ -39,10 +52,10 @@ void Derivation::equal() {
   auto offset = hints("offset");
   if (digits.size() != 2) throw Stuck("digits of both functions");
   for (std::size_t k = 0; k < 2; ++k) {
-    const Function& f = s.functions[k];
+    const Function& f = k == 0 ? a : b;
     Place p = place(f, digits[k].substr(digits[k].find(' ') + 1), k == 0 ? "x" : "y");
     Sum zero = e.at_index(f, {}, user), here = e.at(f, p.coordinates, user);
-    if (k == 1) same(e.at_index(s.functions[0], {}, user), zero, "the values at index 0");
+    if (k == 1) same(e.at_index(a, {}, user), zero, "the values at index 0");
     same(here, zero + e.flat(c, p.index, inner), "a function and the layout between");
   }
 }

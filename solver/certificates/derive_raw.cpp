@@ -44,7 +44,7 @@ Expr Trees::whole(const Expr& e, const std::map<std::string, Expr>& names) { ret
 
 } // namespace
 
-std::vector<std::string> raw(const Statement& s) {
+std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   Trees trees;
   Evaluation<Trees> e(trees);
   std::map<std::string, Expr> symbols;
@@ -59,7 +59,7 @@ std::vector<std::string> raw(const Statement& s) {
     if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
   }
   assert_facts(facts, names, asserted);
-  auto smt_of = [&](const Expr& x) { return smt(x, names, goals); };
+  auto smt_of = [&](const Expr& x) { return smt(x, names, goals, any_divisor); };
   auto variable = [&](const std::string& name, const Expr& extent) {
     names["\x01" + name] = name;
     declared.push_back(name);
@@ -158,8 +158,10 @@ std::vector<std::string> raw(const Statement& s) {
     std::string x = smt_of(at(a, c)), y = smt_of(at(s.functions[1], k));
     goals.push_back("(= " + x + " " + y + ")");
     finish();
-  } else if (s.property == "injective" || s.property == "bijective") {
-    if (s.property == "bijective") {
+  } else if (s.property == "injective" || s.property == "bijective" || s.property == "covers") {
+    if (s.property != "injective") {
+      // Once each inside [0, size) is all of it, and that is enough for what is to be covered.
+      if (s.property == "covers") goals.push_back("(> " + smt_of(s.terms[0]) + " " + smt_of(size(a)) + ")");
       outside(smt_of(at(a, c)), smt_of(size(a)));
       finish();
     }

@@ -5,7 +5,8 @@
 
 namespace inlay::solver::independent {
 
-/// All of them must be unsatisfiable. Errors: Stuck.
-[[nodiscard]] std::vector<std::string> raw(const Statement& s);
+/// All of them must be unsatisfiable. `any_divisor`: one below 0 divides too, rounding down, which makes longer queries of it; else
+/// each has to be positive. Errors: Stuck.
+[[nodiscard]] std::vector<std::string> raw(const Statement& s, bool any_divisor = false);
 
 } // namespace inlay::solver::independent

@@ -22,11 +22,13 @@ struct Variable {
   std::uint64_t mask = 0;      // parity, of the bits
   bool unbounded = false;      // digit
   bool turned = false;         // digit: a rotation stands in its place
+  bool boxed = false; // digit: of one box, which may be empty; only goals that name it know of its bounds
   struct Sides {
     bool least;
     Sum a, b;
   };
-  std::optional<Sides> of{}; // symbol: min(a, b) or max(a, b)
+  std::optional<Sides> of{};  // symbol: min(a, b) or max(a, b)
+  std::optional<Number> at{}; // symbol: its value at the point at which guesses are made
 };
 
 class Digits {
@@ -84,7 +86,7 @@ public:
   // Guessed at one point, then an inequality to be shown.
   bool compare(const std::string& op, const Sum& a, const Sum& b) {
     Sum d = b - a;
-    Number here = sample(d);
+    Number here = likely(d);
     if (op == "==" || op == "!=") {
       if (d.terms.empty()) return op == "==";
       nonnegative(here > 0 ? d - constant(1) : constant(-1) * d - constant(1));
@@ -99,6 +101,15 @@ public:
       nonnegative(strict ? constant(-1) * d : constant(-1) * d - constant(1));
     }
     return yes;
+  }
+  // A sign that p has where it has one: certain before guessed.
+  [[nodiscard]] Number likely(const Sum& p) const {
+    auto low = least(p), high = least(constant(-1) * p);
+    if (low && surely(*low - constant(1))) return 1;
+    if (high && surely(*high - constant(1))) return -1;
+    if (low && surely(*low)) return std::max<Number>(sample(p), 0);
+    if (high && surely(*high)) return std::min<Number>(sample(p), 0);
+    return sample(p);
   }
   // min or max of symbols that nothing decides: a number of its own, of which a solver is told what it is. Nothing for other
   // operands, whose side is guessed.
@@ -166,30 +177,57 @@ public:
       inequalities.push_back(p);
   }
 
-  // Value at one point: symbols a little above their least values, digits 0.
-  [[nodiscard]] Number sample(const Sum& p) const {
+  // A little above the least value, where strides are seldom equal by accident.
+  [[nodiscard]] static Number usual(const Variable& x) {
+    Number value = plus(x.lower, 2);
+    return x.upper ? std::min(value, *x.upper) : value;
+  }
+  // Value at one point where the facts hold (Derivation::choose_point), or elsewhere; digits 0. Only ever a guess, which numbers
+  // beyond 128 bits may spoil but not stop.
+  enum class Point { facts, usual, far };
+  [[nodiscard]] Number sample(const Sum& p, Point where = Point::facts) const {
+    constexpr Number most = Number{1} << 120;
+    auto bounded = [&](Number a, Number b, bool product) {
+      Number r = 0;
+      bool beyond = product ? __builtin_mul_overflow(a, b, &r) : __builtin_add_overflow(a, b, &r);
+      if (beyond) r = (product ? (a < 0) != (b < 0) : a < 0) ? -most : most;
+      return std::clamp(r, -most, most);
+    };
     Number sum = 0;
     for (const auto& [product, c] : p.terms) {
       Number t = c;
       for (int v : product) {
         const Variable& x = all[static_cast<std::size_t>(v)];
-        if (x.kind != Variable::Kind::symbol) {
-          t = 0;
-        } else if (x.of) {
-          Number one = sample(x.of->a), other = sample(x.of->b);
-          t = times(t, (one < other) == x.of->least ? one : other);
-        } else {
-          Number value = plus(x.lower, 2);
-          t = times(t, x.upper ? std::min(value, *x.upper) : value);
+        Number value = 0;
+        if (x.of) {
+          Number one = sample(x.of->a, where), other = sample(x.of->b, where);
+          value = (one < other) == x.of->least ? one : other;
+        } else if (x.kind == Variable::Kind::symbol && where == Point::far) {
+          value = bounded(x.lower, 1000 + 77 * v, false);
+          if (x.upper) value = std::min(value, *x.upper);
+        } else if (x.kind == Variable::Kind::symbol) {
+          value = x.at && where == Point::facts ? *x.at : usual(x);
         }
+        t = bounded(t, value, true);
       }
-      sum = plus(sum, t);
+      sum = bounded(sum, t, false);
     }
     return sum;
+  }
+  // Smaller where the facts hold; where both are the same, by what they are elsewhere.
+  [[nodiscard]] bool smaller(const Sum& a, const Sum& b) const {
+    return std::pair(sample(a), sample(a, Point::usual)) < std::pair(sample(b), sample(b, Point::usual));
   }
 
   // Is p >= 0? Every coefficient is nonnegative once each symbol is written as its least value plus more, say.
   [[nodiscard]] bool surely(const Sum& p) const {
+    try {
+      return by_coefficients(p) || by_terms(p);
+    } catch (const Stuck&) { // beyond 128 bits, where solvers go on
+      return false;
+    }
+  }
+  [[nodiscard]] bool by_coefficients(const Sum& p) const {
     Sum shifted;
     for (const auto& [product, c] : p.terms) {
       Sum t = constant(c);
@@ -200,15 +238,17 @@ public:
       }
       shifted = shifted + t;
     }
-    if (std::all_of(shifted.terms.begin(), shifted.terms.end(), [](const auto& t) { return t.second >= 0; }))
-      return true;
-    // Or term by term, each symbol at the end of its range that makes the term least.
+    return std::all_of(shifted.terms.begin(), shifted.terms.end(),
+                       [](const auto& t) { return t.second >= 0; });
+  }
+  // Term by term, each symbol at the end of its range that makes the term least.
+  [[nodiscard]] bool by_terms(const Sum& p) const {
     Number low = 0;
     for (const auto& [product, c] : p.terms) {
       Number t = c;
       for (int v : product) {
         const Variable& x = all[static_cast<std::size_t>(v)];
-        if (x.lower < 0 || (c < 0 && !x.upper)) return false;
+        if (x.kind != Variable::Kind::symbol || x.lower < 0 || (c < 0 && !x.upper)) return false;
         t = times(t, c < 0 ? *x.upper : x.lower);
       }
       low = plus(low, t);
@@ -306,10 +346,27 @@ private:
       for (int v : product)
         if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol)
           throw Stuck("a divisor that depends on the index");
-    auto [q, r] = split(a, d);
-    nonnegative(r);
-    nonnegative(d - constant(1) - r);
-    return {q, r};
+    // a / d = (-a) / (-d) and a % d = -((-a) % (-d)), rounding down.
+    if (sample(d) < 0) {
+      auto [q, r] = parts(constant(-1) * a, constant(-1) * d);
+      return {q, constant(-1) * r};
+    }
+    auto noted = [&](const Sum& q, const Sum& r) {
+      nonnegative(r);
+      nonnegative(d - constant(1) - r);
+      return std::pair{q, r};
+    };
+    // The formal quotient rounds every coefficient down and may be off by some: there is one quotient whose rest is in bounds.
+    auto certain = [&](const Sum& p) {
+      auto low = least(p);
+      return low && surely(*low);
+    };
+    auto down = split(a, d), up = split(constant(-1) * a, d);
+    for (const auto& [q, r] : {down, std::pair{constant(-1) * up.first, constant(-1) * up.second}})
+      for (int off : {0, -1, 1})
+        if (Sum rest = r - constant(off) * d; certain(rest) && certain(d - constant(1) - rest))
+          return noted(q + constant(off), rest);
+    return noted(down.first, down.second);
   }
 
   // Bits needed for a sum of parities and a number; nothing for anything else.

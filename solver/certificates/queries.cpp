@@ -1,5 +1,7 @@
 #include "certificates/queries.h"
 
+#include "certificates/facts.h"
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -28,46 +30,85 @@ std::string smt(const Sum& s, const std::vector<Variable>& all) {
 }
 
 std::string smt_condition(const Expr& e, const std::map<std::string, std::string>& names,
-                          std::vector<std::string>& goals) {
-  auto side = [&](std::size_t k) { return smt(e->args[k], names, goals); };
+                          std::vector<std::string>& goals, bool any_divisor) {
+  auto side = [&](std::size_t k) { return smt(e->args[k], names, goals, any_divisor); };
+  auto condition = [&](std::size_t k) { return smt_condition(e->args[k], names, goals, any_divisor); };
   if (e->op == "&&" || e->op == "||")
-    return std::string(e->op == "&&" ? "(and " : "(or ") + smt_condition(e->args[0], names, goals) + " " +
-           smt_condition(e->args[1], names, goals) + ")";
-  if (e->op == "!") return "(not " + smt_condition(e->args[0], names, goals) + ")";
+    return std::string(e->op == "&&" ? "(and " : "(or ") + condition(0) + " " + condition(1) + ")";
+  if (e->op == "!") return "(not " + condition(0) + ")";
   for (const char* op : {"<", "<=", ">", ">="})
     if (e->op == op) return "(" + e->op + " " + side(0) + " " + side(1) + ")";
   if (e->op == "==") return "(= " + side(0) + " " + side(1) + ")";
   if (e->op == "!=") return "(not (= " + side(0) + " " + side(1) + "))";
-  return "(not (= " + smt(e, names, goals) + " 0))";
+  return "(not (= " + smt(e, names, goals, any_divisor) + " 0))";
 }
 
 std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
-                std::vector<std::string>& goals) {
+                std::vector<std::string>& goals, bool any_divisor) {
   static const std::set<std::string> conditions{"&&", "||", "!", "<", "<=", ">", ">=", "==", "!="};
-  if (conditions.count(e->op) != 0) return "(ite " + smt_condition(e, names, goals) + " 1 0)";
+  if (conditions.count(e->op) != 0) return "(ite " + smt_condition(e, names, goals, any_divisor) + " 1 0)";
   if (e->op == "int") return smt_number(e->value);
   if (e->op == "name") {
     auto it = names.find(e->name);
     if (it == names.end()) throw Stuck("nothing is known about " + e->name);
     return it->second;
   }
-  if (e->op == "select")
-    return "(ite " + smt_condition(e->args[0], names, goals) + " " + smt(e->args[1], names, goals) + " " +
-           smt(e->args[2], names, goals) + ")";
+  if (e->op == "select") {
+    // A divisor matters on the side that is taken.
+    std::string condition = smt_condition(e->args[0], names, goals, any_divisor), side[2];
+    for (std::size_t k = 0; k < 2; ++k) {
+      std::vector<std::string> here;
+      side[k] = smt(e->args[k + 1], names, here, any_divisor);
+      for (const std::string& g : here)
+        goals.push_back("(and " + (k == 0 ? condition : "(not " + condition + ")") + " " + g + ")");
+    }
+    return "(ite " + condition + " " + side[0] + " " + side[1] + ")";
+  }
   std::vector<std::string> v;
-  for (const Expr& a : e->args) v.push_back(smt(a, names, goals));
+  for (const Expr& a : e->args) v.push_back(smt(a, names, goals, any_divisor));
   if (e->op == "neg") return "(- " + v[0] + ")";
   if (e->op == "+" || e->op == "-" || e->op == "*") return "(" + e->op + " " + v[0] + " " + v[1] + ")";
   if (e->op == "/" || e->op == "%") {
-    if (e->args[1]->op != "int" || e->args[1]->value < 1) goals.push_back("(<= " + v[1] + " 0)");
+    if (auto n = number_of(e->args[1]); n && *n < 0) { // a / d = (-a) / (-d), a % d = -((-a) % (-d))
+      std::string turned = "(- " + v[0] + ") " + smt_number(-*n) + ")";
+      return e->op == "/" ? "(div " + turned : "(- (mod " + turned + ")";
+    }
+    bool positive = e->args[1]->op == "int" && e->args[1]->value >= 1;
+    if (!positive && any_divisor) {
+      goals.push_back("(= " + v[1] + " 0)");
+      std::string straight = v[0] + " " + v[1] + ")", turned = "(- " + v[0] + ") (- " + v[1] + "))";
+      return "(ite (> " + v[1] + " 0) " +
+             (e->op == "/" ? "(div " + straight + " (div " + turned
+                           : "(mod " + straight + " (- (mod " + turned + ")") +
+             ")";
+    }
+    if (!positive) goals.push_back("(<= " + v[1] + " 0)");
     return std::string(e->op == "/" ? "(div " : "(mod ") + v[0] + " " + v[1] + ")";
   }
   if (e->op == "min") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[0] + " " + v[1] + ")";
   if (e->op == "max") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[1] + " " + v[0] + ")";
-  if (e->op == "&")
-    for (std::size_t k = 0; k < 2; ++k)
-      if (const Expr& m = e->args[k]; m->op == "int" && m->value >= 0 && ((m->value + 1) & m->value) == 0)
-        return "(mod " + v[1 - k] + " " + smt_number(m->value + 1) + ")";
+  // With a number: x & m is a remainder of a quotient for every run of ones in m, x | m = x + m - (x & m), x ^ m = x + m - 2 (x & m).
+  if (e->op == "&" || e->op == "|" || e->op == "^")
+    for (std::size_t k = 0; k < 2; ++k) {
+      auto m = number_of(e->args[k]);
+      if (!m || *m < 0 || *m >= Number{1} << 100) continue;
+      const std::string& x = v[1 - k];
+      std::string both;
+      int runs = 0;
+      for (Number rest = *m, low = 1; rest != 0; ++runs) {
+        Number ones = 1;
+        while (rest % 2 == 0) rest /= 2, low *= 2;
+        while (rest % 2 == 1) rest /= 2, ones *= 2;
+        std::string run = "(mod " + (low == 1 ? x : "(div " + x + " " + smt_number(low) + ")") + " " +
+                          smt_number(ones) + ")";
+        both += low == 1 ? " " + run : " (* " + smt_number(low) + " " + run + ")";
+        low *= ones;
+      }
+      if (runs != 1) both = runs == 0 ? " 0" : " (+" + both + ")";
+      both.erase(0, 1);
+      if (e->op == "&") return both;
+      return "(- (+ " + x + " " + smt_number(*m) + ") " + (e->op == "^" ? "(* 2 " + both + ")" : both) + ")";
+    }
   // Any function with this value is the bit operation's weaker brother: what holds for all of them holds for it.
   if (e->op == "&" || e->op == "|" || e->op == "^") {
     std::sort(v.begin(), v.end());

@@ -9,11 +9,11 @@ namespace inlay::solver::independent {
 /// prefix + name, in |bars| where SMT-LIB wants them.
 [[nodiscard]] std::string quoted(const std::string& prefix, const std::string& name);
 [[nodiscard]] std::string smt(const Sum& s, const std::vector<Variable>& all);
-/// A formula as it stands; divisors that could be 0 or less are goals of their own. Errors: Stuck.
+/// A formula as it stands; divisors that could be 0 or less, with `any_divisor` that could be 0, are goals of their own. Errors: Stuck.
 [[nodiscard]] std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
-                              std::vector<std::string>& goals);
+                              std::vector<std::string>& goals, bool any_divisor = false);
 [[nodiscard]] std::string smt_condition(const Expr& e, const std::map<std::string, std::string>& names,
-                                        std::vector<std::string>& goals);
+                                        std::vector<std::string>& goals, bool any_divisor = false);
 /// Adds the facts that integers can say.
 void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, std::string>& names,
                   std::vector<std::string>& asserted);

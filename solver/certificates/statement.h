@@ -69,9 +69,10 @@ struct Statement {
   std::vector<std::string> arguments;
   std::vector<Function> functions;
   std::vector<Expr> terms, facts;
-  std::map<std::string, Number> example;                  // values at which the facts are said to hold
-  std::map<std::string, std::string> settings;            // arch, access, element-bytes, lines
-  std::vector<std::pair<std::string, std::string>> hints; // symbol, let, digits, through
+  std::map<std::string, Number> example;       // values at which the facts are said to hold
+  std::map<std::string, std::string> settings; // arch, access, element-bytes, lines
+  /// symbol, let, digits, through, core; of pieces case, quotient and cut as well, a case's lines after it.
+  std::vector<std::pair<std::string, std::string>> hints;
 };
 /// Errors: Stuck, with the line.
 [[nodiscard]] Statement read_statement(std::string_view head);

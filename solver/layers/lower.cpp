@@ -167,6 +167,20 @@ std::vector<DigitId> Lowering::leaves() const {
   return out;
 }
 
+std::string Lowering::leaves(const std::function<std::string(const Poly&)>& text) const {
+  std::function<std::string(DigitId)> words = [&](DigitId d) -> std::string {
+    const Digit& it = digits_[static_cast<std::size_t>(d)];
+    if (it.low < 0) return it.turned >= 0 ? words(it.turned) : text(it.extent);
+    std::string parts = words(it.low) + " | " + words(it.high);
+    bool exact = it.extent == extent(it.low) * extent(it.high);
+    return exact ? parts : "[" + text(it.extent) + ": " + parts + "]";
+  };
+  std::string out;
+  for (std::size_t k = 0; k < digits_.size(); ++k)
+    if (digits_[k].is_root) out += (out.empty() ? "" : " | ") + words(static_cast<DigitId>(k));
+  return out;
+}
+
 // A rotation may be a bijection of its digit only once for each value of what it is rotated by. So it is replaced where the rest of the
 // form has nothing of the digit itself, and rotations_hold() looks at the end whether anything else did.
 std::optional<Form> Lowering::rotated(const Form& f, const Poly& d) {

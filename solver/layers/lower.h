@@ -31,6 +31,7 @@
 
 #include "layers/subject.h"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -88,6 +89,8 @@ public:
   /// (f / d, f % d) for d >= 1.
   [[nodiscard]] std::optional<std::pair<Form, Form>> divide(const Form& f, const Poly& d);
   [[nodiscard]] std::vector<DigitId> leaves() const;
+  /// The leaves as text, "8 | M"; a digit that was rounded up in brackets, "[3: 2 | 2]".
+  [[nodiscard]] std::string leaves(const std::function<std::string(const Poly&)>& text) const;
   [[nodiscard]] const Poly& extent(DigitId d) const { return digits_[static_cast<std::size_t>(d)].extent; }
   [[nodiscard]] int bit_of(DigitId d) const { return digits_[static_cast<std::size_t>(d)].bit; }
 

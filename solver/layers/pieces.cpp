@@ -20,6 +20,7 @@ struct Cell {
 // What has to be known about the symbols before a cell can be cut: one of these conditions holds.
 struct Need {
   std::vector<std::string> cases;
+  std::string quotient; // what a new name in them is
 };
 
 // As text, since a case is a condition like the user's and goes through the same parser and context.
@@ -72,19 +73,30 @@ public:
       }
       Cell cell = std::move(left.back());
       left.pop_back();
-      bool empty = false;
-      for (const Poly& e : cell.extents) empty |= context_.nonnegative(Poly() - e);
-      if (empty) continue;
-      if (!step(cell, left)) return false;
+      auto empty = std::find_if(cell.extents.begin(), cell.extents.end(),
+                                [&](const Poly& e) { return context_.nonnegative(Poly() - e); });
+      if (empty != cell.extents.end()) {
+        cuts.push_back("empty " + std::to_string(empty - cell.extents.begin()));
+      } else if (!step(cell, left)) {
+        return false;
+      }
     }
     return true;
   }
 
   std::vector<Box> boxes;
+  std::vector<std::string> cuts;
   std::optional<Need> need;
   std::string reason;
 
 private:
+  void split_digits(const Cell& before, const std::vector<Poly>& extents) {
+    if (extents == before.extents) return;
+    std::string line = "digits";
+    for (const Poly& e : extents) line += (line.size() == 6 ? " " : " | ") + context_.str(e);
+    cuts.push_back(line);
+  }
+
   // A cell is done when its formula is a sum of digits without choices: a box with strides.
   bool step(const Cell& cell, std::vector<Cell>& left) {
     Lowering l(context_, Lowering::Mode::exact);
@@ -94,6 +106,10 @@ private:
     if (f) {
       auto flat = l.flat(*f);
       if (flat) {
+        std::vector<Poly> extents;
+        for (const FlatDigit& m : *flat) extents.push_back(m.extent);
+        split_digits(cell, extents);
+        cuts.push_back("box");
         boxes.push_back({l.normal(*f).constant, merged(*flat)});
         return true;
       }
@@ -101,7 +117,9 @@ private:
       return false;
     }
     reason = l.reason();
-    return cut(adopted(l, cell), left);
+    Cell next = adopted(l, cell);
+    split_digits(cell, next.extents);
+    return cut(next, left);
   }
 
   // The same cell over the digits that the lowering has split so far; its roots are numbered from 0.
@@ -178,6 +196,7 @@ private:
       if (!need && !at_least_one_more(t)) at_least_one_more(extent - t);
       return false;
     }
+    cuts.push_back("at " + std::to_string(k) + " " + context_.str(t));
     Cell low = cell, high = cell;
     low.extents[static_cast<std::size_t>(k)] = t;
     high.extents[static_cast<std::size_t>(k)] = extent - t;
@@ -198,7 +217,7 @@ private:
         if (!scale) continue;
         std::string from =
             to_string(add(multiply(scale->first, add(context_.bounds()[s].lower, 1)), scale->second));
-        need = Need{{name + " >= " + from, name + " < " + from}};
+        need = Need{{name + " >= " + from, name + " < " + from}, {}};
         return true;
       }
     }
@@ -230,6 +249,7 @@ private:
       if (n && *n > 1 && *n <= 16 && (!best || *n < best->first)) best = {*n, k};
     }
     if (!best) return false;
+    cuts.push_back("each " + std::to_string(best->second));
     for (Wide v = best->first; v-- > 0;) {
       Cell one = cell;
       one.extents[static_cast<std::size_t>(best->second)] = Poly(1);
@@ -249,7 +269,7 @@ private:
     bool coordinates = false;
     for (const std::string& n : names_of(condition)) coordinates |= cell.names.count(n) != 0;
     if (!coordinates) {
-      need = Need{{to_string(condition), negated(condition)}};
+      need = Need{{to_string(condition), negated(condition)}, {}};
       return false;
     }
     if (condition->op < Op::lt || condition->op > Op::ne) return false;
@@ -354,7 +374,8 @@ private:
     for (const std::string& name : {q, r})
       if (context_.substitution().count(name) != 0) return false;
     need = Need{
-        {n + " == " + m + "*" + q + " + " + r + " && " + q + " >= 0 && " + r + " >= 0 && " + m + " > " + r}};
+        {n + " == " + m + "*" + q + " + " + r + " && " + q + " >= 0 && " + r + " >= 0 && " + m + " > " + r},
+        q + " " + r + " = " + n + " / " + m};
     return true;
   }
 
@@ -500,7 +521,8 @@ struct Search {
   const std::atomic<bool>* cancel;
   Pieces out;
 
-  bool run(const std::vector<std::string>& facts, const std::vector<std::string>& conditions, int depth) {
+  bool run(const std::vector<std::string>& facts, const std::vector<std::string>& conditions,
+           const std::vector<std::string>& quotients, int depth) {
     if (static_cast<int>(out.cases.size()) >= most_cases) {
       out.reason = "at most " + std::to_string(most_cases) + " cases of the symbols";
       return false;
@@ -532,7 +554,8 @@ struct Search {
     }
     Cutter cutter(*context, cancel);
     if (cutter.run(cell)) {
-      out.cases.push_back({conditions, std::move(*context), std::move(cutter.boxes)});
+      out.cases.push_back(
+          {conditions, std::move(*context), std::move(cutter.boxes), std::move(cutter.cuts), quotients});
       return true;
     }
     if (!cutter.need || depth == 0) {
@@ -542,7 +565,9 @@ struct Search {
     for (const std::string& c : cutter.need->cases) {
       std::vector<std::string> more = conditions;
       more.push_back(c);
-      if (!run(facts, more, depth - 1)) return false;
+      std::vector<std::string> named = quotients;
+      if (!cutter.need->quotient.empty()) named.push_back(cutter.need->quotient);
+      if (!run(facts, more, named, depth - 1)) return false;
     }
     return true;
   }
@@ -554,7 +579,7 @@ Pieces cut_into_pieces(const std::set<std::string>& symbols, const std::vector<s
                        const std::vector<Coordinate>& domain, const FormulaRef& value,
                        const std::atomic<bool>* cancel) {
   Search search{symbols, domain, value, cancel, {}};
-  if (!search.run(facts, {}, 10)) search.out.cases.clear();
+  if (!search.run(facts, {}, {}, 10)) search.out.cases.clear();
   return std::move(search.out);
 }
 

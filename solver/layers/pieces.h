@@ -41,6 +41,11 @@ struct PieceCase {
   std::vector<std::string> conditions;
   Context context;
   std::vector<Box> boxes;
+  /// How the boxes were cut, for whoever wants to do it again (certificates/derive_pieces.cpp): of the part that is next, "digits a | b"
+  /// splits its digits, "at k t" cuts digit k, "each k" takes its values one by one, "empty k" has no digit k, "box" is done.
+  std::vector<std::string> cuts;
+  /// "q r = n / m" of quotients and rests that the conditions name.
+  std::vector<std::string> quotients;
 };
 
 struct Pieces {

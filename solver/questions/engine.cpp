@@ -391,7 +391,7 @@ Verdict Engine::unknown() {
   if (concrete() && check_ && !thorough && !cancelled()) {
     thorough = true;
     try {
-      Check c = check_({});
+      Check c = check_(context.environment({})); // no symbol is open, but some may have a value: n == 8
       if (c.state == Check::State::fails) return refuted(*c.finding, "enumeration");
     } catch (const Overflow&) {
     }
@@ -649,15 +649,12 @@ void Engine::digits(const char* which, const Lowering& lowering) {
   for (const auto& [name, p] : context.substitution())
     for (Symbol s : p.symbols()) known.insert(s);
   for (const Choice& c : context.choices()) known.insert(c.symbol);
-  std::string line = std::string("digits ") + which;
-  const char* between = " ";
-  for (DigitId d : lowering.leaves()) {
-    auto all = lowering.extent(d).symbols();
+  auto text = [&](const Poly& extent) {
+    auto all = extent.symbols();
     bool rounded = std::any_of(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
-    line += between + (rounded ? "*" : context.str(lowering.extent(d)));
-    between = " | ";
-  }
-  hints.push_back(line);
+    return rounded ? "*" : context.str(extent);
+  };
+  hints.push_back(std::string("digits ") + which + " " + lowering.leaves(text));
 }
 
 } // namespace inlay::solver

@@ -57,6 +57,67 @@ void claim_forms(Engine& e, const Joint& j) {
     e.claims.equal(w, j.b.parity.at(m), "weight of parity " + std::to_string(m));
 }
 
+// By the two normal forms; which layout both are goes into the certificate.
+bool same_normal_form(Engine& e, const Parts& a, const Parts& b) {
+  auto own_a = e.lower_alone(a), own_b = e.lower_alone(b);
+  if (!own_a || !own_b || own_a->lowering.enlarged() || own_b->lowering.enlarged()) return false;
+  auto flat_a = own_a->lowering.flat(own_a->form), flat_b = own_b->lowering.flat(own_b->form);
+  if (!flat_a || !flat_b) return false;
+  std::vector<Merge> merges;
+  SymbolicFlat na = normal_form(*flat_a, &merges), nb = normal_form(*flat_b, &merges);
+  if (!(na == nb) || !(own_a->form.constant == own_b->form.constant)) return false;
+  for (const Merge& m : merges) e.claims.equal(m.second.stride, m.first.extent * m.first.stride, "merge");
+  for (std::size_t k = 0; k < na.size(); ++k) {
+    e.claims.equal(na[k].extent, nb[k].extent, "extent " + std::to_string(k) + " of the normal forms");
+    e.claims.equal(na[k].stride, nb[k].stride, "stride " + std::to_string(k) + " of the normal forms");
+  }
+  e.claims.equal(own_a->form.constant, own_b->form.constant, "constant");
+  e.digits("first", own_a->lowering);
+  e.digits("second", own_b->lowering);
+  std::string through = "through";
+  for (const FlatDigit& m : na)
+    through +=
+        (through.size() == 7 ? " " : " | ") + e.context.str(m.extent) + " : " + e.context.str(m.stride);
+  e.hints.push_back(na.empty() ? "through 1 : 0" : through);
+  return true;
+}
+
+// The name of the method when the functions are the same over the digits of one of them.
+std::optional<std::string> same_forms(Engine& e, const Parts& a, const Parts& b) {
+  for (bool swapped : {false, true}) {
+    auto j = lower_jointly(e, swapped ? b : a, swapped ? a : b);
+    if (!j || !(j->a == j->b)) continue;
+    claim_forms(e, *j);
+    e.digits(swapped ? "second" : "first", j->lowering);
+    return has_parity(j->a) ? "parity normal form" : "digits";
+  }
+  return std::nullopt;
+}
+
+// What both apply last, in the same words, may go: f(x) = f(y) follows from x = y, whatever f is. The other way round it does
+// not follow, so that this is no way to refute.
+std::optional<std::pair<Parts, Parts>> without_common_steps(const Engine& e, Parts a, Parts b) {
+  auto same_leaf = [&](const Leaf& x, const Leaf& y) {
+    if (!x.formula && !y.formula) return x.value == y.value;
+    auto p = x.formula ? e.context.poly(x.formula) : Poly(x.value);
+    auto q = y.formula ? e.context.poly(y.formula) : Poly(y.value);
+    return p && q && *p == *q;
+  };
+  auto same = [&](const Step& x, const Step& y) {
+    if (x.kind != y.kind) return false;
+    if (x.kind == Step::Kind::swizzle) return x.bits == y.bits && x.base == y.base && x.shift == y.shift;
+    return x.kind == Step::Kind::offset && same_leaf(x.offset, y.offset);
+  };
+  bool any = false;
+  while (!a.outer.empty() && !b.outer.empty() && same(a.outer.front(), b.outer.front())) {
+    a.outer.erase(a.outer.begin());
+    b.outer.erase(b.outer.begin());
+    any = true;
+  }
+  if (!any) return std::nullopt;
+  return std::pair{std::move(a), std::move(b)};
+}
+
 } // namespace
 
 Verdict decide_equal(Engine& e) {
@@ -66,40 +127,13 @@ Verdict decide_equal(Engine& e) {
   bool same_size = sa && sb && *sa == *sb && (!e.options.by_mode || *ea == *eb);
   if (same_size) {
     e.claims.equal(*sa, *sb, "size");
-    auto own_a = e.lower_alone(a), own_b = e.lower_alone(b);
-    if (own_a && own_b && !own_a->lowering.enlarged() && !own_b->lowering.enlarged()) {
-      auto flat_a = own_a->lowering.flat(own_a->form), flat_b = own_b->lowering.flat(own_b->form);
-      if (flat_a && flat_b) {
-        std::vector<Merge> merges;
-        SymbolicFlat na = normal_form(*flat_a, &merges), nb = normal_form(*flat_b, &merges);
-        if (na == nb && own_a->form.constant == own_b->form.constant) {
-          for (const Merge& m : merges)
-            e.claims.equal(m.second.stride, m.first.extent * m.first.stride, "merge");
-          for (std::size_t k = 0; k < na.size(); ++k) {
-            e.claims.equal(na[k].extent, nb[k].extent,
-                           "extent " + std::to_string(k) + " of the normal forms");
-            e.claims.equal(na[k].stride, nb[k].stride,
-                           "stride " + std::to_string(k) + " of the normal forms");
-          }
-          e.claims.equal(own_a->form.constant, own_b->form.constant, "constant");
-          e.digits("first", own_a->lowering);
-          e.digits("second", own_b->lowering);
-          std::string through = "through";
-          for (const FlatDigit& m : na)
-            through += (through.size() == 7 ? " " : " | ") + e.context.str(m.extent) + " : " +
-                       e.context.str(m.stride);
-          e.hints.push_back(na.empty() ? "through 1 : 0" : through);
-          return e.proved("normal form");
-        }
-      }
-    }
-    for (bool swapped : {false, true}) {
-      auto j = lower_jointly(e, swapped ? b : a, swapped ? a : b);
-      if (j && j->a == j->b) {
-        claim_forms(e, *j);
-        e.digits(swapped ? "second" : "first", j->lowering);
-        return e.proved(has_parity(j->a) ? "parity normal form" : "digits");
-      }
+    if (same_normal_form(e, a, b)) return e.proved("normal form");
+    if (auto method = same_forms(e, a, b)) return e.proved(*method);
+    if (auto cores = without_common_steps(e, a, b)) {
+      e.hints.emplace_back("core of both");
+      if (same_normal_form(e, cores->first, cores->second)) return e.proved("normal form");
+      if (auto method = same_forms(e, cores->first, cores->second)) return e.proved(*method);
+      e.hints.clear();
     }
   }
   bool plain = a.is_plain_layout() && b.is_plain_layout();

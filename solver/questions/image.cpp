@@ -8,6 +8,8 @@
 // is easy: it is exactly a stride chain (flat.h).
 #include "questions/image.h"
 
+#include "certificates/certificate_text.h"
+
 #include "inlay/solver/error.h"
 
 #include <algorithm>
@@ -185,11 +187,20 @@ bool surely_injective(Engine& e, const Parts& a) {
   return true;
 }
 
-// Every case of the symbols holds; the trace says how many there are.
+// Every case of the symbols holds; the certificate says how each was cut.
 bool by_pieces(Engine& e, const Pieces& pieces, const std::function<bool(const PieceCase&)>& holds) {
   if (pieces.cases.empty() || !std::all_of(pieces.cases.begin(), pieces.cases.end(), holds)) return false;
   std::size_t boxes = 0;
-  for (const PieceCase& c : pieces.cases) boxes += c.boxes.size();
+  for (const PieceCase& c : pieces.cases) {
+    boxes += c.boxes.size();
+    std::string when;
+    for (const std::string& condition : c.conditions)
+      when += (when.empty() ? "(" : " && (") + condition + ")";
+    e.hints.push_back("case " + (when.empty() ? "1 == 1" : when));
+    for (const std::string& q : c.quotients) e.hints.push_back("quotient " + q);
+    for (const std::string& line : substitution(c.context)) e.hints.push_back(line);
+    for (const std::string& cut : c.cuts) e.hints.push_back("cut " + cut);
+  }
   e.claims.note("domain cut into " + std::to_string(boxes) + " boxes in " +
                 std::to_string(pieces.cases.size()) + " cases of the symbols");
   return true;

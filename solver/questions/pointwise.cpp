@@ -98,6 +98,22 @@ std::optional<Cut> cut_of(const FormulaRef& condition, const std::vector<Coordin
   }
 }
 
+// Does it have a value everywhere? A condition that is cut away takes its divisors with it, and a formula that means nothing for
+// some values of the symbols is not proved by what it means for the others.
+bool defined(const Engine& e, Lowering& l, const FormulaRef& f, const std::map<std::string, Form>& names) {
+  for (const FormulaRef& a : f->args)
+    if (!defined(e, l, a, names)) return false;
+  if (f->op != Op::div && f->op != Op::mod && f->op != Op::shl && f->op != Op::shr) return true;
+  auto by = l.lower(f->args[1], names);
+  auto span = by ? l.range(*by) : std::nullopt;
+  if (!span) return false;
+  const auto& [least, greatest] = *span;
+  if (f->op == Op::div || f->op == Op::mod)
+    return e.context.positive(least) || e.context.positive(Poly() - greatest);
+  constexpr Wide most = 60;
+  return e.context.nonnegative(least) && e.context.nonnegative(Poly(most) - greatest);
+}
+
 bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int depth, int& pieces) {
   if (++pieces > 4096 || e.cancelled()) return false;
   Lowering l(e.context);
@@ -127,6 +143,10 @@ bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int dep
   for (const FormulaRef& f : piece.values) {
     auto condition = undecided_case(f);
     if (!condition) continue;
+    if (!defined(e, l, *condition, names)) {
+      e.obligation("divisors of at least 1 in " + to_string(*condition));
+      return false;
+    }
     std::string text = to_string(*condition);
     auto cut = cut_of(*condition, piece.domain);
     for (bool yes : {true, false}) {

@@ -1,4 +1,5 @@
 // 0 <= A(i) < N: by the range of the digits, whose coefficients have known signs; on numbers the extreme indices decide.
+#include "questions/image.h"
 #include "questions/pointwise.h"
 
 namespace inlay::solver {
@@ -39,13 +40,11 @@ Verdict decide_within(Engine& e) {
     return scan(e, x.size(), fails);
   };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
-  Pieces pieces = pieces_of(e, a);
-  bool all = !pieces.cases.empty();
-  for (const PieceCase& c : pieces.cases) {
+  auto in_bounds = [&](const PieceCase& c) {
     auto n = c.context.poly(e.term());
-    all = all && n && within(c, *n);
-  }
-  if (all) return e.proved("pieces");
+    return n && within(c, *n);
+  };
+  if (by_pieces(e, pieces_of(e, a), in_bounds)) return e.proved("pieces");
   auto proof = [&](Lowering& l, const std::vector<Form>& f) { return inside(l, f[0]); };
   auto negated = [&](smt::Query& q, const std::vector<std::string>& t) -> std::optional<std::string> {
     auto n = q.term(e.term(), {});

@@ -20,7 +20,6 @@ import argparse
 import hashlib
 import json
 import os
-import random
 import re
 import resource
 import shutil
@@ -69,7 +68,7 @@ RULES = [
     (r"\bS\((0)\)", "1", "::mutation::on({n}) ? 1 : 0"), (r"\bS\((1)\)", "0", "::mutation::on({n}) ? 0 : 1"),
     (r"(?:= |return |, |\()(true)\b", "false", "!::mutation::on({n})"), (r"(?:= |return |, |\()(false)\b", "true", "::mutation::on({n})"),
     (r"(?<![:\w.])(is_one)\(", "!is_one", "::mutation::on({n}) != is_one"), (r"(?<![:\w.])(is_zero)\(", "!is_zero", "::mutation::on({n}) != is_zero"),
-    (r"(?<!\w)(!)\w[\w.]*\(", "", "::mutation::on({n}) == "),
+    (r"(?<!\w)(!)\w[\w.]*\(", "", "::mutation::on({n}) == !!"),
     # Of the solver: bounds that are off by one, and cases that are not passed over.
     (r"(?:context_?\.|[ (!])(positive\()(?!const )", "nonnegative(", "nonnegative((::mutation::on({n}) ? Poly(0) : Poly(-1)) + "),
     (r"(?:context_?\.|[ (!])(nonnegative\()(?!const )", "positive(", "nonnegative((::mutation::on({n}) ? Poly(-1) : Poly(0)) + "),
@@ -142,10 +141,9 @@ def candidates(files):
 
 
 def choose(found, count, seed):
-    """A reproducible sample, spread over the files in proportion to their candidates."""
+    """A reproducible sample, spread over the files in proportion to their candidates; an edit elsewhere leaves it as it is."""
     unique = {m["id"]: m for m in found}
-    chosen = sorted(unique.values(), key=lambda m: m["id"])
-    random.Random(seed).shuffle(chosen)
+    chosen = sorted(unique.values(), key=lambda m: hashlib.sha256(f"{seed} {m['id']}".encode()).digest())
     return sorted(chosen[:count], key=lambda m: (m["file"], m["line"]))
 
 

@@ -6,7 +6,7 @@
 #include <inlay/solver/prove.h>
 #include <random>
 
-#include "certificates/derive.h"
+#include "certificates/derivation.h"
 #include "questions/engine.h"
 
 using namespace inlay::solver;
@@ -53,39 +53,71 @@ const std::string tiled = "((32,M/32),K):((K,32*K),1)", plain = "(M,K):(K,1)";
 } // namespace
 
 TEST_CASE("every kind of proof has a certificate that is accepted") {
-  for (const Verdict& v :
-       {prove_equal(plain, tiled, tiles),
-        prove_equal("(M,N):(1,M)", "(N,M):(1,N)"),
-        prove_equal("(4,8):(1,4)", "32:1"),
-        prove_equal("Sw<3,4,3> o 0 o (64,8):(64,1)", "Sw<3,4,3> o (64,8):(64,1)"),
-        prove_equal(Subject("(r,c) -> r*128 + (c ^ (r%8)*16)", "(M,128)"), "Sw<3,4,3> o 0 o (M,128):(128,1)"),
-        prove_equal(Subject("min(i, M - 1)", "M"), Subject("i", "M")),
-        prove_injective("(M,K):(ld,1)", {"ld >= K"}),
-        prove_injective("(3,2):(2,3)"),
-        prove_injective("Sw<3,3,3> o 0 o (M,K):(ld,1)", {"ld >= K"}),
-        prove_injective(Subject("(c, r) -> r*64 + (c ^ ((r & 15) << 2))", "(64,R)")),
-        prove_bijective("((c,t),(1,8)):((8*t,1),(1,t))"),
-        prove_bijective("(4,4,2):(1,8,4)"),
-        prove_bijective("Sw<3,4,3> o 0 o (64,M):(1,64)", {"M % 16 == 0"}),
-        prove_bijective(Subject("G - 1 - i", "G")),
-        prove_bijective(Subject("select(i >= (G/16)*16, i, (i/8/2)*16 + (i%8)*2 + (i/8)%2)", "G")),
-        prove_covers("(M,4):(1,M)", "4*M"),
-        prove_covers("(4,3):(1,4)", "12"),
-        prove_within("(M,N):(N,1)", "M*N"),
-        prove_within("(M,N):(2*N,2)", "2147483647", {"M <= 65536 && N <= 16384"}),
-        prove_within(Subject("i / N", "M"), "M", {"M <= 20 && N <= 20"}),
-        prove_aligned("(M,K):(2*K,16)", "16", {"K % 8 == 0"}),
-        prove_aligned("4:x*(x+1)", "2"),
-        prove_aligned("(M,N):(V*N,V)", "V"),
-        prove_disjoint("(M,2):(2,2*M)", "1 o (M,2):(2,2*M)"),
-        prove_disjoint("M:1", "M o N:1"),
-        prove_disjoint("4:2", "1 o 4:2"),
-        prove_inverse("(2,3):(3,1)", "(3,2):(2,1)"),
-        prove_inverse("(M,K):(K,1)", "(K,M):(M,1)"),
-        prove_conflict_free("Sw<3,4,3> o 0 o ((16,4),2):((128,16),64)", "ds_read_b128", "gfx942"),
-        prove_conflict_free("((16,4)):((128*k + 32,16))", "ds_read_b128", "gfx942"),
-        prove_coalesced("(64,8):(8,1)", 2, "gfx942"),
-        prove_coalesced("base o ((8,8),8):((8,K),1)", 2, "gfx950", 0, {"K % 64 == 0", "base % 64 == 0"})}) {
+  for (
+      const Verdict& v :
+      {prove_equal(plain, tiled, tiles), prove_equal("(M,N):(1,M)", "(N,M):(1,N)"),
+       prove_equal("(4,8):(1,4)", "32:1"),
+       prove_equal("Sw<3,4,3> o 0 o (64,8):(64,1)", "Sw<3,4,3> o (64,8):(64,1)"),
+       prove_equal(Subject("(r,c) -> r*128 + (c ^ (r%8)*16)", "(M,128)"), "Sw<3,4,3> o 0 o (M,128):(128,1)"),
+       prove_equal(Subject("min(i, M - 1)", "M"), Subject("i", "M")),
+       prove_injective("(M,K):(ld,1)", {"ld >= K"}), prove_injective("(3,2):(2,3)"),
+       prove_injective("Sw<3,3,3> o 0 o (M,K):(ld,1)", {"ld >= K"}),
+       prove_injective(Subject("(c, r) -> r*64 + (c ^ ((r & 15) << 2))", "(64,R)")),
+       prove_bijective("((c,t),(1,8)):((8*t,1),(1,t))"), prove_bijective("(4,4,2):(1,8,4)"),
+       prove_bijective("Sw<3,4,3> o 0 o (64,M):(1,64)", {"M % 16 == 0"}),
+       prove_bijective(Subject("G - 1 - i", "G")),
+       prove_bijective(Subject("select(i >= (G/16)*16, i, (i/8/2)*16 + (i%8)*2 + (i/8)%2)", "G")),
+       // Cut into pieces: a narrower last group, cases of a remainder, a quotient of symbols, a bound.
+       prove_injective(Subject("((i/(3*gn))*3 + (i % (3*gn)) % min(gm - (i/(3*gn))*3, 3))*gn + "
+                               "(i % (3*gn))/min(gm - (i/(3*gn))*3, 3)",
+                               "gm*gn")),
+       prove_bijective(Subject("(i % X)*(G/X) + min(i % X, G % X) + i/X", "G")),
+       prove_covers(Subject("select(i < n - n/2, 2*i, 2*(i - (n - n/2)) + 1)", "n"), "n"),
+       prove_within(Subject("select(i % 2 == 0, i/2, (G + 1)/2 + i/2)", "G"), "G"),
+       prove_injective(Subject("((i/(4*n))*4 + (i % (4*n)) % min(n - (i/(4*n))*4, 4))*n + "
+                               "(i % (4*n))/min(n - (i/(4*n))*4, 4)",
+                               "n*n"),
+                       {"m % (n + 1) == 1"}),
+       prove_injective("(2*m,2*n,(m,16)):(1,2*m,(4*m*n,4*m*m*n))", {"t < n", "n >= 0 - 2"}),
+       // A swizzle, on both sides, of what has no bits.
+       prove_equal("Sw<2,0,4> o 0 o ((16,2*n),4):((1,n),64)",
+                   "Sw<2,0,4> o 0 o ((16,2*n),(2,2)):((1,n),(64,128))"),
+       prove_equal("Sw<3,2,-4> o 0 o (max(n,n),(8,2),4*m):(-3,(0,8*n),5)",
+                   "Sw<3,2,-4> o 0 o ((1,max(n,n)),(8,2),(4,m)):((4,-3),(0,8*n),(5,20))"),
+       // Digits that are rounded up, one of them inside another.
+       prove_within(Subject("(((i / n) % (2*n)) / 8) % n", "8"), "n"),
+       prove_aligned("(2147483648,m+1):(1,2147483648) o (4,(2*m,4)):(4,(16,1))", "1"),
+       prove_equal("Sw<1,0,1> o 0 o (n,(min(m,8),3)):(4*min(m,8),(4,1))",
+                   "Sw<1,0,1> o 0 o ((1,n),(min(m,8),3)):((9,4*min(m,8)),(4,1))"),
+       prove_disjoint(Subject("4*i + 2", "m"), Subject("(i % 8) ^ i", "n*m + 1")),
+       // What is known of the symbols is not in their bounds, or is a multiple of a multiple.
+       prove_equal("((4,1),(4*n,min(n,8))):((1,4),(4,16*n))", "((4,1),(4,n,min(n,8))):((1,4),(4,16,16*n))",
+                   {"n % m == 0", "m % 2 == 0"}),
+       prove_bijective("(n+1,n):(1,n+1)", {"min(n, n) >= 2", "n >= 2*n - 3", "n >= -22"}),
+       prove_covers("-100 o (4,(4,n)):(4,(0-1,16))", "8", {"n / 3 == 3"}),
+       // The checker's guesses: strides that are the same where the facts hold, one that is not needed, numbers beyond 2^128.
+       prove_injective("(4,max(n,n)):(max(n,n),1)", {"n == n*n"}),
+       prove_covers("((t+n,2),(16,max(t,m))):((1,2),(2*t+2*n,n))", "m", {"n / 5 == 2"}),
+       prove_injective("((5,m*n),(m+n,t*n)):((1,5),(5*m*n*t*n,5*m*n))",
+                       {"m != 2", "n >= 4611686018427387904"}),
+       // Bits that a number picks, rests of what falls, divisors below 0.
+       prove_within(Subject("(select(n != 8, i, 1) & 12) / 3", "8"), "2*n"),
+       prove_bijective(Subject("(1 - i) & 7", "2")), prove_bijective(Subject("(2*n - 1 - i) % (4*n)", "2*n")),
+       prove_equal(Subject("(4*n + i) / (0-4)", "4"), Subject("0 - n - (i + 3)/4", "4")),
+       prove_equal(Subject("min(8, i + n) * 4", "n"), Subject("min(8, i + n) * 4 + (8 % m) % 1", "n"),
+                   {"m == 2 * -1"}),
+       prove_covers("(M,4):(1,M)", "4*M"), prove_covers("(4,3):(1,4)", "12"),
+       prove_within("(M,N):(N,1)", "M*N"),
+       prove_within("(M,N):(2*N,2)", "2147483647", {"M <= 65536 && N <= 16384"}),
+       prove_within(Subject("i / N", "M"), "M", {"M <= 20 && N <= 20"}),
+       prove_aligned("(M,K):(2*K,16)", "16", {"K % 8 == 0"}), prove_aligned("4:x*(x+1)", "2"),
+       prove_aligned("(M,N):(V*N,V)", "V"), prove_disjoint("(M,2):(2,2*M)", "1 o (M,2):(2,2*M)"),
+       prove_disjoint("M:1", "M o N:1"), prove_disjoint("4:2", "1 o 4:2"),
+       prove_inverse("(2,3):(3,1)", "(3,2):(2,1)"), prove_inverse("(M,K):(K,1)", "(K,M):(M,1)"),
+       prove_conflict_free("Sw<3,4,3> o 0 o ((16,4),2):((128,16),64)", "ds_read_b128", "gfx942"),
+       prove_conflict_free("((16,4)):((128*k + 32,16))", "ds_read_b128", "gfx942"),
+       prove_coalesced("(64,8):(8,1)", 2, "gfx942"),
+       prove_coalesced("base o ((8,8),8):((8,K),1)", 2, "gfx950", 0, {"K % 64 == 0", "base % 64 == 0"})}) {
     CAPTURE(v.summary(), v.certificate);
     REQUIRE(v.outcome == Outcome::proved);
     Recheck r = recheck(v.certificate);
@@ -211,6 +243,84 @@ TEST_CASE("false claims are rejected whoever wrote them") {
     CHECK_FALSE(recheck(sealed(head)).accepted);
     CHECK_FALSE(
         recheck(sealed(head + "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n")).accepted);
+  }
+}
+
+// A claim that is false stays rejected, with the cuts of a true one, with cuts that were changed, and with what a forger would write.
+TEST_CASE("pieces prove nothing that is false") {
+  std::mt19937 engine(20261122);
+  auto random = [&](std::size_t n) { return static_cast<std::size_t>(engine() % n); };
+  int forgeries = 0, derived = 0;
+  for (const auto& [yes, no] : std::vector<std::pair<std::string, std::string>>{
+           {"(i % 3)*(G/3) + min(i % 3, G % 3) + i/3", "(i % 3)*(G/3) + min(i % 3, G % 2) + i/3"},
+           {"(i % X)*(G/X) + min(i % X, G % X) + i/X", "(i % X)*(G/X) + i/X"},
+           {"select(i < G - G/2, 2*i, 2*(i - (G - G/2)) + 1)", "select(i < G - G/2, 2*i, 2*(i - (G - G/2)))"},
+           {"select(i % 2 == 0, i/2, (G + 1)/2 + i/2)", "select(i % 2 == 0, i/2, G/2 + i/2)"}}) {
+    Subject f(yes, "G");
+    for (const Verdict& v : {prove_injective(f), prove_bijective(f), prove_covers(f, "G")}) {
+      CAPTURE(v.property, no);
+      std::string head = head_of(v.certificate);
+      REQUIRE(head.find("; case ") != std::string::npos);
+      std::string claim = head.substr(0, head.find("; symbol ")), hints = head.substr(claim.size());
+      claim = replaced(claim, "argument " + yes, "argument " + no);
+      for (int round = 0; round < 20; ++round) {
+        std::vector<std::string> lines;
+        for (std::size_t begin = 0; begin < hints.size(); begin = hints.find('\n', begin) + 1)
+          lines.push_back(hints.substr(begin, hints.find('\n', begin) - begin));
+        for (int change = 0; change < round && !lines.empty(); ++change) {
+          std::size_t k = random(lines.size());
+          switch (random(4)) {
+          case 0: lines.erase(lines.begin() + static_cast<std::ptrdiff_t>(k)); break;
+          case 1: lines[k] = lines[random(lines.size())]; break;
+          case 2: lines[k] = random(2) == 0 ? "; cut box" : "; cut empty 0"; break;
+          default:
+            for (char& c : lines[k])
+              if (std::isdigit(static_cast<unsigned char>(c)) && random(3) == 0)
+                c = static_cast<char>('0' + random(6));
+          }
+        }
+        std::string text = claim;
+        for (const std::string& line : lines) text += line + "\n";
+        CAPTURE(text);
+        ++forgeries;
+        try { // where the cuts lead to nothing a solver is left with the whole claim, as without them
+          (void)independent::by_pieces(independent::read_statement(text));
+        } catch (const independent::Stuck&) {
+          continue;
+        }
+        ++derived;
+        CHECK_FALSE(recheck(forged(text)).accepted);
+      }
+    }
+  }
+  CHECK(forgeries == 240);
+  CHECK(derived > 20);
+  std::string
+      start = "; inlay certificate 1\n; property injective\n; method pieces\n; argument i/2\n; domain (G)\n",
+      top = "; symbol G >= 1\n; let G = G\n";
+  for (const std::string& lies : std::vector<std::string>{
+           "; case 1 == 1\n" + top + "; cut empty 0\n", // it is not
+           "; case 0 == 1\n" + top + "; cut box\n",     // never
+           "; case G == 1\n; let G = 1\n; cut box\n",   // not always
+           "; case G == 1\n; let G = 1\n; cut box\n; case G >= 3\n; symbol G >= 3\n; let G = G\n; cut empty "
+           "0\n",
+           "; case 1 == 1\n" + top + "; cut at 0 0\n; cut box\n",                      // a part is left
+           "; case 1 == 1\n" + top + "; cut at 0 0-G\n; cut empty 0\n; cut empty 0\n", // below 0
+           "; case 1 == 1\n" + top + "; cut at 0 2*G\n; cut empty 0\n; cut empty 0\n", // beyond
+           "; case 1 == 1\n" + top + "; cut each 0\n",                                 // of how many?
+           "; case 1 == 1\n" + top + "; cut digits 2 | G\n; cut box\n",                // not G
+           "; case 1 == 1\n" + top + "; cut digits 0-1 | 0-G\n; cut box\n",            // G, but not of digits
+           "; case 1 == 1\n; symbol G >= 1 <= 1\n; let G = G\n; cut box\n",            // not all
+           // Quotients of names that are known, that mean something else, that may be 0.
+           "; case G == 1\n; quotient G R = 1 / 1\n; let G = 1\n; let R = 0\n; cut box\n",
+           "; case G == 2*Q + R && R >= 0 && R < 2 && Q < 1\n; quotient Q R = G / 2\n; symbol R >= 0\n; let "
+           "G = R\n"
+           "; let Q = 0\n; let R = R\n; cut box\n",
+           "; case G == 2*Q + R\n; quotient Q R = G / 2\n; symbol Q >= 1\n; symbol R >= 1\n; let Q = Q\n; "
+           "let R = R\n"
+           "; let G = 2*Q+R\n; cut empty 0\n"}) {
+    CAPTURE(lies);
+    CHECK_FALSE(recheck(forged(start + lies)).accepted);
   }
 }
 

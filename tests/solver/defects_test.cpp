@@ -192,6 +192,42 @@ TEST_CASE("conditions that nothing is known to satisfy prove nothing") {
   }
 }
 
+TEST_CASE("a formula that means nothing for some values is not proved by the others") {
+  // 0 / (F - n) was 0, and a condition that is cut away took its divisor with it.
+  for (const auto& [f, g] :
+       std::vector<std::pair<std::string, std::string>>{{"(8 % 2) / (F - n)", "0"},
+                                                        {"(i*0) % (F - n)", "0"},
+                                                        {"((F - n) * m) / (F - n)", "m"},
+                                                        {"select(1 / (F - n) < 2, i, i)", "i"},
+                                                        {"min(i, i + 0*(m / (F - n)))", "i"},
+                                                        {"select((1 << (F - n)) < 2, i, i)", "i"}})
+    for (const char* far : {"35184372088832", "40"}) {
+      std::string formula = f;
+      for (std::size_t at; (at = formula.find('F')) != std::string::npos;) formula.replace(at, 1, far);
+      CAPTURE(formula);
+      Outcome outcome = Outcome::unknown;
+      try {
+        outcome = prove_equal(Subject(formula, "m"), Subject(g, "m")).outcome;
+      } catch (const QuestionError&) { // it says for which n
+      }
+      CHECK(outcome != Outcome::proved);
+    }
+  CHECK(
+      prove_equal(Subject("((F - n) * m) / (F - n)", "m"), Subject("m", "m"), {"n < F", "F <= 40"}).outcome ==
+      Outcome::proved);
+  CHECK(prove_equal(Subject("select(1 / (n - 40) < 2, i, i)", "m"), Subject("i", "m"), {"n > 40"}).outcome ==
+        Outcome::proved);
+}
+
+TEST_CASE("a symbol of one value has it to the end") {
+  // No symbol is open, the question is too large at first, and the last look at it knew no n.
+  Options few;
+  few.enumeration_limit = 20000;
+  few.solver_steps = 20000;
+  std::string a = "((4*n,n),(n,min(n,8)),(n,3)):((1,-n),(3,4*n*n*n),(-5,4294967296))";
+  CHECK(prove_disjoint(a, "64 o " + a, {"n == 2 * 4"}, few).outcome != Outcome::proved);
+}
+
 TEST_CASE("a divisor that only large values make negative is no proof") {
   // The remainder r was a variable with 0 <= r < d, which said that d is positive.
   std::string far = "35184372088832000"; // 2^45 and more: beyond what a search looks at

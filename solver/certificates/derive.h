@@ -25,7 +25,8 @@ struct Derived {
   /// Each in other words: with the facts that mostly cost more than they help, with quotients as variables, with divisors that may
   /// be below 0. Asked when nobody could answer the query itself, and as good.
   std::vector<std::vector<std::string>> stronger;
-  std::string evaluated; ///< "every one of 4096 values", when nothing is left for a solver
+  std::vector<std::string> otherwise; ///< where the queries are not answered: all of these are as good
+  std::string evaluated;              ///< "every one of 4096 values", when nothing is left for a solver
 };
 
 /// `evaluate` false leaves evaluations out: what a certificate is written with. Errors: Stuck when the claim is false

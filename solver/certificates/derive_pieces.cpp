@@ -10,8 +10,7 @@
 //     cut empty k               it has no digit k: extent <= 0
 //     cut box                   it is done
 //
-// The parts of a part cover it, so that no index is lost. An index in two boxes would do no harm to what is said of points; and no
-// index is in two boxes that share no value.
+// The parts of a part cover it, so that no index is lost; and no index is in two boxes, as those share no value.
 #include "certificates/derivation.h"
 
 #include <algorithm>
@@ -52,7 +51,7 @@ public:
   }
 
   std::vector<Box> boxes;
-  /// The same box: no value twice; else: no value of both.
+  /// No two of them share a value.
   void injective() {
     for (std::size_t i = 0; i < boxes.size(); ++i)
       for (std::size_t j = 0; j < i; ++j)

@@ -200,6 +200,26 @@ TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing
                     Contains("y is bf16, which no atomic adds") && Contains("f32 or i32"));
 }
 
+TEST_CASE("derive: how far a loop may go is part of what fits an offset") {
+  const auto summed = [](std::int64_t most) {
+    Program k("long_sum", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = most, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {Sym(1)}), x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto&) { return k.sum(n, [&](Sym i) { return k(x, {i}); }); });
+    const Layout tv = line_tv(256, 4, 64);
+    const Fragment zero = k.zeros(Element::f32, without_axis(tv, 0), {1});
+    k.loop(n, 256, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment part = k.fold(Monoid::sum, k.load(k.tile(x, {256}, {t}), tv, 4), 0);
+      k.update(zero, {part}, [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(zero, k.tile(y, {1}, {0}), 1);
+    return refuted(code_of(k));
+  };
+  CHECK(summed(std::int64_t{1} << 28) == "");
+  CHECK_THAT(summed(std::int64_t{1} << 30),
+             Contains("byte offsets into x fit 31 bits") && Contains("the offset of a trip may be"));
+}
+
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {
   kernels::RowSpec spec;
   spec.threads = 128;

@@ -271,10 +271,13 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
     check(t.at(end), "number of records");
   }
   // The hardware adds both to the base as numbers without a sign.
-  for (const auto& [offset, part] : {std::pair(a.step, "trip"), std::pair(a.lane, "lane")})
-    if (a.gathered_axis < 0 && !decide(ClaimKind::less_equal, Sym(0), world(offset)))
-      refute("byte offsets into " + t.name + " fit 31 bits", to_string(offset),
-             std::string("the offset of a ") + part + " may be negative");
+  if (!decide(ClaimKind::less_equal, Sym(0), world(a.step)))
+    refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.step),
+           "the offset of a trip may be negative");
+  for (const Column& c : prepared(i).coordinate)
+    if (const int least = *std::min_element(c.begin(), c.end()); least < 0)
+      refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane),
+             "a lane is at " + std::to_string(least) + " from the tile's begin");
   // A tile begins inside the tensor, or behind it by fewer tiles than the loop runs ahead.
   std::vector<Sym> far(t.shape.size(), Sym(0));
   for (std::size_t axis = 0; axis < far.size(); ++axis) {

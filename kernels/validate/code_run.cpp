@@ -119,6 +119,7 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
 
 double CodeRun::rounding(Element format, Number v) {
   const double x = std::fabs(RealArithmetic::real(v));
+  if (std::isinf(x)) return 0; // the empty element of a maximum is itself in every format
   // A whole unit of the last place, so that a conversion may cut off; below the smallest normal number, of that.
   const auto unit = [&](int bits, int least, double most) {
     return x > most ? INFINITY : std::ldexp(std::fmax(x, std::ldexp(1.0, least)), -bits);

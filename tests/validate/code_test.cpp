@@ -127,6 +127,19 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
     REQUIRE_FALSE(r.refuted.empty());
     return r.refuted[0];
   };
+  SECTION("a row's maximum, its sum, and whether a lane takes part") {
+    kernels::RowSpec row;
+    row.threads = 128, row.vectors = 1;
+    const kernels::Artifact softmax = kernels::build_softmax(row);
+    const auto refuted_row = [&](const char* begins, std::size_t which, const auto& change) {
+      const CodeReport r = validate(softmax, patched(softmax, begins, which, change), true);
+      INFO(begins << ": " << text_of(r));
+      CHECK(r.verdict == MachineVerdict::refuted);
+    };
+    refuted_row("v_sub_f32", 0, [](auto& c) { c[1] ^= 2; });    // another register than the maximum
+    refuted_row("ds_write_b32", 1, [](auto& c) { c[1] ^= 4; }); // a wave's sum is elsewhere
+    refuted_row("s_cbranch_execz", 0, [](auto& c) { c[2] ^= 1; });
+  }
   SECTION("the offset of a load") {
     const auto f = refuted(patched(a, "buffer_load_dwordx4", 2, [](auto& c) { c[0] ^= 0x20; }));
     CHECK_THAT(f.message, Contains("the code"));

@@ -200,6 +200,54 @@ TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing
                     Contains("y is bf16, which no atomic adds") && Contains("f32 or i32"));
 }
 
+TEST_CASE("derive: what lies outside of a row is known, or it is refused") {
+  // max(j < n, (i < r ? x(i,j) : beyond)) and sum(j < n, x(i,j) + more)
+  const auto rows = [](Monoid monoid, double filled, bool chooses, double more) {
+    Program k("rows", Target::named("gfx942"), 64);
+    const Sym m = k.size("m"), n = k.size("n", {.most = 64, .multiple = 4}), r = k.size("r");
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    const auto value = [&](Expr e, Sym row) { return chooses ? inside(row, r, e, 5) : e + more; };
+    k.computes(y, [&](const auto& c) {
+      return k.fold(monoid, n, [&](Sym j) { return value(k(x, {c[0], j}), c[0]); });
+    });
+    const Sym tile = k.workgroups(0, m, 4);
+    Fragment v = k.load(k.tile(x, {4, 64}, {tile, 0}), rows_tv(4, 64, 4, 64), 4);
+    if (filled != 0) v = k.fill(v, 1, 0, n, filled);
+    const Fragment e = k.map({v}, [&](const auto& a) { return value(a[0], Sym(4) * tile + k.position(0)); });
+    k.store(k.fold(monoid, e, 1), k.tile(y, {4, 1}, {tile, 0}), 1);
+    return refuted(code_of(k));
+  };
+  CHECK(rows(Monoid::max, -INFINITY, false, 1) == "");
+  CHECK(rows(Monoid::sum, 0, false, 0) == "");
+  // Either of the two, and one of them is 5.
+  CHECK_THAT(rows(Monoid::max, -INFINITY, true, 0),
+             Contains("what lies outside of a max is its empty element"));
+  CHECK_THAT(rows(Monoid::sum, 0, false, 1),
+             Contains("what lies outside of a sum is its empty element | it is 1"));
+}
+
+TEST_CASE("derive: one wave needs its waits, and no barriers") {
+  Program k("through_lds", Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[0]}); });
+  const Sym tile = k.workgroups(0, n, 256);
+  const Tensor lds = k.lds("lds", Element::f32, {256});
+  k.store(k.load(k.tile(x, {256}, {tile}), line_tv(256, 4, 64), 4), k.whole(lds), 4);
+  k.store(k.read(lds, line_tv(256, 1, 64), 1), k.tile(y, {256}, {tile}), 1);
+  const auto without = [&](bool waits) {
+    return changed(k, [&](Code& code) {
+      for (CodeRegion& r : code.regions) {
+        std::erase_if(r.body, [](const Inst& i) { return i.kind == InstKind::barrier; });
+        for (Inst& i : r.body)
+          if (i.kind == InstKind::wait && waits) i.lgkm = -1;
+      }
+    });
+  };
+  CHECK(without(false) == "");
+  CHECK_THAT(without(true), Contains("what is read from lds has arrived there"));
+}
+
 TEST_CASE("derive: how far a loop may go is part of what fits an offset") {
   const auto summed = [](std::int64_t most) {
     Program k("long_sum", Target::named("gfx942"), 64);

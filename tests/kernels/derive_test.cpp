@@ -248,6 +248,21 @@ TEST_CASE("derive: one wave needs its waits, and no barriers") {
   CHECK_THAT(without(true), Contains("what is read from lds has arrived there"));
 }
 
+TEST_CASE("derive: sums join every part once, and transfers are one instruction") {
+  kernels::RowSpec spec;
+  spec.threads = 128;
+  spec.vectors = 1;
+  CHECK_THAT(changed(kernels::rmsnorm_program(spec),
+                     [](Code& c) { nth(c.regions[0].body, InstKind::fold_lanes, 0).lane_mask = 2; }),
+             Contains("every element is summed once"));
+  kernels::GemmSpec transfer = small();
+  transfer.arch = "gfx950";
+  transfer.tile_k = 64;
+  transfer.transfer = true;
+  // The default order puts other instructions between the halves; the modulo scheduler does not.
+  CHECK_THAT(refuted(code_of(kernels::gemm_program(transfer))), Contains("a transfer is one instruction"));
+}
+
 TEST_CASE("derive: how far a loop may go is part of what fits an offset") {
   const auto summed = [](std::int64_t most) {
     Program k("long_sum", Target::named("gfx942"), 64);

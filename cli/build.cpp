@@ -1,6 +1,10 @@
 // `inlay build KERNEL [options] -o DIR`: HSACO, .ll, .s, proof report and resource report as files.
+#include "exec_arguments.h"
 #include "kernel_options.h"
 #include "resources.h"
+
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/build.h>
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -75,11 +79,17 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 }
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, bool program, bool slots,
+                  const std::string& directory, bool program, bool slots, const std::string& svg,
                   const kernels::BuildOptions& options, bool json) {
+  if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
   const kernels::Artifact artifact = kernel->build(read_flags(rest), options);
   if (slots) {
+    if (!svg.empty()) {
+      const fs::path path(svg);
+      write_all(path.has_parent_path() ? path.parent_path() : ".",
+                {{path.filename().string(), codegen::schedule_svg(artifact.source->code)}});
+    }
     if (json) {
       session.out
           << Json{{"kernel", artifact.kernel}, {"arch", artifact.arch}, {"schedule", artifact.schedule}}.dump(
@@ -149,6 +159,8 @@ void add_build(CLI::App& app, Session& session) {
   auto slots = std::make_shared<bool>(false);
   command->add_flag("--schedule", *slots,
                     "Print the loops as slots: instruction, iteration, waits, registers");
+  auto svg = std::make_shared<std::string>();
+  command->add_option("--svg", *svg, "With --schedule: also as a picture, in this file");
   auto options = std::make_shared<kernels::BuildOptions>();
   add_order_options(*command, *options);
   command->add_flag("--json", *json, "The same as data");
@@ -157,7 +169,8 @@ void add_build(CLI::App& app, Session& session) {
   command->allow_extras();
   command->callback([=, &session] {
     session.exit =
-        build_command(session, *name, command->remaining(), *directory, *program, *slots, *options, *json);
+        build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg, *options,
+                                 *json);
   });
 }
 

@@ -71,7 +71,12 @@ private:
     for (const Tensor& t : p_.tensors())
       if (t.space == Space::global) pointers_[t.id] = k.argument(index++);
     for (const Size& s : p_.sizes()) k.bind(s.symbol, k.argument(index++));
-    for (const GridAxis& g : p_.grid()) k.bind(g.symbol, k.workgroup_id(g.axis));
+    if (const auto& map = p_.tile_map()) {
+      k.bind(map->id_x, k.workgroup_id(0)), k.bind(map->id_y, k.workgroup_id(1));
+      for (const TileMap::Definition& d : map->definitions()) k.bind(d.symbol, k.lower_low(d.value));
+    }
+    for (const GridAxis& g : p_.grid())
+      if (!p_.tile_map() || g.axis == 2) k.bind(g.symbol, k.workgroup_id(g.axis));
     tid_ = k.work_item_id();
     k.bind(work_item(p_), tid_);
     for (const Uniform& u : p_.uniforms()) {

@@ -286,6 +286,13 @@ private:
     look(look, p_.body());
     return size;
   }
+  // Elements that one store to memory takes, 0 when the fragment is not stored.
+  int stored_vector(int fragment) const {
+    for (const Op& op : p_.body())
+      if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->from_fragment == fragment)
+        return p_.tensor(c->to->tensor).space == Space::global ? c->vector : 0;
+    return 0;
+  }
   // Elements of a fragment that one matrix instruction takes or gives, when there is one.
   std::optional<int> product_values(int fragment) const {
     std::optional<int> size;
@@ -373,6 +380,9 @@ private:
       for (const int f : m.from)
         if (p_.fragment(f).values() == to.values() && sizes.empty())
           for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
+      if (const int vector = stored_vector(m.to);
+          !sizes.empty() && vector > *std::max_element(sizes.begin(), sizes.end()))
+        sizes.assign(static_cast<std::size_t>(to.values() / vector), vector);
       for (const int size : sizes) into.push_back({reg(to.element, size), size});
     }
     int base = 0;

@@ -52,6 +52,19 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
   return symbol;
 }
 
+void Program::order_tiles(const TileOrder& order) {
+  tile_map_.reset();
+  if (order.linear()) return;
+  const auto axis = [&](int n) -> const GridAxis& {
+    for (const GridAxis& g : grid_)
+      if (g.axis == n) return g;
+    throw CodegenError("an order of tiles is for a grid along x and y", "order  " + to_string(order));
+  };
+  const GridAxis &x = axis(0), &y = axis(1);
+  tile_map_ = codegen::tile_map(order, *symbols_, ceil_div(x.extent, Sym(x.tile)),
+                                ceil_div(y.extent, Sym(y.tile)), x.symbol, y.symbol);
+}
+
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
     throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
@@ -294,20 +307,31 @@ void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, con
   append(MmaOp{acc.id, a.id, b.id, mma}, where);
 }
 
+namespace {
+const Fragment& widest(const std::vector<Fragment>& from) {
+  if (from.empty()) throw CodegenError("map: no operands");
+  return *std::max_element(from.begin(), from.end(),
+                           [](const auto& a, const auto& b) { return a.values() < b.values(); });
+}
+} // namespace
+
 Fragment Program::map(const std::vector<Fragment>& from,
                       const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
                       Where where) {
-  if (from.empty()) throw CodegenError("map: no operands");
+  return map(widest(from).tv, from, body, element, where);
+}
+
+Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
+                      const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
+                      Where where) {
   std::vector<Expr> parameters;
   MapOp m;
-  const Fragment* widest = &from[0];
   for (std::size_t i = 0; i < from.size(); ++i) {
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
     m.from.push_back(from[i].id);
-    if (from[i].values() > widest->values()) widest = &from[i];
   }
   m.map = body(parameters);
-  const Fragment f = fragment(element, widest->tv, widest->extents);
+  const Fragment f = fragment(element, tv, widest(from).extents);
   m.to = f.id;
   append(m, where);
   return f;
@@ -438,6 +462,9 @@ std::string Program::text() const {
   for (const GridAxis& g : grid_)
     out += "  grid    " + to_string(g.symbol) + " < ceil(" + to_string(g.extent) + " / " +
            std::to_string(g.tile) + ")\n";
+  if (tile_map_)
+    for (const TileMap::Definition& d : tile_map_->definitions())
+      out += "  order   " + to_string(d.symbol) + " = " + to_string(d.value) + "\n";
   for (const Uniform& u : uniforms_)
     out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
   for (const Tensor& t : tensors_)
@@ -451,7 +478,8 @@ std::string Program::text() const {
     out += ") = " + to_string(s.value, name) + "\n";
   }
   const auto view = [&](const View& v, const Layout& tv) {
-    std::string s = tensor(v.tensor).name + "[" + to_string(tv) + " from (";
+    std::string s =
+        tensor(v.tensor).name + "[" + to_string(v.plain() ? tv : v.partition(tv).where) + " from (";
     for (std::size_t i = 0; i < v.origin.size(); ++i)
       s += (i ? "," : "") + (!v.rows.empty() && v.rows[i] >= 0 ? "r" + std::to_string(v.rows[i]) + "[]"
                                                                : to_string(v.origin[i]));

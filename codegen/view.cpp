@@ -99,27 +99,100 @@ View View::through(std::size_t mode, const Fragment& ids) const {
   return v;
 }
 
-View View::partition(const Layout& tv) const {
-  std::vector<Axis> axes;
-  for (std::size_t i = 0; i < where.rank(); ++i) {
-    const Layout mode = where.mode(i);
-    INLAY_CHECK(mode.modes().size() == 1 && mode.modes()[0].stride.is_basis() &&
-                    mode.modes()[0].stride.scale == Int(1),
-                "a plain tile to partition, not " + to_string(where));
-    axes.push_back(mode.modes()[0].stride.axis);
-  }
+bool View::plain() const {
+  for (std::size_t i = 0; i < where.rank(); ++i)
+    if (where.mode(i).modes().size() != 1) return false;
+  return true;
+}
+
+View View::reorder(std::size_t mode, const Layout& order) const {
+  if (mode >= where.rank() || where.mode(mode).modes().size() != 1 ||
+      order.size() != where.mode(mode).size())
+    throw CodegenError("reorder: the tile has no plain mode " + std::to_string(mode) + " of that size",
+                       "tile   " + to_string(where) + "\n  order  " + to_string(order));
+  View v = *this;
   TupleBuilder<Mode> b;
-  b.profile(tv.profile().view());
-  for (const Mode& m : tv.modes()) {
-    if (!m.stride.is_basis()) {
-      b.leaves().push_back(Mode{m.extent, Stride(0)});
+  const std::size_t at = where.rank() == 1 ? 0 : b.open();
+  for (std::size_t i = 0; i < where.rank(); ++i) {
+    const Layout old = where.mode(i);
+    if (i != mode) {
+      INLAY_CHECK(old.modes().size() == 1, "one mode is reordered");
+      b.leaf(old.modes()[0]);
       continue;
     }
-    if (m.stride.axis[0] >= axes.size())
+    const std::size_t inner = order.modes().size() == 1 ? 0 : b.open();
+    for (const Mode& m : order.modes())
+      b.leaf(Mode{m.extent, Stride(m.stride.scale, old.modes()[0].stride.axis)});
+    if (order.modes().size() != 1) b.close(inner, order.modes().size());
+  }
+  if (where.rank() != 1) b.close(at, where.rank());
+  v.where = Layout(std::move(b).finish());
+  return v;
+}
+
+namespace {
+
+// Steps 0, s, 2s, ... along a mode of a tile, as steps along the axis of the tensor: the digits that they pass.
+void steps_along(const Layout& mode, const Mode& steps, std::vector<Mode>& out) {
+  Int extent = steps.extent, step = steps.stride.scale;
+  const auto digits = mode.modes();
+  for (std::size_t d = 0; d < digits.size() && extent != Int(1); ++d) {
+    const bool last = d + 1 == digits.size();
+    if (!last && floor_mod(step, digits[d].extent) == Int(0)) {
+      step = floor_div(step, digits[d].extent);
+      continue;
+    }
+    Int take = extent;
+    if (!last) {
+      const Int room = floor_div(digits[d].extent, step);
+      const bool divides = floor_mod(digits[d].extent, step) == Int(0);
+      if (!divides || (extent > room && floor_mod(extent, room) != Int(0)))
+        throw CodegenError("partition: steps that do not divide the order of the tile",
+                           "tile   " + to_string(mode) + "\n  steps  " + to_string(steps.extent) + ":" +
+                               to_string(steps.stride.scale));
+      take = std::min(extent, room);
+    }
+    out.push_back(Mode{take, Stride(step * digits[d].stride.scale, digits[d].stride.axis)});
+    extent = floor_div(extent, take);
+    step = Int(1);
+  }
+}
+
+} // namespace
+
+View View::partition(const Layout& tv) const {
+  const auto mode_of = [&](const Mode& m) {
+    if (m.stride.axis[0] >= where.rank())
       throw CodegenError("partition: the thread-value layout names an axis that the tile does not have",
                          "tile   " + to_string(where) + "\n  tv     " + to_string(tv));
-    b.leaves().push_back(Mode{m.extent, Stride(m.stride.scale, axes[m.stride.axis[0]])});
+    return where.mode(m.stride.axis[0]);
+  };
+  TupleBuilder<Mode> b;
+  if (plain()) {
+    b.profile(tv.profile().view());
+    for (const Mode& m : tv.modes())
+      b.leaves().push_back(
+          {m.extent, m.stride.is_basis() ? Stride(m.stride.scale, mode_of(m).modes()[0].stride.axis)
+                                         : Stride(0)});
+    return {tensor, Layout(std::move(b).finish()), origin, rows};
   }
+  const std::size_t all = b.open();
+  for (const std::size_t side : {0, 1}) {
+    std::vector<Mode> modes;
+    const Layout part = tv.mode(side);
+    for (const Mode& m : part.modes()) {
+      if (m.stride.is_basis()) {
+        steps_along(mode_of(m), m, modes);
+      } else {
+        modes.push_back(Mode{m.extent, Stride(0)});
+      }
+    }
+    if (modes.empty()) modes.push_back(Mode{1, Stride(0)});
+    const std::size_t open = modes.size() == 1 ? 0 : b.open();
+    for (const Mode& m : modes) b.leaf(m);
+    if (modes.size() != 1) b.close(open, modes.size());
+  }
+  b.close(all, 2);
   return {tensor, Layout(std::move(b).finish()), origin, rows};
 }
 

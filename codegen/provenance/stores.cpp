@@ -221,6 +221,18 @@ void Interpreter::finish(const State& s) {
 }
 
 void Interpreter::coverage() {
+  if (const auto& map = p_.tile_map()) {
+    const std::string claim = "each tile is one workgroup's, whatever the size of the grid";
+    const auto axis = [&](int n) {
+      return *std::find_if(p_.grid().begin(), p_.grid().end(),
+                           [&](const GridAxis& g) { return g.axis == n; });
+    };
+    const GridAxis x = axis(0), y = axis(1);
+    if (const auto why = unproved(*map, context_, prover_, ceil_div(x.extent, Sym(x.tile)),
+                                  ceil_div(y.extent, Sym(y.tile)), x.symbol, y.symbol))
+      refute(claim, to_string(map->order), *why);
+    prove(claim, to_string(map->order), "prover");
+  }
   for (const auto& [tensor, tile] : stored_tile_) {
     const auto& [origin, extents] = tile;
     const Tensor& t = p_.tensor(tensor);

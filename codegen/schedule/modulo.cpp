@@ -279,7 +279,14 @@ Schedule modulo_schedule(const Graph& graph) {
 }
 
 Schedule schedule_with(Scheduler scheduler, const Graph& graph) {
-  return scheduler == Scheduler::modulo ? modulo_schedule(graph) : default_schedule(graph);
+  Schedule schedule = scheduler == Scheduler::modulo ? modulo_schedule(graph) : default_schedule(graph);
+  std::size_t loop = 0;
+  for (const Region& region : graph.regions)
+    if (region.is_loop) {
+      LoopSchedule& order = schedule.loops[loop++];
+      order = pinned(region, graph.registers, *graph.program, std::move(order));
+    }
+  return schedule;
 }
 
 } // namespace inlay::codegen

@@ -1,5 +1,5 @@
 // Loops as slots, for people.
-#include <inlay/codegen/schedule.h>
+#include "show.h"
 
 #include <inlay/algebra/print.h>
 
@@ -44,20 +44,18 @@ std::pair<Region, LoopSchedule> again(const CodeRegion& r) {
 
 } // namespace
 
-std::string show_schedule(const Code& code) {
-  std::string out;
-  int number = 0;
+std::vector<ShownLoop> shown_loops(const Code& code) {
+  std::vector<ShownLoop> out;
   for (const CodeRegion& r : code.regions) {
     if (!r.is_loop) continue;
     const auto [loop, schedule] = again(r);
     const std::vector<int> alive =
         pressure(lifetimes(loop, code.registers, schedule), static_cast<int>(schedule.slots.size()));
-    const int results = accumulators(loop, code.registers);
-    out += "loop " + std::to_string(++number) + ", " + to_string(r.trips) + " trips of " +
-           std::to_string(r.tile) + ", ring " + std::to_string(r.ring) +
-           (r.exact ? ", in this order" : ", order left to LLVM") + "\n";
-    out += "  slot  clock  resource  iteration  dwords  instruction\n";
-    int clock = 0, slot = 0;
+    ShownLoop shown;
+    shown.results = accumulators(loop, code.registers);
+    shown.title = "loop " + std::to_string(out.size() + 1) + ", " + to_string(r.trips) + " trips of " +
+                  std::to_string(r.tile) + ", ring " + std::to_string(r.ring) +
+                  (r.exact ? ", in this order" : ", order left to LLVM");
     std::map<std::string, int> counts;
     int run = 0, longest = 0;
     for (std::size_t n = 0; n < r.body.size(); ++n) {
@@ -82,24 +80,37 @@ std::string show_schedule(const Code& code) {
                 (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
       for (const Reg& u : i.uses) what += reg(u);
       const bool named = i.kind != InstKind::wait && i.kind != InstKind::barrier;
-      out += right(slot++, 6) + right(clock, 7) + "  " + padded(resource(i.kind), 10) +
-             padded(!named         ? ""
-                    : i.ahead == 0 ? "j"
-                                   : "j+" + std::to_string(i.ahead),
-                    9) +
-             right(alive[n], 8) + "  " + what + "\n";
-      if (i.kind == InstKind::mma) clock += i.atom->mma->clocks();
+      shown.slots.push_back({&i, shown.clocks, alive[n], resource(i.kind),
+                             !named         ? ""
+                             : i.ahead == 0 ? "j"
+                                            : "j+" + std::to_string(i.ahead),
+                             std::move(what)});
+      if (i.kind == InstKind::mma) shown.clocks += i.atom->mma->clocks();
       ++counts[to_string(i.kind)];
       const bool memory = i.kind == InstKind::load || i.kind == InstKind::lds_read ||
                           i.kind == InstKind::lds_write || i.kind == InstKind::store;
       if (memory) longest = std::max(longest, ++run);
       if (i.kind == InstKind::mma) run = 0;
     }
-    out += "  " + std::to_string(clock) + " matrix clocks:";
-    for (const auto& [name, n] : counts) out += " " + std::to_string(n) + " " + name;
-    out += "; at most " + std::to_string(longest) + " memory instructions side by side; " +
-           std::to_string(alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end())) +
-           " dwords alive and " + std::to_string(results) + " of results\n";
+    shown.sum = std::to_string(shown.clocks) + " matrix clocks:";
+    for (const auto& [name, n] : counts) shown.sum += " " + std::to_string(n) + " " + name;
+    shown.sum += "; at most " + std::to_string(longest) + " memory instructions side by side; " +
+                 std::to_string(alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end())) +
+                 " dwords alive and " + std::to_string(shown.results) + " of results";
+    out.push_back(std::move(shown));
+  }
+  return out;
+}
+
+std::string show_schedule(const Code& code) {
+  std::string out;
+  for (const ShownLoop& loop : shown_loops(code)) {
+    out += loop.title + "\n  slot  clock  resource  iteration  dwords  instruction\n";
+    int slot = 0;
+    for (const ShownSlot& s : loop.slots)
+      out += right(slot++, 6) + right(s.clock, 7) + "  " + padded(s.resource, 10) + padded(s.iteration, 9) +
+             right(s.dwords, 8) + "  " + s.what + "\n";
+    out += "  " + loop.sum + "\n";
   }
   return out.empty() ? "no loop\n" : out;
 }

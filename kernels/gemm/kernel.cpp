@@ -38,7 +38,12 @@ public:
          "yes: C times sa[m] sb[n], f32 (per token and per channel); i8 then gives f32, f16, bf16"},
         {"bias", "no", "yes, with scales: plus bias[n], f32"},
         {"split", "0",
-         "elements of K that a workgroup sums, a multiple of the tile's, parts added by atomics; 0: all"}};
+         "elements of K that a workgroup sums, a multiple of the tile's, parts added by atomics; 0: all"},
+        {"tile-order", "linear",
+         "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
+        {"pin", "",
+         "places in the loop that are fixed: 'load a 0 behind 5, read lds_b 3 behind 17', the number of the "
+         "access and of the matrix product"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -70,6 +75,8 @@ private:
                           : codegen::bits(spec.in) == 8          ? Element::bf16
                                                                  : spec.in;
     spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
+    spec.order = codegen::parse_tile_order(read.text("tile-order"));
+    spec.pins = codegen::parse_pins(read.text("pin"));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

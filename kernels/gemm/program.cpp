@@ -35,6 +35,12 @@ bool multiplies(const Target& target, Element e) {
                         : e == Element::e4m3fnuz || e == Element::e5m2fnuz;
 }
 
+/// The longest N: rows of C as above; in an order of tiles, with 65535 workgroups along the other axis, at most 2^31.
+std::int64_t longest_columns(const GemmSpec& s) {
+  const std::int64_t row = longest_row(s.tile_m, s.out);
+  return s.order.linear() ? row : std::min(row, std::int64_t{32768} * s.tile_n);
+}
+
 /// The longest K: rows as above; sums of i8 products stay inside i32 below 2^17 of them.
 std::int64_t longest_k(const GemmSpec& s) {
   const std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
@@ -52,6 +58,45 @@ const Atom& product(const GemmSpec& s, const Target& target) {
   return narrow && (!target.ocp_fp8 || s.tile_k % (2048 / s.mfma) != 0)
              ? Atom::mma_of(target, s.in, s.in, sum, s.mfma, s.mfma == 16 ? 32 : 16)
              : Atom::mma_best(target, s.in, s.in, sum, s.mfma);
+}
+
+/// Columns of C in the order in which a wave's products have them, so that a lane's results are 8 adjacent columns: 16 bytes of
+/// a 16-bit C. The instruction gives a lane 4 of them at a time; those of the next block of 16 columns, or of the next 8, are
+/// made its neighbours by taking B's rows in another order. Nothing when C is wider, or a wave has a single block.
+std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
+  if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
+  TupleBuilder<Mode> b;
+  const std::size_t at = b.open();
+  if (s.mfma == 16) {
+    // column = i + 4 h + 8 g + 32 wave + ..: i of the instruction's lane group g, h the block of two
+    const int w = s.waves_n;
+    b.leaf({4, Stride(1)}), b.leaf({4, Stride(8)}), b.leaf({w, Stride(32)}), b.leaf({2, Stride(4)});
+    b.leaf({s.tile_n / (32 * w), Stride(32 * w)});
+  } else {
+    b.leaf({4, Stride(1)}), b.leaf({2, Stride(8)}), b.leaf({2, Stride(4)}), b.leaf({2, Stride(16)});
+    b.leaf({s.tile_n / 32, Stride(32)});
+  }
+  b.close(at, 5);
+  return Layout(std::move(b).finish());
+}
+
+/// The results of a lane, those that `column_order` makes neighbours one behind the other.
+Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
+  const Layout c = mma.c();
+  if (!reordered || s.mfma != 16) return c;
+  // (4, repeat_m, repeat_n) as (4, 2, repeat_m, repeat_n / 2)
+  const Layout threads = c.mode(0), values = c.mode(1);
+  const auto of = values.modes();
+  TupleBuilder<Mode> b;
+  const std::size_t all = b.open(), left = b.open();
+  for (const Mode& m : threads.modes()) b.leaf(m);
+  b.close(left, threads.modes().size());
+  const std::size_t right = b.open();
+  b.leaf(of[0]), b.leaf({2, of[2].stride}), b.leaf(of[1]);
+  b.leaf({floor_div(of[2].extent, Int(2)), Stride(of[2].stride.scale * Int(2), of[2].stride.axis)});
+  b.close(right, 4);
+  b.close(all, 2);
+  return Layout(std::move(b).finish());
 }
 
 /// Of LDS: two, or with transfers as many as there is room for, because they take a whole round of the ring.
@@ -152,7 +197,7 @@ Program gemm_program(const GemmSpec& s) {
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
   const Sym M = k.size("m"),
-            N = k.size("n", {.most = longest_row(s.tile_m, s.out), .multiple = pre ? 16 : 1}),
+            N = k.size("n", {.most = longest_columns(s), .multiple = pre ? 16 : 1}),
             K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
@@ -166,6 +211,11 @@ Program gemm_program(const GemmSpec& s) {
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
+  k.order_tiles(s.order);
+  const std::optional<Layout> columns = column_order(s, mma);
+  const auto in_order = [&](const codegen::View& view, std::size_t mode) {
+    return columns ? view.reorder(mode, *columns) : view;
+  };
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
     const Layout writes = rows_tv(rows, s.tile_k, v, mma.threads());
@@ -185,31 +235,38 @@ Program gemm_program(const GemmSpec& s) {
   const Tensor a = tile_in_lds("lds_a", s.tile_m, mma.a());
   const std::optional<Tensor> b = pre ? std::nullopt : std::optional(tile_in_lds("lds_b", s.tile_n, mma.b()));
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target)}, [&](Sym trip) {
+  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target), .pins = s.pins}, [&](Sym trip) {
     const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
-    const codegen::View of_tile_b = k.tile(B, {s.tile_n, s.tile_k}, {bn, t});
+    const codegen::View of_tile_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
     fill(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, s.tile_m);
     if (b) fill(of_tile_b, *b, s.tile_n);
     const Fragment of_a = k.read(a, mma.a(), v),
                    of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
     k.mma(acc, of_a, of_b, mma);
   });
-  const codegen::View tile_of_c = k.tile(C, {s.tile_m, s.tile_n}, {bm, bn});
+  const codegen::View tile_of_c = in_order(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn}), 1);
   const auto put = [&](const Fragment& sum) {
-    s.split > 0 ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, 4);
+    s.split > 0 ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);
   };
-  if (!s.scales) {
+  if (!s.scales && !columns) {
     put(acc);
     return k;
   }
-  const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
-  std::vector<Fragment> of = {acc, k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1),
-                              k.load(k.tile(*SB, {1, s.tile_n}, {0, bn}), column, 1)};
-  if (s.bias) of.push_back(k.load(k.tile(*bias, {1, s.tile_n}, {0, bn}), column, 1));
-  put(k.map(of, [](const auto& x) {
-    const auto scaled = x[0] * (x[1] * x[2]);
-    return x.size() == 4 ? scaled + x[3] : scaled;
-  }));
+  std::vector<Fragment> of = {acc};
+  if (s.scales) {
+    const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
+    of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
+    of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, 1));
+    if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, 1));
+  }
+  put(k.map(
+      results(s, mma, columns.has_value()), of,
+      [](const auto& x) {
+        if (x.size() == 1) return x[0];
+        const auto scaled = x[0] * (x[1] * x[2]);
+        return x.size() == 4 ? scaled + x[3] : scaled;
+      },
+      s.out));
   return k;
 }
 // [gemm end]

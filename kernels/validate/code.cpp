@@ -1790,6 +1790,12 @@ CodeReport Sides::run() {
     report_.undecided.assign(reasons_.begin(), reasons_.end());
     return std::move(report_);
   }
+  if (p_.tile_map()) {
+    missing("the order of the tiles, " + to_string(p_.tile_map()->order) +
+            ": the numbers of the tile are quotients, which are not followed");
+    report_.undecided.assign(reasons_.begin(), reasons_.end());
+    return std::move(report_);
+  }
   const std::size_t of_order = reasons_.size();
   std::string of_numbers;
   if (options_.refute_first) {

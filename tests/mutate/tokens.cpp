@@ -238,7 +238,12 @@ private:
   };
 
   void workgroup(const std::vector<std::int64_t>& id) {
-    for (const GridAxis& g : p_.grid()) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
+    if (const auto& map = p_.tile_map()) {
+      at_.set(map->id_x, Int(id[0])), at_.set(map->id_y, Int(id[1]));
+      for (const auto& d : map->definitions()) at_.set(d.symbol, Int(number(d.value)));
+    }
+    for (const GridAxis& g : p_.grid())
+      if (!p_.tile_map() || g.axis == 2) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
     for (const Uniform& u : p_.uniforms())
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     lds_.clear();

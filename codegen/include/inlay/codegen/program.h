@@ -30,6 +30,7 @@
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/expression.h>
 #include <inlay/codegen/mma_tiling.h>
+#include <inlay/codegen/tile_order.h>
 #include <inlay/codegen/view.h>
 
 #include <functional>
@@ -59,11 +60,28 @@ struct GridAxis {
   int tile = 1;
 };
 
+/// A place in the order of a loop that the specification fixes: access `number` (from 0, in the order of the program) of
+/// `tensor` stands right behind matrix product `behind` of the trip, with nothing but what is pinned there too between
+/// them; -1 for its begin.
+struct Pin {
+  enum class Access : std::uint8_t { load, read, write }; ///< from memory; from and to LDS
+  Access access = Access::load;
+  std::string tensor;
+  int number = 0;
+  int behind = 0;
+};
+
+/// `load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1`; nothing for an empty text.
+/// Errors: CodegenError.
+[[nodiscard]] std::vector<Pin> parse_pins(const std::string& text);
+[[nodiscard]] std::string to_string(const Pin& pin);
+
 /// How a loop may be pipelined; it changes nothing of what the program means. `ring` stages of LDS; the loads from
 /// memory run `distance` trips ahead.
 struct Pipeline {
   int distance = 2;
   int ring = 2;
+  std::vector<Pin> pins{};
 };
 
 struct Op;
@@ -143,6 +161,9 @@ public:
   Sym size(const std::string& name, SizeFacts facts = {});
   /// The number of this workgroup along a grid axis; there are ceil_div(extent, tile).
   Sym workgroups(int axis, Sym extent, int tile);
+  /// Another workgroup for each tile; it changes nothing of what the program means. Requires: grid axes 0 and 1; a third
+  /// one is as it was. Errors: CodegenError for grids that may be too large.
+  void order_tiles(const TileOrder& order);
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0. Requires: a tensor of i32 with one axis.
   Sym uniform(const Tensor& table, Sym at, std::source_location where = std::source_location::current());
@@ -194,6 +215,10 @@ public:
            Where where = Where::current());
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());
+  /// The same with the result where `tv` wants it. Requires: each thread has the operands of its elements.
+  Fragment map(const Layout& tv, const std::vector<Fragment>& from,
+               const std::function<Expr(const std::vector<Expr>&)>& body, Element element = Element::f32,
+               Where where = Where::current());
   /// to = body(to, from...): what a loop carries from trip to trip.
   void update(const Fragment& to, const std::vector<Fragment>& from,
               const std::function<Expr(const std::vector<Expr>&)>& body, Where where = Where::current());
@@ -215,6 +240,8 @@ public:
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const std::vector<Size>& sizes() const { return sizes_; }
   [[nodiscard]] const std::vector<GridAxis>& grid() const { return grid_; }
+  /// Absent: the workgroup's numbers are the tile's.
+  [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const Tensor& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
@@ -241,6 +268,7 @@ public:
   /// For tests that change one place: every operation, tensor and fragment as data.
   [[nodiscard]] std::vector<Op>& mutable_body() { return body_; }
   [[nodiscard]] std::vector<Tensor>& mutable_tensors() { return tensors_; }
+  [[nodiscard]] std::optional<TileMap>& mutable_tile_map() { return tile_map_; }
 
 private:
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
@@ -256,6 +284,7 @@ private:
   std::unique_ptr<Expressions> expressions_ = std::make_unique<Expressions>();
   std::vector<Size> sizes_;
   std::vector<GridAxis> grid_;
+  std::optional<TileMap> tile_map_;
   std::vector<Uniform> uniforms_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;

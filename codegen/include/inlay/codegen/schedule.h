@@ -112,9 +112,18 @@ enum class Scheduler : std::uint8_t { plain, modulo };
 /// has them.
 /// Ensures: no edge is violated; what it scheduled is `exact`.
 [[nodiscard]] Schedule modulo_schedule(const Graph& graph);
+/// With the pins of the program (Pipeline::pins) held. Errors: CodegenError for pins that name nothing, that an edge forbids, or
+/// that are for a loop whose order is LLVM's.
 [[nodiscard]] Schedule schedule_with(Scheduler scheduler, const Graph& graph);
+/// The order with the pins of the loop held and everything else as it was; a pinned access may belong to another iteration
+/// than before. Ensures: no edge is violated.
+[[nodiscard]] LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers,
+                                  const Program& program, LoopSchedule order);
 
 /// The loops of the code as slots, one a line: number, matrix clock, instruction, iteration, dwords alive; and a line that sums up.
 [[nodiscard]] std::string show_schedule(const Code& code);
+/// The same as a picture (SVG): a row for each resource over the matrix clocks of a trip, waits and barriers as lines through them, the
+/// registers below; each slot says when pointed at what the text says of it.
+[[nodiscard]] std::string schedule_svg(const Code& code);
 
 } // namespace inlay::codegen

@@ -60,11 +60,16 @@ struct View {
   /// The fragment whose elements are the coordinates along an axis, or -1: what a gather goes through. Empty: no axis.
   std::vector<int> rows;
 
-  /// The same with positions (thread, value): where o tv. Requires: a plain tile, one unnested mode an axis of it.
+  /// The same with positions (thread, value): where o tv. Requires: a tile, plain or reordered.
   /// `tile.partition(((8,32),8):((8@1,1@0),1@1))`. Errors: CodegenError when tv names an axis that the tile lacks.
   [[nodiscard]] View partition(const Layout& tv) const;
   /// The modes of that number alone; the others must have one position. `{1,128,1,64}` kept {1,3} is a tile of 128 x 64.
   [[nodiscard]] View keep(std::initializer_list<std::size_t> modes) const;
+  /// Position p along mode `mode` of a plain tile is coordinate order(p) of what it was. `tile.reorder(1, (4,4,2):(1,8,4))`
+  /// has columns 0-3, 8-11, 16-19, 24-27 and then 4-7 and so on. Requires: as many positions as before.
+  [[nodiscard]] View reorder(std::size_t mode, const Layout& order) const;
+  /// Each mode is (extent):(1@axis).
+  [[nodiscard]] bool plain() const;
   /// Position p along mode `mode` of the tile is coordinate ids(p): rows of a table. An element whose coordinate is not
   /// inside the tensor reads as 0.
   [[nodiscard]] View through(std::size_t mode, const Fragment& ids) const;

@@ -1,0 +1,137 @@
+// Places in a loop's order that the specification fixes.
+#include <inlay/codegen/schedule.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace inlay::codegen {
+namespace {
+
+InstKind kind_of(Pin::Access access) {
+  return access == Pin::Access::load   ? InstKind::load
+         : access == Pin::Access::read ? InstKind::lds_read
+                                       : InstKind::lds_write;
+}
+const char* name_of(Pin::Access access) {
+  return access == Pin::Access::load ? "load" : access == Pin::Access::read ? "read" : "write";
+}
+
+} // namespace
+
+std::string to_string(const Pin& pin) {
+  return std::string(name_of(pin.access)) + " " + pin.tensor + " " + std::to_string(pin.number) + " behind " +
+         std::to_string(pin.behind);
+}
+
+std::vector<Pin> parse_pins(const std::string& text) {
+  std::vector<Pin> pins;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::istringstream in(text.substr(begin, end - begin));
+    std::string access, behind, more;
+    Pin pin;
+    const bool whole = in >> access >> pin.tensor >> pin.number >> behind >> pin.behind && !(in >> more) &&
+                       behind == "behind" && pin.number >= 0 && pin.behind >= -1;
+    const bool known = access == "load" || access == "read" || access == "write";
+    if (!whole || !known)
+      throw CodegenError("a pin that is none", "pin    " + text.substr(begin, end - begin),
+                         "load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1: the number of "
+                         "the access and of the matrix product");
+    pin.access = access == "load"   ? Pin::Access::load
+                 : access == "read" ? Pin::Access::read
+                                    : Pin::Access::write;
+    pins.push_back(std::move(pin));
+    begin = end + 1;
+  }
+  return pins;
+}
+
+LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, const Program& program,
+                    LoopSchedule order) {
+  const auto& body = loop.body;
+  const auto at = [&](const Slot& s) -> const Inst& { return body[static_cast<std::size_t>(s.node)]; };
+  const auto refuse = [&](const Pin& pin, const std::string& why, const std::string& hint) {
+    throw CodegenError("a pin that cannot be held: " + why, "pin    " + to_string(pin), hint);
+  };
+  const auto what = [&](int node) {
+    const Inst& i = body[static_cast<std::size_t>(node)];
+    int number = 0;
+    for (int n = 0; n < node; ++n) {
+      const Inst& before = body[static_cast<std::size_t>(n)];
+      number += before.kind == i.kind && before.access.tensor == i.access.tensor ? 1 : 0;
+    }
+    return std::string(to_string(i.kind)) + " " + std::to_string(number) +
+           (i.access.tensor >= 0 ? " of " + program.tensor(i.access.tensor).name : "");
+  };
+  const std::vector<Edge> edges = edges_of(loop, registers);
+  int reach = 0;
+  for (const Slot& s : order.slots) reach = std::max(reach, s.ahead);
+  std::vector<int> fixed; // nodes that are pinned already
+  for (const Pin& pin : loop.pipeline.pins) {
+    if (!order.exact)
+      refuse(pin, "the order of this loop is left to LLVM", "--scheduler modulo, in a loop that it orders");
+    std::vector<int> accesses;
+    int products = 0;
+    std::string tensors;
+    for (std::size_t n = 0; n < body.size(); ++n) {
+      const Inst& i = body[n];
+      products += i.kind == InstKind::mma ? 1 : 0;
+      if (i.access.tensor < 0 || i.kind != kind_of(pin.access)) continue;
+      if (i.kind == InstKind::lds_write && i.direct) continue; // its load is what is pinned
+      const std::string& name = program.tensor(i.access.tensor).name;
+      if (name == pin.tensor) accesses.push_back(static_cast<int>(n));
+      if ((", " + tensors + ",").find(", " + name + ",") == std::string::npos)
+        tensors += (tensors.empty() ? "" : ", ") + name;
+    }
+    if (accesses.empty())
+      refuse(pin, "the loop has no " + std::string(name_of(pin.access)) + " of " + pin.tensor,
+             tensors.empty() ? "accesses that it has" : "of " + tensors);
+    if (pin.number >= static_cast<int>(accesses.size()) || pin.behind >= products)
+      refuse(pin,
+             "it has " + std::to_string(accesses.size()) + " of them and " + std::to_string(products) +
+                 " matrix products",
+             "numbers from 0 on, and -1 for the begin of the trip");
+    const int node = accesses[static_cast<std::size_t>(pin.number)];
+    if (std::find(fixed.begin(), fixed.end(), node) != fixed.end())
+      refuse(pin, "it is pinned twice", "one place");
+
+    // Out, with the other half of a transfer, and in behind the product and what is pinned there.
+    std::vector<Slot> moved;
+    std::vector<Slot> rest;
+    for (std::size_t s = 0; s < order.slots.size(); ++s) {
+      const bool half = s > 0 && order.slots[s - 1].node == node && at(order.slots[s - 1]).direct;
+      (order.slots[s].node == node || half ? moved : rest).push_back(order.slots[s]);
+    }
+    auto place = rest.begin();
+    for (int seen = -1; seen < pin.behind; ++place)
+      if (at(*place).kind == InstKind::mma) ++seen;
+    while (place != rest.end() && std::find(fixed.begin(), fixed.end(), place->node) != fixed.end()) ++place;
+    const auto index = place - rest.begin();
+    // In the trip in which it was, or the one before or behind, whichever leaves the order right.
+    std::optional<Edge> wrong;
+    const int before = moved[0].ahead;
+    bool found = false;
+    for (const int ahead : {before, before + 1, before - 1}) {
+      if (ahead < 0 || ahead > std::max(reach, 1)) continue;
+      LoopSchedule next = order;
+      next.slots = rest;
+      for (Slot& s : moved) s.ahead = ahead, s.joint = false;
+      next.slots.insert(next.slots.begin() + index, moved.begin(), moved.end());
+      const auto here = violated(edges, next);
+      if (!here) {
+        order = std::move(next);
+        found = true;
+        break;
+      }
+      if (!wrong) wrong = here;
+    }
+    if (!found)
+      refuse(pin, what(wrong->to) + " would stand before " + what(wrong->from) + " (" +
+                      to_string(wrong->kind) + ")",
+             "another product");
+    for (const Slot& s : moved) fixed.push_back(s.node);
+  }
+  return order;
+}
+
+} // namespace inlay::codegen

@@ -458,12 +458,24 @@ private:
       whole_register = whole_register && r.id == uses[0].id && r.ahead == uses[0].ahead && r.first == e;
       splat = splat && r == uses[0];
     }
-    if (whole_register) return to_f32(whole(uses[0]));
+    if (whole_register) return to_f32(stay({uses[0].id, uses[0].ahead, 0, n}));
     std::vector<Value> parts;
     if (splat) {
       parts.assign(static_cast<std::size_t>(n), to_f32(use(uses[0])));
     } else {
-      for (const Reg& r : uses) parts.push_back(to_f32(use(r)));
+      std::map<RegKey, Value> out_of_agprs; // each register once
+      for (const Reg& r : uses) {
+        if (!in_agprs_.contains(r.id)) {
+          parts.push_back(to_f32(use(r)));
+          continue;
+        }
+        auto [at, fresh] = out_of_agprs.try_emplace(key(r));
+        if (fresh) {
+          const Reg all{r.id, r.ahead, 0, code_.registers[static_cast<std::size_t>(r.id)].count};
+          at->second = to_f32(stay(all));
+        }
+        parts.push_back(k.extract(at->second, r.first));
+      }
     }
     return n == 1 ? parts[0] : k.pack(parts);
   }

@@ -5,6 +5,7 @@
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/build.h>
+#include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/launch.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
@@ -163,6 +164,20 @@ TEST_CASE("run gemm: the sizes of the specification, both architectures and type
         CHECK(json["findings"].empty());
         CHECK(json["seconds"] > 0);
       }
+}
+
+TEST_CASE("run gemm: in every order of tiles, ragged, the order of waves changed too") {
+  for (const char* order : {"xcd", "rows:2", "columns:3", "xcd+rows:2", "xcd+columns:4"}) {
+    INFO(order);
+    GemmSpec spec;
+    spec.tile_m = spec.tile_n = 32, spec.tile_k = 64;
+    spec.order = codegen::parse_tile_order(order);
+    spec.arch = order[0] == 'x' ? "gfx950" : "gfx942";
+    const Artifact kernel = build_gemm(spec);
+    // 5 x 7 tiles, 1 x 3, 9 x 1, one.
+    for (const auto& [m, n] : {std::pair(159, 200), {20, 96}, {257, 31}, {1, 1}})
+      for (const bool stress : {false, true}) expect_right(kernel, gemm_problem(spec, m, n, 40, 3), stress);
+  }
 }
 
 TEST_CASE("run: the report for people") {

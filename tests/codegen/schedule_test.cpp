@@ -523,3 +523,149 @@ TEST_CASE("a loop that LLVM may reorder is not exact, and forms of loops have na
   CHECK(show_schedule(apply(graph, modulo_schedule(graph)))
             .find("at most 1 memory instructions side by side") != std::string::npos);
 }
+
+namespace {
+
+// Where each access of a tensor stands in the body: the number of the last product before it, -1 for none.
+std::vector<int> behind(const Code& code, InstKind kind, const std::string& tensor) {
+  std::vector<int> out;
+  int products = -1;
+  for (const Inst& i : loop_of(code).body) {
+    products += i.kind == InstKind::mma ? 1 : 0;
+    if (i.kind == kind && code.program->tensor(i.access.tensor).name == tensor) out.push_back(products);
+  }
+  return out;
+}
+std::string refusal(const kernels::GemmSpec& spec, Scheduler scheduler = Scheduler::modulo) {
+  try {
+    const Program p = kernels::gemm_program(spec);
+    (void)schedule_with(scheduler, expand(p));
+  } catch (const CodegenError& e) {
+    return e.what();
+  }
+  return "held";
+}
+
+} // namespace
+
+TEST_CASE("pins: text, both ways") {
+  for (const char* text : {"load a 0 behind 5", "read lds_b 3 behind 17", "write lds_a 1 behind -1"})
+    CHECK(to_string(parse_pins(text)[0]) == text);
+  CHECK(parse_pins("").empty());
+  CHECK(parse_pins("load a 0 behind 5, read lds_b 3 behind 17").size() == 2);
+  for (const char* text :
+       {"load a 0", "load a 0 before 5", "move a 0 behind 5", "load a x behind 5", "load a -1 behind 5",
+        "load a 0 behind -2", "load a 0 behind 5 6", "load a 0 behind 5,,"})
+    CHECK_THROWS_AS(parse_pins(text), CodegenError);
+}
+
+TEST_CASE("pins: held in the machine code, and proved") {
+  for (const bool transfer : {false, true})
+    for (const LoopForm form : {LoopForm::ir, LoopForm::block}) {
+      if (transfer && form == LoopForm::ir) continue;
+      kernels::GemmSpec spec = spec_of(transfer ? "gfx950" : "gfx942", 64, 64, 64, 16, false, transfer);
+      const int product = transfer ? 4 : 9;
+      spec.pins = parse_pins("load b 1 behind " + std::to_string(product));
+      const Program p = kernels::gemm_program(spec);
+      const Graph graph = expand(p);
+      const Code code = apply(graph, schedule_with(Scheduler::modulo, graph));
+      solver::SolverProver prover;
+      const Derivation proofs = derive(code, prover);
+      CHECK(proofs.ok());
+      // The schedule without pins has them elsewhere: the test can fail.
+      const Code free = apply(graph, modulo_schedule(graph));
+      CHECK(behind(free, InstKind::load, "b") != behind(code, InstKind::load, "b"));
+      // In the machine code: the loads between two products, in each copy of the trip.
+      const Emitted emitted = emit(emit_ir(code, form), p.target(), {.level = 3, .keep_order = true});
+      const auto machine = hot_loop(emitted.hsaco, p.name(), spec.arch);
+      std::vector<std::string> wanted, found;
+      for (const Inst& i : loop_of(code).body)
+        if (i.kind == InstKind::mma || (is_memory(i.kind) && !(i.kind == InstKind::load && i.direct)))
+          wanted.emplace_back(to_string(i.kind));
+      for (const isa::Instruction& i : machine)
+        if (kind_of(i) == InstKind::mma || is_memory(kind_of(i))) found.emplace_back(to_string(kind_of(i)));
+      REQUIRE(!found.empty());
+      REQUIRE(found.size() % wanted.size() == 0);
+      for (std::size_t n = 0; n < found.size(); ++n) CHECK(found[n] == wanted[n % wanted.size()]);
+      int products = -1, trip = 0, held = 0, copies = 0;
+      for (const Inst& i : loop_of(code).body) trip += i.kind == InstKind::mma ? 1 : 0;
+      for (std::size_t n = 0; n < machine.size(); ++n) {
+        if (kind_of(machine[n]) == InstKind::mma) ++products, copies += products % trip == 0;
+        if (kind_of(machine[n]) == InstKind::mma && products % trip == product)
+          for (std::size_t next = n + 1; next < machine.size(); ++next) {
+            if (machine[next].mnemonic[0] == 's' && machine[next].mnemonic != "s_waitcnt") continue;
+            held += machine[next].mnemonic.rfind("buffer_load", 0) == 0;
+            break;
+          }
+      }
+      CHECK(copies > 0);
+      CHECK(held == copies);
+    }
+}
+
+TEST_CASE("pins: what cannot be held is refused, with the reason") {
+  using Catch::Matchers::Contains;
+  const auto with = [](const char* pins) {
+    kernels::GemmSpec spec = spec_of("gfx942", 64, 64, 64);
+    spec.pins = parse_pins(pins);
+    return spec;
+  };
+  CHECK(refusal(with("load a 0 behind 3")) == "held");
+  CHECK_THAT(refusal(with("load c 0 behind 3")), Contains("no load of c") && Contains("of a, b"));
+  CHECK_THAT(refusal(with("load a 9 behind 3")), Contains("it has 2 of them and 16 matrix products"));
+  CHECK_THAT(refusal(with("load a 0 behind 16")), Contains("16 matrix products"));
+  CHECK_THAT(refusal(with("load a 0 behind 3, load a 0 behind 4")), Contains("pinned twice"));
+  CHECK_THAT(refusal(with("load a 0 behind 3"), Scheduler::plain), Contains("left to LLVM"));
+  // Between the last read of an iteration and the first one of the next but one there is no room for what fills the stage.
+  kernels::GemmSpec large = spec_of("gfx950", 256, 256, 64, 16, false, true);
+  large.pins = parse_pins("read lds_a 0 behind 3");
+  CHECK(refusal(large) == "held");
+  large.pins = parse_pins("read lds_a 0 behind 3, load a 0 behind 2");
+  CHECK(refusal(large) == "held");
+  large.pins = parse_pins("read lds_a 0 behind 3, load a 0 behind 20");
+  CHECK_THAT(refusal(large),
+             Contains("would stand before") && Contains("(free)") && Contains("load a 0 behind 20"));
+  // Every place of every access: held and right by the definition, or refused by an edge.
+  const Program free = kernels::gemm_program(spec_of("gfx950", 256, 256, 64, 16, false, true));
+  const Graph graph = expand(free);
+  const Region& loop = loop_of(graph);
+  const std::vector<Edge> edges = edges_of(loop, graph.registers);
+  int held = 0, refused = 0;
+  for (const char* access : {"load a 0", "load b 1", "read lds_a 1", "read lds_b 3"})
+    for (int p = -1; p < 128; p += 32)
+      for (const char* other : {"", ", load a 1 behind 0", ", read lds_a 0 behind 3, load a 2 behind 20"}) {
+        const std::string text = access + std::string(" behind ") + std::to_string(p) + other;
+        INFO(text);
+        Region pinned_loop = loop;
+        pinned_loop.pipeline.pins = parse_pins(text);
+        try {
+          const LoopSchedule s = pinned(pinned_loop, graph.registers, free, modulo_schedule(graph).loops[0]);
+          ++held;
+          CHECK(s.slots.size() == loop.body.size());
+          CHECK(std::all_of(edges.begin(), edges.end(), [&](const Edge& e) { return holds(e, s); }));
+        } catch (const CodegenError& e) {
+          ++refused;
+          CHECK_THAT(e.what(), Contains("would stand before") || Contains("pinned twice"));
+        }
+      }
+  CHECK(held > 15);
+  CHECK(refused > 5);
+}
+
+TEST_CASE("a schedule's picture has each slot of its text") {
+  const Program p = kernels::gemm_program(spec_of("gfx942", 64, 64, 32));
+  const Graph graph = expand(p);
+  const Code code = apply(graph, modulo_schedule(graph));
+  const std::string svg = schedule_svg(code), text = show_schedule(code);
+  std::size_t slots = 0;
+  for (const Inst& i : loop_of(code).body) {
+    const std::string name = "<title>slot " + std::to_string(slots++) + ", ";
+    INFO(name << to_string(i.kind));
+    CHECK(svg.find(name) != std::string::npos);
+  }
+  CHECK(svg.find("<title>slot " + std::to_string(slots) + ",") == std::string::npos);
+  CHECK(svg.find("\nwait ") != std::string::npos);
+  CHECK(svg.find(">barrier<") != std::string::npos);
+  CHECK(text.find("lds_read lds_a") != std::string::npos);
+  CHECK(svg.find("lds_read lds_a") != std::string::npos);
+}

@@ -1,4 +1,5 @@
 // The GEMM before it runs: supported specifications, refusals by name, proofs, and broken layouts stopped by them.
+#include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 
 #include <catch2/catch.hpp>
@@ -50,6 +51,57 @@ TEST_CASE("gemm: every claim is proved for both architectures, types and matrix 
               "the descriptor of a ends exactly what lies outside along axis 0"})
           CHECK_THAT(proofs, Contains(claim));
       }
+}
+
+TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
+  const auto count = [](const std::string& text, const std::string& what) {
+    int n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
+  };
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const int mfma : {16, 32})
+      for (const bool preshuffled : {false, true}) {
+        if (preshuffled && mfma == 32) continue;
+        GemmSpec spec;
+        spec.arch = arch;
+        spec.mfma = mfma;
+        spec.preshuffled_b = preshuffled;
+        if (preshuffled) spec.waves_m = 1, spec.waves_n = 4;
+        INFO(arch << " " << mfma << " " << preshuffled);
+        const Artifact kernel = build_gemm(spec);
+        const int elements = spec.tile_m * spec.tile_n / 256;
+        CHECK(count(kernel.assembly, "buffer_store_dwordx4") == elements / 8);
+        CHECK(count(kernel.assembly, "buffer_store_dwordx2") == 0);
+        CHECK(count(kernel.assembly, "buffer_store_short") == (preshuffled ? 0 : elements)); // N % 8, N % 16
+      }
+  // A wave with one block of 16 columns has no neighbour for it.
+  GemmSpec narrow;
+  narrow.tile_n = 32;
+  CHECK(count(build_gemm(narrow).assembly, "buffer_store_dwordx2") > 0);
+}
+
+TEST_CASE("gemm: a tile order is proved, and one with a place changed is refused") {
+  GemmSpec spec;
+  spec.tile_m = spec.tile_n = 64;
+  spec.order = inlay::codegen::parse_tile_order("xcd+rows:8");
+  CHECK_THAT(build_gemm(spec).proofs.text(),
+             Contains("each tile is one workgroup's, whatever the size of the grid"));
+  for (std::size_t d = 0; d < 8; ++d) {
+    inlay::codegen::Program p = gemm_program(spec);
+    auto& map = *p.mutable_tile_map();
+    std::size_t n = 0;
+    for (auto* list : {&map.counts, &map.numbering, &map.stretching, &map.tiling})
+      for (auto& definition : *list)
+        if (n++ == d) definition.value += inlay::Sym(1);
+    INFO("definition " << d);
+    try {
+      (void)build(std::move(p));
+      FAIL_CHECK("was built");
+    } catch (const std::exception& e) {
+      CHECK_THAT(e.what(), Contains("each tile is one workgroup's"));
+    }
+  }
 }
 
 TEST_CASE("gemm: what is not supported is refused by name") {

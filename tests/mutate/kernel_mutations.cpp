@@ -64,6 +64,13 @@ std::vector<Subject> subjects() {
   parts.out = Element::f32;
   parts.split = 64;
   out.push_back({"gemm in parts", kernels::gemm_program(parts), {{33, 30, 24}, {20, 32, 168}, {7, 31, 72}}});
+  { // Tiles in another order, and columns in the order of 16-byte stores.
+    kernels::GemmSpec spec;
+    spec.tile_m = 32, spec.tile_n = 64, spec.tile_k = 32;
+    spec.waves_m = 1, spec.waves_n = 2;
+    spec.order = parse_tile_order("xcd+rows:2");
+    out.push_back({"gemm, ordered", kernels::gemm_program(spec), {{97, 130, 24}, {70, 64, 40}, {7, 31, 40}}});
+  }
   kernels::RowSpec rows;
   rows.threads = 128;
   rows.vectors = 2;

@@ -168,9 +168,8 @@ void add_build(CLI::App& app, Session& session) {
                     "Also hold the machine code against the instructions; an error when it is not validated");
   command->allow_extras();
   command->callback([=, &session] {
-    session.exit =
-        build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg, *options,
-                                 *json);
+    session.exit = build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg,
+                                 *options, *json);
   });
 }
 

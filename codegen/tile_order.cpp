@@ -66,9 +66,7 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
     throw CodegenError("an order of tiles: there may be more than 2^31 - 1 workgroups",
                        "grid   up to " + to_string(most_x) + " x " + to_string(most_y),
                        "sizes with a smaller upper bound, or larger tiles");
-  const auto symbol = [&](const char* name, Int low, Int high) {
-    return symbols.symbol(name, {low, high});
-  };
+  const auto symbol = [&](const char* name, Int low, Int high) { return symbols.symbol(name, {low, high}); };
   m.id_x = symbol("_id_x", 0, most_x - Int(1));
   m.id_y = symbol("_id_y", 0, most_y - Int(1));
   m.tiles_x = symbol("_tiles_x", 1, most_x);
@@ -214,8 +212,7 @@ std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prove
   for (int rows = 1; rows <= m.order.group; ++rows) {
     Case c(prover, "a strip of " + std::to_string(rows));
     const Sym group(m.order.group),
-        row = rows == 1 ? Sym(0)
-                                  : symbols.symbol("_row_of_" + std::to_string(rows), {Int(0), Int(rows - 1)});
+        row = rows == 1 ? Sym(0) : symbols.symbol("_row_of_" + std::to_string(rows), {Int(0), Int(rows - 1)});
     const Sym along = a + more_a + Sym(1),
               across = group * b + Sym(rows) + (rows == m.order.group ? more_b : Sym(0));
     c.let(m.tiles_x, m.order.columns ? across : along);

@@ -106,8 +106,7 @@ bool View::plain() const {
 }
 
 View View::reorder(std::size_t mode, const Layout& order) const {
-  if (mode >= where.rank() || where.mode(mode).modes().size() != 1 ||
-      order.size() != where.mode(mode).size())
+  if (mode >= where.rank() || where.mode(mode).modes().size() != 1 || order.size() != where.mode(mode).size())
     throw CodegenError("reorder: the tile has no plain mode " + std::to_string(mode) + " of that size",
                        "tile   " + to_string(where) + "\n  order  " + to_string(order));
   View v = *this;
@@ -171,9 +170,9 @@ View View::partition(const Layout& tv) const {
   if (plain()) {
     b.profile(tv.profile().view());
     for (const Mode& m : tv.modes())
-      b.leaves().push_back(
-          {m.extent, m.stride.is_basis() ? Stride(m.stride.scale, mode_of(m).modes()[0].stride.axis)
-                                         : Stride(0)});
+      b.leaves().push_back({m.extent, m.stride.is_basis()
+                                          ? Stride(m.stride.scale, mode_of(m).modes()[0].stride.axis)
+                                          : Stride(0)});
     return {tensor, Layout(std::move(b).finish()), origin, rows};
   }
   const std::size_t all = b.open();

@@ -104,8 +104,8 @@ std::string schedule_svg(const Code& code) {
     y = floor + 2 * gap;
   }
   if (loops.empty()) body = text(4, 14, "no loop", 12), y = 24;
-  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + std::to_string(left + width + 10) + " " +
-         number(y) + "\" font-family=\"sans-serif\">\n" + body + "</svg>\n";
+  return "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + std::to_string(left + width + 10) +
+         " " + number(y) + "\" font-family=\"sans-serif\">\n" + body + "</svg>\n";
 }
 
 } // namespace inlay::codegen

@@ -126,8 +126,9 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
       if (!wrong) wrong = here;
     }
     if (!found)
-      refuse(pin, what(wrong->to) + " would stand before " + what(wrong->from) + " (" +
-                      to_string(wrong->kind) + ")",
+      refuse(pin,
+             what(wrong->to) + " would stand before " + what(wrong->from) + " (" + to_string(wrong->kind) +
+                 ")",
              "another product");
     for (const Slot& s : moved) fixed.push_back(s.node);
   }

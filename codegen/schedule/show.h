@@ -7,8 +7,8 @@ namespace inlay::codegen {
 
 struct ShownSlot {
   const Inst* inst = nullptr;
-  int clock = 0;   ///< of the matrix pipe, at its begin
-  int dwords = 0;  ///< alive
+  int clock = 0;  ///< of the matrix pipe, at its begin
+  int dwords = 0; ///< alive
   const char* resource = "";
   std::string iteration; ///< `j+1`; empty for waits and barriers
   std::string what;      ///< `lds_read lds_a (0, 32) v7`

@@ -196,8 +196,7 @@ Program gemm_program(const GemmSpec& s) {
   const bool pre = s.preshuffled_b;
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
-  const Sym M = k.size("m"),
-            N = k.size("n", {.most = longest_columns(s), .multiple = pre ? 16 : 1}),
+  const Sym M = k.size("m"), N = k.size("n", {.most = longest_columns(s), .multiple = pre ? 16 : 1}),
             K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});

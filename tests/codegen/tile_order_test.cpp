@@ -1,6 +1,6 @@
 // Orders of tiles: permutations by enumeration for small grids, proved for all; a formula with one place changed is not.
-#include <inlay/algebra/print.h>
 #include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/tile_order.h>
 #include <inlay/solver/prover.h>
@@ -14,8 +14,8 @@ using namespace inlay::codegen;
 
 namespace {
 
-const char* const orders[] = {"xcd",         "rows:2",     "rows:3",        "rows:8",        "columns:1",
-                              "columns:3",   "columns:16", "xcd+rows:2",    "xcd+rows:5",    "xcd+rows:8",
+const char* const orders[] = {"xcd",         "rows:2",     "rows:3",        "rows:8",       "columns:1",
+                              "columns:3",   "columns:16", "xcd+rows:2",    "xcd+rows:5",   "xcd+rows:8",
                               "xcd+rows:64", "rows:1",     "xcd+columns:4", "xcd+columns:1"};
 
 struct Grid {
@@ -81,8 +81,8 @@ TEST_CASE("tile order: text, both ways, and what is none") {
   CHECK(parse_tile_order("linear").linear());
   CHECK(parse_tile_order("rows:1").linear());
   CHECK_FALSE(parse_tile_order("columns:1").linear());
-  for (const char* text :
-       {"", "rows", "rows:", "rows:0", "rows:65", "rows:-1", "rows:2x", "xcd+", "xcd+xcd", "xcdrows:2", "tiles:3"})
+  for (const char* text : {"", "rows", "rows:", "rows:0", "rows:65", "rows:-1", "rows:2x", "xcd+", "xcd+xcd",
+                           "xcdrows:2", "tiles:3"})
     CHECK_THROWS_AS(parse_tile_order(text), CodegenError);
 }
 
@@ -98,8 +98,9 @@ TEST_CASE("tile order: each is a permutation of small grids, and proved for all"
 TEST_CASE("tile order: what it is for, by hand") {
   // Rows in pairs, column by column; the fifth row alone.
   Grid pairs("rows:2");
-  CHECK(*pairs.tiles(2, 5) == std::vector<std::pair<std::int64_t, std::int64_t>>{
-                                  {0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {0, 4}, {1, 4}});
+  CHECK(*pairs.tiles(2, 5) ==
+        std::vector<std::pair<std::int64_t, std::int64_t>>{
+            {0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {0, 4}, {1, 4}});
   // 18 tiles in a row on 8 XCDs: the first two XCDs have three each, the others two, one behind the other.
   Grid stretches("xcd");
   const auto tiles = *stretches.tiles(18, 1);
@@ -135,7 +136,9 @@ TEST_CASE("tile order: a map with one place changed is not proved, unless it per
         case 3: replace(g.map.tiles_x, g.map.tiles_y); break;
         case 4: replace(g.map.tiles_y, g.map.tiles_x); break;
         case 5: replace(g.map.place, g.map.number); break;
-        case 6: replace(g.map.number, g.map.tiles - g.map.number - Sym(1)); break; // the order backwards: right
+        case 6:
+          replace(g.map.number, g.map.tiles - g.map.number - Sym(1));
+          break; // the order backwards: right
         case 7: at->value = min(before, Sym(7)); break;
         default: std::swap(g.map.tiling.back().value, g.map.tiling[g.map.tiling.size() - 2].value);
         }

@@ -41,9 +41,9 @@ struct GemmSpec {
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;
-  codegen::TileOrder order;        ///< which tile a workgroup works on
-  std::vector<codegen::Pin> pins;  ///< places in the loop's order that are fixed
-  std::source_location where; ///< the line that made the specification, named when a proof fails
+  codegen::TileOrder order;       ///< which tile a workgroup works on
+  std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
+  std::source_location where;     ///< the line that made the specification, named when a proof fails
 };
 
 /// The kernel as a program. Errors: std::invalid_argument for a specification that is not supported, naming the field and

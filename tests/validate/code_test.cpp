@@ -146,7 +146,7 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
     CHECK_FALSE(f.sizes.empty());
   }
   SECTION("an operand of a matrix instruction") {
-    const auto f = refuted(patched(a, "v_mfma", 3, [](auto& c) { c[4] ^= 4; }));
+    const auto f = refuted(patched(a, "v_mfma", 5, [](auto& c) { c[4] ^= 4; }));
     CHECK_THAT(f.message, Contains("matrix product"));
   }
   SECTION("the accumulator of a matrix instruction") {

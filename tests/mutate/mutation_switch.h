@@ -1,4 +1,4 @@
-/// What tests/mutation/mutate.py puts into a copy of the algebra: operators with a switch.
+/// What tests/mutate/sources.py puts into a copy of the algebra: operators with a switch.
 ///
 /// The copy holds all mutants at once. `a + b` has become `a + mutation::plus(17) + b`, which has the same precedence and
 /// computes a + b unless the environment variable INLAY_MUTANT is 17; then it computes a - b. In a constant expression no

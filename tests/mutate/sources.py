@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Mutation check: flips one operator at a time in the bodies of the algebra, in the solver, or in the way of a kernel from program to machine code, and asks whether the tests notice.
 
-  tests/mutation/mutate.py [algebra | codegen | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
+  tests/mutate/sources.py [algebra | codegen | solver] [--mutants N] [--seed S] [--only REGEX] [--list] [--directory DIR] [--report FILE.json] [--jobs J]
 
 A mutant has one token changed: `+` and `-`, `*` and `+`, `<` and `<=`, `==` and `!=`, `&&` and `||` cut short, `yes` and
 `no` of a Truth, floor_div and ceil_div, min and max, 0 and 1, `true` and `false`, a predicate negated. Comments, strings and
@@ -179,7 +179,7 @@ class Tree:
                 text = f.read()
             for m in sorted((m for m in mutants if m["file"] == file and m["verdict"] != "stillborn"), key=lambda m: -m["begin"]):
                 text = text[:m["begin"]] + m["switched"].format(n=m["number"]) + text[m["end"]:]
-            header = os.path.join(self.root, "tests/mutation/mutation_switch.h")
+            header = os.path.join(self.root, "tests/mutate/mutation_switch.h")
             with open(os.path.join(self.root, file), "w", encoding="utf-8") as f:
                 first = "#pragma once" if file.endswith(".h") else re.search(r'^#include .*$', text, re.M)[0]
                 line = text[:text.index(first)].count("\n") + 2
@@ -251,7 +251,7 @@ def main():
             sys.exit(f"the unchanged tree fails {test}\n{output[-4000:]}")
         limits[test] = 5 * (time.monotonic() - begin) + 10
 
-    with open(os.path.join(ROOT, "tests/mutation/equivalent.json"), encoding="utf-8") as f:
+    with open(os.path.join(ROOT, "tests/mutate/equivalent.json"), encoding="utf-8") as f:
         equivalent = {e["id"]: e["proof"] for e in json.load(f) if e.get("what", "algebra") == options.what}
     for m in mutants:
         for test in next(tests for pattern, tests in by_file if re.search(pattern, m["file"])) if m["verdict"] != "stillborn" else []:

@@ -37,12 +37,8 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     t.trace = recorder.take();
   };
   const auto record = [&](std::size_t workgroups) { record_these(t.plan.of_first_unit(workgroups)); };
-  const auto work = [&] {
-    return static_cast<double>(t.trace.steps()) /
-           static_cast<double>(std::max<std::size_t>(1, t.trace.workgroups.size()));
-  };
   record(o.sample != 0 ? o.sample : t.resident);
-  const std::uint64_t each = t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size());
+  const auto each = static_cast<std::uint64_t>(t.trace.steps_each());
   if (o.sample == 0) {
     const std::uint64_t round = std::max<std::uint64_t>(1, t.trace.steps());
     const std::uint64_t rounds = std::min<std::uint64_t>({4, t.plan.rounds, sample_budget / round});
@@ -68,17 +64,16 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     launch(neighbours);
     t.sharing = neighbours.result();
     // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
-    // One workgroup a unit: the launch ends with the longest of them.
-    if (t.plan.workgroups <= t.plan.units && t.sharing.most_work > 1.02 * work())
-      record_these({t.sharing.longest});
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
   }
+  // One workgroup a unit: the launch ends with the longest of them.
+  const bool one_each = t.plan.workgroups <= t.plan.units;
+  if (one_each && t.sharing.most_work > 1.02 * t.trace.steps_each()) record_these({t.sharing.longest});
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.report.kernel = kernel.name;
-  t.chip =
-      timing::extrapolate(t.plan, t.report.unit, t.plan.workgroups <= t.plan.units ? 0 : work(), t.sharing);
+  t.chip = timing::extrapolate(t.plan, t.report.unit, one_each ? 0 : t.trace.steps_each(), t.sharing);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
 }
@@ -144,10 +139,9 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
       t.chip.clocks, t.chip.uncertainty, t.report.workgroups, t.plan.workgroups);
   if (std::abs(t.chip.uneven - 1) > 0.02)
     out += fmt::format(
-        "              workgroups differ: {} wave instructions in the sample, {:.0f} on average and "
+        "              workgroups differ: {:.0f} wave instructions in the sample, {:.0f} on average and "
         "{:.0f} at most in {}; {:.2f} times the clocks for that\n",
-        t.trace.steps() / std::max<std::size_t>(1, t.trace.workgroups.size()), t.sharing.mean_work,
-        t.sharing.most_work, t.sharing.workgroups, t.chip.uneven);
+        t.trace.steps_each(), t.sharing.mean_work, t.sharing.most_work, t.sharing.workgroups, t.chip.uneven);
   out += fmt::format("              {:.1f} us at {:.0f} MHz{} with {:.1f} us of launch; {:.0f} clocks of the "
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",

@@ -42,6 +42,13 @@ const Uniform* uniform_of(const Program& program, Sym origin) {
   return nullptr;
 }
 
+bool has_workgroup(const Program& program, Sym s) {
+  for (const AtomId a : symbols(s))
+    for (const GridAxis& g : program.grid())
+      if (a == *g.symbol.as_atom()) return true;
+  return false;
+}
+
 std::vector<std::size_t> outside_in(const Tensor& tensor) {
   const std::size_t axes = tensor.shape.size();
   std::vector<std::size_t> order(axes);
@@ -84,11 +91,8 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
   for (std::size_t axis = 0; axis < axes; ++axis) {
     const Sym origin = access.origin[axis];
     for (const Term& term : origin.terms()) {
-      bool of_workgroup = false;
       const Sym value = context.product(term.coefficient, term.factors());
-      for (const AtomId a : symbols(value))
-        for (const GridAxis& g : program.grid()) of_workgroup = of_workgroup || a == *g.symbol.as_atom();
-      of_workgroup = of_workgroup || uniform_of(program, value);
+      const bool of_workgroup = has_workgroup(program, value) || uniform_of(program, value);
       if (of_workgroup && !counts_to_least(context, value)) base[axis] += value;
     }
     if (!(base[axis] == Sym(0))) base[axis] += Sym(origin.constant_term());
@@ -124,12 +128,14 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
 
   // Along an axis inside of that one, a loop may run past the end: from where the workgroup begins there is less of a row,
   // and how far a trip is from there counts as a step.
+  std::vector<Sym> begin(axes, Sym(0));
   for (std::size_t n = before + 1; out.descriptor_axis >= 0 && n < axes; ++n)
     if (const std::size_t inner = order[n];
         !tensor.output && !(base[inner] == Sym(0)) && access.extents[inner] > 1) {
       out.shortened[inner] = true;
       const Sym constant(access.origin[inner].constant_term());
       base[inner] -= constant, step[inner] += constant;
+      begin[inner] = base[inner];
     }
 
   out.base = tensor.at(base);
@@ -168,11 +174,7 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
     out.rows = min(tensor.shape[axis] - base[axis], Sym(reach));
     std::vector<Sym> end(axes, Sym(0));
     end[axis] = out.rows;
-    out.records = tensor.at(end);
-    std::vector<Sym> begin(axes, Sym(0));
-    for (std::size_t inner = 0; inner < axes; ++inner)
-      if (out.shortened[inner]) begin[inner] = base[inner];
-    out.records -= tensor.at(begin);
+    out.records = tensor.at(end) - tensor.at(begin);
   } else if (out.gathered_axis >= 0) {
     std::vector<Sym> end(axes, Sym(0));
     end[static_cast<std::size_t>(out.gathered_axis)] =

@@ -103,15 +103,6 @@ std::vector<std::pair<std::int64_t, std::vector<int>>> extent_of(const codegen::
   return out;
 }
 
-// Whether workgroups add to a tensor.
-bool added_to(const std::vector<codegen::Op>& ops, int tensor) {
-  return std::any_of(ops.begin(), ops.end(), [&](const codegen::Op& op) {
-    if (const auto* l = std::get_if<codegen::LoopOp>(&op.what)) return added_to(l->body, tensor);
-    const auto* c = std::get_if<codegen::CopyOp>(&op.what);
-    return c != nullptr && c->combine && c->to && c->to->tensor == tensor;
-  });
-}
-
 } // namespace
 
 LaunchContract contract_of(const codegen::Program& program) {
@@ -122,7 +113,7 @@ LaunchContract contract_of(const codegen::Program& program) {
     contract.sizes.push_back({s.name, s.facts.least, s.facts.most, s.facts.multiple});
   for (const codegen::Tensor& t : program.tensors())
     if (t.space == codegen::Space::global)
-      contract.buffers.push_back({t.name, t.output, added_to(program.body(), t.id), extent_of(program, t)});
+      contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
   for (const codegen::GridAxis& g : program.grid()) {
     LaunchContract::Axis axis{g.axis, -1, 1, g.tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)

@@ -77,9 +77,6 @@ void Interpreter::make_world() {
       if (z.symbol == s) return &z;
     return nullptr;
   };
-  const auto known = [&](Sym s) {
-    return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
-  };
   std::size_t of_two = 0;
   for (const CodeRegion& r : code_.regions)
     if (r.is_loop) world_of_loop(r, !least_of(r.extent) || within_[of_two++]);
@@ -118,6 +115,10 @@ void Interpreter::make_world() {
       {"outputs lie apart from all other buffers", "what is read is what was there before the launch"});
 }
 
+bool Interpreter::known(Sym s) const {
+  return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
+}
+
 std::optional<Size> Interpreter::size_in(Sym extent) const {
   const auto has = [](Sym s, Sym symbol) {
     const auto all = symbols(s);
@@ -133,9 +134,6 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
   if (two && !size_in(two->first)) std::swap(two->first, two->second);
   const Sym first = two ? two->first : r.extent;
   const auto z = size_in(first);
-  const auto known = [&](Sym s) {
-    return std::any_of(world_.begin(), world_.end(), [&](const auto& w) { return w.first == *s.as_atom(); });
-  };
   if (!z || known(z->symbol)) return; // refused where the loop is run
   const Sym rest = first - z->symbol; // of the size, before the loop
   std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));

@@ -50,6 +50,7 @@ private:
   void make_world();
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, bool within);
+  bool known(Sym s) const; // whether `world_` says something of it
   std::optional<Size> size_in(Sym extent) const;
   Sym world(Sym s) const { return substitute(s, world_); }
   // What is known at this point of the code about the number of trips.
@@ -70,7 +71,6 @@ private:
   void memory_claims(const Inst& i);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
-  bool moves_with_workgroup(Sym origin) const;
   // Offsets and records fit 31 bits for all sizes of the contract.
   void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;

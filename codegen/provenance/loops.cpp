@@ -104,54 +104,60 @@ bool Interpreter::counts_trips(const CodeRegion& r) const {
   return atom && context_.atom(*atom).name.starts_with("_trips_");
 }
 
+namespace {
+/// s = slope x + begin, x the only symbol; a number has slope 0.
+struct Line {
+  std::optional<AtomId> x;
+  Int slope, begin;
+};
+std::optional<Line> line_of(Sym s) {
+  if (const auto c = s.constant()) return Line{std::nullopt, Int(0), *c};
+  const auto all = symbols(s);
+  if (all.size() != 1) return std::nullopt;
+  const auto at = [&](std::int64_t v) {
+    const std::pair<AtomId, Sym> replace[] = {{all[0], Sym(v)}};
+    return substitute(s, replace).constant().value_or(Int(0));
+  };
+  const Line line{all[0], at(1) - at(0), at(0)};
+  if (!(s == Sym(line.slope) * s.context()->value(all[0]) + Sym(line.begin))) return std::nullopt;
+  return line;
+}
+} // namespace
+
 bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   const Sym last = last_trip_.at(&r);
+  const Sym more = later ? context_.symbol("_later", {Int(0), std::nullopt}) : Sym(0);
   if (counts_trips(r)) {
-    relation_.emplace_back(*last.as_atom(),
-                           later ? j + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt}) : j);
+    relation_.emplace_back(*last.as_atom(), later ? j + Sym(1) + more : j);
     return true;
   }
-  // j = a u + c, last = b x + d with a symbol x, or a number d.
-  const auto u = symbols(j);
-  const auto at = [](Sym s, AtomId x, std::int64_t v) {
-    const std::pair<AtomId, Sym> replace[] = {{x, Sym(v)}};
-    return substitute(s, replace).constant().value().value();
-  };
-  const std::int64_t c = u.empty() ? j.constant().value().value() : at(j, u[0], 0),
-                     a = u.empty() ? 0 : at(j, u[0], 1) - c;
-  const auto floor = [](std::int64_t n, std::int64_t by) { return n >= 0 ? n / by : -((-n + by - 1) / by); };
-  const auto x = symbols(last);
-  if (x.empty()) {
-    const std::int64_t most = last.constant().value().value() - (later ? 1 : 0); // of j
-    if (a == 0) return later ? c <= most : c == most;
-    const std::int64_t n = floor(most - c, a);
-    if (n < 0 || (!later && a * n + c != most)) return false;
-    relation_.emplace_back(u[0],
-                           later ? context_.symbol("_u_to_" + std::to_string(n), {Int(0), Int(n)}) : Sym(n));
+  // j = a u + c; last = b x + d is j, or more when others come later.
+  const Line trip = line_of(j).value(), end = line_of(last).value(); // see round_of
+  const Int least = trip.begin + Int(later ? 1 : 0);
+  if (!end.x) {
+    const Int room = end.begin - least; // of a u
+    if (!trip.x) return later ? room >= Int(0) : room == Int(0);
+    const Int n = floor_div(room, trip.slope);
+    if (n < Int(0) || (!later && trip.slope * n != room)) return false;
+    relation_.emplace_back(*trip.x, later ? context_.symbol("_u_to_" + to_string(n), {Int(0), n}) : Sym(n));
     return true;
   }
-  // b x + d is j, or more; a is a multiple of b, because `round_of` is.
-  const std::int64_t d = at(last, x[0], 0), b = at(last, x[0], 1) - d;
-  const std::int64_t n = later ? -floor(d - c - 1, b) : floor(c - d, b);
-  if (!later && (b * n != c - d || (a == 0 && n < 0))) return false;
-  const Sym least = a == 0 ? Sym(std::max(n, std::int64_t{0})) : Sym(a / b) * context_.value(u[0]) + Sym(n);
-  relation_.emplace_back(x[0], later ? least + context_.symbol("_later", {Int(0), std::nullopt}) : least);
+  // a is a multiple of b, because `round_of` is.
+  Int n = ceil_div(least - end.begin, end.slope);
+  if (!later && (end.slope * n != least - end.begin || (!trip.x && n < Int(0)))) return false;
+  if (!trip.x) n = std::max(n, Int(0));
+  const Sym moved = trip.x ? Sym(exact_div(trip.slope, end.slope)) * context_.value(*trip.x) : Sym(0);
+  relation_.emplace_back(*end.x, moved + Sym(n) + more);
   return true;
 }
 
 int Interpreter::round_of(const CodeRegion& r) const {
-  const Sym last = last_trip_.at(&r);
-  const auto x = symbols(last);
-  if (x.empty() || counts_trips(r)) return r.ring;
-  const auto at = [&](std::int64_t v) {
-    const std::pair<AtomId, Sym> replace[] = {{x[0], Sym(v)}};
-    return substitute(last, replace).constant().value_or(Int(0)).value();
-  };
-  const std::int64_t d = at(0), b = at(1) - d;
-  if (x.size() != 1 || b < 1 || b > 64 || !(last == Sym(b) * context_.value(x[0]) + Sym(d)))
+  if (counts_trips(r)) return r.ring;
+  const auto end = line_of(last_trip_.at(&r));
+  if (!end || (end->x && (end->slope < Int(1) || end->slope > Int(64))))
     refute("the number of a loop's trips is known", to_string(r.extent),
            "it has to be a number, or to move with one symbol by at most 64 trips");
-  return static_cast<int>(std::lcm(std::int64_t{r.ring}, b));
+  return end->x ? std::lcm(r.ring, static_cast<int>(end->slope.value())) : r.ring;
 }
 
 void Interpreter::forget_iterations(State& s) {

@@ -189,7 +189,7 @@ void Interpreter::memory_claims(const Inst& i) {
   // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
   for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size();
        ++axis) {
-    if (i.access.masked[axis] || a.shortened[axis] || !moves_with_workgroup(i.access.origin[axis])) continue;
+    if (i.access.masked[axis] || a.shortened[axis] || !has_workgroup(p_, i.access.origin[axis])) continue;
     const Column& c = r.coordinate[axis];
     if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
                 world(t.shape[axis])))
@@ -216,13 +216,6 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   guard_claims(t, in_world, a);
   range_claims(i, t, a);
-}
-
-bool Interpreter::moves_with_workgroup(Sym origin) const {
-  for (const AtomId s : symbols(origin))
-    for (const GridAxis& g : p_.grid())
-      if (s == *g.symbol.as_atom()) return true;
-  return false;
 }
 
 void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a) {

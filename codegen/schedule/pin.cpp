@@ -3,24 +3,28 @@
 
 #include <algorithm>
 #include <sstream>
+#include <string_view>
 
 namespace inlay::codegen {
 namespace {
 
-InstKind kind_of(Pin::Access access) {
-  return access == Pin::Access::load   ? InstKind::load
-         : access == Pin::Access::read ? InstKind::lds_read
-                                       : InstKind::lds_write;
-}
-const char* name_of(Pin::Access access) {
-  return access == Pin::Access::load ? "load" : access == Pin::Access::read ? "read" : "write";
+struct Name {
+  std::string_view name;
+  Pin::Access access;
+  InstKind kind;
+};
+constexpr Name names[] = {{"load", Pin::Access::load, InstKind::load},
+                          {"read", Pin::Access::read, InstKind::lds_read},
+                          {"write", Pin::Access::write, InstKind::lds_write}};
+const Name& name_of(Pin::Access access) {
+  return *std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.access == access; });
 }
 
 } // namespace
 
 std::string to_string(const Pin& pin) {
-  return std::string(name_of(pin.access)) + " " + pin.tensor + " " + std::to_string(pin.number) + " behind " +
-         std::to_string(pin.behind);
+  return std::string(name_of(pin.access).name) + " " + pin.tensor + " " + std::to_string(pin.number) +
+         " behind " + std::to_string(pin.behind);
 }
 
 std::vector<Pin> parse_pins(const std::string& text) {
@@ -32,14 +36,13 @@ std::vector<Pin> parse_pins(const std::string& text) {
     Pin pin;
     const bool whole = in >> access >> pin.tensor >> pin.number >> behind >> pin.behind && !(in >> more) &&
                        behind == "behind" && pin.number >= 0 && pin.behind >= -1;
-    const bool known = access == "load" || access == "read" || access == "write";
-    if (!whole || !known)
+    const auto known =
+        std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.name == access; });
+    if (!whole || known == std::end(names))
       throw CodegenError("a pin that is none", "pin    " + text.substr(begin, end - begin),
                          "load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1: the number of "
                          "the access and of the matrix product");
-    pin.access = access == "load"   ? Pin::Access::load
-                 : access == "read" ? Pin::Access::read
-                                    : Pin::Access::write;
+    pin.access = known->access;
     pins.push_back(std::move(pin));
     begin = end + 1;
   }
@@ -76,7 +79,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
     for (std::size_t n = 0; n < body.size(); ++n) {
       const Inst& i = body[n];
       products += i.kind == InstKind::mma ? 1 : 0;
-      if (i.access.tensor < 0 || i.kind != kind_of(pin.access)) continue;
+      if (i.access.tensor < 0 || i.kind != name_of(pin.access).kind) continue;
       if (i.kind == InstKind::lds_write && i.direct) continue; // its load is what is pinned
       const std::string& name = program.tensor(i.access.tensor).name;
       if (name == pin.tensor) accesses.push_back(static_cast<int>(n));
@@ -84,7 +87,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
         tensors += (tensors.empty() ? "" : ", ") + name;
     }
     if (accesses.empty())
-      refuse(pin, "the loop has no " + std::string(name_of(pin.access)) + " of " + pin.tensor,
+      refuse(pin, "the loop has no " + std::string(name_of(pin.access).name) + " of " + pin.tensor,
              tensors.empty() ? "accesses that it has" : "of " + tensors);
     if (pin.number >= static_cast<int>(accesses.size()) || pin.behind >= products)
       refuse(pin,

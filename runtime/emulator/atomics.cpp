@@ -39,6 +39,13 @@ template <class S, class F>
       return std::bit_cast<u64>(v);
     }
   };
+  const auto packed = [&](auto format) { // two 16-bit numbers
+    const auto half = [&](unsigned s) {
+      return numerics::narrow<format()>(sum(numerics::widen<format()>(static_cast<u32>(x >> s) & 0xffff),
+                                            numerics::widen<format()>(static_cast<u32>(y >> s) & 0xffff)));
+    };
+    return half(0) | (half(16) << 16);
+  };
   switch (op) {
   case AtomicOp::add: return static_cast<U>(x + y);
   case AtomicOp::sub: return static_cast<U>(x - y);
@@ -68,26 +75,21 @@ template <class S, class F>
   case AtomicOp::add_f: return float_bits(sum(as<F>(value), as<F>(old)));
   case AtomicOp::min_f: return as<F>(value) < as<F>(old) ? y : x;
   case AtomicOp::max_f: return as<F>(value) > as<F>(old) ? y : x;
-  case AtomicOp::pk_add_f16: {
-    using numerics::Format;
-    const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::f16>(
-          sum(numerics::widen<Format::f16>(static_cast<u32>(x >> s) & 0xffff),
-              numerics::widen<Format::f16>(static_cast<u32>(y >> s) & 0xffff)));
-    };
-    return half(0) | (half(16) << 16);
-  }
-  case AtomicOp::pk_add_bf16: {
-    using numerics::Format;
-    const auto half = [&](unsigned s) {
-      return numerics::narrow<Format::bf16>(
-          sum(numerics::widen<Format::bf16>(static_cast<u32>(x >> s) & 0xffff),
-              numerics::widen<Format::bf16>(static_cast<u32>(y >> s) & 0xffff)));
-    };
-    return half(0) | (half(16) << 16);
-  }
+  case AtomicOp::pk_add_f16: return packed(std::integral_constant<numerics::Format, numerics::Format::f16>{});
+  case AtomicOp::pk_add_bf16:
+    return packed(std::integral_constant<numerics::Format, numerics::Format::bf16>{});
   default: return old;
   }
+}
+
+/// What was at `p`, which other host threads may change at the same time.
+template <class S, class F, class U = std::make_unsigned_t<S>>
+U exchange(U* p, AtomicOp op, u64 value, u64 compare) {
+  U old = __atomic_load_n(p, __ATOMIC_RELAXED);
+  while (!__atomic_compare_exchange_n(p, &old, static_cast<U>(combine<S, F>(op, old, value, compare)), false,
+                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
+  }
+  return old;
 }
 
 /// All lanes, one behind the other: no two of them meet, and the host may do several at once.
@@ -125,11 +127,7 @@ void combine_rows(u8* base, const LaneOffsets& at, const u32* value, const u32* 
     const u64 x = operand(value, l), y = compare == nullptr ? 0 : operand(compare, l);
     U was = 0;
     if constexpr (shared) {
-      U* const q = reinterpret_cast<U*>(place);
-      was = __atomic_load_n(q, __ATOMIC_RELAXED);
-      while (!__atomic_compare_exchange_n(q, &was, static_cast<U>(combine<S, F>(op, was, x, y)), false,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-      }
+      was = exchange<S, F>(reinterpret_cast<U*>(place), op, x, y);
     } else {
       std::memcpy(&was, place, sizeof was);
       const U now = static_cast<U>(combine<S, F>(op, was, x, y));
@@ -181,21 +179,8 @@ u64 atomic_at(u8* p, unsigned bytes, AtomicOp op, u64 value, u64 compare) {
     std::memcpy(p, &next, bytes);
     return old;
   }
-  if (bytes == 4) {
-    auto* q = reinterpret_cast<u32*>(p);
-    u32 old = __atomic_load_n(q, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(q, &old,
-                                        static_cast<u32>(combine<i32, float>(op, old, value, compare)), false,
-                                        __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-    }
-    return old;
-  }
-  auto* q = reinterpret_cast<u64*>(p);
-  u64 old = __atomic_load_n(q, __ATOMIC_RELAXED);
-  while (!__atomic_compare_exchange_n(q, &old, combine<i64, double>(op, old, value, compare), false,
-                                      __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)) {
-  }
-  return old;
+  return bytes == 4 ? exchange<i32, float>(reinterpret_cast<u32*>(p), op, value, compare)
+                    : exchange<i64, double>(reinterpret_cast<u64*>(p), op, value, compare);
 }
 
 AtomicRows atomic_rows(AtomicOp op, unsigned bytes, bool shared) {

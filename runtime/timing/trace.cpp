@@ -18,6 +18,10 @@ std::uint64_t Trace::steps() const {
   return n;
 }
 
+double Trace::steps_each() const {
+  return static_cast<double>(steps()) / static_cast<double>(std::max<std::size_t>(1, workgroups.size()));
+}
+
 LdsClocks lds_clocks(isa::Arch arch, const ObservedAccess& a) {
   LdsClocks total;
   std::uint32_t at[64];

@@ -54,6 +54,8 @@ struct AddressSplit {
 [[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
 /// The table behind an origin that is one number for the workgroup (Program::uniform), or null.
 [[nodiscard]] const Uniform* uniform_of(const Program& program, Sym origin);
+/// Whether a formula has a workgroup's number in it.
+[[nodiscard]] bool has_workgroup(const Program& program, Sym s);
 /// The axes of a tensor in memory by their distance, the farthest first; in the order of the coordinate where it is not known
 /// for all sizes. `(m,n):(1,m)` gives 1, 0.
 [[nodiscard]] std::vector<std::size_t> outside_in(const Tensor& tensor);

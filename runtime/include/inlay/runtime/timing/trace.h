@@ -60,6 +60,7 @@ struct Trace {
   std::vector<WorkgroupTrace> workgroups;
 
   [[nodiscard]] std::uint64_t steps() const;
+  [[nodiscard]] double steps_each() const; ///< of a workgroup, on average
 };
 
 /// Records the workgroups asked for; the others are not executed.

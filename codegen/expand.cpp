@@ -215,7 +215,11 @@ private:
   }
 
   void expand(const CopyOp& c) {
-    if (const auto when = version(c)) {
+    const auto when = version(c);
+    if (when && c.combine)
+      throw CodegenError("add: elements of 16 bits are added in pairs, and a row may end inside one",
+                         "size   " + to_string(when->size), "declare it a multiple of 2");
+    if (when) {
       CopyOp single = c;
       single.vector = 1;
       copy(c, when);
@@ -251,8 +255,9 @@ private:
         store.when = when;
         store.combine = c.combine;
         store.access = access(*c.to, c.tv, base, c.vector);
-        if (!to_lds) mask(store.access);
         store.access.idle = replicas(store.access.threads);
+        gather(store, *c.to, c.tv, base, c.vector);
+        if (!to_lds) mask(store.access);
       }
     }
   }

@@ -594,8 +594,10 @@ void KernelBuilder::buffer_store(Value value, Value buffer, Value byte_offset, B
 void KernelBuilder::buffer_add(Value value, Value buffer, Value byte_offset, BufferOffset extra) {
   Impl& s = live();
   Impl::want(byte_offset, Type::i32());
-  const bool floating = value.type == Type::f32();
-  if (!floating && value.type != Type::i32()) throw CodegenError("buffer_add: one f32 or i32 a lane");
+  const bool pair = value.type == Type{Element::f16, 2} || value.type == Type{Element::bf16, 2};
+  const bool floating = pair || value.type == Type::f32();
+  if (!floating && value.type != Type::i32())
+    throw CodegenError("buffer_add: one f32 or i32 a lane, or a pair of f16 or bf16");
   s.ir.CreateIntrinsic(floating ? intrinsic::amdgcn_raw_ptr_buffer_atomic_fadd
                                 : intrinsic::amdgcn_raw_ptr_buffer_atomic_add,
                        {s.type(value.type)},

@@ -171,6 +171,28 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   specifications_.push_back(std::move(s));
 }
 
+void Program::scatters(const Tensor& tensor, const Tensor& table,
+                       const std::function<Expr(const std::vector<Sym>&)>& body) {
+  if (table.element != Element::i32 || table.shape.size() != 1)
+    throw CodegenError("scatters: rows are named by a table of i32 with one axis",
+                       "given  " + table.name + " " + to_string(table.element) + " with " +
+                           std::to_string(table.shape.size()) + " axes");
+  computes(tensor, body);
+  specifications_.back().table = table.id;
+}
+
+const Program::Specification* Program::specification(const Tensor& tensor) const {
+  for (const Specification& s : specifications_)
+    if (s.tensor == tensor.id) return &s;
+  return nullptr;
+}
+
+std::vector<Sym> Program::shape(const Specification& specification) const {
+  std::vector<Sym> out = tensor(specification.tensor).shape;
+  if (specification.table >= 0) out[0] = tensor(specification.table).shape[0];
+  return out;
+}
+
 // ---------------------------------------------------------------------------------------------------- operations
 
 void Program::append(std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what, const Where& where) {
@@ -278,11 +300,15 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
 
 void Program::add(const Fragment& from, const View& to, Where where) {
   const Element element = tensor(to.tensor).element;
-  if (element != Element::f32 && element != Element::i32)
+  const bool pairs = element == Element::f16 || element == Element::bf16;
+  if (!pairs && element != Element::f32 && element != Element::i32)
     throw CodegenError("add: " + tensor_name(to.tensor) + " is " + to_string(element) +
                            ", which no atomic adds",
-                       "line   " + std::to_string(where.line()), "f32 or i32");
+                       "line   " + std::to_string(where.line()), "f32, i32, f16 or bf16");
+  (void)Atom::atomic(*target_, Addressing::descriptor, Combine::add, element, pairs);
   CopyOp c;
+  c.vector = pairs ? 2 : 1;
+  check_vector(from.tv, c.vector, "add");
   c.from_fragment = from.id;
   c.to = to;
   c.tv = from.tv;
@@ -474,8 +500,11 @@ std::string Program::text() const {
            t.name + " " + to_string(t.element) + " " + to_string(t.place) + "\n";
   for (const Specification& s : specifications_) {
     out += "  spec    " + tensor(s.tensor).name + "(";
-    for (std::size_t i = 0; i < s.coordinate.size(); ++i) out += (i ? ", " : "") + to_string(s.coordinate[i]);
-    out += ") = " + to_string(s.value, name) + "\n";
+    for (std::size_t i = 0; i < s.coordinate.size(); ++i) {
+      const std::string at = to_string(s.coordinate[i]);
+      out += (i ? ", " : "") + (i == 0 && s.table >= 0 ? name(s.table) + "[" + at + "]" : at);
+    }
+    out += (s.table >= 0 ? ") += " : ") = ") + to_string(s.value, name) + "\n";
   }
   const auto view = [&](const View& v, const Layout& tv) {
     std::string s =

@@ -330,6 +330,28 @@ std::vector<double> evaluate(const Program& program, Expr value, std::span<const
   return Evaluator(program, input).run(value, coordinate, extents);
 }
 
+std::vector<double> evaluate(const Program& program, const Program::Specification& specification,
+                             const EvaluationInput& input) {
+  const Tensor& t = program.tensor(specification.tensor);
+  std::vector<std::int64_t> extents = extents_of(program, t, input.sizes);
+  if (specification.table < 0)
+    return evaluate(program, specification.value, specification.coordinate, extents, input);
+  const Tensor& table = program.tensor(specification.table);
+  const std::int64_t rows = extents[0];
+  extents[0] = extents_of(program, table, input.sizes)[0];
+  const std::vector<double> parts =
+      evaluate(program, specification.value, specification.coordinate, extents, input);
+  const std::vector<double>& named = input.tensors.at(table.id);
+  const std::size_t row = parts.size() / std::max<std::size_t>(1, named.size());
+  std::vector<double> out(static_cast<std::size_t>(rows) * row, 0);
+  for (std::size_t s = 0; s < named.size(); ++s) {
+    if (named[s] < 0 || named[s] >= static_cast<double>(rows)) continue;
+    for (std::size_t i = 0; i < row; ++i)
+      out[static_cast<std::size_t>(named[s]) * row + i] += parts[s * row + i];
+  }
+  return out;
+}
+
 std::vector<std::int64_t> extents_of(const Program& program, const Tensor& tensor,
                                      const std::vector<std::int64_t>& sizes) {
   Assignment at;

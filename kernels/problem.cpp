@@ -94,10 +94,11 @@ std::vector<double> Workload::reference(const std::string& output, const std::ve
   EvaluationInput input = input_;
   for (const std::string& name : absolute)
     for (double& v : input.tensors.at(tensor(name).id)) v = std::abs(v);
-  for (const auto& s : program_.specifications())
-    if (s.tensor == t.id)
-      return evaluate(program_, other ? other : s.value, s.coordinate, extents(output), input);
-  throw std::invalid_argument(fmt::format("nothing says what {} is", output));
+  const auto* found = program_.specification(t);
+  if (found == nullptr) throw std::invalid_argument(fmt::format("nothing says what {} is", output));
+  codegen::Program::Specification s = *found;
+  if (other) s.value = other;
+  return evaluate(program_, s, input);
 }
 
 std::vector<Problem::Buffer> Workload::buffers() const {
@@ -106,7 +107,9 @@ std::vector<Problem::Buffer> Workload::buffers() const {
     if (t.space != codegen::Space::global) continue;
     const std::vector<std::size_t> at = places(program_, t, sizes_);
     const auto size = static_cast<std::size_t>(bytes_of(t.element));
-    Bytes bytes = poison((*std::max_element(at.begin(), at.end()) + 1) * size);
+    const std::size_t all = (*std::max_element(at.begin(), at.end()) + 1) * size;
+    const auto* spec = program_.specification(t);
+    Bytes bytes = spec != nullptr && spec->table >= 0 ? Bytes(all) : poison(all); // rows are added to 0
     if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end()) {
       for (std::size_t i = 0; i < at.size(); ++i) {
         const std::uint64_t code = codegen::encode(t.element, found->second[i]);

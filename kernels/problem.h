@@ -35,7 +35,7 @@ public:
                                               const std::vector<std::string>& absolute = {},
                                               codegen::Expr other = {}) const;
 
-  /// Inputs where their `place` has them, outputs poisoned, in argument order.
+  /// Inputs where their `place` has them, outputs poisoned (0 where rows are added to them), in argument order.
   [[nodiscard]] std::vector<Problem::Buffer> buffers() const;
   /// The values of an output in what a launch left.
   [[nodiscard]] std::vector<double> result(const std::string& output, std::span<const Bytes> buffers) const;

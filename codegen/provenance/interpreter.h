@@ -117,6 +117,8 @@ private:
   void load(State& s, const Inst& i);
   // The index of the table whose element is the coordinate along a gathered axis.
   Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into);
+  // What a store through a table touches, with the entries in place of the rows that they name.
+  std::optional<Prepared> scattered(State& s, const Inst& i, const Program::Specification& spec);
   void write(State& s, const Inst& i);
   void read(State& s, const Inst& i);
   // Elements first .. first + count of every thread.

@@ -4,13 +4,13 @@
 namespace inlay::codegen::provenance {
 
 void Interpreter::store(State& s, const Inst& i) {
-  const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
-  const Program::Specification* spec = nullptr;
-  for (const auto& x : p_.specifications())
-    if (x.tensor == t.id) spec = &x;
+  const Program::Specification* spec = p_.specification(t);
   if (!spec)
     refute("every tensor that is written has a specification", t.name, "nothing says what it should hold");
+  const std::optional<Prepared> named_rows = scattered(s, i, *spec);
+  const Prepared& r = named_rows ? *named_rows : prepared(i);
+  const std::vector<Sym> shape = p_.shape(*spec);
   Term term = part(value(s, i.uses[0]), i.uses[0]);
   std::optional<int> parts;
   if (i.combine && term.partial) {
@@ -73,7 +73,7 @@ void Interpreter::store(State& s, const Inst& i) {
     const Sym index = settle_sym(f.index), bound = settle_sym(f.bound);
     bool met = false; // what the mask of the store leaves out need not be right
     for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
-      met = met || (settle_sym(coordinate[axis]) == index && settle_sym(world(t.shape[axis])) == bound);
+      met = met || (settle_sym(coordinate[axis]) == index && settle_sym(world(shape[axis])) == bound);
     met = met || less_equal(ranged(index, columns) + Sym(1), bound);
     if (!met)
       refute(claim, describe(term),
@@ -81,11 +81,18 @@ void Interpreter::store(State& s, const Inst& i) {
                  " it holds something else, and that is stored");
   }
   // Outside of the tensor nothing is written.
-  for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
-    if (!i.access.masked[axis] &&
-        !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(t.shape[axis]))))
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+    const bool named = i.access.gathered(axis); // the mask is the row's, and the entries are all there
+    if (named && !i.access.masked[axis])
+      refute("rows that a table names and the tensor has not are not written", t.name,
+             "axis " + std::to_string(axis) + " is not masked");
+    if ((named || !i.access.masked[axis]) &&
+        !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(shape[axis]))))
       refute("stores stay inside " + t.name, to_string(coordinate[axis]),
-             "axis " + std::to_string(axis) + " is not masked and may pass " + to_string(t.shape[axis]));
+             (named ? "the table's entry" : "axis " + std::to_string(axis) + " is not masked and") +
+                 std::string(" may pass ") + to_string(shape[axis]) +
+                 (named ? hint_multiple(p_.tensor(spec->table), i.access.extents[axis]) : ""));
+  }
   prove("stores stay inside " + t.name, to_string(t.place), "facts");
 
   // Every coordinate of the tile once.
@@ -120,6 +127,47 @@ void Interpreter::store(State& s, const Inst& i) {
   }
   s.vm.push_back({});
   prove(claim, to_string(spec->value, [&](int id) { return p_.tensor(id).name; }), "provenance");
+}
+
+std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst& i,
+                                                            const Program::Specification& spec) {
+  const bool any = std::any_of(i.access.rows.begin(), i.access.rows.end(), [](int row) { return row >= 0; });
+  if (!any && spec.table < 0) return {};
+  Prepared r = prepared(i);
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const std::string claim = "rows of " + t.name + " are added where its table names them";
+  bool named = false;
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
+    if (!i.access.gathered(axis)) continue;
+    if (axis != 0 || spec.table < 0)
+      refute(claim, t.name,
+             "axis " + std::to_string(axis) + " goes through a table, and not in the specification");
+    Term of;
+    Sym entry = relate(row_index(s, i, axis, of));
+    if (row_table_ != spec.table)
+      refute(claim, p_.tensor(spec.table).name, "the rows are those of " + p_.tensor(row_table_).name);
+    // entry = origin + column
+    Column column(r.coordinate[axis].size(), 0);
+    for (std::size_t k = 0; k < of.columns.size(); ++k) {
+      const auto has = [&](Sym x) {
+        const auto all = symbols(x);
+        return std::find(all.begin(), all.end(), *dollar(k).as_atom()) != all.end();
+      };
+      if (!has(entry)) continue;
+      entry -= dollar(k);
+      if (has(entry)) refute(claim, to_string(entry), "the entry is no sum of an origin and a column");
+      for (std::size_t slot = 0; slot < column.size(); ++slot) column[slot] += columns_[of.columns[k]][slot];
+    }
+    r.origin[axis] = entry;
+    r.column[axis] = columns_.intern(column);
+    r.coordinate[axis] = std::move(column);
+    named = true;
+  }
+  if (!named) refute(claim, p_.tensor(spec.table).name, "it goes through no table");
+  if (!i.combine)
+    refute(claim, t.name, "a row may be named twice, and what is stored replaces what was there");
+  prove(claim, p_.tensor(spec.table).name, "provenance");
+  return r;
 }
 
 Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
@@ -238,15 +286,15 @@ void Interpreter::coverage() {
     const Tensor& t = p_.tensor(tensor);
     std::set<int> used;
     for (std::size_t axis = 0; axis < origin.size(); ++axis) {
-      const Sym extent = world(t.shape[axis]);
+      const Sym of = p_.shape(*p_.specification(t))[axis], extent = world(of);
       const std::string claim = "workgroups share out axis " + std::to_string(axis) + " of " + t.name;
       bool met = origin[axis] == Sym(0) && less_equal(extent, Sym(extents[axis]));
       for (const GridAxis& g : p_.grid()) {
         if (!(origin[axis] == Sym(extents[axis]) * world(g.symbol))) continue;
-        if (g.tile != extents[axis] || !(g.extent == t.shape[axis]))
+        if (g.tile != extents[axis] || !(g.extent == of))
           refute(claim, to_string(g.extent),
-                 "tiles of " + std::to_string(extents[axis]) + " on " + to_string(t.shape[axis]) +
-                     ", and ceil(" + to_string(g.extent) + " / " + std::to_string(g.tile) + ") workgroups");
+                 "tiles of " + std::to_string(extents[axis]) + " on " + to_string(of) + ", and ceil(" +
+                     to_string(g.extent) + " / " + std::to_string(g.tile) + ") workgroups");
         if (!used.insert(g.axis).second) refute(claim, to_string(g.symbol), "the grid axis is used twice");
         // (r, w) -> tile * w + r is one-to-one onto what the workgroups have, and that is at least the extent.
         const Sym count = context_.symbol("_count" + std::to_string(g.axis));

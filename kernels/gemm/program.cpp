@@ -122,8 +122,6 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.bias && !s.scales) refuse("bias", "yes", "with scales");
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
-  if (s.split > 0 && (s.out != Element::f32 && s.out != Element::i32))
-    refuse("split", std::to_string(s.split), "with out f32, or i32 for i8: parts are added by atomics");
   if (s.split > 0 && s.bias)
     refuse("split", std::to_string(s.split), "without a bias, which would be added once a part");
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
@@ -193,10 +191,14 @@ Program gemm_program(const GemmSpec& s) {
   const int v = vector_of(s.in); // elements of 16 bytes
   const MmaTiling mma =
       MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k, v);
-  const bool pre = s.preshuffled_b;
+  const bool pre = s.preshuffled_b, pairs = s.split > 0 && bits(s.out) == 16; // added two at a time
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = longest_columns(s), .multiple = pre ? 16 : 1}),
+  const Sym M = k.size("m"),
+            N = k.size("n", {.most = longest_columns(s),
+                             .multiple = pre     ? 16
+                                         : pairs ? 2
+                                                 : 1}),
             K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});

@@ -1,4 +1,4 @@
-// `moe_stage1` on the command line: its options, a routing of tokens to experts, and the judge.
+// `moe_stage1` and `moe_stage2` on the command line: options, a routing of tokens to experts, and the judges.
 #include "../flags.h"
 #include "../kernels.h"
 #include "../problem.h"
@@ -13,35 +13,48 @@
 namespace inlay::kernels {
 namespace {
 
+std::vector<FlagHelp> common_flags() {
+  return {{"arch", "gfx942", "gfx942 or gfx950"},
+          {"dtype", "bf16", "element type: f16, bf16"},
+          {"tokens", "100", "rows of X"},
+          {"k", "256", "columns of the model, a multiple of 8"},
+          {"inter", "128", "columns between the two products, a multiple of 8"},
+          {"experts", "4", "experts"},
+          {"tile-m", "64", "sorted rows of one expert: a block"}};
+}
+
+// One of the two products.
 class MoeKernel final : public Kernel {
 public:
-  std::string name() const override { return "moe_stage1"; }
+  explicit MoeKernel(bool second) : second_(second) {}
+  std::string name() const override { return second_ ? "moe_stage2" : "moe_stage1"; }
   std::string summary() const override {
-    return "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16";
+    return second_ ? "down projection, weighted by the routing, rows added up by token"
+                   : "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16";
   }
   std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "bf16", "element type: f16, bf16"},
-            {"tokens", "100", "rows of X"},
-            {"k", "256", "columns of X, a multiple of 8"},
-            {"inter", "128", "columns of the result, a multiple of 8"},
-            {"experts", "4", "experts"},
-            {"tile-m", "64", "sorted rows of one expert: a block"}};
+    std::vector<FlagHelp> all = common_flags();
+    if (second_)
+      all.insert(all.begin() + 2,
+                 {"out", "f32", "type of the sums: f32, f16, on gfx950 bf16 (added by atomics)"});
+    return all;
   }
   Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return kernels::build(moe_stage1_program(spec_of(given)), options);
+    const MoeSpec spec = spec_of(given);
+    return kernels::build(second_ ? moe_stage2_program(spec) : moe_stage1_program(spec), options);
   }
   Problem problem(const Flags& given, std::uint64_t seed) const override {
     const FlagReader read(name(), given, flags());
     const MoeSpec spec = spec_of(given);
     MoeSizes sizes;
-    sizes.tokens = read.number("tokens", 1, 1 << 16);
+    sizes.tokens = read.number("tokens", 1, 1 << 14);
     sizes.k = read.number("k", 1, 1 << 20);
     sizes.inter = read.number("inter", 1, 1 << 20);
     sizes.experts = read.number("experts", 1, 1 << 12);
     // Two experts for each token, and less than a block of padding for each expert.
-    sizes.rows = 2 * sizes.tokens + sizes.experts * (spec.tile_m - 1);
-    return moe_stage1_problem(spec, sizes, seed);
+    const std::int64_t most = 2 * sizes.tokens + sizes.experts * (spec.tile_m - 1);
+    sizes.rows = second_ ? (most + spec.tile_m - 1) / spec.tile_m * spec.tile_m : most;
+    return second_ ? moe_stage2_problem(spec, sizes, seed) : moe_stage1_problem(spec, sizes, seed);
   }
 
 private:
@@ -50,22 +63,17 @@ private:
     MoeSpec spec;
     spec.arch = read.text("arch");
     spec.type = codegen::parse_element(read.text("dtype"));
+    if (second_) spec.out = codegen::parse_element(read.text("out"));
     spec.tile_m = static_cast<int>(read.number("tile-m", 1, 1024));
     return spec;
   }
+  bool second_;
 };
 
-} // namespace
-
-Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
-  const auto w = std::make_shared<Workload>(
-      moe_stage1_program(spec),
-      std::vector<std::int64_t>{sizes.tokens, sizes.k, sizes.inter, sizes.experts, sizes.rows});
-  w->random("x", seed);
-  w->random("w", seed + 1);
-  // Two different experts for each token where there are two, positions sorted by expert, each expert's last block padded
-  // with an id that is no token. Blocks that remain name no expert.
-  std::mt19937_64 random(seed + 2);
+// Two different experts for each token where there are two, positions sorted by expert, each expert's last block padded
+// with an id that is no token. Blocks that remain name no expert.
+void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
   std::vector<std::vector<std::int64_t>> of(static_cast<std::size_t>(sizes.experts));
   for (std::int64_t t = 0; t < sizes.tokens; ++t) {
     const std::uint64_t first = random() % of.size(),
@@ -81,10 +89,21 @@ Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
         ids.push_back(static_cast<double>(i < of[e].size() ? of[e][i] : sizes.tokens));
     }
   ids.resize(static_cast<std::size_t>(sizes.rows), static_cast<double>(sizes.tokens));
-  experts.resize(static_cast<std::size_t>(w->extents("experts_of_blocks")[0]),
+  experts.resize(static_cast<std::size_t>(w.extents("experts_of_blocks")[0]),
                  static_cast<double>(sizes.experts));
-  w->set("ids", std::move(ids));
-  w->set("experts_of_blocks", std::move(experts));
+  w.set("ids", std::move(ids));
+  w.set("experts_of_blocks", std::move(experts));
+}
+
+} // namespace
+
+Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
+  const auto w = std::make_shared<Workload>(
+      moe_stage1_program(spec),
+      std::vector<std::int64_t>{sizes.tokens, sizes.k, sizes.inter, sizes.experts, sizes.rows});
+  w->random("x", seed);
+  w->random("w", seed + 1);
+  route(*w, spec, sizes, seed + 2);
 
   Problem problem;
   problem.launch = w->plan();
@@ -120,6 +139,39 @@ Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   return problem;
 }
 
-std::unique_ptr<Kernel> moe_stage1_kernel() { return std::make_unique<MoeKernel>(); }
+Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
+  const auto w = std::make_shared<Workload>(
+      moe_stage2_program(spec),
+      std::vector<std::int64_t>{sizes.tokens, sizes.k, sizes.inter, sizes.experts, sizes.rows});
+  w->random("y", seed);
+  w->random("v", seed + 1);
+  w->random("weights", seed + 3);
+  route(*w, spec, sizes, seed + 2);
+
+  Problem problem;
+  problem.launch = w->plan();
+  problem.buffers = w->buffers();
+  problem.flops =
+      2.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.k) * static_cast<double>(sizes.inter);
+  problem.text = fmt::format(
+      "Z[{0},{2}] += weights (Y V) at the tokens of {1} rows, {3} columns of Y, {4} experts, {5} -> {6}",
+      sizes.tokens, sizes.rows, sizes.k, sizes.inter, sizes.experts, codegen::to_string(spec.type),
+      codegen::to_string(spec.out));
+  problem.check = [w, inter = static_cast<double>(sizes.inter), columns = sizes.k,
+                   out = spec.out](std::span<const Bytes> buffers) {
+    const std::vector<double> reference = w->reference("z"),
+                              size = w->reference("z", {"y", "v", "weights"}, {});
+    // Two experts: each part is rounded to the type of the sums, and so is each of them.
+    const double u = 4 * unit_roundoff(out), least = out == Element::f16 ? 4 * std::ldexp(1, -25) : 0;
+    std::vector<double> bound(reference.size());
+    for (std::size_t i = 0; i < bound.size(); ++i)
+      bound[i] = (2 * (inter + 1) * std::ldexp(1, -24) + u) * size[i] + least;
+    return compare(w->result("z", buffers), reference, bound, columns, "(2 (I + 1) 2^-24 + 4 u) sum |w y v|");
+  };
+  return problem;
+}
+
+std::unique_ptr<Kernel> moe_stage1_kernel() { return std::make_unique<MoeKernel>(false); }
+std::unique_ptr<Kernel> moe_stage2_kernel() { return std::make_unique<MoeKernel>(true); }
 
 } // namespace inlay::kernels

@@ -1,4 +1,4 @@
-// The first product of a mixture of experts: what it computes, and how its data moves.
+// The two products of a mixture of experts: what they compute, and how their data moves.
 #include "../lds_swizzle.h"
 
 #include <inlay/codegen/program.h>
@@ -19,20 +19,23 @@ using codegen::Target;
 using codegen::Tensor;
 using codegen::without_axis;
 
-void check(const MoeSpec& s) {
+void check(const MoeSpec& s, const char* kernel) {
   if (s.type != Element::f16 && s.type != Element::bf16)
-    throw std::invalid_argument(fmt::format("moe_stage1: type = {} is not supported\n  hint   f16 or bf16",
+    throw std::invalid_argument(fmt::format("{}: type = {} is not supported\n  hint   f16 or bf16", kernel,
                                             codegen::to_string(s.type)));
+}
+MmaTiling tiling(const MoeSpec& s, const Target& target) {
+  return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m, s.waves_n,
+                       s.tile_m, s.tile_n, s.tile_k, 8);
 }
 
 } // namespace
 
 // [moe]
 Program moe_stage1_program(const MoeSpec& s) {
-  check(s);
+  check(s, "moe_stage1");
   const Target& target = Target::named(s.arch);
-  const MmaTiling mma = MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m,
-                                      s.waves_n, s.tile_m, s.tile_n, s.tile_k, 8);
+  const MmaTiling mma = tiling(s, target);
   Program k("moe_stage1", target, mma.threads(), s.where);
   const Sym T = k.size("tokens", {.most = 1 << 16}), K = k.size("k", {.most = 1 << 13, .multiple = 8}),
             I = k.size("inter", {.most = 1 << 20, .multiple = 8}), E = k.size("experts", {.most = 1 << 12}),
@@ -81,5 +84,48 @@ Program moe_stage1_program(const MoeSpec& s) {
   return k;
 }
 // [moe end]
+
+// [moe2]
+Program moe_stage2_program(const MoeSpec& s) {
+  check(s, "moe_stage2");
+  const Target& target = Target::named(s.arch);
+  const MmaTiling mma = tiling(s, target);
+  Program k("moe_stage2", target, mma.threads(), s.where);
+  const Sym T = k.size("tokens", {.most = 1 << 14}), D = k.size("k", {.most = 1 << 14, .multiple = 8}),
+            I = k.size("inter", {.most = 1 << 13, .multiple = 8}), E = k.size("experts", {.most = 1 << 12}),
+            P = k.size("rows", {.most = 1 << 22, .multiple = s.tile_m});
+  const Tensor Z = k.output("z", s.out, {T, D}), Y = k.input("y", s.type, {P, I}),
+               V = k.input("v", s.type, {E, D, I}), weights = k.input("weights", Element::f32, {P, 1}),
+               ids = k.input("ids", Element::i32, {P}),
+               experts = k.input("experts_of_blocks", Element::i32, {floor_div(P, Sym(s.tile_m))});
+  k.scatters(Z, ids, [&](const auto& c) {
+    const Expr down = k.sum(I, [&](Sym i) {
+      return k(Y, {c[0], i}) * k(V, {k.at(experts, floor_div(c[0], Sym(s.tile_m))), c[1], i});
+    });
+    return down * k(weights, {c[0], Sym(0)});
+  });
+
+  const Sym bd = k.workgroups(0, D, s.tile_n), bp = k.workgroups(1, P, s.tile_m), e = k.uniform(experts, bp);
+  const auto lds = [&](const char* name, int rows, const Layout& write, const Layout& read) {
+    return k.lds(name, s.type, {rows, s.tile_k},
+                 conflict_free_swizzle(target, s.type, rows, s.tile_k, {{write, 8, false}, {read, 8, true}}));
+  };
+  const Layout by_rows = rows_tv(s.tile_m, s.tile_k, 8, mma.threads()),
+               by_rows_v = rows_tv(s.tile_n, s.tile_k, 8, mma.threads()), row = without_axis(mma.c(), 1);
+  const Tensor y = lds("lds_y", s.tile_m, by_rows, mma.a()), v = lds("lds_v", s.tile_n, by_rows_v, mma.b());
+  const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
+  k.loop(I, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
+    k.copy(k.tile(Y, {s.tile_m, s.tile_k}, {bp, t}), y, by_rows, 8);
+    k.copy(k.tile(V, {1, s.tile_n, s.tile_k}, {e, bd, t}).keep({1, 2}), v, by_rows_v, 8);
+    k.mma(acc, k.read(y, mma.a(), 8), k.read(v, mma.b(), 8), mma);
+  });
+  const Fragment rows = k.load(k.tile(ids, {s.tile_m}, {bp}), row, 1),
+                 weight = k.load(k.tile(weights, {s.tile_m, 1}, {bp, 0}), row, 1);
+  const Fragment z = k.map(
+      {acc, weight}, [](const auto& x) { return x[0] * x[1]; }, s.out);
+  k.add(z, k.tile(Z, {s.tile_m, s.tile_n}, {0, bd}).through(0, rows));
+  return k;
+}
+// [moe2 end]
 
 } // namespace inlay::kernels

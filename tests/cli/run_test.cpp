@@ -126,7 +126,10 @@ TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part 
   GemmSpec shuffled = f32;
   shuffled.preshuffled_b = true;
   shuffled.waves_m = 1, shuffled.waves_n = 4;
-  for (const GemmSpec& spec : {f32, i8, moved, shuffled}) {
+  GemmSpec halves = shuffled, pairs = moved; // added two at a time
+  halves.out = Element::f16;
+  pairs.in = pairs.out = Element::bf16;
+  for (const GemmSpec& spec : {f32, i8, moved, shuffled, halves, pairs}) {
     const Artifact kernel = build_gemm(spec);
     const bool exact = spec.in == Element::i8;
     for (const auto& [m, n, k] : {std::tuple{70, 64, 256}, {1, 16, 64}, {64, 80, 192}, {33, 48, 320}})
@@ -482,6 +485,20 @@ TEST_CASE("moe_stage1: padding, ragged sizes, blocks that name no expert") {
     }
 }
 
+TEST_CASE("moe_stage2: sums by token in 32 and 16 bits, ragged sizes") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element out : {Element::f32, Element::f16, Element::bf16}) {
+      if (out == Element::bf16 && arch == std::string("gfx942")) continue; // refused
+      MoeSpec spec;
+      spec.arch = arch;
+      spec.out = out;
+      const Artifact kernel = kernels::build(moe_stage2_program(spec));
+      expect_right(kernel, moe_stage2_problem(spec, {33, 104, 72, 3, 256}, 1), true);
+      expect_right(kernel, moe_stage2_problem(spec, {1, 8, 8, 1, 64}, 2));
+      expect_right(kernel, moe_stage2_problem(spec, {70, 136, 128, 5, 448}, 3));
+    }
+}
+
 TEST_CASE("block_scale_gemm: ragged rows and columns, one block of K and several") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const auto& [out, tile_m] : {std::pair{Element::bf16, 128}, {Element::f32, 64}}) {
@@ -548,6 +565,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"softmax", "rows"},
                                                    {"rmsnorm", "rows"},
                                                    {"moe_stage1", "moe"},
+                                                   {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
                                                    {"vector_add", "vector_add"},
                                                    {"block_scale_gemm", "block_scale"}};

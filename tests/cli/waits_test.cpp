@@ -179,6 +179,10 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
                       {moe_stage1_problem(moe, {20, 232, 40, 3, 150}, 1),
                        moe_stage1_problem(moe, {9, 24, 32, 2, 40}, 2),
                        moe_stage1_problem(moe, {9, 64, 32, 2, 40}, 3)});
+    every_wait_counts(fmt::format("{} moe_stage2", arch), kernels::build(moe_stage2_program(moe)),
+                      {moe_stage2_problem(moe, {20, 40, 232, 3, 160}, 1),
+                       moe_stage2_problem(moe, {9, 32, 24, 2, 64}, 2),
+                       moe_stage2_problem(moe, {9, 32, 64, 2, 64}, 3)});
     BlockScaleSpec scaled;
     scaled.arch = arch;
     scaled.tile_m = 32;

@@ -193,11 +193,85 @@ TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing
                      copy->from->origin[1] += Sym(32);
              }),
              Contains(claim));
-  Program bf16("parts", Target::named("gfx942"), 64);
-  const Tensor y = bf16.output("y", Element::bf16, {bf16.size("n")});
+}
+
+TEST_CASE("derive: what is added in 16 bits is added in pairs") {
+  const auto adding = [](const char* arch, Element element, const Layout& tv, SizeFacts facts) {
+    Program k("pairs", Target::named(arch), 64);
+    const Sym n = k.size("n", facts), parts = k.size("parts", {.most = 1 << 10});
+    const Tensor y = k.output("y", element, {n}), x = k.input("x", Element::f32, {parts, n});
+    k.computes(y, [&](const auto& c) { return k.sum(parts, [&](Sym i) { return k(x, {i, c[0]}); }); });
+    const Sym tile = k.workgroups(0, n, 128), part = k.workgroups(1, parts, 1);
+    const Fragment v = k.load(k.tile(x, {1, 128}, {part, tile}).keep({1}), tv, 1);
+    k.add(k.map(
+              {v}, [](const auto& a) { return a[0]; }, element),
+          k.tile(y, {128}, {tile}));
+    return refuted(code_of(k));
+  };
+  const Layout pairs = line_tv(128, 2, 64), apart = line_tv(128, 1, 64);
+  const SizeFacts even{.most = 1 << 20, .multiple = 2};
+  CHECK_THROWS_WITH(adding("gfx942", Element::bf16, pairs, even), Contains("gfx950 has it"));
+  CHECK_THROWS_WITH(adding("gfx950", Element::e4m3fn, pairs, even),
+                    Contains("y is e4m3fn, which no atomic adds"));
+  CHECK_THROWS_WITH(adding("gfx950", Element::bf16, pairs, {.most = 1 << 20}),
+                    Contains("a row may end inside one") && Contains("declare it a multiple of 2"));
+  CHECK_THAT(adding("gfx942", Element::f16, apart, even), Contains("a vector of y is contiguous"));
+}
+
+TEST_CASE("derive: rows are added where a table names them, each entry once") {
+  // y(ids(p), n) += w(p) x(p, n); `through` names the table, `from` the tile of it, `by` the row of weights.
+  struct Way {
+    int from = 0, by = 0;
+    bool scattered = true, other_table = false, whole_blocks = true, masked = true, adds = true;
+    const char* because;
+  };
+  const auto result = [](const Way& way) {
+    Program k("scatter", Target::named("gfx942"), 64);
+    const Sym t = k.size("tokens", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 12, .multiple = 4}),
+              p = k.size("rows", {.most = 1 << 20, .multiple = way.whole_blocks ? 16 : 1});
+    const Tensor y = k.output("y", Element::f32, {t, n}), x = k.input("x", Element::f32, {p, n}),
+                 w = k.input("w", Element::f32, {p, Sym(1)}), ids = k.input("ids", Element::i32, {p}),
+                 others = k.input("others", Element::i32, {p});
+    const auto value = [&](const auto& c) { return k(w, {c[0], Sym(0)}) * k(x, {c[0], c[1]}); };
+    way.scattered ? k.scatters(y, ids, value) : k.computes(y, value);
+    const Sym bn = k.workgroups(0, n, 16), bp = k.workgroups(1, p, 16);
+    const Layout tv = rows_tv(16, 16, 4, 64), row = without_axis(tv, 1);
+    const Fragment rows = k.load(k.tile(way.other_table ? others : ids, {16}, {bp + Sym(way.from)}), row, 1),
+                   weight = k.load(k.tile(w, {16, 1}, {bp + Sym(way.by), 0}), row, 1),
+                   v = k.load(k.tile(x, {16, 16}, {bp, bn}), tv, 4);
+    k.add(k.map({v, weight}, [](const auto& a) { return a[0] * a[1]; }),
+          k.tile(y, {16, 16}, {0, bn}).through(0, rows));
+    return changed(k, [&](Code& code) {
+      for (Inst& i : code.regions.back().body)
+        if (i.kind == InstKind::store) {
+          if (!way.adds) i.combine.reset();
+          i.access.masked[0] = way.masked;
+        }
+    });
+  };
+  CHECK(result({.because = ""}) == "");
+  for (const Way& way :
+       {Way{.from = 1, .because = "y is what the specification says"},
+        Way{.by = 1, .because = "y is what the specification says"},
+        Way{.scattered = false, .because = "goes through a table, and not in the specification"},
+        Way{.other_table = true, .because = "the rows are those of others"},
+        Way{.whole_blocks = false, .because = "declare rows a multiple of 16"},
+        Way{.masked = false, .because = "rows that a table names and the tensor has not are not written"},
+        Way{.adds = false, .because = "a row may be named twice"}}) {
+    INFO(way.because);
+    CHECK_THAT(result(way), Contains(way.because));
+  }
+  // All entries, and each by one workgroup.
+  Program k("half", Target::named("gfx942"), 64);
+  const Sym t = k.size("tokens", {.most = 1 << 14}), p = k.size("rows", {.most = 1 << 20, .multiple = 64});
+  const Tensor y = k.output("y", Element::f32, {t}), x = k.input("x", Element::f32, {p}),
+               ids = k.input("ids", Element::i32, {p});
+  k.scatters(y, ids, [&](const auto& c) { return k(x, {c[0]}); });
+  const Sym b = k.workgroups(0, p, 128);
   const Layout tv = line_tv(64, 1, 64);
-  CHECK_THROWS_WITH(bf16.add(bf16.zeros(Element::f32, tv, {64}), bf16.tile(y, {64}, {0})),
-                    Contains("y is bf16, which no atomic adds") && Contains("f32 or i32"));
+  k.add(k.load(k.tile(x, {64}, {b}), tv, 1),
+        k.tile(y, {64}, {0}).through(0, k.load(k.tile(ids, {64}, {b}), tv, 1)));
+  CHECK_THAT(refuted(code_of(k)), Contains("workgroups share out axis 0 of y"));
 }
 
 TEST_CASE("derive: what lies outside of a row is known, or it is refused") {

@@ -35,9 +35,7 @@ Eigen::Map<const Matrix> matrix(const std::vector<double>& v, int rows) {
 }
 std::vector<double> reference(const Program& p, const std::string& output, const EvaluationInput& input) {
   const Tensor& t = named(p, output);
-  for (const auto& s : p.specifications())
-    if (s.tensor == t.id) return evaluate(p, s.value, s.coordinate, extents_of(p, t, input.sizes), input);
-  throw std::logic_error("no specification");
+  return evaluate(p, *p.specification(t), input);
 }
 void same(const std::vector<double>& got, const Matrix& wanted) {
   REQUIRE(got.size() == static_cast<std::size_t>(wanted.size()));
@@ -127,6 +125,31 @@ TEST_CASE("evaluate: rows through a table, where some ids are none") {
       REQUIRE(y[static_cast<std::size_t>(r * I + i)] ==
               Approx(gate / (1 + std::exp(-gate)) * up).epsilon(1e-10).margin(1e-14));
     }
+}
+
+TEST_CASE("evaluate: rows summed where a table names them, twice or not at all") {
+  MoeSpec spec;
+  const Program p = moe_stage2_program(spec);
+  const int T = 4, D = 8, I = 8, E = 2, P = 128;
+  const auto y = numbers(P * I, 1), v = numbers(E * D * I, 2), weights = numbers(P, 3);
+  const std::vector<double> experts{1, 0};
+  std::vector<double> ids;
+  for (int i = 0; i < P; ++i) ids.push_back(i % 6 - 1); // -1 and 4 are no tokens
+  const auto z = reference(p, "z",
+                           {{T, D, I, E, P},
+                            {{named(p, "y").id, y},
+                             {named(p, "v").id, v},
+                             {named(p, "weights").id, weights},
+                             {named(p, "ids").id, ids},
+                             {named(p, "experts_of_blocks").id, experts}}});
+  std::vector<double> wanted(static_cast<std::size_t>(T * D), 0);
+  for (int r = 0; r < P; ++r)
+    for (int d = 0; d < D && r % 6 > 0 && r % 6 < 5; ++d)
+      for (int i = 0; i < I; ++i)
+        wanted[static_cast<std::size_t>((r % 6 - 1) * D + d)] +=
+            weights[static_cast<std::size_t>(r)] * y[static_cast<std::size_t>(r * I + i)] *
+            v[static_cast<std::size_t>(((r < 64 ? 1 : 0) * D + d) * I + i)];
+  same(z, Eigen::Map<const Matrix>(wanted.data(), T, D));
 }
 
 TEST_CASE("evaluate: what is missing or does not fit is said") {

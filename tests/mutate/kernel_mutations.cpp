@@ -64,6 +64,12 @@ std::vector<Subject> subjects() {
   parts.out = Element::f32;
   parts.split = 64;
   out.push_back({"gemm in parts", kernels::gemm_program(parts), {{33, 30, 24}, {20, 32, 168}, {7, 31, 72}}});
+  { // The same in 16 bits, added in pairs
+    kernels::GemmSpec spec = parts;
+    spec.out = Element::f16;
+    out.push_back(
+        {"gemm in parts of f16", kernels::gemm_program(spec), {{33, 30, 24}, {20, 32, 168}, {7, 32, 72}}});
+  }
   { // Tiles in another order, and columns in the order of 16-byte stores.
     kernels::GemmSpec spec;
     spec.tile_m = 32, spec.tile_n = 64, spec.tile_k = 32;
@@ -80,6 +86,7 @@ std::vector<Subject> subjects() {
   moe.tile_m = moe.tile_n = moe.tile_k = 32;
   moe.waves_n = 1;
   out.push_back({"moe_stage1", kernels::moe_stage1_program(moe), {{5, 40, 40, 3, 33}, {3, 96, 8, 2, 70}}});
+  out.push_back({"moe_stage2", kernels::moe_stage2_program(moe), {{5, 40, 40, 3, 64}, {3, 8, 96, 2, 96}}});
   kernels::BlockScaleSpec scaled;
   scaled.tile_m = 32;
   scaled.waves_m = 1;

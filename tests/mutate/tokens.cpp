@@ -36,7 +36,10 @@ public:
     for (std::size_t i = 0; i < sizes.size(); ++i) at_.set(p_.sizes()[i].symbol, Int(sizes[i]));
     for (const Tensor& t : p_.tensors())
       if (t.space == Space::global) fill(t);
-    for (const auto& s : p_.specifications()) tables(s.value);
+    for (const auto& s : p_.specifications()) {
+      tables(s.value);
+      if (s.table >= 0) table(s.table, number(p_.tensor(s.tensor).shape[0]));
+    }
   }
 
   void run() {
@@ -128,16 +131,16 @@ private:
   // Tables hold indices, some of which the tensor does not have.
   void tables(Expr e) {
     const ExprNode& n = e.node();
-    for (std::size_t axis = 0; axis < n.through.size(); ++axis) {
-      if (n.through[axis] < 0) continue;
-      const std::int64_t extent = number(p_.tensor(n.tensor).shape[axis]);
-      std::uint64_t k = 0;
-      for (double& v : memory_[n.through[axis]].value) {
-        ++k;
-        v = std::floor((random_number(77, k) - 0.5) * static_cast<double>(extent + 2)) - (k % 7 == 0 ? 1 : 0);
-      }
-    }
+    for (std::size_t axis = 0; axis < n.through.size(); ++axis)
+      if (n.through[axis] >= 0) table(n.through[axis], number(p_.tensor(n.tensor).shape[axis]));
     for (const int a : n.args) tables({e.arena, a});
+  }
+  void table(int tensor, std::int64_t extent) {
+    std::uint64_t k = 0;
+    for (double& v : memory_[tensor].value) {
+      ++k;
+      v = std::floor((random_number(77, k) - 0.5) * static_cast<double>(extent + 2)) - (k % 7 == 0 ? 1 : 0);
+    }
   }
 
   // --------------------------------------------------------------------------------------------- specification
@@ -203,7 +206,36 @@ private:
     return m == Monoid::sum ? a + b : m == Monoid::max ? std::max(a, b) : std::min(a, b);
   }
 
+  /// Rows that a table names: the sums of what is added to each, and nothing elsewhere.
+  void check_sums(const Program::Specification& s) {
+    const Tensor& t = p_.tensor(s.tensor);
+    const auto extents = shape(t);
+    auto entries = extents;
+    entries[0] = shape(p_.tensor(s.table))[0];
+    std::map<std::size_t, std::pair<double, double>> wanted; // and its size
+    each(entries, [&](const auto& c) {
+      auto to = c;
+      to[0] = static_cast<std::int64_t>(element(p_.tensor(s.table), {c[0]}));
+      if (to[0] < 0 || to[0] >= extents[0]) return;
+      std::map<AtomId, std::int64_t> bound;
+      for (std::size_t i = 0; i < c.size(); ++i) bound[*s.coordinate[i].as_atom()] = c[i];
+      const double v = value(s.value, bound, {});
+      auto& [sum, size] = wanted[static_cast<std::size_t>(place(t, to))];
+      sum += v, size += std::abs(v);
+    });
+    const Memory& m = memory_[t.id];
+    each(extents, [&](const auto& c) {
+      const auto at = static_cast<std::size_t>(place(t, c));
+      const double is = m.written[at] == 0 ? 0 : m.value[at];
+      const auto& [sum, size] = wanted[at];
+      if (!(size < 1e12)) return;
+      if (!(std::abs(is - sum) <= 1e-9 * (1 + size)))
+        throw Wrong(t.name + ": element " + std::to_string(at) + " is " + std::to_string(is) + ", not " +
+                    std::to_string(sum));
+    });
+  }
   void check(const Program::Specification& s) {
+    if (s.table >= 0) return check_sums(s);
     const Tensor& t = p_.tensor(s.tensor);
     each(shape(t), [&](const auto& c) {
       const auto at = static_cast<std::size_t>(place(t, c));

@@ -190,6 +190,10 @@ public:
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
   /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates.
   void computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body);
+  /// tensor(r, j, ...) = sum of body({s, j, ...}) over the entries s of a table with table(s) = r: rows that are added to where
+  /// they are named, as often as they are. An entry that is no row of the tensor counts nowhere.
+  void scatters(const Tensor& tensor, const Tensor& table,
+                const std::function<Expr(const std::vector<Sym>&)>& body);
   /// @}
 
   /// @name Operations, in order
@@ -206,8 +210,9 @@ public:
   Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
-  /// to += from, element by element, by atomics: the parts of a sum that several workgroups have. The tensor holds 0 before
-  /// the launch. Requires: f32 or i32.
+  /// to += from, element by element, by atomics: the parts of a sum that several workgroups have, or rows that a table names
+  /// (`through`, see `scatters`). The tensor holds 0 before the launch. Requires: f32 or i32; f16 or bf16 where the target
+  /// adds pairs of them, which then are adjacent values of a work-item.
   void add(const Fragment& from, const View& to, Where where = Where::current());
   Fragment zeros(Element element, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   Fragment full(double value, const Layout& tv, std::vector<int> extents, Where where = Where::current());
@@ -254,10 +259,14 @@ public:
   /// The coordinate symbols and the expression of an output; absent when nothing was said about it.
   struct Specification {
     int tensor = -1;
+    int table = -1; ///< `scatters`: the first coordinate counts its entries
     std::vector<Sym> coordinate;
     Expr value;
   };
   [[nodiscard]] const std::vector<Specification>& specifications() const { return specifications_; }
+  [[nodiscard]] const Specification* specification(const Tensor& tensor) const;
+  /// How far the coordinates of a specification go: the shape of the tensor, or of the table.
+  [[nodiscard]] std::vector<Sym> shape(const Specification& specification) const;
   /// The symbol for the element at `coordinate` along `axis` of a fragment inside a map: see `fill`.
   [[nodiscard]] static std::string position_name(int axis) { return "_at" + std::to_string(axis); }
   [[nodiscard]] std::string tensor_name(int id) const { return tensor(id).name; }

@@ -30,6 +30,11 @@ struct EvaluationInput {
                                            std::span<const std::int64_t> extents,
                                            const EvaluationInput& input);
 
+/// What the tensor of a specification holds, row-major: its value at every coordinate, or summed at the rows that its table names.
+[[nodiscard]] std::vector<double> evaluate(const codegen::Program& program,
+                                           const codegen::Program::Specification& specification,
+                                           const EvaluationInput& input);
+
 /// Extents of a tensor for these sizes.
 [[nodiscard]] std::vector<std::int64_t> extents_of(const codegen::Program& program,
                                                    const codegen::Tensor& tensor,

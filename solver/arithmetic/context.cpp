@@ -212,6 +212,9 @@ void Context::settle() {
         if (user_.count(m) == 0) return false;
       return true;
     };
+    auto keep_multiple = [&] {
+      residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+    };
     auto keep_bounds = [&] { // what the definition below does not express
       if (k.lower) residual_.push_back(make(Op::ge, {symbol_of(n), integer(*k.lower)}));
       if (k.upper) residual_.push_back(make(Op::le, {symbol_of(n), integer(*k.upper)}));
@@ -225,12 +228,12 @@ void Context::settle() {
         user_[n] = *p;
         keep_bounds();
         if (!k.lower) residual_.push_back(make(Op::ge, {symbol_of(n), integer(1)}));
-        if (k.multiple_of)
-          residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+        if (k.multiple_of) keep_multiple();
         if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
         return true;
       }
       residual_.push_back(make(Op::eq, {symbol_of(n), k.equal}));
+      if (k.multiple_of) keep_multiple();
     } else if (k.multiple_of) {
       if (!ready(k.multiple_of)) return false;
       auto p = poly(k.multiple_of);
@@ -244,7 +247,7 @@ void Context::settle() {
         if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
         return true;
       }
-      residual_.push_back(make(Op::eq, {make(Op::mod, {symbol_of(n), k.multiple_of}), integer(0)}));
+      keep_multiple();
     } else if (k.above) {
       if (!ready(*k.above)) return false;
       auto p = poly(*k.above);
@@ -467,9 +470,10 @@ bool Context::finite(std::size_t limit) const {
   for (const Bounds& b : bounds_) {
     if (b.derived) continue;
     if (!b.upper) return false;
-    Wide here = subtract(*b.upper, b.lower); // one less than there are
-    if (here >= static_cast<Wide>(limit)) return false;
-    count *= here + 1;
+    // One less than there are; bounds may be up to 2^128 - 2 apart, which a Wide does not hold.
+    auto here = static_cast<unsigned __int128>(*b.upper) - static_cast<unsigned __int128>(b.lower);
+    if (here >= limit) return false;
+    count *= static_cast<Wide>(here) + 1;
     if (count > static_cast<Wide>(limit)) return false;
   }
   return true;
@@ -484,7 +488,7 @@ std::optional<Wide> nth_value(const Bounds& b, Wide n) {
   Wide up = b.upper ? subtract(*b.upper, first) : n, down = subtract(first, b.lower);
   Wide both = std::min(up, down); // pairs first + k, first - k
   Wide v = 0;
-  if (n <= 2 * both) {
+  if (n - both <= both) { // 2 * both may leave 128 bits
     v = n % 2 == 1 ? first + (n + 1) / 2 : first - n / 2;
   } else if (up > down) {
     v = first + (n - both);
@@ -559,7 +563,7 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
       const Bounds& b = bounds_[k];
       auto draw = static_cast<Wide>(random() % (std::uint64_t{1} << scale));
       std::uint64_t kind = random() % 8;
-      Wide v = kind == 0 && b.upper ? *b.upper - std::min<Wide>(draw % 3, *b.upper - b.lower)
+      Wide v = kind == 0 && b.upper ? subtract(*b.upper, draw % 3)
                : kind == 1          ? add(b.lower, draw % 3)
                : kind == 2          ? -draw
                                     : add(std::max<Wide>(b.lower, 0), draw);

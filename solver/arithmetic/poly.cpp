@@ -38,7 +38,11 @@ Wide floor_div(Wide a, Wide b) {
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-Wide floor_mod(Wide a, Wide b) { return a - floor_div(a, b) * b; }
+// Not a - floor_div(a, b) * b: that product may leave 128 bits though the remainder is less than b.
+Wide floor_mod(Wide a, Wide b) {
+  Wide r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
 
 Wide gcd(Wide a, Wide b) {
   if (a < 0) a = -a;

@@ -102,7 +102,7 @@ private:
 public:
   static bool conflict_free(const Statement& s, const std::vector<std::vector<Number>>& bytes) {
     const LdsAccess& model = lds_access(s.settings.at("access"), s.settings.at("arch"));
-    Number width = model.bytes, aligned = width == 12 ? 4 : width;
+    Number width = model.bytes, aligned = model.alignment;
     for (const auto& lane : bytes)
       if (lane[0] % aligned != 0) return false;
     for (const auto& phase : model.phases) {

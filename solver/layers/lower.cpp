@@ -292,8 +292,9 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
     if (!rest.is_zero()) r.parity[m] = rest;
   }
   std::vector<std::pair<DigitId, Poly>> work(n.linear.begin(), n.linear.end());
-  // Splitting may go on for ever when coefficients and divisor have no common measure.
-  for (int steps = 0; !work.empty() && steps < 256; ++steps) {
+  // Every digit is taken to its end, however many there are: a term left out would make the quotient that of another sum. It ends
+  // because only peeling puts a digit back, and one of half the extent.
+  while (!work.empty()) {
     auto [x, c] = work.back();
     work.pop_back();
     auto [exact, rest] = quotient_and_rest(c, d);

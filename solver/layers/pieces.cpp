@@ -9,6 +9,8 @@ namespace inlay::solver {
 namespace {
 
 constexpr int most_cells = 96, most_cases = 400, most_steps = 20000;
+// Every step lowers the formula over all digits of a part, which takes the square of their number: 300 of them were minutes.
+constexpr std::size_t most_digits = 64;
 
 // A part of the domain: roots with extents, coordinates as sums over them.
 struct Cell {
@@ -73,6 +75,10 @@ public:
       }
       Cell cell = std::move(left.back());
       left.pop_back();
+      if (cell.extents.size() > most_digits) {
+        reason = "a cut of the domain into parts of at most " + std::to_string(most_digits) + " digits";
+        return false;
+      }
       auto empty = std::find_if(cell.extents.begin(), cell.extents.end(),
                                 [&](const Poly& e) { return context_.nonnegative(Poly() - e); });
       if (empty != cell.extents.end()) {

@@ -164,9 +164,9 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     if (c.misaligned_lane >= 0) {
       env[names[0]->name] = c.misaligned_lane;
       w.lhs = static_cast<std::int64_t>(evaluate(address, [&](const std::string& n) { return env.at(n); }));
-      w.rhs = access.bytes;
+      w.rhs = access.alignment;
       bad_text = "lane " + std::to_string(c.misaligned_lane) + instance + " accesses byte " +
-                 std::to_string(*w.lhs) + ", which is not aligned for " + std::to_string(access.bytes) +
+                 std::to_string(*w.lhs) + ", which is not aligned for " + std::to_string(access.alignment) +
                  " bytes";
     } else {
       w.lhs = c.degree;

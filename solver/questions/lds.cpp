@@ -49,53 +49,67 @@ Groups interleaved_eights() {
 }
 
 const std::vector<LdsAccess>& table() {
-  static const std::vector<LdsAccess> accesses = {
-      {"gfx942", "read", 4, 32, consecutive(32), true, mi300x},
-      {"gfx942", "read", 8, 32, consecutive(16), true, mi300x},
-      {"gfx942", "read", 12, 32, interleaved_eights(), false,
-       "no published measurement: the groups of ds_read_b96 on gfx950"},
-      {"gfx942", "read", 16, 32, interleaved_eights(), true, mi300x},
-      {"gfx942", "write", 4, 32, consecutive(32), false, by_bandwidth},
-      {"gfx942", "write", 8, 32, consecutive(16), false, by_bandwidth},
-      {"gfx942", "write", 12, 32, consecutive(8), false, by_bandwidth},
-      {"gfx942", "write", 16, 32, consecutive(8), true, mi300x},
-      {"gfx950", "read", 4, 64, consecutive(64), true, mi355x},
-      {"gfx950", "read", 8, 64, consecutive(32), true, mi355x},
-      {"gfx950", "read", 12, 32, interleaved_eights(), true, mi355x},
-      {"gfx950", "read", 16, 64,
-       ranges({{{0, 3}, {12, 15}, {20, 27}},
-               {{4, 11}, {16, 19}, {28, 31}},
-               {{32, 35}, {44, 47}, {52, 59}},
-               {{36, 43}, {48, 51}, {60, 63}}}),
-       true, mi355x},
-      {"gfx950", "write", 4, 32, consecutive(32), false, by_bandwidth},
-      {"gfx950", "write", 8, 32, consecutive(16), true, mi355x},
-      {"gfx950", "write", 12, 32, consecutive(8), false, by_bandwidth},
-      {"gfx950", "write", 16, 32, consecutive(8), false, by_bandwidth},
-  };
+  static const std::vector<LdsAccess> accesses = [] {
+    std::vector<LdsAccess> all{
+        {"gfx942", "read", 4, 32, consecutive(32), true, mi300x},
+        {"gfx942", "read", 8, 32, consecutive(16), true, mi300x},
+        {"gfx942", "read", 12, 32, interleaved_eights(), false,
+         "no published measurement: the groups of ds_read_b96 on gfx950"},
+        {"gfx942", "read", 16, 32, interleaved_eights(), true, mi300x},
+        {"gfx942", "write", 4, 32, consecutive(32), false, by_bandwidth},
+        {"gfx942", "write", 8, 32, consecutive(16), false, by_bandwidth},
+        {"gfx942", "write", 12, 32, consecutive(8), false, by_bandwidth},
+        {"gfx942", "write", 16, 32, consecutive(8), true, mi300x},
+        {"gfx950", "read", 4, 64, consecutive(64), true, mi355x},
+        {"gfx950", "read", 8, 64, consecutive(32), true, mi355x},
+        {"gfx950", "read", 12, 32, interleaved_eights(), true, mi355x},
+        {"gfx950", "read", 16, 64,
+         ranges({{{0, 3}, {12, 15}, {20, 27}},
+                 {{4, 11}, {16, 19}, {28, 31}},
+                 {{32, 35}, {44, 47}, {52, 59}},
+                 {{36, 43}, {48, 51}, {60, 63}}}),
+         true, mi355x},
+        {"gfx950", "write", 4, 32, consecutive(32), false, by_bandwidth},
+        {"gfx950", "write", 8, 32, consecutive(16), true, mi355x},
+        {"gfx950", "write", 12, 32, consecutive(8), false, by_bandwidth},
+        {"gfx950", "write", 16, 32, consecutive(8), false, by_bandwidth},
+    };
+    const std::size_t words = all.size();
+    for (std::size_t k = 0; k < words; ++k) {
+      all[k].alignment = all[k].bytes == 12 ? 4 : all[k].bytes;
+      // A byte or a half comes out of the dword around it, whose bank is all that the clocks see; its address needs no more
+      // alignment than its own width.
+      for (unsigned narrow : {1U, 2U})
+        if (all[k].bytes == 4) {
+          all.push_back(all[k]);
+          all.back().alignment = narrow;
+          all.back().measured = false;
+          all.back().source = "no published measurement: as the dword around it";
+        }
+    }
+    return all;
+  }();
   return accesses;
 }
 
 struct Instruction {
   std::string_view name, direction;
-  unsigned bytes;
+  unsigned bytes, alignment;
 };
 constexpr Instruction instructions[] = {
-    {"ds_read_b32", "read", 4},     {"ds_read_b64", "read", 8},     {"ds_read_b96", "read", 12},
-    {"ds_read_b128", "read", 16},   {"ds_write_b32", "write", 4},   {"ds_write_b64", "write", 8},
-    {"ds_write_b96", "write", 12},  {"ds_write_b128", "write", 16}, {"ds_read_u8", "read", 4},
-    {"ds_read_i8", "read", 4},      {"ds_read_u16", "read", 4},     {"ds_read_i16", "read", 4},
-    {"ds_read_u16_d16", "read", 4}, {"ds_write_b8", "write", 4},    {"ds_write_b16", "write", 4},
+    {"ds_read_b32", "read", 4, 4},     {"ds_read_b64", "read", 8, 8},      {"ds_read_b96", "read", 12, 4},
+    {"ds_read_b128", "read", 16, 16},  {"ds_write_b32", "write", 4, 4},    {"ds_write_b64", "write", 8, 8},
+    {"ds_write_b96", "write", 12, 4},  {"ds_write_b128", "write", 16, 16}, {"ds_read_u8", "read", 4, 1},
+    {"ds_read_i8", "read", 4, 1},      {"ds_read_u16", "read", 4, 2},      {"ds_read_i16", "read", 4, 2},
+    {"ds_read_u16_d16", "read", 4, 2}, {"ds_write_b8", "write", 4, 1},     {"ds_write_b16", "write", 4, 2},
 };
 // Transposing reads go through the read pipe of their width (gfx950).
 constexpr Instruction transposing[] = {
-    {"ds_read_b64_tr_b16", "read", 8},
-    {"ds_read_b64_tr_b8", "read", 8},
-    {"ds_read_b64_tr_b4", "read", 8},
-    {"ds_read_b96_tr_b6", "read", 12},
+    {"ds_read_b64_tr_b16", "read", 8, 8},
+    {"ds_read_b64_tr_b8", "read", 8, 8},
+    {"ds_read_b64_tr_b4", "read", 8, 8},
+    {"ds_read_b96_tr_b6", "read", 12, 4},
 };
-
-unsigned alignment(unsigned bytes) { return bytes == 12 ? 4 : bytes; }
 
 } // namespace
 
@@ -111,7 +125,9 @@ const LdsAccess& lds_access(std::string_view instruction, std::string_view arch)
   bool known_arch = false;
   for (const LdsAccess& a : table()) {
     known_arch |= a.arch == arch;
-    if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes) return a;
+    if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes &&
+        a.alignment == found->alignment)
+      return a;
   }
   if (!known_arch)
     throw QuestionError("conflict-free: no LDS model of '" + std::string(arch) +
@@ -130,7 +146,7 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
   std::vector<std::int64_t> at(std::min(lanes, 64U));
   for (unsigned lane = 0; lane < at.size(); ++lane) {
     at[lane] = address(lane);
-    if (out.misaligned_lane < 0 && at[lane] % alignment(access.bytes) != 0)
+    if (out.misaligned_lane < 0 && at[lane] % access.alignment != 0)
       out.misaligned_lane = static_cast<int>(lane);
   }
   for (const auto& phase : access.phases) {

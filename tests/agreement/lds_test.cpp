@@ -44,7 +44,7 @@ TEST_CASE("LDS clocks: the solver and the emulator agree on every instruction at
          {"ds_read_b32", "ds_read_b64", "ds_read_b96", "ds_read_b128", "ds_write_b32", "ds_write_b64",
           "ds_write_b96", "ds_write_b128", "ds_read_u8", "ds_read_u16", "ds_write_b8", "ds_write_b16"}) {
       const auto& access = inlay::solver::lds_access(instruction, isa::to_string(arch));
-      const std::uint32_t unit = access.bytes == 12 ? 4 : access.bytes;
+      const std::uint32_t unit = access.alignment;
       for (unsigned round = 0; round < 60; ++round) {
         std::vector<std::uint32_t> addresses(round % 6 == 5 ? 1 + random() % 64 : 64);
         // Few places meet in few banks; strides are what kernels have; everything shared is a broadcast.

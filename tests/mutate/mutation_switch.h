@@ -6,6 +6,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdio>
 #include <cstdlib>
 #include <type_traits>
 
@@ -14,7 +15,26 @@ namespace mutation {
 inline const int active = std::getenv("INLAY_MUTANT") ? std::atoi(std::getenv("INLAY_MUTANT")) : 0;
 constexpr int not_applicable = 77; // exit status: the mutated expression does not exist for these types
 
-constexpr bool on(int id) { return !std::is_constant_evaluated() && active == id; }
+// INLAY_MUTANTS_REACHED=FILE: which mutants' places are run at all, one number a line. A test that does not reach a mutant
+// cannot notice it and need not be run for it.
+struct Reached {
+  static constexpr int most = 10000;
+  const char* file = std::getenv("INLAY_MUTANTS_REACHED");
+  bool at[most] = {};
+  ~Reached() {
+    std::FILE* out = file ? std::fopen(file, "w") : nullptr;
+    for (int id = 0; out && id < most; ++id)
+      if (at[id]) std::fprintf(out, "%d\n", id);
+    if (out) std::fclose(out);
+  }
+};
+inline Reached reached;
+
+constexpr bool on(int id) {
+  if (std::is_constant_evaluated()) return false;
+  if (reached.file && id < Reached::most) reached.at[id] = true;
+  return active == id;
+}
 
 template <class T, class Tag>
 struct Left {

@@ -9,9 +9,11 @@ the wording of messages are left alone. Compiling the algebra once for each of s
 script makes one copy of the tree that holds all of them behind a switch (mutation_switch.h), builds it once, checks that it
 passes with no mutant active, and then runs the test programs for each mutant:
 
-  killed      a test fails, crashes, or takes much longer than on the unchanged tree
+  killed      a test fails, crashes, or takes more than twice the processor time of the unchanged tree
   stillborn   the mutant does not compile, or its expression does not exist for the types it meets; counted apart
   survived    every test passes: the change is invisible, or no test looks there
+
+A test that never comes to a mutant's place is not run for it; the report says so of survivors that none comes to.
 
 A mutant that provably computes the same is listed in equivalent.json with its proof and does not count. Exit status 1 if a mutant
 survives that is not listed, or if a listed one is killed or gone.
@@ -23,9 +25,9 @@ import os
 import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
-import time
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 # Kernels as users run them: proved, built, emulated with every sanitizer, compared with their specification.
@@ -45,9 +47,9 @@ WHAT = {
     "codegen": ("codegen", "algebra;solver;codegen;runtime;kernels;cli", [
         ("codegen/(expand|address|emit_ir|emit_asm|provenance/.*|schedule/apply)", RUNS + CLAIMS)]),
     "solver": ("solver", "algebra;solver", [
-        ("certificates/", ["solver_unit", "solver_verdicts [forged]"]),
-        ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
-        ("", ["solver_verdicts [decided]", "solver_unit", "solver_random"])]),
+        ("certificates/", ["solver_unit ~[long]", "solver_verdicts [forged]", "solver_unit [long]"]),
+        ("questions/(banks|coalescing|lds|search)", ["solver_lds", "solver_unit ~[long]", "solver_verdicts [decided]", "solver_verdicts [forged]"]),
+        ("", ["solver_unit ~[long]", "solver_verdicts [decided]", "solver_random", "solver_unit [long]"])]),
 }
 
 # (what is matched in code; the mutant, as a reader would write it; what stands in the copy, {n} the number of the mutant).
@@ -160,13 +162,20 @@ class Tree:
                   "-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O1", "-DINLAY_BENCHMARKS=OFF"], check=True)
 
     @staticmethod
-    def run(command, check=False, timeout=None, mutant=0):
-        """Exit status and output; never more than 4 GiB of memory, which a mutant may well ask for."""
+    def run(command, check=False, seconds=None, mutant=0, **environment):
+        """Exit status and output; never more than 4 GiB of memory, which a mutant may well ask for, nor than so many seconds of processor time,
+        which do not depend on who else is at work. A mutant that waits is given up after ten minutes."""
+        def limits():
+            if mutant:
+                resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32))
+            if seconds:
+                resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 5))
         try:
-            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=timeout, errors="replace",
-                                  env=dict(os.environ, RC_PARAMS="seed=1", INLAY_MUTANT=str(mutant)),
-                                  preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 32, 1 << 32)) if mutant else None)
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=600 if mutant else None, errors="replace",
+                                  env=dict(os.environ, RC_PARAMS="seed=1", INLAY_MUTANT=str(mutant), **environment), preexec_fn=limits)
         except subprocess.TimeoutExpired:
+            return "timeout", ""
+        if seconds and done.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
             return "timeout", ""
         if check and done.returncode != 0:
             sys.exit(f"{' '.join(command)}\n{done.stdout[-4000:]}")
@@ -206,10 +215,10 @@ class Tree:
     def program(name):
         return name if name in PROGRAMS else "test_" + name
 
-    def test(self, name, limit, mutant=0):
+    def test(self, name, seconds=None, mutant=0, **environment):
         program, *arguments = name.split()
         settings = [] if program in PROGRAMS else ["--abort", "--rng-seed", "1"]
-        return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments, *settings], timeout=limit, mutant=mutant)
+        return self.run([os.path.join(self.build, "bin", self.program(program)), *arguments, *settings], seconds=seconds, mutant=mutant, **environment)
 
 
 def main():
@@ -243,18 +252,26 @@ def main():
         m["number"], m["verdict"], m["by"] = number, "survived", ""
     tree = Tree(options.directory, options.jobs, components)
     tree.compile(sorted({t.split()[0] for t in TESTS}), mutants)
-    limits = {}
+    limits, reached = {}, {}
     for test in TESTS:
-        begin = time.monotonic()
-        status, output = tree.test(test, 600)
+        def used():
+            times = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return times.ru_utime + times.ru_stime
+        begin, file = used(), os.path.join(options.directory, "reached")
+        status, output = tree.test(test, INLAY_MUTANTS_REACHED=file)
         if status != 0:
             sys.exit(f"the unchanged tree fails {test}\n{output[-4000:]}")
-        limits[test] = 5 * (time.monotonic() - begin) + 10
+        limits[test] = int(2 * (used() - begin) + 5)
+        with open(file, encoding="utf-8") as f:
+            reached[test] = {int(line) for line in f}
 
     with open(os.path.join(ROOT, "tests/mutate/equivalent.json"), encoding="utf-8") as f:
         equivalent = {e["id"]: e["proof"] for e in json.load(f) if e.get("what", "algebra") == options.what}
     for m in mutants:
-        for test in next(tests for pattern, tests in by_file if re.search(pattern, m["file"])) if m["verdict"] != "stillborn" else []:
+        tests = next(tests for pattern, tests in by_file if re.search(pattern, m["file"])) if m["verdict"] != "stillborn" else []
+        if tests and not any(m["number"] in reached[t] for t in tests):
+            m["by"] = "no test comes here"
+        for test in (t for t in tests if m["number"] in reached[t]):
             status, output = tree.test(test, limits[test], m["number"])
             if status == 77:
                 m["verdict"], m["by"] = "stillborn", "does not exist for its types"

@@ -65,6 +65,26 @@ TEST_CASE("formulas: precedence, floor division, printing, laziness of select") 
   }
 }
 
+TEST_CASE("remainders and searches stay within 128 bits at the ends of 128 bits") {
+  const Wide greatest = ((Wide{1} << 126) - 1) * 2 + 1, half = Wide{1} << 126;
+  for (Wide a : {-greatest, -greatest + 1, -half, Wide{-1}, Wide{0}, half, greatest})
+    for (Wide b : {-greatest, -half - 1, Wide{-2}, Wide{2}, half + 1, greatest}) {
+      Wide r = floor_mod(a, b);
+      CHECK((r == 0 || (r < 0) == (b < 0)));
+      CHECK((b < 0 ? r > b : r < b));
+      CHECK((r == a % b || r == a % b + b));
+    }
+  // Bounds whose distance does not fit: values near 0 come first all the same.
+  std::string far = "9223372036854775807*9223372036854775807*2";
+  Context context({"n"}, {"n <= " + far, "n >= 0-" + far});
+  std::vector<long long> first;
+  context.search(400, [&](const std::vector<Wide>& values) {
+    first.push_back(static_cast<long long>(values.at(0)));
+    return first.size() == 5;
+  });
+  CHECK(first == std::vector<long long>{0, 1, -1, 2, -2});
+}
+
 TEST_CASE("facts: substitution keeps exactly the values that satisfy the conditions") {
   // Every assignment that search() visits satisfies the conditions, and over a small range none is left out.
   const char* conditions[] = {"M % 4 == 0",      "M % 6 == 3", "M >= 5 && M < 20", "M % 4 == 2 && M % 6 == 4",

@@ -52,7 +52,7 @@ const std::string tiled = "((32,M/32),K):((K,32*K),1)", plain = "(M,K):(K,1)";
 
 } // namespace
 
-TEST_CASE("every kind of proof has a certificate that is accepted") {
+TEST_CASE("every kind of proof has a certificate that is accepted", "[long]") {
   for (
       const Verdict& v :
       {prove_equal(plain, tiled, tiles), prove_equal("(M,N):(1,M)", "(N,M):(1,N)"),
@@ -247,7 +247,7 @@ TEST_CASE("false claims are rejected whoever wrote them") {
 }
 
 // A claim that is false stays rejected, with the cuts of a true one, with cuts that were changed, and with what a forger would write.
-TEST_CASE("pieces prove nothing that is false") {
+TEST_CASE("pieces prove nothing that is false", "[long]") {
   std::mt19937 engine(20261122);
   auto random = [&](std::size_t n) { return static_cast<std::size_t>(engine() % n); };
   int forgeries = 0, derived = 0;

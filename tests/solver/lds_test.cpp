@@ -1,6 +1,7 @@
 // The table of phase groups is the measured data, and the definition of a conflict is counted by hand.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <inlay/solver/certificate.h>
 #include <inlay/solver/lds.h>
 #include <inlay/solver/prove.h>
 #include <nlohmann/json.hpp>
@@ -102,6 +103,24 @@ TEST_CASE("broadcast, clocks, lanes and misalignment") {
   CHECK_THROWS_AS(lds_access("ds_read_b128", "gfx90a"), QuestionError);
   CHECK_THROWS_AS(lds_access("ds_read_b64_tr_b16", "gfx942"), QuestionError);
   CHECK_NOTHROW(lds_access("ds_read_b64_tr_b16", "gfx950"));
+}
+
+TEST_CASE("bytes and halves are served as the dword around them, at any multiple of their width") {
+  auto outcome = [](const char* layout, const char* access) {
+    return prove_conflict_free(layout, access, "gfx942").outcome;
+  };
+  CHECK(outcome("64:1", "ds_read_u8") == Outcome::proved);
+  CHECK(outcome("64:1", "ds_write_b8") == Outcome::proved);
+  CHECK(outcome("64:2", "ds_read_u16") == Outcome::proved);
+  CHECK(outcome("64:2", "ds_read_u16_d16") == Outcome::proved);
+  CHECK(outcome("64:1", "ds_read_u16") == Outcome::refuted); // a half at an odd byte
+  CHECK(outcome("64:2", "ds_read_b32") == Outcome::refuted);
+  CHECK(outcome("64:128", "ds_read_u8") == Outcome::refuted);
+  CHECK(outcome("(32,2):(1,128)", "ds_write_b16") == Outcome::refuted);
+  CHECK(outcome("(32,2):(2,128)", "ds_write_b16") ==
+        Outcome::proved); // the halves of a wave in phases of their own
+  for (const char* access : {"ds_read_u8", "ds_read_u16"})
+    CHECK(recheck(prove_conflict_free("64:4*(2*k+1)", access, "gfx942").certificate).accepted);
 }
 
 TEST_CASE("conditions that small values of the symbols do not satisfy do not prove anything") {

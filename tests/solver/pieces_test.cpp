@@ -39,7 +39,7 @@ Image image(const Subject& f, const naive::Environment& env) {
 
 } // namespace
 
-TEST_CASE("block remaps are decided without a solver") {
+TEST_CASE("block remaps are decided without a solver", "[long]") {
   for (const auto& [formula, domain] : std::vector<std::pair<std::string, std::string>>{
            {"(i % 8)*(G/8) + min(i % 8, G % 8) + i/8", "G"},
            {"(i % 5)*(G/5) + min(i % 5, G % 5) + i/5", "G"},
@@ -93,7 +93,7 @@ TEST_CASE("one number changed in a block remap is never proved") {
   CHECK(refuted > 30);
 }
 
-TEST_CASE("pieces agree with enumeration on random remaps") {
+TEST_CASE("pieces agree with enumeration on random remaps", "[long]") {
   std::mt19937 engine(20261121);
   auto random = [&](int low, int high) {
     return low + static_cast<int>(engine() % static_cast<unsigned>(high - low + 1));

@@ -29,17 +29,18 @@ namespace inlay::solver {
 struct LdsAccess {
   std::string_view arch;      ///< "gfx942", "gfx950"
   std::string_view direction; ///< "read" or "write"
-  unsigned bytes;             ///< per lane: 4, 8, 12, 16
+  unsigned bytes;             ///< that the banks deliver per lane: 4, 8, 12, 16; 4 for bytes and halves, too
   unsigned banks;
   std::vector<std::vector<unsigned>> phases; ///< lanes served together
   bool measured;
   std::string_view source;
+  unsigned alignment = 0; ///< of an address: 1 and 2 for bytes and halves, 4 for b96, the width otherwise
 };
 
 /// Every access of the table.
 [[nodiscard]] std::span<const LdsAccess> lds_accesses();
 
-/// The model of an instruction: `ds_read_b128`, `ds_write_b64`, `ds_read_u16` (served as b32),
+/// The model of an instruction: `ds_read_b128`, `ds_write_b64`, `ds_read_u16` (served as b32, aligned to 2),
 /// `ds_read_b64_tr_b16` (gfx950, served as ds_read_b64). Errors: QuestionError listing what there is.
 [[nodiscard]] const LdsAccess& lds_access(std::string_view instruction, std::string_view arch);
 
@@ -49,8 +50,7 @@ struct LdsConflicts {
   unsigned clocks = 0;         ///< summed over phases; phases.size() when conflict-free
   std::vector<unsigned> lanes; ///< lanes of the worst phase that meet in the worst bank
   unsigned bank = 0;
-  int misaligned_lane =
-      -1; ///< a lane whose address is not a multiple of its width (dword for b96), -1 if none
+  int misaligned_lane = -1; ///< a lane whose address is not a multiple of `alignment`, -1 if none
 };
 
 /// `address(lane)` in bytes for the lanes of one wave; lanes at or beyond `lanes` are idle. A phase of idle lanes

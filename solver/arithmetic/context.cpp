@@ -46,7 +46,8 @@ struct Class {
   Wide modulus, residue;
 };
 std::optional<Class> common_residues(const Class& a, const Class& b) {
-  // g = a.modulus u + b.modulus v
+  // Euclid with one cofactor: g = a.modulus u modulo b.modulus in every turn. With apart = g t, x = a.residue + a.modulus u t solves
+  // both; u t counts modulo b.modulus / g only, since a.modulus times that is a multiple of b.modulus.
   Wide g = a.modulus, r = b.modulus, u = 1, next = 0;
   while (r != 0) {
     Wide q = g / r;
@@ -114,7 +115,8 @@ void Context::learn(const FormulaRef& f) {
   residual_.push_back(f);
 }
 
-// One comparison with a symbol, or a symbol modulo something, on the left. False: cannot be used.
+// One comparison with a symbol, or a symbol modulo something, on the left. False: cannot be used. One definition and one bound by
+// another symbol are kept of each symbol, the first ones: a second one cannot be substituted as well and is residual.
 bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
   if (a->op == Op::mod && op == Op::eq && a->args[0]->op == Op::name) {
     Known& k = known_[a->args[0]->name];
@@ -169,7 +171,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
   return false;
 }
 
-// Primes tell the prover's symbols from the user's, who cannot write them.
+// Primes tell the prover's symbols from the user's, who cannot write them: no parser takes one.
 Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   std::string name = hint;
   while (std::find(names_.begin(), names_.end(), name) != names_.end()) name += "'"; // no user's name has one
@@ -178,7 +180,8 @@ Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   return static_cast<Symbol>(names_.size() - 1);
 }
 
-// As a symbol of which only bounds are known a min is weaker than it is; what is proved of all values in the bounds holds of it.
+// As a symbol of which only bounds are known a min is weaker than it is; what is proved of all values in the bounds holds of it. The
+// bounds: min(a, b) >= least where both are, max(a, b) where one is; min(a, 8) <= 8.
 bool Context::choose(const FormulaRef& f) {
   bool any = false;
   for (const FormulaRef& a : f->args)
@@ -237,7 +240,8 @@ void Context::settle() {
     } else if (k.multiple_of) {
       if (!ready(k.multiple_of)) return false;
       auto p = poly(k.multiple_of);
-      // With M % 128 == 0 as well as M % T == 0, the constant is the more useful of the two.
+      // With M % 128 == 0 as well as M % T == 0, the constant is the more useful of the two. An upper bound U would make
+      // n' <= U / p, which is no number.
       if (p && positive(*p) && k.modulus == 1 && !k.upper && (!k.lower || *k.lower <= 1)) {
         // n = p n' with p >= 1: n >= L gives n' >= L / p, and that is L or more when L is negative, 0 for 0, 1 for 1. For a
         // p of more than 1 some of these n' are below the bound: it stays a condition.
@@ -251,6 +255,7 @@ void Context::settle() {
     } else if (k.above) {
       if (!ready(*k.above)) return false;
       auto p = poly(*k.above);
+      // n >= p >= 1 says all that a lower bound of at most 1 says; a greater one would bound n' by what depends on p.
       if (p && k.modulus == 1 && !k.upper && (!k.lower || *k.lower <= 1) && positive(*p)) {
         user_[n] = *p + Poly::symbol(fresh(n + "'", Bounds{0, {}}));
         return true;
@@ -263,6 +268,7 @@ void Context::settle() {
     std::string range =
         n + " >= " + to_string(b.lower) + (b.upper ? " && " + n + " <= " + to_string(*b.upper) : "");
     if (k.modulus != 1) {
+      // n = m n' + r: n' >= (lower - r) / m rounded up, which is minus the opposite rounded down, and n' <= (upper - r) / m rounded down.
       b.lower = -floor_div(subtract(k.residue, b.lower), k.modulus);
       if (b.upper) b.upper = floor_div(subtract(*b.upper, k.residue), k.modulus);
       range += " && " + n + " % " + to_string(k.modulus) + " == " + to_string(k.residue);
@@ -282,7 +288,8 @@ void Context::settle() {
     for (const auto& [n, k] : known_)
       if (user_.count(n) == 0 && settle_one(n, k)) progress = true;
     if (progress || user_.size() == known_.size()) continue;
-    // A cycle (M % N == 0 && N % M == 0): the first of it becomes free and its definition residual.
+    // A cycle (M % N == 0 && N % M == 0): the first of it becomes free and its definition residual. Each turn frees one symbol,
+    // which waits for nobody any more, so that this ends.
     for (auto& [n, k] : known_)
       if (user_.count(n) == 0) {
         if (k.equal) residual_.push_back(make(Op::eq, {symbol_of(n), k.equal}));
@@ -294,7 +301,8 @@ void Context::settle() {
         break;
       }
   }
-  // A residual condition that the substitution decides is no longer one, or is a contradiction.
+  // A residual condition that the substitution decides is no longer one, or is a contradiction: false for all values within the
+  // bounds, which contain all values that satisfy the other conditions.
   std::vector<FormulaRef> rest;
   for (const FormulaRef& f : residual_) {
     bool decided = false;
@@ -350,7 +358,9 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     if (b->is_zero()) throw QuestionError("formula: division by zero\n  in     " + to_string(f));
     // Where the divisor may be 0 there is no quotient, not even of 0: what holds of the others is no proof.
     if (!b->constant() && !positive(*b) && !positive(Poly() - *b)) return std::nullopt;
-    // The part of the dividend whose monomials the divisor divides exactly, and a remainder in [0, divisor).
+    // The part of the dividend whose monomials the divisor divides exactly, and a remainder in [0, divisor): a = exact b + rest, and
+    // there is one such pair only, so that floor(a / b) is `exact` however it was found. For a negative b no rest is in [0, b),
+    // and the branches below that need one answer nothing.
     Poly exact, rest;
     if (auto q = exact_quotient(*a, *b)) {
       exact = *q;
@@ -411,7 +421,8 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
   }
 }
 
-// The formal quotient may be one off: r by r + k + 1 is 1 and -(k + 1), not 0 and r.
+// The formal quotient may be one off: r by r + k + 1 is 1 and -(k + 1), not 0 and r. Whichever is tried, 0 <= rest < d is what makes
+// it the quotient.
 std::optional<std::pair<Poly, Poly>> Context::divided(const Poly& p, const Poly& d) const {
   auto [q, r] = quotient_and_rest(p, d);
   for (int off : {0, -1, 1}) {
@@ -424,7 +435,8 @@ std::optional<std::pair<Poly, Poly>> Context::divided(const Poly& p, const Poly&
 const Poly& Context::user(const std::string& name) const { return user_.at(name); }
 
 // Two sufficient tests. The first one shifts every symbol to its least value, after which nonnegative coefficients are enough; the second one
-// takes negative monomials at the greatest values. Neither is complete, and what both miss goes to a solver (Engine::at_least).
+// takes negative monomials at the greatest values. Neither is complete (both fail on n^2 - 3 n + 3), and what both miss goes to a solver
+// (Engine::at_least).
 bool Context::nonnegative(const Poly& p) const {
   if (auto c = p.constant()) return *c >= 0;
   // x = lower + x': nonnegative coefficients in the x' >= 0.
@@ -438,6 +450,7 @@ bool Context::nonnegative(const Poly& p) const {
   // above.
   Wide least = 0;
   for (const auto& [m, c] : p.terms()) {
+    // A monomial of symbols >= 0 grows with each of them: c times it is least where they are, or for c < 0 at their greatest.
     Wide value = c;
     for (const auto& [s, e] : m)
       for (unsigned k = 0; k < e; ++k) {
@@ -464,7 +477,8 @@ bool Context::holds(const std::map<std::string, Wide>& env) const {
   return true;
 }
 
-// Symbols that follow from others (a min) do not multiply the number of assignments.
+// Symbols that follow from others (a min) do not multiply the number of assignments. Conditions only take assignments away, so that
+// the product of the ranges is enough.
 bool Context::finite(std::size_t limit) const {
   Wide count = 1;
   for (const Bounds& b : bounds_) {

@@ -71,6 +71,8 @@ private:
     }
     return nullptr;
   }
+  // One level of precedence, left-associative. The limits on depth and on operators bound the recursion of everybody who walks a
+  // formula: a chain a + b + c + ... is as deep as it is long.
   FormulaRef level(int lowest) {
     if (lowest > tightest) return unary();
     FormulaRef left = level(lowest + 1);
@@ -88,6 +90,7 @@ private:
     if (++depth_ > 200) fail("nested more than 200 deep");
     FormulaRef f;
     if (take("-")) {
+      // -3 is a number and not an operation on one, so that bounds written with it are literals.
       FormulaRef inner = unary();
       f = inner->op == Op::integer ? integer(-inner->value) : make(Op::neg, {inner});
     } else if (text_.substr(at_, 2) != "!=" && take("!")) {
@@ -135,6 +138,7 @@ private:
     };
     if (name == "min" || name == "max") {
       if (args.size() < 2) need(2);
+      if ((operators_ += static_cast<int>(args.size()) - 1) > 2000) fail("more than 2000 operators");
       FormulaRef f = args[0];
       for (std::size_t k = 1; k < args.size(); ++k) f = make(name == "min" ? Op::min : Op::max, {f, args[k]});
       return f;
@@ -210,6 +214,8 @@ FormulaRef replace(const FormulaRef& f, const std::string& name, const FormulaRe
   return changed ? make(f->op, std::move(args)) : f;
 }
 
+// The definition, and the judge of every counterexample. `select`, && and || look at what they need only: n != 0 && i % n == 0 has
+// a value for n = 0.
 Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>& lookup) {
   auto arg = [&](std::size_t k) { return evaluate(f->args[k], lookup); };
   auto divisor = [&] {
@@ -251,6 +257,7 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
   case Op::shr: {
     Wide s = amount();
     Wide v = arg(0);
+    // |v| < 2^127, so that 127 places and more leave the sign alone; C++ leaves 128 and more undefined.
     return s > 126 ? (v < 0 ? Wide{-1} : Wide{0}) : v >> static_cast<int>(s);
   }
   case Op::min: return std::min(arg(0), arg(1));

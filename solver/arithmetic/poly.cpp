@@ -17,6 +17,7 @@ Wide add(Wide a, Wide b) {
   return within_128_bits(r);
 }
 
+// -b exists because -2^127 is no value.
 Wide subtract(Wide a, Wide b) { return add(a, -b); }
 
 Wide multiply(Wide a, Wide b) {
@@ -25,6 +26,7 @@ Wide multiply(Wide a, Wide b) {
   return within_128_bits(r);
 }
 
+// By taking away instead of adding up: limit never falls below 0, and so nothing leaves 128 bits.
 bool exceeds(Wide limit, std::initializer_list<Wide> terms) {
   for (Wide t : terms) {
     if (t > limit) return true;
@@ -117,6 +119,8 @@ Wide Poly::content() const {
   return g;
 }
 
+// The one place where terms meet. A coefficient that becomes 0 goes: equality of polynomials is equality of these maps, and a
+// zero in one of them would make equal polynomials differ.
 void Poly::accumulate(const Monomial& m, Wide c) {
   if (terms_.size() > most_terms) throw Overflow("a polynomial has more than 20000 terms");
   auto [it, fresh] = terms_.emplace(m, c);
@@ -138,6 +142,7 @@ Poly operator-(const Poly& a, const Poly& b) {
 }
 
 namespace {
+// Both are sorted by symbol, and so is the product, by merging: one monomial has one spelling.
 Monomial product(const Monomial& a, const Monomial& b) {
   Monomial r;
   auto i = a.begin();
@@ -170,7 +175,8 @@ std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
   return r;
 }
 
-// Lexicographic with the smallest symbol most significant: a monomial order, which std::map's is not.
+// Lexicographic with the smallest symbol most significant. A monomial order, which std::map's is not: a < b has to give a c < b c, so
+// that the leading term of a product is the product of the leading terms. On that rests the division below.
 bool leads(const Monomial& a, const Monomial& b) {
   auto i = a.begin();
   auto j = b.begin();
@@ -256,6 +262,9 @@ std::string Poly::str(const std::vector<std::string>& names) const {
   return out;
 }
 
+// If p = q d, then in every turn the leading term of what is left of p is that of the rest of q times that of d: where the latter
+// does not divide it, there is no q. Each turn takes the leading term away and brings smaller ones only, and a monomial order
+// has no endless descent.
 std::optional<Poly> exact_quotient(const Poly& p, const Poly& d) {
   if (d.is_zero()) return std::nullopt;
   Poly rest = p;
@@ -274,6 +283,8 @@ std::optional<Poly> exact_quotient(const Poly& p, const Poly& d) {
   return q;
 }
 
+// p = q d + r + left holds before and after every turn, whatever is chosen for q: the caller has to show 0 <= r < d before q is
+// the quotient.
 std::pair<Poly, Poly> quotient_and_rest(const Poly& p, const Poly& d) {
   if (auto whole = exact_quotient(p, d)) return {*whole, Poly()};
   Poly q, r;
@@ -295,6 +306,7 @@ std::pair<Poly, Poly> quotient_and_rest(const Poly& p, const Poly& d) {
   while (!left.is_zero()) {
     const auto [monomial, c] = leading(left);
     auto m = quotient(monomial, lead.first);
+    // Towards 0, so that what is left of the coefficient is smaller in size, and too small in the next turn.
     Wide times = m ? c / lead.second : 0;
     if (times == 0) {
       r = r + Poly(c) * unit(monomial);

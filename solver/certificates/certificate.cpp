@@ -112,6 +112,7 @@ Recheck recheck(std::string_view certificate) {
     r.reason = std::string("the claim does not follow: ") + stuck.what();
     return r;
   }
+  // What is asked is what was derived just now; the file's queries are for readers and for other solvers, and have to be the same.
   if (queries != derived.queries) {
     r.reason = "the queries are not those that the claim and its facts lead to";
     return r;
@@ -157,6 +158,7 @@ Recheck recheck(std::string_view certificate) {
       if (!yes && which < stronger.size())
         for (const std::string& same : stronger[which])
           if ((yes = ask(same, most_steps / 4, 1))) break;
+      // One "sat" outweighs the other's "unsat": where solvers disagree nothing is proved.
       if (first.answer == smt::Answer::sat || second.answer == smt::Answer::sat) {
         r.reason = "a solver found a counterexample to the certificate";
         return false;

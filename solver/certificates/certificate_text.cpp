@@ -7,6 +7,7 @@
 
 namespace inlay::solver {
 
+// FNV-1a: against accidents. Whoever means to deceive seals his file again, and is met by the derivation.
 std::string checksum(const std::string& text) {
   std::uint64_t h = 14695981039346656037ULL;
   for (char c : text) {
@@ -20,6 +21,7 @@ std::string checksum(const std::string& text) {
 }
 
 namespace {
+// A certificate is read line by line: what stands in one line cannot begin another.
 std::string one_line(std::string s) {
   for (char& c : s)
     if (c == '\n' || c == '\r' || static_cast<unsigned char>(c) < 32) c = ' ';
@@ -28,6 +30,8 @@ std::string one_line(std::string s) {
 
 } // namespace
 
+// In an order in which each let has at most one symbol that those before it did not have, where there is one: the checker solves each
+// for that symbol (Derivation::symbols). So what brings the fewest new symbols comes first.
 std::vector<std::string> substitution(const Context& context) {
   std::vector<std::string> symbols, lets;
   std::set<Symbol> known;

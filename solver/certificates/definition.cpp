@@ -4,6 +4,8 @@
 
 namespace inlay::solver::independent {
 
+// Bounds only from comparisons of a symbol with a number; every other fact is a filter. A symbol without a bound from above has
+// endlessly many values, and the definition says nothing.
 std::optional<std::vector<Environment>> assignments(const Statement& s) {
   std::vector<Expr> facts;
   for (const Expr& f : s.facts) conjuncts(f, facts);

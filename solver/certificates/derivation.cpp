@@ -7,6 +7,9 @@
 
 namespace inlay::solver::independent {
 
+// Whatever values of the user's symbols the facts allow, there have to be values of the inner ones within their bounds that give them:
+// else the derivation would be about fewer values than the claim. Each let is solved for its one new symbol, which is then a function
+// of the user's: v = (u - rest) / factor. The goals are that the factor is not 0, that nothing is left over, and that v is in bounds.
 void Derivation::symbols() {
   std::map<std::string, Sum> inner;
   for (const auto& [key, value] : s.hints) {
@@ -52,6 +55,7 @@ void Derivation::symbols() {
           if (fresh >= 0 && fresh != v) throw Stuck("a let of two new symbols");
           fresh = v;
         }
+    // All of it is settled: that the user's symbol is this is itself to be shown.
     if (fresh < 0) {
       goals.push_back("(not (= " + mine[name] + " " + smt(p, d.all) + "))");
       continue;
@@ -276,6 +280,8 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
   return p;
 }
 
+// What the goals have in common is asserted: digits in their ranges, symbols in their bounds, and the facts, which may only help. A goal is
+// a way in which the derivation could be wrong; one query for all.
 void Derivation::finish() {
   std::vector<std::string> declared, asserted, goals = identities;
   std::set<int> named; // digits of boxes
@@ -319,7 +325,9 @@ void Derivation::finish() {
     } catch (const Stuck&) { // what integers cannot say is left out: what follows from the others follows
     }
   for (const Sum& p : d.inequalities) {
-    auto low = d.least(p); // over the box, which may be larger than the domain
+    // The least value instead of every value: symbols alone, and no products of digits with them, which solvers do badly with. It is over
+    // the box, which may be larger than the domain; then a least value that is not certain may be below 0 where no index is.
+    auto low = d.least(p);
     if (low && !constraints.empty() && !d.surely(*low)) low.reset();
     std::string goal = "(< " + smt(low ? *low : p, d.all) + " 0)", inside;
     std::set<int> mine;
@@ -340,6 +348,8 @@ void Derivation::finish() {
   stronger.back().push_back(assembled(declared, asserted, goals));
 }
 
+// Every digit has to be there: one that is not makes two indices with one value. Bits may be missing themselves if the parities determine
+// them.
 std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f, std::size_t from) {
   std::vector<std::pair<Sum, Sum>> out; // coefficient, steps
   std::vector<std::uint64_t> masks;
@@ -394,6 +404,8 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f, std::size_t fro
   return out;
 }
 
+// The order is guessed at one point and the inequalities are shown for all: a wrong guess is a proof that fails. So is a wrong guess of a
+// sign, as the stride is then negative somewhere and does not exceed `reach`.
 void Derivation::dominated(const Sum& f, std::size_t from) {
   auto all = items(f, from);
   for (auto& [c, steps] : all)

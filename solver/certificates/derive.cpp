@@ -10,6 +10,8 @@
 
 namespace inlay::solver::independent {
 
+// By looking, where that is short; then along the prover's digits, cuts or residues, each of them derived again; at last the claim itself,
+// for solvers. A way that is stuck is left for the next one: none of them believes what another one found.
 Derived derive(const Statement& s, bool evaluate) {
   Derived out;
   require_example(s);

@@ -8,13 +8,15 @@ namespace inlay::solver::independent {
 void Derivation::aligned() {
   Place p = own(s.functions[0]);
   Sum v = e.at(s.functions[0], p.coordinates, user), w = e.expression(s.terms[0], user);
+  // Which q is a guess: v = q w is an identity in the end.
   auto [q, r] = split(v, w);
   if (r.terms.empty()) {
     same(v, q * w, "the value and a multiple of the alignment");
     d.nonnegative(w - constant(1));
     return;
   }
-  // What is left has to vanish modulo w for every residue of what it is made of.
+  // What is left has to vanish modulo w for every residue of what it is made of. Digits, too, are taken to have every residue, which is
+  // more than they have.
   auto m = number_in(w);
   std::set<int> in;
   for (const auto& [product, c] : r.terms) in.insert(product.begin(), product.end());

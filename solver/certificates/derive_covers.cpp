@@ -50,6 +50,7 @@ void Derivation::covers() {
   std::stable_sort(all.begin(), all.end(),
                    [&](const auto& x, const auto& y) { return d.smaller(x.first, y.first); });
   Sum reach = constant(1);
+  // Each step is shown for all values; only which stride is next is guessed, from what it is at some.
   while (!d.surely(base + reach - n)) {
     auto fits = [&](const auto& x) { return d.surely(x.first) && d.surely(reach - x.first); };
     auto next = std::find_if(all.begin(), all.end(), fits);

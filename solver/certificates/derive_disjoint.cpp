@@ -22,6 +22,7 @@ void Derivation::disjoint() {
     extra_goals.push_back("(= (* " + smt_number(g) + " multiple) " + smt_number(c) + ")");
     return;
   }
+  // Which of them is above is a guess; that it is by 1 at least is to be shown.
   auto low = d.least(a - b), high = d.least(b - a);
   if (low && d.sample(*low) > 0) {
     d.nonnegative(a - b - constant(1));

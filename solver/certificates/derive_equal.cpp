@@ -28,11 +28,13 @@ void Derivation::equal() {
   if (through.empty()) {
     bool swapped = digits.at(0).rfind("second ", 0) == 0;
     const Function &x = swapped ? b : a, &y = swapped ? a : b;
+    // x over its own digits, y over the index that these make up: one polynomial for both.
     Place p = place(x, digits[0].substr(digits[0].find(' ') + 1), "x");
     same(e.at(x, p.coordinates, user), e.at_index(y, p.index, user), "the two functions");
     return;
   }
-  // A = C and C = B, the layout C in between written in inner symbols.
+  // A = C and C = B, the layout C in between written in inner symbols: two layouts of different shapes have no digits in common, but each
+  // has those in which C is the same function.
   std::map<std::string, Sum> inner = user;
   for (const Variable& v : d.all) {
     std::string n = v.smt;

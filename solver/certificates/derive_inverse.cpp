@@ -7,6 +7,7 @@ void Derivation::inverse() {
   const Function &a = s.functions[0], &b = s.functions[1];
   Place p = own(b);
   Sum y = e.at(b, p.coordinates, user);
+  // Inside first: beyond its size A runs on along its last mode, and could lead back from there.
   inside(y, size(a));
   same(e.at_index(a, y, user), p.index, "A(B(i)) and i");
 }

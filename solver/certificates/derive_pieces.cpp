@@ -135,6 +135,7 @@ private:
     old = std::move(now);
   }
 
+  // Without 0 <= t <= extent the two would overlap or reach beyond the part.
   void at(const Part& part, std::size_t k, const Sum& t) {
     d_.d.nonnegative(t);
     d_.d.nonnegative(part.extents[k] - t);
@@ -160,6 +161,7 @@ private:
     }
   }
 
+  // Digits of its own, which may have no value at all: bounds of theirs go into those goals alone that name them (finish()).
   void box(const Part& part) {
     std::size_t from = d_.d.all.size();
     std::vector<Sum> x;
@@ -212,6 +214,7 @@ private:
     for (const auto& [digit, weight] : weights) {
       Sum s = d_.d.surely(weight - constant(1)) ? weight : constant(-1) * weight;
       if (!d_.d.surely(s - constant(1)) || std::find(tried.begin(), tried.end(), s) != tried.end()) continue;
+      // Every term with a coefficient that s divides goes to U; the rest is R, and R = f - s U whatever U is.
       tried.push_back(s);
       auto [whole, part] = split(rest, s);
       for (int off : {0, 1, -1}) {

@@ -44,6 +44,8 @@ Expr Trees::whole(const Expr& e, const std::map<std::string, Expr>& names) { ret
 
 } // namespace
 
+// The claim as it stands, for the solvers: coordinates in their ranges, the facts, and the negated property. Divisors that may be 0 or
+// less are goals of their own (queries.cpp), or with `any_divisor` divided by as we do.
 std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   Trees trees;
   Evaluation<Trees> e(trees);
@@ -81,6 +83,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     return e.stages(f.outer, substituted(f.formula, by), symbols);
   };
   auto index_of = [&](const Function& f, const std::vector<Expr>& c) {
+    // Horner's scheme: the first coordinate is the fastest.
     Expr i = c.back();
     for (std::size_t k = c.size() - 1; k-- > 0;) i = tree("+", {c[k], tree("*", {f.extents[k], i})});
     return i;

@@ -32,6 +32,8 @@ struct Residues : Plain { // numbers of which some stand for everything of their
 
 } // namespace
 
+// Below the outer swizzles and offsets the address is a sum of products (else Residues is stuck), so that its residue modulo the period is
+// decided by those of its symbols; the period is a multiple of what the banks and the swizzles look at.
 std::string banks_by_residues(Derivation& derivation) {
   const Statement& s = derivation.s;
   derivation.symbols();
@@ -55,8 +57,10 @@ std::string banks_by_residues(Derivation& derivation) {
   for (const Variable& v : derivation.d.all) {
     std::string n = v.smt;
     n.erase(std::remove(n.begin(), n.end(), '|'), n.end());
-    bool small = v.upper && *v.upper - v.lower < period;
-    free.push_back({n.substr(2), v.lower, small ? *v.upper - v.lower + 1 : period, !small});
+    // Checked: a distance that wrapped around would be a range without a value, and nothing would be looked at.
+    Number beyond = v.upper ? plus(*v.upper, -v.lower) : period;
+    bool small = beyond < period;
+    free.push_back({n.substr(2), v.lower, small ? beyond + 1 : period, !small});
   }
   for (std::size_t k = 1; k < core.extents.size(); ++k) {
     auto n = number_in(derivation.e.expression(core.extents[k], derivation.user));
@@ -79,7 +83,7 @@ std::string banks_by_residues(Derivation& derivation) {
     std::map<std::string, Residues::Value> inner, user;
     std::vector<Residues::Value> at(1);
     for (const Free& f : free) {
-      Residues::Value v{f.first + rest % f.count + (f.any ? second * period : 0), f.any};
+      Residues::Value v{plus(f.first, rest % f.count + (f.any ? second * period : 0)), f.any};
       rest /= f.count;
       if (f.name.empty()) {
         at.push_back(v);
@@ -108,6 +112,9 @@ std::string banks_by_residues(Derivation& derivation) {
   return text(points) + " residues and instances modulo " + text(period);
 }
 
+// Each lane's byte is a number plus a sum that the line divides, beside a base that all share. Bytes with one such sum are counted together,
+// as they are apart by numbers; those of different sums as if they were on different lines, which is at most too many (coalescing.cpp
+// says why the claim survives where they are not). The base is tried at every residue that the gcd of its coefficients leaves it.
 std::string lines_by_forms(Derivation& derivation) {
   const Statement& s = derivation.s;
   derivation.symbols();

@@ -382,9 +382,10 @@ private:
       (c > 0 ? high : low) = plus(c > 0 ? high : low, c);
     }
     if (low < 0) return std::nullopt;
+    constexpr int most = 60;
     int w = 0;
-    while ((Number{1} << w) <= high) ++w;
-    if (w > 60) return std::nullopt;
+    while (w <= most && (Number{1} << w) <= high) ++w;
+    if (w > most) return std::nullopt;
     return w;
   }
 

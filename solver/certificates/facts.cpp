@@ -21,6 +21,8 @@ std::optional<Number> number_of(const Expr& e) {
   return Evaluation<Plain>(plain).expression(e, {});
 }
 
+// The same reading as the prover's (Context::learn_atomic), in its own words: a symbol that is 1 or more there and anything here, or the
+// other way round, would be two different claims.
 bool has_lower_bound(const std::string& name, const std::vector<Expr>& facts) {
   for (const Expr& f : facts) {
     if (f->args.size() != 2) continue;

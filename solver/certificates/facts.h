@@ -30,7 +30,7 @@ struct Plain {
                         : a != b;
   }
   static Number bitwise(char op, Number a, Number b) {
-    return op == '&' ? (a & b) : op == '|' ? (a | b) : (a ^ b);
+    return negatable(op == '&' ? (a & b) : op == '|' ? (a | b) : (a ^ b));
   }
 };
 

@@ -20,6 +20,7 @@ Sum operator+(const Sum& a, const Sum& b) {
   return s;
 }
 
+// Products are sorted, so that one of them has one spelling and equality is equality of the maps.
 Sum operator*(const Sum& a, const Sum& b) {
   Sum s;
   for (const auto& [p, c] : a.terms)
@@ -43,7 +44,6 @@ std::optional<Number> number_in(const Sum& s) {
   return std::nullopt;
 }
 
-// p / q of products.
 std::optional<Product> over(const Product& p, const Product& q) {
   Product rest = p;
   for (int v : q) {

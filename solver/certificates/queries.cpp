@@ -70,6 +70,7 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
   if (e->op == "+" || e->op == "-" || e->op == "*") return "(" + e->op + " " + v[0] + " " + v[1] + ")";
   if (e->op == "/" || e->op == "%") {
     if (auto n = number_of(e->args[1]); n && *n < 0) { // a / d = (-a) / (-d), a % d = -((-a) % (-d))
+      // SMT-LIB's div rounds so that the remainder is not negative, ours down: they agree for d > 0 alone.
       std::string turned = "(- " + v[0] + ") " + smt_number(-*n) + ")";
       return e->op == "/" ? "(div " + turned : "(- (mod " + turned + ")";
     }
@@ -136,7 +137,7 @@ void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, st
 
 namespace {
 
-// The expression that begins at `at`, up to its end.
+// The expression that begins at `at`, up to its end. Names hold no parenthesis and no blank.
 std::string_view expression_at(std::string_view text, std::size_t at) {
   int open = 0;
   std::size_t k = at;
@@ -195,6 +196,7 @@ std::string with_quotients(const std::string& query) {
   return text.substr(0, begin) + declared + text.substr(begin, end - begin) + asserted + text.substr(end);
 }
 
+// The negated claim is the disjunction of the goals: unsat says that none of them can be, whatever the facts allow.
 std::string assembled(const std::vector<std::string>& declared, const std::vector<std::string>& asserted,
                       const std::vector<std::string>& goals) {
   std::string out = "(set-logic ALL)\n";

@@ -6,16 +6,22 @@
 
 namespace inlay::solver::independent {
 
+Number negatable(Number n) {
+  constexpr Number greatest = ((Number{1} << 126) - 1) * 2 + 1;
+  if (n < -greatest) throw Stuck("a number beyond 128 bits");
+  return n;
+}
+
 Number plus(Number a, Number b) {
   Number r;
   if (__builtin_add_overflow(a, b, &r)) throw Stuck("a number beyond 128 bits");
-  return r;
+  return negatable(r);
 }
 
 Number times(Number a, Number b) {
   Number r;
   if (__builtin_mul_overflow(a, b, &r)) throw Stuck("a number beyond 128 bits");
-  return r;
+  return negatable(r);
 }
 
 Number quotient(Number a, Number b) {
@@ -32,7 +38,8 @@ std::string text(Number n) {
 
 namespace {
 
-// Loosest first; longer spellings before their prefixes.
+// Loosest first; longer spellings before their prefixes. Bit operators bind tighter than comparisons (formula.h says so, too: two readers
+// of one language).
 constexpr std::array<std::array<const char*, 6>, 9> levels{{{"||"},
                                                             {"&&"},
                                                             {"<=", ">=", "==", "!=", "<", ">"},
@@ -291,6 +298,8 @@ Function read_function(std::string_view text, std::string_view domain) {
   return f;
 }
 
+// Nothing is passed over but notes and claims, which are for people: a line that was skipped could be a condition. What is stated twice
+// is refused, as another reader might take the other one.
 Statement read_statement(std::string_view head) {
   Statement s;
   std::vector<std::string> domains;
@@ -358,6 +367,7 @@ void collect_names(const Expr& e, std::vector<std::string>& out) {
   for (const Expr& a : e->args) collect_names(a, out);
 }
 
+// A name that is a coordinate of one function may be a symbol elsewhere: in a condition it is always a symbol.
 std::vector<std::string> symbols_of(const Statement& s) {
   std::vector<std::string> out;
   auto add_modes = [&](const std::vector<std::vector<Mode>>& groups) {

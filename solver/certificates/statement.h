@@ -28,6 +28,8 @@ struct False : Stuck {
   using Stuck::Stuck;
 };
 
+/// n, or Stuck for -2^127, which cannot be negated; no other operation gives it.
+[[nodiscard]] Number negatable(Number n);
 [[nodiscard]] Number plus(Number a, Number b);
 [[nodiscard]] Number times(Number a, Number b);
 [[nodiscard]] Number quotient(Number a, Number b); ///< rounds towards minus infinity

@@ -8,6 +8,7 @@
 
 namespace inlay::solver {
 
+// Symbols become numbers here, once: an instance is evaluated up to 2^26 times.
 Evaluator::Evaluator(const Parts& f, const naive::Environment& environment) : text_(f.text) {
   extents_ = naive::extents(f, environment);
   for (Wide e : extents_) size_ = multiply(size_, e);
@@ -81,6 +82,8 @@ void Evaluator::compile(const FormulaRef& f, const Parts& parts, const naive::En
   program_.push_back({f->op, 0, Jump::none});
 }
 
+// Postfix on a stack; jumps stand for what is evaluated lazily. Every operator is checked as in evaluate(): a value that leaves 128 bits
+// is an Overflow, which makes the instance undecided and never decided wrongly. Shifts beyond 120 bits are given up as well.
 Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
   std::vector<Wide> stack;
   stack.reserve(16);
@@ -158,7 +161,8 @@ Wide Evaluator::operator()(Wide index) const {
     for (std::size_t k = 0; k < modes.size(); ++k) {
       auto [s, d] = modes[k];
       if (k + 1 == modes.size()) return add(sum, multiply(i, d));
-      // 64-bit division is four times faster than 128-bit, and the usual case.
+      // 64-bit division is four times faster than 128-bit, and the usual case. Its operands are nonnegative there, where rounding
+      // towards 0 is rounding down.
       if (i >= 0 && i <= INT64_MAX && s <= INT64_MAX) {
         auto small = static_cast<std::uint64_t>(i), e = static_cast<std::uint64_t>(s);
         sum = add(sum, multiply(static_cast<Wide>(small % e), d));
@@ -193,6 +197,7 @@ Wide Evaluator::operator()(Wide index) const {
   return x;
 }
 
+// By a bitmap where values are dense and by sorting where they are not; both find the smallest second index.
 std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
   Wide n = std::min(f.size(), limit);
   if (n <= 0) return std::nullopt;
@@ -218,9 +223,11 @@ std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
     }
     return std::nullopt;
   }
+  // Indices of 32 bits: nobody asks for more than 2^26 (greatest_limit).
   std::vector<std::pair<Wide, std::uint32_t>> values;
   values.reserve(static_cast<std::size_t>(n));
   for (Wide i = 0; i < n; ++i) values.emplace_back(f(i), static_cast<std::uint32_t>(i));
+  // Sorted by value, then index: the smallest second index of a value stands next to its first.
   std::sort(values.begin(), values.end());
   std::optional<Collision> best;
   for (std::size_t k = 1; k < values.size(); ++k)

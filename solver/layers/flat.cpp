@@ -4,6 +4,8 @@
 
 namespace inlay::solver {
 
+// One pass is enough: what is pushed is merged with the mode after it at once, and a merged mode keeps the stride of its first part, so
+// that nothing between two modes that were looked at changes later. Unique by proofs/coq/Layout.v (layout_eq_iff).
 ConcreteFlat normal_form(const ConcreteFlat& modes) {
   // From the last mode to the first; the result is kept reversed, its back being the mode pushed last.
   ConcreteFlat out;
@@ -21,6 +23,8 @@ ConcreteFlat normal_form(const ConcreteFlat& modes) {
   return out;
 }
 
+// "Equal for all values" in the place of "equal": two modes that could be merged for some values only stay apart, and two layouts are
+// then said to be different words, never wrongly the same.
 SymbolicFlat normal_form(const SymbolicFlat& modes, std::vector<Merge>* trace) {
   SymbolicFlat out;
   for (std::size_t k = modes.size(); k-- > 0;) {
@@ -37,6 +41,9 @@ SymbolicFlat normal_form(const SymbolicFlat& modes, std::vector<Merge>* trace) {
   return out;
 }
 
+// Below `before` the modes so far decide, and they are the same. With other strides the first step along the next mode differs. With one
+// stride d and extents s < t, the second layout is at s d where the first one takes the first step of its next mode; and that step is
+// not s d, as the two modes would have been merged (proofs/coq/FirstDiff.v).
 std::optional<Wide> first_difference(const ConcreteFlat& a, const ConcreteFlat& b) {
   Wide before = 1;
   for (std::size_t k = 0; k < a.size() && k < b.size(); ++k) {
@@ -47,6 +54,8 @@ std::optional<Wide> first_difference(const ConcreteFlat& a, const ConcreteFlat& 
   return std::nullopt;
 }
 
+// Greedy is complete: strides of a bijection onto [0, size) are the products 1, s_1, s_1 s_2, ... in some order, each greater than the one
+// before as extents are at least 2 (for symbols: not the polynomial 1), so that only one mode can be next.
 std::optional<SymbolicFlat> stride_chain(const SymbolicFlat& modes) {
   SymbolicFlat left, chain;
   for (const FlatDigit& m : modes)

@@ -16,6 +16,8 @@ std::nullopt_t Lowering::missing(const std::string& what) {
   return std::nullopt;
 }
 
+// A root is a coordinate's digit, in [0, extent) and independent of all others: on that independence every exact statement below
+// (range, uniqueness of forms, counting) rests.
 DigitId Lowering::root(const Poly& extent) {
   Digit d;
   d.extent = extent;
@@ -32,6 +34,7 @@ Form Lowering::digit(DigitId d) const {
   return f;
 }
 
+// Zero coefficients go, as in polynomials: forms are compared as maps.
 Form operator+(const Form& a, const Form& b) {
   Form r = a;
   r.constant = r.constant + b.constant;
@@ -58,7 +61,8 @@ Form Lowering::scale(const Form& f, const Poly& by) {
 }
 
 // Only a leaf is split, and for good: forms that mention it are rewritten by normal(), so that no form has to be found and changed.
-// A digit that a rotation replaced stays whole, as the claim about it is about the whole of [0, extent).
+// A digit that a rotation replaced stays whole, as the claim about it is about the whole of [0, extent). Exact: x -> (x % t, x / t) is a
+// bijection of [0, t h) onto [0, t) x [0, h), also where h is 0 for some values of the symbols.
 bool Lowering::split(DigitId d, const Poly& factor) {
   auto& it = digits_[static_cast<std::size_t>(d)];
   if (it.turned >= 0) return false;
@@ -91,7 +95,8 @@ bool Lowering::split(DigitId d, const Poly& factor) {
   return true;
 }
 
-// Splits a digit of constant extent into registered bits, rounding the extent up to a power of two.
+// Splits a digit of constant extent into registered bits, rounding the extent up to a power of two. Bits are numbered over the whole
+// lowering, so that a mask of 64 of them says which parity is meant whatever digits they came from.
 bool Lowering::into_bits(DigitId d) {
   // The digit is looked up again in every turn: split() appends to digits_, which moves them.
   while (true) {
@@ -182,11 +187,14 @@ std::string Lowering::leaves(const std::function<std::string(const Poly&)>& text
 }
 
 // A rotation may be a bijection of its digit only once for each value of what it is rotated by. So it is replaced where the rest of the
-// form has nothing of the digit itself, and rotations_hold() looks at the end whether anything else did.
+// form has nothing of the digit itself, and rotations_hold() looks at the end whether anything else did. Several at once are a
+// bijection, too: the last one made is turned back first, its s being made of digits that are not replaced (those that are were
+// refused here) and of earlier rotations' digits; then the one before it, whose s may name the digit just found.
 std::optional<Form> Lowering::rotated(const Form& f, const Poly& d) {
   if (rotations_ == Rotations::none || !context_.positive(d) || d.is_one()) return std::nullopt;
   Form n = normal(f);
-  // The same rotation again, in a second occurrence of the formula, is the same digit.
+  // The same rotation again, in a second occurrence of the formula, is the same digit. Two digits for it would be two
+  // independent values for one.
   for (const Rotation& r : rotated_)
     if (r.of == n && r.modulus == d) return digit(r.digit);
   auto bounds = range(n);
@@ -268,13 +276,15 @@ std::optional<std::pair<Poly, Poly>> Lowering::range(const Form& f) const {
       return std::nullopt;
     }
   }
+  // A parity is 0 or 1. Parities of common bits are not independent, so that this is a bound and may not be reached.
   for (const auto& [m, w] : n.parity)
     if (!widen(w)) return std::nullopt;
   return std::pair{low, high};
 }
 
 // Every coefficient is split into a multiple of d and a rest; digits are split where the rest divides d. What remains has to lie in
-// [0, d) as a whole, else a carry out of it would belong to the quotient: that is the fact that is asked for in the end.
+// [0, d) as a whole, else a carry out of it would belong to the quotient: that is the fact that is asked for in the end. In every turn
+// f = d q + r + what is left in `work`, so that q and r are quotient and remainder for whatever way they were found.
 std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly& d) {
   if (!context_.positive(d)) return missing("the divisor " + context_.str(d) + " is positive");
   if (d.is_one()) return std::pair{f, Form{}};
@@ -305,6 +315,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
         t && context_.positive(*t) && !context_.nonnegative(*t - extent(x))) {
       if (!split(x, *t))
         return missing("splitting an extent " + context_.str(extent(x)) + " by " + context_.str(*t));
+      // rest x = rest low + (rest t) high, and rest t = d.
       const Digit& it = digits_[static_cast<std::size_t>(x)];
       r = r + scale(digit(it.low), rest);
       q = q + digit(it.high);
@@ -336,7 +347,7 @@ std::optional<std::pair<Form, Form>> Lowering::divide(const Form& f, const Poly&
   return missing(str(r) + " is in [0, " + context_.str(d) + ")");
 }
 
-// Bits that may be set. Of a negative value all are, and there is no number of them.
+// Bits that may be set. Of a negative value all are, and there is no number of them. 100 is beyond every width that bitwise() takes.
 std::optional<int> Lowering::width(const Form& f) const {
   auto bounds = range(f);
   if (!bounds || !context_.nonnegative(bounds->first)) return std::nullopt;
@@ -371,6 +382,7 @@ std::optional<Lowering::Bits> Lowering::bits(const Form& f, int width) {
     if (*weight < 0) sum = add(sum, *weight); // -w p = w (1 - p) - w
   }
   if (sum < 0) return missing("no borrow in " + str(low));
+  // A weight of several bits (3 p) puts its parity into each of them.
   for (const auto& [m, w] : terms) {
     Wide size = w < 0 ? -w : w;
     if ((size & used) != 0 || (size & sum) != 0) return missing("no carry in " + str(low));
@@ -394,7 +406,9 @@ std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
   auto x = bits(a, w), y = bits(b, w);
   if (!x || !y) return std::nullopt;
   Form r;
-  if (op != Op::bit_and) r = scale(x->high + y->high, Poly(Wide{1} << w)); // one of them is zero
+  // One of the high parts is zero at every index, as that operand is below 2^w there: their sum is their xor and their or. It need not
+  // be the form 0, where reading the other operand's bits has made a digit of both larger.
+  if (op != Op::bit_and) r = scale(x->high + y->high, Poly(Wide{1} << w));
   for (int j = 0; j < w; ++j) {
     Bit p = x->bits[static_cast<std::size_t>(j)], q = y->bits[static_cast<std::size_t>(j)], s;
     if (op == Op::bit_xor) {
@@ -412,6 +426,7 @@ std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
         s = q.flip ? Bit{0, true} : p;
       }
     }
+    // 1 - p for a parity that is flipped.
     Poly weight(Wide{1} << j);
     if (s.flip) r.constant = r.constant + weight;
     if (s.mask != 0) {
@@ -518,6 +533,7 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
   case Op::bit_xor: return bitwise(f->op, args[0], args[1]);
   case Op::min:
   case Op::max: {
+    // Where both are equal everywhere either side will do.
     auto le = decide(Op::le, args[0], args[1]);
     if (!le && decide(Op::lt, args[0], args[1]) == false) le = false; // not below: the second is no greater
     if (!le)
@@ -618,7 +634,8 @@ std::optional<Form> Lowering::lower(const Parts& f, const std::vector<Form>& coo
   return apply_steps(f, normal(x));
 }
 
-// The same function by its index, for comparisons of functions whose coordinates have other shapes.
+// The same function by its index, for comparisons of functions whose coordinates have other shapes. The last coordinate takes the rest
+// without a remainder, which is the same below the size; nobody asks beyond it.
 std::optional<Form> Lowering::lower_index(const Parts& f, const Form& index) {
   if (!f.value) {
     auto v = apply(f.modes, index);

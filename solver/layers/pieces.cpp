@@ -45,7 +45,7 @@ Poly unit(const Monomial& m) {
   return p;
 }
 
-// Digits of one run as one: e:s and f:(e s) take the values of (e f):s.
+// Digits of one run as one: e:s and f:(e s) take the values of (e f):s, each once. Fewer digits for apart(), which tries them in pairs.
 std::vector<FlatDigit> merged(std::vector<FlatDigit> modes) {
   std::erase_if(modes, [](const FlatDigit& m) { return m.extent.is_one(); });
   for (std::size_t i = 0; i < modes.size(); ++i)
@@ -128,7 +128,8 @@ private:
     return cut(next, left);
   }
 
-  // The same cell over the digits that the lowering has split so far; its roots are numbered from 0.
+  // The same cell over the digits that the lowering has split so far; its roots are numbered from 0. Splitting is exact here, so that
+  // the new cell has the same indices; a bit becomes a digit of extent 2 again.
   Cell adopted(const Lowering& l, const Cell& cell) const {
     Cell out;
     out.value = cell.value;
@@ -193,7 +194,8 @@ private:
     return context_.nonnegative(p) && context_.positive(below - p);
   }
 
-  // Root k in [0, t) and in [t, extent).
+  // Root k in [0, t) and in [t, extent), the second one counted from t. A partition only where 0 <= t <= extent for all symbols;
+  // one of the parts may then be empty for some.
   bool cut_root(const Cell& cell, DigitId k, const Poly& t, std::vector<Cell>& left) {
     const Poly& extent = cell.extents[static_cast<std::size_t>(k)];
     if (t.is_zero() || t == extent) return false;
@@ -213,7 +215,8 @@ private:
     return true;
   }
 
-  // p >= 0 holds once some symbol is not the least it can be: two cases.
+  // p >= 0 holds once some symbol is not the least it can be: two cases, and every value is in one of them, as one is the other's
+  // negation. In the second the symbol has one value, and p is simpler by it.
   bool at_least_one_more(const Poly& p) {
     for (Symbol s : p.symbols()) {
       if (context_.nonnegative(p) || !context_.nonnegative(p.substitute(s, Poly::symbol(s) + Poly(1))))
@@ -269,7 +272,7 @@ private:
     return true;
   }
 
-  // The condition is without coordinates: it becomes a case.
+  // A condition without coordinates becomes a case, and so does its negation.
   // A comparison that holds in a part of the cell: cut where it changes, if that is at one value of one root.
   bool decide(Lowering& l, const Cell& cell, const FormulaRef& condition, std::vector<Cell>& left) {
     bool coordinates = false;
@@ -296,7 +299,8 @@ private:
     return enumerate_root(cell, d, left);
   }
 
-  // d >= 0 cut at one root: d = T + c x + R with T = c Q + S, 0 <= S + R < c, c > 0: x >= -Q.
+  // d >= 0 cut at one root: d = T + c x + R with T = c Q + S, 0 <= S + R < c, c > 0: x >= -Q. For then d = c (x + Q) + (S + R) has the
+  // sign of x + Q. A wrong threshold would be a useless cut, not a wrong one.
   bool threshold(const Lowering& l, const Cell& cell, Form d, std::vector<Cell>& left) {
     if (!d.parity.empty()) return false;
     for (const auto& [k, c] : d.linear) {
@@ -356,7 +360,7 @@ private:
       if (!residues(s, d)) named_quotient(s, d);
       return false;
     }
-    // Every part is small; their sum is not. Cut where it reaches d.
+    // Every part is small; their sum is not. Cut where it reaches d: below, the sum is the remainder, above it is d more.
     Form sum = rests;
     sum.constant = s - d;
     if (threshold(l, cell, sum, left)) return true;
@@ -420,6 +424,8 @@ private:
         auto linear = factor(value, s);
         if (!linear) continue;
         auto [scale, offset] = *linear;
+        // name = scale s + offset runs through the residues of scale * modulus that s modulo `modulus` gives, and no others: the
+        // cases are all there are.
         Need found;
         Wide of_name = multiply(scale, *modulus);
         for (Wide j = 0; j < *modulus; ++j)
@@ -452,6 +458,8 @@ std::optional<std::pair<Poly, Poly>> range(const Context& context, const Box& b)
   return std::pair{low, high};
 }
 
+// The same as image.cpp's, of a box: each stride exceeds what the smaller ones reach together, so that two strings of digits with one value
+// agree from the top down. An extent that may be 0 makes `reach` too small only where the box is empty.
 bool dominated(const Context& context, const Box& b) {
   std::vector<FlatDigit> left;
   for (const FlatDigit& m : b.modes) {
@@ -478,6 +486,7 @@ bool dominated(const Context& context, const Box& b) {
   return true;
 }
 
+// Strides that are equal have to be equal as polynomials; it ends because a mode goes in every turn.
 bool apart(const Context& context, const Box& a, const Box& b) {
   auto ra = range(context, a), rb = range(context, b);
   if (!ra || !rb) return false;
@@ -558,6 +567,7 @@ struct Search {
       cell.extents.push_back(*e);
       cell.names[c.name].linear[k] = Poly(1);
     }
+    // Of a case that has to be divided nothing is kept: its parts are cut anew, with what their conditions say.
     Cutter cutter(*context, cancel);
     if (cutter.run(cell)) {
       out.cases.push_back(

@@ -23,6 +23,7 @@ extern char** environ;
 
 namespace inlay::solver::smt {
 
+// SMT-LIB has no negative numerals.
 std::string literal(Wide value) { return value < 0 ? "(- " + to_string(-value) + ")" : to_string(value); }
 
 std::string symbol(const std::string& name) {
@@ -33,6 +34,9 @@ std::string symbol(const std::string& name) {
   return s;
 }
 
+// Everything is said of the context's own symbols, the user's being polynomials in them: what the substitution expresses need not be
+// asserted, and what it does not is residual. A residual condition that has no text is left out, which makes the query weaker in
+// the safe direction: unsat without it is unsat with it.
 Query::Query(const Context& context) : context_(context) {
   for (std::size_t k = 0; k < context.names().size(); ++k) {
     std::string s = symbol(context.names()[k]);
@@ -86,6 +90,8 @@ std::string Query::term(const Poly& p) const {
   return p.terms().size() == 1 ? out.substr(1) : "(+" + out + ")";
 }
 
+// Floor division where SMT-LIB's div agrees with it, that is for divisors above 0. Where the context cannot say that a divisor is, "it is 0 or
+// less" joins the negated claim: unsat then says that it never is, too.
 std::string Query::division(bool quotient, const std::string& a, const std::string& d, bool positive) {
   bool constant = d.find_first_not_of("0123456789") == std::string::npos;
   if (constant && d != "0") return std::string(quotient ? "(div " : "(mod ") + a + " " + d + ")";
@@ -268,6 +274,8 @@ std::map<std::string, Wide> read_model(const std::string& text, const std::vecto
   return model;
 }
 
+// "unsat" counts only when no error was reported before it: after an assertion that was not understood it would be about less than was
+// asked, and so would "sat". An error after the answer is that of the model's query.
 Result read(const std::string& output, const std::string& solver, const std::vector<std::string>& watched) {
   Result r;
   r.solver = solver;
@@ -434,6 +442,7 @@ Result cvc5(const std::string& text, const std::vector<std::string>& watched, st
       "cvc5", watched);
 }
 
+// A second solver is no second opinion here but a second chance; second opinions are the checker's (certificate.cpp).
 Result portfolio(const Query& query, std::uint64_t steps, const std::atomic<bool>* cancel) {
   Result first = z3(query.text(true), query.watched(), steps, cancel);
   if (first.answer != Answer::unknown || (cancel && *cancel)) return first;

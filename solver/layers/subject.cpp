@@ -240,6 +240,7 @@ bool is_algebra_call(std::string_view text) {
   return text.find("->") == std::string_view::npos;
 }
 
+// A formula has no ':' outside of an arrow's head and a layout always one: that tells them apart without a keyword.
 std::shared_ptr<const Parts> parse_subject(std::string_view text, std::string_view domain) {
   text = trim(text);
   if (text.empty()) fail("an argument is empty", text, layout_hint);
@@ -278,6 +279,8 @@ std::shared_ptr<const Parts> parse_subject(std::string_view text, std::string_vi
   return parts;
 }
 
+// |shift| >= bits, which the parser asks for, keeps the bits that are read apart from those that are written: applied twice it is the
+// identity, hence a bijection.
 Wide swizzle(Wide x, int bits, int base, int shift) {
   Wide mask = ((Wide{1} << bits) - 1) << (base + std::max(shift, 0));
   Wide moved = shift >= 0 ? (x & mask) >> shift : (x & mask) << -shift;
@@ -290,6 +293,7 @@ Wide value(const Leaf& leaf, const Environment& env) {
   if (!leaf.formula) return leaf.value;
   return evaluate(leaf.formula, [&](const std::string& n) { return env.at(n); });
 }
+// The last mode takes all that is left, also a negative rest: a layout that is applied to another's values runs on along it.
 Wide apply(const std::vector<std::vector<FlatMode>>& modes, Wide x, const Environment& env) {
   std::vector<const FlatMode*> flat;
   for (const auto& top : modes)

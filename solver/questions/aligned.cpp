@@ -7,8 +7,8 @@ namespace inlay::solver {
 
 namespace {
 
-// Does w divide p for all values? By exact division, else by trying every residue class of the symbols modulo
-// w.
+// Does w divide p for all values? By exact division, else by trying every residue class of the symbols modulo w: a polynomial with
+// integer coefficients takes residues to residues. n (n + 1) is even, though no coefficient is.
 bool divides(Engine& e, const Poly& w, const Poly& p) {
   if (auto q = exact_quotient(p, w)) {
     e.claims.equal(p, w * *q, "multiple");
@@ -39,6 +39,8 @@ Verdict decide_aligned(Engine& e) {
   if (w && w->constant() && *w->constant() < 1)
     throw QuestionError("aligned: the alignment is " + to_string(*w->constant()) +
                         "\n  hint   it is at least 1");
+  // Every term on its own. Nothing less will do where digits have two values: at 0 the constant is the value, and one step of one
+  // digit adds its coefficient.
   auto aligned = [&](Lowering&, const Form& f) {
     if (!w || !e.at_least(*w, Poly(1), "the alignment is positive")) return false;
     bool yes = divides(e, *w, f.constant);

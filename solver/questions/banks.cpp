@@ -5,8 +5,9 @@
 namespace inlay::solver {
 namespace {
 
-// The value of every address modulo this decides the verdict, when symbols and instances enter by + - * only:
-// the banks repeat every banks * 4 bytes, and a swizzle looks no higher than its own reach.
+// The value of every address modulo this decides the bank, when symbols and instances enter by + - * only: the banks repeat every
+// banks * 4 bytes, and a swizzle looks no higher than its own reach. Both are powers of two, so that the greater is a multiple of the
+// other.
 Wide period(const Parts& f, const LdsAccess& access) {
   Wide p = static_cast<Wide>(access.banks) * 4;
   for (const Step& s : f.outer)
@@ -14,7 +15,8 @@ Wide period(const Parts& f, const LdsAccess& access) {
   return p;
 }
 
-// Are coordinates (beyond the lane) and symbols only added, subtracted and multiplied?
+// Are coordinates (beyond the lane) and symbols only added, subtracted and multiplied? Then residues decide residues; a quotient of a
+// residue is none of the quotient.
 bool ring_only(const FormulaRef& f, const std::set<std::string>& names) {
   bool mentions = false;
   for (const std::string& n : names_of(f)) mentions |= names.count(n) != 0;

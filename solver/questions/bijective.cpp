@@ -7,7 +7,8 @@ Verdict decide_bijective(Engine& e) {
   const Parts& a = e.a();
   auto n = e.size(a);
   Parts core = a;
-  // A swizzle permutes each aligned block of 2^(bits + base + |shift|).
+  // A swizzle permutes each aligned block of 2^(bits + base + |shift|). Where the size is a multiple of that for all symbols it permutes
+  // [0, size), and the question is about what it is applied to.
   while (n && !core.outer.empty() && core.outer.front().kind == Step::Kind::swizzle) {
     const Step& s = core.outer.front();
     if (!exact_quotient(*n, Poly(Wide{1} << (s.bits + s.base + std::abs(s.shift))))) break;
@@ -27,6 +28,8 @@ Verdict decide_bijective(Engine& e) {
         return e.proved("stride chain");
       }
     }
+    // n different values among n. On a box that was rounded up both are shown of more indices than there are, which is fine: the
+    // counting is done with those of the domain.
     auto r = own->lowering.range(own->form);
     if (r && e.at_least(r->first, Poly(0), "least value") &&
         e.at_least(*n - Poly(1), r->second, "greatest value") && dominated(e, own->lowering, own->form)) {
@@ -60,6 +63,7 @@ Verdict decide_bijective(Engine& e) {
       f.bound = size, f.index = i;
       return Check::fails(f);
     }
+    // Injective as far as was looked, or by a chain; inside as far as was looked.
     Check c = check_injective(e, a, env);
     return c.state == Check::State::holds && limit < size ? Check::undecided() : c;
   };

@@ -20,7 +20,8 @@ bool without_gap(Engine& e, const SymbolicFlat& flat, Poly base, const Poly& n) 
       left.push_back({m.extent, Poly() - m.stride});
     } // a digit whose sign is not known stays 0
   }
-  // From [0, reach) with a stride d <= reach and s steps: [0, reach + d (s - 1)).
+  // From [0, reach) with a stride d <= reach and s steps: [0, reach + d (s - 1)), as each copy begins where the one before ends, or
+  // earlier. Any order will do: reach only grows, so a stride that fits once fits later.
   Poly reach(1);
   for (bool progress = true; progress;) {
     progress = false;
@@ -34,6 +35,7 @@ bool without_gap(Engine& e, const SymbolicFlat& flat, Poly base, const Poly& n) 
     }
   }
   auto starts = [&](const Poly& at) { return e.context.nonnegative(Poly() - at); };
+  // What leaves a gap stands still at a value that its digit has: the image of fewer indices is part of the image. At most 3^6 ways.
   std::function<std::optional<Poly>(std::size_t, const Poly&)> placed =
       [&](std::size_t k, const Poly& at) -> std::optional<Poly> {
     constexpr std::size_t most = 6;
@@ -65,7 +67,7 @@ Verdict decide_covers(Engine& e) {
       return e.proved("stride chain");
     }
     e.claims.clear();
-    // Injective and inside [0, size): all of it.
+    // Injective and inside [0, size): all of it. Only of an exact box, as the values of indices that are none do not count.
     auto r = own->lowering.range(own->form);
     if (r && size && e.at_least(*size, *n, "enough elements") &&
         e.at_least(r->first, Poly(0), "least value") &&
@@ -79,6 +81,7 @@ Verdict decide_covers(Engine& e) {
     Finding f;
     f.kind = Finding::Kind::missing;
     f.environment = env;
+    // A hole is named by its value, and looked for again when it is replayed.
     Wide bound = evaluate(e.term(), [&](const std::string& s) { return env.at(s); });
     Evaluator x(a, env);
     if (x.size() > e.evaluations()) return Check::undecided();

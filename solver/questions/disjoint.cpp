@@ -18,7 +18,8 @@ Verdict decide_disjoint(Engine& e) {
         return e.proved("bounds of digits");
       }
     }
-    // All values of A are constant_a modulo g, all of B constant_b modulo g.
+    // All values of A are constant_a modulo g, all of B constant_b modulo g, for every value of the symbols: g divides the contents of all
+    // coefficients, and of what is symbolic in the difference of the constants. Larger boxes than the domains do no harm.
     Wide g = 0;
     for (const Form* f : {&own_a->form, &own_b->form}) {
       for (const auto& [d, c] : f->linear) g = gcd(g, c.content());
@@ -41,6 +42,7 @@ Verdict decide_disjoint(Engine& e) {
     f.kind = Finding::Kind::shared;
     f.environment = env;
     Evaluator x(a, env), y(b, env);
+    // Nothing is said of domains that were not looked at in full but that they share a value.
     if (exceeds(e.evaluations(), {x.size(), y.size()})) {
       if (x(0) == y(0)) return Check::fails(f);
       return Check::undecided();

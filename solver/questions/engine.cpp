@@ -69,6 +69,7 @@ FormulaRef apply_modes(const std::vector<std::vector<FlatMode>>& modes, const Fo
   for (std::size_t k = 0; k < flat.size(); ++k) {
     FormulaRef digit = is_integer(before, 1) ? x : make(Op::div, {x, before});
     FormulaRef extent = leaf_formula(flat[k]->extent);
+    // The last digit is not reduced: what is applied to another function's values runs on along it.
     if (k + 1 != flat.size()) digit = make(Op::mod, {digit, extent});
     sum = plus(sum, times(digit, leaf_formula(flat[k]->stride)));
     before = times(before, extent);
@@ -219,6 +220,7 @@ bool Engine::surely_positive(const FormulaRef& f) const {
   }
 }
 
+// unsat: no value within the conditions makes it 0 or less. Divisors that may not be positive have joined the goals (Query::division).
 bool Engine::positive(const FormulaRef& f) {
   if (surely_positive(f)) return true;
   smt::Query q(context);
@@ -306,6 +308,7 @@ std::optional<Engine::Own> Engine::lower_alone(const Parts& f,
   return own;
 }
 
+// The one budget of looking, in evaluations, so that a verdict does not depend on the machine.
 Wide Engine::evaluations() const {
   auto limit = static_cast<Wide>(options.enumeration_limit);
   if (concrete()) return limit;
@@ -485,6 +488,7 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
     break;
   }
   case Finding::Kind::missing: {
+    // That no index has the value takes a look at all of them, and so a domain that can be enumerated.
     Wide n = naive::size(A, env);
     out.lhs = narrow(f.bound);
     out.text = "no index gives the value " + to_string(f.bound);
@@ -559,6 +563,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   bool all = true;
   Wide instances = 0;
   // When there are few assignments and each of them is decided, looking is a proof.
+  // It is one only where every assignment was within the limits of `check` (undecided clears `all`), and where there was one at all.
   bool complete = context.finite(4096);
   context.search(complete ? 4096 : options.refuter_assignments, [&](const std::vector<Wide>& values) {
     if (cancelled()) return true;
@@ -589,7 +594,8 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
   return std::nullopt;
 }
 
-// Symbols that a model leaves out do not matter to it.
+// Symbols that a model leaves out do not matter to it. Whether the rest satisfies the conditions as they were written is looked at when
+// the finding is replayed.
 naive::Environment Engine::environment(const std::map<std::string, Wide>& model) const {
   std::vector<Wide> values;
   for (const std::string& n : context.names()) {

@@ -15,7 +15,8 @@ struct Joint {
   Form a, b;
 };
 
-// A over digits of its own coordinates, B over the same index.
+// A over digits of its own coordinates, B over the same index: forms over one box of independent digits are equal exactly when their
+// coefficients are (lower.h), and where a digit had to be rounded up they are so on a larger box.
 std::optional<Joint> lower_jointly(Engine& e, const Parts& a, const Parts& b) {
   Joint j{Lowering(e.context), {}, {}};
   auto ea = e.extents(a), eb = e.extents(b);
@@ -57,7 +58,8 @@ void claim_forms(Engine& e, const Joint& j) {
     e.claims.equal(w, j.b.parity.at(m), "weight of parity " + std::to_string(m));
 }
 
-// By the two normal forms; which layout both are goes into the certificate.
+// By the two normal forms; which layout both are goes into the certificate. Each over digits of its own, which have to be the index in
+// full: rounded up they would be another domain. That both domains have one size has been shown before.
 bool same_normal_form(Engine& e, const Parts& a, const Parts& b) {
   auto own_a = e.lower_alone(a), own_b = e.lower_alone(b);
   if (!own_a || !own_b || own_a->lowering.enlarged() || own_b->lowering.enlarged()) return false;
@@ -145,6 +147,7 @@ Verdict decide_equal(Engine& e) {
     if (n != naive::size(b, env)) return Check::fails(f);
     if (e.options.by_mode && naive::extents(a, env) != naive::extents(b, env)) return Check::fails(f);
     f.kind = Finding::Kind::values;
+    // Normal forms of two sizes could be the same function as far as both go; the sizes are the same here.
     if (plain) {
       auto d = first_difference(normal_form(concrete_modes(a, env)), normal_form(concrete_modes(b, env)));
       if (!d) return Check::holds();

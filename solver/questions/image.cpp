@@ -24,6 +24,7 @@ std::optional<Poly> magnitude(const Engine& e, const Poly& p) {
   return std::nullopt;
 }
 
+// Gauss-Jordan, one column a turn. Rows of full rank are a system with at most one solution: the parities determine their bits.
 unsigned rank_over_gf2(std::vector<std::uint64_t> rows) {
   unsigned rank = 0;
   for (int bit = 0; bit < 64; ++bit) {
@@ -76,6 +77,9 @@ bool dominated(Engine& e, const Lowering& l, const Form& form) {
     masks.push_back(m);
   }
   if (rank_over_gf2(masks) != static_cast<unsigned>(std::popcount(bits))) return false;
+  // Invariant: what was taken tells its digits apart, and two of its sums differ by at most `reach`. A stride beyond that tells the next
+  // digit apart as well: s |p - q| > reach for p != q. A mode that fits now still fits after another one was taken only if its
+  // stride is large enough, so the smallest comes first.
   Poly reach;
   while (!left.empty()) {
     auto fits = [&](const Item& i) { return e.context.positive(i.stride - reach); };
@@ -107,6 +111,7 @@ Check check_injective(const Engine& e, const Parts& a, const naive::Environment&
   Evaluator x(a, env);
   Wide limit = e.evaluations();
   if (x.size() > limit && !e.thorough) limit = std::min<Wide>(limit, 4096);
+  // A chain is a proof at any size; no chain is nothing yet.
   if (a.is_plain_layout()) {
     ConcreteFlat modes = concrete_modes(a, env);
     Wide before = 1;
@@ -129,8 +134,7 @@ Check check_injective(const Engine& e, const Parts& a, const naive::Environment&
   return x.size() <= limit ? Check::holds() : Check::undecided();
 }
 
-// Two copies of the coordinates with one value; for a layout the *differences* of digits, which is one copy
-// less.
+// Two copies of the coordinates, different in one of them, with one value.
 std::optional<Verdict> ask_injective(Engine& e, const Parts& a) {
   for (bool variables : {true, false}) {
     smt::Query q(e.context);

@@ -16,7 +16,8 @@ Verdict decide_inverse(Engine& e) {
       if (image) {
         Form index;
         Poly before(1);
-        // The roots of lower_alone are the flat modes in order, so the index is their mixed-radix sum.
+        // The roots of lower_alone are the flat modes in order, so the index is their mixed-radix sum: of exact digits, which is asked
+        // below, since a rounded one would count further than the index does.
         SymbolicFlat identity;
         for (DigitId d : own->lowering.leaves()) {
           index = index + Lowering::scale(own->lowering.digit(d), before);

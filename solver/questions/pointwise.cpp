@@ -25,6 +25,7 @@ ConcreteFlat concrete_modes(const Parts& f, const naive::Environment& env) {
   return out;
 }
 
+// A layout is a sum of one term a mode, each at its own coordinate: it is least, and greatest, where every term is.
 Wide extreme_index(const ConcreteFlat& modes, bool greatest) {
   Wide index = 0, before = 1;
   for (const auto& m : modes) {
@@ -43,6 +44,7 @@ struct Piece {
   std::vector<FormulaRef> values;
 };
 
+// The innermost first, so that the condition itself has none and may be lowered.
 std::optional<FormulaRef> undecided_case(const FormulaRef& f) {
   for (const FormulaRef& a : f->args)
     if (auto c = undecided_case(a)) return c;
@@ -114,6 +116,8 @@ bool defined(const Engine& e, Lowering& l, const FormulaRef& f, const std::map<s
   return e.context.nonnegative(least) && e.context.nonnegative(Poly(most) - greatest);
 }
 
+// Each half is the formula with one side taken, on a box that contains every index of that side: proved of more than was asked. The
+// halves together are all indices, so that the statement holds of each.
 bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int depth, int& pieces) {
   if (++pieces > 4096 || e.cancelled()) return false;
   Lowering l(e.context);
@@ -158,6 +162,7 @@ bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int dep
           c.extent = make(Op::max, {integer(0), make(Op::min, {cut->at, c.extent})});
           if (auto p = e.context.poly(c.extent); !p) c.extent = cut->at; // a larger box is sound
         } else {
+          // The coordinate counts from the cut now; below a cut that is negative it would begin before 0, which is more again.
           FormulaRef old = c.extent;
           c.extent = make(Op::sub, {old, cut->at});
           for (FormulaRef& v : half.values)
@@ -171,7 +176,8 @@ bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int dep
   return false;
 }
 
-// Concrete coordinates one by one, identity in the rest.
+// Concrete coordinates one by one, identity in the rest: an xor with a coordinate of few values is a sum for each of them. All values of
+// the coordinates that are fixed, so that nothing is left out.
 bool prove_by_values(Engine& e, const Piece& piece, const PieceProof& proof, int& pieces) {
   std::vector<std::size_t> fixed;
   Wide points = 1;
@@ -203,7 +209,8 @@ bool prove_by_values(Engine& e, const Piece& piece, const PieceProof& proof, int
   return true;
 }
 
-// One domain for all subjects: equal top-level extents, else the running index.
+// One domain for all subjects: equal top-level extents, else the running index of the first; who asks about two has shown that their
+// sizes are the same.
 struct Common {
   Piece piece;
   bool indexed = false;
@@ -277,6 +284,7 @@ std::optional<Verdict> prove_pointwise(
       return std::nullopt;
     }
     q.goal(*goal);
+    // The model's coordinates as one colexicographic index; whether it is a counterexample the replay says.
     auto found = [&](const std::map<std::string, Wide>& model) -> std::optional<Finding> {
       Finding f;
       f.kind = kind;

@@ -31,6 +31,7 @@ Verdict decide_within(Engine& e) {
       f.index = i;
       return f;
     };
+    // Of a layout the two extremes say it all, at any size.
     if (a.is_plain_layout()) {
       ConcreteFlat modes = concrete_modes(a, env);
       for (bool greatest : {false, true})

@@ -58,6 +58,10 @@ TEST_CASE("formulas: precedence, floor division, printing, laziness of select") 
   CHECK(value("ceil_div(7, 4) + min(2, 9, 1) + max(x, 0)") == 3);
   CHECK(value("-(3 - 5)") == 2);
   CHECK(value("x // 2") == -4);
+  CHECK(value("((1 << 100) << 26) >> 126") == 1); // the topmost bit
+  CHECK(value("((1 << 100) << 26) >> 127") == 0);
+  CHECK(value("x >> 126") == -1);
+  CHECK(value("x >> 200") == -1);
   for (const char* text :
        {"((a + b) * c)", "min(a, (b % 4))", "select((a < b), a, (b ^ c))", "!((a && b))"}) {
     auto f = parse_formula(text);
@@ -74,6 +78,10 @@ TEST_CASE("remainders and searches stay within 128 bits at the ends of 128 bits"
       CHECK((b < 0 ? r > b : r < b));
       CHECK((r == a % b || r == a % b + b));
     }
+  // -2^127 is the only value outside: it could not be negated.
+  CHECK(add(-greatest, 0) == -greatest);
+  CHECK_THROWS_AS(add(-greatest, -1), Overflow);
+  CHECK_THROWS_AS(within_128_bits(-greatest - 1), Overflow);
   // Bounds whose distance does not fit: values near 0 come first all the same.
   std::string far = "9223372036854775807*9223372036854775807*2";
   Context context({"n"}, {"n <= " + far, "n >= 0-" + far});
@@ -83,6 +91,10 @@ TEST_CASE("remainders and searches stay within 128 bits at the ends of 128 bits"
     return first.size() == 5;
   });
   CHECK(first == std::vector<long long>{0, 1, -1, 2, -2});
+  CHECK_FALSE(context.finite(4096));
+  Context square({"n", "m"}, {"n <= 64", "m <= 64"});
+  CHECK(square.finite(4096));
+  CHECK_FALSE(square.finite(4095));
 }
 
 TEST_CASE("facts: substitution keeps exactly the values that satisfy the conditions") {

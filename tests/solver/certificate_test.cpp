@@ -455,3 +455,29 @@ TEST_CASE("a claim under conditions without a value is rejected whatever the exa
          {"", "; example M = 0\n", "; example M = 1\n", "; example M = 2\n", "; example N = 2\n"})
       CHECK_FALSE(recheck(forged(head + facts + example + rest)).accepted);
 }
+
+TEST_CASE("numbers at the ends of 128 bits do not mislead the checker") {
+  auto recheck_of = [](const std::string& lines) {
+    return recheck(forged("; inlay certificate 1\n" + lines)).accepted;
+  };
+  // A distance of bounds that wrapped around was a range without a value, and everything held in it.
+  auto banks = [&](const std::string& far) {
+    return recheck_of(
+        "; property conflict-free\n; method x\n; argument 64:128*n\n; arch gfx942\n; access ds_read_b32\n"
+        "; where n >= -" +
+        far + " && n <= " + far + "\n; example n = 1\n; symbol n >= -" + far + " <= " + far +
+        "\n; let n = n\n");
+  };
+  CHECK_FALSE(banks("170141183460469231694830000000000000000"));
+  CHECK_FALSE(banks("9000000000000000000"));
+  // The width of a sum of bits was looked for beyond the width of numbers; -2^127 has no opposite.
+  auto inside = [&](const std::string& value, const std::string& digits) {
+    return recheck_of("; property within\n; method x\n; argument (i, j) -> " + value +
+                      "\n; domain (2,n)\n; term n\n; symbol n >= 1\n; let n = n\n; digits first " + digits +
+                      "\n");
+  };
+  CHECK_FALSE(inside("(i*9223372036854775807*9223372036854775807*2) ^ 1", "2 | n"));
+  CHECK_FALSE(inside("(0 - 4611686018427387904*4611686018427387904)*8 + j", "2 | n"));
+  CHECK_FALSE(inside("((0 - 4611686018427387904*4611686018427387904)*8) / (i*0 - 1) + j", "2 | n"));
+  CHECK(inside("i*0 + j", "2 | n"));
+}

@@ -52,6 +52,13 @@ TEST_CASE("large moduli are joined by their inverse, not by walking") {
         Outcome::refuted);
 }
 
+TEST_CASE("a modulus that does not fit beside the others is still a condition") {
+  // The lcm of the three is beyond 2^127, so that 0 is the one value; a solver is told the third.
+  Facts facts{"M % 4000000000000000000 == 0", "M % 3999999999999999999 == 0", "M % 3999999999999999997 == 0",
+              "M >= 0"};
+  CHECK(prove_aligned("2:M", "3999999999999999997", facts).outcome == Outcome::proved);
+}
+
 TEST_CASE("values that span more than 128 bits can be told apart") {
   std::string big = "9223372036854775807*9223372036854775807*2";
   Subject f("select(i == 0, 0-" + big + ", select(i == 1, " + big + ", 1099511627776123))", "3");

@@ -22,6 +22,7 @@ using codegen::Inst;
 using codegen::InstKind;
 using runtime::symbolic::Flow;
 using runtime::symbolic::FlowAccess;
+using runtime::symbolic::FlowAdd;
 using runtime::symbolic::FlowMatrix;
 using runtime::symbolic::FlowOptions;
 using MachineVerdict = runtime::symbolic::Verdict;
@@ -41,7 +42,14 @@ struct MachineEvent {
   unsigned wave = 0, lane = 0;
   std::optional<Number> value;
   std::string missing;
+  int adds = 0; ///< as an Event's; -1: stored as well as added to
 };
+std::string how_often(int adds) {
+  return adds == 0   ? "stores"
+         : adds == 1 ? "adds to"
+         : adds > 0  ? "adds " + std::to_string(adds) + " times to"
+                     : "stores and adds to";
+}
 struct Trace {
   std::size_t elements = 0; ///< loaded
   int latest = 0;           ///< the last trip of the code that loads one of them
@@ -114,8 +122,16 @@ public:
       for (unsigned byte = 0; byte < access.bytes; byte += size) {
         values_.forget_missing();
         const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
-        trace->stores[first.further(byte)] = {access.instruction, access.wave, l, v,
-                                              v ? "" : values_.missing()};
+        const auto [was, fresh] = trace->stores.try_emplace(first.further(byte));
+        MachineEvent now{access.instruction, access.wave, l, v, v ? "" : values_.missing()};
+        if (const MachineEvent& e = was->second; access.adds != FlowAdd::none) {
+          now.adds = fresh || e.adds > 0 ? e.adds + 1 : -1;
+          if (!fresh && v) now.value = e.value ? std::optional(add(*e.value, *v)) : std::nullopt;
+          if (!fresh && !e.value) now.missing = e.missing;
+        } else if (!fresh && e.adds != 0) {
+          now.adds = -1;
+        }
+        was->second = std::move(now);
       }
     });
   }
@@ -333,6 +349,9 @@ private:
       if (first && ((width != 8 && width != 16 && width != 32) ||
                     access.bytes * 8 % static_cast<unsigned>(width) != 0))
         why_ = "parts of elements";
+      else if (first && ((access.adds == FlowAdd::f32 && format != Element::f32) ||
+                         (access.adds == FlowAdd::i32 && format != Element::i32)))
+        why_ = "an addition of another format than the tensor's";
       else if (first) {
         // By the name that the code has used for it, or else with the number of trips that the path says.
         const bool used = u->known.empty() || (known_load && known_load(*first) >= 0);
@@ -441,7 +460,17 @@ public:
         }
         const auto v = t_.value(words[b / 4][l]);
         MachineEvent e{access.instruction, access.wave, l, {}, {}};
-        if (v && words[b / 4][l] != Terms::unknown)
+        if (v && words[b / 4][l] != Terms::unknown && access.adds != FlowAdd::none) {
+          const auto was = stores.find(address + b); // memory held 0
+          const auto before =
+              was == stores.end() ? 0U : static_cast<std::uint32_t>(was->second.value.value_or(0));
+          const auto more = static_cast<std::uint32_t>(*v);
+          e.adds = (was == stores.end() ? 0 : was->second.adds) + 1;
+          e.value =
+              access.adds == FlowAdd::i32
+                  ? before + more
+                  : std::bit_cast<std::uint32_t>(std::bit_cast<float>(before) + std::bit_cast<float>(more));
+        } else if (v && words[b / 4][l] != Terms::unknown)
           e.value = (*v >> (8 * (b % 4))) & (size >= 4 ? 0xffffffffU : (1U << (8 * size)) - 1);
         stores[address + b] = e;
         b += size;
@@ -677,8 +706,16 @@ public:
       const std::int64_t w = random_() % 2 == 0
                                  ? count - 1
                                  : static_cast<std::int64_t>(random_() % static_cast<std::uint64_t>(count));
-      set(std::string("workgroup_") + "xyz"[g.axis], g.symbol, w);
+      const auto& map = p_.tile_map();
+      set(std::string("workgroup_") + "xyz"[g.axis],
+          map && g.axis == 0   ? map->id_x
+          : map && g.axis == 1 ? map->id_y
+                               : g.symbol,
+          w);
     }
+    if (p_.tile_map())
+      for (const auto& d : p_.tile_map()->definitions())
+        s.symbols.set(d.symbol, evaluate(d.value, s.symbols));
     return s;
   }
 
@@ -960,6 +997,11 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", stores " + text(key) +
                 ", which the code does not in this form" + instead(key, stores));
+    } else if (event.adds != found->second.adds) {
+      if (++wrong < 3)
+        missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
+                std::to_string(event.lane) + ", " + how_often(event.adds) + " " + text(key) + ", the code " +
+                how_often(found->second.adds) + " it");
     } else if (!event.value) {
       if (++wrong < 3)
         missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
@@ -1495,7 +1537,7 @@ bool Sides::attempt(Abstract& a, std::string& why) {
   // The machine's words.
   Flow begin = one;
   const auto word_of = [&](const Related& r, Word before) -> Word {
-    if (r.kind == Related::Kind::unknown) return Terms::unknown;
+    if (r.kind == Related::Kind::unknown) return values_->anything(); // which may be read and then dropped
     if (r.kind == Related::Kind::linear) return t.add(before, t.multiply(a.periods, r.step));
     std::vector<Number> numbers;
     for (const int p : r.places) numbers.push_back(a.start[static_cast<std::size_t>(p)]);
@@ -1562,6 +1604,7 @@ void Sides::symbolic() {
   shape_ = std::make_unique<Shape>(code_);
   flow_ = std::make_unique<Flow>(object_, kernel_, flow_options());
   formulas_ = std::make_unique<Formulas>(p_, flow_->terms());
+  formulas_->divide_by({flow_->terms(), flow_->program(), flow_->rounds_to_nearest()});
   values_ = std::make_unique<ValuesOfWords>(*flow_, *formulas_);
   code_run_ = std::make_unique<CodeRun>(code_, std::vector<std::pair<AtomId, Sym>>());
   field_ = std::make_unique<FieldArithmetic>(values_->extremes());
@@ -1701,6 +1744,11 @@ void Sides::concrete() {
                     std::to_string(e.thread);
         continue;
       }
+      if (found->second.adds != e.adds && first == nullptr) {
+        first = &found->second;
+        message = how_often(first->adds) + " " + byte(key.name->tensor, key.byte) + ", the code " +
+                  how_often(e.adds) + " it";
+      }
       if (!found->second.value) continue;
       const double got =
           ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
@@ -1787,12 +1835,6 @@ CodeReport Sides::run() {
   }
   if (!report_.refuted.empty()) {
     report_.verdict = MachineVerdict::refuted;
-    report_.undecided.assign(reasons_.begin(), reasons_.end());
-    return std::move(report_);
-  }
-  if (p_.tile_map()) {
-    missing("the order of the tiles, " + to_string(p_.tile_map()->order) +
-            ": the numbers of the tile are quotients, which are not followed");
     report_.undecided.assign(reasons_.begin(), reasons_.end());
     return std::move(report_);
   }

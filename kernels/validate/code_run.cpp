@@ -300,7 +300,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         if (v == versions.end()) throw NotFollowed{"a version that was not decided"};
         if (v->second != i.when->divides) break;
       }
-      if (i.combine) throw NotFollowed{"the code adds to memory by atomics"};
+      if (i.combine && *i.combine != Monoid::sum)
+        throw NotFollowed{"the code combines with memory otherwise than by a sum"};
       Prepared& p = prepared(i);
       const auto n = i.access.elements.size();
       const bool is_load = i.kind == InstKind::load;
@@ -341,7 +342,14 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
             (*to)[at] = v;
             if (!a.name->inside.never) loads[a] = {&i, static_cast<int>(th), v};
           } else if (!a.name->inside.never) { // what never happens is no store
-            stores[a] = {&i, static_cast<int>(th), (*from)[at]};
+            const auto [was, fresh] = stores.try_emplace(a);
+            const Event& before = was->second;
+            if (!fresh && (before.adds != 0) != i.combine.has_value())
+              throw NotFollowed{"the code stores an element and adds to it"};
+            const bool again = i.combine && !fresh;
+            was->second = {&i, static_cast<int>(th),
+                           again ? arithmetic->sum(before.value, (*from)[at]) : (*from)[at],
+                           i.combine ? before.adds + 1 : 0};
           }
         }
       }

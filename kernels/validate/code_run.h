@@ -63,7 +63,8 @@ private:
 struct Event {
   const codegen::Inst* inst = nullptr;
   int thread = 0;
-  Number value = 0;
+  Number value = 0; ///< the sum of what is added
+  int adds = 0;     ///< how often, by atomics; 0: a store
 };
 using Events = std::unordered_map<ElementAccess, Event, HashAccess>;
 

@@ -25,16 +25,106 @@ Formulas::Formulas(const codegen::Program& program, Terms& terms) : program_(pro
                                                         Int(floor_div(Int(s.facts.most), m))}));
     }
   }
+  if (program.tile_map()) order_tiles(*program.tile_map());
   for (const codegen::GridAxis& g : program.grid()) {
-    symbols_[std::string("workgroup_") + "xyz"[g.axis]] = g.symbol;
+    symbols_.try_emplace(std::string("workgroup_") + "xyz"[g.axis], g.symbol);
     contract_.push_back(to_string(g.symbol) + " >= 0");
     contract_.push_back(to_string(Sym(g.tile) * g.symbol + Sym(1)) + " <= " + to_string(g.extent));
   }
 }
 
+namespace {
+/// A remainder in a formula that holds no other.
+std::optional<AtomId> innermost_remainder(Sym s) {
+  for (const Term& t : s.terms())
+    for (const Factor& f : t.factors()) {
+      const SymAtom& atom = s.context()->atom(f.atom);
+      for (const Sym& x : std::vector<Sym>(atom.operands))
+        if (const auto inner = innermost_remainder(x)) return inner;
+      if (atom.kind == AtomKind::mod) return f.atom;
+    }
+  return std::nullopt;
+}
+/// With x - m floor(x / m) in place of remainders, as formulas of words have them.
+Sym one_form(Sym s) {
+  while (const auto found = innermost_remainder(s)) {
+    const std::vector<Sym> x = s.context()->atom(*found).operands;
+    const std::pair<AtomId, Sym> rule[] = {{*found, x[0] - x[1] * floor_div(x[0], x[1])}};
+    s = substitute(s, rule);
+  }
+  return s;
+}
+} // namespace
+
+/// The definitions as rules, an operation by what it is: its definition's symbol, as a rule. What is a sum is put in where
+/// it is used; the number of the tile that is a sum is solved for one of its terms.
+void Formulas::order_tiles(const codegen::TileMap& map) {
+  const auto is_tile = [&](Sym s) {
+    return std::any_of(program_.grid().begin(), program_.grid().end(),
+                       [&](const codegen::GridAxis& g) { return g.symbol == s; });
+  };
+  // A term of the sum that is an atom once, operations first: symbols stand in other definitions.
+  const auto unit = [&](Sym value) {
+    std::optional<Term> found;
+    for (const Term& t : value.terms()) {
+      if ((t.coefficient != Int(1) && t.coefficient != Int(-1)) || t.factors().size() != 1 ||
+          t.factors()[0].power != 1)
+        continue;
+      if (!found || context().atom(t.factors()[0].atom).kind != AtomKind::symbol) found = t;
+    }
+    return found;
+  };
+  const auto rule = [&](Sym value, Sym symbol, bool of_operation) {
+    const auto t = unit(value);
+    if (!t || (of_operation && context().atom(t->factors()[0].atom).kind == AtomKind::symbol)) return;
+    const Sym rest = value - context().product(t->coefficient, t->factors());
+    rules_.emplace_back(t->factors()[0].atom, Sym(t->coefficient) * (symbol - rest));
+  };
+  std::vector<std::pair<AtomId, Sym>> sums;
+  std::vector<std::pair<Sym, Sym>> solved, all = {{map.id_x, map.id_x}, {map.id_y, map.id_y}};
+  const auto definitions = map.definitions();
+  const auto is_operation = [&](Sym s) {
+    const auto atom = s.as_atom();
+    return atom && context().atom(*atom).kind != AtomKind::symbol;
+  };
+  const auto value_of = [&](Sym s) { return settled(one_form(substitute(s, sums))); };
+  for (const auto& d : definitions) {
+    const Sym value = value_of(d.value);
+    all.emplace_back(value, d.symbol);
+    if (is_operation(d.value))
+      rule(value, d.symbol, true);
+    else if (!is_tile(d.symbol))
+      sums.emplace_back(*d.symbol.as_atom(), value);
+    else
+      solved.emplace_back(value, d.symbol);
+  }
+  for (const auto& [value, symbol] : solved) rule(value, symbol, false);
+  // The operations again, in what that has left of their operands.
+  for (const auto& d : definitions) {
+    if (!is_operation(d.value)) continue;
+    const SymAtom of = context().atom(*d.value.as_atom());
+    const Sym x = value_of(of.operands[0]), y = value_of(of.operands[1]);
+    if (of.kind == AtomKind::floor_div || of.kind == AtomKind::min)
+      rule(of.kind == AtomKind::min ? min(x, y) : floor_div(x, y), d.symbol, true);
+  }
+  for (const auto& [value, symbol] : all) ranges_of_.emplace(settled(value), interval(symbol));
+  symbols_["workgroup_x"] = settled(map.id_x);
+  symbols_["workgroup_y"] = settled(map.id_y);
+}
+
+Sym Formulas::settled(Sym s) const {
+  for (int round = 0; round < 8 && !rules_.empty(); ++round) {
+    const Sym next = substitute(s, rules_);
+    if (next == s) break;
+    s = next;
+  }
+  return s;
+}
+
 std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high) {
   if (!s) return s;
-  const Interval i = interval(*s);
+  const auto known = ranges_of_.find(*s);
+  const Interval i = known != ranges_of_.end() ? known->second : interval(*s);
   if (i.lower && i.upper && *i.lower >= Int(low) && *i.upper <= Int(high)) return s;
   auto [at, fresh] = ranges_.try_emplace({*s, high}, false);
   if (fresh)
@@ -114,6 +204,7 @@ std::optional<Sym> Formulas::of(Word word) {
     s = compute(word);
   } catch (const std::exception&) { // coefficients beyond 64 bits
   }
+  if (s) s = settled(*s);
   if (!s && missing_.empty()) missing_ = "a formula for " + t_.text(word, 4);
   done_[word] = s;
   return s;
@@ -219,6 +310,11 @@ std::optional<Sym> Formulas::compute(Word w) {
     }
     return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
   case TermKind::select: {
+    if (const auto q = quotients_ ? quotients_->read(w) : std::nullopt) {
+      const auto x = number(q->dividend), y = number(q->divisor);
+      if (x && y && decide(false, Sym(1), *y, contract_) == Truth::yes)
+        return q->remainder ? *x - *y * floor_div(*x, *y) : floor_div(*x, *y);
+    }
     const auto c = condition(child(0));
     const auto a = of(child(1));
     const auto b = of(child(2));

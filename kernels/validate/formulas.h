@@ -8,11 +8,16 @@
 ///     Formulas f(program, terms, {});
 ///     f.of(t)            // 2*k*_row + 64, when t holds that
 ///     f.condition(c)     // d such that c is 1 exactly when d >= 0
+///
+/// A program with an order of tiles computes the numbers of its tile by quotients. Each word that has the form of one of
+/// the order's definitions is that definition's symbol, so that an address is the one of the code again:
+///
+///     8 strip + (id_x + tiles_x id_y - 8 tiles_x strip) - rows wg_x = wg_y
 #pragma once
 
 #include <inlay/algebra/sym.h>
 #include <inlay/codegen/program.h>
-#include <inlay/runtime/symbolic/term.h>
+#include <inlay/runtime/symbolic/quotient.h>
 
 #include <functional>
 #include <map>
@@ -31,6 +36,8 @@ using runtime::symbolic::Terms;
 class Formulas {
 public:
   Formulas(const codegen::Program& program, Terms& terms);
+  /// Quotients of words by words are read from the sequences that divide.
+  void divide_by(runtime::symbolic::Quotients quotients) { quotients_.emplace(std::move(quotients)); }
 
   [[nodiscard]] std::optional<Sym> of(Word word);
   /// The word as the unsigned number that it is.
@@ -87,6 +94,8 @@ private:
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
+  void order_tiles(const codegen::TileMap& map);
+  [[nodiscard]] Sym settled(Sym s) const;
 
   const codegen::Program& program_;
   Terms& t_;
@@ -99,6 +108,9 @@ private:
       facts_;
   std::vector<std::string> contract_;
   std::vector<std::pair<AtomId, Sym>> multiples_;
+  std::optional<runtime::symbolic::Quotients> quotients_;
+  std::vector<std::pair<AtomId, Sym>> rules_; ///< what the program's order of tiles says of these atoms
+  std::map<Sym, Interval> ranges_of_;         ///< and in which range these are
   std::string missing_;
 };
 

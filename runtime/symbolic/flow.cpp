@@ -55,6 +55,15 @@ std::string place(const emulator::Operation& op) {
   return std::string(text) + " '" + op.instruction->text + "'";
 }
 
+/// Atomics of which the client is told: a 32-bit sum, and nothing comes back.
+FlowAdd added(const emulator::Operation& op) {
+  if (op.memory.kind != FieldKind::atomic || op.memory.returns || op.memory.bytes != 4) return FlowAdd::none;
+  const std::string_view n = op.instruction->mnemonic;
+  if (n == "buffer_atomic_add_f32" || n == "global_atomic_add_f32") return FlowAdd::f32;
+  if (n == "buffer_atomic_add" || n == "global_atomic_add") return FlowAdd::i32;
+  return FlowAdd::none;
+}
+
 } // namespace
 
 struct Flow::State {
@@ -227,8 +236,10 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   if (f.kind == FieldKind::swizzle || f.kind == FieldKind::permute || f.kind == FieldKind::bpermute)
     return lanes_access(wave, op);
   if (f.space == Space::lds) return lds_access(wave, op);
+  const FlowAdd adds = added(op);
+  const bool stores = f.kind == FieldKind::store || adds != FlowAdd::none;
   if ((f.space != Space::buffer && f.space != Space::global) ||
-      (f.kind != FieldKind::load && f.kind != FieldKind::store && f.kind != FieldKind::to_lds))
+      (f.kind != FieldKind::load && !stores && f.kind != FieldKind::to_lds))
     throw Fail{"not followed: " + place(op)};
   const isa::Modifiers& mod = op.instruction->modifiers;
   FlowAccess a;
@@ -237,6 +248,7 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   a.bytes = f.bytes;
   a.buffer = f.space == Space::buffer;
   a.plain = !mod.idxen && f.format_count == 0;
+  a.adds = adds;
   if (a.buffer) {
     for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
     a.soffset = t().zext(m.scalar_operand(f.soffset));
@@ -257,13 +269,13 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
       if (f.vaddr >= 0) v = f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1));
       a.offset[l] = t().add(t().add(base, v), t().wide_constant(static_cast<u64>(std::int64_t{f.offset})));
     }
-    if (f.kind == FieldKind::store)
+    if (stores)
       for (unsigned k = 0; k < words; ++k) {
         data[k][l] = m.under(g, m.vector(static_cast<unsigned>(f.data) + k, l));
         if (f.high) data[k][l] = t().shr(data[k][l], t().constant(16));
       }
   }
-  if (f.kind == FieldKind::store) {
+  if (stores) {
     client.store(a, data);
     return;
   }
@@ -480,6 +492,7 @@ const std::string& Flow::why() const { return state_->why; }
 std::pair<std::size_t, std::size_t> Flow::stopped_at() const { return {state_->last, state_->last_wave}; }
 Terms& Flow::terms() const { return state_->common->setting.terms; }
 const isa::Program& Flow::program() const { return state_->common->setting.program; }
+bool Flow::rounds_to_nearest() const { return state_->common->setting.rounds_to_nearest(); }
 const isa::Instruction& Flow::instruction(std::size_t index) const {
   return *state_->common->setting.code->operations[index].instruction;
 }

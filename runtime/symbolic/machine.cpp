@@ -50,6 +50,14 @@ bool reads_scc(const isa::Instruction& i) {
 
 } // namespace
 
+bool Setting::rounds_to_nearest() const {
+  return kernel.descriptor.mode.round_32 == 0 &&
+         std::none_of(program.instructions.begin(), program.instructions.end(),
+                      [](const isa::Instruction& i) {
+                        return i.mnemonic.starts_with("s_setreg") || i.mnemonic.starts_with("s_round_mode");
+                      });
+}
+
 Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent3& block, u32 dynamic_lds)
     : kernel(kernel_in) {
   arch = isa::parse_arch(object.arch() == "gfx9-4-generic" ? "gfx942" : object.arch());

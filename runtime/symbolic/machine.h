@@ -44,6 +44,8 @@ struct Setting {
 
   Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
   Term argument_word(u64 offset);
+  /// Whether floats of 32 bits are rounded to nearest from beginning to end.
+  [[nodiscard]] bool rounds_to_nearest() const;
   /// The symbol of that name: at most what `maxima` says.
   Term named(const std::string& name, u32 most) {
     if (const auto v = values.find(name); v != values.end()) return terms.constant(v->second);

@@ -1328,6 +1328,7 @@ OrderReport Explorer::run() {
   report_.verdict = sure                                                    ? Verdict::refuted
                     : report_.undecided.empty() && report_.findings.empty() ? Verdict::validated
                                                                             : Verdict::undecided;
+  report_.rounds_to_nearest = setting_.rounds_to_nearest();
   report_.terms = std::make_shared<Terms>(std::move(setting_.terms));
   return std::move(report_);
 }

@@ -49,13 +49,17 @@ struct FlowOptions {
   std::uint64_t max_instructions = 20'000'000; ///< of waves, in all copies together
 };
 
+/// What a store does with what is there: nothing, or adds its words to it by an atomic.
+enum class FlowAdd : std::uint8_t { none, f32, i32 };
+
 /// A vector memory instruction of one wave.
 struct FlowAccess {
   std::size_t instruction = 0; ///< index in the program
   std::uint32_t wave = 0;
-  unsigned bytes = 0;  ///< of a lane
-  bool buffer = false; ///< by a descriptor; otherwise by pointer
-  bool plain = true;   ///< raw and unformatted: no index, no thread id in the address
+  unsigned bytes = 0;           ///< of a lane
+  bool buffer = false;          ///< by a descriptor; otherwise by pointer
+  bool plain = true;            ///< raw and unformatted: no index, no thread id in the address
+  FlowAdd adds = FlowAdd::none; ///< of a store
   std::array<Term, 4> descriptor{};
   Term soffset = 0;              ///< wide
   std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide
@@ -106,6 +110,7 @@ public:
 
   [[nodiscard]] Terms& terms() const; ///< shared by copies
   [[nodiscard]] const isa::Program& program() const;
+  [[nodiscard]] bool rounds_to_nearest() const; ///< floats of 32 bits, from beginning to end
   /// Sources of a vector instruction with which `Terms::function` was called: operand number, in the order of arguments.
   [[nodiscard]] const isa::Instruction& instruction(std::size_t index) const;
 

@@ -103,6 +103,7 @@ struct OrderReport {
   unsigned waves = 0, paths = 0, loops = 0; ///< loops: invariants found
   std::uint64_t instructions = 0, lds_accesses = 0, pairs = 0;
   std::size_t global_sites = 0, lds_sites = 0;
+  bool rounds_to_nearest = false; ///< floats of 32 bits, from beginning to end
   std::shared_ptr<Terms> terms;
   std::vector<AccessRecord> accesses; ///< when asked for
 };

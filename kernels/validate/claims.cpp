@@ -1,6 +1,7 @@
 // Addresses of machine code against claims: terms become formulas in integers, the prover decides.
 #include <inlay/kernels/validate/claims.h>
 
+#include <inlay/runtime/symbolic/quotient.h>
 #include <inlay/runtime/symbolic/witness.h>
 
 #include <inlay/algebra/parse.h>
@@ -69,7 +70,8 @@ std::set<std::string> names(std::string_view text) {
 class Checker {
 public:
   Checker(const OrderReport& report, const runtime::isa::Program& program, const Claims& claims)
-      : report_(report), t_(*report.terms), program_(program), claims_(claims) {
+      : report_(report), t_(*report.terms), program_(program), claims_(claims),
+        quotients_(t_, program, report.rounds_to_nearest) {
     facts_ = claims.where;
     for (unsigned d = 0; d < 3; ++d) {
       if (claims.grid[d].empty()) continue;
@@ -125,6 +127,7 @@ private:
   Terms& t_;
   const runtime::isa::Program& program_;
   const Claims& claims_;
+  runtime::symbolic::Quotients quotients_;
   std::vector<std::string> facts_;
   std::map<Term, std::optional<std::string>> formulas_;
   std::map<std::string, bool> ranges_;
@@ -295,6 +298,13 @@ std::optional<std::string> Checker::formula(Term t) {
     const auto b = child(1);
     const TermKind k = t_.kind(t);
     const bool is_signed = k == TermKind::minimum_signed || k == TermKind::maximum_signed;
+    // |x| as the greater of x and -x, where the sign is known.
+    if (k == TermKind::maximum_signed &&
+        t_.value(t_.add(t_.children(t)[0], t_.children(t)[1])) == std::uint64_t{0}) {
+      if (a && in_range(*a, word / 2)) out = a;
+      if (b && !out && in_range(*b, word / 2)) out = b;
+      break;
+    }
     if (!a || !b || (is_signed && !(in_range(*a, word / 2) && in_range(*b, word / 2)))) break;
     out = std::string(k == TermKind::minimum_signed || k == TermKind::minimum_unsigned ? "min" : "max") +
           "(" + *a + ", " + *b + ")";
@@ -325,7 +335,26 @@ std::optional<std::string> Checker::formula(Term t) {
     if (a && b) out = "((" + *a + (t_.kind(t) == TermKind::bit_xor ? ") ^ (" : ") | (") + *b + "))";
     break;
   }
+  case TermKind::shift_right_signed:
+    if (const auto n = t_.value(t_.children(t)[1]))
+      if (const auto a = child(0); a && in_range(*a, word / 2))
+        out = (*n & 31) == 31 ? "0" : "((" + *a + ") / " + std::to_string(u64{1} << (*n & 31)) + ")";
+    break;
   case TermKind::select: {
+    if (const auto q = quotients_.read(t)) {
+      const auto x = formula(q->dividend), y = formula(q->divisor);
+      if (x && y && ask(true, "(" + *y + ") - 1", "4294967295", {}).outcome == Outcome::proved) {
+        out = "((" + *x + (q->remainder ? ") % (" : ") / (") + *y + "))";
+        break;
+      }
+    }
+    // |x|, where the sign is known.
+    if (const Term c = t_.children(t)[0];
+        t_.kind(c) == TermKind::less_signed && t_.value(t_.children(c)[1]) == 0)
+      if (const auto x = formula(t_.children(c)[0]); x && in_range(*x, word / 2)) {
+        out = child(2);
+        break;
+      }
     const auto c = condition(t_.children(t)[0], true);
     const auto a = child(1);
     const auto b = child(2);

@@ -455,6 +455,11 @@ public:
         }
         const auto [tensor, offset] = home(address + b);
         const auto size = tensor < 0 ? 1U : static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8);
+        if (access.adds != FlowAdd::none && tensor >= 0 &&
+            p_.tensor(tensor).element != (access.adds == FlowAdd::f32 ? Element::f32 : Element::i32))
+          note(access, l,
+               std::string("adds ") + (access.adds == FlowAdd::f32 ? "f32" : "i32") + " at " +
+                   name(address + b) + ", which holds something else");
         if (tensor < 0 || offset % size != 0 || !run_stores(tensor, offset)) {
           note(access, l, "stores at " + name(address + b) + ", where the code stores nothing");
         }

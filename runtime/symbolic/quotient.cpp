@@ -67,6 +67,8 @@ std::optional<Quotient> Quotients::search(Term t) {
     case TermKind::multiply:
     case TermKind::multiply_high_unsigned:
     case TermKind::invert:
+    case TermKind::high:
+    case TermKind::product:
       for (const Term c : t_.children(x)) visit(c);
       break;
     default: break;
@@ -74,12 +76,17 @@ std::optional<Quotient> Quotients::search(Term t) {
   }
   for (const Term z : estimates) {
     const Term y = *estimated(z);
-    const Term better = t_.add(z, t_.multiply_high(z, t_.multiply(t_.subtract(t_.constant(0), y), z), false));
+    const Term missing = t_.multiply(t_.subtract(t_.constant(0), y), z); // e
+    const Term better[] = {t_.add(z, t_.multiply_high(z, missing, false)),
+                           t_.add(z, t_.high(t_.product(z, missing, false)))};
     for (const Term product : seen) {
-      if (t_.kind(product) != TermKind::multiply_high_unsigned) continue;
-      const Term first = t_.children(product)[0], second = t_.children(product)[1];
-      if (first != better && second != better) continue;
-      const Term x = first == better ? second : first;
+      Term of = product; // the upper half of a product, as one instruction or as half of one
+      if (t_.kind(of) == TermKind::high) of = t_.children(of)[0];
+      if (t_.kind(of) != (of == product ? TermKind::multiply_high_unsigned : TermKind::product)) continue;
+      const Term first = t_.children(of)[0], second = t_.children(of)[1];
+      const auto is_better = [&](Term t2) { return t2 == better[0] || t2 == better[1]; };
+      if (!is_better(first) && !is_better(second)) continue;
+      const Term x = is_better(first) ? second : first;
       Term q = product, r = t_.subtract(x, t_.multiply(q, y));
       for (int round = 0; round < 2; ++round) {
         const Term below = t_.less(r, y, false);

@@ -107,6 +107,40 @@ TEST_CASE("an instruction accesses what a view says") {
         Verdict::refuted);
 }
 
+TEST_CASE("addresses that are quotients and remainders by an argument") {
+  // v8 = x / k and v9 = x mod k of x = 128 workgroup + thread, as compilers divide; 4 times that is the offset.
+  const std::string divide =
+      load_arguments +
+      "s_lshl_b32 s10, s2, 7\nv_add_u32_e32 v1, s10, v0\nv_cvt_f32_u32_e32 v2, s9\nv_rcp_iflag_f32_e32 v2, "
+      "v2\n"
+      "v_mul_f32_e32 v2, 0x4f7ffffe, v2\nv_cvt_u32_f32_e32 v2, v2\ns_sub_i32 s11, 0, s9\nv_mul_lo_u32 v3, "
+      "s11, v2\n"
+      "v_mul_hi_u32 v3, v2, v3\nv_add_u32_e32 v2, v2, v3\nv_mul_hi_u32 v8, v1, v2\nv_mul_lo_u32 v3, v8, s9\n"
+      "v_sub_u32_e32 v9, v1, v3\n";
+  const std::string correct =
+      "v_add_u32_e32 v4, 1, v8\nv_subrev_u32_e32 v5, s9, v9\nv_cmp_le_u32_e32 vcc, s9, v9\n"
+      "v_cndmask_b32_e32 v8, v8, v4, vcc\nv_cndmask_b32_e32 v9, v9, v5, vcc\n";
+  const auto load = [](const std::string& row) {
+    return "v_lshlrev_b32_e32 v1, 2, " + row + "\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n";
+  };
+  const std::string facts = "where n <= 1000000 && k <= 1000\ngrid n / 128\n",
+                    some = facts + "where k >= 1\n";
+  const std::string x = "(128*workgroup_x + 64*wave + lane)";
+  const std::string quotient = divide + correct + correct + load("v8"),
+                    rest = divide + correct + correct + load("v9");
+  CHECK(only(check(quotient, some + "access @0 in 4*(" + x + " / k)\n", 64)) == Verdict::validated);
+  CHECK(only(check(rest, some + "access @0 in 4*(" + x + " % k)\n", 64)) == Verdict::validated);
+  CHECK(only(check(rest, some + "buffer in 4*k\n", 64)) == Verdict::validated);
+  // Another divisor, another dividend; a divisor that may be 0; one correction too few.
+  CHECK(only(check(quotient, some + "access @0 in 4*(" + x + " / (k + 1))\n", 64)) == Verdict::refuted);
+  CHECK(only(check(quotient, some + "access @0 in 4*((" + x + " + 1) / k)\n", 64)) == Verdict::refuted);
+  CHECK(only(check(rest, some + "buffer in 4*k - 4\n", 64)) == Verdict::refuted);
+  CHECK(only(check(quotient, facts + "access @0 in 4*(" + x + " / k)\n", 64)) == Verdict::undecided);
+  CHECK(only(check(divide + correct + load("v8"), some + "access @0 in 4*(" + x + " / k)\n")) ==
+        Verdict::undecided);
+  CHECK(only(check(divide + correct + load("v9"), some + "buffer in 4*k\n", 64)) == Verdict::undecided);
+}
+
 TEST_CASE("claims that cannot be read") {
   for (const char* text : {"buffer\n", "buffer a\n", "access 0x10 a\n", "access xyz a 4\n",
                            "grid 1, 2, 3, 4\n", "grid 1,,2\n", "what is this\n", "where\n", "trips many\n"})

@@ -183,6 +183,79 @@ TEST_CASE("loads to LDS are followed, and their places are m0's") {
         MachineVerdict::validated);
 }
 
+TEST_CASE("sums by atomics are followed: how often, by which addition, and of what") {
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+      {{"tile", "32x32x64"}, {"waves", "1x1"}, {"out", "f32"}, {"split", "256"}}, {});
+  const CodeReport r = validate(a, a.hsaco, true);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+  const auto opcode = [](std::vector<std::uint8_t>& c, unsigned op) {
+    c[2] = static_cast<std::uint8_t>((c[2] & 3U) | ((op & 0x3fU) << 2));
+    c[3] = static_cast<std::uint8_t>((c[3] & 0xfeU) | (op >> 6));
+  };
+  // A store in the place of an addition, an addition of integers, one that returns what was there.
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 3, [&](auto& c) { opcode(c, 28); }), true).verdict ==
+        MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 3, [&](auto& c) { opcode(c, 66); }), true).verdict ==
+        MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 3, [&](auto& c) { c[1] ^= 0x40; }), true).verdict !=
+        MachineVerdict::validated);
+  // Another number is added, and one elsewhere.
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 2, [&](auto& c) { c[5] ^= 1; }), true).verdict ==
+        MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 5, [&](auto& c) { c[0] ^= 4; }), true).verdict ==
+        MachineVerdict::refuted);
+  // The code adds twice what the machine code adds once, and stores what it adds; and the other way around.
+  const auto object = object_of(a.hsaco);
+  const auto against = [&](const auto& change) {
+    codegen::Code other = a.source->code;
+    for (auto& region : other.regions)
+      for (std::size_t k = 0; k < region.body.size(); ++k)
+        if (region.body[k].kind == codegen::InstKind::store) {
+          change(region.body, k);
+          break;
+        }
+    for (const bool first : {false, true}) {
+      CodeOptions o;
+      o.refute_first = first;
+      const CodeReport got = validate_code(object, object.kernel(a.kernel), other, o);
+      INFO(text_of(got));
+      CHECK(got.verdict == MachineVerdict::refuted);
+    }
+  };
+  against(
+      [](auto& body, std::size_t k) { body.insert(body.begin() + static_cast<std::ptrdiff_t>(k), body[k]); });
+  against([](auto& body, std::size_t k) { body[k].combine.reset(); });
+}
+
+TEST_CASE("orders of tiles: the numbers of the tile are quotients") {
+  for (const char* order : {"xcd", "xcd+rows:8", "columns:3"}) {
+    const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+        {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", order}}, {});
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(order << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+    // The code of one order is not that of another one.
+    const kernels::Artifact other = kernels::find_kernel("gemm")->build(
+        {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "rows:4"}}, {});
+    CHECK(validate(other, a.hsaco, true).verdict == MachineVerdict::refuted);
+    CHECK(validate(a, other.hsaco).verdict == MachineVerdict::refuted);
+  }
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+      {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:8"}}, {});
+  const auto damaged = [&](const char* begins, std::size_t which, const auto& change) {
+    const CodeReport r = validate(a, patched(a, begins, which, change), true);
+    INFO(begins << ": " << text_of(r));
+    return r.verdict;
+  };
+  CHECK(damaged("s_min_i32", 0, [](auto& c) { c[0] ^= 1; }) ==
+        MachineVerdict::refuted); // rows of the last strip
+  CHECK(damaged("s_cselect_b32", 1, [](auto& c) { c[0] ^= 1; }) != MachineVerdict::validated);
+  CHECK(damaged("s_cmp_ge_u32", 2, [](auto& c) { c[1] ^= 1; }) != MachineVerdict::validated);
+  CHECK(damaged("v_rcp_iflag_f32", 0, [](auto& c) { c[1] ^= 1; }) != MachineVerdict::validated);
+  CHECK(damaged("v_mul_f32", 1, [](auto& c) { c[4] ^= 4; }) != MachineVerdict::validated); // the scale
+}
+
 TEST_CASE("code that is another one from the eleventh trip on is not validated") {
   const kernels::Artifact a = kernels::build_gemm(small_gemm());
   codegen::Code other = a.source->code;

@@ -11,7 +11,7 @@
 /// The last q is x / y and the last r is x mod y for all words x and all y >= 1:
 ///
 /// 1. z y <= 2^32, and e = 2^32 - z y has e^2 < 2^32 y, or z = 0 and y > 2^31. Only the float of y matters for z, so there
-///    are 83,886,080 cases, and a test goes through all of them with the emulator's instructions.
+///    are 83,886,080 cases, and a test goes through all of them.
 /// 2. z' = z + floor(z e / 2^32) <= z (2 - z y / 2^32) <= 2^32 / y, as t (2 - t) <= 1; and 2^32 / y - z' <
 ///    e^2 / (2^32 y) + 1 < 2. (With z = 0, z' = 0, and 2^32 / y < 2.)
 /// 3. So x / y - x z' / 2^32 is in [0, 2), and floor(x / y) - q is 0, 1 or 2: two corrections are enough, r is never negative.

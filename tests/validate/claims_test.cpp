@@ -108,7 +108,8 @@ TEST_CASE("an instruction accesses what a view says") {
 }
 
 TEST_CASE("addresses that are quotients and remainders by an argument") {
-  // v8 = x / k and v9 = x mod k of x = 128 workgroup + thread, as compilers divide; 4 times that is the offset.
+  // v8 = x / k and v9 = x mod k of x = 128 workgroup + thread, as compilers divide; 4 times that is the offset
+  // of four lanes: each is a question of its own.
   const std::string divide =
       load_arguments +
       "s_lshl_b32 s10, s2, 7\nv_add_u32_e32 v1, s10, v0\nv_cvt_f32_u32_e32 v2, s9\nv_rcp_iflag_f32_e32 v2, "
@@ -121,7 +122,8 @@ TEST_CASE("addresses that are quotients and remainders by an argument") {
       "v_add_u32_e32 v4, 1, v8\nv_subrev_u32_e32 v5, s9, v9\nv_cmp_le_u32_e32 vcc, s9, v9\n"
       "v_cndmask_b32_e32 v8, v8, v4, vcc\nv_cndmask_b32_e32 v9, v9, v5, vcc\n";
   const auto load = [](const std::string& row) {
-    return "v_lshlrev_b32_e32 v1, 2, " + row + "\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n";
+    return "s_mov_b64 exec, 15\nv_lshlrev_b32_e32 v1, 2, " + row +
+           "\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n";
   };
   const std::string facts = "where n <= 1000000 && k <= 1000\ngrid n / 128\n",
                     some = facts + "where k >= 1\n";

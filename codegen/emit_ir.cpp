@@ -488,6 +488,11 @@ private:
   }
 
   Value map(const Inst& i) {
+    if (renames(i, code_.registers)) {
+      std::vector<Value> elements;
+      for (const Reg& r : i.uses) elements.push_back(use(r));
+      return k.pack(elements);
+    }
     const auto n = static_cast<std::size_t>(i.def.count);
     std::vector<Value> operands;
     for (std::size_t at = 0; at < i.uses.size(); at += n)
@@ -495,7 +500,7 @@ private:
     std::map<int, Value> done;
     const Value v = value(i, i.map, operands, done);
     const Element to = reg_element(i.def);
-    return v.type.element == to ? v : k.convert(v, to);
+    return v.type.element == to ? v : k.convert(v, to, i.nan);
   }
 
   Value value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
@@ -597,9 +602,11 @@ private:
             run && eq(position(e).first - position(0).first, Sym(static_cast<std::int64_t>(e))) == Truth::yes;
       if (run) return k.select(holds(0), v, beyond);
     }
-    std::vector<Value> out;
+    // All comparisons first: a selection right behind its own has to wait for it.
+    std::vector<Value> held, out;
+    for (int e = 0; e < v.type.lanes; ++e) held.push_back(holds(static_cast<std::size_t>(e)));
     for (int e = 0; e < v.type.lanes; ++e)
-      out.push_back(k.select(holds(static_cast<std::size_t>(e)), k.extract(v, e), k.float_constant(n.value)));
+      out.push_back(k.select(held[static_cast<std::size_t>(e)], k.extract(v, e), k.float_constant(n.value)));
     return v.type.lanes == 1 ? out[0] : k.pack(out);
   }
   bool whole_vector(Sym bound, int lanes) const {

@@ -291,12 +291,18 @@ private:
     look(look, p_.body());
     return size;
   }
-  // Elements that one store to memory takes, 0 when the fragment is not stored.
-  int stored_vector(int fragment) const {
-    for (const Op& op : p_.body())
-      if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->from_fragment == fragment)
-        return p_.tensor(c->to->tensor).space == Space::global ? c->vector : 0;
-    return 0;
+  // Elements that one store takes, 0 when the fragment is not stored there.
+  int stored_vector(int fragment, Space where) const {
+    int vector = 0;
+    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
+      for (const Op& op : ops) {
+        if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->from_fragment == fragment)
+          vector = p_.tensor(c->to->tensor).space == where ? c->vector : 0;
+        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
+      }
+    };
+    look(look, p_.body());
+    return vector;
   }
   // Elements of a fragment that one matrix instruction takes or gives, when there is one.
   std::optional<int> product_values(int fragment) const {
@@ -385,8 +391,13 @@ private:
       for (const int f : m.from)
         if (p_.fragment(f).values() == to.values() && sizes.empty())
           for (const Piece& piece : pieces(f)) sizes.push_back(piece.count);
-      if (const int vector = stored_vector(m.to);
+      if (const int vector = stored_vector(m.to, Space::global);
           !sizes.empty() && vector > *std::max_element(sizes.begin(), sizes.end()))
+        sizes.assign(static_cast<std::size_t>(to.values() / vector), vector);
+      // Only another order on the way to LDS: each write by itself.
+      if (const int vector = stored_vector(m.to, Space::lds); vector > 0 && m.from.size() == 1 &&
+                                                              m.map.node().fn == Fn::parameter &&
+                                                              p_.fragment(m.from[0]).element == to.element)
         sizes.assign(static_cast<std::size_t>(to.values() / vector), vector);
       for (const int size : sizes) into.push_back({reg(to.element, size), size});
     }
@@ -394,6 +405,7 @@ private:
     for (const auto& [r, size] : into) {
       Inst& inst = add(InstKind::map);
       inst.map = m.map;
+      inst.nan = m.nan;
       inst.def = {r, 0, 0, size};
       inst.access.threads = to.tv.mode(0);
       for (std::size_t k = 0; k < m.from.size(); ++k)
@@ -530,6 +542,13 @@ private:
 } // namespace
 
 Graph expand(const Program& program) { return Expander(program).run(); }
+
+bool renames(const Inst& inst, const std::vector<Register>& registers) {
+  const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };
+  return inst.kind == InstKind::map && inst.map.node().fn == Fn::parameter && inst.map.node().tensor == 0 &&
+         std::all_of(inst.uses.begin(), inst.uses.end(),
+                     [&](const Reg& r) { return element(r) == element(inst.def); });
+}
 
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 

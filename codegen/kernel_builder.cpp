@@ -444,7 +444,7 @@ Value KernelBuilder::rsqrt(Value a) {
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rsq, live().get(a)), a.type);
 }
 
-Value KernelBuilder::convert(Value a, Element element) {
+Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   const Type to{element, a.type.lanes};
   if (a.type == to) return a;
   llvm::Type* t = live().type(to);
@@ -464,8 +464,9 @@ Value KernelBuilder::convert(Value a, Element element) {
     llvm::Value* x = ir.CreateBitCast(v, live().type(Type::i32(a.type.lanes)));
     llvm::Value* even = ir.CreateAnd(ir.CreateLShr(x, all(16)), all(1));
     llvm::Value* rounded = ir.CreateAdd(ir.CreateAdd(even, x), all(0x7fff));
-    llvm::Value* quiet = ir.CreateOr(x, all(0x400000));
-    llvm::Value* word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), quiet, rounded);
+    llvm::Value* word = rounded;
+    if (nan == Nan::kept)
+      word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ir.CreateOr(x, all(0x400000)), rounded);
     llvm::Value* half =
         ir.CreateTrunc(ir.CreateLShr(word, all(16)),
                        llvm::FixedVectorType::get(ir.getInt16Ty(), static_cast<unsigned>(a.type.lanes)));

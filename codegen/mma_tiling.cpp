@@ -2,6 +2,7 @@
 
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/mma_tiling.h>
+#include <inlay/codegen/view.h>
 
 #include <algorithm>
 
@@ -49,6 +50,18 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
   return {&atom, waves_m, waves_n, m, n, k, k_vector};
 }
 
+MmaTiling MmaTiling::with_columns(int adjacent) const {
+  if (mma().m != 16 || mma().n != 16 || adjacent < 4 || adjacent % 4 != 0 || repeat_n() % (adjacent / 4) != 0)
+    throw CodegenError("tiled mma: a lane cannot own " + std::to_string(adjacent) + " adjacent columns",
+                       "block  " + std::to_string(n) + " columns, " + std::to_string(waves_n) + " waves of " +
+                           atom->name,
+                       "atoms of 16 x 16 and 4 columns an atom of the wave, of which there are " +
+                           std::to_string(repeat_n()));
+  MmaTiling out = *this;
+  out.n_vector = adjacent == 4 ? 0 : adjacent;
+  return out;
+}
+
 Layout MmaTiling::a() const {
   const int g = lane_groups(), rows = mma().m;
   return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},
@@ -57,8 +70,35 @@ Layout MmaTiling::a() const {
 
 Layout MmaTiling::b() const {
   const int g = lane_groups(), rows = mma().n;
-  return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
-                      {{k_vector, 1, 1}, {repeat_n(), rows * waves_n, 0}, {k_steps(), k_vector * g, 1}});
+  if (n_vector == 0)
+    return thread_value({{rows, 1, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
+                        {{k_vector, 1, 1}, {repeat_n(), rows * waves_n, 0}, {k_steps(), k_vector * g, 1}});
+  const int atoms = n_vector / 4; // whose columns are interleaved
+  return thread_value(
+      {{4, 1, 0}, {4, n_vector, 0}, {g, k_vector, 1}, {waves_m, 0, -1}, {waves_n, atoms * rows, 0}},
+      {{k_vector, 1, 1},
+       {atoms, 4, 0},
+       {repeat_n() / atoms, atoms * rows * waves_n, 0},
+       {k_steps(), k_vector * g, 1}});
+}
+
+SymLayout MmaTiling::b_place() const {
+  TupleBuilder<BasicMode<Sym>> build;
+  const auto mode = [&](int extent, int stride) {
+    build.leaf(BasicMode<Sym>{Sym(extent), BasicStride<Sym>(Sym(stride))});
+  };
+  const std::size_t all = build.open();
+  if (n_vector == 0) {
+    mode(n, k);
+  } else {
+    const int atoms = n_vector / 4;
+    const std::size_t rows = build.open();
+    mode(4, k), mode(atoms, 16 * k), mode(4, 4 * k), mode(n / (16 * atoms), 16 * atoms * k);
+    build.close(rows, 4);
+  }
+  mode(k, 1);
+  build.close(all, 2);
+  return SymLayout(std::move(build).finish());
 }
 
 // The atom's own layout of C with rows and columns exchanged, because the operands are; then waves and repeats.
@@ -74,6 +114,16 @@ Layout MmaTiling::c() const {
     return modes;
   };
   std::vector<TvMode> threads = exchanged(mma().c.mode(0)), values = exchanged(mma().c.mode(1));
+  if (n_vector > 0) {
+    const int atoms = n_vector / 4;
+    for (TvMode& mode : threads)
+      if (mode.axis == 1) mode.scale *= atoms;
+    threads.insert(threads.end(), {{waves_m, mma().m, 0}, {waves_n, atoms * mma().n, 1}});
+    values.insert(values.end(), {{repeat_m(), mma().m * waves_m, 0},
+                                 {atoms, 4, 1},
+                                 {repeat_n() / atoms, atoms * mma().n * waves_n, 1}});
+    return thread_value(threads, values);
+  }
   threads.insert(threads.end(), {{waves_m, mma().m, 0}, {waves_n, mma().n, 1}});
   values.insert(values.end(), {{repeat_m(), mma().m * waves_m, 0}, {repeat_n(), mma().n * waves_n, 1}});
   return thread_value(threads, values);

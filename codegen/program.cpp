@@ -137,10 +137,10 @@ Tensor Program::lds(const std::string& name, Element element, const std::vector<
   return t;
 }
 
-Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape,
-                    SymLayout place) {
+Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape, SymLayout place,
+                    const Swizzle& swizzle) {
   Tensor t = lds(name, element, shape);
-  t.place = SymComposedLayout(Swizzle(), Sym(0), std::move(place));
+  t.place = SymComposedLayout(swizzle, Sym(0), std::move(place));
   tensors_.back() = t;
   return t;
 }
@@ -376,7 +376,7 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   append(m, where);
 }
 
-Fragment Program::relayout(const Fragment& from, const Layout& tv, Element element, Where where) {
+Fragment Program::relayout(const Fragment& from, const Layout& tv, Element element, Nan nan, Where where) {
   const Fragment to = fragment(element, tv, from.extents);
   bool here = true; // each thread has the elements that it wants
   const std::size_t axes = from.extents.size();
@@ -394,7 +394,7 @@ Fragment Program::relayout(const Fragment& from, const Layout& tv, Element eleme
     for (int v = 0; v < to.values() && here; ++v) here = mine.contains(at(wants, to.values(), v));
   }
   if (here) {
-    append(MapOp{to.id, {from.id}, expressions_->parameter(0)}, where);
+    append(MapOp{to.id, {from.id}, expressions_->parameter(0), nan}, where);
     return to;
   }
   // Through LDS, in the type that is wanted: fewer bytes, and the write rounds.
@@ -533,6 +533,7 @@ std::string Program::text() const {
       } else if (const auto* f = std::get_if<MapOp>(&op.what)) {
         out += "map     r" + std::to_string(f->to) + " = " + to_string(f->map, name) + " of";
         for (const int i : f->from) out += " r" + std::to_string(i);
+        if (f->nan == Nan::any) out += ", a NaN becomes anything";
       } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);

@@ -310,15 +310,40 @@ Layout rows_tv(int rows, int columns, int vector, int threads) {
   return thread_value({{across, vector, 1}, {down, 1, 0}}, {{vector, 1, 1}, {rows / down, down, 0}});
 }
 
-Layout columns_tv(int rows, int columns, int vector, int threads) {
-  const int across = rows > 0 ? threads / rows : 0;
-  if (rows < 1 || threads % rows != 0 || vector < 1 || columns % (vector * across) != 0)
+Layout columns_tv(int rows, int columns, int vector, int threads, int down) {
+  const int high = rows > 0 && down > 0 && rows % down == 0 ? rows / down : 0, // threads down the rows
+      across = high > 0 ? threads / high : 0;
+  if (high < 1 || threads % high != 0 || vector < 1 || columns % (vector * across) != 0)
     throw CodegenError("columns: the threads do not divide the tile",
                        "tile   " + std::to_string(rows) + " x " + std::to_string(columns) + ", " +
                            std::to_string(threads) + " threads, " + std::to_string(vector) + " elements each",
-                       "rows that divide the threads, and rows * columns a multiple of threads * vector");
-  return thread_value({{rows, 1, 0}, {across, vector, 1}},
-                      {{vector, 1, 1}, {columns / (vector * across), vector * across, 1}});
+                       "rows (over " + std::to_string(down) +
+                           ") that divide the threads, and rows * columns a multiple of threads * vector");
+  std::vector<TvMode> values = {{vector, 1, 1}, {columns / (vector * across), vector * across, 1}};
+  if (down > 1) values.insert(values.begin() + 1, {down, 1, 0});
+  return thread_value({{high, down, 0}, {across, vector, 1}}, values);
+}
+
+Layout values_exchanged(const Layout& tv) {
+  const Layout threads = tv.mode(0), values = tv.mode(1);
+  TupleBuilder<Mode> b;
+  const std::size_t all = b.open(), left = b.open();
+  for (const Mode& m : threads.modes()) b.leaf(m);
+  b.close(left, threads.modes().size());
+  std::vector<Mode> order(values.modes().begin(), values.modes().end());
+  if (order.size() > 1) std::swap(order[0], order[1]);
+  const std::size_t right = b.open();
+  for (const Mode& m : order) b.leaf(m);
+  b.close(right, order.size());
+  b.close(all, 2);
+  return Layout(std::move(b).finish());
+}
+
+Layout transposed(const Layout& tv) {
+  return with_strides(tv, [](const Mode& m) {
+    return m.stride.is_basis() && m.stride.axis[0] < 2 ? Stride(m.stride.scale, {1 - m.stride.axis[0]})
+                                                       : m.stride;
+  });
 }
 
 } // namespace inlay::codegen

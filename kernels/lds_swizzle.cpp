@@ -7,8 +7,8 @@
 
 namespace inlay::kernels {
 
-Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element element, int rows, int columns,
-                              const std::vector<LdsUse>& uses) {
+std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Element element, int rows,
+                                    int columns, const std::vector<LdsUse>& uses) {
   const int size = codegen::bits(element) / 8,
             threads = static_cast<int>(uses.at(0).tv.mode(0).size().value());
   struct Pattern {
@@ -45,6 +45,12 @@ Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element el
                  }).degree <= 1;
       if (free) return swizzle;
     }
+  return {};
+}
+
+Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element element, int rows, int columns,
+                              const std::vector<LdsUse>& uses) {
+  if (const auto found = find_swizzle(target, element, rows, columns, uses)) return *found;
   throw std::invalid_argument(fmt::format("no swizzle makes reads and writes of a {} x {} tile of {} free of "
                                           "bank conflicts\n  hint   other tiles or padding",
                                           rows, columns, to_string(element)));

@@ -5,6 +5,7 @@
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/program.h>
 
+#include <optional>
 #include <vector>
 
 namespace inlay::kernels {
@@ -19,7 +20,9 @@ struct LdsUse {
 /// Fewest bits, then smallest shift, of Sw<bits, log2 vector, shift> on element numbers of a row-major tile, such that no
 /// phase of any wave of any use meets a bank twice (solver/lds.h has the model). The claim itself is derived and proven
 /// again with the kernel; this only finds a candidate.
-/// Errors: std::invalid_argument when there is none.
+[[nodiscard]] std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Element element,
+                                                  int rows, int columns, const std::vector<LdsUse>& uses);
+/// The same. Errors: std::invalid_argument when there is none.
 [[nodiscard]] Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element element, int rows,
                                             int columns, const std::vector<LdsUse>& uses);
 

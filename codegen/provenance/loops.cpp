@@ -258,12 +258,45 @@ Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
   return out;
 }
 
+namespace {
+bool commutes(Fn fn) { return fn == Fn::add || fn == Fn::mul || fn == Fn::max || fn == Fn::min; }
+bool same_kind(const ExprNode& a, const ExprNode& b) {
+  return a.fn == b.fn && a.args.size() == b.args.size() && a.tensor == b.tensor && a.value == b.value &&
+         a.index.size() == b.index.size() && a.monoid == b.monoid && a.through == b.through;
+}
+// The same but for indices, and for the order of what commutes.
+bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, bool>& known) {
+  if (i == j) return true;
+  if (const auto found = known.find({i, j}); found != known.end()) return found->second;
+  const ExprNode a = x.node(i), b = x.node(j);
+  bool same = same_kind(a, b);
+  std::vector<bool> taken(b.args.size(), false);
+  for (std::size_t n = 0; same && n < a.args.size(); ++n) {
+    std::size_t m = commutes(a.fn) ? 0 : n;
+    while (m < b.args.size() && (taken[m] || !alike(x, a.args[n], b.args[m], known)))
+      m = commutes(a.fn) ? m + 1 : b.args.size();
+    same = m < b.args.size();
+    if (same) taken[m] = true;
+  }
+  return known[{i, j}] = same;
+}
+} // namespace
+
 Expr Interpreter::extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line) {
   if (x == y) return x;
-  const ExprNode a = x.node(), b = y.node();
-  if (a.fn != b.fn || a.args.size() != b.args.size() || a.tensor != b.tensor || a.value != b.value ||
-      a.index.size() != b.index.size() || a.monoid != b.monoid || a.through != b.through)
-    not_inductive("a place holds another expression in the next round");
+  const ExprNode a = x.node();
+  ExprNode b = y.node();
+  if (!same_kind(a, b)) not_inductive("a place holds another expression in the next round");
+  // What commutes is in the order of its numbers, which is another one in another round.
+  if (commutes(a.fn)) {
+    std::map<std::pair<int, int>, bool> known;
+    for (std::size_t i = 0; i < a.args.size(); ++i)
+      for (std::size_t j = i; j < b.args.size(); ++j)
+        if (alike(x_, a.args[i], b.args[j], known)) {
+          std::swap(b.args[i], b.args[j]);
+          break;
+        }
+  }
   ExprNode n = a;
   n.sym = line(a.sym, b.sym);
   for (std::size_t i = 0; i < a.index.size(); ++i) n.index[i] = line(a.index[i], b.index[i]);
@@ -313,7 +346,11 @@ void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> r
 bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
   Term moved = a;
   replace_all(moved, next);
-  return same_skeleton(moved, b) && moved.columns == b.columns && moved.sets == b.sets;
+  if (moved.columns != b.columns || moved.sets != b.sets) return false;
+  if (moved.expr == b.expr) return same_skeleton(moved, b);
+  Term other = b; // what commutes, in one order
+  moved.expr = x_.normal(moved.expr), other.expr = x_.normal(other.expr);
+  return same_skeleton(moved, other);
 }
 
 void Interpreter::compare(const State& invariant, const State& after,

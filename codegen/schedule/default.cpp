@@ -57,22 +57,24 @@ Schedule default_schedule(const Graph& graph) {
     for (int i = 0; i < count; ++i) {
       const Inst& inst = body[static_cast<std::size_t>(i)];
       const auto n = static_cast<std::size_t>(i);
-      const auto written_only = [&] {
-        const auto found = users.find(inst.def.id);
+      const auto written_only = [&](auto&& self, const Inst& from) -> bool {
+        const auto found = users.find(from.def.id);
         return found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
-                 return body[static_cast<std::size_t>(u)].kind == InstKind::lds_write;
+                 const Inst& user = body[static_cast<std::size_t>(u)];
+                 return user.kind == InstKind::lds_write ||
+                        (renames(user, graph.registers) && self(self, user));
                });
       };
       switch (inst.kind) {
       case InstKind::load:
-        staged[n] = written_only();
+        staged[n] = written_only(written_only, inst);
         ahead[n] = staged[n] ? std::max(region.pipeline.distance, write_ahead) : 1;
         break;
       case InstKind::lds_write:
         // What the trip itself has computed cannot be written before.
-        staged[n] = std::any_of(body.begin(), body.begin() + i, [&](const Inst& l) {
-          return l.kind == InstKind::load && l.def.id == inst.uses[0].id;
-        });
+        for (int m = 0; m < i; ++m)
+          staged[n] = staged[n] || (body[static_cast<std::size_t>(m)].def.id == inst.uses[0].id &&
+                                    staged[static_cast<std::size_t>(m)]);
         ahead[n] = staged[n] ? write_ahead : 0;
         simple = simple && staged[n];
         break;
@@ -86,6 +88,16 @@ Schedule default_schedule(const Graph& graph) {
         break;
       case InstKind::mma: step[n] = inst.step; break;
       case InstKind::map: {
+        staged[n] = renames(inst, graph.registers) && written_only(written_only, inst) &&
+                    std::all_of(inst.uses.begin(), inst.uses.end(), [&](const Reg& r) {
+                      return std::any_of(body.begin(), body.begin() + i, [&](const Inst& l) {
+                        return l.kind == InstKind::load && l.def.id == r.id;
+                      });
+                    });
+        if (staged[n]) {
+          ahead[n] = write_ahead;
+          break;
+        }
         const auto found = users.find(inst.def.id); // what feeds a product is not what comes of it
         if (found != users.end())
           for (const int u : found->second)
@@ -121,7 +133,9 @@ Schedule default_schedule(const Graph& graph) {
     // written and loaded again.
     const auto early = [&](std::size_t n) { return !staged[n] || ahead[n] == write_ahead; };
     take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && early(n); });
-    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::lds_write; });
+    take([&](const Inst& i, std::size_t n) {
+      return i.kind == InstKind::lds_write || (i.kind == InstKind::map && staged[n]);
+    });
     take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && !early(n); });
     take([&](const Inst& i, std::size_t) { return i.kind == InstKind::fill; });
     for (int s = 0; s < steps; ++s) {
@@ -129,7 +143,7 @@ Schedule default_schedule(const Graph& graph) {
       take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::lds_read && step[n] == next; });
       take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::mma && step[n] == s; });
     }
-    take([&](const Inst& i, std::size_t) { return i.kind == InstKind::map; });
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::map && !staged[n]; });
     schedule.loops.push_back(std::move(loop));
   }
   return schedule;

@@ -61,7 +61,7 @@ public:
       const auto fed = [&](auto what) {
         return std::any_of(edges_.begin(), edges_.end(), [&](const Edge& e) {
           return e.from == static_cast<int>(n) && e.kind == EdgeKind::value &&
-                 what(body[static_cast<std::size_t>(e.to)].kind == InstKind::lds_write);
+                 what(body[static_cast<std::size_t>(e.to)].kind == InstKind::lds_write || moves(e.to));
         });
       };
       switch (i.kind) {
@@ -73,8 +73,8 @@ public:
         products_.push_back(static_cast<int>(n));
         break;
       case InstKind::load:
-        role_[n] = fed([](bool write) { return write; }) ? Role::staged : Role::load;
-        if (role_[n] == Role::staged && fed([](bool write) { return !write; })) return false;
+        role_[n] = fed([](bool staged) { return staged; }) ? Role::staged : Role::load;
+        if (role_[n] == Role::staged && fed([](bool staged) { return !staged; })) return false;
         cost_[n] = 4;
         break;
       case InstKind::lds_read:
@@ -83,16 +83,22 @@ public:
         break;
       case InstKind::lds_write: {
         role_[n] = Role::write;
-        if (i.access.idle || load_of(static_cast<int>(n)) < 0) return false;
+        if (i.access.idle || !is_staged(static_cast<int>(n))) return false;
         const int dwords = (i.uses[0].count * bits(element(i.uses[0])) + 31) / 32;
         cost_[n] = 4 + 4 * dwords;
         break;
       }
       case InstKind::fill: break; // products begin with a constant
       case InstKind::map: {
+        if (moves(static_cast<int>(n))) { // halves of dwords are put together by pairs
+          role_[n] = Role::moved;
+          cost_[n] = bits(element(i.def)) < 32 ? 2 * i.def.count : 0;
+          break;
+        }
         std::set<int> seen;
         cost_[n] = std::max(clocks_of(i.map, i.def.count, seen), 4);
-        if (bits(element(i.def)) < 32) cost_[n] += (target_.packs_bf16 ? 2 : 22) * i.def.count;
+        if (bits(element(i.def)) < 32)
+          cost_[n] += (target_.packs_bf16 ? 2 : i.nan == Nan::any ? 10 : 22) * i.def.count;
         break;
       }
       case InstKind::fold_values:
@@ -127,17 +133,34 @@ public:
   }
 
 private:
-  enum class Role { product, arithmetic, read, write, staged, load };
+  enum class Role { product, arithmetic, read, write, staged, moved, load };
   static constexpr int room = 224; ///< of 256 VGPRs, beside addresses
 
   Element element(const Reg& r) const { return registers_[static_cast<std::size_t>(r.id)].element; }
   const Inst& inst(int n) const { return loop_.body[static_cast<std::size_t>(n)]; }
   Role role(int n) const { return role_[static_cast<std::size_t>(n)]; }
   int cost(int n) const { return slots_of(cost_[static_cast<std::size_t>(n)]); }
-  int load_of(int write) const {
+  int value_of(int write) const {
     for (const Edge& e : edges_)
-      if (e.to == write && e.kind == EdgeKind::value && inst(e.from).kind == InstKind::load) return e.from;
+      if (e.to == write && e.kind == EdgeKind::value) return e.from;
     return -1;
+  }
+  // A load that a write to LDS gets its data from, in another order of registers at most.
+  bool is_staged(int write) const {
+    const int from = value_of(write);
+    return from >= 0 && (inst(from).kind == InstKind::load || moves(from));
+  }
+  // Elements of loads in another order, for a single write to LDS.
+  bool moves(int n) const {
+    if (!renames(inst(n), registers_)) return false;
+    int writes = 0;
+    for (const Edge& e : edges_) {
+      if (e.kind != EdgeKind::value) continue;
+      if (e.to == n && inst(e.from).kind != InstKind::load) return false;
+      if (e.from == n && inst(e.to).kind != InstKind::lds_write) return false;
+      writes += e.from == n ? 1 : 0;
+    }
+    return writes == 1;
   }
   // From the issue of `n` to that of what reads its result.
   int latency(int n) const {
@@ -319,11 +342,15 @@ private:
       if (hoisted < least) least = hoisted, barrier = b;
     }
     const auto put = [&](int n, int from, int to, int step) {
-      if (!table.has(cost(n))) return false;
+      const int value = role(n) == Role::write ? value_of(n) : -1; // what puts it in order stands before it
+      const bool moved = value >= 0 && role(value) == Role::moved;
+      const int slots = cost(n) + (moved ? cost(value) : 0);
+      if (!table.has(slots)) return false;
       const auto found = table.find(from, to, step, true);
       if (!found) return false;
       at[static_cast<std::size_t>(n)] = *found;
-      table.take(*found, cost(n));
+      if (moved) at[static_cast<std::size_t>(value)] = *found;
+      table.take(*found, slots);
       table.memory[static_cast<std::size_t>(table.gap(*found))] = true;
       return true;
     };

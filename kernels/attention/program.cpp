@@ -17,10 +17,13 @@ using codegen::Fragment;
 using codegen::inside;
 using codegen::MmaTiling;
 using codegen::Monoid;
+using codegen::Nan;
 using codegen::Program;
 using codegen::rows_tv;
 using codegen::Target;
 using codegen::Tensor;
+using codegen::transposed;
+using codegen::values_exchanged;
 using codegen::without_axis;
 using Exprs = std::vector<Expr>;
 
@@ -47,12 +50,13 @@ Program flash_attention_program(const AttentionSpec& s) {
   check(s);
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, rows = s.tile_q, columns = s.tile_k;
-  const double scale = 1 / std::sqrt(D), log2_e = 1.4426950408889634, minus_infinity = -INFINITY;
-  const auto tiling = [&](int k, int n, int depth, int vector) {
-    return MmaTiling::of(Atom::mma_of(target, s.type, s.type, Element::f32, 16, k), s.waves, 1, rows, n,
-                         depth, vector);
+  const double scale = 1 / std::sqrt(D), to_two = scale * 1.4426950408889634, minus_infinity = -INFINITY;
+  const auto tiling = [&](int n, int depth) {
+    return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves, 1, rows, n, depth,
+                         8);
   };
-  const MmaTiling qk = tiling(16, columns, D, 8), pv = tiling(16, D, columns, 4);
+  // A lane's 8 adjacent columns of the scores are its 8 k of the second product.
+  const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
 
   Program k("flash_attention", target, qk.threads(), s.where);
   const Sym B = k.size("batch", {.most = 1 << 16}), SQ = k.size("queries", {.most = 1 << 17}),
@@ -86,13 +90,26 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Sym bq = k.workgroups(0, SQ, rows), h = k.workgroups(1, H, 1), b = k.workgroups(2, B, 1);
   const int threads = qk.threads();
   const Layout by_rows = rows_tv(columns, D, 8, threads);
-  // A wave's lanes take different rows of V, so that they write the columns of its transpose side by side.
-  const Layout by_columns = columns_tv(columns, D, 8, threads);
-  const Tensor keys =
-      k.lds("lds_k", s.type, {columns, D},
-            conflict_free_swizzle(target, s.type, columns, D, {{by_rows, 8, false}, {qk.b(), 8, true}}));
-  const Tensor values = k.lds("lds_v", s.type, {D, columns},
-                              conflict_free_swizzle(target, s.type, D, columns, {{pv.b(), 4, true}}));
+  // V is transposed on its way to LDS: a work-item loads 8 columns of some rows, and writes what a column has of them at once.
+  int piece = 2 * std::clamp(columns * D / 8 / threads, 1, 4);
+  Layout loaded, written;
+  std::optional<Swizzle> of_values;
+  while (!of_values && piece > 1) {
+    piece /= 2;
+    loaded = columns_tv(columns, D, 8, threads, piece);
+    written = piece > 1 ? values_exchanged(loaded) : loaded;
+    of_values =
+        find_swizzle(target, s.type, D, columns, {{pv.b(), 8, true}, {transposed(written), piece, false}});
+  }
+  if (!of_values)
+    throw std::invalid_argument(
+        fmt::format("flash_attention: {} keys of {} columns are not transposed without bank conflicts\n"
+                    "  hint   64 keys",
+                    columns, D));
+  const Tensor keys = k.lds("lds_k", s.type, {columns, D}, qk.b_place(),
+                            conflict_free_swizzle(target, s.type, columns, D,
+                                                  {{by_rows, 8, false}, {tiling(columns, D).b(), 8, true}})),
+               values = k.lds("lds_v", s.type, {D, columns}, *of_values);
   const Layout of_row = without_axis(qk.c(), 1);
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
@@ -104,27 +121,32 @@ Program flash_attention_program(const AttentionSpec& s) {
       return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
     };
     k.copy(tile(K), keys, by_rows, 8);
-    k.store(k.load(tile(V), by_columns, 8), k.whole(values).keep({1, 0}), 1);
+    Fragment rows_of_v = k.load(tile(V), loaded, 8);
+    if (piece > 1)
+      rows_of_v = k.map(
+          written, {rows_of_v}, [](const Exprs& v) { return v[0]; }, s.type);
+    k.store(rows_of_v, k.whole(values).keep({1, 0}), piece);
     const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
     k.mma(scores, q, k.read(keys, qk.b(), 8), qk);
     const Sym column = columns * t + k.position(1), row = rows * bq + k.position(0);
     const Fragment x = k.map({scores}, [&](const Exprs& v) {
-      const Expr scaled = v[0] * (scale * log2_e);
-      return inside(column, SK, s.causal ? inside(column, row + 1, scaled, minus_infinity) : scaled,
+      return inside(column, SK, s.causal ? inside(column, row + 1, v[0], minus_infinity) : v[0],
                     minus_infinity);
     });
     const Fragment most =
         k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-    const Fragment p = k.map({x, most}, [](const Exprs& v) { return exp2(v[0] - v[1]); });
-    const Fragment again = k.map({m, most}, [](const Exprs& v) { return exp2(v[0] - v[1]); });
+    // exp2((x - most) scaled) in one product and sum.
+    const Fragment lowered = k.map({most}, [&](const Exprs& v) { return v[0] * -to_two; });
+    const auto scaled = [&](const Exprs& v) { return exp2(v[0] * to_two + v[1]); };
+    const Fragment p = k.map({x, lowered}, scaled), again = k.map({m, lowered}, scaled);
     k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
     k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-    k.mma(o, k.relayout(p, pv.a(), s.type), k.read(values, pv.b(), 4), pv);
+    k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(values, pv.b(), 8), pv);
     k.update(m, {most}, [](const Exprs& v) { return v[1]; });
   });
   k.store(k.map({o, l}, [](const Exprs& v) { return v[0] / v[1]; }),
           k.tile(O, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), 4);
-  k.store(k.map({m, l}, [&](const Exprs& v) { return v[0] * (1 / log2_e) + log(v[1]); }),
+  k.store(k.map({m, l}, [&](const Exprs& v) { return v[0] * scale + log(v[1]); }),
           k.tile(LSE, {1, 1, rows}, {b, h, bq}).keep({2}), 1);
   return k;
 }

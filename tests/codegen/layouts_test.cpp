@@ -82,17 +82,44 @@ TEST_CASE("a tiled copy moves every element of its tile once") {
   CHECK_THROWS_WITH(rows_tv(128, 60, 8, 256), Catch::Contains("128 x 60"));
 }
 
+TEST_CASE("blocks that are loaded by rows are written by columns: the same elements, adjacent either way") {
+  for (const int down : {1, 2, 4}) {
+    INFO(down);
+    const Layout loaded = columns_tv(64, 128, 8, 256, down),
+                 written = down > 1 ? values_exchanged(loaded) : loaded, turned = transposed(written);
+    CHECK(each_once(loaded, 64, 128));
+    CHECK(each_once(written, 64, 128));
+    CHECK(each_once(turned, 128, 64));
+    for (int t = 0; t < 256; t += 13) {
+      std::set<std::pair<int, int>> mine, other;
+      for (int v = 0; v < 32; ++v) {
+        const Point a = at(loaded, t, v), b = at(written, t, v), c = at(turned, t, v);
+        mine.emplace(a[0].value(), a[1].value()), other.emplace(b[0].value(), b[1].value());
+        CHECK(c == Point{b[1], b[0]});
+        CHECK(a[1] == at(loaded, t, v / 8 * 8)[1] + Int(v % 8));           // along a row
+        CHECK(b[0] == at(written, t, v / down * down)[0] + Int(v % down)); // down a column
+        if (down > 1) CHECK(b[1] == at(written, t, v / down * down)[1]);
+      }
+      CHECK(mine == other);
+    }
+  }
+  CHECK(to_string(columns_tv(64, 128, 8, 256, 4)) == "((16,16),(8,4,1)):((4@0,8@1),(1@1,1@0,128@1))");
+  CHECK_THROWS_WITH(columns_tv(62, 128, 8, 256, 4), Catch::Contains("62 x 128"));
+}
+
 // The definition of what a wave computes: for each instruction and pair of lanes' operands with the same k ...
 TEST_CASE("a tiled MMA multiplies each (m, n, k) once, and leaves the sum where c says") {
   struct Case {
     const Target* target;
-    int mfma, waves_m, waves_n, m, n, k;
+    int mfma, waves_m, waves_n, m, n, k, columns = 4;
   };
   for (const Case& c : {Case{&gfx942, 16, 2, 2, 64, 64, 32}, Case{&gfx942, 32, 2, 1, 64, 64, 32},
-                        Case{&gfx950, 16, 1, 2, 32, 64, 64}, Case{&gfx950, 32, 2, 2, 64, 128, 16}}) {
+                        Case{&gfx950, 16, 1, 2, 32, 64, 64}, Case{&gfx950, 32, 2, 2, 64, 128, 16},
+                        Case{&gfx942, 16, 2, 2, 32, 128, 32, 8}, Case{&gfx950, 16, 2, 1, 32, 64, 32, 16}}) {
     const Atom& atom = Atom::mma_best(*c.target, Element::f16, Element::f16, Element::f32, c.mfma);
     INFO(atom.name);
-    const MmaTiling mma = MmaTiling::of(atom, c.waves_m, c.waves_n, c.m, c.n, c.k, 8);
+    const MmaTiling all = MmaTiling::of(atom, c.waves_m, c.waves_n, c.m, c.n, c.k, 8),
+                    mma = c.columns > 4 ? all.with_columns(c.columns) : all;
     const Layout a = mma.a(), b = mma.b(), sum = mma.c();
     CHECK(each_once(a, c.m, c.k, c.waves_n));
     CHECK(each_once(b, c.n, c.k, c.waves_m));
@@ -134,6 +161,36 @@ TEST_CASE("a tiled MMA multiplies each (m, n, k) once, and leaves the sum where 
     CHECK(products.size() == static_cast<std::size_t>(c.m * c.n * c.k));
     CHECK(std::all_of(products.begin(), products.end(), [](const auto& p) { return p.second == 1; }));
   }
+}
+
+TEST_CASE("columns interleaved: a lane owns adjacent ones, and B's rows lie in the order of the lanes") {
+  const Atom& atom = Atom::named(gfx950, "v_mfma_f32_16x16x32_f16");
+  const MmaTiling plain = MmaTiling::of(atom, 2, 1, 32, 64, 32, 8), t = plain.with_columns(8);
+  const Layout c = t.c(), b = t.b();
+  for (int thread = 0; thread < 128; ++thread) {
+    std::map<std::int64_t, std::set<std::int64_t>> columns; // of a row
+    for (int v = 0; v < c.mode(1).size().value(); ++v) {
+      const Point p = at(c, thread, v);
+      columns[p[0].value()].insert(p[1].value());
+    }
+    for (const auto& [row, of] : columns) // 8 adjacent ones, and 8 of the next 32
+      for (const std::int64_t n : of)
+        CHECK((of.contains(n ^ 1) && of.contains(n ^ 4) && !of.contains(n ^ 8)));
+  }
+  // Where b_place puts it, a lane finds its row as if nothing were interleaved.
+  const SymLayout place = t.b_place();
+  for (int thread = 0; thread < 64; ++thread)
+    for (int v = 0; v < b.mode(1).size().value(); ++v) {
+      const Point p = at(b, thread, v), q = at(plain.b(), thread, v);
+      const Sym element = SymComposedLayout(Swizzle(), Sym(0), place)(
+          BasicIntTuple<Sym>::of({Sym(p[0].value()), Sym(p[1].value())}));
+      CHECK(element.constant()->value() == q[0].value() * 32 + q[1].value());
+    }
+  CHECK_THROWS_WITH(plain.with_columns(6), Catch::Contains("6 adjacent columns"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 1, 32, 16, 32, 8).with_columns(8), Catch::Contains("there are 1"));
+  CHECK_THROWS_AS(
+      MmaTiling::of(Atom::named(gfx942, "v_mfma_f32_32x32x8_f16"), 1, 1, 32, 64, 32, 8).with_columns(8),
+      CodegenError);
 }
 
 TEST_CASE("tiled MMAs that do not fit are refused by name") {

@@ -259,7 +259,7 @@ TEST_CASE(
     Schedule overwritten = schedule, early = schedule;
     for (Slot& s : overwritten.loops[0].slots)
       if (loop.body[static_cast<std::size_t>(s.node)].kind == InstKind::lds_write) {
-        --s.ahead;
+        s.ahead = 0;
         break;
       }
     CHECK(violated(edges_of(loop, graph.registers), overwritten.loops[0]).has_value());

@@ -83,6 +83,7 @@ struct Inst {
   Access access;
   const Atom* atom = nullptr;
   Expr map;
+  Nan nan = Nan::kept;                    ///< map: MapOp::nan
   std::vector<std::vector<int>> position; ///< map: [element][axis] of the def's tile, beside `access.threads`
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine
@@ -113,6 +114,9 @@ struct Region {
   int tile = 1;
   Pipeline pipeline;
 };
+/// Whether a map only puts elements into another order: def[e] = uses[e], nothing rounded.
+[[nodiscard]] bool renames(const Inst& inst, const std::vector<Register>& registers);
+
 struct Graph {
   const Program* program = nullptr;
   std::vector<Register> registers;

@@ -133,6 +133,10 @@ enum class Rounding : std::uint8_t { nearest_even, toward_zero };
 /// and saturates in the 8-bit ones. Types without Inf and NaN, and integers, always saturate.
 enum class Overflow : std::uint8_t { special, saturate };
 
+/// What becomes of a NaN that is rounded to fewer bits: a NaN, or anything, where a result that depends on it is one in any case
+/// (a row's sum is, so its weights need not be). Targets that round in several instructions save three of five.
+enum class Nan : std::uint8_t { kept, any };
+
 /// The number that `code` stands for. Exact, except for i64 beyond 2^53 (nearest double). Bits above the element's are
 /// ignored. A NaN keeps its sign, not its payload. xf32 is read as the matrix instructions read it: the low 13 bits count as zero.
 /// Requires: not a pointer.

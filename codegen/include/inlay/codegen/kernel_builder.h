@@ -162,7 +162,7 @@ public:
   [[nodiscard]] Value sqrt(Value a);      ///< v_sqrt_f32: 1 ulp
   [[nodiscard]] Value log2(Value a);      ///< v_log_f32: 1 ulp
   /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32.
-  [[nodiscard]] Value convert(Value a, Element element);
+  [[nodiscard]] Value convert(Value a, Element element, Nan nan = Nan::kept);
   [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32
   /// @}
 

@@ -12,6 +12,10 @@
 /// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds 4 adjacent
 ///   columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered ones.
 ///
+/// * **Columns interleaved.** Atoms beside one another along n may share out their columns so that a lane owns n_vector
+///   adjacent ones, 4 of each: columns 8g .. 8g+7 of 32 for lane group g, where 4g .. 4g+3 and 16+4g .. 16+4g+3 are the
+///   instruction's. B's rows follow. So results are operands of the next product that takes 8 k a lane, or 16-byte stores.
+///
 /// Running example, 16x16x16 f16 with 2 x 2 waves on a 64 x 64 x 32 block, k_vector 8:
 ///
 ///     a   (thread, value) -> (m, k)    ((16,4,2,2),(8,2,1)):((1@0,8@1,16@0,0),(1@1,32@0,32@1))
@@ -27,14 +31,19 @@ namespace inlay::codegen {
 struct MmaTiling {
   const Atom* atom; ///< dense, one block, without scales
   int waves_m, waves_n;
-  int m, n, k;  ///< of the block
-  int k_vector; ///< adjacent elements of k that a lane owns
+  int m, n, k;      ///< of the block
+  int k_vector;     ///< adjacent elements of k that a lane owns
+  int n_vector = 0; ///< adjacent columns of C that a lane owns; 0: as the instruction has them
 
   /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is neither a multiple nor the half of
   /// what an instruction takes, or when the instruction has no free K order: sparse, scaled, of several blocks, or with A and B of
   /// formats whose values lie at different k (e4m3fn with e2m1).
   [[nodiscard]] static MmaTiling of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
                                     int k_vector);
+
+  /// The same with that many adjacent columns of C in a lane. Errors: CodegenError for atoms that are not 16 x 16, and numbers
+  /// that are no multiple of 4 or need more atoms along n than a wave has.
+  [[nodiscard]] MmaTiling with_columns(int adjacent) const;
 
   [[nodiscard]] const Mma& mma() const { return *atom->mma; }
   [[nodiscard]] int threads() const { return 64 * waves_m * waves_n; }
@@ -47,9 +56,12 @@ struct MmaTiling {
 
   /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
   [[nodiscard]] Layout a() const;
-  /// (thread, (vector, repeat, step)) -> (n, k).
+  /// (thread, (vector, repeat, step)) -> (n, k); `repeat` is two modes where columns are interleaved.
   [[nodiscard]] Layout b() const;
-  /// (thread, (an atom's values, repeat_m, repeat_n)) -> (m, n).
+  /// (n, k) -> element number of B's tile, row after row in the order of the instruction's lanes: the rows that lanes read side
+  /// by side are neighbours, whichever columns they stand for. `((4,2,4,2),128):((128,2048,512,4096),1)` for 64 rows of 128.
+  [[nodiscard]] SymLayout b_place() const;
+  /// (thread, (an atom's values, repeat_m, repeat_n)) -> (m, n); repeat_n is two modes where columns are interleaved.
   [[nodiscard]] Layout c() const;
 };
 

@@ -110,6 +110,7 @@ struct MapOp {
   int to = -1;
   std::vector<int> from;
   Expr map;
+  Nan nan = Nan::kept;
 };
 /// to(...) = fold of from along `axis`, over all its coordinates; every thread gets the result.
 struct FoldOp {
@@ -175,8 +176,9 @@ public:
   /// A tile in LDS, row-major under `swizzle` (on element numbers), rows `padding` elements apart more than needed.
   Tensor lds(const std::string& name, Element element, const std::vector<int>& shape,
              const Swizzle& swizzle = {}, int padding = 0);
-  /// A tile in LDS with a place of its own: coordinate -> element number.
-  Tensor lds(const std::string& name, Element element, const std::vector<int>& shape, SymLayout place);
+  /// A tile in LDS with a place of its own: coordinate -> element number, under `swizzle`.
+  Tensor lds(const std::string& name, Element element, const std::vector<int>& shape, SymLayout place,
+             const Swizzle& swizzle = {});
   /// @}
 
   /// @name The specification
@@ -229,7 +231,8 @@ public:
               const std::function<Expr(const std::vector<Expr>&)>& body, Where where = Where::current());
   /// The same elements where `tv` wants them, in `element`: another name where each thread has them already, else through
   /// LDS.
-  Fragment relayout(const Fragment& from, const Layout& tv, Element element, Where where = Where::current());
+  Fragment relayout(const Fragment& from, const Layout& tv, Element element, Nan nan = Nan::kept,
+                    Where where = Where::current());
   /// The coordinate of an element of a map along `axis` of its tile.
   [[nodiscard]] Sym position(int axis) const;
   /// `from` inside the tensor that it was loaded from, `beyond` outside: what lies past `bound` along `axis`.

@@ -107,8 +107,14 @@ struct Fragment {
 /// ((16,2),(8,4)):((8,512),(1,128)). Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads);
 [[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector);
-/// (threads down the rows): `columns_tv(64, 128, 8, 256)` is ((64,4),(8,4)):((1@0,8@1),(1@1,32@1)).
+/// (threads down the rows): `columns_tv(64, 128, 8, 256)` is ((64,4),(8,4)):((1@0,8@1),(1@1,32@1)). With blocks of `down` rows
+/// `columns_tv(64, 128, 8, 256, 4)` is ((16,16),(8,4,1)):((4@0,8@1),(1@1,1@0,128@1)).
 /// Errors: CodegenError naming what would divide.
-[[nodiscard]] Layout columns_tv(int rows, int columns, int vector, int threads);
+[[nodiscard]] Layout columns_tv(int rows, int columns, int vector, int threads, int down = 1);
+/// The same elements of each work-item, its first two modes of values exchanged: blocks that are loaded by rows,
+/// (8,4):(1@1,1@0), and written by columns, (4,8):(1@0,1@1).
+[[nodiscard]] Layout values_exchanged(const Layout& tv);
+/// `tv` in the transposed tile: axes 0 and 1 exchanged.
+[[nodiscard]] Layout transposed(const Layout& tv);
 
 } // namespace inlay::codegen

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--verbose]
+//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--more] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -36,7 +36,7 @@ struct Subject {
   std::vector<kernels::Flags> sizes; ///< ten
 };
 
-std::vector<Subject> subjects() {
+std::vector<Subject> subjects(bool more) {
   const auto sizes = [](std::vector<std::array<int, 3>> all) {
     std::vector<kernels::Flags> out;
     for (const auto& s : all)
@@ -58,6 +58,10 @@ std::vector<Subject> subjects() {
                            {130, 65, 64},
                            {96, 96, 136},
                            {5, 300, 24}});
+  if (more)
+    return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
+            {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
+            {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"split", "64"}, {"out", "f32"}}, gemm}};
   const auto row = rows(
       {{1, 8}, {2, 64}, {3, 512}, {2, 1000}, {4, 1024}, {1, 1016}, {2, 520}, {1, 256}, {2, 16}, {3, 776}});
   return {{"gemm", {{"tile", "64x64x64"}}, gemm},
@@ -117,15 +121,17 @@ struct Count {
 int main(int argc, char** argv) {
   mutate::Sampling how{.sample = 24};
   int least = 98;
+  bool more = false;
   CLI::App app("Machine code with one bit changed, refuted without being run");
   how.add_to(app);
   app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
       ->capture_default_str();
+  app.add_flag("--more", more, "Kernels with orders of tiles and with sums by atomics instead");
   if (const auto status = mutate::parse(app, argc, argv)) return *status;
   const int sample = how.sample;
   const bool verbose = how.verbose;
   std::mt19937_64 random(how.seed);
-  const auto all = subjects();
+  const auto all = subjects(more);
   struct Built {
     std::unique_ptr<kernels::Kernel> kernel;
     kernels::Artifact artifact;

@@ -444,9 +444,50 @@ Value KernelBuilder::rsqrt(Value a) {
   return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::amdgcn_rsq, live().get(a)), a.type);
 }
 
+// f32 to bytes, four to a dword.
+Value KernelBuilder::to_bytes(Value a, Element element) {
+  const Type to{element, a.type.lanes};
+  auto& ir = live().ir;
+  if (element == Element::i8) {
+    const Type words = Type::i32(a.type.lanes);
+    const auto all = [&](int n) {
+      return llvm::ConstantInt::get(live().type(words), static_cast<std::uint64_t>(n), true);
+    };
+    llvm::Value* whole = ir.CreateUnaryIntrinsic(intrinsic::roundeven, live().get(a));
+    llvm::Value* i =
+        ir.CreateIntrinsic(intrinsic::fptosi_sat, {live().type(words), live().type(a.type)}, {whole});
+    i = ir.CreateBinaryIntrinsic(intrinsic::smax, i, all(-128));
+    i = ir.CreateBinaryIntrinsic(intrinsic::smin, i, all(127));
+    return live().make(ir.CreateTrunc(i, live().type(to)), to);
+  }
+  const bool fp8 = element == codegen::fp8(live().target);
+  if (!fp8 && element != codegen::bf8(live().target))
+    throw CodegenError(
+        "no instruction converts to " + to_string(element), "on " + std::string(live().target.name),
+        to_string(codegen::fp8(live().target)) + " or " + to_string(codegen::bf8(live().target)));
+  std::vector<Value> words;
+  for (int first = 0; first < a.type.lanes; first += 4) {
+    llvm::Value* word = ir.getInt32(0);
+    for (int half = 0; half < 2; ++half) {
+      const int lane = first + 2 * half;
+      if (lane >= a.type.lanes) break;
+      const Value x = extract(a, lane), y = lane + 1 < a.type.lanes ? extract(a, lane + 1) : x;
+      word = ir.CreateIntrinsic(fp8 ? intrinsic::amdgcn_cvt_pk_fp8_f32 : intrinsic::amdgcn_cvt_pk_bf8_f32, {},
+                                {live().get(x), live().get(y), word, ir.getInt1(half == 1)});
+    }
+    words.push_back(live().i32(word));
+  }
+  const Value all = pack(words);
+  if (a.type.lanes % 4 == 0) return bitcast(all, to);
+  INLAY_CHECK(a.type.lanes < 4, "one word, or whole ones");
+  llvm::Value* part = ir.CreateTrunc(live().get(all), ir.getIntNTy(static_cast<unsigned>(8 * a.type.lanes)));
+  return live().make(ir.CreateBitCast(part, live().type(to)), to);
+}
+
 Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   const Type to{element, a.type.lanes};
   if (a.type == to) return a;
+  if (a.type.element == Element::f32 && bits(element) == 8) return to_bytes(a, element);
   llvm::Type* t = live().type(to);
   llvm::Value* v = live().get(a);
   if (a.type.element == Element::i32 && element == Element::f32)

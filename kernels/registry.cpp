@@ -18,6 +18,8 @@ std::vector<std::unique_ptr<Kernel>> registry() {
   kernels.push_back(flash_attention_kernel());
   kernels.push_back(softmax_kernel());
   kernels.push_back(rmsnorm_kernel());
+  kernels.push_back(layernorm_kernel());
+  kernels.push_back(silu_and_mul_kernel());
   kernels.push_back(vector_add_kernel());
   return kernels;
 }

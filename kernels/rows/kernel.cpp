@@ -1,4 +1,4 @@
-// `softmax` and `rmsnorm` on the command line, their problems and their judges.
+// The kernels of rows on the command line, their problems and their judges.
 #include "../data.h"
 #include "../flags.h"
 #include "../kernels.h"
@@ -6,6 +6,7 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
 
+#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -17,57 +18,101 @@ const double u32 = std::ldexp(1, -24);
 // Below the smallest normal number of f16, rounding errs by up to 2^-25 whatever the value.
 double subnormal(Element type) { return type == Element::f16 ? std::ldexp(1, -25) : 0; }
 
-class RowKernel : public Kernel {
+// Below the smallest normal number, the error of rounding in units of the last place is that of the smallest ones.
+double half_of_last(Element type) { return codegen::smallest_positive(type) / 2; }
+
+using Program = codegen::Program (*)(const RowSpec&);
+using MakeProblem = Problem (*)(const RowSpec&, std::int64_t, std::int64_t, std::uint64_t);
+
+struct Face {
+  std::string name, summary, length = "n";
+  Program program;
+  MakeProblem problem;
+  bool normalises = false;
+};
+
+class RowKernel final : public Kernel {
 public:
+  explicit RowKernel(Face face) : face_(std::move(face)) {}
+  std::string name() const override { return face_.name; }
+  std::string summary() const override { return face_.summary; }
   std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "f16", "element type: f16, bf16"},
-            {"m", "64", "rows"},
-            {"n", "1024", "columns, a multiple of 8"},
-            {"threads", "256", "work-items of a row: 64, 128, 256, 512 or 1024"},
-            {"vectors", "4", "vectors of 8 elements for each work-item, 1 to 16"}};
+    std::vector<FlagHelp> out = {
+        {"arch", "gfx942", "gfx942 or gfx950"},
+        {"dtype", "f16", "element type: f16, bf16, f32"},
+        {"m", "64", "rows"},
+        {face_.length, "1024", "columns, a multiple of the elements of a vector"},
+        {"threads", "256", "work-items of a row: 64, 128, 256, 512 or 1024"},
+        {"vectors", "4", "vectors for each work-item, up to 128 elements"},
+        {"vector", "0", "elements that one instruction moves: 1 takes any row, 0 is 16 bytes"}};
+    if (face_.normalises) {
+      out.push_back({"epsilon", "1e-5", "added to the mean of the squares"});
+      out.push_back({"residual", "no", "yes: h = x + r is stored, and is what is normalised"});
+      out.push_back({"quant", "no", "i8 or fp8: Y in that type, with a scale for each row"});
+    }
+    return out;
+  }
+  Artifact build(const Flags& given, const BuildOptions& options) const override {
+    return kernels::build(face_.program(spec_of(given)), options);
   }
   Problem problem(const Flags& given, std::uint64_t seed) const override {
     const FlagReader read(name(), given, flags());
     constexpr std::int64_t most = std::int64_t{1} << 24;
-    return problem_of(spec_of(given), read.number("m", 1, most), read.number("n", 1, most), seed);
+    return face_.problem(spec_of(given), read.number("m", 1, most), read.number(face_.length, 1, most), seed);
   }
 
-protected:
-  virtual Problem problem_of(const RowSpec& spec, std::int64_t m, std::int64_t n,
-                             std::uint64_t seed) const = 0;
+private:
   RowSpec spec_of(const Flags& given) const {
     const FlagReader read(name(), given, flags());
     RowSpec spec;
     spec.arch = read.text("arch");
-    spec.type = codegen::parse_element(read.text("dtype"));
+    const codegen::Target& target = codegen::Target::named(spec.arch);
+    spec.type = codegen::parse_element(read.text("dtype"), target);
     spec.threads = static_cast<int>(read.number("threads", 1, 1024));
-    spec.vectors = static_cast<int>(read.number("vectors", 1, 16));
+    spec.vectors = static_cast<int>(read.number("vectors", 1, 128));
+    spec.vector = static_cast<int>(read.number("vector", 0, 8));
+    if (!face_.normalises) return spec;
+    const std::string epsilon = read.text("epsilon"), residual = read.text("residual"),
+                      quant = read.text("quant");
+    const auto [end, error] = std::from_chars(epsilon.data(), epsilon.data() + epsilon.size(), spec.epsilon);
+    if (error != std::errc() || end != epsilon.data() + epsilon.size())
+      throw std::invalid_argument(fmt::format("{}: --epsilon '{}' is not a number", name(), epsilon));
+    if (residual != "yes" && residual != "no")
+      throw std::invalid_argument(fmt::format("{}: --residual '{}' is not yes or no", name(), residual));
+    spec.residual = residual == "yes";
+    if (quant != "no") spec.quantised = codegen::parse_element(quant, target);
     return spec;
   }
+  Face face_;
 };
 
-class Softmax final : public RowKernel {
-  std::string name() const override { return "softmax"; }
-  std::string summary() const override { return "softmax of each row, f16 or bf16, in f32"; }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return build_softmax(spec_of(given), options);
-  }
-  Problem problem_of(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) const override {
-    return softmax_problem(spec, m, n, seed);
-  }
+// f32 additions that a term of a sum goes through: a work-item's, those across a wave, those across waves.
+double additions(const RowSpec& spec) { return spec.vectors * spec.vector_length() + 6 + spec.threads / 64; }
+
+/// Rows before they are rounded, and how far f32 arithmetic may be from them.
+struct Rows {
+  Matrix value, error;
 };
 
-class RmsNorm final : public RowKernel {
-  std::string name() const override { return "rmsnorm"; }
-  std::string summary() const override { return "RMS normalisation of each row, f16 or bf16, in f32"; }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return build_rmsnorm(spec_of(given), options);
+Rows normalised(const RowSpec& spec, const Matrix& x, const Matrix& w, const Matrix* b) {
+  Rows rows{x, x};
+  const double n = static_cast<double>(x.cols()), d = additions(spec);
+  for (Eigen::Index r = 0; r < x.rows(); ++r) {
+    const auto row = x.row(r).array();
+    const double mean = b ? row.sum() / n : 0, magnitude = row.abs().sum() / n;
+    const Eigen::ArrayXXd centred = row - mean;
+    const double deviation = std::sqrt(centred.square().sum() / n + spec.epsilon);
+    const Eigen::ArrayXXd scaled = centred / deviation * w.row(0).array();
+    rows.value.row(r) = scaled;
+    rows.error.row(r) = (6 + d) * u32 * scaled.abs();
+    if (!b) continue;
+    rows.value.row(r).array() += b->row(0).array();
+    const double of_mean = magnitude / deviation, t = std::pow((4 + d) * u32 * of_mean, 2) / 2;
+    rows.error.row(r) = (10 + d) * u32 * (w.row(0).array().abs() * of_mean + scaled.abs()) +
+                        t * scaled.abs() + u32 * rows.value.row(r).array().abs();
   }
-  Problem problem_of(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) const override {
-    return rmsnorm_problem(spec, m, n, seed);
-  }
-};
+  return rows;
+}
 
 } // namespace
 
@@ -77,7 +122,7 @@ Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std
   const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, n, spec.type, seed), spec.type), m, n, spec.type);
   Problem problem;
   problem.launch = plan;
-  problem.buffers = {{"Y", poison(static_cast<std::size_t>(2 * m * n)), true},
+  problem.buffers = {{"Y", poison(static_cast<std::size_t>(bytes_of(spec.type) * m * n)), true},
                      {"X", to_bytes(x, spec.type), false}};
   problem.flops = 5.0 * static_cast<double>(m * n);
   problem.text =
@@ -101,33 +146,133 @@ Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std
   return problem;
 }
 
-Problem rmsnorm_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
-  const LaunchPlan plan = contract_of(rmsnorm_program(spec)).plan({m, n});
-  const Matrix x = random_matrix(m, n, spec.type, seed), w = random_matrix(1, n, spec.type, seed + 1);
+namespace {
+
+Problem norm_problem(const RowSpec& spec, bool centre, std::int64_t m, std::int64_t n, std::uint64_t seed) {
   Problem problem;
-  problem.launch = plan;
-  problem.buffers = {{"Y", poison(static_cast<std::size_t>(2 * m * n)), true},
-                     {"X", to_bytes(x, spec.type), false},
-                     {"W", to_bytes(w, spec.type), false}};
-  problem.flops = 4.0 * static_cast<double>(m * n);
-  problem.text =
-      fmt::format("Y[{0},{1}] = X[{0},{1}] / rms of its row * W[{1}], {2}", m, n, to_string(spec.type));
-  problem.check = [x, w, m, n, type = spec.type, epsilon = spec.epsilon](std::span<const Bytes> buffers) {
-    Matrix reference = x;
-    for (auto row : reference.rowwise()) {
-      row /= std::sqrt(row.squaredNorm() / static_cast<double>(n) + epsilon);
-      row.array() *= w.row(0).array();
+  problem.launch = contract_of(centre ? layernorm_program(spec) : rmsnorm_program(spec)).plan({m, n});
+  const Element type = spec.type, to = spec.quantised.value_or(type);
+  Matrix x = random_matrix(m, n, type, seed);
+  const Matrix w = random_matrix(1, n, type, seed + 1), b = random_matrix(1, n, type, seed + 2),
+               residual = spec.residual ? random_matrix(m, n, type, seed + 3) : Matrix();
+  if (centre) { // means that leave few digits for what differs from them
+    constexpr double means[] = {0, 16, 0, 1000};
+    for (Eigen::Index r = 0; r < m; ++r) x.row(r).array() += means[r % 4];
+    x = from_bytes(to_bytes(x, type), m, n, type);
+  }
+  if (spec.quantised && m > 2) x.row(2).setZero(); // of rmsnorm a row whose scale is the least
+  if (spec.quantised && spec.residual && m > 2) x.row(2) = -residual.row(2);
+
+  const auto elements = static_cast<std::size_t>(m * n);
+  const auto bytes = [&](Element e) { return static_cast<std::size_t>(bytes_of(e)); };
+  problem.buffers.push_back({"Y", poison(elements * bytes(to)), true});
+  if (spec.residual) problem.buffers.push_back({"H", poison(elements * bytes(type)), true});
+  if (spec.quantised) problem.buffers.push_back({"scale", poison(static_cast<std::size_t>(4 * m)), true});
+  problem.buffers.push_back({"X", to_bytes(x, type), false});
+  if (spec.residual) problem.buffers.push_back({"R", to_bytes(residual, type), false});
+  problem.buffers.push_back({"W", to_bytes(w, type), false});
+  if (centre) problem.buffers.push_back({"B", to_bytes(b, type), false});
+  problem.flops = (centre ? 7.0 : 4.0) * static_cast<double>(m * n);
+  problem.text = fmt::format("Y[{0},{1}] = {2} of the rows of {3}[{0},{1}] * W[{1}]{4}, {5}{6}", m, n,
+                             centre ? "layer normalisation" : "RMS normalisation",
+                             spec.residual ? "(X + R)" : "X", centre ? " + B" : "", to_string(type),
+                             spec.quantised ? " -> " + to_string(to) + " and a scale for each row" : "");
+  problem.check = [=](std::span<const Bytes> buffers) {
+    std::size_t next = 1;
+    std::optional<Check> before; // of the sum, and of the scales
+    const auto with = [&](Check last) {
+      const std::string bound = last.bound;
+      if (before) last = both(*before, last);
+      last.bound = bound;
+      return last;
+    };
+    Matrix h = x;
+    if (spec.residual) {
+      const Matrix sum = x + residual;
+      h = from_bytes(buffers[next++], m, n, type);
+      const Matrix bound = (unit_roundoff(type) + u32) * sum.cwiseAbs();
+      before = compare(h, sum, (bound.array() + subnormal(type)).matrix(), "(u + 2^-24) |h|");
+      if (!before->ok) return *before;
     }
-    const Matrix bound =
-        (((6.0 + static_cast<double>(n)) * u32 + unit_roundoff(type)) * reference.array().abs() +
-         subnormal(type))
-            .matrix();
-    return compare(from_bytes(buffers[0], m, n, type), reference, bound, "(6 + N) 2^-24 |y| + u |y|");
+    const Rows rows = normalised(spec, h, w, centre ? &b : nullptr);
+    const std::string formula =
+        centre ? "(10 + D) 2^-24 (|w| mean|x| / s + |y - b|) + |y - b| t + 2^-24 |y|" : "(6 + D) 2^-24 |y|";
+    if (!spec.quantised) {
+      const Matrix bound =
+          (rows.error.array() + unit_roundoff(type) * (rows.value.array().abs() + rows.error.array()) +
+           subnormal(type))
+              .matrix();
+      return with(compare(from_bytes(buffers[0], m, n, type), rows.value, bound, formula + " + u |y|"));
+    }
+    const double largest = codegen::largest_finite(to);
+    const Matrix scale = from_bytes(buffers[next], m, 1, Element::f32);
+    Matrix wanted(m, 1), bound(m, 1);
+    for (Eigen::Index r = 0; r < m; ++r) {
+      const double most = rows.value.row(r).cwiseAbs().maxCoeff();
+      wanted(r, 0) = std::max(most, std::ldexp(1, -100)) / largest;
+      bound(r, 0) = rows.error.row(r).maxCoeff() / largest + 2 * u32 * wanted(r, 0);
+    }
+    before = with(compare(scale, wanted, bound, "scale: of its row's bound / largest + 2 2^-24 scale"));
+    if (!before->ok) return *before;
+    Matrix v = rows.value, within = rows.error;
+    for (Eigen::Index r = 0; r < m; ++r) {
+      v.row(r) /= scale(r, 0);
+      // Before it is rounded; then by half a unit of the last place, or of the smallest numbers.
+      const Eigen::ArrayXXd open = within.row(r).array() / scale(r, 0) + 8 * u32 * v.row(r).array().abs();
+      within.row(r) = open + (unit_roundoff(to) * (v.row(r).array().abs() + open)).max(half_of_last(to));
+    }
+    return with(compare(from_bytes(buffers[0], m, n, to), v, within, formula + ", over the scale, + u |y|"));
   };
   return problem;
 }
 
-std::unique_ptr<Kernel> softmax_kernel() { return std::make_unique<Softmax>(); }
-std::unique_ptr<Kernel> rmsnorm_kernel() { return std::make_unique<RmsNorm>(); }
+} // namespace
+
+Problem rmsnorm_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
+  return norm_problem(spec, false, m, n, seed);
+}
+Problem layernorm_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std::uint64_t seed) {
+  return norm_problem(spec, true, m, n, seed);
+}
+
+Problem silu_and_mul_problem(const RowSpec& spec, std::int64_t m, std::int64_t d, std::uint64_t seed) {
+  Problem problem;
+  problem.launch = contract_of(silu_and_mul_program(spec)).plan({m, d});
+  const Element type = spec.type;
+  const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, 2 * d, type, seed), type), m, 2 * d, type);
+  problem.buffers = {{"Y", poison(static_cast<std::size_t>(bytes_of(type) * m * d)), true},
+                     {"X", to_bytes(x, type), false}};
+  problem.flops = 5.0 * static_cast<double>(m * d);
+  problem.text = fmt::format("Y[{0},{1}] = silu(X[{0},:{1}]) * X[{0},{1}:], {2}", m, d, to_string(type));
+  problem.check = [x, m, d, type](std::span<const Bytes> buffers) {
+    const Eigen::ArrayXXd gate = x.leftCols(d).array(), up = x.rightCols(d).array();
+    const Matrix y = (gate / (1 + (-gate).exp()) * up).matrix();
+    const Matrix bound =
+        (((8 + 4 * gate.abs()) * u32 + unit_roundoff(type)) * y.array().abs() + subnormal(type)).matrix();
+    return compare(from_bytes(buffers[0], m, d, type), y, bound, "(8 + 4 |x|) 2^-24 |y| + u |y|");
+  };
+  return problem;
+}
+
+std::unique_ptr<Kernel> softmax_kernel() {
+  return std::make_unique<RowKernel>(
+      Face{"softmax", "softmax of each row, in f32", "n", softmax_program, softmax_problem});
+}
+std::unique_ptr<Kernel> rmsnorm_kernel() {
+  return std::make_unique<RowKernel>(Face{"rmsnorm",
+                                          "RMS normalisation of each row, in f32; after adding a residual, "
+                                          "to 8 bits with a scale for each row",
+                                          "n", rmsnorm_program, rmsnorm_problem, true});
+}
+std::unique_ptr<Kernel> layernorm_kernel() {
+  return std::make_unique<RowKernel>(Face{"layernorm",
+                                          "layer normalisation of each row, in f32; after adding a residual, "
+                                          "to 8 bits with a scale for each row",
+                                          "n", layernorm_program, layernorm_problem, true});
+}
+std::unique_ptr<Kernel> silu_and_mul_kernel() {
+  return std::make_unique<RowKernel>(Face{"silu_and_mul", "silu of half a row times the other half, in f32",
+                                          "d", silu_and_mul_program, silu_and_mul_problem});
+}
 
 } // namespace inlay::kernels

@@ -1,4 +1,6 @@
-// Softmax and RMS normalisation of rows, one workgroup a row.
+// Softmax, normalisations and a gated activation of rows.
+#include "../data.h"
+
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
@@ -19,18 +21,28 @@ using codegen::Target;
 using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
+/// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
+constexpr double nothing = 0x1p-100;
+
 void check(const std::string& kernel, const RowSpec& s) {
   const auto refuse = [&](const std::string& field, const std::string& value, const std::string& hint) {
     throw std::invalid_argument(
         fmt::format("{}: {} = {} is not supported\n  hint   {}", kernel, field, value, hint));
   };
-  if (s.type != Element::f16 && s.type != Element::bf16)
-    refuse("type", to_string(s.type), "f16 or bf16; the arithmetic is f32 in any case");
+  if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
+    refuse("type", to_string(s.type), "f16, bf16 or f32; the arithmetic is f32 in any case");
   if (s.threads < 64 || s.threads > 1024 || !std::has_single_bit(static_cast<unsigned>(s.threads)))
     refuse("threads", std::to_string(s.threads), "64, 128, 256, 512 or 1024");
-  if (s.vectors < 1 || s.vectors > 16) refuse("vectors", std::to_string(s.vectors), "1 to 16");
+  const int v = s.vector_length();
+  if (v < 1 || v > 16 / bytes_of(s.type) || !std::has_single_bit(static_cast<unsigned>(v)))
+    refuse("vector", std::to_string(s.vector), "1, 2, 4, and 8 elements of 16 bits; 0 for 16 bytes");
+  if (s.vectors < 1 || s.vectors * v > 128)
+    refuse("vectors", std::to_string(s.vectors), fmt::format("1 to {}: 128 elements", 128 / v));
   if (!(s.epsilon >= 0) || std::isinf(s.epsilon))
     refuse("epsilon", std::to_string(s.epsilon), "a number that is not negative");
+  if (s.quantised && *s.quantised != Element::i8 && *s.quantised != codegen::fp8(Target::named(s.arch)))
+    refuse("quantised", to_string(*s.quantised),
+           "i8, or " + to_string(codegen::fp8(Target::named(s.arch))) + " on " + s.arch);
 }
 
 } // namespace
@@ -38,9 +50,9 @@ void check(const std::string& kernel, const RowSpec& s) {
 // [softmax]
 Program softmax_program(const RowSpec& s) {
   check("softmax", s);
-  const int capacity = s.capacity();
+  const int capacity = s.capacity(), v = s.vector_length();
   Program k("softmax", Target::named(s.arch), s.threads, s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = 8});
+  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
   const Tensor Y = k.output("y", s.type, {M, N}), X = k.input("x", s.type, {M, N});
   k.computes(Y, [&](const auto& c) {
     const auto shifted = [&](Sym i) {
@@ -50,44 +62,140 @@ Program softmax_program(const RowSpec& s) {
   });
 
   const Sym row = k.workgroups(0, M, 1);
-  const Layout tv = rows_tv(1, capacity, 8, s.threads);
-  const Fragment x = k.fill(k.load(k.tile(X, {1, capacity}, {row, 0}), tv, 8), 1, 0, N, -INFINITY);
-  const Fragment e = k.map({x, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return exp(v[0] - v[1]); });
-  const Fragment y = k.map({e, k.fold(Monoid::sum, e, 1)}, [](const Exprs& v) { return v[0] / v[1]; });
-  k.store(y, k.tile(Y, {1, capacity}, {row, 0}), 8);
+  const Layout tv = rows_tv(1, capacity, v, s.threads);
+  const Fragment x = k.fill(k.load(k.tile(X, {1, capacity}, {row, 0}), tv, v), 1, 0, N, -INFINITY);
+  const Fragment e = k.map({x, k.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return exp(a[0] - a[1]); });
+  const Fragment y = k.map({e, k.fold(Monoid::sum, e, 1)}, [](const Exprs& a) { return a[0] / a[1]; });
+  k.store(y, k.tile(Y, {1, capacity}, {row, 0}), v);
   return k;
 }
 // [softmax end]
 
-Program rmsnorm_program(const RowSpec& s) {
-  check("rmsnorm", s);
-  const int capacity = s.capacity();
-  Program k("rmsnorm", Target::named(s.arch), s.threads, s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = 8});
-  const Tensor Y = k.output("y", s.type, {M, N}), X = k.input("x", s.type, {M, N}),
-               W = k.input("w", s.type, {1, N});
-  k.computes(Y, [&](const auto& c) {
-    const Expr squares = k.sum(N, [&](Sym j) { return k(X, {c[0], j}) * k(X, {c[0], j}); });
-    return k(X, {c[0], c[1]}) * rsqrt(squares / k.number(N) + s.epsilon) * k(W, {0, c[1]});
-  });
+namespace {
 
+// Y = X / rms(X) * W, or (X - mean) / deviation * W + B.
+// [norm]
+Program norm_program(const RowSpec& s, bool centre) {
+  const std::string name = centre ? "layernorm" : "rmsnorm";
+  check(name, s);
+  const int capacity = s.capacity(), v = s.vector_length();
+  Program k(name, Target::named(s.arch), s.threads, s.where);
+  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
+  std::optional<Tensor> H, S, R, B;
+  const Tensor Y = k.output("y", s.quantised.value_or(s.type), {M, N});
+  if (s.residual) H = k.output("h", s.type, {M, N});
+  if (s.quantised) S = k.output("scale", Element::f32, {M, 1});
+  const Tensor X = k.input("x", s.type, {M, N});
+  if (s.residual) R = k.input("r", s.type, {M, N});
+  const Tensor W = k.input("w", s.type, {1, N});
+  if (centre) B = k.input("b", s.type, {1, N});
+
+  // What is computed.
+  const double largest = s.quantised ? codegen::largest_finite(*s.quantised) : 1;
+  const auto magnitude = [](Expr e) { return max(e, e * -1.0); };
+  const auto scale_of = [&](Expr most) { return max(most, k.constant(nothing)) * (1 / largest); };
+  const auto h = [&](Sym r, Sym i) { return s.residual ? k(X, {r, i}) + k(*R, {r, i}) : k(X, {r, i}); };
+  const auto centred = [&](Sym r, Sym i) {
+    return centre ? h(r, i) - k.sum(N, [&](Sym j) { return h(r, j); }) / k.number(N) : h(r, i);
+  };
+  const auto normalised = [&](Sym r, Sym i) {
+    const Expr squares = k.sum(N, [&](Sym j) { return centred(r, j) * centred(r, j); });
+    const Expr y = centred(r, i) * rsqrt(squares / k.number(N) + s.epsilon) * k(W, {0, i});
+    return centre ? y + k(*B, {0, i}) : y;
+  };
+  const auto scale = [&](Sym r) {
+    return scale_of(k.fold(Monoid::max, N, [&](Sym j) { return magnitude(normalised(r, j)); }));
+  };
+  k.computes(Y, [&](const auto& c) {
+    return s.quantised ? normalised(c[0], c[1]) / scale(c[0]) : normalised(c[0], c[1]);
+  });
+  if (H) k.computes(*H, [&](const auto& c) { return h(c[0], c[1]); });
+  if (S) k.computes(*S, [&](const auto& c) { return scale(c[0]); });
+
+  // How: the row stays in registers, each fold is over all of it.
   const Sym row = k.workgroups(0, M, 1);
-  const Layout tv = rows_tv(1, capacity, 8, s.threads);
-  const Fragment x = k.load(k.tile(X, {1, capacity}, {row, 0}), tv, 8),
-                 w = k.load(k.tile(W, {1, capacity}, {0, 0}), tv, 8);
-  const Fragment squares = k.fold(Monoid::sum, k.map({x}, [](const Exprs& v) { return v[0] * v[0]; }), 1);
-  const Fragment scale =
-      k.map({squares}, [&](const Exprs& v) { return rsqrt(v[0] * rcp(k.number(N)) + s.epsilon); });
-  const Fragment y = k.map({x, scale, w}, [](const Exprs& v) { return v[0] * v[1] * v[2]; });
-  k.store(y, k.tile(Y, {1, capacity}, {row, 0}), 8);
+  const Layout tv = rows_tv(1, capacity, v, s.threads);
+  const auto load = [&](const Tensor& of, Sym at) {
+    return k.load(k.tile(of, {1, capacity}, {at, 0}), tv, v);
+  };
+  const auto store = [&](const Fragment& f, const Tensor& to) {
+    k.store(f, k.tile(to, {1, capacity}, {row, 0}), v);
+  };
+  const auto inside_row = [&](Expr e, double beyond) { return inside(k.position(1), N, e, beyond); };
+  std::optional<Fragment> w, b;
+  const auto load_weights = [&] {
+    w = load(W, 0);
+    if (B) b = load(*B, 0);
+  };
+  // Loaded ahead they cost registers through the folds: where these do not suffice, behind them.
+  const bool ahead = s.vectors * v <= 32;
+  Fragment x = load(X, row);
+  if (ahead) load_weights();
+  if (s.residual) {
+    x = k.map(
+        {x, load(*R, row)}, [](const Exprs& a) { return a[0] + a[1]; }, s.type);
+    store(x, *H);
+  }
+  if (centre)
+    x = k.map({x, k.fold(Monoid::sum, x, 1)},
+              [&](const Exprs& a) { return inside_row(a[0] - a[1] * rcp(k.number(N)), 0); });
+  const Fragment squares = k.fold(Monoid::sum, k.map({x}, [](const Exprs& a) { return a[0] * a[0]; }), 1);
+  const Fragment by =
+      k.map({squares}, [&](const Exprs& a) { return rsqrt(a[0] * rcp(k.number(N)) + s.epsilon); });
+  if (!ahead) load_weights();
+  const Fragment y = centre ? k.map({x, by, *w, *b}, [](const Exprs& a) { return a[0] * a[1] * a[2] + a[3]; })
+                            : k.map({x, by, *w}, [](const Exprs& a) { return a[0] * a[1] * a[2]; });
+  if (!s.quantised) {
+    store(y, Y);
+    return k;
+  }
+  const Fragment most = k.fold(
+      Monoid::max, k.map({y}, [&](const Exprs& a) { return inside_row(magnitude(a[0]), -INFINITY); }), 1);
+  const Fragment of_row = k.map({most}, [&](const Exprs& a) { return scale_of(a[0]); });
+  k.store(of_row, k.tile(*S, {1, 1}, {row, 0}), 1);
+  const Fragment inverse = k.map({of_row}, [](const Exprs& a) { return rcp(a[0]); });
+  store(k.map({y, inverse}, [](const Exprs& a) { return a[0] * a[1]; }), Y);
   return k;
 }
+// [norm end]
+
+} // namespace
+
+Program rmsnorm_program(const RowSpec& s) { return norm_program(s, false); }
+Program layernorm_program(const RowSpec& s) { return norm_program(s, true); }
+
+// [silu_and_mul]
+Program silu_and_mul_program(const RowSpec& s) {
+  check("silu_and_mul", s);
+  const int tile = s.capacity(), v = s.vector_length();
+  Program k("silu_and_mul", Target::named(s.arch), s.threads, s.where);
+  const Sym M = k.size("m"), D = k.size("d", {.most = 1 << 24, .multiple = v});
+  const Tensor Y = k.output("y", s.type, {M, D}), X = k.input("x", s.type, {M, 2, D});
+  const auto silu = [](Expr gate, Expr up) { return gate / (exp(gate * -1.0) + 1.0) * up; };
+  k.computes(Y, [&](const auto& c) { return silu(k(X, {c[0], 0, c[1]}), k(X, {c[0], 1, c[1]})); });
+
+  const Sym columns = k.workgroups(0, D, tile), row = k.workgroups(1, M, 1);
+  const Layout tv = rows_tv(1, tile, v, s.threads);
+  const auto half = [&](int which) {
+    return k.load(k.tile(X, {1, 1, tile}, {row, which, columns}).keep({0, 2}), tv, v);
+  };
+  k.store(k.map({half(0), half(1)}, [&](const Exprs& x) { return silu(x[0], x[1]); }),
+          k.tile(Y, {1, tile}, {row, columns}), v);
+  return k;
+}
+// [silu_and_mul end]
 
 Artifact build_softmax(const RowSpec& spec, const BuildOptions& options) {
   return build(softmax_program(spec), options);
 }
 Artifact build_rmsnorm(const RowSpec& spec, const BuildOptions& options) {
   return build(rmsnorm_program(spec), options);
+}
+Artifact build_layernorm(const RowSpec& spec, const BuildOptions& options) {
+  return build(layernorm_program(spec), options);
+}
+Artifact build_silu_and_mul(const RowSpec& spec, const BuildOptions& options) {
+  return build(silu_and_mul_program(spec), options);
 }
 
 } // namespace inlay::kernels

@@ -129,6 +129,7 @@ double CodeRun::rounding(Element format, Number v) {
   case Element::bf16: return unit(7, -126, 3e38);
   case Element::f32: return 0;
   case Element::i32: return x < 16'000'000 ? 0 : INFINITY;
+  case Element::i8: return x > 127 ? INFINITY : 1;
   default: return bits(format) == 8 ? unit(2, -16, 200) : INFINITY;
   }
 }

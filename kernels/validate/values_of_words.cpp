@@ -328,6 +328,18 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     if ((n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
         (n == "v_cvt_pk_bf16_f32" && !to_f16))
       return f32(index);
+    if (n == "v_pk_add_f16" && to_f16 && a.size() == 2) {
+      // Half `index` of the result is of the half of each source that op_sel or op_sel_hi names.
+      const std::uint8_t select = index == 0 ? m.op_sel : m.op_sel_hi,
+                         sign = index == 0 ? m.neg_lo : m.neg_hi;
+      const auto get = [&](std::size_t k) -> std::optional<Number> {
+        const auto v = read(a[k], format, (select >> k) & 1U);
+        return v && ((sign >> k) & 1U) != 0 ? std::optional<Number>(negate(*v)) : v;
+      };
+      const auto x = get(0), y = get(1);
+      if (!x || !y) return std::nullopt;
+      return add(*x, *y);
+    }
     if (n == "v_pack_b32_f16" && index < a.size())
       return modified(index, read(a[index], format, (m.op_sel >> index) & 1U));
     if (n == "v_perm_b32" && a.size() == 3) {

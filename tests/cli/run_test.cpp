@@ -603,6 +603,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"preshuffle_gemm", "gemm"},
                                                    {"softmax", "rows"},
                                                    {"rmsnorm", "rows"},
+                                                   {"layernorm", "rows"},
+                                                   {"silu_and_mul", "rows"},
                                                    {"moe_stage1", "moe"},
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},

@@ -65,6 +65,8 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       {"softmax", "--arch", "gfx950"},
       {"rmsnorm"},
       {"rmsnorm", "--arch", "gfx950"},
+      {"layernorm", "--residual", "yes", "--quant", "fp8"},
+      {"silu_and_mul", "--arch", "gfx950"},
       {"vector_add"}};
   const Folder folder;
   for (const auto& spec : kernels) {

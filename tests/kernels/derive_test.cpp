@@ -54,6 +54,10 @@ TEST_CASE("derive: kernels as they are hold") {
   kernels::RowSpec rows;
   CHECK(refuted(code_of(kernels::softmax_program(rows))) == "");
   CHECK(refuted(code_of(kernels::rmsnorm_program(rows))) == "");
+  CHECK(refuted(code_of(kernels::silu_and_mul_program(rows))) == "");
+  rows.residual = true;
+  rows.quantised = Element::i8;
+  CHECK(refuted(code_of(kernels::layernorm_program(rows))) == "");
 }
 
 TEST_CASE("derive: one place of a GEMM's code changed is a claim refuted") {
@@ -355,6 +359,49 @@ TEST_CASE("derive: how far a loop may go is part of what fits an offset") {
   CHECK(summed(std::int64_t{1} << 28) == "");
   CHECK_THAT(summed(std::int64_t{1} << 30),
              Contains("byte offsets into x fit 31 bits") && Contains("the offset of a trip may be"));
+}
+
+TEST_CASE("derive: normalised rows whose masks, mean, scale or halves are another's") {
+  kernels::RowSpec spec;
+  spec.threads = 128, spec.vectors = 1;
+  spec.residual = true;
+  spec.quantised = Element::i8;
+  const auto maps = [](Program& p) {
+    std::vector<MapOp*> out;
+    for (Op& op : p.mutable_body())
+      if (auto* m = std::get_if<MapOp>(&op.what)) out.push_back(m);
+    return out;
+  };
+  const auto without_mask = [&](std::size_t which) {
+    Program p = kernels::layernorm_program(spec);
+    for (MapOp* m : maps(p))
+      if (m->map.node().fn == Fn::inside && which-- == 0) m->map = {m->map.arena, m->map.node().args[0]};
+    return refuted(code_of(p));
+  };
+  // Beyond the row lies -mean, the square of which counts; and b, which may be the largest.
+  CHECK_THAT(without_mask(0), Contains("what lies outside of a sum is its empty element"));
+  CHECK_THAT(without_mask(1), Contains("what lies outside of a max is its empty element"));
+  // x + r, x - mean, squares, 1 / s, y, |y|, scale, 1 / scale, y / scale
+  const auto changed_maps = [&](auto change) {
+    Program p = kernels::layernorm_program(spec);
+    const std::vector<MapOp*> all = maps(p);
+    REQUIRE(all.size() == 9);
+    change(all);
+    return refuted(code_of(p));
+  };
+  using Maps = const std::vector<MapOp*>&;
+  CHECK_THAT(changed_maps([](Maps m) { m[1]->from[0] = m[0]->from[0]; }), // without the residual
+             Contains("is what the specification says"));
+  CHECK_THAT(changed_maps([](Maps m) { std::swap(m[4]->from[2], m[4]->from[3]); }), // w and b
+             Contains("is what the specification says"));
+  CHECK_THAT(changed_maps([](Maps m) { m[8]->from[1] = m[6]->to; }), // times the scale
+             Contains("y is what the specification says"));
+  CHECK_THAT(changed_maps([](Maps m) { m[2]->from[0] = m[0]->to; }), // squares of what is not centred
+             Contains("is what the specification says"));
+  Program halves = kernels::silu_and_mul_program(spec);
+  for (Op& op : halves.mutable_body())
+    if (auto* c = std::get_if<CopyOp>(&op.what); c && c->from) c->from->origin[1] = Sym(1);
+  CHECK_THAT(refuted(code_of(halves)), Contains("y is what the specification says"));
 }
 
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {

@@ -82,6 +82,11 @@ std::vector<Subject> subjects() {
   rows.vectors = 2;
   out.push_back({"softmax", kernels::softmax_program(rows), {{2, 8}, {1, 1048}}});
   out.push_back({"rmsnorm", kernels::rmsnorm_program(rows), {{2, 8}, {1, 1048}}});
+  out.push_back({"silu_and_mul", kernels::silu_and_mul_program(rows), {{2, 8}, {1, 2056}}});
+  rows.residual = true;
+  out.push_back({"layernorm", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
+  rows.quantised = Element::i8;
+  out.push_back({"layernorm, quantised", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
   kernels::MoeSpec moe;
   moe.tile_m = moe.tile_n = moe.tile_k = 32;
   moe.waves_n = 1;

@@ -83,8 +83,12 @@ TEST_CASE("machine code of our kernels is validated for all sizes") {
     shuffled.preshuffled_b = true, shuffled.in = shuffled.out = codegen::Element::bf16;
     kernels::RowSpec row;
     row.arch = arch, row.threads = 128, row.vectors = 2;
-    for (const kernels::Artifact& a : {kernels::build_gemm(gemm), kernels::build_gemm(shuffled),
-                                       kernels::build_softmax(row), kernels::build_rmsnorm(row)}) {
+    kernels::RowSpec added = row;
+    added.residual = true;
+    for (const kernels::Artifact& a :
+         {kernels::build_gemm(gemm), kernels::build_gemm(shuffled), kernels::build_softmax(row),
+          kernels::build_rmsnorm(row), kernels::build_layernorm(row), kernels::build_layernorm(added),
+          kernels::build_silu_and_mul(row)}) {
       const CodeReport r = validate(a, a.hsaco, true); // by numbers as well as by symbols
       INFO(a.kernel << " " << arch << ": " << text_of(r));
       CHECK(r.verdict == MachineVerdict::validated);
@@ -139,6 +143,31 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
     refuted_row("v_sub_f32", 0, [](auto& c) { c[1] ^= 2; });    // another register than the maximum
     refuted_row("ds_write_b32", 1, [](auto& c) { c[1] ^= 4; }); // a wave's sum is elsewhere
     refuted_row("s_cbranch_execz", 0, [](auto& c) { c[2] ^= 1; });
+  }
+  SECTION("halves that a packed sum takes, and their signs") {
+    kernels::RowSpec row;
+    row.threads = 128, row.vectors = 1, row.residual = true;
+    const kernels::Artifact sum = kernels::build_rmsnorm(row);
+    for (const auto& [byte, bit] :
+         {std::pair{7, 0x08}, {7, 0x10}, {1, 0x08}, {1, 0x10}, {7, 0x20}, {1, 0x01}}) {
+      const CodeReport r = validate(
+          sum,
+          patched(sum, "v_pk_add_f16", 1,
+                  [&](auto& c) { c[static_cast<std::size_t>(byte)] ^= static_cast<std::uint8_t>(bit); }),
+          true);
+      INFO(byte << " " << bit << ": " << text_of(r));
+      CHECK(r.verdict == MachineVerdict::refuted);
+    }
+  }
+  SECTION("integers of 8 bits are rounded by less than one") {
+    kernels::RowSpec row;
+    row.threads = 128, row.vectors = 1, row.quantised = codegen::Element::i8;
+    const kernels::Artifact rounded = kernels::build_rmsnorm(row);
+    CHECK(validate(rounded, rounded.hsaco, true).verdict != MachineVerdict::refuted);
+    const CodeReport r =
+        validate(rounded, patched(rounded, "v_rndne_f32", 2, [](auto& c) { c[0] ^= 1; }), true);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::refuted);
   }
   SECTION("the offset of a load") {
     const auto f = refuted(patched(a, "buffer_load_dwordx4", 2, [](auto& c) { c[0] ^= 0x20; }));

@@ -161,7 +161,8 @@ public:
   [[nodiscard]] Value rsqrt(Value a);     ///< v_rsq_f32: 1 ulp
   [[nodiscard]] Value sqrt(Value a);      ///< v_sqrt_f32: 1 ulp
   [[nodiscard]] Value log2(Value a);      ///< v_log_f32: 1 ulp
-  /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32.
+  /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32. To 8 bits: i8 saturates and is 0 for NaN; the
+  /// target's fp8 and bf8 are what the instruction gives beyond the largest number (`conversion`).
   [[nodiscard]] Value convert(Value a, Element element, Nan nan = Nan::kept);
   [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32
   /// @}
@@ -272,6 +273,7 @@ public:
   /// @}
 
 private:
+  Value to_bytes(Value a, Element element);
   struct Impl;
   /// Errors: InternalError behind `finish`.
   [[nodiscard]] Impl& live() const;

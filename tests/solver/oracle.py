@@ -18,6 +18,7 @@ import argparse
 import collections
 import functools
 import json
+import os
 import random
 import re
 import select as io_select
@@ -32,7 +33,7 @@ PROPERTIES = (["equal"] * 5 + ["within"] * 4 + ["injective"] * 4 + ["bijective"]
 EDGES = [*range(-7, 10), 12, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 127, 128, 129, 255, 256, 1000, 4096, 2**20 + 1,
          2**31 - 1, 2**31, 2**32 + 1, 2**40, 2**62 - 1, 2**62, 2**63 - 1, 2**63, 2**64 + 3, -100, -2**31, -2**63]
 MOST_INDICES = 3000  # beyond, only some indices are looked at
-SECONDS = 60         # for one question
+SECONDS = 60         # of processor time for one question; ten times as many where others are at work
 AHEAD = 16           # questions asked before the first of them is judged
 
 # Which lanes share a phase: nod-ai/amd-shark-ai docs/empirical-lds, measured on MI300X. Bytes a lane, lanes of each phase.
@@ -807,12 +808,25 @@ class Prover:
         except BrokenPipeError:
             pass # answer() sees that it ended
 
+    def seconds_used(self):
+        """Of the prover and of the solvers that it has started and that ended."""
+        try:
+            with open(f"/proc/{self.process.pid}/stat", encoding="utf-8") as f:
+                fields = f.read().rpartition(")")[2].split()
+            return sum(int(x) for x in fields[11:15]) / os.sysconf("SC_CLK_TCK")
+        except (OSError, ValueError):
+            return 0.0
+
     def answer(self):
         """Of the first question without one, or a text that says why there is none; the others are asked again then."""
-        silent = False
+        silent, begin, used = False, time.monotonic(), self.seconds_used()
         while b"\n" not in self.read:
-            silent = not io_select.select([self.process.stdout], [], [], SECONDS)[0]
-            more = b"" if silent else self.process.stdout.read(65536)
+            if not io_select.select([self.process.stdout], [], [], 5)[0]:
+                silent = self.seconds_used() - used > SECONDS or time.monotonic() - begin > 10 * SECONDS
+                if silent:
+                    break
+                continue
+            more = self.process.stdout.read(65536)
             if not more:
                 break
             self.read += more

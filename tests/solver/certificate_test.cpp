@@ -456,6 +456,19 @@ TEST_CASE("a claim under conditions without a value is rejected whatever the exa
       CHECK_FALSE(recheck(forged(head + facts + example + rest)).accepted);
 }
 
+TEST_CASE("digits that reach beyond the domain cover nothing") {
+  auto covers = [](const std::string& extent, const std::string& digits) {
+    return recheck(forged("; inlay certificate 1\n; property covers\n; method stride chain\n; argument (" +
+                          extent + ",n):(1,8)\n; term 8*n\n; symbol n >= 1\n; let n = n\n; digits first " +
+                          digits + "\n"))
+        .accepted;
+  };
+  CHECK(covers("8", "8 | n"));
+  CHECK_FALSE(covers("5", "8 | n"));
+  CHECK_FALSE(covers("5", "[5: 8] | n"));
+  CHECK_FALSE(covers("5", "5 | n"));
+}
+
 TEST_CASE("numbers at the ends of 128 bits do not mislead the checker") {
   auto recheck_of = [](const std::string& lines) {
     return recheck(forged("; inlay certificate 1\n" + lines)).accepted;

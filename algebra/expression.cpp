@@ -487,6 +487,7 @@ Value apply_operation(std::string_view name, std::span<const Value> arguments) {
 Value value_of(const Value& function, const Value& coordinate) {
   const IntTuple c = coordinate.as_tuple();
   if (const CoordSwizzle* s = function.get<CoordSwizzle>()) return (*s)(c);
+  if (const Swizzle* s = function.get<Swizzle>(); s && c.is_leaf()) return (*s)(c.leaf());
   if (const NestedLayout* n = function.get<NestedLayout>()) return (*n)(c);
   const auto f = as_function(function);
   if (!f)
@@ -548,8 +549,10 @@ private:
     if (name == "A" || name == "B" || name == "C")
       if (in_.peek() != '(') return std::string(name);
     if (!in_.accept('('))
-      in_.fail_at(start, "'" + std::string(name.substr(0, 64)) +
-                             "' is not a value; an operation needs its arguments in parentheses");
+      in_.fail_at(start,
+                  "'" + std::string(name.substr(0, 64)) +
+                      "' is not a value: symbols belong to `prove`, and an operation has its arguments in "
+                      "parentheses");
     const Value arguments = list(')');
     return apply_operation(name, *arguments.get<List>());
   }

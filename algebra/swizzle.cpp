@@ -4,6 +4,7 @@
 #include <inlay/algebra/bit_matrix.h>
 #include <inlay/algebra/bodies/operation.h>
 #include <inlay/algebra/composed.h>
+#include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/composition.h>
 #include <inlay/algebra/ops/inverse.h>
 #include <inlay/algebra/ops/recast.h>
@@ -196,51 +197,120 @@ ComposedLayout composition(const ComposedLayout& a, const Tile& t) {
   return a.with_inner(composition(a.inner(), t));
 }
 
-ComposedLayout composition(const Layout& a, const Swizzle& b) {
-  if (b.is_identity()) return {Swizzle(), 0, a};
-  // No index below the size has a bit of the source: nothing moves.
-  if (a.size() <= Int(b.source_mask() & (~b.source_mask() + 1))) return {Swizzle(), 0, a};
+namespace {
+
+constexpr std::int64_t enumerable = std::int64_t{1} << 20;
+
+// The bits that values of l have; all bits where there are too many values to look at.
+std::uint64_t bits_of(const ComposedLayout& l) {
+  std::uint64_t bits = 0;
+  if (const auto matrix = BitMatrix::of(l)) {
+    for (std::size_t k = 0; k < matrix->columns(); ++k) bits |= matrix->column(k);
+    return bits;
+  }
+  if (l.size() > enumerable) return ~std::uint64_t{0};
+  for (Int i = 0; i < l.size(); i += 1) bits |= static_cast<std::uint64_t>(l(i).value());
+  return bits;
+}
+
+Int lowest_source(const Swizzle& s) { return s.source_mask() & (~s.source_mask() + 1); }
+
+// s' with a(s(y)) = s'(a(y)) for every value y of `at`: a carries the masks of s to those of s'. Beyond its size a
+// goes on as its last mode does, as in every composition.
+Swizzle carried(const Layout& a, const Swizzle& s, const ComposedLayout& at) {
+  if (s.is_identity() || (bits_of(at) & s.source_mask()) == 0) return {};
   const auto fail = [&](const std::string& where) {
     throw LayoutError({"swizzle",
                        "composition",
                        "the layout does not carry the swizzle to a swizzle",
-                       {{"left", to_string(a)}, {"right", to_string(b)}},
+                       {{"left", to_string(a)}, {"right", to_string(s)}},
                        where,
                        {},
                        ""});
   };
-  const Int source = a(static_cast<std::int64_t>(b.source_mask()));
-  const Int target = a(static_cast<std::int64_t>(b.target_mask()));
+  const Int source = a(static_cast<std::int64_t>(s.source_mask()));
+  const Int target = a(static_cast<std::int64_t>(s.target_mask()));
   if (source < 0 || target < 0) fail("masks become negative");
-  const Swizzle s = Swizzle::from_masks(static_cast<std::uint64_t>(source.value()),
+  const Swizzle t = Swizzle::from_masks(static_cast<std::uint64_t>(source.value()),
                                         static_cast<std::uint64_t>(target.value()));
-  const auto check = [&](Int i) {
-    if (a(b(i)) != s(a(i))) fail("at index " + to_string(i));
+  const auto check = [&](Int y) {
+    if (a(s(y)) != t(a(y))) fail("at index " + to_string(y));
   };
-  constexpr std::int64_t enumerable = 1 << 16;
-  const Int size = a.size();
-  if (BitMatrix::of(a) && Int(b.source_mask() | b.target_mask()) < size) { // inside, where a is linear
-    for (Int i = 1; i < size; i *= 2) check(i);
-  } else if (size <= enumerable) {
-    for (Int i = 0; i < size; i += 1) check(i);
+  const auto matrix = BitMatrix::of(at);
+  const bool linear = matrix && BitMatrix::of(a) && [&] { // and inside, where a is linear
+    for (std::size_t k = 0; k < matrix->columns(); ++k)
+      if (Int(matrix->column(k)) >= a.size() || s(Int(matrix->column(k))) >= a.size()) return false;
+    return true;
+  }();
+  if (linear) {
+    for (std::size_t k = 0; k < matrix->columns(); ++k) check(Int(matrix->column(k)));
+  } else if (at.size() <= enumerable) {
+    for (Int i = 0; i < at.size(); i += 1) check(at(i));
   } else {
-    fail("the layout is not linear over bits and has more than 65536 elements");
+    fail("not linear over bits, and more than " + std::to_string(enumerable) + " elements");
   }
-  return {s, 0, a};
+  return t;
+}
+
+ComposedLayout plain(const Layout& l) { return {Swizzle(), 0, l}; }
+
+// The largest n <= end for which s keeps 0..n-1 below `end`.
+Int kept_below(const Swizzle& s, Int end) {
+  if (s.is_identity()) return end;
+  const bool power = std::has_single_bit(static_cast<std::uint64_t>(end.value()));
+  if (!power && end > enumerable && lowest_source(s) < end)
+    throw LayoutError({"swizzle",
+                       "right_inverse",
+                       "more than " + std::to_string(enumerable) + " elements, and no power of two",
+                       {{"swizzle", to_string(s)}},
+                       to_string(end) + " elements",
+                       {},
+                       ""});
+  for (Int i = lowest_source(s); i < end;
+       i = power ? i * 2 : i + 1) // alone, a bit is the least that is moved
+    if (s(i) >= end) return i;
+  return end;
+}
+
+} // namespace
+
+ComposedLayout composition(const Layout& a, const Swizzle& b) {
+  if (b.is_identity() || a.size() <= lowest_source(b)) return plain(a);
+  return {carried(a, b, plain(Layout(a.size(), 1))), 0, a};
 }
 
 ComposedLayout composition(const Layout& a, const ComposedLayout& b) {
   if (b.offset() != 0) refuse_offset("composition", b);
-  return composition(composition(a, swizzle_of("composition", b)), b.inner());
+  const Layout inner = composition(a, b.inner());
+  return {carried(a, swizzle_of("composition", b), plain(b.inner())), 0, inner};
 }
 
 ComposedLayout right_inverse(const ComposedLayout& l) {
   if (l.offset() != 0) refuse_offset("right_inverse", l);
-  return composition(right_inverse(l.inner()), swizzle_of("right_inverse", l));
+  const Swizzle& s = swizzle_of("right_inverse", l);
+  const Layout r = right_inverse(l.inner());
+  const Int n = kept_below(s, r.size()); // past these, r(s(i)) is no index of l
+  return n == r.size() ? composition(r, s) : composition(r, ComposedLayout(s, 0, Layout(n, 1)));
 }
+
 ComposedLayout left_inverse(const ComposedLayout& l) {
   if (l.offset() != 0) refuse_offset("left_inverse", l);
-  return composition(left_inverse(l.inner()), swizzle_of("left_inverse", l));
+  const Swizzle& s = swizzle_of("left_inverse", l);
+  Layout r = left_inverse(l.inner());
+  Int end = r.size(); // past the values of l
+  if (l.size() <= enumerable) {
+    for (Int i = 0; i < l.size(); i += 1) end = max(end, l(i) + 1);
+  } else if (BitMatrix::of(l)) {
+    end = max(end, Int(bits_of(l)) + 1);
+  }
+  if (end > r.size()) { // values that the swizzle alone makes: a digit of their own, which r does not reach
+    const Int stride = r.cosize() == r.size()
+                           ? r.size()
+                           : Int(std::bit_ceil(static_cast<std::uint64_t>(r.cosize().value())));
+    const Layout parts[] = {r, Layout(ceil_div(end, r.size()), stride)};
+    r = coalesce(concatenate(parts));
+  }
+  return {carried(r, s, l), 0, r};
 }
 
 ComposedLayout upcast(const ComposedLayout& l, Int n) {

@@ -262,19 +262,25 @@ int fuzz_command(Session& session, FuzzArguments a) {
 } // namespace
 
 void add_fuzz(CLI::App& app, Session& session) {
+  // CLI11's own says the range, up to the largest double in 309 digits.
+  const CLI::Validator above_zero(
+      [](const std::string& text) {
+        double n = 0;
+        return CLI::detail::lexical_cast(text, n) && n > 0 ? std::string() : "'" + text + "' is not above 0";
+      },
+      "POSITIVE");
   auto* c = app.add_subcommand("fuzz", "Random inputs against a law, or against another implementation");
   auto a = std::make_shared<FuzzArguments>();
   c->add_option("law", a->name, "a law or an operation (--list), or all");
   c->add_flag("--list", a->list, "the laws and the operations");
-  c->add_option("--cases", a->cases, "how many inputs")->check(CLI::PositiveNumber);
+  c->add_option("--cases", a->cases, "how many inputs")->check(above_zero);
   auto* seed = c->add_option("--seed", a->seed, "the same inputs again; drawn and printed otherwise");
-  c->add_option("--minutes", a->minutes, "run this long instead")->check(CLI::PositiveNumber);
+  c->add_option("--minutes", a->minutes, "run this long instead")->check(above_zero);
   c->add_option("--max-size", a->limits.max_size, "elements of a layout")->check(CLI::Range(1, 4096));
   c->add_option("--max-rank", a->limits.max_rank, "modes of a layout")->check(CLI::Range(1, 16));
   c->add_option("--max-depth", a->limits.max_depth, "nesting; 1 is flat")->check(CLI::Range(1, 4));
   c->add_option("--against", a->against, "a command that speaks the JSON lines of eval --jsonl");
-  c->add_option("--answer-seconds", a->seconds_per_answer, "how long it may take for one")
-      ->check(CLI::PositiveNumber);
+  c->add_option("--answer-seconds", a->seconds_per_answer, "how long it may take for one")->check(above_zero);
   c->add_option("--replay", a->replay, "one input, as a counterexample prints it");
   c->add_flag("--json", a->json, "as JSON");
   c->callback([=, &session] {

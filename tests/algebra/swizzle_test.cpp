@@ -4,8 +4,11 @@
 #include <inlay/algebra/bit_matrix.h>
 #include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/inverse.h>
+#include <inlay/algebra/ops/select.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/print.h>
+
+#include <random>
 
 using namespace inlay;
 using namespace inlay::literals;
@@ -134,4 +137,144 @@ TEST_CASE("bit matrices are the linear layouts, and only those") {
   const Layout column = "8:128"_layout;
   CHECK(BitMatrix::of(column)->rank_in(0x70) == 0);
   CHECK(BitMatrix::of(ComposedLayout(Swizzle(3, 4, 3), 0, column))->rank_in(0x70) == 3);
+}
+
+// Composed layouts once more, on plain numbers: what the operations below are judged by.
+namespace {
+struct ByHand {
+  int bits, base, shift;
+  std::vector<std::pair<long, long>> modes; // extent and stride
+
+  [[nodiscard]] long size() const {
+    long n = 1;
+    for (const auto& m : modes) n *= m.first;
+    return n;
+  }
+  [[nodiscard]] long inner(long i) const { // the last mode goes on
+    const std::size_t last = modes.size() - 1;
+    long sum = 0;
+    for (std::size_t k = 0; k < last; i /= modes[k].first, ++k) sum += i % modes[k].first * modes[k].second;
+    return sum + i * modes[last].second;
+  }
+  [[nodiscard]] long swizzled(long x) const {
+    for (int k = 0; k < bits; ++k) {
+      const int from = base + k + std::max(shift, 0), to = base + k + std::max(-shift, 0);
+      if ((x >> from) % 2 != 0) x = (x >> to) % 2 != 0 ? x - (1L << to) : x + (1L << to);
+    }
+    return x;
+  }
+  [[nodiscard]] long operator()(long i) const { return swizzled(inner(i)); }
+  [[nodiscard]] Layout layout() const {
+    std::vector<Layout> parts;
+    for (const auto& [extent, stride] : modes) parts.emplace_back(Int(extent), Int(stride));
+    return parts.size() == 1 ? parts[0] : concatenate(std::span<const Layout>(parts));
+  }
+  [[nodiscard]] ComposedLayout composed() const { return {Swizzle(bits, base, shift), 0, layout()}; }
+};
+
+class Draw {
+public:
+  long below(long n) { return static_cast<long>(random_() % static_cast<unsigned long>(n)); }
+  ByHand any() { // strides that need not fit together, extents that need not be powers of two
+    ByHand l = swizzle();
+    for (long k = below(3); k >= 0; --k)
+      l.modes.emplace_back(below(4) == 0 ? 1 + below(6) : 1L << below(4),
+                           below(6) == 0 ? below(12) : 1L << below(6));
+    return l;
+  }
+  ByHand compact() { // each index once, in some order of the modes; sometimes with a gap
+    ByHand l = swizzle();
+    const bool powers = below(4) != 0;
+    for (long k = below(3); k >= 0; --k) l.modes.emplace_back(powers ? 1L << below(4) : 1 + below(5), 0);
+    std::vector<std::size_t> order(l.modes.size());
+    for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+    std::shuffle(order.begin(), order.end(), random_);
+    long stride = 1;
+    for (const std::size_t k : order) {
+      if (below(8) == 0) stride *= 2;
+      l.modes[k].second = stride;
+      stride *= l.modes[k].first;
+    }
+    return l;
+  }
+
+private:
+  ByHand swizzle() {
+    const int bits = static_cast<int>(below(4)), base = static_cast<int>(below(4));
+    const int shift = std::max(bits, 1) + static_cast<int>(below(3));
+    return {bits, base, below(2) == 0 ? shift : -shift, {}};
+  }
+  std::mt19937_64 random_{20261122};
+};
+} // namespace
+
+TEST_CASE(
+    "composition with a swizzled layout is the composition at every coordinate, beyond the left one too") {
+  Draw draw;
+  int beyond = 0, swizzled = 0;
+  for (int n = 0; n < 20000; ++n) {
+    const ByHand a = n % 2 == 0 ? draw.compact() : draw.any(), b = draw.any();
+    ComposedLayout ab;
+    try {
+      ab = composition(a.layout(), b.composed());
+    } catch (const LayoutError&) {
+      continue;
+    }
+    INFO(to_string(a.layout()) << " after " << to_string(b.composed()) << " gave " << to_string(ab));
+    REQUIRE(ab.size() == b.size());
+    for (long i = 0; i < b.size(); ++i) {
+      REQUIRE(ab(i) == a.inner(b(i)));
+      if (b(i) >= a.size()) ++beyond;
+    }
+    if (!ab.is_plain()) ++swizzled;
+  }
+  CHECK(beyond > 0);
+  CHECK(swizzled > 0);
+  const auto text = [](const char* a, const char* b) {
+    return to_string(composition(parse_layout(a), parse_composed_layout(b)));
+  };
+  CHECK(text("4:1", "Sw<1,0,2> o 0 o 8:1") == "Sw<1,0,2> o 0 o 8:1");
+  CHECK(text("8:1", "Sw<1,3,-1> o 0 o 16:1") == "Sw<1,3,-1> o 0 o 16:1");
+  CHECK_THROWS_AS(text("(2,2):(2,1)", "Sw<1,0,2> o 0 o 8:1"), LayoutError);
+}
+
+TEST_CASE("inverses of swizzled layouts stay among the layout's indices and values") {
+  Draw draw;
+  int smaller = 0, larger = 0, right = 0, left = 0;
+  for (int n = 0; n < 20000; ++n) {
+    const ByHand l = draw.compact();
+    const ComposedLayout c = l.composed();
+    INFO(to_string(c));
+    try {
+      const ComposedLayout r = right_inverse(c);
+      INFO("right inverse " << to_string(r));
+      for (Int i = 0; i < r.size(); i += 1) {
+        REQUIRE(r(i) >= 0);
+        REQUIRE(r(i) < l.size());
+        REQUIRE(l(static_cast<long>(r(i).value())) == i);
+      }
+      ++right;
+      if (r.size() < right_inverse(c.inner()).size()) ++smaller;
+    } catch (const LayoutError&) {
+    }
+    try {
+      const ComposedLayout r = left_inverse(c);
+      INFO("left inverse " << to_string(r));
+      for (long i = 0; i < l.size(); ++i) {
+        REQUIRE(r.size() > l(i));
+        REQUIRE(r(l(i)) == i);
+      }
+      ++left;
+      if (r.size() > left_inverse(c.inner()).size()) ++larger;
+    } catch (const LayoutError&) {
+    }
+  }
+  CHECK(right > 10000);
+  CHECK(left > 10000);
+  CHECK(smaller > 0);
+  CHECK(larger > 0);
+  const auto of = [](const char* l) { return parse_composed_layout(l); };
+  CHECK(to_string(right_inverse(of("Sw<1,3,-1> o 0 o 16:1")).inner()) == "8:1");
+  CHECK(right_inverse(of("Sw<3,0,-3> o 0 o (2,4):(1,2)")).size() == 1);
+  CHECK(to_string(left_inverse(of("Sw<1,3,-1> o 0 o 16:1"))) == "Sw<1,3,-1> o 0 o 32:1");
 }

@@ -72,14 +72,20 @@ std::ostream& operator<<(std::ostream& out, const ComposedLayout& layout);
 [[nodiscard]] ComposedLayout composition(const ComposedLayout& a, const Layout& b);
 [[nodiscard]] ComposedLayout composition(const ComposedLayout& a, const Tile& tile);
 /// a o Sw as Sw' o a, where a carries the masks of Sw to masks of Sw'. Checked on every index of a (or on the
-/// basis when a is linear over bits). Errors: `swizzle` (a does not carry it to a swizzle).
+/// basis where all is linear over bits). Errors: `swizzle` (a does not carry it to a swizzle).
 [[nodiscard]] ComposedLayout composition(const Layout& a, const Swizzle& b);
-/// a o (Sw o inner) = (a o Sw) o inner. Errors: `offset` (b has an offset), `swizzle`.
+/// a o (Sw o inner) = Sw' o (a o inner), the same at every coordinate of b; beyond its size a goes on as its last mode
+/// does: composition(4:1, Sw<1,0,2> o 0 o 8:1) = Sw<1,0,2> o 0 o 8:1. Errors: `offset` (b has an offset), `swizzle`
+/// and those of the plain composition.
 [[nodiscard]] ComposedLayout composition(const Layout& a, const ComposedLayout& b);
 
-/// inverse(inner) o Sw, again as a composed layout. Errors: `offset`, `swizzle` and those of the plain
-/// inverses.
+/// right_inverse(inner) o Sw on the indices that Sw keeps inside it: layout(r(i)) = i for every i of r, and r(i) is
+/// an index of the layout. right_inverse(Sw<1,3,-1> o 0 o 16:1) = 8:1, for the layout sends 8 to 24.
+/// Errors: `offset`, `swizzle` and those of the plain inverse and composition.
 [[nodiscard]] ComposedLayout right_inverse(const ComposedLayout& layout);
+/// left_inverse(inner) o Sw, as large as the largest value: l(layout(i)) = i for every i of the layout.
+/// left_inverse(Sw<1,3,-1> o 0 o 16:1) = Sw<1,3,-1> o 0 o 32:1. Errors: `offset`, `swizzle` and those of the plain
+/// inverse.
 [[nodiscard]] ComposedLayout left_inverse(const ComposedLayout& layout);
 
 /// All three parts in larger or smaller units. Errors: `offset` (the offset does not divide) and those of the

@@ -28,6 +28,13 @@ ordered_json cover(const isa::Cover& c) {
   return {{"loads", c.loads}, {"least", one(c.least)}, {"median", one(c.median)}};
 }
 
+ordered_json not_reserved(const isa::KernelReport& r) {
+  ordered_json j = ordered_json::array();
+  for (const auto& n : r.not_reserved)
+    j.push_back({{"address", n.address}, {"text", n.text}, {"why", n.why}});
+  return j;
+}
+
 ordered_json loop(const isa::LoopReport& h) {
   ordered_json waits = ordered_json::array();
   for (const auto& w : h.waits) {
@@ -94,6 +101,7 @@ ordered_json to_json(const isa::KernelReport& r) {
             {"spilled_sgprs", s.spilled_sgprs},
             {"waves_per_simd", s.waves_per_simd},
             {"limited_by", s.limited_by}}},
+          {"not_reserved", not_reserved(r)},
           {"instructions", s.instructions},
           {"code_bytes", s.code_bytes},
           {"counts", counts(r.counts)},

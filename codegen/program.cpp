@@ -288,8 +288,40 @@ Fragment Program::read(const Tensor& from, const Layout& tv, int vector, Where w
   return load(whole(from), tv, vector, where);
 }
 
+namespace {
+// Arithmetic is f32: what is read becomes that, and a result is rounded from it. A copy of the same element is neither.
+void check_elements(const char* operation, const Target& target, const std::vector<Element>& from, Element to,
+                    const std::source_location& where) {
+  const auto refuse = [&](const std::string& what, const std::string& hint) {
+    throw CodegenError(std::string(operation) + ": " + what, "line   " + std::to_string(where.line()), hint);
+  };
+  const auto among = [](Element e, std::initializer_list<Element> those) {
+    return std::find(those.begin(), those.end(), e) != those.end();
+  };
+  for (const Element e : from)
+    if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32}))
+      refuse("no conversion of " + to_string(e) + " to f32, in which it computes",
+             "operands of f32, f16, bf16 or i32");
+  if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8, fp8(target), bf8(target)}))
+    refuse("no conversion of f32, in which it computes, to " + to_string(to),
+           "f32, f16, bf16, i8, " + to_string(fp8(target)) + " or " + to_string(bf8(target)) + " on " +
+               std::string(target.name));
+}
+
+void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,
+               const std::source_location& where) {
+  std::vector<Element> from;
+  for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
+  const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
+  if (first && std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; })) return;
+  check_elements("map", target, from, to, where);
+}
+} // namespace
+
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_vector(from.tv, vector, "store");
+  if (const Element element = tensor(to.tensor).element; element != from.element)
+    check_elements("store", *target_, {from.element}, element, where);
   CopyOp c;
   c.from_fragment = from.id;
   c.to = to;
@@ -357,6 +389,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
     m.from.push_back(from[i].id);
   }
   m.map = body(parameters);
+  check_map(m, *target_, fragments_, element, where);
   const Fragment f = fragment(element, tv, widest(from).extents);
   m.to = f.id;
   append(m, where);
@@ -373,6 +406,7 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   for (std::size_t i = 0; i < m.from.size(); ++i)
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
   m.map = body(parameters);
+  check_map(m, *target_, fragments_, to.element, where);
   append(m, where);
 }
 
@@ -394,7 +428,9 @@ Fragment Program::relayout(const Fragment& from, const Layout& tv, Element eleme
     for (int v = 0; v < to.values() && here; ++v) here = mine.contains(at(wants, to.values(), v));
   }
   if (here) {
-    append(MapOp{to.id, {from.id}, expressions_->parameter(0), nan}, where);
+    const MapOp m{to.id, {from.id}, expressions_->parameter(0), nan};
+    check_map(m, *target_, fragments_, element, where);
+    append(m, where);
     return to;
   }
   // Through LDS, in the type that is wanted: fewer bytes, and the write rounds.

@@ -38,8 +38,11 @@ void prove_banks(ProofReport& report, const codegen::Program& program, const cod
       const solver::LdsConflicts c = solver::lds_conflicts(
           model, [&](unsigned lane) { return p.address[first + lane]; }, lanes);
       if (c.degree > 1)
-        counterexample = fmt::format("wave {}: bank {} is wanted {} times in one phase",
-                                     first / static_cast<std::size_t>(wave), c.bank, c.degree);
+        counterexample = fmt::format("wave {}: bank {} is wanted {} times in one phase\n"
+                                     "  hint   another place for {}: a swizzle as the last argument of "
+                                     "lds(...); 'inlay search swizzle' finds one for "
+                                     "all its reads and writes, in kernels/ conflict_free_swizzle does",
+                                     first / static_cast<std::size_t>(wave), c.bank, c.degree, p.tensor);
     }
     report.require_enumerated(fmt::format("{} of {} has no bank conflict ({}, {})",
                                           p.read ? "reading" : "writing", p.tensor, instruction,

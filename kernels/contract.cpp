@@ -23,10 +23,15 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   LaunchPlan plan;
   for (const Axis& g : grid) {
     const std::int64_t extent = g.size >= 0 ? values[static_cast<std::size_t>(g.size)] : g.extent;
-    const std::int64_t count = (extent + g.tile - 1) / g.tile, most = g.axis == 0 ? INT32_MAX : 65535;
+    const std::int64_t items = g.axis == 0 ? threads : 1, count = (extent + g.tile - 1) / g.tile;
+    // A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA runtime specification) has 32 bits.
+    // HIP takes 2^31 - 1 workgroups along x and 65535 along y and z (hipDeviceProp_t::maxGridSize).
+    const std::int64_t most =
+        g.axis == 0 ? std::min<std::int64_t>(INT32_MAX, UINT32_MAX / items) : std::int64_t{65535};
     if (count > most)
-      refuse(fmt::format("{} workgroups along axis {}", count, "xyz"[g.axis]),
-             fmt::format("at most {}; larger tiles", most));
+      refuse(fmt::format("{} workgroups of {} work-items along axis {}", count, items, "xyz"[g.axis]),
+             fmt::format("at most {}{}; larger tiles or a launch for each part", most,
+                         most < INT32_MAX && g.axis == 0 ? ", which is below 2^32 work-items" : ""));
     plan.grid[static_cast<std::size_t>(g.axis)] = static_cast<std::uint32_t>(count);
   }
   plan.block = {static_cast<std::uint32_t>(threads), 1, 1};

@@ -1,6 +1,7 @@
 #include <inlay/runtime/kernarg.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace inlay::runtime {
@@ -151,6 +152,19 @@ void check_geometry(const Kernel& kernel, const LaunchGeometry& g, std::uint32_t
   };
   if (g.grid.count() == 0 || g.block.count() == 0)
     refuse("an extent is 0", "--grid and --block count from 1");
+  // A dispatch counts work-items along each axis in 32 bits: grid_size_x, _y, _z of hsa_kernel_dispatch_packet_t (HSA runtime
+  // specification). HIP takes 2^31 - 1 workgroups along x, 65535 along y and z (hipDeviceProp_t::maxGridSize).
+  const std::array<std::array<std::uint64_t, 3>, 3> axes = {
+      {{g.grid.x, g.block.x, INT32_MAX}, {g.grid.y, g.block.y, 65535}, {g.grid.z, g.block.z, 65535}}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto& [groups, items, hip] = axes[i];
+    const std::string along = std::to_string(groups) + " workgroups along " + "xyz"[i];
+    if (groups > hip) refuse(along, "HIP takes at most " + std::to_string(hip) + " there");
+    if (groups * items > UINT32_MAX)
+      refuse(along + " are " + std::to_string(groups * items) +
+                 " work-items, a dispatch counts them in 32 bits",
+             "at most " + std::to_string(UINT32_MAX / items) + " workgroups of " + std::to_string(items));
+  }
   if (!kernel.required_workgroup.empty()) {
     const auto& r = kernel.required_workgroup;
     if (g.block.x != r[0] || g.block.y != r[1] || g.block.z != r[2])

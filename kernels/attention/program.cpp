@@ -41,6 +41,10 @@ void check(const AttentionSpec& s) {
   if (s.tile_q < 16 * s.waves || s.tile_q % (16 * s.waves) != 0 || s.tile_q > 32 * s.waves)
     refuse("tile_q", std::to_string(s.tile_q), "16 or 32 rows a wave");
   if (s.tile_k != 32 && s.tile_k != 64) refuse("tile_k", std::to_string(s.tile_k), "32 or 64");
+  if (64 * s.waves * 8 > s.tile_k * s.head_dim) // 8 elements of a tile of K for each work-item
+    refuse("waves", fmt::format("{} with tile_k = {} and head_dim = {}", s.waves, s.tile_k, s.head_dim),
+           fmt::format("--tile-k 64, or at most --waves {}: each work-item loads 8 elements of a tile",
+                       s.tile_k * s.head_dim / 512));
 }
 
 } // namespace

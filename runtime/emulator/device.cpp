@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/kernarg.h>
 #include <set>
 #include <sstream>
@@ -97,9 +98,26 @@ struct LoadedModule {
   u64 image = 0;
   std::optional<isa::LineTable> lines;          ///< read with the first launch
   std::map<std::size_t, isa::Program> programs; ///< by section
-  /// By section, accumulation offset and matrix arithmetic.
-  std::map<std::tuple<std::size_t, unsigned, MatrixArithmetic>, std::unique_ptr<PreparedProgram>> prepared;
+  /// By section, registers reserved, accumulation offset and matrix arithmetic.
+  std::map<std::tuple<std::size_t, unsigned, unsigned, unsigned, MatrixArithmetic>,
+           std::unique_ptr<PreparedProgram>>
+      prepared;
 };
+
+void run_not_reserved(Wave& w, const Operation& op) {
+  const auto why = isa::not_reserved(*op.instruction, w.group->launch->kernel->descriptor);
+  fail(w, why.value_or("a register that does not belong to the wave"));
+}
+
+// Whoever reaches an instruction with a register of somebody else stops there.
+void stop_at_registers_not_reserved(PreparedProgram& program, const KernelDescriptor& descriptor) {
+  for (Operation& op : program.operations) {
+    if (!isa::not_reserved(*op.instruction, descriptor)) continue;
+    op.execute = run_not_reserved;
+    op.reads.clear();
+    op.writes.clear();
+  }
+}
 
 struct LoadedFunction {
   LoadedModule* module = nullptr;
@@ -171,8 +189,12 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
             .first;
   }
   const unsigned accum = kernel.descriptor.accum_offset == 0 ? 256 : kernel.descriptor.accum_offset;
-  auto& prepared = module.prepared[{kernel.section, accum, options.matrix}];
-  if (prepared == nullptr) prepared = prepare(program->second, module.image, accum, options.matrix);
+  auto& prepared = module.prepared[{kernel.section, kernel.descriptor.vgprs, kernel.descriptor.sgprs, accum,
+                                    options.matrix}];
+  if (prepared == nullptr) {
+    prepared = prepare(program->second, module.image, accum, options.matrix);
+    stop_at_registers_not_reserved(*prepared, kernel.descriptor);
+  }
 
   Launch launch;
   launch.code = prepared.get();

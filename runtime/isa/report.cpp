@@ -341,6 +341,25 @@ void scan_registers(const Program& p, Resources& r) {
 
 } // namespace
 
+std::optional<std::string> not_reserved(const Instruction& i, const KernelDescriptor& d) {
+  for (const Operand& o : i.operands) {
+    const bool scalar = o.kind == OperandKind::sgpr;
+    if (!scalar && !o.is_vector()) continue;
+    const bool accumulation = o.kind == OperandKind::agpr;
+    const unsigned last = o.index + std::max<unsigned>(o.width, 1) - 1;
+    if (scalar ? last < d.sgprs || last >= 102 : last + (accumulation ? d.accum_offset : 0) < d.vgprs)
+      continue;
+    return (scalar         ? "s"
+            : accumulation ? "a"
+                           : "v") +
+           std::to_string(last) +
+           " does not belong to the wave: " + std::to_string(scalar ? d.sgprs : d.vgprs) +
+           (scalar ? " scalar" : " vector") + " registers are reserved" +
+           (scalar ? "" : ", AGPRs from " + std::to_string(d.accum_offset));
+  }
+  return std::nullopt;
+}
+
 Machine machine(Arch arch) {
   Machine m;
   m.arch = arch;
@@ -408,7 +427,10 @@ KernelReport report(const CodeObject& object, const Kernel& kernel, unsigned dyn
   res.waves_per_simd = o.waves_per_simd, res.limited_by = o.limited_by;
   res.instructions = r.program.instructions.size();
   res.code_bytes = kernel.size;
-  for (const Instruction& i : r.program.instructions) ++r.counts[static_cast<std::size_t>(kind_of(i))];
+  for (const Instruction& i : r.program.instructions) {
+    ++r.counts[static_cast<std::size_t>(kind_of(i))];
+    if (auto why = not_reserved(i, d)) r.not_reserved.push_back({i.address, i.text, std::move(*why)});
+  }
   if (r.program.instructions.empty()) return r;
   const ControlFlow f = control_flow(r.program, kernel.address);
   r.leaves_program = f.leaves_program;

@@ -123,6 +123,12 @@ std::string to_text(const KernelReport& r) {
                                " AGPR + " + std::to_string(s.sgprs_used) + " SGPR used; " +
                                std::to_string(s.vgprs_reserved) + " vector registers reserved, AGPRs from " +
                                std::to_string(s.accum_offset));
+  if (!r.not_reserved.empty()) {
+    const auto& first = r.not_reserved.front();
+    const std::size_t more = r.not_reserved.size() - 1;
+    out += line("WARNING", first.why + ", at " + hex(first.address) + " '" + first.text + "'" +
+                               (more == 0 ? "" : " and in " + std::to_string(more) + " more instructions"));
+  }
   out += line("LDS, scratch", std::to_string(s.lds_bytes) + " bytes a workgroup, " +
                                   std::to_string(s.scratch_bytes) + " bytes a lane" +
                                   (s.spilled_vgprs + s.spilled_sgprs != 0

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <inlay/runtime/isa/report.h>
 
 namespace inlay::runtime::symbolic {
 
@@ -69,6 +70,11 @@ Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent
   program = isa::decode(section.bytes, section.address, arch, symbols);
   const unsigned accum = kernel.descriptor.accum_offset == 0 ? 256U : kernel.descriptor.accum_offset;
   code = emulator::prepare(program, 0, accum, MatrixArithmetic::sequential);
+  const u64 end = kernel.address + object.code(kernel).size();
+  for (const isa::Instruction& i : program.instructions)
+    if (const auto why = isa::not_reserved(i, kernel.descriptor);
+        why && i.address >= kernel.address && i.address < end)
+      throw isa::IsaError("validate: '" + i.text + "': " + *why);
   const auto at = program.index_of(kernel.address);
   if (!at) throw isa::IsaError("validate: no instruction begins at the kernel's address");
   entry = static_cast<u32>(*at);

@@ -275,6 +275,90 @@ TEST_CASE("exec: findings and inspect name the line of the assembly") {
   CHECK(j.at("kernels").at(0).at("disassembly").at(0).at("source").at("line") == 7);
 }
 
+TEST_CASE("exec: a grid that no dispatch can count is refused, with --dry-run too") {
+  const Folder f;
+  const auto x = f.write("x.bin", bytes_of(count_to(64)));
+  const auto run = [&](const std::string& grid, const std::string& block) {
+    return inlay_command({"exec", kernel, "--arg", "in:" + x, "--arg", "out:256:" + f.file("y.bin"), "--arg",
+                          "f32:1", "--grid", grid, "--block", block, "--dry-run"});
+  };
+  const auto many = run("67108864,1,1", "64,1,1");
+  CHECK(many.exit == 2);
+  CHECK(says(many.err,
+             "67108864 workgroups along x are 4294967296 work-items, a dispatch counts them in 32 bits"));
+  CHECK(run("67108863,1,1", "64,1,1").exit == 0);
+  const auto tall = run("1,70000,1", "64,1,1");
+  CHECK(tall.exit == 2);
+  CHECK(says(tall.err, "70000 workgroups along y"));
+  CHECK(says(tall.err, "at most 65535"));
+}
+
+/// A kernel of that body that ends; 10 SGPRs with vcc, so 16 are reserved.
+std::string with_registers(const std::string& body, int vgprs, int accum_offset) {
+  return ".amdgcn_target \"amdgcn-amd-amdhsa--gfx942\"\n.text\n.globl k\n.p2align 8\n.type "
+         "k,@function\nk:\n" +
+         body +
+         "\ns_endpgm\n.Lend:\n.size k, .Lend-k\n.rodata\n.p2align 6\n.amdhsa_kernel "
+         "k\n.amdhsa_next_free_vgpr " +
+         std::to_string(vgprs) + "\n.amdhsa_accum_offset " + std::to_string(accum_offset) +
+         "\n.amdhsa_next_free_sgpr 8\n.end_amdhsa_kernel\n";
+}
+
+TEST_CASE("exec, validate, inspect: a register that is not reserved does not belong to the wave") {
+  struct Case {
+    std::string body;
+    int vgprs, accum_offset;
+    std::string why; // nothing: it is the wave's
+  };
+  const Case cases[] = {
+      {"v_mov_b32 v31, 0", 32, 32, ""},
+      {"v_mov_b32 v32, 0", 32, 32, "v32 does not belong to the wave: 32 vector registers are reserved"},
+      {"v_mov_b32 v60, 0", 32, 32, "v60 does not belong to the wave: 32 vector registers are reserved"},
+      {"v_accvgpr_write_b32 a0, 0", 32, 32, "a0 does not belong to the wave"},
+      {"v_accvgpr_write_b32 a7, 0", 40, 32, ""},
+      {"v_accvgpr_write_b32 a9, 0", 40, 32,
+       "a9 does not belong to the wave: 40 vector registers are reserved"},
+      // 33 registers are 40, in eights
+      {"v_mov_b32 v35, 0\nv_accvgpr_write_b32 a3, 0", 33, 36, ""},
+      {"v_accvgpr_write_b32 a4, 0", 33, 36,
+       "a4 does not belong to the wave: 40 vector registers are reserved"},
+      {"v_mov_b32 v39, 0", 33, 36, ""}, // a3 by another name
+      {"v_mov_b32 v40, 0", 33, 36, "v40 does not belong to the wave: 40 vector registers are reserved"},
+      // the last of a tuple counts
+      {"v_lshlrev_b64 v[30:31], 0, 0", 32, 32, ""},
+      {"v_lshlrev_b64 v[32:33], 0, 0", 32, 32, "v33 does not belong to the wave"},
+      {"s_mov_b32 s15, 0", 32, 32, ""},
+      {"s_mov_b32 s16, 0", 32, 32, "s16 does not belong to the wave: 16 scalar registers are reserved"},
+      {"s_mov_b64 vcc, 0\ns_mov_b32 m0, 0", 32, 32, ""},
+  };
+  for (const Case& c : cases) {
+    INFO(c.body);
+    const std::string text = with_registers(c.body, c.vgprs, c.accum_offset);
+    for (const bool stress : {false, true}) {
+      std::vector<std::string> a = {"exec", "-"};
+      if (stress) a.emplace_back("--stress");
+      const auto r = inlay_command(a, text);
+      INFO(r.out << r.err);
+      CHECK(r.exit == (c.why.empty() ? 0 : 1));
+      CHECK(says(r.out + r.err, c.why));
+    }
+    const auto validated = inlay_command({"validate", "-", "--block", "64"}, text);
+    INFO(validated.out << validated.err);
+    CHECK((validated.exit == 0) == c.why.empty());
+    CHECK(says(validated.out + validated.err, c.why));
+    const auto seen = inlay_command({"inspect", "-"}, text);
+    CHECK(seen.exit == 0);
+    CHECK(says(seen.out, "WARNING") == !c.why.empty());
+    CHECK(says(seen.out, c.why));
+    const auto j = nlohmann::json::parse(inlay_command({"inspect", "-", "--json"}, text).out);
+    CHECK(j.at("kernels").at(0).at("not_reserved").size() == (c.why.empty() ? 0 : 1));
+  }
+  // Where nobody arrives nothing happens; a reader is told all the same.
+  const std::string skipped = with_registers("s_branch .Lover\nv_mov_b32 v60, 0\n.Lover:", 32, 32);
+  CHECK(inlay_command({"exec", "-"}, skipped).exit == 0);
+  CHECK(says(inlay_command({"inspect", "-"}, skipped).out, "v60 does not belong"));
+}
+
 TEST_CASE("exec: trace, timing, JSON") {
   const Folder f;
   const auto x = f.write("x.bin", bytes_of(count_to(64)));

@@ -150,6 +150,79 @@ TEST_CASE("a row's argmax: select and folds, and what is refused") {
   }
 }
 
+TEST_CASE("a map gives the element types that f32 is converted to; the others are refused at its line") {
+  struct Case {
+    Element from, to;
+    std::string arch, why; // nothing: it builds
+  };
+  const std::string no = "map: no conversion of f32, in which it computes, to ";
+  const Case cases[] = {{Element::f32, Element::f16, "gfx942", ""},
+                        {Element::f32, Element::bf16, "gfx942", ""},
+                        {Element::f16, Element::f32, "gfx942", ""},
+                        {Element::f32, Element::i8, "gfx942", ""},
+                        {Element::f32, Element::e4m3fnuz, "gfx942", ""},
+                        {Element::f32, Element::e5m2, "gfx950", ""},
+                        {Element::f32, Element::e4m3fnuz, "gfx950", no + "e4m3fnuz"},
+                        {Element::f32, Element::e4m3fn, "gfx942", no + "e4m3fn"},
+                        {Element::f32, Element::i32, "gfx942", no + "i32"},
+                        {Element::f32, Element::i1, "gfx942", no + "i1"},
+                        {Element::f32, Element::e2m1, "gfx942", no + "e2m1"},
+                        {Element::f32, Element::f64, "gfx942", no + "f64"},
+                        {Element::i8, Element::f32, "gfx942", "map: no conversion of i8 to f32"},
+                        {Element::e4m3fn, Element::f32, "gfx950", "map: no conversion of e4m3fn to f32"}};
+  for (const Case& c : cases) {
+    INFO(codegen::to_string(c.from) << " to " << codegen::to_string(c.to) << " on " << c.arch);
+    codegen::Program k("twice", codegen::Target::named(c.arch), 64);
+    const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+    const codegen::Tensor y = k.output("y", c.to, {n}), x = k.input("x", c.from, {n});
+    k.computes(y, [&](const auto& i) { return k(x, {i[0]}) * 2.0; });
+    const Sym tile = k.workgroups(0, n, 256);
+    const codegen::Fragment f = k.load(k.tile(x, {256}, {tile}), codegen::line_tv(256, 4, 64), 4);
+    std::string message;
+    unsigned line = 0;
+    try {
+      line = __LINE__ + 1;
+      const codegen::Fragment doubled = k.map(
+          {f}, [](const auto& v) { return v[0] * 2.0; }, c.to);
+      k.store(doubled, k.tile(y, {256}, {tile}), 4);
+      (void)kernels::build(k);
+    } catch (const codegen::CodegenError& e) {
+      message = e.what();
+    }
+    CHECK(message.empty() == c.why.empty());
+    CHECK_THAT(message, Contains(c.why));
+    if (!c.why.empty()) CHECK_THAT(message, Contains("line   " + std::to_string(line)));
+  }
+  // A copy of the same element needs no conversion; what is stored as something else does.
+  codegen::Program k("bytes", codegen::Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const codegen::Tensor y = k.output("y", Element::i32, {n}), x = k.input("x", Element::i8, {n}),
+                        z = k.input("z", Element::f32, {n});
+  const Sym tile = k.workgroups(0, n, 256);
+  const Layout tv = codegen::line_tv(256, 4, 64);
+  CHECK_NOTHROW(k.map(
+      {k.load(k.tile(x, {256}, {tile}), tv, 4)}, [](const auto& v) { return v[0]; }, Element::i8));
+  CHECK_THROWS_WITH(k.store(k.load(k.tile(z, {256}, {tile}), tv, 4), k.tile(y, {256}, {tile}), 4),
+                    Contains("store: no conversion of f32, in which it computes, to i32"));
+}
+
+TEST_CASE("refusals say what to do: bank conflicts, and attention's waves") {
+  codegen::Program k("turned", codegen::Target::named("gfx942"), 64);
+  const Sym m = k.size("m"), n = k.size("n", {.multiple = 8});
+  const codegen::Tensor y = k.output("y", Element::f16, {n, m}), x = k.input("x", Element::f16, {m, n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[1], c[0]}); });
+  const Sym r = k.workgroups(0, m, 64), c = k.workgroups(1, n, 64);
+  const codegen::Tensor tile = k.lds("tile", Element::f16, {64, 64});
+  const Layout tv = codegen::rows_tv(64, 64, 8, 64);
+  k.copy(k.tile(x, {64, 64}, {r, c}), tile, tv, 8);
+  k.store(k.load(k.whole(tile).keep({1, 0}), tv, 1), k.tile(y, {64, 64}, {c, r}), 1);
+  CHECK_THROWS_WITH(kernels::build(k), Contains("bank conflict") && Contains("inlay search swizzle"));
+  const auto ran = inlay_command(
+      {"run", "flash_attention", "--waves", "8", "--tile-q", "128", "--tile-k", "32", "--head-dim", "64"});
+  CHECK(ran.exit == 2);
+  CHECK_THAT(ran.err, Contains("--tile-k 64, or at most --waves 4"));
+}
+
 TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part only") {
   GemmSpec f32;
   f32.out = Element::f32;

@@ -151,6 +151,28 @@ TEST_CASE("gemm: the launch checks what the proofs left to it") {
              Contains("m = "));
 }
 
+TEST_CASE("a launch contract plans only what a dispatch can count: less than 2^32 work-items along x") {
+  LaunchContract contract;
+  contract.kernel = "rows";
+  contract.sizes = {{"m", 1, INT32_MAX, 1}};
+  contract.grid = {{0, 0, 1, 1}};
+  contract.threads = 1024;
+  const auto refusal = [&](std::int64_t m) { return message_of([&] { (void)contract.plan({m}); }); };
+  CHECK(contract.plan({4194303}).grid[0] == 4194303); // 2^32 - 1024
+  CHECK_THAT(refusal(4194304), Contains("4194304 workgroups of 1024 work-items along axis x") &&
+                                   Contains("at most 4194303") && Contains("2^32"));
+  CHECK_THAT(refusal(5000000), Contains("at most 4194303"));
+  CHECK_THAT(refusal(INT32_MAX), Contains("at most 4194303"));
+  contract.threads = 64;
+  CHECK_NOTHROW(contract.plan({67108863}));
+  CHECK_THAT(refusal(67108864), Contains("at most 67108863"));
+  for (int axis : {1, 2}) { // where a workgroup is one work-item wide
+    contract.grid = {{axis, 0, 1, 1}};
+    CHECK_NOTHROW(contract.plan({65535}));
+    CHECK_THAT(refusal(65536), Contains("at most 65535"));
+  }
+}
+
 TEST_CASE("gemm: an output that shares memory with an input is not launched") {
   const LaunchContract contract = build_gemm(GemmSpec{}).contract;
   // c, a, b in this order; m, n, k.

@@ -123,6 +123,16 @@ TEST_CASE("geometry is checked against the kernel and the device") {
   CHECK_THROWS_AS(check_geometry(k, geometry({0, 1, 1}, {256, 1, 1}), 65536), ArgumentError);
   CHECK_THROWS_AS(check_geometry(k, geometry({1, 1, 1}, {257, 1, 1}), 65536), ArgumentError);
   CHECK_THROWS_AS(check_geometry(k, geometry({1, 1, 1}, {64, 1, 1}, 65537), 65536), ArgumentError);
+  // 2^32 - 1 work-items along an axis, 65535 workgroups along y and z.
+  CHECK_NOTHROW(check_geometry(k, geometry({16777215, 65535, 65535}, {256, 1, 1}), 65536));
+  CHECK_THROWS_WITH(check_geometry(k, geometry({16777216, 1, 1}, {256, 1, 1}), 65536),
+                    Catch::Contains("4294967296 work-items") && Catch::Contains("at most 16777215"));
+  CHECK_NOTHROW(check_geometry(k, geometry({INT32_MAX, 1, 1}, {1, 256, 1}), 65536));
+  CHECK_THROWS_AS(check_geometry(k, geometry({0x80000000U, 1, 1}, {1, 1, 1}), 65536), ArgumentError);
+  CHECK_THROWS_WITH(check_geometry(k, geometry({1, 65536, 1}, {64, 1, 1}), 65536),
+                    Catch::Contains("65536 workgroups along y"));
+  CHECK_THROWS_WITH(check_geometry(k, geometry({1, 1, 65536}, {64, 1, 1}), 65536),
+                    Catch::Contains("65536 workgroups along z"));
   k.required_workgroup = {64, 4, 1};
   CHECK_THROWS_WITH(check_geometry(k, geometry({1, 1, 1}, {256, 1, 1}), 65536),
                     Catch::Contains("--block 64,4,1"));

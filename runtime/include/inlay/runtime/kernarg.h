@@ -50,7 +50,8 @@ public:
 [[nodiscard]] std::vector<std::uint8_t>
 pack_arguments(const Kernel& kernel, std::span<const Argument> arguments, const LaunchGeometry& geometry);
 
-/// Geometry that the kernel cannot take (required workgroup size, more work-items than it allows, zero, LDS).
+/// Geometry that the kernel cannot take (required workgroup size, more work-items than it allows, zero, LDS), or no launch: 2^32
+/// work-items along an axis, more than 65535 workgroups along y or z.
 /// Errors: ArgumentError.
 void check_geometry(const Kernel& kernel, const LaunchGeometry& geometry, std::uint32_t lds_bytes_of_device);
 

@@ -24,6 +24,9 @@
 
 #include <array>
 #include <functional>
+#include <optional>
+#include <string>
+#include <vector>
 
 namespace inlay::runtime::isa {
 
@@ -42,6 +45,14 @@ struct Machine {
 
 /// The processor to decode a code object for; gfx9-4-generic code runs on gfx942.
 [[nodiscard]] Arch arch_of(const CodeObject& object);
+
+/// What is wrong with a register that the instruction names: its waves do not have it. Of the unified file a wave has
+/// `vgprs` rows (granule 8), v0 the first, a0 the one at `accum_offset`; a VGPR behind a0 is the wave's (a kernel of ROCm/aiter
+/// uses v160 to v255 with AGPRs from 160). SGPRs: `sgprs` (granule 16; GFX10 gives a wave all), s102 and above not asked
+/// about. Source: LLVM "User Guide for AMDGPU Backend", compute_pgm_rsrc1 and compute_pgm_rsrc3 for GFX90A and GFX942.
+/// v60 with 32 reserved: `v60 does not belong to the wave: 32 vector registers are reserved, AGPRs from 32`.
+[[nodiscard]] std::optional<std::string> not_reserved(const Instruction& instruction,
+                                                      const KernelDescriptor& descriptor);
 
 /// Registers, LDS and how many waves fit.
 struct Resources {
@@ -111,13 +122,20 @@ struct LoopReport {
   [[nodiscard]] double lds_bytes_per_clock() const;
 };
 
+/// An instruction that names a register its waves do not have.
+struct NotReserved {
+  std::uint64_t address = 0;
+  std::string text, why;
+};
+
 struct KernelReport {
   std::string name;
   Arch arch = Arch::gfx942;
   Resources resources;
   std::array<unsigned, 17> counts{}; ///< of all the code, by Kind
   std::size_t loops = 0, matrix_loops = 0;
-  bool leaves_program = false; ///< calls or indirect jumps: the report is about what was seen
+  bool leaves_program = false;           ///< calls or indirect jumps: the report is about what was seen
+  std::vector<NotReserved> not_reserved; ///< in the order of the code
   std::optional<LoopReport> hot;
   Program program;
 };

@@ -208,13 +208,13 @@ TEST_CASE("a map gives the element types that f32 is converted to; the others ar
 
 TEST_CASE("refusals say what to do: bank conflicts, and attention's waves") {
   codegen::Program k("turned", codegen::Target::named("gfx942"), 64);
-  const Sym m = k.size("m"), n = k.size("n", {.multiple = 8});
-  const codegen::Tensor y = k.output("y", Element::f16, {n, m}), x = k.input("x", Element::f16, {m, n});
+  const Sym m = k.size("m", {.most = 4096, .multiple = 8}), n = k.size("n", {.most = 4096, .multiple = 8});
+  const codegen::Tensor y = k.output("y", Element::f32, {n, m}), x = k.input("x", Element::f32, {m, n});
   k.computes(y, [&](const auto& c) { return k(x, {c[1], c[0]}); });
   const Sym r = k.workgroups(0, m, 64), c = k.workgroups(1, n, 64);
-  const codegen::Tensor tile = k.lds("tile", Element::f16, {64, 64});
-  const Layout tv = codegen::rows_tv(64, 64, 8, 64);
-  k.copy(k.tile(x, {64, 64}, {r, c}), tile, tv, 8);
+  const codegen::Tensor tile = k.lds("tile", Element::f32, {64, 64});
+  const Layout tv = codegen::rows_tv(64, 64, 4, 64);
+  k.copy(k.tile(x, {64, 64}, {r, c}), tile, tv, 4);
   k.store(k.load(k.whole(tile).keep({1, 0}), tv, 1), k.tile(y, {64, 64}, {c, r}), 1);
   CHECK_THROWS_WITH(kernels::build(k), Contains("bank conflict") && Contains("inlay search swizzle"));
   const auto ran = inlay_command(

@@ -179,8 +179,8 @@ private:
     return out;
   }
   Value guarded(Value offset, const AddressSplit::Predicate& q) {
-    const Value inside =
-        k.compare(q.data ? Compare::ult : Compare::slt, k.lower(q.coordinate), k.lower(q.room));
+    const Value inside = q.data ? k.compare(Compare::ult, k.lower(q.coordinate), k.lower(q.room))
+                                : k.less(q.coordinate, q.room);
     return k.select(inside, offset, number(out_of_bounds));
   }
   // The offset of this trip.
@@ -514,8 +514,7 @@ private:
     case Fn::parameter: out = operands[static_cast<std::size_t>(n.tensor)]; break;
     case Fn::number: {
       std::vector<Value> each;
-      for (const auto& [index, bound] : positions(i, n.sym, Sym(0)))
-        each.push_back(k.to_float(k.lower(index)));
+      for (const auto& [index, bound] : positions(i, n.sym, Sym(0))) each.push_back(k.to_float(index));
       out = type.lanes == 1 ? each[0] : k.pack(each);
       break;
     }
@@ -591,7 +590,7 @@ private:
     const auto position = [&](std::size_t element) { return at[element]; };
     const auto holds = [&](std::size_t element) {
       const auto [index, bound] = position(element);
-      return k.compare(Compare::slt, k.lower(index), k.lower(bound));
+      return k.less(index, bound);
     };
     const Value beyond = k.float_constant(n.value, v.type);
     if (whole_vector(n.index[1], v.type.lanes) &&

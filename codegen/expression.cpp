@@ -448,6 +448,10 @@ Expr operator/(Expr a, Expr b) { return binary(Fn::div, a, b); }
 Expr operator+(Expr a, double b) { return a + a.arena->constant(b); }
 Expr operator-(Expr a, double b) { return a - a.arena->constant(b); }
 Expr operator*(Expr a, double b) { return a * a.arena->constant(b); }
+Expr operator/(Expr a, double b) { return a / a.arena->constant(b); }
+Expr operator+(double a, Expr b) { return b.arena->constant(a) + b; }
+Expr operator-(double a, Expr b) { return b.arena->constant(a) - b; }
+Expr operator*(double a, Expr b) { return b.arena->constant(a) * b; }
 Expr operator/(double a, Expr b) { return b.arena->constant(a) / b; }
 Expr exp(Expr a) { return unary(Fn::exp, a); }
 Expr exp2(Expr a) { return unary(Fn::exp2, a); }

@@ -516,11 +516,6 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   return live().make(live().ir.CreateFPCast(v, t), to);
 }
 
-Value KernelBuilder::to_float(Value a) {
-  Impl::want(a, Type::i32());
-  return live().make(live().ir.CreateUIToFP(live().get(a), live().ir.getFloatTy()), Type::f32());
-}
-
 // -------------------------------------------------------------------------------------------------- vectors
 
 Value KernelBuilder::extract(Value vector, int lane) {
@@ -1057,6 +1052,19 @@ Value KernelBuilder::lower(Sym value) {
 Value KernelBuilder::lower_low(Sym value) {
   live().of_one_context(value);
   return live().lower(value);
+}
+
+Value KernelBuilder::to_float(Sym a) {
+  const bool is_signed = sign_in_32_bits({a}) == Sign::yes;
+  const Value v = lower_low(a);
+  auto& ir = live().ir;
+  return live().make(is_signed ? ir.CreateSIToFP(live().get(v), ir.getFloatTy())
+                               : ir.CreateUIToFP(live().get(v), ir.getFloatTy()),
+                     Type::f32());
+}
+Value KernelBuilder::less(Sym a, Sym b) {
+  const bool is_signed = sign_in_32_bits({a, b}) == Sign::yes;
+  return compare(is_signed ? Compare::slt : Compare::ult, lower_low(a), lower_low(b));
 }
 
 Value KernelBuilder::Impl::lower(Sym a) {

@@ -110,6 +110,9 @@ void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep) {
 void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
+  if (t.output)
+    refute("what is read is what was there before the launch", t.name,
+           "it is written too, by this workgroup or another one; read another tensor");
   Term term;
   std::vector<Sym> index;
   std::vector<int> through;

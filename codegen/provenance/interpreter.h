@@ -2,6 +2,7 @@
 /// hold throws `Refuted`, and the derivation ends there. One file for each rule; derive.cpp is where it begins.
 #pragma once
 
+#include "domains.h"
 #include "terms.h"
 
 #include <inlay/codegen/address.h>
@@ -69,6 +70,8 @@ private:
   void static_claims();
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
   void memory_claims(const Inst& i);
+  // A tensor in memory: as many places as coordinates, and of an output no two the same.
+  void place_claims(const Tensor& t);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
   // Offsets and records fit 31 bits for all sizes of the contract.
@@ -189,6 +192,8 @@ private:
   bool same_bound(Sym index, Sym bound, const Fact& f) const;
   void want(std::vector<Fact>& facts, const Fact& f) const;
   Term pointwise(Expr map, const std::vector<Term>& terms);
+  // The normal form, and that it asks for what the expression asks for.
+  Expr normal_of(Expr e);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms);
@@ -252,6 +257,7 @@ private:
   int number_ = 0, ring_ = 1;
   bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
   int row_table_ = -1;   ///< see row_index
+  Domains domains_{x_};
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
 };
 

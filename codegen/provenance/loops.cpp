@@ -258,30 +258,6 @@ Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
   return out;
 }
 
-namespace {
-bool commutes(Fn fn) { return fn == Fn::add || fn == Fn::mul || fn == Fn::max || fn == Fn::min; }
-bool same_kind(const ExprNode& a, const ExprNode& b) {
-  return a.fn == b.fn && a.args.size() == b.args.size() && a.tensor == b.tensor && a.value == b.value &&
-         a.index.size() == b.index.size() && a.monoid == b.monoid && a.through == b.through;
-}
-// The same but for indices, and for the order of what commutes.
-bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, bool>& known) {
-  if (i == j) return true;
-  if (const auto found = known.find({i, j}); found != known.end()) return found->second;
-  const ExprNode a = x.node(i), b = x.node(j);
-  bool same = same_kind(a, b);
-  std::vector<bool> taken(b.args.size(), false);
-  for (std::size_t n = 0; same && n < a.args.size(); ++n) {
-    std::size_t m = commutes(a.fn) ? 0 : n;
-    while (m < b.args.size() && (taken[m] || !alike(x, a.args[n], b.args[m], known)))
-      m = commutes(a.fn) ? m + 1 : b.args.size();
-    same = m < b.args.size();
-    if (same) taken[m] = true;
-  }
-  return known[{i, j}] = same;
-}
-} // namespace
-
 Expr Interpreter::extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line) {
   if (x == y) return x;
   const ExprNode a = x.node();

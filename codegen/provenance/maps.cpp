@@ -136,9 +136,19 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
   }
   std::vector<Expr> values;
   for (const Term& t : terms) values.push_back(t.expr);
-  out.expr = x_.normal(x_.apply(strip_inside(map, facts), values));
+  out.expr = normal_of(x_.apply(strip_inside(map, facts), values));
   std::erase_if(facts, [](const Fact& f) { return f.condition && std::isnan(f.fill); });
   out.facts = std::move(facts);
+  return out;
+}
+
+Expr Interpreter::normal_of(Expr e) {
+  const Expr out = x_.normal(e);
+  std::vector<Expr> specified;
+  for (const auto& s : p_.specifications()) specified.push_back(s.value);
+  if (const auto lost = domains_.lost(e, out, specified, name_of_tensor()))
+    refute("a map loses no condition of what it takes", to_string(out, name_of_tensor()),
+           "it is that only where " + *lost + ": a root, a reciprocal or a logarithm cancels");
   return out;
 }
 
@@ -212,7 +222,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
       want(facts, f);
     }
   }
-  const Expr e = x_.normal(x_.apply(map, values));
+  const Expr e = normal_of(x_.apply(map, values));
   const auto parameters = [&](int id) {
     std::vector<int> found;
     (void)x_.rewrite({&x_, id}, [&](const ExprNode& n) -> std::optional<Expr> {

@@ -46,6 +46,8 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
 }
 
 void Interpreter::static_claims() {
+  for (const Tensor& t : p_.tensors())
+    if (t.space == Space::global) place_claims(t);
   std::int64_t bytes = 0;
   for (const auto& [tensor, ring] : lds_stages(code_))
     bytes += ring * p_.tensor(tensor).stage_elements() * bits(p_.tensor(tensor).element) / 8;
@@ -78,6 +80,23 @@ void Interpreter::static_claims() {
              "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
     prove("a number of the workgroup is read inside " + t.name, to_string(u.at), "prover");
   }
+}
+
+void Interpreter::place_claims(const Tensor& t) {
+  const Tensor in_world = tensor_in_world(t);
+  const SymLayout& place = in_world.place.inner();
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+    const Sym extent = (t.shape.size() == 1 ? place : place.mode(axis)).size();
+    if (!decide(ClaimKind::equal, extent, world(t.shape[axis])))
+      refute("the place of " + t.name + " is that of its coordinates", to_string(t.place),
+             "axis " + std::to_string(axis) + " has " + to_string(t.shape[axis]) + " coordinates");
+  }
+  if (!t.output) return;
+  // Two coordinates in one place would be written by two stores.
+  const std::string claim = "each element of " + t.name + " has a place of its own";
+  if (prover_.decide(Claim{ClaimKind::injective, {}, {place}}) != Truth::yes)
+    refute(claim, to_string(t.place), "two coordinates may have the same");
+  prove(claim, to_string(t.place), "prover");
 }
 
 void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns) {

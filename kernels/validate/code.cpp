@@ -44,6 +44,12 @@ struct MachineEvent {
   std::string missing;
   int adds = 0; ///< as an Event's; -1: stored as well as added to
 };
+Element element_of(FlowAdd add) {
+  return add == FlowAdd::f32   ? Element::f32
+         : add == FlowAdd::i32 ? Element::i32
+         : add == FlowAdd::f16 ? Element::f16
+                               : Element::bf16;
+}
 std::string how_often(int adds) {
   return adds == 0   ? "stores"
          : adds == 1 ? "adds to"
@@ -349,8 +355,7 @@ private:
       if (first && ((width != 8 && width != 16 && width != 32) ||
                     access.bytes * 8 % static_cast<unsigned>(width) != 0))
         why_ = "parts of elements";
-      else if (first && ((access.adds == FlowAdd::f32 && format != Element::f32) ||
-                         (access.adds == FlowAdd::i32 && format != Element::i32)))
+      else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))
         why_ = "an addition of another format than the tensor's";
       else if (first) {
         // By the name that the code has used for it, or else with the number of trips that the path says.
@@ -456,10 +461,10 @@ public:
         const auto [tensor, offset] = home(address + b);
         const auto size = tensor < 0 ? 1U : static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8);
         if (access.adds != FlowAdd::none && tensor >= 0 &&
-            p_.tensor(tensor).element != (access.adds == FlowAdd::f32 ? Element::f32 : Element::i32))
+            p_.tensor(tensor).element != element_of(access.adds))
           note(access, l,
-               std::string("adds ") + (access.adds == FlowAdd::f32 ? "f32" : "i32") + " at " +
-                   name(address + b) + ", which holds something else");
+               std::string("adds ") + to_string(element_of(access.adds)) + " at " + name(address + b) +
+                   ", which holds something else");
         if (tensor < 0 || offset % size != 0 || !run_stores(tensor, offset)) {
           note(access, l, "stores at " + name(address + b) + ", where the code stores nothing");
         }
@@ -469,12 +474,13 @@ public:
           const auto was = stores.find(address + b); // memory held 0
           const auto before =
               was == stores.end() ? 0U : static_cast<std::uint32_t>(was->second.value.value_or(0));
-          const auto more = static_cast<std::uint32_t>(*v);
+          const auto more = static_cast<std::uint32_t>(*v >> (8 * (b % 4)));
+          const Element format = element_of(access.adds);
           e.adds = (was == stores.end() ? 0 : was->second.adds) + 1;
           e.value =
               access.adds == FlowAdd::i32
                   ? before + more
-                  : std::bit_cast<std::uint32_t>(std::bit_cast<float>(before) + std::bit_cast<float>(more));
+                  : codegen::encode(format, codegen::decode(format, before) + codegen::decode(format, more));
         } else if (v && words[b / 4][l] != Terms::unknown)
           e.value = (*v >> (8 * (b % 4))) & (size >= 4 ? 0xffffffffU : (1U << (8 * size)) - 1);
         stores[address + b] = e;

@@ -348,9 +348,11 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
             if (!fresh && (before.adds != 0) != i.combine.has_value())
               throw NotFollowed{"the code stores an element and adds to it"};
             const bool again = i.combine && !fresh;
-            was->second = {&i, static_cast<int>(th),
-                           again ? arithmetic->sum(before.value, (*from)[at]) : (*from)[at],
-                           i.combine ? before.adds + 1 : 0};
+            const Element element = p_.tensor(i.access.tensor).element;
+            const Number part = i.combine ? converted(r, element, (*from)[at]) : (*from)[at];
+            Number all = again ? arithmetic->sum(before.value, part) : part;
+            if (again && concrete() && bits(element) < 32) all = with_rounding(element, all);
+            was->second = {&i, static_cast<int>(th), all, i.combine ? before.adds + 1 : 0};
           }
         }
       }
@@ -487,6 +489,19 @@ void CodeRun::map(const Inst& i, int number) {
       d[th * count + static_cast<std::size_t>(i.def.first) + e] = out[th * n + e];
 }
 
+std::vector<std::pair<AtomId, Sym>> CodeRun::positions(const Inst& i, int thread, int element) const {
+  std::vector<std::pair<AtomId, Sym>> at;
+  const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(thread)}};
+  const auto& position = i.position[static_cast<std::size_t>(element)];
+  for (std::size_t axis = 0; axis < position.size(); ++axis)
+    at.emplace_back(
+        *p_.symbols()
+             .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+             .as_atom(),
+        substitute(codegen::thread_coordinate(p_, i.access.threads, axis), tid) + Sym(position[axis]));
+  return at;
+}
+
 Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operands, int thread, int element) {
   const ExprNode& n = e.node();
   const auto arg = [&](std::size_t k) {
@@ -497,7 +512,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   switch (n.fn) {
   case Fn::constant: return f32(n.value);
   case Fn::number: {
-    const Sym s = now(n.sym);
+    const Sym s = now(substitute(n.sym, positions(i, thread, element)));
     if (const auto c = s.constant()) return do_.constant(static_cast<double>(c->value()));
     return apply(Function::number, stable_hash(s));
   }
@@ -518,15 +533,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   case Fn::max: return do_.extreme(arg(0), arg(1), true);
   case Fn::min: return do_.extreme(arg(0), arg(1), false);
   case Fn::inside: {
-    std::vector<std::pair<AtomId, Sym>> at;
-    const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(thread)}};
-    const auto& position = i.position[static_cast<std::size_t>(element)];
-    for (std::size_t axis = 0; axis < position.size(); ++axis)
-      at.emplace_back(
-          *p_.symbols()
-               .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
-               .as_atom(),
-          substitute(codegen::thread_coordinate(p_, i.access.threads, axis), tid) + Sym(position[axis]));
+    const auto at = positions(i, thread, element);
     Formulas::Condition c;
     formulas->require(c, now(substitute(n.index[1] - n.index[0], at) - Sym(1)));
     if (concrete()) return c.never ? f32(n.value) : arg(0);

@@ -159,6 +159,8 @@ private:
   [[nodiscard]] Number converted(const codegen::Reg& from, codegen::Element to, Number v) const;
   Number element_of(const codegen::Reg& reg, int number, std::size_t thread);
   void map(const codegen::Inst& inst, int number);
+  // What an element's position is, by its symbols.
+  std::vector<std::pair<AtomId, Sym>> positions(const codegen::Inst& i, int thread, int element) const;
   Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
                    int element);
 

@@ -55,12 +55,14 @@ std::string place(const emulator::Operation& op) {
   return std::string(text) + " '" + op.instruction->text + "'";
 }
 
-/// Atomics of which the client is told: a 32-bit sum, and nothing comes back.
+/// Atomics of which the client is told: a word's sum or a pair's, and nothing comes back.
 FlowAdd added(const emulator::Operation& op) {
   if (op.memory.kind != FieldKind::atomic || op.memory.returns || op.memory.bytes != 4) return FlowAdd::none;
   const std::string_view n = op.instruction->mnemonic;
   if (n == "buffer_atomic_add_f32" || n == "global_atomic_add_f32") return FlowAdd::f32;
   if (n == "buffer_atomic_add" || n == "global_atomic_add") return FlowAdd::i32;
+  if (n == "buffer_atomic_pk_add_f16" || n == "global_atomic_pk_add_f16") return FlowAdd::f16;
+  if (n == "buffer_atomic_pk_add_bf16" || n == "global_atomic_pk_add_bf16") return FlowAdd::bf16;
   return FlowAdd::none;
 }
 

@@ -121,6 +121,74 @@ TEST_CASE("numbers are rounded to bf16 to the nearest, ties to even, with care f
     }
 }
 
+TEST_CASE("a mask that begins inside a vector is asked element by element") {
+  // y(i) = i + 2 < n ? x(i) : 7; n is a multiple of the vectors, and the position is none.
+  codegen::Program k("shifted", codegen::Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const codegen::Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+  k.computes(y, [&](const auto& c) { return inside(c[0] + Sym(2), n, k(x, {c[0]}), 7); });
+  const Sym tile = k.workgroups(0, n, 256);
+  const Layout tv = codegen::line_tv(256, 4, 64);
+  k.store(k.map({k.load(k.tile(x, {256}, {tile}), tv, 4)},
+                [&](const auto& v) { return inside(Sym(256) * tile + k.position(0) + Sym(2), n, v[0], 7); }),
+          k.tile(y, {256}, {tile}), 4);
+  const Artifact kernel = kernels::build(k);
+  for (const std::size_t size : {4, 252, 256, 300}) {
+    std::vector<float> values(size);
+    for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<float>(i) + 10;
+    Bytes in(4 * size);
+    std::memcpy(in.data(), values.data(), in.size());
+    const auto device = kernels::open_device("emulator", kernel.arch);
+    const auto after =
+        kernels::run(*device, kernel, {Bytes(4 * size), in}, {static_cast<std::int64_t>(size)});
+    std::vector<float> got(size);
+    std::memcpy(got.data(), after[0].data(), after[0].size());
+    values[size - 2] = values[size - 1] = 7;
+    CHECK(got == values);
+  }
+}
+
+// A bias that depends on where an element is (ALiBi), as one number or as the difference of two; negative, too.
+TEST_CASE("positions and sizes as numbers, with a sign") {
+  for (const bool one : {true, false}) {
+    codegen::Program k("alibi", codegen::Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 12}), n = k.size("n", {.most = 1 << 12});
+    const codegen::Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+    const auto biased = [&](codegen::Expr v, Sym row, Sym column) {
+      const auto by = one ? k.number(column - row) : k.number(column) - k.number(row);
+      return v + by * 0.125 + k.number(Sym(10) - n) + k.number(floor_div(column - Sym(5), Sym(4))) * 0.5;
+    };
+    k.computes(y, [&](const auto& c) { return biased(k(x, {c[0], c[1]}), c[0], c[1]); });
+    const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 4);
+    const Layout tv = codegen::rows_tv(4, 64, 1, 64);
+    k.store(k.map({k.load(k.tile(x, {4, 64}, {bm, bn}), tv, 1)},
+                  [&](const auto& v) {
+                    return biased(v[0], Sym(4) * bm + k.position(0), Sym(64) * bn + k.position(1));
+                  }),
+            k.tile(y, {4, 64}, {bm, bn}), 1);
+    kernels::BuildOptions options;
+    options.validate = true; // the machine code too
+    const Artifact kernel = kernels::build(k, options);
+    const int rows = 70, columns = 80;
+    std::vector<float> values(static_cast<std::size_t>(rows * columns));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 9);
+    Bytes in(4 * values.size());
+    std::memcpy(in.data(), values.data(), in.size());
+    const auto device = kernels::open_device("emulator", kernel.arch);
+    const auto after = kernels::run(*device, kernel, {Bytes(in.size()), in}, {rows, columns});
+    std::vector<float> got(values.size());
+    std::memcpy(got.data(), after[0].data(), after[0].size());
+    std::size_t wrong = 0;
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < columns; ++c) {
+        const double bias = (c - r) * 0.125 + (10 - columns) + std::floor((c - 5) / 4.0) * 0.5;
+        const auto at = static_cast<std::size_t>(r * columns + c);
+        wrong += got[at] != static_cast<float>(values[at] + bias) ? 1 : 0;
+      }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("a row's argmax: select and folds, and what is refused") {
   for (const char* arch : {"gfx942", "gfx950"}) {
     const codegen::Target& target = codegen::Target::named(arch);

@@ -1,4 +1,5 @@
 // Programs and code with one place changed: a claim fails, with the operation and a counterexample, before there is code.
+#include <inlay/algebra/parse.h>
 #include <inlay/codegen/provenance.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/gemm/spec.h>
@@ -197,6 +198,96 @@ TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing
                      copy->from->origin[1] += Sym(32);
              }),
              Contains(claim));
+}
+
+TEST_CASE("derive: an output's elements have places of their own, as many as coordinates") {
+  const auto placed = [](const std::string& place, bool output) {
+    Program k("placed", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    std::optional<SymLayout> p;
+    if (!place.empty()) p = parse_sym_layout(k.symbols(), place);
+    const Tensor y = k.output("y", Element::f32, {m, n}, output ? p : std::nullopt),
+                 x = k.input("x", Element::f32, {m, n}, output ? std::nullopt : p);
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    k.store(k.load(k.tile(x, {1, 64}, {bm, bn}), tv, 1), k.tile(y, {1, 64}, {bm, bn}), 1);
+    return refuted(code_of(k));
+  };
+  for (const char* place : {"", "(m,n):(n,1)", "(m,n):(1,m)", "(m,n):(n+5,1)", "(m,n):(2*n,2)"})
+    CHECK(placed(place, true) == "");
+  for (const char* place : {"(m,n):(1,1)", "(m,n):(0,1)", "(m,n):(2,1)", "(m,n):(n,0)"})
+    CHECK_THAT(placed(place, true), Contains("each element of y has a place of its own"));
+  CHECK(placed("(m,n):(0,1)", false) == ""); // a row for all
+  for (const bool output : {false, true})
+    CHECK_THAT(placed("(m,2):(2,1)", output), Contains("is that of its coordinates"));
+}
+
+TEST_CASE("derive: what a kernel writes it does not read") {
+  for (const bool after : {false, true}) {
+    Program k("again", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n}), z = k.output("z", Element::f32, {n}),
+                 x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0]}); });
+    k.computes(z, [&](const auto& c) { return k(y, {c[0]}); });
+    const Sym tile = k.workgroups(0, n, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    const auto write = [&] { k.store(k.load(k.tile(x, {64}, {tile}), tv, 1), k.tile(y, {64}, {tile}), 1); };
+    if (!after) write();
+    k.store(k.load(k.tile(y, {64}, {tile}), tv, 1), k.tile(z, {64}, {tile}), 1);
+    if (after) write();
+    CHECK_THAT(refuted(code_of(k)), Contains("what is read is what was there before the launch") &&
+                                        Contains("read another tensor"));
+  }
+}
+
+TEST_CASE("derive: a map that is a number for fewer values than the specification is refused") {
+  using Body = std::function<Expr(Expr)>;
+  const auto result = [](const Body& specified, const Body& mapped, bool in_two) {
+    Program k("domain", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+    k.computes(y, [&](const auto& c) { return specified(k(x, {c[0]})); });
+    const Sym tile = k.workgroups(0, n, 64);
+    Fragment v = k.load(k.tile(x, {64}, {tile}), line_tv(64, 1, 64), 1);
+    if (in_two) { // the root of one map, squared by the next
+      v = k.map({v}, [&](const auto& a) { return sqrt(a[0]); });
+      v = k.map({v}, [&](const auto& a) { return a[0] * a[0]; });
+    } else {
+      v = k.map({v}, [&](const auto& a) { return mapped(a[0]); });
+    }
+    k.store(v, k.tile(y, {64}, {tile}), 1);
+    return refuted(code_of(k));
+  };
+  const Body same = [](Expr x) { return x; };
+  const auto one = [](Expr x) { return x * 0.0 + 1.0; };
+  for (const auto& [specified, mapped, lost] : std::vector<std::tuple<Body, Body, std::string>>{
+           {same, [](Expr x) { return sqrt(x) * sqrt(x); }, "is not negative"},
+           {same, [](Expr x) { return x + sqrt(x) * 0.0; }, "is not negative"},
+           {same, [](Expr x) { return x + sqrt(x) - sqrt(x); }, "is not negative"},
+           {same, [](Expr x) { return x * x / x; }, "is not 0"},
+           {same, [](Expr x) { return log(exp(x)) + log(x) - log(x); }, "is positive"},
+           {[](Expr x) { return x * x; }, [](Expr x) { return sqrt(x * x * x) * sqrt(x); },
+            "is not negative"},
+           {[](Expr x) { return rcp(x); }, [](Expr x) { return rsqrt(x) * rsqrt(x); }, "is not negative"},
+           {one, [](Expr x) { return x / x; }, "is not 0"}}) {
+    const std::string why = result(specified, mapped, false);
+    INFO(why);
+    CHECK_THAT(why, Contains("a map loses no condition of what it takes") && Contains(lost));
+  }
+  CHECK_THAT(result(same, same, true), Contains("is not negative"));
+  // What is positive has its root and its reciprocal; what the specification asks for too is no loss.
+  for (const auto& [specified, mapped] : std::vector<std::pair<Body, Body>>{
+           {same, [](Expr x) { return x * exp(x) / exp(x); }},
+           {[](Expr x) { return 1.0 + exp(x); },
+            [](Expr x) { return sqrt(exp(x) + 1.0) * sqrt(exp(x) + 1.0); }},
+           {[](Expr x) { return x / (x * x + 1.0); }, [](Expr x) { return x * rcp(x * x + 1.0); }},
+           {[](Expr x) { return rcp(x / 2.0); }, [](Expr x) { return rcp(x) + rcp(x); }},
+           {[](Expr x) { return log(x) * 2.0; }, [](Expr x) { return log(x) + log(x); }},
+           {[](Expr x) { return sqrt(x) * sqrt(x); }, [](Expr x) { return sqrt(x) * sqrt(x); }},
+           {[](Expr x) { return sqrt(x * x); }, [](Expr x) { return sqrt(x * x); }}})
+    CHECK(result(specified, mapped, false) == "");
 }
 
 TEST_CASE("derive: what is added in 16 bits is added in pairs") {

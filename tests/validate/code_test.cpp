@@ -257,6 +257,37 @@ TEST_CASE("sums by atomics are followed: how often, by which addition, and of wh
   against([](auto& body, std::size_t k) { body[k].combine.reset(); });
 }
 
+TEST_CASE("sums by atomics of pairs: of f16 and of bf16, by token of a table too") {
+  const auto opcode = [](unsigned op) {
+    return [op](std::vector<std::uint8_t>& c) {
+      c[2] = static_cast<std::uint8_t>((c[2] & 3U) | ((op & 0x3fU) << 2));
+      c[3] = static_cast<std::uint8_t>((c[3] & 0xfeU) | (op >> 6));
+    };
+  };
+  constexpr unsigned add_f32 = 77, add_f16 = 78, add_bf16 = 82;
+  for (const bool gather : {false, true}) {
+    const bool f16 = !gather;
+    const kernels::Artifact a =
+        gather ? kernels::find_kernel("moe_stage2")->build({{"arch", "gfx950"}, {"out", "bf16"}}, {})
+               : kernels::find_kernel("gemm")->build({{"arch", "gfx950"},
+                                                      {"tile", "32x32x64"},
+                                                      {"waves", "1x1"},
+                                                      {"out", "f16"},
+                                                      {"split", "256"}},
+                                                     {});
+    const std::string name = f16 ? "buffer_atomic_pk_add_f16" : "buffer_atomic_pk_add_bf16";
+    INFO(a.kernel);
+    CHECK(validate(a, a.hsaco, true).verdict == MachineVerdict::validated);
+    CHECK(validate(a, patched(a, name, 3, opcode(f16 ? add_bf16 : add_f16)), true).verdict ==
+          MachineVerdict::refuted);
+    CHECK(validate(a, patched(a, name, 3, opcode(add_f32)), true).verdict == MachineVerdict::refuted);
+    CHECK(validate(a, patched(a, name, 2, [](auto& c) { c[5] ^= 1; }), true).verdict == // another pair
+          MachineVerdict::refuted);
+    CHECK(validate(a, patched(a, name, 2, [](auto& c) { c[0] ^= 4; }), true).verdict == // elsewhere
+          MachineVerdict::refuted);
+  }
+}
+
 TEST_CASE("orders of tiles: the numbers of the tile are quotients") {
   for (const char* order : {"xcd", "xcd+rows:8", "columns:3"}) {
     const kernels::Artifact a = kernels::find_kernel("gemm")->build(

@@ -145,6 +145,10 @@ private:
 [[nodiscard]] Expr operator+(Expr a, double b);
 [[nodiscard]] Expr operator-(Expr a, double b);
 [[nodiscard]] Expr operator*(Expr a, double b);
+[[nodiscard]] Expr operator/(Expr a, double b);
+[[nodiscard]] Expr operator+(double a, Expr b);
+[[nodiscard]] Expr operator-(double a, Expr b);
+[[nodiscard]] Expr operator*(double a, Expr b);
 [[nodiscard]] Expr operator/(double a, Expr b);
 [[nodiscard]] Expr exp(Expr a);
 [[nodiscard]] Expr exp2(Expr a);

@@ -164,7 +164,10 @@ public:
   /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32. To 8 bits: i8 saturates and is 0 for NaN; the
   /// target's fp8 and bf8 are what the instruction gives beyond the largest number (`conversion`).
   [[nodiscard]] Value convert(Value a, Element element, Nan nan = Nan::kept);
-  [[nodiscard]] Value to_float(Value a); ///< i32, taken as unsigned, to f32
+  /// A formula as f32, rounded to the nearest. Requires: 32 bits, with a sign or without.
+  [[nodiscard]] Value to_float(Sym a);
+  /// a < b of two formulas. Requires: 32 bits for both, with a sign or without.
+  [[nodiscard]] Value less(Sym a, Sym b);
   /// @}
 
   /// @name Vectors

@@ -49,8 +49,8 @@ struct FlowOptions {
   std::uint64_t max_instructions = 20'000'000; ///< of waves, in all copies together
 };
 
-/// What a store does with what is there: nothing, or adds its words to it by an atomic.
-enum class FlowAdd : std::uint8_t { none, f32, i32 };
+/// What a store does with what is there: nothing, or adds its words to it by an atomic; f16 and bf16 two in a word.
+enum class FlowAdd : std::uint8_t { none, f32, i32, f16, bf16 };
 
 /// A vector memory instruction of one wave.
 struct FlowAccess {

@@ -1,0 +1,148 @@
+// What an expression asks of its arguments so that it is a number.
+#include "domains.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+namespace inlay::codegen::provenance {
+namespace {
+bool whole(double power) { return power == std::floor(power); }
+} // namespace
+
+bool commutes(Fn fn) { return fn == Fn::add || fn == Fn::mul || fn == Fn::max || fn == Fn::min; }
+bool same_kind(const ExprNode& a, const ExprNode& b) {
+  return a.fn == b.fn && a.args.size() == b.args.size() && a.tensor == b.tensor && a.value == b.value &&
+         a.index.size() == b.index.size() && a.monoid == b.monoid && a.through == b.through;
+}
+// The same but for indices, and for the order of what commutes.
+bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, bool>& known) {
+  if (i == j) return true;
+  if (const auto found = known.find({i, j}); found != known.end()) return found->second;
+  const ExprNode a = x.node(i), b = x.node(j);
+  if (a.fn == Fn::parameter) return true; // a sum under way
+  bool same = same_kind(a, b);
+  std::vector<bool> taken(b.args.size(), false);
+  for (std::size_t n = 0; same && n < a.args.size(); ++n) {
+    std::size_t m = commutes(a.fn) ? 0 : n;
+    while (m < b.args.size() && (taken[m] || !alike(x, a.args[n], b.args[m], known)))
+      m = commutes(a.fn) ? m + 1 : b.args.size();
+    same = m < b.args.size();
+    if (same) taken[m] = true;
+  }
+  return known[{i, j}] = same;
+}
+
+std::optional<std::string> Domains::lost(Expr from, Expr to, const std::vector<Expr>& allowed,
+                                         const std::function<std::string(int)>& name) {
+  if (from == to) return std::nullopt;
+  const Needs wanted = needs(from.id), &has = needs(to.id);
+  for (const auto& [base, need] : wanted) {
+    const auto found = has.find(base);
+    unsigned missing = need & ~(found == has.end() ? 0U : found->second);
+    for (const Expr e : allowed) {
+      if (missing == 0) break;
+      std::map<std::pair<int, int>, bool> known;
+      for (const auto& [other, asked] : Needs(needs(e.id)))
+        if ((missing & asked) != 0 && alike(x_, base, other, known)) missing &= ~asked;
+    }
+    if (missing == 0) continue;
+    const std::string text = to_string({&x_, base}, name);
+    return text + (missing == not_zero       ? " is not 0"
+                   : missing == not_negative ? " is not negative"
+                                             : " is positive");
+  }
+  return std::nullopt;
+}
+
+Domains::Sign Domains::sign(int id) {
+  if (const auto found = sign_.find(id); found != sign_.end()) return found->second;
+  const ExprNode n = x_.node(id);
+  const auto arg = [&](std::size_t i) { return sign(n.args[i]); };
+  const auto least = [&](std::size_t from) {
+    Sign s = Sign::positive;
+    for (std::size_t i = from; i < n.args.size(); ++i) s = std::min(s, arg(i));
+    return s;
+  };
+  const auto most = [&] {
+    Sign s = Sign::unknown;
+    for (std::size_t i = 0; i < n.args.size(); ++i) s = std::max(s, arg(i));
+    return s;
+  };
+  const auto of = [](double v) {
+    return v > 0 ? Sign::positive : v == 0 ? Sign::not_negative : Sign::unknown;
+  };
+  Sign out = Sign::unknown;
+  switch (n.fn) {
+  case Fn::constant: out = of(n.value); break;
+  case Fn::number:
+    if (const auto low = interval(n.sym).lower)
+      out = *low > Int(0) ? Sign::positive : *low == Int(0) ? Sign::not_negative : Sign::unknown;
+    break;
+  case Fn::exp:
+  case Fn::exp2: out = Sign::positive; break;
+  case Fn::add: out = least(0) == Sign::unknown ? Sign::unknown : most(); break;
+  case Fn::mul:
+  case Fn::div:
+  case Fn::min: out = least(0); break;
+  case Fn::max: out = most(); break;
+  case Fn::power:
+    if (whole(n.value) && std::fmod(n.value, 2) == 0) {
+      out = arg(0) == Sign::positive || n.value < 0 ? Sign::positive : Sign::not_negative;
+    } else {
+      out = n.value < 0 && arg(0) == Sign::not_negative ? Sign::positive : arg(0);
+    }
+    break;
+  case Fn::inside: out = std::min(arg(0), of(n.value)); break;
+  case Fn::select: out = least(2); break;
+  case Fn::fold: {
+    const auto extent = n.index.empty() ? std::nullopt : interval(n.index[0]).lower;
+    const bool some = n.index.size() == 1 && extent && *extent > Int(0);
+    out = some || n.monoid != Monoid::sum ? arg(0) : std::min(arg(0), Sign::not_negative);
+    if (!some && n.monoid != Monoid::sum) out = Sign::unknown;
+    break;
+  }
+  default: break;
+  }
+  sign_.emplace(id, out);
+  return out;
+}
+
+// base ^ power, or its logarithm; a product is asked factor by factor where that is the same.
+void Domains::require(int base, double power, bool logarithm, Needs& into) {
+  const int normal = x_.normal({&x_, base}).id;
+  const ExprNode n = x_.node(normal);
+  if (!logarithm && whole(power)) {
+    if (power >= 0) return;
+    if (n.fn == Fn::mul) {
+      for (const int f : n.args) require(f, power, false, into);
+      return;
+    }
+    if (n.fn == Fn::power && whole(n.value)) return require(n.args[0], -std::abs(n.value), false, into);
+  } else if (n.fn == Fn::mul &&
+             std::all_of(n.args.begin(), n.args.end(), [&](int f) { return sign(f) != Sign::unknown; })) {
+    for (const int f : n.args) require(f, power, logarithm, into);
+    return;
+  }
+  unsigned need = whole(power) && !logarithm ? not_zero : not_negative;
+  if (logarithm || power < 0) need |= not_zero;
+  const Sign s = sign(normal);
+  if (s != Sign::unknown) need &= ~static_cast<unsigned>(not_negative);
+  if (s == Sign::positive) need = 0;
+  if (n.fn == Fn::constant) need = 0; // a number, or none whatever the data are
+  if (need != 0) into[normal] |= need;
+}
+
+const Domains::Needs& Domains::needs(int id) {
+  if (const auto found = needs_.find(id); found != needs_.end()) return found->second;
+  const ExprNode n = x_.node(id);
+  Needs out;
+  for (const int a : n.args)
+    for (const auto& [base, need] : needs(a)) out[base] |= need;
+  if (n.fn == Fn::div) require(n.args[1], -1, false, out);
+  if (n.fn == Fn::power) require(n.args[0], n.value, false, out);
+  if (n.fn == Fn::log || n.fn == Fn::log2) require(n.args[0], 1, true, out);
+  return needs_.emplace(id, std::move(out)).first->second;
+}
+
+} // namespace inlay::codegen::provenance

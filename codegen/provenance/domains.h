@@ -1,0 +1,49 @@
+/// Where an expression is no number: reciprocals of 0, roots and logarithms of what is negative. Private.
+///
+/// The normal form of an expression is equal to it where both are numbers; x/x is 1 and sqrt(x) sqrt(x) is x but for some x.
+/// A map may therefore not lose such a condition on the way: what it asks for has to be asked for by what it comes to.
+#pragma once
+
+#include <inlay/codegen/expression.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace inlay::codegen::provenance {
+
+/// The same but for indices, and for the order of what commutes; a sum under way (a parameter `a`) is like anything.
+[[nodiscard]] bool alike(const Expressions& x, int a, int b, std::map<std::pair<int, int>, bool>& known);
+[[nodiscard]] bool commutes(Fn fn);
+[[nodiscard]] bool same_kind(const ExprNode& a, const ExprNode& b);
+
+class Domains {
+public:
+  explicit Domains(Expressions& x) : x_(x) {}
+
+  /// A condition of `from` that `to` does not have, in words; nothing when there is none. Requires: `to` in normal form.
+  ///
+  ///     lost(x/x, 1)                       "x is not 0"
+  ///     lost(exp(x)/exp(x), 1)             nothing: a power is positive
+  ///
+  /// What `allowed` asks for too, of some element, is none: who writes sqrt(x) sqrt(x) may compute it so.
+  [[nodiscard]] std::optional<std::string> lost(Expr from, Expr to, const std::vector<Expr>& allowed,
+                                                const std::function<std::string(int)>& name);
+
+private:
+  enum class Sign { unknown, not_negative, positive };
+  enum Need : unsigned { not_zero = 1, not_negative = 2 };
+  using Needs = std::map<int, unsigned>; // of expressions in normal form
+
+  Sign sign(int id);
+  const Needs& needs(int id);
+  void require(int base, double power, bool logarithm, Needs& into);
+
+  Expressions& x_;
+  std::unordered_map<int, Sign> sign_;
+  std::unordered_map<int, Needs> needs_;
+};
+
+} // namespace inlay::codegen::provenance

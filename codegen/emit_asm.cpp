@@ -143,10 +143,21 @@ private:
     return range('v', first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
   }
   std::string operand(const Inst& i, std::size_t which, int residue) const {
-    if (i.uses.size() == 2) return vector(i.uses[which], residue);
+    if (operand_parts(i) == 1) return vector(i.uses[which], residue);
     const Reg& r = i.uses[2 * which]; // its other half lies behind it
     const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
     return range('v', first, 2 * dwords(register_of(code_, r.id)));
+  }
+  // The registers of both scales, and which byte of each.
+  std::string scales(const Inst& i, int residue) const {
+    if (!i.atom->mma->scaled) return "";
+    std::string registers, low, high;
+    for (const std::size_t u : {std::size_t{2}, std::size_t{3}}) {
+      const Reg& r = i.uses[u];
+      registers += ", " + vector({r.id, r.ahead, r.first / 4 * 4, 4}, residue);
+      low += std::to_string(r.first % 2) + ",", high += std::to_string(r.first / 2 % 2) + ",";
+    }
+    return registers + " op_sel:[" + low + "0] op_sel_hi:[" + high + "0]";
   }
   std::string result(int id) const {
     return range(registers_.results_in_agprs ? 'a' : 'v', registers_.results.at(id),
@@ -161,7 +172,8 @@ private:
       const std::string name = i.atom->name;
       const std::size_t blank = std::min(name.find(' '), name.size());
       return name.substr(0, blank) + " " + result(i.def.id) + ", " + operand(i, 0, residue) + ", " +
-             operand(i, 1, residue) + ", " + (first ? "0" : result(i.def.id)) + name.substr(blank);
+             operand(i, 1, residue) + ", " + (first ? "0" : result(i.def.id)) + scales(i, residue) +
+             name.substr(blank);
     }
     case InstKind::load: {
       if (i.direct) {

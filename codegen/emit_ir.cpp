@@ -70,7 +70,17 @@ private:
     int index = 0;
     for (const Tensor& t : p_.tensors())
       if (t.space == Space::global) pointers_[t.id] = k.argument(index++);
-    for (const Size& s : p_.sizes()) k.bind(s.symbol, k.argument(index++));
+    const bool narrow = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const Tensor& t) {
+      return t.space == Space::global && bits(t.element) < 8;
+    });
+    for (const Size& s : p_.sizes()) {
+      k.bind(s.symbol, k.argument(index++));
+      if (s.facts.multiple % 2 != 0 || !narrow) continue;
+      // Where two elements share a byte, a row of n is n / 2 bytes.
+      const Sym half = p_.symbols().symbol("_half_" + s.name, {Int(0), Int(s.facts.most / 2)});
+      halves_.emplace_back(*s.symbol.as_atom(), Sym(2) * half);
+      k.bind(half, k.lshr(k.argument(index - 1), k.constant(1)));
+    }
     if (const auto& map = p_.tile_map()) {
       k.bind(map->id_x, k.workgroup_id(0)), k.bind(map->id_y, k.workgroup_id(1));
       for (const TileMap::Definition& d : map->definitions()) k.bind(d.symbol, k.lower_low(d.value));
@@ -116,7 +126,7 @@ private:
   }
   Sym bytes(const Tensor& t, Sym elements) const {
     const int b = bits(t.element);
-    return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(elements * Sym(b), Sym(8));
+    return b % 8 == 0 ? elements * Sym(b / 8) : floor_div(substitute(elements, halves_) * Sym(b), Sym(8));
   }
 
   struct Memory {
@@ -220,7 +230,14 @@ private:
   // An access at a constant distance from an earlier one at every work-item takes over its register.
   Lds lds(const Inst& i) {
     const Tensor& t = p_.tensor(i.access.tensor);
-    const int size = bits(t.element) / 8;
+    const int size = bits(t.element);
+    const auto in_bytes = [size](auto elements) {
+      using Number = decltype(elements);
+      if constexpr (std::is_same_v<Number, Sym>)
+        return size % 8 == 0 ? elements * Sym(size / 8) : floor_div(elements * Sym(size), Sym(8));
+      else
+        return elements * size / 8; // of whole vectors
+    };
     std::vector<std::vector<int>> coordinate;
     std::vector<Sym> formula;
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
@@ -235,7 +252,7 @@ private:
     for (int th = 0; th < p_.threads(); ++th) {
       for (std::size_t axis = 0; axis < c.size(); ++axis)
         c[axis] = coordinate[axis][static_cast<std::size_t>(th)];
-      wanted.push_back(t.at(c) * size);
+      wanted.push_back(in_bytes(t.at(c)));
     }
     for (const Base& b : bases_) {
       if (b.tensor != t.id || wanted[0] < b.bytes[0]) continue;
@@ -247,9 +264,9 @@ private:
     Tensor plain = t;
     const Swizzle swizzle = *t.place.swizzle();
     plain.place = SymComposedLayout(Swizzle(), t.place.offset(), t.place.inner());
-    Sym address = plain.at(formula) * Sym(size);
+    Sym address = in_bytes(plain.at(formula));
     if (!swizzle.is_identity()) {
-      const auto mask = static_cast<std::int64_t>(swizzle.source_mask()) * size;
+      const auto mask = in_bytes(static_cast<std::int64_t>(swizzle.source_mask()));
       const Sym moved = bit_and(address, Sym(mask));
       address = bit_xor(address, swizzle.shift() >= 0 ? shift_right(moved, Sym(swizzle.shift()))
                                                       : shift_left(moved, Sym(-swizzle.shift())));
@@ -382,7 +399,8 @@ private:
     case InstKind::mma:
       zeroed_.erase(i.def.id);
       env_[key(i.def)] =
-          i.uses.size() == 2
+          i.atom->mma->scaled ? scaled_product(i)
+          : i.uses.size() == 2
               ? k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def))
               : k.mfma_f8f6f4(i.atom->emission.name, operand(i, 0), operand(i, 1), whole(i.def),
                               format_of(*i.atom, "cbsz:"), format_of(*i.atom, "blgp:"));
@@ -417,6 +435,14 @@ private:
       halves.push_back(k.bitcast(v, Type::i32(v.type.bytes() / 4)));
     }
     return k.pack(halves);
+  }
+  Value scaled_product(const Inst& i) {
+    const auto scale = [&](const Reg& r) {
+      return KernelBuilder::Scale{k.bitcast(k.slice(whole(r), r.first / 4 * 4, 4), Type::i32()), r.first % 4};
+    };
+    return k.mfma_scaled(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def),
+                         scale(i.uses[2]), scale(i.uses[3]), format_of(*i.atom, "cbsz:"),
+                         format_of(*i.atom, "blgp:"));
   }
   // A modifier of the mnemonic: the format of an operand.
   static int format_of(const Atom& atom, const std::string& modifier) {
@@ -995,6 +1021,7 @@ private:
   std::vector<Argument> arguments_;
   KernelBuilder k;
   Value tid_;
+  std::vector<std::pair<AtomId, Sym>> halves_; ///< even sizes as twice another symbol
   std::map<int, Value> pointers_;
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
   std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages

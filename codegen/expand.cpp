@@ -337,6 +337,10 @@ private:
             for (int h = 0; h < t.parts(); ++h)
               inst.uses.push_back(
                   part(m.a, t.k_vector * (rm + t.repeat_m() * (step + h)) + j * values, values));
+            if (m.a_scales >= 0) {
+              inst.uses.push_back(part(m.b_scales, MmaTiling::scale_value(rn, t.repeat_n(), step), 1));
+              inst.uses.push_back(part(m.a_scales, MmaTiling::scale_value(rm, t.repeat_m(), step), 1));
+            }
             inst.def = part(m.acc, result * (rm + t.repeat_m() * rn), result);
           }
   }
@@ -548,6 +552,10 @@ bool renames(const Inst& inst, const std::vector<Register>& registers) {
   return inst.kind == InstKind::map && inst.map.node().fn == Fn::parameter && inst.map.node().tensor == 0 &&
          std::all_of(inst.uses.begin(), inst.uses.end(),
                      [&](const Reg& r) { return element(r) == element(inst.def); });
+}
+
+std::size_t operand_parts(const Inst& inst) {
+  return inst.atom && inst.atom->mma && inst.atom->mma->scaled ? 1 : inst.uses.size() / 2;
 }
 
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }

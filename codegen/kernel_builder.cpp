@@ -82,6 +82,11 @@ struct KernelBuilder::Impl {
     }
   }
   llvm::Type* type(Type t) {
+    // What is narrower than a byte is moved and multiplied in whole registers, and never taken apart.
+    if (bits(t.element) < 8 && t.element != Element::i1) {
+      INLAY_CHECK(t.bytes() % 4 == 0 && t.bytes() > 0, "whole registers of " + to_string(t));
+      return llvm::FixedVectorType::get(ir.getInt32Ty(), unsigned(t.bytes() / 4));
+    }
     return t.lanes == 1 ? scalar(t.element)
                         : llvm::FixedVectorType::get(scalar(t.element), unsigned(t.lanes));
   }
@@ -720,18 +725,27 @@ Value KernelBuilder::mfma(const std::string& name, Value a, Value b, Value c) {
 
 Value KernelBuilder::mfma_f8f6f4(const std::string& name, Value a, Value b, Value c, int format_a,
                                  int format_b) {
+  INLAY_CHECK(a.type.bytes() == 32 && b.type.bytes() == 32, "operands of 32 bytes a lane");
+  // Scales of 0 are the instruction without scales to LLVM.
+  return mfma_scaled(name, a, b, c, {constant(0), 0}, {constant(0), 0}, format_a, format_b);
+}
+
+Value KernelBuilder::mfma_scaled(const std::string& name, Value a, Value b, Value c, Scale of_a, Scale of_b,
+                                 int format_a, int format_b) {
   Impl& s = live();
-  const intrinsic::ID id = intrinsic::lookupIntrinsicID(name);
+  const intrinsic::ID id = intrinsic::lookupIntrinsicID(name.substr(0, name.find(".f8f6f4") + 7));
   INLAY_CHECK(id == intrinsic::amdgcn_mfma_scale_f32_16x16x128_f8f6f4 ||
                   id == intrinsic::amdgcn_mfma_scale_f32_32x32x64_f8f6f4,
               "one of the f8f6f4 family, not " + name);
-  INLAY_CHECK(a.type.bytes() == 32 && b.type.bytes() == 32, "operands of 32 bytes a lane");
-  llvm::Type* wide = llvm::FixedVectorType::get(s.ir.getInt32Ty(), 8);
-  llvm::Value *x = s.ir.CreateBitCast(s.get(a), wide), *y = s.ir.CreateBitCast(s.get(b), wide),
-              *none = s.ir.getInt32(0); // scales of 0 are the instruction without scales to LLVM
-  return s.make(s.ir.CreateIntrinsic(id, {wide, wide},
-                                     {x, y, s.get(c), s.ir.getInt32(unsigned(format_a)),
-                                      s.ir.getInt32(unsigned(format_b)), none, none, none, none}),
+  const auto words = [&](Value v) {
+    return s.ir.CreateBitCast(s.get(v),
+                              llvm::FixedVectorType::get(s.ir.getInt32Ty(), unsigned(v.type.bytes() / 4)));
+  };
+  const auto number = [&](int n) { return s.ir.getInt32(unsigned(n)); };
+  llvm::Value *x = words(a), *y = words(b);
+  return s.make(s.ir.CreateIntrinsic(id, {x->getType(), y->getType()},
+                                     {x, y, s.get(c), number(format_a), number(format_b), number(of_a.byte),
+                                      s.get(of_a.word), number(of_b.byte), s.get(of_b.word)}),
                 c.type);
 }
 

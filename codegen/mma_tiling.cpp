@@ -33,9 +33,11 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
   };
   if (!atom.mma) refuse("no matrix instruction", "v_mfma_...");
   const Mma& a = *atom.mma;
-  if (a.sparse || a.scaled || a.blocks != 1 || !same_k(a))
+  // What shares a scale must stay together: a lane's values then are one run of k.
+  const bool apart = a.scaled && a.a.mode(1).modes().size() != 1;
+  if (a.sparse || a.blocks != 1 || !same_k(a) || apart)
     refuse("the instruction does not leave the order of k free",
-           "dense ones of one block, without scales, A and B of one width");
+           "dense ones of one block, A and B of one width; with scales those below 8 bits");
   if (waves_m < 1 || waves_n < 1) refuse("no waves", "at least 1 x 1");
   if (m < 1 || m % (a.m * waves_m) != 0)
     refuse("the waves do not divide m", "multiples of " + std::to_string(a.m * waves_m));
@@ -47,6 +49,12 @@ MmaTiling MmaTiling::of(const Atom& atom, int waves_m, int waves_n, int m, int n
   const int step = std::max(k_vector, a.a_values()) * (64 / a.m);
   if (k < 1 || k % step != 0)
     refuse("the instruction does not divide k", "multiples of " + std::to_string(step));
+  if (a.scaled && (k_vector != 32 || a.a_values() != 32))
+    refuse("a lane's vector is no block of 32 k with one scale", "4-bit elements, 32 at a time");
+  if (a.scaled && (m % (2 * a.m * waves_m) != 0 || n % (2 * a.n * waves_n) != 0 || k % (2 * step) != 0))
+    refuse("scales are in fours, of two atoms by two steps",
+           "multiples of " + std::to_string(2 * a.m * waves_m) + ", " + std::to_string(2 * a.n * waves_n) +
+               " and " + std::to_string(2 * step));
   return {&atom, waves_m, waves_n, m, n, k, k_vector};
 }
 
@@ -99,6 +107,24 @@ SymLayout MmaTiling::b_place() const {
   mode(k, 1);
   build.close(all, 2);
   return SymLayout(std::move(build).finish());
+}
+
+Layout MmaTiling::a_scales() const {
+  const int g = lane_groups(), rows = mma().m;
+  return thread_value({{rows, 1, 0}, {g, 1, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},
+                      {{2, rows * waves_m, 0},
+                       {2, g, 1},
+                       {repeat_m() / 2, 2 * rows * waves_m, 0},
+                       {k_steps() / 2, 2 * g, 1}});
+}
+
+Layout MmaTiling::b_scales() const {
+  const int g = lane_groups(), rows = mma().n;
+  return thread_value({{rows, 1, 0}, {g, 1, 1}, {waves_m, 0, -1}, {waves_n, rows, 0}},
+                      {{2, rows * waves_n, 0},
+                       {2, g, 1},
+                       {repeat_n() / 2, 2 * rows * waves_n, 0},
+                       {k_steps() / 2, 2 * g, 1}});
 }
 
 // The atom's own layout of C with rows and columns exchanged, because the operands are; then waves and repeats.

@@ -362,7 +362,20 @@ Fragment Program::full(double value, const Layout& tv, std::vector<int> extents,
 
 void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
                   Where where) {
+  if (mma.mma().scaled)
+    throw CodegenError("mma: " + mma.atom->name + " multiplies by scales, and there are none",
+                       "line   " + std::to_string(where.line()),
+                       "mma(acc, a, a_scales, b, b_scales, tiling)");
   append(MmaOp{acc.id, a.id, b.id, mma}, where);
+}
+
+void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& a_scales, const Fragment& b,
+                  const Fragment& b_scales, const MmaTiling& mma, Where where) {
+  if (!mma.mma().scaled || a_scales.element != Element::e8m0 || b_scales.element != Element::e8m0)
+    throw CodegenError("mma: scales are e8m0, of an instruction that takes some",
+                       mma.atom->name + ", " + to_string(a_scales.element) + " and " +
+                           to_string(b_scales.element) + ", line " + std::to_string(where.line()));
+  append(MmaOp{acc.id, a.id, b.id, mma, a_scales.id, b_scales.id}, where);
 }
 
 namespace {
@@ -560,9 +573,12 @@ std::string Program::text() const {
         out += c->to ? view(*c->to, c->tv) : "r" + std::to_string(c->to_fragment);
         out += ", " + std::to_string(c->vector) + " at a time";
       } else if (const auto* m = std::get_if<MmaOp>(&op.what)) {
-        out += "mma     r" + std::to_string(m->acc) + " += r" + std::to_string(m->a) + " x r" +
-               std::to_string(m->b) + ", " + m->mma.atom->name + ", waves " + std::to_string(m->mma.waves_m) +
-               " x " + std::to_string(m->mma.waves_n);
+        const auto operand = [](int values, int scales) {
+          return "r" + std::to_string(values) + (scales < 0 ? "" : " r" + std::to_string(scales));
+        };
+        out += "mma     r" + std::to_string(m->acc) + " += " + operand(m->a, m->a_scales) + " x " +
+               operand(m->b, m->b_scales) + ", " + m->mma.atom->name + ", waves " +
+               std::to_string(m->mma.waves_m) + " x " + std::to_string(m->mma.waves_n);
       } else if (const auto* z = std::get_if<FillOp>(&op.what)) {
         out += "fill    r" + std::to_string(z->to) + " = " +
                to_string(expressions_->constant(z->value), name) + " " + to_string(fragment(z->to).tv);

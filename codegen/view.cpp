@@ -114,15 +114,11 @@ View View::reorder(std::size_t mode, const Layout& order) const {
   const std::size_t at = where.rank() == 1 ? 0 : b.open();
   for (std::size_t i = 0; i < where.rank(); ++i) {
     const Layout old = where.mode(i);
-    if (i != mode) {
-      INLAY_CHECK(old.modes().size() == 1, "one mode is reordered");
-      b.leaf(old.modes()[0]);
-      continue;
-    }
-    const std::size_t inner = order.modes().size() == 1 ? 0 : b.open();
-    for (const Mode& m : order.modes())
+    const Layout& digits = i == mode ? order : old; // another one may be reordered already
+    const std::size_t inner = digits.modes().size() == 1 ? 0 : b.open();
+    for (const Mode& m : digits.modes())
       b.leaf(Mode{m.extent, Stride(m.stride.scale, old.modes()[0].stride.axis)});
-    if (order.modes().size() != 1) b.close(inner, order.modes().size());
+    if (digits.modes().size() != 1) b.close(inner, digits.modes().size());
   }
   if (where.rank() != 1) b.close(at, where.rank());
   v.where = Layout(std::move(b).finish());

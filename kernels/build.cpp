@@ -82,17 +82,14 @@ ProofReport prove(const codegen::Code& code) {
 
 namespace {
 
-// Bytes up to the last element; strides in memory are not negative.
+// Bits up to the last element; strides in memory are not negative.
 std::vector<std::pair<std::int64_t, std::vector<int>>> extent_of(const codegen::Program& program,
                                                                  const codegen::Tensor& t) {
   std::vector<Sym> last;
   for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
   const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
   std::vector<std::pair<std::int64_t, std::vector<int>>> out;
-  const auto term = [&](std::int64_t coefficient, std::vector<int> powers) {
-    out.emplace_back(ceil_div(Int(coefficient), Int(8)).value(), std::move(powers));
-  };
-  if (const std::int64_t c = bits.constant_term().value(); c != 0) term(c, {});
+  if (const std::int64_t c = bits.constant_term().value(); c != 0) out.emplace_back(c, std::vector<int>{});
   for (const Term& of : bits.terms()) {
     std::vector<int> powers(program.sizes().size(), 0);
     for (const Factor& f : of.factors()) {
@@ -101,7 +98,7 @@ std::vector<std::pair<std::int64_t, std::vector<int>>> extent_of(const codegen::
       if (size == program.sizes().end()) return {};
       powers[static_cast<std::size_t>(size - program.sizes().begin())] += static_cast<int>(f.power);
     }
-    term(of.coefficient.value(), std::move(powers));
+    out.emplace_back(of.coefficient.value(), std::move(powers));
   }
   return out;
 }

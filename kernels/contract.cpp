@@ -50,7 +50,7 @@ std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& valu
       for (int n = 0; n < powers[i]; ++n) product *= values[i];
     sum += product;
   }
-  return std::max<std::int64_t>(sum, 1);
+  return std::max<std::int64_t>((sum + 7) / 8, 1);
 }
 
 void LaunchContract::check_apart(const std::vector<std::uint64_t>& addresses,

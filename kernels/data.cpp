@@ -43,6 +43,12 @@ Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std:
     Matrix values(rows, columns);
     for (std::int64_t i = 0; i < values.size(); ++i) {
       const auto drawn = static_cast<double>(static_cast<std::int64_t>(random()));
+      if (codegen::bits(type) < 8) { // a code
+        values.data()[i] = codegen::decode(
+            type, static_cast<std::uint64_t>(std::floor(std::ldexp(drawn, codegen::bits(type) - 64)) +
+                                             std::ldexp(1, codegen::bits(type) - 1)));
+        continue;
+      }
       const double whole =
           std::floor(std::ldexp(drawn, codegen::bits(type) - 64)); // every integer of the type
       values.data()[i] = codegen::is_integer(type)
@@ -62,13 +68,9 @@ Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std:
 
 Bytes to_bytes(const Matrix& values, Element type) {
   if (by_table(type)) {
-    const auto size = static_cast<std::size_t>(bytes_of(type));
-    Bytes bytes(static_cast<std::size_t>(values.size()) * size);
-    for (std::int64_t i = 0; i < values.size(); ++i) {
-      const std::uint64_t code =
-          codegen::encode(type, values.data()[i]); // little-endian, as the machine here
-      std::memcpy(bytes.data() + static_cast<std::size_t>(i) * size, &code, size);
-    }
+    Bytes bytes(static_cast<std::size_t>(bytes_of(type, values.size())));
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      put_code(bytes, static_cast<std::size_t>(i), type, codegen::encode(type, values.data()[i]));
     return bytes;
   }
   return with_type(type, [&](auto zero) {
@@ -84,13 +86,9 @@ Bytes to_bytes(const Matrix& values, Element type) {
 
 Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns, Element type) {
   if (by_table(type)) {
-    const auto size = static_cast<std::size_t>(bytes_of(type));
     Matrix values(rows, columns);
-    for (std::int64_t i = 0; i < values.size(); ++i) {
-      std::uint64_t code = 0;
-      std::memcpy(&code, bytes.data() + static_cast<std::size_t>(i) * size, size);
-      values.data()[i] = codegen::decode(type, code);
-    }
+    for (std::int64_t i = 0; i < values.size(); ++i)
+      values.data()[i] = codegen::decode(type, code_at(bytes, static_cast<std::size_t>(i), type));
     return values;
   }
   return with_type(type, [&](auto zero) {
@@ -103,6 +101,25 @@ Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int6
     }
     return values;
   });
+}
+
+std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element type) {
+  const auto bits = static_cast<std::size_t>(codegen::bits(type));
+  std::uint64_t code = 0; // little-endian, as the machine here
+  std::memcpy(&code, bytes.data() + index * bits / 8, (bits + 7) / 8);
+  return bits < 8 ? code >> index * bits % 8 & ((std::uint64_t{1} << bits) - 1) : code;
+}
+
+void put_code(std::span<std::byte> bytes, std::size_t index, Element type, std::uint64_t code) {
+  const auto bits = static_cast<std::size_t>(codegen::bits(type));
+  if (bits < 8) {
+    std::byte& shared = bytes[index * bits / 8];
+    const std::size_t at = index * bits % 8;
+    const auto mask = static_cast<std::byte>(((1U << bits) - 1) << at);
+    shared = (shared & ~mask) | (static_cast<std::byte>(code << at) & mask);
+    return;
+  }
+  std::memcpy(bytes.data() + index * bits / 8, &code, bits / 8);
 }
 
 Bytes poison(std::size_t bytes) { return Bytes(bytes, std::byte{0xff}); }

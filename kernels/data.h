@@ -17,7 +17,8 @@ using codegen::Element;
 
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-/// rows x columns values, uniform in [-1, 1) and already rounded to `type`; integers: uniform over the type.
+/// rows x columns values, uniform in [-1, 1) and already rounded to `type`; integers and types below a byte: uniform over
+/// the codes of the type.
 [[nodiscard]] Matrix random_matrix(std::int64_t rows, std::int64_t columns, Element type, std::uint64_t seed);
 /// The next number of [-1, 1): the same on every machine, unlike std::uniform_real_distribution.
 [[nodiscard]] double uniform(std::mt19937_64& random);
@@ -26,8 +27,15 @@ using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowM
 [[nodiscard]] Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int64_t columns,
                                 Element type);
 using codegen::unit_roundoff;
-/// Bytes of an element of memory.
+/// Bytes of an element of memory. Requires: whole ones.
 [[nodiscard]] inline int bytes_of(Element type) { return codegen::bits(type) / 8; }
+/// Bytes of so many elements; of 4-bit ones two share a byte, the even one in its low half.
+[[nodiscard]] inline std::int64_t bytes_of(Element type, std::int64_t elements) {
+  return (elements * codegen::bits(type) + 7) / 8;
+}
+/// The bits of element number `index` of an array of them.
+[[nodiscard]] std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element type);
+void put_code(std::span<std::byte> bytes, std::size_t index, Element type, std::uint64_t code);
 /// A buffer that is unlike any result: every element is a NaN.
 [[nodiscard]] Bytes poison(std::size_t bytes);
 /// Element by element, `result` against `reference` within `bound`; NaN is never within a bound. `row`, `column`: of the

@@ -9,8 +9,7 @@ namespace inlay::kernels {
 
 std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Element element, int rows,
                                     int columns, const std::vector<LdsUse>& uses) {
-  const int size = codegen::bits(element) / 8,
-            threads = static_cast<int>(uses.at(0).tv.mode(0).size().value());
+  const int size = codegen::bits(element), threads = static_cast<int>(uses.at(0).tv.mode(0).size().value());
   struct Pattern {
     const solver::LdsAccess* model;
     std::vector<std::int64_t> element; ///< of each thread
@@ -19,8 +18,7 @@ std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Elem
   for (const LdsUse& use : uses) {
     const std::vector<int> row = codegen::coordinates(use.tv, 0), column = codegen::coordinates(use.tv, 1);
     const int values = static_cast<int>(use.tv.mode(1).size().value());
-    const std::string instruction =
-        fmt::format("ds_{}_b{}", use.read ? "read" : "write", use.vector * size * 8);
+    const std::string instruction = fmt::format("ds_{}_b{}", use.read ? "read" : "write", use.vector * size);
     for (int v = 0; v < values; v += use.vector) {
       Pattern p{&solver::lds_access(instruction, target.name), {}};
       for (int t = 0; t < threads; ++t) {
@@ -41,7 +39,7 @@ std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Elem
       for (const Pattern& p : patterns)
         for (int wave = 0; wave < threads && free; wave += target.wave_size)
           free = solver::lds_conflicts(*p.model, [&](unsigned lane) {
-                   return swizzle(Int(p.element[static_cast<std::size_t>(wave) + lane])).value() * size;
+                   return swizzle(Int(p.element[static_cast<std::size_t>(wave) + lane])).value() * size / 8;
                  }).degree <= 1;
       if (free) return swizzle;
     }

@@ -106,16 +106,13 @@ std::vector<Problem::Buffer> Workload::buffers() const {
   for (const Tensor& t : program_.tensors()) {
     if (t.space != codegen::Space::global) continue;
     const std::vector<std::size_t> at = places(program_, t, sizes_);
-    const auto size = static_cast<std::size_t>(bytes_of(t.element));
-    const std::size_t all = (*std::max_element(at.begin(), at.end()) + 1) * size;
+    const auto all = static_cast<std::size_t>(
+        bytes_of(t.element, static_cast<std::int64_t>(*std::max_element(at.begin(), at.end()) + 1)));
     const auto* spec = program_.specification(t);
     Bytes bytes = spec != nullptr && spec->table >= 0 ? Bytes(all) : poison(all); // rows are added to 0
-    if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end()) {
-      for (std::size_t i = 0; i < at.size(); ++i) {
-        const std::uint64_t code = codegen::encode(t.element, found->second[i]);
-        std::memcpy(bytes.data() + at[i] * size, &code, size);
-      }
-    }
+    if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end())
+      for (std::size_t i = 0; i < at.size(); ++i)
+        put_code(bytes, at[i], t.element, codegen::encode(t.element, found->second[i]));
     out.push_back({t.name, std::move(bytes), t.output});
   }
   return out;
@@ -128,13 +125,9 @@ std::vector<double> Workload::result(const std::string& output, std::span<const 
     if (other.id == t.id) break;
     number += other.space == codegen::Space::global ? 1 : 0;
   }
-  const auto size = static_cast<std::size_t>(bytes_of(t.element));
   std::vector<double> out;
-  for (const std::size_t at : places(program_, t, sizes_)) {
-    std::uint64_t code = 0;
-    std::memcpy(&code, buffers[number].data() + at * size, size);
-    out.push_back(codegen::decode(t.element, code));
-  }
+  for (const std::size_t at : places(program_, t, sizes_))
+    out.push_back(codegen::decode(t.element, code_at(buffers[number], at, t.element)));
   return out;
 }
 

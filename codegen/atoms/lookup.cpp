@@ -137,6 +137,18 @@ const Atom& Atom::mma_of(const Target& target, Element a, Element b, Element c, 
   no_mma(target, a, b, c, std::to_string(m) + "x" + std::to_string(m) + "x" + std::to_string(k), m, k);
 }
 
+const Atom& Atom::mma_scaled(const Target& target, Element a, Element b, int m) {
+  const auto wanted = [&](const Atom& atom) {
+    return atom.mma && atom.mma->scaled && has_types(*atom.mma, a, b, Element::f32) && atom.mma->m == m;
+  };
+  if (const Atom* found = first(target, wanted)) return *found;
+  const std::string elsewhere = who_has(wanted);
+  throw CodegenError("no such matrix instruction with scales",
+                     "asked  " + std::to_string(m) + " rows of " + to_string(a) + " and " + to_string(b) +
+                         " with scales of 32 k on " + std::string(target.name),
+                     elsewhere.empty() ? "8 bits and below, 16 or 32 rows" : elsewhere + " has it");
+}
+
 const Atom& Atom::mma_best(const Target& target, Element a, Element b, Element c, int m) {
   const Atom* found = nullptr;
   for (const Atom& atom : all())

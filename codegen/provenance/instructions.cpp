@@ -139,7 +139,9 @@ void Interpreter::load(State& s, const Inst& i) {
         index.back() += dollar(term.columns.size());
         term.columns.push_back(r.column[axis]);
       }
-      term.facts.push_back({index.back(), world(t.shape[axis]), i.access.masked[axis] ? 0 : anything});
+      // What a guard leaves out is 0 in every bit: 2^-127 of e8m0, else the number 0.
+      term.facts.push_back(
+          {index.back(), world(t.shape[axis]), i.access.masked[axis] ? decode(t.element, 0) : anything});
     }
   }
   term.expr = x_.load(t.id, std::move(index), std::move(through));

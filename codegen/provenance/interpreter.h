@@ -72,6 +72,10 @@ private:
   void memory_claims(const Inst& i);
   // A tensor in memory: as many places as coordinates, and of an output no two the same.
   void place_claims(const Tensor& t);
+  // Whether the elements of a vector are neighbours along an axis; and whether they are in one block of the axis, of which
+  // there is a whole number, so that all of them are inside or none.
+  static bool runs_along(const Access& a, std::size_t axis);
+  bool in_one_block(const Access& a, const Prepared& r, std::size_t axis);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
   // Offsets and records fit 31 bits for all sizes of the contract.
@@ -153,7 +157,14 @@ private:
   const Product& product(const Inst& i, std::size_t half, const std::vector<int>& xc,
                          const std::vector<int>& yc, std::int64_t shift);
   void multiply(State& s, const Inst& i);
-  void multiply(State& s, const Inst& i, std::size_t half);
+  void multiply(State& s, const Inst& i, std::size_t half, Term x, Term y);
+  // Operand `which` times its scales: s(m, k/32) for the values of the instruction's block of 32 k.
+  Term scaled(State& s, const Inst& i, std::size_t which);
+  // A column of scales, lane by lane, as one of the operand's values: the instruction takes the scale of a row and 32 k from
+  // the lane that its layout names.
+  int value_by_value(const Atom& atom, std::size_t which, int column);
+  // Whether each entry of one column is that of another divided by `block`.
+  bool blocks_of(int fine, int coarse, int block);
 
   // ------------------------------------------------------------ folds: folds.cpp
   // Two parts of one fold.
@@ -246,6 +257,8 @@ private:
   std::map<std::vector<int>, int> joins_;
   std::map<std::tuple<const Atom*, std::size_t, std::vector<int>, std::vector<int>, std::int64_t>, Product>
       products_;
+  std::map<std::tuple<const Atom*, std::size_t, int>, int> value_by_value_;
+  std::map<std::tuple<int, int, int>, bool> blocks_of_;
   std::map<std::tuple<int, int, Monoid>, int> united_;
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;

@@ -9,8 +9,8 @@ const Interpreter::Product& Interpreter::product(const Inst& i, std::size_t half
   if (const auto found = products_.find(cache); found != products_.end()) return found->second;
   Product out;
   const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
-  const int parts = static_cast<int>(i.uses.size() / 2), full = i.atom->mma->a_values(),
-            values = full / parts, results = i.atom->mma->c_values();
+  const int parts = static_cast<int>(operand_parts(i)), full = i.atom->mma->a_values(), values = full / parts,
+            results = i.atom->mma->c_values();
   const Mma& mma = *i.atom->mma;
   const Layout& result = mma.c;
   const Column result_row = coordinates(result, 0), result_column = coordinates(result, 1);
@@ -105,13 +105,123 @@ const Interpreter::Product& Interpreter::product(const Inst& i, std::size_t half
 }
 
 void Interpreter::multiply(State& s, const Inst& i) {
-  for (std::size_t half = 0; half < i.uses.size() / 2; ++half) multiply(s, i, half);
+  if (i.atom->mma->scaled) return multiply(s, i, 0, scaled(s, i, 0), scaled(s, i, 1));
+  const auto operand = [&](const Reg& r) { return complete_term(part(value(s, r), r)); };
+  const std::size_t parts = operand_parts(i);
+  for (std::size_t half = 0; half < parts; ++half)
+    multiply(s, i, half, operand(i.uses[half]), operand(i.uses[parts + half]));
 }
 
-void Interpreter::multiply(State& s, const Inst& i, std::size_t half) {
+int Interpreter::value_by_value(const Atom& atom, std::size_t which, int column) {
+  auto [at, fresh] = value_by_value_.try_emplace({&atom, which, column}, -1);
+  if (!fresh) return at->second;
+  const Mma& mma = *atom.mma;
+  const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
+  constexpr int block = 32;
+  const Layout& operand = which == 0 ? mma.a : mma.b;
+  const Column row = coordinates(operand, 0), k = coordinates(operand, 1),
+               scale_row = coordinates(*mma.scale, 0), scale_k = coordinates(*mma.scale, 1);
+  std::map<std::pair<int, int>, int> lane_of; // row and first k -> lane
+  for (int l = 0; l < lanes; ++l)
+    lane_of[{scale_row[static_cast<std::size_t>(l)], scale_k[static_cast<std::size_t>(l)]}] = l;
+  const Column narrow = columns_[column];
+  Column wide;
+  for (int w = 0; w < waves; ++w)
+    for (std::size_t v = 0; v < row.size(); ++v) {
+      const int lane = lane_of.at({row[v], k[v] / block * block});
+      wide.push_back(narrow[static_cast<std::size_t>(w * lanes + lane)]);
+    }
+  return at->second = columns_.intern(std::move(wide));
+}
+
+bool Interpreter::blocks_of(int fine, int coarse, int block) {
+  auto [at, fresh] = blocks_of_.try_emplace({fine, coarse, block}, false);
+  if (!fresh) return at->second;
+  const Column &f = columns_[fine], &c = columns_[coarse];
+  bool same = f.size() == c.size();
+  for (std::size_t slot = 0; slot < f.size() && same; ++slot)
+    same = f[slot] >= 0 && f[slot] / block == c[slot];
+  return at->second = same;
+}
+
+Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
+  const std::string claim = "each value of an operand meets the scale of its row and block of k";
+  const Reg &values_at = i.uses[which], &scale_at = i.uses[2 + which];
+  Term x = complete_term(part(value(s, values_at), values_at)),
+       scale = complete_term(part(value(s, scale_at), scale_at));
+  const ExprNode of = scale.expr.node();
+  if (of.fn != Fn::load) refute(claim, describe(scale), "a scale is an element of a tensor");
+  constexpr int block = 32;
+  for (int& c : scale.columns) c = value_by_value(*i.atom, which, c);
+  // Where the scale's index is floor(k / 32) of an index of the operand, it is written so: the sum is over k.
+  std::vector<int> columns;
+  rename(x, columns), rename(scale, columns);
+  const auto column_of =
+      [&](Sym index) -> std::optional<std::pair<Sym, std::size_t>> { // index = origin + _ci
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const Sym origin = index - dollar(c);
+      const auto used = symbols(origin);
+      if (std::find(used.begin(), used.end(), *dollar(c).as_atom()) == used.end())
+        return std::pair(origin, c);
+    }
+    return std::nullopt;
+  };
+  ExprNode out = scale.expr.node();
+  const ExprNode operand_node = x.expr.node();
+  if (operand_node.fn != Fn::load) refute(claim, describe(x), "the operand is no element of a tensor");
+  Sym blocks{}, elements{};
+  bool found = false;
+  for (std::size_t axis = 0; axis < out.index.size() && !found; ++axis) {
+    const auto g = blocked_.find({out.tensor, axis});
+    const auto b = column_of(out.index[axis]);
+    if (g == blocked_.end() || g->second != block || !b) continue;
+    for (const Sym& index : operand_node.index) {
+      const auto e = column_of(index);
+      if (!e || found || !(relate(e->first) == Sym(block) * relate(b->first))) continue;
+      if (!blocks_of(columns[e->second], columns[b->second], block)) continue;
+      blocks = out.index[axis], elements = index;
+      out.index[axis] = floor_div(index, Sym(block));
+      found = true;
+    }
+  }
+  if (!found) {
+    x.columns = scale.columns = columns;
+    refute(claim, describe(x) + " times " + describe(scale),
+           "the scale's index is not k / " + std::to_string(block) + " of the operand's");
+  }
+  // Inside, k < K, there is a scale; outside the product is 0 when the operand is and the scale is a number.
+  double fill = anything;
+  bool ends = false;
+  std::vector<Fact> facts;
+  for (Fact f : scale.facts) {
+    if (!(f.index == blocks)) {
+      f.fill = anything;
+      facts.push_back(f);
+      continue;
+    }
+    ends = true;
+    for (Fact& of_x : x.facts) {
+      if (!(of_x.index == elements) || of_x.condition) continue;
+      const Sym end = relate(f.bound) * Sym(block);
+      if (!less_equal(of_x.bound, end))
+        refute(claim, describe(scale),
+               "scales end at k = " + to_string(end) + ", the operand at " + to_string(relate(of_x.bound)));
+      if (of_x.fill == 0 && std::isfinite(f.fill) && relate(of_x.bound) == end) fill = 0;
+    }
+  }
+  if (!ends) refute(claim, describe(scale), "nothing says where its blocks of k end");
+  for (Fact& f : x.facts)
+    if (f.index == elements && !f.condition) f.fill = fill;
+  for (const Fact& f : facts) x.facts.push_back(f);
+  x.expr = x_.normal(x.expr * x_.make(std::move(out)));
+  x.columns = std::move(columns);
+  tidy(x);
+  prove(claim, i.atom->name, "provenance");
+  return x;
+}
+
+void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Term y) {
   const std::string claim = "A and B are multiplied at the same k, row by row";
-  const Reg &first = i.uses[half], &second = i.uses[i.uses.size() / 2 + half];
-  Term x = complete_term(part(value(s, first), first)), y = complete_term(part(value(s, second), second));
   Term acc = value(s, i.def);
   // The difference of the two origins of k must be a number; it is found from the columns that move with k.
   std::optional<Sym> xo, yo;

@@ -138,6 +138,26 @@ void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::
   if (patterns.emplace(i.access.tensor, read, first).second) out_.lds.push_back(std::move(pattern));
 }
 
+bool Interpreter::runs_along(const Access& a, std::size_t axis) {
+  for (std::size_t e = 0; e < a.elements.size(); ++e)
+    if (a.elements[e][axis] != a.elements[0][axis] + static_cast<int>(e)) return false;
+  return true;
+}
+
+bool Interpreter::in_one_block(const Access& a, const Prepared& r, std::size_t axis) {
+  const Column& c = r.coordinate[axis];
+  const std::size_t count = a.elements.size();
+  for (int block = 2; block <= 4096; block *= 2) {
+    bool one = true;
+    for (std::size_t s = 0; s < c.size() && one; ++s)
+      one = c[s] >= 0 && c[s] / block == c[s - s % count] / block;
+    if (one)
+      return decide(ClaimKind::divides, Sym(block), r.origin[axis]) &&
+             decide(ClaimKind::divides, Sym(block), world(p_.tensor(a.tensor).shape[axis]));
+  }
+  return false;
+}
+
 void Interpreter::memory_claims(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Prepared& r = prepared(i);
@@ -187,6 +207,16 @@ void Interpreter::memory_claims(const Inst& i) {
     for (const auto& e : i.access.elements) varies = varies || e[axis] != i.access.elements[0][axis];
     if (!varies || (static_cast<int>(axis) == a.descriptor_axis && bits(t.element) == 32)) continue;
     if (!i.access.masked[axis]) continue;
+    if (!i.access.gathered(axis) && !runs_along(i.access, axis)) {
+      // Several coordinates that are no run, all in one block of a number that divides the extent.
+      if (!in_one_block(i.access, r, axis))
+        refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(place0),
+               "its elements along axis " + std::to_string(axis) +
+                   " are not in one block that divides the extent " + to_string(t.shape[axis]));
+      prove("a vector of " + t.name + " is wholly inside or wholly outside", to_string(t.shape[axis]),
+            "facts");
+      continue;
+    }
     const Sym room = given(world(t.shape[axis]) - at0[axis]);
     if (!decide(ClaimKind::divides, Sym(count), room))
       refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room),

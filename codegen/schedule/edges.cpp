@@ -120,7 +120,7 @@ int accumulators(const Region& loop, const std::vector<Register>& registers) {
 std::map<int, int> second_halves(const std::vector<Inst>& body) {
   std::map<int, int> first_of;
   for (const Inst& i : body)
-    if (i.kind == InstKind::mma && i.uses.size() == 4)
+    if (i.kind == InstKind::mma && operand_parts(i) == 2)
       for (const std::size_t u : {std::size_t{0}, std::size_t{2}}) {
         const auto [at, fresh] = first_of.try_emplace(i.uses[u + 1].id, i.uses[u].id);
         INLAY_CHECK(at->second == i.uses[u].id && !first_of.contains(i.uses[u].id),

@@ -64,13 +64,17 @@ public:
     // Loads before what they fill.
     if (!transfers_ && loop_.pipeline.distance < loop_.pipeline.ring - 1) return false;
     // Several operations take their steps together: what they share is read once and is alive for one step.
+    const auto row_of = [&](int p) { // the last register of the second operand
+      const Inst& i = body[static_cast<std::size_t>(p)];
+      return i.uses[2 * operand_parts(i) - 1].id;
+    };
     std::map<int, int> window;
     for (const int p : products_) window[p] = body[static_cast<std::size_t>(p)].step;
     if (quarters) {
       std::set<int> rows, columns;
       for (const int p : products_) {
         if (window[p] != 0) return false;
-        rows.insert(body[static_cast<std::size_t>(p)].uses.back().id);
+        rows.insert(row_of(p));
         columns.insert(body[static_cast<std::size_t>(p)].uses[0].id);
       }
       if (rows.size() < 2 || columns.size() < 2) return false;
@@ -79,8 +83,8 @@ public:
       };
       constexpr int order[2][2] = {{0, 1}, {3, 2}}; // one half changes at a time
       for (const int p : products_)
-        window[p] = order[upper(rows, body[static_cast<std::size_t>(p)].uses.back().id)]
-                         [upper(columns, body[static_cast<std::size_t>(p)].uses[0].id)];
+        window[p] =
+            order[upper(rows, row_of(p))][upper(columns, body[static_cast<std::size_t>(p)].uses[0].id)];
     }
     std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) { return window[a] < window[b]; });
     for (int p = 0; p < static_cast<int>(products_.size()); ++p) {

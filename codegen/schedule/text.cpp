@@ -38,7 +38,10 @@ std::string Code::text() const {
     case InstKind::mma:
       out += reg(i.def) + " +=";
       for (std::size_t u = 0; u < i.uses.size(); ++u)
-        out += (2 * u == i.uses.size() ? " x " : " ") + reg(i.uses[u]);
+        out += (u == operand_parts(i)       ? " x "
+                : u == 2 * operand_parts(i) ? ", scales "
+                                            : " ") +
+               reg(i.uses[u]);
       break;
     case InstKind::map:
     case InstKind::fold_values: {

@@ -15,22 +15,26 @@ public:
   std::string name() const override { return preshuffled_ ? "preshuffle_gemm" : "gemm"; }
   std::string summary() const override {
     return preshuffled_ ? "the same with B stored in the order of the registers that multiply it"
-                        : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8 (accumulated in f32) or i8 (i32)";
+                        : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8, fp4 with MX scales (accumulated "
+                          "in f32) or i8 (i32)";
   }
   std::vector<FlagHelp> flags() const override {
     return {
         {"arch", "gfx942", "gfx942 or gfx950"},
-        {"dtype", "f16", "element type of A and B: f16, bf16, fp8, bf8, i8"},
+        {"dtype", "f16",
+         "element type of A and B: f16, bf16, fp8, bf8, i8; fp4 with e8m0 scales of 32 k, "
+         "C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32] (gfx950)"},
         {"out", "",
-         "element type of C: f32 or that of A and B (default); fp8, bf8: f32, f16, bf16 (default); i8: i32, "
+         "element type of C: f32 or that of A and B (default); fp8, bf8, fp4: f32, f16, bf16 (default); i8: "
+         "i32, "
          "with "
          "scales as fp8"},
         {"m", "256", "rows of A and C"},
         {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
         {"k", "256",
-         preshuffled_ ? "columns of A and B, a multiple of 32 (of 64 where they are 8-bit)"
-                      : "columns of A and B, a multiple of 8 (of 16 where they are 8-bit)"},
-        {"tile", "128x128x64", "tile of C and of K that a workgroup works on"},
+         preshuffled_ ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4: 256)"
+                      : "columns of A and B, a multiple of 8 (8-bit: 16; fp4: 256)"},
+        {"tile", "128x128x64", "tile of C and of K that a workgroup works on; fp4: 128x128x256"},
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
         {"mfma", "16", "rows of the matrix instruction, 16 or 32"},
         {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"},
@@ -57,7 +61,13 @@ public:
   }
 
 private:
-  FlagReader reader(const Flags& given) const { return {name(), given, flags()}; }
+  FlagReader reader(const Flags& given) const {
+    Flags all = given;
+    const auto type = all.find("dtype");
+    if (type != all.end() && (type->second == "fp4" || type->second == "e2m1"))
+      all.try_emplace("tile", "128x128x256"); // a row of 128 bytes, as of f16
+    return {name(), all, flags()};
+  }
 
   GemmSpec spec_of(const FlagReader& read) const {
     GemmSpec spec;
@@ -72,7 +82,7 @@ private:
     };
     spec.scales = yes("scales"), spec.bias = yes("bias"), spec.transfer = yes("transfer");
     const Element usual = spec.in == Element::i8 && !spec.scales ? Element::i32
-                          : codegen::bits(spec.in) == 8          ? Element::bf16
+                          : codegen::bits(spec.in) <= 8          ? Element::bf16
                                                                  : spec.in;
     spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
     spec.order = codegen::parse_tile_order(read.text("tile-order"));

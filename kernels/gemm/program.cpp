@@ -47,12 +47,16 @@ std::int64_t longest_k(const GemmSpec& s) {
   return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
 }
 
+/// fp4, with scales of 32 k as the MX formats have them.
+bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
+
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
 /// The widest product; of 8-bit floats on gfx950 that is f8f6f4 at twice the rate, which takes two reads of 16 bytes an operand
 /// and 2048 / mfma of K.
 const Atom& product(const GemmSpec& s, const Target& target) {
+  if (is_mx(s)) return Atom::mma_scaled(target, s.in, s.in, s.mfma);
   const Element sum = s.in == Element::i8 ? Element::i32 : Element::f32;
   const bool narrow = bits(s.in) == 8 && s.in != Element::i8;
   return narrow && (!target.ocp_fp8 || s.tile_k % (2048 / s.mfma) != 0)
@@ -64,6 +68,7 @@ const Atom& product(const GemmSpec& s, const Target& target) {
 /// a 16-bit C. The instruction gives a lane 4 of them at a time; those of the next block of 16 columns, or of the next 8, are
 /// made its neighbours by taking B's rows in another order. Nothing when C is wider, or a wave has a single block.
 std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
+  if (is_mx(s)) return {}; // the order of its scales keeps rows where they are
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
   TupleBuilder<Mode> b;
   const std::size_t at = b.open();
@@ -77,6 +82,18 @@ std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
     b.leaf({s.tile_n / 32, Stride(32)});
   }
   b.close(at, 5);
+  return Layout(std::move(b).finish());
+}
+
+/// Rows in the order in which `waves` waves have the scales of two blocks of 16 adjacent rows in one register: row
+/// i + 16 h + 32 wave is at place i + 16 wave + 16 waves h. Nothing where that is the order already.
+std::optional<Layout> scaled_order(const GemmSpec& s, int waves, int tile) {
+  if (!is_mx(s) || waves == 1) return {};
+  TupleBuilder<Mode> b;
+  const std::size_t at = b.open();
+  b.leaf({16, Stride(1)}), b.leaf({waves, Stride(32)}), b.leaf({2, Stride(16)});
+  b.leaf({tile / (32 * waves), Stride(32 * waves)});
+  b.close(at, 4);
   return Layout(std::move(b).finish());
 }
 
@@ -106,11 +123,19 @@ int stages(const GemmSpec& s, const Target& target) {
 }
 
 void check(const GemmSpec& s, const Target& target) {
-  const bool narrow = multiplies(target, s.in), whole = s.in == Element::i8;
+  const bool whole = s.in == Element::i8, narrow = multiplies(target, s.in) || is_mx(s);
+  if (is_mx(s) && !target.ocp_fp8)
+    refuse("in", to_string(s.in),
+           fmt::format("gfx950: {} has no matrix instruction for 4-bit elements", s.arch));
   if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
     refuse("in", to_string(s.in),
-           fmt::format("f16, bf16, i8, {} or {} on {}; the accumulation is f32, i32 for i8",
-                       target.ocp_fp8 ? "e4m3fn" : "e4m3fnuz", target.ocp_fp8 ? "e5m2" : "e5m2fnuz", s.arch));
+           fmt::format("f16, bf16, i8, {} or {} on {}{}; the accumulation is f32, i32 for i8",
+                       target.ocp_fp8 ? "e4m3fn" : "e4m3fnuz", target.ocp_fp8 ? "e5m2" : "e5m2fnuz", s.arch,
+                       target.ocp_fp8 ? ", e2m1" : ""));
+  if (is_mx(s) && (s.scales || s.bias))
+    refuse(s.scales ? "scales" : "bias", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
+  if (is_mx(s) && s.mfma != 16)
+    refuse("mfma", std::to_string(s.mfma), "16 rows: scales lie in blocks of twice 16 rows");
   if (whole && !s.scales ? s.out != Element::i32
                          : s.out != Element::f32 && s.out != s.in &&
                                !((narrow || whole) && (s.out == Element::f16 || s.out == Element::bf16)))
@@ -129,23 +154,24 @@ void check(const GemmSpec& s, const Target& target) {
   const int waves = s.waves_m * s.waves_n;
   if (s.waves_m < 1 || s.waves_n < 1 || waves > 16 || !std::has_single_bit(static_cast<unsigned>(waves)))
     refuse("waves", fmt::format("{} x {}", s.waves_m, s.waves_n), "1, 2, 4, 8 or 16 waves altogether");
-  if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256)
-    refuse("tile_k", std::to_string(s.tile_k), "32, 64, 128 or 256");
+  if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256 &&
+      (!is_mx(s) || s.tile_k != 512))
+    refuse("tile_k", std::to_string(s.tile_k), is_mx(s) ? "256 or 512" : "32, 64, 128 or 256");
   if (s.transfer &&
       std::find(target.lds_dma_bytes.begin(), target.lds_dma_bytes.end(), 16) == target.lds_dma_bytes.end())
     refuse("transfer", "yes", fmt::format("gfx950: {} moves 4 bytes a lane to LDS", s.arch));
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
-  const int vector = vector_of(s.in), least_k = 4 * vector;
+  const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector;
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
   const int rows_at_once = 64 * waves / (s.tile_k / vector);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
-    if (tile < 1 || tile > 512 || tile % (along * s.mfma) != 0)
-      refuse(
-          name, std::to_string(tile),
-          fmt::format("a multiple of {} ({} waves of {} rows), at most 512", along * s.mfma, along, s.mfma));
+    const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;
+    if (tile < 1 || tile > 512 || tile % (along * rows) != 0)
+      refuse(name, std::to_string(tile),
+             fmt::format("a multiple of {} ({} waves of {} rows), at most 512", along * rows, along, rows));
     const bool by_rows = !(s.preshuffled_b && name[5] == 'n');
     if (by_rows && (rows_at_once < 1 || tile % rows_at_once != 0))
       refuse(name, std::to_string(tile),
@@ -184,6 +210,20 @@ SymLayout preshuffled_layout(Sym n, Sym k, int vector) {
   return SymLayout(std::move(b).finish());
 }
 
+SymLayout shuffled_scales(Sym rows, Sym k) {
+  // ((16,2,R/32),(4,2,K/256)):((4,1,K),(64,2,256))
+  const auto mode = [](Sym extent, Sym stride) { return BasicMode<Sym>{extent, BasicStride<Sym>(stride)}; };
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open(), down = b.open();
+  b.leaf(mode(16, 4)), b.leaf(mode(2, 1)), b.leaf(mode(ceil_div(rows, 32), k));
+  b.close(down, 3);
+  const std::size_t along = b.open();
+  b.leaf(mode(4, 64)), b.leaf(mode(2, 2)), b.leaf(mode(floor_div(k, 256), 256));
+  b.close(along, 3);
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 // [gemm]
 Program gemm_program(const GemmSpec& s) {
   const Target& target = Target::named(s.arch);
@@ -191,31 +231,48 @@ Program gemm_program(const GemmSpec& s) {
   const int v = vector_of(s.in); // elements of 16 bytes
   const MmaTiling mma =
       MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k, v);
-  const bool pre = s.preshuffled_b, pairs = s.split > 0 && bits(s.out) == 16; // added two at a time
+  const bool pre = s.preshuffled_b, mx = is_mx(s);
+  const bool pairs = s.split > 0 && bits(s.out) == 16; // added two at a time
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
-  const Sym M = k.size("m"),
+  // Blocks of 32 rows are counted in 32 bits.
+  const std::int64_t most_rows = mx ? std::int64_t{1} << 30 : INT32_MAX;
+  const Sym M = k.size("m", {.most = most_rows}),
             N = k.size("n", {.most = longest_columns(s),
                              .multiple = pre     ? 16
                                          : pairs ? 2
                                                  : 1}),
-            K = k.size("k", {.most = longest_k(s), .multiple = pre ? 4 * v : v});
+            K = k.size("k", {.most = longest_k(s),
+                             .multiple = mx    ? 256
+                                         : pre ? 4 * v
+                                               : v});
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", s.in, {M, K}),
                B = pre ? k.input("b", s.in, {N, K}, preshuffled_layout(N, K, v)) : k.input("b", s.in, {N, K});
   std::optional<Tensor> SA, SB, bias;
+  // One scale for 32 elements of K, in whole blocks of 32 rows.
+  const auto block_scales = [&](const std::string& name, Sym rows) {
+    return k.input(name, Element::e8m0, {32 * ceil_div(rows, 32), floor_div(K, 32)},
+                   shuffled_scales(rows, K));
+  };
+  if (mx) SA = block_scales("sa", M), SB = block_scales("sb", N);
   if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
   if (s.bias) bias = k.input("bias", Element::f32, {1, N});
   k.computes(C, [&](const auto& c) {
-    auto sum = k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+    const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row, Sym i) {
+      return mx ? k(of, {row, i}) * k(*scale, {row, floor_div(i, 32)}) : k(of, {row, i});
+    };
+    auto sum = k.sum(K, [&](Sym i) { return value(A, SA, c[0], i) * value(B, SB, c[1], i); });
     if (s.scales) sum = sum * (k(*SA, {c[0], Sym(0)}) * k(*SB, {Sym(0), c[1]}));
     return s.bias ? sum + k(*bias, {Sym(0), c[1]}) : sum;
   });
 
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
   k.order_tiles(s.order);
-  const std::optional<Layout> columns = column_order(s, mma);
+  const std::optional<Layout> columns = column_order(s, mma), down = scaled_order(s, s.waves_m, s.tile_m),
+                              across = mx ? scaled_order(s, s.waves_n, s.tile_n) : columns;
+  const auto in_rows = [&](const codegen::View& view) { return down ? view.reorder(0, *down) : view; };
   const auto in_order = [&](const codegen::View& view, std::size_t mode) {
-    return columns ? view.reorder(mode, *columns) : view;
+    return across ? view.reorder(mode, *across) : view;
   };
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
@@ -239,13 +296,20 @@ Program gemm_program(const GemmSpec& s) {
   k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target), .pins = s.pins}, [&](Sym trip) {
     const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
     const codegen::View of_tile_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
-    fill(k.tile(A, {s.tile_m, s.tile_k}, {bm, t}), a, s.tile_m);
+    fill(in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})), a, s.tile_m);
     if (b) fill(of_tile_b, *b, s.tile_n);
     const Fragment of_a = k.read(a, mma.a(), v),
                    of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
-    k.mma(acc, of_a, of_b, mma);
+    if (!mx) {
+      k.mma(acc, of_a, of_b, mma);
+      return;
+    }
+    const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
+    const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
+                   sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0), mma.b_scales());
+    k.mma(acc, of_a, sa, of_b, sb, mma);
   });
-  const codegen::View tile_of_c = in_order(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn}), 1);
+  const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
   const auto put = [&](const Fragment& sum) {
     s.split > 0 ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);
   };

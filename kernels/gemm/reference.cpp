@@ -10,13 +10,19 @@
 namespace inlay::kernels {
 
 std::int64_t preshuffled_offset(std::int64_t n, std::int64_t k, std::int64_t columns_of_b, Element type) {
-  const std::int64_t v = 16 / bytes_of(type);
+  const std::int64_t v = 128 / codegen::bits(type);
   return n % 16 * v + n / 16 * (16 * columns_of_b) + k % v + k / v * (16 * v);
+}
+
+std::int64_t shuffled_scale_offset(std::int64_t row, std::int64_t block, std::int64_t k) {
+  return row % 16 * 4 + row / 16 % 2 + row / 32 * k + block % 4 * 64 + block / 4 % 2 * 2 + block / 8 * 256;
 }
 
 namespace {
 
 Bytes preshuffle(const Bytes& b, std::int64_t rows, std::int64_t columns, Element type) {
+  // The order is one of 16 bytes whatever they are.
+  if (codegen::bits(type) < 8) return preshuffle(b, rows, columns * codegen::bits(type) / 8, Element::i8);
   Bytes shuffled(b.size());
   const auto element = b.size() / static_cast<std::size_t>(rows * columns);
   for (std::int64_t n = 0; n < rows; ++n)
@@ -30,11 +36,34 @@ Bytes preshuffle(const Bytes& b, std::int64_t rows, std::int64_t columns, Elemen
 /// Rows [first, first + count) of a row-major matrix.
 Matrix rows_of(const Bytes& matrix, std::int64_t first, std::int64_t count, std::int64_t columns,
                Element type) {
-  const auto row = static_cast<std::size_t>(columns * bytes_of(type));
+  const auto row = static_cast<std::size_t>(bytes_of(type, columns));
   return from_bytes(
       std::span(matrix).subspan(static_cast<std::size_t>(first) * row, static_cast<std::size_t>(count) * row),
       count, columns, type);
 }
+
+/// Scales of 32 k each, 2^-6 to 2^1, and where a kernel has them; padding is NaN.
+struct BlockScales {
+  Matrix values;
+  Bytes shuffled;
+
+  BlockScales() = default;
+  BlockScales(std::int64_t rows, std::int64_t k, std::uint64_t seed)
+      : values(rows, k / 32), shuffled(poison(static_cast<std::size_t>((rows + 31) / 32 * k))) {
+    std::mt19937_64 random(seed);
+    for (std::int64_t r = 0; r < rows; ++r)
+      for (std::int64_t b = 0; b < k / 32; ++b) {
+        values(r, b) = std::ldexp(1, static_cast<int>(random() >> 61) - 6);
+        put_code(shuffled, static_cast<std::size_t>(shuffled_scale_offset(r, b, k)), Element::e8m0,
+                 codegen::encode(Element::e8m0, values(r, b)));
+      }
+  }
+  /// Rows [first, ..) of a matrix, scaled.
+  void apply(Matrix& of, std::int64_t first) const {
+    for (std::int64_t r = 0; values.size() > 0 && r < of.rows(); ++r)
+      for (std::int64_t i = 0; i < of.cols(); ++i) of(r, i) *= values(first + r, i / 32);
+  }
+};
 
 } // namespace
 
@@ -59,17 +88,26 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     problem.buffers.push_back({"SA", to_bytes(sa, Element::f32), false});
     problem.buffers.push_back({"SB", to_bytes(sb, Element::f32), false});
   }
+  BlockScales block_a, block_b;
+  if (spec.in == Element::e2m1) {
+    block_a = BlockScales(m, k, seed + 2), block_b = BlockScales(n, k, seed + 3);
+    problem.buffers.push_back({"SA", block_a.shuffled, false});
+    problem.buffers.push_back({"SB", block_b.shuffled, false});
+  }
   if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   problem.text = fmt::format("C[{0},{1}] = {5}A[{0},{2}] x B[{1},{2}]^T{6}, {3} x {3} -> {4}", m, n, k,
-                             to_string(spec.in), to_string(spec.out), spec.scales ? "sa sb " : "",
+                             to_string(spec.in), to_string(spec.out),
+                             spec.scales                ? "sa sb "
+                             : spec.in == Element::e2m1 ? "sa[k/32] sb[k/32] "
+                                                        : "",
                              spec.bias ? " + bias" : "");
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
   // Parts that are added in 16 bits: each is rounded, and so is each sum.
   const double parts =
       spec.split > 0 && codegen::bits(spec.out) == 16 ? 2 * std::ceil(double(k) / spec.split) : 0;
-  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, scaled = spec.scales, m, n, k, parts,
-                   in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
+  problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, scaled = spec.scales,
+                   m, n, k, parts, in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == Element::f16 ? std::max(parts, 1.0) * std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
@@ -77,10 +115,13 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
     check.ok = true;
     for (std::int64_t i = 0; i < m; i += block) {
       const std::int64_t rows = std::min(block, m - i);
-      const Matrix left = rows_of(a, i, rows, k, in), result = rows_of(buffers[0], i, rows, n, out);
+      Matrix left = rows_of(a, i, rows, k, in);
+      block_a.apply(left, i);
+      const Matrix result = rows_of(buffers[0], i, rows, n, out);
       for (std::int64_t j = 0; j < n; j += block) {
         const std::int64_t columns = std::min(block, n - j);
-        const Matrix right = rows_of(b, j, columns, k, in);
+        Matrix right = rows_of(b, j, columns, k, in);
+        block_b.apply(right, j);
         const Matrix scale = sa.middleRows(i, rows) * sb.middleRows(j, columns).transpose(),
                      sum = left * right.transpose(),
                      added = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose();

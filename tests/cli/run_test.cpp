@@ -417,6 +417,8 @@ TEST_CASE("run: bad input is one message and exit 2") {
   refused({"preshuffle_gemm", "--k", "40"}, "pad it to 64");
   refused({"preshuffle_gemm", "--n", "40"}, "pad it to 48");
   refused({"preshuffle_gemm", "--mfma", "32"}, "mfma = 32");
+  refused({"gemm", "--dtype", "fp4"}, "gfx950: gfx942 has no matrix instruction for 4-bit elements");
+  refused({"gemm", "--dtype", "fp4", "--arch", "gfx950", "--k", "320"}, "pad it to 512");
   refused({"softmax", "--n", "8200"}, "8192");
   refused({"rmsnorm", "--n", "12"}, "multiple of 8");
   refused({"softmax", "--threads", "96"}, "threads = 96");
@@ -522,6 +524,63 @@ TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under st
           expect_right(wide, gemm_problem(spec, 70, preshuffled ? 80 : 67, preshuffled ? 448 : 400, 7), true);
           expect_right(wide, gemm_problem(spec, 1, 16, preshuffled ? 64 : 16, 8), true);
         }
+}
+
+// The published definition: as (M/32, 2, 16) by (K/256, 2, 4), with axes in the order 0, 3, 5, 2, 4, 1.
+TEST_CASE("fp4: the order of scales") {
+  const std::int64_t m = 96, k = 768;
+  std::int64_t expected = 0;
+  for (std::int64_t a = 0; a < m / 32; ++a)
+    for (std::int64_t d = 0; d < k / 256; ++d)
+      for (std::int64_t f = 0; f < 4; ++f)
+        for (std::int64_t c = 0; c < 16; ++c)
+          for (std::int64_t e = 0; e < 2; ++e)
+            for (std::int64_t b = 0; b < 2; ++b)
+              CHECK(kernels::shuffled_scale_offset(32 * a + 16 * b + c, 8 * d + 4 * e + f, k) == expected++);
+}
+
+TEST_CASE("gemm: fp4 with scales of 32 k, ragged, as IR and as a block of assembly, under stress") {
+  GemmSpec spec;
+  spec.arch = "gfx950";
+  spec.in = Element::e2m1;
+  const auto some = [&](const char* loops, bool stress) {
+    INFO(spec.tile_m << " x " << spec.tile_n << " x " << spec.tile_k << ", " << spec.waves_m << " x "
+                     << spec.waves_n << (spec.preshuffled_b ? " preshuffled " : " ") << loops);
+    const Artifact kernel = build_gemm(spec, {.loops = loops});
+    // One to six tiles, every exit of the loop; rows and columns in the middle of blocks of 16 and 32.
+    for (const auto& [m, n, k] :
+         {std::tuple{1, 16, 256}, {70, 80, 512}, {33, 48, 768}, {64, 64, 1024}, {47, 160, 1536}})
+      expect_right(kernel, gemm_problem(spec, m, spec.preshuffled_b ? n : n - 3, k, 5), stress);
+  };
+  for (const bool preshuffled : {false, true}) {
+    spec.preshuffled_b = preshuffled;
+    spec.transfer = false;
+    spec.waves_m = spec.waves_n = 2;
+    spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+    spec.out = Element::bf16;
+    some("ir", true);
+    spec.out = Element::f16;
+    some("asm", true);
+    spec.tile_k = 512; // the last tile may be half of one
+    spec.out = Element::f32;
+    some("auto", true);
+    spec.tile_k = 256;
+    spec.transfer = true;
+    spec.waves_m = 1, spec.waves_n = 4;
+    spec.tile_m = 32, spec.tile_n = 128;
+    some("auto", true);
+  }
+  // A scale that is another one is seen: its row's, its block's, its operand's.
+  const Artifact kernel = build_gemm(spec);
+  Problem problem = gemm_problem(spec, 40, 48, 512, 1);
+  REQUIRE(problem.check(launch(kernel, problem)).ok);
+  for (const std::size_t buffer : {3, 4}) {
+    Problem other = gemm_problem(spec, 40, 48, 512, 1);
+    std::byte& scale =
+        other.buffers[buffer].data[static_cast<std::size_t>(kernels::shuffled_scale_offset(37, 9, 512))];
+    scale = static_cast<std::byte>(static_cast<unsigned>(scale) + 1);
+    CHECK_FALSE(problem.check(launch(kernel, other)).ok);
+  }
 }
 
 TEST_CASE("gemm: scales of rows and columns and a bias, ragged, under stress, and a wrong one is seen") {

@@ -170,6 +170,24 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
   }
 }
 
+TEST_CASE("every wait and barrier of products with scales of 32 k is missed when it is gone") {
+  for (const bool preshuffled : {false, true})
+    for (const char* loops : {"ir", "asm"}) {
+      GemmSpec spec;
+      spec.arch = "gfx950";
+      spec.in = codegen::Element::e2m1, spec.out = codegen::Element::f32;
+      spec.preshuffled_b = preshuffled;
+      spec.transfer = loops[0] == 'a';
+      spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+      const Artifact kernel = build_gemm(spec, {.loops = loops});
+      std::vector<Problem> problems;
+      for (const int k : {1536, 256, 512, 768})
+        problems.push_back(gemm_problem(spec, 100, preshuffled ? 80 : 72, k, 3));
+      every_wait_counts(fmt::format("fp4, {}{}", loops, preshuffled ? ", preshuffled" : ""), kernel,
+                        std::move(problems));
+    }
+}
+
 TEST_CASE("every wait and barrier of gathers, scaled products and attention is missed when it is gone") {
   for (const char* arch : {"gfx942", "gfx950"}) {
     MoeSpec moe;

@@ -193,6 +193,36 @@ TEST_CASE("columns interleaved: a lane owns adjacent ones, and B's rows lie in t
       CodegenError);
 }
 
+TEST_CASE("a tiled MMA's scales are those of its operands' rows and blocks of k, lane by lane") {
+  const Atom& atom = Atom::mma_scaled(gfx950, Element::e2m1, Element::e2m1, 16);
+  CHECK(atom.name == "v_mfma_scale_f32_16x16x128_f8f6f4 cbsz:4 blgp:4");
+  CHECK_THROWS_WITH(Atom::mma_scaled(gfx942, Element::e2m1, Element::e2m1, 16),
+                    Catch::Contains("gfx950 has it"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 96, 128, 256, 32), Catch::Contains("in fours"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 128, 128, 128, 32), Catch::Contains("in fours"));
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 128, 128, 512, 64), Catch::Contains("one scale"));
+  for (const auto& [waves_m, waves_n, m, n, k] :
+       {std::tuple{1, 4, 32, 256, 256}, {2, 2, 128, 64, 512}, {4, 1, 128, 96, 256}}) {
+    const MmaTiling mma = MmaTiling::of(atom, waves_m, waves_n, m, n, k, 32);
+    const auto agree = [&](const Layout& operand, const Layout& scales, int repeats) {
+      bool all = true;
+      for (int thread = 0; thread < mma.threads(); ++thread)
+        for (int step = 0; step < mma.k_steps(); ++step)
+          for (int r = 0; r < repeats; ++r)
+            for (int v = 0; v < 32; ++v) {
+              const Point value = at(operand, thread, v + 32 * (r + repeats * step)),
+                          scale = at(scales, thread, MmaTiling::scale_value(r, repeats, step));
+              all = all && value[0] == scale[0] && floor_div(value[1], Int(32)) == scale[1];
+            }
+      return all;
+    };
+    CHECK(agree(mma.a(), mma.a_scales(), mma.repeat_m()));
+    CHECK(agree(mma.b(), mma.b_scales(), mma.repeat_n()));
+    CHECK(each_once(mma.a_scales(), m, k / 32, waves_n));
+    CHECK(each_once(mma.b_scales(), n, k / 32, waves_m));
+  }
+}
+
 TEST_CASE("tiled MMAs that do not fit are refused by name") {
   const Atom& atom = Atom::named(gfx942, "v_mfma_f32_16x16x16_f16");
   CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 2, 48, 64, 32, 8),

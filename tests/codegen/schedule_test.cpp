@@ -42,6 +42,10 @@ kernels::GemmSpec of_fp8(kernels::GemmSpec s) {
   s.in = Element::e4m3fn, s.out = Element::bf16;
   return s;
 }
+kernels::GemmSpec of_fp4(kernels::GemmSpec s) {
+  s.in = Element::e2m1, s.out = Element::bf16;
+  return s;
+}
 std::vector<Case> cases() {
   return {{"64x64x32", spec_of("gfx942", 64, 64, 32), LoopForm::ir},
           {"64x64x64 asm", spec_of("gfx950", 64, 64, 64), LoopForm::block},
@@ -59,6 +63,11 @@ std::vector<Case> cases() {
           {"64x64x128 fp8", of_fp8(spec_of("gfx950", 64, 64, 128)), LoopForm::block},
           {"128x128x128 fp8", of_fp8(spec_of("gfx950", 128, 128, 128)), LoopForm::ir},
           {"256x256x128 fp8", of_fp8(spec_of("gfx950", 256, 256, 128)), LoopForm::automatic},
+          {"64x64x256 fp4", of_fp4(spec_of("gfx950", 64, 64, 256)), LoopForm::ir},
+          {"128x128x256 fp4 preshuffled", of_fp4(spec_of("gfx950", 128, 128, 256, 16, true)),
+           LoopForm::automatic},
+          {"256x256x256 fp4 transfers", of_fp4(spec_of("gfx950", 256, 256, 256, 16, false, true)),
+           LoopForm::automatic},
           {"256x256x128 fp8 transfers", of_fp8(spec_of("gfx950", 256, 256, 128, 16, false, true)),
            LoopForm::automatic}};
 }
@@ -440,7 +449,19 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
         switch (want.kind) {
         case InstKind::mma:
           if (is.mnemonic != want.atom->mnemonic()) return {where + " " + want.atom->name};
-          for (std::size_t u = 0; u < want.uses.size();
+          for (std::size_t u = 0; want.atom->mma->scaled && u < want.uses.size(); ++u) {
+            // Scales behind the accumulator: a register, and which byte of it.
+            Reg r = want.uses[u];
+            if (u >= 2) {
+              const int byte = r.first % 4, bit = 1 << (u - 2);
+              if (((is.modifiers.op_sel & bit) != 0) != (byte % 2 == 1) ||
+                  ((is.modifiers.op_sel_hi & bit) != 0) != (byte / 2 == 1))
+                return {where + ": another byte of a scale"};
+              r.first -= byte;
+            }
+            if (!check(o[u < 2 ? 1 + u : 2 + u], r)) return {where + ": another value"};
+          }
+          for (std::size_t u = 0; !want.atom->mma->scaled && u < want.uses.size();
                ++u) { // operands in one register or in two behind one another
             isa::Operand part = o[1 + 2 * u / want.uses.size()];
             if (want.uses.size() == 4)

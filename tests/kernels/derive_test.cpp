@@ -118,6 +118,64 @@ TEST_CASE("derive: one place of a GEMM's code changed is a claim refuted") {
              !Catch::Equals(""));
 }
 
+TEST_CASE(
+    "derive: a scale of another row, block of k, operand or trip is refuted, and one that may be no number") {
+  for (const bool preshuffled : {false, true}) {
+    kernels::GemmSpec spec;
+    spec.arch = "gfx950";
+    spec.in = Element::e2m1, spec.out = Element::f32;
+    spec.preshuffled_b = preshuffled;
+    spec.tile_m = spec.tile_n = 64,
+    spec.tile_k = 512; // K is a multiple of 256: the last tile may be half of one
+    const Program p = kernels::gemm_program(spec);
+    CHECK(refuted(code_of(p)) == "");
+    const auto product = [](auto change) {
+      return [change](Code& c) { change(nth(loop_body(c), InstKind::mma, 3)); };
+    };
+    for (const std::size_t which : {2, 3}) {
+      // The bytes of a register are two blocks of rows by two of k.
+      CHECK_THAT(changed(p, product([&](Inst& i) { i.uses[which].first ^= 1; })),
+                 Contains("accumulator") || Contains("c is what"));
+      CHECK_THAT(changed(p, product([&](Inst& i) { i.uses[which].first ^= 2; })),
+                 Contains("meets the scale of its row and block"));
+      CHECK_THAT(changed(p, product([&](Inst& i) { i.uses[which].ahead += 1; })), !Catch::Equals(""));
+    }
+    CHECK_THAT(changed(p, product([](Inst& i) { std::swap(i.uses[2], i.uses[3]); })), !Catch::Equals(""));
+    // Of every trip, so that each sum is of one thing.
+    const auto loads = [](const std::string& tensor, auto change) {
+      return [=](Code& c) {
+        for (CodeRegion& r : c.regions)
+          for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+            for (Inst& i : *list)
+              if (i.kind == InstKind::load && c.program->tensor(i.access.tensor).name == tensor) change(i);
+      };
+    };
+    for (const char* tensor : {"sa", "sb"}) {
+      CHECK_THAT(changed(p, loads(tensor, [](Inst& i) { i.access.origin[0] += Sym(32); })),
+                 !Catch::Equals(""));
+      CHECK_THAT(changed(p, loads(tensor, [](Inst& i) { i.access.origin[1] += Sym(8); })),
+                 Contains("meets the scale of its row and block"));
+      // Without a mask, behind the end of K is whatever memory holds, NaN too: 0 times it is not 0.
+      CHECK_THAT(changed(p, loads(tensor, [](Inst& i) { i.access.masked[1] = false; })),
+                 Contains("beyond the end of k both factors are 0"));
+    }
+    // Scales that lie in rows: four of a register are of one row, and are not where the instruction takes them from.
+    Program rows = kernels::gemm_program(spec);
+    for (Tensor& t : rows.mutable_tensors())
+      if (t.name == "sa") {
+        TupleBuilder<BasicMode<Sym>> b;
+        const std::size_t both = b.open();
+        b.leaf(BasicMode<Sym>{t.shape[0], BasicStride<Sym>(t.shape[1])});
+        b.leaf(BasicMode<Sym>{t.shape[1], BasicStride<Sym>(Sym(1))});
+        b.close(both, 2);
+        t.place = SymComposedLayout(Swizzle(), Sym(0), SymLayout(std::move(b).finish()));
+      }
+    CHECK_THAT(refuted(code_of(rows)), Contains("a vector of sa is contiguous"));
+    // K that may end inside of a register's eight blocks.
+    CHECK_THAT(changed(p, loads("sa", [](Inst& i) { i.access.elements[2][1] += 8; })), !Catch::Equals(""));
+  }
+}
+
 TEST_CASE("derive: a program whose tiles do not agree with its specification is refused with the line") {
   Program p = kernels::gemm_program(small());
   for (Op& op : p.mutable_body())

@@ -53,6 +53,47 @@ TEST_CASE("gemm: every claim is proved for both architectures, types and matrix 
       }
 }
 
+TEST_CASE("gemm: every claim of 4-bit elements with scales of 32 k is proved, and gfx942 says who has them") {
+  for (const bool preshuffled : {false, true})
+    for (const Element out : {Element::f32, Element::f16, Element::bf16}) {
+      GemmSpec spec;
+      spec.arch = "gfx950";
+      spec.in = Element::e2m1, spec.out = out;
+      spec.preshuffled_b = preshuffled;
+      spec.tile_m = spec.tile_n = 64, spec.tile_k = out == Element::f32 ? 512 : 256;
+      const Artifact kernel = build_gemm(spec);
+      for (const char* claim :
+           {"c is what the specification says",
+            "each value of an operand meets the scale of its row and block of k",
+            "A and B are multiplied at the same k, row by row", "beyond the end of k both factors are 0",
+            "a vector of sa is wholly inside or wholly outside",
+            "a vector of sb is wholly inside or wholly outside",
+            "the descriptor of sa ends exactly what lies outside along axis 0",
+            "reading of lds_a has no bank conflict"})
+        CHECK_THAT(kernel.proofs.text(), Contains(claim));
+      // c, a, b, sa, sb; two elements share a byte.
+      const std::vector<std::int64_t> sizes = {130, 80, 512};
+      CHECK(kernel.contract.buffers[1].bytes(sizes) == 130 * 256);
+      if (!preshuffled) CHECK(kernel.contract.buffers[2].bytes(sizes) == 80 * 256);
+      CHECK_THAT(message_of([&] { (void)plan_gemm_launch(spec, 128, 128, 128); }), Contains("pad it to 256"));
+    }
+  GemmSpec spec;
+  spec.in = Element::e2m1, spec.out = Element::bf16, spec.tile_k = 256;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }),
+             Contains("in = e2m1") &&
+                 Contains("gfx950: gfx942 has no matrix instruction for 4-bit elements"));
+  spec.arch = "gfx950";
+  spec.mfma = 32;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("mfma = 32"));
+  spec.mfma = 16, spec.scales = true;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("scales = yes") && Contains("e8m0"));
+  spec.scales = false, spec.tile_k = 128;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }),
+             Contains("tile_k = 128") && Contains("at least 256"));
+  spec.tile_k = 256, spec.tile_m = 96;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("tile_m = 96"));
+}
+
 TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
   const auto count = [](const std::string& text, const std::string& what) {
     int n = 0;

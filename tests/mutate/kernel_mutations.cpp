@@ -77,6 +77,19 @@ std::vector<Subject> subjects() {
     spec.order = parse_tile_order("xcd+rows:2");
     out.push_back({"gemm, ordered", kernels::gemm_program(spec), {{97, 130, 24}, {70, 64, 40}, {7, 31, 40}}});
   }
+  for (const bool pre :
+       {false, true}) { // 4-bit elements with scales of 32 k; the second with a ragged last tile
+    kernels::GemmSpec spec;
+    spec.arch = "gfx950";
+    spec.in = Element::e2m1, spec.out = Element::bf16;
+    spec.preshuffled_b = pre;
+    spec.tile_m = pre ? 32 : 64, spec.tile_n = pre ? 64 : 32, spec.tile_k = pre ? 512 : 256;
+    spec.waves_m = pre ? 1 : 2, spec.waves_n = pre ? 2 : 1;
+    out.push_back({pre ? "preshuffled mxfp4" : "mxfp4", kernels::gemm_program(spec),
+                   pre ? std::vector<Sizes>{{3, 16, 256}, {2, 48, 768}}
+                       : std::vector<Sizes>{{35, 30, 256}, {20, 5, 512}},
+                   pre ? Scheduler::modulo : Scheduler::plain});
+  }
   kernels::RowSpec rows;
   rows.threads = 128;
   rows.vectors = 2;

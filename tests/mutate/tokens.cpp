@@ -513,8 +513,9 @@ private:
       // D[r][c] += sum over q of X[r][q] Y[c][q]: row r = lane % m, q by lane group and value, as the ISA guide draws it.
       const codegen::Mma& m = *i.atom->mma;
       const int values = m.a_values(), results = m.c_values(), rows = m.m;
-      // An operand may be in halves: the first ones are the first values of each lane.
-      const std::size_t parts = i.uses.size() / 2;
+      // An operand may be in halves: the first ones are the first values of each lane. Scales stand behind both operands: one
+      // for the 32 values of each lane.
+      const std::size_t parts = m.scaled ? 1 : i.uses.size() / 2;
       const int half = values / static_cast<int>(parts);
       auto& d = reg(w, i.def, s);
       const auto value_of = [&](std::size_t operand, int lane, int v) -> double {
@@ -525,8 +526,11 @@ private:
       for (int l = 0; l < lanes(); ++l)
         for (int v = 0; v < values; ++v) {
           const auto q = static_cast<std::size_t>(l % rows * m.k + l / rows * values + v);
-          a[q] = value_of(0, l, v);
-          b[q] = value_of(1, l, v);
+          const auto scale = [&](std::size_t use) {
+            return m.scaled ? at(reg(w, i.uses[use], s), i.uses[use], l, 0) : 1;
+          };
+          a[q] = value_of(0, l, v) * scale(2);
+          b[q] = value_of(1, l, v) * scale(3);
         }
       for (int l = 0; l < lanes(); ++l)
         for (int v = 0; v < results; ++v) {

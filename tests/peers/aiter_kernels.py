@@ -8,13 +8,15 @@ Each code object of hsa/gfx942 and hsa/gfx950 in these families is a case: tiles
 in csrc/py_itfs_cu/asm_*.cu and csrc/cpp_itfs/mha_fwd.cu: a slot of 16 bytes each. docs/strangers.md has the results and argues every
 finding. Needs numpy and nothing else.
 """
-import csv, os, pathlib, struct, sys
+import csv, os, pathlib, struct, subprocess, sys, tempfile
 
 import peers  # first: it skips where there is no numpy
 import numpy as np
-from peers import Case, bits, close, to_bf16
+from peers import Case, bits, close, same, to_bf16
 
-options = peers.arguments(__doc__.splitlines()[0]).parse_args()
+parser = peers.arguments(__doc__.splitlines()[0])
+parser.add_argument("--inlay", default=str(peers.root / "build/release/bin/inlay"), help="fp4: our kernel on the same buffers")
+options = parser.parse_args()
 checkout = os.environ.get("INLAY_AITER")
 if not checkout or not pathlib.Path(checkout, "hsa/gfx942/i8gemm").exists(): peers.skip("INLAY_AITER names no checkout of github.com/ROCm/aiter")
 if not pathlib.Path(options.library).exists(): peers.skip(options.library + " is not built")
@@ -126,6 +128,15 @@ def scales_shuffled(s):
   return np.ascontiguousarray(p.reshape(m // 32, 2, 16, k // 8, 2, 4).transpose(0, 3, 5, 2, 4, 1)).reshape(m, k)
 
 
+def ours(flags, name):
+  """A kernel of this project for gfx950, built by the command that CMake built: what runs on the same buffers."""
+  folder = tempfile.mkdtemp()
+  subprocess.run([options.inlay, "build", name, "--arch", "gfx950", *flags, "-o", folder], check=True, stdout=subprocess.DEVNULL)
+  module = device.load(pathlib.Path(folder, name + ".hsaco").read_bytes())
+  return lambda grid, block, *values: device.launch(device.kernel(module), grid, (block,), b"".join(
+    struct.pack("<Q", v.ctypes.data) if isinstance(v, np.ndarray) else struct.pack("<i", v) for v in values))
+
+
 def f4gemm(file, tile_m, tile_n, m, n, k, shuffle, split=0):
   def run(_):
     r = np.random.default_rng(4)
@@ -133,15 +144,28 @@ def f4gemm(file, tile_m, tile_n, m, n, k, shuffle, split=0):
     sa, sb = (r.integers(122, 132, (x, k // 32)).astype(np.uint8) for x in (m, n))
     rows = -(-m // 32) * 32  # AITER's Python gives out that many and hands back the first m
     d = device.array(np.zeros((rows, n), np.uint16)) if split else device.empty((rows, n), np.uint16)
+    da, db = device.array(a), device.array(shuffled(b) if shuffle else b)
     ra, rb = (device.array(scales_shuffled(s)) for s in (sa, sb))
     parts = -(-k // (-(-(k >> split) // 256) * 256)) if split else 1
+    mine = None
+    if not split and os.path.exists(options.inlay):  # before theirs, which may write past the end of its buffer
+      mine = device.empty((m, n), np.uint16)
+      ours(["--dtype", "fp4"], "preshuffle_gemm" if shuffle else "gemm")((-(-n // 128), -(-m // 128)), 256, mine, da, db, ra, rb, m, n, k)
+      mine = np.array(mine)
     start(file, (-(-n // tile_n), -(-m // tile_m), parts), 256,
-          slots(d, None, device.array(a), device.array(shuffled(b) if shuffle else b), 1.0, 0.0, 0, 0, n, 0, k, 0, k, 0, m, n, k, ra, rb,
+          slots(d, None, da, db, 1.0, 0.0, 0, 0, n, 0, k, 0, k, 0, m, n, k, ra, rb,
                 ra.shape[1], 0, rb.shape[1], 0, split))
     value = lambda x, s: np.stack([fp4[x & 15], fp4[x >> 4]], 2).reshape(x.shape[0], -1) * np.repeat(np.ldexp(1.0, s.astype(int) - 127), 32, 1)
     A, B = value(a, sa), value(b, sb)
     size = np.abs(A) @ np.abs(B).T
     close(bits(d[:m]), A @ B.T, 2.0**-7, size * (k * 2.0**-24 + 2.0**-8 * (parts - 1)))
+    if mine is None: return
+    close(bits(mine), A @ B.T, 2.0**-7, size * k * 2.0**-24, "ours")
+    # Both add in f32, in orders of their own: they may differ where the exact sum is as near as that to the middle of two bf16.
+    x, y, exact = bits(mine), bits(d[:m]), A @ B.T
+    tie = (x != y) & (np.abs(exact - (x + y) / 2) <= size * k * 2.0**-24)
+    same(np.where(tie, y, x), y, "ours beside theirs")
+    if tie.mean() > 1e-3: raise peers.Wrong(f"ours beside theirs: {tie.sum()} of {tie.size} differ by how f32 sums round")
   return run
 
 

@@ -203,6 +203,8 @@ struct Atom {
   /// The one with the largest k: `mma_best(gfx950, f16, f16, f32, 16)` is v_mfma_f32_16x16x32_f16. Without scales; for
   /// 8 bits and below on gfx950 that is f8f6f4. Errors: as mma_of.
   [[nodiscard]] static const Atom& mma_best(const Target& target, Element a, Element b, Element c, int m);
+  /// The one that multiplies A and B by e8m0 scales of 32 k each. Errors: CodegenError naming the targets that have it.
+  [[nodiscard]] static const Atom& mma_scaled(const Target& target, Element a, Element b, int m);
 
   /// @name Movement by what it does. Errors: CodegenError naming the widths there are and the targets that have it.
   /// @{

@@ -29,7 +29,9 @@ enum class InstKind : std::uint8_t {
   store,     ///< memory = use, or += use (`combine`)
   lds_read,  ///< def = LDS
   lds_write, ///< LDS = use
-  mma, ///< def += uses[0] x uses[1], the instruction's operands in its order; each in halves where there are 4 uses
+  /// def += uses[0] x uses[1], the instruction's operands in its order; each in halves where there are 4 uses, or followed by
+  /// the scales of both where the instruction takes some.
+  mma,
   map,         ///< def[e] = map(uses[e], uses[count + e], ...)
   fold_values, ///< def = the monoid over all uses
   fold_lanes,  ///< def = use (+) use of lane ^ mask
@@ -97,6 +99,9 @@ struct Inst {
   bool joint = false; ///< waits that what follows needs, up to the next joint, are gathered here
   std::source_location where;
 };
+
+/// Registers that an operand of a matrix product comes in: 1, or 2 halves.
+[[nodiscard]] std::size_t operand_parts(const Inst& inst);
 
 struct Register {
   Element element = Element::f32;

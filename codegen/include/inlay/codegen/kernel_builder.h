@@ -214,6 +214,15 @@ public:
   [[nodiscard]] Value mfma_f8f6f4(const std::string& intrinsic, Value a, Value b, Value c, int format_a,
                                   int format_b);
 
+  /// One of the family with scales: byte `byte` of a register, e8m0, multiplies 32 k of a lane's row. Operands in the formats
+  /// of CBSZ and BLGP.
+  struct Scale {
+    Value word; ///< i32
+    int byte = 0;
+  };
+  [[nodiscard]] Value mfma_scaled(const std::string& intrinsic, Value a, Value b, Value c, Scale of_a,
+                                  Scale of_b, int format_a, int format_b);
+
   /// @name Assembly
   /// @{
   /// One operation whose text is assembly, with LLVM's constraints: outputs in the order of `results`, then inputs in

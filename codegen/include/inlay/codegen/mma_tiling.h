@@ -9,6 +9,7 @@
 ///   instruction after the other would give it.
 ///   An instruction that takes twice as many (f8f6f4 of 32 bytes a lane) gets its operand in two parts, from two fragments
 ///   along k.
+///   Where the instruction multiplies by scales, 32 adjacent k of a row have one: a lane's vector is one such block.
 /// * **Operands swapped.** The instruction computes D^T = B A^T: its rows are our columns. A lane then holds 4 adjacent
 ///   columns of one row of C, which is one 8- or 16-byte store in a row-major C, not 4 scattered ones.
 ///
@@ -29,15 +30,16 @@
 namespace inlay::codegen {
 
 struct MmaTiling {
-  const Atom* atom; ///< dense, one block, without scales
+  const Atom* atom; ///< dense, one block
   int waves_m, waves_n;
   int m, n, k;      ///< of the block
   int k_vector;     ///< adjacent elements of k that a lane owns
   int n_vector = 0; ///< adjacent columns of C that a lane owns; 0: as the instruction has them
 
   /// Errors: CodegenError when the waves' atoms do not divide the block, when k_vector is neither a multiple nor the half of
-  /// what an instruction takes, or when the instruction has no free K order: sparse, scaled, of several blocks, or with A and B of
-  /// formats whose values lie at different k (e4m3fn with e2m1).
+  /// what an instruction takes, or when the instruction has no free K order: sparse, of several blocks, or with A and B of
+  /// formats whose values lie at different k (e4m3fn with e2m1). With scales: when a lane's vector is not 32 elements of one
+  /// instruction, or a wave has no even number of atoms along m, n and k.
   [[nodiscard]] static MmaTiling of(const Atom& atom, int waves_m, int waves_n, int m, int n, int k,
                                     int k_vector);
 
@@ -63,6 +65,14 @@ struct MmaTiling {
   [[nodiscard]] SymLayout b_place() const;
   /// (thread, (an atom's values, repeat_m, repeat_n)) -> (m, n); repeat_n is two modes where columns are interleaved.
   [[nodiscard]] Layout c() const;
+  /// (thread, ((atom of two, step of two), repeat / 2, step / 2)) -> (m, k / 32): a lane's scales of two rows of atoms by two steps
+  /// along k are the bytes of one register, of which an instruction takes one.
+  [[nodiscard]] Layout a_scales() const;
+  [[nodiscard]] Layout b_scales() const; ///< -> (n, k / 32)
+  /// Which value of these layouts scales atom `repeat` of `repeats` in step `step`.
+  [[nodiscard]] static int scale_value(int repeat, int repeats, int step) {
+    return repeat % 2 + 2 * (step % 2) + 4 * (repeat / 2 + repeats / 2 * (step / 2));
+  }
 };
 
 } // namespace inlay::codegen

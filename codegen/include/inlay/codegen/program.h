@@ -95,10 +95,12 @@ struct CopyOp {
   bool direct = false;           ///< memory to LDS without registers
   std::optional<Monoid> combine; ///< memory: with what is there, by an atomic, and not in its place
 };
-/// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction.
+/// acc(m,n) += sum over k of a(m,k) b(n,k), tile by tile of the instruction; with scales, of
+/// a(m,k) sa(m,k/32) b(n,k) sb(n,k/32).
 struct MmaOp {
   int acc = -1, a = -1, b = -1;
   MmaTiling mma;
+  int a_scales = -1, b_scales = -1;
 };
 struct FillOp {
   int to = -1;
@@ -220,6 +222,10 @@ public:
   Fragment full(double value, const Layout& tv, std::vector<int> extents, Where where = Where::current());
   void mma(const Fragment& acc, const Fragment& a, const Fragment& b, const MmaTiling& mma,
            Where where = Where::current());
+  /// The same of an instruction that multiplies A and B by scales of 32 k each; they are laid out as `mma.a_scales()` and
+  /// `mma.b_scales()` say. Requires: e8m0.
+  void mma(const Fragment& acc, const Fragment& a, const Fragment& a_scales, const Fragment& b,
+           const Fragment& b_scales, const MmaTiling& mma, Where where = Where::current());
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());
   /// The same with the result where `tv` wants it. Requires: each thread has the operands of its elements.

@@ -59,7 +59,7 @@ struct LaunchContract {
   struct Buffer {
     std::string name;
     bool output = false;
-    /// Its bytes as a polynomial in the sizes: coefficient and powers of each term. Empty when it is none.
+    /// Its bits as a polynomial in the sizes: coefficient and powers of each term. Empty when it is none.
     std::vector<std::pair<std::int64_t, std::vector<int>>> extent;
     [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
   };

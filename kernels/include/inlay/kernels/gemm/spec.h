@@ -1,4 +1,8 @@
-/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit and 8-bit A and B, accumulated in f32, i8 in i32.
+/// C[M,N] = A[M,K] x B[N,K]^T for 16-bit, 8-bit and 4-bit A and B, accumulated in f32, i8 in i32.
+///
+/// 4-bit elements (e2m1, two to a byte; gfx950) have scales of the MX formats: each 32 of K in a row of A or B share one, e8m0,
+///
+///     C[m,n] = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]
 ///
 /// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
 /// built, and is the specification:
@@ -26,9 +30,9 @@ struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
   std::string arch = "gfx942";
-  Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8 and bf8
-  Element out = Element::
-      f16; ///< f32 or that of A and B; of fp8 and bf8 f32, f16 or bf16; of i8 i32, with scales as of fp8
+  Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8, bf8 and e2m1
+  /// f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8.
+  Element out = Element::f16;
   int tile_m = 128, tile_n = 128, tile_k = 64;
   int waves_m = 2, waves_n = 2;
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
@@ -67,8 +71,19 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors; `vector` elements of 16 bytes.
 [[nodiscard]] SymLayout preshuffled_layout(Sym n, Sym k, int vector);
 
+/// Where the scale of row m and block k / 32 lies, in bytes; a row has `k` / 32 of them. A word holds the scales of rows m and m + 16
+/// and of blocks b and b + 4, 64 words are 32 rows by 8 blocks:
+///
+///     ((16,2,M/32),(4,2,K/256)):((4,1,K),(64,2,256))
+///
+/// Requires: 256 divides K; rows are padded to 32. It is the order that AITER's `e8m0_shuffle` makes (which pads rows to 256).
+[[nodiscard]] std::int64_t shuffled_scale_offset(std::int64_t row, std::int64_t block, std::int64_t k);
+
+/// The same as a place for codegen's tensors.
+[[nodiscard]] SymLayout shuffled_scales(Sym rows, Sym k);
+
 /// The launch for sizes M, N, K, arguments (C, A, B, then SA, SB and bias where there are, M, N, K). It makes the run-time checks of the proof report.
-/// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
+/// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,
                                           std::int64_t k);

@@ -74,8 +74,8 @@ void Interpreter::store(State& s, const Inst& i) {
     bool met = false; // what the mask of the store leaves out need not be right
     for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
       met = met ||
-            (settle_sym(coordinate[axis]) == index && (settle_sym(world(shape[axis])) == bound ||
-                                                       less_equal(settle_sym(world(shape[axis])), bound)));
+            (settle_sym(coordinate[axis]) == index &&
+             (settle_sym(world(shape[axis])) == bound || less_equal(settle_sym(world(shape[axis])), bound)));
     met = met || less_equal(ranged(index, columns) + Sym(1), bound);
     if (!met)
       refute(claim, describe(term),

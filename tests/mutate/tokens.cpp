@@ -327,6 +327,9 @@ private:
   }
   int lanes() const { return p_.target().wave_size; }
   double& at(std::vector<double>& v, const Reg& r, int lane, int e) {
+    // A change may give an instruction a register of another size.
+    const int count = code_.registers[static_cast<std::size_t>(r.id)].count;
+    if (r.first < 0 || r.first + e >= count) throw Wrong("an element outside of its register");
     return v[static_cast<std::size_t>(lane * code_.registers[static_cast<std::size_t>(r.id)].count + r.first +
                                       e)];
   }

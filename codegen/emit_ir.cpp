@@ -48,7 +48,7 @@ public:
     for (const CodeRegion& r : code_.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
         for (const Inst& i : *list)
-          if (!from_registers(i)) prepare(i);
+          if (!i.access.gathered()) prepare(i);
     for (const CodeRegion& r : code_.regions) {
       if (r.is_loop) {
         loop(r);
@@ -135,9 +135,6 @@ private:
     Sym step;
     std::vector<AddressSplit::Predicate> each_trip; ///< where the room depends on the trip
   };
-  static bool from_registers(const Inst& i) {
-    return std::any_of(i.access.rows.begin(), i.access.rows.end(), [](int r) { return r >= 0; });
-  }
   bool of_trip(Sym s) const {
     for (const AtomId a : symbols(s))
       for (const CodeRegion& r : code_.regions)
@@ -722,7 +719,7 @@ private:
     exact_ = r.exact;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list)
-        if (from_registers(i)) prepare(i);
+        if (i.access.gathered()) prepare(i);
     for (const Inst& i : r.prologue) one(i, 0, r.ring);
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
       block(r, registers->second);

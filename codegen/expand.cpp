@@ -558,6 +558,10 @@ std::size_t operand_parts(const Inst& inst) {
   return inst.atom && inst.atom->mma && inst.atom->mma->scaled ? 1 : inst.uses.size() / 2;
 }
 
+bool Access::gathered() const {
+  return std::any_of(rows.begin(), rows.end(), [](int row) { return row >= 0; });
+}
+
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 
 const char* to_string(InstKind kind) {

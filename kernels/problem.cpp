@@ -52,8 +52,8 @@ std::vector<std::size_t> places(const codegen::Program& program, const Tensor& t
 } // namespace
 
 Workload::Workload(codegen::Program program, std::vector<std::int64_t> sizes)
-    : program_(std::move(program)), sizes_(std::move(sizes)) {
-  (void)plan(); // refuses sizes that the kernel does not cover
+    : program_(std::move(program)), sizes_(std::move(sizes)),
+      plan_(contract_of(program_).plan(sizes_)) { // refuses sizes that the kernel does not cover
   input_.sizes = sizes_;
 }
 
@@ -101,8 +101,9 @@ std::vector<double> Workload::reference(const std::string& output, const std::ve
   return evaluate(program_, s, input);
 }
 
-std::vector<Problem::Buffer> Workload::buffers() const {
-  std::vector<Problem::Buffer> out;
+Problem Workload::problem() const {
+  Problem out;
+  out.launch = plan_;
   for (const Tensor& t : program_.tensors()) {
     if (t.space != codegen::Space::global) continue;
     const std::vector<std::size_t> at = places(program_, t, sizes_);
@@ -113,7 +114,7 @@ std::vector<Problem::Buffer> Workload::buffers() const {
     if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end())
       for (std::size_t i = 0; i < at.size(); ++i)
         put_code(bytes, at[i], t.element, codegen::encode(t.element, found->second[i]));
-    out.push_back({t.name, std::move(bytes), t.output});
+    out.buffers.push_back({t.name, std::move(bytes), t.output});
   }
   return out;
 }
@@ -130,8 +131,6 @@ std::vector<double> Workload::result(const std::string& output, std::span<const 
     out.push_back(codegen::decode(t.element, code_at(buffers[number], at, t.element)));
   return out;
 }
-
-LaunchPlan Workload::plan() const { return contract_of(program_).plan(sizes_); }
 
 Check compare(const std::vector<double>& result, const std::vector<double>& reference,
               const std::vector<double>& bound, std::int64_t last, const std::string& formula) {

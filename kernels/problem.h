@@ -35,15 +35,16 @@ public:
                                               const std::vector<std::string>& absolute = {},
                                               codegen::Expr other = {}) const;
 
-  /// Inputs where their `place` has them, outputs poisoned (0 where rows are added to them), in argument order.
-  [[nodiscard]] std::vector<Problem::Buffer> buffers() const;
   /// The values of an output in what a launch left.
   [[nodiscard]] std::vector<double> result(const std::string& output, std::span<const Bytes> buffers) const;
-  [[nodiscard]] LaunchPlan plan() const;
+  /// The launch with its buffers: inputs where their `place` has them, outputs poisoned (0 where rows are added to them), in
+  /// argument order. What it computes and how that is judged is the kernel's to say.
+  [[nodiscard]] Problem problem() const;
 
 private:
   codegen::Program program_;
   std::vector<std::int64_t> sizes_;
+  LaunchPlan plan_;
   EvaluationInput input_;
 };
 

@@ -33,14 +33,13 @@ bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, boo
   return known[{i, j}] = same;
 }
 
-std::optional<std::string> Domains::lost(Expr from, Expr to, const std::vector<Expr>& allowed,
-                                         const std::function<std::string(int)>& name) {
+std::optional<std::string> Domains::lost(Expr from, Expr to, const std::function<std::string(int)>& name) {
   if (from == to) return std::nullopt;
   const Needs wanted = needs(from.id), &has = needs(to.id);
   for (const auto& [base, need] : wanted) {
     const auto found = has.find(base);
     unsigned missing = need & ~(found == has.end() ? 0U : found->second);
-    for (const Expr e : allowed) {
+    for (const Expr e : allowed_) {
       if (missing == 0) break;
       std::map<std::pair<int, int>, bool> known;
       for (const auto& [other, asked] : Needs(needs(e.id)))

@@ -21,15 +21,14 @@ namespace inlay::codegen::provenance {
 
 class Domains {
 public:
-  explicit Domains(Expressions& x) : x_(x) {}
+  /// What `allowed` ask for too, of some element, is no loss: who writes sqrt(x) sqrt(x) may compute it so.
+  Domains(Expressions& x, std::vector<Expr> allowed) : x_(x), allowed_(std::move(allowed)) {}
 
   /// A condition of `from` that `to` does not have, in words; nothing when there is none. Requires: `to` in normal form.
   ///
   ///     lost(x/x, 1)                       "x is not 0"
   ///     lost(exp(x)/exp(x), 1)             nothing: a power is positive
-  ///
-  /// What `allowed` asks for too, of some element, is none: who writes sqrt(x) sqrt(x) may compute it so.
-  [[nodiscard]] std::optional<std::string> lost(Expr from, Expr to, const std::vector<Expr>& allowed,
+  [[nodiscard]] std::optional<std::string> lost(Expr from, Expr to,
                                                 const std::function<std::string(int)>& name);
 
 private:
@@ -42,6 +41,7 @@ private:
   void require(int base, double power, bool logarithm, Needs& into);
 
   Expressions& x_;
+  std::vector<Expr> allowed_;
   std::unordered_map<int, Sign> sign_;
   std::unordered_map<int, Needs> needs_;
 };

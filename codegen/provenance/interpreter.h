@@ -27,12 +27,17 @@ public:
   /// `within`: of each loop that runs to the least of two ends, whether that is the first of them.
   Interpreter(const Code& code, Prover& prover, std::vector<bool> within)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        within_(std::move(within)) {
+        within_(std::move(within)), domains_(x_, specified(p_)) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
 
 private:
+  static std::vector<Expr> specified(const Program& p) {
+    std::vector<Expr> out;
+    for (const auto& s : p.specifications()) out.push_back(s.value);
+    return out;
+  }
   // ------------------------------------------------------------ claims: derive.cpp
   void fail(const Refuted& r);
   // Recorded once: a claim that every trip makes again is one claim.
@@ -270,7 +275,7 @@ private:
   int number_ = 0, ring_ = 1;
   bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
   int row_table_ = -1;   ///< see row_index
-  Domains domains_{x_};
+  Domains domains_;
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
 };
 

@@ -144,9 +144,7 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
 
 Expr Interpreter::normal_of(Expr e) {
   const Expr out = x_.normal(e);
-  std::vector<Expr> specified;
-  for (const auto& s : p_.specifications()) specified.push_back(s.value);
-  if (const auto lost = domains_.lost(e, out, specified, name_of_tensor()))
+  if (const auto lost = domains_.lost(e, out, name_of_tensor()))
     refute("a map loses no condition of what it takes", to_string(out, name_of_tensor()),
            "it is that only where " + *lost + ": a root, a reciprocal or a logarithm cancels");
   return out;

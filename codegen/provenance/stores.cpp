@@ -73,9 +73,8 @@ void Interpreter::store(State& s, const Inst& i) {
     const Sym index = settle_sym(f.index), bound = settle_sym(f.bound);
     bool met = false; // what the mask of the store leaves out need not be right
     for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
-      met = met ||
-            (settle_sym(coordinate[axis]) == index &&
-             (settle_sym(world(shape[axis])) == bound || less_equal(settle_sym(world(shape[axis])), bound)));
+      met =
+          met || (settle_sym(coordinate[axis]) == index && less_equal(settle_sym(world(shape[axis])), bound));
     met = met || less_equal(ranged(index, columns) + Sym(1), bound);
     if (!met)
       refute(claim, describe(term),
@@ -133,8 +132,7 @@ void Interpreter::store(State& s, const Inst& i) {
 
 std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst& i,
                                                             const Program::Specification& spec) {
-  const bool any = std::any_of(i.access.rows.begin(), i.access.rows.end(), [](int row) { return row >= 0; });
-  if (!any && spec.table < 0) return {};
+  if (!i.access.gathered() && spec.table < 0) return {};
   Prepared r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   const std::string claim = "rows of " + t.name + " are added where its table names them";

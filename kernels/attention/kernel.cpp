@@ -71,9 +71,7 @@ Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes&
   w->random("q", seed, 3);
   w->random("k", seed + 1, 3);
   w->random("v", seed + 2);
-  Problem problem;
-  problem.launch = w->plan();
-  problem.buffers = w->buffers();
+  Problem problem = w->problem();
   problem.flops = 4.0 * static_cast<double>(sizes.batch * sizes.heads * sizes.queries * sizes.keys) *
                   static_cast<double>(spec.head_dim) / (spec.causal ? 2 : 1);
   problem.text = fmt::format("O[{0},{1},{3},{4}] = attention to K, V[{0},{2},{5},{4}]{6}, {7}", sizes.batch,

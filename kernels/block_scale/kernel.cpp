@@ -57,9 +57,7 @@ Problem block_scale_gemm_problem(const BlockScaleSpec& spec, std::int64_t m, std
   w->random("b", seed + 1);
   w->random("sa", seed + 2, 1, true);
   w->random("sb", seed + 3, 1, true);
-  Problem problem;
-  problem.launch = w->plan();
-  problem.buffers = w->buffers();
+  Problem problem = w->problem();
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
   problem.text = fmt::format("C[{0},{1}] = scaled A[{0},{2}] x B[{1},{2}]^T, {3} x {3} -> {4}", m, n, k,
                              codegen::to_string(spec.in()), codegen::to_string(spec.out));

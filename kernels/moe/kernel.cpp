@@ -105,9 +105,7 @@ Problem moe_stage1_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   w->random("w", seed + 1);
   route(*w, spec, sizes, seed + 2);
 
-  Problem problem;
-  problem.launch = w->plan();
-  problem.buffers = w->buffers();
+  Problem problem = w->problem();
   problem.flops =
       4.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.k) * static_cast<double>(sizes.inter);
   problem.text = fmt::format("Y[{0},{2}] = silu(X Wgate) * (X Wup), {1} columns of X, {3} experts, {4}",
@@ -148,9 +146,7 @@ Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   w->random("weights", seed + 3);
   route(*w, spec, sizes, seed + 2);
 
-  Problem problem;
-  problem.launch = w->plan();
-  problem.buffers = w->buffers();
+  Problem problem = w->problem();
   problem.flops =
       2.0 * static_cast<double>(sizes.rows) * static_cast<double>(sizes.k) * static_cast<double>(sizes.inter);
   problem.text = fmt::format(

@@ -1,6 +1,6 @@
 // Kernels of rows on the emulator with every sanitizer on: lengths, types, what is fused; and that their judges judge.
 #include "inlay_command.h"
-#include "launch.h"
+#include "strict_launch.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
@@ -14,35 +14,6 @@
 using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
-
-namespace {
-
-std::vector<Bytes> launch(const Artifact& kernel, const Problem& problem, bool stress = false) {
-  runtime::EmulatorOptions strict;
-  strict.checks = runtime::Checks::all();
-  strict.stress = stress;
-  const auto device = cli::open_device("emulator", kernel.arch, strict);
-  cli::LoadedProblem loaded(*device, kernel, problem);
-  loaded.launch();
-  std::vector<Bytes> after = loaded.read();
-  for (const auto& finding : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
-    FAIL_CHECK(runtime::to_string(finding));
-  return after;
-}
-
-void expect_right(const Artifact& kernel, const Problem& problem, bool stress = false) {
-  INFO(kernel.arch << ": " << problem.text);
-  const Check check = problem.check(launch(kernel, problem, stress));
-  INFO(check.message);
-  CHECK(check.ok);
-}
-
-Ran inlay_run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "run");
-  return inlay_command(arguments);
-}
-
-} // namespace
 
 TEST_CASE("normalisations: lengths of rows, types, workgroups, residuals, 8 bits") {
   struct Shape {

@@ -1,6 +1,6 @@
 // Kernels executed on the emulator with every sanitizer on, and `inlay run` as a program sees it.
 #include "inlay_command.h"
-#include "launch.h"
+#include "strict_launch.h"
 
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/block_scale/spec.h>
@@ -25,34 +25,17 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-Ran inlay_run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), "run");
-  return inlay_command(arguments);
-}
-
-runtime::EmulatorOptions strict(bool stress = false) {
-  runtime::EmulatorOptions options;
-  options.checks = runtime::Checks::all();
-  options.stress = stress;
-  return options;
-}
-
-// Launches with all sanitizers and expects silence.
-std::vector<Bytes> launch(const Artifact& kernel, const Problem& problem, bool stress = false) {
-  const auto device = cli::open_device("emulator", kernel.arch, strict(stress));
-  cli::LoadedProblem loaded(*device, kernel, problem);
-  loaded.launch();
-  std::vector<Bytes> after = loaded.read();
-  for (const auto& finding : dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings)
-    FAIL_CHECK(runtime::to_string(finding));
-  return after;
-}
-
-void expect_right(const Artifact& kernel, const Problem& problem, bool stress = false) {
-  INFO(kernel.arch << ": " << problem.text);
-  const Check check = problem.check(launch(kernel, problem, stress));
-  INFO(check.message);
-  CHECK(check.ok);
+// The first buffer that a kernel leaves, as `count` numbers; it reads `input` from the second.
+template <class Result, class Input>
+std::vector<Result> first_of(const Artifact& kernel, const std::vector<Input>& input,
+                             const std::vector<std::int64_t>& sizes, std::size_t count) {
+  Bytes in(sizeof(Input) * input.size());
+  std::memcpy(in.data(), input.data(), in.size());
+  const auto device = kernels::open_device("emulator", kernel.arch);
+  const auto after = kernels::run(*device, kernel, {Bytes(sizeof(Result) * count), in}, sizes);
+  std::vector<Result> out(count);
+  std::memcpy(out.data(), after[0].data(), after[0].size());
+  return out;
 }
 
 } // namespace
@@ -102,15 +85,11 @@ TEST_CASE("numbers are rounded to bf16 to the nearest, ties to even, with care f
           if (nan == codegen::Nan::kept || !std::isnan(std::bit_cast<float>(word))) words.push_back(word);
         }
       while (words.size() % 4 != 0) words.push_back(0);
-      Bytes in(4 * words.size());
-      std::memcpy(in.data(), words.data(), in.size());
-      const auto device = kernels::open_device("emulator", kernel.arch);
-      const auto after = kernels::run(*device, kernel, {Bytes(2 * words.size()), in},
-                                      {static_cast<std::int64_t>(words.size())});
+      const auto after =
+          first_of<std::uint16_t>(kernel, words, {static_cast<std::int64_t>(words.size())}, words.size());
       std::size_t wrong = 0;
       for (std::size_t i = 0; i < words.size(); ++i) {
-        std::uint16_t got = 0;
-        std::memcpy(&got, after[0].data() + 2 * i, 2);
+        const std::uint16_t got = after[i];
         const std::uint32_t up = words[i] >> 16, rest = words[i] & 0xffff;
         const bool is_nan = (words[i] & 0x7fffffff) > 0x7f800000;
         const std::uint32_t nearest = up + (rest > 0x8000 || (rest == 0x8000 && up % 2 == 1) ? 1 : 0);
@@ -136,13 +115,7 @@ TEST_CASE("a mask that begins inside a vector is asked element by element") {
   for (const std::size_t size : {4, 252, 256, 300}) {
     std::vector<float> values(size);
     for (std::size_t i = 0; i < size; ++i) values[i] = static_cast<float>(i) + 10;
-    Bytes in(4 * size);
-    std::memcpy(in.data(), values.data(), in.size());
-    const auto device = kernels::open_device("emulator", kernel.arch);
-    const auto after =
-        kernels::run(*device, kernel, {Bytes(4 * size), in}, {static_cast<std::int64_t>(size)});
-    std::vector<float> got(size);
-    std::memcpy(got.data(), after[0].data(), after[0].size());
+    const auto got = first_of<float>(kernel, values, {static_cast<std::int64_t>(size)}, size);
     values[size - 2] = values[size - 1] = 7;
     CHECK(got == values);
   }
@@ -172,12 +145,7 @@ TEST_CASE("positions and sizes as numbers, with a sign") {
     const int rows = 70, columns = 80;
     std::vector<float> values(static_cast<std::size_t>(rows * columns));
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i % 9);
-    Bytes in(4 * values.size());
-    std::memcpy(in.data(), values.data(), in.size());
-    const auto device = kernels::open_device("emulator", kernel.arch);
-    const auto after = kernels::run(*device, kernel, {Bytes(in.size()), in}, {rows, columns});
-    std::vector<float> got(values.size());
-    std::memcpy(got.data(), after[0].data(), after[0].size());
+    const auto got = first_of<float>(kernel, values, {rows, columns}, values.size());
     std::size_t wrong = 0;
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < columns; ++c) {
@@ -198,13 +166,8 @@ TEST_CASE("a row's argmax: select and folds, and what is refused") {
       std::mt19937 random(static_cast<unsigned>(n));
       std::vector<float> x(m * n);
       for (float& v : x) v = static_cast<float>(random() % 50) - 60; // negative, and many alike
-      Bytes in(4 * x.size());
-      std::memcpy(in.data(), x.data(), in.size());
-      const auto device = kernels::open_device("emulator", kernel.arch);
-      const auto after = kernels::run(*device, kernel, {Bytes(4 * m), in},
-                                      {static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)});
-      std::vector<float> y(m);
-      std::memcpy(y.data(), after[0].data(), after[0].size());
+      const auto y =
+          first_of<float>(kernel, x, {static_cast<std::int64_t>(m), static_cast<std::int64_t>(n)}, m);
       for (std::size_t r = 0; r < m; ++r) {
         const auto row = x.begin() + static_cast<std::ptrdiff_t>(r * n);
         CHECK(y[r] == static_cast<float>(std::max_element(row, row + static_cast<std::ptrdiff_t>(n)) - row));

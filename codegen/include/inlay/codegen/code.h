@@ -64,6 +64,8 @@ struct Access {
   std::vector<int> rows;
 
   [[nodiscard]] bool gathered(std::size_t axis) const { return axis < rows.size() && rows[axis] >= 0; }
+  /// Along any axis.
+  [[nodiscard]] bool gathered() const;
   /// Whether that thread takes part.
   [[nodiscard]] bool acts(int thread) const;
 };

@@ -1,0 +1,36 @@
+// A kernel on the emulator with every sanitizer on: what a test of what kernels compute starts with.
+#pragma once
+
+#include "inlay_command.h"
+#include "launch.h"
+
+#include <catch2/catch.hpp>
+
+/// Launches and expects silence.
+inline std::vector<inlay::kernels::Bytes>
+launch(const inlay::kernels::Artifact& kernel, const inlay::kernels::Problem& problem, bool stress = false) {
+  inlay::runtime::EmulatorOptions strict;
+  strict.checks = inlay::runtime::Checks::all();
+  strict.stress = stress;
+  const auto device = inlay::cli::open_device("emulator", kernel.arch, strict);
+  inlay::cli::LoadedProblem loaded(*device, kernel, problem);
+  loaded.launch();
+  std::vector<inlay::kernels::Bytes> after = loaded.read();
+  for (const auto& finding : dynamic_cast<inlay::runtime::EmulatorDevice&>(*device).last_launch().findings)
+    FAIL_CHECK(inlay::runtime::to_string(finding));
+  return after;
+}
+
+inline void expect_right(const inlay::kernels::Artifact& kernel, const inlay::kernels::Problem& problem,
+                         bool stress = false) {
+  INFO(kernel.arch << ": " << problem.text);
+  const inlay::kernels::Check check = problem.check(launch(kernel, problem, stress));
+  INFO(check.message);
+  CHECK(check.ok);
+}
+
+/// `inlay run ARGUMENTS...`
+inline Ran inlay_run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "run");
+  return inlay_command(arguments);
+}

@@ -68,6 +68,9 @@ void Program::order_tiles(const TileOrder& order) {
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
     throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
+  if (table.output)
+    throw CodegenError("uniform: " + table.name +
+                       " is an output: what it holds is not there before the launch");
   const Sym symbol =
       symbols_->symbol("_" + table.name + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
   uniforms_.push_back({symbol, table.id, at, where});
@@ -107,6 +110,12 @@ Tensor Program::input(const std::string& name, Element element, std::vector<Sym>
 Tensor Program::output(const std::string& name, Element element, std::vector<Sym> shape,
                        std::optional<SymLayout> place) {
   return global(name, element, std::move(shape), std::move(place), true);
+}
+Tensor Program::inout(const std::string& name, Element element, std::vector<Sym> shape,
+                      std::optional<SymLayout> place) {
+  Tensor t = global(name, element, std::move(shape), std::move(place), true);
+  tensors_.back().in_place = t.in_place = true;
+  return t;
 }
 
 Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape,
@@ -544,6 +553,7 @@ std::string Program::text() const {
     out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
   for (const Tensor& t : tensors_)
     out += std::string(t.space == Space::lds ? "  lds     "
+                       : t.in_place          ? "  inout   "
                        : t.output            ? "  output  "
                                              : "  input   ") +
            t.name + " " + to_string(t.element) + " " + to_string(t.place) + "\n";

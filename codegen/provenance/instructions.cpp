@@ -110,9 +110,11 @@ void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep) {
 void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
-  if (t.output)
+  if (t.in_place)
+    read_in_place(s, i, r);
+  else if (t.output)
     refute("what is read is what was there before the launch", t.name,
-           "it is written too, by this workgroup or another one; read another tensor");
+           "it is written too, by this workgroup or another one; read another tensor, or declare it `inout`");
   Term term;
   std::vector<Sym> index;
   std::vector<int> through;
@@ -147,7 +149,77 @@ void Interpreter::load(State& s, const Inst& i) {
   term.expr = x_.load(t.id, std::move(index), std::move(through));
   s.regs[key(i.def)] = {std::move(term), !i.direct};
   if (i.direct) return; // the write right behind it is the other half of the instruction
-  s.vm.push_back({Queued::What::reg, key(i.def), -1, {}});
+  s.vm.push_back({Queued::What::reg, key(i.def), t.in_place ? 1 : -1, {t.id, 0}});
+}
+
+void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const std::string claim = "a workgroup reads of " + t.name + " what it alone writes, and before";
+  if (i.direct || i.access.gathered() ||
+      std::any_of(i.access.origin.begin(), i.access.origin.end(),
+                  [&](const Sym& o) { return uniform_of(p_, o) != nullptr; }))
+    refute(claim, t.name, "it is read by a transfer or through a table");
+  auto& [origin, extents] = s.read_tile[t.id];
+  if (origin.empty()) origin = r.origin, extents.assign(origin.size(), 0);
+  if (!(origin == r.origin)) refute(claim, t.name, "it is read at two origins");
+  const auto stored = s.stored.find(t.id);
+  const std::size_t count = i.access.elements.size();
+  std::vector<std::pair<int, int>> cells;
+  for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
+    std::vector<int> at;
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) {
+      at.push_back(r.coordinate[axis][slot]);
+      extents[axis] = std::max(extents[axis], at.back() + 1);
+    }
+    if (stored != s.stored.end() && written(stored->second, s.stored_tile.at(t.id).second, at))
+      refute(claim, t.name, "work-item " + std::to_string(slot / count) + " reads what was written");
+    const int place =
+        coordinates_.emplace(std::move(at), static_cast<int>(coordinates_.size())).first->second;
+    cells.emplace_back(place, static_cast<int>(slot / count) / p_.target().wave_size);
+  }
+  std::sort(cells.begin(), cells.end());
+  cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
+  s.readings[{t.id, 0}].push_back(
+      {Status::pending, std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells))});
+}
+
+bool Interpreter::written(const std::vector<bool>& done, const std::vector<int>& extents,
+                          const std::vector<int>& at) {
+  std::size_t index = 0;
+  for (std::size_t axis = extents.size(); axis-- > 0;) {
+    if (at[axis] < 0 || at[axis] >= extents[axis]) return false;
+    index = index * static_cast<std::size_t>(extents[axis]) + static_cast<std::size_t>(at[axis]);
+  }
+  return done[index];
+}
+
+void Interpreter::overwrite(State& s, const Inst& i, const Prepared& r) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  if (i.combine)
+    refute(t.name + " holds 0 before the launch", t.name, "it holds an input, and workgroups add to it");
+  const auto& readings = s.readings[{t.id, 0}];
+  const std::size_t count = i.access.elements.size();
+  for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
+    const int thread = static_cast<int>(slot / count);
+    if (!r.acts[static_cast<std::size_t>(thread)]) continue;
+    std::vector<int> at;
+    for (const auto& column : r.coordinate) at.push_back(column[slot]);
+    if (const auto place = coordinates_.find(at); place != coordinates_.end())
+      read_before(readings, place->second, thread / p_.target().wave_size, true, t.name);
+  }
+}
+
+void Interpreter::read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,
+                              const std::string& what) {
+  for (const Reading& reading : readings) {
+    if (reading.status == Status::published) continue;
+    const auto low = std::lower_bound(reading.cells->begin(), reading.cells->end(), std::pair(place, -1));
+    for (auto at = low; at != reading.cells->end() && at->first == place; ++at)
+      if (at->second != wave || (reading.status == Status::pending && !in_order))
+        refute("nothing of " + what + " is overwritten while it is read", "",
+               "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " writes what wave " +
+                   std::to_string(at->second) + " may still be reading");
+  }
 }
 
 Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into) {
@@ -197,16 +269,7 @@ void Interpreter::write(State& s, const Inst& i) {
       refute("writes to " + t.name + " of different waves are ordered", "",
              "element " + std::to_string(r.places[slot]) + ": wave " + std::to_string(wave) +
                  " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
-    for (const Reading& reading : readings) {
-      if (reading.status == Status::published) continue;
-      const auto low =
-          std::lower_bound(reading.cells->begin(), reading.cells->end(), std::pair(r.places[slot], -1));
-      for (auto at = low; at != reading.cells->end() && at->first == r.places[slot]; ++at)
-        if (at->second != wave || reading.status == Status::pending)
-          refute("nothing of " + t.name + " is overwritten while it is read", "",
-                 "element " + std::to_string(r.places[slot]) + ": wave " + std::to_string(wave) +
-                     " writes what wave " + std::to_string(at->second) + " may still be reading");
-    }
+    read_before(readings, r.places[slot], wave, false, t.name);
     c = {id, static_cast<int>(slot), batch, wave};
   }
   (i.direct ? s.vm : s.lgkm).push_back({Queued::What::write, {}, batch, {}});

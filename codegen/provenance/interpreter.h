@@ -131,6 +131,15 @@ private:
   Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into);
   // What a store through a table touches, with the entries in place of the rows that they name.
   std::optional<Prepared> scattered(State& s, const Inst& i, const Program::Specification& spec);
+  // Of a tensor in place a workgroup reads what it alone writes (finish), and before: here the reads, there the writes.
+  void read_in_place(State& s, const Inst& i, const Prepared& r);
+  void overwrite(State& s, const Inst& i, const Prepared& r);
+  static bool written(const std::vector<bool>& done, const std::vector<int>& extents,
+                      const std::vector<int>& at);
+  // Whoever reads `place` is done before `wave` writes it: other waves behind a barrier, the wave itself after a wait, or
+  // without one where its accesses are in order: those to memory at one address are.
+  void read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,
+                   const std::string& what);
   void write(State& s, const Inst& i);
   void read(State& s, const Inst& i);
   // Elements first .. first + count of every thread.
@@ -276,6 +285,7 @@ private:
   bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
   int row_table_ = -1;   ///< see row_index
   Domains domains_;
+  std::map<std::vector<int>, int> coordinates_;                 ///< of tensors in place, each a number
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
 };
 

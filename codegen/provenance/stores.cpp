@@ -96,6 +96,7 @@ void Interpreter::store(State& s, const Inst& i) {
   }
   prove("stores stay inside " + t.name, to_string(t.place), "facts");
 
+  if (t.in_place) overwrite(s, i, r);
   // Every coordinate of the tile once.
   auto& done = s.stored[t.id];
   auto& [origin, extents] = s.stored_tile[t.id];
@@ -262,6 +263,14 @@ void Interpreter::finish(const State& s) {
         refute("every element of " + name + " is written once", "",
                "(" + at + ") of the tile is not written");
       }
+    if (const auto read = s.read_tile.find(spec.tensor); read != s.read_tile.end()) {
+      const std::string claim = "a workgroup reads of " + name + " what it alone writes, and before";
+      bool own = read->second.first == origin;
+      for (std::size_t axis = 0; axis < extents.size() && own; ++axis)
+        own = read->second.second[axis] <= extents[axis];
+      if (!own) refute(claim, name, "it reads beyond the tile that it writes");
+      prove(claim, name, "enumeration");
+    }
     stored_tile_[spec.tensor] = {origin, extents};
     stored_part_[spec.tensor] = s.stored_part.at(spec.tensor);
     prove("every element of a tile of " + name + " is written once", "", "enumeration");

@@ -164,6 +164,7 @@ struct State {
   std::deque<Queued> vm, lgkm;
   std::map<int, std::vector<bool>> stored; ///< output tensor -> coordinates of its tile
   std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile; ///< origin, extents
+  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> read_tile; ///< the same, of a tensor in place
   std::map<int, std::optional<int>>
       stored_part; ///< whether it is added to, and the grid axis that counts the parts
 };

@@ -28,7 +28,7 @@ struct Face {
   std::string name, summary, length = "n";
   Program program;
   MakeProblem problem;
-  bool normalises = false;
+  bool in_place = true, normalises = false;
 };
 
 class RowKernel final : public Kernel {
@@ -45,6 +45,7 @@ public:
         {"threads", "256", "work-items of a row: 64, 128, 256, 512 or 1024"},
         {"vectors", "4", "vectors for each work-item, up to 128 elements"},
         {"vector", "0", "elements that one instruction moves: 1 takes any row, 0 is 16 bytes"}};
+    if (face_.in_place) out.push_back({"in-place", "no", "yes: Y takes the place of X, and H that of R"});
     if (face_.normalises) {
       out.push_back({"epsilon", "1e-5", "added to the mean of the squares"});
       out.push_back({"residual", "no", "yes: h = x + r is stored, and is what is normalised"});
@@ -71,15 +72,19 @@ private:
     spec.threads = static_cast<int>(read.number("threads", 1, 1024));
     spec.vectors = static_cast<int>(read.number("vectors", 1, 128));
     spec.vector = static_cast<int>(read.number("vector", 0, 8));
+    const auto yes = [&](const std::string& flag) {
+      const std::string value = read.text(flag);
+      if (value != "yes" && value != "no")
+        throw std::invalid_argument(fmt::format("{}: --{} '{}' is not yes or no", name(), flag, value));
+      return value == "yes";
+    };
+    if (face_.in_place) spec.in_place = yes("in-place");
     if (!face_.normalises) return spec;
-    const std::string epsilon = read.text("epsilon"), residual = read.text("residual"),
-                      quant = read.text("quant");
+    spec.residual = yes("residual");
+    const std::string epsilon = read.text("epsilon"), quant = read.text("quant");
     const auto [end, error] = std::from_chars(epsilon.data(), epsilon.data() + epsilon.size(), spec.epsilon);
     if (error != std::errc() || end != epsilon.data() + epsilon.size())
       throw std::invalid_argument(fmt::format("{}: --epsilon '{}' is not a number", name(), epsilon));
-    if (residual != "yes" && residual != "no")
-      throw std::invalid_argument(fmt::format("{}: --residual '{}' is not yes or no", name(), residual));
-    spec.residual = residual == "yes";
     if (quant != "no") spec.quantised = codegen::parse_element(quant, target);
     return spec;
   }
@@ -122,8 +127,11 @@ Problem softmax_problem(const RowSpec& spec, std::int64_t m, std::int64_t n, std
   const Matrix x = from_bytes(to_bytes(8 * random_matrix(m, n, spec.type, seed), spec.type), m, n, spec.type);
   Problem problem;
   problem.launch = plan;
-  problem.buffers = {{"Y", poison(static_cast<std::size_t>(bytes_of(spec.type) * m * n)), true},
-                     {"X", to_bytes(x, spec.type), false}};
+  if (spec.in_place)
+    problem.buffers = {{"X", to_bytes(x, spec.type), true}};
+  else
+    problem.buffers = {{"Y", poison(static_cast<std::size_t>(bytes_of(spec.type) * m * n)), true},
+                       {"X", to_bytes(x, spec.type), false}};
   problem.flops = 5.0 * static_cast<double>(m * n);
   problem.text =
       fmt::format("Y[{0},{1}] = softmax of the rows of X[{0},{1}], {2}", m, n, to_string(spec.type));
@@ -165,11 +173,16 @@ Problem norm_problem(const RowSpec& spec, bool centre, std::int64_t m, std::int6
 
   const auto elements = static_cast<std::size_t>(m * n);
   const auto bytes = [&](Element e) { return static_cast<std::size_t>(bytes_of(e)); };
-  problem.buffers.push_back({"Y", poison(elements * bytes(to)), true});
-  if (spec.residual) problem.buffers.push_back({"H", poison(elements * bytes(type)), true});
+  const bool over = spec.over_input();
+  problem.buffers.push_back(
+      {over ? "X" : "Y", over ? to_bytes(x, type) : poison(elements * bytes(to)), true});
+  if (spec.residual)
+    problem.buffers.push_back({spec.in_place ? "R" : "H",
+                               spec.in_place ? to_bytes(residual, type) : poison(elements * bytes(type)),
+                               true});
   if (spec.quantised) problem.buffers.push_back({"scale", poison(static_cast<std::size_t>(4 * m)), true});
-  problem.buffers.push_back({"X", to_bytes(x, type), false});
-  if (spec.residual) problem.buffers.push_back({"R", to_bytes(residual, type), false});
+  if (!over) problem.buffers.push_back({"X", to_bytes(x, type), false});
+  if (spec.residual && !spec.in_place) problem.buffers.push_back({"R", to_bytes(residual, type), false});
   problem.buffers.push_back({"W", to_bytes(w, type), false});
   if (centre) problem.buffers.push_back({"B", to_bytes(b, type), false});
   problem.flops = (centre ? 7.0 : 4.0) * static_cast<double>(m * n);
@@ -262,17 +275,17 @@ std::unique_ptr<Kernel> rmsnorm_kernel() {
   return std::make_unique<RowKernel>(Face{"rmsnorm",
                                           "RMS normalisation of each row, in f32; after adding a residual, "
                                           "to 8 bits with a scale for each row",
-                                          "n", rmsnorm_program, rmsnorm_problem, true});
+                                          "n", rmsnorm_program, rmsnorm_problem, true, true});
 }
 std::unique_ptr<Kernel> layernorm_kernel() {
   return std::make_unique<RowKernel>(Face{"layernorm",
                                           "layer normalisation of each row, in f32; after adding a residual, "
                                           "to 8 bits with a scale for each row",
-                                          "n", layernorm_program, layernorm_problem, true});
+                                          "n", layernorm_program, layernorm_problem, true, true});
 }
 std::unique_ptr<Kernel> silu_and_mul_kernel() {
   return std::make_unique<RowKernel>(Face{"silu_and_mul", "silu of half a row times the other half, in f32",
-                                          "d", silu_and_mul_program, silu_and_mul_problem});
+                                          "d", silu_and_mul_program, silu_and_mul_problem, false});
 }
 
 } // namespace inlay::kernels

@@ -43,6 +43,10 @@ void check(const std::string& kernel, const RowSpec& s) {
   if (s.quantised && *s.quantised != Element::i8 && *s.quantised != codegen::fp8(Target::named(s.arch)))
     refuse("quantised", to_string(*s.quantised),
            "i8, or " + to_string(codegen::fp8(Target::named(s.arch))) + " on " + s.arch);
+  if (s.in_place && s.quantised && !s.residual)
+    refuse("in_place", "yes", "a residual, which H replaces; a Y of 8 bits cannot take the place of X");
+  if (s.in_place && kernel == "silu_and_mul")
+    refuse("in_place", "yes", "another buffer: Y is half as long as X");
 }
 
 } // namespace
@@ -53,7 +57,8 @@ Program softmax_program(const RowSpec& s) {
   const int capacity = s.capacity(), v = s.vector_length();
   Program k("softmax", Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
-  const Tensor Y = k.output("y", s.type, {M, N}), X = k.input("x", s.type, {M, N});
+  const Tensor Y = s.in_place ? k.inout("x", s.type, {M, N}) : k.output("y", s.type, {M, N}),
+               X = s.in_place ? Y : k.input("x", s.type, {M, N});
   k.computes(Y, [&](const auto& c) {
     const auto shifted = [&](Sym i) {
       return exp(k(X, {c[0], i}) - k.fold(Monoid::max, N, [&](Sym j) { return k(X, {c[0], j}); }));
@@ -82,11 +87,12 @@ Program norm_program(const RowSpec& s, bool centre) {
   Program k(name, Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
   std::optional<Tensor> H, S, R, B;
-  const Tensor Y = k.output("y", s.quantised.value_or(s.type), {M, N});
-  if (s.residual) H = k.output("h", s.type, {M, N});
+  const Tensor Y =
+      s.over_input() ? k.inout("x", s.type, {M, N}) : k.output("y", s.quantised.value_or(s.type), {M, N});
+  if (s.residual) H = s.in_place ? k.inout("r", s.type, {M, N}) : k.output("h", s.type, {M, N});
   if (s.quantised) S = k.output("scale", Element::f32, {M, 1});
-  const Tensor X = k.input("x", s.type, {M, N});
-  if (s.residual) R = k.input("r", s.type, {M, N});
+  const Tensor X = s.over_input() ? Y : k.input("x", s.type, {M, N});
+  if (s.residual) R = s.in_place ? *H : k.input("r", s.type, {M, N});
   const Tensor W = k.input("w", s.type, {1, N});
   if (centre) B = k.input("b", s.type, {1, N});
 

@@ -28,6 +28,7 @@ TEST_CASE("normalisations: lengths of rows, types, workgroups, residuals, 8 bits
           spec.type = type;
           spec.threads = shape.threads, spec.vectors = shape.vectors, spec.vector = shape.vector;
           spec.residual = (quantised + shape.vectors) % 2 == 1;
+          spec.in_place = shape.vectors != 3 && (spec.residual || quantised == 0);
           const codegen::Target& target = codegen::Target::named(arch);
           if (quantised > 0) spec.quantised = quantised == 1 ? Element::i8 : codegen::fp8(target);
           const Artifact rms = build_rmsnorm(spec), layer = build_layernorm(spec);
@@ -48,8 +49,10 @@ TEST_CASE("softmax of f32 rows and of any length; silu_and_mul across workgroups
         spec.type = type;
         spec.threads = 128, spec.vectors = 2, spec.vector = vector;
         const int v = spec.vector_length(), last = spec.capacity();
-        const Artifact softmax = build_softmax(spec), silu = build_silu_and_mul(spec);
-        for (const int n : {v, last - v, last}) expect_right(softmax, softmax_problem(spec, 3, n, 1), n == v);
+        RowSpec over = spec;
+        over.in_place = vector == 1;
+        const Artifact softmax = build_softmax(over), silu = build_silu_and_mul(spec);
+        for (const int n : {v, last - v, last}) expect_right(softmax, softmax_problem(over, 3, n, 1), n == v);
         for (const int d : {v, last, last + v, 3 * last - v})
           expect_right(silu, silu_and_mul_problem(spec, 3, d, 2), d == last + v);
       }
@@ -179,6 +182,9 @@ TEST_CASE("rows: what is not supported is said") {
   refused({"layernorm", "--quant", "bf8"}, "i8, or e4m3fnuz on gfx942");
   refused({"rmsnorm", "--quant", "e4m3fn"}, "i8, or e4m3fnuz on gfx942");
   refused({"rmsnorm", "--residual", "maybe"}, "yes or no");
+  refused({"softmax", "--in-place", "perhaps"}, "yes or no");
+  refused({"rmsnorm", "--in-place", "yes", "--quant", "i8"}, "cannot take the place of X");
+  refused({"silu_and_mul", "--in-place", "yes"}, "unknown option");
   refused({"rmsnorm", "--epsilon", "small"}, "not a number");
   refused({"rmsnorm", "--epsilon", "-1"}, "not negative");
   refused({"softmax", "--vectors", "17"}, "1 to 16");

@@ -38,6 +38,16 @@ std::vector<Result> first_of(const Artifact& kernel, const std::vector<Input>& i
   return out;
 }
 
+// (M,N):(1,M)
+SymLayout columns_place(Sym rows, Sym columns) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))}),
+      b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 } // namespace
 
 // The least index of each row's maximum: a monoid of pairs as two folds.
@@ -122,6 +132,37 @@ TEST_CASE("a mask that begins inside a vector is asked element by element") {
 }
 
 // A bias that depends on where an element is (ALiBi), as one number or as the difference of two; negative, too.
+TEST_CASE("tiles of 16 and 8 bits are read from LDS one element at a time") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const codegen::Element type : {codegen::Element::f16, codegen::Element::i8}) {
+      INFO(arch << " " << to_string(type));
+      const int v = 32 / bits(type); // elements of a word; rows of 33 words have no conflicts
+      const int columns = 32 * v;
+      codegen::Program k("transpose", codegen::Target::named(arch), 256);
+      const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = v});
+      const codegen::Tensor Y = k.output("y", type, {M, N}, columns_place(M, N)),
+                            X = k.input("x", type, {M, N});
+      k.computes(Y, [&](const auto& c) { return k(X, {c[0], c[1]}); });
+      const Sym bn = k.workgroups(0, N, columns), bm = k.workgroups(1, M, 64);
+      const codegen::Tensor tile = k.lds("tile", type, {64, columns}, {}, v);
+      k.copy(k.tile(X, {64, columns}, {bm, bn}), tile, codegen::rows_tv(64, columns, v, 256), v);
+      const codegen::Fragment column = k.read(tile, codegen::columns_tv(64, columns, 1, 256), 1);
+      k.store(column, k.tile(Y, {64, columns}, {bm, bn}), 1);
+      const Artifact kernel = kernels::build(std::move(k));
+      const int m = 70, n = 132;
+      std::vector<std::uint8_t> x(static_cast<std::size_t>(m * n * bits(type) / 8));
+      std::mt19937 random(7);
+      for (auto& byte : x) byte = static_cast<std::uint8_t>(random() % 0x7c); // no NaN among the halves
+      const auto y = first_of<std::uint8_t>(kernel, x, {m, n}, x.size());
+      std::size_t wrong = 0;
+      const auto size = static_cast<std::size_t>(bits(type) / 8);
+      for (std::size_t r = 0; r < m; ++r)
+        for (std::size_t c = 0; c < n; ++c)
+          wrong += std::memcmp(&x[(r * n + c) * size], &y[(c * m + r) * size], size) != 0;
+      CHECK(wrong == 0);
+    }
+}
+
 TEST_CASE("positions and sizes as numbers, with a sign") {
   for (const bool one : {true, false}) {
     codegen::Program k("alibi", codegen::Target::named("gfx942"), 64);

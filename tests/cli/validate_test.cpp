@@ -66,6 +66,7 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       {"rmsnorm"},
       {"rmsnorm", "--arch", "gfx950"},
       {"layernorm", "--residual", "yes", "--quant", "fp8"},
+      {"rmsnorm", "--residual", "yes", "--in-place", "yes"},
       {"silu_and_mul", "--arch", "gfx950"},
       {"vector_add"}};
   const Folder folder;

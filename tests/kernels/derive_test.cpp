@@ -553,6 +553,78 @@ TEST_CASE("derive: normalised rows whose masks, mean, scale or halves are anothe
   CHECK_THAT(refuted(code_of(halves)), Contains("y is what the specification says"));
 }
 
+TEST_CASE("derive: a workgroup reads in place what it alone writes, and before") {
+  const Target& target = Target::named("gfx942");
+  const Layout one_by_one = line_tv(256, 1, 128), in_pairs = line_tv(256, 2, 128);
+  struct Parts {
+    Program k;
+    Tensor x, y;
+    View of_x, of_y;
+  };
+  const auto parts = [&] {
+    Program k("in_place", target, 128);
+    const Sym N = k.size("n", {.most = 1 << 20, .multiple = 2});
+    const Tensor x = k.inout("x", Element::f32, {N}), y = k.output("y", Element::f32, {N});
+    const Sym w = k.workgroups(0, N, 256);
+    const View of_x = k.tile(x, {256}, {w}), of_y = k.tile(y, {256}, {w});
+    return Parts{std::move(k), x, y, of_x, of_y};
+  };
+  // y = x, x = what it says
+  const auto specify = [](Parts& p, auto what) {
+    p.k.computes(p.y, [&](const auto& c) { return p.k(p.x, {c[0]}); });
+    p.k.computes(p.x, [&](const auto& c) { return what(p, c[0]); });
+  };
+  const auto nothing = [](Parts& p, Sym) { return p.k.constant(0); };
+  const auto cleared = [&](const Layout& read_by, const Layout& written_by, bool at_first) {
+    Parts p = parts();
+    specify(p, nothing);
+    const Fragment zero = p.k.full(0, written_by, {256});
+    if (at_first) p.k.store(zero, p.of_x, 1);
+    p.k.store(p.k.load(p.of_x, read_by, 1), p.of_y, 1);
+    if (!at_first) p.k.store(zero, p.of_x, 1);
+    return refuted(code_of(p.k));
+  };
+  CHECK(cleared(one_by_one, one_by_one, false) == "");
+  CHECK_THAT(cleared(one_by_one, one_by_one, true), Contains("reads what was written"));
+  CHECK_THAT(cleared(one_by_one, in_pairs, false),
+             Contains("nothing of x is overwritten while it is read") && Contains("may still be reading"));
+
+  // Other waves write what a wave has read: the barrier of the exchange is what makes it right.
+  const auto exchanged = [&] {
+    Parts p = parts();
+    specify(p, [](Parts& of, Sym i) { return of.k(of.x, {i}) * 2.0; });
+    const Fragment x = p.k.load(p.of_x, one_by_one, 1);
+    p.k.store(x, p.of_y, 1);
+    const Fragment to = p.k.relayout(x, in_pairs, Element::f32);
+    p.k.store(p.k.map({to}, [](const auto& a) { return a[0] * 2.0; }), p.of_x, 2);
+    return refuted(code_of(p.k));
+  };
+  CHECK(exchanged() == "");
+
+  // The first element of the tensor is another workgroup's.
+  const auto first_added = [&](int extent, Sym at) {
+    Parts p = parts();
+    specify(p, [&](Parts& of, Sym i) { return of.k(of.x, {i}) + of.k(of.x, {Sym(0)}); });
+    const Fragment x = p.k.load(p.of_x, one_by_one, 1),
+                   first = p.k.load(p.k.tile(p.x, {extent}, {at}), without_axis(one_by_one, 0), 1);
+    p.k.store(x, p.of_y, 1);
+    p.k.store(p.k.map({x, first}, [](const auto& a) { return a[0] + a[1]; }), p.of_x, 1);
+    return refuted(code_of(p.k));
+  };
+  CHECK_THAT(first_added(1, Sym(0)), Contains("a workgroup reads of x what it alone writes"));
+
+  Parts added = parts();
+  specify(added, [](Parts& of, Sym i) { return of.k(of.x, {i}); });
+  const Fragment x = added.k.load(added.of_x, one_by_one, 1);
+  added.k.store(x, added.of_y, 1);
+  added.k.add(x, added.of_x);
+  CHECK_THAT(refuted(code_of(added.k)), Contains("x holds 0 before the launch"));
+
+  Program k("numbers", target, 64);
+  const Tensor table = k.inout("table", Element::i32, {k.size("n")});
+  CHECK_THROWS_WITH(k.uniform(table, Sym(0)), Contains("is an output"));
+}
+
 TEST_CASE("derive: rows with a part left out, joined twice, or filled with the wrong element") {
   kernels::RowSpec spec;
   spec.threads = 128;

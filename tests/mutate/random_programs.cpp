@@ -146,9 +146,14 @@ Drawn pointwise(Random& random) {
             multiple = std::max(v, one_of(random, {1, 4}));
   Program k("pointwise", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
   const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = multiple});
-  const bool x_by_columns = v == 1 && chance(random, 4), y_by_columns = chance(random, 4);
-  const Tensor Y = k.output("y", Element::f32, {M, N}, matrix_place(M, N, y_by_columns)),
-               X = k.input("x", Element::f32, {M, N}, matrix_place(M, N, x_by_columns));
+  const bool x_by_columns = v == 1 && chance(random, 4);
+  bool y_by_columns = chance(random, 4);
+  const bool in_place =
+      chance(random, 4); // its own tile, read first: by other work-items if it goes through LDS
+  const Tensor Y = in_place ? k.inout("x", Element::f32, {M, N}, matrix_place(M, N, x_by_columns))
+                            : k.output("y", Element::f32, {M, N}, matrix_place(M, N, y_by_columns)),
+               X = in_place ? Y : k.input("x", Element::f32, {M, N}, matrix_place(M, N, x_by_columns));
+  if (in_place) y_by_columns = x_by_columns;
   std::vector<Tensor> more; // the whole, a row for all rows, a column for all columns
   std::vector<int> kinds;
   for (int i = static_cast<int>(random() % 3); i > 0; --i) {
@@ -295,18 +300,22 @@ Drawn products(Random& random) {
   Program k("products", target, mma.threads());
   const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20}),
             K = k.size("k", {.most = 1 << 20, .multiple = v});
-  const bool c_by_columns = chance(random, 4), bias = chance(random, 2), scale = chance(random, 2);
-  const Tensor C = k.output("c", Element::f32, {M, N}, matrix_place(M, N, c_by_columns)),
+  const bool c_by_columns = chance(random, 4), bias = chance(random, 2), scale = chance(random, 2),
+             adds = chance(random, 4); // to what C held
+  const SymLayout place_of_c = matrix_place(M, N, c_by_columns);
+  const Tensor C = adds ? k.inout("c", Element::f32, {M, N}, place_of_c)
+                        : k.output("c", Element::f32, {M, N}, place_of_c),
                A = k.input("a", Element::f16, {M, K}), B = k.input("b", Element::f16, {N, K}),
                Z = k.input("bias", Element::f32, {Sym(1), N}),
                S = k.input("scale", Element::f32, {M, Sym(1)});
-  const int operands = 1 + bias + scale;
+  const int operands = 1 + bias + scale + adds;
   const Tree tree = Tree::of_all(random, operands, 3);
-  const bool epilogue = chance(random, 2);
+  const bool epilogue = adds || chance(random, 2);
   k.computes(C, [&](const auto& c) {
     std::vector<Expr> all = {k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); })};
     if (bias) all.push_back(k(Z, {0, c[1]}));
     if (scale) all.push_back(k(S, {c[0], 0}));
+    if (adds) all.push_back(k(C, {c[0], c[1]}));
     return epilogue ? tree.of(all, nullptr) : all[0];
   });
   const bool swapped = chance(random, 2);
@@ -319,6 +328,10 @@ Drawn products(Random& random) {
   const Tensor a = stage("lds_a", tile_m);
   const bool b_in_lds = !chance(random, 3);
   const std::optional<Tensor> b = b_in_lds ? std::optional(stage("lds_b", tile_n)) : std::nullopt;
+  const View of_c = k.tile(C, {tile_m, tile_n}, {bm, bn});
+  const bool early = chance(random, 2);
+  std::optional<Fragment> old_c;
+  if (adds && early) old_c = k.load(of_c, mma.c(), 1);
   const Fragment acc = k.zeros(Element::f32, mma.c(), {tile_m, tile_n});
   const Pipeline pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
   k.loop(K, tile_k, pipeline, [&](Sym t) {
@@ -334,10 +347,11 @@ Drawn products(Random& random) {
     std::vector<Fragment> all = {acc};
     if (bias) all.push_back(k.load(k.tile(Z, {1, tile_n}, {0, bn}), without_axis(mma.c(), 0), 1));
     if (scale) all.push_back(k.load(k.tile(S, {tile_m, 1}, {bm, 0}), without_axis(mma.c(), 1), 1));
+    if (adds) all.push_back(early ? *old_c : k.load(of_c, mma.c(), 1));
     result = k.map(all, [&](const auto& e) { return tree.of(e, &random); });
   }
   if (chance(random, 4)) result = k.relayout(result, rows_tv(tile_m, tile_n, 1, mma.threads()), Element::f32);
-  k.store(result, k.tile(C, {tile_m, tile_n}, {bm, bn}), 1);
+  k.store(result, of_c, 1);
   std::vector<Sizes> sizes;
   for (int i = 0; i < 3; ++i)
     sizes.push_back(

@@ -96,7 +96,9 @@ private:
 
   struct Memory {
     std::vector<double> value;
+    std::vector<double> before; ///< of a tensor in place: what the specification reads
     std::vector<int> written;
+    std::map<std::size_t, int> writer; ///< the wave that wrote last, of a tensor in place
   };
   std::vector<std::int64_t> shape(const Tensor& t) const {
     std::vector<std::int64_t> out;
@@ -121,12 +123,14 @@ private:
       if (m.value.size() <= at) m.value.resize(at + 1, nan), m.written.resize(at + 1, 0);
       const double size = random_number(static_cast<std::uint64_t>(t.id) + 1, n);
       // Of both signs, or all negative: then a maximum of nothing is not 0.
-      m.value[at] = t.output ? nan : mode_ == 1 || random_number(99, n) < 1 ? -size : size;
+      m.value[at] = t.output && !t.in_place ? nan : mode_ == 1 || random_number(99, n) < 1 ? -size : size;
       ++n;
     });
+    if (t.in_place) m.before = m.value;
   }
   double element(const Tensor& t, const std::vector<std::int64_t>& c) {
-    return memory_[t.id].value[static_cast<std::size_t>(place(t, c))];
+    const Memory& m = memory_[t.id];
+    return (t.in_place ? m.before : m.value)[static_cast<std::size_t>(place(t, c))];
   }
   // Tables hold indices, some of which the tensor does not have.
   void tables(Expr e) {
@@ -427,21 +431,23 @@ private:
     case InstKind::load: {
       const Tensor& t = p_.tensor(i.access.tensor);
       auto* v = &reg(w, i.def, s);
-      std::vector<double> got;
+      const Memory* m = &memory_[t.id];
+      std::vector<std::pair<std::int64_t, double>> from;
       for (int l = 0; l < lanes(); ++l)
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
           const auto c = where(w, i, s, l, e);
-          const std::int64_t from = inside(i, t, c) ? place(t, c) : -1;
-          const auto& m = memory_[t.id].value;
-          got.push_back(from < 0 || from >= static_cast<std::int64_t>(m.size())
-                            ? 0
-                            : m[static_cast<std::size_t>(from)]);
+          const std::int64_t n = inside(i, t, c) ? place(t, c) : -1;
+          const bool there = n >= 0 && n < static_cast<std::int64_t>(m->value.size());
+          from.emplace_back(n, there ? m->value[static_cast<std::size_t>(n)] : 0);
           at(*v, i.def, l, static_cast<int>(e)) = nan;
         }
-      const auto land = [this, v, got, &i] {
+      const auto land = [this, v, m, from, number = w.number, &i] { // what another wave has written by then
         for (int l = 0; l < lanes(); ++l)
-          for (int e = 0; e < i.def.count; ++e)
-            at(*v, i.def, l, e) = got[static_cast<std::size_t>(l * i.def.count + e)];
+          for (int e = 0; e < i.def.count; ++e) {
+            const auto& [n, read] = from[static_cast<std::size_t>(l * i.def.count + e)];
+            const auto by = m->writer.find(static_cast<std::size_t>(n));
+            at(*v, i.def, l, e) = by == m->writer.end() || by->second == number ? read : m->value[by->first];
+          }
       };
       if (i.direct) {
         land(); // on its way to LDS: what is late is the write
@@ -462,6 +468,7 @@ private:
           Memory& m = memory_[t.id];
           if (to < 0 || to >= static_cast<std::int64_t>(m.value.size())) continue; // the descriptor
           double& there = m.value[static_cast<std::size_t>(to)];
+          if (t.in_place) m.writer[static_cast<std::size_t>(to)] = w.number;
           const double x = at(v, i.uses[0], l, static_cast<int>(e));
           if (i.combine) { // to what other workgroups added before; the first finds 0
             there = (m.written[static_cast<std::size_t>(to)] == 0 ? 0 : there) + x;

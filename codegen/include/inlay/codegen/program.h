@@ -175,6 +175,10 @@ public:
                std::optional<SymLayout> place = {});
   Tensor output(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place = {});
+  /// An output that holds an input before the launch: in its specification it is what was there. A workgroup may read what it
+  /// alone writes, until it writes it.
+  Tensor inout(const std::string& name, Element element, std::vector<Sym> shape,
+               std::optional<SymLayout> place = {});
   /// A tile in LDS, row-major under `swizzle` (on element numbers), rows `padding` elements apart more than needed.
   Tensor lds(const std::string& name, Element element, const std::vector<int>& shape,
              const Swizzle& swizzle = {}, int padding = 0);

@@ -41,6 +41,7 @@ struct Tensor {
   std::vector<Sym> shape;
   SymComposedLayout place;
   bool output = false;
+  bool in_place = false; ///< an output that is read before it is written
 
   /// The element number of a coordinate: place(coordinate).
   [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;

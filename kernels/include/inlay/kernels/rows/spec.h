@@ -23,6 +23,9 @@
 /// * `quantised`: scale[m] = max(max_n |v[m,.]|, 2^-100) / largest, f32, where v is the normalised row before it is rounded
 ///   and `largest` the type's largest number, and Y = v / scale rounded to nearest even. No |v / scale| is above the
 ///   largest number but by the rounding of f32, which the conversion rounds away, so nothing saturates.
+///
+/// `in_place`: Y takes the place of X where it has its type, and H that of R, as inference servers call them. A row is read
+/// whole before it is written, by the work-item that writes it.
 #pragma once
 
 #include <inlay/kernels/gemm/spec.h>
@@ -41,8 +44,11 @@ struct RowSpec {
   double epsilon = 1e-5;            ///< normalisations only
   bool residual = false;            ///< normalisations only
   std::optional<Element> quantised; ///< normalisations only: i8, or the target's fp8
+  bool in_place = false;            ///< but silu_and_mul, whose Y is half of X
   std::source_location where;
 
+  /// Y is where X was.
+  [[nodiscard]] bool over_input() const { return in_place && !quantised; }
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
   [[nodiscard]] int capacity() const { return threads * vectors * vector_length(); } ///< the longest row
 };
@@ -54,7 +60,8 @@ struct RowSpec {
 [[nodiscard]] codegen::Program silu_and_mul_program(const RowSpec& spec);
 
 /// @name Building. Arguments of the kernels: softmax (Y, X, M, N), rmsnorm (Y, [H], [scale], X, [R], W, M, N),
-/// layernorm (Y, [H], [scale], X, [R], W, B, M, N), silu_and_mul (Y, X, M, D).
+/// layernorm (Y, [H], [scale], X, [R], W, B, M, N), silu_and_mul (Y, X, M, D). In place X (and R) stands where Y (and H)
+/// does: rmsnorm (X, [R], W, M, N).
 /// Errors: std::invalid_argument naming the field that is not supported; ObligationError.
 /// @{
 [[nodiscard]] Artifact build_softmax(const RowSpec& spec, const BuildOptions& options = {});

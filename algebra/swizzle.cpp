@@ -15,35 +15,62 @@
 
 namespace inlay {
 
+namespace {
+
+std::string hexadecimal(std::uint64_t v) {
+  std::string out;
+  do out.insert(out.begin(), "0123456789abcdef"[v % 16]);
+  while ((v /= 16) != 0);
+  return "0x" + out;
+}
+
+bool one_run(std::uint64_t m) { return std::has_single_bit((m >> std::countr_zero(m)) + 1); }
+
+// Why the masks are no swizzle's, empty when they are.
+std::string fault_of(std::uint64_t source, std::uint64_t target) {
+  const auto bits = [](std::uint64_t m) { return std::to_string(std::popcount(m)) + " bits"; };
+  if (((source | target) >> 62) != 0) return "a field lies beyond 62 bits";
+  if (source != 0 && !one_run(source)) return "the bits of the source are not adjacent";
+  if (target != 0 && !one_run(target)) return "the bits of the target are not adjacent";
+  if (std::popcount(source) != std::popcount(target))
+    return "the source has " + bits(source) + " and the target " + bits(target);
+  if ((source & target) != 0) return "the source and the target have bits in common";
+  return {};
+}
+
+} // namespace
+
 void Swizzle::refuse(int bits, int base, int shift) {
-  throw LayoutError(
-      {"swizzle",
-       "swizzle",
-       "not a swizzle",
-       {},
-       "Sw<" + std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift) + ">",
-       {},
-       "bits and base are at least 0, |shift| is at least bits, and all fields lie in 62 bits"});
+  const std::string b = std::to_string(bits), d = std::to_string(std::abs(shift));
+  const std::string why = bits < 0 || base < 0     ? "bits and base are at least 0"
+                          : std::abs(shift) < bits ? "|shift| is at least bits, as otherwise the " + b +
+                                                         " bits that are read and those that are written, " +
+                                                         d + " apart, have some in common"
+                                                   : "all fields lie in 62 bits: bits + base + |shift| <= 62";
+  throw LayoutError({"swizzle",
+                     "swizzle",
+                     "not a swizzle",
+                     {},
+                     "Sw<" + b + "," + std::to_string(base) + "," + std::to_string(shift) + ">",
+                     {},
+                     why});
 }
 
 Swizzle Swizzle::from_masks(std::uint64_t source, std::uint64_t target) {
-  const int bits = std::popcount(source);
-  const auto contiguous = [](std::uint64_t m) {
-    return ((m >> std::countr_zero(m)) + 1) == (std::uint64_t{1} << std::popcount(m));
-  };
-  if (source == 0 && target == 0) return {};
-  if (source == 0 || target == 0 || bits > 62 || bits != std::popcount(target) || !contiguous(source) ||
-      !contiguous(target))
+  if (const std::string fault = fault_of(source, target); !fault.empty())
     throw LayoutError({"swizzle",
                        "make_swizzle",
                        "the masks are not two fields of equally many adjacent bits",
                        {},
-                       std::to_string(source) + " and " + std::to_string(target),
+                       "source " + std::to_string(source) + " = " + hexadecimal(source) + ", target " +
+                           std::to_string(target) + " = " + hexadecimal(target) + ": " + fault,
                        {},
-                       ""});
+                       "a swizzle reads one run of bits and writes another: source 896 = 0x380 and target "
+                       "112 = 0x70 are Sw<3,4,3>"});
+  if (source == 0) return {};
   const int y = std::countr_zero(source);
   const int z = std::countr_zero(target);
-  return {bits, std::min(y, z), y - z};
+  return {std::popcount(source), std::min(y, z), y - z};
 }
 
 Sym Swizzle::operator()(Sym x) const {
@@ -93,8 +120,21 @@ const Swizzle& swizzle_of(const char* operation, const ComposedLayout& l) {
 
 } // namespace
 
+// A shift to the left reads low bits. Those that tell the elements of a unit apart would then be exchanged onto the unit's own number: its
+// elements go to different units, and there is no swizzle of units that does it. (CuTe returns one.)
 Swizzle upcast(const Swizzle& s, Int n) {
   const int k = log2_of(n, s);
+  const int read = std::min(s.base() + s.bits(), k) - 1; // the topmost of them that is read
+  if (!s.is_identity() && s.shift() < 0 && s.base() < k && read - s.shift() >= k)
+    throw LayoutError({"swizzle",
+                       "upcast",
+                       "the swizzle takes the elements of a unit apart",
+                       {{"swizzle", to_string(s)}},
+                       "bit " + std::to_string(read) + ", which is inside a unit of " + to_string(n) +
+                           ", is exchanged onto bit " + std::to_string(read - s.shift()),
+                       {},
+                       "units of at most 2^base = " + std::to_string(std::uint64_t{1} << s.base()) +
+                           " elements stay whole"});
   if (s.base() >= k) return {s.bits(), s.base() - k, s.shift()};
   return {std::max(s.bits() - (k - s.base()), 0), 0, s.shift()};
 }
@@ -111,6 +151,7 @@ Swizzle composition(const Swizzle& a, const Swizzle& b) {
   const std::uint64_t source = a.source_mask() ^ b.source_mask();
   const std::uint64_t target = a.target_mask() ^ b.target_mask();
   if (source == 0) return {};
+  if (!fault_of(source, target).empty()) fail("the two exchanges do not make one swizzle");
   const Swizzle s = Swizzle::from_masks(source, target);
   for (int bit = 0; bit < 62; ++bit) { // linear: the basis decides
     const Int x = std::int64_t{1} << bit;
@@ -231,6 +272,10 @@ Swizzle carried(const Layout& a, const Swizzle& s, const ComposedLayout& at) {
   const Int source = a(static_cast<std::int64_t>(s.source_mask()));
   const Int target = a(static_cast<std::int64_t>(s.target_mask()));
   if (source < 0 || target < 0) fail("masks become negative");
+  if (const std::string fault =
+          fault_of(static_cast<std::uint64_t>(source.value()), static_cast<std::uint64_t>(target.value()));
+      !fault.empty())
+    fail("its masks become " + to_string(source) + " and " + to_string(target) + ": " + fault);
   const Swizzle t = Swizzle::from_masks(static_cast<std::uint64_t>(source.value()),
                                         static_cast<std::uint64_t>(target.value()));
   const auto check = [&](Int y) {

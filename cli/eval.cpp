@@ -131,7 +131,13 @@ int eval(Session& s, const std::string& expression, const std::string& at, bool 
   }
   if (expression.empty())
     throw LayoutError(
-        {"argument", "eval", "there is nothing to evaluate", {}, "", {}, "inlay eval EXPR, or --jsonl"});
+        {"argument",
+         "eval",
+         "there is nothing to evaluate",
+         {},
+         "",
+         {},
+         "inlay eval 'composition((6,2):(8,2), 3:2)', or --jsonl; inlay eval --help lists the operations"});
   try {
     Value result = evaluate_expression(expression);
     if (!at.empty()) result = value_of(result, evaluate_expression(at));
@@ -165,6 +171,14 @@ void add_eval(CLI::App& app, Session& s) {
   auto* c = app.add_subcommand("eval", "Evaluate one expression of the algebra, or JSON lines");
   auto o = std::make_shared<Options>();
   c->add_option("expression", o->expression, "for example composition((6,2):(8,2), 3:2)");
+  c->footer([] {
+    std::string list =
+        "An expression is a number, a tuple (4,8), a layout (4,8):(8,1), a swizzle Sw<3,4,3>, a composition\n"
+        "Sw<3,4,3> o 0 o (8,64):(64,1), or an operation of these (symbols such as M belong to `inlay "
+        "prove`):";
+    for (const NamedOperation& op : named_operations()) list += std::string("\n  ") + op.name + op.signature;
+    return list;
+  });
   c->add_option("--at", o->at, "Apply the result to a coordinate, for example (1,2)");
   c->add_flag("--json", o->json, "Result as JSON");
   c->add_flag("--jsonl", o->lines,

@@ -216,7 +216,7 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
   std::vector<Item> items = read_items(line, end, 0);
   if (end != line.size()) throw Stuck("digits that cannot be read");
   const bool larger = s.property == "equal" || s.property == "within" || s.property == "aligned" ||
-                      s.property == "injective" || s.property == "disjoint";
+                      s.property == "injective" || s.property == "disjoint" || s.property == "inverse";
   int count = 0;
   auto name = [&] { return prefix + std::to_string(count++); };
   auto below = [&](const Sum& v, const Sum& extent) {
@@ -420,6 +420,20 @@ void Derivation::dominated(const Sum& f, std::size_t from) {
     last = number_in(steps) == Number{-1};
     reach = reach + c * steps;
   }
+}
+
+// A swizzle changes no bit above the field that it writes: the aligned blocks up to there keep their elements, and it may go where they
+// make up [0, n).
+Function Derivation::without_block_swizzles(Function f, const Sum& n) {
+  while (!f.outer.empty() && f.outer.front().bits > 0) {
+    const Stage& w = f.outer.front();
+    Sum block = constant(Number{1} << (w.bits + w.base + (w.shift < 0 ? -w.shift : 0)));
+    auto [q, r] = split(n, block);
+    if (!r.terms.empty()) break;
+    same(n, q * block, "the end and a multiple of the swizzle's blocks");
+    f.outer.erase(f.outer.begin());
+  }
+  return f;
 }
 
 Derivation::Place Derivation::own(const Function& f, std::size_t which) {

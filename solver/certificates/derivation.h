@@ -69,6 +69,8 @@ struct Derivation {
     while (!f.outer.empty() && f.outer.front().modes.empty()) f.outer.erase(f.outer.begin());
     return f;
   }
+  /// Swizzles at the end that permute [0, n).
+  Function without_block_swizzles(Function f, const Sum& n);
   Place own(const Function& f, std::size_t which = 0);
   /// 0 <= f < n.
   void inside(const Sum& f, const Sum& n);
@@ -84,6 +86,8 @@ struct Derivation {
   void inverse();
   /// The one that the statement asks for.
   void by_digits();
+  /// The same by cases of the residues that the lines "residues" name (derive_residues.cpp).
+  void by_residues();
 };
 
 /// The boxes into which the lines "case" and "cut" cut the domain. Errors: Stuck.

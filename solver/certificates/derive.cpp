@@ -16,8 +16,10 @@ Derived derive(const Statement& s, bool evaluate) {
   Derived out;
   require_example(s);
   bool waves = s.property == "conflict-free" || s.property == "coalesced";
-  bool digits =
-      std::any_of(s.hints.begin(), s.hints.end(), [](const auto& h) { return h.first == "digits"; });
+  auto hinted = [&](const char* key) {
+    return std::any_of(s.hints.begin(), s.hints.end(), [&](const auto& h) { return h.first == key; });
+  };
+  bool digits = hinted("digits"), residues = hinted("residues");
   auto all = assignments(s);
   auto by_looking = [&] {
     if (evaluate) out.evaluated = by_definition(s, *all);
@@ -26,9 +28,9 @@ Derived derive(const Statement& s, bool evaluate) {
   // Nobody's arithmetic is better than looking, where it takes no time.
   constexpr Number at_a_glance = Number{1} << 16;
   if (all && affordable(s, *all, at_a_glance)) return by_looking();
-  if (digits && !waves) try {
+  if ((digits || residues) && !waves) try {
       Derivation d(s);
-      d.by_digits();
+      digits ? d.by_digits() : d.by_residues();
       out.queries = std::move(d.queries);
       out.stronger = std::move(d.stronger);
       return out;

@@ -8,9 +8,10 @@
 namespace inlay::solver::independent {
 
 void Derivation::covers() {
-  const Function& f = s.functions[0];
+  Sum n = e.expression(s.terms[0], user);
+  Function f = without_block_swizzles(s.functions[0], n);
   Place p = own(f);
-  Sum v = e.at(f, p.coordinates, user), n = e.expression(s.terms[0], user);
+  Sum v = e.at(f, p.coordinates, user);
   if (s.method == "domination and count") {
     inside(v, size(f));
     dominated(v);

@@ -8,7 +8,8 @@ void Derivation::inverse() {
   Place p = own(b);
   Sum y = e.at(b, p.coordinates, user);
   // Inside first: beyond its size A runs on along its last mode, and could lead back from there.
-  inside(y, size(a));
+  Sum n = size(a);
+  inside(e.at(without_block_swizzles(b, n), p.coordinates, user), n);
   same(e.at_index(a, y, user), p.index, "A(B(i)) and i");
 }
 

@@ -328,7 +328,11 @@ Derived by_pieces(const Statement& s) {
     Derivation d(c.statement);
     d.symbols();
     Function f = c.statement.functions[0];
-    if (s.property == "injective") f = Derivation::without_outer_bijections(f);
+    if (s.property == "injective")
+      f = Derivation::without_outer_bijections(f);
+    else
+      f = d.without_block_swizzles(f, s.property == "bijective" ? d.size(f)
+                                                                : d.e.expression(s.terms[0], d.user));
     Cuts cuts(d, f);
     cuts.run(c.cuts);
     if (s.property == "covers") d.d.nonnegative(d.size(f) - d.e.expression(s.terms[0], d.user));

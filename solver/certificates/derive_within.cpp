@@ -4,8 +4,10 @@
 namespace inlay::solver::independent {
 
 void Derivation::within() {
-  Place p = own(s.functions[0]);
-  inside(e.at(s.functions[0], p.coordinates, user), e.expression(s.terms[0], user));
+  Sum n = e.expression(s.terms[0], user);
+  Function f = without_block_swizzles(s.functions[0], n);
+  Place p = own(f);
+  inside(e.at(f, p.coordinates, user), n);
 }
 
 } // namespace inlay::solver::independent

@@ -34,6 +34,18 @@ Form Lowering::digit(DigitId d) const {
   return f;
 }
 
+// By the roots' own extents, which are those of the modes: the parts of a root that was rounded up would count further.
+Form Lowering::index() const {
+  Form sum;
+  Poly before(1);
+  for (std::size_t k = 0; k < digits_.size(); ++k) {
+    if (!digits_[k].is_root) continue;
+    sum = sum + scale(digit(static_cast<DigitId>(k)), before);
+    before = before * digits_[k].extent;
+  }
+  return sum;
+}
+
 // Zero coefficients go, as in polynomials: forms are compared as maps.
 Form operator+(const Form& a, const Form& b) {
   Form r = a;
@@ -591,6 +603,7 @@ std::optional<Form> Lowering::apply(const std::vector<std::vector<FlatMode>>& mo
 std::optional<Form> Lowering::apply_steps(const Parts& f, Form x) {
   for (std::size_t k = f.outer.size(); k-- > 0;) {
     const Step& s = f.outer[k];
+    if (s.kind == Step::Kind::swizzle && s.bits == 0) continue; // the identity needs no bits
     std::optional<Form> next;
     if (s.kind == Step::Kind::offset) {
       if (auto p = poly(s.offset)) next = x + constant(*p);

@@ -79,6 +79,8 @@ public:
   [[nodiscard]] std::optional<Form> lower_index(const Parts& f, const Form& index);
 
   [[nodiscard]] Form digit(DigitId d) const;
+  /// The index whose digits the roots are.
+  [[nodiscard]] Form index() const;
   [[nodiscard]] static Form constant(const Poly& p);
   /// Everything expressed in digits that are not split any further, single bits as parities.
   [[nodiscard]] Form normal(const Form& f) const;

@@ -6,15 +6,7 @@ namespace inlay::solver {
 Verdict decide_bijective(Engine& e) {
   const Parts& a = e.a();
   auto n = e.size(a);
-  Parts core = a;
-  // A swizzle permutes each aligned block of 2^(bits + base + |shift|). Where the size is a multiple of that for all symbols it permutes
-  // [0, size), and the question is about what it is applied to.
-  while (n && !core.outer.empty() && core.outer.front().kind == Step::Kind::swizzle) {
-    const Step& s = core.outer.front();
-    if (!exact_quotient(*n, Poly(Wide{1} << (s.bits + s.base + std::abs(s.shift))))) break;
-    e.claims.note("a swizzle permutes aligned blocks of its reach, which divides the size");
-    core.outer.erase(core.outer.begin());
-  }
+  const Parts core = n ? without_block_swizzles(e, a, *n) : a;
   if (auto own = e.lower_image(core); own && n) {
     auto flat = own->lowering.flat(own->form);
     if (flat && own->form.constant.is_zero() && !own->lowering.enlarged()) {
@@ -73,7 +65,7 @@ Verdict decide_bijective(Engine& e) {
     auto size = c.context.poly(size_formula(a));
     return size && injective(c) && within(c, *size);
   };
-  if (by_pieces(e, pieces_of(e, a), inside)) return e.proved("pieces");
+  if (by_pieces(e, pieces_of(e, core), inside)) return e.proved("pieces");
   if (auto v = ask_injective(e, a)) {
     if (v->outcome == Outcome::refuted) return *v;
     for (bool variables : {true, false}) {

@@ -61,7 +61,8 @@ Verdict decide_covers(Engine& e) {
   const Parts& a = e.a();
   auto n = e.context.poly(e.term());
   auto size = e.size(a);
-  if (auto own = e.lower_image(a); own && n && !own->lowering.enlarged()) {
+  const Parts core = n ? without_block_swizzles(e, a, *n) : a;
+  if (auto own = e.lower_image(core); own && n && !own->lowering.enlarged()) {
     if (auto flat = own->lowering.flat(own->form); flat && without_gap(e, *flat, own->form.constant, *n)) {
       e.digits("first", own->lowering);
       return e.proved("stride chain");
@@ -102,7 +103,7 @@ Verdict decide_covers(Engine& e) {
     auto here = c.context.poly(size_formula(a)), bound = c.context.poly(e.term());
     return here && bound && c.context.nonnegative(*here - *bound) && injective(c) && within(c, *here);
   };
-  if (by_pieces(e, pieces_of(e, a), all)) return e.proved("pieces");
+  if (by_pieces(e, pieces_of(e, core), all)) return e.proved("pieces");
   e.obligation("strides that leave no gap before " + to_string(e.term()));
   return e.unknown();
 }

@@ -49,6 +49,22 @@ Parts without_outer_bijections(const Parts& f) {
   return core;
 }
 
+// x ^ (field of x, moved) changes the bits that it moves onto and none above them, so that each aligned block of 2^(their end) keeps its
+// elements, below 0 as well; with |shift| >= bits it is its own inverse. Where such blocks make up [0, n), for all symbols, it is a
+// bijection of [0, n) and of the rest of the integers. Sw<3,4,3> keeps blocks of 128, though it reads bits up to 1024.
+Parts without_block_swizzles(Engine& e, const Parts& f, const Poly& n) {
+  Parts core = f;
+  while (!core.outer.empty() && core.outer.front().kind == Step::Kind::swizzle) {
+    const Step& s = core.outer.front();
+    int end = s.bits == 0 ? 0 : s.bits + s.base + std::max(-s.shift, 0);
+    if (!exact_quotient(n, Poly(Wide{1} << end))) break;
+    e.claims.note("a swizzle permutes the aligned blocks in which it stays, which make up " +
+                  e.context.str(n));
+    core.outer.erase(core.outer.begin());
+  }
+  return core;
+}
+
 // Domination over digits and parities. A set of parities whose masks have full rank over GF(2) determines its
 // bits, and its values are told apart when each weight exceeds the sum of the smaller ones, just as with
 // digits.

@@ -7,6 +7,8 @@ namespace inlay::solver {
 
 /// Outer swizzles and offsets are injective: A is injective iff what they are applied to is.
 [[nodiscard]] Parts without_outer_bijections(const Parts& f);
+/// Outer swizzles that permute [0, n): what is said of the values inside it and outside it is said of what they are applied to.
+[[nodiscard]] Parts without_block_swizzles(Engine& e, const Parts& f, const Poly& n);
 /// Domination: each weight of a digit or parity exceeds what the smaller ones reach together, and every digit has one.
 [[nodiscard]] bool dominated(Engine& e, const Lowering& l, const Form& form);
 /// "Sure" injectivity without a verdict: for injective, bijective and covers.

@@ -1,4 +1,5 @@
 // A(B(i)) = i and B(i) in the domain of A: A lowered on top of B, over B's digits, is the index again.
+#include "questions/image.h"
 #include "questions/pointwise.h"
 
 namespace inlay::solver {
@@ -7,24 +8,17 @@ Verdict decide_inverse(Engine& e) {
   const Parts &a = e.a(), &b = e.b();
   auto sa = e.size(a);
   if (auto own = e.lower_alone(b); own && sa) {
-    // A on top of B, over B's digits; the index over the same digits.
-    auto eb = e.extents(b);
-    auto r = own->lowering.range(own->form);
-    if (eb && r && e.at_least(r->first, Poly(0), "least value of the second") &&
+    // B stays inside where what its outer swizzles are applied to does, which may need fewer digits than B and no rounded ones.
+    auto core = e.lower_alone(without_block_swizzles(e, b, *sa));
+    auto r = core ? core->lowering.range(core->form) : std::nullopt;
+    if (r && e.at_least(r->first, Poly(0), "least value of the second") &&
         e.at_least(*sa - Poly(1), r->second, "greatest value of the second")) {
+      // A on top of B, over B's digits; the index over the same digits.
       auto image = own->lowering.lower_index(a, own->form);
       if (image) {
-        Form index;
-        Poly before(1);
-        // The roots of lower_alone are the flat modes in order, so the index is their mixed-radix sum: of exact digits, which is asked
-        // below, since a rounded one would count further than the index does.
-        SymbolicFlat identity;
-        for (DigitId d : own->lowering.leaves()) {
-          index = index + Lowering::scale(own->lowering.digit(d), before);
-          before = before * own->lowering.extent(d);
-        }
-        Form left = own->lowering.normal(*image), right = own->lowering.normal(index);
-        if (left == right && !own->lowering.enlarged()) {
+        // At every point of the box, and so of the domain where a digit had to be rounded up.
+        Form left = own->lowering.normal(*image), right = own->lowering.normal(own->lowering.index());
+        if (left == right) {
           e.claims.equal(left.constant, right.constant, "constant of A(B(i)) - i");
           for (const auto& [d, c] : left.linear) e.claims.equal(c, right.linear.at(d), "coefficient");
           for (const auto& [m, c] : left.parity) e.claims.equal(c, right.parity.at(m), "weight");

@@ -2,6 +2,7 @@
 // into pieces (where a min, max or select changes sides) and enlarging it, which the layers below make use
 // of.
 #include "questions/pointwise.h"
+#include "questions/residues.h"
 
 #include "inlay/solver/error.h"
 
@@ -254,6 +255,7 @@ std::optional<Verdict> prove_pointwise(
     e.claims.note("domain cut into " + std::to_string(pieces) + " pieces, each proved by its digits");
     return e.proved(pieces == 1 ? "digits" : "pieces");
   }
+  if (prove_by_residues(e, c.piece.domain, c.piece.values, kind, bound)) return e.proved("residue classes");
   if (prove_by_values(e, c.piece, proof, pieces)) {
     e.claims.note("concrete coordinates taken one by one, " + std::to_string(pieces) +
                   " cases, each proved by its digits");

@@ -12,7 +12,8 @@ Verdict decide_within(Engine& e) {
     return r && bound && e.at_least(r->first, Poly(0), "least value") &&
            e.at_least(*bound - Poly(1), r->second, "greatest value");
   };
-  if (auto own = e.lower_alone(a)) {
+  const Parts core = bound ? without_block_swizzles(e, a, *bound) : a;
+  if (auto own = e.lower_alone(core)) {
     if (inside(own->lowering, own->form)) {
       e.digits("first", own->lowering);
       return e.proved("bounds of digits");
@@ -45,14 +46,14 @@ Verdict decide_within(Engine& e) {
     auto n = c.context.poly(e.term());
     return n && within(c, *n);
   };
-  if (by_pieces(e, pieces_of(e, a), in_bounds)) return e.proved("pieces");
+  if (by_pieces(e, pieces_of(e, core), in_bounds)) return e.proved("pieces");
   auto proof = [&](Lowering& l, const std::vector<Form>& f) { return inside(l, f[0]); };
   auto negated = [&](smt::Query& q, const std::vector<std::string>& t) -> std::optional<std::string> {
     auto n = q.term(e.term(), {});
     if (!n) return std::nullopt;
     return "(or (< " + t[0] + " 0) (>= " + t[0] + " " + *n + "))";
   };
-  if (auto v = prove_pointwise(e, {&a}, proof, negated, Finding::Kind::outside, e.term())) return *v;
+  if (auto v = prove_pointwise(e, {&core}, proof, negated, Finding::Kind::outside, e.term())) return *v;
   return e.unknown();
 }
 

@@ -76,7 +76,7 @@ namespace detail {
 
 /// The same exchange in units of n elements, n a power of two: the base moves down by log2 n, and when it
 /// would fall below zero the lowest bits are lost inside a unit. `upcast(Sw<3,4,3>, 2) = Sw<3,3,3>`. Errors:
-/// `swizzle`.
+/// `swizzle` (n is no power of two; a shift to the left that takes a unit apart, which CuTe gives a swizzle for).
 [[nodiscard]] Swizzle upcast(const Swizzle& swizzle, Int n);
 /// In units n times smaller. `downcast(Sw<3,3,3>, 2) = Sw<3,4,3>`.
 [[nodiscard]] Swizzle downcast(const Swizzle& swizzle, Int n);

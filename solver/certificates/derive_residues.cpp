@@ -1,0 +1,141 @@
+// By residues: the lines "residues coordinate 0 4", "residues index 4" and "residues symbol M' 2" say what is written as P k + r. Every
+// integer is, for one r in [0, P); so the claim is shown once for each choice of the r's, over k's of which only bounds are known. The claim's
+// own text is evaluated over polynomials in the k's, and what is divided by a number leaves a number.
+#include "certificates/derivation.h"
+
+#include <algorithm>
+
+namespace inlay::solver::independent {
+namespace {
+
+constexpr Number most_cases = 4096;
+
+// s with its variables replaced; those that `by` does not name stay.
+Sum replaced(const Sum& s, const std::map<int, Sum>& by) {
+  Sum out;
+  for (const auto& [product, c] : s.terms) {
+    Sum t = constant(c);
+    for (int v : product) {
+      auto it = by.find(v);
+      t = t * (it == by.end() ? Digits::variable(v) : it->second);
+    }
+    out = out + t;
+  }
+  return out;
+}
+
+} // namespace
+
+void Derivation::by_residues() {
+  if (s.property != "equal" && s.property != "aligned" && s.property != "within")
+    throw Stuck("residues for " + s.property);
+  symbols();
+  const Function& a = s.functions[0];
+  // Of an empty domain everything would hold: extents first, with what the facts say of them.
+  for (const Function& f : s.functions)
+    for (const Expr& extent : f.extents) d.nonnegative(e.expression(extent, user) - constant(1));
+  bool same_extents = true;
+  if (s.property == "equal") {
+    const Function& b = s.functions[1];
+    same(size(a), size(b), "the sizes");
+    same_extents = a.extents.size() == b.extents.size();
+    for (std::size_t k = 0; same_extents && k < a.extents.size(); ++k)
+      same_extents = e.expression(a.extents[k], user) == e.expression(b.extents[k], user);
+    if (s.by_mode && !same_extents) throw Stuck("different extents");
+  }
+  finish();
+  // What follows is shown for all values within the bounds, with no need of the facts.
+  d.inequalities.clear();
+  identities.clear();
+  facts.clear();
+
+  struct Split {
+    Number period;
+    Sum quotient;
+    int symbol = -1;     // an inner symbol, or
+    std::size_t nth = 0; // a coordinate
+    Number residue = 0;
+    [[nodiscard]] Sum value() const { return constant(period) * quotient + constant(residue); }
+  };
+  const std::map<std::string, Sum> whole = user;
+  std::vector<Split> splits;
+  std::vector<Sum> coordinates;
+  // The index of both where they have different coordinates: each takes it apart in its own way.
+  for (std::size_t k = 0; k < (same_extents ? a.extents.size() : 1); ++k) {
+    Variable x{Variable::Kind::symbol, "k_" + std::to_string(d.all.size()), 0, {}, {}, 0, false};
+    coordinates.push_back(Digits::variable(d.add(std::move(x))));
+  }
+  auto small = [](const std::string& word) {
+    Expr n = read_expression(word);
+    if (n->op != "int" || n->value > most_cases) throw Stuck("no small number: " + word);
+    return n->value;
+  };
+  Number cases = 1;
+  for (const std::string& line : hints("residues")) {
+    std::size_t first = line.find(' '), last = line.rfind(' ');
+    if (first == std::string::npos) throw Stuck("residues of nothing");
+    std::string what = line.substr(0, first);
+    Split split{small(line.substr(last + 1)), {}};
+    if (split.period < 1 || (cases = times(cases, split.period)) > most_cases)
+      throw Stuck("too many residues");
+    if (what == "index" && !same_extents) {
+      split.quotient = coordinates[0];
+    } else if (what == "coordinate" && same_extents && last > first) {
+      split.nth = static_cast<std::size_t>(small(line.substr(first + 1, last - first - 1)));
+      if (split.nth >= coordinates.size()) throw Stuck("residues of no coordinate");
+      split.quotient = coordinates[split.nth];
+    } else if (what == "symbol" && last > first) {
+      std::string name = quoted("v_", line.substr(first + 1, last - first - 1));
+      auto is = std::find_if(d.all.begin(), d.all.end(), [&](const Variable& v) { return v.smt == name; });
+      if (is == d.all.end()) throw Stuck("residues of no symbol");
+      split.symbol = static_cast<int>(is - d.all.begin());
+      Variable k{Variable::Kind::symbol,
+                 "k_" + std::to_string(d.all.size()),
+                 quotient(is->lower, split.period),
+                 {},
+                 {},
+                 0,
+                 false};
+      if (is->upper) k.upper = quotient(*is->upper, split.period);
+      split.quotient = Digits::variable(d.add(std::move(k)));
+    } else {
+      throw Stuck("residues of nothing: " + line);
+    }
+    for (const Split& other : splits)
+      if (other.symbol == split.symbol && other.nth == split.nth) throw Stuck("residues twice");
+    splits.push_back(std::move(split));
+  }
+  for (Number c = 0; c < cases; ++c) {
+    Number rest = c;
+    std::map<int, Sum> inner;
+    std::vector<Sum> at = coordinates;
+    for (Split& x : splits) {
+      x.residue = rest % x.period;
+      rest /= x.period;
+      if (x.symbol >= 0)
+        inner[x.symbol] = x.value();
+      else
+        at[x.nth] = x.value();
+    }
+    for (const auto& [name, value] : whole) user[name] = replaced(value, inner);
+    auto value = [&](const Function& f) {
+      return same_extents ? e.at(f, at, user) : e.at_index(f, at[0], user);
+    };
+    Sum v = value(a);
+    if (s.property == "equal") {
+      same(v, value(s.functions[1]), "the two functions");
+    } else if (s.property == "within") {
+      inside(v, e.expression(s.terms[0], user));
+    } else {
+      auto w = number_in(e.expression(s.terms[0], user));
+      if (!w || *w < 1) throw Stuck("an alignment that is no number");
+      auto [q, r] = split(v, constant(*w));
+      if (!r.terms.empty()) throw Stuck("a value that the alignment does not divide");
+      same(v, q * constant(*w), "the value and a multiple of the alignment");
+    }
+  }
+  user.clear();
+  finish();
+}
+
+} // namespace inlay::solver::independent

@@ -1,0 +1,243 @@
+// Case splits over residues, and swizzles that permute the domain for every size: the true ones are proved and their certificates accepted, their
+// false neighbours refuted, forged cases rejected; all against enumeration.
+#include <catch2/catch.hpp>
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/prove.h>
+#include <random>
+
+#include "certificates/derive.h"
+#include "layers/subject.h"
+
+using namespace inlay::solver;
+
+namespace {
+
+std::string sealed(const std::string& text) {
+  std::uint64_t h = 14695981039346656037ULL;
+  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(h));
+  return text + "; checksum " + digits + "\n";
+}
+
+// These lines, with the queries they lead to: somebody who knows the format and has a claim to sell.
+bool accepted(const std::string& lines) {
+  std::string text = "; inlay certificate 1\n" + lines;
+  try {
+    for (const std::string& q : independent::derive(independent::read_statement(text), false).queries)
+      text += "; query\n" + q;
+  } catch (const independent::Stuck&) {
+    text += "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n";
+  }
+  return recheck(sealed(text)).accepted;
+}
+
+void proved(const Verdict& v) {
+  CAPTURE(v.summary());
+  REQUIRE(v.outcome == Outcome::proved);
+  Recheck r = recheck(v.certificate);
+  CAPTURE(v.certificate, r.reason);
+  CHECK(r.accepted);
+}
+void refuted(const Verdict& v) {
+  CAPTURE(v.summary());
+  CHECK(v.outcome == Outcome::refuted);
+}
+
+const std::string large = "4611686018427387904";
+
+} // namespace
+
+TEST_CASE("parities and residues of polynomials") {
+  for (const auto& [formula, domain, true_for, false_for] :
+       std::vector<std::tuple<std::string, std::string, std::string, std::string>>{
+           {"i*(i+1)", "N", "2", "4"},
+           {"i*i*i - i", "N", "6", "12"},
+           {"i*i - i", large, "2", "3"}, // values near 2^124
+           {"(r,c) -> r*c*(r+c)", "(M,N)", "2", "4"},
+           {"(r,c) -> (r*r + r)*N + 2*c*c", "(M,N)", "2", "4"},
+           {"i*(i+1)/2*4 + i*i%2*8", "N", "4", "8"},
+           {"i*i*8 - (i&1)*8", "N", "32", "64"},
+       }) {
+    CAPTURE(formula);
+    proved(prove_aligned(Subject(formula, domain), true_for));
+    refuted(prove_aligned(Subject(formula, domain), false_for));
+  }
+  for (const auto& [a, b, wrong] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"(i*i)%4", "i%2", "i%4"},
+           {"(i*i)%8", "i%2 + (i%4==2)*4", "i%2 + (i%4==3)*4"},
+           {"i*i/4*4 + i%2", "i*i", "i*i + i%2"},
+           {"i*(i+1)/2*2", "i*i + i", "i*i + i + i/1000"},
+           {"(i*i%8) ^ 1", "select(i%2 == 0, i*i%8 + 1, 0)", "select(i%2 == 0, i*i%8 + 1, 1)"},
+           {"(i*i*2 ^ (i%2)) | 8*(i%2)*0", "i*i*2 + i%2", "i*i*2 + i%3"},
+           {"(i*i + 1 & 3) + max(i%3, i%2)", "1 + i%2 + max(i%2, i%3)", "1 + i%2 + i%3"},
+           {"(i*i + N*N) % 4", "(i + N) % 2 + 2*(i%2)*(N%2)", "(i + N) % 2 + (i%2)*(N%2)"}}) {
+    CAPTURE(a, b);
+    proved(prove_equal(Subject(a, "N"), Subject(b, "N")));
+    refuted(prove_equal(Subject(a, "N"), Subject(wrong, "N")));
+  }
+  proved(prove_within(Subject("(i*i)%8", "N"), "5"));
+  refuted(prove_within(Subject("(i*i)%8", "N"), "4"));
+  proved(prove_within(Subject("i*i*N/(1*1) - i*i*N + i*(i+1)%4", "N"), "N%2 + 4"));
+  refuted(prove_within(Subject("i*i*N - i*i*N + i*(i+1)%4", "N"), "N%2 + 1"));
+  // Residues of symbols that conditions know, and of others.
+  proved(prove_aligned(Subject("i*M + i*i", "N"), "2", {"M % 4 == 1"}));
+  refuted(prove_aligned(Subject("i*M + i*i", "N"), "2", {"M % 4 == 2"}));
+  proved(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "4", {"M >= 0 - 7"}));
+  refuted(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "8", {"M >= 0 - 7"}));
+  // By the index, where the coordinates are others.
+  proved(prove_equal(Subject("(r,c) -> (r + 4*c)*(r + 4*c) % 4", "(4,N)"), Subject("i%2", "4*N")));
+  refuted(prove_equal(Subject("(r,c) -> (r + 4*c)*(r + 4*c) % 4", "(4,N)"), Subject("(i/4 + i)%2", "4*N")));
+}
+
+// Whether a number divides a polynomial is decided, whichever it is: the residues of the arguments say it all.
+TEST_CASE("divisibility of random polynomials agrees with enumeration, and is never unknown") {
+  std::mt19937_64 random(7);
+  auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  for (int round = 0; round < 150; ++round) {
+    int w = 2 + pick(11), terms = 1 + pick(3);
+    std::string f = "0";
+    for (int t = 0; t < terms; ++t) {
+      f += " + " + std::to_string(1 + pick(12));
+      for (int k = pick(4); k > 0; --k) f += pick(2) ? "*i" : "*(i + " + std::to_string(pick(5)) + ")";
+      if (pick(3) == 0) f += "*n";
+    }
+    if (pick(3) == 0) f = "(" + f + ")*" + std::to_string(w / (w % 2 == 0 ? 2 : 1));
+    if (pick(2) == 0) f = "(" + f + ")*i*(i+1)*(i+2)";
+    Subject s(f, "m");
+    bool holds = true;
+    for (int n = 1; n <= w; ++n)
+      for (int i = 0; i < w; ++i) holds &= naive::at(s.parts(), i, {{"n", n}, {"m", 1000}}) % w == 0;
+    CAPTURE(f, w);
+    Verdict v = prove_aligned(s, std::to_string(w));
+    REQUIRE(v.outcome == (holds ? Outcome::proved : Outcome::refuted));
+    if (holds && round % 5 == 0) CHECK(recheck(v.certificate).accepted);
+  }
+}
+
+// Formulas with remainders, quotients and bits: whatever is proved is so.
+TEST_CASE("formulas of remainders and products are never proved equal where they differ") {
+  std::mt19937_64 random(11);
+  auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::function<std::string(int)> formula = [&](int depth) -> std::string {
+    if (depth == 0) return pick(4) == 0 ? std::to_string(pick(9)) : pick(5) == 0 ? "n" : "i";
+    std::string a = formula(depth - 1), b = formula(depth - 1), c = std::to_string(1 << (1 + pick(3)));
+    switch (pick(9)) {
+    case 0: return "(" + a + " + " + b + ")";
+    case 1: return "(" + a + " - " + b + ")";
+    case 2: return "(" + a + " * " + b + ")";
+    case 3: return "(" + a + " / " + c + ")";
+    case 4: return "(" + a + " % " + std::to_string(2 + pick(4)) + ")";
+    case 5: return "(" + a + " ^ (" + b + " % " + c + "))";
+    case 6: return "((" + a + " % " + c + ") | (" + b + " & 6))";
+    case 7: return "select(" + a + " % 2 == " + b + " % 2, " + a + ", " + b + ")";
+    default: return "(min(" + a + " % 4, " + b + " % 3) >> 1)";
+    }
+  };
+  Options o;
+  o.solver_steps = 0; // what the residues say, and nobody else
+  int known = 0;
+  for (int round = 0; round < 120; ++round) {
+    std::string f = formula(2 + pick(2)), g = "(" + f + ")", m = std::to_string(2 << pick(3));
+    // Half of them are true: f in other words.
+    if (pick(2) == 0) g = g + " / " + m + " * " + m + " + (" + f + ") % " + m;
+    if (pick(2) == 0) g = g + " + (i*i + i) % " + std::to_string(2 + 2 * pick(2));
+    Subject a(f, "m"), b(g, "m");
+    Verdict v = prove_equal(a, b, {}, o);
+    bool holds = true;
+    for (int n = 1; n <= 5 && holds; ++n)
+      for (int i = 0; i < 60 && holds; ++i)
+        holds = naive::at(a.parts(), i, {{"n", n}, {"m", 1000}}) ==
+                naive::at(b.parts(), i, {{"n", n}, {"m", 1000}});
+    CAPTURE(f, g, v.summary());
+    if (v.outcome == Outcome::proved) {
+      REQUIRE(holds);
+      known += v.method == "residue classes";
+      if (known % 8 == 1 && v.method == "residue classes") CHECK(recheck(v.certificate).accepted);
+    }
+    if (v.outcome == Outcome::refuted) REQUIRE_FALSE(holds);
+  }
+  CHECK(known > 0);
+}
+
+TEST_CASE("cases that are not all, or not what they say, are rejected") {
+  const std::string even =
+      "; property aligned\n; method residue classes\n; argument i*(i+1)\n; domain (N)\n; term 2\n"
+      "; symbol N >= 1\n; let N = N\n";
+  CHECK(accepted(even + "; residues coordinate 0 2\n"));
+  CHECK(accepted(even + "; residues coordinate 0 4\n"));
+  CHECK(accepted(even + "; residues coordinate 0 2\n; residues symbol N 3\n"));
+  for (const char* lines :
+       {"; residues coordinate 0 3\n", "; residues coordinate 0 1\n", "; residues coordinate 0 0\n",
+        "; residues coordinate 0 -2\n", "; residues coordinate 1 2\n", "; residues index 2\n",
+        "; residues symbol N 2\n", "; residues symbol i 2\n",
+        "; residues coordinate 0 2\n; residues coordinate 0 2\n", "; residues 2\n",
+        "; residues coordinate 2\n", "; residues coordinate 0 8192\n", "; residues coordinate N 2\n"}) {
+    CAPTURE(lines);
+    CHECK_FALSE(accepted(even + lines));
+  }
+  // What is false stays so in whatever cases.
+  for (
+      const auto& [claim, residues] : std::vector<std::pair<std::string, std::string>>{
+          {"; property aligned\n; method x\n; argument i*(i+1)\n; domain (N)\n; term 4\n", "coordinate 0 4"},
+          {"; property aligned\n; method x\n; argument i*(i+1)\n; domain (N)\n; term 0\n", "coordinate 0 4"},
+          {"; property within\n; method x\n; argument (i*i)%8\n; domain (N)\n; term 4\n", "coordinate 0 8"},
+          {"; property within\n; method x\n; argument (i*i)%8 - 1\n; domain (N)\n; term 5\n",
+           "coordinate 0 8"},
+          {"; property within\n; method x\n; argument i*i\n; domain (N)\n; term N\n", "coordinate 0 2"},
+          {"; property equal\n; method x\n; argument (i*i)%4\n; domain (N)\n; argument i%4\n; domain (N)\n",
+           "coordinate 0 4"},
+          {"; property equal\n; method x\n; argument (i*i)%4\n; domain (N)\n; argument i%2\n; domain (N+1)\n",
+           "index 4"},
+          {"; property equal\n; method x\n; argument (i*i)%4\n; domain (N)\n; argument i%2\n; domain (N+1)\n",
+           "coordinate 0 4"},
+          {"; property equal --by-mode\n; method x\n; argument (i*i)%4\n; domain (4*N)\n; argument (r,c) -> "
+           "r%2\n; domain (4,N)\n",
+           "index 4"},
+          {"; property injective\n; method x\n; argument i%2\n; domain (N)\n", "coordinate 0 2"},
+          {"; property aligned\n; method x\n; argument i*(i+N)\n; domain (N)\n; term 2\n; where N >= 2\n; "
+           "example N = 2\n",
+           "coordinate 0 2"}}) {
+    CAPTURE(claim, residues);
+    CHECK_FALSE(accepted(claim + "; symbol N >= 1\n; let N = N\n; residues " + residues + "\n"));
+  }
+  // A symbol that stands for fewer values than the conditions allow.
+  const std::string of_symbol =
+      "; property aligned\n; method x\n; argument i*M\n; domain (N)\n; term 2\n; symbol N >= 1\n; ";
+  CHECK_FALSE(accepted(of_symbol + "symbol M' >= 1\n; let N = N\n; let M = 2*M'\n; residues symbol M' 2\n"));
+  CHECK_FALSE(accepted(of_symbol + "symbol M >= 1\n; let N = N\n; let M = M\n; residues symbol M 2\n"));
+}
+
+// Sw<b,m,s> moves bits [m, m + b) or, to the left, [m - s, m - s + b): sizes that are multiples of what lies below their end are permuted.
+TEST_CASE("swizzles permute the aligned blocks of the field that they write") {
+  for (const auto& [bits, base, shift] : std::vector<std::tuple<int, int, int>>{
+           {1, 0, 1}, {1, 2, 2}, {2, 1, 3}, {2, 0, -2}, {1, 1, -3}, {3, 0, 4}, {0, 3, 1}}) {
+    const std::string sw =
+        "Sw<" + std::to_string(bits) + "," + std::to_string(base) + "," + std::to_string(shift) + ">";
+    for (int inner : {1, 2, 4, 6, 8, 16, 32}) {
+      const std::string layout =
+          sw + " o 0 o (" + std::to_string(inner) + ",R):(1," + std::to_string(inner) + ")";
+      bool holds = true;
+      for (int r = 1; r <= 70; ++r)
+        for (int i = 0; i < inner * r; ++i) holds &= swizzle(i, bits, base, shift) < inner * r;
+      CAPTURE(layout);
+      const std::string size = std::to_string(inner) + "*R";
+      std::vector<Verdict> all{prove_bijective(layout), prove_within(layout, size),
+                               prove_covers(layout, size)};
+      if (inner != 6) all.push_back(prove_inverse(layout, layout)); // bits of a sum that carries
+      for (const Verdict& v : all) {
+        CAPTURE(v.summary());
+        CHECK(v.outcome == (holds ? Outcome::proved : Outcome::refuted));
+        if (holds && inner >= 8) CHECK(recheck(v.certificate).accepted);
+      }
+    }
+  }
+  proved(prove_bijective("Sw<3,4,3> o 0 o (128,R):(1,128)"));
+  proved(prove_bijective("Sw<3,4,3> o 0 o (M,128):(128,1)"));
+  proved(prove_bijective("Sw<3,4,3> o 0 o (M,128):(1,M)"));
+  refuted(prove_bijective("Sw<3,4,3> o 0 o (64,R):(1,64)"));
+  refuted(prove_bijective("Sw<3,4,-3> o 0 o (M,128):(128,1)"));
+  refuted(prove_bijective("Sw<3,4,3> o 0 o (M,128):(127,1)"));
+  refuted(prove_covers("Sw<3,4,3> o 0 o (128,R):(1,128)", "128*R + 1"));
+  refuted(prove_within("Sw<3,4,3> o 1 o (128,R):(1,128)", "128*R"));
+}

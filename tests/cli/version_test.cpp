@@ -2,6 +2,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <inlay/algebra/expression.h>
+
 TEST_CASE("the command line: version, an unknown command, no command") {
   const Ran version = inlay_command({"version"});
   CHECK(version.exit == 0);
@@ -17,4 +19,16 @@ TEST_CASE("the command line: version, an unknown command, no command") {
     CHECK(ran.exit == 2);
     CHECK(ran.err.find("hint") != std::string::npos);
   }
+}
+
+TEST_CASE("eval names every operation and says where symbols belong") {
+  const Ran help = inlay_command({"eval", "--help"});
+  CHECK(help.exit == 0);
+  for (const inlay::NamedOperation& op : inlay::named_operations())
+    CHECK(help.out.find(std::string("\n  ") + op.name + op.signature) != std::string::npos);
+  const Ran nothing = inlay_command({"eval"});
+  CHECK(nothing.exit == 2);
+  CHECK(nothing.err.find("inlay eval --help") != std::string::npos);
+  CHECK(inlay_command({"eval", "size((M,4):(1,M))"}).err.find("symbols belong to `prove`") !=
+        std::string::npos);
 }

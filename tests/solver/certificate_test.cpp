@@ -7,40 +7,16 @@
 #include <random>
 
 #include "certificates/derivation.h"
+#include "forging.h"
 #include "questions/engine.h"
 
 using namespace inlay::solver;
 
 namespace {
 
-std::string sealed(const std::string& text) {
-  std::uint64_t h = 14695981039346656037ULL;
-  for (char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ULL;
-  char digits[17];
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(h));
-  return text + "; checksum " + digits + "\n";
-}
-
 std::string unsealed(const std::string& certificate) {
   return certificate.substr(0, certificate.rfind("; checksum "));
 }
-std::string head_of(const std::string& certificate) {
-  std::string text = unsealed(certificate);
-  return text.substr(0, text.find("; query\n"));
-}
-
-// A forger who knows the format: these lines, with the queries they lead to.
-std::string forged(const std::string& head) {
-  std::string text = head;
-  try {
-    for (const std::string& q : independent::derive(independent::read_statement(head), false).queries)
-      text += "; query\n" + q;
-  } catch (const independent::Stuck&) {
-    text += "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n";
-  }
-  return sealed(text);
-}
-
 std::string replaced(std::string text, const std::string& what, const std::string& by) {
   std::size_t at = text.find(what);
   REQUIRE(at != std::string::npos);

@@ -242,6 +242,21 @@ def draw_formula(rng, depth, atoms, symbols):
     return f"({sub()} - {sub()})"
 
 
+def draw_polynomial(rng, atoms, symbols):
+    """Products of coordinates: parities and residues decide what is said of them."""
+    def factor():
+        return rng.choice(atoms * 4 + symbols + [f"({rng.choice(atoms)} + {rng.randint(1, 4)})"])
+
+    def sum_of_products():
+        return " + ".join("*".join([str(rng.randint(1, 8)), *(factor() for _ in range(rng.choice([1, 2, 2, 3])))]) for _ in range(rng.choice([1, 1, 2])))
+
+    a = rng.choice(atoms)
+    text = rng.choice([f"({sum_of_products()})", f"({a}*({a} + 1))", f"({a}*({a} + 1)*{factor()})", f"({a}*{a} - {a})", f"({a}*{a}*{a} + 5*{a})"])
+    m = rng.choice("2234468")
+    return rng.choice([text, text, f"({text} % {m})", f"({text} / {m})", f"({text} / {m} * {m})", f"(({text} & {m}) ^ ({a} % 4))", f"({text} ^ ({a} & 3))",
+                       f"select({text} % {m} == {rng.randint(0, 3)}, {text}, {sum_of_products()})", f"({text} + {sum_of_products()} % {m})"])
+
+
 def draw_extent(rng, symbols):
     kind = rng.random()
     if not symbols or kind < 0.45:
@@ -327,6 +342,8 @@ def draw_function(rng, symbols, kind=None):
         extents = [draw_extent(rng, symbols) for _ in names]
         if names == ["i"] and symbols and rng.random() < 0.5:
             extents = [rng.choice(["n", "2*n", "4*n", f"n*{symbols[-1]}", f"n+{symbols[-1]}", f"n*{symbols[-1]}+1", "8", "16"])]
+        if rng.random() < 0.15:
+            return formula(draw_polynomial(rng, names, symbols), names, extents)
         return formula(draw_formula(rng, rng.choice([1, 2, 3, 3, 4]), names, symbols), names, extents)
     groups = draw_layout(rng, symbols)
     outer = []
@@ -474,8 +491,9 @@ class Question:
         sizes = ["8", "16", "100", *symbols, *(f"2*{s}" for s in symbols), *(f"{s}+1" for s in symbols)]
         if f.domain:
             sizes += ["*".join(f"({e})" for e in f.domain[1:-1].split(","))] if "(" not in f.domain[1:-1] else []
-        elif not f.outer:
-            shape = re.sub(r"[()]", "", f.text.split(":")[0]).split(",") if "(" not in re.sub(r"^\(|\)$", "", f.text.split(":")[0]) else None
+        elif all(kind == "swizzle" or (kind == "offset" and " o 0 o " in f.text) for kind, _ in f.outer):
+            text = f.text.split(" o ")[-1].split(":")[0]
+            shape = re.sub(r"[()]", "", text).split(",") if "(" not in re.sub(r"^\(|\)$", "", text) else None
             if shape:
                 whole = "*".join(f"({e})" for e in shape)
                 sizes += [whole] * 4 + [f"{whole} - 1", f"{whole} + 1"]
@@ -522,7 +540,10 @@ class Question:
         f = draw_function(rng, symbols, "formula")
         body = f.text.split("-> ")[-1]
         way = rng.random()
-        if way < 0.45:
+        m = rng.choice("248")
+        if rng.random() < 0.15: # a quotient and its rest
+            body = f"({body}) / {m} * {m} + " + (f"({body}) % {m}" if rng.random() < 0.6 else mutated(rng, f"({body}) % {m}"))
+        elif way < 0.45:
             body = f"({body} + ({draw_formula(rng, 1, f.names, symbols)} % 1))"
         elif way < 0.6:
             body = f"select({draw_formula(rng, 1, f.names, symbols)} < {draw_formula(rng, 1, f.names, symbols)}, {body}, {body})"
@@ -541,6 +562,10 @@ class Question:
             self.functions = [layout([[(extents[0], "1")]]), layout([[(mutated(rng, extents[0]) if rng.random() < 0.4 else extents[0], "1")]])]
             return
         a, b = extents
+        if rng.random() < 0.25: # its own inverse where it stays inside
+            a, swizzle_of_both = rng.choice(["2", "4", "8", "16", a]), [("swizzle", draw_swizzle(rng)), ("offset", "0")]
+            self.functions = [layout([[(a, "1")], [(b, a)]], swizzle_of_both)] * 2
+            return
         second = [[(b, f"{a}")], [(a, "1")]]
         if rng.random() < 0.4:
             second[0][0] = (b, mutated(rng, a))

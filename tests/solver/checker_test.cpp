@@ -1,0 +1,111 @@
+// The checker, place by place: for each a claim that only this place decides. What is true is accepted along the prover's own certificate; what is
+// false is rejected along that of its true neighbour, and along lines that a forger would write.
+#include <catch2/catch.hpp>
+#include <inlay/solver/certificate.h>
+#include <inlay/solver/prove.h>
+
+#include "forging.h"
+
+using namespace inlay::solver;
+
+namespace {
+
+void accepted(const Verdict& v) {
+  CAPTURE(v.summary());
+  REQUIRE(v.outcome == Outcome::proved);
+  Recheck r = recheck(v.certificate);
+  CAPTURE(v.certificate, r.reason);
+  CHECK(r.accepted);
+}
+
+// The certificate of a true claim, with the claim changed into a false one.
+void rejected(const Verdict& v, const std::string& yes, const std::string& no) {
+  CAPTURE(v.summary(), no);
+  REQUIRE(v.outcome == Outcome::proved);
+  std::string head = head_of(v.certificate);
+  std::size_t at = head.find(yes);
+  REQUIRE(at != std::string::npos);
+  CHECK_FALSE(recheck(forged(head.replace(at, yes.size(), no))).accepted);
+}
+void rejected(const std::string& lines) {
+  CAPTURE(lines);
+  CHECK_FALSE(recheck(forged("; inlay certificate 1\n" + lines)).accepted);
+}
+
+const std::string m_and_n = "; symbol M >= 1\n; symbol N >= 1\n; let M = M\n; let N = N\n";
+
+} // namespace
+
+TEST_CASE("checker: values that meet where nothing sets them apart") {
+  // No constant: 0 is a value of both, whatever divides the coefficients.
+  rejected("; property disjoint\n; method residues\n; argument M:4\n; argument N:4\n" + m_and_n +
+           "; digits first M\n; digits second N\n");
+  rejected("; property disjoint\n; method residues\n; argument M:4\n; argument 8 o N:12\n" + m_and_n +
+           "; digits first M\n; digits second N\n");
+  accepted(prove_disjoint("M:4", "6 o N:12"));
+}
+
+TEST_CASE("checker: pieces whose digits are taken one by one") {
+  const std::string turned = "r*N + select(c + r < N, c + r, c + r - N)";
+  Subject f("(r,c) -> " + turned, "(4,N)");
+  for (const Verdict& v : {prove_injective(f, {"N >= 4"}), prove_bijective(f, {"N >= 4"})}) {
+    REQUIRE(v.certificate.find("; cut each") != std::string::npos);
+    accepted(v);
+    rejected(v, turned, "r*N + select(c + r < N, c + r, c + r - N + 1)");
+    rejected(v, turned, "r*N + select(c + r < N, c + r, c - r)");
+  }
+  Subject h("(r,c) -> r*N + min(c + r, N - 1)", "(4,N)");
+  accepted(prove_within(h, "4*N"));
+  rejected(prove_within(h, "4*N"), "; term 4*N", "; term 4*N - 1");
+}
+
+// f = s U + R: what is left of the constant decides whether R can be 0.
+TEST_CASE("checker: boxes that are apart by what is left of their distance") {
+  const std::string apart = "select(i < 4*N, (i%4) + 8*(i/4), 8*(i - 4*N) + 5)";
+  Verdict v = prove_injective(Subject(apart, "5*N"));
+  REQUIRE(v.certificate.find("; case ") != std::string::npos);
+  accepted(v);
+  for (const char* meets : {"2", "3", "0", "8", "11"})
+    rejected(v, apart, "select(i < 4*N, (i%4) + 8*(i/4), 8*(i - 4*N) + " + std::string(meets) + ")");
+  const std::string other = "select(i < 4*N, 8*(i/4) - (i%4), 8*(i - 4*N) + 1)";
+  Verdict w = prove_injective(Subject(other, "5*N"));
+  accepted(w);
+  for (const char* meets : {"0", "5", "6", "7"})
+    rejected(w, other, "select(i < 4*N, 8*(i/4) - (i%4), 8*(i - 4*N) + " + std::string(meets) + ")");
+}
+
+TEST_CASE("checker: a domain that may be empty, for solvers") {
+  // Without hints the claim goes to the solvers as it stands: true of every index there is, and of none for n <= 5.
+  for (const char* where : {"", "; where n >= 2\n; example n = 7\n"}) {
+    rejected("; property within\n; method Z3\n; argument i\n; domain (n - 5)\n; term n - 5\n" +
+             std::string(where));
+    rejected("; property injective\n; method Z3\n; argument (n-5,2):(1,n)\n" + std::string(where));
+    rejected("; property within\n; method Z3\n; argument (n-5,2):(1,1) o i\n; domain (n)\n; term 2*n\n" +
+             std::string(where));
+  }
+}
+
+TEST_CASE("checker: banks under a swizzle, for every instance and stride") {
+  accepted(prove_conflict_free("Sw<3,4,3> o 0 o ((16,4),3):((128,16),2048*k)", "ds_read_b128", "gfx942"));
+  accepted(prove_conflict_free("Sw<3,4,3> o 1024*b o ((16,4)):((128,16))", "ds_read_b128", "gfx942"));
+  Verdict v = prove_conflict_free("Sw<3,4,3> o 0 o ((16,4)):((1024*k+128,16))", "ds_read_b128", "gfx942");
+  accepted(v);
+  rejected(v, "Sw<3,4,3>", "Sw<3,5,3>");
+  rejected(v, "Sw<3,4,3>", "Sw<1,4,3>");
+}
+
+TEST_CASE("checker: lines of waves that are none") {
+  auto claim = [](const std::string& layout, const std::string& symbols) {
+    return "; property coalesced\n; method lines as forms\n; argument base o " + layout +
+           "\n; arch gfx942\n; element-bytes 2\n; lines 0\n; where base % 64 == 0\n; example base = 64\n" +
+           symbols + "; symbol base' >= 1\n; let base = 64*base'\n";
+  };
+  const std::string n = "; symbol N >= 1\n; let N = N\n";
+  CHECK(recheck(forged("; inlay certificate 1\n" + claim("(64,8):(8,1)", ""))).accepted);
+  rejected(claim("(64,32):(32,1)", ""));
+  rejected(claim("(128,4):(4,1)", ""));
+  rejected(claim("(64,N):(N,1)", n));
+  rejected(claim("(64,N):(64,1)", n));
+  rejected(claim("(64,N):(1,1)", n));
+  rejected(claim("(N,8):(8,1)", n));
+}

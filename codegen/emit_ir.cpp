@@ -409,6 +409,13 @@ private:
       env_[key(i.def)] = combine(i.monoid, v, k.lane_xor(v, i.lane_mask));
       break;
     }
+    case InstKind::exchange_lanes: {
+      const Value a = use(i.uses[0]), b = use(i.uses[1]);
+      const auto [low, high] =
+          k.lane_exchange(k.bitcast(a, Type::i32()), k.bitcast(b, Type::i32()), i.lane_mask);
+      env_[key(i.def)] = k.pack(std::array{k.bitcast(low, a.type), k.bitcast(high, b.type)});
+      break;
+    }
     case InstKind::wait:
       if (exact_) k.wait(i.vm, i.lgkm); // otherwise LLVM's
       break;

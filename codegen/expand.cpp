@@ -379,9 +379,58 @@ private:
   }
 
   void expand(const MapOp& m) {
+    std::vector<std::vector<Reg>> operands;
+    for (const int f : m.from) {
+      operands.emplace_back();
+      for (const int v : matching(p_.fragment(m.to), p_.fragment(f)))
+        operands.back().push_back(part(f, v, 1));
+    }
+    assign(m, operands);
+  }
+
+  void expand(const RelayoutOp& r) {
+    const Fragment& from = p_.fragment(r.from);
+    const int unit = std::max(1, 32 / bits(from.element)); // elements of a register
+    std::vector<Reg> words;
+    for (int v = 0; v < from.values(); v += unit) words.push_back(word(r.from, v, unit));
+    for (const LaneExchange& x : r.exchanges) {
+      const auto apart = static_cast<std::size_t>(x.value / unit);
+      for (std::size_t w = 0; w < words.size(); ++w) {
+        if ((w & apart) != 0) continue;
+        Reg &low = words[w], &high = words[w | apart];
+        Inst& inst = add(InstKind::exchange_lanes);
+        inst.lane_mask = x.lane;
+        inst.uses = {low, high};
+        const int both = reg(from.element, 2 * unit);
+        inst.def = {both, 0, 0, 2 * unit};
+        low = {both, 0, 0, unit}, high = {both, 0, unit, unit};
+      }
+    }
+    std::vector<Reg> now;
+    for (const int v : r.values) {
+      now.push_back(words[static_cast<std::size_t>(v / unit)]);
+      now.back().first += v % unit, now.back().count = 1;
+    }
+    assign({r.to, {r.from}, p_.expressions().parameter(0), r.nan}, {now});
+  }
+
+  // The same elements side by side in one register.
+  Reg word(int fragment, int first, int count) {
+    std::vector<Reg> elements;
+    for (int v = first; v < first + count; ++v) elements.push_back(part(fragment, v, 1));
+    const bool joint =
+        std::all_of(elements.begin(), elements.end(), [&](const Reg& r) { return r.id == elements[0].id; });
+    if (joint) return part(fragment, first, count);
+    Inst& inst = add(InstKind::map);
+    inst.map = p_.expressions().parameter(0);
+    inst.uses = std::move(elements);
+    inst.def = {reg(p_.fragment(fragment).element, count), 0, 0, count};
+    return inst.def;
+  }
+
+  // `operands`: of each, the register of every value of the result.
+  void assign(const MapOp& m, const std::vector<std::vector<Reg>>& operands) {
     const Fragment& to = p_.fragment(m.to);
-    std::vector<std::vector<int>> at;
-    for (const int f : m.from) at.push_back(matching(to, p_.fragment(f)));
     std::vector<std::vector<int>> columns;
     for (std::size_t axis = 0; axis < to.extents.size(); ++axis) columns.push_back(coordinates(to.tv, axis));
     // What is updated keeps its registers; an operand of a matrix product gets that size; else they are like those of
@@ -412,9 +461,8 @@ private:
       inst.nan = m.nan;
       inst.def = {r, 0, 0, size};
       inst.access.threads = to.tv.mode(0);
-      for (std::size_t k = 0; k < m.from.size(); ++k)
-        for (int e = 0; e < size; ++e)
-          inst.uses.push_back(part(m.from[k], at[k][static_cast<std::size_t>(base + e)], 1));
+      for (const std::vector<Reg>& operand : operands)
+        for (int e = 0; e < size; ++e) inst.uses.push_back(operand[static_cast<std::size_t>(base + e)]);
       for (int e = 0; e < size; ++e) {
         inst.position.emplace_back();
         for (const std::vector<int>& column : columns)
@@ -565,8 +613,9 @@ bool Access::gathered() const {
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 
 const char* to_string(InstKind kind) {
-  static const char* const names[] = {"fill", "load",        "store",      "lds_read", "lds_write", "mma",
-                                      "map",  "fold_values", "fold_lanes", "wait",     "barrier"};
+  static const char* const names[] = {"fill", "load",   "store",       "lds_read",   "lds_write",
+                                      "mma",  "map",    "fold_values", "fold_lanes", "exchange_lanes",
+                                      "wait", "barrier"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -577,13 +577,26 @@ Value KernelBuilder::lane_xor(Value a, int mask) {
   INLAY_CHECK(mask > 0 && mask < s.target.wave_size, "a lane mask");
   llvm::Value* v = s.cast(s.get(a), Type::i32());
   llvm::Value* moved = nullptr;
-  if (mask <= 3) {
-    // Inside groups of four lanes: a quad permutation of the data-parallel primitives, at the cost of a move.
+  if (mask < 16) {
+    // Inside rows of 16 lanes: data-parallel primitives, each at the cost of a move or of nothing. row_ror:8 is ^ 8,
+    // row_half_mirror ^ 7, row_mirror ^ 15; a quad permutation does the rest.
+    const auto move = [&](llvm::Value* x, unsigned control) {
+      return s.ir.CreateIntrinsic(
+          intrinsic::amdgcn_update_dpp, {s.ir.getInt32Ty()},
+          {x, x, s.ir.getInt32(control), s.ir.getInt32(0xf), s.ir.getInt32(0xf), s.ir.getTrue()});
+    };
+    moved = v;
+    unsigned rest = unsigned(mask);
+    if (rest >= 12) {
+      moved = move(moved, 0x140), rest ^= 15;
+    } else if (rest >= 8) {
+      moved = move(moved, 0x128), rest ^= 8;
+    } else if (rest >= 4) {
+      moved = move(moved, 0x141), rest ^= 7;
+    }
     unsigned control = 0;
-    for (unsigned lane = 0; lane < 4; ++lane) control |= (lane ^ unsigned(mask)) << (2 * lane);
-    moved = s.ir.CreateIntrinsic(
-        intrinsic::amdgcn_update_dpp, {s.ir.getInt32Ty()},
-        {v, v, s.ir.getInt32(control), s.ir.getInt32(0xf), s.ir.getInt32(0xf), s.ir.getTrue()});
+    for (unsigned lane = 0; lane < 4; ++lane) control |= (lane ^ rest) << (2 * lane);
+    if (rest != 0) moved = move(moved, control);
   } else if (mask < 32) {
     // Inside halves of the wave: ds_swizzle in its bit-mask mode, xor << 10 | or << 5 | and.
     moved = s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_swizzle, {},
@@ -596,6 +609,26 @@ Value KernelBuilder::lane_xor(Value a, int mask) {
     moved = s.ir.CreateIntrinsic(intrinsic::amdgcn_ds_bpermute, {}, {from, v});
   }
   return s.make(s.cast(moved, a.type), a.type);
+}
+
+std::pair<Value, Value> KernelBuilder::lane_exchange(Value a, Value b, int mask) {
+  Impl& s = live();
+  INLAY_CHECK(a.type == Type::i32() && b.type == Type::i32(), "32-bit values");
+  if (s.target.swaps_lanes && (mask == 16 || mask == 32)) {
+    llvm::Value* both = s.ir.CreateIntrinsic(mask == 16 ? intrinsic::amdgcn_permlane16_swap
+                                                        : intrinsic::amdgcn_permlane32_swap,
+                                             {}, {s.get(a), s.get(b), s.ir.getFalse(), s.ir.getFalse()});
+    return {s.make(s.ir.CreateExtractValue(both, 0), a.type),
+            s.make(s.ir.CreateExtractValue(both, 1), b.type)};
+  }
+  std::uint64_t lanes = 0; // whose bit is set
+  for (int lane = 0; lane < s.target.wave_size; ++lane)
+    if ((lane & mask) != 0) lanes |= std::uint64_t{1} << lane;
+  const Value upper = s.make(
+      s.ir.CreateIntrinsic(intrinsic::amdgcn_inverse_ballot, {s.ir.getInt64Ty()}, {s.ir.getInt64(lanes)}),
+      Type::i1());
+  const Value got = lane_xor(select(upper, a, b), mask);
+  return {select(upper, got, a), select(upper, b, got)};
 }
 
 // --------------------------------------------------------------------------------------------------- memory

@@ -1,5 +1,7 @@
 #include <inlay/codegen/program.h>
 
+#include "lane_exchange.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 
@@ -204,7 +206,7 @@ std::vector<Sym> Program::shape(const Specification& specification) const {
 
 // ---------------------------------------------------------------------------------------------------- operations
 
-void Program::append(std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what, const Where& where) {
+void Program::append(Op::What what, const Where& where) {
   (open_.empty() ? body_ : *open_.back()).push_back({std::move(what), where});
 }
 
@@ -455,6 +457,13 @@ Fragment Program::relayout(const Fragment& from, const Layout& tv, Element eleme
     append(m, where);
     return to;
   }
+  // Lanes exchange words: what is narrower moves in its own type, what is wider is rounded behind.
+  if (auto exchanged = lane_exchanges(from, to, *target_)) {
+    exchanged->nan = nan;
+    check_map({to.id, {from.id}, expressions_->parameter(0), nan}, *target_, fragments_, element, where);
+    append(*std::move(exchanged), where);
+    return to;
+  }
   // Through LDS, in the type that is wanted: fewer bytes, and the write rounds.
   Fragment rounded = from;
   if (from.element != element)
@@ -599,6 +608,11 @@ std::string Program::text() const {
       } else if (const auto* d = std::get_if<FoldOp>(&op.what)) {
         out += "fold    r" + std::to_string(d->to) + " = " + to_string(d->monoid) + " of r" +
                std::to_string(d->from) + " along axis " + std::to_string(d->axis);
+      } else if (const auto* x = std::get_if<RelayoutOp>(&op.what)) {
+        out += "relay   r" + std::to_string(x->to) + " = r" + std::to_string(x->from) + " as " +
+               to_string(fragment(x->to).tv) + ", exchanging";
+        for (const LaneExchange& e : x->exchanges)
+          out += " lane^" + std::to_string(e.lane) + "/value^" + std::to_string(e.value);
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +

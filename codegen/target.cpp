@@ -28,6 +28,7 @@ constexpr Target targets[] = {
      .buffer_flags = raw_buffer,
      .packs_bf16 = false,
      .wide_mfma_16bit = false,
+     .swaps_lanes = false,
      .ocp_fp8 = false},
     {.name = "gfx950",
      .product = "MI350X, MI355X",
@@ -43,6 +44,7 @@ constexpr Target targets[] = {
      .buffer_flags = raw_buffer,
      .packs_bf16 = true,
      .wide_mfma_16bit = true,
+     .swaps_lanes = true,
      .ocp_fp8 = true},
 };
 

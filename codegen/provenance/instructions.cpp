@@ -72,6 +72,7 @@ void Interpreter::one(State& s, const Inst& i) {
   case InstKind::map: apply_map(s, i); break;
   case InstKind::fold_values: fold_values(s, i); break;
   case InstKind::fold_lanes: fold_lanes(s, i); break;
+  case InstKind::exchange_lanes: exchange_lanes(s, i); break;
   case InstKind::wait:
     if (i.vm >= 0) complete(s, s.vm, i.vm);
     if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm);

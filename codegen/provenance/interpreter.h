@@ -203,6 +203,8 @@ private:
   Term complete_term(Term t);
   void fold_values(State& s, const Inst& i);
   void fold_lanes(State& s, const Inst& i);
+  // Elements of other lanes: columns with their rows exchanged.
+  void exchange_lanes(State& s, const Inst& i);
 
   // ------------------------------------------------------------ maps: maps.cpp
   // The value of a map where an operand is outside: NaN when it depends on what is not known. An infinite operand

@@ -22,6 +22,32 @@ Term Interpreter::part(const Term& t, const Reg& r) {
   return out;
 }
 
+void Interpreter::exchange_lanes(State& s, const Inst& i) {
+  if (i.uses.size() != 2 || i.uses[0].count != i.uses[1].count || i.def.count != 2 * i.uses[0].count)
+    refute("lanes exchange two registers of one size", "v" + std::to_string(i.def.id),
+           std::to_string(i.uses.size()) + " operands for " + std::to_string(i.def.count) + " elements");
+  std::vector<Reg> elements;
+  for (const Reg& r : i.uses)
+    for (int e = 0; e < r.count; ++e) elements.push_back({r.id, r.ahead, r.first + e, 1});
+  Term t = assemble(s, elements);
+  const std::size_t n = elements.size(), unit = n / 2;
+  const auto mask = static_cast<std::size_t>(i.lane_mask);
+  const auto exchanged = [&](int column) {
+    const Column& c = columns_[column];
+    Column out(c.size());
+    // Half h of the result holds, of the lanes whose bit is h, the half that the bit of the lane is.
+    for (std::size_t slot = 0; slot < c.size(); ++slot) {
+      const std::size_t th = slot / n, e = slot % n;
+      const std::size_t from = e / unit != 0 ? th | mask : th & ~mask;
+      out[slot] = c[from * n + ((th & mask) != 0 ? unit : 0) + e % unit];
+    }
+    return columns_.intern(std::move(out));
+  };
+  for (int& c : t.columns) c = exchanged(c);
+  if (t.partial && t.has_part) t.sets = exchanged(t.sets);
+  s.regs[key(i.def)] = {std::move(t), false};
+}
+
 Term Interpreter::assemble(State& s, std::span<const Reg> uses) {
   const int n = static_cast<int>(uses.size());
   bool whole = uses[0].first == 0 && code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;

@@ -53,7 +53,8 @@ Schedule default_schedule(const Graph& graph) {
     // in the trip (a softmax between two products) the trip keeps the program's order behind its memory accesses.
     bool simple = true;
     for (const Inst& inst : body)
-      simple = simple && inst.kind != InstKind::fold_values && inst.kind != InstKind::fold_lanes;
+      simple = simple && inst.kind != InstKind::fold_values && inst.kind != InstKind::fold_lanes &&
+               inst.kind != InstKind::exchange_lanes;
     for (int i = 0; i < count; ++i) {
       const Inst& inst = body[static_cast<std::size_t>(i)];
       const auto n = static_cast<std::size_t>(i);

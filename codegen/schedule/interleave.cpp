@@ -105,6 +105,7 @@ public:
         cost_[n] = 4 * static_cast<int>(i.uses.size()) / (i.monoid == Monoid::sum ? 2 : 1);
         break;
       case InstKind::fold_lanes: cost_[n] = 12; break;
+      case InstKind::exchange_lanes: cost_[n] = target_.swaps_lanes && i.lane_mask >= 16 ? 8 : 20; break;
       default: return false;
       }
       issue_ += cost_[n];
@@ -166,7 +167,9 @@ private:
   int latency(int n) const {
     switch (inst(n).kind) {
     case InstKind::mma: return slots_of(inst(n).atom->mma->clocks() + 28);
-    case InstKind::fold_lanes: return cost(n) + (inst(n).lane_mask <= 3 ? 1 : slots_of(latencies_.lds));
+    case InstKind::fold_lanes: return cost(n) + (inst(n).lane_mask < 16 ? 1 : slots_of(latencies_.lds));
+    case InstKind::exchange_lanes:
+      return cost(n) + (target_.swaps_lanes || inst(n).lane_mask < 16 ? 1 : slots_of(latencies_.lds));
     default: return std::max(cost(n), 1);
     }
   }

@@ -56,6 +56,10 @@ std::string Code::text() const {
       out += reg(i.def) + " = " + to_string(i.monoid) + " of " + reg(i.uses[0]) + " and lane ^ " +
              std::to_string(i.lane_mask);
       break;
+    case InstKind::exchange_lanes:
+      out += reg(i.def) + " = " + reg(i.uses[0]) + " and " + reg(i.uses[1]) + " exchanged with lane ^ " +
+             std::to_string(i.lane_mask);
+      break;
     case InstKind::wait:
       out += "wait" + (i.vm >= 0 ? " vm " + std::to_string(i.vm) : std::string()) +
              (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());

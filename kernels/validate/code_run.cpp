@@ -456,6 +456,21 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       }
       break;
     }
+    case InstKind::exchange_lanes: {
+      const auto n = static_cast<std::size_t>(i.def.count), unit = n / 2;
+      const auto mask = static_cast<std::size_t>(i.lane_mask);
+      const std::vector<Number> low = held(i.uses[0], number), high = held(i.uses[1], number);
+      auto& d = registers(i.def, number);
+      for (std::size_t th = 0; th < threads; ++th)
+        for (std::size_t e = 0; e < n; ++e) {
+          const bool set = (th & mask) != 0;
+          const Reg& r = i.uses[set ? 1 : 0];
+          const std::size_t from = e >= unit ? th | mask : th & ~mask;
+          d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + e] =
+              (set ? high : low)[from * count_of(r) + static_cast<std::size_t>(r.first) + e % unit];
+        }
+      break;
+    }
     case InstKind::wait:
     case InstKind::barrier: break;
     default:

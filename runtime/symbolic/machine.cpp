@@ -543,6 +543,15 @@ void Machine::lane_instruction(const Operation& op) {
     return;
   }
   if (n == "v_nop" || n == "v_clrexcp") return;
+  if ((n == "v_permlane16_swap_b32" || n == "v_permlane32_swap_b32") && exec_is_number()) {
+    const unsigned size = n[10] == '1' ? 16 : 32, from = op.sources[0].index;
+    for (unsigned l = 0; l < emulator::lanes; ++l) {
+      if (l / size % 2 != 0 || ((may() >> l) & 1U) == 0) continue;
+      const Term x = vector(op.destination, l + size), y = vector(from, l);
+      set_vector(op.destination, l + size, y), set_vector(from, l, x);
+    }
+    return;
+  }
   u64 symbolic = 0;
   for (const RowRange& r : op.reads)
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) symbolic |= shadow_->symbolic[k];

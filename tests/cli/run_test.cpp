@@ -25,19 +25,6 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// The first buffer that a kernel leaves, as `count` numbers; it reads `input` from the second.
-template <class Result, class Input>
-std::vector<Result> first_of(const Artifact& kernel, const std::vector<Input>& input,
-                             const std::vector<std::int64_t>& sizes, std::size_t count) {
-  Bytes in(sizeof(Input) * input.size());
-  std::memcpy(in.data(), input.data(), in.size());
-  const auto device = kernels::open_device("emulator", kernel.arch);
-  const auto after = kernels::run(*device, kernel, {Bytes(sizeof(Result) * count), in}, sizes);
-  std::vector<Result> out(count);
-  std::memcpy(out.data(), after[0].data(), after[0].size());
-  return out;
-}
-
 // (M,N):(1,M)
 SymLayout columns_place(Sym rows, Sym columns) {
   TupleBuilder<BasicMode<Sym>> b;

@@ -4,7 +4,11 @@
 #include "inlay_command.h"
 #include "launch.h"
 
+#include <inlay/kernels/build.h>
+
 #include <catch2/catch.hpp>
+
+#include <cstring>
 
 /// Launches and expects silence.
 inline std::vector<inlay::kernels::Bytes>
@@ -27,6 +31,20 @@ inline void expect_right(const inlay::kernels::Artifact& kernel, const inlay::ke
   const inlay::kernels::Check check = problem.check(launch(kernel, problem, stress));
   INFO(check.message);
   CHECK(check.ok);
+}
+
+/// The first buffer that a kernel leaves, as `count` numbers; it reads `input` from the second.
+template <class Result, class Input>
+std::vector<Result> first_of(const inlay::kernels::Artifact& kernel, const std::vector<Input>& input,
+                             const std::vector<std::int64_t>& sizes, std::size_t count) {
+  inlay::kernels::Bytes in(sizeof(Input) * input.size());
+  std::memcpy(in.data(), input.data(), in.size());
+  const auto device = inlay::kernels::open_device("emulator", kernel.arch);
+  const auto after =
+      inlay::kernels::run(*device, kernel, {inlay::kernels::Bytes(sizeof(Result) * count), in}, sizes);
+  std::vector<Result> out(count);
+  std::memcpy(out.data(), after[0].data(), after[0].size());
+  return out;
 }
 
 /// `inlay run ARGUMENTS...`

@@ -137,7 +137,7 @@ std::string change(Code& code, Random& random) {
     return where + "an operand exchanged with another's";
   }
   case 11:
-    if (i.kind != InstKind::fold_lanes) return "";
+    if (i.kind != InstKind::fold_lanes && i.kind != InstKind::exchange_lanes) return "";
     i.lane_mask = 1 << random() % 6;
     return where + "another lane";
   case 12:

@@ -140,6 +140,42 @@ Layout some_tv(Random& random, int rows, int columns, int vector, int threads) {
                            : rows_tv(rows, columns, vector, threads);
 }
 
+// The elements in other lanes of the same waves: some bits of lanes and values change places. What is no power of two, or
+// where several work-items hold one element, stays as it is.
+Layout in_other_lanes(Random& random, const Layout& tv, int rows, int columns) {
+  const int threads = static_cast<int>(tv.mode(0).size().value()),
+            values = static_cast<int>(tv.mode(1).size().value());
+  if (threads * values != rows * columns) return tv;
+  const std::vector<int> row = coordinates(tv, 0), column = coordinates(tv, 1);
+  const auto at = [&](int thread, int value) { return static_cast<std::size_t>(thread * values + value); };
+  std::vector<Mode> of_values, of_lanes, of_waves;
+  const auto bit = [&](std::vector<Mode>& to, std::size_t n) {
+    if ((row[n] != 0 && column[n] != 0) || (row[n] == 0 && column[n] == 0)) return false;
+    to.push_back(Mode{2, row[n] != 0 ? Stride(row[n], {0}) : Stride(column[n], {1})});
+    return true;
+  };
+  for (int v = 1; v < values; v *= 2)
+    if (!bit(of_values, at(0, v))) return tv;
+  for (int t = 1; t < threads; t *= 2)
+    if (!bit(t < 64 ? of_lanes : of_waves, at(t, 0))) return tv;
+  if (of_values.empty()) return tv;
+  for (int n = 1 + static_cast<int>(random() % 3); n > 0; --n) {
+    Mode& lane = of_lanes[random() % of_lanes.size()];
+    std::swap(lane, chance(random, 4) ? of_lanes[random() % of_lanes.size()]
+                                      : of_values[random() % of_values.size()]);
+  }
+  TupleBuilder<Mode> b;
+  const std::size_t both = b.open(), of_threads = b.open();
+  for (const Mode& m : of_lanes) b.leaf(m);
+  for (const Mode& m : of_waves) b.leaf(m);
+  b.close(of_threads, of_lanes.size() + of_waves.size());
+  const std::size_t inside = b.open();
+  for (const Mode& m : of_values) b.leaf(m);
+  b.close(inside, of_values.size());
+  b.close(both, 2);
+  return Layout(std::move(b).finish());
+}
+
 Drawn pointwise(Random& random) {
   const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8, 16, 32}),
             columns = one_of(random, {16, 32, 64, 128}), v = one_of(random, {1, 2, 4}),
@@ -197,6 +233,10 @@ Drawn pointwise(Random& random) {
   }
   Fragment y = k.map(all, [&](const auto& e) { return tree.of(e, &random); });
   int out = chance(random, 2) ? w : 1;
+  if (chance(random, 3)) {
+    y = k.relayout(y, in_other_lanes(random, now, rows, columns), Element::f32);
+    out = 1;
+  }
   if (chance(random, 4)) {
     y = k.relayout(y, some_tv(random, rows, columns, 1, threads), Element::f32);
     out = 1;
@@ -350,6 +390,8 @@ Drawn products(Random& random) {
     if (adds) all.push_back(early ? *old_c : k.load(of_c, mma.c(), 1));
     result = k.map(all, [&](const auto& e) { return tree.of(e, &random); });
   }
+  if (chance(random, 4))
+    result = k.relayout(result, in_other_lanes(random, result.tv, tile_m, tile_n), Element::f32);
   if (chance(random, 4)) result = k.relayout(result, rows_tv(tile_m, tile_n, 1, mma.threads()), Element::f32);
   k.store(result, of_c, 1);
   std::vector<Sizes> sizes;
@@ -421,6 +463,15 @@ std::string change_program(Program& p, Random& random) {
     if (!other) return "";
     map->map = *other;
     return "map: changed";
+  }
+  if (auto* relayout = std::get_if<RelayoutOp>(&op.what)) {
+    if (relayout->exchanges.empty()) return "";
+    LaneExchange& x = relayout->exchanges[random() % relayout->exchanges.size()];
+    switch (random() % 3) {
+    case 0: x.lane = x.lane == 32 ? 1 : 2 * x.lane; return "exchange with another lane";
+    case 1: relayout->exchanges.pop_back(); return "an exchange less";
+    default: std::swap(relayout->values[0], relayout->values.back()); return "two values exchanged";
+    }
   }
   if (auto* fold = std::get_if<FoldOp>(&op.what)) {
     fold->monoid = fold->monoid == Monoid::sum ? Monoid::max : Monoid::sum;

@@ -587,6 +587,22 @@ private:
       for (int l = 0; l < lanes(); ++l) at(v, i.def, l, 0) = out[static_cast<std::size_t>(l)];
       return;
     }
+    case InstKind::exchange_lanes: {
+      const int unit = i.def.count / 2;
+      std::vector<double> out;
+      for (int l = 0; l < lanes(); ++l)
+        for (int e = 0; e < 2 * unit; ++e) {
+          const bool upper = e >= unit, set = (l & i.lane_mask) != 0;
+          const int from = upper == set ? l : l ^ i.lane_mask;
+          const Reg& r = i.uses[set ? 1 : 0];
+          out.push_back(at(reg(w, r, s), r, from, e % unit));
+        }
+      auto& v = reg(w, i.def, s);
+      for (int l = 0; l < lanes(); ++l)
+        for (int e = 0; e < 2 * unit; ++e)
+          at(v, i.def, l, e) = out[static_cast<std::size_t>(l * 2 * unit + e)];
+      return;
+    }
     case InstKind::fold_lanes: {
       std::vector<double> out;
       auto& x = reg(w, i.uses[0], s);

@@ -35,6 +35,9 @@ enum class InstKind : std::uint8_t {
   map,         ///< def[e] = map(uses[e], uses[count + e], ...)
   fold_values, ///< def = the monoid over all uses
   fold_lanes,  ///< def = use (+) use of lane ^ mask
+  /// def = (a, b), the uses, where a of the lanes whose bit `lane_mask` is set and b of the others have changed places:
+  /// the first half of def at lane l is a of l, or b of l ^ mask where the bit is set.
+  exchange_lanes,
   wait,
   barrier
 };

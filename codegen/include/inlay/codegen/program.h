@@ -121,6 +121,18 @@ struct FoldOp {
   int axis = 0;
   int exchange = -1; ///< the LDS tensor through which waves exchange their parts, -1 when one wave has all
 };
+/// A bit of the lane's number and a bit of the value's change places, as masks.
+struct LaneExchange {
+  int lane = 1, value = 1;
+};
+/// to(x) = from(x) with the elements in other lanes of the wave: the exchanges, one after the other, and value w of the
+/// result is value[w] of what they leave.
+struct RelayoutOp {
+  int to = -1, from = -1;
+  std::vector<LaneExchange> exchanges;
+  std::vector<int> values;
+  Nan nan = Nan::kept;
+};
 /// for (t = 0; t < ceil_div(extent, tile); ++t) body. The extent is a size, or min(a, b): a size from where the workgroup
 /// begins (`K - 1024*split`), and an end of whole tiles (`128*(wg_x + 1)`, the diagonal; 1024, a part).
 struct LoopOp {
@@ -140,7 +152,8 @@ struct Uniform {
 };
 
 struct Op {
-  std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what;
+  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp>;
+  What what;
   std::source_location where;
 };
 
@@ -239,8 +252,8 @@ public:
   /// to = body(to, from...): what a loop carries from trip to trip.
   void update(const Fragment& to, const std::vector<Fragment>& from,
               const std::function<Expr(const std::vector<Expr>&)>& body, Where where = Where::current());
-  /// The same elements where `tv` wants them, in `element`: another name where each thread has them already, else through
-  /// LDS.
+  /// The same elements where `tv` wants them, in `element`: another name where each thread has them already, exchanges
+  /// between lanes where a wave has them and that is cheaper, else through LDS.
   Fragment relayout(const Fragment& from, const Layout& tv, Element element, Nan nan = Nan::kept,
                     Where where = Where::current());
   /// The coordinate of an element of a map along `axis` of its tile.
@@ -294,7 +307,7 @@ public:
 
 private:
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
-  void append(std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, LoopOp> what, const Where& where);
+  void append(Op::What what, const Where& where);
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);
 

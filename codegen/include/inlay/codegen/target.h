@@ -36,6 +36,7 @@ struct Target {
   std::uint32_t buffer_flags;         ///< word 3 of a raw buffer descriptor
   bool packs_bf16;                    ///< has v_cvt_pk_bf16_f32
   bool wide_mfma_16bit;               ///< has 16x16x32 and 32x32x16 for f16 and bf16
+  bool swaps_lanes;                   ///< has v_permlane16_swap_b32 and v_permlane32_swap_b32
   bool ocp_fp8; ///< instructions named fp8 and bf8 take e4m3fn and e5m2, not the FNUZ types
 
   /// The description of `gfx942` or `gfx950`. Errors: CodegenError naming the architectures there are.

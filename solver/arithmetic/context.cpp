@@ -75,6 +75,7 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
                           "' is not a condition\n  hint   write e.g. 'M % 128 == 0 && M >= 256'");
     conjuncts(f, waiting);
   }
+  // An unrelated condition is mostly a misspelt name, and to ignore it would change what the user asked.
   // A condition counts when it shares a name with the question, directly or through another condition.
   for (bool grew = true; grew;) {
     grew = false;
@@ -109,6 +110,7 @@ void Context::learn(const FormulaRef& f) {
     if (*value == 0) contradiction(to_string(f) + " is false");
     return;
   }
+  // Either side may hold the symbol: 64 <= K is K >= 64.
   if (f->op >= Op::lt && f->op <= Op::eq &&
       (learn_atomic(f->op, f->args[0], f->args[1]) || learn_atomic(mirrored(f->op), f->args[1], f->args[0])))
     return;
@@ -125,6 +127,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
     if (residue && modulus) {
       Wide m = *modulus, r = *residue;
       if (m <= 0) throw QuestionError("where: the modulus in '" + to_string(a) + "' is not positive");
+      // Remainders are in [0, m) by the definition of %, so that no value of the symbol satisfies it.
       if (r < 0 || r >= m) contradiction(to_string(a) + " is never " + to_string(r));
       std::optional<Class> joint;
       try {
@@ -159,6 +162,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
     default: return false;
     }
   }
+  // M >= M/2 defines nothing.
   if (names_of(b).count(a->name) != 0) return false;
   if (op == Op::eq && !k.equal) {
     k.equal = b;
@@ -230,6 +234,7 @@ void Context::settle() {
       if (auto p = poly(k.equal)) {
         user_[n] = *p;
         keep_bounds();
+        // The default bound is a condition like any other once the symbol is no symbol any more.
         if (!k.lower) residual_.push_back(make(Op::ge, {symbol_of(n), integer(1)}));
         if (k.multiple_of) keep_multiple();
         if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));

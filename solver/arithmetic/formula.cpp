@@ -114,6 +114,7 @@ private:
       Wide value = 0;
       while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) {
         value = value * 10 + (text_[at_++] - '0');
+        // Layouts are made of 64-bit numbers; what is computed from them may take 128 bits and is checked.
         if (value > INT64_MAX) fail("a number is beyond 2^63 - 1");
       }
       return integer(value);
@@ -178,6 +179,7 @@ const char* spelling(Op op) {
 
 FormulaRef parse_formula(std::string_view text) { return Parser(text).whole(); }
 
+// With all parentheses: the text is read again by other parsers (the checker's, a case's), whose precedences need not be trusted.
 std::string to_string(const FormulaRef& f) {
   switch (f->op) {
   case Op::integer: return to_string(f->value);
@@ -251,6 +253,7 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
   case Op::bit_xor: return within_128_bits(arg(0) ^ arg(1));
   case Op::shl: {
     Wide s = amount();
+    // 1 << 127 is outside of Wide; 100 leaves room for what is shifted, and a larger shift of anything but 0 is as good as too large.
     if (s > 100) throw Overflow("a shift by more than 100 bits");
     return multiply(arg(0), Wide{1} << static_cast<int>(s));
   }

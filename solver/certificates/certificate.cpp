@@ -127,6 +127,7 @@ Recheck recheck(std::string_view certificate) {
                    const std::vector<std::vector<std::string>>& stronger) {
     for (const std::string& q : asked) {
       if (!plain_query(q, r.reason)) return false;
+      // Steps and not seconds: an accepted certificate stays accepted on a slower machine.
       constexpr std::uint64_t most_steps = 4'000'000;
       constexpr std::size_t most_for_both = 32;
       smt::Result first, second;

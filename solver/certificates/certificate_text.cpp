@@ -74,6 +74,7 @@ std::string render(const CertificateText& head, const Context& context, const Cl
   for (const Claim& c : claims.list())
     out += "; claim " + context.str(c.left) + (c.relation == Claim::Relation::equal ? " = " : " >= ") +
            context.str(c.right) + " because " + c.why + "\n";
+  // The queries come from the checker's own derivation of this head: whatever the prover believed, the file holds what its text leads to.
   try {
     for (const std::string& q : independent::derive(independent::read_statement(out), false).queries)
       out += "; query\n" + q;

@@ -215,6 +215,8 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
   std::size_t end = 0;
   std::vector<Item> items = read_items(line, end, 0);
   if (end != line.size()) throw Stuck("digits that cannot be read");
+  // Where more digits than indices do no harm: what is said of every point, of two points, or of images that do not meet. To cover
+  // something with indices that are none would be false.
   const bool larger = s.property == "equal" || s.property == "within" || s.property == "aligned" ||
                       s.property == "injective" || s.property == "disjoint" || s.property == "inverse";
   int count = 0;
@@ -444,6 +446,7 @@ Derivation::Place Derivation::own(const Function& f, std::size_t which) {
 }
 
 void Derivation::inside(const Sum& f, const Sum& n) {
+  // Over all digits, which finish() turns into the least value where signs are known.
   d.nonnegative(f);
   d.nonnegative(n - constant(1) - f);
 }

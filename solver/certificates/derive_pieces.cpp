@@ -32,6 +32,7 @@ struct Box {
   Sum value;
 };
 
+// Boxes are compared in pairs, each with inequalities of its own; beyond this a solver has more to read than it will answer.
 constexpr std::size_t most_boxes = 256, most_inequalities = 20000;
 
 std::pair<std::string, std::string> first_word(const std::string& text) {
@@ -180,6 +181,7 @@ private:
       for (std::size_t k = 0; k < x.size(); ++k) c = c + line.weights[k] * x[k];
       coordinates.push_back(std::move(c));
     }
+    // Evaluated anew from the claim's text; what the prover thought the box to be is not even in the certificate.
     Sum value = d_.e.at(f_, coordinates, d_.user);
     if (d_.s.property != "within") d_.dominated(value, from);
     if (d_.s.property != "injective")

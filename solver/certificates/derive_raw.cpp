@@ -11,6 +11,7 @@ Expr tree(std::string op, std::vector<Expr> args) {
 }
 Expr leaf(const std::string& name) { return std::make_shared<Expression>(Expression{"name", 0, name, {}}); }
 
+// Evaluation with trees for values writes the layout as the formula that it is, by the one definition that numbers and polynomials use.
 struct Trees {
   using Value = Expr;
   static Expr whole(const Expr& e, const std::map<std::string, Expr>& names);
@@ -61,12 +62,14 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
   }
   assert_facts(facts, names, asserted);
+  // Divisors met on the way become goals of the query that is being made.
   auto smt_of = [&](const Expr& x) { return smt(x, names, goals, any_divisor); };
   auto variable = [&](const std::string& name, const Expr& extent) {
     names["\x01" + name] = name;
     declared.push_back(name);
     std::vector<std::string> divisors;
     asserted.push_back("(and (<= 0 " + name + ") (< " + name + " " + smt(extent, names, divisors) + "))");
+    // An extent that is divided by what may be 0 has no value; what is claimed beyond it would be about nothing.
     goals.insert(goals.end(), divisors.begin(), divisors.end());
     return leaf("\x01" + name);
   };

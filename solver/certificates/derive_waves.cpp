@@ -59,6 +59,7 @@ std::string banks_by_residues(Derivation& derivation) {
     n.erase(std::remove(n.begin(), n.end(), '|'), n.end());
     // Checked: a distance that wrapped around would be a range without a value, and nothing would be looked at.
     Number beyond = v.upper ? plus(*v.upper, -v.lower) : period;
+    // A symbol of few values has just those; of more, its residues, whatever its bounds are: more than are asked.
     bool small = beyond < period;
     free.push_back({n.substr(2), v.lower, small ? beyond + 1 : period, !small});
   }
@@ -107,6 +108,7 @@ std::string banks_by_residues(Derivation& derivation) {
       }
       bytes.push_back({x});
     }
+    // The definition itself, on the bytes of one point.
     if (!Definition::conflict_free(s, bytes)) throw Stuck("the claim is false where it was evaluated");
   }
   return text(points) + " residues and instances modulo " + text(period);
@@ -160,6 +162,7 @@ std::string lines_by_forms(Derivation& derivation) {
           }
         }
         x = x - *base;
+        // What is left between two lanes must not move a byte to another place of its line, or lines could not be counted by numbers.
         for (const auto& [p, n] : x.terms)
           if (n % line != 0) throw Stuck("lanes that differ by no multiple of the line");
         if (value == 0) first = c;

@@ -31,6 +31,7 @@ Sum operator*(const Sum& a, const Sum& b) {
       Sum one;
       one.terms[both] = times(c, d);
       s = s + one;
+      // Products of sums of products: a certificate may hold any exponents, and the reader's time is not the forger's.
       if (s.terms.size() > 5000) throw Stuck("a polynomial of more than 5000 terms");
     }
   return s;

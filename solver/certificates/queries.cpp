@@ -17,6 +17,7 @@ std::string quoted(const std::string& prefix, const std::string& name) {
   return s;
 }
 
+// Powers are written as repeated factors, which is all that SMT-LIB's integers know.
 std::string smt(const Sum& s, const std::vector<Variable>& all) {
   if (s.terms.empty()) return "0";
   std::string out;
@@ -169,6 +170,7 @@ void bound_bits(const std::string& text, std::set<std::string>& out) {
 
 // a = q d + r with 0 <= r < d in place of (div a d) and (mod a d); nothing is said of q and r where d is 0 or less.
 std::string with_quotients(const std::string& query) {
+  // On the text of the finished query, which the claims of all properties share.
   std::string text = query, declared, asserted;
   std::map<std::string, std::string> known;
   std::size_t from = text.size();

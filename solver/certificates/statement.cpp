@@ -24,6 +24,7 @@ Number times(Number a, Number b) {
   return negatable(r);
 }
 
+// Rounded down, as the language has it; C++ rounds towards 0.
 Number quotient(Number a, Number b) {
   if (b == 0) throw Stuck("a division by zero");
   Number q = a / b;
@@ -79,6 +80,7 @@ private:
     return true;
   }
   // The operator that stands here, whatever its level: the longest spelling.
+  // The whole operator is read whatever level asks, so that a < is never taken out of a << by a level that knows no shifts.
   std::string here() {
     blanks();
     for (std::string_view two : {"||", "&&", "<=", ">=", "==", "!=", "<<", ">>", "//"})
@@ -259,6 +261,8 @@ Function read_function(std::string_view text, std::string_view domain) {
       if (n.size() != 3) throw Stuck("no swizzle: " + std::string(step));
       s.bits = static_cast<int>(small(n[0])), s.base = static_cast<int>(small(n[1])),
       s.shift = static_cast<int>(small(n[2]));
+      // The same conditions as the prover's parser has, stated once more: with overlapping fields a swizzle is no bijection, and all that is
+      // said of outer swizzles is wrong.
       int distance = s.shift < 0 ? -s.shift : s.shift;
       if (s.bits < 0 || s.base < 0 || distance < s.bits || s.bits + s.base + distance > 62)
         throw Stuck("no swizzle: " + std::string(step));
@@ -351,6 +355,7 @@ Statement read_statement(std::string_view head) {
   }
   for (std::size_t k = 0; k < s.arguments.size(); ++k)
     s.functions.push_back(read_function(s.arguments[k], domains[k]));
+  // A claim with an argument too many would be about something else than what a reader sees.
   std::map<std::string, std::pair<std::size_t, std::size_t>> known{
       {"equal", {2, 0}},         {"injective", {1, 0}}, {"bijective", {1, 0}}, {"disjoint", {2, 0}},
       {"covers", {1, 1}},        {"within", {1, 1}},    {"aligned", {1, 1}},   {"inverse", {2, 0}},

@@ -68,6 +68,7 @@ Form Lowering::scale(const Form& f, const Poly& by) {
   if (by.is_zero()) return r;
   r.constant = f.constant * by;
   for (const auto& [d, c] : f.linear) r.linear[d] = c * by;
+  // No product of a nonzero coefficient with a nonzero polynomial is zero, so that nothing has to be erased here.
   for (const auto& [m, w] : f.parity) r.parity[m] = w * by;
   return r;
 }
@@ -413,7 +414,9 @@ std::optional<Lowering::Bits> Lowering::bits(const Form& f, int width) {
 std::optional<Form> Lowering::bitwise(Op op, const Form& a, const Form& b) {
   auto wa = width(a), wb = width(b);
   if (!wa && !wb) return missing("a bound on an operand of a bit operation");
+  // One bounded operand is enough: above its width the result is the other one (^ and |) or nothing (&).
   int w = wa && wb ? std::min(*wa, *wb) : wa ? *wa : *wb;
+  // Masks and weights are words of 64 bits with two to spare.
   if (w > 62) return missing("operands of a bit operation below 2^62");
   auto x = bits(a, w), y = bits(b, w);
   if (!x || !y) return std::nullopt;
@@ -457,6 +460,7 @@ std::optional<bool> Lowering::decide(Op op, const Form& a, const Form& b) const 
   const auto& [low, high] = *span;
   bool ge = context_.nonnegative(low), le = context_.nonnegative(Poly() - high);
   bool gt = context_.positive(low), lt = context_.positive(Poly() - high);
+  // The only way for a difference of forms to be 0 everywhere that is decided here: that its range is.
   bool same = low.is_zero() && high.is_zero();
   auto pick = [](bool yes, bool no) -> std::optional<bool> {
     if (yes) return true;
@@ -488,6 +492,7 @@ std::optional<Form> Lowering::lower(const FormulaRef& f, const std::map<std::str
   if (f->op == Op::select) { // the side that is not taken need not have a form
     auto c = lower(f->args[0], names);
     if (!c) return std::nullopt;
+    // Bits of the condition may cancel only once digits that it shares are split alike.
     Form decided = normal(*c);
     auto value = decided.constant.constant();
     if (!value || !decided.linear.empty() || !decided.parity.empty())
@@ -619,6 +624,7 @@ std::optional<Form> Lowering::apply_steps(const Parts& f, Form x) {
       if (!above) return std::nullopt;
       auto field = divide(above->first, Poly(Wide{1} << s.bits));
       if (!field) return std::nullopt;
+      // By digits for its low part alone: what lies above the block may be symbolic without bound, and is added back untouched.
       auto low = bitwise(Op::bit_xor, parts->second, scale(field->second, Poly(Wide{1} << to)));
       if (!low) return std::nullopt;
       next = scale(parts->first, block) + *low;

@@ -152,6 +152,7 @@ private:
     return out;
   }
 
+  // By what stops the lowering, and there alone: a cut that nothing asks for only makes boxes.
   bool cut(const Cell& cell, std::vector<Cell>& left) {
     Lowering l(context_, Lowering::Mode::exact);
     for (const Poly& e : cell.extents) l.root(e);
@@ -255,6 +256,7 @@ private:
     for (const auto& [k, c] : among.linear) {
       if (k >= static_cast<DigitId>(cell.extents.size())) return false;
       auto n = cell.extents[static_cast<std::size_t>(k)].constant();
+      // A digit of more values than this makes more boxes than are compared in reasonable time.
       if (n && *n > 1 && *n <= 16 && (!best || *n < best->first)) best = {*n, k};
     }
     if (!best) return false;
@@ -414,6 +416,7 @@ private:
     Monomial common = common_factor(p, d);
     auto reduced = exact_quotient(d, unit(common)), of = exact_quotient(p, unit(common));
     auto modulus = reduced ? reduced->constant() : std::nullopt;
+    // One case for each residue: 64 of them, each cut anew.
     if (!of || !modulus || *modulus < 2 || *modulus > 64) return false;
     for (Symbol s : of->symbols()) {
       bool matters = false;
@@ -595,6 +598,7 @@ Pieces cut_into_pieces(const std::set<std::string>& symbols, const std::vector<s
                        const std::vector<Coordinate>& domain, const FormulaRef& value,
                        const std::atomic<bool>* cancel) {
   Search search{symbols, domain, value, cancel, {}};
+  // All cases or none: what is proved of some of them is no proof.
   if (!search.run(facts, {}, {}, 10)) search.out.cases.clear();
   return std::move(search.out);
 }

@@ -310,6 +310,7 @@ std::string find_program(const char* name) {
 // The program's output on this input, reading and writing at once so that neither side can block the other.
 std::string filter(const std::vector<std::string>& command, const std::string& input) {
   int to[2], from[2];
+  // Close-on-exec, or a solver started by another thread at the same moment would inherit the pipe and keep it open.
   if (pipe2(to, O_CLOEXEC) != 0) return {};
   if (pipe2(from, O_CLOEXEC) != 0) {
     close(to[0]), close(to[1]);

@@ -61,6 +61,7 @@ bool is_tuple(std::string_view text) {
 
 Leaf parse_leaf(std::string_view text, std::string_view whole) {
   if (text.empty()) fail("layout: an entry is missing", whole, layout_hint);
+  // Scaled basis vectors are coordinates of a product space; nothing here orders them, adds them to numbers or divides them.
   if (text.find('@') != std::string_view::npos)
     fail("layout: basis strides map to coordinates, not to numbers", whole,
          "ask about one coordinate at a time, or give the coordinates strides of their own");
@@ -203,6 +204,7 @@ void symbols_of(const std::vector<std::vector<FlatMode>>& modes, std::set<std::s
 } // namespace
 
 std::set<std::string> Parts::symbols() const {
+  // Symbols that only an assumption mentions are the question's as well: conditions about them may be what settles it.
   std::set<std::string> out = assumed;
   symbols_of(modes, out);
   for (const Step& s : outer) {
@@ -244,6 +246,7 @@ bool is_algebra_call(std::string_view text) {
 std::shared_ptr<const Parts> parse_subject(std::string_view text, std::string_view domain) {
   text = trim(text);
   if (text.empty()) fail("an argument is empty", text, layout_hint);
+  // The readers are recursive; this and the depths bound their stacks.
   if (text.size() > 20000) fail("an argument is longer than 20000 characters", text, layout_hint);
   auto parts = std::make_shared<Parts>();
   parts->text = std::string(text);
@@ -321,6 +324,7 @@ std::vector<Wide> extents(const Parts& f, const Environment& env) {
     for (const FlatMode& m : top) n = multiply(n, value(m.extent, env));
     out.push_back(n);
   }
+  // Evaluated by everybody who replays: an empty domain would make every statement about it true.
   for (Wide e : out)
     if (e < 1)
       throw QuestionError("an extent is " + to_string(e) + " for some values of the symbols\n  in     " +

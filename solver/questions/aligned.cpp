@@ -19,6 +19,7 @@ bool divides(Engine& e, const Poly& w, const Poly& p) {
   if (!m || *m <= 0) return false;
   Wide classes = 1;
   for (std::size_t k = 0; k < symbols.size(); ++k)
+    // Some milliseconds. Polynomials of strides have few symbols, and alignments are small.
     if (*m > 65536 || (classes *= *m) > 65536) return false;
   std::vector<Wide> values(e.context.names().size(), 0);
   for (Wide c = 0; c < classes; ++c) {
@@ -48,6 +49,7 @@ Verdict decide_aligned(Engine& e) {
     for (const auto& [m, c] : f.parity) yes = yes && divides(e, *w, c);
     return yes;
   };
+  // On the larger box where digits were rounded up: every index is in it.
   if (auto own = e.lower_alone(a)) {
     if (aligned(own->lowering, own->form)) {
       e.digits("first", own->lowering);

@@ -7,6 +7,7 @@ Verdict decide_bijective(Engine& e) {
   const Parts& a = e.a();
   auto n = e.size(a);
   const Parts core = n ? without_block_swizzles(e, a, *n) : a;
+  // A chain counts indices, and a box that was rounded up has more than the size.
   if (auto own = e.lower_image(core); own && n) {
     auto flat = own->lowering.flat(own->form);
     if (flat && own->form.constant.is_zero() && !own->lowering.enlarged()) {
@@ -67,6 +68,7 @@ Verdict decide_bijective(Engine& e) {
   };
   if (by_pieces(e, pieces_of(e, core), inside)) return e.proved("pieces");
   if (auto v = ask_injective(e, a)) {
+    // Injective by a solver is half of it; the other half is a query about one index instead of two.
     if (v->outcome == Outcome::refuted) return *v;
     for (bool variables : {true, false}) {
       smt::Query q(e.context);

@@ -38,6 +38,7 @@ unsigned blocks(const std::vector<std::pair<std::int64_t, std::int64_t>>& parts,
   Wide last = 0;
   for (const auto& [from, to] : parts) {
     Wide first = floor_div(from, size), end = floor_div(to - 1, size);
+    // An interval may begin in the block in which the one before it ended.
     if (count > 0) first = std::max(first, last + 1);
     if (end >= first) count += static_cast<unsigned>(end - first + 1);
     last = end;
@@ -64,6 +65,7 @@ struct Question {
 };
 
 std::int64_t narrow(Wide v) {
+  // A quarter of the range, so that shifts by a line and ends of vectors stay inside 64 bits without a check at every addition.
   if (v < INT64_MIN / 4 || v > INT64_MAX / 4) throw Overflow("a byte address beyond 64 bits");
   return static_cast<std::int64_t>(v);
 }
@@ -194,6 +196,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
     if (it == places.end()) it = places.insert(places.end(), rest);
     bytes.push_back({static_cast<std::size_t>(it - places.begin()), narrow(c)});
   }
+  // Values of a lane follow each other byte by byte, for all symbols: one instruction moves them, and their order in memory is its own.
   for (std::size_t k = q.lanes; k < bytes.size(); ++k) {
     const Byte& first = bytes[k % q.lanes];
     if (bytes[k].place == first.place &&
@@ -203,6 +206,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
                  " continues its vector");
     return false;
   }
+  // Every residue that the base can have modulo the line: a multiple of `step`, which divides the line, and no other.
   for (Wide shift = 0; shift < line; shift += step) {
     std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>> parts(places.size());
     for (const Byte& b : bytes)
@@ -225,6 +229,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
       run = goes_on ? run + w.lane_run : w.lane_run;
       w.wave_run = std::max(w.wave_run, run);
     }
+    // The worst residue is what the note tells.
     if (w.lines > cost.lines) cost = w;
     if (q.holds(w)) continue;
     e.obligation("at most " + std::to_string(q.allowed == 0 ? w.least_lines : q.allowed) +
@@ -283,11 +288,13 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
     e.notes.push_back(cost(worst, memory));
     return !e.cancelled();
   };
+  // Few assignments are looked at one by one, which is exact where forms may only overestimate.
   bool complete = e.context.finite(4096);
   if (!complete && by_forms()) return e.proved("lines as forms");
   std::optional<Verdict> found;
   WaveAccess worst;
   bool all = true;
+  // Refuting takes few indices of each of many assignments; deciding a concrete one takes all of them.
   Wide share = e.concrete() ? e.evaluations() : std::min<Wide>(e.evaluations(), 1 << 12);
   e.context.search(complete ? 4096 : e.options.refuter_assignments, [&](const std::vector<Wide>& values) {
     if (e.cancelled()) return true;
@@ -348,6 +355,7 @@ WaveAccess wave_access(const GlobalMemory& memory,
       parts.emplace_back(byte, byte + element_bytes);
       if (here == value * element_bytes && byte == first + here) here += element_bytes;
     }
+    // The first one is told; a torn vector is no single access on this machine, whatever lines it touches.
     if (here < values * element_bytes && w.torn_lane < 0) {
       w.torn_lane = static_cast<int>(lane);
       w.torn_value = static_cast<int>(here / element_bytes);

@@ -85,6 +85,7 @@ Verdict decide_covers(Engine& e) {
     // A hole is named by its value, and looked for again when it is replayed.
     Wide bound = evaluate(e.term(), [&](const std::string& s) { return env.at(s); });
     Evaluator x(a, env);
+    // Unlike a collision, a hole is found by looking at every index: a part of the domain says nothing.
     if (x.size() > e.evaluations()) return Check::undecided();
     if (bound <= 0) return Check::holds();
     bound = std::min(bound, x.size() + 1); // size + 1 values cannot all be there
@@ -103,6 +104,7 @@ Verdict decide_covers(Engine& e) {
     auto here = c.context.poly(size_formula(a)), bound = c.context.poly(e.term());
     return here && bound && c.context.nonnegative(*here - *bound) && injective(c) && within(c, *here);
   };
+  // Boxes say nothing of gaps; a bijection has none.
   if (by_pieces(e, pieces_of(e, core), all)) return e.proved("pieces");
   e.obligation("strides that leave no gap before " + to_string(e.term()));
   return e.unknown();

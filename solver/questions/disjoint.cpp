@@ -47,6 +47,7 @@ Verdict decide_disjoint(Engine& e) {
       if (x(0) == y(0)) return Check::fails(f);
       return Check::undecided();
     }
+    // Sorted, and looked up by the other's values: n log n in place of n m.
     std::vector<std::pair<Wide, Wide>> values;
     for (Wide i = 0; i < x.size(); ++i) values.emplace_back(x(i), i);
     std::sort(values.begin(), values.end());

@@ -33,11 +33,14 @@ std::vector<const Parts*> parts_of(const std::vector<const Subject*>& subjects) 
   return out;
 }
 
+// A subject that was made from a symbolic layout brings what its context knows; the certificate has to state it like the
+// user's own conditions, since the checker has no such context.
 Facts joined(const std::vector<const Subject*>& subjects, Facts facts) {
   for (const Subject* s : subjects) facts.insert(facts.end(), s->facts().begin(), s->facts().end());
   return facts;
 }
 
+// Witnesses hold 64 bits, as JSON readers do; what is beyond is in their text.
 std::optional<std::int64_t> narrow(Wide v) {
   if (v < INT64_MIN || v > INT64_MAX) return std::nullopt;
   return static_cast<std::int64_t>(v);
@@ -211,6 +214,7 @@ bool Engine::surely_positive(const FormulaRef& f) const {
   case Op::mul:
   case Op::min: return side(0) && side(1);
   case Op::max: return side(0) || side(1);
+  // Whichever side is taken; the condition need not be understood.
   case Op::select: return side(1) && side(2);
   case Op::div: { // a / b >= 1 where a >= b > 0: ceil_div(M, T) = (M + T - 1) / T
     auto a = context.poly(f->args[0]), b = context.poly(f->args[1]);
@@ -320,6 +324,7 @@ Wide Engine::evaluations() const {
 // Polynomial bounds first, as they take no solver. What is claimed goes into the certificate either way, and the checker
 // shows it by one.
 bool Engine::at_least(const Poly& left, const Poly& right, const std::string& why) {
+  // A number that is negative is so for every value: no solver has to say it.
   bool yes = context.nonnegative(left - right);
   if (!yes && !(left - right).constant()) {
     smt::Query q(context);
@@ -340,6 +345,8 @@ std::string Engine::conditions_text() const {
 // The example goes into the certificate: with it the checker sees for itself that the conditions are not empty.
 std::optional<naive::Environment> Engine::example() {
   if (example_ || facts_.empty()) return example_;
+  // The search begins at small values, where conditions that people write are mostly satisfied; the solver is for those that only large or
+  // related values satisfy.
   constexpr std::size_t enough = 4096;
   context.search(enough, [&](const std::vector<Wide>& values) {
     example_ = context.environment(values);
@@ -607,6 +614,7 @@ naive::Environment Engine::environment(const std::map<std::string, Wide>& model)
 
 // A question may ask many queries; together the unanswered ones get no more than four times the steps of one.
 smt::Result Engine::solve(const smt::Query& query, std::uint64_t steps) {
+  // Only unanswered ones count, because an answer ends the question or makes progress that the next one needs.
   if (steps == 0 || cancelled() || spent_ + steps > 4 * options.solver_steps) return {};
   smt::Result r = smt::portfolio(query, steps, options.cancel);
   if (r.answer == smt::Answer::unknown) spent_ += steps;
@@ -619,6 +627,7 @@ Engine::ask(smt::Query& query,
             const std::function<std::optional<Finding>(const std::map<std::string, Wide>&)>& found) {
   if (choices_) return std::nullopt; // the question without choices comes next
   smt::Result r = solve(query, options.solver_steps);
+  // The query is weaker than the question where integers cannot say something (smt.h), so that unsat carries over and sat does not.
   if (r.answer == smt::Answer::unsat) return proved(r.solver);
   if (r.answer == smt::Answer::sat && !r.model.empty()) {
     try {

@@ -65,6 +65,7 @@ bool same_normal_form(Engine& e, const Parts& a, const Parts& b) {
   if (!own_a || !own_b || own_a->lowering.enlarged() || own_b->lowering.enlarged()) return false;
   auto flat_a = own_a->lowering.flat(own_a->form), flat_b = own_b->lowering.flat(own_b->form);
   if (!flat_a || !flat_b) return false;
+  // Which modes became one goes into the trace, for its readers; the checker is told the layout between ("through").
   std::vector<Merge> merges;
   SymbolicFlat na = normal_form(*flat_a, &merges), nb = normal_form(*flat_b, &merges);
   if (!(na == nb) || !(own_a->form.constant == own_b->form.constant)) return false;
@@ -86,6 +87,7 @@ bool same_normal_form(Engine& e, const Parts& a, const Parts& b) {
 
 // The name of the method when the functions are the same over the digits of one of them.
 std::optional<std::string> same_forms(Engine& e, const Parts& a, const Parts& b) {
+  // Over the digits of either: one of the two may ask for a cut that the other one's extents do not allow.
   for (bool swapped : {false, true}) {
     auto j = lower_jointly(e, swapped ? b : a, swapped ? a : b);
     if (!j || !(j->a == j->b)) continue;

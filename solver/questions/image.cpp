@@ -18,6 +18,7 @@
 namespace inlay::solver {
 namespace {
 
+// A digit that counts down tells indices apart as well as one that counts up. Of unknown sign it may be 0 somewhere.
 std::optional<Poly> magnitude(const Engine& e, const Poly& p) {
   if (e.context.nonnegative(p)) return p;
   if (e.context.nonnegative(Poly() - p)) return Poly() - p;
@@ -77,6 +78,7 @@ bool dominated(Engine& e, const Lowering& l, const Form& form) {
   std::uint64_t bits = 0;
   std::vector<std::uint64_t> masks;
   for (DigitId d : l.leaves()) {
+    // Bits are counted by the rank of the parities below, and a digit of one value cannot tell two indices apart.
     if (l.bit_of(d) >= 0 || l.extent(d).is_one()) continue;
     auto c = form.linear.find(d);
     if (c == form.linear.end()) return false; // a digit that does not matter
@@ -89,6 +91,7 @@ bool dominated(Engine& e, const Lowering& l, const Form& form) {
   for (const auto& [m, w] : form.parity) {
     auto size = magnitude(e, w);
     if (!size) return false;
+    // A parity moves by its weight once: one step, like a digit of extent 2.
     left.push_back({*size, Poly(1), m});
     masks.push_back(m);
   }
@@ -146,6 +149,7 @@ Check check_injective(const Engine& e, const Parts& a, const naive::Environment&
     }
     if (chain) return Check::holds();
   }
+  // A collision among the first is one of all; none among them says nothing when there are more.
   if (auto c = find_collision(x, std::min(limit, x.size()))) return collide(c->first, c->second);
   return x.size() <= limit ? Check::holds() : Check::undecided();
 }
@@ -178,6 +182,7 @@ std::optional<Verdict> ask_injective(Engine& e, const Parts& a) {
       e.obligation("a form without bit operations on unbounded values, for a solver");
       return std::nullopt;
     }
+    // Coordinates instead of indices: i and j differ exactly when a coordinate does, and the query has no products of extents for it.
     q.require("(or" + different + ")");
     q.goal("(= " + *x + " " + *y + ")");
     auto found = [&](const std::map<std::string, Wide>& model) -> std::optional<Finding> {

@@ -120,6 +120,7 @@ bool defined(const Engine& e, Lowering& l, const FormulaRef& f, const std::map<s
 // Each half is the formula with one side taken, on a box that contains every index of that side: proved of more than was asked. The
 // halves together are all indices, so that the statement holds of each.
 bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int depth, int& pieces) {
+  // Halves of halves: twelve deep is 4096 pieces.
   if (++pieces > 4096 || e.cancelled()) return false;
   Lowering l(e.context);
   std::map<std::string, Form> names;
@@ -185,6 +186,7 @@ bool prove_by_values(Engine& e, const Piece& piece, const PieceProof& proof, int
   for (std::size_t k = 0; k < piece.domain.size(); ++k) {
     auto p = e.context.poly(piece.domain[k].extent);
     auto n = p ? p->constant() : std::nullopt;
+    // The coordinates in their order while the product lasts; which ones are left symbolic does not matter for soundness.
     if (!n || *n > 4096 || points * *n > 4096) continue;
     points *= *n;
     fixed.push_back(k);
@@ -261,6 +263,7 @@ std::optional<Verdict> prove_pointwise(
                   " cases, each proved by its digits");
     return e.proved("values x digits");
   }
+  // With quotients as variables first, where linear reasoning sees q d <= a; solvers' own div and mod know more about numbers.
   for (bool variables : {true, false}) {
     smt::Query q(e.context);
     q.quotient_variables = variables;

@@ -55,6 +55,7 @@ Verdict answered(const std::string& property, const std::vector<const Subject*>&
   return decide(e);
 }
 
+// Values of the algebra come in as the same parts that texts are parsed into; from there on nothing knows where a question came from.
 std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
   std::vector<std::vector<FlatMode>> out;
   auto add_modes = [&](const Layout& l) {
@@ -89,6 +90,8 @@ Subject::Subject(std::string_view text, std::string_view domain) {
   // On numbers the whole table of operations, on symbols those that return layouts, with what they had to assume.
   std::string value;
   try {
+    // The algebra computes and the prover judges: between them goes text, so that a question about an operation is one about what it
+    // printed.
     value = to_string(evaluate_expression(text));
   } catch (const LayoutError&) {
     auto assumed = std::make_shared<Assumed>();
@@ -135,6 +138,8 @@ std::string Subject::text() const { return parts_->text; }
 
 std::vector<std::string> Subject::open(const Facts& facts, const Options& options) const {
   std::vector<std::string> out;
+  // An operation on symbols may hold only where divisors divide. What these facts do not prove of that is the answer: the layout that was asked
+  // about may not exist.
   if (!assumed_) return out;
   SolverProver prover(facts, options);
   for (const Obligation& o : assumed_->obligations)
@@ -204,6 +209,7 @@ Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts, co
 
 Verdict prove_conflict_free(const Subject& a, std::string_view access, std::string_view arch,
                             const Facts& facts, const Options& options) {
+  // Not through answered(): lanes and banks are enumerated, and a min that became a symbol would only lose its values.
   const LdsAccess& model = lds_access(access, arch);
   return guarded("conflict-free", {&a}, facts, options, [&] {
     Engine e("conflict-free", {&a}, {}, facts, options);

@@ -42,7 +42,8 @@ Facts ranges_of(const std::vector<Sym>& values) {
 }
 
 namespace {
-// Conditions that share a symbol with the claim, directly or through another condition.
+// Conditions that share a symbol with the claim, directly or through another condition: others would be refused as being about
+// nothing in the question.
 Facts relevant(const Facts& facts, const std::vector<Sym>& values) {
   std::set<std::string> names;
   for (const Sym& s : values)
@@ -80,6 +81,7 @@ Truth SolverProver::decide(const Claim& claim) {
   Verdict v;
   switch (claim.kind) {
   case ClaimKind::equal: v = prove_equal(number(text(0)), number(text(1)), facts, options_); break;
+  // a <= b as 0 <= b - a < b - a + 1: `within` has both its bounds as formulas, so that no statement of its own is needed.
   case ClaimKind::less_equal: {
     std::string difference = "(" + text(1) + ") - (" + text(0) + ")";
     v = prove_within(number(difference), difference + " + 1", facts, options_);
@@ -93,6 +95,7 @@ Truth SolverProver::decide(const Claim& claim) {
     break;
   case ClaimKind::same: v = prove_equal(claim.layouts.at(0), claim.layouts.at(1), given, options_); break;
   }
+  // Kept with their certificates: whoever uses the operation may want to show why it was allowed.
   verdicts_.push_back(v);
   return v.outcome == Outcome::proved    ? Truth::yes
          : v.outcome == Outcome::refuted ? Truth::no

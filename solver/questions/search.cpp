@@ -69,6 +69,7 @@ SwizzleChoice with_proofs(const std::vector<LdsView>& views, std::string_view ar
   std::string prefix = choice.text() + " o 0 o ";
   for (const LdsView& v : views)
     choice.proofs.push_back(prove_conflict_free(prefix + v.map, v.instruction, arch));
+  // A swizzle that left the tile would be conflict-free and wrong.
   choice.proofs.push_back(prove_bijective(prefix + std::to_string(tile_bytes) + ":1"));
   return choice;
 }
@@ -77,6 +78,7 @@ SwizzleChoice with_proofs(const std::vector<LdsView>& views, std::string_view ar
 template <class Visit>
 void candidates(std::uint64_t tile_bytes, Visit visit) {
   int reach = std::countr_zero(tile_bytes | (std::uint64_t{1} << 24));
+  // Bases below 2 would tear dwords, shifts beyond the reach would read bits that no address of the tile has.
   visit(0, 4, 3); // the identity
   for (int bits = 1; bits <= 6; ++bits)
     for (int base = 2; base <= 8; ++base)
@@ -117,6 +119,7 @@ SwizzleChoice best_swizzle(const std::vector<LdsView>& views, std::string_view a
   int bits = 0, base = 4, shift = 3;
   candidates(tile_bytes, [&](int b, int m, int s) {
     Score here = score(compiled, b, m, s);
+    // Ties go to the one seen first, which has the fewest bits to compute.
     if (!here.aligned || here.clocks >= best.clocks) return;
     best = here;
     bits = b, base = m, shift = s;
@@ -200,6 +203,7 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
     }
     return all;
   };
+  // A width that does not fit ends it: every wider one is a multiple of it, and would have to fit as well.
   for (std::uint64_t width = 2; width <= limit; width *= 2) {
     if (!fits(width, out.reason)) return out;
     std::vector<Verdict> all = proofs(width);

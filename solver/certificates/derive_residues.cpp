@@ -31,9 +31,6 @@ void Derivation::by_residues() {
     throw Stuck("residues for " + s.property);
   symbols();
   const Function& a = s.functions[0];
-  // Of an empty domain everything would hold: extents first, with what the facts say of them.
-  for (const Function& f : s.functions)
-    for (const Expr& extent : f.extents) d.nonnegative(e.expression(extent, user) - constant(1));
   bool same_extents = true;
   if (s.property == "equal") {
     const Function& b = s.functions[1];
@@ -43,7 +40,7 @@ void Derivation::by_residues() {
       same_extents = e.expression(a.extents[k], user) == e.expression(b.extents[k], user);
     if (s.by_mode && !same_extents) throw Stuck("different extents");
   }
-  finish();
+  if (!identities.empty() || !d.inequalities.empty()) finish();
   // What follows is shown for all values within the bounds, with no need of the facts.
   d.inequalities.clear();
   identities.clear();
@@ -51,20 +48,24 @@ void Derivation::by_residues() {
 
   struct Split {
     Number period;
-    Sum quotient;
-    int symbol = -1;     // an inner symbol, or
-    std::size_t nth = 0; // a coordinate
+    std::vector<Sum> quotients; // one for each residue, with bounds of its own
+    std::vector<bool> empty;    // no value has this residue
+    int symbol = -1;            // an inner symbol, or
+    std::size_t nth = 0;        // a coordinate
     Number residue = 0;
-    [[nodiscard]] Sum value() const { return constant(period) * quotient + constant(residue); }
+    [[nodiscard]] Sum value() const {
+      return constant(period) * quotients[static_cast<std::size_t>(residue)] + constant(residue);
+    }
   };
   const std::map<std::string, Sum> whole = user;
   std::vector<Split> splits;
+  auto fresh = [&](Number lower, std::optional<Number> upper) {
+    Variable k{Variable::Kind::symbol, "k_" + std::to_string(d.all.size()), lower, upper, {}, 0, false};
+    return Digits::variable(d.add(std::move(k)));
+  };
   std::vector<Sum> coordinates;
   // The index of both where they have different coordinates: each takes it apart in its own way.
-  for (std::size_t k = 0; k < (same_extents ? a.extents.size() : 1); ++k) {
-    Variable x{Variable::Kind::symbol, "k_" + std::to_string(d.all.size()), 0, {}, {}, 0, false};
-    coordinates.push_back(Digits::variable(d.add(std::move(x))));
-  }
+  for (std::size_t k = 0; k < (same_extents ? a.extents.size() : 1); ++k) coordinates.push_back(fresh(0, {}));
   auto small = [](const std::string& word) {
     Expr n = read_expression(word);
     if (n->op != "int" || n->value > most_cases) throw Stuck("no small number: " + word);
@@ -75,31 +76,31 @@ void Derivation::by_residues() {
     std::size_t first = line.find(' '), last = line.rfind(' ');
     if (first == std::string::npos) throw Stuck("residues of nothing");
     std::string what = line.substr(0, first);
-    Split split{small(line.substr(last + 1)), {}};
+    Split split{small(line.substr(last + 1)), {}, {}};
     if (split.period < 1 || (cases = times(cases, split.period)) > most_cases)
       throw Stuck("too many residues");
-    if (what == "index" && !same_extents) {
-      split.quotient = coordinates[0];
-    } else if (what == "coordinate" && same_extents && last > first) {
+    Number lower = 0; // of what is split
+    std::optional<Number> upper;
+    if (what == "coordinate" && same_extents && last > first) {
       split.nth = static_cast<std::size_t>(small(line.substr(first + 1, last - first - 1)));
       if (split.nth >= coordinates.size()) throw Stuck("residues of no coordinate");
-      split.quotient = coordinates[split.nth];
     } else if (what == "symbol" && last > first) {
       std::string name = quoted("v_", line.substr(first + 1, last - first - 1));
       auto is = std::find_if(d.all.begin(), d.all.end(), [&](const Variable& v) { return v.smt == name; });
       if (is == d.all.end()) throw Stuck("residues of no symbol");
       split.symbol = static_cast<int>(is - d.all.begin());
-      Variable k{Variable::Kind::symbol,
-                 "k_" + std::to_string(d.all.size()),
-                 quotient(is->lower, split.period),
-                 {},
-                 {},
-                 0,
-                 false};
-      if (is->upper) k.upper = quotient(*is->upper, split.period);
-      split.quotient = Digits::variable(d.add(std::move(k)));
-    } else {
+      lower = is->lower, upper = is->upper;
+    } else if (what != "index" || same_extents) {
       throw Stuck("residues of nothing: " + line);
+    }
+    for (Number r = 0; r < split.period; ++r) {
+      // lower <= P k + r <= upper
+      Number least = -quotient(plus(r, -lower), split.period);
+      std::optional<Number> most;
+      if (upper) most = quotient(plus(*upper, -r), split.period);
+      // A variable without a value would make the whole query unsatisfiable.
+      split.empty.push_back(most && *most < least);
+      split.quotients.push_back(split.empty.back() ? Sum{} : fresh(least, most));
     }
     for (const Split& other : splits)
       if (other.symbol == split.symbol && other.nth == split.nth) throw Stuck("residues twice");
@@ -109,15 +110,21 @@ void Derivation::by_residues() {
     Number rest = c;
     std::map<int, Sum> inner;
     std::vector<Sum> at = coordinates;
+    bool empty = false;
     for (Split& x : splits) {
       x.residue = rest % x.period;
       rest /= x.period;
+      empty = empty || x.empty[static_cast<std::size_t>(x.residue)];
       if (x.symbol >= 0)
         inner[x.symbol] = x.value();
       else
         at[x.nth] = x.value();
     }
+    if (empty) continue;
     for (const auto& [name, value] : whole) user[name] = replaced(value, inner);
+    // Of an empty domain everything would hold.
+    for (const Function& f : s.functions)
+      for (const Expr& extent : f.extents) d.nonnegative(e.expression(extent, user) - constant(1));
     auto value = [&](const Function& f) {
       return same_extents ? e.at(f, at, user) : e.at_index(f, at[0], user);
     };

@@ -97,9 +97,12 @@ public:
     auto take = [&](Class& c, const Bounds& bounds, const std::string& hint) {
       if (c.period == 1) return true;
       if ((classes *= c.period) > most_classes) return false;
-      Bounds k{floor_div(bounds.lower, c.period), {}, false};
-      if (bounds.upper) k.upper = floor_div(*bounds.upper, c.period);
-      c.quotient = context_.fresh("k", k);
+      for (Wide r = 0; r < c.period; ++r) {
+        // lower <= P k + r <= upper, which no k may satisfy.
+        Bounds k{-floor_div(subtract(r, bounds.lower), c.period), {}, false};
+        if (bounds.upper) k.upper = floor_div(subtract(*bounds.upper, r), c.period);
+        c.quotients.push_back(context_.fresh("k" + std::to_string(context_.names().size()), k));
+      }
       all_.push_back(&c);
       hints_.push_back("residues " + hint + " " + to_string(c.period));
       return true;
@@ -108,7 +111,7 @@ public:
       if (!take(inner_[s], context_.bounds()[s], "symbol " + e.context.names()[s])) return false;
     for (auto& [name, c] : coordinates_) {
       std::string hint = name == "\x02i" ? "index" : "coordinate " + name.substr(1);
-      if (c.period == 1) c.quotient = context_.fresh("x", Bounds{0, {}, false});
+      if (c.period == 1) c.quotients = {context_.fresh("x", Bounds{0, {}, false})};
       if (!take(c, Bounds{0, {}, false}, hint)) return false;
     }
     classes_ = classes;
@@ -119,8 +122,13 @@ public:
   bool every(const std::function<bool()>& holds) {
     for (Wide c = 0; c < classes_; ++c) {
       Wide rest = c;
-      for (Class* x : all_) x->residue = rest % x->period, rest /= x->period;
-      if (!holds()) return false;
+      bool empty = false;
+      for (Class* x : all_) {
+        x->residue = rest % x->period, rest /= x->period;
+        const Bounds& k = context_.bounds()[x->quotients[static_cast<std::size_t>(x->residue)]];
+        empty = empty || (k.upper && *k.upper < k.lower);
+      }
+      if (!empty && !holds()) return false;
     }
     return true;
   }
@@ -206,10 +214,12 @@ public:
 private:
   struct Class {
     Wide period = 1, residue = 0;
-    Symbol quotient = 0;
+    std::vector<Symbol> quotients; // one for each residue, with bounds of its own
   };
 
-  static Poly here(const Class& c) { return Poly(c.period) * Poly::symbol(c.quotient) + Poly(c.residue); }
+  static Poly here(const Class& c) {
+    return Poly(c.period) * Poly::symbol(c.quotients[static_cast<std::size_t>(c.residue)]) + Poly(c.residue);
+  }
 
   [[nodiscard]] std::optional<Wide> number(const FormulaRef& f) const {
     for (const std::string& n : names_of(f))

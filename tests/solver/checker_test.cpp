@@ -85,6 +85,58 @@ TEST_CASE("checker: a domain that may be empty, for solvers") {
   }
 }
 
+TEST_CASE("checker: an example that the defaults exclude shows nothing") {
+  // Symbols are at least 1 unless a condition says otherwise: under n >= 1 these hold nowhere, and everything would follow.
+  const std::string false_claim =
+      "; property within\n; method Z3\n; argument i\n; domain (n + 1)\n; term 0\n";
+  rejected(false_claim + "; where n*n == 0\n; example n = 0\n");
+  rejected(false_claim + "; where n*n == 0 - n\n; example n = 0\n");
+  rejected(false_claim + "; where 2*n < 1\n; example n = 0\n");
+}
+
+TEST_CASE("checker: conditions and divisors as they are written") {
+  // Of one or the other neither may be left out.
+  const std::string below = "; property within\n; method Z3\n; argument i\n; domain (n)\n; term ";
+  rejected(below + "3\n; where n == 3 || n >= 6\n; example n = 3\n");
+  rejected(below + "6\n; where n == 3 && (n >= 6 || n < 9) || n >= 7\n; example n = 3\n");
+  accepted(prove_within(Subject("i", "n"), "n + 1", {"n == 3 || n >= 6"}));
+  // What has no value is not equal to itself.
+  rejected("; property equal\n; method Z3\n; argument i / 0\n; domain (n)\n; argument i / 0\n; domain (n)\n");
+  rejected("; property equal\n; method Z3\n; argument i % (2 - 2)\n; domain (n)\n; argument i % 0\n; domain "
+           "(n)\n");
+}
+
+TEST_CASE("checker: lines and swizzles that its language does not have") {
+  Verdict v = prove_within("(M,N):(N,1)", "M*N");
+  accepted(v);
+  for (const char* line :
+       {"; condition M >= 2", "; quotients Q R = M / N", "; where", "; cutting 1", "where M >= 2"})
+    rejected(v, "; symbol M", std::string(line) + "\n; symbol M");
+  rejected("; property injective\n; method domination\n; argument Sw<3,40,30> o 0 o 4:1\n; digits first 4\n");
+  rejected(
+      "; property injective\n; method domination\n; argument Sw<3,40,-30> o 0 o 4:1\n; digits first 4\n");
+}
+
+// Both of them, where both are there: a query that only one can read is half a second opinion.
+TEST_CASE("checker: solvers can read what is asked") {
+  for (const Verdict& v : {prove_within("(M,N):(N,1)", "M*N"), prove_injective("(M,K):(ld,1)", {"ld >= K"}),
+                           prove_aligned("(M,K):(K,8)", "8", {"K % 8 == 0"}), prove_bijective("(M,N):(N,1)"),
+                           prove_disjoint("M:4", "6 o N:12"), prove_within(Subject("i % n", "m"), "n")}) {
+    Recheck r = recheck(v.certificate);
+    CAPTURE(v.certificate);
+    REQUIRE(r.accepted);
+    for (const std::string& answer : r.answers)
+      CHECK((answer == "Z3: unsat" || answer == "cvc5: unsat" || answer == "cvc5: not installed"));
+  }
+}
+
+TEST_CASE("checker: numbers down to -2^127 + 1") {
+  const std::string large = "9223372036854775807*9223372036854775807*2";
+  accepted(prove_equal(Subject("i - " + large, "2"), Subject("0 - " + large + " + i", "2")));
+  rejected(prove_equal(Subject("i - " + large, "2"), Subject("0 - " + large + " + i", "2")), "i - " + large,
+           "i - " + large + " + 1");
+}
+
 TEST_CASE("checker: banks under a swizzle, for every instance and stride") {
   accepted(prove_conflict_free("Sw<3,4,3> o 0 o ((16,4),3):((128,16),2048*k)", "ds_read_b128", "gfx942"));
   accepted(prove_conflict_free("Sw<3,4,3> o 1024*b o ((16,4)):((128,16))", "ds_read_b128", "gfx942"));

@@ -191,10 +191,6 @@ private:
     return f;
   }
 
-  bool inside(const Poly& p, const Poly& below) const { // 0 <= p < below
-    return context_.nonnegative(p) && context_.positive(below - p);
-  }
-
   // Root k in [0, t) and in [t, extent), the second one counted from t. A partition only where 0 <= t <= extent for all symbols;
   // one of the parts may then be empty for some.
   bool cut_root(const Cell& cell, DigitId k, const Poly& t, std::vector<Cell>& left) {

@@ -100,7 +100,18 @@ Tree parse_tree(std::string_view text, std::string_view whole, int depth) {
   return t;
 }
 
-void zip(const Tree& shape, const Tree& stride, std::vector<FlatMode>& out, std::string_view whole) {
+// Parentheses around a formula are no tuple where the other side has none: (2*M+1):1, 4:(n-1).
+void unwrap(Tree& a, Tree& b) {
+  while (a.leaf != b.leaf) {
+    Tree& tuple = a.leaf ? b : a;
+    if (tuple.children.size() != 1) return;
+    Tree only = tuple.children[0];
+    tuple = std::move(only);
+  }
+}
+
+void zip(Tree shape, Tree stride, std::vector<FlatMode>& out, std::string_view whole) {
+  unwrap(shape, stride);
   if (shape.leaf != stride.leaf || shape.children.size() != stride.children.size())
     fail("layout: shape and stride are not congruent", whole, layout_hint);
   if (shape.leaf) {
@@ -116,6 +127,7 @@ std::vector<std::vector<FlatMode>> parse_modes(std::string_view text) {
   std::vector<std::string_view> halves = split(text, ":");
   if (halves.size() != 2) fail("layout: a single ':' should separate shape and stride", text, layout_hint);
   Tree shape = parse_tree(halves[0], text, 0), stride = parse_tree(halves[1], text, 0);
+  unwrap(shape, stride);
   std::vector<std::vector<FlatMode>> out;
   if (shape.leaf) {
     out.emplace_back();

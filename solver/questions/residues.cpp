@@ -115,7 +115,9 @@ public:
       if (!take(c, Bounds{0, {}, false}, hint)) return false;
     }
     classes_ = classes;
-    return classes > 1;
+    if (hints_.empty() && !coordinates_.empty()) // a polynomial as it stands: the checker is to see it as one
+      hints_.push_back(coordinates_.count("\x02i") != 0 ? "residues index 1" : "residues coordinate 0 1");
+    return !coordinates_.empty();
   }
 
   // Every case, until one does not hold.
@@ -302,6 +304,9 @@ bool prove_by_residues(Engine& e, const std::vector<Coordinate>& domain,
   for (const FormulaRef& f : values)
     if (!cases.want(f, modulus)) return false;
   if (kind == Finding::Kind::outside && !cases.want(bound, 1)) return false;
+  // An extent such as ceil_div(n, 4) is a polynomial in each case as well, which is how the checker sees that it is positive.
+  for (const Coordinate& c : domain)
+    if (!e.context.poly(c.extent)) (void)cases.want(c.extent, 1);
   if (!cases.choose(e)) return false;
   bool yes = cases.every([&] {
     if (e.cancelled()) return false;

@@ -70,6 +70,10 @@ TEST_CASE("parities and residues of polynomials") {
   refuted(prove_aligned(Subject("i*M + i*i", "N"), "2", {"M % 4 == 2"}));
   proved(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "4", {"M >= 0 - 7"}));
   refuted(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "8", {"M >= 0 - 7"}));
+  // Extents that are quotients.
+  proved(prove_aligned(Subject("4*i*i", "ceil_div(n,4)"), "4"));
+  proved(prove_aligned(Subject("i*i + i", "ceil_div(n,4)"), "2"));
+  refuted(prove_aligned(Subject("i*i + i", "ceil_div(n,4)"), "4"));
   // By the index, where the coordinates are others.
   proved(prove_equal(Subject("(r,c) -> (r + 4*c)*(r + 4*c) % 4", "(4,N)"), Subject("i%2", "4*N")));
   refuted(prove_equal(Subject("(r,c) -> (r + 4*c)*(r + 4*c) % 4", "(4,N)"), Subject("(i/4 + i)%2", "4*N")));

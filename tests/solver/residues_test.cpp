@@ -70,6 +70,13 @@ TEST_CASE("parities and residues of polynomials") {
   refuted(prove_aligned(Subject("i*M + i*i", "N"), "2", {"M % 4 == 2"}));
   proved(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "4", {"M >= 0 - 7"}));
   refuted(prove_aligned(Subject("i*i*M*(M+1) - i*M*(M+1)", "N"), "8", {"M >= 0 - 7"}));
+  proved(prove_aligned(Subject("i*(i+1) << 0", "N"), "2"));
+  proved(prove_aligned(Subject("(i*(i+1) << 3) >> 2", "N"), "4"));
+  refuted(prove_aligned(Subject("(i*(i+1) << 3) >> 2", "N"), "8"));
+  // One case is a case.
+  Verdict one = prove_aligned(Subject("4*(i*i)", "N"), "4");
+  proved(one);
+  CHECK(one.certificate.find("; residues coordinate 0 1\n") != std::string::npos);
   // Extents that are quotients.
   proved(prove_aligned(Subject("4*i*i", "ceil_div(n,4)"), "4"));
   proved(prove_aligned(Subject("i*i + i", "ceil_div(n,4)"), "2"));

@@ -138,6 +138,7 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
       begin[inner] = base[inner];
     }
 
+  out.begin = base;
   out.base = tensor.at(base);
   out.step = tensor.at(step);
   const Sym at_lane = tensor.at(lane);

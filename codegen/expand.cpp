@@ -43,6 +43,12 @@ public:
           if (std::holds_alternative<LoopOp>(inner.what))
             throw CodegenError("loop: a loop inside a loop is not generated",
                                "line   " + std::to_string(inner.where.line()), "one loop over both extents");
+          if (const auto* c = std::get_if<CopyOp>(&inner.what);
+              c && c->to && p_.tensor(c->to->tensor).space == Space::global)
+            throw CodegenError(
+                "store: a loop does not store to memory",
+                "line   " + std::to_string(inner.where.line()) + ", " + p_.tensor(c->to->tensor).name,
+                "a workgroup for each tile of the output, or a store behind the loop of what it carries");
           one(inner);
         }
         loops_.pop_back();
@@ -246,7 +252,7 @@ private:
         if (!from_lds) mask(load.access);
         if (c.to_fragment >= 0) pieces(c.to_fragment).push_back({value.id, c.vector});
       } else {
-        value = part(c.from_fragment, base, c.vector);
+        value = word(c.from_fragment, base, c.vector);
       }
       if (c.to) {
         Inst& store = add(to_lds ? InstKind::lds_write : InstKind::store);

@@ -11,7 +11,7 @@ ObligationError::ObligationError(const std::string& kernel, const std::string& c
                                  const std::string& subject, const std::string& counterexample,
                                  const std::source_location& where)
     : std::invalid_argument(
-          fmt::format("{}: a claim of the specification does not hold\n  claim  {}\n  about  {}\n  "
+          fmt::format("{}: a claim of the specification is not shown to hold\n  claim  {}\n  about  {}\n  "
                       "where  {}\n  spec   {}:{}",
                       kernel, claim, subject, counterexample, where.file_name(), where.line())) {}
 

@@ -47,7 +47,8 @@ std::optional<std::string> Domains::lost(Expr from, Expr to, const std::function
     }
     if (missing == 0) continue;
     const std::string text = to_string({&x_, base}, name);
-    return text + (missing == not_zero       ? " is not 0"
+    return text + ((missing & finite) != 0   ? " is not infinite"
+                   : missing == not_zero     ? " is not 0"
                    : missing == not_negative ? " is not negative"
                                              : " is positive");
   }
@@ -79,7 +80,7 @@ Domains::Sign Domains::sign(int id) {
       out = *low > Int(0) ? Sign::positive : *low == Int(0) ? Sign::not_negative : Sign::unknown;
     break;
   case Fn::exp:
-  case Fn::exp2: out = Sign::positive; break;
+  case Fn::exp2: out = infinite(n.args[0]) ? Sign::not_negative : Sign::positive; break;
   case Fn::add: out = least(0) == Sign::unknown ? Sign::unknown : most(); break;
   case Fn::mul:
   case Fn::div:
@@ -105,6 +106,35 @@ Domains::Sign Domains::sign(int id) {
   }
   sign_.emplace(id, out);
   return out;
+}
+
+bool Domains::infinite(Expr e) { return infinite(e.id); }
+
+bool Domains::infinite(int id) {
+  if (const auto found = infinite_.find(id); found != infinite_.end()) return found->second;
+  const ExprNode n = x_.node(id);
+  bool out = false;
+  switch (n.fn) {
+  case Fn::constant: out = std::isinf(n.value); break;
+  case Fn::select: out = infinite(n.args[2]) || infinite(n.args[3]); break;
+  case Fn::exp:
+  case Fn::exp2: break; // 0 where its argument is -inf
+  default:
+    for (const int a : n.args) out = out || infinite(a);
+  }
+  infinite_.emplace(id, out);
+  return out;
+}
+
+void Domains::require_finite(int id, Needs& into) {
+  const ExprNode n = x_.node(id);
+  if (!infinite(id) || n.fn == Fn::constant)
+    return; // a literal by itself: its sum is what it is whatever the data are
+  if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) {
+    for (const int a : n.args) require_finite(a, into);
+  } else {
+    into[x_.normal({&x_, id}).id] |= finite;
+  }
 }
 
 // base ^ power, or its logarithm; a product is asked factor by factor where that is the same.
@@ -138,6 +168,8 @@ const Domains::Needs& Domains::needs(int id) {
   Needs out;
   for (const int a : n.args)
     for (const auto& [base, need] : needs(a)) out[base] |= need;
+  if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul)
+    for (const int a : n.args) require_finite(a, out);
   if (n.fn == Fn::div) require(n.args[1], -1, false, out);
   if (n.fn == Fn::power) require(n.args[0], n.value, false, out);
   if (n.fn == Fn::log || n.fn == Fn::log2) require(n.args[0], 1, true, out);

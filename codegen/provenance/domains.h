@@ -1,4 +1,5 @@
-/// Where an expression is no number: reciprocals of 0, roots and logarithms of what is negative. Private.
+/// Where an expression is no number: reciprocals of 0, roots and logarithms of what is negative, sums and products of what
+/// an expression itself makes infinite (select(x, y, x, -inf)). Private.
 ///
 /// The normal form of an expression is equal to it where both are numbers; x/x is 1 and sqrt(x) sqrt(x) is x but for some x.
 /// A map may therefore not lose such a condition on the way: what it asks for has to be asked for by what it comes to.
@@ -31,18 +32,26 @@ public:
   [[nodiscard]] std::optional<std::string> lost(Expr from, Expr to,
                                                 const std::function<std::string(int)>& name);
 
+  /// Whether the expression has a literal infinity that it may come to. What an `inside` leaves out does not count: that
+  /// something is inside is what other rules show.
+  [[nodiscard]] bool infinite(Expr e);
+
 private:
   enum class Sign { unknown, not_negative, positive };
-  enum Need : unsigned { not_zero = 1, not_negative = 2 };
+  enum Need : unsigned { not_zero = 1, not_negative = 2, finite = 4 };
   using Needs = std::map<int, unsigned>; // of expressions in normal form
 
   Sign sign(int id);
   const Needs& needs(int id);
+  bool infinite(int id);
+  // Of what is added or multiplied, the parts that may be infinite.
+  void require_finite(int id, Needs& into);
   void require(int base, double power, bool logarithm, Needs& into);
 
   Expressions& x_;
   std::vector<Expr> allowed_;
   std::unordered_map<int, Sign> sign_;
+  std::unordered_map<int, bool> infinite_;
   std::unordered_map<int, Needs> needs_;
 };
 

@@ -198,6 +198,9 @@ Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
                    [&](const auto& x) { return less_equal(x.first + Sym(1), x.second) && met(x.first); }))
     refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
            "its first element may be left out, and then it is infinite");
+  if (domains_.infinite(t.expr))
+    refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
+           "its elements so far may all be infinite; `inside` says which are left out");
   prove("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
         "provenance");
   Term out;

@@ -78,6 +78,8 @@ void Interpreter::static_claims() {
         range.upper->value() >= std::int64_t{1} << 29)
       refute("a number of the workgroup is read inside " + t.name, to_string(u.at),
              "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
+    if (!decide(ClaimKind::less_equal, Sym(0), world(u.at)))
+      refute("a number of the workgroup is read inside " + t.name, to_string(u.at), "it may be negative");
     prove("a number of the workgroup is read inside " + t.name, to_string(u.at), "prover");
   }
 }
@@ -201,6 +203,23 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   prove(what + " have the address of their view: base + step + lane + immediate", to_string(place0),
         "normal form");
+  // What a mask or a descriptor leaves out lies behind the tensor's end; before its begin there is nobody who looks. And where
+  // the base is behind the end, what is left is negative, and to the hardware a large number.
+  for (std::size_t axis = 0; axis < at0.size(); ++axis) {
+    if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
+    if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]))
+      refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
+             "axis " + std::to_string(axis) + " may begin at a negative coordinate");
+    const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;
+    if (!descriptor && !a.shortened[axis]) continue;
+    const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
+    const Sym least = descriptor && shorter ? Sym(1) : Sym(0); // of the rows from the base on
+    if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])))
+      refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
+             "axis " + std::to_string(axis) + " may begin behind " + to_string(t.shape[axis]) +
+                 ", and the room that its descriptor has is negative there");
+  }
+  prove("tiles of " + t.name + " begin inside it", to_string(place0), "facts");
   // A vector is wholly inside or wholly outside. Descriptors cut off each dword by itself.
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     bool varies = false;

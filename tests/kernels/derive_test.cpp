@@ -177,11 +177,16 @@ TEST_CASE(
 }
 
 TEST_CASE("derive: a program whose tiles do not agree with its specification is refused with the line") {
-  Program p = kernels::gemm_program(small());
-  for (Op& op : p.mutable_body())
-    if (auto* loop = std::get_if<LoopOp>(&op.what))
-      std::get<CopyOp>(loop->body[0].what).from->origin[0] += Sym(64);
-  CHECK_THAT(refuted(code_of(p)), Contains("c is what the specification says"));
+  const auto moved = [](std::size_t axis, int by) {
+    Program p = kernels::gemm_program(small());
+    for (Op& op : p.mutable_body())
+      if (auto* loop = std::get_if<LoopOp>(&op.what))
+        std::get<CopyOp>(loop->body[0].what).from->origin[axis] += Sym(by);
+    return refuted(code_of(p));
+  };
+  CHECK_THAT(moved(1, 32), Contains("A and B are multiplied at the same k"));
+  CHECK_THAT(moved(0, 64), Contains("tiles of a begin inside it") && Contains("may begin behind m"));
+  CHECK_THAT(moved(0, -64), Contains("tiles of a begin inside it") && Contains("negative coordinate"));
   Program swizzled = kernels::gemm_program(small());
   // Read with another swizzle than written: as if the two sides disagreed about the tile.
   Code code = code_of(swizzled);
@@ -553,6 +558,119 @@ TEST_CASE("derive: normalised rows whose masks, mean, scale or halves are anothe
   CHECK_THAT(refuted(code_of(halves)), Contains("y is what the specification says"));
 }
 
+// A row and the one before it, or a tile that begins elsewhere: before its begin nothing protects a tensor, and a base behind
+// its end has a room that wraps.
+TEST_CASE("derive: tiles begin inside their tensor") {
+  const auto shifted = [](const Sym& rows, const Sym& tiles, bool used) {
+    Program k("shifted", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 16}), N = k.size("n", {.most = 1 << 12, .multiple = 4});
+    const Tensor Y = k.output("y", Element::f32, {M, N}), X = k.input("x", Element::f32, {M, N}),
+                 stage = k.lds("stage", Element::f32, {1, 256});
+    const Sym w = k.workgroups(0, N, 256), row = k.workgroups(1, M, 1);
+    const Sym dr = rows, dw = tiles;
+    k.computes(Y, [&](const auto& c) {
+      const Expr x = k(X, {c[0], c[1]});
+      return used ? x - k(X, {c[0] + dr, c[1] + 256 * dw}) : x;
+    });
+    const Layout tv = rows_tv(1, 256, 4, 64);
+    const View there = k.tile(X, {1, 256}, {row + dr, w + dw});
+    const Fragment x = k.load(k.tile(X, {1, 256}, {row, w}), tv, 4);
+    if (used) {
+      k.store(k.map({x, k.load(there, tv, 4)}, [](const auto& a) { return a[0] - a[1]; }),
+              k.tile(Y, {1, 256}, {row, w}), 4);
+    } else { // a prefetch
+      k.copy(there, stage, tv, 4);
+      k.store(x, k.tile(Y, {1, 256}, {row, w}), 4);
+    }
+    return refuted(code_of(k));
+  };
+  for (const bool used : {false, true}) {
+    CHECK_THAT(shifted(Sym(-1), Sym(0), used), Contains("axis 0 may begin at a negative coordinate"));
+    CHECK_THAT(shifted(Sym(0), Sym(-1), used), Contains("axis 1 may begin at a negative coordinate"));
+    CHECK_THAT(shifted(Sym(0), Sym(1), used), Contains("axis 1 may begin behind n"));
+    CHECK_THAT(shifted(Sym(1), Sym(0), used), Contains("axis 0 may begin behind m"));
+    CHECK(shifted(Sym(0), Sym(0), used) == "");
+  }
+  Program k("labels", Target::named("gfx942"), 64);
+  const Sym M = k.size("m", {.most = 1 << 16}), N = k.size("n", {.most = 256, .multiple = 4});
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N}),
+               T = k.input("t", Element::i32, {M});
+  k.computes(Y, [&](const auto& c) { return k(X, {c[0], k.at(T, c[0] - 1)}); });
+  const Sym row = k.workgroups(0, M, 1), label = k.uniform(T, row - 1);
+  k.store(k.load(k.tile(X, {1, 1}, {row, label}), without_axis(rows_tv(1, 256, 4, 64), 1), 1),
+          k.tile(Y, {1, 1}, {row, 0}), 1);
+  CHECK_THAT(refuted(code_of(k)),
+             Contains("a number of the workgroup is read inside t") && Contains("may be negative"));
+}
+
+TEST_CASE("derive: infinities that an expression makes itself do not cancel") {
+  using Of = std::function<Expr(Program&, Expr, Expr)>;
+  const auto computed = [](const Of& specified, const Of& map) {
+    Program k("pair", Target::named("gfx942"), 64);
+    const Sym N = k.size("n", {.most = 1 << 20});
+    const Tensor Z = k.output("z", Element::f32, {N}), X = k.input("x", Element::f32, {N}),
+                 Y = k.input("y", Element::f32, {N});
+    k.computes(Z, [&](const auto& c) { return specified(k, k(X, {c[0]}), k(Y, {c[0]})); });
+    const View z = k.tile(Z, {256}, {k.workgroups(0, N, 256)});
+    const auto load = [&](const Tensor& t) {
+      return k.load(k.tile(t, {256}, {k.grid()[0].symbol}), line_tv(256, 1, 64), 1);
+    };
+    k.store(k.map({load(X), load(Y)}, [&](const auto& a) { return map(k, a[0], a[1]); }), z, 1);
+    return refuted(code_of(k));
+  };
+  const auto masked = [](Program& k, Expr x, Expr y) { return select(x, y, x, k.constant(-INFINITY)); };
+  const Of y = [](Program&, Expr, Expr b) { return b + 0.0; };
+  const Of maps[] = {
+      [&](Program& k, Expr a, Expr b) { return b + (masked(k, a, b) - masked(k, a, b)); },
+      [&](Program& k, Expr a, Expr b) { return b + masked(k, a, b) * 0.0; },
+      [&](Program& k, Expr a, Expr b) { return b * exp(masked(k, a, b)) / exp(masked(k, a, b)); },
+      [&](Program& k, Expr a, Expr b) { return b + max(a, k.constant(INFINITY)) * 0.0; },
+  };
+  for (const Of& map : maps) {
+    CHECK_THAT(computed(y, map), Contains("a map loses no condition of what it takes"));
+    CHECK(computed(map, map) == "");
+  }
+  const Of weight = [&](Program& k, Expr a, Expr b) { return exp(masked(k, a, b)); };
+  CHECK(computed(weight, weight) == ""); // where nothing cancels
+  CHECK(computed([&](Program& k, Expr a, Expr b) { return exp(masked(k, a, b) - b); },
+                 [&](Program& k, Expr a, Expr b) { return exp(masked(k, a, b)) / exp(b); }) == "");
+}
+
+TEST_CASE("derive: a maximum under way that may be of masked elements alone does not scale") {
+  const auto log_sum_exp = [](bool masked) {
+    Program k("lse", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 16}), N = k.size("n", {.most = 1 << 16, .multiple = 4});
+    const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N});
+    const auto mask = [&](Sym j, Expr e) {
+      return masked ? select(k.number(j), k.constant(300), e, k.constant(-INFINITY)) : e;
+    };
+    k.computes(Y, [&](const auto& c) {
+      const auto x = [&](Sym j) { return mask(j, k(X, {c[0], j})); };
+      const Expr most = k.fold(Monoid::max, N, x);
+      return log(k.sum(N, [&](Sym j) { return exp(x(j) - most); })) + most;
+    });
+    const Sym row = k.workgroups(0, M, 1);
+    const Layout tv = rows_tv(1, 256, 4, 64), of = without_axis(tv, 1);
+    const Fragment m = k.full(-INFINITY, of, {1, 1}), l = k.zeros(Element::f32, of, {1, 1});
+    k.loop(N, 256, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Sym column = 256 * t + k.position(1);
+      const Fragment x = k.map({k.load(k.tile(X, {1, 256}, {row, t}), tv, 4)}, [&](const auto& a) {
+        return inside(column, N, mask(column, a[0]), -INFINITY);
+      });
+      const auto scale = [](const auto& v) { return exp(v[0] - v[1]); };
+      const Fragment most =
+          k.map({m, k.fold(Monoid::max, x, 1)}, [](const auto& v) { return max(v[0], v[1]); });
+      const Fragment p = k.map({x, most}, scale), again = k.map({m, most}, scale);
+      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const auto& v) { return v[0] * v[1] + v[2]; });
+      k.update(m, {most}, [](const auto& v) { return v[1]; });
+    });
+    k.store(k.map({m, l}, [](const auto& v) { return v[0] + log(v[1]); }), k.tile(Y, {1, 1}, {row, 0}), 1);
+    return refuted(code_of(k));
+  };
+  CHECK(log_sum_exp(false) == "");
+  CHECK_THAT(log_sum_exp(true), Contains("its elements so far may all be infinite"));
+}
+
 TEST_CASE("derive: a workgroup reads in place what it alone writes, and before") {
   const Target& target = Target::named("gfx942");
   const Layout one_by_one = line_tv(256, 1, 128), in_pairs = line_tv(256, 2, 128);
@@ -655,4 +773,18 @@ TEST_CASE("derive: rows with a part left out, joined twice, or filled with the w
   unfilled.store(r, unfilled.tile(y, {512}, {0}), 4);
   // What lies outside is 0 by the descriptor, and the maximum of negative numbers and 0 is 0.
   CHECK_THAT(refuted(code_of(unfilled)), Contains("what lies outside of a max is its empty element"));
+}
+
+TEST_CASE("derive: a store inside a loop is refused in words") {
+  Program k("loopstore", Target::named("gfx942"), 64);
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = 4});
+  const Tensor Y = k.output("y", Element::f32, {M, N}), X = k.input("x", Element::f32, {M, N});
+  k.computes(Y, [&](const auto& c) { return k(X, {c[0], c[1]}) * 2.0; });
+  const Sym row = k.workgroups(0, M, 1);
+  const Layout tv = rows_tv(1, 256, 4, 64);
+  k.loop(N, 256, {.distance = 2, .ring = 2}, [&](Sym t) {
+    const Fragment x = k.load(k.tile(X, {1, 256}, {row, t}), tv, 4);
+    k.store(k.map({x}, [](const auto& a) { return a[0] * 2.0; }), k.tile(Y, {1, 256}, {row, t}), 4);
+  });
+  CHECK_THROWS_WITH(code_of(k), Contains("a loop does not store to memory") && Contains("y"));
 }

@@ -392,9 +392,18 @@ private:
   bool inside(const Inst& i, const Tensor& t, const std::vector<std::int64_t>& c) {
     auto& extents = shapes_[t.id];
     if (extents.empty()) extents = shape(t);
-    for (std::size_t axis = 0; axis < c.size(); ++axis)
-      if (i.access.masked[axis] && (c[axis] < 0 || c[axis] >= extents[axis])) return false;
-    return true;
+    bool in = true;
+    for (std::size_t axis = 0; axis < c.size(); ++axis) {
+      const bool named = axis < i.access.rows.size() && i.access.rows[axis] >= 0;
+      const bool one = std::any_of(p_.uniforms().begin(), p_.uniforms().end(),
+                                   [&](const Uniform& u) { return u.symbol == i.access.origin[axis]; });
+      // Masks and descriptors end a tensor, and what a table holds is compared without sign: nothing else keeps a tile
+      // from beginning before it.
+      if (c[axis] < 0 && !named && !one)
+        throw Wrong(t.name + ": a tile begins before it, at " + std::to_string(c[axis]));
+      in = in && !(i.access.masked[axis] && (c[axis] < 0 || c[axis] >= extents[axis]));
+    }
+    return in;
   }
   std::vector<double>& stage(const Inst& i, const Step& s) {
     const Tensor& t = p_.tensor(i.access.tensor);

@@ -25,6 +25,7 @@ namespace inlay::codegen {
 
 struct AddressSplit {
   Sym base, step, lane;
+  std::vector<Sym> begin; ///< [axis]: what of the coordinate is in the base
   std::int64_t immediate = 0;
   int descriptor_axis = -1; ///< -1: the descriptor does not end anything
   Sym rows{};               ///< coordinates of that axis from the base on that are inside

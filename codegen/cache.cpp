@@ -42,7 +42,7 @@ std::optional<Emitted> load(const fs::path& path) {
     return true;
   };
   Emitted e;
-  if (!part(e.ir) || !part(e.optimised) || !part(e.assembly) || !part(e.hsaco)) return std::nullopt;
+  if (!part(e.ir) || !part(e.assembly) || !part(e.hsaco)) return std::nullopt;
   return e;
 }
 
@@ -53,7 +53,7 @@ void store(const fs::path& path, const Emitted& e) {
     body.append(reinterpret_cast<const char*>(&size), sizeof size);
     body.append(reinterpret_cast<const char*>(from.data()), from.size());
   };
-  part(e.ir), part(e.optimised), part(e.assembly), part(e.hsaco);
+  part(e.ir), part(e.assembly), part(e.hsaco);
   const auto digest = llvm::SHA256::hash(bytes_of(body));
   // Under another name first, so that a process that reads beside us sees a whole file or none.
   const fs::path temporary = path.string() + "." + std::to_string(std::random_device{}()) + ".part";
@@ -91,7 +91,9 @@ std::optional<Cache> Cache::from_environment() {
 }
 
 std::string Cache::key(const IrModule& module, const Target& target, const EmitOptions& options) {
-  const std::string all = std::string("inlay " INLAY_VERSION ", LLVM ") + llvm_version() + "\n" +
+  const int passes = 2; // goes up when entries look another way or modules go through other passes
+  const std::string all = std::string("inlay " INLAY_VERSION ", LLVM ") + llvm_version() + ", passes " +
+                          std::to_string(passes) + "\n" +
                           std::string(target.name) + " " + std::to_string(options.level) +
                           (options.keep_order ? " keep order\n" : "\n") + module.text();
   std::string hex;

@@ -1,4 +1,4 @@
-#include "llvm_module.h"
+#include "generate.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/codegen/error.h>
@@ -7,7 +7,6 @@
 #include <llvm/AsmParser/Parser.h>
 #include <llvm/IR/DiagnosticInfo.h>
 #include <llvm/IR/DiagnosticPrinter.h>
-#include <llvm/IR/LegacyPassManager.h>
 #include <llvm/MC/MCAsmBackend.h>
 #include <llvm/MC/MCAsmInfo.h>
 #include <llvm/MC/MCCodeEmitter.h>
@@ -21,8 +20,6 @@
 #include <llvm/MC/MCStreamer.h>
 #include <llvm/MC/MCSubtargetInfo.h>
 #include <llvm/MC/TargetRegistry.h>
-#include <llvm/Passes/PassBuilder.h>
-#include <llvm/Support/CommandLine.h>
 #include <llvm/Support/SourceMgr.h>
 #include <llvm/Support/TargetSelect.h>
 #include <llvm/Target/TargetMachine.h>
@@ -102,80 +99,6 @@ void verify(const llvm::Module& module, const char* stage) {
   llvm::raw_string_ostream stream(words);
   if (llvm::verifyModule(module, &stream))
     throw CodegenError(std::string("the IR does not verify (") + stage + ")", stream.str());
-}
-
-void optimise(llvm::Module& module, llvm::TargetMachine& m, int level) {
-  llvm::LoopAnalysisManager lam;
-  llvm::FunctionAnalysisManager fam;
-  llvm::CGSCCAnalysisManager cgam;
-  llvm::ModuleAnalysisManager mam;
-  llvm::PassBuilder builder(&m); // registers the target's own passes at the extension points
-  builder.registerModuleAnalyses(mam);
-  builder.registerCGSCCAnalyses(cgam);
-  builder.registerFunctionAnalyses(fam);
-  builder.registerLoopAnalyses(lam);
-  builder.crossRegisterProxies(lam, fam, cgam, mam);
-  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
-                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
-  const llvm::OptimizationLevel chosen = levels[level];
-  llvm::ModulePassManager passes =
-      level == 0 ? builder.buildO0DefaultPipeline(chosen) : builder.buildPerModuleDefaultPipeline(chosen);
-  passes.run(module, mam);
-}
-
-// LLVM's machine schedulers, before and behind register allocation, do nothing while this lives. They are switched by
-// options of the process: the pass itself has to stay, because the target hangs other passes to it.
-class SchedulersOff {
-public:
-  explicit SchedulersOff(bool off) {
-    if (!off) return;
-    for (const char* name : {"enable-misched", "enable-post-misched"}) {
-      const auto found = llvm::cl::getRegisteredOptions().find(name);
-      INLAY_CHECK(found != llvm::cl::getRegisteredOptions().end(), std::string("LLVM's option ") + name);
-      found->second->reset();
-      INLAY_CHECK(!found->second->addOccurrence(0, name, "false"), std::string("LLVM's option ") + name);
-      switched_.push_back(found->second);
-    }
-  }
-  ~SchedulersOff() {
-    for (llvm::cl::Option* o : switched_) o->reset();
-  }
-  SchedulersOff(const SchedulersOff&) = delete;
-  SchedulersOff& operator=(const SchedulersOff&) = delete;
-
-private:
-  std::vector<llvm::cl::Option*> switched_;
-};
-
-// What LLVM's passes made or merged has line 0, "no single line". It is attributed to the kernel: the first line of its text.
-void attribute(std::string& assembly) {
-  const std::string loc = "\t.loc\t";
-  std::string out, kernel;
-  std::istringstream lines(assembly);
-  for (std::string line; std::getline(lines, line);) {
-    unsigned file = 0, number = 0;
-    if (line.starts_with(loc) && std::sscanf(line.c_str() + loc.size(), "%u %u", &file, &number) == 2) {
-      if (number == 0 && !kernel.empty()) line = kernel;
-      if (kernel.empty()) kernel = loc + std::to_string(file) + " " + std::to_string(number) + " 0";
-    }
-    out += line + "\n";
-  }
-  assembly = std::move(out);
-}
-
-std::string generate(llvm::Module& module, llvm::TargetMachine& m, bool keep_order) {
-  static std::mutex one_at_a_time; // the options above are the process's
-  const std::lock_guard lock(one_at_a_time);
-  const SchedulersOff off(keep_order);
-  llvm::SmallString<0> text;
-  llvm::raw_svector_ostream stream(text);
-  llvm::legacy::PassManager passes;
-  if (m.addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile))
-    throw InternalError("LLVM cannot write assembly");
-  passes.run(module);
-  std::string assembly(text.str());
-  attribute(assembly);
-  return assembly;
 }
 
 // The text as an object. So there is one code generation for what is read and what runs.
@@ -328,11 +251,6 @@ Emitted emit(const IrModule& ir, const Target& target, const EmitOptions& option
   refuse_on_error("optimisation");
   result.timings.opt = clock.lap();
 
-  {
-    llvm::raw_string_ostream stream(result.optimised);
-    module->print(stream, nullptr);
-  }
-  clock.lap();
   result.assembly = generate(*module, *m, options.keep_order);
   refuse_on_error("code generation");
   const llvm::SmallString<0> object = assemble(result.assembly, *m);

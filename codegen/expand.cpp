@@ -131,8 +131,9 @@ private:
     a.masked.assign(axes, false);
     a.elements.assign(static_cast<std::size_t>(count), std::vector<int>(axes, 0));
     const Int values = part.where.mode(1).size();
+    const Layout first = part.where.mode(1); // of thread 0, whose own coordinates are 0
     for (std::size_t axis = 0; axis < axes; ++axis) {
-      const std::vector<int> all = coordinates(part.where, axis); // thread 0 comes first
+      const std::vector<int> all = thread_coordinates(first, axis);
       for (int e = 0; e < count; ++e)
         a.elements[static_cast<std::size_t>(e)][axis] = all[static_cast<std::size_t>(base + e)];
       INLAY_CHECK(Int(base + count) <= values, "values of the layout");

@@ -1,8 +1,7 @@
 #include "inlay/solver/lds.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
+#include <tuple>
 
 namespace inlay::solver {
 namespace {
@@ -149,27 +148,41 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
     if (out.misaligned_lane < 0 && at[lane] % access.alignment != 0)
       out.misaligned_lane = static_cast<int>(lane);
   }
+  struct Want {
+    std::int64_t dword;
+    unsigned bank, order, lane; ///< order: of the lanes in their phase
+  };
+  const auto banks = static_cast<std::int64_t>(access.banks);
+  std::vector<Want> wanted;
   for (const auto& phase : access.phases) {
-    // Per bank the different dwords wanted, each with the first lane that wants it.
-    std::map<unsigned, std::map<std::int64_t, unsigned>> wanted;
+    // The different dwords wanted, bank by bank, each with the first lane that wants it.
+    wanted.clear();
+    unsigned order = 0;
     for (unsigned lane : phase) {
       if (lane >= at.size()) continue;
-      std::int64_t first = at[lane] >= 0 ? at[lane] / 4 : -((3 - at[lane]) / 4);
-      for (std::int64_t dword = first; dword < first + access.bytes / 4; ++dword) {
-        auto banks = static_cast<std::int64_t>(access.banks);
-        wanted[static_cast<unsigned>(((dword % banks) + banks) % banks)].emplace(dword, lane);
-      }
+      const std::int64_t first = at[lane] >= 0 ? at[lane] / 4 : -((3 - at[lane]) / 4);
+      for (std::int64_t dword = first; dword < first + access.bytes / 4; ++dword)
+        wanted.push_back({dword, static_cast<unsigned>(((dword % banks) + banks) % banks), order++, lane});
     }
+    std::sort(wanted.begin(), wanted.end(), [](const Want& a, const Want& b) {
+      return std::tie(a.bank, a.dword, a.order) < std::tie(b.bank, b.dword, b.order);
+    });
+    wanted.erase(std::unique(wanted.begin(), wanted.end(),
+                             [](const Want& a, const Want& b) { return a.dword == b.dword; }),
+                 wanted.end());
     unsigned worst = 0;
-    for (const auto& [bank, dwords] : wanted) {
-      auto n = static_cast<unsigned>(dwords.size());
+    for (auto begin = wanted.begin(); begin != wanted.end();) {
+      const auto end =
+          std::find_if(begin, wanted.end(), [&](const Want& w) { return w.bank != begin->bank; });
+      const auto n = static_cast<unsigned>(end - begin);
       worst = std::max(worst, n);
       if (n > out.degree) {
         out.degree = n;
-        out.bank = bank;
+        out.bank = begin->bank;
         out.lanes.clear();
-        for (const auto& [dword, lane] : dwords) out.lanes.push_back(lane);
+        for (auto w = begin; w != end; ++w) out.lanes.push_back(w->lane);
       }
+      begin = end;
     }
     out.clocks += worst;
   }

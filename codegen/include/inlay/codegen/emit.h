@@ -63,9 +63,8 @@ struct EmitOptions {
 
 /// What `emit` makes of a module.
 struct Emitted {
-  std::string ir;        ///< the module as given
-  std::string optimised; ///< after the pipeline
-  std::string assembly;  ///< what `hsaco` was assembled from
+  std::string ir;       ///< the module as given
+  std::string assembly; ///< what `hsaco` was assembled from
   std::vector<std::byte> hsaco;
   Timings timings;
   bool from_cache = false;

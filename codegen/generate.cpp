@@ -1,0 +1,179 @@
+#include "generate.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/codegen/error.h>
+
+#include <llvm/CodeGen/MachineFunctionPass.h>
+#include <llvm/CodeGen/MachineInstrBuilder.h>
+#include <llvm/CodeGen/MachineModuleInfo.h>
+#include <llvm/CodeGen/Passes.h>
+#include <llvm/CodeGen/TargetInstrInfo.h>
+#include <llvm/CodeGen/TargetPassConfig.h>
+#include <llvm/CodeGen/TargetSubtargetInfo.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/CommandLine.h>
+
+#include <mutex>
+#include <sstream>
+
+namespace inlay::codegen {
+
+bool has_block(const llvm::Module& module) {
+  for (const llvm::Function& f : module)
+    for (const llvm::Instruction& i : llvm::instructions(f))
+      if (const auto* call = llvm::dyn_cast<llvm::CallInst>(&i); call && call->isInlineAsm()) return true;
+  return false;
+}
+
+void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
+  llvm::LoopAnalysisManager lam;
+  llvm::FunctionAnalysisManager fam;
+  llvm::CGSCCAnalysisManager cgam;
+  llvm::ModuleAnalysisManager mam;
+  llvm::PassBuilder builder(&machine); // registers the target's own passes at the extension points
+  builder.registerModuleAnalyses(mam);
+  builder.registerCGSCCAnalyses(cgam);
+  builder.registerFunctionAnalyses(fam);
+  builder.registerLoopAnalyses(lam);
+  builder.crossRegisterProxies(lam, fam, cgam, mam);
+  const llvm::OptimizationLevel levels[] = {llvm::OptimizationLevel::O0, llvm::OptimizationLevel::O1,
+                                            llvm::OptimizationLevel::O2, llvm::OptimizationLevel::O3};
+  const llvm::OptimizationLevel chosen = levels[level];
+  llvm::ModulePassManager passes;
+  if (level == 0) {
+    passes = builder.buildO0DefaultPipeline(chosen);
+  } else if (has_block(module)) {
+    // The attributor says which of the kernel's inputs are never asked for.
+    llvm::cantFail(
+        builder.parsePassPipeline(passes, "function(early-cse,reassociate,early-cse),amdgpu-attributor"));
+  } else {
+    passes = builder.buildPerModuleDefaultPipeline(chosen);
+  }
+  passes.run(module, mam);
+}
+
+namespace {
+
+// Options of the process that hold while this lives. LLVM's machine schedulers, before and behind register allocation, cannot be
+// taken out as passes: the target hangs others to them. Nor can the passes over addresses: a block's are few, and equal ones are one
+// already; they save 16 to 88 bytes of code and take a tenth of code generation.
+class Switches {
+public:
+  Switches(bool keep_order, bool block) {
+    if (keep_order)
+      for (const char* name : {"enable-misched", "enable-post-misched"}) off(name);
+    if (block) off("amdgpu-scalar-ir-passes");
+  }
+  ~Switches() {
+    for (llvm::cl::Option* o : switched_) o->reset();
+  }
+  Switches(const Switches&) = delete;
+  Switches& operator=(const Switches&) = delete;
+
+private:
+  void off(const char* name) {
+    const auto found = llvm::cl::getRegisteredOptions().find(name);
+    INLAY_CHECK(found != llvm::cl::getRegisteredOptions().end(), std::string("LLVM's option ") + name);
+    found->second->reset();
+    INLAY_CHECK(!found->second->addOccurrence(0, name, "false"), std::string("LLVM's option ") + name);
+    switched_.push_back(found->second);
+  }
+
+  std::vector<llvm::cl::Option*> switched_;
+};
+
+// What LLVM's passes made or merged has line 0, "no single line". It is attributed to the kernel: the first line of its text.
+void attribute(std::string& assembly) {
+  const std::string loc = "\t.loc\t";
+  std::string out, kernel;
+  std::istringstream lines(assembly);
+  for (std::string line; std::getline(lines, line);) {
+    unsigned file = 0, number = 0;
+    if (line.starts_with(loc) && std::sscanf(line.c_str() + loc.size(), "%u %u", &file, &number) == 2) {
+      if (number == 0 && !kernel.empty()) line = kernel;
+      if (kernel.empty()) kernel = loc + std::to_string(file) + " " + std::to_string(number) + " 0";
+    }
+    out += line + "\n";
+  }
+  assembly = std::move(out);
+}
+
+// Ends the life of what a block leaves in registers and nobody reads, each by an instruction of its own that makes no code.
+// Otherwise LLVM's live variables find such a register dead piece by piece, halves, registers, pairs, tuples, and note each piece at
+// the block, whose list they go through for every next one: 36 of 65 ms of code generation for 128x128x64 on gfx950.
+class EndDeadRegisters : public llvm::MachineFunctionPass {
+public:
+  EndDeadRegisters() : MachineFunctionPass(id_) {}
+  llvm::StringRef getPassName() const override { return "inlay: end of a block's dead registers"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& use) const override {
+    use.setPreservesCFG();
+    MachineFunctionPass::getAnalysisUsage(use);
+  }
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    const llvm::TargetRegisterInfo& registers = *function.getSubtarget().getRegisterInfo();
+    const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+    bool changed = false;
+    for (llvm::MachineBasicBlock& block : function)
+      for (llvm::MachineInstr& i : block) {
+        if (!i.isInlineAsm()) continue;
+        llvm::BitVector read(registers.getNumRegUnits());
+        const auto next = std::next(i.getIterator());
+        for (auto after = next; after != block.end(); ++after)
+          for (const llvm::MachineOperand& o : after->operands())
+            if (o.isReg() && o.readsReg() && o.getReg().isPhysical())
+              for (const auto unit : registers.regunits(o.getReg().asMCReg()))
+                read.set(static_cast<unsigned>(unit));
+        for (const llvm::MachineOperand& o : i.operands()) {
+          if (!o.isReg() || !o.isDef() || !o.getReg().isPhysical()) continue;
+          bool dead = true;
+          for (const auto unit : registers.regunits(o.getReg().asMCReg()))
+            dead = dead && !read.test(static_cast<unsigned>(unit));
+          if (!dead) continue;
+          llvm::BuildMI(block, next, i.getDebugLoc(), instructions.get(llvm::TargetOpcode::KILL))
+              .addReg(o.getReg(), llvm::RegState::Kill);
+          changed = true;
+        }
+      }
+    return changed;
+  }
+
+private:
+  static char id_;
+};
+char EndDeadRegisters::id_ = 0;
+
+} // namespace
+
+std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool keep_order) {
+  static std::mutex one_at_a_time; // the options above are the process's
+  const std::lock_guard lock(one_at_a_time);
+  const Switches switches(keep_order, has_block(module));
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  // What addPassesToEmitFile does, with the configuration in hand.
+  auto* const functions = new llvm::MachineModuleInfoWrapperPass(&machine); // the manager's, as all passes
+  llvm::TargetPassConfig* const config = machine.createPassConfig(passes);
+  config->setDisableVerify(true);
+  config->disablePass(&llvm::LiveDebugValuesID); // variables' places; there are lines alone
+  config->insertPass(&llvm::ProcessImplicitDefsID, new EndDeadRegisters);
+  passes.add(config);
+  passes.add(functions);
+  const bool failed = config->addISelPasses();
+  if (!failed) {
+    config->addMachinePasses();
+    config->setInitialized();
+  }
+  if (failed || machine.addAsmPrinter(passes, stream, nullptr, llvm::CodeGenFileType::AssemblyFile,
+                                      functions->getMMI().getContext()))
+    throw InternalError("LLVM cannot write assembly");
+  passes.add(llvm::createFreeMachineFunctionPass());
+  passes.run(module);
+  std::string assembly(text.str());
+  attribute(assembly);
+  return assembly;
+}
+
+} // namespace inlay::codegen

@@ -34,29 +34,74 @@ std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
 
 } // namespace
 
+namespace {
+
+// Instructions that the text has words for.
+bool has_words(const Code& code, const Inst& i) {
+  switch (i.kind) {
+  case InstKind::load:
+  case InstKind::lds_read:
+  case InstKind::lds_write: {
+    if (i.access.idle || !i.access.rows.empty()) return false;
+    const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
+    return d == 1 || d == 2 || d == 4;
+  }
+  case InstKind::mma:
+  case InstKind::wait:
+  case InstKind::barrier: return true;
+  default: return false;
+  }
+}
+
+// Runs prologue and trips over the places: whether each value is still where it was put when it is read.
+bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters& registers) {
+  using Held = std::map<int, std::pair<int, int>>; // VGPR -> register, iteration
+  Held held;
+  bool kept = true;
+  const auto each = [&](const Reg& r, int trip, const auto& f) {
+    const auto place = registers.rings.find({r.id, modulo(trip + r.ahead, registers.copies)});
+    if (place == registers.rings.end()) {
+      kept = false;
+      return;
+    }
+    const int size = bits(register_of(code, r.id).element);
+    for (int d = r.first * size / 32; d < (r.first * size + r.count * size + 31) / 32; ++d)
+      f(place->second + d, std::pair(r.id, trip + r.ahead));
+  };
+  const auto run = [&](const std::vector<Inst>& list, int trip, Held& in) {
+    for (const Inst& i : list) {
+      if (i.direct) continue; // past the registers
+      for (const Reg& u : i.uses)
+        each(u, trip, [&](int at, const auto& value) {
+          const auto found = in.find(at);
+          kept = kept && found != in.end() && found->second == value;
+        });
+      if (i.kind == InstKind::load || i.kind == InstKind::lds_read)
+        each(i.def, trip, [&](int at, const auto& value) { in[at] = value; });
+    }
+  };
+  run(loop.prologue, 0, held);
+  for (int trip = 0; trip <= 2 * registers.copies && kept; ++trip) {
+    Held last = held;
+    run(loop.epilogue, trip, last);
+    run(loop.body, trip, held);
+  }
+  return kept;
+}
+
+} // namespace
+
 std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion& loop) {
   BlockRegisters out;
   std::set<int> results;
   for (const auto* list : {&loop.body, &loop.epilogue})
     for (const Inst& i : *list) {
-      switch (i.kind) {
-      case InstKind::mma:
+      if (!has_words(code, i)) return std::nullopt;
+      if (i.kind == InstKind::mma) {
         if (!register_of(code, i.def.id).outside || i.def.first != 0 ||
             i.def.count != register_of(code, i.def.id).count)
           return std::nullopt;
         results.insert(i.def.id);
-        break;
-      case InstKind::load:
-      case InstKind::lds_read:
-      case InstKind::lds_write:
-        if (i.access.idle || !i.access.rows.empty()) return std::nullopt;
-        if (const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
-            d != 1 && d != 2 && d != 4)
-          return std::nullopt;
-        break;
-      case InstKind::wait:
-      case InstKind::barrier: break;
-      default: return std::nullopt;
       }
       for (const Reg& u : i.uses)
         if (register_of(code, u.id).outside) return std::nullopt;
@@ -86,6 +131,12 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   }
   if (out.last > file || at > file) return std::nullopt;
   if (!out.results_in_agprs) out.last = at;
+  out.prologue =
+      std::all_of(loop.prologue.begin(), loop.prologue.end(),
+                  [&](const Inst& i) {
+                    return i.kind == InstKind::fill || (i.kind != InstKind::mma && has_words(code, i));
+                  }) &&
+      keeps_values(code, loop, out);
   return out;
 }
 
@@ -99,16 +150,23 @@ public:
   std::string run() {
     const int n = registers_.copies;
     line("s_nop 7"); // what LLVM's VALU wrote may be read by anything from here on
+    auto next = how_.prologue ? loop_.prologue.begin() : loop_.prologue.end();
+    for (; next != loop_.prologue.end() && !waits(*next); ++next)
+      if (next->kind != InstKind::fill) one(*next, 0);
+    for (const auto& [id, first] : registers_.results)
+      for (int d = 0; d < dwords(register_of(code_, id)); ++d)
+        line(registers_.results_in_agprs ? "v_accvgpr_write_b32 " + range('a', first + d, 1) + ", 0"
+                                         : "v_mov_b32 " + range('v', first + d, 1) + ", 0");
+    for (; next != loop_.prologue.end(); ++next)
+      if (next->kind != InstKind::fill) one(*next, 0);
+    line("s_nop 1"); // before a product reads what was just written
     for (const BlockCounter& c : how_.counters) line("s_mov_b32 " + c.name + ", " + c.start);
     line("s_mov_b32 " + how_.left + ", " + how_.trips);
     line("s_cmp_eq_u32 " + how_.left + ", 0");
-    line("s_cbranch_scc1 " + label("only"));
-    body(0, true);
-    line("s_cbranch_scc0 " + label("exit" + std::to_string(1 % n)));
-    if (n > 1) line("s_branch " + label("trip1"));
+    line("s_cbranch_scc1 " + label("exit0"));
     for (int c = 0; c < n; ++c) {
       line(label("trip" + std::to_string(c)) + ":", 0);
-      body(c, false);
+      body(c);
       if (c + 1 < n) {
         line("s_cbranch_scc0 " + label("exit" + std::to_string(c + 1)));
       } else {
@@ -117,11 +175,9 @@ public:
     }
     for (int c = 0; c < n; ++c) {
       line(label("exit" + std::to_string(c)) + ":", 0);
-      epilogue(c, false);
-      line("s_branch " + label("end"));
+      for (const Inst& i : loop_.epilogue) one(i, c);
+      if (c + 1 < n) line("s_branch " + label("end"));
     }
-    line(label("only") + ":", 0);
-    epilogue(0, true);
     line(label("end") + ":", 0);
     // Loads of tiles that nobody wants may still be under way to registers that are LLVM's from here on, and it may read
     // results at once: the longest matrix instruction wants 18 wait states.
@@ -132,6 +188,11 @@ public:
   }
 
 private:
+  // Whether an instruction may have to wait for a load.
+  static bool waits(const Inst& i) {
+    return i.kind == InstKind::wait || i.kind == InstKind::barrier || i.kind == InstKind::lds_read ||
+           (i.kind == InstKind::lds_write && !i.direct);
+  }
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }
   void line(const std::string& s, int indent = 1) { text_ += (indent ? "  " : "") + s + "\n"; }
 
@@ -164,16 +225,13 @@ private:
                  dwords(register_of(code_, id)));
   }
 
-  // `fresh`: accumulators that have no value yet.
-  std::string text_of(const Inst& i, int residue, std::set<int>* fresh) {
+  std::string text_of(const Inst& i, int residue) {
     switch (i.kind) {
     case InstKind::mma: {
-      const bool first = fresh && fresh->insert(i.def.id).second;
       const std::string name = i.atom->name;
       const std::size_t blank = std::min(name.find(' '), name.size());
       return name.substr(0, blank) + " " + result(i.def.id) + ", " + operand(i, 0, residue) + ", " +
-             operand(i, 1, residue) + ", " + (first ? "0" : result(i.def.id)) + scales(i, residue) +
-             name.substr(blank);
+             operand(i, 1, residue) + ", " + result(i.def.id) + scales(i, residue) + name.substr(blank);
     }
     case InstKind::load: {
       if (i.direct) {
@@ -232,8 +290,7 @@ private:
     }
   }
 
-  void body(int residue, bool first) {
-    std::set<int> fresh;
+  void body(int residue) {
     // Counters move on behind the last load, one behind each product, and the test for the end behind them.
     std::vector<std::string> scalar;
     for (const BlockCounter& c : how_.counters)
@@ -245,17 +302,13 @@ private:
       if (loop_.body[n].kind == InstKind::load) last_load = n;
     for (std::size_t n = 0; n < loop_.body.size(); ++n) {
       const Inst& i = loop_.body[n];
-      one(i, residue, first ? &fresh : nullptr);
+      one(i, residue);
       if (n > last_load && i.kind == InstKind::mma && next < scalar.size()) line(scalar[next++]);
     }
     while (next < scalar.size()) line(scalar[next++]);
   }
-  void epilogue(int residue, bool first) {
-    std::set<int> fresh;
-    for (const Inst& i : loop_.epilogue) one(i, residue, first ? &fresh : nullptr);
-  }
-  void one(const Inst& i, int residue, std::set<int>* fresh) {
-    const std::string s = text_of(i, residue, fresh);
+  void one(const Inst& i, int residue) {
+    const std::string s = text_of(i, residue);
     if (s.empty()) return;
     if (const std::string at = how_.line(i); !at.empty() && at != at_) line(at_ = at, 0);
     if (i.kind == InstKind::mma) before_product_ = text_.size();

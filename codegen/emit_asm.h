@@ -3,14 +3,16 @@
 /// LLVM's register allocator cannot hold 256 accumulators and the operands around them; it does not have to. Everything
 /// before and behind the loop is IR; the loop is text in which this file has chosen every register:
 ///
-///     results      accumulators, in AGPRs when they and the rest do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`
+///     results      accumulators, in AGPRs when they and the rest do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`; the
+///                  block writes zeros to them while the first loads are under way (a copy of the first trip whose
+///                  products take 0 would do without, and be 2.7 KB of code at 256x256x64)
 ///     rings        a register of the loop gets one place a copy of the trip, by first fit of its lifetimes on the circle
-///                  of `copies` trips; what the prologue has filled comes in pinned
+///                  of `copies` trips; the loop's prologue is the block's where addresses leave room for it, otherwise
+///                  what it has filled comes in pinned
 ///     addresses    whatever registers LLVM likes
 ///
 /// The trips are `copies` bodies behind one another, so that stages and rings are constants; after each of them the loop
-/// may end, and the last trip stands once for each copy. The first product into an accumulator takes 0 for it, in a copy of
-/// the first trip. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
+/// may end, and the last trip stands once for each copy. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
 /// nothing between matrix instructions of this distance; wait states before and behind the block are written out.
 ///
 /// Sources: LLVM Language Reference, "Inline Assembler Expressions"; "AMD Instinct MI300 ISA (CDNA3) Reference Guide",
@@ -34,6 +36,7 @@ struct BlockRegisters {
   int first = 0, last = 0;                  ///< VGPRs that the block owns, from first up to last
   std::map<int, int> results;               ///< register -> its first AGPR or VGPR
   std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first VGPR
+  bool prologue = false; ///< the loop's prologue may stand in the block: nothing in it needs other places
 };
 
 /// How an instruction finds its memory: names of operands in the text.
@@ -52,8 +55,9 @@ struct BlockText {
   std::function<BlockAddress(const Inst& inst, int residue)> address;
   std::function<std::string(const Inst& inst)> line; ///< `.loc`, or nothing
   std::vector<BlockCounter> counters;
-  std::string trips; ///< operand: how many trips run the body
-  std::string left;  ///< operand: a scalar register for what is left of them
+  bool prologue = false; ///< the loop's prologue is the block's
+  std::string trips;     ///< operand: how many trips run the body
+  std::string left;      ///< operand: a scalar register for what is left of them
 };
 
 /// Whether the loop can be a block, and the registers then.

@@ -727,12 +727,15 @@ private:
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list)
         if (i.access.gathered()) prepare(i);
-    for (const Inst& i : r.prologue) one(i, 0, r.ring);
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
-      block(r, registers->second);
+      const bool inside = prologue_inside(r, registers->second);
+      for (const Inst& i : r.prologue)
+        if (!inside || i.kind == InstKind::fill) one(i, 0, r.ring);
+      block(r, registers->second, inside);
       exact_ = false;
       return;
     }
+    for (const Inst& i : r.prologue) one(i, 0, r.ring);
     const std::vector<RegKey> keys = carried(r);
     const Env before = env_;
     const auto enter = [&](const KernelBuilder::Values& values) {
@@ -828,7 +831,24 @@ private:
     }
   }
 
-  void block(const CodeRegion& r, const BlockRegisters& registers) {
+  // Whether the block can begin with the loop's prologue: its registers are the loop's in their places, and there is room for
+  // the addresses that the loop has not, those with masks.
+  bool prologue_inside(const CodeRegion& r, const BlockRegisters& registers) const {
+    std::set<int> loop, masked;
+    for (const Inst& i : r.body)
+      if (i.kind == InstKind::load) loop.insert(memory_.at(&i).offset.id);
+    for (const Inst& i : r.prologue) {
+      if (i.kind != InstKind::load) continue;
+      const Memory& m = memory_.at(&i);
+      if (!m.each_trip.empty()) return false;
+      if (!loop.contains(m.offset.id)) masked.insert(m.offset.id);
+    }
+    const int file = p_.target().registers_per_simd_lane / 2;
+    constexpr int spare = 2; // the work-item, and what a store's address begins with
+    return registers.prologue && registers.last + static_cast<int>(masked.size()) + spare <= file;
+  }
+
+  void block(const CodeRegion& r, const BlockRegisters& registers, bool prologue) {
     std::vector<Type> results;
     std::vector<Value> inputs;
     std::vector<std::string> outputs, takes, clobbers;
@@ -844,7 +864,7 @@ private:
     }
     // Rings: what the prologue filled comes in and leaves as nobody's; the rest is clobbered.
     std::vector<bool> pinned(static_cast<std::size_t>(p_.target().registers_per_simd_lane), false);
-    for (const RegKey& key_of : carried(r)) {
+    for (const RegKey& key_of : prologue ? std::vector<RegKey>() : carried(r)) {
       if (outside(key_of.first)) continue;
       const Register& reg = code_.registers[static_cast<std::size_t>(key_of.first)];
       const auto place = registers.rings.find({key_of.first, key_of.second % registers.copies});
@@ -876,6 +896,7 @@ private:
       return "$" + std::to_string(outputs.size() - 1);
     };
     BlockText how;
+    how.prologue = prologue;
     how.left = scalar_output();
     struct Advance {
       Sym start, slope;

@@ -206,7 +206,7 @@ TEST_CASE("loads to LDS are followed, and their places are m0's") {
   INFO(text_of(r));
   CHECK(r.verdict == MachineVerdict::validated);
   // Another place in LDS, and half of what is moved.
-  CHECK(validate(a, patched(a, "s_add_i32 m0", 1, [](auto& c) { c[5] ^= 0x20; }), true).verdict ==
+  CHECK(validate(a, patched(a, "s_add_u32 m0", 1, [](auto& c) { c[5] ^= 0x20; }), true).verdict ==
         MachineVerdict::refuted);
   CHECK(validate(a, patched(a, "buffer_load_dwordx4", 1, [](auto& c) { c[1] ^= 0x04; }), true).verdict !=
         MachineVerdict::validated);

@@ -153,13 +153,12 @@ public:
     auto next = how_.prologue ? loop_.prologue.begin() : loop_.prologue.end();
     for (; next != loop_.prologue.end() && !waits(*next); ++next)
       if (next->kind != InstKind::fill) one(*next, 0);
-    for (const auto& [id, first] : registers_.results)
-      for (int d = 0; d < dwords(register_of(code_, id)); ++d)
-        line(registers_.results_in_agprs ? "v_accvgpr_write_b32 " + range('a', first + d, 1) + ", 0"
-                                         : "v_mov_b32 " + range('v', first + d, 1) + ", 0");
+    const bool products = zeros();
     for (; next != loop_.prologue.end(); ++next)
       if (next->kind != InstKind::fill) one(*next, 0);
-    line("s_nop 1"); // before a product reads what was just written
+    // Before a product reads what was just written: 19 wait states behind one of 16 passes.
+    line(products ? "s_nop 15" : "s_nop 1");
+    if (products) line("s_nop 2");
     for (const BlockCounter& c : how_.counters) line("s_mov_b32 " + c.name + ", " + c.start);
     line("s_mov_b32 " + how_.left + ", " + how_.trips);
     line("s_cmp_eq_u32 " + how_.left + ", 0");
@@ -193,6 +192,25 @@ private:
     return i.kind == InstKind::wait || i.kind == InstKind::barrier || i.kind == InstKind::lds_read ||
            (i.kind == InstKind::lds_write && !i.direct);
   }
+  // Empty accumulators. In AGPRs, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
+  // the wave need not wait for. Whether there are such products.
+  bool zeros() {
+    const char file = registers_.results_in_agprs ? 'a' : 'v';
+    int first = 256, last = 0;
+    for (const auto& [id, at] : registers_.results)
+      first = std::min(first, at), last = std::max(last, at + dwords(register_of(code_, id)));
+    int at = first;
+    const int single = registers_.results_in_agprs ? std::min(last, first + 32) : last;
+    for (; at < single; ++at)
+      line((file == 'a' ? "v_accvgpr_write_b32 " : "v_mov_b32 ") + range(file, at, 1) + ", 0");
+    const bool products = at + 32 <= last;
+    const std::string zero = range(file, first, 2);
+    for (; at + 32 <= last; at += 32)
+      line("v_mfma_f32_32x32x4_2b_f16 " + range(file, at, 32) + ", " + zero + ", " + zero + ", 0");
+    for (; at < last; ++at) line("v_accvgpr_write_b32 " + range(file, at, 1) + ", 0");
+    return products;
+  }
+
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }
   void line(const std::string& s, int indent = 1) { text_ += (indent ? "  " : "") + s + "\n"; }
 

@@ -79,6 +79,19 @@ struct Sample {
   Terms::Assignment words;
 };
 
+/// Whether a product writes zeros because each of its operands is zeros: not one of the code's, but empty accumulators.
+bool empties(Terms& t, const Flow& flow, FlowMatrix& x) {
+  const auto& i = flow.instruction(x.instruction);
+  if (i.mnemonic.starts_with("v_mfma_scale") || (x.c.empty() && i.operands[3].value != 0)) return false;
+  for (const auto* words : {&x.a, &x.b, &x.c})
+    for (const auto& lanes : *words)
+      for (const Word w : lanes)
+        if (w == Terms::unknown || t.value(w) != 0U) return false;
+  if (x.a.empty() || x.b.empty()) return false;
+  for (auto& lanes : x.d) lanes.fill(t.constant(0));
+  return true;
+}
+
 /// Answers the flow's questions: elements by their accesses, products by the field.
 class Client : public runtime::symbolic::FlowClient {
 public:
@@ -143,6 +156,7 @@ public:
   }
 
   void matrix(FlowMatrix& x) override {
+    if (empties(t_, flow_, x)) return;
     product_sites.insert(x.instruction);
     if (resolve) values_.known(resolve());
     const auto& i = flow_.instruction(x.instruction);
@@ -490,6 +504,7 @@ public:
   }
 
   void matrix(FlowMatrix& x) override {
+    if (empties(t_, flow_, x)) return;
     const auto& i = flow_.instruction(x.instruction);
     const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
     const auto& m = i.modifiers;

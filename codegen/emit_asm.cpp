@@ -192,15 +192,18 @@ private:
     return i.kind == InstKind::wait || i.kind == InstKind::barrier || i.kind == InstKind::lds_read ||
            (i.kind == InstKind::lds_write && !i.direct);
   }
-  // Empty accumulators. In AGPRs, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
+  // Empty accumulators. Where they are many, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
   // the wave need not wait for. Whether there are such products.
   bool zeros() {
     const char file = registers_.results_in_agprs ? 'a' : 'v';
     int first = 256, last = 0;
     for (const auto& [id, at] : registers_.results)
       first = std::min(first, at), last = std::max(last, at + dwords(register_of(code_, id)));
+    const auto product = std::find_if(loop_.body.begin(), loop_.body.end(),
+                                      [](const Inst& i) { return i.kind == InstKind::mma; });
+    if (const std::string where = how_.line(*product); !where.empty()) line(at_ = where, 0);
     int at = first;
-    const int single = registers_.results_in_agprs ? std::min(last, first + 32) : last;
+    const int single = registers_.results_in_agprs && last - first > 64 ? first + 32 : last;
     for (; at < single; ++at)
       line((file == 'a' ? "v_accvgpr_write_b32 " : "v_mov_b32 ") + range(file, at, 1) + ", 0");
     const bool products = at + 32 <= last;

@@ -1,6 +1,8 @@
 // The GEMM before it runs: supported specifications, refusals by name, proofs, and broken layouts stopped by them.
+#include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
+#include <inlay/runtime/code_object.h>
 
 #include <catch2/catch.hpp>
 
@@ -120,6 +122,20 @@ TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
   GemmSpec narrow;
   narrow.tile_n = 32;
   CHECK(count(build_gemm(narrow).assembly, "buffer_store_dwordx2") > 0);
+}
+
+TEST_CASE("gemm: whole 256x256 kernels are no larger than the hand-written ones of that tile") {
+  // AITER's bf16gemm_bf16_tn_256x256, with and without preshuffled B.
+  const auto code = [](const char* kernel, const char* type, const char* tile) {
+    const Artifact a = find_kernel(kernel)->build(
+        {{"arch", "gfx950"}, {"dtype", type}, {"tile", tile}, {"transfer", "yes"}}, {});
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+    const auto object = inlay::runtime::CodeObject::parse({bytes, bytes + a.hsaco.size()});
+    return object.code(object.kernel(a.kernel)).size();
+  };
+  CHECK(code("gemm", "bf16", "256x256x64") <= 18912);
+  CHECK(code("preshuffle_gemm", "bf16", "256x256x64") <= 18040);
+  CHECK(code("gemm", "fp8", "256x256x128") <= 18912);
 }
 
 TEST_CASE("gemm: a tile order is proved, and one with a place changed is refused") {

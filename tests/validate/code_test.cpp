@@ -212,6 +212,20 @@ TEST_CASE("loads to LDS are followed, and their places are m0's") {
         MachineVerdict::validated);
 }
 
+TEST_CASE("accumulators that products of zeros empty are empty, and not those of another number") {
+  const kernels::Artifact a =
+      kernels::find_kernel("gemm")->build({{"arch", "gfx942"}, {"tile", "128x128x32"}, {"waves", "1x1"}}, {});
+  const CodeReport r = validate(a, a.hsaco);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+  // 1 in the place of 0: an accumulator, a source of the products, what a product adds.
+  const auto one = [](auto& c) { c[4] = 0xf2; }; // 1.0
+  CHECK(validate(a, patched(a, "v_accvgpr_write_b32 a5", 0, one), true).verdict == MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "v_accvgpr_write_b32 a0", 0, one), true).verdict == MachineVerdict::refuted);
+  CHECK(validate(a, patched(a, "v_mfma_f32_32x32x4_2b_f16", 3, [](auto& c) { c[6] ^= 4; }), true).verdict !=
+        MachineVerdict::validated);
+}
+
 TEST_CASE("sums by atomics are followed: how often, by which addition, and of what") {
   const kernels::Artifact a = kernels::find_kernel("gemm")->build(
       {{"tile", "32x32x64"}, {"waves", "1x1"}, {"out", "f32"}, {"split", "256"}}, {});

@@ -88,6 +88,8 @@ struct Derivation {
   void by_digits();
   /// The same by cases of the residues that the lines "residues" name (derive_residues.cpp).
   void by_residues();
+  /// By intervals (derive_bounds.cpp).
+  void by_bounds();
 };
 
 /// The boxes into which the lines "case" and "cut" cut the domain. Errors: Stuck.

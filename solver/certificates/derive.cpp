@@ -19,7 +19,7 @@ Derived derive(const Statement& s, bool evaluate) {
   auto hinted = [&](const char* key) {
     return std::any_of(s.hints.begin(), s.hints.end(), [&](const auto& h) { return h.first == key; });
   };
-  bool digits = hinted("digits"), residues = hinted("residues");
+  bool digits = hinted("digits"), residues = hinted("residues"), bounds = hinted("bounds");
   auto all = assignments(s);
   auto by_looking = [&] {
     if (evaluate) out.evaluated = by_definition(s, *all);
@@ -28,9 +28,9 @@ Derived derive(const Statement& s, bool evaluate) {
   // Nobody's arithmetic is better than looking, where it takes no time.
   constexpr Number at_a_glance = Number{1} << 16;
   if (all && affordable(s, *all, at_a_glance)) return by_looking();
-  if ((digits || residues) && !waves) try {
+  if ((digits || residues || bounds) && !waves) try {
       Derivation d(s);
-      digits ? d.by_digits() : d.by_residues();
+      digits ? d.by_digits() : residues ? d.by_residues() : d.by_bounds();
       out.queries = std::move(d.queries);
       out.stronger = std::move(d.stronger);
       return out;

@@ -1,6 +1,6 @@
 /// From the statement of a certificate to what has to be unsatisfiable, or to a finite check.
 ///
-/// Six ways, in this order:
+/// Seven ways, in this order:
 ///
 ///     a glance    Numbers only, or symbols with finitely many values, up to 2^16 evaluations: the definition.
 ///     digits      The certificate says into which digits the index falls ("digits 128 | m | 128 | n"). The claim's own
@@ -11,6 +11,7 @@
 ///                 that the facts allow is reached.
 ///     residues    The certificate says which coordinates and symbols are named by a residue ("residues coordinate 0 2": i = 2 k + r):
 ///                 the claim's own text with that for each residue, which is a polynomial in each.
+///     bounds      Least and greatest values, operation by operation, where the certificate says "bounds of blocks".
 ///     evaluation  The definition, up to 2^24 evaluations.
 ///     pieces      The certificate says how to cut the domain into boxes (derive_pieces.cpp): digits on each.
 ///     raw         Otherwise the claim with div and mod as it stands, for the solvers to find out.

@@ -347,7 +347,7 @@ Statement read_statement(std::string_view head) {
     } else if (key == "arch" || key == "access" || key == "element-bytes" || key == "lines") {
       if (!s.settings.emplace(key, value).second) throw Stuck("the setting " + key + " twice");
     } else if (key == "symbol" || key == "let" || key == "digits" || key == "through" || key == "core" ||
-               key == "case" || key == "quotient" || key == "cut" || key == "residues") {
+               key == "case" || key == "quotient" || key == "cut" || key == "residues" || key == "bounds") {
       s.hints.emplace_back(key, value);
     } else if (key != "note" && key != "claim") {
       throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));

@@ -1,4 +1,5 @@
 // 0 <= A(i) < N: by the range of the digits, whose coefficients have known signs; on numbers the extreme indices decide.
+#include "questions/bounds.h"
 #include "questions/image.h"
 #include "questions/pointwise.h"
 
@@ -20,6 +21,19 @@ Verdict decide_within(Engine& e) {
     }
     e.claims.clear();
   }
+  std::vector<Coordinate> domain;
+  std::vector<FormulaRef> coordinates;
+  for (const FormulaRef& extent : extent_formulas(core)) {
+    domain.push_back({"\x02" + std::to_string(domain.size()), extent});
+    coordinates.push_back(variable(domain.back().name));
+  }
+  if (auto r = bounds_of(e, domain, expand(core, coordinates));
+      r && bound && e.at_least(r->first, Poly(0), "least value") &&
+      e.at_least(*bound - Poly(1), r->second, "greatest value")) {
+    e.hints.emplace_back("bounds of blocks");
+    return e.proved("bounds of blocks");
+  }
+  e.claims.clear();
   auto check = [&](const naive::Environment& env) {
     Finding f;
     f.kind = Finding::Kind::outside;

@@ -237,3 +237,87 @@ TEST_CASE("swizzles permute the aligned blocks of the field that they write") {
   refuted(prove_covers("Sw<3,4,3> o 0 o (128,R):(1,128)", "128*R + 1"));
   refuted(prove_within("Sw<3,4,3> o 1 o (128,R):(1,128)", "128*R"));
 }
+
+// x ^ g stays in the aligned block of x that g is smaller than, whatever divides the extent.
+TEST_CASE("bounds of blocks, where digits would be rounded up") {
+  const std::string hard = "i ^ (i>>7 & 15)";
+  for (const auto& [domain, below, no] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"4611686018427387888", "4611686018427387902", "4611686018427387887"},
+           {"4611686018427387888", "4611686018427387888", "4611686018427387880"},
+           {"16*M", "16*M", "16*M - 1"},
+           {"M", "M + 15", "M"}}) {
+    CAPTURE(domain, below);
+    Verdict v = prove_within(Subject(hard, domain), below);
+    REQUIRE(v.outcome == Outcome::proved);
+    CHECK(recheck(v.certificate).accepted);
+    CHECK(prove_within(Subject(hard, domain), no).outcome == Outcome::refuted);
+  }
+  // The last block is cut off in the middle: what the others permute leaves it.
+  CHECK(prove_within(Subject(hard, "4611686018427387902"), "4611686018427387902").outcome ==
+        Outcome::refuted);
+  for (const auto& [formula, domain, below, no] :
+       std::vector<std::tuple<std::string, std::string, std::string, std::string>>{
+           {"(r,c) -> r*N + (c ^ (r % 8)) - 3*N", "(M,8*N)", "M*N + 7*N", "M*N + 4*N"},
+           {"(i | (i*i & 31)) + (i & 6)", "32*M", "32*M + 6", "32*M"},
+           {"((i << 2) ^ (i/3 % 4)) >> 1", "M", "2*M", "2*M - 1"},
+           {"5*M - (i ^ (i/2 & 3))", "4*M", "5*M + 1", "5*M"}}) {
+    CAPTURE(formula);
+    // From M >= 1 on the least value is not negative; of the first one it is below.
+    Verdict v = prove_within(Subject(formula, domain), below);
+    if (formula.find("3*N") != std::string::npos) {
+      CHECK(v.outcome == Outcome::refuted);
+      continue;
+    }
+    REQUIRE(v.outcome == Outcome::proved);
+    CHECK(recheck(v.certificate).accepted);
+    CHECK(prove_within(Subject(formula, domain), no).outcome == Outcome::refuted);
+  }
+  std::mt19937_64 random(5);
+  auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  std::function<std::string(int)> formula = [&](int depth) -> std::string {
+    if (depth == 0) return pick(4) == 0 ? std::to_string(pick(9)) : pick(4) == 0 ? "n" : "i";
+    std::string a = formula(depth - 1), b = formula(depth - 1), c = std::to_string(1 + pick(9));
+    switch (pick(9)) {
+    case 0: return "(" + a + " + " + b + ")";
+    case 1: return "(" + a + " - " + b + ")";
+    case 2: return "(" + a + " * " + std::to_string(pick(7) - 3) + ")";
+    case 3: return "(" + a + " / " + c + ")";
+    case 4: return "(" + a + " % " + c + ")";
+    case 5: return "(" + a + " ^ (" + b + " % " + c + "))";
+    case 6: return "((" + a + " & " + c + ") | " + b + ")";
+    case 7: return "(" + a + " << " + std::to_string(pick(3)) + ")";
+    default: return "(" + a + " >> " + std::to_string(pick(3)) + ")";
+    }
+  };
+  Options o;
+  o.solver_steps = 0;
+  int known = 0;
+  for (int round = 0; round < 300; ++round) {
+    Subject f(formula(2 + pick(2)), "4*n");
+    const std::string bound = std::to_string(pick(40)) + " + n*" + std::to_string(1 + pick(12));
+    Verdict v = prove_within(f, bound, {}, o);
+    if (v.outcome != Outcome::proved) continue;
+    CAPTURE(f.text(), bound, v.method);
+    FormulaRef b = parse_formula(bound);
+    for (int n = 1; n <= 9; ++n)
+      for (int i = 0; i < 4 * n; ++i) {
+        Wide x = naive::at(f.parts(), i, {{"n", n}});
+        REQUIRE((x >= 0 && x < evaluate(
+                                   b, [&](const std::string&) { return Wide{n}; })));
+      }
+    if (v.method == "bounds of blocks" && ++known % 3 == 0) CHECK(recheck(v.certificate).accepted);
+  }
+  CHECK(known > 0);
+  // A forger's bounds.
+  const std::string head = "; property within\n; method bounds of blocks\n; argument i ^ (i>>7 & 15)\n";
+  const std::string m = "; symbol M >= 1\n; let M = M\n; bounds of blocks\n";
+  CHECK(accepted(head + "; domain (16*M)\n; term 16*M\n" + m));
+  CHECK_FALSE(accepted(head + "; domain (8*M)\n; term 8*M\n" + m));
+  CHECK_FALSE(accepted(head + "; domain (16*M)\n; term 16*M - 1\n" + m));
+  CHECK_FALSE(accepted(head + "; domain (16*M - 16)\n; term 16*M - 16\n" + m)); // perhaps empty
+  CHECK_FALSE(accepted(
+      "; property within\n; method x\n; argument i ^ (i>>7 & 15) - 1\n; domain (16*M)\n; term 16*M\n" + m));
+  CHECK_FALSE(accepted(
+      "; property within\n; method x\n; argument (i - M) ^ (i % 4)\n; domain (16*M)\n; term 16*M\n" + m));
+  CHECK_FALSE(accepted("; property aligned\n; method x\n; argument i\n; domain (M)\n; term 2\n" + m));
+}

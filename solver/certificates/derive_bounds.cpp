@@ -1,0 +1,118 @@
+// Within by intervals: each operation's least and greatest value from those of its operands. The line "bounds of blocks" says that the prover
+// went this way, and nothing else: everything is derived here, and what an interval needs (0 <= r, r < d) is shown with the rest.
+#include "certificates/derivation.h"
+
+#include <algorithm>
+
+namespace inlay::solver::independent {
+namespace {
+
+class Ranges {
+public:
+  struct Value {
+    Sum low, high;
+    bool known = true; // else nothing is known of it, which is enough for a remainder and for a mask
+  };
+  explicit Ranges(Digits& digits) : d_(digits) {}
+
+  static Value exactly(const Sum& s) { return {s, s}; }
+  static Value number(Number n) { return exactly(constant(n)); }
+  static Value add(const Value& a, const Value& b) {
+    return {a.low + b.low, a.high + b.high, a.known && b.known};
+  }
+  Value multiply(const Value& a, const Value& b) {
+    if (!a.known || !b.known) return {{}, {}, false};
+    const Value &by = a.low == a.high ? a : b, &of = a.low == a.high ? b : a;
+    if (!(by.low == by.high)) return {{}, {}, false};
+    if (d_.surely(by.low)) return {of.low * by.low, of.high * by.low};
+    if (d_.surely(constant(-1) * by.low)) return {of.high * by.low, of.low * by.low};
+    return {{}, {}, false}; // a factor of unknown sign
+  }
+  Value divide(const Value& a, const Value& by) { return in_units(a, divisor(by)); }
+  Value modulo(const Value& a, const Value& by) {
+    Number n = divisor(by);
+    if (a.known && d_.surely(a.low) && d_.surely(constant(n - 1) - a.high))
+      return a; // what is below n is its own rest
+    return {constant(0), constant(n - 1)};
+  }
+  static Value power(const Value& s) {
+    auto n = number_in(s.low);
+    if (!n || !s.known || !(s.low == s.high) || *n < 0 || *n > 60)
+      throw Stuck("a shift that is not a number");
+    return number(Number{1} << static_cast<int>(*n));
+  }
+  static bool truth(const Value&) { throw Stuck("a condition in a range"); }
+  static bool compare(const std::string&, const Value&, const Value&) {
+    throw Stuck("a condition in a range");
+  }
+  // a & b is at most either of them that is never negative. a ^ b and a | b change bits of a below 2^k alone, where b has no others.
+  Value bitwise(char op, const Value& a, const Value& b) {
+    std::optional<Number> most[2] = {greatest(a), greatest(b)};
+    if (!most[0] && !most[1]) throw Stuck("bit operations on two unbounded values");
+    int small = most[0] && (!most[1] || *most[0] <= *most[1]) ? 0 : 1;
+    if (op == '&') return {constant(0), constant(*most[small])};
+    Number block = 1;
+    while (block <= *most[small]) block = times(block, 2);
+    const Value& x = small == 0 ? b : a;
+    if (!x.known) return x;
+    // A block begins less than a block below what is in it, and ends less than one above.
+    auto low = below(x.low, block), high = above(x.high, block);
+    return {low ? constant(block) * *low : x.low - constant(block - 1),
+            (high ? constant(block) * *high : x.high) + constant(block - 1)};
+  }
+
+private:
+  static Number divisor(const Value& by) {
+    auto n = number_in(by.low);
+    if (!n || !by.known || !(by.low == by.high) || *n < 1)
+      throw Stuck("a divisor that is no positive number");
+    return *n;
+  }
+  std::optional<Number> greatest(const Value& v) const {
+    auto n = number_in(v.high);
+    if (!v.known || !n || *n < 0 || !d_.surely(v.low)) return std::nullopt;
+    return n;
+  }
+  // Quotients that bound the true ones: s = q n + r with r >= 0 has q below it, with r < n above it.
+  std::optional<Sum> below(const Sum& s, Number n) const {
+    auto [q, r] = split(s, constant(n));
+    return d_.surely(r) ? std::optional(q) : std::nullopt;
+  }
+  std::optional<Sum> above(const Sum& s, Number n) const {
+    auto [q, r] = split(s, constant(n));
+    return d_.surely(constant(n - 1) - r) ? std::optional(q) : std::nullopt;
+  }
+  Value in_units(const Value& a, Number n) const {
+    auto low = below(a.low, n), high = above(a.high, n);
+    if (!a.known || !low || !high) return {{}, {}, false};
+    return {*low, *high};
+  }
+
+  Digits& d_;
+};
+
+} // namespace
+
+void Derivation::by_bounds() {
+  if (s.property != "within") throw Stuck("bounds for " + s.property);
+  symbols();
+  Sum n = e.expression(s.terms[0], user);
+  Function f = without_block_swizzles(s.functions[0], n);
+  Ranges ranges(d);
+  Evaluation<Ranges> evaluation(ranges);
+  std::map<std::string, Ranges::Value> symbol;
+  for (const auto& [name, value] : user) symbol[name] = Ranges::exactly(value);
+  std::vector<Ranges::Value> coordinates;
+  for (const Expr& x : f.extents) {
+    Sum extent = e.expression(x, user);
+    d.nonnegative(extent - constant(1));
+    coordinates.push_back({constant(0), extent - constant(1)});
+  }
+  Ranges::Value v = evaluation.at(f, coordinates, symbol);
+  if (!v.known) throw Stuck("a value without bounds");
+  d.nonnegative(v.low);
+  d.nonnegative(n - constant(1) - v.high);
+  finish();
+}
+
+} // namespace inlay::solver::independent

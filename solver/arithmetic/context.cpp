@@ -158,6 +158,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
     case Op::le: upper(*value); return true;
     case Op::gt: lower(add(*value, 1)); return true;
     case Op::ge: lower(*value); return true;
+    // A number is a range of one value, which settle() makes a constant.
     case Op::eq: lower(*value), upper(*value); return true;
     default: return false;
     }
@@ -459,6 +460,7 @@ bool Context::nonnegative(const Poly& p) const {
     Wide value = c;
     for (const auto& [s, e] : m)
       for (unsigned k = 0; k < e; ++k) {
+        // A power of what may be negative has no end at which it is least.
         if (bounds_[s].lower < 0 || (c < 0 && !bounds_[s].upper)) return false;
         value = multiply(value, c < 0 ? *bounds_[s].upper : bounds_[s].lower);
       }

@@ -204,6 +204,7 @@ std::set<std::string> names_of(const FormulaRef& f) {
   return out;
 }
 
+// What does not mention the name is shared, not copied: expanding a layout replaces in the same large formula many times.
 FormulaRef replace(const FormulaRef& f, const std::string& name, const FormulaRef& by) {
   if (f->op == Op::name) return f->name == name ? by : f;
   if (f->args.empty()) return f;

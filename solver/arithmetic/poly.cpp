@@ -35,6 +35,7 @@ bool exceeds(Wide limit, std::initializer_list<Wide> terms) {
   return false;
 }
 
+// Towards minus infinity, as the language has it: i / 4 and i % 4 are digits of negative numbers too, and quotient and rest fit together.
 Wide floor_div(Wide a, Wide b) {
   Wide q = a / b;
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
@@ -113,6 +114,7 @@ unsigned Poly::degree() const {
   return best;
 }
 
+// It divides every value, whatever the symbols are; n (n + 1) shows that it need not be the largest number that does.
 Wide Poly::content() const {
   Wide g = 0;
   for (const auto& [m, c] : terms_) g = gcd(g, c);
@@ -162,6 +164,7 @@ Monomial product(const Monomial& a, const Monomial& b) {
   return r;
 }
 
+// Exact or nothing: a monomial with a negative exponent is no polynomial.
 std::optional<Monomial> quotient(const Monomial& a, const Monomial& b) {
   Monomial r;
   auto j = b.begin();

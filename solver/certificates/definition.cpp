@@ -38,6 +38,7 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
   }
   Plain plain;
   Evaluation<Plain> e(plain);
+  // All facts once more, also those that gave the bounds: which of them were used does not matter then.
   std::erase_if(out, [&](const Environment& env) {
     return std::any_of(facts.begin(), facts.end(), [&](const Expr& f) { return e.expression(f, env) == 0; });
   });
@@ -46,6 +47,7 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
   return out;
 }
 
+// In evaluations, of all functions at all assignments, before the first one is made.
 bool affordable(const Statement& s, const std::vector<Environment>& all, Number most) {
   Plain plain;
   Evaluation<Plain> e(plain);
@@ -62,6 +64,7 @@ bool affordable(const Statement& s, const std::vector<Environment>& all, Number 
 std::string by_definition(const Statement& s, const std::vector<Environment>& all) {
   Definition d(s);
   for (const Environment& env : all)
+    // A claim that is false here is no misunderstanding: the prover is wrong, and says so (rechecked()).
     if (!d.holds(env)) throw False("the claim is false where it was evaluated");
   return text(d.evaluations) + " evaluations" +
          (all.size() > 1 ? " at " + std::to_string(all.size()) + " assignments" : "");

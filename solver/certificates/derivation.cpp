@@ -126,6 +126,7 @@ void Derivation::choose_point() {
     return plus(d.all[inner[k]].lower, nth < late ? nth + 2 : nth < late + 2 ? late + 1 - nth : nth);
   };
   for (std::size_t k = 0; k < inner.size(); ++k) set(k, Digits::usual(d.all[inner[k]]));
+  // Mostly the facts are mild and the usual point satisfies them.
   if (inner.empty() || holds()) return;
   int tried = 0;
   std::function<bool(std::size_t, Number)> spread = [&](std::size_t k, Number left) {
@@ -276,6 +277,7 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
     p.index = p.index + c * before;
     before = before * want;
   }
+  // Digits of one value are nobody's; any others left over would be indices that the domain does not have.
   for (; k < items.size(); ++k)
     if (items[k].extent != "1" || !items[k].parts.empty())
       throw Stuck("digits that do not make up the coordinates");
@@ -375,6 +377,7 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f, std::size_t fro
         if (d.all[static_cast<std::size_t>(w)].kind != Variable::Kind::symbol)
           throw Stuck("a product of digits");
     if (d.all[v].kind == Variable::Kind::digit) {
+      // A digit and its rotation are not independent: the one may only stand in the other's place.
       if (d.all[v].turned) {
         if (!c.terms.empty()) throw Stuck("a digit beside its own rotation");
         continue;

@@ -12,6 +12,7 @@ void Derivation::covers() {
   Function f = without_block_swizzles(s.functions[0], n);
   Place p = own(f);
   Sum v = e.at(f, p.coordinates, user);
+  // The method is the prover's word for which of two ways the digits are to be used; each is shown in full.
   if (s.method == "domination and count") {
     inside(v, size(f));
     dominated(v);

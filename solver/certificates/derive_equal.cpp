@@ -56,6 +56,7 @@ void Derivation::equal() {
   for (std::size_t k = 0; k < 2; ++k) {
     const Function& f = k == 0 ? a : b;
     Place p = place(f, digits[k].substr(digits[k].find(' ') + 1), k == 0 ? "x" : "y");
+    // What a function is at 0 is no part of the layout between: an offset, or what a swizzle makes of it.
     Sum zero = e.at_index(f, {}, user), here = e.at(f, p.coordinates, user);
     if (k == 1) same(e.at_index(a, {}, user), zero, "the values at index 0");
     same(here, zero + e.flat(c, p.index, inner), "a function and the layout between");

@@ -187,6 +187,7 @@ private:
     if (d_.s.property != "injective")
       d_.inside(value, d_.s.property == "within" ? d_.e.expression(d_.s.terms[0], d_.user) : d_.size(f_));
     boxes.push_back({std::move(value)});
+    // Each is a goal of one query.
     if (d_.d.inequalities.size() > most_inequalities) throw Stuck("too many inequalities");
   }
 
@@ -337,6 +338,7 @@ Derived by_pieces(const Statement& s) {
                                                                 : d.e.expression(s.terms[0], d.user));
     Cuts cuts(d, f);
     cuts.run(c.cuts);
+    // A bijection onto [0, size) covers what is no more than its size.
     if (s.property == "covers") d.d.nonnegative(d.size(f) - d.e.expression(s.terms[0], d.user));
     if (s.property != "within") cuts.injective();
     d.finish();

@@ -156,6 +156,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   } else if (s.property == "inverse") {
     const Function& b = s.functions[1];
     Expr y = at(b, c);
+    // First the domain: beyond its size A runs on along its last mode and may lead back to i from there.
     outside(smt_of(y), smt_of(size(a)));
     goals.push_back("(not (= " + smt_of(at_index(a, y)) + " " + smt_of(index_of(b, c)) + "))");
     finish();

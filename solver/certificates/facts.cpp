@@ -4,6 +4,7 @@
 
 namespace inlay::solver::independent {
 
+// Facts are looked at one by one, for bounds and for the queries; of a || b nothing can be taken apart.
 void conjuncts(const Expr& e, std::vector<Expr>& out) {
   if (e->op == "&&") {
     conjuncts(e->args[0], out);
@@ -47,6 +48,7 @@ void require_example(const Statement& s) {
     if (it == s.example.end()) throw Stuck("the example has no value for " + n);
     if (it->second < 1 && !has_lower_bound(n, facts)) throw Stuck("the example is below 1 for " + n);
   }
+  // By evaluation, of the facts as they are written: no solver could be wrong about it, and no derivation either.
   for (const Expr& f : facts)
     if (e.expression(f, s.example) == 0) throw Stuck("the example does not satisfy the facts");
 }

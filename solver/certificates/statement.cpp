@@ -204,6 +204,7 @@ std::vector<std::string_view> items(std::string_view text) {
   return in;
 }
 
+// Modes side by side. Congruent or refused: a stride that belongs to no extent would otherwise be another layout than the one that was meant.
 void zip(std::string_view shape, std::string_view stride, std::vector<Mode>& out, int depth) {
   if (depth > 64) throw Stuck("a layout nested more than 64 deep");
   std::vector<std::string_view> a = items(shape), b = items(stride);
@@ -236,6 +237,7 @@ std::vector<std::vector<Mode>> read_modes(std::string_view text) {
   return out;
 }
 
+// Up to 60, so that every shift by sums of two of them fits a Number.
 Number small(std::string_view text) {
   Expr e = read_expression(text);
   Number sign = 1;
@@ -353,6 +355,7 @@ Statement read_statement(std::string_view head) {
       throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));
     }
   }
+  // Only now, as a domain stands in the line after its argument.
   for (std::size_t k = 0; k < s.arguments.size(); ++k)
     s.functions.push_back(read_function(s.arguments[k], domains[k]));
   // A claim with an argument too many would be about something else than what a reader sees.

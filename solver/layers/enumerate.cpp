@@ -44,6 +44,7 @@ Evaluator::Evaluator(const Parts& f, const naive::Environment& environment) : te
   }
 }
 
+// Symbols become numbers and coordinates places in an array: no name is looked up in the loop over indices.
 void Evaluator::compile(const FormulaRef& f, const Parts& parts, const naive::Environment& environment) {
   if (f->op == Op::integer) {
     program_.push_back({Op::integer, f->value, Jump::none});
@@ -175,6 +176,7 @@ Wide Evaluator::operator()(Wide index) const {
     return sum;
   };
   if (modes_.empty()) {
+    // Once a thread: an allocation an index would take longer than the evaluation.
     static thread_local std::vector<Wide> coordinates;
     coordinates.clear();
     for (Wide e : extents_) {

@@ -260,6 +260,7 @@ std::map<std::string, Wide> read_model(const std::string& text, const std::vecto
   std::map<std::string, Wide> model;
   std::size_t at = 0;
   for (const std::string& name : watched) {
+    // From where the last one was found: the answer is in the order in which they were asked for.
     at = text.find("(" + name + " ", at);
     if (at == std::string::npos) return {};
     at += name.size() + 2;
@@ -434,6 +435,7 @@ Result z3(const std::string& text, const std::vector<std::string>& watched, std:
 
 bool cvc5_installed() { return !find_program("cvc5").empty(); }
 
+// A program and no library: it is there or it is not, and what it does to its memory or its limits stays its own.
 Result cvc5(const std::string& text, const std::vector<std::string>& watched, std::uint64_t steps) {
   std::string program = find_program("cvc5");
   if (program.empty()) return {Answer::unknown, "cvc5", {}};

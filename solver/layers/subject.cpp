@@ -147,6 +147,7 @@ bool parse_swizzle(std::string_view text, Step& step) {
   std::string_view prefix;
   for (std::string_view p : {"Swizzle<", "Sw<", "S<"})
     if (text.substr(0, p.size()) == p) prefix = p;
+  // No swizzle is no error here: what stands before an o may be an offset or a layout.
   if (prefix.empty()) return false;
   if (text.back() != '>') fail("swizzle: '>' is missing", text, "Sw<bits,base,shift>, e.g. Sw<3,4,3>");
   std::vector<std::string_view> numbers =
@@ -187,6 +188,7 @@ void parse_formula_core(std::string_view text, std::string_view domain, Parts& o
     names = {"i"};
   }
   out.value = parse_formula(body);
+  // There is no default: a formula on all integers would be injective or not for reasons that no kernel has.
   if (trim(domain).empty())
     fail("formula: its domain is missing", text, "add --domain '(M,K)', one extent per coordinate");
   Tree extents = parse_tree(domain, domain, 0);
@@ -240,6 +242,8 @@ std::set<std::string> Parts::symbols() const {
   return out;
 }
 
+// A call begins with a name and holds a layout, hence a colon. min(M,8):max(N,2) does as well and is a layout: the functions of formulas are
+// no operations.
 bool is_algebra_call(std::string_view text) {
   text = trim(text);
   if (text.empty() || !identifier_start(text.front()) || text.find(':') == std::string_view::npos)

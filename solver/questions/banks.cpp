@@ -78,6 +78,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
   }
   for (const Free& f : free) {
     points = multiply(points, f.count);
+    // Each point is a wave of up to 64 lanes.
     if (points > static_cast<Wide>(e.options.enumeration_limit) / 64) {
       e.obligation("enumeration of the residues of " + std::to_string(free.size()) +
                    " symbols and instances modulo " + to_string(modulus) + " (over the limit)");
@@ -139,10 +140,12 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     if ((point & 1023) == 0 && e.cancelled()) return e.unknown();
     LdsConflicts c;
     bool pending = false, found = false;
+    // The class itself and its next value always; 16 and 4096 periods further up only where a conflict was seen that no allowed value has shown.
     for (Wide shift : {0, 1, 16, 4096}) {
       if ((shift > 0 && !reduced) || (shift > 1 && !pending)) break;
       if (!place(point, shift) && shift > 0) continue;
       bool here = real();
+      // Values that the conditions exclude stand for their class: a class without conflict there has none at the allowed ones either.
       if (!here && (!reduced || shift > 1)) continue;
       c = lds_conflicts(access, at_lane, lanes);
       if (c.misaligned_lane < 0 && c.degree <= 1) continue;
@@ -195,6 +198,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
                  " that small values of the symbols do not reach");
     return e.unknown();
   }
+  // A quotient or a mask of a symbol does not pass residues on; without conflict in the classes nothing is known then.
   if (reduced && !transparent) {
     e.obligation("symbols and instances that enter the address by + - * only, so that their residues decide");
     return e.unknown();

@@ -192,6 +192,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
     for (const auto& [d, p] : rest.linear) whole = whole && check(p);
     for (const auto& [m, p] : rest.parity) whole = whole && check(p);
     if (!whole) return false;
+    // Equal forms are equal for all symbols; different ones may meet, which only makes the count too large.
     auto it = std::find(places.begin(), places.end(), rest);
     if (it == places.end()) it = places.insert(places.end(), rest);
     bytes.push_back({static_cast<std::size_t>(it - places.begin()), narrow(c)});
@@ -275,6 +276,7 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
     for (std::size_t k = 2; k < extents.size(); ++k) {
       auto n = e.context.poly(extents[k]);
       auto c = n ? n->constant() : std::nullopt;
+      // Others become digits, which may then have to be multiples of the line.
       if (!c || *c > 1024 || instances * *c > 1024) continue;
       instances *= *c;
       counted.emplace_back(k, *c);

@@ -20,6 +20,7 @@ Groups ranges(std::initializer_list<std::initializer_list<std::pair<unsigned, un
   return out;
 }
 
+// As many lanes as the banks can serve at once: 32 banks of 4 bytes are 32 lanes of a dword, 16 of two.
 Groups consecutive(unsigned lanes) {
   Groups out;
   for (unsigned first = 0; first < 64; first += lanes) {

@@ -58,6 +58,7 @@ public:
     case Op::sub:
     case Op::neg: return sides(m);
     case Op::mul:
+      // A factor brings its part of the divisor along: for 8 to divide 4 x the parity of x is enough.
       for (std::size_t k = 0; k < 2; ++k)
         if (auto c = number(f->args[k]); c && *c != 0) return side(1 - k, m / gcd(m, *c));
       return sides(m);
@@ -84,6 +85,7 @@ public:
           return side(k, 1) && side(1 - k, f->op == Op::bit_and ? block : common_multiple(block, m));
         }
       return false;
+    // The condition has to be a number in each case, and 1 is what makes remainders numbers.
     case Op::select: return side(0, 1) && side(1, m) && side(2, m);
     case Op::min:
     case Op::max: return sides(m);
@@ -168,6 +170,7 @@ public:
       auto d = v[1].constant();
       if (!d || (f->op == Op::shr ? *d < 0 || *d > 60 : *d < 1)) return std::nullopt;
       auto [q, r] = quotient_and_rest(v[0], Poly(f->op == Op::shr ? Wide{1} << static_cast<int>(*d) : *d));
+      // A rest with a k in it would have a carry: not enough residues, or no multiple at all.
       if (!r.constant()) return std::nullopt;
       return f->op == Op::mod ? r : q;
     }

@@ -29,6 +29,7 @@ Compiled compile(const LdsView& view, std::string_view arch, std::uint64_t tile_
   if (f.extents()[0] > 64)
     throw QuestionError("search: the first mode of a view counts lanes, at most 64\n  in     " + view.map +
                         "\n  hint   group the modes of the lane: ((16,4),...)");
+  // A swizzle is tried on all of them, and there are hundreds of swizzles.
   if (f.size() > (Wide{1} << 22))
     throw QuestionError("search: a view has more than 2^22 accesses\n  in     " + view.map);
   for (Wide i = 0; i < f.size(); ++i) {
@@ -168,6 +169,7 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
         return false;
       }
       SymbolicFlat modes = normal_form(*flat);
+      // In the normal form the first mode is the longest run of neighbours that there is.
       if (modes.empty() || !modes[0].stride.is_one()) {
         why = s.text() + ": neighbours are " + (modes.empty() ? "none" : e.context.str(modes[0].stride)) +
               " apart";
@@ -252,6 +254,7 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
         static_cast<unsigned>(wave), static_cast<unsigned>(vector), static_cast<unsigned>(element_bytes));
     c.lines = w.lines;
     c.least_lines = w.least_lines;
+    // What no single access of a wave does is left out, whatever it would cost.
     if (wave % row != 0 || vector * element_bytes > 16 || !std::has_single_bit(vector * element_bytes))
       continue;
     std::string access =

@@ -27,6 +27,7 @@ Verdict decide_within(Engine& e) {
     domain.push_back({"\x02" + std::to_string(domain.size()), extent});
     coordinates.push_back(variable(domain.back().name));
   }
+  // After the digits, which know that parts of one coordinate depend on each other where intervals take them apart.
   if (auto r = bounds_of(e, domain, expand(core, coordinates));
       r && bound && e.at_least(r->first, Poly(0), "least value") &&
       e.at_least(*bound - Poly(1), r->second, "greatest value")) {
@@ -56,6 +57,7 @@ Verdict decide_within(Engine& e) {
     return scan(e, x.size(), fails);
   };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
+  // Boxes are exact where a digit had to be rounded up, and know the sides of min, max and select.
   auto in_bounds = [&](const PieceCase& c) {
     auto n = c.context.poly(e.term());
     return n && within(c, *n);

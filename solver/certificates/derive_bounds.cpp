@@ -1,6 +1,7 @@
 // Within by intervals: each operation's least and greatest value from those of its operands. The line "bounds of blocks" says that the prover
 // went this way, and nothing else: everything is derived here, and what an interval needs (0 <= r, r < d) is shown with the rest.
 #include "certificates/derivation.h"
+#include "certificates/derive_raw.h"
 
 #include <algorithm>
 
@@ -103,11 +104,22 @@ void Derivation::by_bounds() {
   std::map<std::string, Ranges::Value> symbol;
   for (const auto& [name, value] : user) symbol[name] = Ranges::exactly(value);
   std::vector<Ranges::Value> coordinates;
+  bool quotients = false;
   for (const Expr& x : f.extents) {
+    // An extent such as m / 2 is no polynomial, and nothing is said of its coordinate but that the extent is positive.
+    const std::size_t noted = d.inequalities.size();
     Sum extent = e.expression(x, user);
+    if (d.inequalities.size() != noted) {
+      d.inequalities.resize(noted);
+      quotients = true;
+      coordinates.push_back({{}, {}, false});
+      continue;
+    }
     d.nonnegative(extent - constant(1));
     coordinates.push_back({constant(0), extent - constant(1)});
   }
+  // The first query of the claim as it stands is that its extents are positive.
+  if (quotients) queries.push_back(raw(s).front());
   Ranges::Value v = evaluation.at(f, coordinates, symbol);
   if (!v.known) throw Stuck("a value without bounds");
   d.nonnegative(v.low);

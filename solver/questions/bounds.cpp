@@ -36,11 +36,11 @@ public:
           if (!extent) return std::nullopt;
           return Interval{Poly(), *extent - Poly(1)};
         }
-    // What is left of a division by a number has bounds whatever is divided, and so has what a mask leaves.
+    // What is left of a division by a number has bounds whatever is divided, and so has what a mask leaves; if that has a value at all.
     if (f->op == Op::mod || f->op == Op::bit_and)
       for (std::size_t k = f->op == Op::mod ? 1 : 0; k < 2; ++k) {
         auto by = of(f->args[k]), other = of(f->args[1 - k]);
-        if (other || !by) continue;
+        if (other || !by || !defined(f->args[1 - k])) continue;
         if (f->op == Op::bit_and) {
           if (auto most = small(*by)) return Interval{Poly(), Poly(*most)};
         } else if (auto d = number(*by); d && *d >= 1) {
@@ -98,6 +98,19 @@ public:
   }
 
 private:
+  // A formula that divides by 0 for some values of the symbols means nothing there, and nothing is proved of it.
+  bool defined(const FormulaRef& f) const {
+    for (const FormulaRef& a : f->args)
+      if (!defined(a)) return false;
+    if (f->op != Op::div && f->op != Op::mod && f->op != Op::shl && f->op != Op::shr) return true;
+    auto by = of(f->args[1]);
+    if (!by) return false;
+    if (f->op == Op::div || f->op == Op::mod)
+      return context_.positive(by->low) || context_.positive(Poly() - by->high);
+    constexpr Wide most = 60;
+    return context_.nonnegative(by->low) && context_.nonnegative(Poly(most) - by->high);
+  }
+
   static std::optional<Wide> number(const Interval& i) {
     return i.low == i.high ? i.low.constant() : std::nullopt;
   }

@@ -308,6 +308,27 @@ TEST_CASE("bounds of blocks, where digits would be rounded up") {
     if (v.method == "bounds of blocks" && ++known % 3 == 0) CHECK(recheck(v.certificate).accepted);
   }
   CHECK(known > 0);
+  // An extent that is a quotient, positive or not.
+  proved(prove_within(Subject("((i*(i + 1)*n) & 4) ^ (i % 4)", "m/2"), "16", {"m >= 2"}));
+  CHECK_FALSE(accepted("; property within\n; method x\n; argument ((i*i) & 4) ^ (i % 4)\n; domain (m/2)\n; "
+                       "term 8\n; symbol m >= 1\n; let m = m\n"
+                       "; bounds of blocks\n"));
+  // What divides by 0 for one value of n means nothing there, however little of it is left.
+  auto never_proved = [](const std::function<Verdict()>& ask) {
+    try {
+      Verdict v = ask();
+      CHECK(v.outcome != Outcome::proved);
+    } catch (const QuestionError& e) { // the value was found
+      CHECK(std::string(e.what()).find("division by zero") != std::string::npos);
+    }
+  };
+  for (const char* nothing :
+       {"(3 / (8589934592 - n)) % 2", "(i * (3 % (8589934592 - n))) & 3", "(i*i << (8589934592 - n)) % 4"})
+    never_proved([&] { return prove_within(Subject(nothing, "n"), "8"); });
+  for (const char* nothing :
+       {"2*i*i + 0*(3 / (8589934592 - n))", "select(i*i % 4 < 2, 2*i, 2*(3 / (8589934592 - n)))"})
+    never_proved([&] { return prove_aligned(Subject(nothing, "n"), "2"); });
+  CHECK(prove_within(Subject("(i*i / (n + 1)) % 2", "n"), "2").outcome == Outcome::proved);
   // A forger's bounds.
   const std::string head = "; property within\n; method bounds of blocks\n; argument i ^ (i>>7 & 15)\n";
   const std::string m = "; symbol M >= 1\n; let M = M\n; bounds of blocks\n";

@@ -29,8 +29,13 @@ public:
     if (d_.surely(constant(-1) * by.low)) return {of.high * by.low, of.low * by.low};
     return {{}, {}, false}; // a factor of unknown sign
   }
-  Value divide(const Value& a, const Value& by) { return in_units(a, divisor(by)); }
+  // By what is at least 1 and no number, a quotient is left open and a remainder below the divisor.
+  Value divide(const Value& a, const Value& by) {
+    if (positive_symbol(by)) return {{}, {}, false};
+    return in_units(a, divisor(by));
+  }
   Value modulo(const Value& a, const Value& by) {
+    if (positive_symbol(by)) return {constant(0), by.high - constant(1)};
     Number n = divisor(by);
     if (a.known && d_.surely(a.low) && d_.surely(constant(n - 1) - a.high))
       return a; // what is below n is its own rest
@@ -63,6 +68,9 @@ public:
   }
 
 private:
+  bool positive_symbol(const Value& by) const {
+    return by.known && !number_in(by.low) && d_.surely(by.low - constant(1));
+  }
   static Number divisor(const Value& by) {
     auto n = number_in(by.low);
     if (!n || !by.known || !(by.low == by.high) || *n < 1)

@@ -329,6 +329,7 @@ TEST_CASE("bounds of blocks, where digits would be rounded up") {
        {"2*i*i + 0*(3 / (8589934592 - n))", "select(i*i % 4 < 2, 2*i, 2*(3 / (8589934592 - n)))"})
     never_proved([&] { return prove_aligned(Subject(nothing, "n"), "2"); });
   CHECK(prove_within(Subject("(i*i / (n + 1)) % 2", "n"), "2").outcome == Outcome::proved);
+  proved(prove_within(Subject("(r, c) -> ((((r % (2*n)) - (r * 4)) * 2) % 3)", "(3,4)"), "12"));
   // A forger's bounds.
   const std::string head = "; property within\n; method bounds of blocks\n; argument i ^ (i>>7 & 15)\n";
   const std::string m = "; symbol M >= 1\n; let M = M\n; bounds of blocks\n";
@@ -341,4 +342,10 @@ TEST_CASE("bounds of blocks, where digits would be rounded up") {
   CHECK_FALSE(accepted(
       "; property within\n; method x\n; argument (i - M) ^ (i % 4)\n; domain (16*M)\n; term 16*M\n" + m));
   CHECK_FALSE(accepted("; property aligned\n; method x\n; argument i\n; domain (M)\n; term 2\n" + m));
+  CHECK_FALSE(
+      accepted("; property within\n; method x\n; argument i % M\n; domain (16*M)\n; term M - 1\n" + m));
+  CHECK_FALSE(
+      accepted("; property within\n; method x\n; argument i % (M - 1)\n; domain (16*M)\n; term M\n" + m));
+  CHECK_FALSE(accepted(
+      "; property within\n; method x\n; argument (i / (M - 1)) % 2\n; domain (16*M)\n; term 2\n" + m));
 }

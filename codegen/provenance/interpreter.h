@@ -230,8 +230,8 @@ private:
   // factor that the specification gives as an element of a block of k, s(k/128), is constant where the sum moves in one
   // block.
   std::optional<Term> linear(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
-  // s(t) as s(k / G), for the k of a part that lies in block t.
-  Expr within_block(const Term& t, Expr factor, const std::vector<int>& columns);
+  // s(t) as s(k / G), for k from `low` to before `high`, which lie in block t.
+  Expr within_block(Sym low, Sym high, Expr factor, const std::vector<int>& columns);
   // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
   void find_blocks();
   static double constant_or_anything(const Term& t);

@@ -250,7 +250,10 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
     }
     if (operand < 0) return std::nullopt;
     Term t = terms[static_cast<std::size_t>(operand)];
-    for (const int f : factors) t.expr = t.expr * within_block(t, {&x_, f}, columns);
+    for (const int f : factors)
+      t.expr = t.expr * (t.intervals.size() != 1
+                             ? Expr{&x_, f}
+                             : within_block(t.intervals[0].first, t.intervals[0].second, {&x_, f}, columns));
     t.expr = x_.normal(t.expr);
     parts.push_back(std::move(t));
   }
@@ -271,15 +274,17 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   return out;
 }
 
-Expr Interpreter::within_block(const Term& t, Expr factor, const std::vector<int>& columns) {
-  if (t.intervals.size() != 1) return factor;
-  const auto [low, high] = t.intervals[0];
-  return x_.rewrite(factor, [&, low = low, high = high](const ExprNode& n) -> std::optional<Expr> {
+Expr Interpreter::within_block(Sym low, Sym high, Expr factor, const std::vector<int>& columns) {
+  return x_.rewrite(factor, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::load) return std::nullopt;
+    const auto moves = [&](Sym s) { // with k already
+      const auto all = symbols(s);
+      return std::find(all.begin(), all.end(), *bound_.as_atom()) != all.end();
+    };
     ExprNode out = n;
     for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
       const auto g = blocked_.find({n.tensor, axis});
-      if (g == blocked_.end()) continue;
+      if (g == blocked_.end() || moves(n.index[axis])) continue;
       const Sym block(g->second);
       const Sym of = ranged(relate(n.index[axis]), columns);
       if (!decide(ClaimKind::equal, floor_div(relate(low), block), of) ||

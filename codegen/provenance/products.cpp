@@ -263,6 +263,10 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
   const Sym origin = *xo;
   bind(x, r.x_k, r.x_rows, *xo);
   bind(y, r.y_k, r.y_rows, *yo);
+  // An operand that was scaled before: the k of an instruction are of one block.
+  if (!blocked_.empty())
+    for (Term* t : {&x, &y})
+      t->expr = within_block(origin + Sym(r.low), origin + Sym(r.high + 1), t->expr, t->columns);
   Sym limit{};
   bool limited = false;
   for (Term* t : {&x, &y}) {
@@ -274,7 +278,7 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
         continue;
       }
       if (!(f.index == bound_)) {
-        rest.push_back(f);
+        if (!less_equal(ranged(f.index, t->columns) + Sym(1), f.bound)) rest.push_back(f);
         continue;
       }
       found = true;

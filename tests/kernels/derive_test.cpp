@@ -788,3 +788,53 @@ TEST_CASE("derive: a store inside a loop is refused in words") {
   });
   CHECK_THROWS_WITH(code_of(k), Contains("a loop does not store to memory") && Contains("y"));
 }
+
+// Weights of another type with one scale for `group` k of a row, scaled on the way to LDS.
+TEST_CASE("derive: an operand scaled by blocks of k before the product") {
+  enum class How { right, first, next, half, other_rows, divided };
+  const auto scaled = [](int group, How how) {
+    const Target& target = Target::named("gfx942");
+    const MmaTiling mma = MmaTiling::of(
+        Atom::mma_best(target, Element::bf16, Element::bf16, Element::f32, 16), 2, 2, 64, 64, group, 8);
+    Program k("dequantised", target, mma.threads());
+    const Sym M = k.size("m", {.most = 1 << 16}), N = k.size("n", {.most = 1 << 16, .multiple = 4}),
+              K = k.size("k", {.most = 1 << 14, .multiple = group});
+    const Tensor C = k.output("c", Element::f32, {M, N}), A = k.input("a", Element::bf16, {M, K}),
+                 W = k.input("w", Element::bf16, {N, K}),
+                 S = k.input("s", Element::f32, {N, floor_div(K, Sym(group))});
+    k.computes(C, [&](const auto& c) {
+      return k.sum(K, [&](Sym i) {
+        return k(A, {c[0], i}) * (k(W, {c[1], i}) * k(S, {c[1], floor_div(i, Sym(group))}));
+      });
+    });
+    const Sym bn = k.workgroups(0, N, 64), bm = k.workgroups(1, M, 64);
+    const Layout rows = rows_tv(64, group, 8, mma.threads());
+    const Swizzle swizzle = group == 64 ? Swizzle(3, 3, 3) : Swizzle(2, 3, 3);
+    const Tensor a = k.lds("lds_a", Element::bf16, {64, group}, swizzle),
+                 b = k.lds("lds_b", Element::bf16, {64, group}, swizzle);
+    const Fragment acc = k.zeros(Element::f32, mma.c(), {64, 64});
+    k.loop(K, group, {.distance = 2, .ring = 2}, [&](Sym t) {
+      k.copy(k.tile(A, {64, group}, {bm, t}), a, rows, 8);
+
+      const Sym block = how == How::first  ? Sym(0)
+                        : how == How::next ? t + 1
+                        : how == How::half ? floor_div(t, Sym(2))
+                                           : t;
+      const Fragment s =
+          k.load(k.tile(S, {64, 1}, {how == How::other_rows ? bm : bn, block}), without_axis(rows, 1), 1);
+      const Fragment w = k.map(
+          {k.load(k.tile(W, {64, group}, {bn, t}), rows, 8), s},
+          [&](const auto& x) { return how == How::divided ? x[0] / x[1] : x[0] * x[1]; }, Element::bf16);
+      k.store(w, k.whole(b), 8);
+      k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma);
+    });
+    k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 4);
+    return refuted(code_of(k));
+  };
+  for (const int group : {32, 64}) {
+    INFO(group);
+    CHECK(scaled(group, How::right) == "");
+    for (const How wrong : {How::first, How::next, How::half, How::other_rows, How::divided})
+      CHECK(scaled(group, wrong) != "");
+  }
+}

@@ -489,10 +489,38 @@ Value KernelBuilder::to_bytes(Value a, Element element) {
   return live().make(ir.CreateBitCast(part, live().type(to)), to);
 }
 
+// Bytes to f32, exactly: a word of four at a time.
+Value KernelBuilder::from_bytes(Value a) {
+  auto& ir = live().ir;
+  const Type to{Element::f32, a.type.lanes};
+  if (a.type.element == Element::i8) {
+    llvm::Value* wide = ir.CreateSExt(live().get(a), live().type(Type::i32(a.type.lanes)));
+    return live().make(ir.CreateSIToFP(wide, live().type(to)), to);
+  }
+  const bool fp8 = a.type.element == codegen::fp8(live().target);
+  INLAY_CHECK(fp8 || a.type.element == codegen::bf8(live().target), "a type that the target converts");
+  std::vector<Value> pairs;
+  for (int first = 0; first < a.type.lanes; first += 4) {
+    const int count = std::min(4, a.type.lanes - first);
+    llvm::Value* part = live().get(slice(a, first, count));
+    llvm::Value* word = ir.CreateZExtOrBitCast(
+        ir.CreateBitCast(part, ir.getIntNTy(static_cast<unsigned>(8 * count))), ir.getInt32Ty());
+    for (int half = 0; 2 * half < count; ++half) {
+      const Value pair = live().make(
+          ir.CreateIntrinsic(fp8 ? intrinsic::amdgcn_cvt_pk_f32_fp8 : intrinsic::amdgcn_cvt_pk_f32_bf8, {},
+                             {word, ir.getInt1(half == 1)}),
+          {Element::f32, 2});
+      pairs.push_back(slice(pair, 0, std::min(2, count - 2 * half)));
+    }
+  }
+  return pack(pairs);
+}
+
 Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   const Type to{element, a.type.lanes};
   if (a.type == to) return a;
   if (a.type.element == Element::f32 && bits(element) == 8) return to_bytes(a, element);
+  if (bits(a.type.element) == 8 && element == Element::f32) return from_bytes(a);
   llvm::Type* t = live().type(to);
   llvm::Value* v = live().get(a);
   if (a.type.element == Element::i32 && element == Element::f32)

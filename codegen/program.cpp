@@ -310,14 +310,16 @@ void check_elements(const char* operation, const Target& target, const std::vect
   const auto among = [](Element e, std::initializer_list<Element> those) {
     return std::find(those.begin(), those.end(), e) != those.end();
   };
+  const std::string of_target =
+      to_string(fp8(target)) + " or " + to_string(bf8(target)) + " on " + std::string(target.name);
   for (const Element e : from)
-    if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32}))
+    if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32, Element::i8, fp8(target),
+                   bf8(target)}))
       refuse("no conversion of " + to_string(e) + " to f32, in which it computes",
-             "operands of f32, f16, bf16 or i32");
+             "operands of f32, f16, bf16, i32, i8, " + of_target);
   if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8, fp8(target), bf8(target)}))
     refuse("no conversion of f32, in which it computes, to " + to_string(to),
-           "f32, f16, bf16, i8, " + to_string(fp8(target)) + " or " + to_string(bf8(target)) + " on " +
-               std::string(target.name));
+           "f32, f16, bf16, i8, " + of_target);
 }
 
 void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,

@@ -12,6 +12,7 @@ namespace inlay::kernels {
 [[nodiscard]] std::unique_ptr<Kernel> layernorm_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> silu_and_mul_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> block_scale_gemm_kernel();
+[[nodiscard]] std::unique_ptr<Kernel> weight_only_gemm_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> flash_attention_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage1_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage2_kernel();

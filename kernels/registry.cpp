@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Kernel>> registry() {
   kernels.push_back(gemm_kernel());
   kernels.push_back(preshuffle_gemm_kernel());
   kernels.push_back(block_scale_gemm_kernel());
+  kernels.push_back(weight_only_gemm_kernel());
   kernels.push_back(moe_stage1_kernel());
   kernels.push_back(moe_stage2_kernel());
   kernels.push_back(flash_attention_kernel());

@@ -170,6 +170,35 @@ TEST_CASE("f32 to 8 bits: nearest even, i8 saturates, as the table of types says
   }
 }
 
+TEST_CASE("8 bits to f32: every number of the type, as the table of types says") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    const codegen::Target& target = codegen::Target::named(arch);
+    for (const Element from : {Element::i8, codegen::fp8(target), codegen::bf8(target)})
+      for (const int vector : {1, 2, 4, 8}) {
+        codegen::Program k("widen", target, 64);
+        const Sym N = k.size("n", {.most = 1 << 20, .multiple = vector});
+        const codegen::Tensor Y = k.output("y", Element::f32, {N}), X = k.input("x", from, {N});
+        k.computes(Y, [&](const auto& c) { return k(X, {c[0]}) * 2.0; });
+        const Sym w = k.workgroups(0, N, 64 * vector);
+        const Layout tv = codegen::line_tv(64 * vector, vector, 64);
+        const auto twice = [](const auto& a) { return a[0] * 2.0; };
+        k.store(k.map({k.load(k.tile(X, {64 * vector}, {w}), tv, vector)}, twice),
+                k.tile(Y, {64 * vector}, {w}), std::min(vector, 4));
+        const Artifact kernel = kernels::build(std::move(k));
+        std::vector<std::uint8_t> codes(256);
+        for (std::size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<std::uint8_t>(i);
+        const auto y = first_of<float>(kernel, codes, {256}, codes.size());
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < codes.size(); ++i) {
+          const double value = codegen::decode(from, i);
+          wrong += std::isnan(value) ? !std::isnan(y[i]) : static_cast<double>(y[i]) != 2 * value;
+        }
+        INFO(arch << " " << to_string(from) << " " << vector);
+        CHECK(wrong == 0);
+      }
+  }
+}
+
 TEST_CASE("rows: what is not supported is said") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
     const Ran ran = inlay_run(arguments);

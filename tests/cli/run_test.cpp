@@ -9,6 +9,7 @@
 #include <inlay/kernels/launch.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
+#include <inlay/kernels/weight_only/spec.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -227,8 +228,10 @@ TEST_CASE("a map gives the element types that f32 is converted to; the others ar
                         {Element::f32, Element::i1, "gfx942", no + "i1"},
                         {Element::f32, Element::e2m1, "gfx942", no + "e2m1"},
                         {Element::f32, Element::f64, "gfx942", no + "f64"},
-                        {Element::i8, Element::f32, "gfx942", "map: no conversion of i8 to f32"},
-                        {Element::e4m3fn, Element::f32, "gfx950", "map: no conversion of e4m3fn to f32"}};
+                        {Element::i8, Element::f32, "gfx942", ""},
+                        {Element::e4m3fn, Element::f32, "gfx950", ""},
+                        {Element::i16, Element::f32, "gfx942", "map: no conversion of i16 to f32"},
+                        {Element::e4m3fn, Element::f32, "gfx942", "map: no conversion of e4m3fn to f32"}};
   for (const Case& c : cases) {
     INFO(codegen::to_string(c.from) << " to " << codegen::to_string(c.to) << " on " << c.arch);
     codegen::Program k("twice", codegen::Target::named(c.arch), 64);
@@ -729,6 +732,44 @@ TEST_CASE("moe_stage2: sums by token in 32 and 16 bits, ragged sizes") {
     }
 }
 
+TEST_CASE("weight_only_gemm: types, groups, ragged rows and columns") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    const Element fp8 = codegen::fp8(codegen::Target::named(arch));
+    struct Variant {
+      Element type, weights, out;
+      int group;
+    };
+    for (const Variant& v : {Variant{Element::bf16, Element::i8, Element::bf16, 32},
+                             {Element::f16, Element::i8, Element::f32, 64},
+                             {Element::bf16, fp8, Element::f16, 128},
+                             {Element::f16, fp8, Element::f16, 64}}) {
+      WeightOnlySpec spec;
+      spec.arch = arch;
+      spec.type = v.type, spec.weights = v.weights, spec.out = v.out, spec.group = v.group;
+      const Artifact kernel = kernels::build(weight_only_gemm_program(spec));
+      expect_right(kernel, weight_only_gemm_problem(spec, 70, 132, 3 * v.group, 1), true);
+      expect_right(kernel, weight_only_gemm_problem(spec, 1, 4, v.group, 2));
+      expect_right(kernel, weight_only_gemm_problem(spec, 64, 64, 4 * v.group, 3));
+      const Problem problem = weight_only_gemm_problem(spec, 33, 64, 2 * v.group, 4);
+      std::vector<Bytes> wrong = launch(kernel, problem);
+      REQUIRE(problem.check(wrong).ok);
+      wrong[0][wrong[0].size() - 1] ^= std::byte{0x40}; // an exponent
+      CHECK_FALSE(problem.check(wrong).ok);
+    }
+  }
+  const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
+    std::vector<std::string> all = {"weight_only_gemm"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const Ran ran = inlay_run(all);
+    CHECK(ran.exit == 2);
+    CHECK_THAT(ran.err, Contains(text));
+  };
+  refused({"--group", "48"}, "32, 64 or 128");
+  refused({"--weights", "bf8"}, "i8, or e4m3fnuz on gfx942");
+  refused({"--k", "100"}, "multiple of 64");
+  refused({"--tile-m", "48"}, "tile");
+}
+
 TEST_CASE("block_scale_gemm: ragged rows and columns, one block of K and several") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const auto& [out, tile_m] : {std::pair{Element::bf16, 128}, {Element::f32, 64}}) {
@@ -800,7 +841,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
                                                    {"vector_add", "vector_add"},
-                                                   {"block_scale_gemm", "block_scale"}};
+                                                   {"block_scale_gemm", "block_scale"},
+                                                   {"weight_only_gemm", "weight_only"}};
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {
     const std::string file = source.at("file");

@@ -16,6 +16,7 @@
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
+#include <inlay/kernels/weight_only/spec.h>
 
 #include <iostream>
 #include <random>
@@ -110,6 +111,11 @@ std::vector<Subject> subjects() {
   scaled.waves_m = 1;
   out.push_back(
       {"block_scale_gemm", kernels::block_scale_gemm_program(scaled), {{33, 16, 256}, {7, 144, 384}}});
+  kernels::WeightOnlySpec weights;
+  weights.tile_m = weights.tile_n = weights.group = 32;
+  weights.waves_m = 1;
+  out.push_back(
+      {"weight_only_gemm", kernels::weight_only_gemm_program(weights), {{33, 16, 64}, {7, 72, 128}}});
   for (const bool causal : {false, true}) {
     kernels::AttentionSpec attention;
     attention.head_dim = 64;

@@ -288,6 +288,7 @@ public:
 
 private:
   Value to_bytes(Value a, Element element);
+  Value from_bytes(Value a);
   struct Impl;
   /// Errors: InternalError behind `finish`.
   [[nodiscard]] Impl& live() const;

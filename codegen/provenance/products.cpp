@@ -278,7 +278,9 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
         continue;
       }
       if (!(f.index == bound_)) {
-        if (!less_equal(ranged(f.index, t->columns) + Sym(1), f.bound)) rest.push_back(f);
+        // One coordinate for all elements, and inside: nothing is left to say. Others say where a later fold ends.
+        if (ranged(f.index, t->columns) != f.index || !less_equal(f.index + Sym(1), f.bound))
+          rest.push_back(f);
         continue;
       }
       found = true;

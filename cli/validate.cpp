@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -152,6 +153,13 @@ int validate(Session& session, const Options& o) {
   else
     for (const auto& k : object.kernels()) chosen.push_back(&k);
   if (chosen.empty()) (void)object.kernel(""); // says that there is none
+#ifdef INLAY_CLI_CLAIMS
+  std::optional<kernels::validate::Claims> claims;
+  if (!o.claims.empty()) {
+    claims = kernels::validate::Claims::parse(read_text(session, o.claims));
+    for (const auto* k : chosen) kernels::validate::check_names(*k, *claims);
+  }
+#endif
   int exit = Exit::yes;
   auto list = nlohmann::ordered_json::array();
   for (const auto* k : chosen) {
@@ -169,13 +177,12 @@ int validate(Session& session, const Options& o) {
     auto claimed = nlohmann::ordered_json::array();
     std::string claimed_text;
 #ifdef INLAY_CLI_CLAIMS
-    if (!o.claims.empty()) {
-      const auto claims = kernels::validate::Claims::parse(read_text(session, o.claims));
+    if (claims) {
       const auto& section = object.sections()[k->section];
       const auto program =
           runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
       std::size_t shown = 0;
-      const auto results = kernels::validate::check_claims(r, program, claims);
+      const auto results = kernels::validate::check_claims(r, program, *k, *claims);
       for (const auto& c : results) {
         if (c.verdict == symbolic::Verdict::refuted) status = Exit::no;
         if (c.verdict == symbolic::Verdict::undecided && status == Exit::yes) status = Exit::undecided;

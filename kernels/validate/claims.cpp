@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <map>
 #include <optional>
 #include <set>
@@ -21,6 +22,7 @@ namespace {
 using runtime::symbolic::AccessRecord;
 using runtime::symbolic::LaneAddress;
 using runtime::symbolic::OrderReport;
+using runtime::symbolic::PathConditions;
 using runtime::symbolic::Term;
 using runtime::symbolic::TermKind;
 using runtime::symbolic::TermPart;
@@ -69,10 +71,14 @@ std::set<std::string> names(std::string_view text) {
 
 class Checker {
 public:
-  Checker(const OrderReport& report, const runtime::isa::Program& program, const Claims& claims)
+  Checker(const OrderReport& report, const runtime::isa::Program& program, const runtime::Kernel& kernel,
+          const Claims& claims)
       : report_(report), t_(*report.terms), program_(program), claims_(claims),
         quotients_(t_, program, report.rounds_to_nearest) {
     facts_ = claims.where;
+    buffers_ = claims.buffers;
+    // Arguments that a kernel reads by an index of its own; those at constant places are not recorded.
+    buffers_.push_back({"kernarg", std::to_string(kernel.kernarg_bytes)});
     for (unsigned d = 0; d < 3; ++d) {
       if (claims.grid[d].empty()) continue;
       const std::string name = std::string("workgroup_") + "xyz"[d];
@@ -104,14 +110,43 @@ private:
   solver::Verdict ask(bool within, const std::string& a, const std::string& b,
                       const std::vector<std::string>& more);
   std::optional<std::pair<std::string, Term>> pointer(Term address);
-  /// The conditions of the path on which an access was seen; nothing when one has no formula.
-  std::optional<std::vector<std::string>> path_of(const AccessRecord& a, std::vector<std::string> more) {
-    for (const auto& [term, value] : a.path) {
+  /// The conditions of a path; nothing when one has no formula.
+  std::optional<std::vector<std::string>> path_of(const PathConditions& path, std::vector<std::string> more) {
+    for (const auto& [term, value] : path) {
       const auto c = condition(term, value);
       if (!c) return std::nullopt;
       more.push_back(*c);
     }
     return more;
+  }
+  /// Decides on each path of the record what is refuted without them: proved on all, refuted on one. `at` is that path.
+  template <class Ask>
+  std::optional<solver::Verdict> on_paths(const AccessRecord& a, const std::vector<std::string>& more,
+                                          const PathConditions** at, const Ask& asks) {
+    std::optional<solver::Verdict> all;
+    bool open = false;
+    for (const PathConditions& path : a.paths) {
+      *at = &path;
+      const auto facts = path_of(path, more);
+      std::optional<solver::Verdict> v = facts ? asks(*facts) : std::nullopt;
+      const bool sure = !a.merged || &path != &a.paths.back();
+      if (v && v->outcome == Outcome::refuted && sure) return v;
+      if (!v || v->outcome != Outcome::proved) open = true;
+      all = std::move(v);
+    }
+    if (open && all && all->outcome != Outcome::unknown) all = std::nullopt;
+    return all;
+  }
+  bool never(Term c, bool value, const std::vector<std::string>& facts);
+  /// Whether no path of the record ever has the lane active.
+  bool never_active(const AccessRecord& a, const LaneAddress& x) {
+    return std::all_of(a.paths.begin(), a.paths.end(), [&](const PathConditions& path) {
+      const auto facts = path_of(path, {});
+      return never(x.guard, true, facts ? *facts : std::vector<std::string>{});
+    });
+  }
+  [[nodiscard]] std::string without_formula() const {
+    return missing_.empty() ? "no integer formula" : "no integer formula for " + missing_;
   }
   ClaimResult inside(std::size_t site, const std::vector<const AccessRecord*>& records);
   ClaimResult matches(const AccessClaim& claim, const std::vector<const AccessRecord*>& records);
@@ -120,7 +155,8 @@ private:
     return claims_.trips && name.starts_with("periods_") ? std::to_string(*claims_.trips) : "4294967295";
   }
   bool identical(const std::string& a, const std::string& b);
-  std::optional<std::string> differ_on(const AccessRecord& a, const std::string& x, const std::string& y);
+  std::optional<std::string> differ_on(PathConditions path, Term guard, const std::string& x,
+                                       const std::string& y);
   std::string missing_;
 
   const OrderReport& report_;
@@ -129,6 +165,7 @@ private:
   const Claims& claims_;
   runtime::symbolic::Quotients quotients_;
   std::vector<std::string> facts_;
+  std::vector<BufferClaim> buffers_;
   std::map<Term, std::optional<std::string>> formulas_;
   std::map<std::string, bool> ranges_;
   std::map<std::string, solver::Verdict> answers_;
@@ -202,7 +239,7 @@ bool Checker::in_range(const std::string& text, u64 limit) {
 }
 
 /// Numbers that take the access's path under the facts, when the two formulas differ by the same amount for all numbers.
-std::optional<std::string> Checker::differ_on(const AccessRecord& a, const std::string& x,
+std::optional<std::string> Checker::differ_on(PathConditions path, Term guard, const std::string& x,
                                               const std::string& y) {
   try {
     static_cast<void>(identical(x, y)); // declares the symbols
@@ -210,7 +247,8 @@ std::optional<std::string> Checker::differ_on(const AccessRecord& a, const std::
   } catch (const std::exception&) {
     return std::nullopt;
   }
-  const auto found = runtime::symbolic::find_witness(t_, a.path);
+  path.emplace_back(guard, true);
+  const auto found = runtime::symbolic::find_witness(t_, path);
   if (!found) return std::nullopt;
   std::vector<std::string> facts;
   std::string text;
@@ -226,7 +264,10 @@ std::optional<std::string> Checker::differ_on(const AccessRecord& a, const std::
 
 /// The term as an integer formula that is equal to it: to the word itself, modulo 2^64 when it is wide.
 std::optional<std::string> Checker::formula(Term t) {
-  if (const auto at = formulas_.find(t); at != formulas_.end()) return at->second;
+  if (const auto at = formulas_.find(t); at != formulas_.end()) {
+    if (!at->second && missing_.empty()) missing_ = t_.text(t, 4);
+    return at->second;
+  }
   constexpr u64 word = u64{1} << 32;
   const auto child = [&](std::size_t i) { return formula(t_.children(t)[i]); };
   const auto checked = [&](const std::string& text) {
@@ -394,6 +435,28 @@ std::optional<std::string> Checker::condition(Term c, bool value) {
   return *a + relation + *b;
 }
 
+/// Whether it is shown that the condition never has that value where the facts hold. The facts themselves are no reason: what
+/// they contradict is not asked here, the opposite of each comparison is proved.
+bool Checker::never(Term c, bool value, const std::vector<std::string>& facts) {
+  while (t_.kind(c) == TermKind::invert) {
+    c = t_.children(c)[0];
+    value = !value;
+  }
+  if (c == Terms::unknown) return false;
+  const TermKind k = t_.kind(c);
+  if (const auto v = t_.value(c)) return (*v != 0) != value;
+  if (k == TermKind::all || k == TermKind::any) {
+    const std::vector<Term> items(t_.children(c).begin(), t_.children(c).end());
+    const auto one = [&](Term i) { return never(i, value, facts); };
+    return (k == TermKind::all) == value ? std::any_of(items.begin(), items.end(), one)
+                                         : std::all_of(items.begin(), items.end(), one);
+  }
+  if ((k != TermKind::less_signed && k != TermKind::less_unsigned) || !condition(c, value)) return false;
+  const auto a = formula(t_.children(c)[0]), b = formula(t_.children(c)[1]);
+  const std::string rest = value ? "(" + *a + ") - (" + *b + ")" : "(" + *b + ") - (" + *a + ") - 1";
+  return ask(true, rest, "4294967296", facts).outcome == Outcome::proved;
+}
+
 /// The pointer argument in an address, and the rest.
 std::optional<std::pair<std::string, Term>> Checker::pointer(Term address) {
   if (address == Terms::unknown || address == 0) return std::nullopt;
@@ -403,7 +466,11 @@ std::optional<std::pair<std::string, Term>> Checker::pointer(Term address) {
         t_.kind(t_.children(atom)[0]) != TermKind::symbol)
       return;
     std::string name = t_.name(t_.children(atom)[0]);
-    if (name.ends_with(".lo")) found = {{name.substr(0, name.size() - 3), atom}};
+    const Term high = t_.children(atom)[1];
+    if (!name.ends_with(".lo") || t_.kind(high) != TermKind::symbol ||
+        t_.name(high) != name.substr(0, name.size() - 2) + "hi")
+      return;
+    found = {{name.substr(0, name.size() - 3), atom}};
   };
   if (t_.kind(address) == TermKind::linear) {
     for (const TermPart& p : std::vector<TermPart>(t_.parts(address).begin(), t_.parts(address).end()))
@@ -415,13 +482,12 @@ std::optional<std::pair<std::string, Term>> Checker::pointer(Term address) {
   return {{found->first, t_.subtract(address, found->second)}};
 }
 
-std::string numbers(const solver::Verdict& v) {
+/// The numbers that refute, as the end of a sentence; nothing when it is so for all.
+std::string for_numbers(const solver::Verdict& v) {
   std::string s;
-  if (v.witness) {
+  if (v.witness)
     for (const auto& [name, value] : v.witness->symbols)
-      s += (s.empty() ? "" : ", ") + name + " = " + std::to_string(value);
-    if (s.empty()) s = v.witness->text;
-  }
+      s += (s.empty() ? " for " : ", ") + name + " = " + std::to_string(value);
   return s;
 }
 
@@ -432,7 +498,7 @@ ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessReco
   r.claim = "inside";
   r.verdict = SymVerdict::validated;
   std::set<std::string> how;
-  std::set<std::tuple<Term, Term, Term>> seen;
+  std::set<std::tuple<Term, Term, Term>> shown; // on every path
   const auto stop = [&](SymVerdict v, const AccessRecord& a, unsigned lane, const std::string& why) {
     if (r.verdict == SymVerdict::refuted) return;
     r.verdict = v;
@@ -458,17 +524,20 @@ ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessReco
     for (const auto& [key, ends] : groups) {
       for (const unsigned l : ends) {
         const LaneAddress& x = a->lanes[l];
-        if (!seen.emplace(x.guard, x.address, x.records).second) continue;
+        if (shown.contains({x.guard, x.address, x.records})) continue;
         missing_.clear();
         const auto p = pointer(x.address);
         if (!p) {
-          stop(SymVerdict::undecided, *a, l, "no pointer argument in the address " + t_.text(x.address, 5));
+          if (t_.value(x.guard) != 1 && never_active(*a, x)) continue;
+          stop(SymVerdict::undecided, *a, l,
+               x.address == Terms::unknown ? "the address is not followed"
+                                           : "no pointer argument in the address " + t_.text(x.address, 5));
           continue;
         }
         r.claim = "inside " + p->first;
-        const auto buffer = std::find_if(claims_.buffers.begin(), claims_.buffers.end(),
+        const auto buffer = std::find_if(buffers_.begin(), buffers_.end(),
                                          [&](const BufferClaim& b) { return b.argument == p->first; });
-        if (buffer == claims_.buffers.end()) {
+        if (buffer == buffers_.end()) {
           stop(SymVerdict::undecided, *a, l, "no claim says how many bytes " + p->first + " has");
           continue;
         }
@@ -493,12 +562,14 @@ ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessReco
                      0, {});
           if (v && v->outcome == Outcome::proved) {
             how.insert("the descriptor's range, " + v->method);
+            shown.emplace(x.guard, x.address, x.records);
             continue;
           }
-          if (v && v->outcome == Outcome::refuted) { // is it so on this path?
-            const auto path = path_of(*a, {});
-            if (!a->path.empty())
-              v = path ? decide(low, "(" + *low + ") + (" + *size + ")", 0, *path) : std::nullopt;
+          if (v && v->outcome == Outcome::refuted) { // is it so on these paths?
+            const PathConditions* path = nullptr;
+            v = on_paths(*a, {}, &path, [&](const std::vector<std::string>& facts) {
+              return decide(low, "(" + *low + ") + (" + *size + ")", 0, facts);
+            });
             if (v && v->outcome == Outcome::proved) {
               how.insert("the descriptor's range, " + v->method);
               continue;
@@ -507,10 +578,10 @@ ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessReco
           if (!t_.value(x.records)) {
             stop(v && v->outcome == Outcome::refuted ? SymVerdict::refuted : SymVerdict::undecided, *a, l,
                  low && size
-                     ? "the descriptor's range " + *low + " + " + *size + " bytes in " + buffer->bytes +
-                           " bytes: " +
-                           (v && v->outcome == Outcome::refuted ? "outside for " + numbers(*v) : "not shown")
-                     : "no integer formula for " + missing_);
+                     ? "the descriptor's range begins at byte " + *low + " of " + p->first + " and has " +
+                           *size + " bytes, " + p->first + " has " + buffer->bytes + ": " +
+                           (v && v->outcome == Outcome::refuted ? "outside" + for_numbers(*v) : "not shown")
+                     : without_formula());
             continue;
           }
         }
@@ -522,25 +593,42 @@ ClaimResult Checker::inside(std::size_t site, const std::vector<const AccessReco
         const auto by_lane = decide(off, off, a->bytes, more);
         if (by_lane && by_lane->outcome == Outcome::proved) {
           how.insert("lane by lane, " + by_lane->method);
+          shown.emplace(x.guard, x.address, x.records);
           continue;
         }
-        if (by_lane && by_lane->outcome == Outcome::refuted && x.records == 0 &&
+        // What is outside a descriptor's range is dropped and no access.
+        const auto drops = [&] {
+          if (x.records == 0) return false;
+          const auto at = formula(x.offset);
+          const auto size = t_.value(x.records);
+          return !at || !size ||
+                 ask(true, "(" + *at + ") + " + std::to_string(a->bytes), std::to_string(*size + 1), more)
+                         .outcome != Outcome::proved;
+        };
+        if (by_lane && by_lane->outcome == Outcome::refuted && !drops() &&
             more.size() == (t_.value(x.guard) == 1 ? 0 : 1)) {
-          const auto path = path_of(*a, more);
-          const auto there = path ? decide(off, off, a->bytes, *path) : std::nullopt;
+          const PathConditions* path = nullptr;
+          const auto there = on_paths(*a, more, &path, [&](const std::vector<std::string>& facts) {
+            return decide(off, off, a->bytes, facts);
+          });
           if (there && there->outcome == Outcome::proved) {
             how.insert("lane by lane, " + there->method);
             continue;
           }
           if (there && there->outcome == Outcome::refuted) {
-            stop(SymVerdict::refuted, *a, l, "offset " + *off + " for " + numbers(*there));
+            stop(SymVerdict::refuted, *a, l,
+                 std::to_string(a->bytes) + " bytes at byte " + *off + " of " + p->first + ", which has " +
+                     buffer->bytes + ": outside" + for_numbers(*there));
             continue;
           }
         }
+        if (t_.value(x.guard) != 1 && never_active(*a, x)) {
+          how.insert("lanes that are never active");
+          continue;
+        }
         stop(SymVerdict::undecided, *a, l,
-             !off && !missing_.empty() ? "no integer formula for " + missing_
-             : off ? "not shown: 0 <= " + *off + " and + " + std::to_string(a->bytes) + " <= " + buffer->bytes
-                   : "no integer formula");
+             off ? "not shown: 0 <= " + *off + " and + " + std::to_string(a->bytes) + " <= " + buffer->bytes
+                 : without_formula());
       }
     }
   }
@@ -555,7 +643,7 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
   r.address = claim.address;
   r.claim = "access " + claim.argument;
   r.verdict = SymVerdict::validated;
-  std::size_t lanes = 0;
+  std::size_t lanes = 0, idle = 0;
   std::set<std::string> how;
   if (records.empty()) {
     r.verdict = SymVerdict::undecided;
@@ -580,7 +668,13 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
         r.message = why;
       };
       const auto p = pointer(x.address);
+      const auto idle_lane = [&] {
+        const bool yes = t_.value(x.guard) != 1 && never_active(*a, x);
+        idle += yes ? 1 : 0;
+        return yes;
+      };
       if (!p || p->first != claim.argument) {
+        if (r.verdict == SymVerdict::refuted || idle_lane()) continue;
         stop(p ? SymVerdict::refuted : SymVerdict::undecided, "the address is " + t_.text(x.address, 6));
         continue;
       }
@@ -605,7 +699,9 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
       }
       const auto off = formula(offset);
       if (!off) {
-        stop(SymVerdict::undecided, "no integer formula for " + missing_);
+        const std::string why = without_formula();
+        if (r.verdict != SymVerdict::validated || idle_lane()) continue;
+        stop(SymVerdict::undecided, why);
         continue;
       }
       std::string expected;
@@ -630,11 +726,15 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
       }
       if (r.verdict != SymVerdict::validated) continue; // one lane is enough to say so
       auto v = ask(false, *off, expected, more);
-      if (v.outcome == Outcome::refuted && !a->path.empty()) { // is it so on this path?
-        const auto path = path_of(*a, more);
-        v = path ? ask(false, *off, expected, *path) : solver::Verdict();
-        if (const auto numbers_of =
-                v.outcome == Outcome::unknown ? differ_on(*a, *off, expected) : std::nullopt) {
+      if (v.outcome == Outcome::unknown && idle_lane()) continue;
+      if (v.outcome == Outcome::refuted) { // is it so on these paths?
+        const PathConditions* path = nullptr;
+        v = on_paths(*a, more, &path, [&](const std::vector<std::string>& facts) {
+              return std::optional(ask(false, *off, expected, facts));
+            }).value_or(solver::Verdict());
+        if (const auto numbers_of = v.outcome == Outcome::unknown && !a->merged
+                                        ? differ_on(*path, x.guard, *off, expected)
+                                        : std::nullopt) {
           ++lanes;
           stop(SymVerdict::refuted, "the code accesses byte " + *off + ", the claim says " + expected +
                                         "; they differ for all sizes, and " + *numbers_of + " come here");
@@ -644,7 +744,7 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
       ++lanes;
       if (v.outcome == Outcome::refuted) {
         stop(SymVerdict::refuted, "the code accesses byte " + *off + ", the claim says " + expected +
-                                      "; they differ for " + numbers(v));
+                                      "; they differ" + for_numbers(v));
       } else if (v.outcome == Outcome::unknown) {
         stop(SymVerdict::undecided, "not shown: " + *off + " = " + expected +
                                         (v.obligations.empty() ? "" : " (" + v.obligations[0] + ")"));
@@ -654,8 +754,9 @@ ClaimResult Checker::matches(const AccessClaim& claim, const std::vector<const A
     }
   }
   if (r.verdict == SymVerdict::validated) {
-    r.message = std::to_string(lanes) + " lanes, ";
+    r.message = lanes == 0 ? "no lane is ever active there" : std::to_string(lanes) + " lanes, ";
     for (const auto& h : how) r.message += (h == *how.begin() ? "" : ", ") + h;
+    if (lanes != 0 && idle != 0) r.message += "; " + std::to_string(idle) + " are never active";
   }
   return r;
 }
@@ -737,9 +838,59 @@ Claims Claims::parse(std::string_view text) {
   return c;
 }
 
+void check_names(const runtime::Kernel& kernel, const Claims& claims) {
+  std::set<std::string> pointers, words = {"workgroup_x", "workgroup_y", "workgroup_z"};
+  std::string list;
+  for (const runtime::KernelArgument& a : kernel.arguments) {
+    const std::string name = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+    if (a.size == 4) words.insert(name);
+    if (a.size == 8) {
+      pointers.insert(name);
+      words.insert({name + "_lo", name + "_hi"});
+    }
+    for (u32 k = 0; a.size > 8 && k < a.size; k += 4) words.insert(name + "_" + std::to_string(k));
+    if (a.hidden()) continue;
+    list += "\n  " + name + std::string(name.size() < 12 ? 12 - name.size() : 0, ' ') + " byte " +
+            std::to_string(a.offset) + ", " + std::to_string(a.size) + " bytes, " + a.kind;
+  }
+  if (!kernel.has_metadata)
+    for (u32 k = 0; k < kernel.kernarg_bytes; k += 4) words.insert("arg_" + std::to_string(k));
+  const auto fail = [&](const std::string& what) {
+    throw std::invalid_argument(
+        "claims: " + what + "\n  the arguments of " + kernel.name + ":" +
+        (list.empty() ? kernel.has_metadata ? " none" : " not known, the object has no metadata" : list) +
+        "\n  hint   a formula may name arguments of 4 bytes, NAME_lo and NAME_hi of 8, NAME_0, NAME_4, ... "
+        "of more, "
+        "workgroup_x, _y, _z, and in `access` also wave, lane, visit");
+  };
+  const auto pointer = [&](const std::string& name, const std::string& line) {
+    if (!pointers.contains(name)) fail("'" + name + "' in '" + line + "' is no argument of 8 bytes");
+  };
+  const auto formula = [&](std::string_view text, const std::string& line, bool access) {
+    for (const std::string& n : names(text))
+      if (!words.contains(n) && !(access && (n == "lane" || n == "wave" || n == "visit")))
+        fail("'" + n + "' in '" + line + "' is no argument" + (pointers.contains(n) ? " of 4 bytes" : ""));
+  };
+  for (const std::string& w : claims.where) formula(w, "where " + w, false);
+  for (const std::string& g : claims.grid) formula(g, "grid " + std::string(trim(g)), false);
+  for (const BufferClaim& b : claims.buffers) {
+    const std::string line = "buffer " + b.argument + " " + b.bytes;
+    pointer(b.argument, line);
+    formula(b.bytes, line, false);
+  }
+  for (const AccessClaim& a : claims.accesses) {
+    char address[24];
+    std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(a.address));
+    const std::string line = std::string("access ") + address + " " + a.argument + " " + a.offset;
+    pointer(a.argument, line);
+    formula(a.offset, line, true);
+  }
+}
+
 std::vector<ClaimResult> check_claims(const OrderReport& report, const runtime::isa::Program& program,
-                                      const Claims& claims) {
-  return Checker(report, program, claims).run();
+                                      const runtime::Kernel& kernel, const Claims& claims) {
+  check_names(kernel, claims);
+  return Checker(report, program, kernel, claims).run();
 }
 
 } // namespace inlay::kernels::validate

@@ -559,6 +559,72 @@ void Machine::lane_instruction(const Operation& op) {
   op.execute(w, op);
 }
 
+std::optional<Machine::ScalarPlace> Machine::scalar_place(const Operation& op) {
+  const isa::Instruction& i = *op.instruction;
+  const std::string_view n = i.mnemonic;
+  const bool atomic = n.find("atomic") != std::string_view::npos;
+  const bool load = n.find("load_dword") != std::string_view::npos;
+  if (!load && !atomic && n.find("store_dword") == std::string_view::npos) return std::nullopt;
+  ScalarPlace p;
+  p.bytes = atomic ? (n.ends_with("_x2") ? 8U : 4U) : 4U * i.operands[0].width;
+  const isa::Operand& b = i.operands[1];
+  p.offset = t().wide_constant(static_cast<u64>(std::int64_t{i.modifiers.offset}));
+  if (i.operands.size() > 2) {
+    const isa::Operand& o = i.operands[2];
+    const u64 unit = n.starts_with("s_scratch") ? 64 : 1;
+    p.offset = t().add(p.offset, o.kind == isa::OperandKind::sgpr
+                                     ? t().multiply(t().zext(scalar_operand(o)), t().wide_constant(unit))
+                                     : t().wide_constant(o.value));
+  }
+  if (b.width == 4) {
+    const Term high = scalar(b.index + 1U);
+    p.address = t().add(t().join(scalar(b.index), t().bit_and(high, t().constant(0xffff))), p.offset);
+    if (load) p.records = scalar(b.index + 2U);
+    const Term stride = t().bit_and(t().shr(high, t().constant(16)), t().constant(0x3fff));
+    p.exact = t().value(stride) == 0 && stride != Terms::unknown;
+  } else {
+    p.address = t().add(t().join(scalar(b.index), scalar(b.index + 1U)), p.offset);
+    p.exact = true;
+  }
+  // Whether the low two bits are 0, all pointers being words' addresses.
+  const auto whole = [&](const auto& self, Term x) -> bool {
+    if (x == Terms::unknown) return false;
+    const auto child = [&](std::size_t k) { return self(self, Term(t().children(x)[k])); };
+    switch (t().kind(x)) {
+    case TermKind::linear: {
+      const std::vector<TermPart> parts(t().parts(x).begin(), t().parts(x).end());
+      return t().raw(x) % 4 == 0 && std::all_of(parts.begin(), parts.end(), [&](const TermPart& part) {
+               return part.coefficient % 4 == 0 || self(self, part.atom);
+             });
+    }
+    case TermKind::pair: return child(0);
+    case TermKind::symbol: return t().name(x).ends_with(".lo");
+    case TermKind::zext:
+    case TermKind::sext:
+    case TermKind::low: return child(0);
+    case TermKind::multiply:
+    case TermKind::product:
+    case TermKind::wide_multiply: return child(0) || child(1);
+    case TermKind::bit_and: {
+      const auto mask = t().value(t().children(x)[1]);
+      return (mask && *mask % 4 == 0) || child(0);
+    }
+    case TermKind::select: return child(1) && child(2);
+    default: return false;
+    }
+  };
+  p.exact = p.exact && whole(whole, p.offset) && whole(whole, p.address);
+  return p;
+}
+
+bool Machine::in_launch(Term address) {
+  const Term packet = t().join(t().symbol("dispatch.lo"), t().symbol("dispatch.hi"));
+  for (const Term base : {setting_->kernarg, packet})
+    if (const Term d = t().subtract(address, base); d != Terms::unknown)
+      if (const auto at = t().value(d); at && *at < 0x10000) return true;
+  return false;
+}
+
 void Machine::scalar_load(const Operation& op) {
   const isa::Instruction& i = *op.instruction;
   const std::string_view n = i.mnemonic;
@@ -569,20 +635,7 @@ void Machine::scalar_load(const Operation& op) {
         set_scalar(half * 64 + static_cast<unsigned>(std::countr_zero(set)), Terms::unknown);
   };
   if (!n.starts_with("s_load_dword") && !n.starts_with("s_buffer_load_dword")) return unknown_result();
-  const isa::Operand& b = i.operands[1];
-  Term offset = t().wide_constant(static_cast<u64>(std::int64_t{i.modifiers.offset}));
-  if (i.operands.size() > 2) {
-    const isa::Operand& o = i.operands[2];
-    offset = t().add(offset, o.kind == isa::OperandKind::sgpr ? t().zext(scalar(o.index))
-                                                              : t().wide_constant(o.value));
-  }
-  Term base = 0;
-  if (b.width == 4) {
-    base = t().join(scalar(b.index), t().bit_and(scalar(b.index + 1U), t().constant(0xffff)));
-  } else {
-    base = t().join(scalar(b.index), scalar(b.index + 1U));
-  }
-  const Term address = t().add(base, offset);
+  const Term address = scalar_place(op)->address;
   const Term relative = t().subtract(address, setting_->kernarg);
   for (unsigned k = 0; k < d.width; ++k) {
     Term value = 0;

@@ -98,6 +98,17 @@ public:
   bool execute(const Operation& op);
   /// The condition under which a conditional branch is taken.
   [[nodiscard]] Term branch_condition(const Operation& op);
+  /// Where a scalar memory instruction goes: wide terms.
+  struct ScalarPlace {
+    Term address = 0, offset = 0, records = 0; ///< records: of a load through a descriptor, else 0
+    unsigned bytes = 0;
+    bool exact =
+        false; ///< false: the low two bits may be set, which it drops, or the descriptor has a stride
+  };
+  /// Nothing: it does not access memory.
+  [[nodiscard]] std::optional<ScalarPlace> scalar_place(const Operation& op);
+  /// Whether the address is a constant offset in the arguments' segment or the dispatch packet.
+  [[nodiscard]] bool in_launch(Term address);
   /// Loads scalars. False: the address is unknown.
   void scalar_load(const Operation& op);
   [[nodiscard]] Term scalar_operand(const isa::Operand& o);

@@ -197,6 +197,9 @@ private:
   bool narrow(State& state, Term condition, bool value, bool commit);
   void assume(State& state, Term condition, bool value);
   void memory(State& state, WaveRun& run, const Operation& op, u32 at);
+  void scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at);
+  AccessRecord new_record(const WaveRun& run, u32 at);
+  void keep(const State& state, AccessRecord record);
   void issue(WaveRun& run, const Operation& op, u8 counters, bool ordered, u32 access);
   void wait(WaveRun& run, unsigned vmcnt, unsigned lgkmcnt);
   void cover(WaveRun& run, const Pending& p);
@@ -237,7 +240,7 @@ private:
   std::map<std::tuple<OrderKind, u32, u32>, OrderFinding> findings_;
   std::set<std::string> reasons_;
   std::set<u32> global_sites_, lds_sites_;
-  std::set<std::tuple<u32, u32, u64>> recorded_;
+  std::map<std::tuple<u32, u32, u64>, std::size_t> recorded_; ///< -> index in the report
   std::set<u64> checked_;
   std::vector<Varying>* varying_ = nullptr; ///< of the abstract run under way
   bool refined_ = false;
@@ -536,6 +539,83 @@ void Explorer::check_registers(State& state, WaveRun& run, const Operation& op, 
   }
 }
 
+AccessRecord Explorer::new_record(const WaveRun& run, u32 at) {
+  AccessRecord r;
+  r.instruction = at;
+  r.wave = run.machine.wave().id;
+  const auto before = run.executed.find(at);
+  r.visit = before == run.executed.end() ? 0 : before->second;
+  for (const auto& [u, steps] : run.steps)
+    if (const auto step = steps.find(at); step != steps.end() && step->second != 0)
+      r.visit_steps.emplace_back(u, step->second);
+  r.lanes.resize(lanes);
+  return r;
+}
+
+/// The record, or one more path of one that is the same.
+void Explorer::keep(const State& state, AccessRecord record) {
+  constexpr std::size_t most_paths = 32;
+  u64 h = record.visit;
+  const auto mix = [&](u64 v) {
+    h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+    h ^= h >> 31;
+  };
+  for (const auto& [u, step] : record.visit_steps) mix((u64{u} << 32) | step);
+  for (const LaneAddress& a : record.lanes) {
+    mix(a.address | (u64{a.guard} << 32));
+    mix(a.lds | (u64{a.offset} << 32));
+    mix(a.records);
+  }
+  const auto [found, fresh] =
+      recorded_.try_emplace({static_cast<u32>(record.instruction), record.wave, h}, report_.accesses.size());
+  if (fresh) {
+    record.paths = {state.path};
+    report_.accesses.push_back(std::move(record));
+    return;
+  }
+  AccessRecord& r = report_.accesses[found->second];
+  PathConditions path = state.path;
+  for (bool changed = true; changed && !r.merged;) { // both ways of the last question: without it
+    changed = false;
+    for (auto p = r.paths.begin(); p != r.paths.end(); ++p) {
+      if (path.size() >= p->size() && std::equal(p->begin(), p->end(), path.begin())) return;
+      if (path.empty() || p->size() != path.size() || p->back().first != path.back().first ||
+          !std::equal(path.begin(), path.end() - 1, p->begin()))
+        continue;
+      r.paths.erase(p);
+      path.pop_back();
+      changed = true;
+      break;
+    }
+  }
+  if (!r.merged && r.paths.size() < most_paths) {
+    r.paths.push_back(std::move(path));
+    return;
+  }
+  r.merged = true;
+  std::erase_if(r.paths.back(),
+                [&](const auto& c) { return std::find(path.begin(), path.end(), c) == path.end(); });
+}
+
+void Explorer::scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at) {
+  const auto place_of = run.machine.scalar_place(op);
+  if (!place_of) return;
+  if (record_ && !run.machine.in_launch(place_of->address)) {
+    AccessRecord r = new_record(run, at);
+    r.bytes = place_of->bytes;
+    r.atomic = op.instruction->mnemonic.find("atomic") != std::string::npos;
+    r.write = r.atomic || op.instruction->mnemonic.find("store") != std::string::npos;
+    LaneAddress& a = r.lanes[0];
+    a.guard = t().constant(1);
+    for (const Optional& o : run.optional) a.guard = t().both(a.guard, o.taken); // EXEC does not hold it back
+    a.address = place_of->exact ? place_of->address : Terms::unknown;
+    a.offset = place_of->offset;
+    a.records = place_of->records;
+    keep(state, std::move(r));
+  }
+  ++run.executed[at];
+}
+
 void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   Machine& m = run.machine;
   const MemoryFields& f = op.memory;
@@ -604,23 +684,17 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   }
   if (f.space == Space::buffer || f.space == Space::global) global_sites_.insert(at);
   if (wanted) {
-    record.instruction = at;
-    record.wave = m.wave().id;
-    record.bytes = f.bytes;
+    record = new_record(run, at);
+    // A typed access has as many bytes as its format, at most four words.
+    record.bytes = f.format_count != 0 ? 16U : f.bytes;
     record.write = is_store || f.kind == FieldKind::atomic;
     record.atomic = f.kind == FieldKind::atomic;
     record.lds = in_lds;
     record.to_lds = dma;
-    record.visit = run.executed[at];
-    for (const auto& [u, steps] : run.steps)
-      if (const auto step = steps.find(at); step != steps.end() && step->second != 0)
-        record.visit_steps.emplace_back(u, step->second);
-    record.path = state.path;
-    u64 h = 0;
-    record.lanes.resize(lanes);
     Term buffer_base = 0;
     Term soffset = 0;
     Term records = 0;
+    bool by_lane = false; // the descriptor adds the lane's number to the index: no formula
     if (f.space == Space::buffer) {
       const auto s = static_cast<unsigned>(f.srsrc);
       // The base is 48 bits wide and so are addresses: what the mask cuts off a sum is cut off anyway.
@@ -632,6 +706,8 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
         buffer_base = t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)));
       soffset = t().zext(m.scalar_operand(f.soffset));
       records = m.scalar(s + 2);
+      const Term add_tid = t().bit(m.scalar(s + 3), 23);
+      by_lane = add_tid == Terms::unknown || t().value(add_tid) != 0;
     }
     const Term saddr = f.saddr >= 0 ? m.scalar64(static_cast<unsigned>(f.saddr)) : t().wide_constant(0);
     for (u64 left = active; left != 0; left &= left - 1) {
@@ -648,17 +724,15 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
         if (f.vaddr >= 0 && mod.offen) part = t().add(part, row(mod.idxen ? 1 : 0));
         a.offset = t().add(t().zext(part), soffset);
         a.records = records;
-        a.address = mod.idxen ? Terms::unknown : t().add(buffer_base, a.offset);
+        a.address = mod.idxen || by_lane ? Terms::unknown : t().add(buffer_base, a.offset);
       } else if (f.space == Space::global || f.space == Space::flat) {
         Term v = t().wide_constant(0);
         if (f.vaddr >= 0) v = f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1));
         a.address = t().add(t().add(saddr, v), t().wide_constant(static_cast<u64>(std::int64_t{f.offset})));
       }
       if (dma) a.lds = t().constant(print.first[l]);
-      h = (h ^ a.address ^ (u64{a.guard} << 32) ^ (u64{a.lds} << 16)) * 0x9e3779b97f4a7c15ULL;
-      h ^= h >> 31;
     }
-    if (recorded_.emplace(at, record.wave, h).second) report_.accesses.push_back(std::move(record));
+    keep(state, std::move(record));
   }
   ++run.executed[at];
 
@@ -696,7 +770,7 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
                                          : u8{on_vm};
   issue(run, op, counters, f.space != Space::flat, access);
   for (const RowRange& r : op.writes)
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) m.forget(k, f.d16 ? active : active);
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) m.forget(k, active);
 }
 
 // ---- a wave ---------------------------------------------------------------------------------------------------------
@@ -770,6 +844,7 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
     case Class::lds:
     case Class::memory: memory(state, run, op, at); break;
     case Class::scalar_memory:
+      scalar_memory(state, run, op, at);
       if (i.mnemonic.starts_with("s_load") || i.mnemonic.starts_with("s_buffer_load") ||
           op.scalar_writes[0] != 0 || op.scalar_writes[1] != 0) {
         run.machine.scalar_load(op);

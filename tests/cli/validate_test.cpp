@@ -152,3 +152,65 @@ k:
   loaded.replace(loaded.find("  v_lshlrev"), 0, "  global_load_dword v0, v0, s[0:1]\n  s_waitcnt vmcnt(0)\n");
   CHECK(inlay_command({"validate", "-", "--block", "128"}, loaded).exit == 3);
 }
+
+TEST_CASE("claims that name no argument of the kernel are errors of the command") {
+  const std::string code = R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl k
+.p2align 8
+.type k,@function
+k:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  s_waitcnt lgkmcnt(0)
+  s_lshl_b32 s6, s2, 4
+  s_load_dwordx4 s[8:11], s[4:5], s6
+  s_waitcnt lgkmcnt(0)
+  s_endpgm
+.rodata
+.p2align 6
+.amdhsa_kernel k
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 16
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: k
+    .symbol: k.kd
+    .kernarg_segment_size: 16
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .kernarg_segment_align: 8
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 8
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.offset: 8, .size: 4, .value_kind: by_value}
+...
+.end_amdgpu_metadata
+)";
+  const Folder folder;
+  const auto claims = folder.path / "claims";
+  const auto run = [&](const std::string& text) {
+    std::ofstream(claims) << "where arg8 < 1000\ngrid arg8\n" << text;
+    return inlay_command({"validate", "-", "--claims", claims.string()}, code);
+  };
+  const Ran inside = run("buffer arg0 16*arg8\n");
+  INFO(inside.out << inside.err);
+  CHECK(inside.exit == 0);
+  CHECK(inside.out.find("1 of 1 claims about accesses validated") != std::string::npos);
+  const Ran outside = run("buffer arg0 4\n");
+  CHECK(outside.exit == 1);
+  CHECK(outside.out.find("of arg0, which has 4: outside for ") != std::string::npos);
+  for (const char* text : {"buffer foo 7\n", "buffer arg0 4*baz\n"}) {
+    const Ran wrong = run(text);
+    CHECK(wrong.exit == 2);
+    CHECK(wrong.err.find("arg8         byte 8, 4 bytes, by_value") != std::string::npos);
+  }
+}

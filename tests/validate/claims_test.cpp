@@ -36,14 +36,16 @@ std::vector<ClaimResult> check(const std::string& body, const std::string& claim
   // @0, @1: addresses of the memory instructions in order.
   std::size_t n = 0;
   for (const auto& i : program.instructions) {
-    if (!i.mnemonic.starts_with("global_") && !i.mnemonic.starts_with("buffer_")) continue;
+    const bool scalar = i.format == isa::Format::smem && !i.text.ends_with("s[0:1], 0x0") &&
+                        !i.text.ends_with("s[0:1], 0x10");
+    if (!i.mnemonic.starts_with("global_") && !i.mnemonic.starts_with("buffer_") && !scalar) continue;
     const std::string mark = "@" + std::to_string(n++);
     char hex[24];
     std::snprintf(hex, sizeof hex, "0x%llx", static_cast<unsigned long long>(i.address));
     for (auto at = full.find(mark); at != std::string::npos; at = full.find(mark))
       full.replace(at, mark.size(), hex);
   }
-  return check_claims(report, program, Claims::parse(full));
+  return check_claims(report, program, kernel, Claims::parse(full));
 }
 
 const std::string load_arguments =
@@ -141,6 +143,176 @@ TEST_CASE("addresses that are quotients and remainders by an argument") {
   CHECK(only(check(divide + correct + load("v8"), some + "access @0 in 4*(" + x + " / k)\n")) ==
         Verdict::undecided);
   CHECK(only(check(divide + correct + load("v9"), some + "buffer in 4*k\n", 64)) == Verdict::undecided);
+}
+
+TEST_CASE("every kind of access is held against its buffer: inside, and outside by one byte") {
+  const std::string facts = "where n >= 1 && n <= 1000\ngrid n\nbuffer in ";
+  const auto both = [&](const std::string& code, const std::string& bytes) {
+    INFO(code << " against " << bytes);
+    CHECK(only(check(code, facts + bytes + "\n", 64)) == Verdict::validated);
+    CHECK(only(check(code, facts + bytes + " - 1\n", 64)) == Verdict::refuted);
+    CHECK(only(check(code, facts + "0\n", 64)) == Verdict::refuted);
+    CHECK(only(check(code, "buffer out 4*n\n", 64)) == Verdict::undecided);
+  };
+  // Lanes: the last begins at 252.
+  const std::string lane = load_arguments + "v_lshlrev_b32_e32 v1, 2, v0\n";
+  struct Kind {
+    const char* text;
+    unsigned bytes;
+  };
+  for (const Kind& k : {Kind{"global_load_ubyte v2, v1, s[4:5]", 1},
+                        {"global_load_short_d16_hi v2, v1, s[4:5]", 2},
+                        {"global_load_dword v2, v1, s[4:5]", 4},
+                        {"global_load_dwordx3 v[2:4], v1, s[4:5]", 12},
+                        {"global_load_dwordx4 v[2:5], v1, s[4:5]", 16},
+                        {"global_store_byte v1, v2, s[4:5]", 1},
+                        {"global_store_short v1, v2, s[4:5]", 2},
+                        {"global_store_dwordx4 v1, v[2:5], s[4:5]", 16},
+                        {"global_atomic_add v1, v2, s[4:5]", 4},
+                        {"global_atomic_add_f64 v1, v[2:3], s[4:5]", 8},
+                        {"global_atomic_pk_add_f16 v1, v2, s[4:5]", 4},
+                        {"global_atomic_cmpswap v1, v[2:3], s[4:5]", 4},
+                        {"global_atomic_cmpswap_x2 v[6:7], v1, v[2:5], s[4:5] sc0", 8},
+                        {"global_load_lds_dword v1, s[4:5]", 4}})
+    both(lane + "s_mov_b32 m0, 0\n" + k.text + "\ns_waitcnt vmcnt(0)\n", std::to_string(252 + k.bytes));
+  const std::string wide =
+      "v_mov_b32_e32 v3, s5\nv_add_co_u32_e32 v2, vcc, s4, v1\nv_addc_co_u32_e32 v3, vcc, 0, v3, vcc\n";
+  both(lane + wide + "global_load_dwordx2 v[4:5], v[2:3], off offset:8\ns_waitcnt vmcnt(0)\n", "268");
+  // A descriptor that drops nothing.
+  const std::string descriptor =
+      "s_mov_b64 s[12:13], s[4:5]\ns_mov_b32 s14, 0x80000000\ns_mov_b32 s15, 0x20000\n";
+  for (const Kind& k : {Kind{"buffer_load_ushort v2, v1, s[12:15], 0 offen", 2},
+                        {"buffer_load_dwordx4 v[2:5], v1, s[12:15], 0 offen", 16},
+                        {"buffer_store_dwordx2 v[2:3], v1, s[12:15], 0 offen", 8},
+                        {"buffer_atomic_add_x2 v[2:3], v1, s[12:15], 0 offen", 8},
+                        {"buffer_load_dword v1, s[12:15], 0 offen lds", 4}})
+    both(lane + descriptor + "s_mov_b32 m0, 0\n" + k.text + "\ns_waitcnt vmcnt(0)\n",
+         std::to_string(252 + k.bytes));
+  // Scalars: the last workgroup begins at 64 n - 64.
+  for (const Kind& k : {Kind{"s_load_dword s16, s[4:5], s11", 4},
+                        {"s_load_dwordx2 s[16:17], s[4:5], s11", 8},
+                        {"s_load_dwordx4 s[16:19], s[4:5], s11", 16},
+                        {"s_load_dwordx8 s[16:23], s[4:5], s11", 32},
+                        {"s_load_dwordx16 s[16:31], s[4:5], s11", 64},
+                        {"s_load_dwordx2 s[16:17], s[4:5], s11 offset:0x10", 24},
+                        {"s_load_dwordx2 s[4:5], s[4:5], s11", 8},
+                        {"s_store_dwordx4 s[16:19], s[4:5], s11", 16},
+                        {"s_atomic_add s16, s[4:5], s11", 4},
+                        {"s_atomic_add_x2 s[16:17], s[4:5], s11", 8},
+                        {"s_atomic_cmpswap s[16:17], s[4:5], s11", 4},
+                        {"s_scratch_load_dwordx2 s[16:17], s[4:5], s2", 8},
+                        {"s_buffer_load_dwordx4 s[16:19], s[12:15], s11", 16},
+                        {"s_buffer_store_dwordx2 s[16:17], s[12:15], s11", 8}})
+    both(load_arguments + descriptor + "s_and_b32 s13, s13, 0xffff\ns_lshl_b32 s11, s2, 6\n" + k.text +
+             "\ns_waitcnt lgkmcnt(0)\n",
+         "64*n - 64 + " + std::to_string(k.bytes));
+  // A scalar load through a descriptor reads inside its range.
+  const std::string ranged = load_arguments +
+                             "s_mov_b64 s[12:13], s[4:5]\ns_lshl_b32 s14, s8, 2\ns_mov_b32 s15, 0x20000\n"
+                             "s_buffer_load_dwordx4 s[16:19], s[12:15], s9\ns_waitcnt lgkmcnt(0)\n";
+  const std::string aligned =
+      load_arguments + "s_lshl_b32 s9, s9, 2\n" + ranged.substr(load_arguments.size());
+  CHECK(only(check(aligned, facts + "4*n\n")) == Verdict::validated);
+  CHECK(only(check(aligned, facts + "4*n - 4\n")) == Verdict::refuted);
+  CHECK(only(check(ranged, facts + "4*n\n")) == Verdict::undecided); // the low two bits are dropped
+}
+
+TEST_CASE("accesses that are not followed are never validated") {
+  const std::string facts = "where n >= 1 && n <= 1000\ngrid n\nbuffer in 1000000000000\n";
+  const auto buffer = [&](const std::string& high, const std::string& word3, const std::string& access) {
+    return element + "s_mov_b32 s12, s4\n" + high + "s_mov_b32 s14, -1\n" + word3 + access +
+           "\ns_waitcnt vmcnt(0)\n";
+  };
+  const std::string plain = "s_mov_b32 s13, s5\n", strided = "s_or_b32 s13, s5, 0x100000\n";
+  const std::string word = "s_mov_b32 s15, 0x20000\n", load = "buffer_load_dword v2, v1, s[12:15], 0 ";
+  CHECK(only(check(buffer(plain, word, load + "offen"), facts)) == Verdict::validated);
+  CHECK(only(check(buffer(plain, "s_mov_b32 s15, 0x820000\n", load + "offen"), facts)) ==
+        Verdict::undecided); // ADD_TID
+  CHECK(only(check(buffer(plain, "s_mov_b32 s15, s9\n", load + "offen"), facts)) == Verdict::undecided);
+  CHECK(only(check(buffer(plain, word, load + "idxen"), facts)) == Verdict::undecided);
+  const std::string scalar = "s_buffer_load_dword s16, s[12:15], 0x0\ns_waitcnt lgkmcnt(0)";
+  CHECK(only(check(buffer(plain, word, scalar), facts)) == Verdict::validated);
+  CHECK(only(check(buffer(strided, word, scalar), facts)) ==
+        Verdict::undecided); // num_records counts strides
+  // The pointer's low word with another's high word, a pointer from memory.
+  CHECK(only(check(element + "s_mov_b32 s5, s7\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n",
+                   facts)) == Verdict::undecided);
+  const auto chased = check(load_arguments + "s_load_dwordx2 s[12:13], s[4:5], 0x8\ns_waitcnt lgkmcnt(0)\n"
+                                             "s_load_dword s16, s[12:13], 0x0\ns_waitcnt lgkmcnt(0)\n",
+                            facts);
+  REQUIRE(chased.size() == 2);
+  CHECK(chased[0].verdict == Verdict::validated);
+  CHECK(chased[1].verdict == Verdict::undecided);
+}
+
+TEST_CASE("an access that two paths reach is held against both") {
+  // n < 10 or not: the same load of element n behind it.
+  const std::string joined = load_arguments +
+                             "s_lshl_b32 s11, s8, 2\ns_cmp_lt_u32 s8, 10\ns_cbranch_scc1 more\n"
+                             "s_nop 0\nmore:\n";
+  for (const char* load : {"s_load_dword s16, s[4:5], s11\ns_waitcnt lgkmcnt(0)\n",
+                           "v_mov_b32_e32 v1, s11\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n"}) {
+    CHECK(only(check(joined + load, "where n <= 100\nbuffer in 404\n", 64)) == Verdict::validated);
+    CHECK(only(check(joined + load, "where n <= 100\nbuffer in 40\n", 64)) == Verdict::refuted);
+    CHECK(only(check(joined + load, "where n <= 100\naccess @0 in min(4*n, 36)\n", 64)) == Verdict::refuted);
+  }
+  // One way only: less than 10.
+  const std::string one = load_arguments + "s_lshl_b32 s11, s8, 2\ns_cmp_lt_u32 s8, 10\ns_cbranch_scc0 done\n"
+                                           "s_load_dword s16, s[4:5], s11\ns_waitcnt lgkmcnt(0)\ndone:\n";
+  CHECK(only(check(one, "where n <= 100\nbuffer in 40\n", 64)) == Verdict::validated);
+  CHECK(only(check(one, "where n <= 100\nbuffer in 36\n", 64)) == Verdict::refuted);
+  // The same address in every trip is not another one in each.
+  const std::string loop = element +
+                           "s_mov_b32 s16, 0\nloop:\nglobal_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n"
+                           "s_add_i32 s16, s16, 1\ns_cmp_lt_u32 s16, s9\ns_cbranch_scc1 loop\n";
+  const std::string sizes = "where workgroup_x <= 1000 && k <= 1000\ntrips 1000\n";
+  CHECK(only(check(loop, sizes + "access @0 in 4*(128*workgroup_x + 64*wave + lane)\n")) ==
+        Verdict::validated);
+  CHECK(only(check(loop, sizes + "access @0 in 4*(128*workgroup_x + 64*wave + lane) + 4*visit\n")) !=
+        Verdict::validated);
+}
+
+TEST_CASE("lanes that are never active are outside nothing") {
+  // i < n with i = 64 workgroup + lane.
+  const std::string guarded =
+      load_arguments + "s_lshl_b32 s10, s2, 6\nv_add_u32_e32 v1, s10, v0\nv_cmp_gt_u32_e32 vcc, s8, v1\n"
+                       "s_and_saveexec_b64 s[12:13], vcc\nv_lshlrev_b32_e32 v1, 2, v1\n"
+                       "global_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\n";
+  const std::string few = "where n >= 1 && n < 10\ngrid 1\n";
+  const auto right = check(guarded, few + "access @0 in 4*lane\n", 64);
+  CHECK(only(right) == Verdict::validated);
+  CHECK(right[0].message.find("55 are never active") != std::string::npos);
+  CHECK(only(check(guarded, few + "access @0 in min(4*lane, 36)\n", 64)) == Verdict::validated);
+  CHECK(only(check(guarded, few + "access @0 in min(4*lane, 28)\n", 64)) ==
+        Verdict::refuted); // lane 8 may be active
+  CHECK(only(check(guarded, few + "buffer in 4*n\n", 64)) == Verdict::validated);
+  CHECK(only(check(guarded, few + "buffer in 4*n - 4\n", 64)) == Verdict::refuted);
+  CHECK(only(check(guarded, "where n == 0 && workgroup_x < 10\naccess @0 in 4*lane + 1\n", 64)) ==
+        Verdict::validated);
+  // Facts that contradict each other show nothing.
+  CHECK(only(check(guarded, "where n < 10 && n > 20\naccess @0 in 4*lane + 4\n", 64)) != Verdict::validated);
+  CHECK(only(check(guarded, "where n < 10 && n > 20\nbuffer in 0\n", 64)) != Verdict::validated);
+}
+
+TEST_CASE("what a refutation says") {
+  const auto r = check(load_arguments + "s_load_dwordx2 s[16:17], s[4:5], 0x8\ns_waitcnt lgkmcnt(0)\n",
+                       "buffer in 12\n");
+  REQUIRE(r.size() == 1);
+  CHECK(r[0].verdict == Verdict::refuted);
+  CHECK(r[0].message == "8 bytes at byte 8 of in, which has 12: outside");
+}
+
+TEST_CASE("a claim names arguments") {
+  const std::string code = load_arguments;
+  for (const char* text :
+       {"buffer foo 7\n", "buffer in 4*baz\n", "buffer n 4\n", "where nn < 4\n", "grid in\n", "grid lane\n",
+        "access 0x10 bar lane\n", "access 0x10 in 4*line\n", "buffer in 4*in\n", "where arg16 < 4\n"}) {
+    INFO(text);
+    CHECK_THROWS_WITH(check(code, text), Catch::Matchers::Contains("in           byte 0, 8 bytes") &&
+                                             Catch::Matchers::Contains("k            byte 20, 4 bytes"));
+  }
+  CHECK_NOTHROW(check(code, "where n < 4 && in_lo > 5\ngrid min(n, 2), k\nbuffer in select(n < k, n, k)\n"
+                            "access 0x10 out lane + wave + visit + workgroup_z\n"));
 }
 
 TEST_CASE("claims that cannot be read") {

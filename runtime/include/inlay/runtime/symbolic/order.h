@@ -78,18 +78,22 @@ struct LaneAddress {
   Term records = 0; ///< buffer instructions: num_records, a word
 };
 
-/// What one wave's execution of a memory instruction accesses, on one path.
+/// Conditions decided on the way to an instruction.
+using PathConditions = std::vector<std::pair<Term, bool>>;
+
+/// What one wave's execution of a memory instruction accesses. A scalar access is lane 0's.
 struct AccessRecord {
   std::size_t instruction = 0; ///< index in the program
   std::uint32_t wave = 0;
-  unsigned bytes = 0; ///< of a lane
+  unsigned bytes = 0; ///< of a lane, at most
   bool write = false, atomic = false, lds = false, to_lds = false;
   /// How often this wave has executed the instruction before: `visit` and, for each period of a loop that `first` counts,
   /// `second` more.
   std::uint32_t visit = 0;
   std::vector<std::pair<Term, std::uint32_t>> visit_steps;
-  std::vector<LaneAddress> lanes;          ///< 64
-  std::vector<std::pair<Term, bool>> path; ///< conditions decided before
+  std::vector<LaneAddress> lanes;    ///< 64
+  std::vector<PathConditions> paths; ///< all on which it is executed so
+  bool merged = false;               ///< more were met: the last holds only what the rest have in common
 };
 
 enum class Verdict : std::uint8_t { validated, refuted, undecided };

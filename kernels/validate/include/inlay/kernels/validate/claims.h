@@ -11,12 +11,13 @@
 ///                                         workgroup_x, workgroup_y, workgroup_z, wave, lane, and visit: how often the wave has
 ///                                         executed the instruction before
 ///
-/// Arguments are named as in the code object's metadata, `arg16` for a nameless one at byte 16. They are unsigned words;
-/// pointers are taken as different allocations. Formulas are integers, with floor division.
+/// Arguments are named as in the code object's metadata, `arg16` for a nameless one at byte 16. They are unsigned words: of 4
+/// bytes `n`, of 8 `n_lo` and `n_hi`, of more `n_0`, `n_4`, ...; another name is an error, and so is half a word. Pointers are taken as different allocations. Formulas are integers, with floor division.
 ///
 /// The machine computes modulo 2^32. A sum or product of words is taken for the integer that it would be without the wrap only
 /// after the prover has shown that it lies in [0, 2^32) (signed forms: [0, 2^31)) under the facts. An access through a buffer
-/// descriptor is inside when the descriptor's range is: the hardware drops what lies outside the range. Every claim ends as
+/// descriptor is inside when the descriptor's range is: the hardware drops what lies outside the range. A scalar access is one
+/// of lane 0. Every claim ends as
 /// proved, refuted with the wave, the lane and numbers, or undecided with what is missing.
 ///
 ///     Claims c = Claims::parse(text);
@@ -65,9 +66,12 @@ struct ClaimResult {
   std::string message; ///< how it was shown, or what refutes it, or what is missing
 };
 
-/// One result an instruction and claim. Requires: `report` was made with addresses.
+/// Errors: std::invalid_argument with the kernel's arguments when a claim names what is none of them.
+void check_names(const runtime::Kernel& kernel, const Claims& claims);
+
+/// One result an instruction and claim. Requires: `report` was made with addresses. Errors: as `check_names`.
 [[nodiscard]] std::vector<ClaimResult> check_claims(const runtime::symbolic::OrderReport& report,
                                                     const runtime::isa::Program& program,
-                                                    const Claims& claims);
+                                                    const runtime::Kernel& kernel, const Claims& claims);
 
 } // namespace inlay::kernels::validate

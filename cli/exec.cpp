@@ -415,12 +415,8 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_flag("--json", o->json, "As JSON");
   c->add_flag("--dry-run", o->dry_run, "Check file, arguments and geometry; run nothing");
   c->callback([=, &session] {
-    if (o->file.empty()) { // `--arg i32:1 f32:2 FILE`: the file is what is no argument
-      const auto at = std::find_if_not(o->arguments.begin(), o->arguments.end(), has_argument_type);
-      if (at == o->arguments.end()) throw CLI::RequiredError("FILE");
-      o->file = *at;
-      o->arguments.erase(at);
-    }
+    if (o->file.empty()) take_file(o->arguments, o->file);
+    if (o->file.empty()) throw CLI::RequiredError("FILE");
     session.exit = exec(session, *o);
   });
 }

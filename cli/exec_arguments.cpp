@@ -45,10 +45,21 @@ std::vector<std::uint8_t> read_value_bytes(const std::string& text) {
 
 } // namespace
 
+namespace {
+
 bool has_argument_type(std::string_view text) {
   const auto colon = text.find(':');
   return colon != std::string_view::npos && std::find(argument_types.begin(), argument_types.end(),
                                                       text.substr(0, colon)) != argument_types.end();
+}
+
+} // namespace
+
+void take_file(std::vector<std::string>& arguments, std::string& file) {
+  const auto at = std::find_if_not(arguments.begin(), arguments.end(), has_argument_type);
+  if (at == arguments.end()) return;
+  file = *at;
+  arguments.erase(at);
 }
 
 ArgumentSpec parse_argument(const std::string& text, bool unnamed) {

@@ -55,8 +55,8 @@ struct ArgumentSpec {
   std::uint64_t unfilled_bytes = 0; ///< of `zeros`, which are not held here
 };
 
-/// Whether `text` begins as an argument does, with a type and a colon: the word after `--arg A B` may be the file instead.
-[[nodiscard]] bool has_argument_type(std::string_view text);
+/// `--arg i32:1 f32:2 FILE`: the first that does not begin as an argument does, with a type and a colon, is the file.
+void take_file(std::vector<std::string>& arguments, std::string& file);
 
 /// `in:FILE`, `out:BYTES:FILE`, `inout:FILE:FILE`, `i32:V` ... `ptr:0`, `bytes:HEX` or `bytes:FILE` for a structure; with `unnamed`, also `zeros:BYTES`, a buffer that comes from
 /// no file and goes to none. Errors: ArgumentError.

@@ -289,8 +289,7 @@ void add_time(CLI::App& app, Session& session) {
   c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
   c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
   c->add_option("--arg", o->arguments,
-                "As for exec, and zeros:BYTES, a buffer that comes from no file and goes to none")
-      ->allow_extra_args(false);
+                "As for exec, and zeros:BYTES, a buffer that comes from no file and goes to none");
   c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
   c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
   c->add_option("--max-instructions", o->max_instructions,
@@ -298,7 +297,11 @@ void add_time(CLI::App& app, Session& session) {
   add_time_options(*c, *o);
   c->add_flag("--list-parameters", o->list, "Print the numbers of the model for --arch with their sources");
   c->add_flag("--json", o->json, "As JSON");
-  c->callback([=, &session] { session.exit = time(session, *o); });
+  c->callback([=, &session] {
+    if (o->file.empty())
+      take_file(o->arguments, o->file); // none is left when --list-parameters is all that is asked
+    session.exit = time(session, *o);
+  });
 }
 
 } // namespace inlay::cli

@@ -3,6 +3,7 @@
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/kernarg.h>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
@@ -17,7 +18,41 @@ runtime::CodeObject object_of(const Artifact& artifact) {
   return runtime::CodeObject::parse({code.begin(), code.end()}, artifact.arch);
 }
 
+void check_count(const LaunchContract& contract, std::size_t given) {
+  if (given == contract.buffers.size()) return;
+  std::string names;
+  for (const auto& b : contract.buffers) names += (names.empty() ? "" : ", ") + b.name;
+  throw std::invalid_argument(
+      fmt::format("{}: {} buffers were given\n  hint   {}, in this order", contract.kernel, given, names));
+}
+
+/// Each buffer holds what a kernel of these sizes touches, as far as that is known.
+void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>& buffers,
+                        const std::vector<std::int64_t>& sizes) {
+  for (std::size_t i = 0; i < buffers.size(); ++i) {
+    const LaunchContract::Buffer& b = contract.buffers[i];
+    const auto needed = static_cast<std::size_t>(b.bytes(sizes));
+    if (b.extent.empty() || buffers[i].size() >= needed) continue;
+    std::string values;
+    for (std::size_t k = 0; k < sizes.size(); ++k)
+      values += fmt::format("{}{} = {}", k == 0 ? "" : ", ", contract.sizes[k].name, sizes[k]);
+    throw std::invalid_argument(fmt::format("{}: {} has {} bytes\n  hint   {} needs {}", contract.kernel,
+                                            b.name, buffers[i].size(), values, needed));
+  }
+}
+
 } // namespace
+
+FindingsError::FindingsError(const std::string& kernel, std::vector<runtime::Finding> found)
+    : std::runtime_error([&] {
+        constexpr std::size_t shown = 3;
+        std::string text = fmt::format("{}: the emulator's sanitizers found {} defect{}", kernel,
+                                       found.size(), found.size() == 1 ? "" : "s");
+        for (std::size_t i = 0; i < std::min(shown, found.size()); ++i) text += "\n" + to_string(found[i]);
+        if (found.size() > shown) text += fmt::format("\nand {} more\n", found.size() - shown);
+        return text;
+      }()),
+      findings(std::move(found)) {}
 
 LoadedKernel::LoadedKernel(runtime::Device& device, const Artifact& artifact)
     : device_(device), contract_(artifact.contract), object_(object_of(artifact)), name_(artifact.kernel),
@@ -39,12 +74,7 @@ LoadedKernel::~LoadedKernel() {
 
 void LoadedKernel::launch(const std::vector<std::uint64_t>& buffers, const std::vector<std::int64_t>& sizes,
                           runtime::Stream stream) {
-  if (buffers.size() != contract_.buffers.size()) {
-    std::string names;
-    for (const auto& b : contract_.buffers) names += (names.empty() ? "" : ", ") + b.name;
-    throw std::invalid_argument(
-        fmt::format("{}: {} buffers were given\n  hint   {}, in this order", name_, buffers.size(), names));
-  }
+  check_count(contract_, buffers.size());
   const LaunchPlan plan = contract_.plan(sizes);
   contract_.check_apart(buffers, sizes);
   launch(plan, buffers, stream);
@@ -71,7 +101,7 @@ void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_
 
 namespace {
 std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& data,
-                            const LaunchPlan& plan) {
+                            const LaunchPlan& plan, OnFinding on_finding) {
   LoadedKernel kernel(device, artifact);
   std::vector<runtime::Buffer> buffers;
   std::vector<std::uint64_t> addresses;
@@ -82,6 +112,13 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
   }
   kernel.launch(plan, addresses);
   device.synchronize();
+  if (const auto* emulator = dynamic_cast<const runtime::EmulatorDevice*>(&device);
+      emulator != nullptr && on_finding == OnFinding::fail) {
+    std::vector<runtime::Finding> defects;
+    for (const runtime::Finding& f : emulator->last_launch().findings)
+      if (!f.note) defects.push_back(f);
+    if (!defects.empty()) throw FindingsError(artifact.kernel, std::move(defects));
+  }
   std::vector<Bytes> after;
   for (std::size_t i = 0; i < data.size(); ++i) {
     after.emplace_back(data[i].size());
@@ -93,14 +130,18 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
 } // namespace
 
 std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const std::vector<Bytes>& buffers,
-                       const std::vector<std::int64_t>& sizes) {
-  return run_plan(device, artifact, buffers, artifact.contract.plan(sizes));
+                       const std::vector<std::int64_t>& sizes, OnFinding on_finding) {
+  const LaunchPlan plan = artifact.contract.plan(sizes);
+  check_count(artifact.contract, buffers.size());
+  check_large_enough(artifact.contract, buffers, sizes);
+  return run_plan(device, artifact, buffers, plan, on_finding);
 }
 
-std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const Problem& problem) {
+std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact, const Problem& problem,
+                       OnFinding on_finding) {
   std::vector<Bytes> data;
   for (const auto& b : problem.buffers) data.push_back(b.data);
-  return run_plan(device, artifact, data, problem.launch);
+  return run_plan(device, artifact, data, problem.launch, on_finding);
 }
 
 std::unique_ptr<runtime::Device> open_device(const std::string& kind, const std::string& arch,

@@ -448,9 +448,53 @@ const StoreLines* store_lines(const Wave& w, u64 base, const LaneOffsets& at, u6
       for (u64 byte = base + offset; byte < base + offset + bytes; ++byte)
         found[static_cast<i64>(byte / 64) - static_cast<i64>(start / 64)] |= u64{1} << (byte % 64);
     }
-    for (const auto& [line, touched] : found) k.lines.push_back({static_cast<i32>(line), touched});
+    unsigned count = 0;
+    for (const auto& [line, touched] : found) {
+      k.lines.push_back({static_cast<i32>(line), touched});
+      count += static_cast<unsigned>(std::popcount(touched));
+    }
+    k.shared = count != bytes * static_cast<unsigned>(std::popcount(mask));
   }
   return &k;
+}
+
+void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64 mask, unsigned bytes,
+                        const u32* data) {
+  std::array<u8, lanes> order;
+  unsigned count = 0;
+  bool sorted = true, apart = true;
+  for (u64 m = mask; m != 0; m &= m - 1) {
+    const unsigned l = first_lane(m);
+    if (count != 0) {
+      const u64 before = address[order[count - 1]];
+      sorted = sorted && address[l] >= before;
+      apart = apart && address[l] >= before + bytes;
+    }
+    order[count++] = static_cast<u8>(l);
+  }
+  if (sorted && apart) return;
+  if (!sorted)
+    std::stable_sort(order.begin(), order.begin() + count,
+                     [&](u8 a, u8 b) { return address[a] < address[b]; });
+  const auto value = [&](unsigned l) {
+    std::array<u8, 16> v{};
+    for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) std::memcpy(&v[4 * k], &data[l + k * lanes], 4);
+    return v;
+  };
+  // Of equal width and in order of address: what two of them share, those between share too, so that neighbours say it all.
+  for (unsigned n = 1; n < count; ++n) {
+    const unsigned a = order[n - 1], b = order[n];
+    const u64 shift = address[b] - address[a];
+    if (shift >= bytes) continue;
+    const auto left = value(a), right = value(b);
+    if (std::memcmp(&left[shift], right.data(), bytes - shift) == 0) continue;
+    report(w, FindingKind::races,
+           "lanes " + std::to_string(std::min(a, b)) + " and " + std::to_string(std::max(a, b)) +
+               " write different values to byte " + std::to_string(address[b] - home.begin) +
+               " of a buffer of " + std::to_string(home.end - home.begin) + " bytes",
+           std::max(a, b), address[b]);
+    return;
+  }
 }
 
 bool note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, const StoreLines* lines,

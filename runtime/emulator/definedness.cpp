@@ -115,16 +115,12 @@ public:
   void run() {
     op_.execute(w_, op_); // with the values that there are
     observe(true);
-    using Fill = u32 (*)(Definedness&);
-    constexpr Fill fills[] = {
-        [](Definedness&) { return 0U; },
-        [](Definedness&) { return ~0U; },
-        [](Definedness& d) { return static_cast<u32>(next_random(d)); },
-        nullptr, // the other operand
-        [](Definedness&) { return 0x7fffffffU; },
-        [](Definedness&) { return 0x80000000U; },
-        [](Definedness& d) { return static_cast<u32>(next_random(d)); },
-    };
+    // A bit that some filling changes is undefined, one that none of them changes counts as defined. Each random filling comes with
+    // its complement, and the other operand with what makes a sum or a difference all zeros and all ones: so that of the sum of an
+    // undefined word and a defined one no bit is left to chance.
+    constexpr Fill fills[] = {Fill::zeros, Fill::ones,   Fill::random,    Fill::complement, Fill::other,
+                              Fill::above, Fill::below,  Fill::inverse,   Fill::negative,   Fill::most,
+                              Fill::least, Fill::random, Fill::complement};
     const std::size_t count = op_.moves_bits ? 2 : op_.cls == Class::matrix ? 3 : std::size(fills);
     for (std::size_t n = 0; n < count; ++n) {
       fill(fills[n]);
@@ -203,6 +199,38 @@ private:
     }
     return static_cast<u32>(next_random(d_));
   }
+  enum class Fill : u8 {
+    zeros,
+    ones,
+    random,
+    complement,
+    other,
+    above,
+    below,
+    inverse,
+    negative,
+    most,
+    least
+  };
+  /// `other`: what the operand beside holds.
+  template <class F>
+  u32 filling(Fill fill, F other) {
+    switch (fill) {
+    case Fill::zeros: return 0;
+    case Fill::ones: return ~0U;
+    case Fill::random: return static_cast<u32>(next_random(d_));
+    case Fill::complement: return ~static_cast<u32>(next_random(d_));
+    case Fill::other: return other();
+    case Fill::above: return other() + 1;
+    case Fill::below: return other() - 1;
+    case Fill::inverse: return ~other();
+    case Fill::negative: return 0 - other();
+    case Fill::most: return 0x7fffffffU;
+    case Fill::least: return 0x80000000U;
+    }
+    return 0;
+  }
+
   [[nodiscard]] u32 beside(std::size_t source, unsigned word, unsigned lane) {
     if (op_.sources.size() >= 2) {
       const Source& s = op_.sources[(source + 1) % op_.sources.size()];
@@ -247,7 +275,9 @@ private:
     return static_cast<u32>(next_random(d_));
   }
 
-  void fill(u32 (*value)(Definedness&)) {
+  void fill(Fill with) {
+    if (with == Fill::random) random_ = d_.random;
+    if (with == Fill::complement) d_.random = random_; // of the same
     w_.scalar = scalars_;
     w_.scc = scc_;
     w_.at = at_;
@@ -259,19 +289,19 @@ private:
       for (u64 m = d_.lanes_of[r.row]; m != 0; m &= m - 1) {
         const unsigned l = first_lane(m);
         const u32 undefined = d_.bits[r.row * lanes + l];
-        const u32 filling = value != nullptr ? value(d_) : other_row(r.row, l);
-        to[l] = (to[l] & ~undefined) | (filling & undefined);
+        const u32 value = filling(with, [&] { return other_row(r.row, l); });
+        to[l] = (to[l] & ~undefined) | (value & undefined);
       }
     }
     for (unsigned half = 0; half < 2; ++half) {
       for (u64 set = d_.scalars[half] & (op_.scalar_reads[half] | op_.scalar_writes[half]); set != 0;
            set &= set - 1) {
         const unsigned r = half * 64 + first_lane(set);
-        const u32 filling = value != nullptr ? value(d_) : other_scalar(r);
-        w_.scalar[r] = (w_.scalar[r] & ~d_.scalar_bits[r]) | (filling & d_.scalar_bits[r]);
+        const u32 value = filling(with, [&] { return other_scalar(r); });
+        w_.scalar[r] = (w_.scalar[r] & ~d_.scalar_bits[r]) | (value & d_.scalar_bits[r]);
       }
     }
-    if (d_.scc) w_.scc = (value != nullptr ? value(d_) & 1U : next_random(d_) & 1U) != 0;
+    if (d_.scc) w_.scc = (filling(with, [&] { return static_cast<u32>(next_random(d_)); }) & 1U) != 0;
   }
 
   void observe(bool first) {
@@ -315,6 +345,7 @@ private:
   std::array<u32, 132> scalars_{}, first_scalars_{}, scalar_difference_{};
   bool scc_ = false, first_scc_ = false, scc_differs_ = false;
   u32 at_ = 0, mode_ = 0;
+  u64 random_ = 0; ///< where the last random filling began
 };
 
 /// Branches: whether the undefined bits can change where execution goes on.

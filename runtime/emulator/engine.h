@@ -336,6 +336,7 @@ struct StoreLines {
   u32 phase = 0;                    ///< address of lane 0 modulo 64
   std::array<u32, lanes> pattern{}; ///< behind lane 0
   std::vector<Line> lines;          ///< empty: seen once, not put together yet
+  bool shared = false;              ///< two lanes store to one byte
 };
 /// Those of a store to `base + at.at[lane]` whose pattern was seen before at its place in the code; nullptr otherwise.
 const StoreLines* store_lines(const Wave& wave, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes);
@@ -557,6 +558,10 @@ void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* val
 /// noted. `lines`: the lanes' bytes put together, when they are known.
 bool note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at,
                         const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic);
+/// Two lanes that store different values to one byte of global memory with one instruction. `data`: low parts of small elements in
+/// their low bits.
+void check_global_lanes(Wave& wave, const Allocation& home, const u64* address, u64 mask, unsigned bytes,
+                        const u32* data);
 /// Two lanes that store different values to one word of LDS.
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);

@@ -457,6 +457,8 @@ bool store_quickly(Wave& w, const Operation& op, const Access& a, i32 shift, con
         !note_global_writes(w, *span.home, span.low, row, nullptr, a.mask, op.memory.bytes, false))
       return false;
   }
+  if (!span.rising && !w.deferring && w.group->launch->options->checks.races)
+    check_global_lanes(w, *span.home, span.address, a.mask, op.memory.bytes, rows);
   if (span.rising) {
     span.home->mark_written(span.low, span.high - span.low);
   } else if (!span.home->written.empty()) {
@@ -527,6 +529,11 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
       undefined_lanes |= w.defined->lanes_of[static_cast<unsigned>(data_row) + k];
   }
   if ((undefined_lanes & a.mask) == 0 && store_quickly(w, op, a, shift, data)) return;
+  const bool asks_lanes = !w.deferring && w.group->launch->options->checks.races;
+  const Allocation* home = nullptr; // of the lanes that store the whole element to one allocation
+  u64 whole = 0;
+  std::array<u64, lanes> address;
+  std::array<u32, 4 * lanes> given;
   each_lane(a.mask, [&](unsigned l) {
     const unsigned want = std::min<unsigned>(f.bytes, a.limit[l]);
     if (want == 0) return;
@@ -541,6 +548,13 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
     if (!p) return;
     if (p.home != nullptr && w.group->tracks_global)
       check_global_write(w, *p.home, reinterpret_cast<u64>(p.bytes), value, want, l, false);
+    if (asks_lanes && p.home != nullptr && want == f.bytes && (home == nullptr || home == p.home)) {
+      home = p.home;
+      whole |= lane_bit(l);
+      address[l] = reinterpret_cast<u64>(p.bytes);
+      for (unsigned k = 0; k < std::max(1U, f.bytes / 4U); ++k)
+        std::memcpy(&given[l + k * lanes], value + 4 * k, 4);
+    }
     std::memcpy(p.bytes, value, want);
     if (w.defined == nullptr) return;
     if (((undefined_lanes >> l) & 1U) == 0) {
@@ -554,6 +568,7 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
     write_undefined(w, p, undefined, want, undefined == nullptr ? 0 : origin_of_row(w, from), l,
                     row_name(w, from));
   });
+  if (whole != 0) check_global_lanes(w, *home, address.data(), whole, f.bytes, given.data());
 }
 
 /// One register a component, or two components a register with d16. DST_SEL picks what each receives: a component of
@@ -1171,6 +1186,13 @@ void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 
   }
 }
 
+/// Lanes of one store to global memory that disagree.
+void check_near_lanes(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask) {
+  std::array<u64, lanes> address;
+  for (unsigned l = 0; l < lanes; ++l) address[l] = reinterpret_cast<u64>(near.base) + near.at.at[l];
+  check_global_lanes(w, *near.home, address.data(), mask, bytes, data);
+}
+
 /// What the lanes find, a row a word; small elements extended. All lanes have an address, active or not.
 void gather_lanes(const Near& near, const MemoryFields& f, u32* rows) {
   static const RowFunctions& host = row_functions();
@@ -1384,7 +1406,9 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   const StoreLines* lines = nullptr;
-  if (store && near[0].home != nullptr && (w.group->tracks_global || !near[0].home->written.empty())) {
+  const bool asks_lanes = store && near[0].home != nullptr && options.checks.races && !near[0].at.rising;
+  if (store && near[0].home != nullptr &&
+      (w.group->tracks_global || asks_lanes || !near[0].home->written.empty())) {
     const u64 base = reinterpret_cast<u64>(near[0].base);
     lines = store_lines(w, base, near[0].at, mask, f.bytes);
     if (w.group->tracks_global &&
@@ -1432,8 +1456,12 @@ bool run_near(Wave& w, const Operation& op) {
     } else if (f.bytes < 4 && f.high) {
       u32 upper[lanes];
       for (unsigned l = 0; l < lanes; ++l) upper[l] = w.row(row_of(n))[l] >> 16;
+      if (asks_lanes && (lines == nullptr || lines->shared))
+        check_near_lanes(w, near[n], upper, f.bytes, mask);
       store_near(w, near[n], upper, f.bytes, mask, lines);
     } else {
+      if (asks_lanes && (lines == nullptr || lines->shared))
+        check_near_lanes(w, near[n], w.row(row_of(n)), f.bytes, mask);
       store_near(w, near[n], w.row(row_of(n)), f.bytes, mask, lines);
     }
   }

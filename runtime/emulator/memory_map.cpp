@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <sys/mman.h>
 
 namespace inlay::runtime::emulator {
 
@@ -21,13 +22,35 @@ std::atomic<std::uint64_t>* Allocation::writer_entries() {
 
 void Allocation::forget_writers() { std::free(writers.exchange(nullptr)); }
 
+Allocation::~Allocation() {
+  forget_writers();
+  if (mapping != nullptr) munmap(mapping, mapped);
+}
+
+namespace {
+
+constexpr std::uint64_t page = 4096;
+
+std::uint64_t guard_of(std::uint64_t bytes) {
+  return std::max<std::uint64_t>(std::uint64_t{64} << 10, (bytes + page - 1) / page * page);
+}
+
+} // namespace
+
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
-  constexpr std::uint64_t alignment = 256;
+  if (bytes >= std::uint64_t{1} << 44)
+    throw std::bad_alloc(); // beyond what a process can address with its guards
+  const std::uint64_t guard = guard_of(bytes), inner = std::max(page, (bytes + page - 1) / page * page);
   auto made = std::make_unique<Allocation>();
-  made->storage = std::make_unique<std::uint8_t[]>(bytes + alignment);
-  const auto raw = reinterpret_cast<std::uint64_t>(made->storage.get());
-  made->begin = (raw + alignment - 1) / alignment * alignment;
+  void* const mapping =
+      mmap(nullptr, inner + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (mapping == MAP_FAILED) throw std::bad_alloc();
+  made->mapping = mapping;
+  made->mapped = inner + 2 * guard;
+  made->begin = reinterpret_cast<std::uint64_t>(mapping) + guard;
   made->end = made->begin + bytes;
+  if (mprotect(reinterpret_cast<void*>(made->begin), inner, PROT_READ | PROT_WRITE) != 0)
+    throw std::bad_alloc();
   if (track) {
     made->written.assign(bytes / 64 + 1, 0);
   }
@@ -57,6 +80,25 @@ Allocation* MemoryMap::find(std::uint64_t address) {
   }
   Allocation* found = std::prev(after)->get();
   return address < found->end || address == found->begin ? found : nullptr;
+}
+
+const Allocation* MemoryMap::beside(std::uint64_t address) const {
+  const auto after = std::upper_bound(ranges_.begin(), ranges_.end(), address,
+                                      [](std::uint64_t a, const auto& range) { return a < range->begin; });
+  const Allocation* found = nullptr;
+  std::uint64_t distance = 0;
+  if (after != ranges_.end()) {
+    found = after->get();
+    distance = found->begin - address;
+  }
+  if (after != ranges_.begin()) {
+    const Allocation* const before = std::prev(after)->get();
+    if (found == nullptr || address - before->end < distance) {
+      found = before;
+      distance = address - before->end;
+    }
+  }
+  return found != nullptr && distance < guard_of(found->end - found->begin) ? found : nullptr;
 }
 
 } // namespace inlay::runtime::emulator

@@ -14,7 +14,8 @@ namespace inlay::runtime::emulator {
 struct Allocation {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::unique_ptr<std::uint8_t[]> storage;
+  void* mapping = nullptr; ///< the allocation between its guards
+  std::uint64_t mapped = 0;
   std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
   /// Who stored last in this launch, to each 64 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
@@ -22,7 +23,7 @@ struct Allocation {
   Allocation() = default;
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
-  ~Allocation() { forget_writers(); }
+  ~Allocation();
   /// The entries of lines, followed by those of words. Made at the first call: zero pages of the system, so that they cost
   /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
@@ -73,7 +74,9 @@ struct Allocation {
 
 class MemoryMap {
 public:
-  /// Zeroed memory aligned to 256 bytes; `track` keeps shadow bits.
+  /// Zeroed memory that begins on a page; `track` keeps shadow bits. No other allocation lies nearer to it than 64 KiB, nor than its
+  /// own size: an address that is off by a row belongs to nobody. The gaps are address space without memory.
+  /// Errors: std::bad_alloc.
   std::uint64_t allocate(std::uint64_t bytes, bool track);
   bool release(std::uint64_t address);
   /// The allocation that contains `address`, or nullptr.
@@ -82,6 +85,8 @@ public:
     Allocation* found = find(address);
     return found != nullptr && found->covers(address, bytes) ? found : nullptr;
   }
+  /// The one that ends before `address` or begins behind it and is nearest, when it is nearer than its guard is wide.
+  [[nodiscard]] const Allocation* beside(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   /// A new launch begins.
   void forget_writers() {

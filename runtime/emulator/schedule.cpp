@@ -109,9 +109,19 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
       Allocation* near = w.group->launch->memory->find(address);
       std::string message =
           std::string(is_write ? "writes " : "reads ") + std::to_string(bytes) + " bytes at " + hex(address);
-      message += near != nullptr ? ", past the end of an allocation of " +
-                                       std::to_string(near->end - near->begin) + " bytes"
-                                 : ", which no allocation contains";
+      const Allocation* const beside = near == nullptr ? w.group->launch->memory->beside(address) : nullptr;
+      if (near != nullptr) {
+        message += ", past the end of an allocation of " + std::to_string(near->end - near->begin) + " bytes";
+      } else {
+        message += ", which no allocation contains";
+      }
+      if (beside != nullptr) {
+        const bool before = address < beside->begin;
+        const u64 distance = before ? beside->begin - address : address - beside->end;
+        message += (distance == 0 ? "; directly" : "; " + std::to_string(distance) + " bytes") +
+                   (before ? " before the start" : " behind the end") + " of one of " +
+                   std::to_string(beside->end - beside->begin) + " bytes";
+      }
       report(w, FindingKind::bounds, message, lane, address);
       return nullptr;
     }
@@ -267,6 +277,33 @@ void execute_observed(Wave& w, const Operation& op) {
                       .access = memory ? &access : nullptr});
 }
 
+/// What to know about the loop that the wave is in, the shortest that a backward branch closes around it, when it reads memory.
+std::string polls(const Wave& w) {
+  const auto& all = w.group->launch->code->operations;
+  std::size_t first = 0, last = all.size();
+  for (std::size_t i = w.current; i < all.size(); ++i) {
+    const std::string_view name = all[i].instruction->mnemonic;
+    if (!name.starts_with("s_branch") && !name.starts_with("s_cbranch")) continue;
+    if (all[i].target > w.current || (last != all.size() && i - all[i].target >= last - first)) continue;
+    first = all[i].target;
+    last = i;
+  }
+  for (std::size_t i = first; last != all.size() && i <= last; ++i) {
+    const MemoryFields::Kind kind = all[i].memory.kind;
+    const std::string_view name = all[i].instruction->mnemonic;
+    const bool reads = all[i].cls == Class::memory
+                           ? kind == MemoryFields::Kind::load ||
+                                 (kind == MemoryFields::Kind::atomic && all[i].memory.returns)
+                           : name.starts_with("s_load") || name.starts_with("s_buffer_load");
+    if (!reads) continue;
+    return "\n  polls  " + all[i].instruction->text +
+           "\n  hint   workgroups begin in order, x fastest, each when one before it has ended" +
+           (w.group->launch->alone ? ", one at a time in this launch" : "") +
+           ": one that waits for a later one waits for ever";
+  }
+  return "";
+}
+
 /// Runs one wave until it ends, meets a barrier, or has had its turn. `observed`: traced, or looked into.
 template <bool observed>
 void run_wave(Wave& w, u64 turn, bool traced) {
@@ -296,7 +333,7 @@ void run_wave(Wave& w, u64 turn, bool traced) {
   if (launch.executed.fetch_add(done, std::memory_order_relaxed) + done >
       launch.options->max_wave_instructions) {
     fail(w, "the launch passed " + std::to_string(launch.options->max_wave_instructions) +
-                " wave instructions without ending: an endless loop?");
+                " wave instructions without ending: an endless loop?" + polls(w));
   }
 }
 

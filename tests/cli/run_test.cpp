@@ -924,3 +924,39 @@ TEST_CASE("run: hip says clearly that there is no device, or is right") {
   CHECK((ran.exit == 2 || ran.exit == 0));
   if (ran.exit == 2) CHECK_FALSE(ran.err.empty());
 }
+
+TEST_CASE("run refuses buffers that are too small, and what the emulator finds is an error", "[error]") {
+  codegen::Program k("twice", codegen::Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const codegen::Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+  k.computes(y, [&](const auto& i) { return k(x, {i[0]}) + k(x, {i[0]}); });
+  const Sym w = k.workgroups(0, n, 256);
+  const Layout tv = codegen::line_tv(256, 4, 64);
+  k.store(k.map({k.load(k.tile(x, {256}, {w}), tv, 4)}, [](const auto& v) { return v[0] + v[0]; }),
+          k.tile(y, {256}, {w}), 4);
+  Artifact artifact = build(k);
+  const auto device = open_device("emulator", artifact.arch);
+  const auto go = [&](std::size_t out, std::size_t in, OnFinding on_finding = OnFinding::fail) {
+    return kernels::run(*device, artifact, {Bytes(out), Bytes(in)}, {1000}, on_finding);
+  };
+  CHECK(go(4000, 4000).size() == 2);
+  CHECK(go(5000, 6000).size() == 2); // larger does no harm
+  CHECK_THROWS_WITH(go(4000, 3999), Contains("x has 3999 bytes") && Contains("n = 1000 needs 4000"));
+  CHECK_THROWS_WITH(go(16, 4000), Contains("y has 16 bytes"));
+  CHECK_THROWS_WITH(kernels::run(*device, artifact, {Bytes(4000)}, {1000}),
+                    Contains("1 buffers were given") && Contains("y, x, in this order"));
+  // Where nobody knows how large a buffer has to be, the launch says it.
+  for (auto& b : artifact.contract.buffers) b.extent.clear();
+  CHECK(go(4000, 4000).size() == 2);
+  try {
+    (void)go(4000, 2048);
+    FAIL("a read behind the end is silent");
+  } catch (const FindingsError& e) {
+    REQUIRE_FALSE(e.findings.empty());
+    for (const auto& f : e.findings) CHECK(f.kind == runtime::FindingKind::bounds);
+    CHECK_THAT(e.what(), Contains("twice: the emulator's sanitizers found") && Contains("bounds: reads") &&
+                             Contains("of 2048 bytes"));
+  }
+  CHECK(go(4000, 2048, OnFinding::keep).size() == 2); // who asks for the findings has them
+  CHECK_FALSE(dynamic_cast<runtime::EmulatorDevice&>(*device).last_launch().findings.empty());
+}

@@ -269,3 +269,18 @@ TEST_CASE("calibrate without a GPU says so") {
   CHECK(r.err.find("HIP") != std::string::npos);
   CHECK(inlay_command({"calibrate", "--device", "hip", "--set", "barrier_clk=3"}).exit == 2);
 }
+
+TEST_CASE("time takes several arguments after one --arg, as exec does, and the file among them") {
+  const auto each = timing(gemm(256, 64, {"--json", "--quick"}));
+  std::vector<std::string> together;
+  bool listed = false;
+  for (const std::string& word : gemm(256, 64, {"--json", "--quick"})) {
+    if (word == "--arg" && listed) continue;
+    listed = listed || word == "--arg";
+    together.push_back(word);
+  }
+  CHECK(timing(together) == each);
+  together.erase(together.begin() + 1); // the file: behind the last argument, where it might be one
+  together.insert(together.end() - 2, triton);
+  CHECK(timing(together) == each);
+}

@@ -228,3 +228,71 @@ TEST_CASE("scratch is each lane's own and starts anew with the wave") {
   const auto got = words_of(object, 64);
   for (std::uint32_t l = 0; l < 64; ++l) CHECK(got[l] == l);
 }
+
+TEST_CASE("between allocations lies more than either's size: an access that is off by a row is in none") {
+  EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+  struct Range {
+    DevicePointer begin;
+    std::uint64_t bytes;
+  };
+  std::vector<Range> all_of_them;
+  for (const std::uint64_t bytes :
+       {1U, 256U, 4096U, 5000U, 65536U, 100000U, 1U << 20, 3U << 20, 64U, 1U << 20})
+    all_of_them.push_back({device.allocate(bytes), bytes});
+  for (const Range& a : all_of_them) {
+    CHECK(a.begin % 256 == 0);
+    for (const Range& b : all_of_them) {
+      if (a.begin >= b.begin) continue;
+      CHECK(b.begin - (a.begin + a.bytes) >= std::max({a.bytes, b.bytes, std::uint64_t{65536}}));
+    }
+  }
+  // A load off by the size of the buffer in either direction, another buffer on each side of it.
+  for (const char* const offset : {"-4096", "4096", "-61440", "61440"}) {
+    const DevicePointer before = device.allocate(4096), in = device.allocate(4096),
+                        behind = device.allocate(4096);
+    for (const DevicePointer p : {before, in, behind}) device.fill(p, 0, 4096);
+    const auto findings =
+        run(device,
+            kernel(
+                std::string("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
+                            "v_mov_b32 v1, s4\nv_mov_b32 v2, s5\nv_mov_b32 v3, 0x") +
+                    [&] {
+                      char hex[24];
+                      std::snprintf(hex, sizeof hex, "%x", static_cast<unsigned>(std::stoi(offset)));
+                      return std::string(hex);
+                    }() +
+                    "\nv_ashrrev_i32 v4, 31, v3\nv_add_co_u32 v1, vcc, v1, v3\n"
+                    "v_addc_co_u32 v2, vcc, v2, v4, vcc\nglobal_load_dword v5, v[1:2], off\n"
+                    "s_waitcnt vmcnt(0)\ns_endpgm\n",
+                isa::Arch::gfx942),
+            {.grid = {1}, .block = {64}}, Arguments().pointer(in).bytes())
+            .findings;
+    INFO(offset << "\n" << all(findings));
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].kind == FindingKind::bounds);
+    CHECK_THAT(findings[0].message,
+               Catch::Contains("no allocation contains; ") && Catch::Contains("of one of 4096 bytes"));
+  }
+  CHECK_THROWS_AS(device.allocate(std::uint64_t{1} << 50), DeviceError);
+}
+
+TEST_CASE("of a sum with a word that nothing has written no bit counts as defined") {
+  for (const char* const sum :
+       {"v_add_u32 v3, 1, v2", "v_add_u32 v3, v2, v0", "v_sub_u32 v3, v2, v0", "v_sub_u32 v3, v0, v2",
+        "v_add_u32 v3, 0x12345678, v2", "v_sub_u32 v3, 12, v2", "v_xor_b32 v3, v0, v2"}) {
+    EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+    const DevicePointer out = device.allocate(256);
+    const auto findings =
+        run(device,
+            kernel(std::string("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\n"
+                               "s_waitcnt lgkmcnt(0)\nglobal_load_dword v2, v1, s[4:5]\n"
+                               "s_waitcnt vmcnt(0)\n") +
+                       sum + "\nglobal_store_dword v1, v3, s[4:5]\ns_endpgm\n",
+                   isa::Arch::gfx942),
+            {.grid = {1}, .block = {64}}, Arguments().pointer(out).bytes())
+            .findings;
+    INFO(sum << "\n" << all(findings));
+    REQUIRE(findings.size() == 1);
+    CHECK_THAT(findings[0].message, Catch::Contains("v3 is undefined and is stored"));
+  }
+}

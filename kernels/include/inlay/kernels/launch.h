@@ -8,7 +8,8 @@
 ///     device->synchronize();
 ///
 /// or, for host data and one launch, `run(*device, artifact, {y, x}, {rows, columns})`. The sizes are checked against the
-/// launch contract before anything is enqueued, so that no kernel runs on sizes its proofs do not cover.
+/// launch contract before anything is enqueued, so that no kernel runs on sizes its proofs do not cover; `run` also checks
+/// that the buffers are large enough, and what the emulator's sanitizers find is an error.
 #pragma once
 
 #include <inlay/kernels/artifact.h>
@@ -43,13 +44,26 @@ private:
   runtime::Function function_;
 };
 
+/// What the emulator's sanitizers found in a launch, notes left out; the message has the first ones, each with its source line.
+struct FindingsError : std::runtime_error {
+  FindingsError(const std::string& kernel, std::vector<runtime::Finding> found);
+  std::vector<runtime::Finding> findings;
+};
+
+/// What `run` does when the emulator found a defect: throw FindingsError, or leave it to the caller, who looks into
+/// EmulatorDevice::last_launch.
+enum class OnFinding : std::uint8_t { fail, keep };
+
 /// Copies `buffers` in, launches once, waits, and hands out what all of them hold afterwards.
+/// Errors: std::invalid_argument for a buffer that is smaller than the sizes ask for, with its name and both numbers of bytes;
+/// FindingsError; those of LoadedKernel.
 [[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,
                                      const std::vector<Bytes>& buffers,
-                                     const std::vector<std::int64_t>& sizes);
+                                     const std::vector<std::int64_t>& sizes,
+                                     OnFinding on_finding = OnFinding::fail);
 /// The same for a problem: its buffers, its plan.
 [[nodiscard]] std::vector<Bytes> run(runtime::Device& device, const Artifact& artifact,
-                                     const Problem& problem);
+                                     const Problem& problem, OnFinding on_finding = OnFinding::fail);
 
 /// `emulator` for that architecture, or `hip`: the first AMD GPU, which must be of it.
 /// Errors: std::invalid_argument naming the devices there are; std::runtime_error when there is no AMD GPU.

@@ -230,7 +230,7 @@ TEST_CASE("scratch is each lane's own and starts anew with the wave") {
 }
 
 TEST_CASE("between allocations lies more than either's size: an access that is off by a row is in none") {
-  EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::all()});
+  EmulatorDevice device(isa::Arch::gfx942);
   struct Range {
     DevicePointer begin;
     std::uint64_t bytes;
@@ -255,14 +255,14 @@ TEST_CASE("between allocations lies more than either's size: an access that is o
         run(device,
             kernel(
                 std::string("s_load_dwordx2 s[4:5], s[0:1], 0x0\ns_waitcnt lgkmcnt(0)\n"
-                            "v_mov_b32 v1, s4\nv_mov_b32 v2, s5\nv_mov_b32 v3, 0x") +
+                            "v_mov_b32 v6, s4\nv_mov_b32 v7, s5\nv_mov_b32 v3, 0x") +
                     [&] {
                       char hex[24];
                       std::snprintf(hex, sizeof hex, "%x", static_cast<unsigned>(std::stoi(offset)));
                       return std::string(hex);
                     }() +
-                    "\nv_ashrrev_i32 v4, 31, v3\nv_add_co_u32 v1, vcc, v1, v3\n"
-                    "v_addc_co_u32 v2, vcc, v2, v4, vcc\nglobal_load_dword v5, v[1:2], off\n"
+                    "\nv_ashrrev_i32 v4, 31, v3\nv_add_co_u32 v6, vcc, v6, v3\n"
+                    "v_addc_co_u32 v7, vcc, v7, v4, vcc\nglobal_load_dword v5, v[6:7], off\n"
                     "s_waitcnt vmcnt(0)\ns_endpgm\n",
                 isa::Arch::gfx942),
             {.grid = {1}, .block = {64}}, Arguments().pointer(in).bytes())

@@ -109,8 +109,8 @@ TEST_CASE("races are found exactly where two waves touch a word in one epoch") {
 
 TEST_CASE(
     "two lanes of one instruction that store different values to one byte of global memory are a race") {
-  // v1: the lane's number; v2: a byte offset; v3, v4: what is stored. s[4:5]: the buffer; v[6:7]: the lane's address.
-  const std::string start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_and_b32 v1, 63, v0\nv_mov_b32 v4, 7\n";
+  // v1: the lane's number; v2: a byte offset; v4, v5: what is stored. s[4:5]: the buffer; v[6:7]: the lane's address.
+  const std::string start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_and_b32 v1, 63, v0\nv_mov_b32 v5, 7\n";
   const std::string address = "s_waitcnt lgkmcnt(0)\nv_mov_b32 v7, s5\nv_add_co_u32 v6, vcc, s4, v2\n"
                               "v_addc_co_u32 v7, vcc, 0, v7, vcc\n"
                               "s_mov_b32 s8, s4\ns_and_b32 s9, s5, 0xffff\ns_movk_i32 s10, 0x400\n"
@@ -120,34 +120,34 @@ TEST_CASE(
     std::string name, offsets, value, store;
     bool race;
   };
-  const std::string own = "v_mov_b32 v3, v1\n", same = "v_lshrrev_b32 v3, 1, v1\n";
+  const std::string own = "v_mov_b32 v4, v1\n", same = "v_lshrrev_b32 v4, 1, v1\n";
   const std::vector<Case> cases = {
-      {"by a scalar base", pairs, own, "global_store_dword v2, v3, s[4:5]", true},
-      {"by addresses", pairs, own, "global_store_dword v[6:7], v3, off", true},
-      {"flat", pairs, own, "flat_store_dword v[6:7], v3", true},
-      {"through a descriptor", pairs, own, "buffer_store_dword v2, v3, s[8:11], 0 offen", true},
-      {"bytes", "v_lshrrev_b32 v2, 1, v1\n", own, "global_store_byte v2, v3, s[4:5]", true},
-      {"upper halves", pairs, "v_lshlrev_b32 v3, 16, v1\n", "global_store_short_d16_hi v2, v3, s[4:5]", true},
-      {"upper halves that are equal", pairs, own, "global_store_short_d16_hi v2, v3, s[4:5]", false},
-      {"all lanes one word", "v_mov_b32 v2, 0\n", own, "global_store_dword v2, v3, s[4:5]", true},
+      {"by a scalar base", pairs, own, "global_store_dword v2, v4, s[4:5]", true},
+      {"by addresses", pairs, own, "global_store_dword v[6:7], v4, off", true},
+      {"flat", pairs, own, "flat_store_dword v[6:7], v4", true},
+      {"through a descriptor", pairs, own, "buffer_store_dword v4, v2, s[8:11], 0 offen", true},
+      {"bytes", "v_lshrrev_b32 v2, 1, v1\n", own, "global_store_byte v2, v4, s[4:5]", true},
+      {"upper halves", pairs, "v_lshlrev_b32 v4, 16, v1\n", "global_store_short_d16_hi v2, v4, s[4:5]", true},
+      {"upper halves that are equal", pairs, own, "global_store_short_d16_hi v2, v4, s[4:5]", false},
+      {"all lanes one word", "v_mov_b32 v2, 0\n", own, "global_store_dword v2, v4, s[4:5]", true},
       {"downwards", "v_sub_u32 v2, 63, v1\nv_lshrrev_b32 v2, 1, v2\nv_lshlrev_b32 v2, 2, v2\n", own,
-       "global_store_dword v2, v3, s[4:5]", true},
+       "global_store_dword v2, v4, s[4:5]", true},
       {"elements that overlap by half", "v_lshlrev_b32 v2, 2, v1\n", own,
-       "global_store_dwordx2 v2, v[3:4], s[4:5]", true},
-      {"overlapping by what is equal", "v_lshlrev_b32 v2, 2, v1\n", "v_mov_b32 v3, 7\n",
-       "global_store_dwordx2 v2, v[3:4], s[4:5]", false},
-      {"the same value", pairs, same, "global_store_dword v2, v3, s[4:5]", false},
-      {"the same value, by addresses", pairs, same, "global_store_dword v[6:7], v3, off", false},
+       "global_store_dwordx2 v2, v[4:5], s[4:5]", true},
+      {"overlapping by what is equal", "v_lshlrev_b32 v2, 2, v1\n", "v_mov_b32 v4, 7\n",
+       "global_store_dwordx2 v2, v[4:5], s[4:5]", false},
+      {"the same value", pairs, same, "global_store_dword v2, v4, s[4:5]", false},
+      {"the same value, by addresses", pairs, same, "global_store_dword v[6:7], v4, off", false},
       {"each lane its own word", "v_sub_u32 v2, 63, v1\nv_lshlrev_b32 v2, 2, v2\n", own,
-       "global_store_dword v2, v3, s[4:5]", false},
-      {"an atomic", pairs, own, "global_atomic_add v2, v3, s[4:5]", false},
+       "global_store_dword v2, v4, s[4:5]", false},
+      {"an atomic", pairs, own, "global_atomic_add v2, v4, s[4:5]", false},
   };
   for (const Case& c : cases) {
     for (const bool first_only : {false, true}) { // with one wave nothing else is remembered of global memory
       INFO(c.name << (first_only ? ", one wave" : ", two waves apart"));
       // Three times over, as the pattern of a loop is: the same place in the code, known the third time.
       const std::string apart =
-          first_only ? "" : "v_lshrrev_b32 v5, 6, v0\nv_lshlrev_b32 v5, 9, v5\nv_add_u32 v2, v2, v5\n";
+          first_only ? "" : "v_lshrrev_b32 v3, 6, v0\nv_lshlrev_b32 v3, 9, v3\nv_add_u32 v2, v2, v3\n";
       const std::string text =
           start + c.offsets + apart + c.value + address + "s_mov_b32 s12, 3\nagain:\n" + c.store +
           "\ns_sub_u32 s12, s12, 1\ns_cmp_lg_u32 s12, 0\ns_cbranch_scc1 again\ns_endpgm\n";

@@ -215,18 +215,33 @@ solver::Verdict Checker::ask(bool within, const std::string& a, const std::strin
     facts.push_back(name + " >= 0");
     facts.push_back(name + " <= " + most(name));
   }
-  solver::Verdict v;
   solver::Options options; // many small questions: what is not found soon is left open
   options.solver_steps = 400'000;
   options.enumeration_limit = 1 << 12;
   options.refuter_assignments = 200;
-  try {
-    v = within ? solver::prove_within(solver::Subject(left, "1"), b, facts, options)
-               : solver::prove_equal(solver::Subject(left, "1"),
-                                     solver::Subject("(" + b + ")" + left.substr(a.size() + 2), "1"), facts,
-                                     options);
-  } catch (const std::exception& e) {
-    v.obligations.push_back(e.what());
+  const auto decided = [&](const std::vector<std::string>& given) {
+    solver::Verdict v;
+    try {
+      v = within ? solver::prove_within(solver::Subject(left, "1"), b, given, options)
+                 : solver::prove_equal(solver::Subject(left, "1"),
+                                       solver::Subject("(" + b + ")" + left.substr(a.size() + 2), "1"), given,
+                                       options);
+    } catch (const std::exception& e) {
+      v.obligations.push_back(e.what());
+    }
+    return v;
+  };
+  solver::Verdict v = decided(facts);
+  // That a loop comes to that trip is known of its first one alone.
+  const auto counts = [](const std::string& name) { return name.starts_with("periods_"); };
+  if (v.outcome == Outcome::refuted && std::any_of(known.begin(), known.end(), counts)) {
+    for (const std::string& name : known)
+      if (counts(name)) facts.push_back(name + " <= 0");
+    v = decided(facts);
+    if (v.outcome != Outcome::refuted) {
+      v = {};
+      v.obligations.push_back("so in a later trip, which the loop may not make");
+    }
   }
   return answers_[key] = v;
 }

@@ -272,6 +272,18 @@ TEST_CASE("an access that two paths reach is held against both") {
         Verdict::validated);
 }
 
+TEST_CASE("a trip that a loop may not make refutes nothing") {
+  // in[64 j + lane] for j = 0, 1, ... until j is k.
+  const std::string loop =
+      load_arguments + "v_lshlrev_b32_e32 v1, 2, v0\ns_mov_b32 s16, 0\nloop:\n"
+                       "global_load_dword v2, v1, s[4:5]\ns_waitcnt vmcnt(0)\nv_add_u32_e32 v1, 0x100, v1\n"
+                       "s_add_i32 s16, s16, 1\ns_cmp_lg_u32 s16, s9\ns_cbranch_scc1 loop\n";
+  CHECK(only(check(loop, "where k >= 1 && k < 1000\nbuffer in 256*k\n", 64)) != Verdict::refuted);
+  CHECK(only(check(loop, "where k >= 1 && k < 1000\ntrips 1000\nbuffer in 256*k\n", 64)) != Verdict::refuted);
+  CHECK(only(check(loop, "where k >= 1 && k < 1000\nbuffer in 252\n", 64)) ==
+        Verdict::refuted); // the first one
+}
+
 TEST_CASE("lanes that are never active are outside nothing") {
   // i < n with i = 64 workgroup + lane.
   const std::string guarded =

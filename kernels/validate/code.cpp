@@ -41,8 +41,8 @@ struct MachineEvent {
   std::size_t instruction = 0;
   unsigned wave = 0, lane = 0;
   std::optional<Number> value;
-  std::string missing;
-  int adds = 0; ///< as an Event's; -1: stored as well as added to
+  std::size_t missing = 0; ///< why there is none: into `Trace::missing`
+  int adds = 0;            ///< as an Event's; -1: stored as well as added to
 };
 Element element_of(FlowAdd add) {
   return add == FlowAdd::f32   ? Element::f32
@@ -61,7 +61,8 @@ struct Trace {
   int latest = 0;           ///< the last trip of the code that loads one of them
   MachineEvent latest_event;
   /// Loads that are none of the code's up to here, all of them where nobody knows; and stores.
-  std::unordered_map<ElementAccess, MachineEvent, HashAccess> loads, stores;
+  Flat<ElementAccess, MachineEvent, HashAccess> loads, stores;
+  std::vector<std::string> missing = {""};
   struct Product {
     std::size_t instruction = 0;
     unsigned wave = 0;
@@ -142,7 +143,11 @@ public:
         values_.forget_missing();
         const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
         const auto [was, fresh] = trace->stores.try_emplace(first.further(byte));
-        MachineEvent now{access.instruction, access.wave, l, v, v ? "" : values_.missing()};
+        MachineEvent now{access.instruction, access.wave, l, v, 0};
+        if (!v) {
+          if (trace->missing.back() != values_.missing()) trace->missing.push_back(values_.missing());
+          now.missing = trace->missing.size() - 1;
+        }
         if (const MachineEvent& e = was->second; access.adds != FlowAdd::none) {
           now.adds = fresh || e.adds > 0 ? e.adds + 1 : -1;
           if (!fresh && v) now.value = e.value ? std::optional(add(*e.value, *v)) : std::nullopt;
@@ -289,6 +294,7 @@ public:
   }
 
   ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
+    if (!a.name->by_trips) return a;
     const auto now = [&](Sym s) { return substitute(s, known); };
     Formulas::Condition inside;
     const auto [at, fresh] = resolved_.try_emplace(a.name);
@@ -310,7 +316,7 @@ public:
     const std::array<Word, 3> key{u.id, access.guard[lane], access.offset[lane]};
     if (const auto at = firsts_.find(key); at != firsts_.end()) return at->second;
     auto a = parse(access, u, lane);
-    if (a) firsts_.emplace(key, *a);
+    if (a) firsts_.try_emplace(key, *a);
     return a;
   }
   std::optional<ElementAccess> parse(const FlowAccess& access, const Uniform& u, unsigned lane) {
@@ -434,7 +440,7 @@ private:
     }
   };
   std::unordered_map<std::array<Word, 6>, Uniform, HashWords> uniforms_;
-  std::unordered_map<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
+  Flat<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
   std::vector<std::pair<AtomId, Sym>> resolved_by_;
   std::unordered_map<const AccessName*, ElementAccess> resolved_; ///< names with that put in
 };
@@ -855,7 +861,8 @@ private:
   std::unique_ptr<FieldArithmetic> field_;
   std::vector<Sample> samples_;
   std::vector<CodeRun::State> boundaries_;
-  using Loads = std::unordered_map<ElementAccess, int, HashAccess>;
+  std::size_t most_boundaries_ = 0; ///< as far as loads of the machine are looked for in later trips
+  using Loads = Flat<ElementAccess, int, HashAccess>;
   Loads loads_until_; ///< by which boundary
   unsigned paths_ = 0;
   Number fresh_ = 1;
@@ -878,10 +885,11 @@ struct Sides::Abstract {
     std::size_t base = 0, size = 0;
   };
   std::vector<Block> blocks;
-  std::vector<Number> one, two;          ///< values at the two heads
-  std::vector<bool> fresh;               ///< of each place: changes from head to head
-  std::vector<int> kind, first_kind;     ///< places of one kind hold the same
-  std::vector<std::vector<int>> members; ///< of each first kind: what held the same at both heads
+  std::vector<Number> one, two;      ///< values at the two heads
+  std::vector<bool> fresh;           ///< of each place: changes from head to head
+  std::vector<int> kind, first_kind; ///< places of one kind hold the same
+  std::vector<int> first_alike;      ///< of each first kind: the first place that held the same at both heads
+  std::vector<int> next_alike;       ///< and behind each place the next one; -1: none
   std::vector<Number> start;
   // Words of the machine.
   std::vector<std::vector<int>>
@@ -1031,7 +1039,7 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
     } else if (!event.value) {
       if (++wrong < 3)
         missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
-                " lane " + std::to_string(event.lane) + ", stores: " + event.missing +
+                " lane " + std::to_string(event.lane) + ", stores: " + path.trace.missing[event.missing] +
                 (path.trace.unread.empty() ? "" : "; " + path.trace.unread));
     } else if (*event.value != found->second.value) {
       if (++wrong < 3)
@@ -1114,8 +1122,12 @@ void Sides::explore(Path start, Abstract* a) {
     client_->facts = [&] { return facts(path, a); };
     client_->known_load = [&](const ElementAccess& key) {
       const Loads& in = a != nullptr ? a->loads : loads_until_;
-      if (const auto found = in.find(key); found != in.end()) return found->second;
-      return -1;
+      for (;;) {
+        if (const auto found = in.find(key); found != in.end()) return found->second;
+        // What a later trip loads may be loaded before.
+        if (a != nullptr || boundaries_.size() > most_boundaries_) return -1;
+        static_cast<void>(boundary(static_cast<int>(boundaries_.size())));
+      }
     };
     std::size_t asked = ~std::size_t{0};
     std::vector<std::pair<AtomId, Sym>> resolved;
@@ -1203,9 +1215,11 @@ void Sides::explore(Path start, Abstract* a) {
       a->invariants = std::move(kept_invariants);
       const Sym reached = Sym(a->first) + Sym(a->period) * (a->u + Sym(1));
       if (formulas_->decide(false, reached, shape_->loop->trips - Sym(1), facts(path, a)) != Truth::yes) {
-        missing("that the code stays in its loop as long as the machine code: " + to_string(reached) +
-                " <= " + to_string(shape_->loop->trips - Sym(1)));
-        continue;
+        if (!a->changed) { // with the invariants just found it may be
+          missing("that the code stays in its loop as long as the machine code: " + to_string(reached) +
+                  " <= " + to_string(shape_->loop->trips - Sym(1)));
+          continue;
+        }
       }
       for (const auto& p : path.trace.problems) missing(p);
       foreign_loads(path, {}, a->period, false, "in the loop");
@@ -1232,7 +1246,7 @@ void Sides::explore(Path start, Abstract* a) {
         }
       }
       // Places that were taken to hold the same.
-      std::unordered_map<Number, int> refined;
+      Flat<Number, int> refined;
       std::vector<int> kinds(end.size());
       for (std::size_t k = 0; k < end.size(); ++k)
         kinds[k] = refined
@@ -1266,13 +1280,12 @@ void Sides::explore(Path start, Abstract* a) {
             const auto v = now == 0 ? std::nullopt : values_->read(now, r.format, static_cast<unsigned>(e));
             if (v && *v == end[static_cast<std::size_t>(r.places[e])]) continue;
             // Another place that held the same at both heads may be the one.
-            const auto& others =
-                a->members[static_cast<std::size_t>(a->first_kind[static_cast<std::size_t>(r.places[e])])];
-            const auto other = !v ? others.end() : std::find_if(others.begin(), others.end(), [&](int k) {
-              return end[static_cast<std::size_t>(k)] == *v;
-            });
-            if (other != others.end()) {
-              r.places[e] = *other;
+            const auto kind = static_cast<std::size_t>(a->first_kind[static_cast<std::size_t>(r.places[e])]);
+            int other = v ? a->first_alike[kind] : -1;
+            while (other >= 0 && end[static_cast<std::size_t>(other)] != *v)
+              other = a->next_alike[static_cast<std::size_t>(other)];
+            if (other >= 0) {
+              r.places[e] = other;
               a->changed = true;
             } else {
               lose(r);
@@ -1328,11 +1341,10 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
     for (unsigned w = 0; w < f.waves(); ++w)
       for (unsigned r = 0; r < Flow::rows; ++r)
         for (const unsigned l : {0U, 21U, 63U})
-          if (const auto* d = values_->datum(f.vector(w, r, l)))
-            out.insert(d->number.begin(), d->number.begin() + d->count);
+          if (const auto d = values_->datum(f.vector(w, r, l)))
+            out.insert(d->numbers.begin(), d->numbers.end());
     for (std::size_t k = 0; k < f.lds().size(); k += 37)
-      if (const auto* d = f.lds()[k] == 0 ? nullptr : values_->datum(f.lds()[k]))
-        out.insert(d->number.begin(), d->number.begin() + d->count);
+      if (const auto d = values_->datum(f.lds()[k])) out.insert(d->numbers.begin(), d->numbers.end());
     return out;
   };
   const auto best = [&](Flow& f, int from, int to) {
@@ -1393,19 +1405,24 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       block(true, key.first, key.second, values, other->second);
   a.fresh.resize(a.one.size());
   for (std::size_t k = 0; k < a.one.size(); ++k) a.fresh[k] = a.one[k] != a.two[k];
-  std::unordered_map<Number, int> kinds;
+  Flat<Number, int> kinds, in_registers, in_lds;
+  std::vector<int> last; // of each kind
   for (std::size_t k = 0; k < a.one.size(); ++k) {
-    const int kind =
-        kinds.try_emplace(random_of(a.one[k], a.two[k]), static_cast<int>(kinds.size())).first->second;
+    const Number both = random_of(a.one[k], a.two[k]);
+    const int kind = kinds.try_emplace(both, static_cast<int>(kinds.size())).first->second;
     a.kind.push_back(kind);
-    if (static_cast<std::size_t>(kind) == a.members.size()) a.members.emplace_back();
-    a.members[static_cast<std::size_t>(kind)].push_back(static_cast<int>(k));
+    a.next_alike.push_back(-1);
+    if (static_cast<std::size_t>(kind) == last.size()) {
+      last.push_back(static_cast<int>(k));
+      a.first_alike.push_back(static_cast<int>(k));
+    } else {
+      int& before = last[static_cast<std::size_t>(kind)];
+      a.next_alike[static_cast<std::size_t>(before)] = static_cast<int>(k);
+      before = static_cast<int>(k);
+    }
+    (k < registers_end ? in_registers : in_lds).try_emplace(both, static_cast<int>(k));
   }
   a.first_kind = a.kind;
-  std::unordered_map<Number, int> in_registers, in_lds;
-  for (std::size_t k = 0; k < a.one.size(); ++k)
-    (k < registers_end ? in_registers : in_lds)
-        .try_emplace(random_of(a.one[k], a.two[k]), static_cast<int>(k));
   Terms& t = one.terms();
   // What elements are computed to and kept as, two in a word.
   std::set<Element> formats;
@@ -1414,7 +1431,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   for (const codegen::Tensor& x : p_.tensors())
     if (bits(x.element) == 16) formats.insert(x.element);
   // A step is the same in every trip when it is made of arguments.
-  std::unordered_map<Word, bool> steady_words;
+  Flat<Word, bool> steady_words;
   const std::function<bool(Word)> steady = [&](Word w) {
     if (w == Terms::unknown) return false;
     if (const auto at = steady_words.find(w); at != steady_words.end()) return at->second;
@@ -1456,17 +1473,14 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
       r.places = std::move(places);
       return true;
     };
-    const auto* d1 = x == 0 ? nullptr : values_->datum(x);
-    const auto* d2 = y == 0 ? nullptr : values_->datum(y);
-    if (d1 != nullptr && d2 != nullptr) {
-      if (d1->format == d2->format && d1->count == d2->count) {
-        const auto n1 = d1->number, n2 = d2->number;
-        find(d1->format, d1->count,
-             [&](Word w, unsigned e) -> std::optional<Number> { return w == x ? n1[e] : n2[e]; });
-      }
+    const auto d1 = values_->datum(x), d2 = values_->datum(y);
+    if (d1 && d2) {
+      if (d1->format == d2->format && d1->numbers.size() == d2->numbers.size())
+        find(d1->format, static_cast<unsigned>(d1->numbers.size()),
+             [&](Word w, unsigned e) -> std::optional<Number> { return (w == x ? d1 : d2)->numbers[e]; });
     } else if (x != 0 && y != 0 && x != Terms::unknown && y != Terms::unknown) {
       const Word step = t.subtract(y, x);
-      if (d1 == nullptr && d2 == nullptr && steady(step)) {
+      if (!d1 && !d2 && steady(step)) {
         r.kind = Related::Kind::linear;
         r.step = step;
       } else {
@@ -1636,10 +1650,16 @@ void Sides::symbolic() {
   field_ = std::make_unique<FieldArithmetic>(values_->extremes());
   code_run_->arithmetic = field_.get();
   code_run_->formulas = formulas_.get();
+  if (shape_->loop != nullptr) {
+    std::vector<AtomId> of_trips = symbols(shape_->loop->trips);
+    const auto by_multiples = symbols(formulas_->canonical(shape_->loop->trips));
+    of_trips.insert(of_trips.end(), by_multiples.begin(), by_multiples.end());
+    code_run_->names.watch(std::move(of_trips));
+  }
   formulas_->value_of_datum = [this](Word w) -> std::optional<std::uint64_t> {
-    const auto* d = values_->datum(w);
-    if (d == nullptr || d->format != Element::i32 || d->count != 1) return std::nullopt;
-    return d->number[0];
+    const auto d = values_->datum(w);
+    if (!d || d->format != Element::i32 || d->numbers.size() != 1) return std::nullopt;
+    return d->numbers[0];
   };
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
   values_->is_of_code = [this](Number n) { return code_run_->conditions.contains(n); };
@@ -1653,7 +1673,8 @@ void Sides::symbolic() {
           static_cast<std::uint64_t>(v);
     }
   }
-  if (shape_->loop != nullptr) static_cast<void>(boundary(3 * shape_->loop->ring + 2));
+  most_boundaries_ = shape_->loop != nullptr ? 3 * shape_->loop->ring + 2 : 0;
+  static_cast<void>(boundary(0));
   Path path(*flow_);
   for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
   explore(std::move(path), nullptr);

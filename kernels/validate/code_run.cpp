@@ -103,7 +103,7 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   ElementAccess a;
   a.byte = address.constant_term().value();
   a.left = room.constant_term().value();
-  AccessName name{tensor, address - Sym(a.byte), room - Sym(a.left), step, std::move(inside)};
+  AccessName name{tensor, false, address - Sym(a.byte), room - Sym(a.left), step, std::move(inside)};
   Number h = random_of(static_cast<std::uint64_t>(tensor), stable_hash(name.address));
   h = random_of(h, stable_hash(name.room));
   h = random_of(h, stable_hash(name.step) + (name.inside.never ? 1 : 0));
@@ -112,8 +112,17 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   const auto [first, last] = known_.equal_range(h);
   for (auto at = first; at != last; ++at)
     if (*at->second == name) a.name = at->second.get();
-  if (a.name == nullptr)
+  if (a.name == nullptr) {
+    const auto has = [&](Sym s) {
+      const auto in = symbols(s);
+      return std::any_of(watched_.begin(), watched_.end(),
+                         [&](AtomId w) { return std::find(in.begin(), in.end(), w) != in.end(); });
+    };
+    if (!watched_.empty())
+      name.by_trips = has(name.address) || has(name.room) || has(name.step) ||
+                      std::any_of(name.inside.all.begin(), name.inside.all.end(), has);
     a.name = known_.emplace(h, std::make_unique<AccessName>(std::move(name)))->second.get();
+  }
   return a;
 }
 
@@ -156,7 +165,7 @@ Number CodeRun::value_of(const ElementAccess& a) const {
   if (concrete()) {
     return RealArithmetic::number(real_at(a.name->tensor, a.byte));
   }
-  return random_of(12345, HashAccess()(a));
+  return random_of(random_of(a.hash, static_cast<std::uint64_t>(a.left)), static_cast<std::uint64_t>(a.byte));
 }
 
 const MatrixProduct& CodeRun::product(const codegen::Atom& atom) {
@@ -227,7 +236,7 @@ void CodeRun::read_uniforms() {
   }
 }
 
-std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, int number) {
+const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, int number) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Sym size(bits(t.element) / 8);
   const codegen::AddressSplit& s = *p.split;
@@ -237,7 +246,18 @@ std::vector<ElementAccess> CodeRun::accesses(const Inst& i, Prepared& p, int num
   const Sym step = now(s.step) * size;
   std::vector<Sym> room;
   for (const auto& q : s.predicates) room.push_back(now(q.room) - Sym(1));
-  std::vector<ElementAccess> out;
+  std::vector<Sym> key; // none where a work-item's address comes from a register
+  if (p.rows.empty()) {
+    key = {base, records, step, fixed(s.lane)};
+    for (std::size_t q = 0; q < room.size(); ++q) {
+      key.push_back(room[q]);
+      key.push_back(fixed(s.predicates[q].coordinate));
+    }
+  }
+  const auto [found, fresh] = p.done.try_emplace(key);
+  std::vector<ElementAccess>& out = found->second;
+  if (!fresh && !key.empty()) return out;
+  out.clear();
   for (std::size_t th = 0; th < p.lane.size(); ++th) {
     Sym lane = fixed(p.lane[th]);
     std::vector<std::pair<AtomId, Sym>> rows;
@@ -281,7 +301,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   read_uniforms();
   trip_.clear();
   if (region.is_loop) trip_.emplace_back(*region.trip.as_atom(), trip);
-  loads.insert(of_uniforms_.begin(), of_uniforms_.end());
+  for (const auto& [key, event] : of_uniforms_) loads.try_emplace(key, event);
   const auto stages = codegen::lds_stages(code_);
   const auto threads = static_cast<std::size_t>(threads_);
   const auto count_of = [&](const Reg& r) {
@@ -310,7 +330,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const std::vector<Number>* from = is_load ? nullptr : &held(i.uses[0], number);
       const Reg& r = is_load ? i.def : i.uses[0];
       const std::int64_t size = bits(p_.tensor(i.access.tensor).element) / 8;
-      const std::vector<ElementAccess> first = accesses(i, p, number);
+      const std::vector<ElementAccess>& first = accesses(i, p, number);
       // With numbers: the masks themselves, and nothing that was made of them.
       std::vector<std::int64_t> origin, extent;
       for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
@@ -504,17 +524,27 @@ void CodeRun::map(const Inst& i, int number) {
       d[th * count + static_cast<std::size_t>(i.def.first) + e] = out[th * n + e];
 }
 
-std::vector<std::pair<AtomId, Sym>> CodeRun::positions(const Inst& i, int thread, int element) const {
-  std::vector<std::pair<AtomId, Sym>> at;
-  const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(thread)}};
-  const auto& position = i.position[static_cast<std::size_t>(element)];
-  for (std::size_t axis = 0; axis < position.size(); ++axis)
-    at.emplace_back(
-        *p_.symbols()
-             .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
-             .as_atom(),
-        substitute(codegen::thread_coordinate(p_, i.access.threads, axis), tid) + Sym(position[axis]));
-  return at;
+const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int element) {
+  auto& all = positions_[&i];
+  if (all.empty()) {
+    all.resize(static_cast<std::size_t>(threads_) * i.position.size());
+    const std::size_t axes = i.position.empty() ? 0 : i.position[0].size();
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const AtomId symbol =
+          *p_.symbols()
+               .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
+               .as_atom();
+      const Sym coordinate = codegen::thread_coordinate(p_, i.access.threads, axis);
+      for (int th = 0; th < threads_; ++th) {
+        const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
+        const Sym of_thread = substitute(coordinate, tid);
+        for (std::size_t e = 0; e < i.position.size(); ++e)
+          all[static_cast<std::size_t>(th) * i.position.size() + e].emplace_back(
+              symbol, of_thread + Sym(i.position[e][axis]));
+      }
+    }
+  }
+  return all[static_cast<std::size_t>(thread) * i.position.size() + static_cast<std::size_t>(element)];
 }
 
 Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operands, int thread, int element) {
@@ -548,7 +578,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   case Fn::max: return do_.extreme(arg(0), arg(1), true);
   case Fn::min: return do_.extreme(arg(0), arg(1), false);
   case Fn::inside: {
-    const auto at = positions(i, thread, element);
+    const Position& at = positions(i, thread, element);
     Formulas::Condition c;
     formulas->require(c, now(substitute(n.index[1] - n.index[0], at) - Sym(1)));
     if (concrete()) return c.never ? f32(n.value) : arg(0);

@@ -4,6 +4,7 @@
 /// descriptor and predicates, all as formulas, so that equal names are equal elements; names are what both sides share.
 #pragma once
 
+#include "flat.h"
 #include "formulas.h"
 #include "values_of_words.h"
 
@@ -21,11 +22,15 @@ namespace inlay::kernels::validate {
 /// Where an element lies and what guards it, as formulas without their constants, so that neighbours share one.
 struct AccessName {
   int tensor = -1;
-  Sym address{}; ///< bytes from the tensor's pointer
-  Sym room{};    ///< bytes to the end of the descriptor
-  Sym step{};    ///< the scalar offset: the part of the address that the hardware may or may not compare
+  bool by_trips = false; ///< says something of what `AccessNames::watch` was given; no part of the name
+  Sym address{};         ///< bytes from the tensor's pointer
+  Sym room{};            ///< bytes to the end of the descriptor
+  Sym step{}; ///< the scalar offset: the part of the address that the hardware may or may not compare
   Formulas::Condition inside{};
-  friend bool operator==(const AccessName&, const AccessName&) = default;
+  friend bool operator==(const AccessName& a, const AccessName& b) {
+    return a.tensor == b.tensor && a.address == b.address && a.room == b.room && a.step == b.step &&
+           a.inside == b.inside;
+  }
 };
 
 /// One element in memory: `byte` further on, `left` more to the end.
@@ -44,9 +49,10 @@ struct ElementAccess {
 };
 struct HashAccess {
   std::size_t operator()(const ElementAccess& a) const {
-    return static_cast<std::size_t>(
-        random_of(a.hash + static_cast<std::uint64_t>(a.left) * 0x9e3779b97f4a7c15ULL,
-                  static_cast<std::uint64_t>(a.byte)));
+    std::uint64_t h = a.hash + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(a.left) +
+                      static_cast<std::uint64_t>(a.byte);
+    h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
+    return h ^ (h >> 32);
   }
 };
 
@@ -54,8 +60,11 @@ struct HashAccess {
 class AccessNames {
 public:
   [[nodiscard]] ElementAccess of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside);
+  /// Symbols of which each name made from now on says whether it has one.
+  void watch(std::vector<AtomId> symbols) { watched_ = std::move(symbols); }
 
 private:
+  std::vector<AtomId> watched_;
   std::unordered_multimap<Number, std::unique_ptr<AccessName>> known_;
 };
 
@@ -66,7 +75,7 @@ struct Event {
   Number value = 0; ///< the sum of what is added
   int adds = 0;     ///< how often, by atomics; 0: a store
 };
-using Events = std::unordered_map<ElementAccess, Event, HashAccess>;
+using Events = Flat<ElementAccess, Event, HashAccess>;
 
 /// The matrix product of an instruction on field numbers, by the layouts of its atom.
 class MatrixProduct {
@@ -104,7 +113,7 @@ public:
   State state;
   Events loads, stores;
   AccessNames names;
-  std::unordered_map<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
+  Flat<Number, const codegen::Inst*> products; ///< by the hash of a wave's result
   std::size_t products_made = 0;
   std::unordered_set<Number> conditions; ///< of maps
 
@@ -143,12 +152,14 @@ private:
       codegen::Reg holds;
     };
     std::vector<Row> rows; ///< coordinates that come from registers
+    /// What has been made of the formulas that the accesses are made of: the same on every path that ends alike.
+    std::map<std::vector<Sym>, std::vector<ElementAccess>> done;
   };
   Prepared& prepared(const codegen::Inst& inst);
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
   /// The first element of every work-item.
-  std::vector<ElementAccess> accesses(const codegen::Inst& inst, Prepared& p, int number);
+  const std::vector<ElementAccess>& accesses(const codegen::Inst& inst, Prepared& p, int number);
   /// A formula of the current trip.
   [[nodiscard]] Sym now(Sym s) const { return fixed(trip_.empty() ? s : substitute(s, trip_)); }
   /// What a register holds as a coordinate, and numbers of the workgroup that come from tables.
@@ -160,7 +171,8 @@ private:
   Number element_of(const codegen::Reg& reg, int number, std::size_t thread);
   void map(const codegen::Inst& inst, int number);
   // What an element's position is, by its symbols.
-  std::vector<std::pair<AtomId, Sym>> positions(const codegen::Inst& i, int thread, int element) const;
+  using Position = std::vector<std::pair<AtomId, Sym>>;
+  const Position& positions(const codegen::Inst& i, int thread, int element);
   Number map_value(const codegen::Inst& inst, codegen::Expr e, std::span<const Number> operands, int thread,
                    int element);
 
@@ -172,6 +184,7 @@ private:
   bool multiplies_ = false; ///< has matrix products
   int threads_;
   std::unordered_map<const codegen::Inst*, Prepared> prepared_;
+  std::unordered_map<const codegen::Inst*, std::vector<Position>> positions_; ///< [work-item][element]
   std::map<const codegen::Atom*, MatrixProduct> products_of_;
   friend class Matcher;
 };

@@ -11,7 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
-#include <map>
+#include <unordered_map>
 #include <vector>
 
 namespace inlay::kernels::validate {
@@ -149,34 +149,44 @@ private:
   }
 };
 
-/// Largest and smallest of several, as sets.
+/// Largest and smallest of several, as sets: the number of a set is that of the sum of a random number for each element.
 class Extremes {
 public:
   Number join(Number a, Number b, bool largest) {
     // The infinity that is the empty element drops out.
     const Number infinity = apply(Function::infinity, 1);
     const Number empty = largest ? negate(infinity) : infinity;
-    if (a == empty) return b;
+    if (a == empty || a == b) return b;
     if (b == empty) return a;
     auto& known = sets_[largest ? 1 : 0];
-    std::vector<Number> all;
-    for (const Number x : {a, b}) {
-      if (const auto at = known.find(x); at != known.end())
-        all.insert(all.end(), at->second.begin(), at->second.end());
-      else
-        all.push_back(x);
-    }
-    std::sort(all.begin(), all.end());
-    all.erase(std::unique(all.begin(), all.end()), all.end());
-    if (all.size() == 1) return all[0];
-    Number h = largest ? 0x3141 : 0x2718;
-    for (const Number x : all) h = random_of(h, x);
-    known.emplace(h, std::move(all));
+    const auto of = [&](Number x) {
+      const auto at = known.find(x);
+      return at != known.end() ? at->second : Set{{x}, random_of(0x5e7, x)};
+    };
+    if (const auto at = known.find(b); at != known.end() && !known.contains(a)) std::swap(a, b);
+    Set all = of(a);
+    const auto join_one = [&](Number x) {
+      const auto at = std::lower_bound(all.elements.begin(), all.elements.end(), x);
+      if (at != all.elements.end() && *at == x) return;
+      all.elements.insert(at, x);
+      all.sum += random_of(0x5e7, x);
+    };
+    if (const auto at = known.find(b); at != known.end())
+      for (const Number x : at->second.elements) join_one(x);
+    else
+      join_one(b);
+    if (all.elements.size() == 1) return all.elements[0];
+    const Number h = random_of(all.sum, largest ? 0x3141 : 0x2718);
+    known.try_emplace(h, std::move(all));
     return h;
   }
 
 private:
-  std::map<Number, std::vector<Number>> sets_[2];
+  struct Set {
+    std::vector<Number> elements; ///< sorted
+    std::uint64_t sum = 0;
+  };
+  std::unordered_map<Number, Set> sets_[2];
 };
 
 class FieldArithmetic final : public Arithmetic {

@@ -20,34 +20,40 @@ double ValuesOfWords::real_of_bits(Element format, std::uint32_t bits) {
 }
 
 Word ValuesOfWords::word(Element format, std::span<const Number> elements) {
-  Datum d{format, static_cast<std::uint8_t>(elements.size()), {}, 0};
-  std::copy(elements.begin(), elements.end(), d.number.begin());
-  Number h = static_cast<Number>(format) * 8 + elements.size();
-  for (const Number n : elements) h = random_of(h, n);
+  std::uint64_t h = static_cast<std::uint64_t>(format) * 8 + elements.size();
+  for (const Number n : elements) {
+    h = (h ^ n) * 0x9e3779b97f4a7c15ULL;
+    h ^= h >> 32;
+  }
+  const auto hash = static_cast<std::uint32_t>(h);
   if (data_.size() * 2 >= table_.size()) {
-    std::vector<std::uint32_t> bigger(std::max<std::size_t>(std::size_t{1} << 16, table_.size() * 4));
-    for (std::uint32_t k = 0; k < data_.size(); ++k) {
-      if (data_[k].count == 0) continue;
-      std::size_t slot = data_[k].hash & (bigger.size() - 1);
-      while (bigger[slot] != 0) slot = (slot + 1) & (bigger.size() - 1);
-      bigger[slot] = k + 1;
+    std::vector<Slot> bigger(std::max<std::size_t>(std::size_t{1} << 14, table_.size() * 4));
+    for (const Slot& s : table_) {
+      if (s.word == 0) continue;
+      std::size_t slot = s.hash & (bigger.size() - 1);
+      while (bigger[slot].word != 0) slot = (slot + 1) & (bigger.size() - 1);
+      bigger[slot] = s;
     }
     table_ = std::move(bigger);
   }
-  d.hash = h;
-  std::size_t slot = h & (table_.size() - 1);
-  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1))
-    if (data_[table_[slot] - 1] == d) return word_of_[table_[slot] - 1];
-  data_.push_back(d);
-  word_of_.push_back(t_.datum(data_.size() - 1));
-  table_[slot] = static_cast<std::uint32_t>(data_.size());
-  return word_of_.back();
+  std::size_t slot = hash & (table_.size() - 1);
+  for (; table_[slot].word != 0; slot = (slot + 1) & (table_.size() - 1)) {
+    if (table_[slot].hash != hash) continue;
+    const Kept& d = data_[t_.raw(table_[slot].word)];
+    if (d.format == format && d.count == elements.size() &&
+        std::equal(elements.begin(), elements.end(), numbers_.begin() + d.first))
+      return table_[slot].word;
+  }
+  const auto first = static_cast<std::uint32_t>(numbers_.size());
+  numbers_.insert(numbers_.end(), elements.begin(), elements.end());
+  data_.push_back({first, format, static_cast<std::uint8_t>(elements.size())});
+  table_[slot] = {hash, t_.datum(data_.size() - 1)};
+  return table_[slot].word;
 }
 
 Word ValuesOfWords::anything() {
-  data_.push_back({Element::f32, 0, {}, 0});
-  word_of_.push_back(t_.datum(data_.size() - 1));
-  return word_of_.back();
+  data_.push_back({0, Element::f32, 0});
+  return t_.datum(data_.size() - 1);
 }
 
 Number ValuesOfWords::of(const Formulas::Condition& c) {
@@ -84,8 +90,8 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
     return std::nullopt;
   }
   if (t_.kind(w) == TermKind::datum) {
-    const Datum& d = data_[t_.raw(w)];
-    if (d.format == format && index < d.count) return d.number[index];
+    const Kept& d = data_[t_.raw(w)];
+    if (d.format == format && index < d.count) return numbers_[d.first + index];
     if (d.count == 0)
       return apply(Function::fresh, (t_.raw(w) << 12) + (static_cast<Number>(format) << 4) + index);
     if (missing_.empty()) missing_ = "elements of another format than they are used in";

@@ -6,6 +6,7 @@
 /// names the instruction.
 #pragma once
 
+#include "flat.h"
 #include "formulas.h"
 #include "values.h"
 
@@ -30,17 +31,15 @@ public:
   [[nodiscard]] Word word(Element format, std::span<const Number> elements);
   /// A word that may hold anything: a number of its own in every format.
   [[nodiscard]] Word anything();
-  /// No elements: may hold anything.
+  /// No elements: may hold anything. Valid until the next word is made.
   struct Datum {
     Element format = Element::f32;
-    std::uint8_t count = 0;
-    std::array<Number, 4> number{};
-    Number hash = 0;
-    [[nodiscard]] std::span<const Number> elements() const { return {number.data(), count}; }
-    friend bool operator==(const Datum&, const Datum&) = default;
+    std::span<const Number> numbers;
   };
-  [[nodiscard]] const Datum* datum(Word word) const {
-    return t_.kind(word) == TermKind::datum ? &data_[t_.raw(word)] : nullptr;
+  [[nodiscard]] std::optional<Datum> datum(Word word) const {
+    if (word == 0 || t_.kind(word) != TermKind::datum) return std::nullopt;
+    const Kept& d = data_[t_.raw(word)];
+    return Datum{d.format, std::span(numbers_).subspan(d.first, d.count)};
   }
   /// Element number `index` of a word in that format.
   [[nodiscard]] std::optional<Number> read(Word word, Element format, unsigned index);
@@ -70,12 +69,21 @@ private:
   const runtime::symbolic::Flow& flow_;
   Terms& t_;
   Formulas& formulas_;
-  std::vector<Datum> data_;
-  std::vector<Word> word_of_;        ///< of each datum
-  std::vector<std::uint32_t> table_; ///< open addressing: datum + 1
+  // Millions of them: a page that is not touched is time that is not spent.
+  struct Kept {
+    std::uint32_t first = 0; ///< into numbers_
+    Element format = Element::f32;
+    std::uint8_t count = 0;
+  };
+  struct Slot {
+    std::uint32_t hash = 0;
+    Word word = 0;
+  };
+  std::vector<Kept> data_;
+  std::vector<Number> numbers_;
+  std::vector<Slot> table_; ///< open addressing, a power of two
   /// What words have been read as, by what was replaced then.
-  std::map<std::vector<std::pair<AtomId, Sym>>, std::unordered_map<std::uint64_t, std::optional<Number>>>
-      done_;
+  std::map<std::vector<std::pair<AtomId, Sym>>, Flat<std::uint64_t, std::optional<Number>>> done_;
   decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
   std::string missing_;

@@ -193,12 +193,14 @@ Term Terms::intern(Node n, std::span<const Term> children, std::span<const TermP
     mix(h, p.atom);
     mix(h, p.coefficient);
   }
-  if (nodes_.size() * 2 >= table_.size()) grow();
-  std::size_t slot = h & (table_.size() - 1);
-  for (; table_[slot] != 0; slot = (slot + 1) & (table_.size() - 1)) {
-    const Term t = table_[slot];
+  if (interned_ * 2 >= table_.size()) grow();
+  const auto hash = static_cast<u32>(h);
+  std::size_t slot = hash & (table_.size() - 1);
+  for (; table_[slot].term != 0; slot = (slot + 1) & (table_.size() - 1)) {
+    if (table_[slot].hash != hash) continue;
+    const Term t = table_[slot].term;
     const Node& o = nodes_[t];
-    if (o.hash != h || o.kind != n.kind || o.wide != n.wide || o.value != n.value) continue;
+    if (o.kind != n.kind || o.wide != n.wide || o.value != n.value) continue;
     if (n.kind == TermKind::linear) {
       if (o.count == parts.size() && std::equal(parts.begin(), parts.end(), parts_.begin() + o.first))
         return t;
@@ -217,19 +219,19 @@ Term Terms::intern(Node n, std::span<const Term> children, std::span<const TermP
     children_.insert(children_.end(), children.begin(), children.end());
   }
   describe(n);
-  n.hash = h;
   nodes_.push_back(n);
-  table_[slot] = static_cast<Term>(nodes_.size() - 1);
-  return table_[slot];
+  ++interned_;
+  table_[slot] = {hash, static_cast<Term>(nodes_.size() - 1)};
+  return table_[slot].term;
 }
 
 void Terms::grow() {
-  std::vector<Term> bigger(std::max<std::size_t>(1024, table_.size() * 4));
-  for (Term t = 2; t < nodes_.size(); ++t) {
-    if (nodes_[t].kind == TermKind::datum) continue;
-    std::size_t slot = nodes_[t].hash & (bigger.size() - 1);
-    while (bigger[slot] != 0) slot = (slot + 1) & (bigger.size() - 1);
-    bigger[slot] = t;
+  std::vector<Slot> bigger(std::max<std::size_t>(1024, table_.size() * 4));
+  for (const Slot& s : table_) {
+    if (s.term == 0) continue;
+    std::size_t slot = s.hash & (bigger.size() - 1);
+    while (bigger[slot].term != 0) slot = (slot + 1) & (bigger.size() - 1);
+    bigger[slot] = s;
   }
   table_ = std::move(bigger);
 }
@@ -250,7 +252,10 @@ Term Terms::make(TermKind kind, std::span<const Term> c, u64 value_in, bool wide
   n.kind = kind;
   n.wide = wide;
   n.value = value_in;
-  return intern(n, std::vector<Term>(c.begin(), c.end()), {});
+  std::array<Term, 8> copy{}; // they may be children of another node, which move when there are more
+  if (c.size() > copy.size()) return intern(n, std::vector<Term>(c.begin(), c.end()), {});
+  std::copy(c.begin(), c.end(), copy.begin());
+  return intern(n, std::span(copy).first(c.size()), {});
 }
 
 Term Terms::constant(u32 value_in) {

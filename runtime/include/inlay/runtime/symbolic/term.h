@@ -191,7 +191,6 @@ private:
     std::uint64_t value = 0;
     std::uint64_t bound = 0;
     std::uint64_t maybe = 0; // bits that may be 1
-    std::uint64_t hash = 0;
   };
   Term make(TermKind kind, std::span<const Term> children, std::uint64_t value = 0, bool wide = false);
   Term linear(std::vector<TermPart> parts, std::uint64_t constant, bool wide);
@@ -211,7 +210,12 @@ private:
   std::vector<std::string> names_;
   std::vector<std::uint32_t> maxima_;
   std::unordered_map<std::string, std::uint32_t> name_index_;
-  std::vector<Term> table_; // open addressing, a power of two
+  struct Slot {
+    std::uint32_t hash = 0;
+    Term term = 0;
+  };
+  std::vector<Slot> table_; // open addressing, a power of two
+  std::size_t interned_ = 0;
   struct Recent {
     std::uint32_t value = 0;
     Term term = 0;

@@ -1769,6 +1769,8 @@ void Sides::concrete() {
         refute(where, client.endless);
       } else if (why.starts_with("no instruction at")) {
         refute(where, "a wave comes to what is no instruction");
+      } else if (why.starts_with("a register that is not reserved")) {
+        refute(where, "a wave comes to " + why);
       } else if (why.starts_with(
                      "misaligned in LDS")) { // every place of a view is a multiple of what is moved
         refute(where, "an LDS address that is no multiple of what the instruction moves, as all places of "

@@ -118,70 +118,183 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
     if (width != 32 && width != 16) return std::nullopt;
     return of_double(real_of_bits(format, width == 32 ? word : (word >> (16 * index)) & 0xffffU));
   }
+  if (width < 32) {
+    const unsigned at = index * static_cast<unsigned>(width);
+    const auto where = packed(w, at, static_cast<unsigned>(width));
+    if (!where || where->second % static_cast<unsigned>(width) != 0) return std::nullopt;
+    if (where->first == 0) return 0;
+    if (where->first != w || where->second != at)
+      return read(where->first, format, where->second / static_cast<unsigned>(width));
+  }
   const auto child = [&](std::size_t i) { return t_.children(w)[i]; };
+  // A number in the upper half as bf16 is the same number as f32.
+  if (format == Element::bf16 && index == 1)
+    if (const auto r = rounded_to_bf16(w)) return r;
   switch (t_.kind(w)) {
   case TermKind::function: return of_function(w, format, index);
   case TermKind::select: {
-    if (format == Element::bf16 && index == 1) // the upper half is the number
-      if (const auto r = rounded_to_bf16(w)) return r;
+    if (width == 8) break;
     const Word c = child(0), x = child(1), y = child(2);
-    const auto condition = formulas_.condition(c);
-    if (!condition) {
-      const auto opposite = formulas_.condition(c, false);
-      if (!opposite) return std::nullopt;
-      const auto a = read(y, format, index);
-      const auto b = read(x, format, index);
-      if (!a || !b) return std::nullopt;
-      const Number n = here(*opposite);
-      return add(multiply(n, *a), multiply(subtract(1, n), *b));
-    }
     const auto a = read(x, format, index);
-    const auto b = read(y, format, index);
-    if (!a || !b) return std::nullopt;
-    const Number n = here(*condition);
-    return add(multiply(n, *a), multiply(subtract(1, n), *b));
+    return chosen(c, a, read(y, format, index));
   }
   default: break;
   }
-  // Halves of words: x | y << 16, x & 0xffff, x >> 16, x << 16.
-  const bool half = width == 16;
-  const bool as_f32 = format == Element::f32; // bf16 in the upper half of a word is the same number as f32
-  if (t_.kind(w) == TermKind::linear && t_.raw(w) == 0) {
-    const std::vector<TermPart> parts(t_.parts(w).begin(), t_.parts(w).end());
-    if (parts.size() == 1 && parts[0].coefficient == 65536) {
-      if (half) return index == 0 ? std::optional<Number>(0) : read(parts[0].atom, format, 0);
-      if (as_f32) return read(parts[0].atom, Element::bf16, 0);
-    }
-    if (parts.size() == 2 && half) {
-      for (unsigned k = 0; k < 2; ++k) {
-        const TermPart &low = parts[k], &high = parts[1 - k];
-        if (low.coefficient != 1 || t_.bound(low.atom) > 0xffff) continue;
-        if (high.coefficient == 65536) return read(index == 0 ? low.atom : high.atom, format, 0);
-        if (high.coefficient == 1 && t_.kind(high.atom) == TermKind::bit_and &&
-            t_.value(t_.children(high.atom)[1]) == 0xffff0000U)
-          return index == 0 ? read(low.atom, format, 0) : read(t_.children(high.atom)[0], format, 1);
-      }
+  if (format == Element::f32) {
+    if (t_.kind(w) == TermKind::linear && t_.raw(w) == 0 && t_.parts(w).size() == 1 &&
+        t_.parts(w)[0].coefficient == 65536)
+      return read(t_.parts(w)[0].atom, Element::bf16, 0);
+    if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0xffff0000U)
+      return read(child(0), Element::bf16, 1);
+    if (t_.kind(w) == TermKind::bit_and && t_.value(child(1)) == 0x7fffffffU) { // without its sign
+      const auto v = read(child(0), Element::f32, 0);
+      return v ? std::optional(extremes_.join(*v, negate(*v), true)) : v;
     }
   }
-  if (t_.kind(w) == TermKind::bit_and) {
-    const auto m = t_.value(child(1));
-    if (m == 0xffffU && half) return index == 0 ? read(child(0), format, 0) : std::optional<Number>(0);
-    if (m == 0xffff0000U && half) return index == 1 ? read(child(0), format, 1) : std::optional<Number>(0);
-    if (m == 0xffff0000U && as_f32) return read(child(0), Element::bf16, 1);
-  }
-  if (t_.kind(w) == TermKind::shift_right && half && t_.value(child(1)) == 16) {
-    if (index == 1) return 0;
-    const Word x = child(0);
-    if (format == Element::bf16)
-      if (const auto r = rounded_to_bf16(x)) return r;
-    return read(x, format, 1);
-  }
-  if (half && index == 1 && format == Element::bf16)
-    if (const auto r = rounded_to_bf16(w)) return r;
+  if (format == Element::i8 && index == 0) return rounded_to_i8(w);
   // An integer in a register as a whole.
   if (width == 32 && format == Element::i32)
     if (const auto s = formulas_.signed_number(w)) return number_of(*s);
   return std::nullopt;
+}
+
+std::optional<std::pair<Word, unsigned>> ValuesOfWords::packed(Word w, unsigned at, unsigned width) {
+  const auto field = [&](unsigned from) { return ((std::uint64_t{1} << width) - 1) << from; };
+  const auto zeros = std::pair<Word, unsigned>(0, 0);
+  for (;;) {
+    if (at + width > 32) return std::nullopt;
+    if ((t_.maybe(w) & field(at)) == 0) return zeros;
+    switch (t_.kind(w)) {
+    case TermKind::linear: { // of parts of which no two have a bit in common, so that nothing is carried
+      if (t_.parts(w).empty()) return std::pair(w, at);
+      if (t_.raw(w) != 0 || t_.is_wide(w)) return std::pair(w, at);
+      std::uint64_t taken = 0;
+      std::optional<std::pair<Word, unsigned>> found;
+      for (const TermPart& p : t_.parts(w)) {
+        if (!std::has_single_bit(p.coefficient)) return std::pair(w, at);
+        const auto shift = static_cast<unsigned>(std::countr_zero(p.coefficient));
+        const std::uint64_t set = t_.maybe(p.atom) << shift & 0xffffffffU;
+        if ((taken & set) != 0) return std::pair(w, at);
+        taken |= set;
+        if ((set & field(at)) == 0) continue;
+        if (found || shift > at) return std::pair(w, at);
+        found = {p.atom, at - shift};
+      }
+      if (!found) return zeros;
+      std::tie(w, at) = *found;
+      continue;
+    }
+    case TermKind::bit_and: {
+      const auto mask = t_.value(t_.children(w)[1]);
+      if (!mask || (*mask & field(at)) != field(at)) return std::pair(w, at);
+      w = t_.children(w)[0];
+      continue;
+    }
+    case TermKind::bit_or: {
+      const Word x = t_.children(w)[0], y = t_.children(w)[1];
+      if ((t_.maybe(x) & field(at)) == 0)
+        w = y;
+      else if ((t_.maybe(y) & field(at)) == 0)
+        w = x;
+      else
+        return std::pair(w, at);
+      continue;
+    }
+    case TermKind::shift_right: {
+      const auto n = t_.value(t_.children(w)[1]);
+      if (!n || at + width + *n > 32) return std::pair(w, at);
+      w = t_.children(w)[0];
+      at += static_cast<unsigned>(*n);
+      continue;
+    }
+    default: return std::pair(w, at);
+    }
+  }
+}
+
+std::optional<Number> ValuesOfWords::chosen(Word condition, std::optional<Number> x,
+                                            std::optional<Number> y) {
+  auto c = formulas_.condition(condition);
+  if (!c) {
+    c = formulas_.condition(condition, false);
+    std::swap(x, y);
+  }
+  if (!c || !x || !y) return std::nullopt;
+  const Number n = here(*c);
+  return add(multiply(n, *x), multiply(subtract(1, n), *y));
+}
+
+namespace {
+bool constant_is(const Terms& t, Word w, std::uint32_t value) { return t.value(w) == value; }
+} // namespace
+
+/// v_cvt_i32_f32 of v_rndne_f32, and what compilers put around it for numbers that no i32 is near: the same number again,
+/// because the instruction does that itself.
+std::optional<Number> ValuesOfWords::rounded_to_integer(Word w) {
+  const auto function = [&](Word x, unsigned part) -> const Instruction* {
+    if (t_.kind(x) != TermKind::function || t_.raw(x) >> 32 != part) return nullptr;
+    const Instruction& i = flow_.instruction(t_.raw(x) & 0xffffffffU);
+    const auto plain =
+        std::none_of(i.operands.begin(), i.operands.end(), [](const auto& o) { return o.neg || o.abs; });
+    return plain && !i.modifiers.clamp && i.modifiers.omod == 0 && i.form != runtime::isa::Form::sdwa
+               ? &i
+               : nullptr;
+  };
+  std::vector<std::pair<Word, bool>> around; ///< conditions, and whether the constant stands where they hold
+  std::vector<Word> constants;
+  while (t_.kind(w) == TermKind::select) {
+    const Word c = t_.children(w)[0], x = t_.children(w)[1], y = t_.children(w)[2];
+    if (t_.value(x).has_value() == t_.value(y).has_value()) return std::nullopt;
+    const bool first = t_.value(x).has_value();
+    around.emplace_back(c, first);
+    constants.push_back(first ? x : y);
+    w = first ? y : x;
+  }
+  const Instruction* convert = function(w, 0);
+  if (convert == nullptr || convert->mnemonic != "v_cvt_i32_f32") return std::nullopt;
+  const Word rounded = t_.children(w)[0];
+  for (std::size_t k = 0; k < around.size(); ++k) {
+    Word c = around[k].first;
+    bool holds = around[k].second;
+    while (t_.kind(c) == TermKind::invert) {
+      c = t_.children(c)[0];
+      holds = !holds;
+    }
+    if (t_.kind(c) == TermKind::bit && t_.raw(c) == 0) c = t_.children(c)[0];
+    const Instruction* i = function(c, 99);
+    if (i == nullptr || t_.children(c).size() < 2) return std::nullopt;
+    const Word x = t_.children(c)[0], y = t_.children(c)[1];
+    const std::string_view n = i->mnemonic;
+    constexpr std::uint32_t least = 0xcf000000U, most = 0x4effffffU; // -2^31 and the largest f32 below 2^31
+    const bool of_nan = (n == "v_cmp_u_f32" && holds) || (n == "v_cmp_o_f32" && !holds);
+    const bool below = (n == "v_cmp_le_f32" && !holds) || (n == "v_cmp_nle_f32" && holds);
+    const bool above = (n == "v_cmp_lt_f32" && holds) || (n == "v_cmp_nlt_f32" && !holds);
+    const bool as_it_is =
+        (of_nan && x == rounded && y == rounded && constant_is(t_, constants[k], 0)) ||
+        (below && constant_is(t_, x, least) && y == rounded && constant_is(t_, constants[k], 0x80000000U)) ||
+        (above && constant_is(t_, x, most) && y == rounded && constant_is(t_, constants[k], 0x7fffffffU));
+    // A NaN passes the tests for the ends before that for itself, which stands outside.
+    if (!as_it_is || (below && (k == 0 || !t_.value(constants[0]) || *t_.value(constants[0]) != 0)))
+      return std::nullopt;
+  }
+  const Instruction* round = function(rounded, 0);
+  if (round == nullptr || round->mnemonic != "v_rndne_f32") return std::nullopt;
+  return read(t_.children(rounded)[0], Element::f32, 0);
+}
+
+std::optional<Number> ValuesOfWords::rounded_to_i8(Word w) {
+  // The least of 127 and the largest of -128 and the integer, or the other way round.
+  for (unsigned ends = 0; ends != 3;) {
+    const TermKind kind = t_.kind(w);
+    if (kind != TermKind::minimum_signed && kind != TermKind::maximum_signed) return std::nullopt;
+    const bool upper = kind == TermKind::minimum_signed;
+    const Word x = t_.children(w)[0], y = t_.children(w)[1];
+    const std::uint32_t end = upper ? 127U : 0xffffff80U;
+    if (!constant_is(t_, x, end) && !constant_is(t_, y, end)) return std::nullopt;
+    w = constant_is(t_, x, end) ? y : x;
+    ends |= upper ? 1U : 2U;
+  }
+  return rounded_to_integer(w);
 }
 
 /// The number in the upper half of what rounds x to bf16, to nearest even: is x a NaN ? x | 0x400000 : x + ((x >> 16) & 1) +
@@ -238,7 +351,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
   const auto modified = [&](std::size_t k, std::optional<Number> v) -> std::optional<Number> {
     const auto* o = operand(k);
     if (!v || o == nullptr) return v;
-    if (o->abs) v = apply(Function::absolute, *v);
+    if (o->abs) v = extremes_.join(*v, negate(*v), true);
     if (o->neg) v = negate(*v);
     return v;
   };
@@ -269,7 +382,26 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     if (!x) return std::nullopt;
     return f(*x);
   };
+  // A source of v_fma_mix: f32 or a half of a word, its own absolute value and sign.
+  const auto mixed = [&]() -> std::optional<Number> {
+    std::array<Number, 3> x{};
+    for (std::size_t k = 0; k < 3; ++k) {
+      if (k >= a.size()) return std::nullopt;
+      auto v = ((m.op_sel_hi >> k) & 1U) != 0 ? read(a[k], Element::f16, (m.op_sel >> k) & 1U)
+                                              : read(a[k], Element::f32, 0);
+      if (v && ((m.neg_hi >> k) & 1U) != 0) v = extremes_.join(*v, negate(*v), true);
+      if (v && ((m.neg_lo >> k) & 1U) != 0) v = negate(*v);
+      if (!v) return v;
+      x[k] = *v;
+    }
+    return add(multiply(x[0], x[1]), x[2]);
+  };
   if (format == Element::f32) {
+    if (n == "v_fma_mix_f32") return mixed();
+    if (n == "v_cndmask_b32" && a.size() == 3) {
+      const auto y = f32(0);
+      return chosen(a[2], f32(1), y);
+    }
     if (n == "v_add_f32") return two([](Number x, Number y) { return add(x, y); });
     if (n == "v_sub_f32") return two([](Number x, Number y) { return subtract(x, y); });
     if (n == "v_subrev_f32") return two([](Number x, Number y) { return subtract(y, x); });
@@ -330,6 +462,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
   }
   if (bits(format) == 16) {
     const bool to_f16 = format == Element::f16;
+    if ((n == "v_fma_mixlo_f16" || n == "v_fma_mixhi_f16") && to_f16 && index == 0) return mixed();
     if (n == "v_cvt_f16_f32" && to_f16) return index == 0 ? f32(0) : std::optional<Number>(0);
     if ((n == "v_cvt_pkrtz_f16_f32" && to_f16) || (n == "v_cvt_pk_f16_f32" && to_f16) ||
         (n == "v_cvt_pk_bf16_f32" && !to_f16))
@@ -356,6 +489,15 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       for (unsigned k = 0; k < 4; ++k)
         if (s == 2 * k + 256 * (2 * k + 1)) return read(k < 2 ? a[1] : a[0], format, k % 2);
       return std::nullopt;
+    }
+  }
+  if (bits(format) == 8 && a.size() == 3 && (m.op_sel & 3U) == 0) {
+    const bool ocp = flow_.program().arch == runtime::isa::Arch::gfx950;
+    const bool fp8 = n == "v_cvt_pk_fp8_f32" && format == (ocp ? Element::e4m3fn : Element::e4m3fnuz),
+               bf8 = n == "v_cvt_pk_bf8_f32" && format == (ocp ? Element::e5m2 : Element::e5m2fnuz);
+    if (fp8 || bf8) { // two bytes; the others stay
+      const bool high = (m.op_sel & 8U) != 0;
+      return (index >= 2) == high ? f32(index % 2) : read(a[2], format, index);
     }
   }
   return std::nullopt;

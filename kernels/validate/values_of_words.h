@@ -64,6 +64,12 @@ private:
   Number here(const Formulas::Condition& condition);
   std::optional<Number> compute(Word word, Element format, unsigned index);
   std::optional<Number> of_function(Word word, Element format, unsigned index);
+  /// The word that holds the same bits as `word` from `at` on, as deep as packing goes; where they are there. 0: zeros.
+  std::optional<std::pair<Word, unsigned>> packed(Word word, unsigned at, unsigned width);
+  std::optional<Number> chosen(Word condition, std::optional<Number> x, std::optional<Number> y);
+  /// The number of which the word is the integer that is nearest, at the ends of i32 or i8 what is nearest there.
+  std::optional<Number> rounded_to_integer(Word word);
+  std::optional<Number> rounded_to_i8(Word word);
   std::optional<Number> rounded_to_bf16(Word word);
 
   const runtime::symbolic::Flow& flow_;

@@ -341,6 +341,12 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     if (++common->instructions > common->max_instructions)
       throw Fail{"more than " + std::to_string(common->max_instructions) + " instructions of waves"};
     if (op.execute == nullptr || op.instruction->is_unknown()) throw Fail{"no instruction at " + place(op)};
+    if (const auto& not_reserved = common->setting.not_reserved; !not_reserved.empty())
+      if (const auto found = not_reserved.find(at); found != not_reserved.end()) {
+        last = at;
+        last_wave = w.id;
+        throw Fail{found->second};
+      }
     w.current = last = at;
     last_wave = w.id;
     w.at = op.next;

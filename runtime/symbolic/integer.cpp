@@ -83,6 +83,19 @@ std::optional<Term> compare(Terms& t, std::string_view relation, std::string_vie
   return std::nullopt;
 }
 
+/// Bit by bit, by a table of truth of which bit 4 a + 2 b + c is the result, where it is (x & y) | z, x & y & z or
+/// x | y | z of the three in some order.
+std::optional<Term> three_bits(Terms& t, unsigned truth, const std::array<Term, 3>& a) {
+  static constexpr u8 bits_of[] = {0xf0, 0xcc, 0xaa};
+  if (truth == 0x80) return t.bit_and(t.bit_and(a[0], a[1]), a[2]);
+  if (truth == 0xfe) return t.bit_or(t.bit_or(a[0], a[1]), a[2]);
+  for (unsigned z = 0; z < 3; ++z) {
+    const unsigned x = (z + 1) % 3, y = (z + 2) % 3;
+    if (truth == ((bits_of[x] & bits_of[y]) | bits_of[z])) return t.bit_or(t.bit_and(a[x], a[y]), a[z]);
+  }
+  return std::nullopt;
+}
+
 using Body = std::optional<Term> (*)(Terms&, const std::array<Term, 3>&);
 
 /// Instructions with one 32-bit result and 32-bit sources, in the order of the operands.
@@ -170,6 +183,25 @@ const std::unordered_map<std::string_view, Body>& words() {
       {"v_min_i32", [](Terms& t, A a) -> std::optional<Term> { return t.minimum(a[0], a[1], true); }},
       {"v_max_u32", [](Terms& t, A a) -> std::optional<Term> { return t.maximum(a[0], a[1], false); }},
       {"v_max_i32", [](Terms& t, A a) -> std::optional<Term> { return t.maximum(a[0], a[1], true); }},
+      {"v_lshlrev_b16",
+       [](Terms& t, A a)
+           -> std::optional<
+               Term> { return t.bit_and(t.shl(a[1], t.bit_and(a[0], t.constant(15))), t.constant(0xffff)); }},
+      {"v_lshrrev_b16",
+       [](Terms& t, A a)
+           -> std::optional<
+               Term> { return t.shr(t.bit_and(a[1], t.constant(0xffff)), t.bit_and(a[0], t.constant(15))); }},
+      {"v_med3_i32",
+       [](Terms& t, A a) -> std::
+                             optional<Term> {
+                               const auto low = t.value(a[1]), high = t.value(a[2]);
+                               if (low && high &&
+                                   static_cast<std::int32_t>(*low) <= static_cast<std::int32_t>(*high))
+                                 return t.minimum(t.maximum(a[0], a[1], true), a[2], true);
+                               const Term least = t.minimum(a[0], a[1], true);
+                               return t.maximum(least, t.minimum(t.maximum(a[0], a[1], true), a[2], true),
+                                                true);
+                             }},
       {"v_alignbit_b32",
        [](Terms& t, A a) -> std::
                              optional<Term> {
@@ -487,10 +519,20 @@ void Machine::vector_formula(const Operation& op, u64 top) {
   }
   const auto number = static_cast<u32>(&op - setting_->code->operations.data());
   const unsigned result_words = e.d == Type::mask ? 0 : emulator::words(e.d);
-  const bool plain =
-      std::all_of(op.sources.begin(), op.sources.end(), [](const Source& s) { return s.plain; }) &&
-      !i.modifiers.clamp && i.modifiers.omod == 0;
   const auto found = words().find(n);
+  // Integer instructions take bytes and halves of their sources.
+  const bool selects = found != words().end() && std::none_of(op.sources.begin(), op.sources.end(),
+                                                              [](const Source& s) { return s.neg || s.abs; });
+  const bool plain = (selects || std::all_of(op.sources.begin(), op.sources.end(),
+                                             [](const Source& s) { return s.plain; })) &&
+                     !i.modifiers.clamp && i.modifiers.omod == 0;
+  const auto selected = [&](std::size_t k, Term x) {
+    const Source& s = op.sources[k];
+    if (!selects || s.select == isa::Select::dword || x == Terms::unknown) return x;
+    const auto sel = static_cast<u32>(s.select);
+    return *field_of(t, x, t.constant(sel < 4 ? 8 * sel : 16 * (sel - 4)), t.constant(sel < 4 ? 8 : 16),
+                     s.sext);
+  };
   const bool is_compare = e.d == Type::mask && (n.starts_with("v_cmp_") || n.starts_with("v_cmpx_"));
   std::string_view relation;
   std::string_view type;
@@ -500,8 +542,11 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     type = rest.substr(rest.find('_') + 1);
   }
   const bool packed = n == "v_pk_add_f32" || n == "v_pk_mul_f32" || n == "v_pk_fma_f32";
-  const bool absorbs = n == "v_cndmask_b32" || n == "v_and_b32" || n == "v_mul_lo_u32" ||
-                       packed; // an unknown input may not matter
+  // Each half of these is made of one source, or stays.
+  const bool halves = n.starts_with("v_cvt_pk_") || n.starts_with("v_cvt_pkrtz_");
+  const auto part = written_part(op);
+  const bool absorbs = n == "v_cndmask_b32" || n == "v_and_b32" || n == "v_mul_lo_u32" || packed || halves ||
+                       part; // an unknown input may not matter
   struct Result {
     std::array<Term, 2> word{};
     Term mask = 0;
@@ -552,6 +597,14 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     if (found != words().end()) {
       if (const auto v = found->second(t, {a[0][0], a[1][0], a[2][0]})) {
         r.word[0] = *v;
+        return r;
+      }
+      functions();
+      return r;
+    }
+    if (n == "v_bitop3_b32" || n == "v_bitop3_b16") {
+      if (const auto v = three_bits(t, i.modifiers.bitop3, {a[0][0], a[1][0], a[2][0]})) {
+        r.word[0] = n == "v_bitop3_b32" ? *v : t.bit_and(*v, t.constant(0xffff));
         return r;
       }
       functions();
@@ -621,9 +674,11 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     std::array<std::array<Term, 2>, 3> a{};
     for (std::size_t k = 0; k < op.sources.size(); ++k)
       for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word)
-        a[k][word] = !dpp || k != 0 ? source(op, k, l, word, g)
+        a[k][word] = !dpp || k != 0 ? selected(k, source(op, k, l, word, g))
                      : from[l] < 0  ? t.constant(0)
                                     : source(op, k, static_cast<unsigned>(from[l]), word, g);
+    if (halves)
+      for (std::size_t k = 0; k < op.sources.size(); ++k) a[k][0] = kept(a[k][0]);
     Term mask_in = 0;
     if (op.mask_source >= 0) {
       const auto r = static_cast<unsigned>(op.mask_source) + l / 32;
@@ -637,6 +692,20 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     }
     now[0][l] = last.word[0];
     now[1][l] = last.word[1];
+    if (part) {
+      const Term field = t.constant((part->width == 8 ? 0xffU : 0xffffU) << part->shift);
+      const Term v = t.bit_and(t.shl(last.word[0], t.constant(part->shift)), field);
+      Term rest = t.constant(0);
+      if (part->others == 1) { // its sign above it
+        const u32 up = 32 - part->width;
+        const Term whole = t.ashr(t.shl(last.word[0], t.constant(up)), t.constant(up - part->shift));
+        rest = t.bit_and(whole, t.bit_not(t.constant((u32{1} << (part->shift + part->width - 1) << 1) - 1)));
+      } else if (part->others == 2) {
+        const Term before_it = under(g, kept(vector(op.destination, l)));
+        rest = t.bit_and(before_it, t.bit_not(field));
+      }
+      now[0][l] = t.bit_or(rest, v);
+    }
     if (op.mask_destination >= 0) mask_out[l] = t.value(g) == 1 ? last.mask : t.both(g, last.mask);
   }
   for (unsigned word = 0; word < result_words; ++word)

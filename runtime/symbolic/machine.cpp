@@ -71,10 +71,11 @@ Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent
   const unsigned accum = kernel.descriptor.accum_offset == 0 ? 256U : kernel.descriptor.accum_offset;
   code = emulator::prepare(program, 0, accum, MatrixArithmetic::sequential);
   const u64 end = kernel.address + object.code(kernel).size();
-  for (const isa::Instruction& i : program.instructions)
-    if (const auto why = isa::not_reserved(i, kernel.descriptor);
-        why && i.address >= kernel.address && i.address < end)
-      throw isa::IsaError("validate: '" + i.text + "': " + *why);
+  for (std::size_t k = 0; k < program.instructions.size(); ++k)
+    if (const isa::Instruction& i = program.instructions[k]; i.address >= kernel.address && i.address < end)
+      if (auto why = isa::not_reserved(i, kernel.descriptor))
+        not_reserved.emplace(static_cast<u32>(k),
+                             "a register that is not reserved, in '" + i.text + "': " + *why);
   const auto at = program.index_of(kernel.address);
   if (!at) throw isa::IsaError("validate: no instruction begins at the kernel's address");
   entry = static_cast<u32>(*at);
@@ -394,6 +395,23 @@ bool Machine::execute_scalar(const Operation& op) {
   return true;
 }
 
+std::optional<Machine::Part> Machine::written_part(const Operation& op) {
+  const isa::Instruction& i = *op.instruction;
+  const isa::Modifiers& m = i.modifiers;
+  const emulator::VectorEntry& e = *op.vector;
+  if (i.form == isa::Form::sdwa && m.dst_sel != isa::Select::dword) {
+    const auto sel = static_cast<unsigned>(m.dst_sel);
+    return Part{sel < 4 ? 8 * sel : 16 * (sel - 4), sel < 4 ? 8U : 16U, m.dst_unused};
+  }
+  if (i.form == isa::Form::sdwa || (e.d != emulator::Type::f16 && e.d != emulator::Type::b16))
+    return std::nullopt;
+  const bool by_op_sel = i.format == isa::Format::vop3 && (e.flags & emulator::own_op_sel) == 0;
+  if ((e.flags & emulator::to_high) != 0 || (by_op_sel && (m.op_sel & 8U) != 0)) return Part{16, 16, 2};
+  if ((e.flags & emulator::keeps_high) != 0 || (i.format == isa::Format::vop3 && m.op_sel != 0))
+    return Part{0, 16, 2};
+  return std::nullopt;
+}
+
 bool Machine::execute_vector(const Operation& op) {
   emulator::Wave& w = *wave_;
   if (w.vskip) return false;
@@ -452,13 +470,12 @@ bool Machine::execute_vector(const Operation& op) {
       if (scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] != 0) symbolic = ~u64{0};
   for (const Source& s : op.sources)
     if (s.kind == Source::Kind::special && s.index >= 251) symbolic = ~u64{0};
+  // What stays of the register beside the result is read, too.
+  const bool partial = op.vector == nullptr || written_part(op).has_value();
+  if (partial && op.vector != nullptr) symbolic |= shadow_->symbolic[op.destination];
   symbolic &= active;
-  const bool partial =
-      (i.form == isa::Form::sdwa && i.modifiers.dst_sel != isa::Select::dword) ||
-      (op.vector != nullptr && (op.vector->flags & (emulator::keeps_high | emulator::to_high)) != 0) ||
-      (op.vector == nullptr) || (i.format == isa::Format::vop3 && (i.modifiers.op_sel & 8U) != 0);
   const bool exact = exec_is_number();
-  const bool rounds = setting_->reals && op.vector != nullptr && op.mask_destination < 0 && !partial &&
+  const bool rounds = setting_->reals && op.vector != nullptr && op.mask_destination < 0 &&
                       (i.mnemonic.find("_f32") != std::string_view::npos ||
                        i.mnemonic.find("_f16") != std::string_view::npos ||
                        i.mnemonic.find("_bf16") != std::string_view::npos ||
@@ -467,7 +484,7 @@ bool Machine::execute_vector(const Operation& op) {
     op.execute(w, op);
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-        if (partial || dpp) {
+        if (dpp) {
           forget(k, shadow_->symbolic[k] & active);
         } else {
           shadow_->symbolic[k] &= ~active;
@@ -481,8 +498,7 @@ bool Machine::execute_vector(const Operation& op) {
   }
   const bool moves_lanes = dpp && exact && op.vector != nullptr && op.mask_destination < 0 &&
                            i.modifiers.dpp.row_mask == 0xf && i.modifiers.dpp.bank_mask == 0xf;
-  if (op.vector == nullptr || (dpp && !moves_lanes) ||
-      (partial && symbolic != 0)) { // what the formulas do not describe
+  if (op.vector == nullptr || (dpp && (!moves_lanes || partial))) { // what the formulas do not describe
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) forget(k, active);
     for (unsigned half = 0; half < 2; ++half)

@@ -40,7 +40,9 @@ struct Setting {
   std::map<std::string, u32> values; ///< of those that are numbers
   bool garbage = false;              ///< memory that is no argument holds numbers, whatever they are
   bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
+  std::map<u32, std::string> not_reserved; ///< instructions that no wave can execute, and why
   u64 instructions = 0;
+  u64 rests = 0; ///< symbols for what nothing is known of, where a part of it stays
 
   Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
   Term argument_word(u64 offset);
@@ -121,6 +123,16 @@ private:
   bool scalar_formula(const Operation& op);
   void vector_formula(const Operation& op, u64 mask);
   void lane_instruction(const Operation& op);
+  /// The bits that an instruction writes when it does not write a whole word; the others become 0, the sign, or stay.
+  struct Part {
+    unsigned shift = 0, width = 16;
+    u8 others = 2; ///< as dst_unused of SDWA
+  };
+  [[nodiscard]] static std::optional<Part> written_part(const Operation& op);
+  /// What a lane holds, for keeping a part of it: a symbol of its own where nothing is known of it.
+  [[nodiscard]] Term kept(Term value) {
+    return value == Terms::unknown ? t().symbol("rest." + std::to_string(setting_->rests++)) : value;
+  }
   Term source(const Operation& op, std::size_t index, unsigned lane, unsigned word, Term guard);
   void exec_changed();
   void set_mask(unsigned index, const std::array<Term, lanes>& bits);

@@ -807,6 +807,8 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
     const Operation& op = operation(at);
     if (++report_.instructions > options_.max_instructions)
       throw Budget{"more than " + std::to_string(options_.max_instructions) + " wave instructions"};
+    if (const auto why = setting_.not_reserved.find(at); why != setting_.not_reserved.end())
+      throw Budget{why->second};
     w.current = at;
     if (heads_.contains(at)) {
       const u32 visit = ++run.visits[at];

@@ -167,6 +167,8 @@ public:
   [[nodiscard]] bool cannot_wrap(Term t) const { return nodes_[t].exact; }
   /// An upper bound as an unsigned number.
   [[nodiscard]] std::uint64_t bound(Term t) const;
+  /// The bits that may be 1.
+  [[nodiscard]] std::uint64_t maybe(Term t) const { return nodes_[t].maybe; }
   [[nodiscard]] std::string text(Term t, unsigned depth = 8) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
@@ -201,7 +203,6 @@ private:
   Term bitwise(TermKind kind, Term a, Term b);
   void describe(Node& n) const;
   void grow();
-  [[nodiscard]] std::uint64_t maybe(Term t) const { return nodes_[t].maybe; }
   Term intern(Node n, std::span<const Term> children, std::span<const TermPart> parts);
 
   std::vector<Node> nodes_;

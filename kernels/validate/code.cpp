@@ -93,6 +93,25 @@ bool empties(Terms& t, const Flow& flow, FlowMatrix& x) {
   return true;
 }
 
+/// The matrix product that an instruction is, when its modifiers say nothing else.
+const codegen::Atom* matrix_atom(const codegen::Program& p, const runtime::isa::Instruction& i) {
+  const auto& m = i.modifiers;
+  std::string name(i.mnemonic);
+  const bool by_format = name.ends_with("f8f6f4"); // whose name says the formats of A and B
+  if (by_format && m.cbsz != 0) name += " cbsz:" + std::to_string(m.cbsz);
+  if (by_format && m.blgp != 0) name += " blgp:" + std::to_string(m.blgp);
+  const codegen::Atom* atom = codegen::Atom::find(p.target(), name);
+  const bool plain =
+      (by_format || (m.cbsz == 0 && m.blgp == 0)) && m.abid == 0 && m.neg_lo == 0 && m.neg_hi == 0;
+  return atom == nullptr || !atom->mma || !plain || atom->mma->sparse ? nullptr : atom;
+}
+/// Which byte of its scale register an operand of v_mfma_scale takes: its low and its high bit in OPSEL (12:11) and
+/// OPSEL_HI (60:59) of the first eight bytes, A's first.
+unsigned scale_byte(const runtime::isa::Instruction& i, int operand) {
+  const auto bit = [&](unsigned byte) { return unsigned{i.encoding[byte]} >> (3 + operand) & 1U; };
+  return bit(1) | bit(7) << 1;
+}
+
 /// Answers the flow's questions: elements by their accesses, products by the field.
 class Client : public runtime::symbolic::FlowClient {
 public:
@@ -112,11 +131,11 @@ public:
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     load_sites.insert(access.instruction);
     each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
-      const unsigned per_word = std::min(4U, access.bytes) / size;
+      const unsigned per_word = 8 * std::min(4U, access.bytes) / size;
       for (unsigned k = 0; k < words.size(); ++k) {
-        std::vector<Number> numbers(4 / size, 0);
+        std::vector<Number> numbers(32 / size, 0);
         for (unsigned e = 0; e < per_word; ++e) {
-          const ElementAccess a = first.further(4 * k + e * size);
+          const ElementAccess a = first.further(32 * k + e * size);
           numbers[e] = run_.value_of(a);
           if (a.name->inside.never) continue;
           ++trace->elements;
@@ -139,10 +158,10 @@ public:
     if (resolve) values_.known(resolve());
     each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       if (first.name->inside.never) return;
-      for (unsigned byte = 0; byte < access.bytes; byte += size) {
+      for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         values_.forget_missing();
-        const auto v = values_.read(words[byte / 4][l], format, byte % 4 / size);
-        const auto [was, fresh] = trace->stores.try_emplace(first.further(byte));
+        const auto v = values_.read(words[bit / 32][l], format, bit % 32 / size);
+        const auto [was, fresh] = trace->stores.try_emplace(first.further(bit));
         MachineEvent now{access.instruction, access.wave, l, v, 0};
         if (!v) {
           if (trace->missing.back() != values_.missing()) trace->missing.push_back(values_.missing());
@@ -165,10 +184,8 @@ public:
     product_sites.insert(x.instruction);
     if (resolve) values_.known(resolve());
     const auto& i = flow_.instruction(x.instruction);
-    const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
-    const auto& m = i.modifiers;
-    const bool plain = m.cbsz == 0 && m.abid == 0 && m.blgp == 0 && m.neg_lo == 0 && m.neg_hi == 0;
-    if (atom == nullptr || !atom->mma || !plain || atom->mma->sparse || atom->mma->scaled) return;
+    const codegen::Atom* atom = matrix_atom(p_, i);
+    if (atom == nullptr) return;
     const MatrixProduct& f = run_.product(*atom);
     if (x.c.empty() && i.operands[3].value != 0) return;
     std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
@@ -196,6 +213,22 @@ public:
       return;
     }
     if (x.c.empty()) c.assign(d.size(), 0);
+    for (int operand = 0; atom->mma->scaled && operand < 2; ++operand) {
+      const auto& scales = operand == 0 ? x.scale_a : x.scale_b;
+      auto& values = operand == 0 ? a : b;
+      const std::vector<int>& lane_of = f.scale_of(operand);
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        const auto n = scales.size() != 1 ? std::nullopt
+                                          : values_.read(scales[0][static_cast<std::size_t>(lane_of[at])],
+                                                         Element::e8m0, scale_byte(i, operand));
+        if (!n) {
+          if (trace->unread.empty())
+            trace->unread = hex(i.address) + " '" + i.text + "' is scaled by " + values_.missing();
+          return;
+        }
+        values[at] = multiply(values[at], *n);
+      }
+    }
     f(a, b, c, d);
     trace->products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
     for (std::size_t k = 0; k < x.d.size(); ++k)
@@ -363,7 +396,7 @@ public:
 private:
   static constexpr std::int64_t out_of_range = 0x80000000LL;
 
-  /// Calls f(lane, first element, format, bytes of one) for every lane that may take part.
+  /// Calls f(lane, first element, format, bits of one) for every lane that may take part.
   template <class F>
   void each_lane(const FlowAccess& access, F f) {
     const auto u = uniform(access);
@@ -372,7 +405,7 @@ private:
       const auto first = u ? first_of(access, *u, l) : std::nullopt;
       const Element format = first ? p_.tensor(first->name->tensor).element : Element::f32;
       const int width = bits(format);
-      if (first && ((width != 8 && width != 16 && width != 32) ||
+      if (first && ((width != 4 && width != 8 && width != 16 && width != 32) ||
                     access.bytes * 8 % static_cast<unsigned>(width) != 0))
         why_ = "parts of elements";
       else if (first && access.adds != FlowAdd::none && format != element_of(access.adds))
@@ -380,7 +413,7 @@ private:
       else if (first) {
         // By the name that the code has used for it, or else with the number of trips that the path says.
         const bool used = u->known.empty() || (known_load && known_load(*first) >= 0);
-        f(l, used ? *first : resolved(*first, u->known), format, static_cast<unsigned>(width) / 8);
+        f(l, used ? *first : resolved(*first, u->known), format, static_cast<unsigned>(width));
         continue;
       }
       problem(access, l);
@@ -479,7 +512,8 @@ public:
           continue;
         }
         const auto [tensor, offset] = home(address + b);
-        const auto size = tensor < 0 ? 1U : static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8);
+        const auto size =
+            tensor < 0 ? 1U : std::max(1U, static_cast<unsigned>(bits(p_.tensor(tensor).element) / 8));
         if (access.adds != FlowAdd::none && tensor >= 0 &&
             p_.tensor(tensor).element != element_of(access.adds))
           note(access, l,
@@ -512,19 +546,15 @@ public:
   void matrix(FlowMatrix& x) override {
     if (empties(t_, flow_, x)) return;
     const auto& i = flow_.instruction(x.instruction);
-    const codegen::Atom* atom = codegen::Atom::find(p_.target(), i.mnemonic);
-    const auto& m = i.modifiers;
-    const bool plain = m.cbsz == 0 && m.abid == 0 && m.blgp == 0 && m.neg_lo == 0 && m.neg_hi == 0;
-    if (atom == nullptr || !atom->mma || !plain || atom->mma->sparse || atom->mma->scaled ||
-        bits(atom->mma->c_element) != 32)
-      return;
+    const codegen::Atom* atom = matrix_atom(p_, i);
+    if (atom == nullptr || bits(atom->mma->c_element) != 32) return;
     const Element result = atom->mma->c_element;
     const MatrixProduct& f = run_.product(*atom);
     std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
     const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
                            std::vector<Number>& to) {
       const int width = bits(format);
-      if (width != 8 && width != 16 && width != 32) return false;
+      if (width != 4 && width != 8 && width != 16 && width != 32) return false;
       for (unsigned l = 0; l < 64; ++l)
         for (int v = 0; v < values; ++v) {
           const auto w = t_.value(from.at(static_cast<std::size_t>(v * width / 32))[l]);
@@ -541,6 +571,19 @@ public:
       c.assign(d.size(), 0);
     } else if (!fetch(x.c, result, f.c_values, c)) {
       return;
+    }
+    for (int operand = 0; atom->mma->scaled && operand < 2; ++operand) {
+      const auto& scales = operand == 0 ? x.scale_a : x.scale_b;
+      auto& values = operand == 0 ? a : b;
+      const std::vector<int>& lane_of = f.scale_of(operand);
+      for (std::size_t at = 0; at < values.size(); ++at) {
+        const auto w =
+            scales.size() != 1 ? std::nullopt : t_.value(scales[0][static_cast<std::size_t>(lane_of[at])]);
+        if (!w) return;
+        const auto byte_of = static_cast<std::uint32_t>(*w >> (8 * scale_byte(i, operand))) & 0xffU;
+        values[at] = RealArithmetic().product(
+            values[at], RealArithmetic::number(ValuesOfWords::real_of_bits(Element::e8m0, byte_of)));
+      }
     }
     f.real(a, b, c, d);
     products.push_back({x.instruction, x.wave, CodeRun::hash(d, true)});
@@ -619,8 +662,14 @@ private:
     const auto [tensor, offset] = home(address);
     if (tensor >= 0) {
       const Element format = p_.tensor(tensor).element;
-      const std::int64_t size = bits(format) / 8, at = offset / size * size;
+      const std::int64_t size = std::max(1, bits(format) / 8), at = offset / size * size;
       if (loads.contains({tensor, at})) {
+        if (bits(format) < 8) {
+          std::uint32_t all = 0;
+          for (int bit = 0; bit < 8; bit += bits(format))
+            all |= bits_of(format, run_.real_at(tensor, at, bit)) << bit;
+          return all;
+        }
         const double v = run_.real_at(tensor, at);
         const std::uint32_t element = bits_of(format, v);
         return (element >> (8 * (offset - at))) & 0xffU;
@@ -820,6 +869,11 @@ private:
   [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
   Versions versions(const Path& path, const Abstract* a);
   std::optional<int> trips_of(const Path& path, const Abstract* a);
+  /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
+  [[nodiscard]] bool trips_are_a_size() const {
+    const auto atom = formulas_->canonical(shape_->loop->trips).as_atom();
+    return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
+  }
   void missing(const std::string& what) { reasons_.insert(what); }
   std::string at(std::size_t instruction) const {
     const auto& i = flow_->instruction(instruction);
@@ -1089,7 +1143,7 @@ void Sides::ended(Path& path, Abstract* a) {
   code_run_->loads.clear();
   code_run_->stores.clear();
   const int number = (a != nullptr ? a->first : 0) + trips;
-  if (loop != nullptr && loop->trips.as_atom())
+  if (loop != nullptr && loop->trips.as_atom() && !trips_are_a_size())
     code_run_->known = {{*loop->trips.as_atom(),
                          (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(trips + 1)}};
   if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop->trips - Sym(1), chosen);
@@ -1140,7 +1194,8 @@ void Sides::explore(Path start, Abstract* a) {
       if (const auto n = trips_of(path, a)) {
         const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
         for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
-          if (const auto atom = t.as_atom()) resolved.emplace_back(*atom, number);
+          if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
+            resolved.emplace_back(*atom, number);
       }
       return resolved;
     };
@@ -1650,6 +1705,8 @@ void Sides::symbolic() {
   field_ = std::make_unique<FieldArithmetic>(values_->extremes());
   code_run_->arithmetic = field_.get();
   code_run_->formulas = formulas_.get();
+  for (const codegen::Tensor& t : p_.tensors())
+    if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
   if (shape_->loop != nullptr) {
     std::vector<AtomId> of_trips = symbols(shape_->loop->trips);
     const auto by_multiples = symbols(formulas_->canonical(shape_->loop->trips));

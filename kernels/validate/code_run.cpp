@@ -36,9 +36,23 @@ MatrixProduct::MatrixProduct(const codegen::Mma& mma)
     if (row.size() != static_cast<std::size_t>(64 * values))
       throw NotFollowed{"a matrix operand that does not fill a wave"};
   };
-  if (mma.sparse || mma.scaled) throw NotFollowed{"sparse and scaled matrix products"};
+  if (mma.sparse) throw NotFollowed{"sparse matrix products"};
   rows(mma.a, a_values, mma.k, rows_a_);
   rows(mma.b, b_values, mma.k, rows_b_);
+  if (mma.scaled) {
+    // (lane, 1) -> (row, first k): a lane's scale is of 32 k of its row.
+    std::map<std::pair<int, int>, int> lane_of;
+    const auto row = codegen::coordinates(*mma.scale, 0), k = codegen::coordinates(*mma.scale, 1);
+    for (std::size_t lane = 0; lane < row.size(); ++lane)
+      lane_of[{row[lane], k[lane] / 32}] = static_cast<int>(lane);
+    const auto scales = [&](const Layout& layout, std::vector<int>& out) {
+      const auto of_row = codegen::coordinates(layout, 0), of_k = codegen::coordinates(layout, 1);
+      for (std::size_t at = 0; at < of_row.size(); ++at)
+        out.push_back(lane_of.at({of_row[at], of_k[at] / 32}));
+    };
+    scales(mma.a, scale_a_);
+    scales(mma.b, scale_b_);
+  }
   const auto m = codegen::coordinates(mma.c, 0), n = codegen::coordinates(mma.c, 1),
              block = codegen::coordinates(mma.c, 2);
   for (std::size_t at = 0; at < m.size(); ++at)
@@ -100,6 +114,12 @@ Number CodeRun::hash(std::span<const Number> values, bool real) {
 }
 
 ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside) {
+  if (formulas_ != nullptr) {
+    const auto one_form = [&](Sym s) { return Formulas::without_factors(formulas_->canonical(s)); };
+    address = one_form(address);
+    room = one_form(room);
+    step = one_form(step);
+  }
   ElementAccess a;
   a.byte = address.constant_term().value();
   a.left = room.constant_term().value();
@@ -152,9 +172,11 @@ Number CodeRun::converted(const Reg& from, Element to, Number v) const {
   return concrete() && format != to ? with_rounding(to, v) : v;
 }
 
-double CodeRun::real_at(int tensor, std::int64_t byte) const {
-  const Number h = random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(byte));
+double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
+  const Number h =
+      random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(8 * byte + bit));
   const int width = bits(p_.tensor(tensor).element);
+  if (p_.tensor(tensor).element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(h % 5) - 2);
   if (multiplies_ || width == 8 || p_.tensor(tensor).element == Element::i32)
     return static_cast<double>(h % 5) - 2;
   return (static_cast<double>(h % 65) - 32) / 8;
@@ -163,9 +185,10 @@ double CodeRun::real_at(int tensor, std::int64_t byte) const {
 Number CodeRun::value_of(const ElementAccess& a) const {
   if (a.name->inside.never) return 0; // of both arithmetics
   if (concrete()) {
-    return RealArithmetic::number(real_at(a.name->tensor, a.byte));
+    return RealArithmetic::number(real_at(a.name->tensor, a.byte, a.bit));
   }
-  return random_of(random_of(a.hash, static_cast<std::uint64_t>(a.left)), static_cast<std::uint64_t>(a.byte));
+  return random_of(random_of(a.hash, static_cast<std::uint64_t>(a.left)),
+                   static_cast<std::uint64_t>(8 * a.byte + a.bit));
 }
 
 const MatrixProduct& CodeRun::product(const codegen::Atom& atom) {
@@ -196,7 +219,6 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
       }
     return p;
   }
-  if (bits(t.element) % 8 != 0) throw NotFollowed{"elements below a byte"};
   p.split = codegen::split(p_, i.access, i.uses);
   for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
     if (i.access.gathered(axis)) {
@@ -205,7 +227,7 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
     }
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
-    p.lane.push_back((substitute(p.split->lane, tid) + Sym(p.split->immediate)) * Sym(bits(t.element) / 8));
+    p.lane.push_back(bytes_of(substitute(p.split->lane, tid) + Sym(p.split->immediate), t.element));
     p.coordinate.emplace_back();
     for (const auto& q : p.split->predicates) p.coordinate.back().push_back(substitute(q.coordinate, tid));
   }
@@ -218,6 +240,24 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
   return p;
 }
 
+Sym CodeRun::bytes_of(Sym elements, Element element) const {
+  const int width = bits(element);
+  if (width % 8 == 0) return elements * Sym(width / 8);
+  Sym s = fixed(elements);
+  if (!concrete()) s = formulas->canonical(s);
+  const Int in_a_byte(8 / width);
+  if (8 % width != 0) throw NotFollowed{"elements of " + std::to_string(width) + " bits"};
+  Sym out(floor_div(s.constant_term(), in_a_byte));
+  for (const Term& t : s.terms()) {
+    if (!(floor_div(t.coefficient, in_a_byte) * in_a_byte == t.coefficient))
+      throw NotFollowed{"an address in the middle of a byte: " + to_string(s) + " elements"};
+    out += s.context()->product(floor_div(t.coefficient, in_a_byte), t.factors());
+  }
+  if (!(floor_div(s.constant_term(), in_a_byte) * in_a_byte == s.constant_term()))
+    throw NotFollowed{"an address in the middle of a byte: " + to_string(s) + " elements"};
+  return out;
+}
+
 Sym CodeRun::coordinate(Number value) const {
   return concrete() ? Sym(static_cast<std::int64_t>(RealArithmetic::real(value))) : formulas->element(value);
 }
@@ -226,8 +266,7 @@ void CodeRun::read_uniforms() {
   if (!uniforms_.empty()) return;
   for (const codegen::Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);
-    const Sym size(bits(t.element) / 8);
-    const Sym at = fixed(u.at) * size, end = fixed(t.at(t.shape)) * size;
+    const Sym at = bytes_of(fixed(u.at), t.element), end = bytes_of(fixed(t.at(t.shape)), t.element);
     const ElementAccess a = concrete() ? names.of(u.tensor, at, Sym(0), Sym(0), {})
                                        : names.of(u.tensor, at, end - at, Sym(0), {});
     const Number v = value_of(a);
@@ -238,12 +277,11 @@ void CodeRun::read_uniforms() {
 
 const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, int number) {
   const Tensor& t = p_.tensor(i.access.tensor);
-  const Sym size(bits(t.element) / 8);
   const codegen::AddressSplit& s = *p.split;
-  const Sym base = now(s.base + s.step) * size;
-  const Sym records = s.descriptor_axis >= 0 || s.gathered_axis >= 0 ? fixed(s.records) * size
+  const Sym base = bytes_of(now(s.base + s.step), t.element);
+  const Sym records = s.descriptor_axis >= 0 || s.gathered_axis >= 0 ? bytes_of(fixed(s.records), t.element)
                                                                      : Sym((std::int64_t{1} << 31) - 1);
-  const Sym step = now(s.step) * size;
+  const Sym step = bytes_of(now(s.step), t.element);
   std::vector<Sym> room;
   for (const auto& q : s.predicates) room.push_back(now(q.room) - Sym(1));
   std::vector<Sym> key; // none where a work-item's address comes from a register
@@ -329,7 +367,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       std::vector<Number>* to = is_load ? &registers(i.def, number) : nullptr;
       const std::vector<Number>* from = is_load ? nullptr : &held(i.uses[0], number);
       const Reg& r = is_load ? i.def : i.uses[0];
-      const std::int64_t size = bits(p_.tensor(i.access.tensor).element) / 8;
+      const std::int64_t size = bits(p_.tensor(i.access.tensor).element);
+      if (!is_load && size % 8 != 0) throw NotFollowed{"stores of elements below a byte"};
       const std::vector<ElementAccess>& first = accesses(i, p, number);
       // With numbers: the masks themselves, and nothing that was made of them.
       std::vector<std::int64_t> origin, extent;
@@ -355,7 +394,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
               if (row.axis == axis) at += coordinate(element_of(row.holds, number, th)).constant()->value();
             masked = masked || (i.access.masked[axis] && (at < 0 || at >= extent[axis]));
           }
-          if (masked) a = ElementAccess{outside.name, outside.hash, a.byte, 0};
+          if (masked) a = ElementAccess{outside.name, outside.hash, a.byte, 0, a.bit};
           if (concrete()) a.left = 0;
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           if (is_load) {
@@ -407,8 +446,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::mma: {
       const MatrixProduct& f = product(*i.atom);
-      // Operands in one register or in two halves.
-      const std::size_t parts = i.uses.size() / 2;
+      // Operands in one register or in two halves; with scales in one, and each scale in a register behind them.
+      const bool scaled = i.atom->mma->scaled;
+      const std::size_t parts = scaled ? 1 : i.uses.size() / 2;
       std::vector<const std::vector<Number>*> held_by;
       for (const Reg& r : i.uses) held_by.push_back(&held(r, number));
       const auto value_of = [&](std::size_t operand, std::size_t th, std::size_t v, std::size_t values) {
@@ -428,6 +468,17 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           for (std::size_t v = 0; v < bv; ++v) y[l * bv + v] = value_of(1, th, v, bv);
           for (std::size_t v = 0; v < cv; ++v)
             z[l * cv + v] = c[th * count_of(i.def) + static_cast<std::size_t>(i.def.first) + v];
+        }
+        for (std::size_t operand = 0; scaled && operand < 2; ++operand) {
+          const Reg& r = i.uses[2 + operand];
+          const std::vector<Number>& scales = held(r, number);
+          std::vector<Number>& values = operand == 0 ? x : y;
+          for (std::size_t at = 0; at < values.size(); ++at) {
+            const std::size_t th =
+                wave * 64 + static_cast<std::size_t>(f.scale_of(static_cast<int>(operand))[at]);
+            values[at] =
+                arithmetic->product(values[at], scales[th * count_of(r) + static_cast<std::size_t>(r.first)]);
+          }
         }
         if (concrete())
           f.real(x, y, z, d);

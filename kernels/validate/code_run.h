@@ -38,19 +38,20 @@ struct ElementAccess {
   const AccessName* name = nullptr; ///< one object for equal names
   Number hash = 0;                  ///< of the name's content, the same in every run
   std::int64_t byte = 0, left = 0;
+  int bit = 0; ///< of the byte
 
-  /// The element that many bytes further on.
-  [[nodiscard]] ElementAccess further(std::int64_t bytes) const {
-    return {name, hash, byte + bytes, left - bytes};
+  /// The element that many bits further on, of a first one that begins with its byte.
+  [[nodiscard]] ElementAccess further(std::int64_t bits) const {
+    return {name, hash, byte + bits / 8, left - bits / 8, static_cast<int>(bits % 8)};
   }
   friend bool operator==(const ElementAccess& a, const ElementAccess& b) {
-    return a.name == b.name && a.byte == b.byte && a.left == b.left;
+    return a.name == b.name && a.byte == b.byte && a.left == b.left && a.bit == b.bit;
   }
 };
 struct HashAccess {
   std::size_t operator()(const ElementAccess& a) const {
     std::uint64_t h = a.hash + 0x9e3779b97f4a7c15ULL * static_cast<std::uint64_t>(a.left) +
-                      static_cast<std::uint64_t>(a.byte);
+                      static_cast<std::uint64_t>(8 * a.byte + a.bit);
     h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
     return h ^ (h >> 32);
   }
@@ -62,8 +63,11 @@ public:
   [[nodiscard]] ElementAccess of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside);
   /// Symbols of which each name made from now on says whether it has one.
   void watch(std::vector<AtomId> symbols) { watched_ = std::move(symbols); }
+  /// Addresses in sizes as multiples, too: k / 2 bytes of k elements that are halves of bytes.
+  void by_multiples(const Formulas& formulas) { formulas_ = &formulas; }
 
 private:
+  const Formulas* formulas_ = nullptr;
   std::vector<AtomId> watched_;
   std::unordered_multimap<Number, std::unique_ptr<AccessName>> known_;
 };
@@ -81,6 +85,10 @@ using Events = Flat<ElementAccess, Event, HashAccess>;
 class MatrixProduct {
 public:
   explicit MatrixProduct(const codegen::Mma& mma);
+  /// What multiplies each value of A and B where the product is scaled: [lane][value] -> lane of the scale.
+  [[nodiscard]] const std::vector<int>& scale_of(int operand) const {
+    return operand == 0 ? scale_a_ : scale_b_;
+  }
   /// d[lane * c_values + v] = c + a b. Arrays are [lane][value].
   void operator()(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
                   std::span<Number> d) const;
@@ -94,7 +102,8 @@ private:
     std::vector<int> at; ///< by k: lane * values + value
   };
   std::map<std::pair<int, int>, Row> rows_a_, rows_b_; ///< (block, row)
-  std::vector<std::array<const Row*, 2>> of_;          ///< of each place of C
+  std::vector<int> scale_a_, scale_b_;
+  std::vector<std::array<const Row*, 2>> of_; ///< of each place of C
 };
 
 struct NotFollowed {
@@ -123,7 +132,7 @@ public:
   /// A number for an element: random in the field; a small integer where sizes are numbers.
   [[nodiscard]] Number value_of(const ElementAccess& access) const;
   /// -2 to 2, so that sums of products are exact; eighths up to 4 where nothing is multiplied.
-  [[nodiscard]] double real_at(int tensor, std::int64_t byte) const;
+  [[nodiscard]] double real_at(int tensor, std::int64_t byte, int bit = 0) const;
   [[nodiscard]] const MatrixProduct& product(const codegen::Atom& atom);
   [[nodiscard]] Sym fixed(Sym s) const {
     if (!sizes_.empty()) s = substitute(s, sizes_);
@@ -156,6 +165,8 @@ private:
     std::map<std::vector<Sym>, std::vector<ElementAccess>> done;
   };
   Prepared& prepared(const codegen::Inst& inst);
+  /// So many elements in bytes; of elements below a byte as many as fill bytes.
+  [[nodiscard]] Sym bytes_of(Sym elements, codegen::Element element) const;
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
   /// The first element of every work-item.

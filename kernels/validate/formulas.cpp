@@ -376,6 +376,48 @@ void Formulas::require(Condition& c, Sym d) {
   c.all.erase(std::unique(c.all.begin(), c.all.end()), c.all.end());
 }
 
+namespace {
+Int content(Sym s) {
+  Int g = s.constant_term();
+  for (const Term& t : s.terms()) g = gcd(g, t.coefficient);
+  return g;
+}
+Sym divided(Sym s, Int by) {
+  Sym out(floor_div(s.constant_term(), by));
+  for (const Term& t : s.terms()) out += s.context()->product(floor_div(t.coefficient, by), t.factors());
+  return out;
+}
+/// The innermost of the least and largest whose operands have a factor in common, and that.
+std::optional<std::pair<AtomId, Int>> with_factor(Sym s) {
+  for (const Term& t : s.terms())
+    for (const Factor& f : t.factors()) {
+      const SymAtom atom = s.context()->atom(f.atom);
+      Int g = 0;
+      for (const Sym& x : atom.operands) {
+        if (const auto inner = with_factor(x)) return inner;
+        g = gcd(g, content(x));
+      }
+      if ((atom.kind == AtomKind::min || atom.kind == AtomKind::max) && g > Int(1))
+        return std::pair(f.atom, g);
+    }
+  return std::nullopt;
+}
+} // namespace
+
+Sym Formulas::without_factors(Sym s) {
+  while (const auto found = with_factor(s)) {
+    const SymAtom atom = s.context()->atom(found->first);
+    Sym extreme = divided(atom.operands[0], found->second);
+    for (std::size_t k = 1; k < atom.operands.size(); ++k) {
+      const Sym x = divided(atom.operands[k], found->second);
+      extreme = atom.kind == AtomKind::min ? min(extreme, x) : max(extreme, x);
+    }
+    const std::pair<AtomId, Sym> rule[] = {{found->first, Sym(found->second) * extreme}};
+    s = substitute(s, rule);
+  }
+  return s;
+}
+
 Formulas::Condition Formulas::canonical(const Condition& c) const {
   if (multiples_.empty() || c.all.empty()) return c;
   Condition out;

@@ -70,6 +70,9 @@ public:
   [[nodiscard]] Condition canonical(const Condition& c) const;
   [[nodiscard]] Sym canonical(Sym s) const { return multiples_.empty() ? s : substitute(s, multiples_); }
 
+  /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
+  [[nodiscard]] static Sym without_factors(Sym s);
+
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }
   /// `known` and the conditions of a path that have a formula, each under those before it, in the prover's syntax.

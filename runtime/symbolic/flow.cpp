@@ -320,6 +320,10 @@ void Flow::State::matrix(FlowClient& client, FlowWave& wave, const Operation& op
   fetch(operands[1], x.a);
   fetch(operands[2], x.b);
   fetch(operands[3], x.c);
+  if (operands.size() > 5) {
+    fetch(operands[4], x.scale_a);
+    fetch(operands[5], x.scale_b);
+  }
   x.d.resize(operands[0].width);
   client.matrix(x);
   const unsigned first = m.wave().row_of(operands[0]);

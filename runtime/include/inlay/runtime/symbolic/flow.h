@@ -70,8 +70,9 @@ struct FlowAccess {
 struct FlowMatrix {
   std::size_t instruction = 0;
   std::uint32_t wave = 0;
-  std::vector<std::array<Term, 64>> a, b, c; ///< c is empty when it is a constant
-  std::vector<std::array<Term, 64>> d;       ///< to be filled
+  std::vector<std::array<Term, 64>> a, b, c;          ///< c is empty when it is a constant
+  std::vector<std::array<Term, 64>> scale_a, scale_b; ///< v_mfma_scale: one register each
+  std::vector<std::array<Term, 64>> d;                ///< to be filled
 };
 
 class FlowClient {

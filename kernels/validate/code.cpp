@@ -1731,7 +1731,7 @@ void Sides::symbolic() {
     }
   }
   most_boundaries_ = shape_->loop != nullptr ? 3 * shape_->loop->ring + 2 : 0;
-  static_cast<void>(boundary(0));
+  if (shape_->loop != nullptr) static_cast<void>(boundary(0));
   Path path(*flow_);
   for (std::size_t k = 0; k < samples_.size(); ++k) path.samples.push_back(k);
   explore(std::move(path), nullptr);

@@ -542,8 +542,9 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     type = rest.substr(rest.find('_') + 1);
   }
   const bool packed = n == "v_pk_add_f32" || n == "v_pk_mul_f32" || n == "v_pk_fma_f32";
-  // Each half of these is made of one source, or stays.
-  const bool halves = n.starts_with("v_cvt_pk_") || n.starts_with("v_cvt_pkrtz_");
+  // Each half of these is made of one source, or stays; and the low word of a sum needs no high one.
+  const bool halves = n.starts_with("v_cvt_pk_") || n.starts_with("v_cvt_pkrtz_") ||
+                      n.starts_with("v_mad_u64") || n.starts_with("v_mad_i64");
   const auto part = written_part(op);
   const bool absorbs = n == "v_cndmask_b32" || n == "v_and_b32" || n == "v_mul_lo_u32" || packed || halves ||
                        part; // an unknown input may not matter
@@ -678,7 +679,9 @@ void Machine::vector_formula(const Operation& op, u64 top) {
                      : from[l] < 0  ? t.constant(0)
                                     : source(op, k, static_cast<unsigned>(from[l]), word, g);
     if (halves)
-      for (std::size_t k = 0; k < op.sources.size(); ++k) a[k][0] = kept(a[k][0]);
+      for (std::size_t k = 0; k < op.sources.size(); ++k)
+        for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word)
+          a[k][word] = kept(a[k][word]);
     Term mask_in = 0;
     if (op.mask_source >= 0) {
       const auto r = static_cast<unsigned>(op.mask_source) + l / 32;

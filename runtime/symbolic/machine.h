@@ -131,7 +131,7 @@ private:
   [[nodiscard]] static std::optional<Part> written_part(const Operation& op);
   /// What a lane holds, for keeping a part of it: a symbol of its own where nothing is known of it.
   [[nodiscard]] Term kept(Term value) {
-    return value == Terms::unknown ? t().symbol("rest." + std::to_string(setting_->rests++)) : value;
+    return value == Terms::unknown ? t().symbol("unknown." + std::to_string(setting_->rests++)) : value;
   }
   Term source(const Operation& op, std::size_t index, unsigned lane, unsigned word, Term guard);
   void exec_changed();

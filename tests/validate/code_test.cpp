@@ -199,6 +199,101 @@ TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and wha
   }
 }
 
+TEST_CASE("elements packed into words: bytes with a scale for each row, halves that are stored alone") {
+  const auto built = [](const char* kernel, kernels::Flags flags) {
+    flags["threads"] = "128";
+    return kernels::find_kernel(kernel)->build(flags, {});
+  };
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    for (const auto& [kernel, flags] :
+         {std::pair<const char*, kernels::Flags>{"rmsnorm", {{"quant", "i8"}, {"vectors", "1"}}},
+          {"rmsnorm", {{"quant", "fp8"}, {"vectors", "2"}, {"dtype", "f32"}}},
+          {"layernorm", {{"quant", "i8"}, {"vectors", "1"}, {"dtype", "bf16"}}},
+          {"layernorm", {{"quant", "fp8"}, {"vectors", "1"}}},
+          {"rmsnorm", {{"quant", "fp8"}, {"vector", "1"}}},
+          {"rmsnorm", {{"vector", "1"}}},
+          {"softmax", {{"vector", "1"}, {"dtype", "bf16"}}},
+          {"silu_and_mul", {{"vector", "1"}}}}) {
+      kernels::Flags with = flags;
+      with["arch"] = arch;
+      const kernels::Artifact a = built(kernel, with);
+      const CodeReport r = validate(a, a.hsaco, true);
+      INFO(kernel << " " << arch << ": " << text_of(r));
+      CHECK(r.verdict == MachineVerdict::validated);
+    }
+  }
+  // Damaged: refuted by numbers, and not validated by symbols alone.
+  const auto damaged = [&](const kernels::Artifact& a, const char* begins, std::size_t which,
+                           const auto& change) {
+    const kernels::Bytes bytes = patched(a, begins, which, change);
+    const CodeReport numbers = validate(a, bytes, true);
+    INFO(begins << ": " << text_of(numbers));
+    CHECK(numbers.verdict == MachineVerdict::refuted);
+    CHECK(validate(a, bytes).verdict != MachineVerdict::validated);
+  };
+  const kernels::Artifact i8 = built("rmsnorm", {{"quant", "i8"}, {"vectors", "1"}});
+  damaged(i8, "v_or_b32_sdwa", 0, [](auto& c) { c[5] ^= 1; }); // another byte or half of the result
+  damaged(i8, "v_or_b32_sdwa", 0, [](auto& c) { c[6] ^= 1; }); // and of a source
+  damaged(i8, "v_lshlrev_b16", 1, [](auto& c) { c[0] ^= 1; }); // shifted by another number
+  damaged(i8, "v_med3_i32", 1, [](auto& c) { c[4] ^= 1; });    // what is held between the ends
+  damaged(i8, "v_rndne_f32", 1, [](auto& c) { c[0] ^= 2; });   // of another element
+  const kernels::Artifact fp8 = built("rmsnorm", {{"quant", "fp8"}, {"vectors", "1"}});
+  damaged(fp8, "v_cvt_pk_fp8_f32", 1, [](auto& c) { c[1] ^= 0x40; }); // the other half of the word
+  damaged(fp8, "v_cvt_pk_fp8_f32", 1, [](auto& c) { c[4] ^= 1; });    // another element
+  const kernels::Artifact half = built("rmsnorm", {{"vector", "1"}});
+  damaged(half, "v_fma_mixlo_f16", 0, [](auto& c) { c[7] ^= 0x10; });    // f32 in the place of f16
+  damaged(half, "v_fma_mixlo_f16", 1, [](auto& c) { c[1] ^= 0x10; });    // the other half of a word
+  damaged(half, "buffer_store_short", 1, [](auto& c) { c[2] ^= 0x04; }); // the upper half is stored
+  // The absolute value of one element is its value; no number of the tests has its largest there.
+  CHECK(validate(fp8, patched(fp8, "v_cndmask_b32", 3, [](auto& c) { c[1] ^= 2; })).verdict !=
+        MachineVerdict::validated);
+  // Clamped at another end, which no number of the tests reaches: only symbols see it.
+  CHECK(validate(i8, patched(i8, "s_movk_i32", 0, [](auto& c) { c[0] ^= 0x40; })).verdict !=
+        MachineVerdict::validated);
+}
+
+TEST_CASE("fp4 products with scales: halves of bytes, which byte scales, and of which lane") {
+  const auto built = [](const char* kernel, kernels::Flags flags) {
+    flags["arch"] = "gfx950", flags["dtype"] = "fp4";
+    return kernels::find_kernel(kernel)->build(flags, {});
+  };
+  const kernels::Artifact gemm = built("gemm", {{"tile", "32x32x256"}, {"waves", "1x1"}}),
+                          shuffled = built("preshuffle_gemm", {});
+  for (const kernels::Artifact* a : {&gemm, &shuffled}) {
+    const CodeReport r = validate(*a, a->hsaco, a == &gemm); // numbers, too
+    INFO(a->kernel << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+    CHECK(r.loops == 1);
+  }
+  const auto refuted = [&](const char* begins, std::size_t which, const auto& change) {
+    const kernels::Bytes bytes = patched(gemm, begins, which, change);
+    const CodeReport numbers = validate(gemm, bytes, true);
+    INFO(begins << ": " << text_of(numbers));
+    CHECK(numbers.verdict == MachineVerdict::refuted);
+  };
+  const auto scale_of_a = [](auto& c) { c[1] ^= 0x08; }; // the byte of A's scale
+  CHECK(validate(gemm, patched(gemm, "v_mfma_scale", 3, scale_of_a)).verdict != MachineVerdict::validated);
+  refuted("v_mfma_scale", 3, scale_of_a);
+  refuted("v_mfma_scale", 3, [](auto& c) { c[1] ^= 0x10; }); // of B's
+  refuted("v_mfma_scale", 1, [](auto& c) { c[7] ^= 0x10; }); // its high bit
+  refuted("v_mfma_scale", 2, [](auto& c) { c[4] ^= 1; });    // another scale's register
+  refuted("v_mfma_scale", 2, [](auto& c) { c[12] ^= 4; });   // another operand
+  refuted("buffer_load_dwordx4", 1, [](auto& c) { c[0] ^= 0x10; });
+  refuted("buffer_load_dword v", 0, [](auto& c) { c[0] ^= 1; }); // scales from the byte behind
+}
+
+TEST_CASE("a register that is not reserved is refuted where a wave comes to it") {
+  kernels::RowSpec row;
+  row.threads = 128, row.vectors = 1;
+  const kernels::Artifact a = kernels::build_softmax(row);
+  const CodeReport r =
+      validate(a, patched(a, "v_lshlrev_b32", 0, [](auto& c) { c[2] |= 0xf0, c[3] |= 0x01; }), true);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::refuted);
+  REQUIRE_FALSE(r.refuted.empty());
+  CHECK_THAT(r.refuted[0].message, Contains("not reserved"));
+}
+
 TEST_CASE("loads to LDS are followed, and their places are m0's") {
   const kernels::Artifact a = kernels::find_kernel("gemm")->build(
       {{"arch", "gfx950"}, {"transfer", "yes"}, {"tile", "64x64x64"}}, {});

@@ -1179,7 +1179,7 @@ void Sides::explore(Path start, Abstract* a) {
       for (;;) {
         if (const auto found = in.find(key); found != in.end()) return found->second;
         // What a later trip loads may be loaded before.
-        if (a != nullptr || boundaries_.size() > most_boundaries_) return -1;
+        if (a != nullptr || shape_->loop == nullptr || boundaries_.size() > most_boundaries_) return -1;
         static_cast<void>(boundary(static_cast<int>(boundaries_.size())));
       }
     };

@@ -252,6 +252,13 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
         MachineVerdict::validated);
 }
 
+TEST_CASE("a kernel without a loop whose stores have two versions") {
+  const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
+  const CodeReport r = validate(a, a.hsaco, true);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+}
+
 TEST_CASE("fp4 products with scales: halves of bytes, which byte scales, and of which lane") {
   const auto built = [](const char* kernel, kernels::Flags flags) {
     flags["arch"] = "gfx950", flags["dtype"] = "fp4";

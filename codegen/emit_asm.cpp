@@ -280,12 +280,14 @@ private:
       const bool read = i.kind == InstKind::lds_read;
       const Reg& r = read ? i.def : i.uses[0];
       const Register& reg = register_of(code_, r.id);
-      const int size = reg.count * bits(reg.element); // what fills no register is read without sign
-      const std::string width =
-          size < 32 ? (read ? "u" : "b") + std::to_string(size) : "b" + std::to_string(32 * dwords(reg));
+      const int size = reg.count * bits(reg.element);
+      const Target& target = code_.program->target();
+      const std::string& name =
+          (read ? Atom::load(target, Addressing::lds, size) : Atom::store(target, Addressing::lds, size))
+              .name;
       const std::string offset = a.immediate ? " offset:" + std::to_string(a.immediate) : "";
-      return read ? "ds_read_" + width + " " + vector(r, residue) + ", " + a.vector + offset
-                  : "ds_write_" + width + " " + a.vector + ", " + vector(r, residue) + offset;
+      return read ? name + " " + vector(r, residue) + ", " + a.vector + offset
+                  : name + " " + a.vector + ", " + vector(r, residue) + offset;
     }
     case InstKind::wait: {
       // The counters have 6 and 4 bits; a larger number is always satisfied.

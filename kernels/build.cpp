@@ -28,9 +28,10 @@ double milliseconds_since(Clock::time_point begin) {
 void prove_banks(ProofReport& report, const codegen::Program& program, const codegen::Derivation& derived) {
   const int wave = program.target().wave_size;
   for (const codegen::LdsPattern& p : derived.lds) {
-    // What fills no register is read without sign.
-    const std::string instruction =
-        fmt::format("ds_{}_{}{}", p.read ? "read" : "write", p.read && p.bytes < 4 ? 'u' : 'b', p.bytes * 8);
+    const auto by = codegen::Addressing::lds;
+    const std::string& instruction = (p.read ? codegen::Atom::load(program.target(), by, p.bytes * 8)
+                                             : codegen::Atom::store(program.target(), by, p.bytes * 8))
+                                         .name;
     const solver::LdsAccess& model = solver::lds_access(instruction, program.target().name);
     std::string counterexample;
     for (std::size_t first = 0; first < p.address.size() && counterexample.empty();

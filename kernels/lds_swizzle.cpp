@@ -18,9 +18,11 @@ std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Elem
   for (const LdsUse& use : uses) {
     const std::vector<int> row = codegen::coordinates(use.tv, 0), column = codegen::coordinates(use.tv, 1);
     const int values = static_cast<int>(use.tv.mode(1).size().value());
-    const std::string instruction = fmt::format("ds_{}_b{}", use.read ? "read" : "write", use.vector * size);
+    const auto by = codegen::Addressing::lds;
+    const codegen::Atom& instruction = use.read ? codegen::Atom::load(target, by, use.vector * size)
+                                                : codegen::Atom::store(target, by, use.vector * size);
     for (int v = 0; v < values; v += use.vector) {
-      Pattern p{&solver::lds_access(instruction, target.name), {}};
+      Pattern p{&solver::lds_access(instruction.name, target.name), {}};
       for (int t = 0; t < threads; ++t) {
         const auto at = static_cast<std::size_t>(t * values + v);
         p.element.push_back(std::int64_t{row[at]} * columns + column[at]);
@@ -52,6 +54,14 @@ Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element el
   throw std::invalid_argument(fmt::format("no swizzle makes reads and writes of a {} x {} tile of {} free of "
                                           "bank conflicts\n  hint   other tiles or padding",
                                           rows, columns, to_string(element)));
+}
+
+codegen::Tensor conflict_free_tile(codegen::Program& program, const std::string& name,
+                                   codegen::Element element, int rows, int columns, int vector,
+                                   const Layout& write, const Layout& read) {
+  return program.lds(name, element, {rows, columns},
+                     conflict_free_swizzle(program.target(), element, rows, columns,
+                                           {{write, vector, false}, {read, vector, true}}));
 }
 
 } // namespace inlay::kernels

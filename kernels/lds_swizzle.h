@@ -26,4 +26,9 @@ struct LdsUse {
 [[nodiscard]] Swizzle conflict_free_swizzle(const codegen::Target& target, codegen::Element element, int rows,
                                             int columns, const std::vector<LdsUse>& uses);
 
+/// A row-major tile in LDS under such a swizzle, for one write and one read of `vector` adjacent elements each.
+[[nodiscard]] codegen::Tensor conflict_free_tile(codegen::Program& program, const std::string& name,
+                                                 codegen::Element element, int rows, int columns, int vector,
+                                                 const Layout& write, const Layout& read);
+
 } // namespace inlay::kernels

@@ -205,6 +205,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "normal form");
   // What a mask or a descriptor leaves out lies behind the tensor's end; before its begin there is nobody who looks. And where
   // the base is behind the end, what is left is negative, and to the hardware a large number.
+  const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
     if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]))
@@ -212,7 +213,6 @@ void Interpreter::memory_claims(const Inst& i) {
              "axis " + std::to_string(axis) + " may begin at a negative coordinate");
     const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;
     if (!descriptor && !a.shortened[axis]) continue;
-    const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
     const Sym least = descriptor && shorter ? Sym(1) : Sym(0); // of the rows from the base on
     if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),

@@ -52,9 +52,7 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
 
   const Sym bn = k.workgroups(0, N, block), bm = k.workgroups(1, M, s.tile_m);
   const Layout by_rows = rows_tv(s.tile_m, block, 16, mma.threads()), row = without_axis(mma.c(), 1);
-  const Tensor a =
-      k.lds("lds_a", in, {s.tile_m, block},
-            conflict_free_swizzle(target, in, s.tile_m, block, {{by_rows, 16, false}, {mma.a(), 16, true}}));
+  const Tensor a = conflict_free_tile(k, "lds_a", in, s.tile_m, block, 16, by_rows, mma.a());
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, block});
   k.loop(K, block, {.distance = 2, .ring = 2}, [&](Sym t) {
     k.copy(k.tile(A, {s.tile_m, block}, {bm, t}), a, by_rows, 16);

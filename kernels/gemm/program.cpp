@@ -276,9 +276,8 @@ Program gemm_program(const GemmSpec& s) {
   };
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
-    const Layout writes = rows_tv(rows, s.tile_k, v, mma.threads());
-    return k.lds(name, s.in, {rows, s.tile_k},
-                 conflict_free_swizzle(target, s.in, rows, s.tile_k, {{writes, v, false}, {reads, v, true}}));
+    return conflict_free_tile(k, name, s.in, rows, s.tile_k, v, rows_tv(rows, s.tile_k, v, mma.threads()),
+                              reads);
   };
   const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
     if (s.transfer) {

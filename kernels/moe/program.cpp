@@ -28,12 +28,6 @@ MmaTiling tiling(const MoeSpec& s, const Target& target) {
   return MmaTiling::of(Atom::mma_best(target, s.type, s.type, Element::f32, 16), s.waves_m, s.waves_n,
                        s.tile_m, s.tile_n, s.tile_k, 8);
 }
-Tensor tile_in_lds(Program& k, const MoeSpec& s, const char* name, int rows, const Layout& write,
-                   const Layout& read) {
-  return k.lds(
-      name, s.type, {rows, s.tile_k},
-      conflict_free_swizzle(k.target(), s.type, rows, s.tile_k, {{write, 8, false}, {read, 8, true}}));
-}
 
 } // namespace
 
@@ -63,9 +57,9 @@ Program moe_stage1_program(const MoeSpec& s) {
   const Sym bi = k.workgroups(0, I, s.tile_n), bp = k.workgroups(1, P, s.tile_m), e = k.uniform(experts, bp);
   const Layout by_rows = rows_tv(s.tile_m, s.tile_k, 8, mma.threads()),
                by_rows_w = rows_tv(s.tile_n, s.tile_k, 8, mma.threads());
-  const Tensor x = tile_in_lds(k, s, "lds_x", s.tile_m, by_rows, mma.a()),
-               g = tile_in_lds(k, s, "lds_gate", s.tile_n, by_rows_w, mma.b()),
-               u = tile_in_lds(k, s, "lds_up", s.tile_n, by_rows_w, mma.b());
+  const Tensor x = conflict_free_tile(k, "lds_x", s.type, s.tile_m, s.tile_k, 8, by_rows, mma.a()),
+               g = conflict_free_tile(k, "lds_gate", s.type, s.tile_n, s.tile_k, 8, by_rows_w, mma.b()),
+               u = conflict_free_tile(k, "lds_up", s.type, s.tile_n, s.tile_k, 8, by_rows_w, mma.b());
   const auto weights = [&](int which, Sym t) {
     return k.tile(W, {1, 1, s.tile_n, s.tile_k}, {e, which, bi, t}).keep({2, 3});
   };
@@ -110,8 +104,8 @@ Program moe_stage2_program(const MoeSpec& s) {
   const Sym bd = k.workgroups(0, D, s.tile_n), bp = k.workgroups(1, P, s.tile_m), e = k.uniform(experts, bp);
   const Layout by_rows = rows_tv(s.tile_m, s.tile_k, 8, mma.threads()),
                by_rows_v = rows_tv(s.tile_n, s.tile_k, 8, mma.threads()), row = without_axis(mma.c(), 1);
-  const Tensor y = tile_in_lds(k, s, "lds_y", s.tile_m, by_rows, mma.a()),
-               v = tile_in_lds(k, s, "lds_v", s.tile_n, by_rows_v, mma.b());
+  const Tensor y = conflict_free_tile(k, "lds_y", s.type, s.tile_m, s.tile_k, 8, by_rows, mma.a()),
+               v = conflict_free_tile(k, "lds_v", s.type, s.tile_n, s.tile_k, 8, by_rows_v, mma.b());
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
   k.loop(I, s.tile_k, {.distance = 2, .ring = 2}, [&](Sym t) {
     k.copy(k.tile(Y, {s.tile_m, s.tile_k}, {bp, t}), y, by_rows, 8);

@@ -57,12 +57,8 @@ Program weight_only_gemm_program(const WeightOnlySpec& s) {
   const Sym bn = k.workgroups(0, N, s.tile_n), bm = k.workgroups(1, M, s.tile_m);
   const Layout by_rows_a = rows_tv(s.tile_m, s.group, 8, mma.threads()),
                by_rows_w = rows_tv(s.tile_n, s.group, 8, mma.threads());
-  const auto tile_in_lds = [&](const char* name, int rows, const Layout& write, const Layout& read) {
-    return k.lds(name, s.type, {rows, s.group},
-                 conflict_free_swizzle(target, s.type, rows, s.group, {{write, 8, false}, {read, 8, true}}));
-  };
-  const Tensor a = tile_in_lds("lds_a", s.tile_m, by_rows_a, mma.a()),
-               w = tile_in_lds("lds_w", s.tile_n, by_rows_w, mma.b());
+  const Tensor a = conflict_free_tile(k, "lds_a", s.type, s.tile_m, s.group, 8, by_rows_a, mma.a()),
+               w = conflict_free_tile(k, "lds_w", s.type, s.tile_n, s.group, 8, by_rows_w, mma.b());
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
   k.loop(K, s.group, {.distance = 2, .ring = 2}, [&](Sym t) {
     k.copy(k.tile(A, {s.tile_m, s.group}, {bm, t}), a, by_rows_a, 8);

@@ -24,19 +24,7 @@ using namespace inlay;
 using namespace inlay::kernels;
 using Catch::Matchers::Contains;
 
-namespace {
-
-// (M,N):(1,M)
-SymLayout columns_place(Sym rows, Sym columns) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))}),
-      b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
-}
-
-} // namespace
+namespace {} // namespace
 
 // The least index of each row's maximum: a monoid of pairs as two folds.
 codegen::Program row_argmax(const codegen::Target& target, double beyond, bool at_least) {
@@ -128,7 +116,8 @@ TEST_CASE("tiles of 16 and 8 bits are read from LDS one element at a time") {
       const int columns = 32 * v;
       codegen::Program k("transpose", codegen::Target::named(arch), 256);
       const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = v});
-      const codegen::Tensor Y = k.output("y", type, {M, N}, columns_place(M, N)),
+      const codegen::Tensor Y = k.output("y", type, {M, N},
+                                         SymLayout::col_major(BasicIntTuple<Sym>::of({M, N}))),
                             X = k.input("x", type, {M, N});
       k.computes(Y, [&](const auto& c) { return k(X, {c[0], c[1]}); });
       const Sym bn = k.workgroups(0, N, columns), bm = k.workgroups(1, M, 64);

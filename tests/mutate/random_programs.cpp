@@ -120,12 +120,8 @@ struct Tree {
 
 // (M,N):(N,1), or (1,M).
 SymLayout matrix_place(Sym rows, Sym columns, bool by_columns) {
-  const auto mode = [](Sym extent, Sym stride) { return BasicMode<Sym>{extent, BasicStride<Sym>(stride)}; };
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t all = b.open();
-  b.leaf(mode(rows, by_columns ? Sym(1) : columns)), b.leaf(mode(columns, by_columns ? rows : Sym(1)));
-  b.close(all, 2);
-  return SymLayout(std::move(b).finish());
+  const auto shape = BasicIntTuple<Sym>::of({rows, columns});
+  return by_columns ? SymLayout::col_major(shape) : SymLayout::row_major(shape);
 }
 
 // A size of some tiles and a part of one.

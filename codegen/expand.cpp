@@ -43,12 +43,6 @@ public:
           if (std::holds_alternative<LoopOp>(inner.what))
             throw CodegenError("loop: a loop inside a loop is not generated",
                                "line   " + std::to_string(inner.where.line()), "one loop over both extents");
-          if (const auto* c = std::get_if<CopyOp>(&inner.what);
-              c && c->to && p_.tensor(c->to->tensor).space == Space::global)
-            throw CodegenError(
-                "store: a loop does not store to memory",
-                "line   " + std::to_string(inner.where.line()) + ", " + p_.tensor(c->to->tensor).name,
-                "a workgroup for each tile of the output, or a store behind the loop of what it carries");
           one(inner);
         }
         loops_.pop_back();
@@ -223,6 +217,11 @@ private:
 
   void expand(const CopyOp& c) {
     const auto when = version(c);
+    if (when && !loops_.empty())
+      throw CodegenError("store: in a loop there is one version, and a row may end inside a vector",
+                         "size   " + to_string(when->size) + "\n  line   " + std::to_string(where_.line()),
+                         "declare it a multiple of " + std::to_string(c.vector) +
+                             ", or store single elements");
     if (when && c.combine)
       throw CodegenError("add: elements of 16 bits are added in pairs, and a row may end inside one",
                          "size   " + to_string(when->size), "declare it a multiple of 2");

@@ -130,6 +130,15 @@ std::optional<Size> Interpreter::size_in(Sym extent) const {
 }
 
 void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
+  for (const auto& [other, last] : last_trip_)
+    if (other->extent == r.extent && other->tile == r.tile) {
+      last_trip_[&r] = last;
+      return;
+    }
+  if (const auto all = r.extent.constant()) {
+    if (all->value() >= r.tile && all->value() % r.tile == 0) last_trip_[&r] = Sym(all->value() / r.tile - 1);
+    return;
+  }
   auto two = least_of(r.extent);
   if (two && !size_in(two->first)) std::swap(two->first, two->second);
   const Sym first = two ? two->first : r.extent;

@@ -57,25 +57,31 @@ void Interpreter::settle(Term& t) {
 }
 
 void Interpreter::add_interval(Term& t, Sym low, Sym high) {
-  if (!idempotent(t.monoid))
-    for (const auto& [l, h] : t.intervals)
-      if (!less_equal(h, low) && !less_equal(high, l))
-        refute("every element is summed once", describe(t),
-               "[" + to_string(relate(low)) + ", " + to_string(relate(high)) +
-                   ") is not shown to be disjoint from [" + to_string(relate(l)) + ", " +
-                   to_string(relate(h)) + ")");
-  t.intervals.emplace_back(low, high);
+  if (const auto other = join_interval(t.intervals, low, high, idempotent(t.monoid)))
+    refute("every element is summed once", describe(t),
+           "[" + to_string(relate(low)) + ", " + to_string(relate(high)) +
+               ") is not shown to be disjoint from [" + to_string(relate(other->first)) + ", " +
+               to_string(relate(other->second)) + ")");
+}
+
+std::optional<std::pair<Sym, Sym>> Interpreter::join_interval(std::vector<std::pair<Sym, Sym>>& intervals,
+                                                              Sym low, Sym high, bool may_overlap) {
+  if (!may_overlap)
+    for (const auto& interval : intervals)
+      if (!less_equal(interval.second, low) && !less_equal(high, interval.first)) return interval;
+  intervals.emplace_back(low, high);
   for (bool merged = true; merged;) {
     merged = false;
-    for (std::size_t i = 0; i < t.intervals.size() && !merged; ++i)
-      for (std::size_t k = 0; k < t.intervals.size() && !merged; ++k)
-        if (i != k && t.intervals[i].second == t.intervals[k].first) {
-          t.intervals[i].second = t.intervals[k].second;
-          t.intervals.erase(t.intervals.begin() + static_cast<std::ptrdiff_t>(k));
+    for (std::size_t i = 0; i < intervals.size() && !merged; ++i)
+      for (std::size_t k = 0; k < intervals.size() && !merged; ++k)
+        if (i != k && intervals[i].second == intervals[k].first) {
+          intervals[i].second = intervals[k].second;
+          intervals.erase(intervals.begin() + static_cast<std::ptrdiff_t>(k));
           merged = true;
         }
   }
-  std::sort(t.intervals.begin(), t.intervals.end());
+  std::sort(intervals.begin(), intervals.end());
+  return std::nullopt;
 }
 
 bool Interpreter::covers(const Term& t) {

@@ -172,8 +172,14 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
       at.push_back(r.coordinate[axis][slot]);
       extents[axis] = std::max(extents[axis], at.back() + 1);
     }
-    if (stored != s.stored.end() && written(stored->second, s.stored_tile.at(t.id).second, at))
-      refute(claim, t.name, "work-item " + std::to_string(slot / count) + " reads what was written");
+    // What else was written lies in other tiles, of which nothing is known here.
+    if (stored != s.stored.end()) {
+      const Written& w = stored->second;
+      const auto index = w.tiles.empty() ? std::nullopt : w.tiles[0].index(at);
+      if (w.axis >= 0 || w.tiles.size() != 1 || !(w.tiles[0].origin == r.origin) ||
+          (index && w.tiles[0].done[*index]))
+        refute(claim, t.name, "work-item " + std::to_string(slot / count) + " reads what was written");
+    }
     const int place =
         coordinates_.emplace(std::move(at), static_cast<int>(coordinates_.size())).first->second;
     cells.emplace_back(place, static_cast<int>(slot / count) / p_.target().wave_size);
@@ -182,16 +188,6 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
   s.readings[{t.id, 0}].push_back(
       {Status::pending, std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells))});
-}
-
-bool Interpreter::written(const std::vector<bool>& done, const std::vector<int>& extents,
-                          const std::vector<int>& at) {
-  std::size_t index = 0;
-  for (std::size_t axis = extents.size(); axis-- > 0;) {
-    if (at[axis] < 0 || at[axis] >= extents[axis]) return false;
-    index = index * static_cast<std::size_t>(extents[axis]) + static_cast<std::size_t>(at[axis]);
-  }
-  return done[index];
 }
 
 void Interpreter::overwrite(State& s, const Inst& i, const Prepared& r) {

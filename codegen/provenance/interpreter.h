@@ -61,6 +61,8 @@ private:
   Sym world(Sym s) const { return substitute(s, world_); }
   // What is known at this point of the code about the number of trips.
   Sym relate(Sym s) const { return relation_.empty() ? s : substitute(s, relation_); }
+  // One thing more; what was known of others in its terms is known in terms of it.
+  void learn(AtomId what, Sym is);
 
   // ------------------------------------------------------------ claims that each view gives: views.cpp
   struct Prepared {
@@ -99,6 +101,8 @@ private:
   bool meet(const CodeRegion& r, Sym j, bool later);
   // Whether the number of trips is a size's, a symbol of its own, and not a number or a workgroup's.
   bool counts_trips(const CodeRegion& r) const;
+  // The number of the last trip, with what is known of it here: behind another loop over the size, that one's.
+  Sym last_trip(const CodeRegion& r) const { return relate(last_trip_.at(&r)); }
   bool positive(Sym end) const;
   // How many trips a step of the induction takes: whole rounds of the ring, and of the workgroups that the loop ends with.
   int round_of(const CodeRegion& r) const;
@@ -134,8 +138,6 @@ private:
   // Of a tensor in place a workgroup reads what it alone writes (finish), and before: here the reads, there the writes.
   void read_in_place(State& s, const Inst& i, const Prepared& r);
   void overwrite(State& s, const Inst& i, const Prepared& r);
-  static bool written(const std::vector<bool>& done, const std::vector<int>& extents,
-                      const std::vector<int>& at);
   // Whoever reads `place` is done before `wave` writes it: other waves behind a barrier, the wave itself after a wait, or
   // without one where its accesses are in order: those to memory at one address are.
   void read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,
@@ -188,6 +190,10 @@ private:
   // A part that is one interval, the same for every slot, becomes a symbolic interval, and intervals that meet one.
   void settle(Term& t);
   void add_interval(Term& t, Sym low, Sym high);
+  // Intervals that meet become one. Gives an interval that may have something in common with [low, high), and then adds
+  // nothing, unless they may.
+  std::optional<std::pair<Sym, Sym>> join_interval(std::vector<std::pair<Sym, Sym>>& intervals, Sym low,
+                                                   Sym high, bool may_overlap);
   // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
   // Where intervals end that follow one another from `begin` on; absent when they do not.
   std::optional<Sym> reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin, Monoid monoid);
@@ -238,9 +244,13 @@ private:
 
   // ------------------------------------------------------------ stores: stores.cpp
   void store(State& s, const Inst& i);
+  // Every coordinate of a tile once, and every tile.
+  void record(Written& w, const Inst& i, const Prepared& r);
   // A part of a sum that is added to memory as the sum that all workgroups along a grid axis make: part number s is over
   // [n s, n (s + 1)) of [0, limit). Gives the axis.
   int sum_of_parts(Term& t, const Tensor& to);
+  // Whether `high` is where a workgroup's part of [0, limit) along a grid axis ends: the part, or the whole before it.
+  bool ends_part(const GridAxis& g, Sym high, Sym limit);
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
@@ -278,7 +288,12 @@ private:
   std::map<std::tuple<int, int, Monoid>, int> united_;
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;
-  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile_;
+  struct StoredTile {
+    std::vector<Sym> origin;
+    std::vector<int> extents; ///< 0: all of the axis
+    friend bool operator==(const StoredTile&, const StoredTile&) = default;
+  };
+  std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
   std::vector<std::pair<Sym, Sym>> given_; ///< first <= second: which of two ends of a loop is the least
   const Inst* at_ = nullptr;

@@ -29,7 +29,11 @@ void Interpreter::regions(State s, std::size_t from) {
         when.divides = divides;
         State version = s;
         const auto before = relation_;
-        if (divides) add_condition(relation_, when);
+        if (divides) {
+          std::vector<std::pair<AtomId, Sym>> conditions;
+          add_condition(conditions, when);
+          for (const auto& [what, is] : conditions) learn(what, is);
+        }
         run_version(version, r.body, divides);
         regions(std::move(version), i + 1);
         relation_ = before;
@@ -67,6 +71,12 @@ void Interpreter::add_condition(std::vector<std::pair<AtomId, Sym>>& to, const W
   }
 }
 
+void Interpreter::learn(AtomId what, Sym is) {
+  const std::pair<AtomId, Sym> known[] = {{what, is}};
+  for (auto& [other, value] : relation_) value = substitute(value, known);
+  relation_.emplace_back(what, is);
+}
+
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
   const auto before = relation_;
   const auto world_before = world_;
@@ -100,7 +110,7 @@ bool Interpreter::positive(Sym end) const {
 }
 
 bool Interpreter::counts_trips(const CodeRegion& r) const {
-  const auto atom = last_trip_.at(&r).as_atom();
+  const auto atom = last_trip(r).as_atom();
   return atom && context_.atom(*atom).name.starts_with("_trips_");
 }
 
@@ -125,10 +135,10 @@ std::optional<Line> line_of(Sym s) {
 } // namespace
 
 bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
-  const Sym last = last_trip_.at(&r);
+  const Sym last = last_trip(r);
   const Sym more = later ? context_.symbol("_later", {Int(0), std::nullopt}) : Sym(0);
   if (counts_trips(r)) {
-    relation_.emplace_back(*last.as_atom(), later ? j + Sym(1) + more : j);
+    learn(*last.as_atom(), later ? j + Sym(1) + more : j);
     return true;
   }
   // j = a u + c; last = b x + d is j, or more when others come later.
@@ -139,7 +149,7 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
     if (!trip.x) return later ? room >= Int(0) : room == Int(0);
     const Int n = floor_div(room, trip.slope);
     if (n < Int(0) || (!later && trip.slope * n != room)) return false;
-    relation_.emplace_back(*trip.x, later ? context_.symbol("_u_to_" + to_string(n), {Int(0), n}) : Sym(n));
+    learn(*trip.x, later ? context_.symbol("_u_to_" + to_string(n), {Int(0), n}) : Sym(n));
     return true;
   }
   // a is a multiple of b, because `round_of` is.
@@ -147,13 +157,13 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   if (!later && (end.slope * n != least - end.begin || (!trip.x && n < Int(0)))) return false;
   if (!trip.x) n = std::max(n, Int(0));
   const Sym moved = trip.x ? Sym(exact_div(trip.slope, end.slope)) * context_.value(*trip.x) : Sym(0);
-  relation_.emplace_back(*end.x, moved + Sym(n) + more);
+  learn(*end.x, moved + Sym(n) + more);
   return true;
 }
 
 int Interpreter::round_of(const CodeRegion& r) const {
   if (counts_trips(r)) return r.ring;
-  const auto end = line_of(last_trip_.at(&r));
+  const auto end = line_of(last_trip(r));
   if (!end || (end->x && (end->slope < Int(1) || end->slope > Int(64))))
     refute("the number of a loop's trips is known", to_string(r.extent),
            "it has to be a number, or to move with one symbol by at most 64 trips");
@@ -170,10 +180,16 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto saved = relation_;
   if (!last_trip_.contains(&r))
     refute("the loop's extent is a size of the kernel", to_string(r.extent),
-           "only one loop may run over a size, and an end before it has to be a whole number of tiles");
+           "loops over one size have one tile, and an end before it has to be a whole number of tiles");
   if (const auto two = least_of(r.extent))
     for (const Sym& end : {two->first, two->second})
       if (!positive(end)) refute("the loop runs at least once", to_string(end), "it may end at 0");
+  // What is known behind the loop before this one holds in all trips of this one, but its own trips are not over.
+  struct Inside {
+    bool& flag;
+    bool outer;
+    ~Inside() { flag = outer; }
+  } const inside{exiting_, std::exchange(exiting_, false)};
   ring_ = r.ring;
   int reach = 0;
   for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
@@ -196,7 +212,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     list(s, r.body, Sym(j), j);
     shift(s);
   }
-  const Sym u = context_.symbol("_u", {Int(0), std::nullopt});
+  const Sym u = context_.symbol("_u" + std::to_string(index), {Int(0), std::nullopt});
   State invariant = extrapolate(first, s, u);
   State now = invariant;
   for (int k = 0; k < round; ++k) {
@@ -309,6 +325,16 @@ State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
       now.term = at->second;
     }
   }
+  for (auto& [tensor, w] : out.stored) {
+    const auto found = x.stored.find(tensor);
+    if (found == x.stored.end() || found->second.runs.size() != w.runs.size())
+      not_inductive("a workgroup writes other parts of an output");
+    for (std::size_t i = 0; i < w.runs.size(); ++i) {
+      const auto& before = found->second.runs[i];
+      auto& run = w.runs[i];
+      run = {before.first + u * (run.first - before.first), before.second + u * (run.second - before.second)};
+    }
+  }
   return out;
 }
 
@@ -363,6 +389,21 @@ void Interpreter::compare(const State& invariant, const State& after,
       if ((*x)[i].what != (*y)[i].what || (*x)[i].reg != (*y)[i].reg)
         not_inductive("other accesses are under way");
   }
+  if (invariant.stored.size() != after.stored.size()) not_inductive("other outputs are written");
+  for (const auto& [tensor, w] : invariant.stored) {
+    const Written& now = after.stored.at(tensor);
+    bool same = w.axis == now.axis && w.tiles.size() == now.tiles.size() && w.runs.size() == now.runs.size();
+    for (std::size_t i = 0; i < w.tiles.size() && same; ++i)
+      same = w.tiles[i].origin == now.tiles[i].origin && w.tiles[i].extents == now.tiles[i].extents &&
+             w.tiles[i].done == now.tiles[i].done;
+    for (std::size_t i = 0; i < w.runs.size() && same; ++i)
+      same = substitute(w.runs[i].first, next) == now.runs[i].first &&
+             substitute(w.runs[i].second, next) == now.runs[i].second;
+    if (!same) not_inductive("what is written of " + p_.tensor(tensor).name + " does not grow evenly");
+  }
+  for (const auto& [tensor, tile] : invariant.read_tile)
+    if (!after.read_tile.contains(tensor) || after.read_tile.at(tensor) != tile)
+      not_inductive("what is read of " + p_.tensor(tensor).name + " in place is not the same");
   for (const auto& [stage, readings] : after.readings) {
     const auto open = [](const std::vector<Reading>& all) {
       return std::count_if(all.begin(), all.end(),

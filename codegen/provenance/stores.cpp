@@ -97,38 +97,75 @@ void Interpreter::store(State& s, const Inst& i) {
   prove("stores stay inside " + t.name, to_string(t.place), "facts");
 
   if (t.in_place) overwrite(s, i, r);
-  // Every coordinate of the tile once.
-  auto& done = s.stored[t.id];
-  auto& [origin, extents] = s.stored_tile[t.id];
-  if (done.empty()) {
-    extents = i.access.extents;
-    for (std::size_t axis = 0; axis < r.origin.size(); ++axis) origin.push_back(r.origin[axis]);
-    std::size_t n = 1;
-    for (const int e : extents) n *= static_cast<std::size_t>(e);
-    done.assign(n, false);
-  }
-  for (std::size_t axis = 0; axis < origin.size(); ++axis)
-    if (!(origin[axis] == r.origin[axis]))
-      refute("a workgroup writes one tile of " + t.name, to_string(origin[axis]), to_string(r.origin[axis]));
-  for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
-    if (!r.acts[slot / i.access.elements.size()]) continue;
-    std::size_t index = 0;
-    for (std::size_t axis = extents.size(); axis-- > 0;) {
-      const int c = r.coordinate[axis][slot];
-      if (c < 0 || c >= extents[axis])
-        refute("a workgroup writes one tile of " + t.name, "",
-               "coordinate " + std::to_string(c) + " of axis " + std::to_string(axis) +
-                   " lies outside of it");
-      index = index * static_cast<std::size_t>(extents[axis]) + static_cast<std::size_t>(c);
-    }
-    if (done[index])
-      refute("every element of " + t.name + " is written once", "",
-             "work-item " + std::to_string(slot / i.access.elements.size()) +
-                 " writes one that was written before");
-    done[index] = true;
-  }
+  record(s.stored[t.id], i, r);
   s.vm.push_back({});
   prove(claim, to_string(spec->value, [&](int id) { return p_.tensor(id).name; }), "provenance");
+}
+
+void Interpreter::record(Written& w, const Inst& i, const Prepared& r) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const std::string claim = "every element of " + t.name + " is written once";
+  std::vector<Sym> origin;
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
+    origin.push_back(substitute(r.origin[axis], trips()));
+    if (origin[axis] == r.origin[axis]) continue; // it does not move with the loop
+    if (w.axis >= 0 && w.axis != static_cast<int>(axis))
+      refute(claim, to_string(r.origin[axis]), "tiles follow one another along two axes");
+    w.axis = static_cast<int>(axis);
+  }
+  auto tile = std::find_if(w.tiles.begin(), w.tiles.end(), [&](const Written::Tile& x) {
+    return x.origin == origin && x.extents == i.access.extents;
+  });
+  if (tile == w.tiles.end()) {
+    if (w.origin.empty()) w.origin = origin, w.extents = i.access.extents;
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) {
+      if (static_cast<int>(axis) == w.axis) continue;
+      if (w.origin[axis] == origin[axis] && w.extents[axis] == i.access.extents[axis]) continue;
+      // The second tile says along which axis they follow one another.
+      if (w.axis >= 0)
+        refute("a workgroup's tiles of " + t.name + " follow one another along one axis",
+               to_string(w.origin[axis]) + ", " + std::to_string(w.extents[axis]) + " long",
+               to_string(origin[axis]) + ", " + std::to_string(i.access.extents[axis]) + " long");
+      w.axis = static_cast<int>(axis);
+    }
+    Written::Tile fresh{origin, i.access.extents, {}};
+    std::size_t n = 1;
+    for (const int e : fresh.extents) n *= static_cast<std::size_t>(e);
+    fresh.done.assign(n, false);
+    tile = w.tiles.insert(w.tiles.end(), std::move(fresh));
+  }
+  std::vector<int> at(origin.size());
+  for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
+    if (!r.acts[slot / i.access.elements.size()]) continue;
+    for (std::size_t axis = 0; axis < at.size(); ++axis) at[axis] = r.coordinate[axis][slot];
+    const auto index = tile->index(at);
+    if (!index)
+      refute(claim, "",
+             "work-item " + std::to_string(slot / i.access.elements.size()) +
+                 " writes outside of the tile that the store names");
+    if (tile->done[*index])
+      refute(claim, "",
+             "work-item " + std::to_string(slot / i.access.elements.size()) +
+                 " writes one that was written before");
+    tile->done[*index] = true;
+  }
+  if (w.axis < 0) return;
+  // Whole tiles become runs.
+  const auto axis = static_cast<std::size_t>(w.axis);
+  for (std::size_t n = 0; n < w.tiles.size();) {
+    const Written::Tile& done = w.tiles[n];
+    if (!done.whole()) {
+      ++n;
+      continue;
+    }
+    const Sym low = done.origin[axis], high = low + Sym(done.extents[axis]);
+    if (const auto other = join_interval(w.runs, low, high, false))
+      refute(claim, "axis " + std::to_string(axis),
+             "[" + to_string(relate(low)) + ", " + to_string(relate(high)) +
+                 ") is not shown to be disjoint from [" + to_string(relate(other->first)) + ", " +
+                 to_string(relate(other->second)) + ")");
+    w.tiles.erase(w.tiles.begin() + static_cast<std::ptrdiff_t>(n));
+  }
 }
 
 std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst& i,
@@ -225,18 +262,10 @@ int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
     refute(claim, describe(t), "it is no part of a sum over an interval");
   const Sym limit = relate(t.limit);
   for (const GridAxis& g : p_.grid()) {
-    const Sym begin = Sym(g.tile) * g.symbol, end = begin + Sym(g.tile);
     if (!(relate(world(g.extent)) == limit)) continue;
-    const auto high = reached(t.intervals, world(begin), t.monoid);
+    const auto high = reached(t.intervals, world(Sym(g.tile) * g.symbol), t.monoid);
     if (!high) continue;
-    // Up to the end of the part, or of the whole where that comes first.
-    const bool whole = *high == relate(world(end));
-    const bool last = less_equal(limit, *high) &&
-                      (less_equal(limit, world(end)) ||
-                       std::any_of(given_.begin(), given_.end(), [&](const auto& x) { // extent <= end
-                         return end - g.extent == x.second - x.first;
-                       }));
-    if (!whole && !last)
+    if (!ends_part(g, *high, limit))
       refute(claim, describe(t), "part number " + to_string(g.symbol) + " ends at " + to_string(*high));
     prove(claim, to_string(t.limit), "provenance");
     t.intervals = {{Sym(0), t.limit}};
@@ -245,33 +274,69 @@ int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
   refute(claim, describe(t), "no grid axis counts parts of this sum, one behind another");
 }
 
+bool Interpreter::ends_part(const GridAxis& g, Sym high, Sym limit) {
+  const Sym end = Sym(g.tile) * g.symbol + Sym(g.tile);
+  if (high == relate(world(end))) return true;
+  return less_equal(limit, high) &&
+         (less_equal(limit, world(end)) || std::any_of(given_.begin(), given_.end(), [&](const auto& x) {
+            return end - g.extent == x.second - x.first; // extent <= end
+          }));
+}
+
 void Interpreter::finish(const State& s) {
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);
     const std::string& name = p_.tensor(spec.tensor).name;
     if (found == s.stored.end())
       refute("every element of " + name + " is written once", "", "nothing is written");
-    const auto& [origin, extents] = s.stored_tile.at(spec.tensor);
-    for (std::size_t index = 0; index < found->second.size(); ++index)
-      if (!found->second[index]) {
-        std::string at;
-        std::size_t rest = index;
-        for (const int e : extents) {
-          at += (at.empty() ? "" : ",") + std::to_string(rest % static_cast<std::size_t>(e));
-          rest /= static_cast<std::size_t>(e);
-        }
-        refute("every element of " + name + " is written once", "",
-               "(" + at + ") of the tile is not written");
+    const Written& w = found->second;
+    for (const Written::Tile& tile : w.tiles) {
+      const auto first = std::find(tile.done.begin(), tile.done.end(), false);
+      if (first == tile.done.end()) continue;
+      std::string at;
+      auto rest = static_cast<std::size_t>(first - tile.done.begin());
+      for (const int e : tile.extents) {
+        at += (at.empty() ? "" : ",") + std::to_string(rest % static_cast<std::size_t>(e));
+        rest /= static_cast<std::size_t>(e);
       }
+      refute("every element of " + name + " is written once", "", "(" + at + ") of the tile is not written");
+    }
+    // All of an axis, or what a workgroup has of it, whatever its parts are.
+    StoredTile tile{w.origin, w.extents};
+    for (std::size_t axis = 0; axis < tile.origin.size(); ++axis) {
+      const Sym extent = relate(world(p_.shape(spec)[axis])), at = tile.origin[axis];
+      const bool in_parts = static_cast<int>(axis) == w.axis;
+      const auto runs = in_parts ? w.runs : std::vector{std::pair(at, at + Sym(tile.extents[axis]))};
+      if (cover(runs, {extent}, Monoid::sum)) {
+        tile.origin[axis] = Sym(0), tile.extents[axis] = 0;
+        continue;
+      }
+      const Sym begin = std::min_element(runs.begin(), runs.end(), [&](const auto& a, const auto& b) {
+                          return !(b.first == a.first) && less_equal(a.first, b.first);
+                        })->first;
+      const auto end = reached(runs, begin, Monoid::sum);
+      const auto part = std::find_if(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
+        return end && relate(begin) == relate(Sym(g.tile) * world(g.symbol)) && ends_part(g, *end, extent);
+      });
+      if (part != p_.grid().end())
+        tile.origin[axis] = Sym(part->tile) * part->symbol, tile.extents[axis] = part->tile;
+      else if (in_parts)
+        refute("every element of " + name + " is written once", "axis " + std::to_string(axis),
+               "what is written along it is neither all of [0, " + to_string(extent) +
+                   ") nor what a grid axis counts");
+    }
     if (const auto read = s.read_tile.find(spec.tensor); read != s.read_tile.end()) {
       const std::string claim = "a workgroup reads of " + name + " what it alone writes, and before";
-      bool own = read->second.first == origin;
-      for (std::size_t axis = 0; axis < extents.size() && own; ++axis)
-        own = read->second.second[axis] <= extents[axis];
+      bool own = w.axis < 0 && read->second.first == w.origin;
+      for (std::size_t axis = 0; axis < w.extents.size() && own; ++axis)
+        own = read->second.second[axis] <= w.extents[axis];
       if (!own) refute(claim, name, "it reads beyond the tile that it writes");
       prove(claim, name, "enumeration");
     }
-    stored_tile_[spec.tensor] = {origin, extents};
+    if (const auto [before, first] = stored_tile_.try_emplace(spec.tensor, tile);
+        !first && before->second != tile)
+      refute("a workgroup writes one tile of " + name + ", however often its loops run", "",
+             "it depends on the number of trips");
     stored_part_[spec.tensor] = s.stored_part.at(spec.tensor);
     prove("every element of a tile of " + name + " is written once", "", "enumeration");
   }
@@ -295,11 +360,13 @@ void Interpreter::coverage() {
     const Tensor& t = p_.tensor(tensor);
     std::set<int> used;
     for (std::size_t axis = 0; axis < origin.size(); ++axis) {
-      const Sym of = p_.shape(*p_.specification(t))[axis], extent = world(of);
+      const Sym of = p_.shape(*p_.specification(t))[axis];
       const std::string claim = "workgroups share out axis " + std::to_string(axis) + " of " + t.name;
-      bool met = origin[axis] == Sym(0) && less_equal(extent, Sym(extents[axis]));
+      bool met = extents[axis] == 0;
       for (const GridAxis& g : p_.grid()) {
-        if (!(origin[axis] == Sym(extents[axis]) * world(g.symbol))) continue;
+        const Sym tiles(extents[axis]);
+        if (met || (!(origin[axis] == tiles * g.symbol) && !(origin[axis] == tiles * world(g.symbol))))
+          continue;
         if (g.tile != extents[axis] || !(g.extent == of))
           refute(claim, to_string(g.extent),
                  "tiles of " + std::to_string(extents[axis]) + " on " + to_string(of) + ", and ceil(" +

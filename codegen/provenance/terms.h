@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -155,6 +156,31 @@ struct Queued {
   std::pair<int, int> stage{};
 };
 
+/// What a workgroup has written of an output: tiles that stand where they stand, and where they follow one another along an
+/// axis, how far.
+struct Written {
+  struct Tile {
+    std::vector<Sym> origin;
+    std::vector<int> extents;
+    std::vector<bool> done; ///< coordinate by coordinate, the first one fastest
+    [[nodiscard]] bool whole() const { return std::find(done.begin(), done.end(), false) == done.end(); }
+    /// The number of a coordinate in `done`; absent outside of the tile.
+    [[nodiscard]] std::optional<std::size_t> index(const std::vector<int>& at) const {
+      std::size_t n = 0;
+      for (std::size_t axis = extents.size(); axis-- > 0;) {
+        if (at[axis] < 0 || at[axis] >= extents[axis]) return std::nullopt;
+        n = n * static_cast<std::size_t>(extents[axis]) + static_cast<std::size_t>(at[axis]);
+      }
+      return n;
+    }
+  };
+  std::vector<Tile> tiles;               ///< under way; without an axis the only one
+  int axis = -1;                         ///< along which tiles follow one another
+  std::vector<Sym> origin;               ///< of all of them, but along the axis
+  std::vector<int> extents;              ///< likewise
+  std::vector<std::pair<Sym, Sym>> runs; ///< of whole tiles, along the axis
+};
+
 struct State {
   std::map<RegKey, RegState> regs;
   std::vector<Term> terms; ///< of LDS
@@ -162,9 +188,9 @@ struct State {
   std::vector<Batch> batches;
   std::map<std::pair<int, int>, std::vector<Reading>> readings;
   std::deque<Queued> vm, lgkm;
-  std::map<int, std::vector<bool>> stored; ///< output tensor -> coordinates of its tile
-  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> stored_tile; ///< origin, extents
-  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>> read_tile; ///< the same, of a tensor in place
+  std::map<int, Written> stored; ///< by output tensor
+  std::map<int, std::pair<std::vector<Sym>, std::vector<int>>>
+      read_tile; ///< of a tensor in place: origin, extents
   std::map<int, std::optional<int>>
       stored_part; ///< whether it is added to, and the grid axis that counts the parts
 };

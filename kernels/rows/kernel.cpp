@@ -45,7 +45,10 @@ public:
         {"threads", "256", "work-items of a row: 64, 128, 256, 512 or 1024"},
         {"vectors", "4", "vectors for each work-item, up to 128 elements"},
         {"vector", "0", "elements that one instruction moves: 1 takes any row, 0 is 16 bytes"}};
-    if (face_.in_place) out.push_back({"in-place", "no", "yes: Y takes the place of X, and H that of R"});
+    if (face_.in_place) {
+      out.push_back({"in-place", "no", "yes: Y takes the place of X, and H that of R"});
+      out.push_back({"stream", "no", "yes: rows of any length, in parts of that many vectors"});
+    }
     if (face_.normalises) {
       out.push_back({"epsilon", "1e-5", "added to the mean of the squares"});
       out.push_back({"residual", "no", "yes: h = x + r is stored, and is what is normalised"});
@@ -78,7 +81,7 @@ private:
         throw std::invalid_argument(fmt::format("{}: --{} '{}' is not yes or no", name(), flag, value));
       return value == "yes";
     };
-    if (face_.in_place) spec.in_place = yes("in-place");
+    if (face_.in_place) spec.in_place = yes("in-place"), spec.streamed = yes("stream");
     if (!face_.normalises) return spec;
     spec.residual = yes("residual");
     const std::string epsilon = read.text("epsilon"), quant = read.text("quant");
@@ -91,8 +94,12 @@ private:
   Face face_;
 };
 
-// f32 additions that a term of a sum goes through: a work-item's, those across a wave, those across waves.
-double additions(const RowSpec& spec) { return spec.vectors * spec.vector_length() + 6 + spec.threads / 64; }
+// f32 additions that a term of a sum goes through: a work-item's, those across a wave, those across waves, and streamed, those
+// of the trips.
+double additions(const RowSpec& spec, std::int64_t n) {
+  const auto trips = spec.streamed ? static_cast<double>(n) / spec.capacity() + 1 : 0;
+  return spec.vectors * spec.vector_length() + 6 + spec.threads / 64 + trips;
+}
 
 /// Rows before they are rounded, and how far f32 arithmetic may be from them.
 struct Rows {
@@ -101,7 +108,7 @@ struct Rows {
 
 Rows normalised(const RowSpec& spec, const Matrix& x, const Matrix& w, const Matrix* b) {
   Rows rows{x, x};
-  const double n = static_cast<double>(x.cols()), d = additions(spec);
+  const double n = static_cast<double>(x.cols()), d = additions(spec, x.cols());
   for (Eigen::Index r = 0; r < x.rows(); ++r) {
     const auto row = x.row(r).array();
     const double mean = b ? row.sum() / n : 0, magnitude = row.abs().sum() / n;

@@ -19,6 +19,8 @@ using codegen::Program;
 using codegen::rows_tv;
 using codegen::Target;
 using codegen::Tensor;
+using codegen::View;
+using codegen::without_axis;
 using Exprs = std::vector<Expr>;
 
 /// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
@@ -45,6 +47,8 @@ void check(const std::string& kernel, const RowSpec& s) {
            "i8, or " + to_string(codegen::fp8(Target::named(s.arch))) + " on " + s.arch);
   if (s.in_place && s.quantised && !s.residual)
     refuse("in_place", "yes", "a residual, which H replaces; a Y of 8 bits cannot take the place of X");
+  if (s.streamed && (s.in_place || s.residual || s.quantised))
+    refuse("streamed", "yes", "without in_place, residual and quantised: those keep the row in registers");
   if (s.in_place && kernel == "silu_and_mul")
     refuse("in_place", "yes", "another buffer: Y is half as long as X");
 }
@@ -56,7 +60,7 @@ Program softmax_program(const RowSpec& s) {
   check("softmax", s);
   const int capacity = s.capacity(), v = s.vector_length();
   Program k("softmax", Target::named(s.arch), s.threads, s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
+  const Sym M = k.size("m"), N = k.size("n", {.most = s.streamed ? 1 << 24 : capacity, .multiple = v});
   const Tensor Y = s.in_place ? k.inout("x", s.type, {M, N}) : k.output("y", s.type, {M, N}),
                X = s.in_place ? Y : k.input("x", s.type, {M, N});
   k.computes(Y, [&](const auto& c) {
@@ -68,6 +72,27 @@ Program softmax_program(const RowSpec& s) {
 
   const Sym row = k.workgroups(0, M, 1);
   const Layout tv = rows_tv(1, capacity, v, s.threads);
+  if (s.streamed) {
+    // Once for the maximum and the sum, which is scaled by the maximum so far; once more for what is written.
+    const Layout of_row = without_axis(tv, 1);
+    const Fragment m = k.full(-INFINITY, of_row, {1, 1}), l = k.zeros(Element::f32, of_row, {1, 1});
+    k.loop(N, capacity, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment x =
+          k.fill(k.load(k.tile(X, {1, capacity}, {row, t}), tv, v), 1, capacity * t, N, -INFINITY);
+      const Fragment most =
+          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return max(a[0], a[1]); });
+      const auto from_most = [](const Exprs& a) { return exp(a[0] - a[1]); };
+      k.update(l, {k.map({m, most}, from_most), k.fold(Monoid::sum, k.map({x, most}, from_most), 1)},
+               [](const Exprs& a) { return a[0] * a[1] + a[2]; });
+      k.update(m, {most}, [](const Exprs& a) { return a[1]; });
+    });
+    k.loop(N, capacity, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment x = k.load(k.tile(X, {1, capacity}, {row, t}), tv, v);
+      k.store(k.map({x, m, l}, [](const Exprs& a) { return exp(a[0] - a[1]) / a[2]; }),
+              k.tile(Y, {1, capacity}, {row, t}), v);
+    });
+    return k;
+  }
   const Fragment x = k.fill(k.load(k.tile(X, {1, capacity}, {row, 0}), tv, v), 1, 0, N, -INFINITY);
   const Fragment e = k.map({x, k.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return exp(a[0] - a[1]); });
   const Fragment y = k.map({e, k.fold(Monoid::sum, e, 1)}, [](const Exprs& a) { return a[0] / a[1]; });
@@ -85,7 +110,7 @@ Program norm_program(const RowSpec& s, bool centre) {
   check(name, s);
   const int capacity = s.capacity(), v = s.vector_length();
   Program k(name, Target::named(s.arch), s.threads, s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = capacity, .multiple = v});
+  const Sym M = k.size("m"), N = k.size("n", {.most = s.streamed ? 1 << 24 : capacity, .multiple = v});
   std::optional<Tensor> H, S, R, B;
   const Tensor Y =
       s.over_input() ? k.inout("x", s.type, {M, N}) : k.output("y", s.quantised.value_or(s.type), {M, N});
@@ -118,9 +143,47 @@ Program norm_program(const RowSpec& s, bool centre) {
   if (H) k.computes(*H, [&](const auto& c) { return h(c[0], c[1]); });
   if (S) k.computes(*S, [&](const auto& c) { return scale(c[0]); });
 
-  // How: the row stays in registers, each fold is over all of it.
   const Sym row = k.workgroups(0, M, 1);
   const Layout tv = rows_tv(1, capacity, v, s.threads);
+  if (s.streamed) {
+    // The row once for each fold, and once for what is written.
+    const auto trips = [&](const auto& body) { k.loop(N, capacity, {.distance = 0, .ring = 1}, body); };
+    const auto part = [&](const Tensor& of, Sym at, Sym t) {
+      return k.load(k.tile(of, {1, capacity}, {at, t}), tv, v);
+    };
+    const auto sum = [&](const auto& of) {
+      const Fragment total = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+      trips([&](Sym t) {
+        k.update(total, {k.fold(Monoid::sum, of(t), 1)}, [](const Exprs& a) { return a[0] + a[1]; });
+      });
+      return total;
+    };
+    std::optional<Fragment> mean;
+    if (centre)
+      mean = k.map({sum([&](Sym t) { return part(X, row, t); })},
+                   [&](const Exprs& a) { return a[0] * rcp(k.number(N)); });
+    const auto moved = [&](Sym t) {
+      if (!centre) return part(X, row, t);
+      return k.map({part(X, row, t), *mean}, [&, t](const Exprs& a) {
+        return inside(capacity * t + k.position(1), N, a[0] - a[1], 0);
+      });
+    };
+    const Fragment squares =
+        sum([&](Sym t) { return k.map({moved(t)}, [](const Exprs& a) { return a[0] * a[0]; }); });
+    const Fragment by =
+        k.map({squares}, [&](const Exprs& a) { return rsqrt(a[0] * rcp(k.number(N)) + s.epsilon); });
+    trips([&](Sym t) {
+      const View to = k.tile(Y, {1, capacity}, {row, t});
+      const Fragment x = moved(t), w = part(W, 0, t);
+      if (centre)
+        k.store(k.map({x, by, w, part(*B, 0, t)}, [](const Exprs& a) { return a[0] * a[1] * a[2] + a[3]; }),
+                to, v);
+      else
+        k.store(k.map({x, by, w}, [](const Exprs& a) { return a[0] * a[1] * a[2]; }), to, v);
+    });
+    return k;
+  }
+  // How: the row stays in registers, each fold is over all of it.
   const auto load = [&](const Tensor& of, Sym at) {
     return k.load(k.tile(of, {1, capacity}, {at, 0}), tv, v);
   };

@@ -199,6 +199,27 @@ TEST_CASE("8 bits to f32: every number of the type, as the table of types says")
   }
 }
 
+TEST_CASE("rows of any length, a capacity at a time") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element type : {Element::f16, Element::bf16, Element::f32})
+      for (const int vector : {0, 1}) {
+        RowSpec spec;
+        spec.arch = arch;
+        spec.type = type;
+        spec.streamed = true;
+        spec.threads = 128, spec.vectors = 2, spec.vector = vector;
+        const int v = spec.vector_length(), part = spec.capacity();
+        const Artifact softmax = build_softmax(spec), rms = build_rmsnorm(spec),
+                       layer = build_layernorm(spec);
+        for (const int n : {v, part - v, part, part + v, 2 * part, 5 * part - v}) {
+          const bool stress = n == part + v;
+          expect_right(softmax, softmax_problem(spec, 3, n, 1), stress);
+          expect_right(rms, rmsnorm_problem(spec, 3, n, 2), stress);
+          expect_right(layer, layernorm_problem(spec, 4, n, 3), stress);
+        }
+      }
+}
+
 TEST_CASE("rows: what is not supported is said") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
     const Ran ran = inlay_run(arguments);
@@ -220,6 +241,9 @@ TEST_CASE("rows: what is not supported is said") {
   refused({"softmax", "--vector", "3"}, "0 for 16 bytes");
   refused({"softmax", "--vector", "8", "--dtype", "f32"}, "0 for 16 bytes");
   refused({"softmax", "--quant", "i8"}, "unknown option");
+  refused({"softmax", "--stream", "yes", "--in-place", "yes"}, "keep the row in registers");
+  refused({"rmsnorm", "--stream", "yes", "--residual", "yes"}, "keep the row in registers");
+  refused({"silu_and_mul", "--stream", "yes"}, "unknown option");
   refused({"silu_and_mul", "--dtype", "f64"}, "f16, bf16 or f32");
   CHECK(
       inlay_run({"layernorm", "--n", "1027", "--vector", "1", "--vectors", "8", "--epsilon", "1e-6"}).exit ==

@@ -235,6 +235,10 @@ TEST_CASE("every wait and barrier of rows is missed when it is gone") {
     rows.threads = 256, rows.vectors = 1;
     every_wait_counts(fmt::format("{} silu_and_mul", arch), build_silu_and_mul(rows),
                       {silu_and_mul_problem(rows, 2, 2056, 1), silu_and_mul_problem(rows, 3, 8, 2)});
+    RowSpec streamed = rows;
+    streamed.streamed = true;
+    every_wait_counts(fmt::format("{} softmax, streamed", arch), build_softmax(streamed),
+                      {softmax_problem(streamed, 3, 4104, 1), softmax_problem(streamed, 2, 72, 2)});
     rows.residual = true;
     every_wait_counts(fmt::format("{} rmsnorm", arch), build_rmsnorm(rows),
                       {rmsnorm_problem(rows, 3, 2048, 1), rmsnorm_problem(rows, 2, 72, 2)});

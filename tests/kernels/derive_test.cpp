@@ -775,18 +775,100 @@ TEST_CASE("derive: rows with a part left out, joined twice, or filled with the w
   CHECK_THAT(refuted(code_of(unfilled)), Contains("what lies outside of a max is its empty element"));
 }
 
-TEST_CASE("derive: a store inside a loop is refused in words") {
+namespace {
+// Rows of [M, N] doubled, tile by tile of 256 in a loop: which tile is stored in trip t, and over how much the loop runs.
+struct InLoop {
+  std::function<Sym(Sym)> to = [](Sym t) { return t; };
+  int multiple = 4, vector = 4, twice = 0, second = 256;
+  bool before = false;
+};
+std::string stored_in_loop(const InLoop& how) {
   Program k("loopstore", Target::named("gfx942"), 64);
-  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = 4});
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = how.multiple});
   const Tensor Y = k.output("y", Element::f32, {M, N}), X = k.input("x", Element::f32, {M, N});
   k.computes(Y, [&](const auto& c) { return k(X, {c[0], c[1]}) * 2.0; });
   const Sym row = k.workgroups(0, M, 1);
-  const Layout tv = rows_tv(1, 256, 4, 64);
-  k.loop(N, 256, {.distance = 2, .ring = 2}, [&](Sym t) {
-    const Fragment x = k.load(k.tile(X, {1, 256}, {row, t}), tv, 4);
-    k.store(k.map({x}, [](const auto& a) { return a[0] * 2.0; }), k.tile(Y, {1, 256}, {row, t}), 4);
-  });
-  CHECK_THROWS_WITH(code_of(k), Contains("a loop does not store to memory") && Contains("y"));
+  const auto doubled = [&](int tile, Sym from, Sym to) {
+    const Layout tv = rows_tv(1, tile, how.vector, 64);
+    const Fragment x = k.load(k.tile(X, {1, tile}, {row, from}), tv, how.vector);
+    k.store(k.map({x}, [](const auto& a) { return a[0] * 2.0; }), k.tile(Y, {1, tile}, {row, to}),
+            how.vector);
+  };
+  if (how.before) doubled(256, 0, 0);
+  k.loop(N, 256, {.distance = 2, .ring = 2}, [&](Sym t) { doubled(256, t, how.to(t)); });
+  if (how.twice > 0)
+    k.loop(N, how.second, {.distance = 0, .ring = 1}, [&](Sym t) { doubled(how.second, t, t); });
+  return refuted(code_of(k));
+}
+} // namespace
+
+TEST_CASE("derive: what a loop stores is every element once, tile by tile") {
+  CHECK(stored_in_loop({}) == "");
+  CHECK_THAT(stored_in_loop({.to = [](Sym) { return Sym(0); }}),
+             Contains("y is what the specification says"));
+  CHECK_THAT(stored_in_loop({.to = [](Sym t) { return t + Sym(1); }}),
+             Contains("y is what the specification says"));
+  CHECK_THAT(stored_in_loop({.before = true}), Contains("every element of y is written once"));
+  CHECK_THAT(stored_in_loop({.twice = 1}), Contains("every element of y is written once"));
+  CHECK_THAT(stored_in_loop({.twice = 1, .second = 512}), Contains("loops over one size have one tile"));
+  CHECK(stored_in_loop({.multiple = 1, .vector = 1}) == "");
+  CHECK_THROWS_WITH(stored_in_loop({.multiple = 2}),
+                    Contains("in a loop there is one version") && Contains("n"));
+}
+
+TEST_CASE("derive: what one loop folds is whole in the next, and parts of it are not") {
+  const auto normalised = [](bool whole, bool all) {
+    Program k("twoloops", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = 4});
+    const Tensor Y = k.output("y", Element::f32, {M, N}), X = k.input("x", Element::f32, {M, N});
+    k.computes(Y, [&](const auto& c) {
+      return k(X, {c[0], c[1]}) - k.fold(Monoid::max, N, [&](Sym j) { return k(X, {c[0], j}); });
+    });
+    const Sym row = k.workgroups(0, M, 1);
+    const Layout tv = rows_tv(1, 256, 4, 64);
+    const Fragment most = k.full(-INFINITY, without_axis(tv, 1), {1, 1});
+    const auto of = [&](Sym t) { return k.load(k.tile(X, {1, 256}, {row, t}), tv, 4); };
+    const auto fold = [&](Sym t) {
+      k.update(most, {k.fold(Monoid::max, k.fill(of(t), 1, 256 * t, N, -INFINITY), 1)},
+               [](const auto& a) { return codegen::max(a[0], a[1]); });
+    };
+    const auto store = [&](Sym t) {
+      k.store(k.map({of(t), most}, [](const auto& a) { return a[0] - a[1]; }), k.tile(Y, {1, 256}, {row, t}),
+              4);
+    };
+    k.loop(N, 256, {.distance = 0, .ring = 1}, [&](Sym t) {
+      if (all) fold(t);
+      if (!whole) store(t);
+    });
+    if (!all) fold(0); // of the first tile
+    if (whole) k.loop(N, 256, {.distance = 0, .ring = 1}, store);
+    return refuted(code_of(k));
+  };
+  CHECK(normalised(true, true) == "");
+  CHECK_THAT(normalised(false, true), Contains("over [0, 256)"));
+  CHECK_THAT(normalised(true, false), Contains("over [0, 256)"));
+}
+
+TEST_CASE("derive: several stores share out a tile") {
+  // Three parts of 64 at these places of a row of 192.
+  const auto parts = [](std::vector<int> at) {
+    Program k("parts", Target::named("gfx942"), 64);
+    const Sym M = k.size("m", {.most = 1 << 12});
+    const Tensor Y = k.output("y", Element::f32, {M, 192}), X = k.input("x", Element::f32, {M, 192});
+    k.computes(Y, [&](const auto& c) { return k(X, {c[0], c[1]}) * 2.0; });
+    const Sym row = k.workgroups(0, M, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    for (const int p : at)
+      k.store(k.map({k.load(k.tile(X, {1, 64}, {row, p}), tv, 1)}, [](const auto& a) { return a[0] * 2.0; }),
+              k.tile(Y, {1, 64}, {row, p}), 1);
+    return refuted(code_of(k));
+  };
+  CHECK(parts({0, 1, 2}) == "");
+  CHECK(parts({2, 0, 1}) == "");
+  CHECK_THAT(parts({0, 1}), Contains("every element of y is written once"));
+  CHECK_THAT(parts({0, 2}), Contains("every element of y is written once"));
+  CHECK_THAT(parts({1, 2}), Contains("every element of y is written once"));
+  CHECK_THAT(parts({0, 1, 1, 2}), Contains("every element of y is written once"));
 }
 
 // Weights of another type with one scale for `group` k of a row, scaled on the way to LDS.

@@ -97,6 +97,10 @@ std::vector<Subject> subjects() {
   out.push_back({"softmax", kernels::softmax_program(rows), {{2, 8}, {1, 1048}}});
   out.push_back({"rmsnorm", kernels::rmsnorm_program(rows), {{2, 8}, {1, 1048}}});
   out.push_back({"silu_and_mul", kernels::silu_and_mul_program(rows), {{2, 8}, {1, 2056}}});
+  rows.streamed = true;
+  out.push_back({"softmax, streamed", kernels::softmax_program(rows), {{2, 8}, {1, 5000}}});
+  out.push_back({"layernorm, streamed", kernels::layernorm_program(rows), {{2, 8}, {1, 5000}}});
+  rows.streamed = false;
   rows.residual = true;
   out.push_back({"layernorm", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
   rows.quantised = Element::i8;

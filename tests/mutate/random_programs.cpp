@@ -6,7 +6,7 @@
 // Number n of a seed is the same program in every run: `--first n --sample 1 --verbose` prints it.
 //
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
-// carries), products (matrix products with an epilogue). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
+// carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
 // than 5 % of them are refused though right.
 #include "judge.h"
 #include "sampling.h"
@@ -17,6 +17,7 @@
 #include <functional>
 #include <iostream>
 #include <map>
+#include <numeric>
 
 using namespace inlay;
 using namespace inlay::codegen;
@@ -280,6 +281,75 @@ Drawn row_folds(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Rows that go through registers part by part: in a loop over all of a row or over the workgroup's part of it, behind a fold
+// of the row in a loop of its own, or as several stores one behind another.
+Drawn streamed(Random& random) {
+  const int threads = one_of(random, {64, 128}), rows = one_of(random, {1, 4, 8}),
+            v = one_of(random, {1, 2, 4}), tile = one_of(random, {32, 64}), parts = one_of(random, {1, 2, 3}),
+            kind = one_of(random, {0, 1, 2, 3});
+  Program k("streamed", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 20, .multiple = v});
+  const bool pieces = kind == 3;
+  const Sym columns = pieces ? Sym(tile * parts) : N;
+  const Tensor X = k.input("x", Element::f32, {M, columns}),
+               W = k.input("w", Element::f32, {Sym(1), columns});
+  const Tensor Y = k.output("y", Element::f32, {M, columns});
+  const Tree tree = Tree::of_all(random, kind == 1 ? 3 : 2, 2);
+  const Monoid m = std::vector{Monoid::sum, Monoid::max, Monoid::min}[random() % 3];
+  k.computes(Y, [&](const auto& c) {
+    std::vector<Expr> operands = {k(X, {c[0], c[1]}), k(W, {0, c[1]})};
+    if (kind == 1) operands.push_back(k.fold(m, N, [&](Sym i) { return k(X, {c[0], i}); }));
+    return tree.of(operands, nullptr);
+  });
+  const Sym bm = k.workgroups(0, M, rows);
+  const Layout tv = rows_tv(rows, tile, v, threads);
+  const Layout row = without_axis(tv, 1), column = without_axis(tv, 0);
+  const auto pipeline = [&] {
+    return Pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
+  };
+  const bool lds = chance(random, 2);
+  const Tensor stage =
+      lds ? k.lds("stage", Element::f32, {rows, tile}, Swizzle(), one_of(random, {0, 4})) : X;
+  std::vector<Fragment> carried;
+  const auto part = [&](Sym at) {
+    const View from = k.tile(X, {rows, tile}, {bm, at});
+    if (lds) k.copy(from, stage, tv, v);
+    std::vector<Fragment> operands = {lds ? k.read(stage, tv, v) : k.load(from, tv, v),
+                                      k.load(k.tile(W, {1, tile}, {0, at}), column, 1)};
+    operands.insert(operands.end(), carried.begin(), carried.end());
+    k.store(k.map(operands, [&](const auto& e) { return tree.of(e, &random); }),
+            k.tile(Y, {rows, tile}, {bm, at}), v);
+  };
+  if (kind == 1) {
+    const Fragment acc = k.full(empty_element(m), row, {rows, 1});
+    k.loop(N, tile, pipeline(), [&](Sym t) {
+      const Fragment x =
+          k.fill(k.load(k.tile(X, {rows, tile}, {bm, t}), tv, v), 1, t * Sym(tile), N, empty_element(m));
+      k.update(acc, {k.fold(m, x, 1)}, [&](const auto& e) {
+        return m == Monoid::sum   ? e[0] + e[1]
+               : m == Monoid::max ? codegen::max(e[0], e[1])
+                                  : codegen::min(e[0], e[1]);
+      });
+    });
+    carried.push_back(acc);
+  }
+  if (kind == 2) { // the workgroup's part
+    const Sym bn = k.workgroups(1, N, tile * parts);
+    k.loop(min(N - Sym(tile * parts) * bn, Sym(tile * parts)), tile, pipeline(),
+           [&](Sym t) { part(Sym(parts) * bn + t); });
+  } else if (pieces) {
+    std::vector<int> order(static_cast<std::size_t>(parts));
+    std::iota(order.begin(), order.end(), 0);
+    std::shuffle(order.begin(), order.end(), random);
+    for (const int p : order) part(Sym(p));
+  } else {
+    k.loop(N, tile, pipeline(), part);
+  }
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, tile, v, 5)});
+  return {std::move(k), sizes};
+}
+
 Drawn carried(Random& random) {
   const int threads = one_of(random, {64, 128}), rows = one_of(random, {4, 8, 16}),
             v = one_of(random, {1, 2, 4}), tile = one_of(random, {16, 32, 64});
@@ -398,8 +468,11 @@ Drawn products(Random& random) {
 }
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
-  static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds}, {"carried", carried}, {"products", products}};
+  static const std::map<std::string, Drawn (*)(Random&)> all = {{"pointwise", pointwise},
+                                                                {"rows", row_folds},
+                                                                {"carried", carried},
+                                                                {"products", products},
+                                                                {"streamed", streamed}};
   return all;
 }
 
@@ -493,13 +566,13 @@ int main(int argc, char** argv) {
   CLI::App app("Programs drawn at random, before the claims and the tokens");
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
-  app.add_option("--only", only, "pointwise, rows, carried or products");
+  app.add_option("--only", only, "pointwise, rows, carried, products or streamed");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
-    std::cerr << "error: no family '" << only << "'\n  hint   pointwise, rows, carried, products\n";
+    std::cerr << "error: no family '" << only << "'\n  hint   pointwise, rows, carried, products, streamed\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

@@ -133,8 +133,10 @@ struct RelayoutOp {
   std::vector<int> values;
   Nan nan = Nan::kept;
 };
-/// for (t = 0; t < ceil_div(extent, tile); ++t) body. The extent is a size, or min(a, b): a size from where the workgroup
-/// begins (`K - 1024*split`), and an end of whole tiles (`128*(wg_x + 1)`, the diagonal; 1024, a part).
+/// for (t = 0; t < ceil_div(extent, tile); ++t) body. The extent is a size, a number of whole tiles, or min(a, b): a size from
+/// where the workgroup begins (`K - 1024*split`), and an end of whole tiles (`128*(wg_x + 1)`, the diagonal; 1024, a part).
+/// Loops follow one another; those over one size have one tile. What a loop stores are tiles that follow one another along
+/// one axis of the output, all of it or the workgroup's part.
 struct LoopOp {
   Sym t{};
   Sym extent{};
@@ -230,6 +232,7 @@ public:
                 Where where = Where::current());
   Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
+  /// Several stores may share out the workgroup's tile along one axis, as parts or trip by trip.
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
   /// to += from, element by element, by atomics: the parts of a sum that several workgroups have, or rows that a table names
   /// (`through`, see `scatters`). The tensor holds 0 before the launch. Requires: f32 or i32; f16 or bf16 where the target

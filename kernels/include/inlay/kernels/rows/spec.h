@@ -45,12 +45,14 @@ struct RowSpec {
   bool residual = false;            ///< normalisations only
   std::optional<Element> quantised; ///< normalisations only: i8, or the target's fp8
   bool in_place = false;            ///< but silu_and_mul, whose Y is half of X
+  bool streamed = false;            ///< rows of any length, a capacity at a time; folds only
   std::source_location where;
 
   /// Y is where X was.
   [[nodiscard]] bool over_input() const { return in_place && !quantised; }
   [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
-  [[nodiscard]] int capacity() const { return threads * vectors * vector_length(); } ///< the longest row
+  /// The longest row; streamed, what a trip takes of it.
+  [[nodiscard]] int capacity() const { return threads * vectors * vector_length(); }
 };
 
 /// The kernels as programs. Errors: std::invalid_argument naming the field that is not supported.

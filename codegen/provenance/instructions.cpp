@@ -303,8 +303,8 @@ void Interpreter::read(State& s, const Inst& i) {
              "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
                  std::to_string(c->wave) + " wrote, with no wait and barrier between");
     if (c->term != last_term) {
-      if (last_term >= 0 && !same_skeleton(s.terms[static_cast<std::size_t>(last_term)],
-                                           s.terms[static_cast<std::size_t>(c->term)]))
+      if (last_term >= 0 &&
+          !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c->term)]))
         refute("a fragment of " + t.name + " is of one tile",
                describe(s.terms[static_cast<std::size_t>(last_term)]),
                "work-item " + std::to_string(thread) + " reads " +

@@ -146,6 +146,8 @@ private:
   void read(State& s, const Inst& i);
   // Elements first .. first + count of every thread.
   Term part(const Term& t, const Reg& r);
+  // But for their columns; what commutes, in any order.
+  bool equal(const Term& a, const Term& b);
   // Several registers as one term: element e of the result is uses[e].
   Term assemble(State& s, std::span<const Reg> uses);
   std::string describe(const Term& t) const;

@@ -348,11 +348,7 @@ void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> r
 bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
   Term moved = a;
   replace_all(moved, next);
-  if (moved.columns != b.columns || moved.sets != b.sets) return false;
-  if (moved.expr == b.expr) return same_skeleton(moved, b);
-  Term other = b; // what commutes, in one order
-  moved.expr = x_.normal(moved.expr), other.expr = x_.normal(other.expr);
-  return same_skeleton(moved, other);
+  return moved.columns == b.columns && moved.sets == b.sets && equal(moved, b);
 }
 
 void Interpreter::compare(const State& invariant, const State& after,

@@ -48,6 +48,13 @@ void Interpreter::exchange_lanes(State& s, const Inst& i) {
   s.regs[key(i.def)] = {std::move(t), false};
 }
 
+bool Interpreter::equal(const Term& a, const Term& b) {
+  if (a.expr == b.expr) return same_skeleton(a, b);
+  Term x = a, y = b;
+  x.expr = x_.normal(x.expr), y.expr = x_.normal(y.expr);
+  return same_skeleton(x, y);
+}
+
 Term Interpreter::assemble(State& s, std::span<const Reg> uses) {
   const int n = static_cast<int>(uses.size());
   bool whole = uses[0].first == 0 && code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;
@@ -60,7 +67,7 @@ Term Interpreter::assemble(State& s, std::span<const Reg> uses) {
   std::vector<Term> terms;
   for (const Reg& r : uses) terms.push_back(part(value(s, r), r));
   for (int e = 1; e < n; ++e)
-    if (!same_skeleton(terms[0], terms[static_cast<std::size_t>(e)]))
+    if (!equal(terms[0], terms[static_cast<std::size_t>(e)]))
       refute("the values of one operand are alike", describe(terms[0]),
              describe(terms[static_cast<std::size_t>(e)]));
   Term out = terms[0];

@@ -28,11 +28,18 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const auto& d = kernel.descriptor;
   const auto occupancy =
       isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
+  // The hardware does not start a workgroup that does not fit a compute unit; the emulator would.
+  const unsigned room = 4 * isa::occupancy(std::max(8U, d.vgprs), 0, threads, arch).waves_per_simd;
+  if (threads <= 1024 && room < waves)
+    refuse("kernel " + kernel.name + ": " + std::to_string(waves) + " waves of " + std::to_string(d.vgprs) +
+               " registers do not fit a compute unit, which holds " + std::to_string(room) + " of them",
+           "a smaller --block, or fewer registers");
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
   // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.
-  const auto record_these = [&](std::vector<std::uint64_t> workgroups) {
-    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions);
+  const auto record_these = [&](std::vector<std::uint64_t> workgroups,
+                                std::vector<std::uint64_t> executed_too = {}) {
+    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions, std::move(executed_too));
     launch(recorder);
     t.trace = recorder.take();
   };
@@ -51,8 +58,8 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   if (o.data_in == "mall") unit.data_in = timing::UnitOptions::Start::mall;
   if (o.data_in == "l2") unit.data_in = timing::UnitOptions::Start::l2;
   // The neighbours' lines, as far as the budget of instructions goes: all XCDs, else one.
+  std::vector<std::uint64_t> others;
   if (t.plan.workgroups > 1 && o.neighbours) {
-    std::vector<std::uint64_t> others;
     const std::uint64_t all =
         std::min<std::uint64_t>(t.plan.workgroups, std::uint64_t{t.plan.units} * t.resident);
     const unsigned xcds = all * each <= neighbour_budget ? t.plan.xcds : 1;
@@ -67,9 +74,12 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
   }
-  // One workgroup a unit: the launch ends with the longest of them.
+  // One workgroup a unit: the launch ends with the longest of them, which may wait for what those before it have done.
   const bool one_each = t.plan.workgroups <= t.plan.units;
-  if (one_each && t.sharing.most_work > 1.02 * t.trace.steps_each()) record_these({t.sharing.longest});
+  if (one_each && t.sharing.most_work > 1.02 * t.trace.steps_each()) {
+    std::erase_if(others, [&](std::uint64_t w) { return w >= t.sharing.longest; });
+    record_these({t.sharing.longest}, std::move(others));
+  }
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.report.kernel = kernel.name;

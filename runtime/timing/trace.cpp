@@ -36,9 +36,11 @@ LdsClocks lds_clocks(isa::Arch arch, const ObservedAccess& a) {
   return total;
 }
 
-TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit)
-    : wanted_(std::move(workgroups)), limit_(limit) {
+TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit,
+                             std::vector<std::uint64_t> executed_too)
+    : wanted_(std::move(workgroups)), executed_too_(std::move(executed_too)), limit_(limit) {
   std::sort(wanted_.begin(), wanted_.end());
+  std::sort(executed_too_.begin(), executed_too_.end());
   trace_.arch = arch;
 }
 
@@ -54,10 +56,12 @@ Trace TraceRecorder::take() {
 void TraceRecorder::begin(const isa::Program& program) { trace_.program = program; }
 
 bool TraceRecorder::wants(std::uint64_t workgroup) {
-  return std::binary_search(wanted_.begin(), wanted_.end(), workgroup);
+  return std::binary_search(wanted_.begin(), wanted_.end(), workgroup) ||
+         std::binary_search(executed_too_.begin(), executed_too_.end(), workgroup);
 }
 
 void TraceRecorder::executed(const ExecutedInstruction& e) {
+  if (!executed_too_.empty() && !std::binary_search(wanted_.begin(), wanted_.end(), e.workgroup)) return;
   if (trace_.workgroups.empty() || trace_.workgroups.back().id != e.workgroup)
     trace_.workgroups.push_back({e.workgroup, {}});
   WorkgroupTrace& g = trace_.workgroups.back();

@@ -41,7 +41,7 @@ std::string file(const std::string& name, const std::string& text) {
 }
 
 /// A kernel `k` around a body, its only argument a buffer.
-std::string assembly(const std::string& body, unsigned vgprs = 8) {
+std::string assembly(const std::string& body, unsigned vgprs = 8, unsigned lds = 0, unsigned workgroup = 64) {
   return ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n" + body + R"(
   s_endpgm
 .Lend:
@@ -54,13 +54,17 @@ std::string assembly(const std::string& body, unsigned vgprs = 8) {
 .amdhsa_accum_offset 8
 .amdhsa_next_free_sgpr 16
 .amdhsa_next_free_vgpr )" +
-         std::to_string(vgprs) + R"(
+         std::to_string(vgprs) + "\n.amdhsa_group_segment_fixed_size " + std::to_string(lds) + R"(
 .end_amdhsa_kernel
 .amdgpu_metadata
 ---
 amdhsa.version: [1, 2]
 amdhsa.kernels:
-  - {.name: k, .symbol: k.kd, .kernarg_segment_size: 8, .kernarg_segment_align: 8, .group_segment_fixed_size: 0, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: 64, .args: [{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}]}
+  - {.name: k, .symbol: k.kd, .kernarg_segment_size: 8, .kernarg_segment_align: 8, .group_segment_fixed_size: )" +
+         std::to_string(lds) +
+         R"(, .private_segment_fixed_size: 0, .wavefront_size: 64, .sgpr_count: 16, .vgpr_count: 8, .max_flat_workgroup_size: )" +
+         std::to_string(workgroup) +
+         R"(, .args: [{.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}]}
 ...
 .end_amdgpu_metadata
 )";
@@ -203,6 +207,36 @@ busy:
   std::remove(name.c_str());
 }
 
+TEST_CASE("a workgroup that waits for the first is modelled with what the first has left behind") {
+  // As in split K whose parts differ: the longest workgroup stands for the launch, and begins when the first has cleared the result.
+  const std::string name = file("waiting_of_time_test.s", assembly(R"(
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_mov_b32 v0, 0
+  v_mov_b32 v1, 1
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s2, 0
+  s_cbranch_scc1 first
+busy:
+  s_load_dword s6, s[4:5], 0x0 glc
+  s_waitcnt lgkmcnt(0)
+  s_cmp_eq_u32 s6, 0
+  s_cbranch_scc1 busy
+  s_movk_i32 s3, 100
+work:
+  v_add_u32 v1, v1, v0
+  s_sub_u32 s3, s3, 1
+  s_cmp_lg_u32 s3, 0
+  s_cbranch_scc1 work
+  s_endpgm
+first:
+  global_store_dword v0, v1, s[4:5])"));
+  const auto t = timing({"time", name, "--arch", "gfx942", "--grid", "5", "--arg", "zeros:4096", "--json",
+                         "--max-instructions", "100000"});
+  CHECK(t["loops"][0]["trips"] == 100); // and not the first, which has no loop
+  CHECK(t["instructions"] == 412);
+  std::remove(name.c_str());
+}
+
 TEST_CASE("independent workgroups on units of their own take as long as one") {
   // 512 registers: one wave a SIMD, four workgroups of one wave a unit.
   const std::string name = file("independent_of_time_test.s", assembly(R"(
@@ -246,6 +280,17 @@ TEST_CASE("what cannot be modelled is one message") {
   bad(gemm(128, 128, {"--max-instructions", "100"}), "more than 100");
   bad({"time", triton, "--arch", "gfx942", "--block", "2048"}, "2048");
   bad({"run", "gemm", "--time", "--device", "hip"}, "--device is hip");
+  // A kernel that no compute unit runs: an instruction that is none, more waves than their registers leave room for, too much LDS.
+  const std::string name = "bad_of_time_test.s";
+  const auto broken = [&](const std::string& text, const std::string& block, const std::string& expected) {
+    file(name, text);
+    bad({"time", name, "--arch", "gfx942", "--block", block, "--arg", "zeros:64"}, expected);
+  };
+  broken(assembly(".long 0xd3ffffff"), "64", "no instruction of gfx942");
+  broken(assembly("v_frobnicate v0, v1"), "64", "v_frobnicate");
+  broken(assembly("s_nop 0", 512, 0, 1024), "1024", "16 waves of 512 registers do not fit");
+  broken(assembly("s_nop 0", 8, 70000), "64", "70000 bytes of LDS");
+  std::remove(name.c_str());
 }
 
 TEST_CASE("calibrate gives back what the model runs with, and writes it") {

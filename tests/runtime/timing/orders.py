@@ -4,6 +4,7 @@
   L  buffer_load_dwordx4 to LDS                    T  ds_read_b64_tr_b16  D  ds_read_b64
   v  vector instruction     a  v_accvgpr move      s  scalar instruction  n  s_nop 0     S scratch load   C scratch store
   B  s_barrier              w  s_waitcnt: l and v follow with their counts, wl0, wv3, wv0l0
+  F  global_load_dwordx4   x  v_lshl_add_u64 (the address of the next F)      b  a branch that is not taken
   P  s_setprio, with the priority behind it
 
 A number behind a letter repeats it, (...)xN a group: `w B R4 M1`, `(M4 s L)x16`. Which registers and addresses the instructions of the
@@ -27,7 +28,7 @@ def expand(order):
         elif token[0] == "P":
             out.append(token)
         else:
-            match = re.fullmatch(r"([MRWGLTDvasnBSC])(\d*)", token)
+            match = re.fullmatch(r"([MRWGLTDvasnBSCFxb])(\d*)", token)
             if not match:
                 raise ValueError(f"'{token}' in an order")
             out += [match.group(1)] * int(match.group(2) or 1)
@@ -42,17 +43,18 @@ MATRIX = {
 }
 
 
-def body(tokens, matrix, row=1024):
-    """The instructions, one a token."""
+def body(tokens, matrix, waves):
+    """The instructions, one a token. More than four waves have half the registers each."""
     name, operand, result = MATRIX[matrix]
-    accumulators = 256 // result
+    accumulators = (256 if waves <= 4 else 128) // result
+    first, second = (128, 160) if waves <= 4 else (116, 116)
     out = []
-    m = r = w = g = 0
+    m = r = w = g = f = 0
     for token in tokens:
         kind = token[0]
         if kind == "M":
             a = m % accumulators * result
-            x, y = 128 + m % 4 * operand, 160 + m // 4 % 4 * operand
+            x, y = first + m % 4 * operand, second + m // 4 % 4 * operand
             out.append(f"{name} a[{a}:{a + result - 1}], v[{x}:{x + operand - 1}], v[{y}:{y + operand - 1}], a[{a}:{a + result - 1}]")
             m += 1
         elif kind in "RTD":
@@ -69,14 +71,23 @@ def body(tokens, matrix, row=1024):
             d = 84 + g % 8 * 4
             out.append(f"buffer_load_dwordx4 {where} lds" if kind == "L" else f"buffer_load_dwordx4 v[{d}:{d + 3}], {where}")
             g += 1
+        elif kind == "F":
+            d = 84 + g % 8 * 4
+            out.append(f"global_load_dwordx4 v[{d}:{d + 3}], v[10:11], off")
+            g += 1
+        elif kind == "x":
+            out.append(f"v_lshl_add_u64 v[10:11], v[{208 + 2 * (f % 16)}:{209 + 2 * (f % 16)}], 0, s[22:23]")
+            f += 1
+        elif kind == "b":
+            out.append("s_cbranch_execz end")
         elif kind == "S":
-            out.append("scratch_load_dword v120, off, off")
+            out.append("scratch_load_dword v14, off, off")
         elif kind == "C":
-            out.append("scratch_store_dword off, v120, off")
+            out.append("scratch_store_dword off, v14, off")
         elif kind == "v":
             out.append("v_add_u32 v4, v5, v6")
         elif kind == "a":
-            out.append("v_accvgpr_read_b32 v7, a255")
+            out.append(f"v_accvgpr_read_b32 v7, a{accumulators * result - 1}")
         elif kind == "s":
             out.append("s_add_u32 s20, s20, 1")
         elif kind == "n":
@@ -101,21 +112,25 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
         lines += read_address
     lines += ["s_waitcnt lgkmcnt(0)", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff", "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000",
               "s_mov_b32 s12, 0", "s_mov_b32 s13, 0x1000", "s_mov_b32 s14, 0x2000", "s_mov_b32 s15, 0x3000", "s_mov_b32 m0, 0x8000"]
-    lines += body(expand(prologue), matrix)
+    far = "F" in expand(order)  # addresses of 64 bits, 1 KiB apart, beside s[22:23]
+    if far:
+        lines += ["v_mov_b32 v10, s5", "v_add_co_u32 v208, vcc, s4, v3", "v_addc_co_u32 v209, vcc, 0, v10, vcc", "s_mov_b64 s[22:23], 0", "s_mov_b64 s[24:25], 0x400"]
+        lines += [f"v_lshl_add_u64 v[{210 + 2 * i}:{211 + 2 * i}], v[{208 + 2 * i}:{209 + 2 * i}], 0, s[24:25]" for i in range(15)]
+    lines += body(expand(prologue), matrix, waves)
     if apart:
         lines += ["v_readfirstlane_b32 s16, v9", f"s_cmp_lt_u32 s16, {waves // 2}", "s_cbranch_scc1 first", "s_barrier", "first:"]
     lines += [f"s_movk_i32 s3, {trips}", ".p2align 6", "loop:"]
     # What the loads of a trip have read, the next one does not read again. The order's own last scalar instructions do this and count the
     # trips; where it names none, they stand at the end.
-    control = [f"s_add_u32 s{i}, s{i}, 0x4000" for i in range(12, 16)] + ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0"]
-    loop = body(expand(order), matrix)
+    control = [f"s_add_u32 s{i}, s{i}, 0x4000" for i in (22 if far else 12, 13, 14, 15)] + ["s_sub_u32 s3, s3, 1", "s_cmp_lg_u32 s3, 0"]
+    loop = body(expand(order), matrix, waves)
     own = [i for i, line in enumerate(loop) if line.startswith("s_add_u32 s20")][-len(control):]
     for i in reversed(own):
         loop[i] = control.pop()
     lines += loop + control + ["s_cbranch_scc1 loop"]
     if apart:
         lines += [f"s_cmp_ge_u32 s16, {waves // 2}", "s_cbranch_scc1 second", "s_barrier", "second:"]
-    lines += ["s_endpgm"]
+    lines += ["end:", "s_endpgm"]
     return assembled(lines, lds, scratch, waves, 1)
 
 
@@ -154,8 +169,8 @@ k:
 .amdhsa_private_segment_fixed_size {scratch}
 .amdhsa_enable_private_segment {1 if scratch else 0}
 .amdhsa_kernarg_size {8 * arguments}
-.amdhsa_next_free_vgpr 512
-.amdhsa_accum_offset 256
+.amdhsa_next_free_vgpr {512 if waves <= 4 else 256}
+.amdhsa_accum_offset {256 if waves <= 4 else 128}
 .amdhsa_next_free_sgpr 96
 .amdhsa_system_vgpr_workitem_id 0
 .end_amdhsa_kernel
@@ -171,8 +186,8 @@ amdhsa.kernels:
     .private_segment_fixed_size: {scratch}
     .wavefront_size: 64
     .sgpr_count: 102
-    .vgpr_count: 512
-    .agpr_count: 256
+    .vgpr_count: {512 if waves <= 4 else 256}
+    .agpr_count: {256 if waves <= 4 else 128}
     .max_flat_workgroup_size: {waves * 64}
     .args:
 {listed}

@@ -20,10 +20,12 @@ import end_to_end
 import orders
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-READS = {  # where lanes read 16 bytes each: v1 from the lane in v8; v11 is free
+READS = {  # where lanes read and write 16 bytes each: v1 and v2 from the lane in v8; v11 is free
     "free": None,
     # lanes 32 bytes apart: two to a bank in each phase
     "two_way": ["v_lshlrev_b32 v1, 5, v8"],
+    # the same, and writes too
+    "all_two_way": ["v_lshlrev_b32 v1, 5, v8", "v_lshlrev_b32 v2, 5, v8"],
     # 16 rows of 128 bytes side by side, as without padding or swizzle
     "raw_rows": ["v_and_b32 v1, 15, v8", "v_lshlrev_b32 v1, 7, v1", "v_lshrrev_b32 v11, 4, v8", "v_lshlrev_b32 v11, 4, v11",
                  "v_add_u32 v1, v1, v11"],

@@ -63,11 +63,13 @@ struct Trace {
   [[nodiscard]] double steps_each() const; ///< of a workgroup, on average
 };
 
-/// Records the workgroups asked for; the others are not executed.
+/// Records the workgroups asked for; the others are not executed, except those that the recorded ones may wait for.
 class TraceRecorder : public LaunchObserver {
 public:
   /// `limit`: steps after which recording stops with std::runtime_error, so that an endless or huge kernel ends in a message.
-  TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit = 400'000'000);
+  /// `executed_too`: workgroups that run in their turn without being recorded (split K's first part clears what the others add to).
+  TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit = 400'000'000,
+                std::vector<std::uint64_t> executed_too = {});
   /// The trace so far; the recorder is empty afterwards.
   [[nodiscard]] Trace take();
 
@@ -81,7 +83,7 @@ public:
 private:
   std::uint32_t request_of(const ObservedAccess& a);
 
-  std::vector<std::uint64_t> wanted_;
+  std::vector<std::uint64_t> wanted_, executed_too_;
   std::uint64_t limit_, recorded_ = 0;
   Trace trace_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_; ///< LDS requests by their numbers

@@ -91,9 +91,8 @@ struct Numbers {
     switch (o.without) {
     case Limit::lds_latency: lds_latency = 0; break;
     case Limit::memory_latency: l2_latency = mall_latency = hbm_latency = scalar_miss = l1_latency; break;
-    case Limit::memory_bandwidth: l1_rate = l2_rate = mall_rate = hbm_rate = hbm_store_rate = 8; break;
+    case Limit::memory_bandwidth: l1_rate = l2_rate = mall_rate = hbm_rate = hbm_store_rate = 1e12; break;
     case Limit::launch: wave_launch = workgroup_launch = 0; break;
-    case Limit::address_unit: queue_entries = std::size_t{1} << 40; break;
     default: break;
     }
   }

@@ -11,6 +11,8 @@ public:
   FlagReader(std::string kernel, const Flags& flags, const std::vector<FlagHelp>& known);
   /// The text given, or the fallback of the list.
   [[nodiscard]] std::string text(const std::string& name) const;
+  /// Errors: std::invalid_argument when it is neither yes nor no.
+  [[nodiscard]] bool yes(const std::string& name) const;
   /// Errors: std::invalid_argument when it is not a number in [lower, upper].
   [[nodiscard]] std::int64_t number(const std::string& name, std::int64_t lower, std::int64_t upper) const;
 

@@ -16,6 +16,7 @@ namespace inlay::kernels {
 [[nodiscard]] std::unique_ptr<Kernel> flash_attention_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage1_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage2_kernel();
+[[nodiscard]] std::unique_ptr<Kernel> rope_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> vector_add_kernel();
 
 } // namespace inlay::kernels

@@ -21,6 +21,7 @@ std::vector<std::unique_ptr<Kernel>> registry() {
   kernels.push_back(rmsnorm_kernel());
   kernels.push_back(layernorm_kernel());
   kernels.push_back(silu_and_mul_kernel());
+  kernels.push_back(rope_kernel());
   kernels.push_back(vector_add_kernel());
   return kernels;
 }
@@ -50,6 +51,13 @@ FlagReader::FlagReader(std::string kernel, const Flags& flags, const std::vector
 }
 
 std::string FlagReader::text(const std::string& name) const { return values_.at(name); }
+
+bool FlagReader::yes(const std::string& name) const {
+  const std::string& text = values_.at(name);
+  if (text != "yes" && text != "no")
+    throw std::invalid_argument(fmt::format("{}: --{} '{}' is not yes or no", kernel_, name, text));
+  return text == "yes";
+}
 
 std::int64_t FlagReader::number(const std::string& name, std::int64_t lower, std::int64_t upper) const {
   const std::string& text = values_.at(name);

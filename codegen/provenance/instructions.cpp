@@ -162,16 +162,13 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
     refute(claim, t.name, "it is read by a transfer or through a table");
   auto& [origin, extents] = s.read_tile[t.id];
   if (origin.empty()) origin = r.origin, extents.assign(origin.size(), 0);
-  if (!(origin == r.origin)) refute(claim, t.name, "it is read at two origins");
+  const std::vector<int> from = distance(claim, t, origin, r.origin);
   const auto stored = s.stored.find(t.id);
   const std::size_t count = i.access.elements.size();
   std::vector<std::pair<int, int>> cells;
   for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
     std::vector<int> at;
-    for (std::size_t axis = 0; axis < origin.size(); ++axis) {
-      at.push_back(r.coordinate[axis][slot]);
-      extents[axis] = std::max(extents[axis], at.back() + 1);
-    }
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) at.push_back(r.coordinate[axis][slot]);
     // What else was written lies in other tiles, of which nothing is known here.
     if (stored != s.stored.end()) {
       const Written& w = stored->second;
@@ -179,6 +176,10 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
       if (w.axis >= 0 || w.tiles.size() != 1 || !(w.tiles[0].origin == r.origin) ||
           (index && w.tiles[0].done[*index]))
         refute(claim, t.name, "work-item " + std::to_string(slot / count) + " reads what was written");
+    }
+    for (std::size_t axis = 0; axis < origin.size(); ++axis) {
+      at[axis] += from[axis];
+      extents[axis] = std::max(extents[axis], at[axis] + 1);
     }
     const int place =
         coordinates_.emplace(std::move(at), static_cast<int>(coordinates_.size())).first->second;
@@ -190,17 +191,38 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
       {Status::pending, std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells))});
 }
 
+std::vector<int> Interpreter::distance(const std::string& claim, const Tensor& t,
+                                       const std::vector<Sym>& from, const std::vector<Sym>& to) {
+  std::vector<int> out;
+  for (std::size_t axis = 0; axis < from.size(); ++axis) {
+    const auto d = (to[axis] - from[axis]).constant();
+    if (!d || *d < Int(0) || *d > Int(1 << 20))
+      refute(claim, t.name,
+             "its tiles begin at " + to_string(from[axis]) + " and " + to_string(to[axis]) + " of axis " +
+                 std::to_string(axis) +
+                 ": the first one read has to be the first of all, a fixed distance before");
+    out.push_back(static_cast<int>(d->value()));
+  }
+  return out;
+}
+
 void Interpreter::overwrite(State& s, const Inst& i, const Prepared& r) {
   const Tensor& t = p_.tensor(i.access.tensor);
   if (i.combine)
     refute(t.name + " holds 0 before the launch", t.name, "it holds an input, and workgroups add to it");
+  const auto read = s.read_tile.find(t.id);
+  if (read == s.read_tile.end()) return;
+  const std::vector<int> from =
+      distance("a workgroup reads of " + t.name + " what it alone writes, and before", t, read->second.first,
+               r.origin);
   const auto& readings = s.readings[{t.id, 0}];
   const std::size_t count = i.access.elements.size();
   for (std::size_t slot = 0; slot < r.coordinate[0].size(); ++slot) {
     const int thread = static_cast<int>(slot / count);
     if (!r.acts[static_cast<std::size_t>(thread)]) continue;
     std::vector<int> at;
-    for (const auto& column : r.coordinate) at.push_back(column[slot]);
+    for (std::size_t axis = 0; axis < from.size(); ++axis)
+      at.push_back(r.coordinate[axis][slot] + from[axis]);
     if (const auto place = coordinates_.find(at); place != coordinates_.end())
       read_before(readings, place->second, thread / p_.target().wave_size, true, t.name);
   }

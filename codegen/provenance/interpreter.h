@@ -138,6 +138,9 @@ private:
   // Of a tensor in place a workgroup reads what it alone writes (finish), and before: here the reads, there the writes.
   void read_in_place(State& s, const Inst& i, const Prepared& r);
   void overwrite(State& s, const Inst& i, const Prepared& r);
+  // From one tile of a tensor in place to another, axis by axis.
+  static std::vector<int> distance(const std::string& claim, const Tensor& t, const std::vector<Sym>& from,
+                                   const std::vector<Sym>& to);
   // Whoever reads `place` is done before `wave` writes it: other waves behind a barrier, the wave itself after a wait, or
   // without one where its accesses are in order: those to memory at one address are.
   void read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,

@@ -327,9 +327,14 @@ void Interpreter::finish(const State& s) {
     }
     if (const auto read = s.read_tile.find(spec.tensor); read != s.read_tile.end()) {
       const std::string claim = "a workgroup reads of " + name + " what it alone writes, and before";
-      bool own = w.axis < 0 && read->second.first == w.origin;
-      for (std::size_t axis = 0; axis < w.extents.size() && own; ++axis)
-        own = read->second.second[axis] <= w.extents[axis];
+      bool own = true;
+      for (std::size_t axis = 0; axis < w.extents.size() && own; ++axis) {
+        const Sym begin = read->second.first[axis], end = begin + Sym(read->second.second[axis]);
+        const auto until = static_cast<int>(axis) == w.axis ? reached(w.runs, begin, Monoid::sum)
+                           : begin == w.origin[axis] ? std::optional(relate(begin + Sym(w.extents[axis])))
+                                                     : std::nullopt;
+        own = until && less_equal(end, *until);
+      }
       if (!own) refute(claim, name, "it reads beyond the tile that it writes");
       prove(claim, name, "enumeration");
     }

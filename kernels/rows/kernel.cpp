@@ -75,15 +75,9 @@ private:
     spec.threads = static_cast<int>(read.number("threads", 1, 1024));
     spec.vectors = static_cast<int>(read.number("vectors", 1, 128));
     spec.vector = static_cast<int>(read.number("vector", 0, 8));
-    const auto yes = [&](const std::string& flag) {
-      const std::string value = read.text(flag);
-      if (value != "yes" && value != "no")
-        throw std::invalid_argument(fmt::format("{}: --{} '{}' is not yes or no", name(), flag, value));
-      return value == "yes";
-    };
-    if (face_.in_place) spec.in_place = yes("in-place"), spec.streamed = yes("stream");
+    if (face_.in_place) spec.in_place = read.yes("in-place"), spec.streamed = read.yes("stream");
     if (!face_.normalises) return spec;
-    spec.residual = yes("residual");
+    spec.residual = read.yes("residual");
     const std::string epsilon = read.text("epsilon"), quant = read.text("quant");
     const auto [end, error] = std::from_chars(epsilon.data(), epsilon.data() + epsilon.size(), spec.epsilon);
     if (error != std::errc() || end != epsilon.data() + epsilon.size())

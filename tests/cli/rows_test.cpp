@@ -4,6 +4,7 @@
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
+#include <inlay/kernels/rope/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
 #include <catch2/catch.hpp>
@@ -220,6 +221,34 @@ TEST_CASE("rows of any length, a capacity at a time") {
       }
 }
 
+TEST_CASE("rotary position embedding: types, lengths of heads, in place") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element type : {Element::f16, Element::bf16, Element::f32})
+      for (const int head_dim : {32, 128, 512}) {
+        RopeSpec spec;
+        spec.arch = arch, spec.type = type, spec.head_dim = head_dim;
+        spec.threads = head_dim == 128 ? 256 : 64;
+        spec.in_place = head_dim != 128;
+        const Artifact rope = build_rope(spec);
+        expect_right(rope, rope_problem(spec, 1, 1, 1, 1), true);
+        expect_right(rope, rope_problem(spec, 5, spec.heads() + 1, 300, 2), true);
+        expect_right(rope, rope_problem(spec, 17, spec.heads(), 9, 3), false);
+      }
+  // A position that is no row of the tables: 0, and nothing is read out of bounds.
+  const RopeSpec spec;
+  const Artifact rope = build_rope(spec);
+  Problem problem = rope_problem(spec, 2, 3, 10, 4);
+  const std::int32_t outside = 10, negative = -1;
+  std::memcpy(problem.buffers[2].data.data(), &outside, 4);
+  std::memcpy(problem.buffers[2].data.data() + 4, &negative, 4);
+  problem.check = [](std::span<const Bytes> buffers) {
+    const bool zero = std::all_of(buffers[0].begin(), buffers[0].end(),
+                                  [](std::byte b) { return b == std::byte{0} || b == std::byte{0x80}; });
+    return Check{zero, 0, 0, 0, "0", zero ? "" : "not 0"};
+  };
+  expect_right(rope, problem, false);
+}
+
 TEST_CASE("rows: what is not supported is said") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
     const Ran ran = inlay_run(arguments);
@@ -244,6 +273,9 @@ TEST_CASE("rows: what is not supported is said") {
   refused({"softmax", "--stream", "yes", "--in-place", "yes"}, "keep the row in registers");
   refused({"rmsnorm", "--stream", "yes", "--residual", "yes"}, "keep the row in registers");
   refused({"silu_and_mul", "--stream", "yes"}, "unknown option");
+  refused({"rope", "--head-dim", "96"}, "32, 64, 128, 256 or 512");
+  refused({"rope", "--dtype", "i8"}, "f16, bf16 or f32");
+  refused({"rope", "--in-place", "1"}, "yes or no");
   refused({"silu_and_mul", "--dtype", "f64"}, "f16, bf16 or f32");
   CHECK(
       inlay_run({"layernorm", "--n", "1027", "--vector", "1", "--vectors", "8", "--epsilon", "1e-6"}).exit ==

@@ -68,6 +68,7 @@ TEST_CASE("kernels are validated, and refuted without any one wait or barrier") 
       {"layernorm", "--residual", "yes", "--quant", "fp8"},
       {"rmsnorm", "--residual", "yes", "--in-place", "yes"},
       {"silu_and_mul", "--arch", "gfx950"},
+      {"rope", "--in-place", "yes"},
       {"vector_add"}};
   const Folder folder;
   for (const auto& spec : kernels) {

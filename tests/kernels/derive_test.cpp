@@ -679,9 +679,9 @@ TEST_CASE("derive: a workgroup reads in place what it alone writes, and before")
     Tensor x, y;
     View of_x, of_y;
   };
-  const auto parts = [&] {
+  const auto parts = [&](int multiple = 2) {
     Program k("in_place", target, 128);
-    const Sym N = k.size("n", {.most = 1 << 20, .multiple = 2});
+    const Sym N = k.size("n", {.most = 1 << 20, .multiple = multiple});
     const Tensor x = k.inout("x", Element::f32, {N}), y = k.output("y", Element::f32, {N});
     const Sym w = k.workgroups(0, N, 256);
     const View of_x = k.tile(x, {256}, {w}), of_y = k.tile(y, {256}, {w});
@@ -730,6 +730,26 @@ TEST_CASE("derive: a workgroup reads in place what it alone writes, and before")
     return refuted(code_of(p.k));
   };
   CHECK_THAT(first_added(1, Sym(0)), Contains("a workgroup reads of x what it alone writes"));
+
+  // Halves of a tile, one written before the other is read; and one more element than is written.
+  const auto halves = [&](bool at_once, int more) {
+    Parts p = parts(256);
+    specify(p, nothing);
+    const Layout half = line_tv(128, 1, 128);
+    const auto of = [&](const Tensor& t, int which) {
+      return p.k.tile(t, {128}, {Sym(2) * p.k.grid()[0].symbol + Sym(which)});
+    };
+    const Fragment zero = p.k.full(0, half, {128}), low = p.k.load(of(p.x, 0), half, 1);
+    if (!at_once) p.k.store(zero, of(p.x, 0), 1);
+    const Fragment high = p.k.load(of(p.x, 1 + more), half, 1);
+    p.k.store(low, of(p.y, 0), 1), p.k.store(high, of(p.y, 1), 1);
+    if (at_once) p.k.store(zero, of(p.x, 0), 1);
+    p.k.store(zero, of(p.x, 1), 1);
+    return refuted(code_of(p.k));
+  };
+  CHECK(halves(true, 0) == "");
+  CHECK_THAT(halves(false, 0), Contains("reads what was written"));
+  CHECK_THAT(halves(true, 1), Contains("x"));
 
   Parts added = parts();
   specify(added, [](Parts& of, Sym i) { return of.k(of.x, {i}); });
@@ -847,6 +867,50 @@ TEST_CASE("derive: what one loop folds is whole in the next, and parts of it are
   CHECK(normalised(true, true) == "");
   CHECK_THAT(normalised(false, true), Contains("over [0, 256)"));
   CHECK_THAT(normalised(true, false), Contains("over [0, 256)"));
+}
+
+TEST_CASE("derive: halves that exchange their elements, in place too") {
+  enum class How { right, early, one_half, swapped, sign, other_waves };
+  const auto turned = [](bool in_place, How how) {
+    Program k("halves", Target::named("gfx942"), 128);
+    const Sym M = k.size("m", {.most = 1 << 12});
+    const Tensor Y = in_place ? k.inout("x", Element::f32, {M, 2, 256})
+                              : k.output("y", Element::f32, {M, 2, 256}),
+                 X = in_place ? Y : k.input("x", Element::f32, {M, 2, 256});
+    k.computes(Y, [&](const auto& c) {
+      return k(X, {c[0], c[1], c[2]}) + k.number(Sym(2) * c[1] - Sym(1)) * k(X, {c[0], Sym(1) - c[1], c[2]});
+    });
+    const Sym row = k.workgroups(0, M, 1);
+    const Layout tv = rows_tv(1, 256, 2, 128), by_ones = rows_tv(1, 256, 1, 128);
+    const auto half = [&](const Tensor& of, int which) {
+      return k.tile(of, {1, 1, 256}, {row, which, 0}).keep({1, 2});
+    };
+    const auto less = [](const auto& a) { return a[0] - a[1]; };
+    const auto sum = [](const auto& a) { return a[0] + a[1]; };
+    const Fragment low = k.load(half(X, 0), tv, 2);
+    if (how == How::early) k.store(low, half(Y, 0), 2);
+    const Fragment high = k.load(half(X, 1), tv, 2);
+    const int first = how == How::swapped ? 1 : 0;
+    if (how != How::early) {
+      const Fragment y = how == How::sign ? k.map({low, high}, sum) : k.map({low, high}, less);
+      if (how == How::other_waves)
+        k.store(k.relayout(y, by_ones, Element::f32), half(Y, 0), 1);
+      else
+        k.store(y, half(Y, first), 2);
+    }
+    if (how != How::one_half) k.store(k.map({high, low}, sum), half(Y, 1 - first), 2);
+    return refuted(code_of(k));
+  };
+  for (const bool in_place : {false, true}) {
+    INFO("in place " << in_place);
+    CHECK(turned(in_place, How::right) == "");
+    CHECK(turned(in_place, How::other_waves) == ""); // the barrier of the exchange is behind all loads
+    CHECK_THAT(turned(in_place, How::one_half), Contains(in_place ? "it reads beyond the tile that it writes"
+                                                                  : "no grid axis counts these tiles"));
+    CHECK_THAT(turned(in_place, How::swapped), Contains("is what the specification says"));
+    CHECK_THAT(turned(in_place, How::sign), Contains("is what the specification says"));
+  }
+  CHECK_THAT(turned(true, How::early), Contains("x is what the specification says"));
 }
 
 TEST_CASE("derive: several stores share out a tile") {

@@ -15,6 +15,7 @@
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/moe/spec.h>
+#include <inlay/kernels/rope/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/kernels/weight_only/spec.h>
 
@@ -105,6 +106,11 @@ std::vector<Subject> subjects() {
   out.push_back({"layernorm", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
   rows.quantised = Element::i8;
   out.push_back({"layernorm, quantised", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
+  kernels::RopeSpec rope;
+  rope.head_dim = 32, rope.threads = 64;
+  out.push_back({"rope", kernels::rope_program(rope), {{2, 33, 5}, {3, 7, 1}}});
+  rope.in_place = true;
+  out.push_back({"rope in place", kernels::rope_program(rope), {{2, 33, 5}, {3, 7, 1}}});
   kernels::MoeSpec moe;
   moe.tile_m = moe.tile_n = moe.tile_k = 32;
   moe.waves_n = 1;

@@ -1,0 +1,116 @@
+// Rotary position embedding on the command line, its problems and their judge.
+#include "../data.h"
+#include "../flags.h"
+#include "../kernels.h"
+
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/rope/spec.h>
+
+#include <cmath>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+class Rope final : public Kernel {
+public:
+  std::string name() const override { return "rope"; }
+  std::string summary() const override {
+    return "rotary position embedding: pairs of a head's halves turned by their token's angles";
+  }
+  std::vector<FlagHelp> flags() const override {
+    return {{"arch", "gfx942", "gfx942 or gfx950"},
+            {"dtype", "f16", "element type: f16, bf16, f32"},
+            {"tokens", "64", "tokens"},
+            {"heads", "32", "heads of a token"},
+            {"head-dim", "128", "elements of a head: 32, 64, 128, 256 or 512"},
+            {"rows", "4096", "rows of the tables of cosines and sines"},
+            {"threads", "256", "work-items: 64, 128 or 256"},
+            {"in-place", "no", "yes: Y takes the place of X"}};
+  }
+  Artifact build(const Flags& given, const BuildOptions& options) const override {
+    return build_rope(spec_of(given), options);
+  }
+  Problem problem(const Flags& given, std::uint64_t seed) const override {
+    const FlagReader read(name(), given, flags());
+    constexpr std::int64_t most = 1 << 22;
+    return rope_problem(spec_of(given), read.number("tokens", 1, most), read.number("heads", 1, 1 << 10),
+                        read.number("rows", 1, most), seed);
+  }
+
+private:
+  RopeSpec spec_of(const Flags& given) const {
+    const FlagReader read(name(), given, flags());
+    RopeSpec spec;
+    spec.arch = read.text("arch");
+    spec.type = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
+    spec.head_dim = static_cast<int>(read.number("head-dim", 1, 1 << 16));
+    spec.threads = static_cast<int>(read.number("threads", 1, 1024));
+    spec.in_place = read.yes("in-place");
+    return spec;
+  }
+};
+
+} // namespace
+
+Problem rope_problem(const RopeSpec& spec, std::int64_t tokens, std::int64_t heads, std::int64_t rows,
+                     std::uint64_t seed) {
+  const Eigen::Index half = spec.head_dim / 2, n = tokens * heads;
+  const Element type = spec.type;
+  const Matrix x = random_matrix(n, 2 * half, type, seed);
+  // Angles as in models: row p, column i is p / 10000^(i / half).
+  Matrix c(rows, half), s(rows, half);
+  for (Eigen::Index p = 0; p < rows; ++p)
+    for (Eigen::Index i = 0; i < half; ++i) {
+      const double angle =
+          static_cast<double>(p) * std::pow(10000, -static_cast<double>(i) / static_cast<double>(half));
+      c(p, i) = std::cos(angle), s(p, i) = std::sin(angle);
+    }
+  c = from_bytes(to_bytes(c, type), rows, half, type), s = from_bytes(to_bytes(s, type), rows, half, type);
+  std::mt19937_64 random(seed + 1);
+  std::vector<std::int32_t> positions;
+  for (std::int64_t t = 0; t < tokens; ++t)
+    positions.push_back(static_cast<std::int32_t>(
+        t == 0   ? rows - 1
+        : t == 1 ? 0
+                 : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(rows))));
+  Bytes table(positions.size() * 4);
+  std::memcpy(table.data(), positions.data(), table.size());
+
+  Problem problem;
+  problem.launch = contract_of(rope_program(spec)).plan({tokens, heads, rows});
+  if (!spec.in_place)
+    problem.buffers.push_back({"Y", poison(static_cast<std::size_t>(bytes_of(type) * n * 2 * half)), true});
+  problem.buffers.push_back({"X", to_bytes(x, type), spec.in_place});
+  problem.buffers.push_back({"positions", table, false});
+  problem.buffers.push_back({"cos", to_bytes(c, type), false});
+  problem.buffers.push_back({"sin", to_bytes(s, type), false});
+  problem.flops = 3.0 * static_cast<double>(n * 2 * half);
+  problem.text = fmt::format("Y[{0},{1},{2}] = X[{0},{1},{2}] turned by the angles of {3} positions, {4}",
+                             tokens, heads, spec.head_dim, rows, to_string(type));
+  problem.check = [=](std::span<const Bytes> buffers) {
+    Matrix y(n, 2 * half), bound(n, 2 * half);
+    for (Eigen::Index r = 0; r < n; ++r) {
+      const Eigen::Index p = positions[static_cast<std::size_t>(r / heads)];
+      for (Eigen::Index i = 0; i < half; ++i) {
+        const double a = x(r, i), b = x(r, half + i), with = c(p, i), by = s(p, i);
+        y(r, i) = a * with - b * by, y(r, half + i) = b * with + a * by;
+        const double low = std::abs(a * with) + std::abs(b * by),
+                     high = std::abs(b * with) + std::abs(a * by);
+        const auto within = [&](double sum, double value) {
+          return 3 * std::ldexp(sum, -24) + unit_roundoff(type) * std::abs(value) +
+                 codegen::smallest_positive(type) / 2;
+        };
+        bound(r, i) = within(low, y(r, i)), bound(r, half + i) = within(high, y(r, half + i));
+      }
+    }
+    return compare(from_bytes(buffers[0], n, 2 * half, type), y, bound,
+                   "3 2^-24 (|x cos| + |x' sin|) + u |y|");
+  };
+  return problem;
+}
+
+std::unique_ptr<Kernel> rope_kernel() { return std::make_unique<Rope>(); }
+
+} // namespace inlay::kernels

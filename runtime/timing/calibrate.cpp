@@ -34,6 +34,16 @@ std::string sweeps(unsigned n) {
          "v_mov_b32 v41, 0\ns_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 sweep\n";
 }
 
+/// The same 256 KiB, far more than L1 holds, by four waves, 16 bytes a lane, n times over; nothing is waited for until the end: as fast as
+/// L2 gives it.
+std::string streams(unsigned n) {
+  return "s_movk_i32 s20, " + std::to_string(n) +
+         "\nsweep:\nv_lshlrev_b32 v41, 4, v0\ns_movk_i32 s21, 16\nline:\n" +
+         times(4, "global_load_dwordx4 v[48:51], v41, s[6:7]\nv_add_u32 v41, 0x1000, v41") +
+         "s_sub_u32 s21, s21, 1\ns_cmp_lg_u32 s21, 0\ns_cbranch_scc1 line\n"
+         "s_sub_u32 s20, s20, 1\ns_cmp_lg_u32 s20, 0\ns_cbranch_scc1 sweep\ns_waitcnt vmcnt(0)\n";
+}
+
 std::string scalar_lines(unsigned n) {
   std::string out;
   for (unsigned i = 0; i < n; ++i)
@@ -134,7 +144,12 @@ std::vector<Microbenchmark> all(isa::Arch arch) {
        {"vmem_dwordx2_clk", "loads of 8 bytes by four waves, from one line", 1, 256, 16, 32, 256,
         "v_mov_b32 v41, 0\n", repeat<loads_x2_text>},
        {"vmem_dword_clk", "loads of 4 bytes by four waves, from one line", 1, 256, 16, 32, 256,
-        "v_mov_b32 v41, 0\n", repeat<loads_text>}});
+        "v_mov_b32 v41, 0\n", repeat<loads_text>},
+       {"vmem_line_clk", "loads of 4 bytes, each lane from a line of its own", 1, 64, 16, 32, 64,
+        "v_lshlrev_b32 v41, 7, v0\nglobal_load_dword v40, v41, s[6:7]\ns_waitcnt vmcnt(0)\n",
+        repeat<loads_text>},
+       // Beyond 64 bytes a clock L1 decides.
+       {"l2_bytes_per_clk", "256 KiB from L2 by four waves", 8, 64, 2, 3, 256, "", streams}});
   return b;
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("a device with other numbers gives these, one at a time") {
       // Larger, in whole slots of 4 clocks, except what is counted; ports narrower, so that they show.
       double other = 2 * value(p, b.parameter) + 16;
       if (b.parameter == "lds_fifo_entries") other = 13;
-      if (b.parameter.ends_with("port_bytes")) other = 32;
+      if (b.parameter.ends_with("port_bytes") || b.parameter.ends_with("bytes_per_clk")) other = 32;
       if (b.parameter.ends_with("wait_states")) other = value(p, b.parameter) + 3;
       const Parameters truth = p.with(b.parameter, other);
       const Calibration c = on_model(arch, truth);

@@ -264,7 +264,13 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   }
   Term out = parts[0];
   for (std::size_t k = 1; k < parts.size(); ++k) {
-    if (!one_body(out, parts[k], columns) || !(out.limit == parts[k].limit) || out.monoid != parts[k].monoid)
+    const bool one =
+        one_body(out, parts[k], columns) && out.limit == parts[k].limit && out.monoid == parts[k].monoid;
+    // Sums that are over are numbers, and what is made of them need be no sum.
+    if (!one &&
+        std::all_of(terms.begin(), terms.end(), [&](const Term& t) { return !t.partial || covers(t); }))
+      return std::nullopt;
+    if (!one)
       refute("an accumulator sums one element of the result", describe(out),
              "and then " + describe(parts[k]));
     out = join(out, parts[k]);

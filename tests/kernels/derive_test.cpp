@@ -869,6 +869,28 @@ TEST_CASE("derive: what one loop folds is whole in the next, and parts of it are
   CHECK_THAT(normalised(true, false), Contains("over [0, 256)"));
 }
 
+TEST_CASE("derive: a sum that is over is a factor of what is no sum") {
+  // y(r) = (w(r) - 1/2) (sum of the row / 4), the sum carried by a loop: w s/4 and -s/8 have no body in common.
+  Program k("scaled", Target::named("gfx942"), 64);
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12});
+  const Tensor Y = k.output("y", Element::f32, {M, 1}), X = k.input("x", Element::f32, {M, N}),
+               W = k.input("w", Element::f32, {M, 1});
+  k.computes(Y, [&](const auto& c) {
+    return (k(W, {c[0], 0}) - 0.5) * (k.sum(N, [&](Sym j) { return k(X, {c[0], j}); }) * 0.25);
+  });
+  const Sym row = k.workgroups(0, M, 1);
+  const Layout tv = rows_tv(1, 64, 1, 64), of_row = without_axis(tv, 1);
+  const Fragment total = k.zeros(Element::f32, of_row, {1, 1});
+  k.loop(N, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+    k.update(total, {k.fold(Monoid::sum, k.load(k.tile(X, {1, 64}, {row, t}), tv, 1), 1)},
+             [](const auto& a) { return a[0] + a[1]; });
+  });
+  const Fragment w = k.load(k.tile(W, {1, 1}, {row, 0}), of_row, 1);
+  k.store(k.map({total, w}, [](const auto& a) { return (a[1] - 0.5) * (a[0] * 0.25); }),
+          k.tile(Y, {1, 1}, {row, 0}), 1);
+  CHECK(refuted(code_of(k)) == "");
+}
+
 TEST_CASE("derive: halves that exchange their elements, in place too") {
   enum class How { right, early, one_half, swapped, sign, other_waves };
   const auto turned = [](bool in_place, How how) {

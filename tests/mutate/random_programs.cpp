@@ -594,8 +594,13 @@ int main(int argc, char** argv) {
       if (how.verbose) std::cout << n << " " << name << ": " << what << ": " << e.what() << "\n";
       continue;
     }
+    const std::string claim = refuted(code);
+    if (what == "as drawn" && claim.rfind("the stages fit into LDS", 0) == 0) { // nothing that tokens know of
+      ++impossible;
+      continue;
+    }
     ++drawn;
-    const std::string claim = refuted(code), token = wrong(code, d->sizes);
+    const std::string token = wrong(code, d->sizes);
     const char* fate = nullptr;
     if (claim.empty() && token.empty()) {
       ++right, fate = "right";

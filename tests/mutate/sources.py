@@ -31,7 +31,8 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 # Kernels as users run them: proved, built, emulated with every sanitizer, compared with their specification.
-RUNS = ["inlay run vector_add", "inlay run softmax --m 3 --n 1000 --stress", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16",
+RUNS = ["inlay run vector_add", "inlay run layernorm --m 3 --n 2600 --stream yes --threads 128 --vectors 1 --stress", "inlay run rope --tokens 3 --heads 5 --in-place yes",
+        "inlay run softmax --m 3 --n 1000 --stress", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16",
         "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --stress",
         "inlay run gemm --arch gfx950 --dtype fp8 --m 140 --n 60 --k 400 --tile 64x64x128 --scales yes --bias yes --loops asm",
         "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32",

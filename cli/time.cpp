@@ -37,9 +37,8 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
   // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.
-  const auto record_these = [&](std::vector<std::uint64_t> workgroups,
-                                std::vector<std::uint64_t> executed_too = {}) {
-    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions, std::move(executed_too));
+  const auto record_these = [&](std::vector<std::uint64_t> workgroups) {
+    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions);
     launch(recorder);
     t.trace = recorder.take();
   };
@@ -58,8 +57,8 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   if (o.data_in == "mall") unit.data_in = timing::UnitOptions::Start::mall;
   if (o.data_in == "l2") unit.data_in = timing::UnitOptions::Start::l2;
   // The neighbours' lines, as far as the budget of instructions goes: all XCDs, else one.
-  std::vector<std::uint64_t> others;
   if (t.plan.workgroups > 1 && o.neighbours) {
+    std::vector<std::uint64_t> others;
     const std::uint64_t all =
         std::min<std::uint64_t>(t.plan.workgroups, std::uint64_t{t.plan.units} * t.resident);
     const unsigned xcds = all * each <= neighbour_budget ? t.plan.xcds : 1;
@@ -74,12 +73,11 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
   }
-  // One workgroup a unit: the launch ends with the longest of them, which may wait for what those before it have done.
+  // One workgroup a unit: the launch ends with the longest of them.
   const bool one_each = t.plan.workgroups <= t.plan.units;
   if (one_each && t.sharing.most_work > 1.02 * t.trace.steps_each()) {
-    std::erase_if(others, [&](std::uint64_t w) { return w >= t.sharing.longest; });
     timing::Trace first = std::move(t.trace);
-    record_these({t.sharing.longest}, std::move(others));
+    record_these({t.sharing.longest});
     // Most instructions need not be most clocks.
     if (timing::simulate(first, t.parameters, unit).clocks >
         timing::simulate(t.trace, t.parameters, unit).clocks)

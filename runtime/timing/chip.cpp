@@ -38,9 +38,14 @@ SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned
     : wanted_(workgroups.begin(), workgroups.end()), xcds_(std::max(1U, xcds)), units_(std::max(1U, units)),
       window_(std::max(1U, window)) {}
 
-bool SharingRecorder::wants(std::uint64_t workgroup) { return wanted_.contains(workgroup); }
+void SharingRecorder::begin(const isa::Program& program) { all_before_ = sees_other_workgroups(program); }
+
+bool SharingRecorder::wants(std::uint64_t workgroup) {
+  return wanted_.contains(workgroup) || (all_before_ && !wanted_.empty() && workgroup < *wanted_.rbegin());
+}
 
 void SharingRecorder::executed(const ExecutedInstruction& e) {
+  if (all_before_ && !wanted_.contains(e.workgroup)) return;
   if (e.workgroup != group_) {
     flush();
     group_ = e.workgroup;

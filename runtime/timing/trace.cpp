@@ -36,11 +36,18 @@ LdsClocks lds_clocks(isa::Arch arch, const ObservedAccess& a) {
   return total;
 }
 
-TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit,
-                             std::vector<std::uint64_t> executed_too)
-    : wanted_(std::move(workgroups)), executed_too_(std::move(executed_too)), limit_(limit) {
+bool sees_other_workgroups(const isa::Program& program) {
+  return std::any_of(program.instructions.begin(), program.instructions.end(), [](const isa::Instruction& i) {
+    const isa::Kind kind = isa::kind_of(i);
+    return kind == isa::Kind::atomic || i.mnemonic.starts_with("s_atomic") ||
+           (kind == isa::Kind::smem && i.text.find(" glc") != i.text.npos) ||
+           (kind == isa::Kind::load && i.text.find(" sc1") != i.text.npos);
+  });
+}
+
+TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit)
+    : wanted_(std::move(workgroups)), limit_(limit) {
   std::sort(wanted_.begin(), wanted_.end());
-  std::sort(executed_too_.begin(), executed_too_.end());
   trace_.arch = arch;
 }
 
@@ -53,15 +60,18 @@ Trace TraceRecorder::take() {
   return t;
 }
 
-void TraceRecorder::begin(const isa::Program& program) { trace_.program = program; }
+void TraceRecorder::begin(const isa::Program& program) {
+  trace_.program = program;
+  all_before_ = sees_other_workgroups(program);
+}
 
 bool TraceRecorder::wants(std::uint64_t workgroup) {
   return std::binary_search(wanted_.begin(), wanted_.end(), workgroup) ||
-         std::binary_search(executed_too_.begin(), executed_too_.end(), workgroup);
+         (all_before_ && !wanted_.empty() && workgroup < wanted_.back());
 }
 
 void TraceRecorder::executed(const ExecutedInstruction& e) {
-  if (!executed_too_.empty() && !std::binary_search(wanted_.begin(), wanted_.end(), e.workgroup)) return;
+  if (all_before_ && !std::binary_search(wanted_.begin(), wanted_.end(), e.workgroup)) return;
   if (trace_.workgroups.empty() || trace_.workgroups.back().id != e.workgroup)
     trace_.workgroups.push_back({e.workgroup, {}});
   WorkgroupTrace& g = trace_.workgroups.back();

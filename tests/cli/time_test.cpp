@@ -209,15 +209,14 @@ busy:
 
 TEST_CASE("a workgroup that waits for the first is modelled with what the first has left behind") {
   // As in split K whose parts differ: the longest workgroup stands for the launch, and begins when the first has cleared the result.
-  const std::string name = file("waiting_of_time_test.s", assembly(R"(
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
-  v_mov_b32 v0, 0
-  v_mov_b32 v1, 1
-  s_waitcnt lgkmcnt(0)
-  s_cmp_eq_u32 s2, 0
-  s_cbranch_scc1 first
-busy:
-  s_load_dword s6, s[4:5], 0x0 glc
+  const auto waiting_for = [](unsigned first) {
+    return assembly("s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_mov_b32 v0, s2\nv_lshlrev_b32 v0, 2, "
+                    "v0\nv_mov_b32 v1, 1\ns_waitcnt lgkmcnt(0)\n"
+                    "s_cmp_le_u32 s2, " +
+                    std::to_string(first) +
+                    "\ns_cbranch_scc1 first\nbusy:\n"
+                    "s_load_dword s6, s[4:5], " +
+                    std::to_string(4 * first) + R"( glc
   s_waitcnt lgkmcnt(0)
   s_cmp_eq_u32 s6, 0
   s_cbranch_scc1 busy
@@ -229,11 +228,18 @@ work:
   s_cbranch_scc1 work
   s_endpgm
 first:
-  global_store_dword v0, v1, s[4:5])"));
+  global_store_dword v0, v1, s[4:5])");
+  };
+  const std::string name = file("waiting_of_time_test.s", waiting_for(0));
   const auto t = timing({"time", name, "--arch", "gfx942", "--grid", "5", "--arg", "zeros:4096", "--json",
                          "--max-instructions", "100000"});
   CHECK(t["loops"][0]["trips"] == 100); // and not the first, which has no loop
-  CHECK(t["instructions"] == 412);
+  CHECK(t["instructions"] == 413);
+  // On two compute units the workgroups of the unit that is modelled wait for one of the other.
+  file(name, waiting_for(1));
+  const auto u = timing({"time", name, "--arch", "gfx942", "--grid", "8", "--arg", "zeros:4096", "--json",
+                         "--max-instructions", "100000", "--set", "compute_units=2", "--set", "xcds=1"});
+  CHECK(u["instructions"] == 9 + 3 * 413); // workgroups 0, 2, 4, 6
   std::remove(name.c_str());
 }
 

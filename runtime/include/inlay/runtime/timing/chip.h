@@ -45,10 +45,11 @@ struct Sharing {
   std::uint64_t longest = 0;            ///< the one with the most
 };
 
-/// Observes workgroups of a round, only for their lines. Stretches are of `window` memory instructions of a wave.
+/// Observes workgroups of a round, only for their lines; others are executed as TraceRecorder does. Stretches are of `window` memory instructions of a wave.
 class SharingRecorder : public LaunchObserver {
 public:
   SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units, unsigned window = 64);
+  void begin(const isa::Program& program) override;
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
   void executed(const ExecutedInstruction& e) override;
@@ -59,6 +60,7 @@ private:
   void flush();
 
   std::set<std::uint64_t> wanted_, xcds_seen_;
+  bool all_before_ = false;
   unsigned xcds_, units_, window_;
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far

@@ -63,13 +63,16 @@ struct Trace {
   [[nodiscard]] double steps_each() const; ///< of a workgroup, on average
 };
 
-/// Records the workgroups asked for; the others are not executed, except those that the recorded ones may wait for.
+/// Whether workgroups can see what others of the launch have written: by atomics, or by loads that go past the caches. One that can may
+/// wait for another (split K, whose first part clears what the others add to).
+[[nodiscard]] bool sees_other_workgroups(const isa::Program& program);
+
+/// Records the workgroups asked for. The others are not executed, except where those asked for may wait for them: then all
+/// with smaller numbers are.
 class TraceRecorder : public LaunchObserver {
 public:
   /// `limit`: steps after which recording stops with std::runtime_error, so that an endless or huge kernel ends in a message.
-  /// `executed_too`: workgroups that run in their turn without being recorded (split K's first part clears what the others add to).
-  TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit = 400'000'000,
-                std::vector<std::uint64_t> executed_too = {});
+  TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit = 400'000'000);
   /// The trace so far; the recorder is empty afterwards.
   [[nodiscard]] Trace take();
 
@@ -83,7 +86,8 @@ public:
 private:
   std::uint32_t request_of(const ObservedAccess& a);
 
-  std::vector<std::uint64_t> wanted_, executed_too_;
+  std::vector<std::uint64_t> wanted_;
+  bool all_before_ = false;
   std::uint64_t limit_, recorded_ = 0;
   Trace trace_;
   std::unordered_map<std::uint64_t, std::uint32_t> known_; ///< LDS requests by their numbers

@@ -35,16 +35,42 @@ bool lands_in_order(const Operation& op, u8 pending) {
   return false;
 }
 
+/// The counters that hold the load that filled the row last.
 u8 pending_of(const Wave& w, unsigned row) {
-  return static_cast<u8>(((w.pending[row] & 0xffU) != 0 ? counts_vm : 0) |
-                         ((w.pending[row] >> 8) != 0 ? counts_lgkm : 0));
+  const u64 id = w.filled_by[row] >> 2;
+  switch (static_cast<Filled>(w.filled_by[row] & 3U)) {
+  case Filled::by_nothing: return 0;
+  case Filled::by_memory: return id > w.vm_landed ? counts_vm : 0;
+  case Filled::by_lds: return id > w.lds_landed ? counts_lgkm : 0;
+  case Filled::by_flat: break;
+  }
+  return static_cast<u8>((id > w.vm_landed ? counts_vm : 0) | (id > w.flat_landed ? counts_lgkm : 0));
 }
 
 /// The first of the rows that an outstanding load fills; their end when there is none.
 unsigned first_pending(const Wave& w, const RowRange& r, unsigned from) {
   const unsigned end = unsigned{r.first} + r.count;
-  while (from < end && w.pending[from] == 0) ++from;
+  while (from < end && (w.filled_by[from] < w.oldest_load || pending_of(w, from) == 0)) ++from;
   return from;
+}
+
+/// False when no register of `op` can be one that an outstanding load fills, or only in ways that are in order: no need for check_waits.
+bool may_wait(const Wave& w, const Operation& op) {
+  if (w.oldest_load == Wave::none_outstanding) return false;
+  if (w.gpr_idx_mode != 0) return true;
+  bool some = ((w.scalar_pending[0] & (op.scalar_reads[0] | op.scalar_writes[0])) |
+               (w.scalar_pending[1] & (op.scalar_reads[1] | op.scalar_writes[1]))) != 0;
+  for (const RowRange& r : op.reads) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) some |= w.filled_by[k] >= w.oldest_load;
+  }
+  const bool ordered = op.fills == Filled::by_memory || op.fills == Filled::by_lds; // among their like
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      const u64 f = w.filled_by[k];
+      some |= f >= w.oldest_load && !(ordered && (f & 3U) == static_cast<u64>(op.fills));
+    }
+  }
+  return some;
 }
 
 void check_waits(Wave& w, const Operation& op) {
@@ -57,7 +83,7 @@ void check_waits(Wave& w, const Operation& op) {
                    ((pending_of(w, k) & counts_vm) != 0 ? "load (vmcnt)" : "LDS read (lgkmcnt)") +
                    " that fills it is in flight",
                first_lane(w.exec()));
-      w.pending[k] = 0;
+      w.filled_by[k] = 0;
     }
   });
   each_write(w, op, [&](const RowRange& r) {
@@ -69,7 +95,7 @@ void check_waits(Wave& w, const Operation& op) {
                    " is overwritten while a load into it is in flight: the load lands later and wins",
                first_lane(w.exec()));
       }
-      w.pending[k] = 0;
+      w.filled_by[k] = 0;
     }
   });
   for (unsigned half = 0; half < 2; ++half) {
@@ -85,61 +111,64 @@ void check_waits(Wave& w, const Operation& op) {
   }
 }
 
-/// The counter no longer counts `o`: nor do the rows that it writes.
-void uncount(Wave& w, Outstanding& o, u8 counter) {
-  o.counters &= static_cast<u8>(~counter);
-  --(counter == counts_vm ? w.vm_counted : w.lgkm_counted);
-  if ((o.counters & (counts_vm | counts_lgkm)) == 0) ++w.uncounted;
-  for (const RowRange& r : o.op->writes) {
-    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-      const u16 pending = w.pending[k]; // 0 where something was said about the row
-      if (counter == counts_vm && (pending & 0xffU) != 0) w.pending[k] = static_cast<u16>(pending - 1U);
-      if (counter == counts_lgkm && (pending >> 8) != 0) w.pending[k] = static_cast<u16>(pending - 256U);
-    }
+/// Stress: `counter` holds instruction `id` no more.
+void let_go(Wave& w, u64 id, u8 counter) {
+  for (Deferred& d : w.deferred) {
+    if (d.id == id) d.counters &= static_cast<u8>(~counter);
   }
 }
 
-void land(Wave& w, Outstanding& o) {
-  if (o.land) {
-    o.land();
-    o.land = nullptr;
+/// Stress: does what nothing holds any more, vector memory first.
+void land_deferred(Wave& w) {
+  const auto done = [](const Deferred& d) { return (d.counters & (counts_vm | counts_lgkm)) == 0; };
+  for (const u8 kind : {u8{is_memory}, u8{0}}) {
+    for (std::size_t i = 0; i < w.deferred.size(); ++i) {
+      if (!done(w.deferred[i]) || (w.deferred[i].counters & is_memory) != kind || !w.deferred[i].land)
+        continue;
+      const auto land = std::move(w.deferred[i].land);
+      w.deferred[i].land = nullptr;
+      land();
+    }
   }
-  if (o.op->cls == Class::lds) w.lds_landed = std::max(w.lds_landed, o.id);
-  if (o.op->cls == Class::memory) w.vm_landed = std::max(w.vm_landed, o.id);
-  --w.uncounted;
+  std::erase_if(w.deferred, done);
 }
 
-bool is_done(const Outstanding& o) { return (o.counters & (counts_vm | counts_lgkm)) == 0; }
+void note_oldest(Wave& w) {
+  const u64 vm = w.vm_queue.empty() ? Wave::none_outstanding : w.vm_queue[0].id << 2;
+  const u64 lgkm = w.lgkm_queue.empty() ? Wave::none_outstanding : w.lgkm_queue[0].id << 2;
+  w.oldest_load = std::min(vm, lgkm);
+}
 
-/// Lands and forgets what no counter holds any more.
-void release_landed(Wave& w) {
-  for (OutstandingQueue& q : w.outstanding) {
-    while (!q.empty() && is_done(q[0])) { // in order, as a rule
-      land(w, q[0]);
-      q.drop_first();
-    }
+/// vmcnt holds the oldest `count` no more.
+void release_memory(Wave& w, u32 count) {
+  if (w.deferring) {
+    for (u32 i = 0; i < count; ++i) let_go(w, w.vm_queue[i].id, counts_vm);
   }
-  if (w.uncounted != 0) {
-    for (OutstandingQueue& q : w.outstanding) {
-      u32 kept = 0;
-      for (u32 i = 0; i < q.size(); ++i) {
-        if (is_done(q[i])) {
-          land(w, q[i]);
-        } else {
-          if (kept != i) q[kept] = std::move(q[i]);
-          ++kept;
-        }
-      }
-      q.shrink(kept);
-    }
+  w.vm_landed = w.vm_queue[count - 1].id;
+  w.vm_queue.drop_first(count);
+}
+
+/// lgkmcnt no longer holds its `i`-th.
+void release_other(Wave& w, u32 i) {
+  const auto& e = w.lgkm_queue[i];
+  if (w.deferring) let_go(w, e.id, counts_lgkm);
+  if (e.op->cls == Class::lds) {
+    w.lds_landed = std::max(w.lds_landed, e.id);
+    --w.lgkm_in_order;
   }
-  if ((w.scalar_pending[0] | w.scalar_pending[1]) == 0) return;
+  if (e.op->cls == Class::memory) w.flat_landed = std::max(w.flat_landed, e.id);
+  const bool scalar = (e.counters & is_scalar_load) != 0;
+  if (i == 0) {
+    w.lgkm_queue.drop_first(1);
+  } else {
+    w.lgkm_queue.erase(i);
+  }
+  if (!scalar) return;
   w.scalar_pending[0] = w.scalar_pending[1] = 0;
-  for (u32 i = 0; i < w.outstanding[1].size(); ++i) {
-    const Outstanding& o = w.outstanding[1][i];
-    if ((o.counters & is_scalar_load) == 0) continue;
-    w.scalar_pending[0] |= o.op->scalar_writes[0];
-    w.scalar_pending[1] |= o.op->scalar_writes[1];
+  for (u32 k = 0; k < w.lgkm_queue.size(); ++k) {
+    if ((w.lgkm_queue[k].counters & is_scalar_load) == 0) continue;
+    w.scalar_pending[0] |= w.lgkm_queue[k].op->scalar_writes[0];
+    w.scalar_pending[1] |= w.lgkm_queue[k].op->scalar_writes[1];
   }
 }
 
@@ -147,84 +176,34 @@ void release_landed(Wave& w) {
 /// done. Which one finishes first where the order is not fixed (scalar loads, flat) no document says; the oldest is taken, of
 /// those that lgkmcnt counts the oldest that lands in order, if there is one.
 void stall(Wave& w, u8 counters) {
-  const auto oldest = [](OutstandingQueue& q, u8 counter, u8 none_of) -> Outstanding* {
-    for (u32 i = 0; i < q.size(); ++i)
-      if ((q[i].counters & counter) != 0 && (q[i].counters & none_of) == 0) return &q[i];
-    return nullptr;
-  };
-  if ((counters & counts_vm) != 0 && w.vm_counted >= 63) {
-    uncount(w, *oldest(w.outstanding[0], counts_vm, 0), counts_vm);
-    release_landed(w);
+  if ((counters & counts_vm) != 0 && w.vm_queue.size() == w.vm_queue.most) release_memory(w, 1);
+  if ((counters & counts_lgkm) != 0 && w.lgkm_queue.size() == w.lgkm_queue.most) {
+    u32 oldest = 0;
+    while (w.lgkm_in_order != 0 && w.lgkm_queue[oldest].op->cls != Class::lds) ++oldest;
+    release_other(w, oldest);
   }
-  if ((counters & counts_lgkm) != 0 && w.lgkm_counted >= 15) {
-    Outstanding* first = oldest(w.outstanding[1], counts_lgkm, is_scalar_load);
-    if (first == nullptr) {
-      OutstandingQueue& memory = w.outstanding[0];
-      u32 at = memory.cleared();
-      while (at < memory.size() && (memory[at].counters & counts_lgkm) == 0) ++at;
-      memory.set_cleared(at);
-      Outstanding* const flat = at < memory.size() ? &memory[at] : nullptr;
-      first = oldest(w.outstanding[1], counts_lgkm, 0);
-      if (first == nullptr || (flat != nullptr && flat->id < first->id)) first = flat;
-    }
-    uncount(w, *first, counts_lgkm);
-    release_landed(w);
-  }
+  if (w.deferring) land_deferred(w);
 }
 
-} // namespace
-
-namespace {
-
-/// What most scalar instructions need of the check of definedness: nothing undefined is read or decided. False when it needs more.
-bool track_defined_scalar(Definedness& d, const Operation& op) {
-  if (op.cls != Class::scalar || op.decision != Decision::none || d.scc ||
-      ((d.scalars[0] & op.scalar_reads[0]) | (d.scalars[1] & op.scalar_reads[1])) != 0)
-    return false;
-  d.scalars[0] &= ~op.scalar_writes[0];
-  d.scalars[1] &= ~op.scalar_writes[1];
-  return true;
-}
-
-} // namespace
-
-void check_registers(Wave& w, const Operation& op) {
-  if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
-  if (w.checks_waits && w.vm_counted + w.lgkm_counted != 0) check_waits(w, op);
-  if (w.defined != nullptr && !track_defined_scalar(*w.defined, op)) track_definedness(w, op);
-  if (w.hazards == nullptr) return;
-  HazardState& h = *w.hazards;
-  if (op.hazard.scalar && h.clock >= h.last_valu_scalar + 8) {
-    h.clock += op.hazard.states; // a scalar instruction asks for nothing, and there is nothing to erase
-  } else {
-    check_hazards(w, op);
-  }
-}
-
-namespace {
-
-Outstanding& issue(Wave& w, const Operation& op, u8 counters) {
+void issue(Wave& w, const Operation& op, u8 counters) {
   stall(w, counters);
   const u64 id = w.next_id++;
-  if (op.cls == Class::lds) w.last_lds_id = id;
+  if (op.cls == Class::lds) {
+    w.last_lds_id = id;
+    ++w.lgkm_in_order;
+  }
   if (op.cls == Class::memory) w.last_vm_id = id;
-  Outstanding& o = w.outstanding[(counters & counts_vm) != 0 ? 0 : 1].append();
-  o.op = &op;
-  o.id = id;
-  o.counters = counters;
-  const u16 one =
-      static_cast<u16>(((counters & counts_vm) != 0 ? 1U : 0U) + ((counters & counts_lgkm) != 0 ? 256U : 0U));
-  w.vm_counted += one & 1U;
-  w.lgkm_counted += one >> 8;
+  if ((counters & counts_vm) != 0) w.vm_queue.append({id, &op, counters});
+  if ((counters & counts_lgkm) != 0) w.lgkm_queue.append({id, &op, counters});
+  note_oldest(w);
   for (const RowRange& r : op.writes) {
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
-      w.pending[k] = static_cast<u16>(w.pending[k] + one);
+      w.filled_by[k] = id << 2 | static_cast<u64>(op.fills);
   }
   if ((counters & is_scalar_load) != 0) {
     w.scalar_pending[0] |= op.scalar_writes[0];
     w.scalar_pending[1] |= op.scalar_writes[1];
   }
-  return o;
 }
 
 } // namespace
@@ -234,144 +213,238 @@ void note_issue(Wave& w, const Operation& op, u8 counters) {
 }
 
 void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> land) {
-  issue(w, op, counters).land = std::move(land);
+  issue(w, op, counters);
+  w.deferred.push_back({w.next_id - 1, static_cast<u8>(counters | (op.cls == Class::memory ? is_memory : 0)),
+                        std::move(land)});
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
-  if (w.vm_counted + w.lgkm_counted == 0) return;
-  // Newest first: how many later ones of the same kind may still be outstanding. Of flat instructions and scalar loads only
-  // lgkmcnt(0) says that they are done.
-  unsigned later = 0;
-  OutstandingQueue& memory = w.outstanding[0];
-  for (u32 i = memory.size(); i-- > 0;) {
-    Outstanding& o = memory[i];
-    if ((o.counters & counts_lgkm) != 0 && lgkmcnt == 0) uncount(w, o, counts_lgkm);
-    if ((o.counters & counts_vm) != 0 && later++ >= vmcnt) uncount(w, o, counts_vm);
+  if (w.oldest_load == Wave::none_outstanding) return;
+  if (w.vm_queue.size() > vmcnt) release_memory(w, w.vm_queue.size() - vmcnt);
+  if (lgkmcnt == 0) {
+    while (!w.lgkm_queue.empty()) release_other(w, 0);
+  } else if (lgkmcnt < w.lgkm_queue.most) {
+    // Newest first: how many later LDS instructions may still be outstanding. Of flat instructions and scalar loads only lgkmcnt(0)
+    // says that they are done.
+    u32 later = 0;
+    for (u32 i = w.lgkm_queue.size(); i-- > 0;) {
+      if (w.lgkm_queue[i].op->cls == Class::lds && later++ >= lgkmcnt) release_other(w, i);
+    }
   }
-  later = 0;
-  OutstandingQueue& others = w.outstanding[1];
-  for (u32 i = others.size(); i-- > 0;) {
-    Outstanding& o = others[i];
-    const bool ordered = (o.counters & is_scalar_load) == 0;
-    if (lgkmcnt == 0 || (ordered && lgkmcnt < 15 && later >= lgkmcnt)) uncount(w, o, counts_lgkm);
-    later += ordered ? 1 : 0;
+  note_oldest(w);
+  if (w.deferring) land_deferred(w);
+}
+
+namespace {
+
+/// What nearly every instruction needs of the check of definedness: it reads nothing undefined. False when it needs more.
+bool track_defined(Wave& w, const Operation& op) {
+  Definedness& d = *w.defined;
+  u64 undefined = (d.scalars[0] & op.scalar_reads[0]) | (d.scalars[1] & op.scalar_reads[1]);
+  switch (op.cls) {
+  case Class::scalar:
+  case Class::branch:
+  case Class::scalar_memory:
+    if (undefined != 0 || d.scc) return false;
+    break;
+  case Class::vector:
+  case Class::matrix: {
+    if (op.reads_lanes != LaneReads::active || w.gpr_idx_mode != 0) return false;
+    const u64 exec = w.exec();
+    for (const RowRange& r : op.reads) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) undefined |= d.lanes_of[k] & exec;
+    }
+    if (op.keeps_part) {
+      for (const RowRange& r : op.writes) {
+        for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) undefined |= d.lanes_of[k];
+      }
+    }
+    if (undefined != 0) return false;
+    if (op.keeps_part) break; // defined before, defined after
+    const u64 kept = op.whole_wave ? 0 : ~exec;
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) d.lanes_of[k] &= kept;
+    }
+    break;
   }
-  if (w.uncounted != 0) release_landed(w);
+  default: return true; // LDS and memory know their addresses
+  }
+  d.scalars[0] &= ~op.scalar_writes[0];
+  d.scalars[1] &= ~op.scalar_writes[1];
+  return true;
+}
+
+/// The same of the notes about wait states: what most scalar and memory instructions leave behind. A memory instruction is asked about
+/// by rules behind matrix instructions, vector instructions that write scalars, and v_dot*; while none of them is near, it only
+/// takes the place of what vector instructions wrote to its result.
+bool pass_hazards(HazardState& h, const Operation& op) {
+  const u64 now = h.clock;
+  const bool scalars_quiet = now >= h.last_valu_scalar + 8;
+  if (op.hazard.scalar && scalars_quiet) {
+    h.clock += op.hazard.states;
+    return true;
+  }
+  if (!op.hazard.memory || !scalars_quiet || now < h.last_matrix + 32 || now < h.last_special + 8 ||
+      (op.hazard.needs_m0 && h.m0_write == now))
+    return false;
+  if (op.hazard.wide_store >= 0) {
+    h.last_wide_store = now + 1;
+    h.wide_store = {static_cast<u16>(op.hazard.wide_store), static_cast<u16>(op.memory.bytes / 4)};
+  }
+  if (now < h.last_valu + 8) {
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) h.valu_write[k] = 0;
+    }
+  }
+  h.clock += op.hazard.states;
+  return true;
+}
+
+} // namespace
+
+void check_registers(Wave& w, const Operation& op) {
+  if (w.vskip && op.cls != Class::scalar && op.cls != Class::branch) return;
+  if (w.checks_waits && may_wait(w, op)) check_waits(w, op);
+  if (w.defined != nullptr && !track_defined(w, op)) track_definedness(w, op);
+  if (w.hazards != nullptr && !pass_hazards(*w.hazards, op)) check_hazards(w, op);
 }
 
 namespace {
 
 /// Who stored to global memory in this launch (Allocation::writers). An entry: bytes 4 bits, atomic 1, instruction 19, epoch 12,
-/// wave of the launch + 1: 28. Whoever stores whole lines of 64 bytes, as a wave often does, leaves one entry a line; once a line is
-/// `divided` its words have theirs. Threads that store to one place at one moment may miss each other, as with one entry a word.
+/// wave of the launch + 1: 28. One entry a line of 64 bytes while one instruction of one wave in one epoch has stored there: the whole
+/// line (bytes 15), or the bytes that `parts` says (bytes 0). Once a line is `divided` its words have entries. What a wave has stored
+/// already in this epoch keeps its entry, and so the instruction that was first.
+///
+/// Threads that store to one place at one moment may miss each other. No line gets another's bytes: only who makes an entry
+/// of nothing, which one thread does, adds to its part.
 class Writers {
 public:
   Writers(const Wave& w, Allocation& home, bool is_atomic)
-      : lines_(home.writer_entries()), words_(lines_ + home.writer_lines()),
+      : lines_(home.writer_entries()), parts_(lines_ + home.writer_lines()),
+        words_(parts_ + home.writer_lines()),
         me_((w.group->writer * w.group->waves.size() + w.id + 1) & 0xfffffffU),
         mine_(me_ << 36 | u64{w.group->epoch % writer_epochs} << 24 | u64{w.current & 0x7ffffU} << 5 |
               (is_atomic ? atomic : 0)),
-        is_atomic_(is_atomic) {}
+        is_atomic_(is_atomic), alone_(w.group->launch->alone) {}
 
   static constexpr u64 atomic = 16;
   [[nodiscard]] u64 me() const { return me_; }
   /// This wave, at this instruction.
   [[nodiscard]] u64 mine() const { return mine_; }
+  /// The entry of a word, its line divided.
   std::atomic<u64>& word(u64 index) {
     std::atomic<u64>& line = lines_[index / line_words];
     const u64 whole = line.load(std::memory_order_relaxed);
     if (whole != divided) {
-      for (u64 k = 0; whole != 0 && k < line_words; ++k)
-        words_[index / line_words * line_words + k].store(whole, std::memory_order_relaxed);
+      const u64 part = covered(index / line_words, whole);
+      for (u64 k = 0; whole != 0 && k < line_words; ++k) {
+        const u64 bytes = part >> (4 * k) & 15U;
+        if (bytes != 0)
+          words_[index / line_words * line_words + k].store((whole & ~u64{15}) | bytes,
+                                                            std::memory_order_relaxed);
+      }
       line.store(divided, std::memory_order_relaxed);
     }
     return words_[index];
   }
-  /// As free and take, of the bytes of one line, counted from the allocation's first.
+  /// Whether this wave has stored `bytes` of a line in this epoch already; 0 then.
+  [[nodiscard]] u64 news(u64 line, u64 bytes) const {
+    const u64 whole = lines_[line].load(std::memory_order_relaxed);
+    if (whole != divided) return ((whole ^ mine_) & who_and_when) | (bytes & ~covered(line, whole));
+    u64 some = 0;
+    for (u64 m = words_of(bytes) & first_bytes; m != 0 && some == 0; m &= m - 1) {
+      const u64 entry = words_[line * line_words + first_lane(m) / 4].load(std::memory_order_relaxed);
+      some = ((entry ^ mine_) & who_and_when) | (bytes >> first_lane(m) & 15U & ~entry);
+    }
+    return some;
+  }
+  /// Whether nobody else has stored to the words of a line that `bytes` touch; beside atomics, atomics may have.
   [[nodiscard]] bool free_line(u64 line, u64 bytes) const {
     const u64 whole = lines_[line].load(std::memory_order_relaxed);
-    if (whole != divided) return !in_the_way(whole);
+    if (whole != divided) return !in_the_way(whole) || (words_of(covered(line, whole)) & bytes) == 0;
     bool others = false;
-    for (u64 k = 0; k < line_words; ++k) {
-      const bool touched = (bytes >> (4 * k) & 15U) != 0;
-      others |= touched && in_the_way(words_[line * line_words + k].load(std::memory_order_relaxed));
-    }
+    for (u64 m = words_of(bytes) & first_bytes; m != 0; m &= m - 1)
+      others |= in_the_way(words_[line * line_words + first_lane(m) / 4].load(std::memory_order_relaxed));
     return !others;
   }
   void take_line(u64 line, u64 bytes) {
+    std::atomic<u64>& entry = lines_[line];
     if (bytes == ~u64{0}) {
-      lines_[line].store(mine_ | 15U, std::memory_order_relaxed);
+      entry.store(mine_ | 15U, std::memory_order_relaxed);
       return;
     }
-    if (lines_[line].load(std::memory_order_relaxed) == (mine_ | 15U)) return;
+    u64 whole = entry.load(std::memory_order_relaxed);
+    if (whole == 0) { // the first
+      if (alone_) {
+        entry.store(mine_, std::memory_order_relaxed);
+        whole = mine_;
+      } else if (entry.compare_exchange_strong(whole, mine_, std::memory_order_relaxed)) {
+        whole = mine_;
+      }
+    }
+    if (whole == mine_) {
+      parts_[line].store(parts_[line].load(std::memory_order_relaxed) | bytes, std::memory_order_relaxed);
+      return;
+    }
+    if (news(line, bytes) == 0) return;
     word(line * line_words);
-    for (u64 k = 0; k < line_words; ++k) {
-      const u64 touched = bytes >> (4 * k) & 15U;
-      std::atomic<u64>& entry = words_[line * line_words + k];
-      const u64 old = entry.load(std::memory_order_relaxed);
-      if (touched != 0)
-        entry.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
+    for (u64 m = words_of(bytes) & first_bytes; m != 0; m &= m - 1) {
+      const u64 touched = bytes >> first_lane(m) & 15U;
+      std::atomic<u64>& at = words_[line * line_words + first_lane(m) / 4];
+      const u64 old = at.load(std::memory_order_relaxed);
+      at.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
     }
   }
-  /// Whether nobody else has stored to the words that `bytes` bytes from `first` on touch; beside atomics, atomics may have.
+  /// The same of `bytes` bytes from `first` on, counted from the allocation's first.
   [[nodiscard]] bool free(u64 first, u64 bytes) const {
-    const u64 end = (first + bytes + 3) / 4;
-    for (u64 d = first / 4; d < end;) {
-      const u64 whole = lines_[d / line_words].load(std::memory_order_relaxed);
-      const u64 next = std::min(end, d / line_words * line_words + line_words);
-      if (whole != divided) {
-        if (in_the_way(whole)) return false;
-      } else {
-        bool others = false;
-        for (; d < next; ++d) others |= in_the_way(words_[d].load(std::memory_order_relaxed));
-        if (others) return false;
-      }
-      d = next;
-    }
-    return true;
+    return each_line(first, bytes, [&](u64 line, u64 touched) { return free_line(line, touched); });
+  }
+  [[nodiscard]] bool is_news(u64 first, u64 bytes) const {
+    return !each_line(first, bytes, [&](u64 line, u64 touched) { return news(line, touched) == 0; });
   }
   void take(u64 first, u64 bytes) {
-    const u64 end = first + bytes;
-    u64 d = first / 4;
-    if (first % 4 != 0 || bytes < 4) { // not the whole of the first word
-      take_part(d, part(first, end, d));
-      ++d;
-    }
-    for (; d < end / 4;) {
-      std::atomic<u64>& line = lines_[d / line_words];
-      const u64 next = std::min(end / 4, d / line_words * line_words + line_words);
-      if (next - d == line_words) {
-        line.store(mine_ | 15U, std::memory_order_relaxed);
-      } else if (line.load(std::memory_order_relaxed) != (mine_ | 15U)) {
-        word(d);
-        for (u64 k = d; k < next; ++k) words_[k].store(mine_ | 15U, std::memory_order_relaxed);
-      }
-      d = next;
-    }
-    if (d * 4 < end) take_part(d, part(first, end, d)); // not the whole of the last one
+    each_line(first, bytes, [&](u64 line, u64 touched) {
+      take_line(line, touched);
+      return true;
+    });
   }
 
 private:
-  /// Which bytes of word `d` lie in [first, end).
-  static u64 part(u64 first, u64 end, u64 d) {
-    const u64 low = first > d * 4 ? first - d * 4 : 0, high = std::min<u64>(4, end - d * 4);
-    return ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
+  template <class F>
+  static bool each_line(u64 first, u64 bytes, F f) {
+    const u64 end = first + bytes;
+    for (u64 line = first / 64; line * 64 < end; ++line) {
+      u64 touched = ~u64{0};
+      if (first > line * 64) touched <<= first - line * 64;
+      if (end < line * 64 + 64) touched &= ~u64{0} >> (line * 64 + 64 - end);
+      if (!f(line, touched)) return false;
+    }
+    return true;
   }
-  void take_part(u64 index, u64 touched) {
-    std::atomic<u64>& entry = word(index);
-    const u64 old = entry.load(std::memory_order_relaxed);
-    entry.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
+  /// The bytes of a line that is not divided.
+  [[nodiscard]] u64 covered(u64 line, u64 whole) const {
+    return (whole & 15U) == 15U ? ~u64{0} : parts_[line].load(std::memory_order_relaxed);
+  }
+  /// All bytes of the words of which there are some.
+  static u64 words_of(u64 bytes) {
+    bytes |= bytes >> 1;
+    bytes |= bytes >> 2;
+    return (bytes & first_bytes) * 15U;
   }
   [[nodiscard]] bool in_the_way(u64 entry) const {
     return entry != 0 && entry >> 36 != me_ && !(is_atomic_ && (entry & atomic) != 0);
   }
 
   static constexpr u64 line_words = 16;
-  static constexpr u64 divided = 1; // no entry: those have a wave
+  static constexpr u64 first_bytes = 0x1111111111111111U; ///< of each word of a line
+  static constexpr u64 divided = 1;                       // no entry: those have a wave
+  static constexpr u64 who_and_when = ~u64{0xffffff} | atomic;
   std::atomic<u64>* lines_;
+  std::atomic<u64>* parts_;
   std::atomic<u64>* words_;
   u64 me_, mine_;
-  bool is_atomic_;
+  bool is_atomic_, alone_;
 };
 
 u64 writer_group(Launch& launch, u64 writer) {
@@ -497,29 +570,34 @@ void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64
   }
 }
 
-bool note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, const StoreLines* lines,
-                        u64 mask, unsigned bytes, bool is_atomic) {
+GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at,
+                              const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   Writers writers(w, home, is_atomic);
   const u64 begin = base - home.begin;
   if (lines != nullptr) {
     const u64 first = (begin + at.at[0]) / 64;
+    u64 news = 0;
+    for (const StoreLines::Line& l : lines->lines)
+      news |= writers.news(first + static_cast<u64>(i64{l.at}), l.bytes);
+    if (news == 0) return GlobalNote::again;
     bool free = true;
     for (const StoreLines::Line& l : lines->lines)
       free &= writers.free_line(first + static_cast<u64>(i64{l.at}), l.bytes);
-    if (!free) return false;
+    if (!free) return GlobalNote::conflict;
     for (const StoreLines::Line& l : lines->lines)
       writers.take_line(first + static_cast<u64>(i64{l.at}), l.bytes);
-    return true;
+    return GlobalNote::noted;
   }
   if (at.rising) {
-    if (!writers.free(begin + at.low, u64{bytes} * lanes)) return false;
+    if (!writers.is_news(begin + at.low, u64{bytes} * lanes)) return GlobalNote::again;
+    if (!writers.free(begin + at.low, u64{bytes} * lanes)) return GlobalNote::conflict;
     writers.take(begin + at.low, u64{bytes} * lanes);
-    return true;
+    return GlobalNote::noted;
   }
   for (u64 m = mask; m != 0; m &= m - 1)
-    if (!writers.free(begin + at.at[first_lane(m)], bytes)) return false;
+    if (!writers.free(begin + at.at[first_lane(m)], bytes)) return GlobalNote::conflict;
   for (u64 m = mask; m != 0; m &= m - 1) writers.take(begin + at.at[first_lane(m)], bytes);
-  return true;
+  return GlobalNote::noted;
 }
 
 } // namespace inlay::runtime::emulator

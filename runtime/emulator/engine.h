@@ -24,6 +24,7 @@
 #include <map>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 
 namespace inlay::runtime::emulator {
 
@@ -129,6 +130,31 @@ struct RowRange {
   u16 count = 0;
 };
 
+/// The stretches that an instruction reads or writes, inside the operation: they are looked at each time it executes.
+class RowRanges {
+public:
+  void push_back(RowRange range) {
+    if (count_ == ranges_.size())
+      throw std::length_error("an instruction with more register operands than RowRanges holds");
+    ranges_[count_++] = range;
+  }
+  void clear() { count_ = 0; }
+  [[nodiscard]] bool empty() const { return count_ == 0; }
+  [[nodiscard]] std::size_t size() const { return count_; }
+  [[nodiscard]] const RowRange* begin() const { return ranges_.data(); }
+  [[nodiscard]] const RowRange* end() const { return ranges_.data() + count_; }
+  [[nodiscard]] RowRange& operator[](std::size_t i) { return ranges_[i]; }
+  [[nodiscard]] const RowRange& operator[](std::size_t i) const { return ranges_[i]; }
+  [[nodiscard]] RowRange& back() { return ranges_[count_ - 1U]; }
+
+private:
+  std::array<RowRange, 7> ranges_{};
+  u32 count_ = 0;
+};
+
+/// By what a row was loaded last: which counters count that load.
+enum class Filled : u8 { by_nothing, by_memory, by_lds, by_flat };
+
 /// What the rules about wait states ask of an instruction.
 struct HazardFacts {
   enum class Matrix : u8 { none, xdl, sgemm, dgemm }; ///< f32 and f64 inputs have pipes of their own
@@ -173,8 +199,9 @@ struct Operation {
   void (*scalar_body)(const Call&) = nullptr;
   Handler special = nullptr; ///< vector instructions outside the table
 
-  std::vector<RowRange> reads, writes;
-  u64 scalar_reads[2] = {0, 0}; ///< bit = register encoding 0..127
+  RowRanges reads, writes;
+  Filled fills = Filled::by_nothing; ///< a load: as what it is remembered in the rows that it writes
+  u64 scalar_reads[2] = {0, 0};      ///< bit = register encoding 0..127
   u64 scalar_writes[2] = {0, 0};
   bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
   bool whole_wave = false;     ///< reads and writes every lane whatever EXEC says
@@ -213,46 +240,44 @@ enum Counter : u8 {
   counts_vm = 1,
   counts_lgkm = 2,
   is_scalar_load = 4,
-  is_flat = 8,
-  is_vector_memory_load = 16
+  is_memory = 8 ///< stress: vector memory
 };
 
-/// A memory instruction that no s_waitcnt has covered yet.
-struct Outstanding {
-  const Operation* op = nullptr;
-  u64 id = 0;
-  u8 counters = 0;
-  std::function<void()> land; ///< stress: does the work
-};
-
-/// Those of a wave, the oldest first: what vmcnt counts in one queue, what lgkmcnt alone counts in another, so that each lands from
-/// its front. A counter stalls at its maximum: there are never more than 63 and 15.
-class OutstandingQueue {
+/// The memory instructions that one counter still counts, the oldest first. A counter stalls at its maximum, so that there are never
+/// more than 63 (vmcnt) and 15 (lgkmcnt).
+template <u32 capacity>
+class CounterQueue {
 public:
+  struct Entry {
+    u64 id = 0;
+    const Operation* op = nullptr;
+    u8 counters = 0; ///< Counter, as it was issued
+  };
+  static constexpr u32 most = capacity - 1;
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] u32 size() const { return size_; }
-  [[nodiscard]] Outstanding& operator[](u32 i) { return ring_[(first_ + i) % capacity]; }
-  [[nodiscard]] const Outstanding& operator[](u32 i) const { return ring_[(first_ + i) % capacity]; }
-  Outstanding& append() { return ring_[(first_ + size_++) % capacity]; }
-  void drop_first() {
-    first_ = (first_ + 1) % capacity;
+  [[nodiscard]] Entry& operator[](u32 i) { return ring_[(first_ + i) % capacity]; }
+  [[nodiscard]] const Entry& operator[](u32 i) const { return ring_[(first_ + i) % capacity]; }
+  void append(const Entry& e) { ring_[(first_ + size_++) % capacity] = e; }
+  void drop_first(u32 count) {
+    first_ = (first_ + count) % capacity;
+    size_ -= count;
+  }
+  void erase(u32 i) {
+    for (; i + 1 < size_; ++i) (*this)[i] = (*this)[i + 1];
     --size_;
-    cleared_ -= cleared_ != 0 ? 1 : 0;
   }
-  /// Those after the first `count`, when others have taken the places of the dropped.
-  void shrink(u32 count) {
-    size_ = count;
-    cleared_ = 0;
-  }
-  /// The oldest so many hold lgkmcnt no more: what looks for one that does begins behind them.
-  [[nodiscard]] u32 cleared() const { return cleared_; }
-  void set_cleared(u32 count) { cleared_ = count; }
 
 private:
-  static constexpr u32 capacity =
-      128; // more than 63 and the 15 of flat instructions that only lgkmcnt still holds
-  std::array<Outstanding, capacity> ring_;
-  u32 first_ = 0, size_ = 0, cleared_ = 0;
+  std::array<Entry, capacity> ring_;
+  u32 first_ = 0, size_ = 0;
+};
+
+/// Stress: what a memory instruction does once no counter holds it any more.
+struct Deferred {
+  u64 id = 0;
+  u8 counters = 0; ///< that still do
+  std::function<void()> land;
 };
 
 /// A watched access that has been noted and not yet performed.
@@ -268,13 +293,14 @@ enum : u8 { written_by_transcendental = 1, written_by_dot = 2, written_in_part =
 struct HazardState {
   u64 clock = 1;
   std::array<const Operation*, vector_rows> matrix_op{}; ///< the matrix instruction that wrote the row last
-  std::array<u64, vector_rows> matrix_write{}, valu_write{}, c_read{}, store_read{};
+  std::array<u64, vector_rows> matrix_write{}, valu_write{}, c_read{};
   std::array<u8, vector_rows> valu_how{}, c_passes{};
   std::array<u16, vector_rows> dot_opcode{};
   std::array<u64, 128> valu_scalar{};
   u64 m0_write = 0;
   /// The last of any row or register: while they are long past, nothing can be too close.
   u64 last_matrix = 0, last_valu = 0, last_special = 0, last_wide_store = 0, last_valu_scalar = 0;
+  RowRange wide_store{}; ///< the data of the last store of more than 64 bits a lane
 };
 
 enum class WaveStatus : u8 { running, at_barrier, ended };
@@ -299,18 +325,30 @@ struct Wave : WaveState {
   bool watching = false;                ///< memory of this launch is watched
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined; ///< when uninit is on
-  /// How many outstanding loads into this row vmcnt (times 1) and lgkmcnt (times 256) still count.
-  std::array<u16, vector_rows> pending{};
-  u64 scalar_pending[2] = {0, 0};       ///< scalar registers that an outstanding scalar load will write
-  OutstandingQueue outstanding[2];      ///< counted by vmcnt; by lgkmcnt alone
-  u32 vm_counted = 0, lgkm_counted = 0; ///< of those, by counter
-  u32 uncounted = 0;                    ///< of those, by neither: to be landed
+  /// The load that filled the row last: its number and Filled. Done or not: see pending_of.
+  std::array<u64, vector_rows + 4> filled_by{};
+  u64 scalar_pending[2] = {0, 0}; ///< scalar registers that an outstanding scalar load will write
+  CounterQueue<64> vm_queue;
+  CounterQueue<16> lgkm_queue;
+  u32 lgkm_in_order = 0;          ///< of those: LDS instructions, which land in order
+  std::vector<Deferred> deferred; ///< stress; in order of issue
   u64 next_id = 1;
-  u64 lds_landed = 0, vm_landed = 0; ///< ids of this wave known to have landed
+  static constexpr u64 none_outstanding = ~u64{0};
+  u64 oldest_load = none_outstanding; ///< what filled_by is at least of a row that an outstanding load fills
+  /// The last instructions of this wave known to have landed, by kind.
+  u64 lds_landed = 0, vm_landed = 0, flat_landed = 0;
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
   u64 last_lds_id = 0, last_vm_id = 0, last_lds_read_id = 0;
   u64 lds_issued_at_barrier = 0;
   std::unique_ptr<HazardState> hazards; ///< when that check is on
+
+  /// Findings that this wave made before, by their instruction: see report_again.
+  struct Said {
+    u32 at = 0;
+    FindingKind kind = FindingKind::waits;
+    Finding* finding = nullptr;
+  };
+  std::array<Said, 32> said{};
 
   std::vector<u32> break_hits, watch_hits;
   std::vector<PendingAccess> accesses;
@@ -554,10 +592,12 @@ void name_writer(Workgroup& group);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
-/// The same of `bytes` bytes of each lane in `mask`: true when nobody has stored there who could be in conflict, which is then
-/// noted. `lines`: the lanes' bytes put together, when they are known.
-bool note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at,
-                        const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic);
+/// What is known of a store before it is done: somebody stored there who may be in conflict; noted; this wave has stored to all these
+/// bytes since the last barrier, so that nothing about them can be new.
+enum class GlobalNote : u8 { conflict, noted, again };
+/// The same of `bytes` bytes of each lane in `mask`. `lines`: the lanes' bytes put together, when they are known.
+GlobalNote note_global_writes(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at,
+                              const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic);
 /// Two lanes that store different values to one byte of global memory with one instruction. `data`: low parts of small elements in
 /// their low bits.
 void check_global_lanes(Wave& wave, const Allocation& home, const u64* address, u64 mask, unsigned bytes,

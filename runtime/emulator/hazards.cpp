@@ -103,7 +103,8 @@ struct Reader {
         if (const u64 passed = since(state.c_read[k]); passed < need)
           note(row_name(w, k) + " is overwritten", "a matrix instruction began to read it as its accumulator",
                passed, need);
-        if (facts.valu && since(state.store_read[k]) < 1)
+        if (facts.valu && since(state.last_wide_store) < 1 &&
+            k - state.wide_store.first < state.wide_store.count)
           note(row_name(w, k) + " is overwritten", "a store of more than 64 bits a lane began to read it", 0,
                1);
       }
@@ -163,7 +164,10 @@ struct Reader {
     if (facts.matrix != HazardFacts::Matrix::none) state.last_matrix = clock;
     if (facts.valu) state.last_valu = clock;
     if (special) state.last_special = clock;
-    if (facts.wide_store >= 0) state.last_wide_store = clock;
+    if (facts.wide_store >= 0) {
+      state.last_wide_store = clock;
+      state.wide_store = {static_cast<u16>(facts.wide_store), static_cast<u16>(op.memory.bytes / 4)};
+    }
     for (const RowRange& r : op.writes) {
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
         const bool matrix = facts.matrix != HazardFacts::Matrix::none;
@@ -182,10 +186,6 @@ struct Reader {
         state.c_read[k] = clock;
         state.c_passes[k] = facts.passes;
       }
-    }
-    if (facts.wide_store >= 0) {
-      const auto first = static_cast<unsigned>(facts.wide_store);
-      for (unsigned k = first; k < first + op.memory.bytes / 4U; ++k) state.store_read[k] = clock;
     }
     remember_scalars(clock);
   }
@@ -248,11 +248,7 @@ void check_hazards(Wave& w, const Operation& op) {
   const bool quiet = now >= state.last_matrix + 32;
   const bool scalars_quiet = now >= state.last_valu_scalar + 8;
   const Reader reader{w, op, facts, state, now};
-  if (quiet && scalars_quiet && facts.memory && !facts.needs_m0 && now >= state.last_valu + 8) {
-    if (facts.wide_store >= 0) reader.remember();
-    return;
-  }
-  if (quiet && facts.plain && now >= state.last_special + 8 && now >= state.last_wide_store + 8) {
+  if (quiet && facts.plain && now >= state.last_special + 8 && now != state.last_wide_store) {
     if (!scalars_quiet) reader.check_scalars();
     reader.remember_plain();
     return;

@@ -422,12 +422,13 @@ void lds_at_barrier(Workgroup& g) {
     if (in_flight(a) || (atomics && a.by.is_atomic)) remember(g, a);
   }
   for (const auto& wave : g.waves) {
-    for (const OutstandingQueue& q : wave->outstanding) {
-      for (u32 i = 0; i < q.size() && all; ++i) {
-        const Operation& op = *q[i].op;
-        all = op.cls != Class::lds && op.memory.kind != MemoryFields::Kind::to_lds &&
-              op.memory.space != MemoryFields::Space::flat;
-      }
+    for (u32 i = 0; i < wave->vm_queue.size() && all; ++i) {
+      const MemoryFields& f = wave->vm_queue[i].op->memory;
+      all = f.kind != MemoryFields::Kind::to_lds && f.space != MemoryFields::Space::flat;
+    }
+    for (u32 i = 0; i < wave->lgkm_queue.size() && all; ++i) {
+      const Operation& op = *wave->lgkm_queue[i].op;
+      all = op.cls != Class::lds && op.memory.space != MemoryFields::Space::flat;
     }
   }
   if (all) g.all_landed_epoch = g.epoch;

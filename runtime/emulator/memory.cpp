@@ -278,10 +278,8 @@ void write_undefined(Wave& w, const Place& place, const u8* undefined, unsigned 
   for (unsigned k = 0; k < (count + 3) / 4; ++k) at[k] = origin;
 }
 
-/// What a memory instruction takes from registers to know where to go.
-void demand_addresses(Wave& w, const Operation& op, u64 mask) {
+[[gnu::noinline]] void demand_undefined_addresses(Wave& w, const Operation& op, u64 mask) {
   const MemoryFields& f = op.memory;
-  if (mask == 0) return;
   const bool permutes = f.kind == Kind::permute || f.kind == Kind::bpermute;
   if (f.vaddr >= 0 && f.kind != Kind::swizzle) {
     for (unsigned k = 0; k < f.vaddr_words; ++k)
@@ -293,6 +291,16 @@ void demand_addresses(Wave& w, const Operation& op, u64 mask) {
     for (u64 set = op.scalar_reads[half] & d.scalars[half]; set != 0; set &= set - 1)
       demand_scalar(w, half * 64 + static_cast<unsigned>(std::countr_zero(set)), "is an address");
   }
+}
+
+/// What a memory instruction takes from registers to know where to go.
+inline void demand_addresses(Wave& w, const Operation& op, u64 mask) {
+  const MemoryFields& f = op.memory;
+  const Definedness& d = *w.defined;
+  u64 undefined = (op.scalar_reads[0] & d.scalars[0]) | (op.scalar_reads[1] & d.scalars[1]);
+  for (unsigned k = 0; f.vaddr >= 0 && k < f.vaddr_words; ++k)
+    undefined |= d.lanes_of[static_cast<unsigned>(f.vaddr) + k] & mask;
+  if (undefined != 0 && mask != 0) demand_undefined_addresses(w, op, mask);
 }
 
 /// The lanes of a result with an undefined bit, collected while it is loaded.
@@ -453,8 +461,8 @@ bool store_quickly(Wave& w, const Operation& op, const Access& a, i32 shift, con
   if (w.group->tracks_global) {
     LaneOffsets row{};
     row.rising = true; // the rest of it is not asked for then
-    if (!span.rising ||
-        !note_global_writes(w, *span.home, span.low, row, nullptr, a.mask, op.memory.bytes, false))
+    if (!span.rising || note_global_writes(w, *span.home, span.low, row, nullptr, a.mask, op.memory.bytes,
+                                           false) == GlobalNote::conflict)
       return false;
   }
   if (!span.rising && !w.deferring && w.group->launch->options->checks.races)
@@ -950,8 +958,7 @@ u8 counters_of(const MemoryFields& f) {
   if (f.kind == Kind::none) return 0;
   if (f.space == Space::lds) return counts_lgkm;
   u8 c = counts_vm;
-  if (f.space == Space::flat) c |= counts_lgkm | is_flat;
-  if (f.kind == Kind::load || f.kind == Kind::to_lds || f.returns) c |= is_vector_memory_load;
+  if (f.space == Space::flat) c |= counts_lgkm;
   return c;
 }
 
@@ -1165,15 +1172,15 @@ void scatter_lanes(u8* base, const LaneOffsets& at, const u32* rows, unsigned by
 }
 
 /// A store of defined values.
-void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask,
-                const StoreLines* lines) {
+void store_near(Wave& w, const Near& near, const u32* data, unsigned bytes, u64 mask, const StoreLines* lines,
+                bool written_before) {
   scatter_lanes(near.base, near.at, data, bytes, mask);
   if (near.undefined != nullptr && !lds_pages_defined(*w.group, near.pages)) {
     static constexpr u32 defined[4 * lanes] = {};
     scatter_lanes(near.undefined, near.at, defined, bytes, mask);
     settle_lds_pages(*w.group, near.pages);
   }
-  if (near.home == nullptr || near.home->written.empty()) return;
+  if (written_before || near.home == nullptr || near.home->written.empty()) return;
   const u64 from = reinterpret_cast<u64>(near.base);
   if (lines != nullptr) {
     const u64 first = (from + near.at.at[0] - near.home->begin) / 64;
@@ -1270,7 +1277,7 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
   }
   alignas(64) u32 loaded[4 * lanes];
   gather_lanes(from, f, loaded);
-  store_near(w, to, loaded, f.bytes, mask, nullptr);
+  store_near(w, to, loaded, f.bytes, mask, nullptr, false);
   return true;
 }
 
@@ -1331,8 +1338,8 @@ bool run_near_atomic(Wave& w, const Operation& op) {
   }
   const bool lds = f.space == Space::lds;
   if (near.home != nullptr && w.group->tracks_global &&
-      !note_global_writes(w, *near.home, reinterpret_cast<u64>(near.base), near.at, nullptr, mask, f.bytes,
-                          true))
+      note_global_writes(w, *near.home, reinterpret_cast<u64>(near.base), near.at, nullptr, mask, f.bytes,
+                         true) == GlobalNote::conflict)
     return false;
   if (w.defined != nullptr) demand_addresses(w, op, mask);
   if (!lds && f.returns) w.group->synchronizes = true;
@@ -1406,14 +1413,18 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   const StoreLines* lines = nullptr;
+  bool written_before = false; // so are its bytes of the shadow
   const bool asks_lanes = store && near[0].home != nullptr && options.checks.races && !near[0].at.rising;
   if (store && near[0].home != nullptr &&
       (w.group->tracks_global || asks_lanes || !near[0].home->written.empty())) {
     const u64 base = reinterpret_cast<u64>(near[0].base);
     lines = store_lines(w, base, near[0].at, mask, f.bytes);
-    if (w.group->tracks_global &&
-        !note_global_writes(w, *near[0].home, base, near[0].at, lines, mask, f.bytes, false))
-      return false;
+    if (w.group->tracks_global) {
+      const GlobalNote note =
+          note_global_writes(w, *near[0].home, base, near[0].at, lines, mask, f.bytes, false);
+      if (note == GlobalNote::conflict) return false;
+      written_before = note == GlobalNote::again;
+    }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
   if (!lds && !store && f.sc1) w.group->synchronizes = true;
@@ -1458,11 +1469,11 @@ bool run_near(Wave& w, const Operation& op) {
       for (unsigned l = 0; l < lanes; ++l) upper[l] = w.row(row_of(n))[l] >> 16;
       if (asks_lanes && (lines == nullptr || lines->shared))
         check_near_lanes(w, near[n], upper, f.bytes, mask);
-      store_near(w, near[n], upper, f.bytes, mask, lines);
+      store_near(w, near[n], upper, f.bytes, mask, lines, written_before);
     } else {
       if (asks_lanes && (lines == nullptr || lines->shared))
         check_near_lanes(w, near[n], w.row(row_of(n)), f.bytes, mask);
-      store_near(w, near[n], w.row(row_of(n)), f.bytes, mask, lines);
+      store_near(w, near[n], w.row(row_of(n)), f.bytes, mask, lines, written_before);
     }
   }
   return true;
@@ -1907,6 +1918,10 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
     f.rows = atomic_rows(f.atomic, f.bytes, false);
     f.shared_rows = atomic_rows(f.atomic, f.bytes, true);
   }
+  if (!op.writes.empty())
+    op.fills = f.space == Space::lds    ? Filled::by_lds
+               : f.space == Space::flat ? Filled::by_flat
+                                        : Filled::by_memory;
   if (f.kind == Kind::to_lds) op.scalar_reads[m0 / 64] |= u64{1} << (m0 % 64);
   return f.kind != Kind::load || f.dest >= 0;
 }

@@ -13,7 +13,7 @@ std::atomic<std::uint64_t>* Allocation::writer_entries() {
   Entry* entries = writers.load(std::memory_order_acquire);
   if (entries != nullptr) return entries;
   static_assert(sizeof(Entry) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
-  auto* const made = static_cast<Entry*>(std::calloc(17 * writer_lines(), sizeof(Entry)));
+  auto* const made = static_cast<Entry*>(std::calloc(18 * writer_lines(), sizeof(Entry)));
   if (made == nullptr) throw std::bad_alloc();
   if (writers.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) return made;
   std::free(made); // another thread was first

@@ -24,7 +24,7 @@ struct Allocation {
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
-  /// The entries of lines, followed by those of words. Made at the first call: zero pages of the system, so that they cost
+  /// The entries of lines, followed by the bytes of each line and by the entries of words. Made at the first call: zero pages of the system, so that they cost
   /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
   [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 64 + 1; }

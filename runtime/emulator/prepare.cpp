@@ -90,7 +90,7 @@ bool prepare_one(Operation& op, PreparedProgram& owner, isa::Arch arch, unsigned
 }
 
 /// Registers of the file that a row range may name: 512 in all.
-bool in_file(const std::vector<RowRange>& ranges) {
+bool in_file(const RowRanges& ranges) {
   return std::all_of(ranges.begin(), ranges.end(),
                      [](const RowRange& r) { return r.first + r.count <= static_cast<int>(vector_rows); });
 }

@@ -34,6 +34,19 @@ void fail(const Wave& w, const std::string& what, unsigned lane) {
   throw ExecutionError("emulator: " + what + where(w, lane));
 }
 
+namespace {
+
+/// Once more; other threads may say so at the same moment.
+void count_again(const Launch& launch, Finding& f) {
+  if (launch.alone) {
+    ++f.count;
+  } else {
+    std::atomic_ref(f.count).fetch_add(1, std::memory_order_relaxed);
+  }
+}
+
+} // namespace
+
 void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane, u64 address, bool note) {
   Launch& launch = *w.group->launch;
   const Checks& c = launch.options->checks;
@@ -46,7 +59,7 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   const std::lock_guard lock(launch.mutex);
   auto [at, fresh] = launch.findings.try_emplace({static_cast<u8>(kind), i.address});
   if (!fresh) {
-    ++at->second.count;
+    count_again(launch, at->second);
     if (note || !at->second.note) return;
   }
   Finding& f = at->second; // fresh, or a note that gives way to a defect
@@ -65,11 +78,15 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
 
 bool report_again(Wave& w, FindingKind kind) {
   Launch& launch = *w.group->launch;
-  const u64 at = launch.code->operations[w.current].instruction->address;
-  const std::lock_guard lock(launch.mutex);
-  const auto found = launch.findings.find({static_cast<u8>(kind), at});
-  if (found == launch.findings.end() || found->second.note) return false;
-  ++found->second.count;
+  Wave::Said& said = w.said[w.current % w.said.size()];
+  if (said.finding == nullptr || said.at != w.current || said.kind != kind) {
+    const std::lock_guard lock(launch.mutex);
+    const auto found = launch.findings.find(
+        {static_cast<u8>(kind), launch.code->operations[w.current].instruction->address});
+    if (found == launch.findings.end() || found->second.note) return false;
+    said = {w.current, kind, &found->second}; // what is no note stays as it is
+  }
+  count_again(launch, *said.finding);
   return true;
 }
 
@@ -86,7 +103,7 @@ void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
   {
     const std::lock_guard lock(launch.mutex);
     if (launch.no_lds_at) {
-      ++launch.findings.at({static_cast<u8>(FindingKind::bounds), *launch.no_lds_at}).count;
+      count_again(launch, launch.findings.at({static_cast<u8>(FindingKind::bounds), *launch.no_lds_at}));
       return;
     }
   }
@@ -132,8 +149,6 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
   if (home != nullptr) *home = a;
   return reinterpret_cast<u8*>(address);
 }
-
-namespace {} // namespace
 
 /// Registers at the start of a wave: LLVM "User Guide for AMDGPU Backend", "Initial Kernel Execution State".
 void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_total) {

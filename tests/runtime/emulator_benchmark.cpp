@@ -27,8 +27,11 @@ void loop(benchmark::State& state, const std::string& body, Checks checks) {
       "v_mov_b32 v12, 0\nscratch_store_dword off, v12, off offset:16\nv_mov_b32 v5, 0\nv_mov_b32 v6, "
       "0\nv_mov_b32 v7, 0\nv_mov_b32 v8, 0\nv_mov_b32 v9, "
       "0\nv_lshlrev_b32 v10, 4, v0\nv_mov_b32 v16, 1\nv_mov_b32 v17, 2\nv_mov_b32 v18, 3\nv_mov_b32 v19, 4\n"
-      "ds_write_b32 v4, v1\nds_write_b128 v10, v[16:19]\ns_load_dwordx4 s[0:3], s[0:1], 0x0\n"
-      "s_waitcnt lgkmcnt(0)\ns_mov_b32 m0, 0\nv_mov_b32 v20, s0\nv_mov_b32 v21, s1\nv_add_co_u32 v20, vcc, "
+      "ds_write_b32 v4, v1\nds_write_b128 v10, v[16:19]\ns_lshl_b32 s16, s2, 12\ns_load_dwordx4 s[0:3], "
+      "s[0:1], 0x0\n"
+      "s_waitcnt lgkmcnt(0)\n" // each workgroup has 4 KiB of its own: where two store to one place there is something to say
+      "s_add_u32 s0, s0, s16\ns_addc_u32 s1, s1, 0\ns_add_u32 s2, s2, s16\ns_addc_u32 s3, s3, 0\ns_mov_b32 "
+      "m0, 0\nv_mov_b32 v20, s0\nv_mov_b32 v21, s1\nv_add_co_u32 v20, vcc, "
       "v20, v4\n"
       "v_addc_co_u32 v21, vcc, 0, v21, vcc\nv_and_b32 v11, 15, v0\nv_lshlrev_b32 v11, 8, v11\nv_lshrrev_b32 "
       "v22, 4, v0\n"
@@ -41,7 +44,7 @@ void loop(benchmark::State& state, const std::string& body, Checks checks) {
   const Module module = device.load(CodeObject::parse(kernel(text)));
   const Function function = device.function(module, "k");
   std::uint64_t instructions = 0;
-  const std::vector<std::uint8_t> zeros(4096);
+  const std::vector<std::uint8_t> zeros(4 * 4096);
   const DevicePointer buffers[2] = {device.allocate(zeros.size()), device.allocate(zeros.size())};
   device.copy_in(buffers[0], zeros);
   const std::span<const std::uint8_t> arguments(reinterpret_cast<const std::uint8_t*>(buffers),

@@ -133,7 +133,7 @@ void land_deferred(Wave& w) {
   std::erase_if(w.deferred, done);
 }
 
-void note_oldest(Wave& w) {
+inline void note_oldest(Wave& w) {
   const u64 vm = w.vm_queue.empty() ? Wave::none_outstanding : w.vm_queue[0].id << 2;
   const u64 lgkm = w.lgkm_queue.empty() ? Wave::none_outstanding : w.lgkm_queue[0].id << 2;
   w.oldest_load = std::min(vm, lgkm);
@@ -284,8 +284,9 @@ bool pass_hazards(HazardState& h, const Operation& op) {
     h.clock += op.hazard.states;
     return true;
   }
-  if (!op.hazard.memory || !scalars_quiet || now < h.last_matrix + 32 || now < h.last_special + 8 ||
-      (op.hazard.needs_m0 && h.m0_write == now))
+  if (!op.hazard.memory || !scalars_quiet || now < h.last_special + 8 ||
+      (op.hazard.needs_m0 && h.m0_write == now) ||
+      (now < h.last_matrix + matrix_reach && !far_from_matrix(h, op)))
     return false;
   if (op.hazard.wide_store >= 0) {
     h.last_wide_store = now + 1;
@@ -359,6 +360,11 @@ public:
     }
     return some;
   }
+  /// The same of a whole line.
+  [[nodiscard]] u64 news(u64 line) const {
+    const u64 whole = lines_[line].load(std::memory_order_relaxed);
+    return ((whole ^ mine_) & who_and_when) | (~whole & 15U);
+  }
   /// Whether nobody else has stored to the words of a line that `bytes` touch; beside atomics, atomics may have.
   [[nodiscard]] bool free_line(u64 line, u64 bytes) const {
     const u64 whole = lines_[line].load(std::memory_order_relaxed);
@@ -399,9 +405,6 @@ public:
   /// The same of `bytes` bytes from `first` on, counted from the allocation's first.
   [[nodiscard]] bool free(u64 first, u64 bytes) const {
     return each_line(first, bytes, [&](u64 line, u64 touched) { return free_line(line, touched); });
-  }
-  [[nodiscard]] bool is_news(u64 first, u64 bytes) const {
-    return !each_line(first, bytes, [&](u64 line, u64 touched) { return news(line, touched) == 0; });
   }
   void take(u64 first, u64 bytes) {
     each_line(first, bytes, [&](u64 line, u64 touched) {
@@ -513,18 +516,30 @@ const StoreLines* store_lines(const Wave& w, u64 base, const LaneOffsets& at, u6
     k.phase = phase;
     k.lines.clear();
     for (unsigned l = 0; l < lanes; ++l) k.pattern[l] = at.at[l] - at.at[0];
-    return nullptr;
+    if (!std::is_sorted(at.at, at.at + lanes)) return nullptr;
   }
-  if (k.lines.empty()) {
-    std::map<i64, u64> found;
+  if (k.lines.empty()) { // lanes upwards find their line at the end
+    const auto add = [&](i32 line, u64 touched) {
+      auto to = k.lines.end();
+      while (to != k.lines.begin() && std::prev(to)->at > line) --to;
+      if (to != k.lines.begin() && std::prev(to)->at == line) {
+        std::prev(to)->bytes |= touched;
+      } else {
+        k.lines.insert(to, {line, touched});
+      }
+    };
+    const u64 all = (u64{1} << bytes) - 1;
     for (const u32 offset : at.at) {
-      for (u64 byte = base + offset; byte < base + offset + bytes; ++byte)
-        found[static_cast<i64>(byte / 64) - static_cast<i64>(start / 64)] |= u64{1} << (byte % 64);
+      const u64 begin = base + offset;
+      const i32 line = static_cast<i32>(static_cast<i64>(begin / 64) - static_cast<i64>(start / 64));
+      add(line, all << (begin % 64));
+      if (begin % 64 + bytes > 64) add(line + 1, all >> (64 - begin % 64));
     }
     unsigned count = 0;
-    for (const auto& [line, touched] : found) {
-      k.lines.push_back({static_cast<i32>(line), touched});
-      count += static_cast<unsigned>(std::popcount(touched));
+    k.whole = true;
+    for (const StoreLines::Line& l : k.lines) {
+      count += static_cast<unsigned>(std::popcount(l.bytes));
+      k.whole = k.whole && l.bytes == ~u64{0};
     }
     k.shared = count != bytes * static_cast<unsigned>(std::popcount(mask));
   }
@@ -574,11 +589,24 @@ GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOff
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   Writers writers(w, home, is_atomic);
   const u64 begin = base - home.begin;
+  if (at.rising) {
+    const u64 first = begin + at.low, count = u64{bytes} * lanes;
+    if (first % 64 == 0) { // whole lines
+      u64 news = 0;
+      for (u64 line = first / 64; line < (first + count) / 64; ++line) news |= writers.news(line);
+      if (news == 0) return GlobalNote::again;
+    }
+    if (!writers.free(first, count)) return GlobalNote::conflict;
+    writers.take(first, count);
+    return GlobalNote::noted;
+  }
   if (lines != nullptr) {
     const u64 first = (begin + at.at[0]) / 64;
     u64 news = 0;
-    for (const StoreLines::Line& l : lines->lines)
-      news |= writers.news(first + static_cast<u64>(i64{l.at}), l.bytes);
+    for (const StoreLines::Line& l : lines->lines) {
+      const u64 line = first + static_cast<u64>(i64{l.at});
+      news |= lines->whole ? writers.news(line) : writers.news(line, l.bytes);
+    }
     if (news == 0) return GlobalNote::again;
     bool free = true;
     for (const StoreLines::Line& l : lines->lines)
@@ -586,12 +614,6 @@ GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOff
     if (!free) return GlobalNote::conflict;
     for (const StoreLines::Line& l : lines->lines)
       writers.take_line(first + static_cast<u64>(i64{l.at}), l.bytes);
-    return GlobalNote::noted;
-  }
-  if (at.rising) {
-    if (!writers.is_news(begin + at.low, u64{bytes} * lanes)) return GlobalNote::again;
-    if (!writers.free(begin + at.low, u64{bytes} * lanes)) return GlobalNote::conflict;
-    writers.take(begin + at.low, u64{bytes} * lanes);
     return GlobalNote::noted;
   }
   for (u64 m = mask; m != 0; m &= m - 1)

@@ -375,8 +375,9 @@ struct StoreLines {
   std::array<u32, lanes> pattern{}; ///< behind lane 0
   std::vector<Line> lines;          ///< empty: seen once, not put together yet
   bool shared = false;              ///< two lanes store to one byte
+  bool whole = false;               ///< no line in part
 };
-/// Those of a store to `base + at.at[lane]` whose pattern was seen before at its place in the code; nullptr otherwise.
+/// Those of a store to `base + at.at[lane]` that is upwards, or whose pattern was seen before at its place in the code; nullptr otherwise.
 const StoreLines* store_lines(const Wave& wave, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes);
 
 /// Shadow of four bytes of LDS.
@@ -412,7 +413,6 @@ struct LdsAccess {
   u64 mask = 0;
   u32 low = 0;        ///< of all lanes
   u32 list = no_list; ///< where its addresses begin in LdsLog::addresses
-  u32 hash = 0;       ///< of those
 };
 
 /// The accesses since the last barrier.
@@ -558,6 +558,10 @@ void dpp_lanes(u16 control, std::array<i8, lanes>& from);
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);
 void check_hazards(Wave& wave, const Operation& op);
+/// Wait states behind which no rule asks about a matrix instruction; the longest is 20.
+inline constexpr u64 matrix_reach = 32;
+/// Whether no matrix instruction that is nearer has written a register of `op`, or reads one that it writes as its accumulator.
+bool far_from_matrix(const HazardState& state, const Operation& op);
 
 // checks.cpp
 /// `v8`, `a3`; `s4`, `vcc`.

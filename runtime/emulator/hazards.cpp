@@ -54,7 +54,8 @@ struct Reader {
   }
 
   void check_row(unsigned k, const RowRange& range, bool c) const {
-    if (const Operation* writer = state.matrix_op[k]; writer != nullptr) {
+    if (state.matrix_write[k] + matrix_reach > now && state.matrix_op[k] != nullptr) {
+      const Operation* const writer = state.matrix_op[k];
       const RowRange& d = writer->writes[0];
       const bool adds = c && facts.matrix != HazardFacts::Matrix::none;
       const unsigned need =
@@ -90,7 +91,8 @@ struct Reader {
     if (!facts.valu && !facts.memory) return;
     for (const RowRange& r : op.writes) {
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-        if (const Operation* writer = state.matrix_op[k]; writer != nullptr) {
+        if (state.matrix_write[k] + matrix_reach > now && state.matrix_op[k] != nullptr) {
+          const Operation* const writer = state.matrix_op[k];
           // Overwriting waits as long as a vector instruction's read does.
           const HazardFacts as_vector{.valu = true};
           const unsigned need =
@@ -168,15 +170,16 @@ struct Reader {
       state.last_wide_store = clock;
       state.wide_store = {static_cast<u16>(facts.wide_store), static_cast<u16>(op.memory.bytes / 4)};
     }
+    const bool matrix = facts.matrix != HazardFacts::Matrix::none;
+    const u8 how = static_cast<u8>((facts.transcendental ? written_by_transcendental : 0) |
+                                   (facts.dot ? written_by_dot : 0) | (facts.partial ? written_in_part : 0));
     for (const RowRange& r : op.writes) {
-      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-        const bool matrix = facts.matrix != HazardFacts::Matrix::none;
-        state.matrix_op[k] = matrix ? &op : nullptr;
-        state.matrix_write[k] = matrix ? clock : 0;
-        state.valu_write[k] = facts.valu ? clock : 0;
-        state.valu_how[k] =
-            static_cast<u8>((facts.transcendental ? written_by_transcendental : 0) |
-                            (facts.dot ? written_by_dot : 0) | (facts.partial ? written_in_part : 0));
+      const unsigned end = unsigned{r.first} + r.count;
+      for (unsigned k = r.first; k < end; ++k) state.matrix_op[k] = matrix ? &op : nullptr;
+      for (unsigned k = r.first; k < end; ++k) state.matrix_write[k] = matrix ? clock : 0;
+      for (unsigned k = r.first; k < end; ++k) state.valu_write[k] = facts.valu ? clock : 0;
+      for (unsigned k = r.first; k < end && facts.valu; ++k) { // what is asked of those that have a clock
+        state.valu_how[k] = how;
         state.dot_opcode[k] = op.instruction->opcode;
       }
     }
@@ -238,6 +241,19 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
     f.wide_store = op.memory.data;
 }
 
+bool far_from_matrix(const HazardState& h, const Operation& op) {
+  bool near = false;
+  for (const RowRange& r : op.reads) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+      near |= h.matrix_write[k] + matrix_reach > h.clock;
+  }
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+      near |= std::max(h.matrix_write[k], h.c_read[k]) + matrix_reach > h.clock;
+  }
+  return !near;
+}
+
 void check_hazards(Wave& w, const Operation& op) {
   HazardState& state = *w.hazards;
   const HazardFacts& facts = op.hazard;
@@ -245,10 +261,11 @@ void check_hazards(Wave& w, const Operation& op) {
   state.clock += facts.states;
   // What no rule asks about: the longest distance is 20 behind a matrix instruction, 4 behind other vector instructions. What
   // an instruction then leaves behind is less than what it would have to erase.
-  const bool quiet = now >= state.last_matrix + 32;
+  const bool quiet = now >= state.last_matrix + matrix_reach;
   const bool scalars_quiet = now >= state.last_valu_scalar + 8;
   const Reader reader{w, op, facts, state, now};
-  if (quiet && facts.plain && now >= state.last_special + 8 && now != state.last_wide_store) {
+  if (facts.plain && now >= state.last_special + 8 && now != state.last_wide_store &&
+      (quiet || far_from_matrix(state, op))) {
     if (!scalars_quiet) reader.check_scalars();
     reader.remember_plain();
     return;

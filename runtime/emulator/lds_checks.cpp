@@ -275,7 +275,7 @@ void shorten_log(Workgroup& g) {
   std::vector<LdsAccess>& all = g.log.accesses;
   const auto same = [&](const LdsAccess& a, const LdsAccess& b) {
     const bool listed = a.list != LdsAccess::no_list;
-    return a.hash == b.hash && a.mask == b.mask && a.low == b.low && a.bytes == b.bytes &&
+    return a.mask == b.mask && a.low == b.low && a.bytes == b.bytes &&
            listed == (b.list != LdsAccess::no_list) && a.by.wave == b.by.wave &&
            a.by.is_write == b.by.is_write && a.by.is_dma == b.by.is_dma && a.by.is_atomic == b.by.is_atomic &&
            a.by.is_lds == b.by.is_lds &&
@@ -285,7 +285,10 @@ void shorten_log(Workgroup& g) {
   std::array<bool, LdsLog::most> kept{};
   for (std::size_t i = all.size(); i-- > 0;) {
     const LdsAccess& a = all[i];
-    u32 slot = (a.hash ^ a.low * 31 ^ a.by.wave << 16 ^ a.bytes << 24) * 2654435761U;
+    u32 hash = 0;
+    for (unsigned l = 0; l < lanes && a.list != LdsAccess::no_list; ++l)
+      hash += g.log.addresses[a.list + l] * (2 * l + 1);
+    u32 slot = (hash ^ a.low * 31 ^ a.by.wave << 16 ^ a.bytes << 24) * 2654435761U;
     for (;; ++slot) {
       u16& entry = table[(slot >> 8) % table.size()];
       if (entry == empty) {
@@ -338,7 +341,6 @@ bool log_lds(Workgroup& g, const u32* addresses, bool rising, u64 mask, unsigned
   a.list = g.log.lists;
   g.log.lists += lanes;
   std::copy_n(addresses, lanes, &g.log.addresses[a.list]);
-  for (unsigned l = 0; l < lanes; ++l) a.hash += addresses[l] * (2 * l + 1);
   return true;
 }
 
@@ -495,9 +497,9 @@ void check_lds_lanes(Wave& w, const Operation& op, const u32* addresses, u64 mas
     u32 bytes = 0, low_bits = 0;
     std::array<u32, lanes> offsets{};
   };
-  thread_local std::array<Pattern, 64> known;
+  thread_local std::array<Pattern, 128> known; // waves have patterns of their own
   if (mask == ~u64{0}) {
-    Pattern& k = known[w.current % known.size()];
+    Pattern& k = known[(w.current + 37 * w.id) % known.size()];
     if (k.bytes == bytes && k.low_bits == (addresses[0] & 3U) && host.follows(addresses, k.offsets.data()))
       return;
     if (host.ascending(addresses, bytes) || !shares_words(*w.group, addresses, mask, bytes)) {

@@ -1054,6 +1054,7 @@ LdsPages pages_of(const LaneOffsets& at, unsigned bytes) {
     const u32 more = (at.high + bytes - 1) / 256 - first;
     return {first, more < 63 ? (u64{2} << more) - 1 : 0};
   }
+  if ((at.high + bytes - 1) / 256 == first) return {first, 1};
   // Elements that lie on multiples of their size lie in one page each.
   if (bytes == 12 || at.all % bytes != 0 || at.high / 256 - first >= 64) return {first, 0};
   return {first, host.pages(at)};

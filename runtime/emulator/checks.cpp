@@ -249,10 +249,11 @@ bool track_defined(Wave& w, const Operation& op) {
     break;
   case Class::vector:
   case Class::matrix: {
-    if (op.reads_lanes != LaneReads::active || w.gpr_idx_mode != 0) return false;
-    const u64 exec = w.exec();
+    if ((op.reads_lanes != LaneReads::active && op.reads_lanes != LaneReads::all) || w.gpr_idx_mode != 0)
+      return false;
+    const u64 exec = w.exec(), read = op.reads_lanes == LaneReads::all ? ~u64{0} : exec;
     for (const RowRange& r : op.reads) {
-      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) undefined |= d.lanes_of[k] & exec;
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) undefined |= d.lanes_of[k] & read;
     }
     if (op.keeps_part) {
       for (const RowRange& r : op.writes) {

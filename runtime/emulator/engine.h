@@ -203,6 +203,7 @@ struct Operation {
   Filled fills = Filled::by_nothing; ///< a load: as what it is remembered in the rows that it writes
   u64 scalar_reads[2] = {0, 0};      ///< bit = register encoding 0..127
   u64 scalar_writes[2] = {0, 0};
+  bool polls = false; ///< reads LDS again and again until another wave has changed it: see find_polls
   bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
   bool whole_wave = false;     ///< reads and writes every lane whatever EXEC says
   // for the check of definedness
@@ -222,6 +223,7 @@ struct PreparedProgram {
   std::deque<std::array<u32, 128>> constants;
   bool order_sensitive_atomics = false;
   bool loads_to_lds = false; ///< some instruction does
+  bool polls_lds = false;    ///< likewise
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
 };
 
@@ -391,7 +393,9 @@ struct LdsShadow {
   u32 site = 0; ///< operation of the last write
   u32 read_site = 0;
   u16 last_writer = 0; ///< wave + 1, in any epoch
+  bool is_lds = false; ///< the last write was an LDS instruction's
   u64 id = 0;          ///< the writer's instruction id, for waits
+  u64 vm_landed = 0;   ///< of the writer's loads to LDS, when it wrote
 };
 
 enum class LdsUse : u8 { read, write, atomic, dma };
@@ -402,7 +406,9 @@ struct LdsSource {
   u16 wave = 0;
   bool is_write = false, is_dma = false, is_atomic = false;
   bool is_lds = true; ///< by an LDS instruction, not a flat one
+  bool polls = false;
   u64 id = 0;
+  u64 vm_landed = 0; ///< of its loads to LDS
 };
 
 /// An access to LDS as it is noted while it can do no harm. Lanes that follow each other need no list of addresses.
@@ -414,6 +420,13 @@ struct LdsAccess {
   u32 low = 0;        ///< of all lanes
   u32 list = no_list; ///< where its addresses begin in LdsLog::addresses
 };
+
+/// What one wave knows another to have done to LDS since the last barrier: its LDS instructions, which LDS executes in order, and its
+/// loads to LDS, up to these.
+struct Reached {
+  u64 lds = 0, vm = 0;
+};
+using Knowledge = std::vector<Reached>; ///< by wave; empty: nothing
 
 /// The accesses since the last barrier.
 struct LdsLog {
@@ -467,8 +480,11 @@ struct Workgroup {
   std::vector<u64> words_seen; ///< all zero but while one instruction is looked at
   /// The last read of each word by each wave, [word][wave]: id << 4 | bytes; empty when waits is off or the wave alone.
   std::vector<u32> reads;
-  bool reads_crossing = false; ///< some wave had an LDS read in flight at the last barrier
-  bool tracks_global = false;  ///< who stores to which global byte is remembered
+  /// By wave: what it knew of the others from which of its LDS instructions on; the last is what it knows now. For polls.
+  std::vector<std::vector<std::pair<u64, Knowledge>>> knowledge;
+  std::map<u32, Knowledge> arrivals; ///< by word: what those who combined with it by atomics had done
+  bool reads_crossing = false;       ///< some wave had an LDS read in flight at the last barrier
+  bool tracks_global = false;        ///< who stores to which global byte is remembered
   u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_epochs barriers
   bool synchronizes = false; ///< has read global memory in ways that other workgroups may order themselves by
   std::mt19937_64 random;

@@ -40,17 +40,77 @@ LdsShadow& lds_word(Workgroup& g, u32 word) {
   return g.shadow[word];
 }
 
+// ---- polls ----------------------------------------------------------------------------------------------------------
+//
+// A flag in LDS orders waves as a barrier does: whoever reads it until it has changed (find_polls) comes behind all that the wave that
+// changed it had done. LDS executes the instructions of all waves in one order, a wave's in the order of the program, so
+// that those before the flag's are done when it is seen, waited for or not (LLVM, SIMemoryLegalizer, "LDS operations for all waves are
+// executed in a total global ordering as observed by all waves"); loads to LDS only if vmcnt said so.
+
+void join(Knowledge& to, const Knowledge& from) {
+  to.resize(std::max(to.size(), from.size()));
+  for (std::size_t k = 0; k < from.size(); ++k) {
+    to[k].lds = std::max(to[k].lds, from[k].lds);
+    to[k].vm = std::max(to[k].vm, from[k].vm);
+  }
+}
+
+/// What a wave passes on with its LDS instruction `id`: what it has done, and what it knew of the others.
+Knowledge passed_on(const Workgroup& g, u32 wave, u64 id, u64 vm_landed) {
+  Knowledge out(g.waves.size());
+  const auto& learnt = g.knowledge[wave];
+  const auto after =
+      std::upper_bound(learnt.begin(), learnt.end(), id, [](u64 a, const auto& e) { return a < e.first; });
+  if (after != learnt.begin()) join(out, std::prev(after)->second);
+  out[wave].lds = std::max(out[wave].lds, id);
+  out[wave].vm = std::max(out[wave].vm, vm_landed);
+  return out;
+}
+
+/// What comes with the word's last write of this epoch.
+Knowledge left_at(const Workgroup& g, u32 word) {
+  const LdsShadow& s = g.shadow[word];
+  if (s.write_epoch != g.epoch || s.last_writer == 0 || !s.is_lds) return {};
+  return passed_on(g, s.last_writer - 1U, s.id, s.vm_landed);
+}
+
+/// Wave `w` has seen what the word holds.
+void learn(Workgroup& g, const Wave& w, u32 word) {
+  Knowledge now = left_at(g, word);
+  if (const auto arrived = g.arrivals.find(word); arrived != g.arrivals.end()) join(now, arrived->second);
+  if (now.empty()) return;
+  auto& mine = g.knowledge[w.id];
+  if (!mine.empty()) {
+    join(now, mine.back().second);
+    const Knowledge& before = mine.back().second;
+    if (std::equal(now.begin(), now.end(), before.begin(), before.end(),
+                   [](const Reached& a, const Reached& b) { return a.lds == b.lds && a.vm == b.vm; }))
+      return;
+    if (mine.back().first == w.last_lds_id) mine.pop_back(); // another lane of the same instruction
+  }
+  mine.emplace_back(w.last_lds_id, std::move(now));
+}
+
+/// Whether `w` comes behind what another wave did with instruction `id`.
+bool comes_behind(const Workgroup& g, const Wave& w, u32 other, u64 id, bool dma) {
+  if (g.knowledge.empty() || g.knowledge[w.id].empty()) return false;
+  const Reached& k = g.knowledge[w.id].back().second[other];
+  return id <= (dma ? k.vm : k.lds);
+}
+
 /// What an access leaves behind at a word, for those that follow.
 void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
   LdsShadow& s = lds_word(g, word);
   const u16 me = static_cast<u16>(by.wave + 1);
   if (!by.is_write) {
+    if (by.polls) return; // a flag: whoever changes it does so while it is read
     if (s.read_epoch != g.epoch) {
       s.read_epoch = g.epoch;
       s.readers = 0;
     }
     s.readers |= 1U << (by.wave & 31);
     s.read_site = by.site;
+    if (!g.knowledge.empty() && !by.is_lds) g.reads[word * g.waves.size() + by.wave] = ~0U; // no order known
     if (!g.reads.empty() && by.is_lds) {
       u32& last = g.reads[word * g.waves.size() + by.wave];
       const u32 id = static_cast<u32>(by.id) << 4;
@@ -68,7 +128,18 @@ void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool
     s.bytes |= touched;
     s.atomic = s.atomic && is_atomic;
   }
+  if (!g.knowledge.empty()) {
+    const auto arrived = g.arrivals.find(word);
+    if (is_atomic && by.is_lds) { // what an atomic leaves, it has from those before it
+      Knowledge& all = arrived != g.arrivals.end() ? arrived->second : g.arrivals[word] = left_at(g, word);
+      join(all, passed_on(g, by.wave, by.id, by.vm_landed));
+    } else if (arrived != g.arrivals.end()) {
+      g.arrivals.erase(arrived);
+    }
+  }
   s.last_writer = me;
+  s.is_lds = by.is_lds;
+  s.vm_landed = by.vm_landed;
   s.dma = by.is_dma;
   s.id = by.id;
   s.site = by.site;
@@ -145,7 +216,9 @@ LdsSource source_of(const Wave& w, const Operation& op, LdsUse use) {
           .is_dma = use == LdsUse::dma,
           .is_atomic = use == LdsUse::atomic,
           .is_lds = op.cls == Class::lds,
-          .id = use == LdsUse::dma ? w.last_vm_id : w.last_lds_id};
+          .polls = op.polls,
+          .id = use == LdsUse::dma ? w.last_vm_id : w.last_lds_id,
+          .vm_landed = w.vm_landed};
 }
 
 /// A write to a word that another wave was still reading when the last barrier let this one pass: the read may see it.
@@ -221,7 +294,10 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
       const bool other_wrote = s.write_epoch == g.epoch && s.writer != 0 && s.writer != me &&
                                (s.writer != many || s.atomic) && (s.bytes & touched) != 0 &&
                                !(is_atomic && s.atomic);
-      if (other_wrote) {
+      const bool flag = op.polls || (s.atomic && g.launch->code->operations[s.site].polls);
+      const bool behind = s.writer < agreed && s.writer != 0 && s.is_lds != s.dma &&
+                          comes_behind(g, w, s.writer - 1U, s.id, s.dma);
+      if (other_wrote && !flag && !behind) {
         // Whichever comes last leaves the same: Triton has waves that hold a tensor twice write it twice.
         const u32 from = d * 4 + low;
         const bool equal =
@@ -235,6 +311,11 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
                lane, address, equal || (s.atomic && !is_write));
         s.writer = equal ? agreed : me;
       }
+      for (u32 m = s.readers & ~(1U << w.id); is_write && m != 0 && !g.knowledge.empty(); m &= m - 1) {
+        const u32 other = first_lane(m);
+        if (comes_behind(g, w, other, g.reads[d * g.waves.size() + other] >> 4, false))
+          s.readers &= ~(1U << other);
+      }
       if (is_write && s.read_epoch == g.epoch && (s.readers & ~(1U << w.id)) != 0) {
         report(w, FindingKind::races,
                "writes LDS byte " + std::to_string(address) + ", which wave " +
@@ -244,6 +325,7 @@ void check_lds(Wave& w, const Operation& op, u32 address, unsigned bytes, unsign
         s.readers = 0;
       }
     }
+    if (op.polls && !g.knowledge.empty()) learn(g, w, d);
     remember_word(g, d, touched, by, is_atomic);
   }
 }
@@ -278,7 +360,7 @@ void shorten_log(Workgroup& g) {
     return a.mask == b.mask && a.low == b.low && a.bytes == b.bytes &&
            listed == (b.list != LdsAccess::no_list) && a.by.wave == b.by.wave &&
            a.by.is_write == b.by.is_write && a.by.is_dma == b.by.is_dma && a.by.is_atomic == b.by.is_atomic &&
-           a.by.is_lds == b.by.is_lds &&
+           a.by.is_lds == b.by.is_lds && a.by.polls == b.by.polls &&
            (!listed ||
             std::memcmp(&g.log.addresses[a.list], &g.log.addresses[b.list], lanes * sizeof(u32)) == 0);
   };
@@ -351,7 +433,8 @@ bool note_lds(Wave& w, const Operation& op, const LaneOffsets& at, const LdsPage
   Workgroup& g = *w.group;
   if (pages.set == 0) return note_lds(w, op, at.at, mask, bytes, use);
   const LdsSource by = source_of(w, op, use);
-  bool clash = g.precise || (g.reads_crossing && by.is_write && !by.is_atomic);
+  bool clash =
+      g.precise || (g.reads_crossing && by.is_write && !by.is_atomic) || (by.polls && g.waves.size() > 1);
   if (!by.is_write) w.last_lds_read_id = w.last_lds_id;
   for (u64 set = pages.set; set != 0; set &= set - 1)
     clash = enter_page(g, w, g.pages[pages.first + first_lane(set)], by) || clash;
@@ -362,7 +445,8 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
   Workgroup& g = *w.group;
   if (g.shadow.empty() || mask == 0) return true;
   const LdsSource by = source_of(w, op, use);
-  bool clash = g.precise || (g.reads_crossing && by.is_write && !by.is_atomic);
+  bool clash =
+      g.precise || (g.reads_crossing && by.is_write && !by.is_atomic) || (by.polls && g.waves.size() > 1);
   if (!by.is_write && op.cls == Class::lds) w.last_lds_read_id = w.last_lds_id;
   LdsPage* before = nullptr;
   for (u64 m = mask; m != 0; m &= m - 1) {
@@ -434,6 +518,8 @@ void lds_at_barrier(Workgroup& g) {
     }
   }
   if (all) g.all_landed_epoch = g.epoch;
+  for (auto& learnt : g.knowledge) learnt.clear();
+  g.arrivals.clear();
   g.log.clear();
   g.precise = false;
 }

@@ -4,6 +4,7 @@
 #include "scaled_convert.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 namespace inlay::runtime::emulator {
@@ -97,6 +98,81 @@ bool in_file(const RowRanges& ranges) {
 
 } // namespace
 
+namespace {
+
+bool overlaps(const RowRanges& some, const RowRange& r) {
+  return std::any_of(some.begin(), some.end(), [&](const RowRange& s) {
+    return s.first < r.first + r.count && r.first < s.first + s.count;
+  });
+}
+
+/// Whether the result of `load`, in the loop [first, last], can decide a branch of it.
+bool decides_loop(const PreparedProgram& program, const Operation& load, u32 first, u32 last) {
+  std::array<bool, vector_rows + 8> row{};
+  u64 scalar[2] = {0, 0};
+  bool scc = false, decides = false;
+  const auto taint = [&](const Operation& op) {
+    for (const RowRange& r : op.writes) std::fill_n(row.begin() + r.first, r.count, true);
+    scalar[0] |= op.scalar_writes[0];
+    scalar[1] |= op.scalar_writes[1];
+  };
+  taint(load);
+  for (unsigned trip = 0; trip < 2 && !decides; ++trip) {
+    for (u32 i = first; i <= last; ++i) {
+      const Operation& op = program.operations[i];
+      bool reads = ((op.scalar_reads[0] & scalar[0]) | (op.scalar_reads[1] & scalar[1])) != 0;
+      for (const RowRange& r : op.reads)
+        reads = reads ||
+                std::any_of(row.begin() + r.first, row.begin() + r.first + r.count, [](bool t) { return t; });
+      if (op.cls == Class::branch) {
+        decides = decides || reads || (op.decision == Decision::scc && scc) ||
+                  (op.decision == Decision::vcc && (scalar[vcc_lo / 64] >> (vcc_lo % 64) & 3U) != 0);
+        continue;
+      }
+      if (!reads) continue;
+      taint(op);
+      scc = scc || op.cls == Class::scalar;
+    }
+  }
+  return decides;
+}
+
+/// Which LDS instructions wait for another wave by reading one place until it has changed: those of a loop whose end depends on what
+/// they read, at an address that the loop does not change. A load only in a loop that does nothing else to memory; an atomic that
+/// takes what it finds (compare and swap, exchange) in any, as locks do.
+void find_polls(PreparedProgram& program, std::size_t count) {
+  constexpr u32 longest = 256;
+  for (u32 last = 0; last < count; ++last) {
+    const u32 first = program.operations[last].target;
+    if (program.operations[last].cls != Class::branch || first > last || last - first > longest) continue;
+    bool effects = false;
+    for (u32 i = first; i <= last; ++i) {
+      const Operation& op = program.operations[i];
+      const bool reads_only = op.memory.kind == MemoryFields::Kind::load ||
+                              op.memory.kind == MemoryFields::Kind::none ||
+                              (op.cls == Class::lds && op.memory.returns);
+      effects = effects || op.instruction->mnemonic == "s_barrier" ||
+                ((op.cls == Class::lds || op.cls == Class::memory) && !reads_only);
+    }
+    for (u32 i = first; i <= last; ++i) {
+      Operation& op = program.operations[i];
+      const MemoryFields& f = op.memory;
+      if (op.cls != Class::lds || f.two || f.bytes < 4 || f.vaddr < 0) continue;
+      const bool takes = f.kind == MemoryFields::Kind::atomic && f.returns;
+      const bool exchanges = f.atomic == AtomicOp::cmpswap || f.atomic == AtomicOp::swap;
+      if (!takes && f.kind != MemoryFields::Kind::load) continue;
+      if (effects && !(takes && exchanges)) continue;
+      const RowRange address{static_cast<u16>(f.vaddr), 1};
+      bool moves = false;
+      for (u32 k = first; k <= last; ++k) moves = moves || overlaps(program.operations[k].writes, address);
+      if (moves || !decides_loop(program, op, first, last)) continue;
+      op.polls = program.polls_lds = true;
+    }
+  }
+}
+
+} // namespace
+
 std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_base, unsigned accum_offset,
                                          MatrixArithmetic matrix) {
   auto out = std::make_unique<PreparedProgram>();
@@ -135,6 +211,7 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
       out->order_sensitive_atomics = true;
     }
   }
+  find_polls(*out, count);
   // Running off the end of the code.
   static const isa::Instruction past_the_end = [] {
     isa::Instruction i;

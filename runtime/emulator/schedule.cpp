@@ -374,7 +374,9 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     g.log.clear();
     g.precise = false;
     g.all_landed_epoch = 0;
-    g.reads.resize(c.waits && wave_count > 1 ? words * wave_count : 0);
+    g.reads.resize((c.waits || launch.code->polls_lds) && wave_count > 1 ? words * wave_count : 0);
+    g.knowledge.assign(launch.code->polls_lds ? wave_count : 0, {});
+    g.arrivals.clear();
   } else {
     g.shadow.clear();
     g.shadow_of.clear();

@@ -604,9 +604,12 @@ GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOff
   if (lines != nullptr) {
     const u64 first = (begin + at.at[0]) / 64;
     u64 news = 0;
-    for (const StoreLines::Line& l : lines->lines) {
-      const u64 line = first + static_cast<u64>(i64{l.at});
-      news |= lines->whole ? writers.news(line) : writers.news(line, l.bytes);
+    if (lines->whole) {
+      for (const StoreLines::Line& l : lines->lines)
+        news |= writers.news(first + static_cast<u64>(i64{l.at}));
+    } else {
+      for (const StoreLines::Line& l : lines->lines)
+        news |= writers.news(first + static_cast<u64>(i64{l.at}), l.bytes);
     }
     if (news == 0) return GlobalNote::again;
     bool free = true;

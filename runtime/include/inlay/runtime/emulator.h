@@ -36,7 +36,8 @@ namespace inlay::runtime {
 enum class FindingKind : std::uint8_t {
   bounds, ///< access outside every allocation, outside the workgroup's LDS, or outside the lane's scratch
   uninit, ///< a bit that nothing has written decides an address, a branch or EXEC, or is stored to global memory
-  races, ///< two waves (or lanes) touch one LDS word, one writes, no barrier between; two waves store to one global byte
+  races, ///< two waves touch one LDS word, one writes, neither a barrier nor a polled flag between; two waves, or workgroups, store
+  ///< to one global byte; two lanes of one instruction store different values to one place of LDS or global memory
   waits, ///< a result is used, or LDS data passes a barrier, or a read of LDS is overtaken, before an s_waitcnt covers it
   barrier, ///< waves of a workgroup meet at different barriers, or some ended while others wait
   align,   ///< address not aligned as the instruction demands

@@ -28,12 +28,6 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const auto& d = kernel.descriptor;
   const auto occupancy =
       isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
-  // The hardware does not start a workgroup that does not fit a compute unit; the emulator would.
-  const unsigned room = 4 * isa::occupancy(std::max(8U, d.vgprs), 0, threads, arch).waves_per_simd;
-  if (threads <= 1024 && room < waves)
-    refuse("kernel " + kernel.name + ": " + std::to_string(waves) + " waves of " + std::to_string(d.vgprs) +
-               " registers do not fit a compute unit, which holds " + std::to_string(room) + " of them",
-           "a smaller --block, or fewer registers");
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
   t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
   // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.

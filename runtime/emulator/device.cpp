@@ -169,6 +169,14 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   last = {};
   const Kernel& kernel = *f.kernel;
   check_geometry(kernel, geometry, arch == isa::Arch::gfx942 ? 65536 : 163840);
+  // The hardware does not start a workgroup that does not fit a compute unit.
+  const auto items = static_cast<unsigned>(geometry.block.count()), waves = (items + 63) / 64;
+  const unsigned room = 4 * isa::occupancy(kernel.descriptor.vgprs, 0, items, arch).waves_per_simd;
+  if (waves > room)
+    throw ArgumentError("launch of kernel " + kernel.name + ": " + std::to_string(waves) + " waves of " +
+                        std::to_string(kernel.descriptor.vgprs) +
+                        " registers do not fit a compute unit, which holds " + std::to_string(room) +
+                        " of them\n  hint   a smaller --block, or fewer registers");
   if (kernel.descriptor.scratch_bytes > 1U << 18) {
     throw DeviceError("launch", 2, "the kernel asks for more than 256 KiB of scratch a lane", kernel.name);
   }

@@ -295,7 +295,7 @@ TEST_CASE("what cannot be modelled is one message") {
   broken(assembly(".long 0xd3ffffff"), "64", "no instruction of gfx942");
   broken(assembly("v_frobnicate v0, v1"), "64", "v_frobnicate");
   broken(assembly("s_nop 0", 512, 0, 1024), "1024", "16 waves of 512 registers do not fit");
-  bad({"exec", name, "--arch", "gfx942", "--block", "1024", "--arg", "zeros:64"},
+  bad({"exec", name, "--arch", "gfx942", "--block", "1024", "--arg", "ptr:0"},
       "16 waves of 512 registers do not fit");
   broken(assembly("s_nop 0", 8, 70000), "64", "70000 bytes of LDS");
   std::remove(name.c_str());

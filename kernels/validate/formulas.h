@@ -97,6 +97,9 @@ private:
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
   std::optional<Sym> compute(Word word);
+  [[nodiscard]] std::vector<std::string> about(const std::string& question,
+                                               const std::vector<std::string>& facts);
+  bool not_negative(Sym s, const std::vector<std::string>& facts);
   void order_tiles(const codegen::TileMap& map);
   [[nodiscard]] Sym settled(Sym s) const;
 
@@ -107,6 +110,7 @@ private:
   std::unordered_map<Word, std::optional<Sym>> done_;
   std::map<std::pair<Sym, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
+  std::unordered_map<std::string, std::vector<std::string>> names_of_; ///< of facts
   std::map<std::pair<std::vector<std::string>, std::vector<std::pair<Word, bool>>>, std::vector<std::string>>
       facts_;
   std::vector<std::string> contract_;

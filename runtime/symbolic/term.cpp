@@ -936,7 +936,11 @@ Term Terms::function(u32 instruction, u32 word, std::span<const Term> arguments)
   Node n;
   n.kind = TermKind::function;
   n.value = instruction | (u64{word} << 32);
-  return intern(n, std::vector<Term>(arguments.begin(), arguments.end()), {});
+  std::array<Term, 8> copy{};
+  if (arguments.size() > copy.size())
+    return intern(n, std::vector<Term>(arguments.begin(), arguments.end()), {});
+  std::copy(arguments.begin(), arguments.end(), copy.begin());
+  return intern(n, std::span(copy).first(arguments.size()), {});
 }
 
 // ---- looking --------------------------------------------------------------------------------------------------------

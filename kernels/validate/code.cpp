@@ -122,7 +122,7 @@ public:
   const std::vector<Sample>* samples = nullptr;
   std::vector<std::size_t>* possible = nullptr; ///< samples that take this path
   std::function<std::vector<std::string>()> facts;
-  /// What the path says of the code's number of trips, to be replaced in formulas.
+  /// What the path says of the code's number of trips, or of the machine's, to be replaced in formulas.
   std::function<std::vector<std::pair<AtomId, Sym>>()> resolve;
   /// The trip after which the code has loaded an element, -1: not up to here.
   std::function<int(const ElementAccess&)> known_load;
@@ -130,7 +130,7 @@ public:
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     load_sites.insert(access.instruction);
-    each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+    each_lane(access, true, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       const unsigned per_word = 8 * std::min(4U, access.bytes) / size;
       for (unsigned k = 0; k < words.size(); ++k) {
         std::vector<Number> numbers(32 / size, 0);
@@ -156,7 +156,7 @@ public:
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     store_sites.insert(access.instruction);
     if (resolve) values_.known(resolve());
-    each_lane(access, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
+    each_lane(access, false, [&](unsigned l, const ElementAccess& first, Element format, unsigned size) {
       if (first.name->inside.never) return;
       for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         values_.forget_missing();
@@ -279,7 +279,8 @@ public:
     Uniform u = at->second;
     if (resolve) u.known = resolve();
     if (u.known != resolved_by_) {
-      resolved_.clear();
+      for (auto& names : resolved_) names.clear();
+      same_.clear();
       resolved_by_ = u.known;
     }
     return u;
@@ -326,21 +327,59 @@ public:
     return u;
   }
 
-  ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known) {
+  /// `sure`: without the guards by trips that the path says hold.
+  ElementAccess resolved(const ElementAccess& a, const std::vector<std::pair<AtomId, Sym>>& known,
+                         bool sure) {
     if (!a.name->by_trips) return a;
     const auto now = [&](Sym s) { return substitute(s, known); };
-    Formulas::Condition inside;
-    const auto [at, fresh] = resolved_.try_emplace(a.name);
-    if (fresh) {
+    auto& done = resolved_[sure ? 1 : 0];
+    auto at = done.find(a.name);
+    if (at == done.end()) {
       const AccessName& n = *a.name;
+      Formulas::Condition inside;
       inside.never = n.inside.never;
-      for (const Sym& d : n.inside.all) Formulas::require(inside, now(d));
-      at->second =
-          run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step), formulas_.canonical(inside));
+      for (const Sym& d : n.inside.all)
+        if (!sure || !run_.names.watched(d) ||
+            formulas_.decide(false, Sym(0), now(d), sure_facts_) != Truth::yes)
+          Formulas::require(inside, now(d));
+      at = done.emplace(a.name, run_.names.of(n.tensor, now(n.address), now(n.room), now(n.step),
+                                              formulas_.canonical(inside)))
+               .first;
     }
     ElementAccess out = at->second;
     out.byte += a.byte;
     out.left += a.left;
+    return out;
+  }
+
+  /// The element that the code has loaded and that is this one on the path, guards that hold there left out of both; the
+  /// first that it has loaded.
+  std::optional<ElementAccess> same_of_code(const ElementAccess& a,
+                                            const std::vector<std::pair<AtomId, Sym>>& known) {
+    if (!known_load || !facts) return std::nullopt;
+    if (auto path = facts(); path != sure_facts_ || same_.empty()) {
+      sure_facts_ = std::move(path);
+      resolved_[1].clear();
+      same_.clear();
+      for (const ElementAccess& e : run_.names.all()) {
+        const ElementAccess sure = resolved(e, known, true);
+        same_[sure.name].emplace_back(e, sure);
+      }
+    }
+    const ElementAccess sure = resolved(a, known, true);
+    std::optional<ElementAccess> out;
+    int first = 0;
+    if (const auto all = same_.find(sure.name); all != same_.end())
+      for (const auto& [of_code, then] : all->second) {
+        ElementAccess e = of_code;
+        e.byte = sure.byte - then.byte;
+        e.left = sure.left - then.left;
+        e.bit = a.bit;
+        if (const int trip = known_load(e); trip >= 0 && (!out || trip < first)) {
+          out = e;
+          first = trip;
+        }
+      }
     return out;
   }
 
@@ -398,7 +437,7 @@ private:
 
   /// Calls f(lane, first element, format, bits of one) for every lane that may take part.
   template <class F>
-  void each_lane(const FlowAccess& access, F f) {
+  void each_lane(const FlowAccess& access, bool is_load, F f) {
     const auto u = uniform(access);
     for (unsigned l = 0; l < 64; ++l) {
       if (access.guard[l] == 0) continue;
@@ -412,8 +451,13 @@ private:
         why_ = "an addition of another format than the tensor's";
       else if (first) {
         // By the name that the code has used for it, or else with the number of trips that the path says.
-        const bool used = u->known.empty() || (known_load && known_load(*first) >= 0);
-        f(l, used ? *first : resolved(*first, u->known), format, static_cast<unsigned>(width));
+        const auto used = [&](const ElementAccess& x) { return known_load && known_load(x) >= 0; };
+        ElementAccess named = *first;
+        if (!u->known.empty() && !used(named)) {
+          named = resolved(*first, u->known, false);
+          if (const auto e = is_load ? same_of_code(*first, u->known) : std::nullopt) named = *e;
+        }
+        f(l, named, format, static_cast<unsigned>(width));
         continue;
       }
       problem(access, l);
@@ -475,7 +519,9 @@ private:
   std::unordered_map<std::array<Word, 6>, Uniform, HashWords> uniforms_;
   Flat<std::array<Word, 3>, ElementAccess, HashWords> firsts_;
   std::vector<std::pair<AtomId, Sym>> resolved_by_;
-  std::unordered_map<const AccessName*, ElementAccess> resolved_; ///< names with that put in
+  std::array<std::unordered_map<const AccessName*, ElementAccess>, 2> resolved_; ///< names with that put in
+  std::vector<std::string> sure_facts_;                                          ///< for the second
+  std::unordered_map<const AccessName*, std::vector<std::pair<ElementAccess, ElementAccess>>> same_;
 };
 
 /// Answers with numbers: everything the machine code does then is one workgroup of one launch.
@@ -869,6 +915,7 @@ private:
   [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
   Versions versions(const Path& path, const Abstract* a);
   std::optional<int> trips_of(const Path& path, const Abstract* a);
+  std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
   /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
   [[nodiscard]] bool trips_are_a_size() const {
     const auto atom = formulas_->canonical(shape_->loop->trips).as_atom();
@@ -1013,6 +1060,38 @@ std::optional<int> Sides::trips_of(const Path& path, const Abstract* a) {
     if (c >= 0 && c < 64 && formulas_->decide(true, loop->trips - Sym(1), base + Sym(c), known) == Truth::yes)
       return c;
   return std::nullopt;
+}
+
+/// Quotients in the conditions of a path that are one number on it, or that many more than the loop's periods: the trips of a
+/// machine's loop that takes several of the code's at once, where the path leaves open how many those are.
+std::vector<std::pair<AtomId, Sym>> Sides::counted(const Path& path, const Abstract* a) {
+  std::vector<std::pair<AtomId, Sym>> out;
+  if (path.samples.empty()) return out;
+  std::set<Sym> quotients;
+  const auto known = facts(path, a);
+  for (const auto& [word, value] : path.flow.path())
+    for (const Sym& d : formulas_->either(word, value, known))
+      for (const auto& t : d.terms())
+        for (const Factor& f : t.factors())
+          if (formulas_->context().atom(f.atom).kind == AtomKind::floor_div)
+            quotients.insert(formulas_->context().product(Int(1), std::array{Factor{f.atom, 1}}));
+  for (const Sym& q : quotients)
+    for (const int step : a != nullptr ? std::vector{1, a->period, 0} : std::vector{0}) {
+      const Sym base = a != nullptr ? Sym(step) * a->u : Sym(0);
+      std::optional<Int> one;
+      const auto rest = [&](std::size_t k) {
+        return evaluate(q, samples_[k].symbols) - evaluate(base, samples_[k].symbols);
+      };
+      const bool same = std::all_of(path.samples.begin(), path.samples.end(), [&](std::size_t k) {
+        const Int v = rest(k);
+        return *(one ? one : one = v) == v;
+      });
+      if (!same || formulas_->decide(true, q, base + Sym(*one), known) != Truth::yes) continue;
+      for (const Sym& form : {q, formulas_->canonical(q)})
+        if (const auto atom = form.as_atom()) out.emplace_back(*atom, base + Sym(*one));
+      break;
+    }
+  return out;
 }
 
 Versions Sides::versions(const Path& path, const Abstract* a) {
@@ -1186,17 +1265,17 @@ void Sides::explore(Path start, Abstract* a) {
     std::size_t asked = ~std::size_t{0};
     std::vector<std::pair<AtomId, Sym>> resolved;
     client_->resolve = [&] {
-      if (shape_->loop == nullptr || !shape_->loop->trips.as_atom() || asked == path.flow.path().size())
-        return resolved;
+      if (shape_->loop == nullptr || asked == path.flow.path().size()) return resolved;
       asked = path.flow.path().size();
       resolved.clear();
       if (asked == 0) return resolved;
-      if (const auto n = trips_of(path, a)) {
+      if (const auto n = shape_->loop->trips.as_atom() ? trips_of(path, a) : std::nullopt) {
         const Sym number = (a != nullptr ? Sym(a->first) + Sym(a->period) * a->u : Sym(0)) + Sym(*n + 1);
         for (const Sym& t : {shape_->loop->trips, formulas_->canonical(shape_->loop->trips)})
           if (const auto atom = t.as_atom(); atom && !trips_are_a_size())
             resolved.emplace_back(*atom, number);
       }
+      if (resolved.empty()) resolved = counted(path, a);
       return resolved;
     };
     const Flow::Stop stop = path.flow.run(*client_);

@@ -133,17 +133,30 @@ ElementAccess AccessNames::of(int tensor, Sym address, Sym room, Sym step, Formu
   for (auto at = first; at != last; ++at)
     if (*at->second == name) a.name = at->second.get();
   if (a.name == nullptr) {
-    const auto has = [&](Sym s) {
-      const auto in = symbols(s);
-      return std::any_of(watched_.begin(), watched_.end(),
-                         [&](AtomId w) { return std::find(in.begin(), in.end(), w) != in.end(); });
-    };
+    const auto has = [&](Sym s) { return watched(s); };
     if (!watched_.empty())
       name.by_trips = has(name.address) || has(name.room) || has(name.step) ||
                       std::any_of(name.inside.all.begin(), name.inside.all.end(), has);
     a.name = known_.emplace(h, std::make_unique<AccessName>(std::move(name)))->second.get();
   }
   return a;
+}
+
+bool AccessNames::watched(Sym s) const {
+  const auto in = symbols(s);
+  return std::any_of(watched_.begin(), watched_.end(),
+                     [&](AtomId w) { return std::find(in.begin(), in.end(), w) != in.end(); });
+}
+
+std::vector<ElementAccess> AccessNames::all() const {
+  std::vector<ElementAccess> out;
+  for (const auto& [hash, name] : known_) {
+    ElementAccess a;
+    a.name = name.get();
+    a.hash = hash;
+    out.push_back(a);
+  }
+  return out;
 }
 
 double CodeRun::rounding(Element format, Number v) {

@@ -212,6 +212,33 @@ std::optional<std::pair<Word, unsigned>> ValuesOfWords::packed(Word w, unsigned 
   }
 }
 
+/// Of (y 2^c) >> s with its sign: bits s - c to 31 - c of y, which may be the sign of a field again.
+ValuesOfWords::SignedField ValuesOfWords::signed_field(Word word) const {
+  SignedField f{word, 0, 32};
+  if (t_.kind(word) != TermKind::shift_right_signed) return f;
+  const auto count = t_.value(t_.children(word)[1]);
+  if (!count) return f;
+  Word y = t_.children(word)[0];
+  unsigned up = 0;
+  if (t_.kind(y) == TermKind::linear && t_.raw(y) == 0 && t_.parts(y).size() == 1 &&
+      std::has_single_bit(t_.parts(y)[0].coefficient)) {
+    up = static_cast<unsigned>(std::countr_zero(t_.parts(y)[0].coefficient));
+    y = t_.parts(y)[0].atom;
+  }
+  const auto down = static_cast<unsigned>(*count & 31);
+  if (down < up) return f;
+  f = {y, down - up, 32 - down};
+  const std::uint64_t taken = ((std::uint64_t{1} << f.width) - 1) << f.at;
+  while (t_.kind(f.word) == TermKind::bit_and) {
+    const auto mask = t_.value(t_.children(f.word)[1]);
+    if (!mask || (*mask & taken) != taken) break;
+    f.word = t_.children(f.word)[0];
+  }
+  const SignedField inner = signed_field(f.word);
+  if (inner.word == f.word || f.at >= inner.width) return f;
+  return {inner.word, inner.at + f.at, std::min(f.width, inner.width - f.at)};
+}
+
 std::optional<Number> ValuesOfWords::chosen(Word condition, std::optional<Number> x,
                                             std::optional<Number> y) {
   auto c = formulas_.condition(condition);
@@ -371,7 +398,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     }
     return modified(k, read(a[k], Element::f16, which));
   };
-  if (sdwa && n != "v_cvt_f32_f16") return std::nullopt;
+  if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32") return std::nullopt;
   const auto two = [&](auto&& f) -> std::optional<Number> {
     const auto x = f32(0), y = f32(1);
     if (!x || !y) return std::nullopt;
@@ -429,7 +456,17 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     if (n == "v_mov_b32" || n == "v_accvgpr_read_b32" || n == "v_accvgpr_write_b32") return f32(0);
     if (n == "v_cvt_f32_f16") return f16(0, 0);
     if (n == "v_cvt_f32_i32" && !a.empty()) {
-      const auto s = formulas_.signed_number(a[0]);
+      Word x = a[0];
+      if (sdwa && m.src0_sel != Select::dword) { // a byte or a half with its sign
+        const auto* o = operand(0);
+        if (o == nullptr || !o->sext) return std::nullopt;
+        const auto select = static_cast<unsigned>(m.src0_sel);
+        const unsigned size = select < 4 ? 8 : 16, at = select < 4 ? 8 * select : 16 * (select - 4);
+        x = t_.ashr(t_.shl(x, t_.constant(32 - at - size)), t_.constant(32 - size));
+      }
+      if (const SignedField f = signed_field(x); f.width == 8 && f.at % 8 == 0)
+        return read(f.word, Element::i8, f.at / 8);
+      const auto s = formulas_.signed_number(x);
       if (!s) return std::nullopt;
       return number_of(*s);
     }

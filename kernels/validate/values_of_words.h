@@ -66,6 +66,13 @@ private:
   std::optional<Number> of_function(Word word, Element format, unsigned index);
   /// The word that holds the same bits as `word` from `at` on, as deep as packing goes; where they are there. 0: zeros.
   std::optional<std::pair<Word, unsigned>> packed(Word word, unsigned at, unsigned width);
+  /// `width` bits of a word from `at` on as a number with a sign.
+  struct SignedField {
+    Word word = 0;
+    unsigned at = 0, width = 32;
+  };
+  /// The least field that the word is, read as a number with a sign.
+  [[nodiscard]] SignedField signed_field(Word word) const;
   std::optional<Number> chosen(Word condition, std::optional<Number> x, std::optional<Number> y);
   /// The number of which the word is the integer that is nearest, at the ends of i32 or i8 what is nearest there.
   std::optional<Number> rounded_to_integer(Word word);

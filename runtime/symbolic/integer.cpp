@@ -187,6 +187,13 @@ const std::unordered_map<std::string_view, Body>& words() {
        [](Terms& t, A a)
            -> std::optional<
                Term> { return t.bit_and(t.shl(a[1], t.bit_and(a[0], t.constant(15))), t.constant(0xffff)); }},
+      {"v_ashrrev_i16",
+       [](Terms& t, A a) -> std::
+                             optional<Term> {
+                               const Term x = *field_of(t, a[1], t.constant(0), t.constant(16), true);
+                               return t.bit_and(t.ashr(x, t.bit_and(a[0], t.constant(15))),
+                                                t.constant(0xffff));
+                             }},
       {"v_lshrrev_b16",
        [](Terms& t, A a)
            -> std::optional<
@@ -678,10 +685,15 @@ void Machine::vector_formula(const Operation& op, u64 top) {
         a[k][word] = !dpp || k != 0 ? selected(k, source(op, k, l, word, g))
                      : from[l] < 0  ? t.constant(0)
                                     : source(op, k, static_cast<unsigned>(from[l]), word, g);
-    if (halves)
-      for (std::size_t k = 0; k < op.sources.size(); ++k)
-        for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word)
-          a[k][word] = kept(a[k][word]);
+    if (halves) { // a symbol for what nothing is known of, unless that is all of it: then the result is unknown, too
+      const auto each = [&](auto f) {
+        for (std::size_t k = 0; k < op.sources.size(); ++k)
+          for (unsigned word = 0; word < emulator::words(op.sources[k].type); ++word) f(a[k][word]);
+      };
+      bool any = false;
+      each([&](Term x) { any = any || x != Terms::unknown; });
+      if (any) each([&](Term& x) { x = kept(x); });
+    }
     Term mask_in = 0;
     if (op.mask_source >= 0) {
       const auto r = static_cast<unsigned>(op.mask_source) + l / 32;
@@ -695,7 +707,7 @@ void Machine::vector_formula(const Operation& op, u64 top) {
     }
     now[0][l] = last.word[0];
     now[1][l] = last.word[1];
-    if (part) {
+    if (part && last.word[0] != Terms::unknown) {
       const Term field = t.constant((part->width == 8 ? 0xffU : 0xffffU) << part->shift);
       const Term v = t.bit_and(t.shl(last.word[0], t.constant(part->shift)), field);
       Term rest = t.constant(0);

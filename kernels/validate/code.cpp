@@ -126,6 +126,8 @@ public:
   std::function<std::vector<std::pair<AtomId, Sym>>()> resolve;
   /// The trip after which the code has loaded an element, -1: not up to here.
   std::function<int(const ElementAccess&)> known_load;
+  /// Where the code has loaded up to here: each name once, at byte 0.
+  std::function<std::vector<ElementAccess>()> loaded;
   std::set<std::size_t> load_sites, store_sites, product_sites;
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
@@ -361,7 +363,7 @@ public:
       sure_facts_ = std::move(path);
       resolved_[1].clear();
       same_.clear();
-      for (const ElementAccess& e : run_.names.all()) {
+      for (const ElementAccess& e : loaded()) {
         const ElementAccess sure = resolved(e, known, true);
         same_[sure.name].emplace_back(e, sure);
       }
@@ -1262,6 +1264,13 @@ void Sides::explore(Path start, Abstract* a) {
         static_cast<void>(boundary(static_cast<int>(boundaries_.size())));
       }
     };
+    client_->loaded = [&] {
+      std::unordered_set<const AccessName*> seen;
+      std::vector<ElementAccess> out;
+      for (const auto& [key, trip] : a != nullptr ? a->loads : loads_until_)
+        if (seen.insert(key.name).second) out.push_back({key.name, key.hash, 0, 0, 0});
+      return out;
+    };
     std::size_t asked = ~std::size_t{0};
     std::vector<std::pair<AtomId, Sym>> resolved;
     client_->resolve = [&] {
@@ -1282,6 +1291,7 @@ void Sides::explore(Path start, Abstract* a) {
     client_->facts = nullptr;
     client_->resolve = nullptr;
     client_->known_load = nullptr;
+    client_->loaded = nullptr;
     if (stop == Flow::Stop::failed) {
       missing(path.flow.why());
       continue;

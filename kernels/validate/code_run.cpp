@@ -148,17 +148,6 @@ bool AccessNames::watched(Sym s) const {
                      [&](AtomId w) { return std::find(in.begin(), in.end(), w) != in.end(); });
 }
 
-std::vector<ElementAccess> AccessNames::all() const {
-  std::vector<ElementAccess> out;
-  for (const auto& [hash, name] : known_) {
-    ElementAccess a;
-    a.name = name.get();
-    a.hash = hash;
-    out.push_back(a);
-  }
-  return out;
-}
-
 double CodeRun::rounding(Element format, Number v) {
   const double x = std::fabs(RealArithmetic::real(v));
   if (std::isinf(x)) return 0; // the empty element of a maximum is itself in every format

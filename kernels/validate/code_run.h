@@ -61,8 +61,6 @@ struct HashAccess {
 class AccessNames {
 public:
   [[nodiscard]] ElementAccess of(int tensor, Sym address, Sym room, Sym step, Formulas::Condition inside);
-  /// Each name, at byte 0.
-  [[nodiscard]] std::vector<ElementAccess> all() const;
   /// Symbols of which each name made from now on says whether it has one.
   void watch(std::vector<AtomId> symbols) { watched_ = std::move(symbols); }
   [[nodiscard]] bool watched(Sym s) const;

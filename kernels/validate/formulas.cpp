@@ -239,7 +239,7 @@ bool Formulas::not_negative(Sym s, const std::vector<std::string>& facts) {
 
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& all_facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
-  if (at_once == Truth::yes) return at_once;
+  if (at_once != Truth::unknown) return at_once;
   const std::string question = (equality ? "e" : "l") + to_string(a) + "|" + to_string(b);
   const std::vector<std::string> facts = about(question.substr(1), all_facts);
   if (!equality && not_negative(b - a, facts)) return Truth::yes;

@@ -457,7 +457,8 @@ private:
         ElementAccess named = *first;
         if (!u->known.empty() && !used(named)) {
           named = resolved(*first, u->known, false);
-          if (const auto e = is_load ? same_of_code(*first, u->known) : std::nullopt) named = *e;
+          if (const auto e = is_load && !used(named) ? same_of_code(*first, u->known) : std::nullopt)
+            named = *e;
         }
         f(l, named, format, static_cast<unsigned>(width));
         continue;

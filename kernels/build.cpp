@@ -85,7 +85,9 @@ void validate_or_throw(const Artifact& artifact, const codegen::Code& code, bool
 ProofReport prove(const codegen::Code& code) {
   const codegen::Program& program = *code.program;
   ProofReport report(program.name(), program.where());
-  solver::SolverProver prover;
+  solver::Options options;
+  options.certificates = false; // nobody reads them here
+  solver::SolverProver prover({}, options);
   const codegen::Derivation derived = derive(code, prover);
   for (const codegen::DerivedClaim& c : derived.claims) report.derived(c);
   prove_banks(report, program, derived);

@@ -29,10 +29,9 @@ void Interpreter::fail(const Refuted& r) {
   out_.claims.push_back(std::move(c));
 }
 
-void Interpreter::prove(const std::string& claim, const std::string& subject, const std::string& method) {
-  const int op = at_ ? at_->op : -1;
-  if (!recorded_.emplace(claim, op).second) return;
-  out_.claims.push_back({claim, subject, method, op, at_ ? at_->where : p_.where(), true, ""});
+void Interpreter::add_claim(const std::string& claim, const std::string& subject, const char* method) {
+  out_.claims.push_back(
+      {claim, subject, method, at_ ? at_->op : -1, at_ ? at_->where : p_.where(), true, ""});
 }
 
 void Interpreter::refute(const std::string& claim, const std::string& subject, const std::string& why) {
@@ -52,17 +51,20 @@ bool Interpreter::decide(ClaimKind kind, Sym a, Sym b) {
 }
 
 Sym Interpreter::ranged(Sym s, const std::vector<int>& columns) {
+  if (s.is_constant()) return s;
   std::vector<std::pair<AtomId, Sym>> replace;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    const Column& c = columns_[columns[i]];
-    const auto [low, high] = std::minmax_element(c.begin(), c.end());
-    replace.emplace_back(*dollar(i).as_atom(),
-                         *low == *high ? Sym(*low)
-                                       : context_.symbol("_in" + number_name(*low) + "_" +
-                                                             number_name(*high) + "_" + std::to_string(i),
-                                                         {Int(*low), Int(*high)}));
+    const auto [low, high] = columns_.range(columns[i]);
+    const auto [at, fresh] = ranged_.try_emplace({i, low, high});
+    if (fresh)
+      at->second =
+          low == high
+              ? Sym(low)
+              : context_.symbol("_in" + number_name(low) + "_" + number_name(high) + "_" + std::to_string(i),
+                                {Int(low), Int(high)});
+    replace.emplace_back(*dollar(i).as_atom(), at->second);
   }
-  return substitute(s, replace);
+  return replaced_(s, replace);
 }
 
 Sym Interpreter::dollar(std::size_t i) {

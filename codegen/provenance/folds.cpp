@@ -44,10 +44,8 @@ std::string Interpreter::text(const Intervals& s) {
 
 void Interpreter::settle(Term& t) {
   if (!t.has_part) return;
-  const Column& sets = columns_[t.sets];
-  const int first = sets.empty() ? -1 : sets[0];
-  if (first < 0 || sets_[first].size() != 1) return;
-  if (std::any_of(sets.begin(), sets.end(), [&](int x) { return x != first; })) return;
+  const auto [first, last] = columns_.range(t.sets);
+  if (columns_[t.sets].empty() || first < 0 || first != last || sets_[first].size() != 1) return;
   const auto [low, high] = sets_[first][0];
   t.has_part = false;
   t.sets = -1;
@@ -86,6 +84,7 @@ std::optional<std::pair<Sym, Sym>> Interpreter::join_interval(std::vector<std::p
 
 bool Interpreter::covers(const Term& t) {
   if (t.has_part) return false;
+  if (t.intervals.size() == 1 && t.intervals[0] == std::pair(Sym(0), t.limit)) return true;
   std::vector<Sym> ends{t.limit};
   for (const Sym& e : t.ends) ends.push_back(ranged(relate(e), t.columns));
   return cover(t.intervals, ends, t.monoid);
@@ -151,12 +150,12 @@ bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& colum
 Term Interpreter::complete_term(Term t) {
   if (!t.partial) return t;
   settle(t);
-  const Sym limit = relate(t.limit);
   if (!covers(t))
     refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
-           describe(t), "wanted [0, " + to_string(limit) + ")");
-  prove("a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
-        to_string(t.limit), "provenance");
+           describe(t), "wanted [0, " + to_string(relate(t.limit)) + ")");
+  prove(
+      "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
+      [&] { return to_string(t.limit); }, "provenance");
   Term out;
   out.columns = t.columns;
   out.facts = t.facts;
@@ -237,8 +236,9 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     }
     if (!limited) refute("a fold has an extent", describe(t), "nothing says where the index ends");
     t.facts = std::move(facts);
-    prove("what lies outside of a " + std::string(to_string(i.monoid)) + " is its empty element",
-          to_string(t.limit), "provenance");
+    prove(
+        "what lies outside of a " + std::string(to_string(i.monoid)) + " is its empty element",
+        [&] { return to_string(t.limit); }, "provenance");
   } else {
     if (t.monoid != i.monoid)
       refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));

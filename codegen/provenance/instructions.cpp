@@ -21,7 +21,7 @@ std::vector<std::pair<AtomId, Sym>> Interpreter::trips() const {
 }
 
 Sym Interpreter::here(Sym s) const {
-  const Sym at = substitute(s, trips());
+  const Sym at = replaced_(s, trips());
   return exiting_ ? relate(at) : at;
 }
 
@@ -267,29 +267,39 @@ void Interpreter::write(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   Term term = part(value(s, i.uses[0]), i.uses[0]);
-  auto& cells = s.lds[stage_of(i)];
+  auto& cells = s.lds[stage_of(i)].write();
   if (cells.empty()) cells.resize(static_cast<std::size_t>(t.stage_elements()));
   const int id = static_cast<int>(s.terms.size());
   s.terms.push_back(std::move(term));
   const int batch = static_cast<int>(s.batches.size());
   s.batches.push_back({});
-  const std::size_t count = i.access.elements.size();
+  const int count = static_cast<int>(i.access.elements.size());
   const auto& readings = s.readings[stage_of(i)];
-  for (std::size_t slot = 0; slot < r.places.size(); ++slot) {
-    const int thread = static_cast<int>(slot / count), wave = thread / p_.target().wave_size;
+  const bool is_read = std::any_of(readings.begin(), readings.end(),
+                                   [](const Reading& x) { return x.status != Status::published; });
+  int last_batch = -1;
+  bool published = true; // what that one wrote
+  for (int thread = 0; thread < p_.threads(); ++thread) {
     if (!r.acts[static_cast<std::size_t>(thread)]) continue;
-    Cell& c = cells[static_cast<std::size_t>(r.places[slot])];
-    if (c.batch == batch)
-      refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
-             "element " + std::to_string(r.places[slot]) + " is written twice, at last by work-item " +
-                 std::to_string(thread));
-    if (c.term >= 0 && c.wave != wave &&
-        s.batches[static_cast<std::size_t>(c.batch)].status != Status::published)
-      refute("writes to " + t.name + " of different waves are ordered", "",
-             "element " + std::to_string(r.places[slot]) + ": wave " + std::to_string(wave) +
-                 " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
-    read_before(readings, r.places[slot], wave, false, t.name);
-    c = {id, static_cast<int>(slot), batch, wave};
+    const int wave = thread / p_.target().wave_size;
+    for (int slot = thread * count; slot < (thread + 1) * count; ++slot) {
+      const int place = r.places[static_cast<std::size_t>(slot)];
+      Cell& c = cells[static_cast<std::size_t>(place)];
+      if (c.batch == batch)
+        refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
+               "element " + std::to_string(place) + " is written twice, at last by work-item " +
+                   std::to_string(thread));
+      if (c.term >= 0 && c.batch != last_batch) {
+        last_batch = c.batch;
+        published = s.batches[static_cast<std::size_t>(c.batch)].status == Status::published;
+      }
+      if (c.term >= 0 && c.wave != wave && !published)
+        refute("writes to " + t.name + " of different waves are ordered", "",
+               "element " + std::to_string(place) + ": wave " + std::to_string(wave) +
+                   " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
+      if (is_read) read_before(readings, place, wave, false, t.name);
+      c = {id, slot, batch, wave};
+    }
   }
   (i.direct ? s.vm : s.lgkm).push_back({Queued::What::write, {}, batch, {}});
   prove("nothing of " + t.name + " is overwritten before every wave has read it", "", "provenance");
@@ -298,63 +308,85 @@ void Interpreter::write(State& s, const Inst& i) {
 void Interpreter::read(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
-  const auto& cells = s.lds[stage_of(i)];
-  const std::size_t count = i.access.elements.size();
-  std::vector<int> from(r.places.size()), of(r.places.size());
-  auto& touched = touched_[&i];
-  const bool fresh = !touched;
-  std::vector<std::pair<int, int>> where;
-  int last_term = -1, last_batch = -1, checked_wave = -1;
+  const auto& cells = s.lds[stage_of(i)].read();
+  const int count = static_cast<int>(i.access.elements.size());
+  Read& known = reads_[&i];
+  const bool fresh = !known.touched;
+  if (fresh) known.from.resize(r.places.size()), known.of.resize(r.places.size());
+  bool as_before = !fresh;       // slot by slot the same was written as when the instruction ran last
+  std::vector<int> terms;        // that are read
+  int last_term = -1, which = 0; // the number of that one among them
+  int last_batch = -1, checked_wave = -1;
   bool ok_any_wave = false;
-  for (std::size_t slot = 0; slot < r.places.size(); ++slot) {
-    const int thread = static_cast<int>(slot / count), wave = thread / p_.target().wave_size;
-    const int place = r.places[slot];
-    const Cell* c = cells.empty() ? nullptr : &cells[static_cast<std::size_t>(place)];
-    if (!c || c->term < 0)
-      refute("what is read from " + t.name + " was written", to_string(i.access.threads),
-             "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) +
-                 ", which nothing has written");
-    if (c->batch != last_batch) {
-      last_batch = c->batch;
-      const Status status = s.batches[static_cast<std::size_t>(c->batch)].status;
-      ok_any_wave = status == Status::published;
-      checked_wave = status == Status::done ? c->wave : -2;
+  for (int thread = 0; thread < p_.threads(); ++thread) {
+    const int wave = thread / p_.target().wave_size;
+    for (int at = thread * count; at < (thread + 1) * count; ++at) {
+      const auto slot = static_cast<std::size_t>(at);
+      const int place = r.places[slot];
+      const Cell* c = cells.empty() ? nullptr : &cells[static_cast<std::size_t>(place)];
+      if (!c || c->term < 0)
+        refute("what is read from " + t.name + " was written", to_string(i.access.threads),
+               "work-item " + std::to_string(thread) + " reads element " + std::to_string(place) +
+                   ", which nothing has written");
+      if (c->batch != last_batch) {
+        last_batch = c->batch;
+        const Status status = s.batches[static_cast<std::size_t>(c->batch)].status;
+        ok_any_wave = status == Status::published;
+        checked_wave = status == Status::done ? c->wave : -2;
+      }
+      if (!ok_any_wave && !(checked_wave != -2 && c->wave == wave))
+        refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
+               "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
+                   std::to_string(c->wave) + " wrote, with no wait and barrier between");
+      if (c->term != last_term) {
+        if (last_term >= 0 &&
+            !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c->term)]))
+          refute("a fragment of " + t.name + " is of one tile",
+                 describe(s.terms[static_cast<std::size_t>(last_term)]),
+                 "work-item " + std::to_string(thread) + " reads " +
+                     describe(s.terms[static_cast<std::size_t>(c->term)]));
+        last_term = c->term;
+        which = static_cast<int>(std::find(terms.begin(), terms.end(), last_term) - terms.begin());
+        if (which == static_cast<int>(terms.size())) terms.push_back(last_term);
+      }
+      as_before = as_before && known.from[slot] == c->slot && known.of[slot] == which;
+      known.from[slot] = c->slot;
+      known.of[slot] = which;
     }
-    if (!ok_any_wave && !(checked_wave != -2 && c->wave == wave))
-      refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
-             "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
-                 std::to_string(c->wave) + " wrote, with no wait and barrier between");
-    if (c->term != last_term) {
-      if (last_term >= 0 &&
-          !equal(s.terms[static_cast<std::size_t>(last_term)], s.terms[static_cast<std::size_t>(c->term)]))
-        refute("a fragment of " + t.name + " is of one tile",
-               describe(s.terms[static_cast<std::size_t>(last_term)]),
-               "work-item " + std::to_string(thread) + " reads " +
-                   describe(s.terms[static_cast<std::size_t>(c->term)]));
-      last_term = c->term;
-    }
-    from[slot] = c->slot;
-    of[slot] = c->term;
-    if (fresh) where.emplace_back(place, wave);
   }
   if (fresh) {
+    std::vector<std::pair<int, int>> where;
+    for (std::size_t slot = 0; slot < r.places.size(); ++slot)
+      where.emplace_back(r.places[slot], static_cast<int>(slot) / count / p_.target().wave_size);
     std::sort(where.begin(), where.end());
     where.erase(std::unique(where.begin(), where.end()), where.end());
-    touched = std::make_shared<const std::vector<std::pair<int, int>>>(std::move(where));
+    known.touched = std::make_shared<const std::vector<std::pair<int, int>>>(std::move(where));
   }
   Term term = s.terms[static_cast<std::size_t>(last_term)];
-  const auto gather = [&](auto column_of) {
-    Column c(from.size());
-    for (std::size_t slot = 0; slot < from.size(); ++slot)
-      c[slot] = columns_[column_of(s.terms[static_cast<std::size_t>(of[slot])])]
-                        [static_cast<std::size_t>(from[slot])];
-    return columns_.intern(std::move(c));
-  };
-  for (std::size_t k = 0; k < term.columns.size(); ++k)
-    term.columns[k] = gather([&](const Term& x) { return x.columns[k]; });
-  if (term.partial && term.has_part) term.sets = gather([](const Term& x) { return x.sets; });
+  const bool parts = term.partial && term.has_part;
+  std::vector<std::vector<int>> columns; // of each term, of a part with its sets
+  for (const int id : terms) {
+    const Term& of = s.terms[static_cast<std::size_t>(id)];
+    columns.push_back(of.columns);
+    if (parts) columns.back().push_back(of.sets);
+  }
+  if (!as_before || columns != known.columns) {
+    known.out.clear();
+    for (std::size_t k = 0; k < columns.front().size(); ++k) {
+      std::vector<const Column*> sources;
+      for (const auto& of : columns) sources.push_back(&columns_[of[k]]);
+      Column c(known.from.size());
+      for (std::size_t slot = 0; slot < c.size(); ++slot)
+        c[slot] =
+            (*sources[static_cast<std::size_t>(known.of[slot])])[static_cast<std::size_t>(known.from[slot])];
+      known.out.push_back(columns_.intern(std::move(c)));
+    }
+    known.columns = std::move(columns);
+  }
+  term.columns.assign(known.out.begin(), known.out.end() - (parts ? 1 : 0));
+  if (parts) term.sets = known.out.back();
   s.regs[key(i.def)] = {std::move(term), true};
-  s.readings[stage_of(i)].push_back({Status::pending, touched});
+  s.readings[stage_of(i)].push_back({Status::pending, known.touched});
   s.lgkm.push_back({Queued::What::reg, key(i.def), 1, stage_of(i)});
   prove("what is read from " + t.name + " was written, waited for and published by a barrier", "",
         "provenance");

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "domains.h"
+#include "substitutions.h"
 #include "terms.h"
 
 #include <inlay/codegen/address.h>
@@ -27,7 +28,7 @@ public:
   /// `within`: of each loop that runs to the least of two ends, whether that is the first of them.
   Interpreter(const Code& code, Prover& prover, std::vector<bool> within)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        within_(std::move(within)), domains_(x_, specified(p_)) {
+        within_(std::move(within)), replaced_(x_), domains_(x_, specified(p_)) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
@@ -41,7 +42,17 @@ private:
   // ------------------------------------------------------------ claims: derive.cpp
   void fail(const Refuted& r);
   // Recorded once: a claim that every trip makes again is one claim.
-  void prove(const std::string& claim, const std::string& subject, const std::string& method);
+  // `subject` is a text, or gives it.
+  template <class Subject>
+  void prove(const std::string& claim, const Subject& subject, const char* method) {
+    if (!recorded_.emplace(claim, at_ ? at_->op : -1).second) return;
+    if constexpr (std::is_invocable_v<Subject>) {
+      add_claim(claim, subject(), method);
+    } else {
+      add_claim(claim, subject, method);
+    }
+  }
+  void add_claim(const std::string& claim, const std::string& subject, const char* method);
   [[noreturn]] static void refute(const std::string& claim, const std::string& subject,
                                   const std::string& why);
   bool decide(ClaimKind kind, Sym a, Sym b);
@@ -58,9 +69,18 @@ private:
   void world_of_loop(const CodeRegion& r, bool within);
   bool known(Sym s) const; // whether `world_` says something of it
   std::optional<Size> size_in(Sym extent) const;
-  Sym world(Sym s) const { return substitute(s, world_); }
+  Sym world(Sym s) const { return replaced_(s, world_); }
+  Expr world(Expr e) const { return replaced_(e, world_); }
   // What is known at this point of the code about the number of trips.
-  Sym relate(Sym s) const { return relation_.empty() ? s : substitute(s, relation_); }
+  template <class T>
+  T relate(T s) const {
+    if (!(replaced_(s, known_of_trips()) == s)) asked_for_trips_ = true;
+    return replaced_(s, relation_);
+  }
+  // What `relation_` says of the number of trips of the loop that was left last.
+  Substitutions::List known_of_trips() const {
+    return Substitutions::List(relation_).subspan(trips_begin_, trips_count_);
+  }
   // One thing more; what was known of others in its terms is known in terms of it.
   void learn(AtomId what, Sym is);
 
@@ -74,6 +94,8 @@ private:
   };
   static const char* name_of(const Inst& i) { return to_string(i.kind); }
   const Prepared& prepared(const Inst& inst);
+  // The place of each coordinate of a tensor in LDS, the first axis fastest.
+  const std::vector<int>& places_of(const Tensor& t);
   void static_claims();
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
   void memory_claims(const Inst& i);
@@ -97,6 +119,11 @@ private:
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
   // Runs everything behind an exit: j is the last trip's number, `residue` its remainder by the ring.
   void leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue);
+  // What follows the exit. Exits that leave the same behind go on in the same way: once, unless what follows asks how many trips
+  // there were. `before`: `relation_` before the exit.
+  void go_on(State s, std::size_t index, const std::vector<std::pair<AtomId, Sym>>& before);
+  // Whether nothing behind a region is a loop, or accesses LDS or a tensor in place.
+  bool simple_behind(std::size_t index) const;
   // Adds to what is known that trip j is the last one, or that others come later; false where that cannot be.
   bool meet(const CodeRegion& r, Sym j, bool later);
   // Whether the number of trips is a size's, a symbol of its own, and not a number or a workgroup's.
@@ -165,8 +192,22 @@ private:
   void tidy(Term& t);
   // Some index of the expression that is O + _ci: gives O.
   std::optional<Sym> origin_of(Expr e, std::size_t i);
+  // Whether s depends on the symbol.
+  bool mentions(Sym s, AtomId symbol) const;
 
   // ------------------------------------------------------------ products: products.cpp
+  struct Side {    // what a column of an operand says
+    int rows = -1; ///< it moves with the rows: the column of the result
+    int k = -1;    ///< it moves with k: wave by wave, number by number
+  };
+  const Side& side(const Inst& i, std::size_t half, bool second, int column);
+  // Of an operand, the instruction's k that part `half` holds.
+  std::vector<int> ks_of(const Inst& i, std::size_t half, bool second) const;
+  struct Summed { // the numbers of k that each wave's result sums
+    int sets = -1;
+    bool twice = false;
+  };
+  const Summed& summed(const Inst& i, int k);
   struct Product { // what the columns of two operands say, the same for every tile
     std::string error;
     std::vector<std::size_t> x_k, y_k; ///< which columns are k
@@ -283,16 +324,33 @@ private:
   std::vector<bool> within_;                   ///< see the constructor
   const Inst* half_ = nullptr;                 ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;
-  std::unordered_map<const Inst*, std::shared_ptr<const std::vector<std::pair<int, int>>>> touched_;
+  struct Read { // what an instruction read of LDS when it ran last
+    std::shared_ptr<const std::vector<std::pair<int, int>>> touched; ///< (place, wave), sorted
+    std::vector<int> from, of; ///< slot by slot: the slot that was written, and by which of the writes
+    std::vector<std::vector<int>> columns; ///< of each write
+    std::vector<int> out;                  ///< what that came to
+  };
+  std::unordered_map<const Inst*, Read> reads_;
+  std::map<int, std::vector<int>> places_; ///< see places_of
   std::map<std::tuple<int, int, int, int>, int> cuts_;
   std::map<std::vector<int>, int> joins_;
   std::map<std::tuple<const Atom*, std::size_t, std::vector<int>, std::vector<int>, std::int64_t>, Product>
       products_;
+  std::map<std::tuple<const Atom*, std::size_t, bool, int>, Side> sides_;
+  std::map<std::pair<const Atom*, int>, Summed> summed_;
   std::map<std::tuple<const Atom*, std::size_t, int>, int> value_by_value_;
   std::map<std::tuple<int, int, int>, bool> blocks_of_;
   std::map<std::tuple<int, int, Monoid>, int> united_;
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;
+  mutable Substitutions replaced_;
+  std::map<std::tuple<std::size_t, int, int>, Sym> ranged_;           ///< see ranged
+  std::map<std::pair<int, std::size_t>, std::optional<Sym>> origins_; ///< see origin_of
+  std::map<int, bool> only_symbols_;                                  ///< see tabulate
+  std::vector<State>
+      left_; ///< what exits of this loop left behind, when what follows does not depend on more
+  std::size_t trips_begin_ = 0, trips_count_ = 0; ///< see known_of_trips
+  mutable bool asked_for_trips_ = false;
   struct StoredTile {
     std::vector<Sym> origin;
     std::vector<int> extents; ///< 0: all of the axis

@@ -80,9 +80,10 @@ void Interpreter::learn(AtomId what, Sym is) {
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
   const auto before = relation_;
   const auto world_before = world_;
+  const bool same_way = counts_trips(r) && simple_behind(index);
   if (!meet(r, j, false)) return;
-  // What is known of workgroups from here on is written into what the places hold; of sizes it is looked up.
-  if (!counts_trips(r) && relation_.size() > before.size()) {
+  // What is known from here on is written into what the places hold, or looked up.
+  if (!same_way && relation_.size() > before.size()) {
     const std::pair<AtomId, Sym> known[] = {relation_.back()};
     const auto know = [&](Term& t) {
       replace_all(t, known);
@@ -96,10 +97,48 @@ void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, 
   const bool outer = std::exchange(exiting_, true);
   list(s, r.epilogue, relate(j), residue);
   forget_iterations(s);
-  regions(std::move(s), index + 1);
+  same_way ? go_on(std::move(s), index, before) : regions(std::move(s), index + 1);
   exiting_ = outer;
   relation_ = before;
   world_ = world_before;
+}
+
+bool Interpreter::simple_behind(std::size_t index) const {
+  const auto simple = [&](const Inst& i) {
+    if (i.access.tensor < 0) return true;
+    const Tensor& t = p_.tensor(i.access.tensor);
+    return t.space != Space::lds && !t.in_place;
+  };
+  return std::all_of(
+      code_.regions.begin() + static_cast<std::ptrdiff_t>(index) + 1, code_.regions.end(),
+      [&](const CodeRegion& r) { return !r.is_loop && std::all_of(r.body.begin(), r.body.end(), simple); });
+}
+
+void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<AtomId, Sym>>& before) {
+  // That this exit was taken says nothing new of what was known before.
+  if (!std::equal(before.begin(), before.end(), relation_.begin(), relation_.end() - 1))
+    return regions(std::move(s), index + 1);
+  // LDS and its accesses under way are nobody's any more.
+  s.lds.clear(), s.terms.clear(), s.batches.clear(), s.readings.clear();
+  for (auto* queue : {&s.vm, &s.lgkm})
+    for (Queued& q : *queue) {
+      const bool reg = q.what == Queued::What::reg && s.regs.contains(q.reg);
+      q = reg ? Queued{Queued::What::reg, q.reg, -1, {}} : Queued{};
+    }
+  // A fold that is over by now is over, however many trips made it.
+  for (auto& [key, value] : s.regs)
+    if (value.term.partial && covers(value.term)) value.term.intervals = {{Sym(0), value.term.limit}};
+  const auto same = [&](const State& x) {
+    return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.stored == s.stored &&
+           x.stored_part == s.stored_part && x.read_tile == s.read_tile;
+  };
+  if (std::any_of(left_.begin(), left_.end(), same)) return;
+  trips_begin_ = before.size(), trips_count_ = 1;
+  asked_for_trips_ = false;
+  State copy = s;
+  regions(std::move(s), index + 1);
+  trips_begin_ = trips_count_ = 0;
+  if (!asked_for_trips_) left_.push_back(std::move(copy));
 }
 
 bool Interpreter::positive(Sym end) const {
@@ -191,6 +230,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     ~Inside() { flag = outer; }
   } const inside{exiting_, std::exchange(exiting_, false)};
   ring_ = r.ring;
+  left_.clear();
   int reach = 0;
   for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
   list(s, r.prologue, Sym(0), 0);
@@ -309,11 +349,13 @@ State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
   out.terms.clear();
   for (auto& [stage, cells] : out.lds) {
     const auto found = x.lds.find(stage);
-    if (found == x.lds.end() || found->second.size() != cells.size())
+    if (found == x.lds.end() || found->second.read().size() != cells.read().size())
       not_inductive("a stage appears in a later round");
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const Cell& before = found->second[i];
-      Cell& now = cells[i];
+    const std::vector<Cell>& all_before = found->second.read();
+    std::vector<Cell>& all_now = cells.write();
+    for (std::size_t i = 0; i < all_now.size(); ++i) {
+      const Cell& before = all_before[i];
+      Cell& now = all_now[i];
       if ((before.term < 0) != (now.term < 0) || before.slot != now.slot || before.wave != now.wave)
         not_inductive("a place of LDS holds something else in the next round");
       if (now.term < 0) continue;
@@ -340,9 +382,9 @@ State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
 
 void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
   replace_in(t, replace);
-  t.limit = substitute(t.limit, replace);
-  for (auto& [low, high] : t.intervals) low = substitute(low, replace), high = substitute(high, replace);
-  t.origin = substitute(t.origin, replace);
+  t.limit = replaced_(t.limit, replace);
+  for (auto& [low, high] : t.intervals) low = replaced_(low, replace), high = replaced_(high, replace);
+  t.origin = replaced_(t.origin, replace);
 }
 
 bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
@@ -365,8 +407,10 @@ void Interpreter::compare(const State& invariant, const State& after,
   for (const auto& [stage, cells] : invariant.lds) {
     const auto found = after.lds.find(stage);
     if (found == after.lds.end()) not_inductive("a stage is gone");
-    for (std::size_t i = 0; i < cells.size(); ++i) {
-      const Cell &a = cells[i], &b = found->second[i];
+    const std::vector<Cell>&all_a = cells.read(), &all_b = found->second.read();
+    if (all_a.size() != all_b.size()) not_inductive("a stage is not in the same state");
+    for (std::size_t i = 0; i < all_a.size(); ++i) {
+      const Cell &a = all_a[i], &b = all_b[i];
       if ((a.term < 0) != (b.term < 0)) not_inductive("a place of LDS is not in the same state");
       if (a.term < 0) continue;
       if (a.slot != b.slot || a.wave != b.wave ||

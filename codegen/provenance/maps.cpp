@@ -61,10 +61,8 @@ void Interpreter::apply_map(State& s, const Inst& i) {
         context_.symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt});
     positions.emplace_back(*symbol.as_atom(), dollar(static_cast<std::size_t>(at - columns.begin())));
   }
-  Expr map = x_.substitute(i.map, world_);
-  map = x_.substitute(map, positions);
-  map = x_.substitute(map, trips());
-  if (exiting_) map = x_.substitute(map, relation_); // holds for all that follows
+  Expr map = replaced_(replaced_(world(i.map), positions), trips());
+  if (exiting_) map = relate(map); // holds for all that follows
 
   Term out;
   const auto open = [](const Term& t) { return t.partial; };
@@ -201,8 +199,9 @@ Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
   if (domains_.infinite(t.expr))
     refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
            "its elements so far may all be infinite; `inside` says which are left out");
-  prove("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
-        "provenance");
+  prove(
+      "a " + std::string(to_string(t.monoid)) + " that scales is of at least one element",
+      [&] { return describe(t); }, "provenance");
   Term out;
   out.expr = x_.normal(x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, t.expr));
   out.facts = t.facts;
@@ -276,7 +275,9 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
     out = join(out, parts[k]);
   }
   out.facts = std::move(facts);
-  prove("a map of a sum under way is linear in it", to_string(map, name_of_tensor()), "provenance");
+  prove(
+      "a map of a sum under way is linear in it", [&] { return to_string(map, name_of_tensor()); },
+      "provenance");
   return out;
 }
 

@@ -3,103 +3,127 @@
 
 namespace inlay::codegen::provenance {
 
+std::vector<int> Interpreter::ks_of(const Inst& i, std::size_t half, bool second) const {
+  const Mma& mma = *i.atom->mma;
+  const int lanes = p_.target().wave_size, full = mma.a_values(),
+            values = full / static_cast<int>(operand_parts(i));
+  const Column kk = coordinates(second ? mma.b : mma.a, 1);
+  std::vector<int> held;
+  for (int l = 0; l < lanes; ++l)
+    for (int v = 0; v < values; ++v)
+      held.push_back(kk[static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v)]);
+  std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  return held;
+}
+
+const Interpreter::Side& Interpreter::side(const Inst& i, std::size_t half, bool second, int column_id) {
+  const auto [known, fresh] = sides_.try_emplace({i.atom, half, second, column_id});
+  if (!fresh) return known->second;
+  const Mma& mma = *i.atom->mma;
+  const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
+  const int parts = static_cast<int>(operand_parts(i)), full = mma.a_values(), values = full / parts,
+            results = mma.c_values(), rows = mma.m, ks = mma.k / parts;
+  const Layout& operand = second ? mma.b : mma.a;
+  const std::vector<int> held = ks_of(i, half, second);
+  const Column all_rows = coordinates(operand, 0), all_k = coordinates(operand, 1),
+               result_index = coordinates(mma.c, second ? 1 : 0);
+  Column row, kk; // of what a lane holds, the k numbered
+  for (int l = 0; l < lanes; ++l)
+    for (int v = 0; v < values; ++v) {
+      const auto at = static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v);
+      row.push_back(all_rows[at]);
+      kk.push_back(static_cast<int>(std::lower_bound(held.begin(), held.end(), all_k[at]) - held.begin()));
+    }
+  const Column& column = columns_[column_id];
+  Column by_row(static_cast<std::size_t>(waves * rows), INT_MIN),
+      by_k(static_cast<std::size_t>(waves) * std::max(held.size(), static_cast<std::size_t>(ks)), INT_MIN);
+  bool is_row = true, is_k = true;
+  for (int w = 0; w < waves; ++w)
+    for (int l = 0; l < lanes; ++l)
+      for (int v = 0; v < values; ++v) {
+        const int x = column[static_cast<std::size_t>((w * lanes + l) * values + v)];
+        int& r = by_row[static_cast<std::size_t>(w * rows + row[static_cast<std::size_t>(l * values + v)])];
+        int& q = by_k[static_cast<std::size_t>(w * ks + kk[static_cast<std::size_t>(l * values + v)])];
+        if (r == INT_MIN) r = x;
+        if (q == INT_MIN) q = x;
+        is_row = is_row && r == x;
+        is_k = is_k && q == x;
+      }
+  if (is_row) {
+    Column n(static_cast<std::size_t>(p_.threads() * results));
+    for (int w = 0; w < waves; ++w)
+      for (int l = 0; l < lanes; ++l)
+        for (int v = 0; v < results; ++v)
+          n[static_cast<std::size_t>((w * lanes + l) * results + v)] = by_row[static_cast<std::size_t>(
+              w * rows + result_index[static_cast<std::size_t>(l * results + v)])];
+    known->second.rows = columns_.intern(std::move(n));
+  } else if (is_k) {
+    known->second.k = columns_.intern(std::move(by_k));
+  }
+  return known->second;
+}
+
+const Interpreter::Summed& Interpreter::summed(const Inst& i, int k) {
+  const auto [known, fresh] = summed_.try_emplace({i.atom, k});
+  if (!fresh) return known->second;
+  const Column& numbers = columns_[k];
+  const int lanes = p_.target().wave_size, waves = p_.threads() / lanes, results = i.atom->mma->c_values(),
+            ks = static_cast<int>(numbers.size()) / waves;
+  Column sets(static_cast<std::size_t>(p_.threads() * results));
+  for (int w = 0; w < waves; ++w) {
+    const int set = sets_.of({numbers.begin() + w * ks, numbers.begin() + (w + 1) * ks}, known->second.twice);
+    std::fill(sets.begin() + static_cast<std::ptrdiff_t>(w * lanes * results),
+              sets.begin() + static_cast<std::ptrdiff_t>((w + 1) * lanes * results), set);
+  }
+  known->second.sets = columns_.intern(std::move(sets));
+  return known->second;
+}
+
 const Interpreter::Product& Interpreter::product(const Inst& i, std::size_t half, const std::vector<int>& xc,
                                                  const std::vector<int>& yc, std::int64_t shift) {
   const auto cache = std::tuple(i.atom, half, xc, yc, shift);
   if (const auto found = products_.find(cache); found != products_.end()) return found->second;
   Product out;
-  const int lanes = p_.target().wave_size, waves = p_.threads() / lanes;
-  const int parts = static_cast<int>(operand_parts(i)), full = i.atom->mma->a_values(), values = full / parts,
-            results = i.atom->mma->c_values();
-  const Mma& mma = *i.atom->mma;
-  const Layout& result = mma.c;
-  const Column result_row = coordinates(result, 0), result_column = coordinates(result, 1);
-  const int rows = mma.m, ks = mma.k / parts;
-  // The instruction's k that this part of an operand holds, numbered.
-  const auto ks_of = [&](const Layout& operand) {
-    const Column kk = coordinates(operand, 1);
-    std::set<int> held;
-    for (int l = 0; l < lanes; ++l)
-      for (int v = 0; v < values; ++v)
-        held.insert(kk[static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v)]);
-    return std::vector<int>(held.begin(), held.end());
-  };
-  const std::vector<int> held = ks_of(mma.a);
-  if (held != ks_of(mma.b) || static_cast<int>(held.size()) != ks)
+  const std::size_t ks = static_cast<std::size_t>(i.atom->mma->k) / operand_parts(i);
+  const std::vector<int> held = ks_of(i, half, false);
+  if (held != ks_of(i, half, true) || held.size() != ks)
     out.error = "parts of the operands are at different k of the instruction";
-  const auto number_of = [&](int k) {
-    return static_cast<int>(std::lower_bound(held.begin(), held.end(), k) - held.begin());
-  };
-  const auto classify = [&](const Layout& operand, const std::vector<int>& columns,
-                            std::vector<std::size_t>& k_columns, std::vector<int>& row_columns,
-                            const Column& result_index, std::vector<Column>& k_values) {
-    const Column all_rows = coordinates(operand, 0), all_k = coordinates(operand, 1);
-    Column row, kk;
-    for (int l = 0; l < lanes; ++l)
-      for (int v = 0; v < values; ++v) {
-        const auto at = static_cast<std::size_t>(l * full + static_cast<int>(half) * values + v);
-        row.push_back(all_rows[at]), kk.push_back(number_of(all_k[at]));
-      }
+  const auto classify = [&](bool second, const std::vector<int>& columns, std::vector<std::size_t>& k_columns,
+                            std::vector<int>& row_columns, std::vector<int>& k_values) {
     for (std::size_t c = 0; c < columns.size() && out.error.empty(); ++c) {
-      const Column& column = columns_[columns[c]];
-      Column by_row(static_cast<std::size_t>(waves * rows), INT_MIN),
-          by_k(static_cast<std::size_t>(waves * ks), INT_MIN);
-      bool is_row = true, is_k = true;
-      for (int w = 0; w < waves; ++w)
-        for (int l = 0; l < lanes; ++l)
-          for (int v = 0; v < values; ++v) {
-            const int x = column[static_cast<std::size_t>((w * lanes + l) * values + v)];
-            int& r =
-                by_row[static_cast<std::size_t>(w * rows + row[static_cast<std::size_t>(l * values + v)])];
-            int& q = by_k[static_cast<std::size_t>(w * ks + kk[static_cast<std::size_t>(l * values + v)])];
-            if (r == INT_MIN) r = x;
-            if (q == INT_MIN) q = x;
-            is_row = is_row && r == x;
-            is_k = is_k && q == x;
-          }
-      if (is_row) {
-        Column n(static_cast<std::size_t>(p_.threads() * results));
-        for (int w = 0; w < waves; ++w)
-          for (int l = 0; l < lanes; ++l)
-            for (int v = 0; v < results; ++v)
-              n[static_cast<std::size_t>((w * lanes + l) * results + v)] = by_row[static_cast<std::size_t>(
-                  w * rows + result_index[static_cast<std::size_t>(l * results + v)])];
-        row_columns.push_back(columns_.intern(std::move(n)));
-      } else if (is_k) {
+      const Side& of = side(i, half, second, columns[c]);
+      if (of.rows >= 0) {
+        row_columns.push_back(of.rows);
+      } else if (of.k >= 0) {
         k_columns.push_back(c);
-        k_values.push_back(std::move(by_k));
+        k_values.push_back(of.k);
       } else {
         out.error = "a row of the operand holds several rows, or lanes of different rows hold different k";
       }
     }
   };
-  std::vector<Column> xk, yk;
-  classify(mma.a, xc, out.x_k, out.x_rows, result_row, xk);
-  classify(mma.b, yc, out.y_k, out.y_rows, result_column, yk);
+  std::vector<int> xk, yk;
+  classify(false, xc, out.x_k, out.x_rows, xk);
+  classify(true, yc, out.y_k, out.y_rows, yk);
   if (out.error.empty() && (xk.empty() || yk.empty())) out.error = "an operand does not depend on k";
   if (out.error.empty())
     for (const auto* all : {&xk, &yk})
-      for (const Column& c : *all)
+      for (const int c : *all)
         if (c != all->front()) out.error = "two indices of an operand move with k in different ways";
-  if (out.error.empty())
-    for (std::size_t q = 0; q < xk[0].size() && out.error.empty(); ++q)
-      if (xk[0][q] + shift != yk[0][q])
-        out.error = "product " + std::to_string(q % static_cast<std::size_t>(ks)) + " of wave " +
-                    std::to_string(q / static_cast<std::size_t>(ks)) +
-                    " takes k = " + std::to_string(xk[0][q] + shift) + " of one operand and " +
-                    std::to_string(yk[0][q]) + " of the other, from the tile's begin";
+  if (out.error.empty() && !(shift == 0 && xk[0] == yk[0])) {
+    const Column &x = columns_[xk[0]], &y = columns_[yk[0]];
+    for (std::size_t q = 0; q < x.size() && out.error.empty(); ++q)
+      if (x[q] + shift != y[q])
+        out.error = "product " + std::to_string(q % ks) + " of wave " + std::to_string(q / ks) +
+                    " takes k = " + std::to_string(x[q] + shift) + " of one operand and " +
+                    std::to_string(y[q]) + " of the other, from the tile's begin";
+  }
   if (out.error.empty()) {
-    Column sets(static_cast<std::size_t>(p_.threads() * results));
-    for (int w = 0; w < waves; ++w) {
-      bool twice = false;
-      const int set = sets_.of({xk[0].begin() + w * ks, xk[0].begin() + (w + 1) * ks}, twice);
-      if (twice) out.error = "a k is summed twice";
-      std::fill(sets.begin() + static_cast<std::ptrdiff_t>(w * lanes * results),
-                sets.begin() + static_cast<std::ptrdiff_t>((w + 1) * lanes * results), set);
-    }
-    out.sets = columns_.intern(std::move(sets));
-    out.low = *std::min_element(xk[0].begin(), xk[0].end());
-    out.high = *std::max_element(xk[0].begin(), xk[0].end());
+    const Summed& of = summed(i, xk[0]);
+    if (of.twice) out.error = "a k is summed twice";
+    out.sets = of.sets;
+    std::tie(out.low, out.high) = columns_.range(xk[0]);
   }
   return products_.emplace(cache, std::move(out)).first->second;
 }
@@ -160,9 +184,7 @@ Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
       [&](Sym index) -> std::optional<std::pair<Sym, std::size_t>> { // index = origin + _ci
     for (std::size_t c = 0; c < columns.size(); ++c) {
       const Sym origin = index - dollar(c);
-      const auto used = symbols(origin);
-      if (std::find(used.begin(), used.end(), *dollar(c).as_atom()) == used.end())
-        return std::pair(origin, c);
+      if (!mentions(origin, *dollar(c).as_atom())) return std::pair(origin, c);
     }
     return std::nullopt;
   };
@@ -297,7 +319,8 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
     if (!found) refute(claim, describe(*t), "nothing says where k ends");
     t->facts = std::move(rest);
   }
-  prove("beyond the end of k both factors are 0", to_string(limit), "provenance");
+  prove(
+      "beyond the end of k both factors are 0", [&] { return to_string(limit); }, "provenance");
 
   Term sum;
   rename(x, sum.columns);

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,19 +24,24 @@ using Column = std::vector<int>;
 class Columns {
 public:
   int intern(Column c) {
-    std::uint64_t h = c.size();
-    for (const int v : c) h = (h ^ static_cast<std::uint32_t>(v)) * 0x9e3779b97f4a7c15ULL, h ^= h >> 29;
-    for (const int id : table_[h])
+    const std::string_view bytes(reinterpret_cast<const char*>(c.data()), c.size() * sizeof(int));
+    std::vector<int>& bucket = table_[std::hash<std::string_view>{}(bytes)];
+    for (const int id : bucket)
       if (columns_[static_cast<std::size_t>(id)] == c) return id;
-    table_[h].push_back(static_cast<int>(columns_.size()));
+    bucket.push_back(static_cast<int>(columns_.size()));
+    const auto [low, high] = std::minmax_element(c.begin(), c.end());
+    ranges_.emplace_back(c.empty() ? 0 : *low, c.empty() ? 0 : *high);
     columns_.push_back(std::move(c));
-    return table_[h].back();
+    return bucket.back();
   }
   const Column& operator[](int id) const { return columns_[static_cast<std::size_t>(id)]; }
+  /// The least and the greatest of its numbers; of an empty one 0.
+  std::pair<int, int> range(int id) const { return ranges_[static_cast<std::size_t>(id)]; }
 
 private:
   std::deque<Column> columns_;
-  std::unordered_map<std::uint64_t, std::vector<int>> table_;
+  std::vector<std::pair<int, int>> ranges_;
+  std::unordered_map<std::size_t, std::vector<int>> table_;
 };
 
 /// Sets of integers as disjoint intervals [low, high), each kept once.
@@ -128,6 +134,9 @@ inline bool same_skeleton(const Term& a, const Term& b) {
          a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit && a.intervals == b.intervals &&
          a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin;
 }
+inline bool operator==(const Term& a, const Term& b) {
+  return same_skeleton(a, b) && a.columns == b.columns && a.sets == b.sets;
+}
 
 enum class Status : std::uint8_t { pending, done, published };
 
@@ -148,12 +157,27 @@ using RegKey = std::pair<int, int>; // register, iteration counted from the loop
 struct RegState {
   Term term;
   bool pending = false;
+  friend bool operator==(const RegState&, const RegState&) = default;
 };
 struct Queued {
   enum class What { reg, write, read, none } what = What::none;
   RegKey reg{};
   int index = -1;
   std::pair<int, int> stage{};
+  friend bool operator==(const Queued&, const Queued&) = default;
+};
+
+/// The cells of a stage of LDS. States share them until one of them writes: every exit of a loop begins with a copy of its state.
+class Cells {
+public:
+  [[nodiscard]] const std::vector<Cell>& read() const { return *cells_; }
+  [[nodiscard]] std::vector<Cell>& write() {
+    if (cells_.use_count() != 1) cells_ = std::make_shared<std::vector<Cell>>(*cells_);
+    return *cells_;
+  }
+
+private:
+  std::shared_ptr<std::vector<Cell>> cells_ = std::make_shared<std::vector<Cell>>();
 };
 
 /// What a workgroup has written of an output: tiles that stand where they stand, and where they follow one another along an
@@ -173,7 +197,9 @@ struct Written {
       }
       return n;
     }
+    friend bool operator==(const Tile&, const Tile&) = default;
   };
+  friend bool operator==(const Written&, const Written&) = default;
   std::vector<Tile> tiles;               ///< under way; without an axis the only one
   int axis = -1;                         ///< along which tiles follow one another
   std::vector<Sym> origin;               ///< of all of them, but along the axis
@@ -184,7 +210,7 @@ struct Written {
 struct State {
   std::map<RegKey, RegState> regs;
   std::vector<Term> terms; ///< of LDS
-  std::map<std::pair<int, int>, std::vector<Cell>> lds;
+  std::map<std::pair<int, int>, Cells> lds;
   std::vector<Batch> batches;
   std::map<std::pair<int, int>, std::vector<Reading>> readings;
   std::deque<Queued> vm, lgkm;

@@ -128,9 +128,9 @@ void Interpreter::align(Term& t, const std::vector<int>& columns) {
 }
 
 void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
-  t.expr = x_.substitute(t.expr, replace);
-  for (Fact& f : t.facts) f.index = substitute(f.index, replace), f.bound = substitute(f.bound, replace);
-  for (Sym& e : t.ends) e = substitute(e, replace);
+  t.expr = replaced_(t.expr, replace);
+  for (Fact& f : t.facts) f.index = replaced_(f.index, replace), f.bound = replaced_(f.bound, replace);
+  for (Sym& e : t.ends) e = replaced_(e, replace);
 }
 
 void Interpreter::tidy(Term& t) {
@@ -156,16 +156,31 @@ void Interpreter::tidy(Term& t) {
 }
 
 std::optional<Sym> Interpreter::origin_of(Expr e, std::size_t i) {
-  const ExprNode& n = e.node();
-  if (n.fn == Fn::load)
-    for (const Sym& s : n.index) {
-      const Sym o = s - dollar(i);
-      const auto used = symbols(o);
-      if (std::find(used.begin(), used.end(), *dollar(i).as_atom()) == used.end()) return o;
+  const auto known = origins_.find({e.id, i});
+  if (known != origins_.end()) return known->second;
+  const auto find = [&]() -> std::optional<Sym> {
+    const ExprNode n = e.node();
+    const AtomId column = *dollar(i).as_atom();
+    if (n.fn == Fn::load)
+      for (const Sym& s : n.index)
+        if (const Sym o = s - dollar(i); !mentions(o, column)) return o;
+    for (const int a : n.args)
+      if (const auto found = origin_of({&x_, a}, i)) return found;
+    return std::nullopt;
+  };
+  return origins_.emplace(std::pair(e.id, i), find()).first->second;
+}
+
+bool Interpreter::mentions(Sym s, AtomId symbol) const {
+  for (const inlay::Term& term : s.terms())
+    for (const Factor& f : term.factors()) {
+      if (f.atom == symbol) return true;
+      const SymAtom& atom = context_.atom(f.atom);
+      if (std::any_of(atom.operands.begin(), atom.operands.end(),
+                      [&](const Sym& x) { return mentions(x, symbol); }))
+        return true;
     }
-  for (const int a : n.args)
-    if (const auto found = origin_of({&x_, a}, i)) return found;
-  return std::nullopt;
+  return false;
 }
 
 } // namespace inlay::codegen::provenance

@@ -22,27 +22,46 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
   for (int th = 0; th < p_.threads(); ++th) r.acts.push_back(a.acts(th));
   const Tensor& t = p_.tensor(a.tensor);
   if (t.space == Space::lds) {
-    std::vector<std::int64_t> at(a.origin.size());
+    const std::vector<int>& places = places_of(t);
     const std::int64_t size = t.stage_elements();
+    std::vector<std::int64_t> origin, extent;
+    for (std::size_t axis = 0; axis < a.origin.size(); ++axis) {
+      const auto o = r.origin[axis].constant();
+      if (!o) refute("a tile in LDS is addressed by numbers", t.name, to_string(r.origin[axis]));
+      origin.push_back(o->value());
+      extent.push_back(t.shape[axis].constant()->value());
+    }
+    r.places.reserve(static_cast<std::size_t>(p_.threads()) * count);
     for (std::size_t s = 0; s < static_cast<std::size_t>(p_.threads()) * count; ++s) {
-      for (std::size_t axis = 0; axis < at.size(); ++axis) {
-        const auto o = r.origin[axis].constant();
-        if (!o) refute("a tile in LDS is addressed by numbers", t.name, to_string(r.origin[axis]));
-        at[axis] = o->value() + r.coordinate[axis][s];
-        if (at[axis] < 0 || at[axis] >= t.shape[axis].constant()->value())
+      std::int64_t number = 0;
+      for (std::size_t axis = extent.size(); axis-- > 0;) {
+        const std::int64_t at = origin[axis] + r.coordinate[axis][s];
+        if (at < 0 || at >= extent[axis])
           refute("accesses to " + t.name + " stay inside it", to_string(a.threads),
-                 "work-item " + std::to_string(s / count) + " is at " + std::to_string(at[axis]) + " of " +
+                 "work-item " + std::to_string(s / count) + " is at " + std::to_string(at) + " of " +
                      to_string(t.shape[axis]) + " along axis " + std::to_string(axis));
+        number = number * extent[axis] + at;
       }
-      const std::int64_t place = t.at(at);
+      const int place = places[static_cast<std::size_t>(number)];
       if (place < 0 || place >= size)
         refute("accesses to " + t.name + " stay inside it", to_string(t.place),
                "work-item " + std::to_string(s / count) + " is at element " + std::to_string(place) + " of " +
                    std::to_string(size));
-      r.places.push_back(static_cast<int>(place));
+      r.places.push_back(place);
     }
   }
   return prepared_.emplace(&inst, std::move(r)).first->second;
+}
+
+const std::vector<int>& Interpreter::places_of(const Tensor& t) {
+  std::vector<int>& places = places_[t.id];
+  if (!places.empty()) return places;
+  std::vector<std::int64_t> at(t.shape.size(), 0);
+  for (std::size_t axis = 0; axis < at.size();) {
+    places.push_back(static_cast<int>(t.at(at)));
+    for (axis = 0; axis < at.size() && ++at[axis] == t.shape[axis].constant()->value(); ++axis) at[axis] = 0;
+  }
+  return places;
 }
 
 void Interpreter::static_claims() {
@@ -80,7 +99,8 @@ void Interpreter::static_claims() {
              "it may pass " + to_string(t.shape[0]) + ", or that 2^29");
     if (!decide(ClaimKind::less_equal, Sym(0), world(u.at)))
       refute("a number of the workgroup is read inside " + t.name, to_string(u.at), "it may be negative");
-    prove("a number of the workgroup is read inside " + t.name, to_string(u.at), "prover");
+    prove(
+        "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
   }
 }
 
@@ -118,8 +138,9 @@ void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::
                "work-item " + std::to_string(s / count) + ": element " + std::to_string(e) + " is at " +
                    std::to_string(r.places[s + e]) + ", element 0 at " + std::to_string(r.places[s]));
   }
-  prove(std::string(name_of(i)) + "s of " + t.name + " are inside it, aligned and contiguous",
-        to_string(t.place), "enumeration");
+  prove(
+      std::string(name_of(i)) + "s of " + t.name + " are inside it, aligned and contiguous",
+      [&] { return to_string(t.place); }, "enumeration");
   // A transfer has one address a wave: its lanes' data lie one behind another.
   if (i.direct)
     for (std::size_t s = 0; s < r.places.size(); s += count) {
@@ -186,6 +207,7 @@ void Interpreter::memory_claims(const Inst& i) {
                  " elements behind element 0");
   }
   const std::string what = std::string(name_of(i)) + "s of " + t.name;
+  const auto address = [&] { return to_string(place0); };
   if (count > 1) {
     // Registers are moved in units of 32 bits; a vector of bytes or halves needs the alignment of the whole.
     const auto unit = static_cast<std::int64_t>(count);
@@ -193,7 +215,7 @@ void Interpreter::memory_claims(const Inst& i) {
       refute(what + " are aligned to " + std::to_string(unit * bits(t.element) / 8) + " bytes",
              to_string(place0),
              "the element number need not be a multiple of " + std::to_string(unit) + hint_multiple(t, unit));
-    prove(what + " are contiguous and aligned", to_string(place0), "facts");
+    prove(what + " are contiguous and aligned", address, "facts");
   }
   AddressSplit a;
   try {
@@ -201,8 +223,7 @@ void Interpreter::memory_claims(const Inst& i) {
   } catch (const std::invalid_argument& e) {
     refute(what + " have the address of their view", to_string(t.place), e.what());
   }
-  prove(what + " have the address of their view: base + step + lane + immediate", to_string(place0),
-        "normal form");
+  prove(what + " have the address of their view: base + step + lane + immediate", address, "normal form");
   // What a mask or a descriptor leaves out lies behind the tensor's end; before its begin there is nobody who looks. And where
   // the base is behind the end, what is left is negative, and to the hardware a large number.
   const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
@@ -219,7 +240,7 @@ void Interpreter::memory_claims(const Inst& i) {
              "axis " + std::to_string(axis) + " may begin behind " + to_string(t.shape[axis]) +
                  ", and the room that its descriptor has is negative there");
   }
-  prove("tiles of " + t.name + " begin inside it", to_string(place0), "facts");
+  prove("tiles of " + t.name + " begin inside it", address, "facts");
   // A vector is wholly inside or wholly outside. Descriptors cut off each dword by itself.
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     bool varies = false;
@@ -232,8 +253,9 @@ void Interpreter::memory_claims(const Inst& i) {
         refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(place0),
                "its elements along axis " + std::to_string(axis) +
                    " are not in one block that divides the extent " + to_string(t.shape[axis]));
-      prove("a vector of " + t.name + " is wholly inside or wholly outside", to_string(t.shape[axis]),
-            "facts");
+      prove(
+          "a vector of " + t.name + " is wholly inside or wholly outside",
+          [&] { return to_string(t.shape[axis]); }, "facts");
       continue;
     }
     const Sym room = given(world(t.shape[axis]) - at0[axis]);
@@ -241,7 +263,9 @@ void Interpreter::memory_claims(const Inst& i) {
       refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room),
              "vectors of " + std::to_string(count) + " along axis " + std::to_string(axis) + " of extent " +
                  to_string(t.shape[axis]) + hint_multiple(t, static_cast<std::int64_t>(count)));
-    prove("a vector of " + t.name + " is wholly inside or wholly outside", to_string(room), "facts");
+    prove(
+        "a vector of " + t.name + " is wholly inside or wholly outside", [&] { return to_string(room); },
+        "facts");
   }
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
   if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0)
@@ -266,7 +290,8 @@ void Interpreter::memory_claims(const Inst& i) {
                  ", and the descriptor ends a row behind it");
   }
   if (i.kind == InstKind::load)
-    prove("loads of " + t.name + " stay inside its memory", to_string(t.place), "facts");
+    prove(
+        "loads of " + t.name + " stay inside its memory", [&] { return to_string(t.place); }, "facts");
   if (a.gathered_axis >= 0) {
     // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
     std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
@@ -280,7 +305,9 @@ void Interpreter::memory_claims(const Inst& i) {
     if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), t.at(next)))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
              "its last element is behind element " + to_string(t.at(next)));
-    prove("the descriptor of " + t.name + " ends with the tensor", to_string(a.records), "facts");
+    prove(
+        "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
+        "facts");
   }
   guard_claims(t, in_world, a);
   range_claims(i, t, a);
@@ -308,7 +335,8 @@ void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const Ad
   if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)))
     refute(claim, to_string(t.place),
            "a coordinate inside along the other axes passes element " + to_string(in_world.at(next)));
-  prove(claim, to_string(a.records), "facts");
+  prove(
+      claim, [&] { return to_string(a.records); }, "facts");
 }
 
 void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSplit& a) {
@@ -348,7 +376,8 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
     if (moves) far[axis] = t.shape[axis] + Sym(i.ahead * i.access.extents[axis]);
   }
   check(t.at(far), "offset of a trip");
-  prove("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane), "facts");
+  prove(
+      "byte offsets into " + t.name + " fit 31 bits", [&] { return to_string(a.lane); }, "facts");
 }
 
 std::string Interpreter::hint_multiple(const Tensor& t, std::int64_t n) const {

@@ -15,11 +15,23 @@ Sym work_item(const Program& program) {
 }
 
 Sym at_work_item(const Program& program, const Layout& threads) {
-  TupleBuilder<BasicMode<Sym>> b;
-  b.profile(threads.profile().view());
-  for (const Mode& m : threads.modes())
-    b.leaves().push_back(BasicMode<Sym>{Sym(m.extent), BasicStride<Sym>(Sym(m.stride.scale))});
-  return SymLayout(std::move(b).finish())(work_item(program));
+  // The layout's value at the work-item, without the digits that it does not move with: each is a division, and coordinates of
+  // threads were half of what the addresses of a kernel took.
+  const auto modes = threads.modes();
+  Sym sum(0), rest = work_item(program);
+  Int before = 1; // of the digits passed over
+  for (std::size_t k = 0; k < modes.size(); ++k) {
+    const Int extent = modes[k].extent, scale = modes[k].stride.scale;
+    if (scale == Int(0)) {
+      before *= extent;
+      continue;
+    }
+    rest = floor_div(rest, Sym(before));
+    before = extent;
+    const bool last = k + 1 == modes.size();
+    sum += (last ? rest : rest - Sym(extent) * floor_div(rest, Sym(extent))) * Sym(scale);
+  }
+  return sum;
 }
 
 Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis) {

@@ -1,6 +1,8 @@
 // What each instruction does to the state: registers, LDS, what is under way.
 #include "interpreter.h"
 
+#include <bit>
+
 namespace inlay::codegen::provenance {
 
 void Interpreter::list(State& s, const std::vector<Inst>& insts, Sym trip, int number) {
@@ -355,11 +357,15 @@ void Interpreter::read(State& s, const Inst& i) {
     }
   }
   if (fresh) {
-    std::vector<std::pair<int, int>> where;
+    // In order of the places; a workgroup has at most 16 waves.
+    std::vector<std::uint32_t> waves(cells.size(), 0);
+    const auto lanes = static_cast<std::size_t>(count * p_.target().wave_size);
     for (std::size_t slot = 0; slot < r.places.size(); ++slot)
-      where.emplace_back(r.places[slot], static_cast<int>(slot) / count / p_.target().wave_size);
-    std::sort(where.begin(), where.end());
-    where.erase(std::unique(where.begin(), where.end()), where.end());
+      waves[static_cast<std::size_t>(r.places[slot])] |= std::uint32_t{1} << slot / lanes;
+    std::vector<std::pair<int, int>> where;
+    for (std::size_t place = 0; place < cells.size(); ++place)
+      for (std::uint32_t left = waves[place]; left != 0; left &= left - 1)
+        where.emplace_back(static_cast<int>(place), std::countr_zero(left));
     known.touched = std::make_shared<const std::vector<std::pair<int, int>>>(std::move(where));
   }
   Term term = s.terms[static_cast<std::size_t>(last_term)];

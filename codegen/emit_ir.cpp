@@ -150,14 +150,20 @@ private:
     k.locate(i.where);
     // Addresses of stores are made where they are used: nothing keeps them in registers across a loop.
     if (i.kind == InstKind::load) memory_[&i] = memory(i);
-    if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split(p_, i.access, i.uses));
+    if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split_of(i));
     if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write) lds_at_[&i] = lds(i);
     if (i.direct && i.kind == InstKind::lds_write) (void)uniform(lds_at_[&i].base);
   }
 
+  const AddressSplit& split_of(const Inst& i) {
+    const auto found = splits_.find(&i);
+    return found != splits_.end() ? found->second
+                                  : splits_.emplace(&i, split(p_, i.access, i.uses)).first->second;
+  }
+
   Memory memory(const Inst& i) {
     const Tensor& t = p_.tensor(i.access.tensor);
-    const AddressSplit a = split(p_, i.access, i.uses);
+    const AddressSplit& a = split_of(i);
     for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis) {
       if (!i.access.gathered(axis)) continue;
       const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
@@ -269,9 +275,10 @@ private:
                                                       : shift_left(moved, Sym(-swizzle.shift())));
     }
     // The formula against the layout, at every work-item: what is emitted is what was proven about.
+    const Sym item = work_item(p_);
     for (std::size_t th = 0; th < wanted.size(); ++th) {
       Assignment at;
-      at.set(work_item(p_), Int(static_cast<std::int64_t>(th)));
+      at.set(item, Int(static_cast<std::int64_t>(th)));
       const std::int64_t emitted = evaluate(address, at).value();
       INLAY_CHECK(emitted == wanted[th], "LDS address of work-item " + std::to_string(th) + " in " + t.name +
                                              ": " + std::to_string(emitted) + ", the layout says " +
@@ -1051,6 +1058,7 @@ private:
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
   std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages
   std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
+  std::map<const Inst*, AddressSplit> splits_;
   std::map<const Inst*, Memory> memory_;
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;

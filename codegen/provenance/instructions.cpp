@@ -310,7 +310,7 @@ void Interpreter::write(State& s, const Inst& i) {
 void Interpreter::read(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
-  const auto& cells = s.lds[stage_of(i)].read();
+  const std::vector<Cell>& cells = s.lds[stage_of(i)].read();
   const int count = static_cast<int>(i.access.elements.size());
   Read& known = reads_[&i];
   const bool fresh = !known.touched;
@@ -320,6 +320,7 @@ void Interpreter::read(State& s, const Inst& i) {
   int last_term = -1, which = 0; // the number of that one among them
   int last_batch = -1, checked_wave = -1;
   bool ok_any_wave = false;
+  int *const known_from = known.from.data(), *const known_of = known.of.data();
   for (int thread = 0; thread < p_.threads(); ++thread) {
     const int wave = thread / p_.target().wave_size;
     for (int at = thread * count; at < (thread + 1) * count; ++at) {
@@ -351,9 +352,9 @@ void Interpreter::read(State& s, const Inst& i) {
         which = static_cast<int>(std::find(terms.begin(), terms.end(), last_term) - terms.begin());
         if (which == static_cast<int>(terms.size())) terms.push_back(last_term);
       }
-      as_before = as_before && known.from[slot] == c->slot && known.of[slot] == which;
-      known.from[slot] = c->slot;
-      known.of[slot] = which;
+      as_before = as_before && known_from[slot] == c->slot && known_of[slot] == which;
+      known_from[slot] = c->slot;
+      known_of[slot] = which;
     }
   }
   if (fresh) {

@@ -11,10 +11,12 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
   const std::size_t count = a.elements.size();
   for (std::size_t axis = 0; axis < a.origin.size(); ++axis) {
     const Column thread = thread_coordinates(a.threads, axis);
-    Column c;
-    c.reserve(thread.size() * count);
+    std::vector<int> element;
+    for (const auto& e : a.elements) element.push_back(e[axis]);
+    Column c(thread.size() * count);
+    std::size_t at = 0;
     for (const int t : thread)
-      for (const auto& e : a.elements) c.push_back(t + e[axis]);
+      for (const int e : element) c[at++] = t + e;
     r.column.push_back(columns_.intern(c));
     r.coordinate.push_back(std::move(c));
     r.origin.push_back(world(a.origin[axis]));
@@ -31,23 +33,27 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
       origin.push_back(o->value());
       extent.push_back(t.shape[axis].constant()->value());
     }
-    r.places.reserve(static_cast<std::size_t>(p_.threads()) * count);
-    for (std::size_t s = 0; s < static_cast<std::size_t>(p_.threads()) * count; ++s) {
-      std::int64_t number = 0;
-      for (std::size_t axis = extent.size(); axis-- > 0;) {
-        const std::int64_t at = origin[axis] + r.coordinate[axis][s];
-        if (at < 0 || at >= extent[axis])
+    std::vector<std::int64_t> number(static_cast<std::size_t>(p_.threads()) * count, 0);
+    for (std::size_t axis = extent.size(); axis-- > 0;) {
+      const Column& coordinate = r.coordinate[axis];
+      const std::int64_t begin = origin[axis], end = extent[axis];
+      for (std::size_t s = 0; s < number.size(); ++s) {
+        const std::int64_t at = begin + coordinate[s];
+        if (at < 0 || at >= end)
           refute("accesses to " + t.name + " stay inside it", to_string(a.threads),
                  "work-item " + std::to_string(s / count) + " is at " + std::to_string(at) + " of " +
                      to_string(t.shape[axis]) + " along axis " + std::to_string(axis));
-        number = number * extent[axis] + at;
+        number[s] = number[s] * end + at;
       }
-      const int place = places[static_cast<std::size_t>(number)];
+    }
+    r.places.resize(number.size());
+    for (std::size_t s = 0; s < number.size(); ++s) {
+      const int place = places[static_cast<std::size_t>(number[s])];
       if (place < 0 || place >= size)
         refute("accesses to " + t.name + " stay inside it", to_string(t.place),
                "work-item " + std::to_string(s / count) + " is at element " + std::to_string(place) + " of " +
                    std::to_string(size));
-      r.places.push_back(place);
+      r.places[s] = place;
     }
   }
   return prepared_.emplace(&inst, std::move(r)).first->second;

@@ -17,6 +17,8 @@ struct Residues : Plain { // numbers of which some stand for everything of their
   static Value add(Value a, Value b) { return {plus(a.n, b.n), a.any || b.any}; }
   static Value multiply(Value a, Value b) { return {times(a.n, b.n), a.any || b.any}; }
   static Value exact(Value a, Value b, Number n) {
+    // A representative stands for its class through sums and products; a quotient, a mask or a comparison of
+    // it would be that of one member.
     if (a.any || b.any) throw Stuck("a symbol that does not enter by + - * only");
     return {n, false};
   }
@@ -40,6 +42,8 @@ std::string banks_by_residues(Derivation& derivation) {
   Function core = s.functions[0];
   std::vector<Stage> outer;
   while (!core.outer.empty() && core.outer.front().modes.empty()) {
+    // These are applied to the sum in the end, as numbers: the period is a multiple of all bits that they
+    // read or write.
     outer.push_back(core.outer.front());
     core.outer.erase(core.outer.begin());
   }
@@ -64,6 +68,8 @@ std::string banks_by_residues(Derivation& derivation) {
     free.push_back({n.substr(2), v.lower, small ? beyond + 1 : period, !small});
   }
   for (std::size_t k = 1; k < core.extents.size(); ++k) {
+    // An instance coordinate of unknown extent takes every residue, also where the extent is less for some
+    // values: more than are asked.
     auto n = number_in(derivation.e.expression(core.extents[k], derivation.user));
     bool small = n && *n <= period;
     free.push_back({"", 0, small ? *n : period, !small});
@@ -76,15 +82,21 @@ std::string banks_by_residues(Derivation& derivation) {
       throw Stuck("more than 2^24 evaluations");
   std::map<std::string, Expr> lets;
   for (const auto& [key, value] : s.hints)
+    // The user's symbols as functions of the inner ones, which are what is enumerated; symbols() has shown
+    // that nothing is left out by that.
     if (key == "let")
       lets[value.substr(0, value.find(" = "))] = read_expression(value.substr(value.find(" = ") + 3));
-  // Each class at two of its values: lanes that want one dword at the first may want two at the second.
-  for (Number point = 0; point < 2 * points; ++point) {
-    Number rest = point / 2, second = point % 2;
+  // Each class at two of its values, and several in all combinations: lanes that want one dword at the first may want two at
+  // another one.
+  const auto classes = std::count_if(free.begin(), free.end(), [](const Free& f) { return f.any; });
+  const Number corners = Number{1} << classes;
+  for (Number point = 0; point < corners * points; ++point) {
+    Number rest = point / corners, second = point % corners;
     std::map<std::string, Residues::Value> inner, user;
     std::vector<Residues::Value> at(1);
     for (const Free& f : free) {
-      Residues::Value v{plus(f.first, rest % f.count + (f.any ? second * period : 0)), f.any};
+      Residues::Value v{plus(f.first, rest % f.count + (f.any ? second % 2 * period : 0)), f.any};
+      if (f.any) second /= 2;
       rest /= f.count;
       if (f.name.empty()) {
         at.push_back(v);
@@ -104,6 +116,7 @@ std::string banks_by_residues(Derivation& derivation) {
           continue;
         }
         int from = w.base + (w.shift > 0 ? w.shift : 0), to = w.base + (w.shift < 0 ? -w.shift : 0);
+        // Written out here, so that a mistake in the prover's swizzle() is not made again.
         x ^= ((x >> from) & ((Number{1} << w.bits) - 1)) << to;
       }
       bytes.push_back({x});
@@ -130,6 +143,8 @@ std::string lines_by_forms(Derivation& derivation) {
   std::vector<bool> counted(size.size());
   std::vector<Sum> at(size.size());
   for (std::size_t k = 2; k < size.size(); ++k) {
+    // The limit is the prover's, but nothing depends on it: an instance taken as a digit where the prover
+    // counted it has more to satisfy.
     counted[k] = size[k] && instances * *size[k] <= 1024;
     if (counted[k]) {
       instances *= *size[k];
@@ -154,10 +169,14 @@ std::string lines_by_forms(Derivation& derivation) {
         Sum x = derivation.e.at(f, at, derivation.user) * constant(element);
         Number c = x.terms.count({}) != 0 ? x.terms.at({}) : 0;
         x = x - constant(c);
+        // Lane 0's first byte without its number is what all lanes share: where it is zero modulo the line
+        // and where not is the `shift` below.
         if (!base) {
           base = x;
           for (const auto& [p, n] : x.terms) {
             Number a = n < 0 ? -n : n;
+            // gcd of the line and all coefficients: the base is a multiple of it at every value of the
+            // symbols.
             while (a != 0) std::swap(step %= a, a);
           }
         }
@@ -178,6 +197,7 @@ std::string lines_by_forms(Derivation& derivation) {
         Number c = place.second;
         auto it = std::find_if(by_rest.begin(), by_rest.end(), [&](const auto& y) { return y.first == x; });
         if (it == by_rest.end()) it = by_rest.insert(it, {x, {}});
+        // Byte by byte in a set, where the prover merges intervals: two countings that share nothing.
         for (Number b = 0; b < element; ++b) it->second.insert(c + shift + b);
       }
       Number lines = 0, bytes = 0;

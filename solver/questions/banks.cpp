@@ -54,7 +54,8 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     std::string name;
     Wide count;
     bool symbol;
-    bool reduced; // stands for its residue class
+    bool reduced;            // stands for its residue class
+    std::optional<Wide> end; // of an instance coordinate, when it is a number
   };
   std::vector<Free> free;
   bool reduced = false;
@@ -65,7 +66,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     Wide count = c ? *c : modulus;
     bool many = !c || count > modulus;
     if (many) reduced = true, symbolic.insert(names[k]->name);
-    free.push_back({names[k]->name, std::min(count, modulus), false, many});
+    free.push_back({names[k]->name, std::min(count, modulus), false, many, c});
   }
   for (const auto& [name, p] : e.context.substitution()) symbolic.insert(name);
   // A symbol of the question is a polynomial in internal symbols; those are what is enumerated.
@@ -74,7 +75,7 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     bool many = !b.upper || subtract(*b.upper, b.lower) >= modulus;
     Wide count = many ? modulus : *b.upper - b.lower + 1;
     reduced |= many;
-    free.push_back({e.context.names()[k], count, true, many});
+    free.push_back({e.context.names()[k], count, true, many, {}});
   }
   for (const Free& f : free) {
     points = multiply(points, f.count);
@@ -93,8 +94,12 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
     return std::any_of(phase.begin(), phase.end(), [&](unsigned lane) { return lane < lanes; });
   });
   bool transparent = ring_only(expand(core, names), symbolic);
-  // A residue class is looked at in its two least values: lanes that want one dword in the first and two in the second
-  // conflict. A class need not have a value there that the conditions allow, or that makes an instance exist; then a
+  // A residue class is looked at in its two least values, of several classes in all combinations: lanes that want one
+  // dword at the first may want two at another. More are not needed. Lanes whose bank is the same want one dword only
+  // where the difference of their addresses, a polynomial, vanishes, say in the two least values of a class. The numbers
+  // between them differ from these by less and less powers of two, where the difference has the same residue and must
+  // vanish as well, or a conflict is seen. That ends in a polynomial with dozens of zeros, whose other values are past 128 bits.
+  // A class need not have a value there that the conditions allow, or that makes an instance exist; then a
   // conflict is looked for further up, and when there is none that can be shown it remains possible.
   bool possible = false;
   std::optional<std::string> bad_text;
@@ -102,20 +107,26 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
   std::vector<Wide> internal(e.context.names().size());
   std::map<std::string, Wide> env, user;
   std::vector<Wide> coordinate;
-  auto place = [&](Wide point, Wide shift) { // false: beyond a bound
+  // `which`: a bit for each class, is it shifted? False: beyond a bound.
+  auto place = [&](Wide point, Wide shift, unsigned which) {
     std::size_t symbol = 0;
     coordinate.clear();
     bool inside = true;
     for (const Free& f : free) {
       Wide v = point % f.count;
       point /= f.count;
+      if (f.reduced) {
+        v += (which & 1) != 0 ? shift * modulus : 0;
+        which >>= 1;
+      }
       if (f.symbol) {
         const Bounds& b = e.context.bounds()[symbol];
-        internal[symbol] = add(b.lower, v + (f.reduced ? shift * modulus : 0));
+        internal[symbol] = add(b.lower, v);
         inside = inside && (!b.upper || internal[symbol] <= *b.upper);
         ++symbol;
       } else {
         env[f.name] = v;
+        inside = inside && (!f.end || v < *f.end);
         coordinate.push_back(v);
       }
     }
@@ -133,17 +144,26 @@ Verdict decide_conflict_free(Engine& e, const LdsAccess& access) {
   auto at_lane = [&](unsigned lane) {
     env[names[0]->name] = static_cast<Wide>(lane);
     Wide x = evaluate(address, [&](const std::string& n) { return env.at(n); });
+    // Room for the width of an access and for the rounding to dwords, so that lds_conflicts() need not check.
     if (x > INT64_MAX / 2 || x < INT64_MIN / 2) throw Overflow("a byte address beyond 64 bits");
     return static_cast<std::int64_t>(x);
   };
+  // At most two classes within the limit above, as the period is 128 or more.
+  const auto classes =
+      static_cast<unsigned>(std::count_if(free.begin(), free.end(), [](const Free& f) { return f.reduced; }));
+  const unsigned everything = (1U << classes) - 1;
+  std::vector<std::pair<Wide, unsigned>> shifts{{0, 0}};
+  for (unsigned which = everything; which > 0; --which) shifts.emplace_back(1, which);
+  for (Wide further : {16, 4096}) shifts.emplace_back(further, everything);
   for (Wide point = 0; point < points && !bad_text; ++point) {
     if ((point & 1023) == 0 && e.cancelled()) return e.unknown();
     LdsConflicts c;
     bool pending = false, found = false;
     // The class itself and its next value always; 16 and 4096 periods further up only where a conflict was seen that no allowed value has shown.
-    for (Wide shift : {0, 1, 16, 4096}) {
+    for (const auto& [shift, which] : shifts) {
       if ((shift > 0 && !reduced) || (shift > 1 && !pending)) break;
-      if (!place(point, shift) && shift > 0) continue;
+      // Beyond a bound the least value of the class still stands for it, the others do not.
+      if (!place(point, shift, which) && shift > 0) continue;
       bool here = real();
       // Values that the conditions exclude stand for their class: a class without conflict there has none at the allowed ones either.
       if (!here && (!reduced || shift > 1)) continue;

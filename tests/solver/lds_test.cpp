@@ -123,6 +123,28 @@ TEST_CASE("bytes and halves are served as the dword around them, at any multiple
     CHECK(recheck(prove_conflict_free("64:4*(2*k+1)", access, "gfx942").certificate).accepted);
 }
 
+TEST_CASE("instances far up are others than the least of their residue class") {
+  auto outcome = [](const char* formula, const char* domain, const char* access) {
+    Verdict v = prove_conflict_free(Subject(formula, domain), access, "gfx942");
+    if (v) CHECK(recheck(v.certificate).accepted);
+    return v.outcome;
+  };
+  // Lane 1 of instance 128 is in bank 0 like lane 0, 32 dwords on; that of an instance below is in another bank or the same dword.
+  const char* rising = "(l,n) -> l*n";
+  CHECK(outcome(rising, "(2,128)", "ds_read_u8") == Outcome::proved);
+  CHECK(outcome(rising, "(2,129)", "ds_read_u8") == Outcome::refuted);
+  CHECK(outcome(rising, "(2,N)", "ds_read_u8") == Outcome::refuted);
+  CHECK(outcome("(l,n) -> 2*l*n", "(2,64)", "ds_read_u16") == Outcome::proved);
+  CHECK(outcome("(l,n) -> 2*l*n", "(2,N)", "ds_read_u16") == Outcome::refuted);
+  CHECK(outcome("(l,n) -> l*n", "(2,200)", "ds_read_u8") == Outcome::refuted);
+  // What only the next of a class would do that the domain no longer has is no matter: n = 130 is one of 2 modulo 128.
+  CHECK(outcome("(l,n) -> 4*l + 128*n", "(32,130)", "ds_read_b32") == Outcome::proved);
+  CHECK(outcome("(l,n) -> l*(128 - n)*n*3", "(2,128)", "ds_read_u8") != Outcome::proved);
+  // Two classes: the least values of both, and only one of them shifted.
+  CHECK(outcome("(l,m,n) -> l*(m + 128*n)", "(2,128,300)", "ds_read_u8") == Outcome::refuted);
+  CHECK(outcome("(l,m,n) -> 4*l*(1 + 2*m*n)", "(64,200,200)", "ds_read_b32") == Outcome::proved);
+}
+
 TEST_CASE("conditions that small values of the symbols do not satisfy do not prove anything") {
   auto free = [](const char* layout, const Facts& facts) {
     return prove_conflict_free(layout, "ds_read_b32", "gfx942", facts).outcome;

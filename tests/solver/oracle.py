@@ -47,7 +47,11 @@ PHASES = {
     "ds_read_b128": (16, [[lane + half for lane in eights(*r)] for half in (0, 32) for r in (
         ((0, 3), (20, 23)), ((4, 7), (16, 19)), ((8, 11), (28, 31)), ((12, 15), (24, 27)))]),
     "ds_write_b128": (16, [list(range(k, k + 8)) for k in range(0, 64, 8)]),
+    # Bytes and halves come out of the dword around them.
+    "ds_read_u8": (4, [list(range(32)), list(range(32, 64))]),
+    "ds_read_u16": (4, [list(range(32)), list(range(32, 64))]),
 }
+ALIGNMENT = {"ds_read_u8": 1, "ds_read_u16": 2}
 BANKS, LINE = 32, 128
 
 
@@ -577,6 +581,17 @@ class Question:
         access = rng.choice(sorted(PHASES))
         self.extra.update({"access": access, "arch": "gfx942"})
         width = PHASES[access][0]
+        if rng.random() < 0.4:
+            # Lanes that are apart by what grows with the instance: conflicts that only instances past a period of the banks have.
+            w = ALIGNMENT.get(access, width)
+            names = ["l", "n", "k"][:rng.choice([2, 2, 3])]
+            counts = ["3", "60", "100", "128", "129", "140", "257", "300", *(f"{rng.choice(['', '64*', '100 + '])}{s}" for s in symbols)]
+            step = rng.choice(["n", "n", f"({rng.choice([1, 2, 3, 32, 64, 128])}*n + {rng.choice([1, 32, 128])})", "(129 - n)", "n*n", str(rng.choice([1, 3, 32]))])
+            if "k" in names:
+                step = rng.choice([step, f"({step} + {rng.choice([1, 64, 128])}*k)", f"{step}*k", f"({step} - k)"])
+            base = rng.choice(["0", f"{width}*n", "128*n", f"{w * rng.choice([1, 3])}*n"])
+            self.functions = [formula(f"{w}*l*{step} + {base}", names, [rng.choice(["2", "2", "4", "32", "64"]), *(rng.choice(counts) for _ in names[1:])])]
+            return
         row = rng.choice(["64", "128", "144", "256", "4", "16", *(f"{rng.choice([16, 64, 128])}*{s} + {rng.choice([0, 16, 32, 96])}" for s in symbols)])
         lanes = rng.choice([[("64", row)], [("16", row), ("4", str(width))], [("8", row), ("8", "16")], [("4", "4"), ("8", row)]])
         groups = [lanes]
@@ -708,17 +723,25 @@ class Question:
                     return f"indices {seen[v]} and {j}: {v}"
         return None
 
-    def waves(self, f):
+    def waves(self, f, only=None):
+        """What is wrong with a wave, or with the one that begins at index `only`."""
         lanes = f.extents[0]
         values = f.extents[1] if self.property == "coalesced" and len(f.extents) > 1 else 1
         if lanes > 64 or values > 16:
             raise Skip("no wave")
         wave = lanes * values
-        for first in range(0, min(f.size, 40 * wave), wave):
+        # The first of them, and those around the periods of the banks in some instance coordinate.
+        chosen = set(range(0, min(f.size, 40 * wave), wave))
+        before = wave
+        for extent in f.extents[2 if self.property == "coalesced" else 1:]:
+            chosen |= {before * k for k in (63, 64, 65, 126, 127, 128, 129, 130, 256, 257, extent - 1) if 0 <= k < extent}
+            before *= extent
+        chosen |= {(f.size // wave - 1) * wave, (f.size // wave // 2) * wave}
+        for first in sorted(chosen) if only is None else [only]:
             at = [[f.at(first + lane + lanes * v) for v in range(values)] for lane in range(lanes)]
             if self.property == "conflict-free":
                 width, phases = PHASES[self.extra["access"]]
-                if any(x[0] % width for x in at):
+                if any(x[0] % ALIGNMENT.get(self.extra["access"], width) for x in at):
                     return "misaligned"
                 for phase in phases:
                     bank = {}
@@ -751,7 +774,14 @@ class Question:
             # Beyond 64 bits the index is in the text alone.
             return None if "index" in witness["text"] else "a witness without an index"
         if p in ("conflict-free", "coalesced"):
-            return None if a.size > 40 * 64 * 16 or self.waves(a) else "it holds at the witness"
+            at = witness.get("coordinate")
+            if not at or len(at) != len(a.extents) or not all(0 <= x < e for x, e in zip(at, a.extents)):
+                return None if a.size > 40 * 64 * 16 or self.waves(a) else "it holds at the witness"
+            first, before = 0, 1
+            for k, (x, e) in enumerate(zip(at, a.extents)):
+                first += before * x if k >= (2 if p == "coalesced" else 1) else 0
+                before *= e
+            return None if self.waves(a, first) else "it holds at the witness"
         term = value(self.bound, env) if self.bound else 0
         if p == "covers":
             if a.size > 200_000:

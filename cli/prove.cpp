@@ -265,13 +265,11 @@ void add_prove(CLI::App& app, Session& session) {
       "equal, injective, bijective, disjoint, covers, within, aligned, inverse, conflict-free, "
       "coalesced");
   command->add_option("arguments", a->arguments, "Layouts, composed layouts, formulas; then N or W");
-  // One condition an option: CLI11 would otherwise take every argument that follows.
+  // One value an option: with any number of them CLI11 would take every argument that follows, N of `within` among them.
   command->add_option("--where", a->where, "A condition on the symbols, e.g. 'M % 128 == 0'; may be repeated")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command->add_option("--domain", a->domains, "Extents of a formula's coordinates, e.g. '(M,K)'")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+      ->allow_extra_args(false);
   command->add_option("--access", a->access, "LDS instruction, e.g. ds_read_b128");
   command->add_option("--arch", a->arch, "gfx942 or gfx950");
   command->add_option("--element-bytes", a->element_bytes, "coalesced: bytes of what A counts in");

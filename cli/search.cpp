@@ -163,7 +163,7 @@ void add_search(CLI::App& app, Session& session) {
   command->require_subcommand(1);
   auto a = std::make_shared<SearchArguments>();
   auto repeated = [](CLI::Option* o) {
-    o->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    o->allow_extra_args(false); // else it would take every argument that follows
   };
   auto lds = [&](CLI::App* sub) {
     repeated(sub->add_option(

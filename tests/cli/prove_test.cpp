@@ -121,6 +121,8 @@ TEST_CASE("prove: what is wrong with a question is said in one message") {
            {{"equal", "i / 0", "i", "--domain", "8"}, 2, "division by zero"},
            {{"equal", "i/(M-1)", "i/(M-1)", "--domain", "8"}, 2, "division by zero"},
            {{"within", "i % (M-1)", "100", "--domain", "8"}, 2, "guard the divisor"},
+           // Options that may be repeated take one value: what follows is an argument.
+           {{"within", "i + M", "--domain", "8", "--where", "M < 3", "9"}, 1, "outside [0, 9)"},
            {{"injective", "M - 1:1"}, 2, "say with --where what keeps it positive"},
            {{"injective", "(i*7919) % 1000003", "--domain", "1000003", "--limit", "1000", "--steps", "0"},
             3,

@@ -19,6 +19,7 @@ void conjuncts(const FormulaRef& f, std::vector<FormulaRef>& out) {
 }
 
 std::optional<Wide> literal(const FormulaRef& f) {
+  // 2*(4-7) is as good as -6: bounds are written as they were computed.
   if (!names_of(f).empty()) return std::nullopt;
   return evaluate(f, [](const std::string&) -> Wide { return 0; });
 }
@@ -58,6 +59,8 @@ std::optional<Class> common_residues(const Class& a, const Class& b) {
   }
   Wide apart = subtract(b.residue, a.residue);
   if (apart % g != 0) return std::nullopt;
+  // Reduced before it is multiplied: both factors are below b.modulus then, so that only moduli beyond 2^63
+  // overflow.
   Wide steps = b.modulus / g;
   Wide k = floor_mod(multiply(floor_mod(apart / g, steps), floor_mod(u, steps)), steps);
   return Class{multiply(a.modulus, steps), add(a.residue, multiply(a.modulus, k))};
@@ -70,6 +73,7 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
   std::vector<FormulaRef> waiting;
   for (const std::string& text : conditions) {
     FormulaRef f = parse_formula(text);
+    // A number would be a condition in C (`M % 128`, meaning that it is not 0), and mostly a mistake.
     if (!is_condition(f->op))
       throw QuestionError("where: '" + text +
                           "' is not a condition\n  hint   write e.g. 'M % 128 == 0 && M >= 256'");
@@ -83,6 +87,8 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
       std::set<std::string> in = names_of(*it);
       bool related =
           std::any_of(in.begin(), in.end(), [&](const std::string& n) { return relevant.count(n) != 0; });
+      // A condition without names is about everything: `1 == 2` has to be a contradiction and not a
+      // misspelling.
       if (!related && !in.empty()) {
         ++it;
         continue;
@@ -100,6 +106,8 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
                         "'\n  hint   the question's symbols are: " + (known.empty() ? "none" : known));
   }
   for (const std::string& n : relevant) known_[n];
+  // All are learnt before any is settled: the lower bound that makes a divisor positive may be the last of
+  // them.
   for (const FormulaRef& c : conditions_) learn(c);
   settle();
 }
@@ -111,6 +119,7 @@ void Context::learn(const FormulaRef& f) {
     return;
   }
   // Either side may hold the symbol: 64 <= K is K >= 64.
+  // `!=` says nothing that a substitution or one interval could express.
   if (f->op >= Op::lt && f->op <= Op::eq &&
       (learn_atomic(f->op, f->args[0], f->args[1]) || learn_atomic(mirrored(f->op), f->args[1], f->args[0])))
     return;
@@ -143,6 +152,8 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
       return true;
     }
     if (residue == Wide{0} && !k.multiple_of && names_of(a->args[1]).count(a->args[0]->name) == 0) {
+      // N % M == 0 with a symbol for M: the quotient becomes a symbol in settle(), once M is known to be
+      // positive.
       k.multiple_of = a->args[1];
       return true;
     }
@@ -169,6 +180,8 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
     k.equal = b;
     return true;
   }
+  // `<=` and `<` with a symbol come here mirrored, as the other symbol's lower bound: an upper bound that is
+  // no number is not kept.
   if ((op == Op::ge || op == Op::gt) && !k.above) {
     k.above = op == Op::ge ? b : make(Op::add, {b, integer(1)});
     return true;
@@ -180,6 +193,7 @@ bool Context::learn_atomic(Op op, const FormulaRef& a, const FormulaRef& b) {
 Symbol Context::fresh(const std::string& hint, Bounds bounds) {
   std::string name = hint;
   while (std::find(names_.begin(), names_.end(), name) != names_.end()) name += "'"; // no user's name has one
+  // The position is the symbol's number, in names_ and bounds_ alike; nothing is ever taken out.
   names_.push_back(name);
   bounds_.push_back(bounds);
   return static_cast<Symbol>(names_.size() - 1);
@@ -194,6 +208,7 @@ bool Context::choose(const FormulaRef& f) {
   if ((f->op != Op::min && f->op != Op::max) || poly(f)) return any;
   auto a = poly(f->args[0]), b = poly(f->args[1]);
   if (!a || !b) return any;
+  // 1 where it holds, as extents have to be positive; 0 is enough for strides and offsets.
   for (Wide least : {1, 0}) {
     bool of_a = nonnegative(*a - Poly(least)), of_b = nonnegative(*b - Poly(least));
     if (f->op == Op::min ? !of_a || !of_b : !of_a && !of_b) continue;
@@ -215,6 +230,7 @@ bool Context::choose(const FormulaRef& f) {
 void Context::settle() {
   auto symbol_of = [](const std::string& n) { return variable(n); };
   auto settle_one = [&](const std::string& n, const Known& k) -> bool {
+    // In the order of the definitions: a polynomial can only be made of symbols that are polynomials already.
     auto ready = [&](const FormulaRef& f) {
       for (const std::string& m : names_of(f))
         if (user_.count(m) == 0) return false;
@@ -232,6 +248,8 @@ void Context::settle() {
     };
     if (k.equal) {
       if (!ready(k.equal)) return false;
+      // The definition replaces the symbol, and everything else that is known of it becomes a condition on
+      // the right side.
       if (auto p = poly(k.equal)) {
         user_[n] = *p;
         keep_bounds();
@@ -269,6 +287,7 @@ void Context::settle() {
     }
     if (k.above) residual_.push_back(make(Op::ge, {symbol_of(n), *k.above}));
     Bounds b;
+    // What is left is an interval and one residue class, which a symbol of its own expresses exactly.
     if (k.lower) b.lower = *k.lower;
     b.upper = k.upper;
     std::string range =
@@ -281,6 +300,8 @@ void Context::settle() {
     }
     if (b.upper && *b.upper < b.lower) contradiction(range);
     Poly p;
+    // M == 6, or M % 4 == 2 && M < 8 with 2 <= M: one value is a number, with which everything can be
+    // computed.
     if (b.upper && *b.upper == b.lower) {
       p = Poly(b.lower);
     } else {
@@ -314,6 +335,7 @@ void Context::settle() {
     bool decided = false;
     if (f->op >= Op::lt && f->op <= Op::ne) {
       auto a = poly(f->args[0]), b = poly(f->args[1]);
+      // By polynomials alone. What the context cannot decide stays a condition: nothing is lost but time.
       if (a && b) {
         Poly d = *a - *b;
         auto check = [&](bool yes, bool no) {
@@ -410,12 +432,15 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     if (!a || !b) return std::nullopt;
     if (nonnegative(*a - *b)) return f->op == Op::max ? a : b;
     if (nonnegative(*b - *a)) return f->op == Op::max ? b : a;
+    // In either order: min(a, b) written as min(b, a) elsewhere is the same symbol, or equal extents would
+    // differ.
     for (const Choice& c : choices_)
       if (c.op == f->op && ((c.a == *a && c.b == *b) || (c.a == *b && c.b == *a)))
         return Poly::symbol(c.symbol);
     return std::nullopt;
   }
   default: {
+    // Bit operations and conditions of numbers are numbers; of symbols they are no polynomials.
     for (const FormulaRef& a : f->args) {
       auto p = poly(a);
       if (!p || !p->constant()) return std::nullopt;
@@ -431,6 +456,7 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
 // it the quotient.
 std::optional<std::pair<Poly, Poly>> Context::divided(const Poly& p, const Poly& d) const {
   auto [q, r] = quotient_and_rest(p, d);
+  // One to either side is what rounding a leading coefficient can miss by.
   for (int off : {0, -1, 1}) {
     Poly rest = r - Poly(off) * d;
     if (nonnegative(rest) && positive(d - rest)) return std::pair{q + Poly(off), rest};
@@ -448,6 +474,8 @@ bool Context::nonnegative(const Poly& p) const {
   // x = lower + x': nonnegative coefficients in the x' >= 0.
   Poly shifted = p;
   for (Symbol s : p.symbols())
+    // From the lower ends alone: the upper ones are the second test's, and a shift to them would turn the sign
+    // of coefficients that are right as they are.
     if (bounds_[s].lower != 0) shifted = shifted.substitute(s, Poly(bounds_[s].lower) + Poly::symbol(s));
   bool all = true;
   for (const auto& [m, c] : shifted.terms()) all &= c >= 0;
@@ -480,6 +508,7 @@ bool Context::holds(const std::map<std::string, Wide>& env) const {
   for (const FormulaRef& c : conditions_)
     if (evaluate(c, [&](const std::string& n) { return env.at(n); }) == 0) return false;
   for (const auto& [n, k] : known_)
+    // The default bound is nowhere written, and a symbol that a definition replaced may break it.
     if (!k.lower && env.at(n) < 1) return false;
   return true;
 }
@@ -504,6 +533,7 @@ namespace {
 
 // The values of a symbol in the order in which they are worth trying: 0, 1, -1, 2, ... as far as they are in bounds.
 std::optional<Wide> nth_value(const Bounds& b, Wide n) {
+  // The value nearest to 0, from which the walk goes to both sides.
   Wide first = std::max<Wide>(b.lower, 0);
   if (b.upper && *b.upper < first) first = *b.upper; // all negative: downwards from the greatest
   Wide up = b.upper ? subtract(*b.upper, first) : n, down = subtract(first, b.lower);
@@ -557,6 +587,7 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
   std::function<bool(std::size_t, Wide)> spread = [&](std::size_t k, Wide left) -> bool {
     if (tried >= grid) return false;
     const Bounds& b = bounds_[searched[k]];
+    // The last one takes what is left of the distance, so that no assignment comes twice.
     if (k + 1 == searched.size()) {
       auto v = nth_value(b, left);
       if (!v) return false;
@@ -571,12 +602,15 @@ bool Context::search(std::size_t limit, const std::function<bool(const std::vect
     }
     return false;
   };
+  // A distance without any assignment (all ranges are shorter) costs no try; 4096 of them end it.
   for (Wide total = 0; tried < grid && total < 4096; ++total) {
     if (spread(0, total)) return true;
     if (tried >= grid) break;
   }
   // Then the ends of ranges, and random values of every size: some conditions are broken by large values only.
   std::mt19937_64 random(1); // fixed: results repeat
+  // Mostly small, as bounds of conditions are; and a few for what only large values break: 2^33 and more leaves
+  // 32 bits, and the product of two of 2^40 leaves 64.
   constexpr int scales[] = {2, 3, 4, 5, 6, 7, 8, 12, 20, 33, 40};
   for (std::size_t round = 0; round < limit - grid; ++round) {
     int scale = scales[round % std::size(scales)];

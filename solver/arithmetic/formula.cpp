@@ -16,6 +16,8 @@ FormulaRef variable(std::string name) {
 FormulaRef make(Op op, std::vector<FormulaRef> args) {
   return std::make_shared<const Formula>(Formula{op, 0, {}, std::move(args)});
 }
+// The enumerators from lt on are the ones that give 0 or 1 (formula.h): an operator that is added belongs
+// before or behind that line.
 bool is_condition(Op op) { return op >= Op::lt; }
 
 namespace {
@@ -40,6 +42,8 @@ public:
   explicit Parser(std::string_view text) : text_(text) {}
 
   FormulaRef whole() {
+    // With the limits on depth and operators this bounds every walk over a formula: time and stack are the
+    // text's, whoever wrote it.
     if (text_.size() > 20000) fail("the formula is longer than 20000 characters");
     FormulaRef f = level(1);
     skip();
@@ -67,6 +71,8 @@ private:
     skip();
     for (const Infix& i : infixes) {
       std::string_view t = i.text;
+      // The first spelling that fits decides, whatever level asks: else the level of < would take half of a
+      // <<.
       if (text_.substr(at_, t.size()) == t) return i.level == lowest ? &i : nullptr;
     }
     return nullptr;
@@ -87,12 +93,14 @@ private:
     return left;
   }
   FormulaRef unary() {
+    // Signs and parentheses nest here, and each of the walks over a formula recurses as deep.
     if (++depth_ > 200) fail("nested more than 200 deep");
     FormulaRef f;
     if (take("-")) {
       // -3 is a number and not an operation on one, so that bounds written with it are literals.
       FormulaRef inner = unary();
       f = inner->op == Op::integer ? integer(-inner->value) : make(Op::neg, {inner});
+      // `!=` where a value should be is a mistake, and not the negation of `= ...`.
     } else if (text_.substr(at_, 2) != "!=" && take("!")) {
       f = make(Op::logical_not, {unary()});
     } else {
@@ -124,6 +132,7 @@ private:
       while (at_ < text_.size() &&
              (std::isalnum(static_cast<unsigned char>(text_[at_])) || text_[at_] == '_' || text_[at_] == '.'))
         name += text_[at_++];
+      // A name before a parenthesis is a function; there is no implied product M(N+1).
       if (!take("(")) return variable(name);
       std::vector<FormulaRef> args{level(1)};
       while (take(",")) args.push_back(level(1));
@@ -139,6 +148,7 @@ private:
     };
     if (name == "min" || name == "max") {
       if (args.size() < 2) need(2);
+      // min of many becomes a chain of min of two, as deep as it is long, and counts as that many operators.
       if ((operators_ += static_cast<int>(args.size()) - 1) > 2000) fail("more than 2000 operators");
       FormulaRef f = args[0];
       for (std::size_t k = 1; k < args.size(); ++k) f = make(name == "min" ? Op::min : Op::max, {f, args[k]});
@@ -156,6 +166,7 @@ private:
       need(2);
       return make(Op::bit_xor, std::move(args));
     }
+    // Words for / and %, for expressions that come from languages in which those round towards 0.
     if (name == "floordiv" || name == "mod") {
       need(2);
       return make(name == "mod" ? Op::mod : Op::div, std::move(args));
@@ -171,6 +182,7 @@ private:
 
 const char* spelling(Op op) {
   for (const Infix& i : infixes)
+    // The checker reads both, C++ readers of a certificate only the one.
     if (i.op == op && std::string_view(i.text) != "//") return i.text;
   return "?";
 }
@@ -249,6 +261,8 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
     return floor_mod(arg(0), d);
   }
   case Op::neg: return multiply(arg(0), -1);
+  // Two's complement of as many bits as it takes, so that negative numbers have all bits above theirs set: -1
+  // & 7 is 7. Of 128 bits the same, but for the one pattern that is no value.
   case Op::bit_and: return within_128_bits(arg(0) & arg(1));
   case Op::bit_or: return within_128_bits(arg(0) | arg(1));
   case Op::bit_xor: return within_128_bits(arg(0) ^ arg(1));
@@ -264,6 +278,7 @@ Wide evaluate(const FormulaRef& f, const std::function<Wide(const std::string&)>
     // |v| < 2^127, so that 127 places and more leave the sign alone; C++ leaves 128 and more undefined.
     return s > 126 ? (v < 0 ? Wide{-1} : Wide{0}) : v >> static_cast<int>(s);
   }
+  // Unlike select both sides are needed: min(1 / n, 5) has no value at n = 0.
   case Op::min: return std::min(arg(0), arg(1));
   case Op::max: return std::max(arg(0), arg(1));
   case Op::select: return arg(0) != 0 ? arg(1) : arg(2);

@@ -38,6 +38,7 @@ bool exceeds(Wide limit, std::initializer_list<Wide> terms) {
 // Towards minus infinity, as the language has it: i / 4 and i % 4 are digits of negative numbers too, and quotient and rest fit together.
 Wide floor_div(Wide a, Wide b) {
   Wide q = a / b;
+  // q - 1 cannot wrap: |q| <= |a| < 2^127.
   return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
@@ -63,6 +64,7 @@ std::string to_string(Wide value) {
   bool negative = value < 0;
   std::string digits;
   while (value != 0) {
+    // Digit by digit with its sign, as the size of the least number would not fit.
     int d = static_cast<int>(value % 10);
     digits += static_cast<char>('0' + (d < 0 ? -d : d));
     value /= 10;
@@ -80,6 +82,7 @@ constexpr unsigned most_degree = 10000; // exponents have 16 bits
 } // namespace
 
 Poly::Poly(Wide constant) {
+  // No zero terms, from the start (accumulate).
   if (constant != 0) terms_.emplace(Monomial{}, constant);
 }
 
@@ -125,6 +128,7 @@ Wide Poly::content() const {
 // zero in one of them would make equal polynomials differ.
 void Poly::accumulate(const Monomial& m, Wide c) {
   if (terms_.size() > most_terms) throw Overflow("a polynomial has more than 20000 terms");
+  // The term itself is not checked: every coefficient that comes here is a result of checked arithmetic.
   auto [it, fresh] = terms_.emplace(m, c);
   if (fresh) return;
   it->second = add(it->second, c);
@@ -199,6 +203,8 @@ const std::pair<const Monomial, Wide>& leading(const Poly& p) {
 } // namespace
 
 Poly operator*(const Poly& a, const Poly& b) {
+  // Before the work and not after it: most products of two large polynomials lose hardly a term to another
+  // one.
   if (a.terms_.size() * b.terms_.size() > 100 * most_terms)
     throw Overflow("a product of polynomials has too many terms");
   Poly r;
@@ -212,6 +218,8 @@ Wide Poly::at(const std::vector<Wide>& values) const {
   for (const auto& [m, c] : terms_) {
     Wide t = c;
     for (const auto& [s, e] : m)
+      // Each factor checked. The product may leave 128 bits though the sum would not; that is an Overflow as
+      // well, as the caller gives up either way.
       for (unsigned k = 0; k < e; ++k) t = multiply(t, values.at(s));
     sum = add(sum, t);
   }
@@ -231,6 +239,8 @@ Poly Poly::substitute(Symbol s, const Poly& q) const {
       }
     }
     Poly t;
+    // All occurrences of s at once: a q that mentions s itself (s = s + 1, a shift of its bounds) is not
+    // replaced again.
     t.accumulate(rest, c);
     for (unsigned k = 0; k < power; ++k) t = t * q;
     r = r + t;
@@ -276,6 +286,8 @@ std::optional<Poly> exact_quotient(const Poly& p, const Poly& d) {
   while (!rest.is_zero()) {
     const auto& top = leading(rest);
     auto m = quotient(top.first, lead.first);
+    // Over the integers: a leading coefficient that does not divide means that the quotient would have
+    // fractions.
     if (!m || top.second % lead.second != 0) return std::nullopt;
     Poly step = Poly(top.second / lead.second);
     for (const auto& [s, e] : *m)
@@ -299,6 +311,8 @@ std::pair<Poly, Poly> quotient_and_rest(const Poly& p, const Poly& d) {
   };
   if (auto number = d.constant()) {
     for (const auto& [m, c] : p.terms()) {
+      // Term by term, rounding down, so that each coefficient of the rest is in [0, d) and a rest that is a
+      // number is the remainder. Of a rest with symbols in it nothing is said.
       q = q + Poly(floor_div(c, *number)) * unit(m);
       r = r + Poly(floor_mod(c, *number)) * unit(m);
     }

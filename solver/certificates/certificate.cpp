@@ -36,6 +36,8 @@ bool plain_query(const std::string& query, std::string& reason) {
       return false;
     }
     checks += line == "(check-sat)";
+    // Parentheses that balance before the end of a line would hide a second command behind an allowed first
+    // word.
     int depth = 0;
     for (std::size_t k = 0; k < line.size(); ++k) {
       depth += line[k] == '(' ? 1 : line[k] == ')' ? -1 : 0;
@@ -53,6 +55,7 @@ bool plain_query(const std::string& query, std::string& reason) {
 
 bool recheck_by_default() {
   static const bool on = [] {
+    // Read once: results must not depend on when somebody set it.
     const char* value = std::getenv("INLAY_RECHECK");
     return value && std::string_view(value) == "1";
   }();
@@ -81,6 +84,7 @@ Recheck recheck(std::string_view certificate) {
     throw QuestionError(
         "recheck: this is not an inlay certificate\n  hint   inlay prove ... --cert FILE writes one");
   std::string text(certificate);
+  // The last line, and nothing behind it: the sum is of all that stands before.
   std::size_t last = text.rfind("; checksum ");
   if (last == std::string::npos ||
       text.substr(last) != "; checksum " + checksum(text.substr(0, last)) + "\n") {
@@ -100,6 +104,8 @@ Recheck recheck(std::string_view certificate) {
   independent::Derived derived;
   try {
     independent::Statement statement = independent::read_statement(head);
+    // As read, for the report: whoever checks a file should see what was claimed before he sees that it
+    // holds.
     r.property = statement.property + (statement.by_mode ? " --by-mode" : "");
     r.method = statement.method;
     r.arguments = statement.arguments;
@@ -119,6 +125,7 @@ Recheck recheck(std::string_view certificate) {
   }
   if (!derived.evaluated.empty()) r.answers.push_back("evaluated: " + derived.evaluated);
   r.queries = static_cast<unsigned>(queries.size());
+  // All of nothing is unsatisfiable.
   if (queries.empty() && derived.evaluated.empty()) {
     r.reason = "nothing to check";
     return r;
@@ -155,6 +162,7 @@ Recheck recheck(std::string_view certificate) {
         return first.answer == smt::Answer::unsat || second.answer == smt::Answer::unsat;
       };
       const auto which = static_cast<std::size_t>(&q - asked.data());
+      // A twentieth of the steps first, and the others only where cvc5 does not know either.
       bool yes = ask(q, most_steps, 20);
       if (!yes && which < stronger.size())
         for (const std::string& same : stronger[which])

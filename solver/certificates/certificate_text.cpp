@@ -43,9 +43,13 @@ std::vector<std::string> substitution(const Context& context) {
       return std::count_if(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });
     };
     auto next = std::min_element(left.begin(), left.end(), [&](const auto& a, const auto& b) {
+      // Of equally many new symbols the lower degree first: n = m n' is solved for n' once m is settled, and
+      // not the other way round.
       return std::pair(news(a.second), a.second.degree()) < std::pair(news(b.second), b.second.degree());
     });
     for (Symbol s : next->second.symbols())
+      // Bounds of the symbols that the lets use, and of no others: one that stands for nothing is refused
+      // (Derivation::symbols).
       if (known.insert(s).second) {
         const Bounds& b = context.bounds()[s];
         symbols.push_back("symbol " + context.names()[s] + " >= " + to_string(b.lower) +
@@ -54,6 +58,7 @@ std::vector<std::string> substitution(const Context& context) {
     lets.push_back("let " + next->first + " = " + context.str(next->second));
     left.erase(next);
   }
+  // All symbols before all lets, as lets are read with the symbols known.
   symbols.insert(symbols.end(), lets.begin(), lets.end());
   return symbols;
 }
@@ -67,10 +72,12 @@ std::string render(const CertificateText& head, const Context& context, const Cl
   for (const std::string& t : head.terms) out += "; term " + one_line(t) + "\n";
   for (const std::string& t : head.settings) out += "; " + one_line(t) + "\n";
   for (const std::string& f : head.facts) out += "; where " + one_line(f) + "\n";
+  // Values and no proof of them: the checker plugs them into the conditions.
   for (const auto& [name, value] : head.example) out += "; example " + name + " = " + value + "\n";
   for (const std::string& t : substitution(context)) out += "; " + t + "\n";
   for (const std::string& t : head.hints) out += "; " + one_line(t) + "\n";
   for (const std::string& n : claims.notes()) out += "; note " + one_line(n) + "\n";
+  // For people. The checker passes over notes and claims, and what it derives has to stand without them.
   for (const Claim& c : claims.list())
     out += "; claim " + context.str(c.left) + (c.relation == Claim::Relation::equal ? " = " : " >= ") +
            context.str(c.right) + " because " + c.why + "\n";
@@ -79,6 +86,8 @@ std::string render(const CertificateText& head, const Context& context, const Cl
     for (const std::string& q : independent::derive(independent::read_statement(out), false).queries)
       out += "; query\n" + q;
   } catch (const independent::Stuck& stuck) {
+    // A proof that its own checker cannot follow is written down as such; recheck() rejects it, with this for
+    // a reason.
     out += "; note no query: " + one_line(stuck.what()) + "\n";
   }
   return out + "; checksum " + checksum(out) + "\n";

@@ -23,6 +23,7 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
       auto value = number_of(y);
       if (x->op != "name" || x->name != n || !value) continue;
       Number v = *value;
+      // `>` as `>=`: a value too many is taken out below, where all facts are evaluated.
       if (op == "==" || op == ">=" || op == ">") low = low ? std::max(*low, v) : v;
       if (op == "==" || op == "<=" || op == "<") high = high ? std::min(*high, v) : v;
     }
@@ -32,6 +33,8 @@ std::optional<std::vector<Environment>> assignments(const Statement& s) {
       for (Number v = low ? *low : 1; v <= *high; ++v) { // a loop of at most 65536 steps
         more.push_back(e);
         more.back()[n] = v;
+        // Before the facts have thinned them out; what is left has to be 4096 or less, as each is evaluated
+        // over whole domains.
         if (more.size() > 65536) return std::nullopt;
       }
     out = std::move(more);

@@ -14,11 +14,14 @@ namespace inlay::solver::independent {
 // for solvers. A way that is stuck is left for the next one: none of them believes what another one found.
 Derived derive(const Statement& s, bool evaluate) {
   Derived out;
+  // Before everything else: under conditions that nothing satisfies every way below would succeed.
   require_example(s);
   bool waves = s.property == "conflict-free" || s.property == "coalesced";
   auto hinted = [&](const char* key) {
     return std::any_of(s.hints.begin(), s.hints.end(), [&](const auto& h) { return h.first == key; });
   };
+  // The hints say how the prover went. What is not hinted is not searched for: the checker is to be simpler
+  // than the prover.
   bool digits = hinted("digits"), residues = hinted("residues"), bounds = hinted("bounds");
   auto all = assignments(s);
   auto by_looking = [&] {
@@ -35,6 +38,7 @@ Derived derive(const Statement& s, bool evaluate) {
       out.stronger = std::move(d.stronger);
       return out;
     } catch (const Stuck&) { // the prover's way is not followed; the definition may be short enough
+      // With the message of the way that was hinted at: that is what somebody has to mend.
       if (!all || !affordable(s, *all)) throw;
     }
   if (all && affordable(s, *all)) return by_looking();
@@ -50,6 +54,8 @@ Derived derive(const Statement& s, bool evaluate) {
     }
   if (waves) {
     Derivation d(s);
+    // While a certificate is written its queries are wanted, and not the enumeration that the prover has just
+    // made itself.
     if (!evaluate) {
       d.symbols();
     } else {
@@ -59,6 +65,7 @@ Derived derive(const Statement& s, bool evaluate) {
     return out;
   }
   out.queries = raw(s);
+  // The claim as it stands, in up to three spellings; each is the whole claim, so that one answer is enough.
   std::vector<std::string> any_divisor = raw(s, true);
   for (std::size_t k = 0; k < out.queries.size(); ++k) {
     out.stronger.emplace_back();

@@ -65,6 +65,7 @@ public:
       all.extents.push_back(d_.e.expression(f_.extents[k], d_.user));
       Line line;
       line.weights.resize(f_.extents.size());
+      // At first each coordinate is one digit of its own; every cut rewrites the weights.
       line.weights[k] = constant(1);
       all.coordinates.push_back(std::move(line));
     }
@@ -120,6 +121,7 @@ private:
       Sum have = constant(1);
       bool first = true;
       do {
+        // Of all but the topmost: a digit of no value in the middle would empty what is not empty.
         if (!first) d_.d.nonnegative(now.extents.back() - constant(1));
         first = false;
         now.extents.push_back(next());
@@ -198,6 +200,7 @@ private:
         d_.d.nonnegative(g - constant(1));
         return true;
       }
+    // Each level takes a stride out of f: eight are more digits than boxes have after merging.
     if (depth == 0) return false;
     std::map<int, Sum> weights;
     Sum rest;
@@ -232,6 +235,8 @@ private:
         }
         Sum above = s - constant(1) - r, below = s - constant(1) + r;
         auto high = d_.d.least(above), low = d_.d.least(below);
+        // Only what is certain is gone into: an inequality that is noted has to be shown, though another
+        // stride might have done.
         if (!high || !low || !d_.d.surely(*high) || !d_.d.surely(*low)) continue;
         if (!never_zero(r, depth - 1) && !never_zero(u, depth - 1)) continue;
         d_.d.nonnegative(above);
@@ -263,6 +268,7 @@ std::vector<Case> cases_of(const Statement& s) {
     if (key == "case") {
       out.push_back({s, read_expression(value), {}, {}});
       out.back().statement.facts.push_back(out.back().condition);
+      // A case has its own symbols and lets; those at the top of the file are of the whole question.
       out.back().statement.hints.clear();
     } else if (out.empty()) {
       continue;
@@ -302,6 +308,7 @@ std::string one_of(const Statement& s, const std::vector<Case>& cases) {
     if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
   }
   assert_facts(facts, names, asserted);
+  // The negation: some values satisfy the facts and no case.
   std::string none = "(and true";
   for (const Case& c : cases) {
     std::map<std::string, std::string> mine = names;
@@ -325,6 +332,7 @@ Derived by_pieces(const Statement& s) {
   if (known.count(s.property) == 0) throw Stuck("pieces for " + s.property);
   std::vector<Case> cases = cases_of(s);
   Derived out;
+  // `case 1 == 1` is everything.
   bool always = cases.size() == 1 && number_of(cases[0].condition).value_or(0) != 0;
   if (!always) out.queries.push_back(one_of(s, cases));
   for (const Case& c : cases) {

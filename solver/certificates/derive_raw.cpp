@@ -17,11 +17,13 @@ struct Trees {
   static Expr whole(const Expr& e, const std::map<std::string, Expr>& names);
   static Expr number(Number n) { return std::make_shared<Expression>(Expression{"int", n, {}, {}}); }
   static Expr add(const Expr& a, const Expr& b) {
+    // Sums begin with 0; the query is for readers as well.
     return a->op == "int" && a->value == 0 ? b : tree("+", {a, b});
   }
   static Expr multiply(const Expr& a, const Expr& b) { return tree("*", {a, b}); }
   static Expr divide(const Expr& a, const Expr& b) { return tree("/", {a, b}); }
   static Expr modulo(const Expr& a, const Expr& b) { return tree("%", {a, b}); }
+  // Layouts and swizzles need none of these; formulas do, and pass through whole().
   static Expr power(const Expr&) { throw Stuck("a shift in a layout"); }
   static Expr bitwise(char op, const Expr& a, const Expr& b) { return tree(std::string(1, op), {a, b}); }
   static bool truth(const Expr&) { throw Stuck("a condition in a layout"); }
@@ -65,6 +67,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   // Divisors met on the way become goals of the query that is being made.
   auto smt_of = [&](const Expr& x) { return smt(x, names, goals, any_divisor); };
   auto variable = [&](const std::string& name, const Expr& extent) {
+    // A name that nobody can write, as a coordinate called i0 may be a symbol of the user's.
     names["\x01" + name] = name;
     declared.push_back(name);
     std::vector<std::string> divisors;
@@ -80,6 +83,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     return out;
   };
   auto at = [&](const Function& f, const std::vector<Expr>& c) {
+    // The formula's own names first, then its symbols: a coordinate hides a symbol of the same name.
     if (!f.formula) return e.at(f, c, symbols);
     std::map<std::string, Expr> by;
     for (std::size_t k = 0; k < c.size(); ++k) by[f.coordinates[k]] = c[k];
@@ -97,6 +101,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     Expr rest = index;
     for (std::size_t k = 0; k < f.extents.size(); ++k) {
       bool last = k + 1 == f.extents.size();
+      // As the definition has it: the last coordinate is what is left.
       c.push_back(last ? rest : tree("%", {rest, f.extents[k]}));
       rest = tree("/", {rest, f.extents[k]});
     }
@@ -116,6 +121,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   // An empty domain proves everything: first, every extent is positive. Before the coordinates, which presuppose it.
   for (const Function& f : s.functions) {
     auto extent = [&](const Expr& x) {
+      // Numbers have been looked at by the readers.
       if (x->op != "int") goals.push_back("(<= " + smt_of(x) + " 0)");
     };
     auto modes = [&](const std::vector<std::vector<Mode>>& groups) {
@@ -127,7 +133,9 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
       for (const Expr& x : f.extents) extent(x);
     for (const Stage& stage : f.outer) modes(stage.modes);
   }
+  // A query of its own: its negation is a fact for the next ones in truth, but they do not need it.
   if (!goals.empty()) finish();
+  // Of the function whose indices the claim runs over; A in `inverse` is only applied.
   std::vector<Expr> c = coordinates(s.property == "inverse" ? s.functions[1] : a, "i");
   auto outside = [&](const std::string& v, const std::string& n) {
     goals.push_back("(or (< " + v + " 0) (>= " + v + " " + n + "))");
@@ -143,7 +151,9 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     for (std::size_t k = 0; s.by_mode && k < ea.size(); ++k)
       goals.push_back("(not (= " + ea[k] + " " + eb[k] + "))");
     std::string x = smt_of(at(a, c)),
-                y = smt_of(s.by_mode || ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
+                // By coordinates where the extents are the same text: without a quotient there is hardly
+        // anything for a solver to do.
+        y = smt_of(s.by_mode || ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
     goals.push_back("(not (= " + x + " " + y + "))");
     finish();
   } else if (s.property == "within") {
@@ -151,6 +161,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     finish();
   } else if (s.property == "aligned") {
     goals.push_back("(not (= (mod " + smt_of(at(a, c)) + " " + smt_of(s.terms[0]) + ") 0))");
+    // An alignment of 0 or less is a claim about nothing; SMT-LIB would give the remainder a value.
     goals.push_back("(<= " + smt_of(s.terms[0]) + " 0)");
     finish();
   } else if (s.property == "inverse") {
@@ -176,6 +187,8 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     std::string different = "(or";
     for (std::size_t m = 0; m < c.size(); ++m)
       different += " (not (= " + smt_of(c[m]) + " " + smt_of(k[m]) + "))";
+    // Asserted and no goal: two indices are two when a coordinate differs, and a collision is what must not
+    // be.
     asserted.push_back(different + ")");
     std::string x = smt_of(at(a, c)), y = smt_of(at(a, k));
     goals.push_back("(= " + x + " " + y + ")");

@@ -17,6 +17,7 @@ Sum replaced(const Sum& s, const std::map<int, Sum>& by) {
     Sum t = constant(c);
     for (int v : product) {
       auto it = by.find(v);
+      // All at once: a variable in what is put in is a new one and not to be replaced again.
       t = t * (it == by.end() ? Digits::variable(v) : it->second);
     }
     out = out + t;
@@ -35,9 +36,11 @@ void Derivation::by_residues() {
   if (s.property == "equal") {
     const Function& b = s.functions[1];
     same(size(a), size(b), "the sizes");
+    // Coordinates that mean the same in both; else both are taken as functions of the index.
     same_extents = a.extents.size() == b.extents.size();
     for (std::size_t k = 0; same_extents && k < a.extents.size(); ++k)
       same_extents = e.expression(a.extents[k], user) == e.expression(b.extents[k], user);
+    // The sizes alone are what the split below assumes, by-mode equality claims more.
     if (s.by_mode && !same_extents) throw Stuck("different extents");
   }
   if (!identities.empty() || !d.inequalities.empty()) finish();
@@ -68,6 +71,7 @@ void Derivation::by_residues() {
   for (std::size_t k = 0; k < (same_extents ? a.extents.size() : 1); ++k) coordinates.push_back(fresh(0, {}));
   auto small = [](const std::string& word) {
     Expr n = read_expression(word);
+    // Read by the same reader as everything else; a sign or a formula is no period.
     if (n->op != "int" || n->value > most_cases) throw Stuck("no small number: " + word);
     return n->value;
   };
@@ -95,6 +99,8 @@ void Derivation::by_residues() {
     }
     for (Number r = 0; r < split.period; ++r) {
       // lower <= P k + r <= upper
+      // The least k with P k + r >= lower is (lower - r) / P rounded up, which is minus (r - lower) / P
+      // rounded down.
       Number least = -quotient(plus(r, -lower), split.period);
       std::optional<Number> most;
       if (upper) most = quotient(plus(*upper, -r), split.period);
@@ -102,6 +108,7 @@ void Derivation::by_residues() {
       split.empty.push_back(most && *most < least);
       split.quotients.push_back(split.empty.back() ? Sum{} : fresh(least, most));
     }
+    // The later one would win and the earlier only multiply the cases: a line that says nothing is refused.
     for (const Split& other : splits)
       if (other.symbol == split.symbol && other.nth == split.nth) throw Stuck("residues twice");
     splits.push_back(std::move(split));
@@ -120,6 +127,7 @@ void Derivation::by_residues() {
       else
         at[x.nth] = x.value();
     }
+    // No value of the symbol has this residue, so that there is nothing to show.
     if (empty) continue;
     for (const auto& [name, value] : whole) user[name] = replaced(value, inner);
     // Of an empty domain everything would hold.
@@ -134,6 +142,7 @@ void Derivation::by_residues() {
     } else if (s.property == "within") {
       inside(v, e.expression(s.terms[0], user));
     } else {
+      // In this case: an alignment such as 4 + n % 4 is a number once the residue of n is known.
       auto w = number_in(e.expression(s.terms[0], user));
       if (!w || *w < 1) throw Stuck("an alignment that is no number");
       auto [q, r] = split(v, constant(*w));
@@ -141,6 +150,8 @@ void Derivation::by_residues() {
       same(v, q * constant(*w), "the value and a multiple of the alignment");
     }
   }
+  // finish() would assert bounds of the user's symbols as the last case left them; what was noted holds for
+  // all within the inner bounds.
   user.clear();
   finish();
 }

@@ -30,6 +30,7 @@ bool has_lower_bound(const std::string& name, const std::vector<Expr>& facts) {
     for (bool swapped : {false, true}) {
       const Expr &x = f->args[swapped ? 1 : 0], &y = f->args[swapped ? 0 : 1];
       if (x->op != "name" || x->name != name || !number_of(y)) continue;
+      // An upper bound says nothing of the lower end: `n <= 5` alone leaves n at least 1.
       if (f->op == "==" || f->op == (swapped ? "<=" : ">=") || f->op == (swapped ? "<" : ">")) return true;
     }
   }
@@ -46,6 +47,8 @@ void require_example(const Statement& s) {
   for (const std::string& n : symbols_of(s)) {
     auto it = s.example.find(n);
     if (it == s.example.end()) throw Stuck("the example has no value for " + n);
+    // The default is a condition like the written ones: an example with n = 0 would show that other facts
+    // hold somewhere than are meant.
     if (it->second < 1 && !has_lower_bound(n, facts)) throw Stuck("the example is below 1 for " + n);
   }
   // By evaluation, of the facts as they are written: no solver could be wrong about it, and no derivation either.

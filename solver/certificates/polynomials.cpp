@@ -6,6 +6,8 @@ namespace inlay::solver::independent {
 
 Sum constant(Number n) {
   Sum s;
+  // Zero is the empty sum, and nothing else is: equality is equality of maps (Digits compares them
+  // everywhere).
   if (n != 0) s.terms[{}] = n;
   return s;
 }
@@ -48,6 +50,7 @@ std::optional<Number> number_in(const Sum& s) {
 std::optional<Product> over(const Product& p, const Product& q) {
   Product rest = p;
   for (int v : q) {
+    // With repetition: n n over n is n. Products are short, so that a search a factor is enough.
     auto it = std::find(rest.begin(), rest.end(), v);
     if (it == rest.end()) return std::nullopt;
     rest.erase(it);
@@ -62,6 +65,8 @@ std::pair<Sum, Sum> split(const Sum& a, const Sum& d) {
   auto n = number_in(d);
   if (n && *n > 0) {
     for (const auto& [p, c] : a.terms) {
+      // Down, for negative coefficients as well: the rest of each is in [0, n), and a rest without symbols is
+      // the remainder itself.
       Number whole = quotient(c, *n), rest = plus(c, -times(whole, *n));
       if (whole != 0) q.terms[p] = whole;
       if (rest != 0) r.terms[p] = rest;
@@ -71,10 +76,14 @@ std::pair<Sum, Sum> split(const Sum& a, const Sum& d) {
   auto longer = [](const auto& x, const auto& y) {
     return x.first.size() != y.first.size() ? x.first.size() < y.first.size() : x.first < y.first;
   };
+  // Only 0 as a polynomial is seen here. A divisor that is 0 for some values fails with 0 <= r < d, which
+  // cannot be shown there.
   if (d.terms.empty()) throw Stuck("a division by zero");
   auto lead = *std::max_element(d.terms.begin(), d.terms.end(), longer);
   Sum left = a;
   for (int steps = 0; !left.terms.empty(); ++steps) {
+    // The order by length and then by variables is one of monomials, in which each turn ends lower; the limit
+    // is for time, not for termination.
     if (steps > 5000) throw Stuck("a division that does not end");
     auto top = *std::max_element(left.terms.begin(), left.terms.end(), longer);
     auto p = over(top.first, lead.first);

@@ -13,6 +13,8 @@ std::string smt_number(Number n) { return n < 0 ? "(- " + text(-n) + ")" : text(
 std::string quoted(const std::string& prefix, const std::string& name) {
   std::string s = prefix + name;
   for (char c : s)
+    // The prefixes u_, v_ keep the user's names apart from the prover's, and both from SMT-LIB's words: a
+    // symbol may be called div.
     if (c == '\'' || c == '.') return "|" + s + "|";
   return s;
 }
@@ -47,6 +49,7 @@ std::string smt_condition(const Expr& e, const std::map<std::string, std::string
 std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
                 std::vector<std::string>& goals, bool any_divisor) {
   static const std::set<std::string> conditions{"&&", "||", "!", "<", "<=", ">", ">=", "==", "!="};
+  // A condition among numbers is 0 or 1, as the language has it.
   if (conditions.count(e->op) != 0) return "(ite " + smt_condition(e, names, goals, any_divisor) + " 1 0)";
   if (e->op == "int") return smt_number(e->value);
   if (e->op == "name") {
@@ -75,8 +78,12 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
       std::string turned = "(- " + v[0] + ") " + smt_number(-*n) + ")";
       return e->op == "/" ? "(div " + turned : "(- (mod " + turned + ")";
     }
+    // Of a number it is plain. Of anything else it is a goal: to be refuted with the claim, by the same query
+    // and the same facts.
     bool positive = e->args[1]->op == "int" && e->args[1]->value >= 1;
     if (!positive && any_divisor) {
+      // 0 alone has no quotient; below it, ours is written with both signs turned, where SMT-LIB's rounding
+      // agrees.
       goals.push_back("(= " + v[1] + " 0)");
       std::string straight = v[0] + " " + v[1] + ")", turned = "(- " + v[0] + ") (- " + v[1] + "))";
       return "(ite (> " + v[1] + " 0) " +
@@ -93,12 +100,14 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
   if (e->op == "&" || e->op == "|" || e->op == "^")
     for (std::size_t k = 0; k < 2; ++k) {
       auto m = number_of(e->args[k]);
+      // Below 0 a mask has endlessly many runs; 2^100 leaves room for the weights.
       if (!m || *m < 0 || *m >= Number{1} << 100) continue;
       const std::string& x = v[1 - k];
       std::string both;
       int runs = 0;
       for (Number rest = *m, low = 1; rest != 0; ++runs) {
         Number ones = 1;
+        // One run of ones: its lowest bit is `low`, and `ones` is 2 to its length.
         while (rest % 2 == 0) rest /= 2, low *= 2;
         while (rest % 2 == 1) rest /= 2, ones *= 2;
         std::string run = "(mod " + (low == 1 ? x : "(div " + x + " " + smt_number(low) + ")") + " " +
@@ -113,6 +122,7 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
     }
   // Any function with this value is the bit operation's weaker brother: what holds for all of them holds for it.
   if (e->op == "&" || e->op == "|" || e->op == "^") {
+    // All three commute, and x ^ y is then the same text as y ^ x.
     std::sort(v.begin(), v.end());
     return (e->op == "&"   ? "(bits_and "
             : e->op == "|" ? "(bits_or "
@@ -131,6 +141,8 @@ void assert_facts(const std::vector<Expr>& facts, const std::map<std::string, st
                   std::vector<std::string>& asserted) {
   for (const Expr& f : facts) try {
       std::vector<std::string> divisors;
+      // The goals are dropped: a fact's own divisors are not the claim's. Where one is 0 or less the fact
+      // says something else in SMT-LIB; the prover and require_example() evaluate facts by the definition.
       asserted.push_back(smt_condition(f, names, divisors));
     } catch (const Stuck&) {
     }
@@ -178,11 +190,14 @@ std::string with_quotients(const std::string& query) {
     std::size_t at = std::max(text.rfind("(div ", from) + 1, text.rfind("(mod ", from) + 1);
     if (at-- == 0) break;
     std::string a(expression_at(text, at + 5)), d(expression_at(text, at + 6 + a.size()));
+    // By a number solvers divide well themselves, and a product with a number is linear.
     if (d.find_first_not_of("0123456789") == std::string::npos) {
       if (at == 0) break;
       from = at - 1;
       continue;
     }
+    // The same dividend and divisor share both variables, so that x / d and x % d stay quotient and rest of
+    // one division.
     auto [it, fresh] = known.emplace(a + " / " + d, std::to_string(known.size()));
     const std::string &n = it->second, q = "q_" + n, r = "r_" + n;
     if (fresh) {
@@ -217,6 +232,8 @@ std::string assembled(const std::vector<std::string>& declared, const std::vecto
   std::set<std::string> seen;
   out += "(assert (or false";
   for (const std::string& g : goals)
+    // The same goal often comes from several places (a divisor in both functions), and solvers do not look
+    // for that.
     if (seen.insert(g).second) out += " " + g;
   return out + "))\n(check-sat)\n";
 }

@@ -8,6 +8,8 @@ namespace inlay::solver::independent {
 
 Number negatable(Number n) {
   constexpr Number greatest = ((Number{1} << 126) - 1) * 2 + 1;
+  // The same limit as the prover's, stated again: the least number of 128 bits has no opposite, and every
+  // sign change below relies on one.
   if (n < -greatest) throw Stuck("a number beyond 128 bits");
   return n;
 }
@@ -95,11 +97,14 @@ private:
     Expr left = infix(level + 1);
     while (true) {
       std::string op = here();
+      // Another level's operator ends this one; whoever is above it in the recursion takes it.
       bool mine = !op.empty() && std::any_of(levels[level].begin(), levels[level].end(),
                                              [&](const char* o) { return o && op == o; });
       if (!mine) break;
       at_ += op.size();
       Expr right = infix(level + 1);
+      // Left to right, for - and / as well: a - b - c is (a - b) - c in every language whose formulas are
+      // pasted here.
       left = node(op == "//" ? "/" : op, {left, right});
       if (level == 2) { // a < b < c is nobody's language
         std::string more = here();
@@ -112,6 +117,8 @@ private:
   }
   Expr prefix() {
     --depth_;
+    // A sign binds tighter than any infix operator, so that -a % b is (-a) % b here and in the prover's
+    // reader.
     if (next("-")) return node("neg", {nested()});
     blanks();
     if (text_.substr(at_, 2) != "!=" && next("!")) return node("!", {nested()});
@@ -133,6 +140,8 @@ private:
     if (std::isdigit(c)) {
       Number n = 0;
       for (; at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_])); ++at_)
+        // Beyond 2^63, too, which the prover's reader refuses: a certificate's own numbers (products of
+        // extents) may be larger.
         n = plus(times(n, 10), text_[at_] - '0');
       return number(n);
     }
@@ -140,6 +149,8 @@ private:
     std::string name;
     for (; at_ < text_.size(); ++at_) {
       auto d = static_cast<unsigned char>(text_[at_]);
+      // A prime is part of the names that a certificate gives to the prover's symbols (M'); the user's have
+      // none.
       if (!std::isalnum(d) && d != '_' && d != '.' && d != '\'') break;
       name += text_[at_];
     }
@@ -157,6 +168,8 @@ private:
     if (name == "floordiv" && args.size() == 2) return node("/", args);
     if (name == "mod" && args.size() == 2) return node("%", args);
     if (name == "ceil_div" && args.size() == 2)
+      // By its definition for b >= 1. For other b it is what the same text means to the prover, since both
+      // expand it alike.
       return node("/", {node("-", {node("+", args), number(1)}), args[1]});
     stuck();
   }
@@ -179,6 +192,7 @@ std::vector<std::string_view> pieces(std::string_view text, std::string_view sep
   int open = 0;
   for (std::size_t k = 0; k < text.size(); ++k) {
     open += text[k] == '(' ? 1 : text[k] == ')' ? -1 : 0;
+    // `)(` has as many of both, and would take a part of the text for what it is not.
     if (open < 0) throw Stuck("unbalanced parentheses in '" + std::string(text) + "'");
     if (open == 0 && text.substr(k, separator.size()) == separator) {
       out.push_back(strip(text.substr(begin, k - begin)));
@@ -200,6 +214,7 @@ std::vector<std::string_view> items(std::string_view text) {
     if (open == 0) return {}; // (a)*(b)
   }
   std::vector<std::string_view> in = pieces(text.substr(1, text.size() - 2), ",");
+  // Python writes a tuple of one as (4,).
   if (in.size() > 1 && in.back().empty()) in.pop_back();
   return in;
 }
@@ -208,6 +223,8 @@ std::vector<std::string_view> items(std::string_view text) {
 void zip(std::string_view shape, std::string_view stride, std::vector<Mode>& out, int depth) {
   if (depth > 64) throw Stuck("a layout nested more than 64 deep");
   std::vector<std::string_view> a = items(shape), b = items(stride);
+  // (a):(b) is a mode in parentheses and ((a,b)):((c,d)) a tuple of one tuple: with one item on each side,
+  // that item's form decides.
   bool leaf = a.size() < 2 && b.size() < 2 && (a.empty() || items(a[0]).empty()) &&
               (b.empty() || items(b[0]).empty());
   if (leaf) {
@@ -221,6 +238,7 @@ void zip(std::string_view shape, std::string_view stride, std::vector<Mode>& out
 
 std::vector<std::vector<Mode>> read_modes(std::string_view text) {
   std::vector<std::string_view> halves = pieces(text, ":");
+  // Exactly one colon outside of parentheses: shape and stride are one each.
   if (halves.size() != 2) throw Stuck("no layout: " + std::string(text));
   std::vector<std::string_view> shape = items(halves[0]), stride = items(halves[1]);
   std::vector<std::vector<Mode>> out;
@@ -252,6 +270,7 @@ Expr read_expression(std::string_view text) { return Reader(strip(text)).all(); 
 
 Function read_function(std::string_view text, std::string_view domain) {
   Function f;
+  // With its blanks: `o` alone may be a symbol's name.
   std::vector<std::string_view> steps = pieces(strip(text), " o ");
   for (std::size_t k = 0; k + 1 < steps.size(); ++k) {
     std::string_view step = steps[k];
@@ -277,6 +296,7 @@ Function read_function(std::string_view text, std::string_view domain) {
     f.outer.push_back(s);
   }
   std::string_view core = steps.back();
+  // A top-level mode is one coordinate, whatever modes it is made of.
   auto product = [](const std::vector<Mode>& modes) {
     Expr e = modes[0].extent;
     for (std::size_t k = 1; k < modes.size(); ++k) e = node("*", {e, modes[k].extent});
@@ -289,6 +309,7 @@ Function read_function(std::string_view text, std::string_view domain) {
   }
   std::size_t arrow = core.find("->");
   if (arrow == std::string_view::npos) {
+    // The index itself, where no coordinates are named. A symbol called i cannot be meant then.
     f.coordinates = {"i"};
     f.formula = read_expression(core);
   } else {
@@ -300,6 +321,7 @@ Function read_function(std::string_view text, std::string_view domain) {
   std::vector<std::string_view> extents = items(strip(domain));
   if (extents.empty()) extents = {strip(domain)};
   for (std::string_view e : extents) f.extents.push_back(read_expression(e));
+  // One extent too few would leave a coordinate without a range, and a claim about all integers in its place.
   if (f.extents.size() != f.coordinates.size()) throw Stuck("the domain does not fit the coordinates");
   return f;
 }
@@ -316,6 +338,8 @@ Statement read_statement(std::string_view head) {
     std::string_view line = head.substr(begin, end - begin);
     begin = end + 1;
     if (line == "; inlay certificate 1") continue;
+    // `; key value`, the value as it stands to the end of the line: it may hold blanks, colons and
+    // semicolons.
     std::size_t space = line.find(' ', 2);
     if (line.substr(0, 2) != "; " || space == std::string_view::npos)
       throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));
@@ -323,6 +347,7 @@ Statement read_statement(std::string_view head) {
     if (key == "property") {
       if (property) throw Stuck("two properties");
       property = true;
+      // Part of the property, as it makes another claim of it.
       std::string mode = " --by-mode";
       s.by_mode = value.size() > mode.size() && value.substr(value.size() - mode.size()) == mode;
       s.property = s.by_mode ? value.substr(0, value.size() - mode.size()) : value;
@@ -331,6 +356,7 @@ Statement read_statement(std::string_view head) {
     } else if (key == "argument") {
       s.arguments.push_back(value);
       domains.emplace_back();
+      // Of the argument before it, and one at most.
     } else if (key == "domain" && !domains.empty() && domains.back().empty()) {
       domains.back() = value;
     } else if (key == "term") {
@@ -341,12 +367,14 @@ Statement read_statement(std::string_view head) {
       std::size_t is = value.find(" = ");
       if (is == std::string::npos) throw Stuck("an example without a value");
       Expr n = read_expression(value.substr(is + 3));
+      // A number as it is printed, not a formula: an example is to be plugged in, with nothing to work out.
       bool negative = n->op == "neg";
       if (negative) n = n->args[0];
       if (n->op != "int") throw Stuck("an example that is not a number");
       if (!s.example.emplace(value.substr(0, is), negative ? -n->value : n->value).second)
         throw Stuck("an example twice");
     } else if (key == "arch" || key == "access" || key == "element-bytes" || key == "lines") {
+      // Whichever of two would be taken, a reader could have meant the other one.
       if (!s.settings.emplace(key, value).second) throw Stuck("the setting " + key + " twice");
     } else if (key == "symbol" || key == "let" || key == "digits" || key == "through" || key == "core" ||
                key == "case" || key == "quotient" || key == "cut" || key == "residues" || key == "bounds") {
@@ -399,6 +427,8 @@ std::vector<std::string> symbols_of(const Statement& s) {
   }
   for (const Expr& e : s.terms) collect_names(e, out);
   for (const Expr& e : s.facts) collect_names(e, out);
+  // Sorted, so that the derived queries are the same text whenever they are derived: the file's have to be
+  // equal to them.
   std::sort(out.begin(), out.end());
   return out;
 }

@@ -11,6 +11,8 @@ namespace inlay::solver {
 // Symbols become numbers here, once: an instance is evaluated up to 2^26 times.
 Evaluator::Evaluator(const Parts& f, const naive::Environment& environment) : text_(f.text) {
   extents_ = naive::extents(f, environment);
+  // Checked: a size beyond 128 bits is an Overflow here and not a small number that would be enumerated to
+  // its end.
   for (Wide e : extents_) size_ = multiply(size_, e);
   auto number = [&](const Leaf& leaf) {
     if (!leaf.formula) return leaf.value;
@@ -61,6 +63,7 @@ void Evaluator::compile(const FormulaRef& f, const Parts& parts, const naive::En
   }
   if (f->op == Op::select) { // lazily: the side not taken may divide by zero
     compile(f->args[0], parts, environment);
+    // Where to jump is known once the side has been compiled; until then the place is remembered.
     std::size_t to_else = program_.size();
     program_.push_back({Op::select, 0, Jump::if_zero});
     compile(f->args[1], parts, environment);
@@ -87,6 +90,7 @@ void Evaluator::compile(const FormulaRef& f, const Parts& parts, const naive::En
 // is an Overflow, which makes the instance undecided and never decided wrongly. Shifts beyond 120 bits are given up as well.
 Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
   std::vector<Wide> stack;
+  // One allocation an evaluation for nearly every formula; a deeper one grows it.
   stack.reserve(16);
   for (std::size_t at = 0; at < program_.size(); ++at) {
     const Instruction& i = program_[at];
@@ -96,6 +100,7 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
         taken = stack.back() == 0;
         stack.pop_back();
       }
+      // One before the target, as the loop goes on by one.
       if (taken) at = static_cast<std::size_t>(i.value) - 1;
       continue;
     }
@@ -108,11 +113,13 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
       continue;
     }
     if (i.op == Op::neg || i.op == Op::logical_not) {
+      // Every value on the stack has an opposite: -2^127 is none of Wide's.
       stack.back() = i.op == Op::neg ? -stack.back() : static_cast<Wide>(stack.back() == 0);
       continue;
     }
     Wide b = stack.back();
     stack.pop_back();
+    // The result takes the place of the left operand, which was pushed first.
     Wide& a = stack.back();
     switch (i.op) {
     case Op::add: a = add(a, b); break;
@@ -134,6 +141,8 @@ Wide Evaluator::run(const std::vector<Wide>& coordinates) const {
     case Op::bit_or: a = within_128_bits(a | b); break;
     case Op::bit_xor: a = within_128_bits(a ^ b); break;
     case Op::shl:
+      // A negative amount has no value. It leaves the instance undecided, as what is too large does: nothing is
+      // proved or refuted by it.
       if (b < 0 || b > 100) throw Overflow("a shift by more than 100 bits");
       a = multiply(a, Wide{1} << static_cast<int>(b));
       break;
@@ -206,11 +215,14 @@ std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
   Wide low = 0, high = 0;
   for (Wide i = 0; i < n; ++i) {
     Wide v = f(i);
+    // Evaluated twice in all: once for the span, which decides how, and once to look. A table of values from
+    // the first round would be 32 bytes an index where the bitmap needs one bit.
     low = i == 0 ? v : std::min(low, v);
     high = i == 0 ? v : std::max(high, v);
   }
   // Values span up to 2^128 - 1, which a Wide does not hold.
   auto span = static_cast<unsigned __int128>(high) - static_cast<unsigned __int128>(low);
+  // 64 bits an index are a quarter of what a sorted table takes; 2^30 of them are 128 MiB.
   auto dense = static_cast<unsigned __int128>(64 * n + 1024);
   if (span < dense && span < (Wide{1} << 30)) {
     // Dense image: a bitmap to find the second index, then a scan for the first.
@@ -219,6 +231,7 @@ std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
       Wide v = f(i);
       auto bit = seen[static_cast<std::size_t>(v - low)];
       if (bit)
+        // The first index is not in the bitmap. One more round, made once, since the search ends with it.
         for (Wide j = 0; j < i; ++j)
           if (f(j) == v) return Collision{j, i, v};
       bit = true;
@@ -234,6 +247,8 @@ std::optional<Collision> find_collision(const Evaluator& f, Wide limit) {
   std::optional<Collision> best;
   for (std::size_t k = 1; k < values.size(); ++k)
     if (values[k].first == values[k - 1].first &&
+        // The smallest second index over all values that occur twice, so that the bitmap and the table tell
+        // the same collision.
         (!best || values[k].second < static_cast<std::uint32_t>(best->second)))
       best = Collision{values[k - 1].second, values[k].second, values[k].first};
   return best;

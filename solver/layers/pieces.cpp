@@ -8,6 +8,8 @@
 namespace inlay::solver {
 namespace {
 
+// Boxes are compared in pairs, each pair with a search of its own: 96 of them are 4,560 pairs, some tenths of
+// a second.
 constexpr int most_cells = 96, most_cases = 400, most_steps = 20000;
 // Every step lowers the formula over all digits of a part, which takes the square of their number: 300 of them were minutes.
 constexpr std::size_t most_digits = 64;
@@ -73,6 +75,8 @@ public:
         reason = "a cut of the domain into at most " + std::to_string(most_cells) + " pieces";
         return false;
       }
+      // A stack: the checker makes the same cuts in the same order (derive_pieces.cpp), with the part that is
+      // next on top.
       Cell cell = std::move(left.back());
       left.pop_back();
       if (cell.extents.size() > most_digits) {
@@ -119,6 +123,7 @@ private:
         boxes.push_back({l.normal(*f).constant, merged(*flat)});
         return true;
       }
+      // A xor of two digits is no stride; apart() and dominated() know nothing else.
       reason = "sums of digits instead of parities";
       return false;
     }
@@ -179,6 +184,7 @@ private:
 
   // The innermost formula that does not lower though its arguments do.
   FormulaRef blocker(Lowering& l, const FormulaRef& f, const std::map<std::string, Form>& names) {
+    // Lowering splits digits as it goes, also on the way to a failure: those splits are what adopted() keeps.
     if (l.lower(f, names)) return nullptr;
     if (f->op == Op::select) { // the side not taken is nobody's business
       auto c = l.lower(f->args[0], names);
@@ -195,6 +201,7 @@ private:
   // one of the parts may then be empty for some.
   bool cut_root(const Cell& cell, DigitId k, const Poly& t, std::vector<Cell>& left) {
     const Poly& extent = cell.extents[static_cast<std::size_t>(k)];
+    // A cut that leaves everything on one side would come again for ever.
     if (t.is_zero() || t == extent) return false;
     if (!context_.nonnegative(t) || !context_.nonnegative(extent - t)) {
       reason = "0 <= " + context_.str(t) + " <= " + context_.str(extent);
@@ -219,6 +226,8 @@ private:
       if (context_.nonnegative(p) || !context_.nonnegative(p.substitute(s, Poly::symbol(s) + Poly(1))))
         continue;
       for (const auto& [name, value] : context_.substitution()) {
+        // The case has to be said of a user's symbol, as a condition; so one that is this symbol but for a
+        // factor and an offset.
         auto scale = factor(value, s);
         if (!scale) continue;
         std::string from =
@@ -279,6 +288,8 @@ private:
       need = Need{{to_string(condition), negated(condition)}, {}};
       return false;
     }
+    // && and || have been taken apart by the parser of conditions; what is left of them here has no
+    // threshold.
     if (condition->op < Op::lt || condition->op > Op::ne) return false;
     auto a = l.lower(condition->args[0], cell.names), b = l.lower(condition->args[1], cell.names);
     if (!a || !b) return false;
@@ -305,6 +316,7 @@ private:
       if (l.bit_of(k) >= 0 || k >= static_cast<DigitId>(cell.extents.size())) return false;
       Form e = d;
       Poly step = c;
+      // A falling digit is cut where the opposite begins to hold, which counts upwards.
       if (context_.nonnegative(Poly() - c)) { // d >= 0 fails where -d - 1 >= 0
         e = Lowering::scale(d, Poly(-1));
         e.constant = e.constant - Poly(1);
@@ -350,6 +362,7 @@ private:
         if (cut_root(cell, k, *group * q, left)) return true;
         continue;
       }
+      // False with `need` set: not here, but in each of those cases.
       if (residues(r, *group) || named_quotient(r, *group)) return false;
     }
     auto whole = context_.divided(n.constant, d);
@@ -378,6 +391,7 @@ private:
     };
     std::string n = name_of(*of), m = name_of(*by);
     if (n.empty() || m.empty() || n == m) return false;
+    // Names that tell what they are, as they stand in the conditions of a certificate.
     std::string q = n + "_by_" + m, r = n + "_rest_" + m;
     for (const std::string& name : {q, r})
       if (context_.substitution().count(name) != 0) return false;
@@ -475,6 +489,8 @@ bool dominated(const Context& context, const Box& b) {
   while (!left.empty()) {
     auto next = left.end();
     for (auto it = left.begin(); it != left.end(); ++it)
+      // The least of those that fit, by the context alone: a box is one of many, and a solver for each would
+      // be minutes.
       if (context.positive(it->stride - reach) &&
           (next == left.end() || context.nonnegative(next->stride - it->stride)))
         next = it;
@@ -518,6 +534,8 @@ bool apart(const Context& context, const Box& a, const Box& b) {
       Poly low = rx->first - ry->second, high = rx->second - ry->first;
       std::vector<Poly> multiples{Poly()};
       for (const Poly* p : {&low, &high}) multiples.push_back(quotient_and_rest(*p, stride).first);
+      // Which multiple lies just below is a guess of the formal quotient, right but for one; 0 is the one
+      // that overlapping blocks need.
       for (const Poly& t : multiples)
         for (int off : {-1, 0, 1}) {
           Poly base = stride * (t + Poly(off));
@@ -551,6 +569,7 @@ struct Search {
       return true;                              // no value of the symbols is in this case
     } catch (const QuestionError& unreadable) { // a number beyond 2^63, say
       if (conditions.empty()) throw;
+      // Not an empty case but one that cannot be asked: to drop it would be to prove a part.
       out.reason = std::string("a case of the symbols that can be said: ") + unreadable.what();
       return false;
     }
@@ -573,6 +592,8 @@ struct Search {
           {conditions, std::move(*context), std::move(cutter.boxes), std::move(cutter.cuts), quotients});
       return true;
     }
+    // Ten cases within cases: each names a residue or a quotient of some symbol, and formulas have few of
+    // these.
     if (!cutter.need || depth == 0) {
       out.reason = cutter.reason;
       return false;

@@ -46,6 +46,7 @@ Query::Query(const Context& context) : context_(context) {
     assertions_.push_back("(>= " + s + " " + literal(b.lower) + ")");
     if (b.upper) assertions_.push_back("(<= " + s + " " + literal(*b.upper) + ")");
   }
+  // Only here is a named min told what it is: digits and bounds take it as any number within its bounds.
   for (const Choice& c : context.choices()) {
     std::string a = term(c.a), b = term(c.b);
     assertions_.push_back("(= " + term(Poly::symbol(c.symbol)) + " (ite (<= " + a + " " + b + ") " +
@@ -68,6 +69,8 @@ void Query::declare(const std::string& name) {
 
 void Query::define(const std::string& name, const std::string& term) {
   declarations_.push_back("(declare-const " + name + " Int)");
+  // A constant and an equation instead of define-fun: models then tell its value, and certificates have no
+  // definitions to look into.
   assertions_.push_back("(= " + name + " " + term + ")");
 }
 
@@ -99,6 +102,7 @@ std::string Query::division(bool quotient, const std::string& a, const std::stri
     goals_.push_back("(<= " + d +
                      " 0)"); // SMT-LIB rounds differently there; a divisor that may be 0 is a finding
   if (!quotient_variables) return std::string(quotient ? "(div " : "(mod ") + a + " " + d + ")";
+  // One pair of variables for x / d and x % d: two would only be known to be equal after a proof.
   auto [it, fresh] = quotients_.emplace(a + " / " + d, std::pair<std::string, std::string>{});
   if (fresh) {
     std::string n = std::to_string(quotients_.size());
@@ -218,6 +222,7 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
   case Op::shr: {
     auto s = constant(1);
     if (!s || *s < 0 || *s > 60) return std::nullopt;
+    // A shift by a symbol is a power, which linear integers do not have: no term.
     std::string power = literal(Wide{1} << static_cast<int>(*s));
     return f->op == Op::shl ? "(* " + args[0] + " " + power + ")" : "(div " + args[0] + " " + power + ")";
   }
@@ -265,6 +270,7 @@ std::map<std::string, Wide> read_model(const std::string& text, const std::vecto
     if (at == std::string::npos) return {};
     at += name.size() + 2;
     bool negative = false;
+    // `(- 4)` and `-4` are both written by solvers: a sign anywhere before the digits.
     while (at < text.size() && !std::isdigit(static_cast<unsigned char>(text[at])))
       negative |= text[at++] == '-';
     Wide value = 0;
@@ -321,6 +327,7 @@ std::string filter(const std::vector<std::string>& command, const std::string& i
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, to[0], 0);
   posix_spawn_file_actions_adddup2(&actions, from[1], 1);
+  // What a solver says beside its answer would stand between the user's own lines.
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   std::vector<char*> argv;
   for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
@@ -348,6 +355,7 @@ std::string filter(const std::vector<std::string>& command, const std::string& i
     });
     std::array<char, 4096> buffer;
     ssize_t n;
+    // An answer is a line and a model; 16 MiB are a solver gone wrong, and no reason to fill the memory.
     while ((n = ::read(from[0], buffer.data(), buffer.size())) > 0 && output.size() < (std::size_t{1} << 24))
       output.append(buffer.data(), static_cast<std::size_t>(n));
     writer.join();
@@ -383,6 +391,8 @@ Result z3_once(const std::string& text, const std::vector<std::string>& watched,
   // nlsat or Groebner bases without counting a step, on questions as small as 'disjoint (n,n):(1,n) 64 o (m+n,m+1):(1,m+n)';
   // this one keeps to its steps, about six million of them a second, and decides nearly the same (of 1500 random questions
   // 51 with 6, 43 with 2, at 20,000 steps).
+  // The query's own text stays as it is shown and certified; the tactic is how this solver is asked, not
+  // what.
   std::string script = text;
   std::string tactic =
       "(check-sat-using (then simplify propagate-values solve-eqs (using-params smt :arith.solver 2 "
@@ -404,6 +414,8 @@ Result z3_once(const std::string& text, const std::vector<std::string>& watched,
   if (cancel)
     watcher = std::thread([&] {
       std::unique_lock lock(mutex);
+      // Polled, as the flag is the caller's and tells nobody when it changes; 20 ms are what a cancelled
+      // proof may take longer.
       while (!done.wait_for(lock, std::chrono::milliseconds(20), [&] { return finished; }))
         if (*cancel) Z3_interrupt(context);
     });

@@ -30,6 +30,8 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   for (std::size_t k = 0; k < text.size(); ++k) {
     if (text[k] == '(') ++depth;
     if (text[k] == ')') --depth;
+    // Unbalanced parentheses are not refused here: each item goes on to a reader that does, with a message
+    // about the item.
     if (depth == 0 && text.substr(k, separator.size()) == separator) {
       out.push_back(trim(text.substr(begin, k - begin)));
       begin = k + separator.size();
@@ -50,6 +52,7 @@ struct Tree { // of an IntTuple: a leaf, or children
 bool is_tuple(std::string_view text) {
   if (text.empty() || text.front() != '(' || text.back() != ')') return false;
   int depth = 0;
+  // `()` counts as a tuple, so that it is refused as an empty one and not as a formula without a value.
   bool comma = text.substr(1, text.size() - 2).find_first_not_of(' ') == std::string_view::npos;
   for (std::size_t k = 0; k < text.size(); ++k) {
     if (text[k] == '(') ++depth;
@@ -66,6 +69,7 @@ Leaf parse_leaf(std::string_view text, std::string_view whole) {
     fail("layout: basis strides map to coordinates, not to numbers", whole,
          "ask about one coordinate at a time, or give the coordinates strides of their own");
   FormulaRef f = parse_formula(text);
+  // Numbers stay numbers (Leaf): a formula a leaf would be an allocation a mode of every concrete question.
   if (f->op == Op::integer) return {f->value, nullptr};
   return {0, f};
 }
@@ -84,6 +88,8 @@ Tree parse_tree(std::string_view text, std::string_view whole, int depth) {
         if (text[k] == ')' && --d == 0) wraps = false;
       }
       if (wraps) {
+        // Kept as a tuple of one for now: whether the parentheses nest or only group the other side of the
+        // colon decides (unwrap).
         t.children.push_back(parse_tree(text.substr(1, text.size() - 2), whole, depth + 1));
         return t;
       }
@@ -104,6 +110,7 @@ Tree parse_tree(std::string_view text, std::string_view whole, int depth) {
 void unwrap(Tree& a, Tree& b) {
   while (a.leaf != b.leaf) {
     Tree& tuple = a.leaf ? b : a;
+    // More than one child beside a leaf is no matter of parentheses; zip() refuses it as not congruent.
     if (tuple.children.size() != 1) return;
     Tree only = tuple.children[0];
     tuple = std::move(only);
@@ -115,6 +122,7 @@ void zip(Tree shape, Tree stride, std::vector<FlatMode>& out, std::string_view w
   if (shape.leaf != stride.leaf || shape.children.size() != stride.children.size())
     fail("layout: shape and stride are not congruent", whole, layout_hint);
   if (shape.leaf) {
+    // Of a formula it is not known yet; Engine::require_extents asks for it in the question.
     if (!shape.value.formula && shape.value.value < 1)
       fail("layout: an extent is below 1", whole, "extents are at least 1");
     out.push_back({shape.value, stride.value});
@@ -125,6 +133,7 @@ void zip(Tree shape, Tree stride, std::vector<FlatMode>& out, std::string_view w
 
 std::vector<std::vector<FlatMode>> parse_modes(std::string_view text) {
   std::vector<std::string_view> halves = split(text, ":");
+  // Outside of parentheses: M:N:1 is nothing, and a layout inside of a call is somebody else's to read.
   if (halves.size() != 2) fail("layout: a single ':' should separate shape and stride", text, layout_hint);
   Tree shape = parse_tree(halves[0], text, 0), stride = parse_tree(halves[1], text, 0);
   unwrap(shape, stride);
@@ -156,6 +165,7 @@ bool parse_swizzle(std::string_view text, Step& step) {
   int values[3];
   for (int k = 0; k < 3; ++k) {
     FormulaRef f = parse_formula(numbers[static_cast<std::size_t>(k)]);
+    // So small that no sum of them leaves an int, before the sum below is looked at.
     if (f->op != Op::integer || f->value < -60 || f->value > 60)
       fail("swizzle: bits, base and shift are small integers", text, "Sw<bits,base,shift>, e.g. Sw<3,4,3>");
     values[k] = static_cast<int>(f->value);
@@ -178,6 +188,7 @@ void parse_formula_core(std::string_view text, std::string_view domain, Parts& o
   if (arrow != std::string_view::npos) {
     std::string_view head = trim(text.substr(0, arrow));
     body = trim(text.substr(arrow + 2));
+    // `i -> ...` and `(i) -> ...` are one function of one coordinate.
     if (!head.empty() && head.front() == '(' && head.back() == ')') head = head.substr(1, head.size() - 2);
     for (std::string_view n : split(head, ",")) {
       FormulaRef f = parse_formula(n);
@@ -202,6 +213,7 @@ void parse_formula_core(std::string_view text, std::string_view domain, Parts& o
     const Leaf& e = items[k].value;
     if (!e.formula && e.value < 1) fail("formula: an extent is below 1", domain, "extents are at least 1");
     for (std::size_t j = 0; j < k; ++j)
+      // Two coordinates of one name would be one value in the formula and two in the domain.
       if (names[j] == names[k]) fail("formula: coordinate '" + names[k] + "' twice", text, "name each once");
     out.domain.push_back({names[k], e.formula ? e.formula : integer(e.value)});
   }
@@ -227,6 +239,8 @@ std::set<std::string> Parts::symbols() const {
   }
   if (value) {
     std::set<std::string> inside = names_of(value);
+    // Coordinates hide symbols of the same name, inside of the formula alone. In an extent such a name could
+    // only be a mistake.
     for (const Coordinate& c : domain) inside.erase(c.name);
     for (const Coordinate& c : domain) {
       for (const std::string& n : names_of(c.extent)) {
@@ -252,6 +266,8 @@ bool is_algebra_call(std::string_view text) {
   while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))
     ++end;
   std::string_view rest = trim(text.substr(end));
+  // The whole text has to be the call: f(A) o B is a composition, whose parts are read one by one and may not
+  // be calls.
   if (rest.empty() || rest.front() != '(' || rest.back() != ')') return false;
   for (std::string_view function : {"min", "max", "select", "ceil_div", "floordiv", "mod", "xor"})
     if (text.substr(0, end) == function) return false;
@@ -283,6 +299,8 @@ std::shared_ptr<const Parts> parse_subject(std::string_view text, std::string_vi
   }
   std::string_view core = factors.back();
   if (core.empty()) fail("composition: nothing on one side of an o", text, "Sw<3,4,3> o 0 o (8,64):(64,1)");
+  // The innermost function is the only one that may be a formula: it alone has coordinates, what is applied
+  // to its value has one number.
   if (core.find("->") == std::string_view::npos && core.find(':') != std::string_view::npos) {
     parts->modes = parse_modes(core);
   } else {
@@ -302,6 +320,7 @@ std::shared_ptr<const Parts> parse_subject(std::string_view text, std::string_vi
 // identity, hence a bijection.
 Wide swizzle(Wide x, int bits, int base, int shift) {
   Wide mask = ((Wide{1} << bits) - 1) << (base + std::max(shift, 0));
+  // Arithmetic shifts of what a mask left are exact, below 0 as well: the mask has no sign bit.
   Wide moved = shift >= 0 ? (x & mask) >> shift : (x & mask) << -shift;
   return x ^ moved;
 }
@@ -324,6 +343,8 @@ Wide apply(const std::vector<std::vector<FlatMode>>& modes, Wide x, const Enviro
       throw QuestionError(
           "layout: an extent is " + to_string(extent) +
           " for some values of the symbols\n  hint   state what keeps it positive with --where");
+    // Down and not towards 0: what an offset or another layout made negative is -1 = -1 * 8 + 7, the last
+    // element of the block before.
     Wide digit = k + 1 == flat.size() ? x : floor_mod(x, extent);
     sum = add(sum, multiply(digit, value(flat[k]->stride, env)));
     x = floor_div(x, extent);
@@ -357,6 +378,8 @@ Wide size(const Parts& f, const Environment& env) {
 std::vector<Wide> coordinate(const Parts& f, Wide index, const Environment& env) {
   std::vector<Wide> out;
   for (Wide e : extents(f, env)) {
+    // An index of the domain is not negative, so that no rounding matters; beyond the size the last
+    // coordinate wraps, and who replays asks for indices inside alone (Engine::confirmed).
     out.push_back(index % e);
     index /= e;
   }
@@ -369,6 +392,7 @@ Wide at(const Parts& f, Wide index, const Environment& env) {
     std::vector<Wide> c = coordinate(f, index, env);
     x = evaluate(f.value, [&](const std::string& n) {
       for (std::size_t k = 0; k < f.domain.size(); ++k)
+        // Coordinates first, as they hide symbols of the same name.
         if (f.domain[k].name == n) return c[k];
       return env.at(n);
     });

@@ -24,6 +24,7 @@ bool divides(Engine& e, const Poly& w, const Poly& p) {
   std::vector<Wide> values(e.context.names().size(), 0);
   for (Wide c = 0; c < classes; ++c) {
     Wide rest = c;
+    // From 0, whatever the bounds are: a residue is one of some value, and all of them have to do.
     for (Symbol s : symbols) values[s] = rest % *m, rest /= *m;
     if (floor_mod(p.at(values), *m) != 0) return false;
   }
@@ -43,6 +44,7 @@ Verdict decide_aligned(Engine& e) {
   // Every term on its own. Nothing less will do where digits have two values: at 0 the constant is the value, and one step of one
   // digit adds its coefficient.
   auto aligned = [&](Lowering&, const Form& f) {
+    // An alignment that may be 0 divides nothing there but 0.
     if (!w || !e.at_least(*w, Poly(1), "the alignment is positive")) return false;
     bool yes = divides(e, *w, f.constant);
     for (const auto& [d, c] : f.linear) yes = yes && divides(e, *w, c);

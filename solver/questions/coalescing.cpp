@@ -23,6 +23,8 @@ merged(std::vector<std::pair<std::int64_t, std::int64_t>> parts) {
   std::sort(parts.begin(), parts.end());
   std::vector<std::pair<std::int64_t, std::int64_t>> out;
   for (const auto& [from, to] : parts) {
+    // Neighbours become one as well: then each interval after the first may share no byte, though a block,
+    // with the one before.
     if (!out.empty() && from <= out.back().second) {
       out.back().second = std::max(out.back().second, to);
     } else {
@@ -87,6 +89,7 @@ Verdict refutation(const Engine& e, const Question& q, Wide first, const naive::
   const Parts& a = e.a();
   WaveAccess w = instance(
       q, [&](Wide index) { return naive::at(a, index, env); }, first);
+  // The one that was found used the compiled evaluator; both wrong in the same way is what this asks about.
   if (q.holds(w)) throw InternalError("prove coalesced: a counterexample that does not replay");
   auto byte = [&](int lane, int value) {
     Wide index = first + lane + static_cast<Wide>(value) * static_cast<Wide>(q.lanes);
@@ -98,6 +101,8 @@ Verdict refutation(const Engine& e, const Question& q, Wide first, const naive::
   v.method = "enumeration of lanes";
   v.notes = e.notes;
   Witness out;
+  // Symbols beyond 64 bits cannot be told in a witness; the text below gives bytes, which were checked to
+  // fit.
   for (const auto& [n, value] : env)
     if (value >= INT64_MIN && value <= INT64_MAX)
       out.symbols.emplace_back(n, static_cast<std::int64_t>(value));
@@ -161,6 +166,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
       at.push_back(Lowering::scale(*f, Poly(static_cast<Wide>(q.element_bytes))));
     }
   for (Form& f : at) f = l.normal(f);
+  // The constant without symbols: the part of an address that is known exactly.
   auto number = [](const Form& f) {
     auto it = f.constant.terms().find(Monomial{});
     return it == f.constant.terms().end() ? Wide{0} : it->second;
@@ -214,6 +220,8 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
       parts[b.place].emplace_back(b.from + narrow(shift), b.from + narrow(shift) + q.element_bytes);
     std::uint64_t total = 0;
     WaveAccess w;
+    // Form by form: inside of one the distances are numbers and lines are counted exactly; between two
+    // nothing is known.
     for (auto& p : parts) {
       p = merged(p);
       for (const auto& [from, to] : p) total += static_cast<std::uint64_t>(to - from);
@@ -225,6 +233,7 @@ bool symbolic_instance(Engine& e, const Question& q, const FormulaRef& address,
     w.lane_run = q.values * q.element_bytes;
     unsigned run = 0;
     for (unsigned lane = 0; lane < q.lanes; ++lane) {
+      // For the note alone: how far the wave continues lane by lane.
       bool goes_on = lane > 0 && bytes[lane].place == bytes[lane - 1].place &&
                      bytes[lane].from == bytes[lane - 1].from + w.lane_run;
       run = goes_on ? run + w.lane_run : w.lane_run;
@@ -248,6 +257,7 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
   std::vector<FormulaRef> extents = extent_formulas(a);
   auto number = [&](std::size_t k, const char* what, Wide most) {
     auto n = e.context.poly(extents[k]);
+    // Lanes and values are what one instruction moves, and it moves a number of them.
     if (!n || !n->constant() || *n->constant() > most)
       throw QuestionError("coalesced: mode " + std::to_string(k) + " counts " + what +
                           " and has to be a number up to " + to_string(most) + ", not " +
@@ -355,6 +365,8 @@ WaveAccess wave_access(const GlobalMemory& memory,
     for (unsigned value = 0; value < values; ++value) {
       std::int64_t byte = address(lane, value);
       parts.emplace_back(byte, byte + element_bytes);
+      // Once torn, later elements that happen to stand right do not count: the run is from the first element
+      // on.
       if (here == value * element_bytes && byte == first + here) here += element_bytes;
     }
     // The first one is told; a torn vector is no single access on this machine, whatever lines it touches.

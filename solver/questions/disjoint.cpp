@@ -9,6 +9,9 @@ Verdict decide_disjoint(Engine& e) {
   const Parts &a = e.a(), &b = e.b();
   auto own_a = e.lower_alone(a), own_b = e.lower_alone(b);
   if (own_a && own_b) {
+    // Digits of their own for both: nothing relates an index of the one to an index of the other, and each
+    // range is over its own box. A box that was rounded up has more values than the domain; apart on more is
+    // apart.
     auto ra = own_a->lowering.range(own_a->form), rb = own_b->lowering.range(own_b->form);
     if (ra && rb) {
       if (e.at_least(rb->first, ra->second + Poly(1), "the first ends before the second begins") ||
@@ -23,12 +26,16 @@ Verdict decide_disjoint(Engine& e) {
     Wide g = 0;
     for (const Form* f : {&own_a->form, &own_b->form}) {
       for (const auto& [d, c] : f->linear) g = gcd(g, c.content());
+      // A parity is 0 or 1, so that its weight moves the value by a multiple of g as a digit's coefficient
+      // does.
       for (const auto& [m, c] : f->parity) g = gcd(g, c.content());
     }
     Poly apart = own_a->form.constant - own_b->form.constant;
     for (const auto& [m, c] : apart.terms())
       if (!m.empty()) g = gcd(g, c);
     auto constant = apart.terms().find(Monomial{});
+    // g = 0 says that nothing varies at all, where the ranges have already decided; g = 1 tells nothing
+    // apart.
     if (g > 1 && constant != apart.terms().end() && constant->second % g != 0) {
       e.claims.note("modulo " + to_string(g) + " the values differ by " +
                     to_string(floor_mod(constant->second, g)));
@@ -44,6 +51,7 @@ Verdict decide_disjoint(Engine& e) {
     Evaluator x(a, env), y(b, env);
     // Nothing is said of domains that were not looked at in full but that they share a value.
     if (exceeds(e.evaluations(), {x.size(), y.size()})) {
+      // Overlapping tiles mostly share their first element, and one look costs nothing.
       if (x(0) == y(0)) return Check::fails(f);
       return Check::undecided();
     }
@@ -66,6 +74,8 @@ Verdict decide_disjoint(Engine& e) {
     q.quotient_variables = variables;
     auto n = q.term(size_formula(a), {}), m = q.term(size_formula(b), {});
     if (!n || !m) break;
+    // Two indices with nothing in common. Quotients as variables first, as everywhere: what is linear in them
+    // is found at once.
     q.coordinate("i", *n);
     q.coordinate("j", *m);
     auto x = q.term(expand_index(a, variable("\x02i")), {{"\x02i", "i"}});

@@ -86,6 +86,8 @@ FormulaRef apply_steps(const Parts& f, FormulaRef x) {
     if (s.kind == Step::Kind::offset) x = plus(x, leaf_formula(s.offset));
     if (s.kind == Step::Kind::layout) x = apply_modes(s.modes, x);
     if (s.kind == Step::Kind::swizzle) {
+      // As the definition has it (subject.cpp), with operators that the other layers read: they have no
+      // operator for a swizzle.
       Wide mask = ((Wide{1} << s.bits) - 1) << (s.base + std::max(s.shift, 0));
       FormulaRef field = make(Op::bit_and, {x, integer(mask)});
       x = make(Op::bit_xor, {x, make(s.shift >= 0 ? Op::shr : Op::shl, {field, integer(std::abs(s.shift))})});
@@ -171,8 +173,11 @@ void Engine::require_extents() {
       for (const auto& top : s.modes)
         for (const FlatMode& m : top) look(*p, leaf_formula(m.extent));
   }
+  // Most doubts are ceil_div(M, T) and the like, which have no polynomial but are positive by their form.
   std::erase_if(doubtful_, [&](const auto& d) { return surely_positive(d.first); });
   if (doubtful_.empty()) return;
+  // A domain that is empty for small values is worth an error with these values, before a proof is tried that
+  // could not stand.
   context.search(context.finite(4096) ? 4096 : 400, [&](const std::vector<Wide>& values) {
     auto env = context.environment(values);
     for (const auto& [extent, text] : doubtful_) {
@@ -230,6 +235,7 @@ bool Engine::positive(const FormulaRef& f) {
   smt::Query q(context);
   auto t = q.term(f, {});
   if (!t) return false;
+  // The query has the residual conditions, which polynomials do not know.
   q.goal("(<= " + *t + " 0)");
   return solve(q, std::min<std::uint64_t>(options.solver_steps, 1'000'000)).answer == smt::Answer::unsat;
 }
@@ -308,6 +314,8 @@ std::optional<Engine::Own> Engine::lower_alone(const Parts& f,
     obligation(own.lowering.reason());
     return std::nullopt;
   }
+  // In the digits as they are in the end: parts that were lowered early still name digits that were split
+  // later.
   own.form = own.lowering.normal(*form);
   return own;
 }
@@ -344,6 +352,7 @@ std::string Engine::conditions_text() const {
 // Conditions that no substitution expresses may contradict each other, and then everything would be proved.
 // The example goes into the certificate: with it the checker sees for itself that the conditions are not empty.
 std::optional<naive::Environment> Engine::example() {
+  // Without conditions every symbol may be 1: there is nothing to contradict.
   if (example_ || facts_.empty()) return example_;
   // The search begins at small values, where conditions that people write are mostly satisfied; the solver is for those that only large or
   // related values satisfy.
@@ -359,6 +368,8 @@ std::optional<naive::Environment> Engine::example() {
   if (!all_tried) {
     smt::Query q(context);
     const std::uint64_t steps = std::min<std::uint64_t>(options.solver_steps, 1'000'000);
+    // Two questions: do all divisors in the conditions stay positive, and are the conditions satisfiable as
+    // SMT-LIB reads them.
     if (q.has_goals()) as_read = solve(q, steps).answer == smt::Answer::unsat;
     q.drop_goals();
     r = solve(q, steps);
@@ -423,6 +434,7 @@ Verdict Engine::unknown() {
 // a model is often none, because bit operations and divisions by 0 mean less to it than to us.
 bool Engine::confirmed(const Finding& f, Witness* w) const {
   const naive::Environment& env = f.environment;
+  // First the conditions: values that break them are no counterexample, whatever the function does there.
   if (!context.holds(env)) return false;
   Witness out;
   std::string large; // symbols beyond 64 bits are in the text alone
@@ -456,6 +468,7 @@ bool Engine::confirmed(const Finding& f, Witness* w) const {
     std::vector<Wide> x = naive::extents(A, env), y = naive::extents(b(), env);
     Wide n = naive::size(A, env), m = naive::size(b(), env);
     out.lhs = narrow(n), out.rhs = narrow(m);
+    // Sizes first, as extents may differ where only the sizes are asked about.
     if (n != m) {
       out.text = "the sizes are " + to_string(n) + " and " + to_string(m);
       yes = true;
@@ -581,6 +594,7 @@ std::optional<Verdict> Engine::by_instances(const std::function<Check(const naiv
     } catch (const Overflow&) {
     }
     if (c.state == Check::State::fails) found = c.finding;
+    // An instance with numbers beyond 128 bits is undecided, too: nothing was seen of it.
     if (c.state == Check::State::undecided) all = false;
     return found.has_value();
   });
@@ -648,6 +662,8 @@ std::string Engine::certificate(const std::string& method) const {
     for (const Coordinate& c : p->domain) domain += (domain.empty() ? "(" : ",") + to_string(c.extent);
     text.arguments.emplace_back(p->text, domain.empty() ? "" : domain + ")");
   }
+  // The user's own texts: what the checker reads is the claim as it was asked, before anything of ours has
+  // seen it.
   text.terms = term_texts_;
   text.facts = facts_;
   if (example_)
@@ -662,6 +678,7 @@ std::string Engine::certificate(const std::string& method) const {
 void Engine::digits(const char* which, const Lowering& lowering) {
   std::set<Symbol> known;
   for (const auto& [name, p] : context.substitution())
+    // The symbols that the certificate explains: those of the lets, and min and max by their name.
     for (Symbol s : p.symbols()) known.insert(s);
   for (const Choice& c : context.choices()) known.insert(c.symbol);
   auto text = [&](const Poly& extent) {

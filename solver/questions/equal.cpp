@@ -28,12 +28,16 @@ std::optional<Joint> lower_jointly(Engine& e, const Parts& a, const Parts& b) {
   Form index;
   Poly before(1);
   for (const Poly& x : *ea) {
+    // One digit a coordinate: formulas divide coordinates, and layouts are lowered over them by their own
+    // modes.
     coordinates.push_back(j.lowering.digit(j.lowering.root(x)));
     index = index + Lowering::scale(coordinates.back(), before);
     before = before * x;
   }
   auto fa = j.lowering.lower(a, coordinates);
   auto fb =
+      // By coordinates where they are the same, as an index has to be divided first and the extents may not
+      // allow it.
       fa ? (*ea == *eb ? j.lowering.lower(b, coordinates) : j.lowering.lower_index(b, index)) : std::nullopt;
   if (!fb) {
     e.obligation(j.lowering.reason());
@@ -90,6 +94,8 @@ std::optional<std::string> same_forms(Engine& e, const Parts& a, const Parts& b)
   // Over the digits of either: one of the two may ask for a cut that the other one's extents do not allow.
   for (bool swapped : {false, true}) {
     auto j = lower_jointly(e, swapped ? b : a, swapped ? a : b);
+    // Forms that differ prove nothing where a box is larger than the domain: what they are at real indices
+    // may still be the same.
     if (!j || !(j->a == j->b)) continue;
     claim_forms(e, *j);
     e.digits(swapped ? "second" : "first", j->lowering);
@@ -147,6 +153,7 @@ Verdict decide_equal(Engine& e) {
     f.environment = env;
     f.kind = Finding::Kind::extents;
     Wide n = naive::size(a, env);
+    // The default finding says `extents`: sizes that differ are told as such, with no index.
     if (n != naive::size(b, env)) return Check::fails(f);
     if (e.options.by_mode && naive::extents(a, env) != naive::extents(b, env)) return Check::fails(f);
     f.kind = Finding::Kind::values;
@@ -169,6 +176,7 @@ Verdict decide_equal(Engine& e) {
     if (!sa || !sb) {
       e.obligation("polynomial sizes");
     } else {
+      // Nothing below would help: an index of the one is none of the other where the sizes differ.
       e.obligation(e.context.str(*sa) + " = " + e.context.str(*sb));
     }
     return e.unknown();

@@ -9,6 +9,8 @@ Verdict decide_injective(Engine& e) {
   e.claims.clear();
   auto check = [&](const naive::Environment& env) { return check_injective(e, a, env); };
   if (auto v = e.by_instances(check, "enumeration")) return *v;
+  // Boxes cannot say a xor, but an outer swizzle does not join two values; what is left below it often is a
+  // sum of digits.
   if (by_pieces(e, pieces_of(e, without_outer_bijections(a)), injective)) return e.proved("pieces");
   if (auto v = ask_injective(e, a)) return *v;
   e.obligation("each stride exceeds what the smaller ones reach together");

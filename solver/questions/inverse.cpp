@@ -36,6 +36,7 @@ Verdict decide_inverse(Engine& e) {
     f.kind = Finding::Kind::inverse;
     f.environment = env;
     Evaluator x(a, env), y(b, env);
+    // Inside first: beyond its size x has values, too, and one of them may be i.
     return scan(e, y.size(), [&](Wide i) -> std::optional<Finding> {
       Wide v = y(i);
       if (v >= 0 && v < x.size() && x(v) == i) return std::nullopt;
@@ -54,6 +55,7 @@ Verdict decide_inverse(Engine& e) {
     std::map<std::string, std::string> names{{"\x02i", "i"}};
     auto y = q.term(expand_index(b, variable("\x02i")), names);
     if (!y) break;
+    // A name for B(i), as it stands three times in the goal and a solver should see that it is one number.
     q.define("y", *y);
     names["\x02y"] = "y";
     auto x = q.term(expand_index(a, variable("\x02y")), names);

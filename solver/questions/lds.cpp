@@ -23,6 +23,8 @@ Groups ranges(std::initializer_list<std::initializer_list<std::pair<unsigned, un
 // As many lanes as the banks can serve at once: 32 banks of 4 bytes are 32 lanes of a dword, 16 of two.
 Groups consecutive(unsigned lanes) {
   Groups out;
+  // What a design without published measurements is assumed to do; notes say so whenever such a row decides
+  // (banks.cpp).
   for (unsigned first = 0; first < 64; first += lanes) {
     out.emplace_back();
     for (unsigned lane = first; lane < first + lanes; ++lane) out.back().push_back(lane);
@@ -74,6 +76,7 @@ const std::vector<LdsAccess>& table() {
         {"gfx950", "write", 12, 32, consecutive(8), false, by_bandwidth},
         {"gfx950", "write", 16, 32, consecutive(8), false, by_bandwidth},
     };
+    // Counted before the narrow ones are appended, which are made from the rows of a dword.
     const std::size_t words = all.size();
     for (std::size_t k = 0; k < words; ++k) {
       all[k].alignment = all[k].bytes == 12 ? 4 : all[k].bytes;
@@ -124,6 +127,8 @@ const LdsAccess& lds_access(std::string_view instruction, std::string_view arch)
       if (i.name == instruction) found = &i;
   bool known_arch = false;
   for (const LdsAccess& a : table()) {
+    // A wrong architecture and a wrong instruction are different mistakes, with different lists of what there
+    // is.
     known_arch |= a.arch == arch;
     if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes &&
         a.alignment == found->alignment)
@@ -145,6 +150,7 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
   LdsConflicts out;
   std::vector<std::int64_t> at(std::min(lanes, 64U));
   for (unsigned lane = 0; lane < at.size(); ++lane) {
+    // Asked once a lane: the callback may evaluate a formula, and each phase looks at its lanes again.
     at[lane] = address(lane);
     if (out.misaligned_lane < 0 && at[lane] % access.alignment != 0)
       out.misaligned_lane = static_cast<int>(lane);
@@ -161,10 +167,14 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
     unsigned order = 0;
     for (unsigned lane : phase) {
       if (lane >= at.size()) continue;
+      // Rounded down below 0 as well: a negative address is out of bounds, but here it is a residue class
+      // that stands for others (banks.cpp).
       const std::int64_t first = at[lane] >= 0 ? at[lane] / 4 : -((3 - at[lane]) / 4);
       for (std::int64_t dword = first; dword < first + access.bytes / 4; ++dword)
         wanted.push_back({dword, static_cast<unsigned>(((dword % banks) + banks) % banks), order++, lane});
     }
+    // By bank, then by dword: equal dwords of a bank stand together and are one delivery, however many lanes
+    // want it. `order` keeps the lane that is named the same whatever the sort does.
     std::sort(wanted.begin(), wanted.end(), [](const Want& a, const Want& b) {
       return std::tie(a.bank, a.dword, a.order) < std::tie(b.bank, b.dword, b.order);
     });
@@ -176,6 +186,8 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
       const auto end =
           std::find_if(begin, wanted.end(), [&](const Want& w) { return w.bank != begin->bank; });
       const auto n = static_cast<unsigned>(end - begin);
+      // Banks work side by side, so that a phase takes as long as its most demanded bank; phases follow each
+      // other, so that their times add up.
       worst = std::max(worst, n);
       if (n > out.degree) {
         out.degree = n;

@@ -30,6 +30,8 @@ ConcreteFlat concrete_modes(const Parts& f, const naive::Environment& env) {
 Wide extreme_index(const ConcreteFlat& modes, bool greatest) {
   Wide index = 0, before = 1;
   for (const auto& m : modes) {
+    // A stride of 0 moves nothing; the last element of the others where the sign helps, the first where it
+    // hurts.
     if ((m.stride > 0) == greatest && m.stride != 0) index = add(index, multiply(m.extent - 1, before));
     before = multiply(before, m.extent);
   }
@@ -62,6 +64,7 @@ FormulaRef take_side(const FormulaRef& f, const std::string& condition, bool yes
   if ((f->op == Op::min || f->op == Op::max) &&
       to_string(make(Op::le, {f->args[0], f->args[1]})) == condition)
     return args[(f->op == Op::min) == yes ? 0 : 1];
+  // By text, so that every place with the same condition takes the same side: one cut decides them all.
   if (f->op == Op::select && to_string(f->args[0]) == condition) return args[yes ? 1 : 2];
   return make(f->op, args);
 }
@@ -91,6 +94,7 @@ std::optional<Cut> cut_of(const FormulaRef& condition, const std::vector<Coordin
     op = op == Op::lt ? Op::gt : op == Op::le ? Op::ge : op == Op::gt ? Op::lt : Op::le;
   }
   auto k = coordinate(x);
+  // No cut of the box: both sides are then proved on all of it, which is more than needed and often enough.
   if (!k || !symbolic(y)) return std::nullopt;
   FormulaRef next = make(Op::add, {y, integer(1)});
   switch (op) {
@@ -124,6 +128,8 @@ bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int dep
   if (++pieces > 4096 || e.cancelled()) return false;
   Lowering l(e.context);
   std::map<std::string, Form> names;
+  // A box with an extent that is no polynomial has no digits; a cut may still make it one (max(0, min(T,
+  // M))).
   bool polynomial = true;
   for (const Coordinate& c : piece.domain) {
     auto p = e.context.poly(c.extent);
@@ -161,6 +167,8 @@ bool prove_piece(Engine& e, const Piece& piece, const PieceProof& proof, int dep
       if (cut) {
         Coordinate& c = half.domain[cut->coordinate];
         if (yes == cut->yes_below) {
+          // min with the extent, as the threshold may lie beyond the domain; max with 0, as it may lie before
+          // it.
           c.extent = make(Op::max, {integer(0), make(Op::min, {cut->at, c.extent})});
           if (auto p = e.context.poly(c.extent); !p) c.extent = cut->at; // a larger box is sound
         } else {
@@ -191,6 +199,7 @@ bool prove_by_values(Engine& e, const Piece& piece, const PieceProof& proof, int
     points *= *n;
     fixed.push_back(k);
   }
+  // With nothing fixed this is prove_piece() once more.
   if (fixed.empty() || points == 1) return false;
   for (Wide point = 0; point < points; ++point) {
     Piece here;
@@ -227,6 +236,8 @@ Common common(Engine& e, const std::vector<const Parts*>& subjects) {
     same &= other.size() == first.size();
     for (std::size_t k = 0; same && k < first.size(); ++k) {
       auto x = e.context.poly(first[k]), y = e.context.poly(other[k]);
+      // Extents that are no polynomials are the same when they are written the same; nothing else is known of
+      // them here.
       same &= x && y ? *x == *y : to_string(first[k]) == to_string(other[k]);
     }
   }
@@ -257,6 +268,8 @@ std::optional<Verdict> prove_pointwise(
     e.claims.note("domain cut into " + std::to_string(pieces) + " pieces, each proved by its digits");
     return e.proved(pieces == 1 ? "digits" : "pieces");
   }
+  // After the digits, which are quicker, and before value by value, which would take a symbolic coordinate
+  // for hopeless.
   if (prove_by_residues(e, c.piece.domain, c.piece.values, kind, bound)) return e.proved("residue classes");
   if (prove_by_values(e, c.piece, proof, pieces)) {
     e.claims.note("concrete coordinates taken one by one, " + std::to_string(pieces) +

@@ -20,6 +20,8 @@ template <class Decide>
 Verdict guarded(const std::string& property, std::initializer_list<const Subject*> subjects,
                 const Facts& facts, const Options& options, Decide decide) {
   for (const Subject* s : subjects) {
+    // Before anything is asked: where an operation needed what nobody proved, the layout of its result may
+    // not exist, and a verdict either way would be about something else.
     std::vector<std::string> open = s->open(facts, options);
     if (open.empty()) continue;
     Verdict v;
@@ -29,6 +31,8 @@ Verdict guarded(const std::string& property, std::initializer_list<const Subject
     return v;
   }
   try {
+    // The one catch for all layers: a number beyond 128 bits may turn up in any of them, and none has to know
+    // what that means for the question as a whole. It means nothing: neither yes nor no.
     Verdict v = decide();
     return options.recheck ? rechecked(std::move(v)) : v;
   } catch (const Overflow& o) {
@@ -44,6 +48,9 @@ Verdict guarded(const std::string& property, std::initializer_list<const Subject
 Verdict answered(const std::string& property, const std::vector<const Subject*>& subjects,
                  const std::vector<std::string>& terms, const Facts& facts, const Options& options,
                  Verdict (*decide)(Engine&)) {
+  // A min among the extents is no polynomial, and without polynomials most layers have nothing to say. As a
+  // symbol it is one. What overflows in this attempt may well be smaller in the other, where nothing is
+  // named.
   Engine first(property, subjects, terms, facts, options);
   if (first.name_choices()) try {
       if (Verdict v = decide(first); v.outcome != Outcome::unknown) return v;
@@ -67,6 +74,8 @@ std::vector<std::vector<FlatMode>> modes_of(const Layout& layout) {
       out.back().push_back({{m.extent.value(), nullptr}, {m.stride.scale.value(), nullptr}});
     }
   };
+  // Top-level modes are the coordinates of a question (lanes, values, by-mode equality), so that (4,8):(1,4)
+  // has two and 32:1 has one.
   if (layout.is_leaf()) {
     add_modes(layout);
   } else {
@@ -94,8 +103,13 @@ Subject::Subject(std::string_view text, std::string_view domain) {
     // printed.
     value = to_string(evaluate_expression(text));
   } catch (const LayoutError&) {
+    // Only what fails on numbers is tried on symbols: for numbers the operations are exact, and symbols would
+    // bring assumptions that numbers do not need. A text that is wrong on both fails here once more, with the
+    // message of the symbolic reader.
     auto assumed = std::make_shared<Assumed>();
     value = to_string(evaluate_sym_expression(assumed->context, text));
+    // The identity in front is how a composed value prints a plain layout; with it no layer would take the
+    // ways that plain layouts have (normal form, extremes).
     if (value.rfind("Sw<0,0,0> o 0 o ", 0) == 0) value = value.substr(16);
     assumed->obligations = assumed->context.take_obligations();
     assumed_ = assumed;
@@ -103,6 +117,8 @@ Subject::Subject(std::string_view text, std::string_view domain) {
   auto parts = std::make_shared<Parts>(*parse_subject(value, domain));
   if (assumed_)
     for (const Obligation& o : assumed_->obligations) {
+      // A symbol that an assumption alone mentions is one of the question's: a condition about it may be what
+      // proves the assumption, and would else be refused as being about nothing in the question.
       std::vector<Sym> all = o.claim.operands;
       for (const SymLayout& l : o.claim.layouts)
         for (const Sym& s : symbols_in(l)) all.push_back(s);
@@ -121,6 +137,8 @@ Subject::Subject(const Layout& layout) {
 }
 
 Subject::Subject(const SymLayout& layout) : parts_(parse_subject(to_string(layout), {})) {
+  // The text has the symbols' names and nothing of what their context knows; that comes along as conditions,
+  // which certificates state.
   facts_ = ranges_of(symbols_in(layout));
 }
 
@@ -141,6 +159,7 @@ std::vector<std::string> Subject::open(const Facts& facts, const Options& option
   // An operation on symbols may hold only where divisors divide. What these facts do not prove of that is the answer: the layout that was asked
   // about may not exist.
   if (!assumed_) return out;
+  // By the caller's options, so that an assumption costs no more steps than the question itself may.
   SolverProver prover(facts, options);
   for (const Obligation& o : assumed_->obligations)
     if (prover.decide(o.claim) != Truth::yes) out.push_back(to_string(o));
@@ -213,6 +232,8 @@ Verdict prove_conflict_free(const Subject& a, std::string_view access, std::stri
   const LdsAccess& model = lds_access(access, arch);
   return guarded("conflict-free", {&a}, facts, options, [&] {
     Engine e("conflict-free", {&a}, {}, facts, options);
+    // Part of the claim, though not of the layout: a certificate that did not name them could be read as one
+    // about another machine.
     e.settings = {"arch " + std::string(arch), "access " + std::string(access)};
     return decide_conflict_free(e, model);
   });
@@ -221,6 +242,7 @@ Verdict prove_conflict_free(const Subject& a, std::string_view access, std::stri
 Verdict prove_coalesced(const Subject& a, unsigned element_bytes, std::string_view arch, unsigned lines,
                         const Facts& facts, const Options& options) {
   const GlobalMemory& memory = global_memory(arch);
+  // The widest access moves 16 bytes a lane; an element of more would be torn whatever its layout.
   if (element_bytes < 1 || element_bytes > 16)
     throw QuestionError("coalesced: elements of " + std::to_string(element_bytes) +
                         " bytes\n  hint   1 to 16 bytes an element");

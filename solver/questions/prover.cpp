@@ -28,6 +28,7 @@ Facts ranges_of(const std::vector<Sym>& values) {
     if (!s.context()) continue;
     for (AtomId id : symbols(s)) {
       const SymAtom& atom = s.context()->atom(id);
+      // Once a symbol: the same fact twice does no harm to a proof, but every certificate would carry it.
       if (!seen.insert(atom.name).second) continue;
       if (atom.interval.lower)
         facts.push_back(atom.name + " >= " + std::to_string(atom.interval.lower->value()));
@@ -54,6 +55,8 @@ Facts relevant(const Facts& facts, const std::vector<Sym>& values) {
     grew = false;
     for (std::size_t k = 0; k < facts.size(); ++k) {
       std::set<std::string> in = names_of(parse_formula(facts[k]));
+      // By closure: K matters to a claim about M when M == 2*K is known, though the claim never names K. Text
+      // is parsed anew in each round, which for a handful of conditions is nothing beside a proof.
       bool shares =
           std::any_of(in.begin(), in.end(), [&](const std::string& n) { return names.count(n) != 0; });
       if (taken[k] || !shares) continue;
@@ -88,6 +91,9 @@ Truth SolverProver::decide(const Claim& claim) {
     break;
   }
   case ClaimKind::divides: v = prove_aligned(number(text(1)), text(0), facts, options_); break;
+  // Claims about layouts get the given facts alone: what the context knows of their symbols travels with the
+  // layout (Subject). Claims about operands have no subject that it could travel with; for them it was joined
+  // above.
   case ClaimKind::injective: v = prove_injective(claim.layouts.at(0), given, options_); break;
   case ClaimKind::bijective: v = prove_bijective(claim.layouts.at(0), given, options_); break;
   case ClaimKind::disjoint:
@@ -97,6 +103,8 @@ Truth SolverProver::decide(const Claim& claim) {
   }
   // Kept with their certificates: whoever uses the operation may want to show why it was allowed.
   verdicts_.push_back(v);
+  // A refutation is a `no` for some values of the symbols and not for all. The algebra asks `is it so for all
+  // of them`, which is no then.
   return v.outcome == Outcome::proved    ? Truth::yes
          : v.outcome == Outcome::refuted ? Truth::no
                                          : Truth::unknown;

@@ -29,6 +29,8 @@ Wide ones_above(Wide v) { // 2^n - 1 >= v
 class Residues {
 public:
   Residues(const Engine& e, const std::vector<Coordinate>& domain) : context_(e.context) {
+    // Of the symbols that there are now; quotients that choose() makes come behind them and are never split
+    // themselves.
     inner_.resize(context_.names().size());
     for (const Coordinate& c : domain) coordinates_[c.name] = {};
   }
@@ -44,6 +46,8 @@ public:
     case Op::integer: return true;
     case Op::name: {
       auto refine = [&](Class& c, Wide by) {
+        // What several places of the formula ask for together: the residue modulo the multiple knows all of
+        // them.
         c.period = common_multiple(c.period, by);
         return c.period <= most_classes;
       };
@@ -66,6 +70,7 @@ public:
     case Op::mod: {
       auto d = number(f->args[1]);
       if (!d || *d < 1) return false;
+      // x / d modulo m is decided by x modulo d m; x % d is a number, whatever is asked of it.
       return side(0, f->op == Op::div ? multiply(*d, m) : *d);
     }
     case Op::shl:
@@ -81,6 +86,8 @@ public:
       // Of an operand below 2^n the other one's bits from n on are untouched (or gone, for &).
       for (std::size_t k = 0; k < 2; ++k)
         if (auto most = greatest(f->args[k])) {
+          // The other operand's low bits have to be a number, then the operation is one on numbers; its high
+          // bits count modulo m as before.
           Wide block = add(ones_above(*most), 1);
           return side(k, 1) && side(1 - k, f->op == Op::bit_and ? block : common_multiple(block, m));
         }
@@ -88,6 +95,7 @@ public:
     // The condition has to be a number in each case, and 1 is what makes remainders numbers.
     case Op::select: return side(0, 1) && side(1, m) && side(2, m);
     case Op::min:
+    // Whichever side it is. Which, value() asks of the polynomials of each case.
     case Op::max: return sides(m);
     default: return sides(1);
     }
@@ -98,6 +106,7 @@ public:
     Wide classes = 1;
     auto take = [&](Class& c, const Bounds& bounds, const std::string& hint) {
       if (c.period == 1) return true;
+      // No overflow before the comparison: both factors are at most most_classes.
       if ((classes *= c.period) > most_classes) return false;
       for (Wide r = 0; r < c.period; ++r) {
         // lower <= P k + r <= upper, which no k may satisfy.
@@ -113,6 +122,8 @@ public:
       if (!take(inner_[s], context_.bounds()[s], "symbol " + e.context.names()[s])) return false;
     for (auto& [name, c] : coordinates_) {
       std::string hint = name == "\x02i" ? "index" : "coordinate " + name.substr(1);
+      // A coordinate of which no residue matters is itself a symbol of which only 0 <= x is known: the extent
+      // would be a bound that is no number, and a formula that holds for all x holds below it.
       if (c.period == 1) c.quotients = {context_.fresh("x", Bounds{0, {}, false})};
       if (!take(c, Bounds{0, {}, false}, hint)) return false;
     }
@@ -130,6 +141,8 @@ public:
       for (Class* x : all_) {
         x->residue = rest % x->period, rest /= x->period;
         const Bounds& k = context_.bounds()[x->quotients[static_cast<std::size_t>(x->residue)]];
+        // A symbol with bounds may have no value of this residue. The polynomials would be proved over an
+        // empty range, or refuted over none.
         empty = empty || (k.upper && *k.upper < k.lower);
       }
       if (!empty && !holds()) return false;
@@ -144,6 +157,7 @@ public:
       if (auto it = coordinates_.find(f->name); it != coordinates_.end()) return here(it->second);
       Poly p = context_.user(f->name);
       for (std::size_t s = 0; s < inner_.size(); ++s)
+        // One after the other is as good as at once: what is put in mentions new symbols alone.
         if (inner_[s].period != 1) p = p.substitute(static_cast<Symbol>(s), here(inner_[s]));
       return p;
     }
@@ -151,6 +165,7 @@ public:
       auto c = value(f->args[0]);
       auto yes = c ? c->constant() : std::nullopt;
       if (!yes) return std::nullopt;
+      // The other side need not have a value in this case: it is not taken at any of its indices.
       return value(f->args[*yes != 0 ? 1 : 2]);
     }
     std::vector<Poly> v;
@@ -227,6 +242,8 @@ private:
   }
 
   [[nodiscard]] std::optional<Wide> number(const FormulaRef& f) const {
+    // A number for all coordinates and symbols alike, so that it may stand as a divisor or a mask in every
+    // case.
     for (const std::string& n : names_of(f))
       if (coordinates_.count(n) != 0) return std::nullopt;
     auto p = context_.poly(f);
@@ -259,6 +276,7 @@ private:
       return f->op == Op::add ? add(*a, *b) : multiply(*a, *b);
     }
     case Op::div:
+    // Of what is not negative a quotient by 1 or more is no greater; want() has made sure of the divisor.
     case Op::shr: return of(0);
     default: return std::nullopt;
     }
@@ -301,6 +319,7 @@ bool prove_by_residues(Engine& e, const std::vector<Coordinate>& domain,
   Wide modulus = 1;
   if (kind == Finding::Kind::misaligned) {
     auto w = e.context.poly(bound);
+    // Divisibility by a symbol has no residue classes to go through.
     if (!w || !w->constant() || *w->constant() < 1) return false;
     modulus = *w->constant();
   }

@@ -25,6 +25,8 @@ Compiled compile(const LdsView& view, std::string_view arch, std::uint64_t tile_
   Subject subject(view.map);
   Compiled out{&lds_access(view.instruction, arch), {}};
   Evaluator f(subject.parts(), env);
+  // The first mode counts lanes; all others are instances of the instruction, each of which has to be free of
+  // conflicts.
   auto lanes = static_cast<std::size_t>(f.extents()[0]);
   if (f.extents()[0] > 64)
     throw QuestionError("search: the first mode of a view counts lanes, at most 64\n  in     " + view.map +
@@ -35,6 +37,8 @@ Compiled compile(const LdsView& view, std::string_view arch, std::uint64_t tile_
   for (Wide i = 0; i < f.size(); ++i) {
     if (i % static_cast<Wide>(lanes) == 0) out.instances.emplace_back();
     Wide v = f(i);
+    // What leaves the tile before any swizzle is no view of it; a swizzle permutes the tile's bytes and
+    // nothing beyond.
     if (v < 0 || (tile_bytes != 0 && v + out.access->bytes > static_cast<Wide>(tile_bytes)))
       throw QuestionError("search: a view leaves the tile of " + std::to_string(tile_bytes) +
                           " bytes\n  in     " + view.map + "\n  at     index " + to_string(i) + ": byte " +
@@ -59,6 +63,7 @@ Score score(const std::vector<Compiled>& views, int bits, int base, int shift) {
           static_cast<unsigned>(lanes.size()));
       out.degree = std::max(out.degree, c.degree);
       out.clocks += c.clocks;
+      // A swizzle below the width of an access takes its bytes apart; no number of clocks makes up for that.
       out.aligned &= c.misaligned_lane < 0;
     }
   return out;
@@ -69,6 +74,8 @@ SwizzleChoice with_proofs(const std::vector<LdsView>& views, std::string_view ar
   SwizzleChoice choice{bits, base, shift, tile_bytes, s.degree, s.clocks, {}};
   std::string prefix = choice.text() + " o 0 o ";
   for (const LdsView& v : views)
+    // By the prover and not by the score above: what is handed out is a proof with a certificate, that the
+    // search does not enter into.
     choice.proofs.push_back(prove_conflict_free(prefix + v.map, v.instruction, arch));
   // A swizzle that left the tile would be conflict-free and wrong.
   choice.proofs.push_back(prove_bijective(prefix + std::to_string(tile_bytes) + ":1"));
@@ -78,9 +85,12 @@ SwizzleChoice with_proofs(const std::vector<LdsView>& views, std::string_view ar
 // Sw<B,M,S> whose blocks of 2^(B+M+S) bytes tile the tile, fewest bits first.
 template <class Visit>
 void candidates(std::uint64_t tile_bytes, Visit visit) {
+  // Blocks that do not divide the tile would move bytes over its end. 2^24 bounds shifts of nonsense sizes:
+  // no LDS is that large.
   int reach = std::countr_zero(tile_bytes | (std::uint64_t{1} << 24));
   // Bases below 2 would tear dwords, shifts beyond the reach would read bits that no address of the tile has.
   visit(0, 4, 3); // the identity
+  // Six bits are 64 rows, as many as there are lanes; more cannot tell more lanes apart.
   for (int bits = 1; bits <= 6; ++bits)
     for (int base = 2; base <= 8; ++base)
       for (int shift = bits; bits + base + shift <= reach; ++shift) visit(bits, base, shift);
@@ -90,6 +100,7 @@ std::vector<Compiled> compile_all(const std::vector<LdsView>& views, std::string
                                   std::uint64_t tile_bytes) {
   if (views.empty())
     throw QuestionError("search: no view\n  hint   --view 'ds_read_b128 ((16,4)):((128,16))'");
+  // Six times the larger LDS: beyond that somebody has counted in bits.
   if (tile_bytes == 0 || tile_bytes > (std::uint64_t{1} << 20))
     throw QuestionError("search: the tile has " + std::to_string(tile_bytes) +
                         " bytes\n  hint   between 1 and 2^20");
@@ -108,6 +119,7 @@ std::vector<SwizzleChoice> search_swizzle(const std::vector<LdsView>& views, std
   std::vector<SwizzleChoice> out;
   candidates(tile_bytes, [&](int bits, int base, int shift) {
     Score s = score(compiled, bits, base, shift);
+    // All that are free of conflicts, not the first: which of them suits depends on what else reads the tile.
     if (s.degree == 1 && s.aligned) out.push_back(with_proofs(views, arch, tile_bytes, bits, base, shift, s));
   });
   return out;
@@ -116,6 +128,7 @@ std::vector<SwizzleChoice> search_swizzle(const std::vector<LdsView>& views, std
 SwizzleChoice best_swizzle(const std::vector<LdsView>& views, std::string_view arch,
                            std::uint64_t tile_bytes) {
   std::vector<Compiled> compiled = compile_all(views, arch, tile_bytes);
+  // What there is without a swizzle is the one to beat; where nothing does, none is the answer.
   Score best = score(compiled, 0, 4, 3);
   int bits = 0, base = 4, shift = 3;
   candidates(tile_bytes, [&](int b, int m, int s) {
@@ -137,11 +150,14 @@ std::vector<PaddingChoice> search_padding(const std::vector<LdsView>& views, std
     throw QuestionError("search: rows of " + std::to_string(row_bytes) + " bytes in steps of " +
                         std::to_string(step));
   std::vector<PaddingChoice> out;
+  // The banks repeat within 256 bytes; a padding of a row's own length is more than anybody pays for it.
   for (std::uint64_t bytes = row_bytes; bytes <= 2 * row_bytes; bytes += step) {
     PaddingChoice choice{bytes, bytes * rows, {}};
     bool all = true;
     for (const LdsView& v : views) {
       Subject subject(v.map);
+      // A second symbol would make the question one for all of its values, and a misspelt one would be proved
+      // without the padding.
       if (subject.parts().symbols() != std::set<std::string>{symbol})
         throw QuestionError("search: a view should have the row stride as its only symbol '" + symbol +
                             "'\n  in     " + v.map);
@@ -160,9 +176,12 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
   VectorChoice out;
   auto fits = [&](std::uint64_t width, std::string& why) {
     for (const Subject& s : layouts) {
+      // No question of its own, only its digits: what is found is then asked of the prover as two statements
+      // (below).
       Engine e("vector", {&s}, {}, facts, {});
       Poly w(static_cast<Wide>(width));
       auto own = e.lower_alone(s.parts());
+      // Of digits that reach beyond the layout the first mode could be longer than its neighbours are many.
       auto flat = own && !own->lowering.enlarged() ? own->lowering.flat(own->form) : std::nullopt;
       if (!flat) {
         why = s.text() + " is not a layout that can be lowered";
@@ -180,6 +199,7 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
               e.context.str(modes[0].extent) + " neighbours";
         return false;
       }
+      // A vector that begins between two multiples of its width needs two accesses, or is refused.
       bool aligned = exact_quotient(own->form.constant, w).has_value();
       for (std::size_t k = 1; k < modes.size(); ++k) aligned = aligned && exact_quotient(modes[k].stride, w);
       if (!aligned) {
@@ -193,6 +213,7 @@ VectorChoice search_vector(const std::vector<Subject>& layouts, const Facts& fac
   auto proofs = [&](std::uint64_t width) {
     std::vector<Verdict> all;
     for (const Subject& s : layouts) {
+      // A name that no layout has, as `i` may be one of its symbols.
       FormulaRef i = variable("vector_index"), w = integer(static_cast<Wide>(width));
       FormulaRef first = make(Op::mul, {make(Op::div, {i, w}), w});
       std::string n = to_string(size_formula(s.parts())), head = "(vector_index) -> ";
@@ -229,6 +250,8 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
     throw QuestionError(
         "search: a tiler needs positive sizes, at most 1024 threads and 65536 rows and columns");
   std::vector<TilerChoice> out;
+  // All shapes of the threads that tile the tile; at most 1024, so that each may be proved rather than ranked
+  // by a formula.
   for (std::uint64_t across = 1; across <= threads; ++across) {
     if (threads % across != 0) continue;
     std::uint64_t down = threads / across;
@@ -244,6 +267,8 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
     // proved for all.
     const GlobalMemory& memory = global_memory("gfx942"); // gfx950 has the same lines
     std::uint64_t wave = std::min<std::uint64_t>(threads, 64), row = std::min(across, wave);
+    // One line more than a row takes, so that no line is shared by two rows: a line shared by chance at one
+    // pitch would be counted as saved.
     std::uint64_t pitch = memory.line_bytes * ((tile_columns * element_bytes) / memory.line_bytes + 1);
     WaveAccess w = wave_access(
         memory,
@@ -259,6 +284,8 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
       continue;
     std::string access =
         "((" + n(row) + "," + n(wave / row) + ")," + n(vector) + "):((" + n(vector) + ",ld),1)";
+    // The claim is about every pitch that begins rows on a line, which the count above was made for; where an
+    // element divides a line, as a condition on ld itself, which becomes a substitution.
     Facts aligned{"ld * " + n(element_bytes) + " % " + n(memory.line_bytes) + " == 0"};
     if (memory.line_bytes % element_bytes == 0)
       aligned = {"ld % " + n(memory.line_bytes / element_bytes) + " == 0"};
@@ -268,6 +295,7 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
     if (c.proofs.back().outcome != Outcome::proved) continue;
     out.push_back(std::move(c));
   }
+  // Fewest lines first; equal ones in the order of `across`, so that results repeat.
   std::stable_sort(out.begin(), out.end(),
                    [](const TilerChoice& a, const TilerChoice& b) { return a.lines < b.lines; });
   return out;

@@ -44,6 +44,7 @@ void Derivation::symbols() {
     std::size_t is = value.find(" = ");
     if (is == std::string::npos) throw Stuck("a let without a value");
     std::string name = value.substr(0, is);
+    // Of the claim's symbols and once each: a let for another name could smuggle in a fact about nothing.
     if (mine.count(name) == 0 || user.count(name) != 0) throw Stuck("a let for " + name);
     Sum p = e.expression(read_expression(value.substr(is + 3)), inner);
     user[name] = p;
@@ -52,6 +53,8 @@ void Derivation::symbols() {
     for (const auto& [product, c] : p.terms)
       for (int v : product)
         if (defined.count(v) == 0) {
+          // One equation for two unknowns has many solutions, and that one of them is in bounds would have to
+          // be found.
           if (fresh >= 0 && fresh != v) throw Stuck("a let of two new symbols");
           fresh = v;
         }
@@ -80,6 +83,7 @@ void Derivation::symbols() {
       asserted.push_back("(= " + v.smt + " " + difference + ")");
     } else {
       asserted.push_back("(= " + v.smt + " (div " + difference + " " + by + "))");
+      // With a factor of 0 the let would fix the user's symbol, and below 0 SMT-LIB's div rounds otherwise.
       goals.push_back("(<= " + by + " 0)");
       goals.push_back("(not (= " + mine[name] + " (+ (* " + by + " " + v.smt + ") " + smt(rest, d.all) +
                       ")))");
@@ -90,6 +94,7 @@ void Derivation::symbols() {
   }
   for (const std::string& n : names)
     if (user.count(n) == 0) throw Stuck("no let for " + n);
+  // Such a symbol would be in nobody's bounds, and a digit of its extent would be one of anything.
   if (defined.size() != inner.size()) throw Stuck("a symbol that stands for nothing");
   if (!goals.empty()) queries.push_back(assembled(declared, asserted, goals));
   choose_point();
@@ -132,6 +137,8 @@ void Derivation::choose_point() {
   std::function<bool(std::size_t, Number)> spread = [&](std::size_t k, Number left) {
     if (k + 1 == inner.size()) {
       set(k, candidate(k, left));
+      // A guess and a time limit: where no point is found the usual one is taken, and what is guessed with it
+      // may fail to be shown.
       return ++tried < 4096 && holds();
     }
     for (Number here = 0; here <= left && tried < 4096; ++here) {
@@ -210,6 +217,7 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
   for (const Variable& v : d.all)
     if (v.kind == Variable::Kind::symbol) {
       std::string n = v.smt;
+      // Bars are SMT-LIB's spelling of names with primes; the hints have them without.
       n.erase(std::remove(n.begin(), n.end(), '|'), n.end());
       inner[n.substr(2)] = Digits::variable(static_cast<int>(&v - d.all.data()));
     }
@@ -218,8 +226,9 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
   if (end != line.size()) throw Stuck("digits that cannot be read");
   // Where more digits than indices do no harm: what is said of every point, of two points, or of images that do not meet. To cover
   // something with indices that are none would be false.
-  const bool larger = s.property == "equal" || s.property == "within" || s.property == "aligned" ||
-                      s.property == "injective" || s.property == "disjoint" || s.property == "inverse";
+  const bool larger = apart_only || s.property == "equal" || s.property == "within" ||
+                      s.property == "aligned" || s.property == "injective" || s.property == "disjoint" ||
+                      s.property == "inverse";
   int count = 0;
   auto name = [&] { return prefix + std::to_string(count++); };
   auto below = [&](const Sum& v, const Sum& extent) {
@@ -251,6 +260,8 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
       reaches = !n;
       if (n) before = before * *n;
     }
+    // Parts of known extents have to reach the digit's own; of a digit without one there is nothing to
+    // compare with.
     if (!reaches && !extent) throw Stuck("digits that do not make up the coordinates");
     if (!reaches) d.nonnegative(before - *extent);
     if (extent) below(sum, *extent);
@@ -271,6 +282,7 @@ Derivation::Place Derivation::place(const Function& f, const std::string& line, 
       if (!size) break;
       have = have * *size;
     }
+    // A box larger than the domain: the coordinate is below its extent all the same, which solvers are told.
     if (!(have == want)) below(c, want);
     p.coordinates.push_back(c);
     p.extents.push_back(want);
@@ -405,6 +417,7 @@ std::vector<std::pair<Sum, Sum>> Derivation::items(const Sum& f, std::size_t fro
         masks[k] ^= masks[static_cast<std::size_t>(rank)];
     ++rank;
   }
+  // Full rank: each bit is a xor of the parities, so that what tells the parities apart tells the bits apart.
   if (rank != std::popcount(bits)) throw Stuck("parities that do not determine the bits");
   return out;
 }

@@ -39,6 +39,8 @@ struct Derivation {
     Sum index;
   };
   Place place(const Function& f, const std::string& line, const std::string& prefix);
+  /// Digits are used for injectivity alone, whatever the property is.
+  bool apart_only = false;
   Sum size(const Function& f) {
     Sum n = constant(1);
     for (const Expr& x : f.extents) n = n * e.expression(x, user);
@@ -90,6 +92,11 @@ struct Derivation {
   void by_residues();
   /// By intervals (derive_bounds.cpp).
   void by_bounds();
+  /// 0 <= f < n by intervals: the inequalities of it.
+  void bounded(const Function& f, const Sum& n);
+  /// One value for each index and none outside of [0, size): digits tell the indices apart, and may reach beyond the domain for that;
+  /// intervals keep the values inside.
+  void counted_by_bounds(const Function& f);
 };
 
 /// The boxes into which the lines "case" and "cut" cut the domain. Errors: Stuck.

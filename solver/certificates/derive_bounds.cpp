@@ -1,5 +1,6 @@
-// Within by intervals: each operation's least and greatest value from those of its operands. The line "bounds of blocks" says that the prover
-// went this way, and nothing else: everything is derived here, and what an interval needs (0 <= r, r < d) is shown with the rest.
+// Within by intervals: each operation's least and greatest value from those of its operands. The line "bounds of blocks" says that the
+// prover went this way, and nothing else: everything is derived here, and what an interval needs (0 <= r, r < d) is shown with the
+// rest. Bijections that stay inside by intervals have it beside the digits that tell their indices apart.
 #include "certificates/derivation.h"
 #include "certificates/derive_raw.h"
 
@@ -23,6 +24,8 @@ public:
   }
   Value multiply(const Value& a, const Value& b) {
     if (!a.known || !b.known) return {{}, {}, false};
+    // A product of two intervals needs the signs of four ends; of one that is a point, one sign. Kernels
+    // multiply by strides.
     const Value &by = a.low == a.high ? a : b, &of = a.low == a.high ? b : a;
     if (!(by.low == by.high)) return {{}, {}, false};
     if (d_.surely(by.low)) return {of.low * by.low, of.high * by.low};
@@ -35,6 +38,8 @@ public:
     return in_units(a, divisor(by));
   }
   Value modulo(const Value& a, const Value& by) {
+    // Below the divisor, whatever is divided, even where nothing is known of it: that its own divisors are
+    // positive was asked when they were evaluated.
     if (positive_symbol(by)) return {constant(0), by.high - constant(1)};
     Number n = divisor(by);
     if (a.known && d_.surely(a.low) && d_.surely(constant(n - 1) - a.high))
@@ -55,6 +60,7 @@ public:
   Value bitwise(char op, const Value& a, const Value& b) {
     std::optional<Number> most[2] = {greatest(a), greatest(b)};
     if (!most[0] && !most[1]) throw Stuck("bit operations on two unbounded values");
+    // The smaller of two bounds gives the smaller block, and the tighter result.
     int small = most[0] && (!most[1] || *most[0] <= *most[1]) ? 0 : 1;
     if (op == '&') return {constant(0), constant(*most[small])};
     Number block = 1;
@@ -106,15 +112,29 @@ void Derivation::by_bounds() {
   if (s.property != "within") throw Stuck("bounds for " + s.property);
   symbols();
   Sum n = e.expression(s.terms[0], user);
-  Function f = without_block_swizzles(s.functions[0], n);
+  bounded(without_block_swizzles(s.functions[0], n), n);
+  finish();
+}
+
+void Derivation::counted_by_bounds(const Function& f) {
+  apart_only = true;
+  Place p = own(f);
+  dominated(e.at(f, p.coordinates, user));
+  bounded(f, size(f));
+}
+
+void Derivation::bounded(const Function& f, const Sum& n) {
   Ranges ranges(d);
   Evaluation<Ranges> evaluation(ranges);
+  // A symbol is a point whose value is not known: an interval with both ends the same polynomial.
   std::map<std::string, Ranges::Value> symbol;
   for (const auto& [name, value] : user) symbol[name] = Ranges::exactly(value);
   std::vector<Ranges::Value> coordinates;
   bool quotients = false;
   for (const Expr& x : f.extents) {
     // An extent such as m / 2 is no polynomial, and nothing is said of its coordinate but that the extent is positive.
+    // A division leaves inequalities behind, and where it was no exact one they cannot be shown. They are
+    // taken back, and the extent is shown to be positive by the claim's own text instead.
     const std::size_t noted = d.inequalities.size();
     Sum extent = e.expression(x, user);
     if (d.inequalities.size() != noted) {
@@ -130,9 +150,9 @@ void Derivation::by_bounds() {
   if (quotients) queries.push_back(raw(s).front());
   Ranges::Value v = evaluation.at(f, coordinates, symbol);
   if (!v.known) throw Stuck("a value without bounds");
+  // Polynomials in the symbols, with no digits in them: what remains is two inequalities for a solver.
   d.nonnegative(v.low);
   d.nonnegative(n - constant(1) - v.high);
-  finish();
 }
 
 } // namespace inlay::solver::independent

@@ -10,6 +10,11 @@ namespace inlay::solver::independent {
 void Derivation::covers() {
   Sum n = e.expression(s.terms[0], user);
   Function f = without_block_swizzles(s.functions[0], n);
+  if (!hints("bounds").empty()) {
+    counted_by_bounds(f);
+    d.nonnegative(size(f) - n);
+    return;
+  }
   Place p = own(f);
   Sum v = e.at(f, p.coordinates, user);
   // The method is the prover's word for which of two ways the digits are to be used; each is shown in full.
@@ -31,7 +36,11 @@ void Derivation::covers() {
         t.terms[*without] = m;
         c = c + t;
       }
+    // One variable after the other leaves the sum, with all terms that hold it; a product of two digits stays
+    // in the second one's coefficient and is found below.
     v = v - c * Digits::variable(static_cast<int>(k));
+    // Of several bits it is no digit of its own: whether both of its values come with every value of the
+    // others is not said.
     if (x.kind == Variable::Kind::parity && std::popcount(x.mask) != 1 && !c.terms.empty())
       throw Stuck("a parity of several bits");
     if (x.turned && !c.terms.empty()) throw Stuck("a digit beside its own rotation");
@@ -44,6 +53,8 @@ void Derivation::covers() {
         throw Stuck("a product of digits");
   Sum base = v; // what is left is without digits; negative strides count from their other end
   for (auto& [c, steps] : all)
+    // Which sign is a guess, made at a point where the facts hold; that the stride turned around is not
+    // negative is to be shown.
     if (d.sample(c) < 0) {
       base = base + c * steps;
       c = constant(-1) * c;
@@ -54,6 +65,8 @@ void Derivation::covers() {
   Sum reach = constant(1);
   // Each step is shown for all values; only which stride is next is guessed, from what it is at some.
   while (!d.surely(base + reach - n)) {
+    // Where the order is certain it is not guessed: a guess that is right at one point may be wrong at
+    // another.
     auto fits = [&](const auto& x) { return d.surely(x.first) && d.surely(reach - x.first); };
     auto next = std::find_if(all.begin(), all.end(), fits);
     if (Sum over = base + reach - n; next == all.end() && d.sample(base) <= 0 && d.sample(over) >= 0 &&
@@ -71,6 +84,7 @@ void Derivation::covers() {
   }
   // A digit that leaves a gap stands still, where the run from base covers [0, n).
   std::function<bool(std::size_t, const Sum&)> placed = [&](std::size_t k, const Sum& from) -> bool {
+    // The prover's own limit (covers.cpp). Digits beyond it stay at 0, which is a value that they have.
     if (k == all.size() || k == 6) {
       if (d.sample(from) > 0 || d.sample(from + reach - n) < 0) return false;
       base = from;
@@ -80,6 +94,7 @@ void Derivation::covers() {
     if (placed(k + 1, from) || placed(k + 1, from + c * steps)) return true;
     if (c.terms.empty()) return false;
     Sum position = split(constant(-1) * from, c).first;
+    // What is noted as an inequality cannot be taken back: so only a way that is right at the sample goes on.
     if (d.sample(position) < 0 || d.sample(steps - position) < 0 || !placed(k + 1, from + c * position))
       return false;
     d.nonnegative(position);

@@ -405,13 +405,14 @@ private:
         bool is_bit =
             product.size() == 1 && all[static_cast<std::size_t>(product[0])].kind == Variable::Kind::parity;
         Number size = c < 0 ? -c : c;
-        if (!is_bit || size >= block || (size & (size - 1)) != 0 ||
-            (used & static_cast<std::uint64_t>(size)) != 0)
+        if (!is_bit || size >= block || (used & static_cast<std::uint64_t>(size)) != 0)
           throw Stuck("bits that carry");
         used |= static_cast<std::uint64_t>(size);
         if (c < 0) base = plus(base, c); // -p = (1 - p) - 1
-        int j = std::countr_zero(static_cast<std::uint64_t>(size));
-        bit[static_cast<std::size_t>(j)] = {all[static_cast<std::size_t>(product[0])].mask, c < 0};
+        // A weight of several bits (3 p) has its parity in each of them.
+        for (int j = 0; j < w; ++j)
+          if ((size >> j) & 1)
+            bit[static_cast<std::size_t>(j)] = {all[static_cast<std::size_t>(product[0])].mask, c < 0};
       }
     }
     Number low = plus(base, -times(quotient(base, block), block));

@@ -1,4 +1,5 @@
 // Onto [0, size): a stride chain is one, and only that; else injective and inside, by counting.
+#include "questions/bounds.h"
 #include "questions/image.h"
 
 namespace inlay::solver {
@@ -10,6 +11,7 @@ Verdict decide_bijective(Engine& e) {
   // A chain counts indices, and a box that was rounded up has more than the size.
   if (auto own = e.lower_image(core); own && n) {
     auto flat = own->lowering.flat(own->form);
+    // Onto [0, size) from 0: with a constant the least value is another one. Parities are no modes (flat).
     if (flat && own->form.constant.is_zero() && !own->lowering.enlarged()) {
       if (auto chain = stride_chain(*flat)) {
         Poly product(1);
@@ -30,6 +32,13 @@ Verdict decide_bijective(Engine& e) {
       return e.proved("domination and count");
     }
     e.claims.clear();
+    // Digits that were rounded up reach beyond the size, and tell indices apart all the same; that the values of the real ones stay
+    // inside is then said without digits.
+    if (dominated(e, own->lowering, own->form) && within_by_bounds(e, core, *n)) {
+      e.digits("first", own->lowering);
+      return e.proved("domination and bounds of blocks");
+    }
+    e.claims.clear();
   }
   auto check = [&](const naive::Environment& env) {
     Finding f;
@@ -41,6 +50,8 @@ Verdict decide_bijective(Engine& e) {
       f.kind = Finding::Kind::outside;
       f.bound = size;
       for (bool greatest : {false, true}) {
+        // The two extremes before the collisions: a hole above is found in no time, a collision by looking at
+        // all indices.
         f.index = extreme_index(modes, greatest);
         Wide v = x(f.index);
         if (v < 0 || v >= size) return Check::fails(f);
@@ -85,6 +96,7 @@ Verdict decide_bijective(Engine& e) {
         coordinates.push_back(variable("\x02" + std::to_string(k)));
         names[coordinates.back()->name] = "i" + std::to_string(k);
       }
+      // In neither spelling then: what has no term with variables for quotients has none without.
       if (!sayable) break;
       auto x = q.term(expand(a, coordinates), names);
       auto size = q.term(size_formula(a), {});
@@ -103,6 +115,8 @@ Verdict decide_bijective(Engine& e) {
         }
         return f;
       };
+      // The certificate's queries are derived anew from the claim and hold both halves (derive_raw.cpp); this
+      // is for who reads the trace.
       e.claims.note("injective by " + v->method + "; below: every value is in [0, size)");
       if (auto w = e.ask(q, found)) return *w;
     }

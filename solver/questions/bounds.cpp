@@ -25,6 +25,8 @@ public:
     bool coordinates = false;
     for (const Coordinate& c : domain_) coordinates = coordinates || names_of(f).count(c.name) != 0;
     if (!coordinates) {
+      // The context knows more of symbols than intervals do (exact quotients, min, max): a point, and nothing
+      // is lost.
       auto p = context_.poly(f);
       if (!p) return std::nullopt;
       return Interval{*p, *p};
@@ -34,6 +36,8 @@ public:
         if (c.name == f->name) {
           auto extent = context_.poly(c.extent);
           if (!extent) return std::nullopt;
+          // Whether there is an index at all is asked elsewhere (Engine::proved); without one any bounds are
+          // right.
           return Interval{Poly(), *extent - Poly(1)};
         }
     // What is left of a division by a number has bounds whatever is divided, and so has what a mask leaves; if that has a value at all.
@@ -58,6 +62,7 @@ public:
     case Op::sub: return Interval{v[0].low - v[1].high, v[0].high - v[1].low};
     case Op::neg: return Interval{Poly() - v[0].high, Poly() - v[0].low};
     case Op::mul:
+      // By a point alone: the ends of a product of two intervals depend on four signs.
       return v[1].low == v[1].high   ? scaled(v[0], v[1].low)
              : v[0].low == v[0].high ? scaled(v[1], v[0].low)
                                      : std::nullopt;
@@ -65,6 +70,7 @@ public:
     case Op::mod: {
       auto d = number(v[1]);
       if (!d || *d < 1) return std::nullopt;
+      // What is below d already is its own rest, and keeps its bounds.
       if (context_.nonnegative(v[0].low) && context_.nonnegative(Poly(*d - 1) - v[0].high)) return v[0];
       return Interval{Poly(), Poly(*d - 1)};
     }
@@ -84,6 +90,7 @@ public:
     case Op::bit_xor: {
       auto a = small(v[0]), b = small(v[1]);
       if (!a && !b) return std::nullopt;
+      // The smaller operand has the smaller block, and leaves the other one's bounds nearly as they are.
       bool second = b && (!a || *b < *a);
       Wide block = 1;
       while (block <= (second ? *b : *a)) block = multiply(block, 2);
@@ -107,6 +114,7 @@ private:
     if (!by) return false;
     if (f->op == Op::div || f->op == Op::mod)
       return context_.positive(by->low) || context_.positive(Poly() - by->high);
+    // The shift that every layer takes; a larger one has no value that could be bounded within 128 bits.
     constexpr Wide most = 60;
     return context_.nonnegative(by->low) && context_.nonnegative(Poly(most) - by->high);
   }
@@ -157,6 +165,21 @@ std::optional<std::pair<Poly, Poly>> bounds_of(const Engine& e, const std::vecto
   return std::pair{i->low, i->high};
 } catch (const Overflow&) { // digits have smaller numbers
   return std::nullopt;
+}
+
+bool within_by_bounds(Engine& e, const Parts& f, const Poly& n) {
+  std::vector<Coordinate> domain;
+  std::vector<FormulaRef> coordinates;
+  for (const FormulaRef& extent : extent_formulas(f)) {
+    domain.push_back({"\x02" + std::to_string(domain.size()), extent});
+    coordinates.push_back(variable(domain.back().name));
+  }
+  auto r = bounds_of(e, domain, expand(f, coordinates));
+  if (!r || !e.at_least(r->first, Poly(0), "least value") ||
+      !e.at_least(n - Poly(1), r->second, "greatest value"))
+    return false;
+  e.hints.emplace_back("bounds of blocks");
+  return true;
 }
 
 } // namespace inlay::solver

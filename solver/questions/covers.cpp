@@ -1,4 +1,5 @@
 // The image contains [0, N): strides that leave no gap, or injective and inside, by counting.
+#include "questions/bounds.h"
 #include "questions/image.h"
 
 #include <algorithm>
@@ -62,7 +63,8 @@ Verdict decide_covers(Engine& e) {
   auto n = e.context.poly(e.term());
   auto size = e.size(a);
   const Parts core = n ? without_block_swizzles(e, a, *n) : a;
-  if (auto own = e.lower_image(core); own && n && !own->lowering.enlarged()) {
+  auto own = e.lower_image(core);
+  if (own && n && !own->lowering.enlarged()) {
     if (auto flat = own->lowering.flat(own->form); flat && without_gap(e, *flat, own->form.constant, *n)) {
       e.digits("first", own->lowering);
       return e.proved("stride chain");
@@ -78,6 +80,13 @@ Verdict decide_covers(Engine& e) {
     }
     e.claims.clear();
   }
+  // As for bijective: digits that reach beyond the domain tell its indices apart, and bounds say that their values stay inside.
+  if (own && n && size && e.at_least(*size, *n, "enough elements") &&
+      dominated(e, own->lowering, own->form) && within_by_bounds(e, core, *size)) {
+    e.digits("first", own->lowering);
+    return e.proved("domination and bounds of blocks");
+  }
+  e.claims.clear();
   auto check = [&](const naive::Environment& env) {
     Finding f;
     f.kind = Finding::Kind::missing;

@@ -13,6 +13,8 @@ Verdict decide_within(Engine& e) {
     return r && bound && e.at_least(r->first, Poly(0), "least value") &&
            e.at_least(*bound - Poly(1), r->second, "greatest value");
   };
+  // A swizzle that only permutes [0, N) changes nothing about who is inside, and below it the digits are
+  // linear.
   const Parts core = bound ? without_block_swizzles(e, a, *bound) : a;
   if (auto own = e.lower_alone(core)) {
     if (inside(own->lowering, own->form)) {
@@ -21,19 +23,8 @@ Verdict decide_within(Engine& e) {
     }
     e.claims.clear();
   }
-  std::vector<Coordinate> domain;
-  std::vector<FormulaRef> coordinates;
-  for (const FormulaRef& extent : extent_formulas(core)) {
-    domain.push_back({"\x02" + std::to_string(domain.size()), extent});
-    coordinates.push_back(variable(domain.back().name));
-  }
   // After the digits, which know that parts of one coordinate depend on each other where intervals take them apart.
-  if (auto r = bounds_of(e, domain, expand(core, coordinates));
-      r && bound && e.at_least(r->first, Poly(0), "least value") &&
-      e.at_least(*bound - Poly(1), r->second, "greatest value")) {
-    e.hints.emplace_back("bounds of blocks");
-    return e.proved("bounds of blocks");
-  }
+  if (bound && within_by_bounds(e, core, *bound)) return e.proved("bounds of blocks");
   e.claims.clear();
   auto check = [&](const naive::Environment& env) {
     Finding f;
@@ -42,6 +33,8 @@ Verdict decide_within(Engine& e) {
     f.bound = evaluate(e.term(), [&](const std::string& n) { return env.at(n); });
     Evaluator x(a, env);
     auto fails = [&](Wide i) -> std::optional<Finding> {
+      // Both ends in one comparison each: a bound of 0 or less has no value inside, and the first index is
+      // the counterexample.
       Wide v = x(i);
       if (v >= 0 && v < f.bound) return std::nullopt;
       f.index = i;
@@ -50,6 +43,8 @@ Verdict decide_within(Engine& e) {
     // Of a layout the two extremes say it all, at any size.
     if (a.is_plain_layout()) {
       ConcreteFlat modes = concrete_modes(a, env);
+      // Two indices instead of up to 2^62: a sum of independent terms is least and greatest where each of
+      // them is.
       for (bool greatest : {false, true})
         if (auto bad = fails(extreme_index(modes, greatest))) return Check::fails(*bad);
       return Check::holds();
@@ -59,6 +54,8 @@ Verdict decide_within(Engine& e) {
   if (auto v = e.by_instances(check, "enumeration")) return *v;
   // Boxes are exact where a digit had to be rounded up, and know the sides of min, max and select.
   auto in_bounds = [&](const PieceCase& c) {
+    // The bound in the words of the case: its symbols are others than those of the question (M = 16 M'
+    // there).
     auto n = c.context.poly(e.term());
     return n && within(c, *n);
   };

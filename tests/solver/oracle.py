@@ -584,12 +584,12 @@ class Question:
         if rng.random() < 0.4:
             # Lanes that are apart by what grows with the instance: conflicts that only instances past a period of the banks have.
             w = ALIGNMENT.get(access, width)
-            names = ["l", "n", "k"][:rng.choice([2, 2, 3])]
+            names = ["l", "x", "y"][:rng.choice([2, 2, 3])]
             counts = ["3", "60", "100", "128", "129", "140", "257", "300", *(f"{rng.choice(['', '64*', '100 + '])}{s}" for s in symbols)]
-            step = rng.choice(["n", "n", f"({rng.choice([1, 2, 3, 32, 64, 128])}*n + {rng.choice([1, 32, 128])})", "(129 - n)", "n*n", str(rng.choice([1, 3, 32]))])
-            if "k" in names:
-                step = rng.choice([step, f"({step} + {rng.choice([1, 64, 128])}*k)", f"{step}*k", f"({step} - k)"])
-            base = rng.choice(["0", f"{width}*n", "128*n", f"{w * rng.choice([1, 3])}*n"])
+            step = rng.choice(["x", "x", f"({rng.choice([1, 2, 3, 32, 64, 128])}*x + {rng.choice([1, 32, 128])})", "(129 - x)", "x*x", str(rng.choice([1, 3, 32]))])
+            if "y" in names:
+                step = rng.choice([step, f"({step} + {rng.choice([1, 64, 128])}*y)", f"{step}*y", f"({step} - y)"])
+            base = rng.choice(["0", f"{width}*x", "128*x", f"{w * rng.choice([1, 3])}*x"])
             self.functions = [formula(f"{w}*l*{step} + {base}", names, [rng.choice(["2", "2", "4", "32", "64"]), *(rng.choice(counts) for _ in names[1:])])]
             return
         row = rng.choice(["64", "128", "144", "256", "4", "16", *(f"{rng.choice([16, 64, 128])}*{s} + {rng.choice([0, 16, 32, 96])}" for s in symbols)])

@@ -5,6 +5,7 @@
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/prove.h>
 #include <random>
+#include <set>
 
 #include "forging.h"
 #include "layers/subject.h"
@@ -348,4 +349,91 @@ TEST_CASE("bounds of blocks, where digits would be rounded up") {
       accepted("; property within\n; method x\n; argument i % (M - 1)\n; domain (16*M)\n; term M\n" + m));
   CHECK_FALSE(accepted(
       "; property within\n; method x\n; argument (i / (M - 1)) % 2\n; domain (16*M)\n; term 2\n" + m));
+  // What has no interval is not [0, 0]: products of two, factors of unknown sign, quotients by symbols and what is made of them.
+  for (const char* open : {"(r,c) -> r*c", "(r,c) -> r*c*0 + r*c", "(r,c) -> c*(M - 5)", "(r,c) -> r/M",
+                           "(r,c) -> r/M*2", "(r,c) -> r/M/2", "(r,c) -> r/M + 0", "(r,c) -> 0 - r/M",
+                           "(r,c) -> (r/M) ^ (c%2)", "(r,c) -> 2 - (r/M) % 4", "(r,c) -> r - c"}) {
+    CAPTURE(open);
+    const std::string claim =
+        "; property within\n; method x\n; argument " + std::string(open) + "\n; domain (16*M,8)\n; term ";
+    CHECK_FALSE(accepted(claim + "1\n" + m));
+    CHECK_FALSE(accepted(claim + "2\n" + m));
+  }
+  // The low end lies in a block that begins before it, by less than a block: -1 for M = -5.
+  const std::string below = "; property within\n; method x\n; argument (r,c) -> (r + M + 4) ^ (c % 8)\n; "
+                            "domain (16,8)\n; term M + 100\n";
+  const std::string from5 =
+      "; where M >= -5\n; example M = 1\n; symbol M >= -5\n; let M = M\n; bounds of blocks\n";
+  const std::string from3 =
+      "; where M >= 3\n; example M = 3\n; symbol M >= 3\n; let M = M\n; bounds of blocks\n";
+  CHECK_FALSE(accepted(below + from5));
+  CHECK(accepted(below + from3));
+}
+
+TEST_CASE("bijections by digits that reach beyond the domain and by bounds of blocks") {
+  // A swizzle of rows on any number of them: 8 need not divide R.
+  const std::string rows = "(r,c) -> r*128 + (c ^ (r%8)*16)";
+  proved(prove_bijective(Subject(rows, "(R,128)")));
+  proved(prove_covers(Subject(rows, "(R,128)"), "128*R"));
+  proved(prove_covers(Subject(rows, "(R,128)"), "128*R - 5"));
+  refuted(prove_covers(Subject(rows, "(R,128)"), "128*R + 1"));
+  refuted(prove_bijective(Subject("(r,c) -> r*128 + (c ^ (r%8)*32)", "(R,128)"))); // out of its row
+  refuted(prove_bijective(Subject("(r,c) -> r*128 + (c ^ (r%8)*16)", "(R,127)")));
+  proved(prove_bijective(Subject("(c,r) -> 64*r + (c ^ (r%4)*4)", "(64,R)")));
+  // As the definition has it, for rows of many kinds.
+  Options quick;
+  quick.solver_steps = 0;
+  int known = 0;
+  for (int block : {8, 16, 32})
+    for (int modulus : {2, 3, 4, 6, 8})
+      for (int factor : {1, 2, 3, 4, 8})
+        for (const char* op : {"^", "|", "+"}) {
+          Subject f("(c,r) -> r*" + std::to_string(block) + " + (c " + op + " (r%" + std::to_string(modulus) +
+                        ")*" + std::to_string(factor) + ")",
+                    "(" + std::to_string(block) + ",R)");
+          CAPTURE(f.text(), block);
+          Verdict all = prove_bijective(f, {}, quick),
+                  part = prove_covers(f, std::to_string(block) + "*R", {}, quick);
+          CHECK(all.outcome == part.outcome);
+          if (all.method == "domination and bounds of blocks" && ++known % 5 == 0) {
+            CHECK(recheck(all.certificate).accepted);
+            CHECK(recheck(part.certificate).accepted);
+          }
+          if (all.outcome != Outcome::proved) continue;
+          for (int R = 1; R <= 13; ++R) {
+            std::set<Wide> values;
+            for (int i = 0; i < block * R; ++i) values.insert(naive::at(f.parts(), i, {{"R", R}}));
+            REQUIRE((*values.begin() == 0 && *values.rbegin() == block * R - 1 &&
+                     values.size() == static_cast<std::size_t>(block * R)));
+          }
+        }
+  CHECK(known > 10);
+  // A forger's: the digits of a true claim under false ones.
+  auto digits = [&](const char* property) {
+    Verdict v = std::string(property) == "bijective" ? prove_bijective(Subject(rows, "(R,128)"))
+                                                     : prove_covers(Subject(rows, "(R,128)"), "128*R");
+    std::string out = "; symbol R >= 1\n; let R = R\n";
+    for (std::size_t at = v.certificate.find("; digits"); at != std::string::npos;) {
+      out += v.certificate.substr(at, v.certificate.find('\n', at) + 1 - at);
+      at = v.certificate.find("; digits", at + 1);
+    }
+    return out + "; bounds of blocks\n";
+  };
+  const std::string head = "; method x\n; argument (r,c) -> ", domain = "\n; domain (R,128)\n";
+  const std::string mine = digits("bijective");
+  CHECK(accepted("; property bijective\n" + head + "r*128 + (c ^ (r%8)*16)" + domain + mine));
+  for (const char* wrong :
+       {"r*128 + (c ^ (r%8)*32)", "r*128 + (c ^ (r%8)*16) + 1", "r*128 + ((c&126) ^ (r%8)*16)",
+        "r*64 + (c ^ (r%8)*16)", "r*129 + (c ^ (r%8)*16)"}) {
+    CAPTURE(wrong);
+    CHECK_FALSE(accepted("; property bijective\n" + head + wrong + domain + mine));
+    CHECK_FALSE(
+        accepted("; property covers\n" + head + wrong + domain + "; term 128*R\n" + digits("covers")));
+  }
+  CHECK(accepted("; property covers\n" + head + "r*128 + (c ^ (r%8)*16)" + domain + "; term 128*R\n" +
+                 digits("covers")));
+  CHECK_FALSE(accepted("; property covers\n" + head + "r*128 + (c ^ (r%8)*16)" + domain +
+                       "; term 128*R + 1\n" + digits("covers")));
+  CHECK_FALSE(accepted("; property bijective\n" + head + "r*128 + (c ^ (r%8)*16)\n; domain (R - 1,128)\n" +
+                       mine)); // perhaps empty
 }

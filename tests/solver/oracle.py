@@ -583,6 +583,9 @@ class Question:
         width = PHASES[access][0]
         if rng.random() < 0.4:
             # Lanes that are apart by what grows with the instance: conflicts that only instances past a period of the banks have.
+            if rng.random() < 0.4: # of bytes a whole period passes before two lanes conflict
+                access, width = "ds_read_u8", 4
+                self.extra["access"] = access
             w = ALIGNMENT.get(access, width)
             names = ["l", "x", "y"][:rng.choice([2, 2, 3])]
             counts = ["3", "60", "100", "128", "129", "140", "257", "300", *(f"{rng.choice(['', '64*', '100 + '])}{s}" for s in symbols)]
@@ -590,7 +593,7 @@ class Question:
             if "y" in names:
                 step = rng.choice([step, f"({step} + {rng.choice([1, 64, 128])}*y)", f"{step}*y", f"({step} - y)"])
             base = rng.choice(["0", f"{width}*x", "128*x", f"{w * rng.choice([1, 3])}*x"])
-            self.functions = [formula(f"{w}*l*{step} + {base}", names, [rng.choice(["2", "2", "4", "32", "64"]), *(rng.choice(counts) for _ in names[1:])])]
+            self.functions = [formula(f"{w}*l*{step} + {base}", names, ["2" if access == "ds_read_u8" else rng.choice(["2", "2", "4", "32", "64"]), *(rng.choice(counts) for _ in names[1:])])]
             return
         row = rng.choice(["64", "128", "144", "256", "4", "16", *(f"{rng.choice([16, 64, 128])}*{s} + {rng.choice([0, 16, 32, 96])}" for s in symbols)])
         lanes = rng.choice([[("64", row)], [("16", row), ("4", str(width))], [("8", row), ("8", "16")], [("4", "4"), ("8", row)]])

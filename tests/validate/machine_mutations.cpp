@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--more] [--verbose]
+//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -36,7 +36,7 @@ struct Subject {
   std::vector<kernels::Flags> sizes; ///< ten
 };
 
-std::vector<Subject> subjects(bool more) {
+std::vector<Subject> subjects(const std::string& more) {
   const auto sizes = [](std::vector<std::array<int, 3>> all) {
     std::vector<kernels::Flags> out;
     for (const auto& s : all)
@@ -58,7 +58,20 @@ std::vector<Subject> subjects(bool more) {
                            {130, 65, 64},
                            {96, 96, 136},
                            {5, 300, 24}});
-  if (more)
+  if (more == "fp4") // a machine's loop of two trips of the code, whose guards the path decides
+    return {{"preshuffle_gemm",
+             {{"tile", "32x32x256"}, {"waves", "1x1"}, {"arch", "gfx950"}, {"dtype", "fp4"}},
+             sizes({{1, 16, 256},
+                    {32, 32, 512},
+                    {33, 48, 768},
+                    {64, 64, 1024},
+                    {5, 80, 1280},
+                    {17, 16, 1536},
+                    {40, 32, 1792},
+                    {31, 96, 2048},
+                    {65, 64, 2304},
+                    {8, 112, 256}})}};
+  if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"split", "64"}, {"out", "f32"}}, gemm}};
@@ -121,12 +134,17 @@ struct Count {
 int main(int argc, char** argv) {
   mutate::Sampling how{.sample = 24};
   int least = 98;
-  bool more = false;
+  std::string more;
   CLI::App app("Machine code with one bit changed, refuted without being run");
   how.add_to(app);
   app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
       ->capture_default_str();
-  app.add_flag("--more", more, "Kernels with orders of tiles and with sums by atomics instead");
+  app.add_option("--kernels", more, "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`")
+      ->check(CLI::IsMember({"order", "fp4"}));
+  bool symbols_first = false;
+  app.add_flag(
+      "--symbols-first", symbols_first,
+      "Numbers only where symbols show nothing: what a wrong induction would validate is not refuted before");
   if (const auto status = mutate::parse(app, argc, argv)) return *status;
   const int sample = how.sample;
   const bool verbose = how.verbose;
@@ -205,7 +223,7 @@ int main(int argc, char** argv) {
     std::string why;
     bool validated = false;
     try {
-      const auto r = validate(b, bytes, true);
+      const auto r = validate(b, bytes, !symbols_first);
       validated = r.verdict == Verdict::validated;
       if (r.verdict == Verdict::refuted) verdict = "refuted";
       if (!r.refuted.empty()) why = r.refuted[0].message;

@@ -80,10 +80,10 @@ void Interpreter::learn(AtomId what, Sym is) {
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
   const auto before = relation_;
   const auto world_before = world_;
-  const bool same_way = counts_trips(r) && simple_behind(index);
+  const bool counts = counts_trips(r), same_way = counts && simple_behind(index);
   if (!meet(r, j, false)) return;
-  // What is known from here on is written into what the places hold, or looked up.
-  if (!same_way && relation_.size() > before.size()) {
+  // What is known of workgroups from here on is written into what the places hold; of sizes it is looked up.
+  if (!counts && relation_.size() > before.size()) {
     const std::pair<AtomId, Sym> known[] = {relation_.back()};
     const auto know = [&](Term& t) {
       replace_all(t, known);

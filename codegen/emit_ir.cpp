@@ -11,6 +11,8 @@
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +34,9 @@ std::vector<Argument> arguments_of(const Program& p) {
   for (const Size& s : p.sizes()) out.push_back({s.name, Type::i32()});
   return out;
 }
+
+// As f32, a NaN of this type may have bits in its lower half.
+bool nan_is_long(Element e) { return e != Element::i8 && e != Element::i32 && e != Element::bf16; }
 
 class Emitter {
 public:
@@ -530,14 +535,33 @@ private:
       for (const Reg& r : i.uses) elements.push_back(use(r));
       return k.pack(elements);
     }
-    const auto n = static_cast<std::size_t>(i.def.count);
-    std::vector<Value> operands;
-    for (std::size_t at = 0; at < i.uses.size(); at += n)
-      operands.push_back(gather(std::span(i.uses).subspan(at, n)));
-    std::map<int, Value> done;
-    const Value v = value(i, i.map, operands, done);
+    const int n = i.def.count;
     const Element to = reg_element(i.def);
-    return v.type.element == to ? v : k.convert(v, to, i.nan);
+    const bool by_addition = rounds_by_addition(i, code_.registers, p_.target());
+    // In an order of ours each by itself, where that costs no more: what stands between two matrix instructions is that much.
+    const bool shortened = by_addition && i.nan == Nan::kept;
+    const int few = exact_ && shortened ? 1 : n;
+    std::vector<Value> operands;
+    for (std::size_t at = 0; at < i.uses.size(); at += static_cast<std::size_t>(n)) {
+      const auto uses = std::span(i.uses).subspan(at, static_cast<std::size_t>(n));
+      Value v = gather(uses);
+      if (shortened && nan_is_long(reg_element(uses[0]))) { // all of them one
+        const std::vector<Value> each(uses.size(), k.short_nan(k.extract(v, 0)));
+        v = k.pack(each);
+      }
+      operands.push_back(v);
+    }
+    std::vector<Value> parts;
+    for (int first = 0; first < n; first += few) {
+      Inst part = i;
+      part.def.count = few; // one of them has no places: sums and products of operands alone
+      std::vector<Value> some;
+      for (const Value& o : operands) some.push_back(k.slice(o, first, part.def.count));
+      std::map<int, Value> done;
+      const Value v = value(part, i.map, some, done);
+      parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
+    }
+    return k.pack(parts);
   }
 
   Value value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
@@ -729,6 +753,11 @@ private:
     return out;
   }
 
+  // From trip to trip bytes go as words: by themselves LLVM would take each apart.
+  Value handed_on(Value v) {
+    return bits(v.type.element) == 8 && v.type.lanes % 4 == 0 ? k.bitcast(v, Type::i32(v.type.lanes / 4)) : v;
+  }
+
   void loop(const CodeRegion& r) {
     exact_ = r.exact;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
@@ -745,13 +774,19 @@ private:
     for (const Inst& i : r.prologue) one(i, 0, r.ring);
     const std::vector<RegKey> keys = carried(r);
     const Env before = env_;
+    std::vector<Type> types;
     const auto enter = [&](const KernelBuilder::Values& values) {
       env_ = before;
       std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
-      for (std::size_t n = 0; n < keys.size(); ++n) env_[keys[n]] = values[n];
+      for (std::size_t n = 0; n < keys.size(); ++n)
+        env_[keys[n]] = types[n] == values[n].type ? values[n] : k.bitcast(values[n], types[n]);
     };
     KernelBuilder::Values start;
-    for (const RegKey& key_of : keys) start.push_back(env_.at(key_of));
+    for (const RegKey& key_of : keys) {
+      const Value v = env_.at(key_of);
+      types.push_back(v.type);
+      start.push_back(handed_on(v));
+    }
     std::vector<RegKey> results; // what lives on behind the loop
     for (const RegKey& key_of : keys)
       if (outside(key_of.first)) results.push_back(key_of);
@@ -775,7 +810,7 @@ private:
               throw CodegenError("a register of the next trip is not written",
                                  "v" + std::to_string(key_of.first) + " of iteration " +
                                      std::to_string(from.second));
-            next.push_back(found->second);
+            next.push_back(handed_on(found->second));
           }
           return next;
         },
@@ -1075,6 +1110,30 @@ private:
 };
 
 } // namespace
+
+bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target) {
+  const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };
+  if (i.kind != InstKind::map || element(i.def) != Element::bf16 || target.packs_bf16) return false;
+  if (i.nan == Nan::any) return true;
+  if (i.def.count < 2) return false; // LLVM's conversion
+  const std::function<bool(Expr)> linear = [&](Expr e) {
+    const ExprNode& n = e.node();
+    if (n.fn == Fn::parameter || (n.fn == Fn::constant && std::isfinite(n.value))) return true;
+    return (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) &&
+           std::all_of(n.args.begin(), n.args.end(), [&](int a) {
+             return linear({e.arena, a});
+           });
+  };
+  if (!linear(i.map)) return false;
+  const auto n = static_cast<std::size_t>(i.def.count);
+  for (std::size_t at = 0; at < i.uses.size(); at += n) {
+    const auto uses = std::span(i.uses).subspan(at, n);
+    if (nan_is_long(element(uses[0])) &&
+        !std::all_of(uses.begin(), uses.end(), [&](const Reg& r) { return r == uses[0]; }))
+      return false;
+  }
+  return true;
+}
 
 LoopForm parse_loop_form(const std::string& name) {
   if (name == "auto") return LoopForm::automatic;

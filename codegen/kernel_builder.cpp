@@ -410,6 +410,14 @@ Value KernelBuilder::fma(Value a, Value b, Value c) {
                                                {live().get(a), live().get(b), live().get(c)}),
                      a.type);
 }
+Value KernelBuilder::short_nan(Value a) {
+  auto& ir = live().ir;
+  INLAY_CHECK(a.type.element == Element::f32, "f32, not " + to_string(a.type));
+  llvm::Value* v = live().get(a);
+  llvm::Value* nan = llvm::ConstantFP::getQNaN(v->getType());
+  return live().make(ir.CreateSelect(ir.CreateFCmpUNO(v, v), nan, v), a.type);
+}
+
 Value KernelBuilder::fmax(Value a, Value b) {
   live().same(a, b);
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::maxnum, live().get(a), live().get(b)),
@@ -493,6 +501,16 @@ Value KernelBuilder::to_bytes(Value a, Element element) {
 Value KernelBuilder::from_bytes(Value a) {
   auto& ir = live().ir;
   const Type to{Element::f32, a.type.lanes};
+  if (a.type.element == Element::i8 && a.type.lanes % 4 == 0) { // by words: conversions read bytes of them
+    llvm::Value* words = live().get(bitcast(a, Type::i32(a.type.lanes / 4)));
+    std::vector<Value> each;
+    for (int e = 0; e < a.type.lanes; ++e) {
+      llvm::Value* word = a.type.lanes == 4 ? words : ir.CreateExtractElement(words, unsigned(e / 4));
+      llvm::Value* byte = ir.CreateAShr(ir.CreateShl(word, 24 - 8 * (e % 4)), 24);
+      each.push_back(live().make(ir.CreateSIToFP(byte, live().type({Element::f32, 1})), {Element::f32, 1}));
+    }
+    return pack(each);
+  }
   if (a.type.element == Element::i8) {
     llvm::Value* wide = ir.CreateSExt(live().get(a), live().type(Type::i32(a.type.lanes)));
     return live().make(ir.CreateSIToFP(wide, live().type(to)), to);
@@ -528,8 +546,8 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   INLAY_CHECK(v->getType()->isFPOrFPVectorTy() && t->isFPOrFPVectorTy(),
               "a conversion between floating-point types, not " + to_string(a.type) + " to " + to_string(to));
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
-  if (a.type.element == Element::f32 && element == Element::bf16 && a.type.lanes > 1 &&
-      !live().target.packs_bf16) {
+  if (a.type.element == Element::f32 && element == Element::bf16 && !live().target.packs_bf16 &&
+      (a.type.lanes > 1 || nan == Nan::any)) {
     // What LLVM makes of it, each step for all elements: one element behind another waits for its comparison every time.
     auto& ir = live().ir;
     const auto all = [&](unsigned n) {
@@ -542,8 +560,7 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
     if (nan == Nan::kept)
       word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ir.CreateOr(x, all(0x400000)), rounded);
     llvm::Value* half =
-        ir.CreateTrunc(ir.CreateLShr(word, all(16)),
-                       llvm::FixedVectorType::get(ir.getInt16Ty(), static_cast<unsigned>(a.type.lanes)));
+        ir.CreateTrunc(ir.CreateLShr(word, all(16)), live().type({Element::i16, a.type.lanes}));
     return live().make(ir.CreateBitCast(half, t), to);
   }
   return live().make(live().ir.CreateFPCast(v, t), to);

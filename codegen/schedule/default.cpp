@@ -63,7 +63,8 @@ Schedule default_schedule(const Graph& graph) {
         return found != users.end() && std::all_of(found->second.begin(), found->second.end(), [&](int u) {
                  const Inst& user = body[static_cast<std::size_t>(u)];
                  return user.kind == InstKind::lds_write ||
-                        (renames(user, graph.registers) && self(self, user));
+                        (user.kind == InstKind::map &&
+                         !graph.registers[static_cast<std::size_t>(user.def.id)].outside && self(self, user));
                });
       };
       switch (inst.kind) {
@@ -89,11 +90,13 @@ Schedule default_schedule(const Graph& graph) {
         break;
       case InstKind::mma: step[n] = inst.step; break;
       case InstKind::map: {
-        staged[n] = renames(inst, graph.registers) && written_only(written_only, inst) &&
-                    std::all_of(inst.uses.begin(), inst.uses.end(), [&](const Reg& r) {
-                      return std::any_of(body.begin(), body.begin() + i, [&](const Inst& l) {
-                        return l.kind == InstKind::load && l.def.id == r.id;
-                      });
+        // What is made of memory's data alone, and goes to LDS alone.
+        staged[n] = written_only(written_only, inst) &&
+                    std::all_of(inst.uses.begin(), inst.uses.end(), [&](const Reg& r) -> bool {
+                      for (int l = i; l-- > 0;)
+                        if (body[static_cast<std::size_t>(l)].def.id == r.id)
+                          return staged[static_cast<std::size_t>(l)];
+                      return !graph.registers[static_cast<std::size_t>(r.id)].outside;
                     });
         if (staged[n]) {
           ahead[n] = write_ahead;

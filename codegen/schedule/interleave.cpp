@@ -1,5 +1,7 @@
 #include "interleave.h"
 
+#include <inlay/codegen/emit_ir.h>
+
 #include <inlay/algebra/error.h>
 
 #include <algorithm>
@@ -58,12 +60,6 @@ public:
     for (std::size_t n = 0; n < count; ++n) {
       const Inst& i = body[n];
       if (i.direct) return false;
-      const auto fed = [&](auto what) {
-        return std::any_of(edges_.begin(), edges_.end(), [&](const Edge& e) {
-          return e.from == static_cast<int>(n) && e.kind == EdgeKind::value &&
-                 what(body[static_cast<std::size_t>(e.to)].kind == InstKind::lds_write || moves(e.to));
-        });
-      };
       switch (i.kind) {
       case InstKind::mma:
         if (!i.atom || !i.atom->mma) return false;
@@ -73,8 +69,7 @@ public:
         products_.push_back(static_cast<int>(n));
         break;
       case InstKind::load:
-        role_[n] = fed([](bool staged) { return staged; }) ? Role::staged : Role::load;
-        if (role_[n] == Role::staged && fed([](bool staged) { return !staged; })) return false;
+        role_[n] = Role::load;
         cost_[n] = 4;
         break;
       case InstKind::lds_read:
@@ -83,22 +78,27 @@ public:
         break;
       case InstKind::lds_write: {
         role_[n] = Role::write;
-        if (i.access.idle || !is_staged(static_cast<int>(n))) return false;
+        const int from = value_of(static_cast<int>(n));
+        if (i.access.idle || from < 0 || !from_memory(from)) return false;
         const int dwords = (i.uses[0].count * bits(element(i.uses[0])) + 31) / 32;
         cost_[n] = 4 + 4 * dwords;
         break;
       }
       case InstKind::fill: break; // products begin with a constant
       case InstKind::map: {
-        if (moves(static_cast<int>(n))) { // halves of dwords are put together by pairs
-          role_[n] = Role::moved;
+        if (prepares(static_cast<int>(n))) role_[n] = Role::prepared;
+        if (role_[n] == Role::prepared &&
+            renames(i, registers_)) { // halves of dwords are put together by pairs
           cost_[n] = bits(element(i.def)) < 32 ? 2 * i.def.count : 0;
           break;
         }
         std::set<int> seen;
         cost_[n] = std::max(clocks_of(i.map, i.def.count, seen), 4);
         if (bits(element(i.def)) < 32)
-          cost_[n] += (target_.packs_bf16 ? 2 : i.nan == Nan::any ? 10 : 22) * i.def.count;
+          cost_[n] += (target_.packs_bf16                           ? 2
+                       : rounds_by_addition(i, registers_, target_) ? 10
+                                                                    : 22) *
+                      i.def.count;
         break;
       }
       case InstKind::fold_values:
@@ -134,7 +134,7 @@ public:
   }
 
 private:
-  enum class Role { product, arithmetic, read, write, staged, moved, load };
+  enum class Role { product, arithmetic, read, write, prepared, load };
   static constexpr int room = 224; ///< of 256 VGPRs, beside addresses
 
   Element element(const Reg& r) const { return registers_[static_cast<std::size_t>(r.id)].element; }
@@ -146,22 +146,20 @@ private:
       if (e.to == write && e.kind == EdgeKind::value) return e.from;
     return -1;
   }
-  // A load that a write to LDS gets its data from, in another order of registers at most.
-  bool is_staged(int write) const {
-    const int from = value_of(write);
-    return from >= 0 && (inst(from).kind == InstKind::load || moves(from));
+  // A load, or a map of what comes from memory alone.
+  bool from_memory(int n) const {
+    if (inst(n).kind == InstKind::load) return true;
+    return inst(n).kind == InstKind::map && std::all_of(edges_.begin(), edges_.end(), [&](const Edge& e) {
+             return e.to != n || (e.kind == EdgeKind::value && from_memory(e.from));
+           });
   }
-  // Elements of loads in another order, for a single write to LDS.
-  bool moves(int n) const {
-    if (!renames(inst(n), registers_)) return false;
-    int writes = 0;
-    for (const Edge& e : edges_) {
-      if (e.kind != EdgeKind::value) continue;
-      if (e.to == n && inst(e.from).kind != InstKind::load) return false;
-      if (e.from == n && inst(e.to).kind != InstKind::lds_write) return false;
-      writes += e.from == n ? 1 : 0;
-    }
-    return writes == 1;
+  // Such a map whose result goes to LDS and nowhere else: another order of elements, weights that become numbers.
+  bool prepares(int n) const {
+    const auto to_lds = [&](const Edge& e) {
+      return e.kind == EdgeKind::value && (inst(e.to).kind == InstKind::lds_write || prepares(e.to));
+    };
+    return from_memory(n) &&
+           std::all_of(edges_.begin(), edges_.end(), [&](const Edge& e) { return e.from != n || to_lds(e); });
   }
   // From the issue of `n` to that of what reads its result.
   int latency(int n) const {
@@ -345,15 +343,11 @@ private:
       if (hoisted < least) least = hoisted, barrier = b;
     }
     const auto put = [&](int n, int from, int to, int step) {
-      const int value = role(n) == Role::write ? value_of(n) : -1; // what puts it in order stands before it
-      const bool moved = value >= 0 && role(value) == Role::moved;
-      const int slots = cost(n) + (moved ? cost(value) : 0);
-      if (!table.has(slots)) return false;
+      if (!table.has(cost(n))) return false;
       const auto found = table.find(from, to, step, true);
       if (!found) return false;
       at[static_cast<std::size_t>(n)] = *found;
-      if (moved) at[static_cast<std::size_t>(value)] = *found;
-      table.take(*found, slots);
+      table.take(*found, cost(n));
       table.memory[static_cast<std::size_t>(table.gap(*found))] = true;
       return true;
     };
@@ -378,6 +372,24 @@ private:
         if (!put(list[w], ideal, begin + size, 1) && !put(list[w], ideal, begin, -1)) return false;
       }
     }
+    // What is made of memory's data on the way to LDS: some time before it is written, so that it can be let out evenly, and
+    // all of it in one trip.
+    for (int n = static_cast<int>(body.size()); n-- > 0;) {
+      if (role(n) != Role::prepared) continue;
+      const int last = first_use(n);
+      if (last == INT_MAX || !table.has(cost(n))) return false;
+      const auto start = [&](int end) {
+        for (int missing = cost(n); missing > 0;)
+          if (table.free(--end)) --missing;
+        return end;
+      };
+      const bool only_moved = renames(inst(n), registers_);
+      int slot = start(only_moved ? last : last - cost(n));
+      if (const int begin = floor_of(last, length) * length; !only_moved && slot < begin && begin < last)
+        slot = start(begin);
+      at[static_cast<std::size_t>(n)] = slot;
+      table.take(slot, cost(n));
+    }
     return loads(table, at, length, percent);
   }
 
@@ -393,7 +405,7 @@ private:
     const int trips = floor_of(*std::max_element(at.begin(), at.end()), length);
     std::vector<Window> windows;
     for (int n = 0; n < static_cast<int>(loop_.body.size()); ++n) {
-      if (role(n) != Role::staged && role(n) != Role::load) continue;
+      if (role(n) != Role::load) continue;
       int use = INT_MAX, latest = INT_MIN;
       for (const Edge& e : edges_)
         if (e.from == n && e.kind == EdgeKind::value) {

@@ -9,6 +9,7 @@
 ///     products, arithmetic   as early as their operands, in the order of the program
 ///     LDS reads, loads       as late as their first use allows: latency before it
 ///     LDS writes             evenly over the trip before the reads, with the barrier between
+///     maps of loads to LDS   as long before their write as they take twice, all of one in one trip (weights that become numbers)
 ///
 /// What lives across trips is changed by the last trip but one at the latest, so that no iteration behind the end reaches it.
 #pragma once

@@ -25,8 +25,8 @@ public:
             {"weights", "i8", "element type of W: i8, fp8"},
             {"out", "bf16", "element type of C: bf16, f16, f32"},
             {"group", "64", "k that share a scale: 32, 64, 128"},
-            {"tile-m", "64", "rows of C that a workgroup works on"},
-            {"tile-n", "64", "columns of C that a workgroup works on"},
+            {"tile-m", "128", "rows of C that a workgroup works on"},
+            {"tile-n", "128", "columns of C that a workgroup works on"},
             {"m", "200", "rows of A and C"},
             {"n", "256", "rows of W, columns of C, a multiple of 4"},
             {"k", "256", "columns of A and W, a multiple of the group"}};

@@ -721,6 +721,28 @@ TEST_CASE("moe_stage2: sums by token in 32 and 16 bits, ragged sizes") {
     }
 }
 
+TEST_CASE("weight_only_gemm: a scale that is no number makes its column none, whatever its bits") {
+  WeightOnlySpec spec;
+  const Artifact kernel = kernels::build(weight_only_gemm_program(spec));
+  constexpr std::int64_t m = 70, n = 72, k = 192;
+  Problem problem = weight_only_gemm_problem(spec, m, n, k, 5);
+  const std::map<std::int64_t, std::uint32_t> scales = {{3, 0x7fffffff},  {6, 0xffffffff},  {8, 0x7f800001},
+                                                        {17, 0x7fc00000}, {40, 0x7f800000}, {71, 0xff80ffff}};
+  const auto s = std::find_if(problem.buffers.begin(), problem.buffers.end(),
+                              [](const Problem::Buffer& b) { return b.name == "s"; });
+  REQUIRE(s != problem.buffers.end());
+  for (const auto& [column, bits] : scales) // infinity, too: weights have both signs
+    std::memcpy(s->data.data() + 4 * (column * (k / 64) + column % 3), &bits, 4);
+  const std::vector<Bytes> after = launch(kernel, problem);
+  for (std::int64_t row = 0; row < m; ++row)
+    for (std::int64_t column = 0; column < n; ++column) {
+      std::uint16_t c = 0;
+      std::memcpy(&c, after[0].data() + 2 * (row * n + column), 2);
+      INFO(row << ", " << column << ": " << c);
+      REQUIRE(((c & 0x7fff) > 0x7f80) == scales.contains(column));
+    }
+}
+
 TEST_CASE("weight_only_gemm: types, groups, ragged rows and columns") {
   for (const char* arch : {"gfx942", "gfx950"}) {
     const Element fp8 = codegen::fp8(codegen::Target::named(arch));

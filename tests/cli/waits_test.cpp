@@ -7,6 +7,7 @@
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
+#include <inlay/kernels/weight_only/spec.h>
 #include <inlay/runtime/isa/program.h>
 #include <inlay/runtime/symbolic/order.h>
 
@@ -210,6 +211,13 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
         fmt::format("{} block_scale_gemm", arch), kernels::build(block_scale_gemm_program(scaled)),
         {block_scale_gemm_problem(scaled, 40, 144, 896, 1), block_scale_gemm_problem(scaled, 33, 16, 128, 2),
          block_scale_gemm_problem(scaled, 8, 128, 768, 3)});
+    WeightOnlySpec weights;
+    weights.arch = arch;
+    weights.group = 32;
+    every_wait_counts(
+        fmt::format("{} weight_only_gemm", arch), kernels::build(weight_only_gemm_program(weights)),
+        {weight_only_gemm_problem(weights, 40, 72, 224, 1), weight_only_gemm_problem(weights, 33, 16, 32, 2),
+         weight_only_gemm_problem(weights, 64, 64, 192, 3)});
     AttentionSpec attention;
     attention.arch = arch;
     attention.head_dim = 64;

@@ -8,6 +8,7 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/moe/spec.h>
+#include <inlay/kernels/weight_only/spec.h>
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/isa/program.h>
 #include <inlay/solver/prover.h>
@@ -233,6 +234,10 @@ std::vector<std::pair<std::string, Program>> with_arithmetic() {
     kernels::MoeSpec m;
     m.arch = arch;
     out.emplace_back(std::string("moe_stage1 ") + arch, kernels::moe_stage1_program(m));
+    kernels::WeightOnlySpec w;
+    w.arch = arch;
+    w.tile_m = w.tile_n = 128;
+    out.emplace_back(std::string("weight_only_gemm ") + arch, kernels::weight_only_gemm_program(w));
   }
   return out;
 }
@@ -287,6 +292,54 @@ TEST_CASE(
       CHECK(refused);
     }
   }
+}
+
+TEST_CASE(
+    "maps between memory and LDS: trips ahead of the products, each behind its loads and before its write") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Scheduler scheduler : {Scheduler::plain, Scheduler::modulo}) {
+      kernels::WeightOnlySpec spec;
+      spec.arch = arch;
+      spec.tile_m = spec.tile_n = 128;
+      const Program p = kernels::weight_only_gemm_program(spec);
+      const Graph graph = expand(p);
+      const Region& loop = loop_of(graph);
+      const LoopSchedule order = schedule_with(scheduler, graph).loops[0];
+      int maps = 0;
+      const int length = static_cast<int>(order.slots.size());
+      std::map<int, int> time; // of a node, for the iteration whose products the trip at 0 has
+      for (int slot = 0; slot < length; ++slot)
+        time[order.slots[static_cast<std::size_t>(slot)].node] =
+            slot - order.slots[static_cast<std::size_t>(slot)].ahead * length;
+      for (const Slot& s : order.slots) {
+        const Inst& i = loop.body[static_cast<std::size_t>(s.node)];
+        if (i.kind == InstKind::mma) CHECK(s.ahead == 0);
+        if (i.kind != InstKind::map) continue;
+        ++maps;
+        CHECK(s.ahead >= 1);
+        for (const Slot& l : order.slots)
+          for (const Reg& r : i.uses)
+            if (const Inst& load = loop.body[static_cast<std::size_t>(l.node)]; load.def.id == r.id)
+              CHECK(time[s.node] - time[l.node] > length / 3); // for memory
+      }
+      CHECK(maps == 4);
+      CHECK_FALSE(violated(edges_of(loop, graph.registers), order));
+      solver::SolverProver prover;
+      CHECK(derive(apply(graph, schedule_with(scheduler, graph)), prover).ok());
+      // A scale that is another trip's.
+      Schedule wrong = schedule_with(scheduler, graph);
+      Code code = apply(graph, wrong);
+      for (CodeRegion& r : code.regions)
+        for (Inst& i : r.body)
+          if (r.is_loop && i.kind == InstKind::map) i.uses.back().ahead += 1;
+      bool refused = false;
+      try {
+        refused = !derive(code, prover).ok();
+      } catch (const std::exception&) { // a register that nothing has written
+        refused = true;
+      }
+      CHECK(refused);
+    }
 }
 
 TEST_CASE("products of operands in halves: halves of different k or of different rows are refused") {

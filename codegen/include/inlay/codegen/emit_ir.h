@@ -28,4 +28,10 @@ enum class LoopForm : std::uint8_t {
 /// Errors: CodegenError for what the target lacks, and for a loop that cannot be a block where that was asked for.
 [[nodiscard]] IrModule emit_ir(const Code& code, LoopForm form = LoopForm::automatic);
 
+/// Whether a map rounds to bf16 by an addition, without a test for NaN in each element: such an addition keeps each NaN whose
+/// lower half is empty, and a sum or product has no other NaN than that of an operand, or 0x7fc00000. So where bytes, integers and
+/// bf16 meet numbers that all elements share (a scale), those numbers' NaN are shortened once.
+[[nodiscard]] bool rounds_by_addition(const Inst& inst, const std::vector<Register>& registers,
+                                      const Target& target);
+
 } // namespace inlay::codegen

@@ -152,6 +152,8 @@ public:
   [[nodiscard]] Value fsub(Value a, Value b);
   [[nodiscard]] Value fmul(Value a, Value b);
   [[nodiscard]] Value fma(Value a, Value b, Value c);
+  /// f32: the same number; a NaN as 0x7fc00000.
+  [[nodiscard]] Value short_nan(Value a);
   [[nodiscard]] Value fmax(Value a, Value b);
   [[nodiscard]] Value fmin(Value a, Value b);
   [[nodiscard]] Value at_least(Value a, Value b, Value yes,

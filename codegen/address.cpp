@@ -34,10 +34,13 @@ Sym at_work_item(const Program& program, const Layout& threads) {
   return sum;
 }
 
-Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis) {
-  return at_work_item(program, with_strides(threads, [&](const Mode& m) {
-                        return moves_along(m, axis) ? Stride(m.stride.scale) : Stride(0);
-                      }));
+Sym ThreadCoordinates::operator()(const Layout& threads, std::size_t axis) {
+  const auto found = std::find_if(known_.begin(), known_.end(),
+                                  [&](const Known& k) { return k.axis == axis && k.threads == threads; });
+  if (found != known_.end()) return found->coordinate;
+  const Layout along = with_strides(
+      threads, [&](const Mode& m) { return moves_along(m, axis) ? Stride(m.stride.scale) : Stride(0); });
+  return known_.emplace_back(Known{threads, axis, at_work_item(*program_, along)}).coordinate;
 }
 
 Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row) {
@@ -91,7 +94,8 @@ bool counts_to_least(SymContext& context, Sym s) {
 }
 } // namespace
 
-AddressSplit split(const Program& program, const Access& access, std::span<const Reg> uses) {
+AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::span<const Reg> uses) {
+  const Program& program = coordinates.program();
   const Tensor& tensor = program.tensor(access.tensor);
   SymContext& context = program.symbols();
   const std::size_t axes = tensor.shape.size();
@@ -111,7 +115,7 @@ AddressSplit split(const Program& program, const Access& access, std::span<const
     step[axis] = origin - base[axis];
     thread[axis] = access.gathered(axis)
                        ? row_symbol(program, tensor, axis, uses[static_cast<std::size_t>(access.rows[axis])])
-                       : thread_coordinate(program, access.threads, axis);
+                       : coordinates(access.threads, axis);
     lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
     all[axis] = origin + lane[axis];
   }

@@ -163,7 +163,7 @@ private:
   const AddressSplit& split_of(const Inst& i) {
     const auto found = splits_.find(&i);
     return found != splits_.end() ? found->second
-                                  : splits_.emplace(&i, split(p_, i.access, i.uses)).first->second;
+                                  : splits_.emplace(&i, split(coordinates_, i.access, i.uses)).first->second;
   }
 
   Memory memory(const Inst& i) {
@@ -247,16 +247,15 @@ private:
         return elements * size / 8; // of whole vectors
     };
     std::vector<std::vector<int>> coordinate;
-    std::vector<Sym> formula;
+    std::vector<Sym> first;
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
       coordinate.push_back(thread_coordinates(i.access.threads, axis));
-      const Sym first = i.access.origin[axis] + Sym(i.access.elements[0][axis]);
-      const std::int64_t offset = first.constant()->value();
+      first.push_back(i.access.origin[axis] + Sym(i.access.elements[0][axis]));
+      const std::int64_t offset = first[axis].constant()->value();
       for (int& c : coordinate.back()) c += static_cast<int>(offset);
-      formula.push_back(thread_coordinate(p_, i.access.threads, axis) + first);
     }
     std::vector<std::int64_t> wanted;
-    std::vector<std::int64_t> c(formula.size());
+    std::vector<std::int64_t> c(first.size());
     for (int th = 0; th < p_.threads(); ++th) {
       for (std::size_t axis = 0; axis < c.size(); ++axis)
         c[axis] = coordinate[axis][static_cast<std::size_t>(th)];
@@ -272,6 +271,9 @@ private:
     Tensor plain = t;
     const Swizzle swizzle = *t.place.swizzle();
     plain.place = SymComposedLayout(Swizzle(), t.place.offset(), t.place.inner());
+    std::vector<Sym> formula;
+    for (std::size_t axis = 0; axis < first.size(); ++axis)
+      formula.push_back(coordinates_(i.access.threads, axis) + first[axis]);
     Sym address = in_bytes(plain.at(formula));
     if (!swizzle.is_identity()) {
       const auto mask = in_bytes(static_cast<std::int64_t>(swizzle.source_mask()));
@@ -638,7 +640,7 @@ private:
         at.emplace_back(*p_.symbols()
                              .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
                              .as_atom(),
-                        thread_coordinate(p_, i.access.threads, axis) +
+                        coordinates_(i.access.threads, axis) +
                             Sym(i.position[static_cast<std::size_t>(e)][axis]));
       out.emplace_back(substitute(a, at), substitute(b, at));
     }
@@ -1093,6 +1095,7 @@ private:
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
   std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages
   std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
+  ThreadCoordinates coordinates_{p_};
   std::map<const Inst*, AddressSplit> splits_;
   std::map<const Inst*, Memory> memory_;
   std::map<const Inst*, Lds> lds_at_;

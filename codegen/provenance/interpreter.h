@@ -344,6 +344,7 @@ private:
   std::map<std::tuple<ClaimKind, Sym, Sym>, bool> decided_;
   std::set<std::pair<std::string, int>> recorded_;
   mutable Substitutions replaced_;
+  ThreadCoordinates coordinate_of_{p_};
   std::map<std::tuple<std::size_t, int, int>, Sym> ranged_;           ///< see ranged
   std::map<std::pair<int, std::size_t>, std::optional<Sym>> origins_; ///< see origin_of
   std::map<int, bool> only_symbols_;                                  ///< see tabulate

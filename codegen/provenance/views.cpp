@@ -199,7 +199,7 @@ void Interpreter::memory_claims(const Inst& i) {
   for (std::size_t axis = 0; axis < r.origin.size(); ++axis)
     at0.push_back(i.access.gathered(axis)
                       ? row_symbol(p_, t, axis, i.uses[static_cast<std::size_t>(i.access.rows[axis])])
-                      : r.origin[axis] + thread_coordinate(p_, i.access.threads, axis) +
+                      : r.origin[axis] + coordinate_of_(i.access.threads, axis) +
                             Sym(i.access.elements[0][axis]));
   const Tensor in_world = tensor_in_world(t);
   const Sym place0 = in_world.at(at0);
@@ -225,7 +225,7 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   AddressSplit a;
   try {
-    a = split(p_, i.access, i.uses);
+    a = split(coordinate_of_, i.access, i.uses);
   } catch (const std::invalid_argument& e) {
     refute(what + " have the address of their view", to_string(t.place), e.what());
   }

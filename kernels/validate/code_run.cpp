@@ -221,7 +221,7 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
       }
     return p;
   }
-  p.split = codegen::split(p_, i.access, i.uses);
+  p.split = codegen::split(coordinates_, i.access, i.uses);
   for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
     if (i.access.gathered(axis)) {
       const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
@@ -587,7 +587,7 @@ const CodeRun::Position& CodeRun::positions(const Inst& i, int thread, int eleme
           *p_.symbols()
                .symbol(codegen::Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
                .as_atom();
-      const Sym coordinate = codegen::thread_coordinate(p_, i.access.threads, axis);
+      const Sym coordinate = coordinates_(i.access.threads, axis);
       for (int th = 0; th < threads_; ++th) {
         const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
         const Sym of_thread = substitute(coordinate, tid);

@@ -190,6 +190,7 @@ private:
 
   const codegen::Code& code_;
   const codegen::Program& p_;
+  codegen::ThreadCoordinates coordinates_{p_};
   std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_, trip_;
   Events of_uniforms_;
   AtomId tid_;

@@ -21,6 +21,8 @@
 
 #include <inlay/codegen/code.h>
 
+#include <vector>
+
 namespace inlay::codegen {
 
 struct AddressSplit {
@@ -49,8 +51,22 @@ struct AddressSplit {
 [[nodiscard]] Sym work_item(const Program& program);
 /// A layout of threads with integer strides, as a formula in the work-item.
 [[nodiscard]] Sym at_work_item(const Program& program, const Layout& threads);
-/// Coordinate of a thread along one axis, as a formula in the work-item.
-[[nodiscard]] Sym thread_coordinate(const Program& program, const Layout& threads, std::size_t axis);
+/// Coordinates of a thread as formulas in the work-item, each layout once: the instructions of an operation share theirs.
+class ThreadCoordinates {
+public:
+  explicit ThreadCoordinates(const Program& program) : program_(&program) {}
+  [[nodiscard]] Sym operator()(const Layout& threads, std::size_t axis);
+  [[nodiscard]] const Program& program() const { return *program_; }
+
+private:
+  struct Known {
+    Layout threads;
+    std::size_t axis;
+    Sym coordinate;
+  };
+  const Program* program_;
+  std::vector<Known> known_;
+};
 /// The symbol that stands for what a register holds where it is a coordinate along `axis` of `tensor`.
 [[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
 /// The table behind an origin that is one number for the workgroup (Program::uniform), or null.
@@ -62,7 +78,7 @@ struct AddressSplit {
 [[nodiscard]] std::vector<std::size_t> outside_in(const Tensor& tensor);
 /// `uses`: of the instruction, where coordinates come from registers.
 /// Errors: CodegenError when the parts do not add up to the view's address for all lanes and sizes.
-[[nodiscard]] AddressSplit split(const Program& program, const Access& access,
+[[nodiscard]] AddressSplit split(ThreadCoordinates& coordinates, const Access& access,
                                  std::span<const Reg> uses = {});
 
 } // namespace inlay::codegen

@@ -13,32 +13,39 @@ namespace {
 int modulo(int a, int n) { return ((a % n) + n) % n; }
 
 struct Arc {
-  int reg, copy, begin, size, dwords;
+  int reg, copy, begin, size, dwords, order = 0;
+};
+struct Stay {
+  int begin, size;
 };
 // Both begin on [0, circle) and may pass its end.
-bool meet(const Arc& a, const Arc& b, int circle) {
-  return modulo(b.begin - a.begin, circle) < a.size || modulo(a.begin - b.begin, circle) < b.size;
+bool meet(const Arc& a, const Stay& b, int circle) {
+  const int from_a = b.begin - a.begin + (b.begin < a.begin ? circle : 0);
+  return from_a < a.size || (from_a == 0 ? 0 : circle - from_a) < b.size;
 }
 
 Rings fit(std::vector<Arc> arcs, int circle, int cut) {
   // What is alive at the cut first, then by begin from there.
-  const auto crosses = [&](const Arc& a) { return modulo(a.begin - cut, circle) + a.size > circle; };
-  std::stable_sort(arcs.begin(), arcs.end(), [&](const Arc& a, const Arc& b) {
-    const bool x = crosses(a), y = crosses(b);
-    return x != y ? x : modulo(a.begin - cut, circle) < modulo(b.begin - cut, circle);
-  });
+  const auto order = [&](const Arc& a) { // on [-circle, 0) and [0, circle)
+    const int from_cut = modulo(a.begin - cut, circle);
+    return from_cut + a.size > circle ? from_cut - circle : from_cut;
+  };
+  for (Arc& a : arcs) a.order = order(a);
+  std::stable_sort(arcs.begin(), arcs.end(), [](const Arc& a, const Arc& b) { return a.order < b.order; });
   Rings out;
-  std::vector<std::vector<Arc>> at; // by dword
+  std::vector<std::vector<Stay>> at; // by dword
   for (const Arc& a : arcs) {
     int place = 0;
     for (;; place += a.dwords) {
       bool free = true;
       for (int d = place; d < place + a.dwords && d < static_cast<int>(at.size()) && free; ++d)
-        for (const Arc& b : at[static_cast<std::size_t>(d)]) free = free && !meet(a, b, circle);
+        free = std::none_of(at[static_cast<std::size_t>(d)].begin(), at[static_cast<std::size_t>(d)].end(),
+                            [&](const Stay& b) { return meet(a, b, circle); });
       if (free) break;
     }
-    at.resize(std::max(at.size(), static_cast<std::size_t>(place + a.dwords)));
-    for (int d = place; d < place + a.dwords; ++d) at[static_cast<std::size_t>(d)].push_back(a);
+    while (at.size() < static_cast<std::size_t>(place + a.dwords)) at.emplace_back().reserve(8);
+    for (int d = place; d < place + a.dwords; ++d)
+      at[static_cast<std::size_t>(d)].push_back({a.begin, a.size});
     out.place[{a.reg, a.copy}] = place;
   }
   out.dwords = static_cast<int>(at.size());

@@ -74,13 +74,7 @@ private:
     spec.preshuffled_b = preshuffled_;
     spec.arch = read.text("arch");
     spec.in = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
-    const auto yes = [&](const char* name) {
-      const std::string t = read.text(name);
-      if (t != "yes" && t != "no")
-        throw std::invalid_argument(fmt::format("gemm: --{} '{}' is neither yes nor no", name, t));
-      return t == "yes";
-    };
-    spec.scales = yes("scales"), spec.bias = yes("bias"), spec.transfer = yes("transfer");
+    spec.scales = read.yes("scales"), spec.bias = read.yes("bias"), spec.transfer = read.yes("transfer");
     const Element usual = spec.in == Element::i8 && !spec.scales ? Element::i32
                           : codegen::bits(spec.in) <= 8          ? Element::bf16
                                                                  : spec.in;

@@ -25,8 +25,9 @@ public:
             {"weights", "i8", "element type of W: i8, fp8"},
             {"out", "bf16", "element type of C: bf16, f16, f32"},
             {"group", "64", "k that share a scale: 32, 64, 128"},
-            {"tile-m", "128", "rows of C that a workgroup works on"},
-            {"tile-n", "128", "columns of C that a workgroup works on"},
+            {"tile-m", "0",
+             "rows of C that a workgroup works on; 0: 128, or 64 where LDS has no room for two stages"},
+            {"tile-n", "0", "columns of C that a workgroup works on; likewise"},
             {"m", "200", "rows of A and C"},
             {"n", "256", "rows of W, columns of C, a multiple of 4"},
             {"k", "256", "columns of A and W, a multiple of the group"}};
@@ -51,8 +52,13 @@ private:
     spec.weights = codegen::parse_element(read.text("weights"), target);
     spec.out = codegen::parse_element(read.text("out"));
     spec.group = static_cast<int>(read.number("group", 1, 1024));
-    spec.tile_m = static_cast<int>(read.number("tile-m", 1, 512));
-    spec.tile_n = static_cast<int>(read.number("tile-n", 1, 512));
+    const int stages = 2 * (128 + 128) * spec.group * codegen::bits(spec.type) / 8,
+              usual = stages <= target.lds_bytes ? 128 : 64;
+    const auto tile = [&](const char* flag) {
+      const auto given_one = static_cast<int>(read.number(flag, 0, 512));
+      return given_one > 0 ? given_one : usual;
+    };
+    spec.tile_m = tile("tile-m"), spec.tile_n = tile("tile-n");
     return spec;
   }
 };

@@ -120,11 +120,19 @@ template <AtomicOp op, class S, class F, bool shared>
 void combine_rows(u8* base, const LaneOffsets& at, const u32* value, const u32* compare, u32* old, u64 mask) {
   using U = std::make_unsigned_t<S>;
   constexpr bool wide = sizeof(S) == 8;
-  const auto operand = [](const u32* rows, unsigned l) {
-    return wide ? rows[l] | u64{rows[l + lanes]} << 32 : u64{rows[l]};
+  // The halves of wide operands are put together for all lanes before: what the lanes do one behind another is then the rest.
+  alignas(64) u64 both[2][wide ? lanes : 1];
+  const auto zip = [](u64* to, const u32* rows) {
+    for (unsigned l = 0; wide && rows != nullptr && l < lanes; ++l)
+      to[l] = rows[l] | u64{rows[l + lanes]} << 32;
+  };
+  zip(both[0], value);
+  zip(both[1], compare);
+  const auto operand = [&](unsigned which, const u32* rows, unsigned l) {
+    return wide ? both[which][l] : u64{rows[l]};
   };
   const auto one = [&](unsigned l, u8* place) {
-    const u64 x = operand(value, l), y = compare == nullptr ? 0 : operand(compare, l);
+    const u64 x = operand(0, value, l), y = compare == nullptr ? 0 : operand(1, compare, l);
     U was = 0;
     if constexpr (shared) {
       was = exchange<S, F>(reinterpret_cast<U*>(place), op, x, y);

@@ -1081,15 +1081,9 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
     const u32 base = f.saddr >= 0 ? w.scalar[static_cast<unsigned>(f.saddr)] : 0;
     const u32 add = base + static_cast<u32>(offset);
     if (w.scratch.size() > 0xffffffffU) return false;
-    if (row == nullptr) { // one place for all lanes, as registers are saved
-      if (u64{add} + f.bytes > size) return false;
-      at.low = at.high = at.all = add;
-      for (unsigned l = 0; l < lanes; ++l) at.at[l] = add + l * size;
-    } else {
-      host.offsets(at, row, add, mask, f.bytes);
-      if (u64{at.high} + f.bytes > size) return false;
-      for (unsigned l = 0; l < lanes; ++l) at.at[l] += l * size;
-    }
+    host.offsets(at, row, add, mask, f.bytes);
+    if (u64{at.high} + f.bytes > size) return false;
+    host.apart(at.at, size);
     at.rising = false;
     near.base = w.scratch.data();
     if (w.defined != nullptr) near.undefined = w.defined->scratch.data();

@@ -72,9 +72,10 @@ struct VectorEntry {
 
 /// Where the lanes of a memory instruction go, as 32-bit offsets from one place.
 struct LaneOffsets {
-  std::uint32_t at[64];         ///< those of inactive lanes are an active one's
-  std::uint32_t low, high, all; ///< smallest, largest, bits of any
-  bool rising;                  ///< each lane behind the one before it, without gaps; all lanes active
+  std::uint32_t at[64];    ///< those of inactive lanes are an active one's
+  std::uint32_t low, high; ///< smallest, largest
+  std::uint32_t all;       ///< a multiple of a power of two if and only if all of them are
+  bool rising;             ///< each lane behind the one before it, without gaps; all lanes active
 };
 
 /// Row operations around the arithmetic, compiled with it.
@@ -114,6 +115,8 @@ struct RowFunctions {
   void (*pick)(std::uint32_t* to, const std::uint32_t* from, const std::uint32_t* index);
   /// Whether the lanes in `mask` have one value.
   bool (*uniform)(const std::uint32_t* row, std::uint64_t mask);
+  /// offset[lane] += lane * step.
+  void (*apart)(std::uint32_t* offset, std::uint32_t step);
 };
 [[nodiscard]] const RowFunctions& row_functions();
 const RowFunctions& row_functions_portable();

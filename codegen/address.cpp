@@ -57,6 +57,23 @@ const Uniform* uniform_of(const Program& program, Sym origin) {
   return nullptr;
 }
 
+bool is_bound(const Code& code, const Uniform& uniform) {
+  const AtomId atom = *uniform.symbol.as_atom();
+  const auto has = [&](const std::vector<AtomId>& all) {
+    return std::find(all.begin(), all.end(), atom) != all.end();
+  };
+  const Expressions& x = code.program->expressions();
+  for (const CodeRegion& r : code.regions) {
+    for (const Guard& g : r.guards)
+      if (has(symbols(g.condition.a)) || has(symbols(g.condition.b))) return true;
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list)
+        if (i.map && has(x.symbols(i.map))) return true;
+  }
+  return std::any_of(code.program->specifications().begin(), code.program->specifications().end(),
+                     [&](const auto& s) { return has(x.symbols(s.value)); });
+}
+
 bool has_workgroup(const Program& program, Sym s) {
   for (const AtomId a : symbols(s))
     for (const GridAxis& g : program.grid())

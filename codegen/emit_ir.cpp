@@ -54,13 +54,7 @@ public:
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
         for (const Inst& i : *list)
           if (!i.access.gathered()) prepare(i);
-    for (const CodeRegion& r : code_.regions) {
-      if (r.is_loop) {
-        loop(r);
-      } else {
-        straight(r.body);
-      }
-    }
+    regions(0, code_.regions.size(), 0);
     if (std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) { return r.exact; }))
       k.spread_arithmetic();
     return std::move(k).finish();
@@ -97,7 +91,9 @@ private:
     for (const Uniform& u : p_.uniforms()) {
       k.locate(u.where);
       const Tensor& t = p_.tensor(u.tensor);
-      const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, t.at(t.shape))));
+      // Up to behind the last element: the place of coordinate 1 in an extent of 1 may be 0.
+      const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
+      const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
       const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
       k.bind(u.symbol, k.readfirstlane(loaded));
     }
@@ -316,6 +312,58 @@ private:
   }
 
   Value to_f32(Value v) { return v.type.element == Element::f32 ? v : k.convert(v, Element::f32); }
+
+  // Regions begin .. end, which have `depth` guards in common; runs of them under the next guard are a branch.
+  void regions(std::size_t begin, std::size_t end, std::size_t depth) {
+    const auto guards = [&](std::size_t n) -> const std::vector<Guard>& { return code_.regions[n].guards; };
+    for (std::size_t n = begin; n < end;) {
+      if (guards(n).size() == depth) {
+        const CodeRegion& r = code_.regions[n++];
+        r.is_loop ? loop(r) : straight(r.body);
+        continue;
+      }
+      std::size_t until = n;
+      while (until < end && guards(until).size() > depth && guards(until)[depth] == guards(n)[depth]) ++until;
+      branch(n, until, depth);
+      n = until;
+    }
+  }
+  void branch(std::size_t begin, std::size_t end, std::size_t depth) {
+    const Guard& g = code_.regions[begin].guards[depth];
+    k.locate(code_.regions[begin].is_loop || code_.regions[begin].body.empty()
+                 ? p_.where()
+                 : code_.regions[begin].body[0].where);
+    const Value taken =
+        g.holds ? k.less(g.condition.a, g.condition.b) : k.at_most(g.condition.b, g.condition.a);
+    // Registers that the branch writes and that have a value before it: what the join chooses between.
+    std::vector<RegKey> written;
+    KernelBuilder::Values otherwise;
+    for (std::size_t n = begin; n < end; ++n)
+      for (const auto* list :
+           {&code_.regions[n].prologue, &code_.regions[n].body, &code_.regions[n].epilogue})
+        for (const Inst& i : *list)
+          if (i.def.id >= 0 && outside(i.def.id) && env_.contains(key(i.def)) &&
+              std::find(written.begin(), written.end(), key(i.def)) == written.end()) {
+            written.push_back(key(i.def));
+            otherwise.push_back(env_.at(key(i.def)));
+          }
+    // What is made inside is known inside alone.
+    const Env before = env_;
+    const auto saved =
+        std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
+    const KernelBuilder::Values joined = k.if_values(taken, otherwise, [&] {
+      regions(begin, end, depth + 1);
+      KernelBuilder::Values out;
+      for (const RegKey& w : written) out.push_back(env_.at(w));
+      return out;
+    });
+    env_ = before;
+    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
+    for (std::size_t n = 0; n < written.size(); ++n) {
+      env_[written[n]] = joined[n];
+      zeroed_.erase(written[n].first);
+    }
+  }
 
   // Neighbours under one condition are one branch.
   void straight(const std::vector<Inst>& list) {

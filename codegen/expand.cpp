@@ -27,34 +27,49 @@ public:
   }
 
   Graph run() {
-    graph_.regions.emplace_back();
-    for (const Op& op : p_.body()) {
+    open_region();
+    list(p_.body());
+    return std::move(graph_);
+  }
+
+private:
+  Region& open_region() {
+    Region& r = graph_.regions.emplace_back();
+    r.guards = guards_;
+    return r;
+  }
+  void list(const std::vector<Op>& ops) {
+    for (const Op& op : ops) {
       if (const auto* l = std::get_if<LoopOp>(&op.what)) {
+        if (!loops_.empty())
+          throw CodegenError("loop: a loop inside a loop is not generated",
+                             "line   " + std::to_string(op.where.line()), "one loop over both extents");
         op_ = next_op_++;
-        Region loop;
+        Region& loop = open_region();
         loop.is_loop = true;
         loop.t = l->t;
         loop.extent = l->extent;
         loop.tile = l->tile;
         loop.pipeline = l->pipeline;
-        graph_.regions.push_back(std::move(loop));
         loops_.push_back(l);
-        for (const Op& inner : l->body) {
-          if (std::holds_alternative<LoopOp>(inner.what))
-            throw CodegenError("loop: a loop inside a loop is not generated",
-                               "line   " + std::to_string(inner.where.line()), "one loop over both extents");
-          one(inner);
-        }
+        list(l->body);
         loops_.pop_back();
-        graph_.regions.emplace_back();
+        open_region();
+      } else if (const auto* b = std::get_if<IfOp>(&op.what)) {
+        op_ = next_op_++;
+        for (const bool holds : {true, false}) {
+          guards_.push_back({b->condition, holds});
+          open_region();
+          list(holds ? b->then : b->otherwise);
+          guards_.pop_back();
+        }
+        open_region();
       } else {
         one(op);
       }
     }
-    return std::move(graph_);
   }
 
-private:
   int reg(Element element, int count) {
     graph_.registers.push_back({element, count, loops_.empty()});
     return static_cast<int>(graph_.registers.size()) - 1;
@@ -89,6 +104,7 @@ private:
     std::visit([&](const auto& what) { expand(what); }, op.what);
   }
   void expand(const LoopOp&) {}
+  void expand(const IfOp&) {}
 
   // Which values of the fragment that holds the coordinates along a gathered axis belong to values of `tv`.
   Reg row_of(int ids, const Layout& part, std::size_t axis, int base, int count) {
@@ -285,44 +301,31 @@ private:
   int result_values(int fragment) const {
     const int values = p_.fragment(fragment).values();
     int size = product_values(fragment).value_or(values);
-    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
-      for (const Op& op : ops) {
-        if (const auto* m = std::get_if<MapOp>(&op.what); m && m->to == fragment)
-          for (const int f : m->from)
-            if (f != fragment && p_.fragment(f).values() == values)
-              size = std::min(size, product_values(f).value_or(values));
-        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
-      }
-    };
-    look(look, p_.body());
+    each_op(p_.body(), [&](const Op& op) {
+      if (const auto* m = std::get_if<MapOp>(&op.what); m && m->to == fragment)
+        for (const int f : m->from)
+          if (f != fragment && p_.fragment(f).values() == values)
+            size = std::min(size, product_values(f).value_or(values));
+    });
     return size;
   }
   // Elements that one store takes, 0 when the fragment is not stored there.
   int stored_vector(int fragment, Space where) const {
     int vector = 0;
-    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
-      for (const Op& op : ops) {
-        if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->from_fragment == fragment)
-          vector = p_.tensor(c->to->tensor).space == where ? c->vector : 0;
-        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
-      }
-    };
-    look(look, p_.body());
+    each_op(p_.body(), [&](const Op& op) {
+      if (const auto* c = std::get_if<CopyOp>(&op.what); c && c->from_fragment == fragment)
+        vector = p_.tensor(c->to->tensor).space == where ? c->vector : 0;
+    });
     return vector;
   }
   // Elements of a fragment that one matrix instruction takes or gives, when there is one.
   std::optional<int> product_values(int fragment) const {
     std::optional<int> size;
-    const auto look = [&](auto&& self, const std::vector<Op>& ops) -> void {
-      for (const Op& op : ops) {
-        if (const auto* m = std::get_if<MmaOp>(&op.what)) {
-          if (m->acc == fragment) size = m->mma.atom->mma->c_values();
-          if (m->a == fragment || m->b == fragment) size = m->mma.atom->mma->a_values();
-        }
-        if (const auto* l = std::get_if<LoopOp>(&op.what)) self(self, l->body);
-      }
-    };
-    look(look, p_.body());
+    each_op(p_.body(), [&](const Op& op) {
+      const auto* m = std::get_if<MmaOp>(&op.what);
+      if (m && m->acc == fragment) size = m->mma.atom->mma->c_values();
+      if (m && (m->a == fragment || m->b == fragment)) size = m->mma.atom->mma->a_values();
+    });
     return size;
   }
 
@@ -593,6 +596,7 @@ private:
   Graph graph_;
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   std::vector<const LoopOp*> loops_;       ///< open ones
+  std::vector<Guard> guards_;              ///< of the branches that are open
   int op_ = -1, next_op_ = 0;
   std::source_location where_;
 };

@@ -385,6 +385,15 @@ Expr Expressions::normal(Expr e) {
     break;
   }
   case Fn::inside:
+    if (le(n.index[1], n.index[0]) == Truth::yes) {
+      out = constant(n.value);
+      break;
+    }
+    if (le(n.index[0] + Sym(1), n.index[1]) == Truth::yes) {
+      out = arg(0);
+      break;
+    }
+    [[fallthrough]];
   case Fn::fold: {
     if (n.fn == Fn::fold) { // what has become simpler has another depth, and so another name of its index
       ExprNode renamed = fold(n.monoid, n.sym, n.index[0], {this, n.args[0]}).node();

@@ -1158,6 +1158,10 @@ Value KernelBuilder::less(Sym a, Sym b) {
   const bool is_signed = sign_in_32_bits({a, b}) == Sign::yes;
   return compare(is_signed ? Compare::slt : Compare::ult, lower_low(a), lower_low(b));
 }
+Value KernelBuilder::at_most(Sym a, Sym b) {
+  const bool is_signed = sign_in_32_bits({a, b}) == Sign::yes;
+  return compare(is_signed ? Compare::sle : Compare::ule, lower_low(a), lower_low(b));
+}
 
 Value KernelBuilder::Impl::lower(Sym a) {
   if (const auto c = a.constant()) {

@@ -530,10 +530,45 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
   l.pipeline = pipeline;
   std::vector<Op> ops;
   open_.push_back(&ops);
+  ++loops_open_;
   body(l.t);
+  --loops_open_;
   open_.pop_back();
   l.body = std::move(ops);
   append(std::move(l), where);
+}
+
+void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise,
+                      Where where) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("if_less: " + why,
+                       to_string(a) + " < " + to_string(b) + ", line " + std::to_string(where.line()), hint);
+  };
+  if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one behind the other");
+  for (const Sym& s : {a, b})
+    for (const AtomId atom : inlay::symbols(s)) {
+      const auto is = [&](const auto& x) { return *x.symbol.as_atom() == atom; };
+      if (std::none_of(sizes_.begin(), sizes_.end(), is) && std::none_of(grid_.begin(), grid_.end(), is) &&
+          std::none_of(uniforms_.begin(), uniforms_.end(), is))
+        refuse("a workgroup has no " + symbols_->atom(atom).name,
+               "sizes, numbers of workgroups and uniforms decide");
+    }
+  IfOp op{{a, b}, {}, {}};
+  for (const auto& [ops, body] : {std::pair(&op.then, &then), std::pair(&op.otherwise, &otherwise)}) {
+    if (!*body) continue;
+    open_.push_back(ops);
+    (*body)();
+    open_.pop_back();
+  }
+  append(std::move(op), where);
+}
+
+void each_op(const std::vector<Op>& ops, const std::function<void(const Op&)>& f) {
+  for (const Op& op : ops) {
+    f(op);
+    if (const auto* l = std::get_if<LoopOp>(&op.what)) each_op(l->body, f);
+    if (const auto* i = std::get_if<IfOp>(&op.what)) each_op(i->then, f), each_op(i->otherwise, f);
+  }
 }
 
 // --------------------------------------------------------------------------------------------------------- text
@@ -622,6 +657,13 @@ std::string Program::text() const {
                std::to_string(l->pipeline.ring);
         out += "   ; " + line_of(op.where) + "\n";
         self(self, l->body, indent + "  ");
+        continue;
+      } else if (const auto* b = std::get_if<IfOp>(&op.what)) {
+        out += "if      " + to_string(b->condition.a) + " < " + to_string(b->condition.b) + "   ; " +
+               line_of(op.where) + "\n";
+        self(self, b->then, indent + "  ");
+        if (!b->otherwise.empty()) out += indent + "else\n";
+        self(self, b->otherwise, indent + "  ");
         continue;
       }
       out += "   ; " + line_of(op.where) + "\n";

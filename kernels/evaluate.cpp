@@ -70,6 +70,11 @@ public:
                          "given  " + std::to_string(input.sizes.size()));
     for (std::size_t i = 0; i < input.sizes.size(); ++i)
       at_.set(program.sizes()[i].symbol, Int(input.sizes[i]));
+    // A number that is the same for all workgroups may stand in a specification.
+    for (const Uniform& u : program.uniforms())
+      if (const auto table = input.tensors.find(u.tensor); u.at.constant() && table != input.tensors.end())
+        at_.set(u.symbol, Int(static_cast<std::int64_t>(
+                              table->second.at(static_cast<std::size_t>(u.at.constant()->value())))));
   }
 
   std::vector<double> run(Expr value, std::span<const Sym> coordinate,

@@ -97,6 +97,8 @@ private:
   // The place of each coordinate of a tensor in LDS, the first axis fastest.
   const std::vector<int>& places_of(const Tensor& t);
   void static_claims();
+  // What else than an origin a number of the workgroup is used as.
+  void uniform_claims(const Uniform& u);
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
   void memory_claims(const Inst& i);
   // A tensor in memory: as many places as coordinates, and of an output no two the same.
@@ -114,6 +116,13 @@ private:
 
   // ------------------------------------------------------------ regions and loops: loops.cpp
   void regions(State s, std::size_t from);
+  // A guard of the region that the path so far says nothing of.
+  const Guard* undecided(const CodeRegion& r) const;
+  bool runs(const CodeRegion& r) const;
+  // The region and what follows it where the guard's condition holds, and where it does not.
+  void both_paths(State s, const Guard& g, std::size_t index);
+  // What a guard says becomes known; false where it cannot be.
+  bool assume(const Guard& g);
   void run_version(State& s, const std::vector<Inst>& insts, bool divides);
   // modulus | size, as a substitution of the free symbol in what the size stands for.
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
@@ -302,6 +311,8 @@ private:
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
   // What every exit must have done.
   void finish(const State& s);
+  // A path that writes nothing of a tensor that starts as 0 and is added to: its part of the specification has to be 0.
+  void adds_nothing(const Program::Specification& spec);
   // The tiles of all workgroups make up the tensor.
   void coverage();
 
@@ -359,6 +370,12 @@ private:
   };
   std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
+  std::vector<Guard> path_; ///< which branches are taken
+  struct Unwritten {
+    const Program::Specification* spec;
+    std::vector<std::pair<AtomId, Sym>> relation; ///< what is known on that path
+  };
+  std::vector<Unwritten> unwritten_;
   std::vector<std::pair<Sym, Sym>> given_; ///< first <= second: which of two ends of a loop is the least
   const Inst* at_ = nullptr;
   Sym trip_value_{};

@@ -1,4 +1,4 @@
-// Regions in order, loops by induction: base, step, and every exit.
+// Regions in order, branches by either path, loops by induction: base, step, and every exit.
 #include "interpreter.h"
 
 #include <numeric>
@@ -8,6 +8,8 @@ namespace inlay::codegen::provenance {
 void Interpreter::regions(State s, std::size_t from) {
   for (std::size_t i = from; i < code_.regions.size(); ++i) {
     const CodeRegion& r = code_.regions[i];
+    if (const Guard* g = undecided(r)) return both_paths(std::move(s), *g, i);
+    if (!runs(r)) continue;
     if (!r.is_loop) {
       ring_ = 1;
       std::vector<When> versions;
@@ -44,6 +46,70 @@ void Interpreter::regions(State s, std::size_t from) {
     return; // each exit goes on by itself
   }
   finish(s);
+}
+
+const Guard* Interpreter::undecided(const CodeRegion& r) const {
+  for (const Guard& g : r.guards) {
+    const auto known =
+        std::find_if(path_.begin(), path_.end(), [&](const Guard& x) { return x.condition == g.condition; });
+    if (known == path_.end()) return &g;
+    if (known->holds != g.holds)
+      return nullptr; // it does not run: what it depends on further does not matter
+  }
+  return nullptr;
+}
+
+bool Interpreter::runs(const CodeRegion& r) const {
+  return std::all_of(r.guards.begin(), r.guards.end(),
+                     [&](const Guard& g) { return std::find(path_.begin(), path_.end(), g) != path_.end(); });
+}
+
+void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
+  for (const bool holds : {true, false}) {
+    const auto before = relation_;
+    path_.push_back({g.condition, holds});
+    if (assume(path_.back())) regions(s, index);
+    path_.pop_back();
+    relation_ = before;
+  }
+}
+
+bool Interpreter::assume(const Guard& g) {
+  const Sym a = relate(world(g.condition.a)), b = relate(world(g.condition.b));
+  const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
+  if (less_equal(room + Sym(1), Sym(0))) return false;
+  // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more.
+  for (const AtomId x : symbols(room)) {
+    const std::string& name = context_.atom(x).name;
+    const bool size = std::any_of(p_.sizes().begin(), p_.sizes().end(),
+                                  [&](const Size& z) { return x == *z.symbol.as_atom(); });
+    const bool read = std::any_of(p_.uniforms().begin(), p_.uniforms().end(),
+                                  [&](const Uniform& u) { return x == *u.symbol.as_atom(); });
+    if (!size && !read && !name.starts_with("_over_") && !name.starts_with("_times_") &&
+        !name.starts_with("_path"))
+      continue;
+    const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}};
+    const Sym rest = substitute(room, at0), symbol = context_.value(x);
+    const bool grows = room == symbol + rest;
+    if (!grows && !(room == rest - symbol)) continue;
+    const Interval range = interval(symbol);
+    const std::string fresh = "_path" + std::to_string(path_.size()) + (g.holds ? "" : "n") + name;
+    const auto limit = rest.constant();
+    if (!limit) {
+      const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
+      learn(x, grows ? more - rest : rest - more);
+      return true;
+    }
+    // x >= -rest, or x <= rest.
+    Interval left = range;
+    if (grows && (!left.lower || *left.lower < -*limit)) left.lower = -*limit;
+    if (!grows && (!left.upper || *limit < *left.upper)) left.upper = *limit;
+    if (left.lower && left.upper && *left.upper < *left.lower) return false;
+    const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
+    learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
+    return true;
+  }
+  return true;
 }
 
 void Interpreter::run_version(State& s, const std::vector<Inst>& insts, bool divides) {

@@ -288,8 +288,11 @@ void Interpreter::finish(const State& s) {
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);
     const std::string& name = p_.tensor(spec.tensor).name;
-    if (found == s.stored.end())
-      refute("every element of " + name + " is written once", "", "nothing is written");
+    if (found == s.stored.end()) {
+      if (path_.empty()) refute("every element of " + name + " is written once", "", "nothing is written");
+      unwritten_.push_back({&spec, relation_});
+      continue;
+    }
     const Written& w = found->second;
     for (const Written::Tile& tile : w.tiles) {
       const auto first = std::find(tile.done.begin(), tile.done.end(), false);
@@ -348,7 +351,38 @@ void Interpreter::finish(const State& s) {
   }
 }
 
+void Interpreter::adds_nothing(const Program::Specification& spec) {
+  const std::string& name = p_.tensor(spec.tensor).name;
+  const std::string claim = "what a workgroup leaves out of " + name + " is 0";
+  const auto tile = stored_tile_.find(spec.tensor);
+  const bool zero = std::any_of(out_.contract.begin(), out_.contract.end(), [&](const auto& c) {
+    return c.condition == name + " holds 0 before the launch";
+  });
+  if (tile == stored_tile_.end() || !zero)
+    refute("every element of " + name + " is written once", "", "on one path nothing is written");
+  std::vector<std::pair<AtomId, Sym>> at;
+  for (std::size_t axis = 0; axis < spec.coordinate.size(); ++axis) {
+    const int extent = tile->second.extents[axis];
+    const Sym inside = extent == 0
+                           ? context_.symbol("_any" + std::to_string(axis), {Int(0), std::nullopt})
+                           : context_.symbol("_in" + std::to_string(extent) + "_axis" + std::to_string(axis),
+                                             {Int(0), Int(extent - 1)});
+    at.emplace_back(*spec.coordinate[axis].as_atom(), relate(world(tile->second.origin[axis])) + inside);
+  }
+  const Expr value = x_.normal(relate(world(replaced_(spec.value, at))));
+  if (!(value == x_.constant(0)))
+    refute(claim, to_string(value, name_of_tensor()),
+           "it is not 0 where the path that adds nothing is taken");
+  prove(
+      claim, [&] { return to_string(spec.value, name_of_tensor()); }, "provenance");
+}
+
 void Interpreter::coverage() {
+  for (const Unwritten& u : unwritten_) {
+    relation_ = u.relation;
+    adds_nothing(*u.spec);
+  }
+  relation_.clear();
   if (const auto& map = p_.tile_map()) {
     const std::string claim = "each tile is one workgroup's, whatever the size of the grid";
     const auto axis = [&](int n) {

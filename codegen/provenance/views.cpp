@@ -107,7 +107,20 @@ void Interpreter::static_claims() {
       refute("a number of the workgroup is read inside " + t.name, to_string(u.at), "it may be negative");
     prove(
         "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
+    uniform_claims(u);
   }
+}
+
+void Interpreter::uniform_claims(const Uniform& u) {
+  if (!is_bound(code_, u)) return;
+  const std::string& table = p_.tensor(u.tensor).name;
+  for (const auto& spec : p_.specifications()) {
+    const auto all = x_.symbols(spec.value);
+    if (std::find(all.begin(), all.end(), *u.symbol.as_atom()) != all.end() && !u.at.constant())
+      refute("a specification says the same in all workgroups", to_string(u.symbol),
+             table + "[" + to_string(u.at) + "] is another number in another workgroup");
+  }
+  out_.contract.push_back({table + " holds nothing negative", "its elements are bounds"});
 }
 
 void Interpreter::place_claims(const Tensor& t) {

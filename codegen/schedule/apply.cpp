@@ -51,6 +51,14 @@ public:
     return n;
   }
   bool in_flight() const { return !lgkm_.empty(); } ///< accesses to LDS
+  /// What ends everything that is under way.
+  Need all() const {
+    Need n;
+    n.barrier = !written_.empty() || !read_.empty();
+    if (!vm_.empty()) n.vm = 0;
+    if (!lgkm_.empty()) n.lgkm = 0;
+    return n;
+  }
   void wait(int vm, int lgkm) {
     if (vm >= 0)
       while (static_cast<int>(vm_.size()) > vm) vm_.pop_front();
@@ -180,6 +188,17 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
   }
 }
 
+// Where a branch begins or ends nothing is under way.
+void end_all(Walker& w, std::vector<Inst>& list) {
+  const Walker::Need n = w.all();
+  const Inst last = list.back();
+  if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
+  w.wait(n.vm, n.lgkm);
+  if (!n.barrier) return;
+  list.push_back(barrier_of(last));
+  w.run(list.back(), 0);
+}
+
 std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Walker::Need>& needs) {
   std::vector<Inst> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -208,13 +227,16 @@ std::map<int, int> lds_stages(const Code& code) {
 
 void place_order(Code& code) {
   Walker walker(code.registers, 1);
-  for (CodeRegion& r : code.regions) {
+  for (std::size_t index = 0; index < code.regions.size(); ++index) {
+    CodeRegion& r = code.regions[index];
+    const bool branches = index + 1 < code.regions.size() && !(code.regions[index + 1].guards == r.guards);
     drop_order(r.prologue), drop_order(r.body), drop_order(r.epilogue);
     std::vector<Walker::Need> prologue(r.prologue.size()), body(r.body.size()), epilogue(r.epilogue.size());
     if (!r.is_loop) {
       walker.set_ring(1);
       step_over(walker, r.body, body, 0);
       r.body = with_order(r.body, body);
+      if (branches) end_all(walker, r.body);
       continue;
     }
     walker.set_ring(r.ring);
@@ -258,6 +280,7 @@ void place_order(Code& code) {
     r.body = with_order(r.body, body);
     r.epilogue = with_order(r.epilogue, epilogue);
     walker = end;
+    if (branches) end_all(walker, r.epilogue);
   }
 }
 
@@ -269,6 +292,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
   std::size_t loops = 0;
   for (const Region& region : graph.regions) {
     CodeRegion out;
+    out.guards = region.guards;
     if (!region.is_loop) {
       out.body = region.body;
       if (!out.body.empty()) code.regions.push_back(std::move(out));

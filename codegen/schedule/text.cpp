@@ -69,6 +69,9 @@ std::string Code::text() const {
     out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
   };
   for (const CodeRegion& r : regions) {
+    for (const Guard& g : r.guards)
+      out += "  where " + to_string(g.condition.a) + (g.holds ? " < " : " >= ") + to_string(g.condition.b) +
+             "\n";
     for (const Inst& i : r.prologue) line(i, "  ");
     if (r.is_loop) {
       out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +

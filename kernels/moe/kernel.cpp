@@ -71,7 +71,7 @@ private:
 };
 
 // Two different experts for each token where there are two, positions sorted by expert, each expert's last block padded
-// with an id that is no token. Blocks that remain name no expert.
+// with an id that is no token.
 void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::vector<std::int64_t>> of(static_cast<std::size_t>(sizes.experts));
@@ -88,9 +88,12 @@ void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_
       for (std::size_t i = at; i < at + static_cast<std::size_t>(spec.tile_m); ++i)
         ids.push_back(static_cast<double>(i < of[e].size() ? of[e][i] : sizes.tokens));
     }
-  ids.resize(static_cast<std::size_t>(sizes.rows), static_cast<double>(sizes.tokens));
-  experts.resize(static_cast<std::size_t>(w.extents("experts_of_blocks")[0]),
-                 static_cast<double>(sizes.experts));
+  // Up to the last token; behind it, whatever the buffers held before: here tokens and experts that there are.
+  std::size_t used = ids.size();
+  while (used > 0 && ids[used - 1] == static_cast<double>(sizes.tokens)) --used;
+  w.set("rows_in_use", {static_cast<double>(used)});
+  ids.resize(static_cast<std::size_t>(sizes.rows), 0);
+  experts.resize(static_cast<std::size_t>(w.extents("experts_of_blocks")[0]), 0);
   w.set("ids", std::move(ids));
   w.set("experts_of_blocks", std::move(experts));
 }

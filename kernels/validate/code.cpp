@@ -753,6 +753,17 @@ struct Shape {
   }
 };
 
+/// Whether the region `r` runs wherever `other` does; throws where that depends on something else.
+bool runs_with(const CodeRegion& r, const CodeRegion& other) {
+  for (const codegen::Guard& g : r.guards) {
+    const auto same = std::find_if(other.guards.begin(), other.guards.end(),
+                                   [&](const codegen::Guard& o) { return o.condition == g.condition; });
+    if (same == other.guards.end()) throw NotFollowed{"a branch in front of the code's loop"};
+    if (same->holds != g.holds) return false;
+  }
+  return true;
+}
+
 using Versions = std::map<std::pair<Sym, int>, bool>;
 
 std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
@@ -917,6 +928,7 @@ private:
   const CodeRun::State& boundary(int trips);
   [[nodiscard]] std::vector<std::string> facts(const Path& path, const Abstract* a);
   Versions versions(const Path& path, const Abstract* a);
+  bool runs(const CodeRegion& r, const Path& path, const Abstract* a);
   std::optional<int> trips_of(const Path& path, const Abstract* a);
   std::vector<std::pair<AtomId, Sym>> counted(const Path& path, const Abstract* a);
   /// Where K is a multiple of the tile, K itself is so many: it is not replaced by what a path says of it.
@@ -1024,7 +1036,8 @@ const CodeRun::State& Sides::boundary(int trips) {
   if (boundaries_.empty()) {
     code_run_->state = {};
     code_run_->loads.clear();
-    for (const CodeRegion* r : shape_->before) code_run_->run(r->body, *r, 0, Sym(0), {});
+    for (const CodeRegion* r : shape_->before)
+      if (loop == nullptr || runs_with(*r, *loop)) code_run_->run(r->body, *r, 0, Sym(0), {});
     if (loop != nullptr) code_run_->run(loop->prologue, *loop, 0, Sym(0), {});
     boundaries_.push_back(code_run_->state);
     for (const auto& [key, event] : code_run_->loads) loads_until_.try_emplace(key, 0);
@@ -1126,6 +1139,20 @@ Versions Sides::versions(const Path& path, const Abstract* a) {
   return out;
 }
 
+/// Whether the code runs a region on a path: what the path says of the conditions of its branches.
+bool Sides::runs(const CodeRegion& r, const Path& path, const Abstract* a) {
+  for (const codegen::Guard& g : r.guards) {
+    const codegen::Condition c = code_run_->fixed(g.condition);
+    const auto known = facts(path, a);
+    const bool below = formulas_->decide(false, c.a + Sym(1), c.b, known) == Truth::yes;
+    if (!below && formulas_->decide(false, c.b, c.a, known) != Truth::yes)
+      throw NotFollowed{"whether " + to_string(c.a) + " < " + to_string(c.b) +
+                        " on a path of the machine code"};
+    if (below != g.holds) return false;
+  }
+  return true;
+}
+
 /// Loads that the code has not made after so many trips, nor in `loads`.
 void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
                           const std::string& where) {
@@ -1202,6 +1229,7 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
 
 void Sides::ended(Path& path, Abstract* a) {
   const CodeRegion* loop = shape_->loop;
+  if (loop != nullptr && !runs(*loop, path, a)) loop = nullptr;
   const std::string where =
       a != nullptr ? "after a loop of any number of trips" : "on a path without induction";
   int trips = 0;
@@ -1224,6 +1252,7 @@ void Sides::ended(Path& path, Abstract* a) {
   }
   code_run_->loads.clear();
   code_run_->stores.clear();
+  code_run_->begin();
   const int number = (a != nullptr ? a->first : 0) + trips;
   if (loop != nullptr && loop->trips.as_atom() && !trips_are_a_size())
     code_run_->known = {{*loop->trips.as_atom(),
@@ -1231,9 +1260,11 @@ void Sides::ended(Path& path, Abstract* a) {
   if (loop != nullptr) code_run_->run(loop->epilogue, *loop, number, loop->trips - Sym(1), chosen);
   if (loop == nullptr) {
     code_run_->state = {};
-    for (const CodeRegion* r : shape_->before) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+    for (const CodeRegion* r : shape_->before)
+      if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
   }
-  for (const CodeRegion* r : shape_->after) code_run_->run(r->body, *r, 0, Sym(0), chosen);
+  for (const CodeRegion* r : shape_->after)
+    if (runs(*r, path, a)) code_run_->run(r->body, *r, 0, Sym(0), chosen);
   code_run_->known.clear();
   compare(path, code_run_->stores, code_run_->loads, trips, a == nullptr, where);
 }
@@ -1795,6 +1826,7 @@ void Sides::symbolic() {
   field_ = std::make_unique<FieldArithmetic>(values_->extremes());
   code_run_->arithmetic = field_.get();
   code_run_->formulas = formulas_.get();
+  code_run_->begin(); // what it says of numbers from tables, before anybody asks
   for (const codegen::Tensor& t : p_.tensors())
     if (t.space == codegen::Space::global && bits(t.element) < 8) code_run_->names.by_multiples(*formulas_);
   if (shape_->loop != nullptr) {
@@ -1867,7 +1899,13 @@ void Sides::concrete() {
     auto flow = std::make_unique<Flow>(object_, kernel_, o);
     Formulas formulas(p_, flow->terms());
     run.formulas = &formulas;
+    run.begin();
     for (const CodeRegion& r : code_.regions) {
+      const bool runs = std::all_of(r.guards.begin(), r.guards.end(), [&](const codegen::Guard& g) {
+        const codegen::Condition c = run.fixed(g.condition);
+        return (evaluate(c.a, s.symbols) < evaluate(c.b, s.symbols)) == g.holds;
+      });
+      if (!runs) continue;
       if (!r.is_loop) {
         run.run(r.body, r, 0, Sym(0), chosen);
         continue;
@@ -2016,6 +2054,8 @@ CodeReport Sides::run() {
   if (options_.order) {
     runtime::symbolic::OrderOptions o;
     o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+    for (const codegen::Tensor& t : p_.tensors())
+      if (t.space == codegen::Space::global && !t.output) o.read_only.push_back(t.name);
     const auto r = runtime::symbolic::check_order(object_, kernel_, o);
     report_.order = r.verdict;
     for (const auto& f : r.findings) {

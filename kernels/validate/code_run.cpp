@@ -268,13 +268,20 @@ void CodeRun::read_uniforms() {
   if (!uniforms_.empty()) return;
   for (const codegen::Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);
-    const Sym at = bytes_of(fixed(u.at), t.element), end = bytes_of(fixed(t.at(t.shape)), t.element);
+    const Sym behind = t.at(std::vector<Sym>{t.shape[0] - Sym(1)}) + Sym(1),
+              at = bytes_of(fixed(u.at), t.element), end = bytes_of(fixed(behind), t.element);
     const ElementAccess a = concrete() ? names.of(u.tensor, at, Sym(0), Sym(0), {})
                                        : names.of(u.tensor, at, end - at, Sym(0), {});
     const Number v = value_of(a);
     of_uniforms_[a] = {nullptr, 0, v};
+    if (!concrete() && codegen::is_bound(code_, u)) formulas->not_negative(v);
     uniforms_.emplace_back(*u.symbol.as_atom(), coordinate(v));
   }
+}
+
+void CodeRun::begin() {
+  read_uniforms();
+  for (const auto& [key, event] : of_uniforms_) loads.try_emplace(key, event);
 }
 
 const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, int number) {
@@ -338,10 +345,9 @@ const std::vector<Number>& CodeRun::held(const Reg& r, int number) {
 
 void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int number, Sym trip,
                   const std::map<std::pair<Sym, int>, bool>& versions) {
-  read_uniforms();
+  begin();
   trip_.clear();
   if (region.is_loop) trip_.emplace_back(*region.trip.as_atom(), trip);
-  for (const auto& [key, event] : of_uniforms_) loads.try_emplace(key, event);
   const auto stages = codegen::lds_stages(code_);
   const auto threads = static_cast<std::size_t>(threads_);
   const auto count_of = [&](const Reg& r) {

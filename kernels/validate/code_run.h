@@ -140,6 +140,13 @@ public:
     if (!uniforms_.empty()) s = substitute(s, uniforms_);
     return known.empty() ? s : substitute(s, known);
   }
+  /// The two sides of a branch's condition.
+  [[nodiscard]] codegen::Condition fixed(const codegen::Condition& c) {
+    begin();
+    return {fixed(c.a), fixed(c.b)};
+  }
+  /// What every workgroup loads first, whatever it does then: numbers from tables.
+  void begin();
   [[nodiscard]] bool concrete() const { return !sizes_.empty(); }
   [[nodiscard]] static Number hash(std::span<const Number> values, bool real = false);
   /// How far a real number of that format may be off what was to be converted to it.

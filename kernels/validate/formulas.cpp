@@ -152,6 +152,8 @@ std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_
 }
 
 Sym Formulas::element(std::uint64_t value) const {
+  if (not_negative_.contains(value))
+    return context().symbol("_bound" + std::to_string(value), {Int(0), Int(INT32_MAX)});
   return context().symbol("_element" + std::to_string(value), {Int(0), Int(std::int64_t{0xffffffff})});
 }
 

@@ -22,6 +22,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -82,6 +83,8 @@ public:
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
   [[nodiscard]] Sym element(std::uint64_t value) const;
+  /// The contract says so of it. Before anything is asked of it.
+  void not_negative(std::uint64_t value) { not_negative_.insert(value); }
   /// The element's value that a word is, for words of memory.
   std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.
@@ -108,6 +111,7 @@ private:
   std::map<std::string, Sym> symbols_;
   std::map<Word, Sym> named_;
   std::unordered_map<Word, std::optional<Sym>> done_;
+  std::set<std::uint64_t> not_negative_; ///< see not_negative
   std::map<std::pair<Sym, std::int64_t>, bool> ranges_;
   std::map<std::string, Truth> answers_;
   std::unordered_map<std::string, std::vector<std::string>> names_of_; ///< of facts

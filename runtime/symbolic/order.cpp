@@ -197,6 +197,7 @@ private:
   bool narrow(State& state, Term condition, bool value, bool commit);
   void assume(State& state, Term condition, bool value);
   void memory(State& state, WaveRun& run, const Operation& op, u32 at);
+  Term word_for_all(Machine& m, const Operation& op);
   void scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at);
   AccessRecord new_record(const WaveRun& run, u32 at);
   void keep(const State& state, AccessRecord record);
@@ -771,6 +772,34 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   issue(run, op, counters, f.space != Space::flat, access);
   for (const RowRange& r : op.writes)
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) m.forget(k, active);
+  if (const Term word = word_for_all(m, op); word != Terms::unknown)
+    for (u64 left = active; left != 0; left &= left - 1)
+      m.set_vector(op.writes[0].first, static_cast<unsigned>(std::countr_zero(left)), word);
+}
+
+/// What a load of one word at one place brings to all lanes, where nobody writes; unknown otherwise.
+Term Explorer::word_for_all(Machine& m, const Operation& op) {
+  const MemoryFields& f = op.memory;
+  const isa::Modifiers& mod = op.instruction->modifiers;
+  if (options_.read_only.empty() || f.kind != FieldKind::load || f.space != Space::buffer || f.bytes != 4 ||
+      mod.offen || mod.idxen || op.writes.size() != 1 || op.writes[0].count != 1)
+    return Terms::unknown;
+  const auto s = static_cast<unsigned>(f.srsrc);
+  if (t().value(t().bit(m.scalar(s + 3), 23)) != 0)
+    return Terms::unknown; // the lane's number would be in the address
+  Term high = m.scalar(s + 1);
+  if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff)
+    high = t().children(high)[0];
+  const Term base = t().join(m.scalar(s), high);
+  for (const KernelArgument& a : setting_.kernel.arguments)
+    if (std::find(options_.read_only.begin(), options_.read_only.end(), a.name) != options_.read_only.end() &&
+        base == t().join(setting_.argument_word(a.offset), setting_.argument_word(a.offset + 4))) {
+      const Term last = t().add(m.scalar_operand(f.soffset), t().constant(static_cast<u32>(f.offset) + 3));
+      const Term there = t().load(t().add(base, t().add(t().zext(m.scalar_operand(f.soffset)),
+                                                        t().wide_constant(static_cast<u64>(f.offset)))));
+      return t().select(t().less(last, m.scalar(s + 2), false), there, t().constant(0));
+    }
+  return Terms::unknown;
 }
 
 // ---- a wave ---------------------------------------------------------------------------------------------------------

@@ -287,6 +287,10 @@ private:
     std::vector<Step> steps;
     int offset = 0;
     for (const CodeRegion& r : code_.regions) {
+      bool runs = true;
+      for (const Guard& g : r.guards)
+        runs = runs && (number(g.condition.a) < number(g.condition.b)) == g.holds;
+      if (!runs) continue;
       if (!r.is_loop) {
         for (const Inst& i : r.body) {
           if (i.when && (number(i.when->size) % i.when->modulus == 0) != i.when->divides) continue;

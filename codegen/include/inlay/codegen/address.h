@@ -71,6 +71,8 @@ private:
 [[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
 /// The table behind an origin that is one number for the workgroup (Program::uniform), or null.
 [[nodiscard]] const Uniform* uniform_of(const Program& program, Sym origin);
+/// Whether it is compared as a number, by a branch, by a map or by the specification: then nothing in its table may be negative.
+[[nodiscard]] bool is_bound(const Code& code, const Uniform& uniform);
 /// Whether a formula has a workgroup's number in it.
 [[nodiscard]] bool has_workgroup(const Program& program, Sym s);
 /// The axes of a tensor in memory by their distance, the farthest first; in the order of the coordinate where it is not known

@@ -13,7 +13,8 @@
 /// that tile (masked, in the prologue) and iteration i > 0 is tile i - 1: the loop itself then needs no masks.
 ///
 /// **Order.** Waits are counted: `vm` and `lgkm` say how many younger accesses of their queue may still be under way.
-/// Barriers are placed where a wave reads or overwrites what another one wrote or reads.
+/// Barriers are placed where a wave reads or overwrites what another one wrote or reads. Where a branch begins or ends nothing is
+/// under way, so that either path leads on from there.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
 #pragma once
 
@@ -114,8 +115,16 @@ struct Register {
   bool outside = false; ///< lives across trips: defined outside of loops, or accumulated
 };
 
+/// A region runs where a < b, or where not.
+struct Guard {
+  Condition condition;
+  bool holds = true;
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
 /// A loop or what stands between loops.
 struct Region {
+  std::vector<Guard> guards; ///< all of them; those of branches around others first
   bool is_loop = false;
   std::vector<Inst> body;
   // of a loop
@@ -149,6 +158,7 @@ struct Schedule {
 };
 
 struct CodeRegion {
+  std::vector<Guard> guards; ///< Region::guards
   bool is_loop = false;
   std::vector<Inst> prologue, body, epilogue; ///< straight code is all `body`
   Sym trip{};  ///< the number j of a trip, 0 <= j < trips - 1; the epilogue is the last one

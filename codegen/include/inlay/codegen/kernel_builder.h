@@ -170,6 +170,7 @@ public:
   [[nodiscard]] Value to_float(Sym a);
   /// a < b of two formulas. Requires: 32 bits for both, with a sign or without.
   [[nodiscard]] Value less(Sym a, Sym b);
+  [[nodiscard]] Value at_most(Sym a, Sym b); ///< a <= b, likewise
   /// @}
 
   /// @name Vectors

@@ -145,6 +145,18 @@ struct LoopOp {
   std::vector<Op> body;
 };
 
+/// a < b, the same for all of a workgroup: formulas in sizes, workgroups' numbers and `uniform`s.
+struct Condition {
+  Sym a{}, b{};
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+/// if (condition) then; else otherwise. Outside of loops; both may hold loops. What lives on behind it are the stores of the
+/// branch that is taken, and the fragments that it updates.
+struct IfOp {
+  Condition condition;
+  std::vector<Op> then, otherwise;
+};
+
 /// A number of the workgroup that is read from memory: symbol = tensor[at].
 struct Uniform {
   Sym symbol{};
@@ -154,10 +166,12 @@ struct Uniform {
 };
 
 struct Op {
-  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp>;
+  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp>;
   What what;
   std::source_location where;
 };
+/// Calls f for every operation, those inside of loops and branches too, in the order of the text.
+void each_op(const std::vector<Op>& ops, const std::function<void(const Op&)>& f);
 
 /// The two ends of an extent that is the least of two, `min(n, 64*(wg_x + 1))`; absent for others.
 [[nodiscard]] std::optional<std::pair<Sym, Sym>> least_of(Sym extent);
@@ -183,7 +197,8 @@ public:
   /// one is as it was. Errors: CodegenError for grids that may be too large.
   void order_tiles(const TileOrder& order);
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
-  /// no index of the tensor, the elements read as 0. Requires: a tensor of i32 with one axis.
+  /// no index of the tensor, the elements read as 0; elsewhere, as a bound, it is a condition of the launch that the table holds
+  /// nothing negative. With a constant `at` it may stand in specifications. Requires: a tensor of i32 with one axis.
   Sym uniform(const Tensor& table, Sym at, std::source_location where = std::source_location::current());
   /// A tensor in memory. `place`: coordinate -> element number, row-major when absent.
   Tensor input(const std::string& name, Element element, std::vector<Sym> shape,
@@ -267,6 +282,11 @@ public:
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current());
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
+  /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
+  /// out the workgroups behind the rows in use. What both paths store is held against the specification, each with what its
+  /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
+  void if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise = {},
+               Where where = Where::current());
   /// @}
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -329,7 +349,7 @@ private:
   std::vector<Op> body_;
   std::vector<std::vector<Op>*> open_;
   std::vector<Specification> specifications_;
-  int loops_ = 0;
+  int loops_ = 0, loops_open_ = 0;
 };
 
 } // namespace inlay::codegen

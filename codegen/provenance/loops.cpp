@@ -78,37 +78,49 @@ bool Interpreter::assume(const Guard& g) {
   const Sym a = relate(world(g.condition.a)), b = relate(world(g.condition.b));
   const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
   if (less_equal(room + Sym(1), Sym(0))) return false;
-  // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more.
-  for (const AtomId x : symbols(room)) {
-    const std::string& name = context_.atom(x).name;
-    const bool size = std::any_of(p_.sizes().begin(), p_.sizes().end(),
-                                  [&](const Size& z) { return x == *z.symbol.as_atom(); });
-    const bool read = std::any_of(p_.uniforms().begin(), p_.uniforms().end(),
-                                  [&](const Uniform& u) { return x == *u.symbol.as_atom(); });
-    if (!size && !read && !name.starts_with("_over_") && !name.starts_with("_times_") &&
-        !name.starts_with("_path"))
-      continue;
-    const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}};
-    const Sym rest = substitute(room, at0), symbol = context_.value(x);
-    const bool grows = room == symbol + rest;
-    if (!grows && !(room == rest - symbol)) continue;
-    const Interval range = interval(symbol);
-    const std::string fresh = "_path" + std::to_string(path_.size()) + (g.holds ? "" : "n") + name;
-    const auto limit = rest.constant();
-    if (!limit) {
-      const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
-      learn(x, grows ? more - rest : rest - more);
-      return true;
+  // The first symbol that may be replaced by what the condition says of it; a workgroup's number if there is no other. To know
+  // less is to prove it for more.
+  const auto is = [](AtomId x, const auto& list) {
+    return std::any_of(list.begin(), list.end(), [&](const auto& e) { return x == *e.symbol.as_atom(); });
+  };
+  for (const bool of_grid : {false, true})
+    for (const AtomId x : symbols(room)) {
+      const std::string& name = context_.atom(x).name;
+      const bool taken = of_grid ? is(x, p_.grid())
+                                 : is(x, p_.sizes()) || is(x, p_.uniforms()) || name.starts_with("_over_") ||
+                                       name.starts_with("_times_") || name.starts_with("_path");
+      if (taken && assume_of(x, room, (g.holds ? "" : "n") + name)) return !impossible_;
     }
-    // x >= -rest, or x <= rest.
-    Interval left = range;
-    if (grows && (!left.lower || *left.lower < -*limit)) left.lower = -*limit;
-    if (!grows && (!left.upper || *limit < *left.upper)) left.upper = *limit;
-    if (left.lower && left.upper && *left.upper < *left.lower) return false;
-    const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
-    learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
+  return true;
+}
+
+bool Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
+  impossible_ = false;
+  const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}}, at1[] = {{x, Sym(1)}};
+  const Sym rest = substitute(room, at0), symbol = context_.value(x);
+  const auto slope = (substitute(room, at1) - rest).constant();
+  if (!slope || *slope == Int(0) || !(room == Sym(*slope) * symbol + rest)) return false;
+  const std::string fresh = "_path" + std::to_string(path_.size()) + name;
+  const auto limit = rest.constant();
+  if (!limit) {
+    if (*slope != Int(1) && *slope != Int(-1)) return false;
+    const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
+    learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;
   }
+  // slope x + limit >= 0: x is at least, or at most, so much.
+  Interval left = interval(symbol);
+  if (*slope > Int(0)) {
+    const Int least = ceil_div(-*limit, *slope);
+    if (!left.lower || *left.lower < least) left.lower = least;
+  } else {
+    const Int most = floor_div(*limit, -*slope);
+    if (!left.upper || most < *left.upper) left.upper = most;
+  }
+  impossible_ = left.lower && left.upper && *left.upper < *left.lower;
+  if (impossible_) return true;
+  const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
+  learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
   return true;
 }
 

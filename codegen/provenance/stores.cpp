@@ -55,6 +55,7 @@ void Interpreter::store(State& s, const Inst& i) {
   // First whatever the number of trips is.
   Expr expected = settled(wanted), got = settled(held);
   if (!(expected == got)) expected = settled(relate(wanted)), got = settled(relate(held));
+  if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns);
   if (!(expected == got)) {
     const auto name = [&](int id) { return p_.tensor(id).name; };
     std::string columns_text;
@@ -204,6 +205,16 @@ std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst
     refute(claim, t.name, "a row may be named twice, and what is stored replaces what was there");
   prove(claim, p_.tensor(spec.table).name, "provenance");
   return r;
+}
+
+Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns) {
+  return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::inside) return std::nullopt;
+    const Sym index = ranged(n.index[0], columns), bound = ranged(n.index[1], columns);
+    if (le(index + Sym(1), bound) == Truth::yes) return Expr{e.arena, n.args[0]};
+    if (le(bound, index) == Truth::yes) return x_.constant(n.value);
+    return std::nullopt;
+  }));
 }
 
 Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {

@@ -1,5 +1,6 @@
 #include "judge.h"
 
+#include <inlay/algebra/print.h>
 #include <inlay/codegen/provenance.h>
 #include <inlay/solver/prover.h>
 
@@ -62,8 +63,32 @@ std::optional<Expr> another_map(Expr all, Random& random) {
   });
 }
 
+namespace {
+std::string change_guard(Code& code, CodeRegion& region, Random& random) {
+  const std::size_t at = random() % region.guards.size();
+  const Condition was = region.guards[at].condition;
+  const std::string where = "branch where " + to_string(was.a) + " < " + to_string(was.b) + ": ";
+  // Both sides of it, as an `if` has them.
+  const auto everywhere = [&](const Condition& now) {
+    for (CodeRegion& r : code.regions)
+      for (Guard& g : r.guards)
+        if (g.condition == was) g.condition = now;
+  };
+  switch (random() % 5) {
+  case 0: everywhere({was.a + Sym(1), was.b}); return where + "one later";
+  case 1: everywhere({was.a, was.b + Sym(1)}); return where + "one earlier";
+  case 2: everywhere({was.b, was.a}); return where + "the sides exchanged";
+  case 3: region.guards[at].holds = !region.guards[at].holds; return where + "a region of the other path";
+  default:
+    region.guards.erase(region.guards.begin() + static_cast<std::ptrdiff_t>(at));
+    return where + "a region always runs";
+  }
+}
+} // namespace
+
 std::string change(Code& code, Random& random) {
   CodeRegion& region = pick(random, code.regions);
+  if (!region.guards.empty() && random() % 3 == 0) return change_guard(code, region, random);
   std::vector<std::vector<Inst>*> lists;
   for (auto* list : {&region.prologue, &region.body, &region.epilogue})
     if (!list->empty()) lists.push_back(list);

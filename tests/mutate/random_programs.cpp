@@ -6,7 +6,8 @@
 // Number n of a seed is the same program in every run: `--first n --sample 1 --verbose` prints it.
 //
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
-// carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
+// carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
+// branches (paths by sizes, workgroups and tables). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
 // than 5 % of them are refused though right.
 #include "judge.h"
 #include "sampling.h"
@@ -467,23 +468,96 @@ Drawn products(Random& random) {
   return {std::move(k), sizes, chance(random, 2) ? Scheduler::modulo : Scheduler::plain};
 }
 
+// Paths of workgroups: by a size, by the workgroup's number, or by a number from a table; by one condition or by two. Where
+// the specification does not depend on the condition, the paths compute the same in two ways.
+Drawn branches(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 4}),
+            tile = threads * v * one_of(random, {1, 2});
+  Program k("branches", Target::named("gfx942"), threads);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = v}), m = k.size("m", {.most = 1 << 16});
+  const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+               g = k.input("g", Element::f32, {n}), table = k.input("table", Element::i32, {1});
+  const Tree tree = Tree::of_all(random, 2, 2), other = Tree::of_all(random, 2, 2);
+  const Sym w = k.workgroups(0, n, tile);
+  enum { by_size, by_workgroup, by_table };
+  const int kind = static_cast<int>(random() % 3);
+  const int number = one_of(random, {1, 2, 3});
+  const Sym used = kind == by_table ? k.uniform(table, 0) : Sym(0);
+  // Elements of which the specification says one thing, and workgroups that may have some.
+  const auto first = [&](Sym i) { return kind == by_size ? m : kind == by_workgroup ? i : i; };
+  const Sym bound = kind == by_size ? Sym(50 * number) : kind == by_workgroup ? Sym(tile * number) : used;
+  const bool depends = kind == by_table || !chance(random, 3);
+  const double beyond = one_of(random, {0, 0, 1});
+  k.computes(y, [&](const auto& c) {
+    const std::vector<Expr> all = {k(x, {c[0]}), k(g, {c[0]})};
+    const Expr f = tree.of(all, nullptr);
+    return depends ? inside(first(c[0]), bound, f, beyond) : f;
+  });
+  const Layout tv = line_tv(tile, v, threads);
+  const View to = k.tile(y, {tile}, {w});
+  const Tensor lds = k.lds("lds", Element::f32, {tile});
+  const auto value = [&](bool through_lds) {
+    Fragment a = k.load(k.tile(x, {tile}, {w}), tv, v);
+    const Fragment b = k.load(k.tile(g, {tile}, {w}), tv, v);
+    if (through_lds) {
+      k.store(a, k.whole(lds), v);
+      a = k.read(lds, tv, v);
+    }
+    Fragment f = k.map({a, b}, [&](const auto& e) { return tree.of(e, &random); });
+    if (kind == by_table) f = k.fill(f, 0, Sym(tile) * w, used, beyond);
+    return f;
+  };
+  const bool joins = chance(random, 2); // the paths update one fragment, or store by themselves
+  const Fragment acc = k.full(joins && depends ? beyond : 0, tv, {tile});
+  const auto take = [&](const Fragment& f) {
+    if (joins)
+      k.update(acc, {f}, [](const auto& e) { return e[1] + e[0] * 0.0; });
+    else
+      k.store(f, to, v);
+  };
+  const Sym a = kind == by_size ? m : Sym(tile) * w;
+  const bool late = chance(random, 2), early = chance(random, 2), twice = chance(random, 3);
+  const auto path = [&](bool through_lds) {
+    if (!twice) return take(value(through_lds));
+    k.if_less(
+        n, Sym(3 * tile), [&] { take(value(through_lds)); }, [&] { take(value(!through_lds)); });
+  };
+  k.if_less(
+      a, bound, [&] { path(early); },
+      [&] {
+        if (!depends)
+          path(late);
+        else if (!joins)
+          k.store(k.full(beyond, tv, {tile}), to, v);
+      });
+  if (joins) k.store(acc, to, v);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, tile, v, 5), around(random, 50, 1, 4)});
+  sizes.push_back({around(random, tile, v, 5), 50 * number});
+  sizes.push_back({around(random, tile, v, 5), 50 * number - 1});
+  return {std::move(k), sizes, Scheduler::plain};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
-  static const std::map<std::string, Drawn (*)(Random&)> all = {{"pointwise", pointwise},
-                                                                {"rows", row_folds},
-                                                                {"carried", carried},
-                                                                {"products", products},
-                                                                {"streamed", streamed}};
+  static const std::map<std::string, Drawn (*)(Random&)> all = {
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},
+      {"products", products},   {"streamed", streamed}, {"branches", branches}};
   return all;
 }
 
 /// One operation of the program changed; says what, or "" when the one drawn has nothing of that kind.
 std::string change_program(Program& p, Random& random) {
   std::vector<Op>* list = &p.mutable_body();
-  for (Op& op : *list)
+  for (Op& op : *list) {
     if (auto* loop = std::get_if<LoopOp>(&op.what); loop && chance(random, 2)) {
       list = &loop->body;
       break;
     }
+    if (auto* branch = std::get_if<IfOp>(&op.what); branch && !chance(random, 4)) {
+      list = branch->otherwise.empty() || chance(random, 2) ? &branch->then : &branch->otherwise;
+      break;
+    }
+  }
   const std::size_t at = random() % list->size();
   Op& op = (*list)[at];
   const auto view = [&](std::optional<View>& v, const char* which) -> std::string {
@@ -522,6 +596,13 @@ std::string change_program(Program& p, Random& random) {
       return "copy: two strides of threads and values exchanged";
     }
     return view(chance(random, 2) ? copy->from : copy->to, "copy");
+  }
+  if (auto* branch = std::get_if<IfOp>(&op.what)) {
+    switch (random() % 3) {
+    case 0: branch->condition.a += Sym(1); return "branch: one later";
+    case 1: std::swap(branch->then, branch->otherwise); return "branch: paths exchanged";
+    default: branch->condition.b += Sym(1); return "branch: one earlier";
+    }
   }
   if (auto* map = std::get_if<MapOp>(&op.what)) {
     if (map->from.size() > 1 && chance(random, 2)) {
@@ -566,13 +647,14 @@ int main(int argc, char** argv) {
   CLI::App app("Programs drawn at random, before the claims and the tokens");
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
-  app.add_option("--only", only, "pointwise, rows, carried, products or streamed");
+  app.add_option("--only", only, "pointwise, rows, carried, products, streamed or branches");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
-    std::cerr << "error: no family '" << only << "'\n  hint   pointwise, rows, carried, products, streamed\n";
+    std::cerr << "error: no family '" << only
+              << "'\n  hint   pointwise, rows, carried, products, streamed, branches\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

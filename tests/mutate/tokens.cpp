@@ -40,6 +40,7 @@ public:
       tables(s.value);
       if (s.table >= 0) table(s.table, number(p_.tensor(s.tensor).shape[0]));
     }
+    bounds(seed);
   }
 
   void run() {
@@ -138,6 +139,18 @@ private:
     for (std::size_t axis = 0; axis < n.through.size(); ++axis)
       if (n.through[axis] >= 0) table(n.through[axis], number(p_.tensor(n.tensor).shape[axis]));
     for (const int a : n.args) tables({e.arena, a});
+  }
+  // What is the same in all workgroups is a bound of an axis: not negative, and perhaps beyond its end.
+  void bounds(std::uint64_t seed) {
+    for (const Uniform& u : p_.uniforms()) {
+      if (!u.at.constant()) continue;
+      std::int64_t most = 1;
+      for (const Tensor& t : p_.tensors())
+        if (t.output) most = std::max(most, number(t.shape[0]));
+      for (double& v : memory_[u.tensor].value)
+        v = std::floor((random_number(78, ++seed) - 0.5) * static_cast<double>(most + 2));
+      at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
+    }
   }
   void table(int tensor, std::int64_t extent) {
     std::uint64_t k = 0;

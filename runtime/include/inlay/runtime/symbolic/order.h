@@ -44,7 +44,7 @@ struct OrderOptions {
   std::uint64_t max_instructions = 20'000'000; ///< wave instructions in all
   bool first = false;                          ///< stop at the first violation that is certain
   /// Arguments to whose memory nobody writes: what all waves read of one place is one number.
-  std::vector<std::string> read_only;
+  std::vector<std::string> read_only{};
 };
 
 enum class OrderKind : std::uint8_t {

@@ -78,19 +78,22 @@ bool Interpreter::assume(const Guard& g) {
   const Sym a = relate(world(g.condition.a)), b = relate(world(g.condition.b));
   const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
   if (less_equal(room + Sym(1), Sym(0))) return false;
-  // The first symbol that may be replaced by what the condition says of it; a workgroup's number if there is no other. To know
-  // less is to prove it for more.
+  // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more; what is lost
+  // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size behind the workgroup,
+  // which keeps its tile inside, last.
   const auto is = [](AtomId x, const auto& list) {
     return std::any_of(list.begin(), list.end(), [&](const auto& e) { return x == *e.symbol.as_atom(); });
   };
-  for (const bool of_grid : {false, true})
-    for (const AtomId x : symbols(room)) {
-      const std::string& name = context_.atom(x).name;
-      const bool taken = of_grid ? is(x, p_.grid())
-                                 : is(x, p_.sizes()) || is(x, p_.uniforms()) || name.starts_with("_over_") ||
-                                       name.starts_with("_times_") || name.starts_with("_path");
-      if (taken && assume_of(x, room, (g.holds ? "" : "n") + name)) return !impossible_;
-    }
+  const auto rank = [&](AtomId x) {
+    const std::string& name = context_.atom(x).name;
+    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || name.starts_with("_times_") || name.starts_with("_path"))
+      return 0;
+    return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
+  };
+  for (const int wanted : {0, 1, 2})
+    for (const AtomId x : symbols(room))
+      if (rank(x) == wanted && assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
+        return !impossible_;
   return true;
 }
 

@@ -101,6 +101,10 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
       tid_(*codegen::work_item(*code.program).as_atom()), threads_(code.program->threads()) {
   for (const CodeRegion& r : code.regions)
     for (const Inst& i : r.body) multiplies_ = multiplies_ || i.kind == InstKind::mma;
+  for (const codegen::Uniform& u : p_.uniforms())
+    if (codegen::is_bound(code, u)) bounds_.insert(u.tensor);
+  for (const auto& [atom, value] : sizes_)
+    if (const auto v = value.constant()) salt_ = salt_ * 31 + static_cast<std::uint64_t>(v->value());
 }
 
 Number CodeRun::hash(std::span<const Number> values, bool real) {
@@ -178,6 +182,7 @@ double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
   const Number h =
       random_of(static_cast<std::uint64_t>(tensor) + 77, static_cast<std::uint64_t>(8 * byte + bit));
   const int width = bits(p_.tensor(tensor).element);
+  if (bounds_.contains(tensor)) return static_cast<double>((h + salt_) % 256);
   if (p_.tensor(tensor).element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(h % 5) - 2);
   if (multiplies_ || width == 8 || p_.tensor(tensor).element == Element::i32)
     return static_cast<double>(h % 5) - 2;
@@ -274,7 +279,7 @@ void CodeRun::read_uniforms() {
                                        : names.of(u.tensor, at, end - at, Sym(0), {});
     const Number v = value_of(a);
     of_uniforms_[a] = {nullptr, 0, v};
-    if (!concrete() && codegen::is_bound(code_, u)) formulas->not_negative(v);
+    if (!concrete() && bounds_.contains(u.tensor)) formulas->not_negative(v);
     uniforms_.emplace_back(*u.symbol.as_atom(), coordinate(v));
   }
 }

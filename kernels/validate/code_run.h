@@ -14,6 +14,7 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -200,6 +201,8 @@ private:
   codegen::ThreadCoordinates coordinates_{p_};
   std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_, trip_;
   Events of_uniforms_;
+  std::set<int> bounds_;   ///< tables of bounds: nothing in them is negative
+  std::uint64_t salt_ = 0; ///< of these sizes
   AtomId tid_;
   bool multiplies_ = false; ///< has matrix products
   int threads_;

@@ -392,8 +392,9 @@ TEST_CASE("sums by atomics of pairs: of f16 and of bf16, by token of a table too
                                                       {"split", "256"}},
                                                      {});
     const std::string name = f16 ? "buffer_atomic_pk_add_f16" : "buffer_atomic_pk_add_bf16";
-    INFO(a.kernel);
-    CHECK(validate(a, a.hsaco, true).verdict == MachineVerdict::validated);
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(a.kernel << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
     CHECK(validate(a, patched(a, name, 3, opcode(f16 ? add_bf16 : add_f16)), true).verdict ==
           MachineVerdict::refuted);
     CHECK(validate(a, patched(a, name, 3, opcode(add_f32)), true).verdict == MachineVerdict::refuted);
@@ -401,6 +402,19 @@ TEST_CASE("sums by atomics of pairs: of f16 and of bf16, by token of a table too
           MachineVerdict::refuted);
     CHECK(validate(a, patched(a, name, 2, [](auto& c) { c[0] ^= 4; }), true).verdict == // elsewhere
           MachineVerdict::refuted);
+  }
+}
+
+TEST_CASE("branches: a path of the machine that begins one row later is refuted") {
+  for (const char* name : {"moe_stage1", "moe_stage2"}) {
+    const kernels::Artifact a = kernels::find_kernel(name)->build({{"arch", "gfx950"}}, {});
+    constexpr unsigned greater = 8; // s_cmp_gt_u32, in the place of s_cmp_ge_u32
+    const auto later = patched(a, "s_cmp_ge_u32", 0,
+                               [](auto& c) { c[2] = static_cast<std::uint8_t>((c[2] & 0x80U) | greater); });
+    const CodeReport r = validate(a, later);
+    INFO(name << ": " << text_of(r));
+    CHECK(r.verdict != MachineVerdict::validated);
+    CHECK(r.order == runtime::symbolic::Verdict::validated);
   }
 }
 

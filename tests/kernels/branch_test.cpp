@@ -1,0 +1,200 @@
+// Branches: what both paths compute, on the emulator, against the specification; and what refuses a branch that is wrong.
+#include <inlay/codegen/provenance.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/evaluate.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/solver/prover.h>
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using Catch::Matchers::Contains;
+
+namespace {
+
+std::vector<double> numbers(std::int64_t count, int from) {
+  std::vector<double> out;
+  for (std::int64_t i = 0; i < count; ++i) out.push_back(static_cast<double>((i * 37 + from) % 41 - 20) / 8);
+  return out;
+}
+kernels::Bytes bytes(Element element, const std::vector<double>& values) {
+  kernels::Bytes out;
+  for (const double v : values)
+    for (int b = 0; b < 4; ++b) out.push_back(static_cast<std::byte>(encode(element, v) >> (8 * b)));
+  return out;
+}
+
+// Runs a kernel of f32 tensors and i32 tables of one number, and compares its first output with the specification.
+void check(Program program, const std::vector<std::int64_t>& sizes, int number = 0) {
+  kernels::EvaluationInput input{sizes, {}};
+  std::vector<kernels::Bytes> buffers;
+  for (const Tensor& t : program.tensors()) {
+    if (t.space != Space::global) continue;
+    std::int64_t n = 1;
+    for (const std::int64_t e : kernels::extents_of(program, t, sizes)) n *= e;
+    std::vector<double> values = numbers(n, t.id);
+    if (t.element == Element::i32) values = {static_cast<double>(number)};
+    if (t.output) values.assign(values.size(), 99);
+    buffers.push_back(bytes(t.element, values));
+    if (!t.output) input.tensors[t.id] = std::move(values);
+  }
+  const std::vector<double> wanted = kernels::evaluate(program, program.specifications()[0], input);
+  const kernels::Artifact artifact = kernels::build(std::move(program));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];
+  REQUIRE(after.size() == 4 * wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::uint64_t code = 0;
+    for (std::size_t b = 0; b < 4; ++b) code |= std::to_integer<std::uint64_t>(after[4 * i + b]) << (8 * b);
+    INFO("element " << i);
+    REQUIRE(decode(Element::f32, code) == Approx(wanted[i]).epsilon(1e-5).margin(1e-5));
+  }
+}
+
+std::string refuted(const Program& p) {
+  solver::SolverProver prover;
+  const Graph graph = expand(p);
+  const Derivation d = derive(apply(graph, default_schedule(graph)), prover);
+  const DerivedClaim* c = d.refuted();
+  return c ? c->claim + " | " + c->counterexample : "";
+}
+
+// y(i) = 2 x(i) below a number that memory holds, and 0 behind it.
+struct Skip {
+  int later = 0;         // the branch is taken so many elements later
+  bool fills = true;     // what lies behind it in the last tile is 0
+  double beyond = 0;     // what the other path stores
+  bool otherwise = true; // whether it does
+};
+Program skip(const Skip& s = {}) {
+  Program k("skip", Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
+               table = k.input("elements_in_use", Element::i32, {1});
+  const Sym used = k.uniform(table, 0);
+  k.computes(y, [&](const auto& c) { return inside(c[0], used, k(x, {c[0]}) * 2.0, 0); });
+  const Sym w = k.workgroups(0, n, 256);
+  const Layout tv = line_tv(256, 4, 64);
+  const View to = k.tile(y, {256}, {w});
+  const auto otherwise = [&] { k.store(k.full(s.beyond, tv, {256}), to, 4); };
+  k.if_less(
+      Sym(256) * w + Sym(s.later), used,
+      [&] {
+        const Fragment f =
+            k.map({k.load(k.tile(x, {256}, {w}), tv, 4)}, [](const auto& v) { return v[0] * 2.0; });
+        k.store(s.fills ? k.fill(f, 0, Sym(256) * w, used, 0) : f, to, 4);
+      },
+      s.otherwise ? std::function<void()>(otherwise) : nullptr);
+  return k;
+}
+
+// Row sums: of short rows by registers, of long ones through LDS; and twice as much where there are few rows. Branches inside
+// of branches, loops inside of branches, and a sum that lives on behind them.
+Program sums() {
+  Program k("sums", Target::named("gfx950"), 128);
+  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+  k.computes(y, [&](const auto& c) {
+    const Expr sum = k.sum(n, [&](Sym i) { return k(x, {c[0], i}); });
+    return inside(m, 3, k.constant(2), 1) * sum;
+  });
+  const Sym row = k.workgroups(0, m, 1);
+  const Layout tv = rows_tv(1, 512, 4, 128);
+  const Tensor lds = k.lds("lds", Element::f32, {1, 512});
+  const Fragment sum = k.zeros(Element::f32, without_axis(tv, 1), {1, 1});
+  const auto add = [&](const Fragment& f) {
+    k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+  };
+  k.if_less(
+      n, 600,
+      [&] {
+        k.loop(n, 512, {.distance = 0, .ring = 1}, [&](Sym t) {
+          add(k.load(k.tile(x, {1, 512}, {row, t}), tv, 4));
+        });
+      },
+      [&] {
+        k.loop(n, 512, {.distance = 0, .ring = 1}, [&](Sym t) {
+          k.copy(k.tile(x, {1, 512}, {row, t}), lds, tv, 4);
+          add(k.read(lds, tv, 4));
+        });
+      });
+  const Fragment factor = k.full(1, sum.tv, {1, 1});
+  k.if_less(m, 3, [&] { k.update(factor, {}, [](const auto& v) { return v[0] + 1.0; }); });
+  k.store(k.map({factor, sum}, [](const auto& v) { return v[0] * v[1]; }), k.tile(y, {1, 1}, {row, 0}), 1);
+  return k;
+}
+
+} // namespace
+
+TEST_CASE("branches: workgroups behind a number that memory holds") {
+  for (const int used : {0, 1, 255, 256, 257, 700, 1023, 1024, 5000}) {
+    INFO("used " << used);
+    check(skip(), {1024}, used);
+  }
+  check(skip(), {4}, 3);
+}
+
+TEST_CASE("branches: loops in them, and what they leave behind") {
+  // Validation follows one loop; with two, a wrong one would still be refuted.
+  struct Refuted {
+    Refuted() { setenv("INLAY_VALIDATE", "refuted", 1); }
+    ~Refuted() { setenv("INLAY_VALIDATE", "all", 1); }
+  } const validation;
+  for (const std::int64_t m : {1, 2, 3, 5})
+    for (const std::int64_t n : {4, 512, 596, 600, 1500}) {
+      INFO(m << " x " << n);
+      check(sums(), {m, n});
+    }
+}
+
+TEST_CASE("branches: a wrong one is refused") {
+  CHECK(refuted(skip()) == "");
+  CHECK_THAT(refuted(skip({.later = 1})), Contains("y is what the specification says | it holds 0"));
+  CHECK_THAT(refuted(skip({.fills = false})), Contains("y is what the specification says"));
+  CHECK_THAT(refuted(skip({.beyond = 1})), Contains("it holds 1"));
+  CHECK_THAT(refuted(skip({.otherwise = false})), Contains("every element of y is written once"));
+  // Taken too early it costs time and nothing else.
+  CHECK(refuted(skip({.later = -7})) == "");
+
+  Program other = sums();
+  for (Op& op : other.mutable_body())
+    if (auto* branch = std::get_if<IfOp>(&op.what)) {
+      branch->condition.b += Sym(1);
+      if (branch->otherwise.empty()) break; // of the second one alone it matters
+    }
+  CHECK_THAT(refuted(other), Contains("y is what the specification says"));
+}
+
+TEST_CASE("branches: what is left out of sums has to be 0") {
+  const auto scattered = [](double rest) {
+    Program k("scattered", Target::named("gfx942"), 64);
+    const Sym n = k.size("n", {.most = 1 << 20}), m = k.size("m", {.most = 1 << 20, .multiple = 64});
+    const Tensor z = k.output("z", Element::f32, {n}), x = k.input("x", Element::f32, {m}),
+                 ids = k.input("ids", Element::i32, {m}), table = k.input("used", Element::i32, {1});
+    const Sym used = k.uniform(table, 0);
+    k.scatters(z, ids, [&](const auto& c) { return inside(c[0], used, k(x, {c[0]}), rest); });
+    const Sym w = k.workgroups(0, m, 64);
+    const Layout tv = line_tv(64, 1, 64);
+    k.if_less(Sym(64) * w, used, [&] {
+      const Fragment rows = k.load(k.tile(ids, {64}, {w}), tv, 1);
+      const Fragment f = k.fill(k.load(k.tile(x, {64}, {w}), tv, 1), 0, Sym(64) * w, used, rest);
+      k.add(f, k.tile(z, {64}, {0}).through(0, rows));
+    });
+    return refuted(k);
+  };
+  CHECK(scattered(0) == "");
+  CHECK_THAT(scattered(1), Contains("what a workgroup leaves out of z is 0"));
+}
+
+TEST_CASE("branches: refused where they cannot be") {
+  Program k("refused", Target::named("gfx942"), 64);
+  const Sym n = k.size("n");
+  CHECK_THROWS_WITH(k.loop(n, 64, {}, [&](Sym t) { k.if_less(t, n, [] {}); }),
+                    Contains("a branch inside a loop is not generated"));
+  Program other("refused", Target::named("gfx942"), 64);
+  CHECK_THROWS_WITH(other.if_less(other.position(0), other.size("n"), [] {}),
+                    Contains("a workgroup has no _at0"));
+}

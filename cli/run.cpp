@@ -43,6 +43,12 @@ void require_known_command(const CLI::App& app, const std::vector<std::string>& 
                               "The commands are " + all);
 }
 
+// Which help says more: of the command that was given, where there was one.
+std::string help_hint(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? "inlay --help, inlay COMMAND --help" : "inlay " + given[0]->get_name() + " --help";
+}
+
 } // namespace
 
 int run(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
@@ -53,6 +59,10 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
                        "Version; inlay version says what it was built with");
   app.set_help_all_flag("--help-all", "Help of every command");
   for (AddCommand add : commands) add(app, session);
+  if (arguments.empty()) {
+    err << app.help() << "\nerror: no command\n  hint   inlay COMMAND --help says more about one\n";
+    return Exit::bad_input;
+  }
   try {
     require_known_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
@@ -61,7 +71,12 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
   } catch (const CLI::Success& e) { // --help
     return app.exit(e, out, err);
   } catch (const CLI::ParseError& e) {
-    err << "error: " << e.what() << "\n  hint   inlay --help, inlay COMMAND --help\n";
+    // Of an unknown option without a command CLI11 says that a subcommand is required.
+    if (app.get_subcommands().empty())
+      err << "error: inlay has no option '" << arguments[0] << "', and no command follows";
+    else
+      err << "error: " << e.what();
+    err << "\n  hint   " << help_hint(app) << "\n";
     return Exit::bad_input;
   } catch (const std::invalid_argument& e) {
     err << "error: " << e.what() << "\n";

@@ -27,9 +27,7 @@ bool plain_query(const std::string& query, std::string& reason) {
     begin = end + 1;
     if (line.empty() || line[0] == ';') continue;
     bool known = line == "(set-logic ALL)" || starts_with(line, "(declare-const ") ||
-                 line == "(declare-fun bits_and (Int Int) Int)" ||
-                 line == "(declare-fun bits_or (Int Int) Int)" ||
-                 line == "(declare-fun bits_xor (Int Int) Int)" || starts_with(line, "(assert (") ||
+                 line == "(declare-fun bits_and (Int Int) Int)" || starts_with(line, "(assert (") ||
                  line == "(check-sat)";
     if (checks > 0 || !known) {
       reason = "unexpected line in a query: " + std::string(line.substr(0, 80));

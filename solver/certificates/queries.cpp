@@ -32,6 +32,67 @@ std::string smt(const Sum& s, const std::vector<Variable>& all) {
   return s.terms.size() == 1 ? out.substr(1) : "(+" + out + ")";
 }
 
+namespace {
+
+// How often the bits that all of some terms have, and a mask, are in a sum; -1 is the mask of all bits.
+using Bits = std::map<std::pair<std::set<std::string>, Number>, Number>;
+
+bool is_bitwise(const Expr& e) { return e->op == "&" || e->op == "|" || e->op == "^"; }
+
+// By x | y = x + y - (x & y) and x ^ y = x + y - 2 (x & y), which hold of all integers. & of two sums is taken out bit by bit: each bit of a
+// sum here is 0 or 1 and the sum of its terms' bits, because each step's is.
+template <class Text>
+Bits bits_of(const Expr& e, const Text& text) {
+  if (!is_bitwise(e)) {
+    if (auto n = number_of(e)) return *n == 0 ? Bits{} : Bits{{{{}, *n}, 1}};
+    return {{{{text(e)}, -1}, 1}};
+  }
+  const Bits a = bits_of(e->args[0], text), b = bits_of(e->args[1], text);
+  Bits shared;
+  for (const auto& [x, n] : a)
+    for (const auto& [y, k] : b) {
+      std::set<std::string> terms = x.first;
+      terms.insert(y.first.begin(), y.first.end());
+      if (Number mask = x.second & y.second; mask != 0) shared[{terms, mask}] += n * k;
+    }
+  Bits out;
+  if (e->op == "&") {
+    out = shared;
+  } else {
+    out = a;
+    for (const auto& [y, k] : b) out[y] += k;
+    for (const auto& [y, k] : shared) out[y] -= e->op == "^" ? 2 * k : k;
+  }
+  std::erase_if(out, [](const auto& t) { return t.second == 0; });
+  if (out.size() > 64) throw Stuck("more than 64 products of bits");
+  return out;
+}
+
+// x & m is a remainder of a quotient for every run of ones in m. Of two terms it is any function that commutes: what holds for all of
+// them holds for it.
+std::string shared_bits(const std::set<std::string>& terms, Number m) {
+  if (terms.empty()) return smt_number(m);
+  std::string x;
+  for (const std::string& t : terms) x = x.empty() ? t : "(bits_and " + x + " " + t + ")";
+  if (m == -1) return x;
+  if (m < 0) return "(- " + x + " " + shared_bits(terms, -1 - m) + ")";
+  // 2^100 leaves room for the weights.
+  if (m >= Number{1} << 100) throw Stuck("a mask of more than 100 bits");
+  std::string out;
+  for (Number rest = m, low = 1; rest != 0;) {
+    Number ones = 1;
+    // One run of ones: its lowest bit is `low`, and `ones` is 2 to its length.
+    while (rest % 2 == 0) rest /= 2, low *= 2;
+    while (rest % 2 == 1) rest /= 2, ones *= 2;
+    out +=
+        " (* " + smt_number(low) + " (mod (div " + x + " " + smt_number(low) + ") " + smt_number(ones) + "))";
+    low *= ones;
+  }
+  return "(+ 0" + out + ")";
+}
+
+} // namespace
+
 std::string smt_condition(const Expr& e, const std::map<std::string, std::string>& names,
                           std::vector<std::string>& goals, bool any_divisor) {
   auto side = [&](std::size_t k) { return smt(e->args[k], names, goals, any_divisor); };
@@ -68,6 +129,12 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
     }
     return "(ite " + condition + " " + side[0] + " " + side[1] + ")";
   }
+  if (is_bitwise(e)) {
+    std::string out;
+    const Bits sum = bits_of(e, [&](const Expr& x) { return smt(x, names, goals, any_divisor); });
+    for (const auto& [b, n] : sum) out += " (* " + smt_number(n) + " " + shared_bits(b.first, b.second) + ")";
+    return sum.empty() ? "0" : "(+ 0" + out + ")";
+  }
   std::vector<std::string> v;
   for (const Expr& a : e->args) v.push_back(smt(a, names, goals, any_divisor));
   if (e->op == "neg") return "(- " + v[0] + ")";
@@ -96,39 +163,6 @@ std::string smt(const Expr& e, const std::map<std::string, std::string>& names,
   }
   if (e->op == "min") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[0] + " " + v[1] + ")";
   if (e->op == "max") return "(ite (<= " + v[0] + " " + v[1] + ") " + v[1] + " " + v[0] + ")";
-  // With a number: x & m is a remainder of a quotient for every run of ones in m, x | m = x + m - (x & m), x ^ m = x + m - 2 (x & m).
-  if (e->op == "&" || e->op == "|" || e->op == "^")
-    for (std::size_t k = 0; k < 2; ++k) {
-      auto m = number_of(e->args[k]);
-      // Below 0 a mask has endlessly many runs; 2^100 leaves room for the weights.
-      if (!m || *m < 0 || *m >= Number{1} << 100) continue;
-      const std::string& x = v[1 - k];
-      std::string both;
-      int runs = 0;
-      for (Number rest = *m, low = 1; rest != 0; ++runs) {
-        Number ones = 1;
-        // One run of ones: its lowest bit is `low`, and `ones` is 2 to its length.
-        while (rest % 2 == 0) rest /= 2, low *= 2;
-        while (rest % 2 == 1) rest /= 2, ones *= 2;
-        std::string run = "(mod " + (low == 1 ? x : "(div " + x + " " + smt_number(low) + ")") + " " +
-                          smt_number(ones) + ")";
-        both += low == 1 ? " " + run : " (* " + smt_number(low) + " " + run + ")";
-        low *= ones;
-      }
-      if (runs != 1) both = runs == 0 ? " 0" : " (+" + both + ")";
-      both.erase(0, 1);
-      if (e->op == "&") return both;
-      return "(- (+ " + x + " " + smt_number(*m) + ") " + (e->op == "^" ? "(* 2 " + both + ")" : both) + ")";
-    }
-  // Any function with this value is the bit operation's weaker brother: what holds for all of them holds for it.
-  if (e->op == "&" || e->op == "|" || e->op == "^") {
-    // All three commute, and x ^ y is then the same text as y ^ x.
-    std::sort(v.begin(), v.end());
-    return (e->op == "&"   ? "(bits_and "
-            : e->op == "|" ? "(bits_or "
-                           : "(bits_xor ") +
-           v[0] + " " + v[1] + ")";
-  }
   if ((e->op == "<<" || e->op == ">>") && e->args[1]->op == "int" && e->args[1]->value <= 60)
     return std::string(e->op == "<<" ? "(* " : "(div ") + v[0] + " " +
            smt_number(Number{1} << static_cast<int>(e->args[1]->value)) + ")";
@@ -159,23 +193,20 @@ std::string_view expression_at(std::string_view text, std::size_t at) {
   return text.substr(at, k - at);
 }
 
-// Of a bit operation on two values that are not negative, enough to place the result: an instance for each call in the texts.
+// The bits that two values share, neither below 0, are no more than either: an instance for each call in the texts.
 void bound_bits(const std::string& text, std::set<std::string>& out) {
-  for (const auto& [call, op] : {std::pair{"(bits_and ", '&'}, {"(bits_or ", '|'}, {"(bits_xor ", '^'}})
-    for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
-      std::string part[2];
-      std::size_t k = at + std::string_view(call).size();
-      for (std::string& p : part) {
-        p = expression_at(text, k);
-        k += p.size() + 1; // the blank between them, the parenthesis after them
-      }
-      std::string v = text.substr(at, k - at);
-      std::string above = op == '&' ? "(<= " + v + " " + part[0] + ") (<= " + v + " " + part[1] + ")"
-                                    : "(<= " + v + " (+ " + part[0] + " " + part[1] + "))";
-      if (op == '|') above += " (>= " + v + " " + part[0] + ") (>= " + v + " " + part[1] + ")";
-      out.insert("(=> (and (>= " + part[0] + " 0) (>= " + part[1] + " 0)) (and (>= " + v + " 0) " + above +
-                 "))");
+  constexpr std::string_view call = "(bits_and ";
+  for (std::size_t at = text.find(call); at != std::string::npos; at = text.find(call, at + 1)) {
+    std::string part[2];
+    std::size_t k = at + call.size();
+    for (std::string& p : part) {
+      p = expression_at(text, k);
+      k += p.size() + 1; // the blank between them, the parenthesis after them
     }
+    std::string v = text.substr(at, k - at);
+    out.insert("(=> (and (>= " + part[0] + " 0) (>= " + part[1] + " 0)) (and (>= " + v + " 0) (<= " + v +
+               " " + part[0] + ") (<= " + v + " " + part[1] + ")))");
+  }
 }
 
 } // namespace
@@ -218,12 +249,10 @@ std::string assembled(const std::vector<std::string>& declared, const std::vecto
                       const std::vector<std::string>& goals) {
   std::string out = "(set-logic ALL)\n";
   for (const std::string& d : declared) out += "(declare-const " + d + " Int)\n";
-  for (const char* f : {"bits_and", "bits_or", "bits_xor"}) {
-    std::string call = std::string("(") + f + " ";
-    auto in = [&](const std::string& text) { return text.find(call) != std::string::npos; };
-    if (std::any_of(asserted.begin(), asserted.end(), in) || std::any_of(goals.begin(), goals.end(), in))
-      out += "(declare-fun " + std::string(f) + " (Int Int) Int)\n";
-  }
+  auto shares_bits = [](const std::string& text) { return text.find("(bits_and ") != std::string::npos; };
+  if (std::any_of(asserted.begin(), asserted.end(), shares_bits) ||
+      std::any_of(goals.begin(), goals.end(), shares_bits))
+    out += "(declare-fun bits_and (Int Int) Int)\n";
   for (const std::string& a : asserted) out += "(assert " + a + ")\n";
   std::set<std::string> bounds;
   for (const auto* texts : {&asserted, &goals})

@@ -118,22 +118,76 @@ std::string Query::division(bool quotient, const std::string& a, const std::stri
   return quotient ? it->second.first : it->second.second;
 }
 
-// Integers cannot say a bit operation. As a function of which only bounds are known it is weaker than it is, so that what
-// follows about it holds, and a model has to be replayed as every model is. Enough for formulas that agree up to arithmetic.
-std::string Query::bits(const std::string& function, const std::string& x, const std::string& y) {
-  const std::string &a = std::min(x, y), &b = std::max(x, y); // all three commute
-  std::string value = "(" + function + " " + a + " " + b + ")";
-  std::string declaration = "(declare-fun " + function + " (Int Int) Int)";
+// Integers cannot say which bits two numbers share. As a function of which only bounds are known it is weaker than it is, so that what
+// follows about it holds, and a model has to be replayed as every model is.
+std::string Query::conjunction(const std::string& x, const std::string& y) {
+  const std::string &a = std::min(x, y), &b = std::max(x, y); // & commutes
+  std::string value = "(b_and " + a + " " + b + ")";
+  const std::string declaration = "(declare-fun b_and (Int Int) Int)";
   if (std::find(declarations_.begin(), declarations_.end(), declaration) == declarations_.end())
     declarations_.push_back(declaration);
-  std::string above = function == "b_and" ? "(<= " + value + " " + a + ") (<= " + value + " " + b + ")"
-                                          : "(<= " + value + " (+ " + a + " " + b + "))";
-  if (function == "b_or") above += " (>= " + value + " " + a + ") (>= " + value + " " + b + ")";
-  std::string bounds =
-      "(=> (and (>= " + a + " 0) (>= " + b + " 0)) (and (>= " + value + " 0) " + above + "))";
+  std::string bounds = "(=> (and (>= " + a + " 0) (>= " + b + " 0)) (and (>= " + value + " 0) (<= " + value +
+                       " " + a + ") (<= " + value + " " + b + ")))";
   if (std::find(assertions_.begin(), assertions_.end(), bounds) == assertions_.end())
     assertions_.push_back(bounds);
   return value;
+}
+
+std::string Query::product(const Product& p) {
+  const auto& [terms, mask] = p;
+  if (terms.empty()) return literal(mask);
+  std::string x = *terms.rbegin();
+  for (auto t = std::next(terms.rbegin()); t != terms.rend(); ++t) x = conjunction(*t, x);
+  if (mask == -1) return x;
+  // Of a negative mask the bits that are not in it are the few: x & m = x - (x & ~m).
+  if (mask < 0) return "(- " + x + " " + product({terms, ~mask}) + ")";
+  return ((mask + 1) & mask) == 0 ? "(mod " + x + " " + literal(mask + 1) + ")"
+                                  : conjunction(x, literal(mask));
+}
+
+// In each bit x ^ y = x + y - 2 x y and x | y = x + y - x y, and x x = x: every formula of bit operations is one sum of products of bits, the
+// same for two that are the same function of their operands' bits. What holds in each bit holds of the numbers, with & for the product.
+std::optional<Query::Products> Query::products(const FormulaRef& f,
+                                               const std::map<std::string, std::string>& names) {
+  constexpr std::size_t most = 64; // twice as many for each operand more of an xor
+  if (f->op == Op::bit_and || f->op == Op::bit_or || f->op == Op::bit_xor) {
+    auto a = products(f->args[0], names), b = products(f->args[1], names);
+    if (!a || !b) return std::nullopt;
+    Products both, sum = *a;
+    auto put = [](Products& to, const Product& p, Wide times) {
+      if (p.first.empty() && p.second == 0) return;
+      Wide& n = to[p];
+      n += times;
+      if (n == 0) to.erase(p);
+    };
+    for (const auto& [x, n] : *a)
+      for (const auto& [y, k] : *b) {
+        Product p{x.first, x.second & y.second};
+        p.first.insert(y.first.begin(), y.first.end());
+        if (p.second != 0) put(both, p, n * k);
+      }
+    if (f->op == Op::bit_and)
+      sum = std::move(both);
+    else {
+      for (const auto& [y, k] : *b) put(sum, y, k);
+      for (const auto& [p, n] : both) put(sum, p, f->op == Op::bit_xor ? -2 * n : -n);
+    }
+    if (sum.size() > most) return std::nullopt;
+    return sum;
+  }
+  if (auto n = number(f, names)) return *n == 0 ? Products{} : Products{{{{}, *n}, 1}};
+  auto t = term(f, names);
+  if (!t) return std::nullopt;
+  return Products{{{{*t}, -1}, 1}};
+}
+
+// What the conditions fix is a number too.
+std::optional<Wide> Query::number(const FormulaRef& f,
+                                  const std::map<std::string, std::string>& names) const {
+  for (const std::string& n : names_of(f))
+    if (names.count(n) != 0) return std::nullopt;
+  auto p = context_.poly(f);
+  return p ? p->constant() : std::nullopt;
 }
 
 std::optional<std::string> Query::boolean(const FormulaRef& f,
@@ -191,18 +245,21 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
     if (!c || !a || !b) return std::nullopt;
     return "(ite " + *c + " " + *a + " " + *b + ")";
   }
+  if (f->op == Op::bit_and || f->op == Op::bit_or || f->op == Op::bit_xor) {
+    auto sum = products(f, names);
+    if (!sum) return std::nullopt;
+    std::string text;
+    for (const auto& [p, n] : *sum)
+      text += n == 1 ? " " + product(p) : " (* " + literal(n) + " " + product(p) + ")";
+    if (sum->empty()) return "0";
+    return sum->size() == 1 ? text.substr(1) : "(+" + text + ")";
+  }
   std::vector<std::string> args;
   for (const FormulaRef& a : f->args) {
     auto t = term(a, names);
     if (!t) return std::nullopt;
     args.push_back(*t);
   }
-  auto constant = [&](std::size_t k) -> std::optional<Wide> {
-    auto p = context_.poly(f->args[k]);
-    for (const std::string& n : names_of(f->args[k]))
-      if (names.count(n) != 0) return std::nullopt;
-    return p ? p->constant() : std::nullopt;
-  };
   switch (f->op) {
   case Op::neg: return "(- " + args[0] + ")";
   case Op::add: return "(+ " + args[0] + " " + args[1] + ")";
@@ -220,19 +277,12 @@ std::optional<std::string> Query::term(const FormulaRef& f, const std::map<std::
   case Op::max: return "(ite (>= " + args[0] + " " + args[1] + ") " + args[0] + " " + args[1] + ")";
   case Op::shl:
   case Op::shr: {
-    auto s = constant(1);
+    auto s = number(f->args[1], names);
     if (!s || *s < 0 || *s > 60) return std::nullopt;
     // A shift by a symbol is a power, which linear integers do not have: no term.
     std::string power = literal(Wide{1} << static_cast<int>(*s));
     return f->op == Op::shl ? "(* " + args[0] + " " + power + ")" : "(div " + args[0] + " " + power + ")";
   }
-  case Op::bit_and:
-    for (std::size_t k = 0; k < 2; ++k)
-      if (auto c = constant(k); c && *c >= 0 && ((*c + 1) & *c) == 0)
-        return "(mod " + args[1 - k] + " " + literal(*c + 1) + ")";
-    return bits("b_and", args[0], args[1]);
-  case Op::bit_or: return bits("b_or", args[0], args[1]);
-  case Op::bit_xor: return bits("b_xor", args[0], args[1]);
   default: return std::nullopt;
   }
 }

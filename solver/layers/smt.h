@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,8 +44,8 @@ public:
   void drop_goals() { goals_.clear(); }
   void comment(const std::string& line) { comments_.push_back(line); }
 
-  /// Text of an integer term; nullopt for what integers cannot say (variable shifts). Bit operations are functions of which
-  /// only bounds are known.
+  /// Text of an integer term; nullopt for what integers cannot say (variable shifts). Bit operations are sums of products of bits (& of
+  /// two or more terms), of which only bounds are known.
   /// Names are looked up in `names` (name -> term) and else are symbols.
   [[nodiscard]] std::optional<std::string> term(const FormulaRef& f,
                                                 const std::map<std::string, std::string>& names);
@@ -58,7 +59,14 @@ public:
 
 private:
   std::optional<std::string> boolean(const FormulaRef& f, const std::map<std::string, std::string>& names);
-  std::string bits(const std::string& function, const std::string& a, const std::string& b);
+  /// Terms and a mask, -1 where there is none: (x & y & 12) is {{x, y}, 12}.
+  using Product = std::pair<std::set<std::string>, Wide>;
+  using Products = std::map<Product, Wide>;
+  std::optional<Products> products(const FormulaRef& f, const std::map<std::string, std::string>& names);
+  std::string product(const Product& p);
+  std::string conjunction(const std::string& x, const std::string& y);
+  [[nodiscard]] std::optional<Wide> number(const FormulaRef& f,
+                                           const std::map<std::string, std::string>& names) const;
   std::string division(bool quotient, const std::string& a, const std::string& d, bool positive);
 
   const Context& context_;

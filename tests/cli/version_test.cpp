@@ -13,7 +13,18 @@ TEST_CASE("the command line: version, an unknown command, no command") {
   CHECK(flag.out.rfind("inlay ", 0) == 0);
   CHECK(inlay_command({"bnech"}).err.find("'bnech'") != std::string::npos);
   CHECK(inlay_command({"vresion"}).err.find("did you mean inlay version?") != std::string::npos);
-  CHECK(inlay_command({"--no-such-option"}).exit == 2);
+  const Ran option = inlay_command({"--no-such-option"});
+  CHECK(option.exit == 2);
+  CHECK(option.err.find("no option '--no-such-option'") != std::string::npos);
+  CHECK(inlay_command({"build"}).err.find("inlay build --help") != std::string::npos);
+  // Nothing at all: the commands, each with what it does.
+  const std::string nothing = inlay_command({}).err;
+  for (const char* command : {"build", "prove", "exec", "eval"})
+    CHECK(nothing.find(std::string("\n  ") + command) != std::string::npos);
+  const Ran one = inlay_command({"kernels", "softmax"});
+  CHECK(one.out.rfind("softmax: ", 0) == 0);
+  CHECK(one.out.find("rmsnorm: ") == std::string::npos);
+  CHECK(inlay_command({"kernels", "sofmax"}).exit == 2);
   for (const std::vector<std::string>& bad : {std::vector<std::string>{"no-such-command"}, {}}) {
     const Ran ran = inlay_command(bad);
     CHECK(ran.exit == 2);

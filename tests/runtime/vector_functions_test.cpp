@@ -2,6 +2,7 @@
 #include "emulator/vector_functions.h"
 #include "vector_oracle.h"
 
+#include <algorithm>
 #include <array>
 #include <catch2/catch.hpp>
 #include <random>
@@ -156,4 +157,55 @@ TEST_CASE("every vector function agrees with the scalar reference", "[vector]") 
   }
   CHECK(without == std::set<std::string>{});
   CHECK(compared > 1000000);
+}
+
+TEST_CASE("rows are gathered and scattered alike by every instruction set of this machine") {
+  std::vector<const RowFunctions*> sets = {&row_functions_portable()};
+#if defined(__x86_64__)
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) sets.push_back(&row_functions_avx2());
+#endif
+  sets.push_back(&row_functions());
+  std::mt19937 random(5);
+  std::vector<std::uint8_t> memory(8192);
+  for (std::uint8_t& b : memory) b = static_cast<std::uint8_t>(random());
+  for (int n = 0; n < 400; ++n) {
+    // Apart by a step (2 and 4: behind one another), at one place, anywhere; some lanes off in half of them; once past 2^32.
+    const std::uint32_t steps[] = {0, 1, 2, 4, 12, 16, 64};
+    const std::uint32_t step = steps[random() % 7], add = n % 16 == 0 ? 0xfffffff0U : random() % 1024;
+    const std::uint64_t mask =
+        n % 2 == 0 ? ~std::uint64_t{0} : (std::uint64_t{random()} << 32 | random()) | 2;
+    const unsigned bytes = std::array{1U, 2U, 4U, 8U, 12U, 16U}[random() % 6];
+    std::uint32_t row[64];
+    for (std::uint32_t l = 0; l < 64; ++l) row[l] = n % 3 == 0 ? random() % 4096 : l * step;
+    std::vector<std::vector<std::uint32_t>> seen;
+    for (const RowFunctions* f : sets) {
+      LaneOffsets at{};
+      f->offsets(at, n % 10 == 9 ? nullptr : row, add, mask, bytes);
+      std::vector<std::uint32_t> all(at.at, at.at + 64);
+      // Of `all` only what it is a multiple of counts.
+      all.insert(all.end(), {at.low, at.high, std::min(std::uint32_t{1} << 8, at.all & (~at.all + 1)),
+                             at.rising ? 1U : 0U});
+      if (add < 4096) {
+        std::uint32_t rows[256] = {};
+        auto keep = [&] { all.insert(all.end(), rows, rows + 256); };
+        if (bytes >= 4) {
+          f->gather_near(rows, memory.data(), at.at, bytes / 4);
+          keep();
+          std::vector<std::uint8_t> to = memory;
+          f->scatter_near(to.data(), at.at, rows, bytes / 4, mask);
+          for (std::uint8_t b : to) all.push_back(b);
+        } else {
+          for (bool is_signed : {false, true}) {
+            f->gather_small(rows, memory.data(), at.at, bytes, is_signed);
+            keep();
+          }
+        }
+      }
+      f->apart(at.at, 5 + step);
+      all.insert(all.end(), at.at, at.at + 64);
+      seen.push_back(all);
+    }
+    CAPTURE(n, step, add, mask, bytes);
+    for (const auto& s : seen) CHECK(s == seen[0]);
+  }
 }

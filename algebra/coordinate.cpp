@@ -64,6 +64,7 @@ void write_coordinate(TupleBuilder<Int>& out, TupleView<Int> shape, Int i) {
   out.profile(shape.profile());
   const std::span<const Int> extents = shape.leaves();
   for (std::size_t k = 0; k < extents.size(); ++k) {
+    // Not taken modulo its extent: an index beyond the shape keeps its value when it is turned back.
     if (k + 1 == extents.size()) {
       out.leaves().push_back(i);
     } else {
@@ -93,6 +94,7 @@ void divide_out(TupleBuilder<Int>& out, TupleView<Int> i, LayoutView<Int> l) {
     out.profile(l.profile());
     for (const Mode& m : l.leaves()) {
       const Int d = m.stride.scale;
+      // A stride of 0 reaches one offset with every coordinate, of which 0 is the one that a layout begins with.
       out.leaves().push_back(m.extent == 1 || d == 0 ? Int(0) : floor_mod(floor_div(i.leaf(), d), m.extent));
     }
     return;
@@ -108,6 +110,7 @@ void divide_out(TupleBuilder<Int>& out, TupleView<Int> i, LayoutView<Int> l) {
 }
 
 void change(TupleBuilder<Int>& out, TupleView<Int> c, TupleView<Int> from, TupleView<Int> to) {
+  // As soon as one side is a number there is nothing to match mode by mode, and the index is what both have in common.
   if (c.is_leaf() || from.is_leaf() || to.is_leaf()) {
     write_coordinate(out, to, index_of(c, from));
     return;
@@ -186,6 +189,7 @@ struct Sum {
   }
   [[nodiscard]] IntTuple tuple() const {
     if (entries.empty()) return value;
+    // 0 is the sum of nothing and agrees with any tuple; another number beside a coordinate has no meaning.
     if (value != 0)
       throw LayoutError({"basis_value",
                          "layout",

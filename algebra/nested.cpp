@@ -63,6 +63,7 @@ IntTuple mapped(const NestedLayout::Map& map, const IntTuple& x) {
 
 IntTuple NestedLayout::operator()(const IntTuple& c) const {
   IntTuple x = value_of(inner_, c);
+  // Steps are kept as they are written, outermost first; they act from the inside.
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step)
     x = mapped(step->map, plus(x, step->offset));
   return x;
@@ -80,6 +81,7 @@ NestedLayout slice(const Coordinate& c, const NestedLayout& l) {
   TupleBuilder<Int> fixed; // the coordinate with 0 where it is free
   fixed.profile(c.profile().view());
   for (const CoordinateLeaf& x : c.leaves()) fixed.leaves().push_back(x.free ? Int(0) : x.value);
+  // The fixed part is a constant of what comes next: added to the innermost offset it leaves the outer maps as they are.
   if (!steps.empty())
     steps.back().offset = plus(value_of(l.inner(), std::move(fixed).finish()), steps.back().offset);
   return {std::move(steps), slice(c, l.inner())};

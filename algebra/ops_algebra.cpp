@@ -35,6 +35,7 @@ void throw_extent_cut(const Operation& op, std::span<const Mode> left, Int s, In
   const Int size = body::product<Int>(left);
   const Operation quiet = Operation::trial();
   int found = 0;
+  // Eight suggestions fill the line of a hint, and beyond 256 nobody reads a list; trying is cheap, an error is not on any fast path.
   for (Int candidate = 1; found < 8 && candidate <= 256 && (candidate - 1) * abs(d) < size; candidate += 1) {
     body::CompositionTarget<Int> target;
     target.modes = Modes<Int>(left);
@@ -44,8 +45,10 @@ void throw_extent_cut(const Operation& op, std::span<const Mode> left, Int s, In
       Modes<Int> ignored;
       (void)body::compose_leaf<Int>(quiet, ignored, target, candidate, d < 0 ? -d : d, leaf);
       accepted += (found++ ? ", " : "") + to_string(candidate);
+      // The trial is the question: a candidate that is refused is no suggestion.
     } catch (const LayoutError&) {
     }
+    // One beyond the extent that was asked for is enough to choose from both sides.
     if (candidate > s && found > 0) break;
   }
   const Int extent = left[k].extent;
@@ -74,6 +77,7 @@ void throw_extent_cut(const Operation& op, std::span<const Mode> left, Int s, In
 
 void Operation::fail(const char* code, const char* summary, std::string where, std::string hint,
                      std::vector<std::pair<std::string, std::string>> numbers) const {
+  // Who tries catches it and reads nothing of it; texts of the operands would cost more than the operation.
   if (is_trial()) throw LayoutError({code, "", summary, {}, "", {}, ""});
   ErrorFields fields{code, name_, summary, {}, std::move(where), std::move(numbers), std::move(hint)};
   for (std::size_t i = 0; i < count_; ++i)
@@ -83,6 +87,7 @@ void Operation::fail(const char* code, const char* summary, std::string where, s
 
 void Operation::oblige(ClaimKind kind, Sym a, Sym b, std::string where) const {
   SymContext* context = a.context() ? a.context() : b.context();
+  // Of two numbers every question has an answer, so that this is a mistake of ours.
   INLAY_CHECK(context, "an open question about constants");
   Obligation o{{kind, {a, b}, {}}, name_, {}, std::move(where)};
   for (std::size_t i = 0; i < count_; ++i)
@@ -188,6 +193,8 @@ Layout max_common_layout(const Layout& a, const Layout& b) {
 
 Int max_alignment(const Layout& l) {
   const Operation op = unary("max_alignment", l);
+  // The longest run that begins at offset 0 is as wide as an access can be, and every stride that leads from one
+  // such run to another has to be a multiple of its width.
   const Layout flat = body::coalesce<Int>(l.view());
   const Layout run = body::right_inverse<Int>(op, flat.view());
   const Layout divided = body::logical_divide<Int>(op, flat.view(), Tile(run));
@@ -265,6 +272,7 @@ BasicLayout<S> tile_to(const Operation& op, const BasicLayout<S>& block, const B
   TupleBuilder<BasicMode<S>> padded;
   const std::size_t at = padded.open();
   body::append_modes<BasicMode<S>>(padded, block.view());
+  // A block of a lower rank is one element wide in the modes that it does not have.
   for (std::size_t i = block.rank(); i < rank; ++i) padded.append(BasicLayout<S>().view());
   padded.close(at, rank);
   const BasicLayout<S> full = body::finish(std::move(padded));
@@ -333,6 +341,7 @@ L recast_by(const L& l, Int old_bits, Int new_bits) {
         .with("old bits", old_bits)
         .with("new bits", new_bits)
         .fail("extent", "an element has no bits");
+  // 16 to 24 bits is neither up nor down alone: up by 3 to 48, then down by 2.
   const Int common = gcd(old_bits, new_bits);
   const Int up = floor_div(new_bits, common);
   const Int down = floor_div(old_bits, common);

@@ -24,11 +24,13 @@ std::string hexadecimal(std::uint64_t v) {
   return "0x" + out;
 }
 
+// Moved down to bit 0, a run of ones is one less than a power of two.
 bool one_run(std::uint64_t m) { return std::has_single_bit((m >> std::countr_zero(m)) + 1); }
 
 // Why the masks are no swizzle's, empty when they are.
 std::string fault_of(std::uint64_t source, std::uint64_t target) {
   const auto bits = [](std::uint64_t m) { return std::to_string(std::popcount(m)) + " bits"; };
+  // 62 bits, so that offsets with a swizzled field are still positive numbers of 64.
   if (((source | target) >> 62) != 0) return "a field lies beyond 62 bits";
   if (source != 0 && !one_run(source)) return "the bits of the source are not adjacent";
   if (target != 0 && !one_run(target)) return "the bits of the target are not adjacent";
@@ -76,6 +78,7 @@ Swizzle Swizzle::from_masks(std::uint64_t source, std::uint64_t target) {
 Sym Swizzle::operator()(Sym x) const {
   if (is_identity()) return x;
   const Sym field = bit_and(x, static_cast<std::int64_t>(source_mask()));
+  // Symbols have no shift: a field is moved by a product or a quotient, which the solver knows digits of.
   const Int factor = std::int64_t{1} << std::abs(shift_);
   return bit_xor(x, shift_ >= 0 ? floor_div(field, factor) : field * factor);
 }

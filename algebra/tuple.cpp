@@ -9,6 +9,7 @@ namespace {
 
 using View = TupleView<Int>;
 
+// A leaf stands for any tree of its size, or of any size: so one walk serves compatible and weakly_congruent.
 bool refines(View a, View b, bool sizes) {
   if (a.is_leaf()) return !sizes || a.leaf() == size<Int>(b);
   if (b.is_leaf() || a.rank() != b.rank()) return false;
@@ -34,6 +35,7 @@ void divide(const Operation& op, TupleBuilder<Int>& out, View a, View b, bool eq
     fold_into(out, a, divisor, f);
     return;
   }
+  // A number by a tuple is divided by all of it: how the tuple is nested says nothing about one number.
   if (a.is_leaf()) {
     Int divisor = size<Int>(b);
     fold_into(out, a, divisor, f);
@@ -64,6 +66,7 @@ void require_positive(const Operation& op, const IntTuple& b) {
     if (x < 1) op.fail("extent", "a divisor is not positive", "divisor " + to_string(x));
 }
 
+// Kinds and parts of a tile are two lists in step, so that both cursors are passed on: a `keep` has a part as well, which is skipped.
 bool evenly(View shape, TupleView<TileKind> kinds, const TileKind*& kind, TupleView<Mode>::Iterator& part) {
   if (kinds.is_leaf()) {
     const TileKind k = *kind++;
@@ -75,6 +78,7 @@ bool evenly(View shape, TupleView<TileKind> kinds, const TileKind*& kind, TupleV
       const IntTuple rest = ceil_div(IntTuple(shape), IntTuple(l.leaf().extent));
       return n == l.leaf().extent * size(rest);
     }
+    // With gaps in the tile the size alone does not say it: what the tile leaves out has to be covered by whole copies of it.
     const Layout tile(l);
     return n == tile.size() * complement(tile, IntTuple(shape)).size();
   }
@@ -214,6 +218,7 @@ IntTuple ceil_div(const IntTuple& a, const IntTuple& b) {
   TupleBuilder<Int> out;
   divide(op, out, a.view(), b.view(), false, [](Int x, Int& divisor) {
     const Int q = ceil_div(x, divisor);
+    // What a mode does not use up of the divisor is left for the next: (4,3) by 8 is (1,2).
     divisor = ceil_div(divisor, x);
     return q;
   });
@@ -266,6 +271,7 @@ int compare(const Operation& op, View a, View b, bool from_left) {
   if (a.is_leaf() && b.is_leaf()) return a.leaf() < b.leaf() ? -1 : b.leaf() < a.leaf() ? 1 : 0;
   if (a.is_leaf() != b.is_leaf()) op.fail("incongruent", "an integer is compared with a tuple");
   for (std::size_t k = 0;; ++k) {
+    // A proper beginning comes before what continues it, as words do in a dictionary.
     if (k == a.rank() || k == b.rank()) return a.rank() < b.rank() ? -1 : b.rank() < a.rank() ? 1 : 0;
     const int c = from_left ? compare(op, a[k], b[k], true)
                             : compare(op, a[a.rank() - 1 - k], b[b.rank() - 1 - k], false);
@@ -285,6 +291,7 @@ bool elem_less(const IntTuple& a, const IntTuple& b) {
   const auto walk = [&](auto&& self, View x, View y) -> bool {
     if (x.is_leaf() && y.is_leaf()) return x.leaf() < y.leaf();
     if (x.is_leaf() != y.is_leaf()) op.fail("incongruent", "an integer is compared with a tuple");
+    // Entries that the right tuple has more are no bound on anything, as in CuTe.
     if (x.rank() > y.rank()) return false;
     auto e = y.begin();
     for (View m : x) {
@@ -344,6 +351,7 @@ std::vector<AtomId> symbols(const SymLayout& l) {
   for (const auto& m : l.modes())
     for (const Sym& s : {m.extent, m.stride.scale})
       for (const AtomId id : symbols(s)) all.push_back(id);
+  // Sorted, so that no output depends on the order in which modes name their symbols.
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;

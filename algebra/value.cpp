@@ -6,6 +6,7 @@ namespace {
 
 [[noreturn]] void refuse(const Value& v, const char* wanted) {
   std::string text = to_string(v);
+  // A value may be a list of thousands; the error has to stay readable.
   if (text.size() > 120) text = text.substr(0, 120) + "...";
   throw LayoutError(
       {"argument", "argument", std::string("expected ") + wanted, {{"found", text}}, "", {}, ""});
@@ -18,6 +19,7 @@ void flatten_into(TupleBuilder<Leaf>& out, const Value& v, const Convert& conver
     out.leaf(convert(v));
     return;
   }
+  // Before going deeper: a million parentheses are refused, and no stack runs out.
   if (depth >= max_depth) detail::throw_limit("depth", depth + 1, max_depth);
   if (list->size() > max_rank) detail::throw_limit("rank", list->size(), max_rank);
   const std::size_t at = out.open();
@@ -86,6 +88,7 @@ Swizzle Value::as_swizzle() const {
   int field[3];
   for (std::size_t i = 0; i < 3; ++i) {
     const Int n = (*l)[i].as_int();
+    // Checked here, as the constructor takes plain ints and 2^32 + 3 would arrive there as 3.
     if (abs(n) > 62) refuse(*this, "a swizzle of fields within 62 bits");
     field[i] = static_cast<int>(n.value());
   }

@@ -106,7 +106,10 @@ py::object stride_of(const Layout& layout) {
 template <class L>
 py::array_t<std::int64_t> values_of(const L& layout) {
   const Int size = layout.size();
-  py::array_t<std::int64_t> values(static_cast<py::ssize_t>(size.value()));
+  // The stride is named: pybind11 before 2.12 asks numpy's descriptor for the size of an element, which numpy 2 keeps elsewhere, and
+  // gets 0, so that all values would be the last one.
+  py::array_t<std::int64_t> values(std::vector<py::ssize_t>{static_cast<py::ssize_t>(size.value())},
+                                   std::vector<py::ssize_t>{static_cast<py::ssize_t>(sizeof(std::int64_t))});
   auto out = values.mutable_unchecked<1>();
   for (Int i = 0; i < size; i += 1) out(static_cast<py::ssize_t>(i.value())) = layout(i).value();
   return values;

@@ -1,4 +1,4 @@
-/// `--name value` options of a kernel, for the commands that take a kernel's name: `build`, `run`, `bench`.
+/// `--name value` options of a kernel, for the commands that take a kernel's name: `build`, `run`, `bench`, `validate`.
 #pragma once
 
 #include "command.h"

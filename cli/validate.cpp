@@ -31,6 +31,9 @@ struct Options {
   std::uint32_t lds = 0;
   unsigned trips = 8;
   bool json = false, addresses = false;
+#ifdef INLAY_CLI_CLAIMS
+  kernels::BuildOptions build; // of a kernel's name
+#endif
 };
 
 std::string path_text(const symbolic::Terms& t, const symbolic::OrderFinding& f) {
@@ -79,7 +82,7 @@ bool is_kernel(const std::string& name) {
 int validate_kernel(Session& session, const Options& o, const std::vector<std::string>& rest) {
   kernels::Flags flags = read_flags(rest);
   if (!o.arch.empty()) flags["arch"] = o.arch;
-  const kernels::Artifact artifact = kernels::find_kernel(o.file)->build(flags, {});
+  const kernels::Artifact artifact = kernels::find_kernel(o.file)->build(flags, o.build);
   if (artifact.source == nullptr) throw std::runtime_error(o.file + ": its build does not keep the program");
   const auto object = [&] {
     if (!o.code.empty()) return read_code_object(session, o.code, artifact.arch);
@@ -293,6 +296,7 @@ void add_validate(CLI::App& app, Session& session) {
 #endif
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--code", o->code, "With a kernel's name: the machine code; default: what it builds");
+  add_order_options(*command, o->build);
   command->allow_extras();
 #endif
   command->add_flag("--addresses", o->addresses, "Also what each memory instruction accesses, as formulas");
@@ -303,10 +307,12 @@ void add_validate(CLI::App& app, Session& session) {
       session.exit = validate_kernel(session, *o, command->remaining());
       return;
     }
-    if (!command->remaining().empty() || !o->code.empty())
-      throw std::invalid_argument(
-          fmt::format("'{}' belongs to a kernel's name, and '{}' is none\n  hint   inlay kernels",
-                      o->code.empty() ? command->remaining()[0] : "--code", o->file));
+    std::string foreign = command->remaining().empty() ? "" : command->remaining()[0];
+    for (const char* name : {"--code", "--scheduler", "--loops"})
+      if (command->count(name) != 0) foreign = name;
+    if (!foreign.empty())
+      throw std::invalid_argument(fmt::format(
+          "'{}' belongs to a kernel's name, and '{}' is none\n  hint   inlay kernels", foreign, o->file));
 #endif
     session.exit = validate(session, *o);
   });

@@ -154,6 +154,25 @@ k:
   CHECK(inlay_command({"validate", "-", "--block", "128"}, loaded).exit == 3);
 }
 
+TEST_CASE("a kernel's name takes the options of its build: loops as blocks of assembly are validated") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    const Ran block = inlay_command(
+        {"validate", "gemm", "--arch", arch, "--tile", "32x32x64", "--waves", "1x1", "--loops", "asm"});
+    INFO(arch << ": " << block.out << block.err);
+    CHECK(block.exit == 0);
+    CHECK(block.out.find("machine code validated") != std::string::npos);
+  }
+  // The option reaches the build: this loop is none that a block can hold.
+  const Ran refused = inlay_command({"validate", "flash_attention", "--waves", "1", "--tile-q", "32",
+                                     "--tile-k", "32", "--head-dim", "64", "--loops", "asm"});
+  CHECK(refused.exit > 0);
+  CHECK(refused.err.find("cannot be a block of assembly") != std::string::npos);
+  // A file has been built already.
+  const Ran file = inlay_command({"validate", "-", "--loops", "asm"}, "");
+  CHECK(file.exit == 2);
+  CHECK(file.err.find("'--loops' belongs to a kernel's name") != std::string::npos);
+}
+
 TEST_CASE("claims that name no argument of the kernel are errors of the command") {
   const std::string code = R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 .text

@@ -1,6 +1,7 @@
 #include "inlay_command.h"
 
 #include <catch2/catch.hpp>
+#include <filesystem>
 
 #include <inlay/algebra/expression.h>
 
@@ -42,4 +43,24 @@ TEST_CASE("eval names every operation and says where symbols belong") {
   CHECK(nothing.err.find("inlay eval --help") != std::string::npos);
   CHECK(inlay_command({"eval", "size((M,4):(1,M))"}).err.find("symbols belong to `prove`") !=
         std::string::npos);
+}
+
+TEST_CASE("a kernel that spills is built with a warning that says how much") {
+  // Without the modulo scheduler LLVM keeps more of this tile's operands alive than there are registers.
+  const auto build = [](const std::vector<std::string>& more) {
+    std::vector<std::string> words{
+        "build",  "gemm", "--arch",
+        "gfx950", "-o",   std::filesystem::temp_directory_path().string() + "/inlay_spills",
+        "--tile"};
+    words.insert(words.end(), more.begin(), more.end());
+    return inlay_command(words);
+  };
+  const Ran spills = build({"256x256x64", "--loops", "ir", "--scheduler", "default"});
+  CHECK(spills.exit == 0);
+  CHECK(spills.out.find("scratch 0 bytes") == std::string::npos);
+  CHECK(spills.err.find("warning: gemm spills ") != std::string::npos);
+  const Ran fits = build({"128x128x64"});
+  CHECK(fits.exit == 0);
+  CHECK(fits.out.find("scratch 0 bytes") != std::string::npos);
+  CHECK(fits.err.find("spills") == std::string::npos);
 }

@@ -2,6 +2,7 @@
 
 #include <inlay/solver/lds.h>
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -30,7 +31,9 @@ std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Elem
       patterns.push_back(std::move(p));
     }
   }
-  const int base = std::countr_zero(static_cast<unsigned>(uses.at(0).vector));
+  int widest = 1;
+  for (const LdsUse& use : uses) widest = std::max(widest, use.vector);
+  const int base = std::countr_zero(static_cast<unsigned>(widest));
   const int row_bits = std::countr_zero(static_cast<unsigned>(columns)) - base;
   for (int bits = 0; bits <= row_bits; ++bits)
     for (int shift = bits; shift <= row_bits + 3; ++shift) {

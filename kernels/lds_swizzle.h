@@ -17,9 +17,9 @@ struct LdsUse {
   bool read;
 };
 
-/// Fewest bits, then smallest shift, of Sw<bits, log2 vector, shift> on element numbers of a row-major tile, such that no
-/// phase of any wave of any use meets a bank twice (solver/lds.h has the model). The claim itself is derived and proven
-/// again with the kernel; this only finds a candidate.
+/// Fewest bits, then smallest shift, of Sw<bits, log2 of the widest vector, shift> on element numbers of a row-major tile,
+/// such that no phase of any wave of any use meets a bank twice (solver/lds.h has the model). The claim itself is derived
+/// and proven again with the kernel; this only finds a candidate.
 [[nodiscard]] std::optional<Swizzle> find_swizzle(const codegen::Target& target, codegen::Element element,
                                                   int rows, int columns, const std::vector<LdsUse>& uses);
 /// The same. Errors: std::invalid_argument when there is none.

@@ -53,6 +53,15 @@ bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
+/// Elements of a row that a work-item copies to LDS at once: 16 bytes, or less where the work-items then divide the tile's rows
+/// and would not otherwise. At least 4 bytes; 0 when they divide them never.
+int copied(const GemmSpec& s, int rows) {
+  const int threads = 64 * s.waves_m * s.waves_n, least = s.transfer ? 128 : 32;
+  for (int v = vector_of(s.in); v * bits(s.in) >= least; v /= 2)
+    if (const int across = s.tile_k / v; threads % across == 0 && rows % (threads / across) == 0) return v;
+  return 0;
+}
+
 /// The widest product; of 8-bit floats on gfx950 that is f8f6f4 at twice the rate, which takes two reads of 16 bytes an operand
 /// and 2048 / mfma of K.
 const Atom& product(const GemmSpec& s, const Target& target) {
@@ -162,10 +171,11 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("transfer", "yes", fmt::format("gfx950: {} moves 4 bytes a lane to LDS", s.arch));
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
-  const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector;
+  const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
+            narrowest = s.transfer ? vector : 32 / bits(s.in);
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
-  const int rows_at_once = 64 * waves / (s.tile_k / vector);
+  const int rows_at_once = 64 * waves / (s.tile_k / narrowest);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;
@@ -173,7 +183,7 @@ void check(const GemmSpec& s, const Target& target) {
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {} ({} waves of {} rows), at most 512", along * rows, along, rows));
     const bool by_rows = !(s.preshuffled_b && name[5] == 'n');
-    if (by_rows && (rows_at_once < 1 || tile % rows_at_once != 0))
+    if (by_rows && copied(s, tile) == 0)
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
@@ -276,14 +286,18 @@ Program gemm_program(const GemmSpec& s) {
   };
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
-    return conflict_free_tile(k, name, s.in, rows, s.tile_k, v, rows_tv(rows, s.tile_k, v, mma.threads()),
-                              reads);
+    const int w = copied(s, rows);
+    return k.lds(
+        name, s.in, {rows, s.tile_k},
+        conflict_free_swizzle(target, s.in, rows, s.tile_k,
+                              {{rows_tv(rows, s.tile_k, w, mma.threads()), w, false}, {reads, v, true}}));
   };
   const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
     if (s.transfer) {
       k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads()), v);
     } else {
-      k.copy(from, to, rows_tv(rows, s.tile_k, v, mma.threads()), v);
+      const int w = copied(s, rows);
+      k.copy(from, to, rows_tv(rows, s.tile_k, w, mma.threads()), w);
     }
   };
   // Parts of K, one a workgroup: where this one begins, and how far it goes.

@@ -770,7 +770,13 @@ Term Terms::join_product(Term lo, Term hi) {
         std::vector<TermPart> in(parts(sum).begin(), parts(sum).end());
         if (kind(sum) != TermKind::linear) in = {{sum, 1}};
         Term q = constant(0);
+        const u64 number = value(of).value_or(0);
         for (const TermPart& part : in) {
+          if (number != 0) { // each part that is so many of its atom
+            if (part.coefficient % number == 0)
+              q = add(q, multiply(part.atom, constant(static_cast<u32>(part.coefficient / number))));
+            continue;
+          }
           if (part.coefficient % by.coefficient != 0) continue;
           Term other = 0;
           if (part.atom == by.atom) {

@@ -509,6 +509,37 @@ TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under st
         }
 }
 
+TEST_CASE("gemm: tiles of rows that a round of 16 bytes a work-item does not divide, ragged, under stress") {
+  struct Tile {
+    const char* type;
+    bool preshuffled;
+    int m, n, k, waves_m, waves_n;
+  };
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Tile& t : {Tile{"i8", true, 112, 256, 128, 1, 4}, // 8 bytes
+                          Tile{"i8", true, 48, 128, 128, 1, 4},
+                          Tile{"bf16", false, 48, 80, 64, 1, 1},  // 16 bytes, whole rounds
+                          Tile{"f16", false, 80, 112, 64, 1, 1},  // the same
+                          Tile{"f16", false, 48, 64, 32, 1, 4},   // 8 and 16 bytes
+                          Tile{"fp8", false, 16, 128, 64, 1, 8}}) // 4 and 16 bytes
+      for (const char* loops : {"ir", "asm"}) {
+        GemmSpec spec;
+        spec.arch = arch;
+        spec.in = inlay::codegen::parse_element(t.type, inlay::codegen::Target::named(arch));
+        spec.preshuffled_b = t.preshuffled;
+        spec.out = spec.in == Element::i8 ? Element::bf16 : Element::f32;
+        spec.scales = spec.in == Element::i8;
+        spec.tile_m = t.m, spec.tile_n = t.n, spec.tile_k = t.k;
+        spec.waves_m = t.waves_m, spec.waves_n = t.waves_n;
+        INFO(arch << " " << t.type << " " << t.m << " x " << t.n << " x " << t.k << " " << loops);
+        const Artifact kernel = build_gemm(spec, {.loops = loops});
+        // One tile and less; more than one along each axis, an odd number of trips and a rest.
+        const int unit = t.preshuffled ? 64 : 16;
+        expect_right(kernel, gemm_problem(spec, 1, 16, unit, 6), true);
+        expect_right(kernel, gemm_problem(spec, t.m + 7, t.n + 16, 2 * t.k + unit, 5), true);
+      }
+}
+
 // The published definition: as (M/32, 2, 16) by (K/256, 2, 4), with axes in the order 0, 3, 5, 2, 4, 1.
 TEST_CASE("fp4: the order of scales") {
   const std::int64_t m = 96, k = 768;

@@ -142,12 +142,14 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
     bool preshuffled;
     const char* loops = "ir"; // as a block of assembly, registers and waits are all ours
     bool transfer = false;    // gfx950
+    int rows = 64;            // 48: 8 bytes a work-item and copy
   };
   for (const char* arch : {"gfx942", "gfx950"}) {
     for (const Variant& v : {Variant{"16 rows", 16, false},
                              {"32 rows", 32, false},
                              {"preshuffled", 16, true},
                              {"16 rows, asm", 16, false, "asm"},
+                             {"preshuffled, tile of 48", 16, true, "asm", false, 48},
                              {"preshuffled, asm", 16, true, "asm"},
                              {"transfers", 16, false, "asm", true},
                              {"preshuffled, transfers", 16, true, "asm", true}}) {
@@ -157,7 +159,7 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
       spec.mfma = v.mfma;
       spec.preshuffled_b = v.preshuffled;
       spec.transfer = v.transfer;
-      spec.tile_m = spec.tile_n = 64;
+      spec.tile_m = v.rows, spec.tile_n = 64;
       if (v.preshuffled) spec.waves_m = 1, spec.waves_n = 4;
       const Artifact kernel = build_gemm(spec, {.loops = v.loops});
       // Whole tiles and the edges of each dimension; one tile of K, an even and an odd number: every exit of the loop.

@@ -1,14 +1,20 @@
 #!/usr/bin/env python3
-"""Our loops against hand-written ones of the same tile: `inlay compare --json` for each, one table.
+"""Our loops against hand-written ones of the same tile: `inlay compare --json` for each, one table; and where a launch of the
+hand-written one is known (tests/runtime/timing/end_to_end.py), `inlay compare --time` of one launch of both: then criteria 6, 8, 11,
+12, 14 and 15 are decided by the cycle model. --static leaves that out.
 
     git clone https://github.com/ROCm/aiter
     INLAY_AITER=$PWD/aiter python3 tests/codegen/schedule_anchors.py build/release/bin/inlay
 
 Rows whose anchor is not there are named and skipped. docs/benchmarks/codegen.md has the table.
 """
-import json, os, pathlib, subprocess, sys, tempfile
+import json, os, pathlib, re, subprocess, sys, tempfile
 
-inlay = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin/inlay"
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "runtime" / "timing"))
+import end_to_end
+
+words = [a for a in sys.argv[1:] if a != "--static"]
+inlay = words[0] if words else "build/release/bin/inlay"
 hsa = pathlib.Path(os.environ.get("INLAY_AITER", "/nowhere")) / "hsa"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
@@ -17,6 +23,12 @@ rows = [
     ("i8 128x128", "gfx942", "preshuffle_gemm", "i8", "128x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_128x128.co"),
     ("i8 96x128", "gfx942", "preshuffle_gemm", "i8", "96x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_96x128.co"),
     ("i8 64x128", "gfx942", "preshuffle_gemm", "i8", "64x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_64x128.co"),
+    ("i8 112x256", "gfx942", "preshuffle_gemm", "i8", "112x256x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_112x256.co"),
+    ("i8 160x128", "gfx942", "preshuffle_gemm", "i8", "160x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_160x128.co"),
+    ("i8 80x128", "gfx942", "preshuffle_gemm", "i8", "80x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_80x128.co"),
+    ("i8 48x128", "gfx942", "preshuffle_gemm", "i8", "48x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_48x128.co"),
+    ("i8 32x128", "gfx942", "preshuffle_gemm", "i8", "32x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_32x128.co"),
+    ("i8 16x128", "gfx942", "preshuffle_gemm", "i8", "16x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_16x128.co"),
     ("bf16 160x64", "gfx942", "preshuffle_gemm", "bf16", "160x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_160x64_bshuffle_splitk_clean.co"),
     ("bf16 128x64", "gfx942", "preshuffle_gemm", "bf16", "128x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_128x64_bshuffle_splitk_clean.co"),
     ("bf16 256x256", "gfx950", "gemm", "bf16", "256x256x64", "2x2", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256.co"),
@@ -31,8 +43,37 @@ rows = [
     ("f16 256x256", "gfx950", "gemm", "f16", "256x256x64", "2x2", triton / "gemm_f16_256x256x64.gfx950.s"),
 ]
 
-print("| tile | arch | issue/MFMA, ours | theirs | waits and barriers a 1000 MFMA clocks, ours | theirs | criteria that fail |")
-print("|---|---|---|---|---|---|---|")
+
+
+def arguments(kernel, values):
+    """--arg words of a code object's kernel; values: argument -> value, None where it fills a slot."""
+    told = subprocess.run([inlay, "inspect", str(kernel), "--json"], capture_output=True, text=True, check=True)
+    for a in json.loads(told.stdout)["kernels"][0]["arguments"]["list"]:
+        value = values(a)
+        if value is not None: yield "ptr:0" if a["kind"] == "global_buffer" and value == 0 else end_to_end.argument(value, a["size"])
+
+
+def launch(what, arch, kind, tile, ours, anchor):
+    """Options of `inlay compare --time`: about as many tiles as compute units, K = 4096 bytes; None where the anchor's arguments are not known."""
+    family = next((f for f in ("i8gemm", "bf16gemm", "f4gemm") if f in anchor.parts), None)
+    if family is None: return None, ""
+    tm, tn, _ = map(int, tile.split("x"))
+    m, n, k = tm * 16, -(-2048 // tn) * tn, {"i8": 4096, "bf16": 2048, "fp4": 8192}[kind]
+    r = {"family": family, "kernel": "", "m": m, "n": n, "k": k, "split": 1, "wide": False, "bias": False}
+    grid, slots = end_to_end.slots(r, tm, tn)
+    # The bytes of A and B; C has 16 bits, scales are f32, of fp4 one byte for 32.
+    each = {"i8": 2, "bf16": 4, "fp4": 1}[kind] * k // 2
+    scale = (lambda rows: -(-rows // 256) * 256 * k // 32) if kind == "fp4" else lambda rows: 4 * rows
+    mine = {"c": (2 * m * n,), "a": (m * each,), "b": (n * each,), "sa": (scale(m),), "sb": (scale(n),), "bias": (4 * n,), "m": m, "n": n, "k": k}
+    options = ["--time", "--quick", "--grid", f"{n // tn},{m // tm}", "--anchor-grid", ",".join(map(str, grid))]
+    for word in arguments(ours, lambda a: mine[a["name"]]): options += ["--arg", word]
+    slot = lambda a: None if a["offset"] % 16 else slots[a["offset"] // 16] if a["offset"] // 16 < len(slots) else 0
+    for word in arguments(anchor, slot): options += ["--anchor-arg", word]
+    return options, f"{m} x {n} x {k}"
+
+
+print("| tile | arch | issue/MFMA, ours | theirs | waits and barriers a 1000 MFMA clocks, ours | theirs | criteria that fail, by machine code | by a launch | M x N x K | clocks, ours | theirs |")
+print("|---|---|---|---|---|---|---|---|---|---|---|")
 missing, reasons = [], []
 with tempfile.TemporaryDirectory() as folder:
   for what, arch, kernel, kind, tile, waves, anchor in rows:
@@ -40,6 +81,7 @@ with tempfile.TemporaryDirectory() as folder:
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
     options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "yes" if arch == "gfx950" else "no"]
+    if kind == "i8": options += ["--scales", "yes", "--bias", "yes"]  # as the hand-written ones: bf16 results
     if kernel == "block_scale_gemm": options = ["--tile-m", tile.split("x")[0]]  # its other sizes are the scales'
     subprocess.run([inlay, "build", kernel, "--arch", arch, *options, "-o", folder], check=True, capture_output=True)
     ours = pathlib.Path(folder, kernel + ".hsaco")
@@ -51,9 +93,18 @@ with tempfile.TemporaryDirectory() as folder:
     def rate(side):
       return "%.2f + %.2f" % tuple(1000 * float(facts[n][side].split()[0]) / float(facts["MFMA clocks"][side]) for n in ("waits", "barriers"))
 
+    timed = ["", "", "", ""]
+    words, shape = (None, "") if "--static" in sys.argv else launch(what, arch, kind, tile, ours, anchor)
+    if words:
+      told = json.loads(subprocess.run([inlay, "compare", str(ours), str(anchor), "--arch", arch, "--json", *words], capture_output=True, text=True, check=True).stdout)
+      lost = [c for c in told["criteria"] if c["verdict"] == "fail"]
+      of_launch = next(c for c in told["criteria"] if c["number"] == 15)
+      clocks = [re.search(r"\d+", of_launch[side])[0] for side in ("candidate", "anchor")]
+      timed = [", ".join(str(c["number"]) for c in lost) or "none", shape, *clocks]
+      reasons += [f"{what} ({arch}), launch, {c['number']} {c['name']}: {c['candidate']} | {c['anchor']} ({c['why']})" for c in lost if c["number"] in (6, 8, 11, 12, 14, 15)]
     failed = [c for c in report["criteria"] if c["verdict"] == "fail"]
     reasons += [f"{what} ({arch}), {c['number']} {c['name']}: {c['why']}" for c in failed]
-    print(f"| {what} | {arch} | {ratio[0]} | {ratio[1]} | {rate(0)} | {rate(1)} | {', '.join(str(c['number']) for c in failed) or 'none'} |", flush=True)
+    print(f"| {what} | {arch} | {ratio[0]} | {ratio[1]} | {rate(0)} | {rate(1)} | {', '.join(str(c['number']) for c in failed) or 'none'} | {' | '.join(timed)} |", flush=True)
 for line in reasons: print(line)
 for line in missing: print("skipped:", line)
 sys.exit(77 if len(missing) == len(rows) else 0)

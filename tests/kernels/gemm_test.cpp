@@ -124,6 +124,30 @@ TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
   CHECK(count(build_gemm(narrow).assembly, "buffer_store_dwordx2") > 0);
 }
 
+TEST_CASE("gemm: a work-item copies 16 bytes, or less where only then the tile's rows are shared out") {
+  const auto widest = [](int rows, int tile_k, int waves) {
+    GemmSpec spec;
+    spec.in = Element::i8, spec.out = Element::i32;
+    spec.preshuffled_b = true;
+    spec.tile_m = rows, spec.tile_n = 16 * waves, spec.tile_k = tile_k;
+    spec.waves_m = 1, spec.waves_n = waves;
+    const std::string text = build_gemm(spec).assembly;
+    for (const char* width : {"128", "64", "32"})
+      if (text.find(std::string("ds_write_b") + width) != std::string::npos) return std::string(width);
+    return std::string("none");
+  };
+  CHECK(widest(128, 128, 4) == "128");
+  CHECK(widest(112, 128, 4) == "64");
+  CHECK(widest(16, 64, 8) == "32");
+  // Transfers are 16 bytes a lane.
+  GemmSpec spec;
+  spec.arch = "gfx950", spec.transfer = true;
+  spec.tile_m = 48, spec.tile_n = 64, spec.tile_k = 32;
+  spec.waves_m = 1, spec.waves_n = 4;
+  CHECK_THAT(message_of([&] { (void)build_gemm(spec); }),
+             Contains("tile_m = 48") && Contains("a multiple of 64"));
+}
+
 TEST_CASE("gemm: whole 256x256 kernels are no larger than the hand-written ones of that tile") {
   // AITER's bf16gemm_bf16_tn_256x256, with and without preshuffled B.
   const auto code = [](const char* kernel, const char* type, const char* tile) {

@@ -203,6 +203,19 @@ TEST_CASE("equal formulas are one term") {
   CHECK(t.kind(t.join(t.multiply(x, yz), t.add(upper, k(1)))) == TermKind::pair);
   CHECK(t.kind(t.join(t.multiply(x, yz), t.add(t.multiply_high(x, yz, false), t.multiply(y, high)))) ==
         TermKind::pair);
+  // The same with a number: rows of a tile, its place and a row's length; and with another number in one of the words.
+  const auto scaled = [&](u32 number, u32 other) {
+    return t.join(t.multiply(k(number), yz),
+                  t.add(t.multiply_high(k(number), yz, false), t.multiply(k(other), high)));
+  };
+  for (const u32 number : {96U, 112U, 0x80000001U}) {
+    CHECK(scaled(number, number) == t.multiply(t.zext(k(number)), t.product(y, z, false)));
+    CHECK(t.evaluate(scaled(number, number), numbers) == u64{0x87654321U} * 0xdeadbeefU * number);
+    for (const u32 other : {1U, number - 1, number + 1, 2 * number})
+      CHECK(t.evaluate(scaled(number, other), numbers) ==
+            (u64{number} * (0x87654321U * 0xdeadbeefU) +
+             (u64{other} * ((u64{0x87654321U} * 0xdeadbeefU) >> 32) << 32)));
+  }
   CHECK(t.select(t.equal(x, y), x, x) == x);
   // What is unknown is equal to nothing.
   CHECK(t.equal(Terms::unknown, Terms::unknown) == Terms::unknown);

@@ -518,10 +518,10 @@ TEST_CASE("gemm: tiles of rows that a round of 16 bytes a work-item does not div
   for (const char* arch : {"gfx942", "gfx950"})
     for (const Tile& t : {Tile{"i8", true, 112, 256, 128, 1, 4}, // 8 bytes
                           Tile{"i8", true, 48, 128, 128, 1, 4},
-                          Tile{"bf16", false, 48, 80, 64, 1, 1},  // 16 bytes, whole rounds
-                          Tile{"f16", false, 80, 112, 64, 1, 1},  // the same
-                          Tile{"f16", false, 48, 64, 32, 1, 4},   // 8 and 16 bytes
-                          Tile{"fp8", false, 16, 128, 64, 1, 8}}) // 4 and 16 bytes
+                          Tile{"bf16", false, 48, 80, 64, 1, 1},   // 16 bytes, whole rounds
+                          Tile{"f16", false, 80, 112, 64, 1, 1},   // the same
+                          Tile{"f16", false, 48, 64, 32, 1, 4},    // 8 and 16 bytes
+                          Tile{"fp8", false, 16, 128, 128, 1, 8}}) // 4 and 16 bytes
       for (const char* loops : {"ir", "asm"}) {
         GemmSpec spec;
         spec.arch = arch;

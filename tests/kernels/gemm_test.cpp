@@ -138,7 +138,7 @@ TEST_CASE("gemm: a work-item copies 16 bytes, or less where only then the tile's
   };
   CHECK(widest(128, 128, 4) == "128");
   CHECK(widest(112, 128, 4) == "64");
-  CHECK(widest(16, 64, 8) == "32");
+  CHECK(widest(16, 128, 8) == "32");
   // Transfers are 16 bytes a lane.
   GemmSpec spec;
   spec.arch = "gfx950", spec.transfer = true;

@@ -12,8 +12,9 @@
 ///     Problem problem = gemm_problem(spec, 200, 256, 128, /*seed*/ 1);
 ///
 /// The whole kernel is `gemm_program` in kernels/gemm/program.cpp: what it computes and how its data moves. A workgroup
-/// computes one tile of C; tiles of A and B go 16 bytes a lane through registers to LDS under a swizzle that is free of
-/// bank conflicts on both sides, two tiles ahead, LDS being double-buffered. Ragged M is cut off by descriptors, ragged K
+/// computes one tile of C; tiles of A and B go 16 bytes a lane (8 or 4 where only then the tile's rows are shared out evenly)
+/// through registers to LDS under a swizzle that is free of bank conflicts on both sides, two tiles ahead, LDS being
+/// double-buffered. Ragged M is cut off by descriptors, ragged K
 /// and N by comparison; the claims say that both do it exactly.
 #pragma once
 

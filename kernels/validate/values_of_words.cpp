@@ -466,9 +466,9 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       }
       if (const SignedField f = signed_field(x); f.width == 8 && f.at % 8 == 0)
         return read(f.word, Element::i8, f.at / 8);
-      const auto s = formulas_.signed_number(x);
-      if (!s) return std::nullopt;
-      return number_of(*s);
+      if (const auto s = formulas_.signed_number(x)) return number_of(*s);
+      if (t_.kind(x) != TermKind::datum) return std::nullopt;
+      return read(x, Element::i32, 0); // a sum of integers
     }
     if (n == "v_cvt_f32_u32" && !a.empty()) {
       const auto s = formulas_.number(a[0]);

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -71,6 +71,19 @@ std::vector<Subject> subjects(const std::string& more) {
                     {31, 96, 2048},
                     {65, 64, 2304},
                     {8, 112, 256}})}};
+  if (more == "scales") // i32 sums, converted and scaled
+    return {{"gemm",
+             {{"tile", "32x32x64"}, {"waves", "1x1"}, {"dtype", "i8"}, {"scales", "yes"}, {"bias", "yes"}},
+             sizes({{1, 1, 16},
+                    {64, 64, 64},
+                    {65, 63, 80},
+                    {100, 36, 128},
+                    {33, 70, 208},
+                    {64, 128, 256},
+                    {17, 129, 320},
+                    {130, 65, 64},
+                    {96, 96, 144},
+                    {5, 300, 32}})}};
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -139,8 +152,9 @@ int main(int argc, char** argv) {
   how.add_to(app);
   app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
       ->capture_default_str();
-  app.add_option("--kernels", more, "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`")
-      ->check(CLI::IsMember({"order", "fp4"}));
+  app.add_option("--kernels", more,
+                 "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8")
+      ->check(CLI::IsMember({"order", "fp4", "scales"}));
   bool symbols_first = false;
   app.add_flag(
       "--symbols-first", symbols_first,

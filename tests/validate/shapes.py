@@ -31,6 +31,7 @@ KERNELS += [k + " --threads 128 --vectors 2 --arch " + g for k in ("softmax", "r
 KERNELS += ["layernorm", "layernorm --dtype f32 --arch gfx950", "layernorm --residual yes", "rmsnorm --residual yes --arch gfx950"]
 KERNELS += ["silu_and_mul", "silu_and_mul --arch gfx950 --dtype bf16", "rmsnorm --dtype f32 --vector 1"]
 KERNELS += ["vector_add", "moe_stage1"]
+KERNELS += ["gemm --dtype i8 --scales yes", "gemm --arch gfx950 --dtype i8 --scales yes --bias yes"]
 KERNELS += ["flash_attention", "flash_attention --arch gfx950 --waves 1 --tile-q 32 --tile-k 32 --head-dim 64"]
 KERNELS += ["flash_attention --causal 1", "flash_attention --causal 1 --group 2 --head-dim 64"]
 KERNELS += ["block_scale_gemm", "block_scale_gemm --arch gfx950"]

@@ -26,7 +26,7 @@ public:
     int vm = -1, lgkm = -1;
     bool barrier = false;
   };
-  void set_ring(int ring) { ring_ = ring; }
+  void set(int ring, bool apart) { ring_ = ring, apart_ = apart; }
 
   Need need(const Inst& inst, int trip) const {
     Need n;
@@ -102,12 +102,13 @@ private:
   Key key_of(const Reg& r, int trip) const {
     return {r.id, (*registers_)[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
   }
-  // By stage alone: one barrier is for all tiles of an iteration.
-  static Key transfer_to(const Stage& s) { return {-2, s.second}; }
+  // By stage alone, so that one barrier is for all tiles of an iteration, unless they are apart.
+  Key transfer_to(const Stage& s) const { return {apart_ ? -2 - s.first : -2, s.second}; }
   Stage stage_of(const Inst& i, int trip) const { return {i.access.tensor, (trip + i.access.slot) % ring_}; }
 
   const std::vector<Register>* registers_;
   int ring_;
+  bool apart_ = false;
   std::deque<Key> vm_, lgkm_;
   std::set<Stage> written_, read_;
 };
@@ -233,13 +234,13 @@ void place_order(Code& code) {
     drop_order(r.prologue), drop_order(r.body), drop_order(r.epilogue);
     std::vector<Walker::Need> prologue(r.prologue.size()), body(r.body.size()), epilogue(r.epilogue.size());
     if (!r.is_loop) {
-      walker.set_ring(1);
+      walker.set(1, false);
       step_over(walker, r.body, body, 0);
       r.body = with_order(r.body, body);
       if (branches) end_all(walker, r.body);
       continue;
     }
-    walker.set_ring(r.ring);
+    walker.set(r.ring, r.apart);
     int reach = 0;
     for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
     Walker end = walker;
@@ -304,6 +305,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     out.ring = region.pipeline.ring;
     out.tail_first = order.tail_first;
     out.exact = order.exact;
+    out.apart = order.apart;
     out.extent = region.extent;
     out.tile = region.tile;
     out.trips = ceil_div(region.extent, Sym(region.tile));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -109,10 +110,19 @@ public:
     return true;
   }
 
+  /// The order with tiles apart, where that applies and its registers fit, beside the addresses of the first tile's transfers,
+  /// which are masked: without room for these the block would have to leave its prologue to others.
+  std::optional<LoopSchedule> halves() const {
+    for (const int tensor : apart())
+      if (LoopSchedule order = ordered(steps_, 1, tensor);
+          fits(order, waves_, static_cast<int>(loads_.size())))
+        return order;
+    return std::nullopt;
+  }
+
   /// And whether its registers fit.
   std::pair<LoopSchedule, bool> run() const {
     // The same number of waves as LDS lets in, if any lead allows it.
-    const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
     const int trip = clocks_ * static_cast<int>(products_.size());
     const int depth = trip <= 2 * Latencies::of(target_).memory ? 2 : 1;
@@ -121,12 +131,7 @@ public:
       for (int trips = depth; trips >= 1; --trips)
         for (int lead = steps_; lead >= 1; --lead) {
           chosen = ordered(lead, trips);
-          const int most = ring_registers(lifetimes(loop_, registers_, chosen),
-                                          static_cast<int>(chosen.slots.size()), loop_.pipeline.ring)
-                               .dwords +
-                           addresses_;
-          if (most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves)
-            return {chosen, true};
+          if (fits(chosen, waves)) return {chosen, true};
         }
     return {chosen, false};
   }
@@ -149,8 +154,32 @@ private:
     return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
   }
 
-  // `lead` windows from reads to products, `trips` from loads to writes.
-  LoopSchedule ordered(int lead, int trips) const {
+  bool fits(const LoopSchedule& order, int waves, int others = 0) const {
+    const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
+    const int most = ring_registers(lifetimes(loop_, registers_, order), static_cast<int>(order.slots.size()),
+                                    loop_.pipeline.ring)
+                         .dwords +
+                     addresses_ + others;
+    return most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves;
+  }
+
+  // Two tiles that transfers bring into two stages can have a half of the trip each: while the reads of one stand in it, the
+  // other's stage is free and filled again. So transfers are spread over the whole trip and under way for at least
+  // one. Which tile may be first; none where that does not apply.
+  std::vector<int> apart() const {
+    std::vector<int> tiles;
+    if (!transfers_ || loop_.pipeline.ring != 2 || steps_ % 2 != 0) return tiles;
+    for (const int r : reads_) {
+      const int tensor = loop_.body[static_cast<std::size_t>(r)].access.tensor;
+      if (std::find(tiles.begin(), tiles.end(), tensor) == tiles.end()) tiles.push_back(tensor);
+    }
+    if (tiles.size() != 2) tiles.clear();
+    return tiles;
+  }
+
+  // `lead` windows from reads to products, `trips` from loads to writes; `leading`: the tile that is read in the first half of
+  // the trip, where tiles are apart.
+  LoopSchedule ordered(int lead, int trips, int leading = -1) const {
     const int length = static_cast<int>(products_.size());
     std::vector<std::vector<Item>> windows(static_cast<std::size_t>(steps_));
     const auto put = [&](int node, int q, double key) {
@@ -161,15 +190,36 @@ private:
     std::vector<int> reads = reads_;
     std::stable_sort(reads.begin(), reads.end(),
                      [&](int a, int b) { return feeds_.at(a).first < feeds_.at(b).first; });
+    const auto half_of = [&](int node) {
+      return loop_.body[static_cast<std::size_t>(node)].access.tensor == leading ? 0 : 1;
+    };
+    // What has a half of the trip is spread over its windows.
+    const auto put_in_half = [&](int node, int half, int number, int many, double shift) {
+      const int windows_of_half = steps_ / 2, at = number * windows_of_half / many;
+      put(node, half * windows_of_half + at,
+          (static_cast<double>(number) * windows_of_half + shift) / many - at);
+    };
+    if (leading >= 0) {
+      std::map<int, int> reads_of, writes_of, read, written;
+      for (const int r : reads) ++reads_of[half_of(r)];
+      for (const Write& w : writes_) ++writes_of[half_of(w.node)];
+      for (const int r : reads) put_in_half(r, half_of(r) - 2, read[half_of(r)]++, reads_of[half_of(r)], 0.2);
+      // Behind the reads of the iteration that had the stage before.
+      for (const Write& w : writes_) {
+        const int half = half_of(w.node);
+        put_in_half(w.load, half + 1 - 2 * (1 + loop_.pipeline.ring), written[half]++, writes_of[half], 0.4);
+      }
+    }
     std::map<int, int> of_step, done;
     for (const int r : reads) ++of_step[feeds_.at(r).step];
     for (const int r : reads) {
+      if (leading >= 0) break;
       const int step = feeds_.at(r).step;
       put(r, step - lead, (done[step]++ + 0.2) / of_step[step]);
     }
     // Writes over one trip's length before the reads, each with the load of its register behind it.
     const int count = static_cast<int>(writes_.size());
-    for (int w = 0; w < count; ++w) {
+    for (int w = 0; w < count && leading < 0; ++w) {
       const int q = w * steps_ / count; // window, and how far inside
       const double key = (w * steps_ % count + 0.4 * steps_) / count;
       // A transfer takes the whole ring: it has to arrive by itself. With two stages that is one trip, and all begin in its
@@ -199,6 +249,7 @@ private:
     LoopSchedule schedule;
     schedule.tail_first = true;
     schedule.exact = true;
+    schedule.apart = leading >= 0;
     std::vector<std::vector<Slot>> gap(products_.size());
     const int latency = (Latencies::of(target_).lds + clocks_ - 1) / clocks_;
     for (int q = 0; q < steps_; ++q) {
@@ -217,7 +268,10 @@ private:
       const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
       const bool one_is_enough =
           lead == steps_ && (trips > 1 || transfers_) && loads_.size() == writes_.size();
-      const bool joint = m == 0 || (one_is_enough ? false : steps_ == 1 ? m == length / 2 : window_begins);
+      const bool joint = m == 0 || (schedule.apart  ? m == begin_[static_cast<std::size_t>(steps_ / 2)]
+                                    : one_is_enough ? false
+                                    : steps_ == 1   ? m == length / 2
+                                                    : window_begins);
       schedule.slots.push_back({products_[static_cast<std::size_t>(m)], 0, joint});
       for (const Slot& s : gap[static_cast<std::size_t>(m)]) {
         schedule.slots.push_back(s);
@@ -267,11 +321,18 @@ Schedule modulo_schedule(const Graph& graph) {
     LoopSchedule& order = schedule.loops[loop++];
     Modulo modulo(region, graph.registers, *graph.program);
     if (modulo.analyse(false)) {
-      bool fits = false;
-      std::tie(order, fits) = modulo.run();
       Modulo smaller(region, graph.registers, *graph.program);
-      if (!fits && smaller.analyse(true))
-        if (auto [found, better] = smaller.run(); better) order = std::move(found);
+      const bool quarters = smaller.analyse(true);
+      std::optional<LoopSchedule> apart = modulo.halves();
+      if (!apart && quarters) apart = smaller.halves();
+      if (apart) {
+        order = std::move(*apart);
+      } else {
+        bool fits = false;
+        std::tie(order, fits) = modulo.run();
+        if (!fits && quarters)
+          if (auto [found, better] = smaller.run(); better) order = std::move(found);
+      }
     } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
       order = std::move(*found);
     }

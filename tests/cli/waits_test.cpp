@@ -143,6 +143,7 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
     const char* loops = "ir"; // as a block of assembly, registers and waits are all ours
     bool transfer = false;    // gfx950
     int rows = 64;            // 48: 8 bytes a work-item and copy
+    int tile_k = 64;          // 256: two stages of transfers, tiles apart
   };
   for (const char* arch : {"gfx942", "gfx950"}) {
     for (const Variant& v : {Variant{"16 rows", 16, false},
@@ -152,6 +153,7 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
                              {"preshuffled, tile of 48", 16, true, "asm", false, 48},
                              {"preshuffled, asm", 16, true, "asm"},
                              {"transfers", 16, false, "asm", true},
+                             {"transfers, two stages", 16, false, "asm", true, 64, 256},
                              {"preshuffled, transfers", 16, true, "asm", true}}) {
       if (v.transfer && arch == std::string("gfx942")) continue;
       GemmSpec spec;
@@ -159,15 +161,16 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
       spec.mfma = v.mfma;
       spec.preshuffled_b = v.preshuffled;
       spec.transfer = v.transfer;
-      spec.tile_m = v.rows, spec.tile_n = 64;
+      spec.tile_m = v.rows, spec.tile_n = 64, spec.tile_k = v.tile_k;
       if (v.preshuffled) spec.waves_m = 1, spec.waves_n = 4;
       const Artifact kernel = build_gemm(spec, {.loops = v.loops});
       // Whole tiles and the edges of each dimension; one tile of K, an even and an odd number: every exit of the loop.
       std::vector<Problem> problems;
       const int n = v.preshuffled ? 80 : 72, odd = v.preshuffled ? 16 : 8;
       // A row of C that is no whole number of vectors is stored by other code.
-      for (const int k : {256 + 4 * odd, 64, 320})
-        problems.push_back(gemm_problem(spec, 100, k == 320 && !v.preshuffled ? n - 2 : n, k, 3));
+      for (const int k : {4 * v.tile_k + 4 * odd, v.tile_k, 5 * v.tile_k})
+        problems.push_back(
+            gemm_problem(spec, 100, k > 4 * v.tile_k + 4 * odd && !v.preshuffled ? n - 2 : n, k, 3));
       every_wait_counts(fmt::format("{} {}", arch, v.name), kernel, std::move(problems));
     }
   }

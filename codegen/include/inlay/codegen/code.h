@@ -152,6 +152,7 @@ struct LoopSchedule {
   std::vector<Slot> slots;
   bool tail_first = false; ///< iteration 0 is the last tile
   bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
+  bool apart = false;      ///< tiles in LDS have waits and barriers of their own
 };
 struct Schedule {
   std::vector<LoopSchedule> loops; ///< one a loop, in order
@@ -168,6 +169,7 @@ struct CodeRegion {
   int ring = 1;
   bool tail_first = false;
   bool exact = false; ///< LoopSchedule::exact
+  bool apart = false; ///< LoopSchedule::apart
 };
 struct Code {
   const Program* program = nullptr;

@@ -24,6 +24,11 @@
 /// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
 /// the first is taken whose registers fit beside as many waves as LDS lets in.
 ///
+/// **Tiles apart.** Two tiles that transfers (memory to LDS, no registers) bring into a ring of two stages would have to
+/// begin and arrive within one trip. So each has a half of the trip for its reads, and in the other half, behind a barrier, its stage
+/// is filled again: transfers are spread over the whole trip and under way for one at least. Two waits and two barriers a trip; where
+/// registers suffice, also for the masked addresses of the first tile.
+///
 /// **Loops with arithmetic** (a softmax between two products, scaled results) have their products at even distances over the
 /// trip and everything else in the gaps, each instruction with its own number of trips ahead.
 ///

@@ -651,7 +651,14 @@ void Machine::scalar_load(const Operation& op) {
         set_scalar(half * 64 + static_cast<unsigned>(std::countr_zero(set)), Terms::unknown);
   };
   if (!n.starts_with("s_load_dword") && !n.starts_with("s_buffer_load_dword")) return unknown_result();
-  const Term address = scalar_place(op)->address;
+  const ScalarPlace place = *scalar_place(op);
+  // A buffer ends: what lies behind its end reads as 0, so that all of it has to be known to lie in front.
+  if (i.operands[1].width == 4) {
+    const auto records = t().value(place.records), first = t().value(place.offset);
+    if (!place.exact || !records || !first || *first > *records || *records - *first < place.bytes)
+      return unknown_result();
+  }
+  const Term address = place.address;
   const Term relative = t().subtract(address, setting_->kernarg);
   for (unsigned k = 0; k < d.width; ++k) {
     Term value = 0;

@@ -970,6 +970,11 @@ std::optional<u64> Terms::evaluate(Term root, const Assignment& given, const Oth
       continue;
     }
     const Node& n = nodes_[t];
+    if (const auto at = given.find(t); at != given.end()) { // whatever it is made of: what memory holds at an address
+      done[t] = at->second & mask_of(n.wide);
+      stack.pop_back();
+      continue;
+    }
     bool ready = true;
     const auto need = [&](Term c) {
       if (!done.contains(c)) {
@@ -981,9 +986,7 @@ std::optional<u64> Terms::evaluate(Term root, const Assignment& given, const Oth
     for (const Term c : children(t)) need(c);
     if (!ready) continue;
     std::optional<u64> v;
-    if (const auto at = given.find(t); at != given.end()) {
-      v = at->second;
-    } else if (n.kind == TermKind::linear) {
+    if (n.kind == TermKind::linear) {
       u64 sum = n.value;
       for (const TermPart& p : parts(t)) sum += p.coefficient * done[p.atom];
       v = sum;

@@ -405,6 +405,14 @@ TEST_CASE("sums by atomics of pairs: of f16 and of bf16, by token of a table too
   }
 }
 
+TEST_CASE("scalar loads: arguments read through a buffer whose end nothing says are not validated") {
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+      {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, {});
+  REQUIRE(validate(a, a.hsaco).verdict == MachineVerdict::validated);
+  const auto buffer = [](auto& c) { c[2] ^= 0x20U; }; // s_load_dwordx2 becomes s_buffer_load_dwordx2
+  CHECK(validate(a, patched(a, "s_load_dwordx2", 0, buffer)).verdict != MachineVerdict::validated);
+}
+
 TEST_CASE("branches: a path of the machine that begins one row later is refuted") {
   for (const char* name : {"moe_stage1", "moe_stage2"}) {
     const kernels::Artifact a = kernels::find_kernel(name)->build({{"arch", "gfx950"}}, {});

@@ -84,6 +84,25 @@ std::vector<Subject> subjects(const std::string& more) {
                     {130, 65, 64},
                     {96, 96, 144},
                     {5, 300, 32}})}};
+  if (more == "branches") { // workgroups behind the rows in use
+    std::vector<kernels::Flags> routed;
+    for (const auto& [tokens, experts, k, inter] : std::vector<std::array<int, 4>>{{1, 1, 8, 8},
+                                                                                   {20, 3, 64, 16},
+                                                                                   {33, 2, 72, 24},
+                                                                                   {7, 5, 128, 40},
+                                                                                   {64, 4, 136, 64},
+                                                                                   {3, 8, 200, 72},
+                                                                                   {50, 1, 64, 80},
+                                                                                   {16, 6, 32, 8},
+                                                                                   {90, 2, 96, 32},
+                                                                                   {5, 7, 40, 136}})
+      routed.push_back({{"tokens", std::to_string(tokens)},
+                        {"experts", std::to_string(experts)},
+                        {"k", std::to_string(k)},
+                        {"inter", std::to_string(inter)}});
+    return {{"moe_stage1", {{"tile-m", "32"}, {"arch", "gfx950"}}, routed},
+            {"moe_stage2", {{"tile-m", "32"}}, routed}};
+  }
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -153,8 +172,9 @@ int main(int argc, char** argv) {
   app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
       ->capture_default_str();
   app.add_option("--kernels", more,
-                 "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8")
-      ->check(CLI::IsMember({"order", "fp4", "scales"}));
+                 "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
+                 "`branches`")
+      ->check(CLI::IsMember({"order", "fp4", "scales", "branches"}));
   bool symbols_first = false;
   app.add_flag(
       "--symbols-first", symbols_first,

@@ -189,9 +189,10 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
   }
 }
 
-// Where a branch begins or ends nothing is under way.
-void end_all(Walker& w, std::vector<Inst>& list) {
-  const Walker::Need n = w.all();
+// Where a branch begins or ends nothing is under way. `meets`: other accesses to LDS may follow.
+void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
+  Walker::Need n = w.all();
+  n.barrier = n.barrier && meets;
   const Inst last = list.back();
   if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
   w.wait(n.vm, n.lgkm);
@@ -231,13 +232,19 @@ void place_order(Code& code) {
   for (std::size_t index = 0; index < code.regions.size(); ++index) {
     CodeRegion& r = code.regions[index];
     const bool branches = index + 1 < code.regions.size() && !(code.regions[index + 1].guards == r.guards);
+    const bool meets =
+        std::any_of(code.regions.begin() + static_cast<std::ptrdiff_t>(index) + 1, code.regions.end(),
+                    [](const CodeRegion& after) {
+                      return std::any_of(after.prologue.begin(), after.prologue.end(), uses_lds) ||
+                             std::any_of(after.body.begin(), after.body.end(), uses_lds);
+                    });
     drop_order(r.prologue), drop_order(r.body), drop_order(r.epilogue);
     std::vector<Walker::Need> prologue(r.prologue.size()), body(r.body.size()), epilogue(r.epilogue.size());
     if (!r.is_loop) {
       walker.set(1, false);
       step_over(walker, r.body, body, 0);
       r.body = with_order(r.body, body);
-      if (branches) end_all(walker, r.body);
+      if (branches) end_all(walker, r.body, meets);
       continue;
     }
     walker.set(r.ring, r.apart);
@@ -281,7 +288,7 @@ void place_order(Code& code) {
     r.body = with_order(r.body, body);
     r.epilogue = with_order(r.epilogue, epilogue);
     walker = end;
-    if (branches) end_all(walker, r.epilogue);
+    if (branches) end_all(walker, r.epilogue, meets);
   }
 }
 

@@ -970,7 +970,8 @@ std::optional<u64> Terms::evaluate(Term root, const Assignment& given, const Oth
       continue;
     }
     const Node& n = nodes_[t];
-    if (const auto at = given.find(t); at != given.end()) { // whatever it is made of: what memory holds at an address
+    if (const auto at = given.find(t);
+        at != given.end()) { // whatever it is made of: what memory holds at an address
       done[t] = at->second & mask_of(n.wide);
       stack.pop_back();
       continue;

@@ -1324,6 +1324,8 @@ void Explorer::abstract(State& state) {
   undecided("loop: no invariant with a period of 1 to 4 trips: " + why);
 }
 
+constexpr std::size_t most_waiting = 1000;
+
 void Explorer::explore(State first) {
   std::vector<State> stack;
   stack.push_back(std::move(first));
@@ -1364,6 +1366,9 @@ void Explorer::explore(State first) {
       assume(state, question, true);
       stack.push_back(std::move(other));
       stack.push_back(std::move(state));
+      // Each holds the registers of its waves, some megabytes: a loop that is entered in its middle has no head to stop at.
+      if (stack.size() * stack.back().waves.size() > most_waiting)
+        throw Budget{"more than " + std::to_string(most_waiting) + " waves wait at forks"};
       continue;
     }
     if (state.waves.size() == 1 && state.checked == open_end &&

@@ -66,7 +66,7 @@ Program moe_stage1_program(const MoeSpec& s) {
     return k.tile(W, {1, 1, s.tile_n, s.tile_k}, {e, which, bi, t}).keep({2, 3});
   };
 
-  const auto tile = k.tile(Y, {s.tile_m, s.tile_n}, {bp, bi});
+  const auto store = [&](const Fragment& y) { k.store(y, k.tile(Y, {s.tile_m, s.tile_n}, {bp, bi}), 4); };
   const auto multiply = [&] {
     const Fragment rows = k.load(k.tile(ids, {s.tile_m}, {bp}), without_axis(by_rows, 1), 1);
     const Fragment gate = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n}),
@@ -80,10 +80,10 @@ Program moe_stage1_program(const MoeSpec& s) {
       k.mma(up, of_x, of_u, mma);
     });
     const Fragment y = k.map({gate, up}, [](const auto& v) { return v[0] / (exp(v[0] * -1) + 1) * v[1]; });
-    k.store(k.fill(y, 0, Sym(s.tile_m) * bp, used, 0), tile, 4);
+    store(k.fill(y, 0, Sym(s.tile_m) * bp, used, 0));
   };
   k.if_less(Sym(s.tile_m) * bp, used, multiply, [&] {
-    k.store(k.zeros(s.type, mma.c(), {s.tile_m, s.tile_n}), tile, 4);
+    store(k.zeros(s.type, mma.c(), {s.tile_m, s.tile_n}));
   });
   return k;
 }

@@ -76,6 +76,8 @@ runtime::symbolic::Verdict statically(const Artifact& kernel) {
   const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
   runtime::symbolic::OrderOptions options;
   options.first = true;
+  for (const codegen::Tensor& t : kernel.source->code.program->tensors())
+    if (t.space == codegen::Space::global && !t.output) options.read_only.push_back(t.name);
   return runtime::symbolic::check_order(object, object.kernel(kernel.kernel), options).verdict;
 }
 

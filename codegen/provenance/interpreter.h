@@ -123,8 +123,8 @@ private:
   void both_paths(State s, const Guard& g, std::size_t index);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
-  // 0 <= room as what x is; false where that says nothing of it alone.
-  bool assume_of(AtomId x, Sym room, const std::string& name);
+  // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
+  std::optional<bool> assume_of(AtomId x, Sym room, const std::string& name);
   void run_version(State& s, const std::vector<Inst>& insts, bool divides);
   // modulus | size, as a substitution of the free symbol in what the size stands for.
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
@@ -375,7 +375,6 @@ private:
   std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
   std::vector<Guard> path_; ///< which branches are taken
-  bool impossible_ = false; ///< what was assumed last cannot be
   struct Unwritten {
     const Program::Specification* spec;
     std::vector<std::pair<AtomId, Sym>> relation; ///< what is known on that path

@@ -92,21 +92,21 @@ bool Interpreter::assume(const Guard& g) {
   };
   for (const int wanted : {0, 1, 2})
     for (const AtomId x : symbols(room))
-      if (rank(x) == wanted && assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
-        return !impossible_;
+      if (rank(x) == wanted)
+        if (const auto possible = assume_of(x, room, (g.holds ? "" : "n") + context_.atom(x).name))
+          return *possible;
   return true;
 }
 
-bool Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
-  impossible_ = false;
+std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
   const std::pair<AtomId, Sym> at0[] = {{x, Sym(0)}}, at1[] = {{x, Sym(1)}};
   const Sym rest = substitute(room, at0), symbol = context_.value(x);
   const auto slope = (substitute(room, at1) - rest).constant();
-  if (!slope || *slope == Int(0) || !(room == Sym(*slope) * symbol + rest)) return false;
+  if (!slope || *slope == Int(0) || !(room == Sym(*slope) * symbol + rest)) return std::nullopt;
   const std::string fresh = "_path" + std::to_string(path_.size()) + name;
   const auto limit = rest.constant();
   if (!limit) {
-    if (*slope != Int(1) && *slope != Int(-1)) return false;
+    if (*slope != Int(1) && *slope != Int(-1)) return std::nullopt;
     const Sym more = context_.symbol(fresh, {Int(0), std::nullopt});
     learn(x, *slope == Int(1) ? more - rest : rest - more);
     return true;
@@ -120,8 +120,7 @@ bool Interpreter::assume_of(AtomId x, Sym room, const std::string& name) {
     const Int most = floor_div(*limit, -*slope);
     if (!left.upper || most < *left.upper) left.upper = most;
   }
-  impossible_ = left.lower && left.upper && *left.upper < *left.lower;
-  if (impossible_) return true;
+  if (left.lower && left.upper && *left.upper < *left.lower) return false;
   const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
   learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
   return true;

@@ -197,6 +197,7 @@ private:
   bool narrow(State& state, Term condition, bool value, bool commit);
   void assume(State& state, Term condition, bool value);
   void memory(State& state, WaveRun& run, const Operation& op, u32 at);
+  Term descriptor_base(Machine& m, unsigned s);
   Term word_for_all(Machine& m, const Operation& op);
   void scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at);
   AccessRecord new_record(const WaveRun& run, u32 at);
@@ -617,6 +618,17 @@ void Explorer::scalar_memory(State& state, WaveRun& run, const Operation& op, u3
   ++run.executed[at];
 }
 
+/// The base is 48 bits wide and so are addresses: what the mask cuts off a sum is cut off anyway.
+Term Explorer::descriptor_base(Machine& m, unsigned s) {
+  Term high = m.scalar(s + 1);
+  if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff)
+    high = t().children(high)[0];
+  const Term base = t().join(m.scalar(s), high);
+  return t().kind(base) == TermKind::pair
+             ? t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)))
+             : base;
+}
+
 void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   Machine& m = run.machine;
   const MemoryFields& f = op.memory;
@@ -698,13 +710,7 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     bool by_lane = false; // the descriptor adds the lane's number to the index: no formula
     if (f.space == Space::buffer) {
       const auto s = static_cast<unsigned>(f.srsrc);
-      // The base is 48 bits wide and so are addresses: what the mask cuts off a sum is cut off anyway.
-      Term high = m.scalar(s + 1);
-      if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff)
-        high = t().children(high)[0];
-      buffer_base = t().join(m.scalar(s), high);
-      if (t().kind(buffer_base) == TermKind::pair)
-        buffer_base = t().join(m.scalar(s), t().bit_and(m.scalar(s + 1), t().constant(0xffff)));
+      buffer_base = descriptor_base(m, s);
       soffset = t().zext(m.scalar_operand(f.soffset));
       records = m.scalar(s + 2);
       const Term add_tid = t().bit(m.scalar(s + 3), 23);
@@ -787,10 +793,7 @@ Term Explorer::word_for_all(Machine& m, const Operation& op) {
   const auto s = static_cast<unsigned>(f.srsrc);
   if (t().value(t().bit(m.scalar(s + 3), 23)) != 0)
     return Terms::unknown; // the lane's number would be in the address
-  Term high = m.scalar(s + 1);
-  if (t().kind(high) == TermKind::bit_and && t().value(t().children(high)[1]) == 0xffff)
-    high = t().children(high)[0];
-  const Term base = t().join(m.scalar(s), high);
+  const Term base = descriptor_base(m, s);
   for (const KernelArgument& a : setting_.kernel.arguments)
     if (std::find(options_.read_only.begin(), options_.read_only.end(), a.name) != options_.read_only.end() &&
         base == t().join(setting_.argument_word(a.offset), setting_.argument_word(a.offset + 4))) {

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the

@@ -477,14 +477,14 @@ Drawn branches(Random& random) {
   const Sym n = k.size("n", {.most = 1 << 20, .multiple = v}), m = k.size("m", {.most = 1 << 16});
   const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n}),
                g = k.input("g", Element::f32, {n}), table = k.input("table", Element::i32, {1});
-  const Tree tree = Tree::of_all(random, 2, 2), other = Tree::of_all(random, 2, 2);
+  const Tree tree = Tree::of_all(random, 2, 2);
   const Sym w = k.workgroups(0, n, tile);
   enum { by_size, by_workgroup, by_table };
   const int kind = static_cast<int>(random() % 3);
   const int number = one_of(random, {1, 2, 3});
   const Sym used = kind == by_table ? k.uniform(table, 0) : Sym(0);
   // Elements of which the specification says one thing, and workgroups that may have some.
-  const auto first = [&](Sym i) { return kind == by_size ? m : kind == by_workgroup ? i : i; };
+  const auto first = [&](Sym i) { return kind == by_size ? m : i; };
   const Sym bound = kind == by_size ? Sym(50 * number) : kind == by_workgroup ? Sym(tile * number) : used;
   const bool depends = kind == by_table || !chance(random, 3);
   const double beyond = one_of(random, {0, 0, 1});

@@ -482,7 +482,22 @@ private:
       if (exact_) k.wait(i.vm, i.lgkm); // otherwise LLVM's
       break;
     case InstKind::barrier: k.barrier(); break;
+    case InstKind::release: k.release(); break;
+    case InstKind::ticket: env_[key(i.def)] = draw(i); break;
+    case InstKind::acquire:
+      k.bind(ticket_of(i).symbol, k.readfirstlane(use(i.uses[0])));
+      k.acquire();
+      break;
     }
+  }
+
+  const Ticket& ticket_of(const Inst& i) const { return p_.tickets()[static_cast<std::size_t>(i.ticket)]; }
+  Value draw(const Inst& i) {
+    const Tensor& t = p_.tensor(i.access.tensor);
+    const Value counter = k.pointer_add(pointers_.at(t.id), wide(bytes(t, t.at(i.access.origin)))),
+                last = k.lower(p_.count(ticket_of(i)) - Sym(1));
+    return k.if_values(k.compare(Compare::eq, idle(i), number(0)), {number(0)},
+                       [&] { return KernelBuilder::Values{k.count_on(counter, last)}; })[0];
   }
 
   Value to_store(const Reg& r, Element element) {

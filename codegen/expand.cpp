@@ -106,6 +106,45 @@ private:
   void expand(const LoopOp&) {}
   void expand(const IfOp&) {}
 
+  // One work-item draws, and tells the others through LDS.
+  void expand(const TicketOp& op) {
+    const Ticket& t = p_.tickets()[static_cast<std::size_t>(op.ticket)];
+    const Layout all = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
+    const auto access = [&](int tensor, std::vector<Sym> origin) {
+      Access a;
+      a.tensor = tensor;
+      a.threads = all;
+      a.elements.assign(1, std::vector<int>(origin.size(), 0));
+      a.masked.assign(origin.size(), false);
+      a.extents.assign(origin.size(), 1);
+      a.rows.assign(origin.size(), -1);
+      a.origin = std::move(origin);
+      return a;
+    };
+    const auto first = replicas(all);
+    std::vector<Sym> group;
+    for (const GridAxis& g : p_.grid())
+      if (g.axis != t.axis) group.push_back(g.symbol);
+    if (group.empty()) group.emplace_back(0);
+    add(InstKind::release);
+    Inst& draw = add(InstKind::ticket);
+    const Reg drawn{reg(Element::i32, 1), 0, 0, 1}, told{reg(Element::i32, 1), 0, 0, 1};
+    draw.def = drawn;
+    draw.ticket = op.ticket;
+    draw.access = access(t.tensor, group);
+    draw.access.idle = first;
+    Inst& write = add(InstKind::lds_write);
+    write.uses = {drawn};
+    write.access = access(t.exchange, {Sym(0)});
+    write.access.idle = first;
+    Inst& read = add(InstKind::lds_read);
+    read.def = told;
+    read.access = access(t.exchange, {Sym(0)});
+    Inst& take = add(InstKind::acquire);
+    take.uses = {told};
+    take.ticket = op.ticket;
+  }
+
   // Which values of the fragment that holds the coordinates along a gathered axis belong to values of `tv`.
   Reg row_of(int ids, const Layout& part, std::size_t axis, int base, int count) {
     const Fragment& f = p_.fragment(ids);
@@ -203,8 +242,8 @@ private:
                          a.origin[axis] == floor_div(g.symbol, Sym(z.facts.multiple)) &&
                          t.shape[axis] == floor_div(z.symbol, Sym(z.facts.multiple)));
       for (const GridAxis& g : p_.grid())
-        inside = inside ||
-                 (a.origin[axis] == g.symbol && g.tile == 1 && g.extent == t.shape[axis] && single(a, axis));
+        inside = inside || (a.origin[axis] == g.symbol && single(a, axis) &&
+                            t.shape[axis] == ceil_div(g.extent, Sym(g.tile)));
       if (const auto o = a.origin[axis].constant(); o && single(a, axis))
         inside = inside || le(Sym(*o + Int(1)), t.shape[axis]) == Truth::yes;
       a.masked[axis] = !inside;
@@ -625,7 +664,7 @@ bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == In
 const char* to_string(InstKind kind) {
   static const char* const names[] = {"fill", "load",   "store",       "lds_read",   "lds_write",
                                       "mma",  "map",    "fold_values", "fold_lanes", "exchange_lanes",
-                                      "wait", "barrier"};
+                                      "wait", "barrier", "release", "ticket", "acquire"};
   return names[static_cast<std::size_t>(kind)];
 }
 

@@ -888,6 +888,25 @@ void KernelBuilder::barrier() {
   s.ir.CreateFence(llvm::AtomicOrdering::Acquire, scope)->setMetadata(llvm::LLVMContext::MD_mmra, local);
 }
 
+// LLVM "User Guide for AMDGPU Backend", memory model gfx942: at agent scope a release writes the caches back that other
+// compute units do not share and waits for every store, an acquire makes what they hold of others' memory invalid.
+void KernelBuilder::release() {
+  Impl& s = live();
+  s.ir.CreateFence(llvm::AtomicOrdering::Release, s.context->getOrInsertSyncScopeID("agent"));
+}
+void KernelBuilder::acquire() {
+  Impl& s = live();
+  s.ir.CreateFence(llvm::AtomicOrdering::Acquire, s.context->getOrInsertSyncScopeID("agent"));
+}
+Value KernelBuilder::count_on(Value pointer, Value last) {
+  Impl& s = live();
+  Impl::want(pointer, Type::global());
+  Impl::want(last, Type::i32());
+  return s.make(s.ir.CreateAtomicRMW(llvm::AtomicRMWInst::UIncWrap, s.get(pointer), s.get(last), llvm::MaybeAlign(4),
+                                     llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent")),
+                Type::i32());
+}
+
 void KernelBuilder::wait(int vm, int lgkm) {
   // vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8; all ones says nothing.
   const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, 63)),

@@ -50,6 +50,9 @@ Interval tile_numbers(Sym extent, int tile) {
 Sym Program::workgroups(int axis, Sym extent, int tile) {
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
+  if (!tickets_.empty())
+    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind a ticket",
+                       "ticket " + tensor(tickets_[0].tensor).name, "the whole grid first");
   const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
   return symbol;
@@ -172,6 +175,12 @@ Expr Program::operator()(const Tensor& tensor, std::initializer_list<Index> inde
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   return expressions_->fold(monoid, k, extent, body(k));
+}
+
+Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body) {
+  const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
+  const std::pair<Sym, Sym> part[] = {{begin, end}};
+  return expressions_->partial_fold(Monoid::sum, k, extent, part, body(k));
 }
 
 void Program::computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body) {
@@ -538,6 +547,38 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
   append(std::move(l), where);
 }
 
+const GridAxis& Program::axis(const Ticket& ticket) const {
+  return *std::find_if(grid_.begin(), grid_.end(),
+                       [&](const GridAxis& g) { return g.axis == ticket.axis; });
+}
+Sym Program::count(const Ticket& ticket) const {
+  const GridAxis& g = axis(ticket);
+  return ceil_div(g.extent, Sym(g.tile));
+}
+
+Sym Program::ticket(const std::string& name, Sym number, Where where) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("ticket: " + why, name + ", line " + std::to_string(where.line()), hint);
+  };
+  if (loops_open_ > 0 || branches_open_ > 0)
+    refuse("it stands in a loop or a branch", "every workgroup draws once");
+  const auto of = std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
+  if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");
+  std::vector<Sym> groups;
+  for (const GridAxis& g : grid_)
+    if (g.axis != of->axis) groups.push_back(ceil_div(g.extent, Sym(g.tile)));
+  if (groups.empty()) groups.push_back(Sym(1));
+  const int id = static_cast<int>(tickets_.size());
+  Ticket t;
+  t.tensor = output(name, Element::i32, groups).id;
+  t.exchange = lds("ticket" + std::to_string(id), Element::i32, {1}).id;
+  t.axis = of->axis;
+  t.symbol = symbols_->symbol("_" + name + std::to_string(id), tile_numbers(of->extent, of->tile));
+  tickets_.push_back(t);
+  append(TicketOp{id}, where);
+  return t.symbol;
+}
+
 void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise,
                       Where where) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
@@ -549,15 +590,18 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
     for (const AtomId atom : inlay::symbols(s)) {
       const auto is = [&](const auto& x) { return *x.symbol.as_atom() == atom; };
       if (std::none_of(sizes_.begin(), sizes_.end(), is) && std::none_of(grid_.begin(), grid_.end(), is) &&
-          std::none_of(uniforms_.begin(), uniforms_.end(), is))
+          std::none_of(uniforms_.begin(), uniforms_.end(), is) &&
+          std::none_of(tickets_.begin(), tickets_.end(), is))
         refuse("a workgroup has no " + symbols_->atom(atom).name,
-               "sizes, numbers of workgroups and uniforms decide");
+               "sizes, numbers of workgroups, uniforms and tickets decide");
     }
   IfOp op{{a, b}, {}, {}};
   for (const auto& [ops, body] : {std::pair(&op.then, &then), std::pair(&op.otherwise, &otherwise)}) {
     if (!*body) continue;
     open_.push_back(ops);
+    ++branches_open_;
     (*body)();
+    --branches_open_;
     open_.pop_back();
   }
   append(std::move(op), where);
@@ -651,6 +695,10 @@ std::string Program::text() const {
                to_string(fragment(x->to).tv) + ", exchanging";
         for (const LaneExchange& e : x->exchanges)
           out += " lane^" + std::to_string(e.lane) + "/value^" + std::to_string(e.value);
+      } else if (const auto* n = std::get_if<TicketOp>(&op.what)) {
+        const Ticket& t = tickets_[static_cast<std::size_t>(n->ticket)];
+        out += "ticket  " + to_string(t.symbol) + " of " + tensor(t.tensor).name + ", " +
+               to_string(axis(t).symbol) + " < " + to_string(count(t));
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +

@@ -137,6 +137,16 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
       last_trip_[&r] = last;
       return;
     }
+  // As many trips as there are workgroups along an axis: a number of its own, of which nothing else is known.
+  for (const GridAxis& g : p_.grid())
+    if (r.tile == 1 && r.extent == ceil_div(g.extent, Sym(g.tile)) && r.extent.as_atom()) {
+      const Interval range = interval(r.extent);
+      const Sym trips = context_.symbol("_trips_along" + std::to_string(g.axis),
+                                        {Int(0), range.upper ? std::optional(*range.upper - Int(1)) : std::nullopt});
+      world_.emplace_back(*r.extent.as_atom(), trips + Sym(1));
+      last_trip_[&r] = trips;
+      return;
+    }
   if (const auto all = r.extent.constant()) {
     if (all->value() >= r.tile && all->value() % r.tile == 0) last_trip_[&r] = Sym(all->value() / r.tile - 1);
     return;

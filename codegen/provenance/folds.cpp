@@ -165,6 +165,27 @@ Term Interpreter::complete_term(Term t) {
   return out;
 }
 
+std::optional<Sym> Interpreter::one_of_sum(Term& t) {
+  ExprNode n = t.expr.node();
+  if (n.fn != Fn::load || !n.through.empty()) return {};
+  std::optional<std::size_t> axis;
+  for (std::size_t a = 0; a < n.index.size(); ++a)
+    if (summed_axes_.contains({n.tensor, a})) {
+      if (axis) return {};
+      axis = a;
+    }
+  if (!axis) return {};
+  const Sym at = n.index[*axis], bound = world(p_.tensor(n.tensor).shape[*axis]);
+  n.index[*axis] = bound_;
+  t.expr = x_.make(std::move(n));
+  for (Fact& f : t.facts)
+    if (f.index == at && f.bound == bound) {
+      f.index = bound_;
+      break;
+    }
+  return at;
+}
+
 void Interpreter::fold_values(State& s, const Inst& i) {
   Term t = assemble(s, i.uses);
   const int n = static_cast<int>(i.uses.size());
@@ -182,10 +203,11 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     std::optional<Sym> origin;
     for (const std::size_t c : folded)
       if (!origin) origin = origin_of(t.expr, c);
+    std::vector<std::pair<AtomId, Sym>> replace;
+    if (const auto one = origin ? std::nullopt : one_of_sum(t); one && n == 1) origin = *one;
     if (!origin)
       refute("a fold is along an index of its operand", describe(t),
              "no index is the coordinate along the axis");
-    std::vector<std::pair<AtomId, Sym>> replace;
     std::vector<int> rest;
     for (std::size_t c = 0; c < t.columns.size(); ++c) {
       if (std::find(folded.begin(), folded.end(), c) != folded.end()) {

@@ -79,7 +79,11 @@ void Interpreter::one(State& s, const Inst& i) {
     if (i.vm >= 0) complete(s, s.vm, i.vm);
     if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm);
     break;
+  case InstKind::release: release(s); break;
+  case InstKind::ticket: draw(s, i); break;
+  case InstKind::acquire: acquire(s, i); break;
   case InstKind::barrier:
+    if (s.released) s.released = Status::published;
     for (Batch& b : s.batches)
       if (b.status == Status::done) b.status = Status::published;
     for (auto& [stage, readings] : s.readings) {
@@ -116,8 +120,7 @@ void Interpreter::load(State& s, const Inst& i) {
   if (t.in_place)
     read_in_place(s, i, r);
   else if (t.output)
-    refute("what is read is what was there before the launch", t.name,
-           "it is written too, by this workgroup or another one; read another tensor, or declare it `inout`");
+    read_of_others(s, i, r);
   Term term;
   std::vector<Sym> index;
   std::vector<int> through;

@@ -264,6 +264,9 @@ private:
   bool one_body(Term& a, const Term& b, const std::vector<int>& columns);
   // A fold under way is over: it has to cover [0, limit).
   Term complete_term(Term t);
+  // An element of a tensor whose axis a specification sums, with one coordinate along it: that coordinate, and the sum's index in
+  // its place.
+  std::optional<Sym> one_of_sum(Term& t);
   void fold_values(State& s, const Inst& i);
   void fold_lanes(State& s, const Inst& i);
   // Elements of other lanes: columns with their rows exchanged.
@@ -313,6 +316,20 @@ private:
   // Conditions that hold, or do not, for all numbers of the columns.
   Expr all_inside(Expr e, const std::vector<int>& columns);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
+  // ------------------------------------------------------------ tickets: tickets.cpp
+  void release(State& s);
+  void draw(State& s, const Inst& i);
+  void acquire(State& s, const Inst& i);
+  // Whether this path says that the workgroup comes last, or that it does not.
+  bool last(const Ticket& k);
+  bool not_last(const Ticket& k);
+  // The ticket of which this workgroup knows that it is the last.
+  std::optional<int> stores_for_all(const State& s);
+  // Of an output: what all workgroups stored of it before their ticket, in the one that is the last.
+  void read_of_others(const State& s, const Inst& i, const Prepared& r);
+  // A sum under way as the part of it that the specification wants; false where that is none, or another.
+  bool part_of_sum(Term& t, Expr wanted);
+
   // What every exit must have done.
   void finish(const State& s);
   // A path that writes nothing of a tensor that starts as 0 and is added to: its part of the specification has to be 0.
@@ -374,6 +391,8 @@ private:
   };
   std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
+  std::map<int, int> by_ticket_; ///< outputs that the last workgroup of a ticket stores
+  std::vector<std::pair<int, int>> left_to_last_; ///< output and ticket: paths that leave it to the last
   std::vector<Guard> path_; ///< which branches are taken
   struct Unwritten {
     const Program::Specification* spec;
@@ -389,6 +408,7 @@ private:
   Domains domains_;
   std::map<std::vector<int>, int> coordinates_;                 ///< of tensors in place, each a number
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
+  std::set<std::pair<int, std::size_t>> summed_axes_;           ///< tensor and axis: see one_of_sum
 };
 
 } // namespace inlay::codegen::provenance

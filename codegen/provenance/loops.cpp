@@ -86,7 +86,8 @@ bool Interpreter::assume(const Guard& g) {
   };
   const auto rank = [&](AtomId x) {
     const std::string& name = context_.atom(x).name;
-    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || name.starts_with("_times_") || name.starts_with("_path"))
+    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) ||
+        name.starts_with("_times_") || name.starts_with("_path"))
       return 0;
     return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
   };
@@ -187,7 +188,7 @@ bool Interpreter::simple_behind(std::size_t index) const {
   const auto simple = [&](const Inst& i) {
     if (i.access.tensor < 0) return true;
     const Tensor& t = p_.tensor(i.access.tensor);
-    return t.space != Space::lds && !t.in_place;
+    return t.space != Space::lds && !t.in_place && i.kind != InstKind::ticket;
   };
   return std::all_of(
       code_.regions.begin() + static_cast<std::ptrdiff_t>(index) + 1, code_.regions.end(),
@@ -210,7 +211,8 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
     if (value.term.partial && covers(value.term)) value.term.intervals = {{Sym(0), value.term.limit}};
   const auto same = [&](const State& x) {
     return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.stored == s.stored &&
-           x.stored_part == s.stored_part && x.read_tile == s.read_tile;
+           x.stored_part == s.stored_part && x.read_tile == s.read_tile && x.released == s.released &&
+           x.drawn == s.drawn && x.taken == s.taken && x.given == s.given;
   };
   if (std::any_of(left_.begin(), left_.end(), same)) return;
   trips_begin_ = before.size(), trips_count_ = 1;

@@ -17,19 +17,6 @@ void Interpreter::store(State& s, const Inst& i) {
     settle(term);
     if (!covers(term)) parts = sum_of_parts(term, t);
   }
-  term = complete_term(std::move(term));
-  if (i.combine) {
-    const std::string zero = t.name + " holds 0 before the launch";
-    if (std::none_of(out_.contract.begin(), out_.contract.end(),
-                     [&](const auto& c) { return c.condition == zero; }))
-      out_.contract.push_back({zero, "workgroups add to it"});
-  }
-  if (const auto before = s.stored_part.find(t.id); before != s.stored_part.end() && before->second != parts)
-    refute("every element of " + t.name + " is written once", "",
-           "some of it is added in parts, and some is not");
-  s.stored_part[t.id] = parts;
-  const std::string claim = t.name + " is what the specification says";
-
   // Specification and term over the same columns: those of the coordinates that are written.
   std::vector<int> columns;
   std::vector<std::pair<AtomId, Sym>> at;
@@ -37,20 +24,55 @@ void Interpreter::store(State& s, const Inst& i) {
   for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
     auto where = std::find(columns.begin(), columns.end(), r.column[axis]);
     if (where == columns.end()) where = columns.insert(columns.end(), r.column[axis]);
+    const auto [low, high] = columns_.range(r.column[axis]);
     coordinate.push_back(relate(here(r.origin[axis])) +
-                         dollar(static_cast<std::size_t>(where - columns.begin())));
+                         (low == high ? Sym(low) : dollar(static_cast<std::size_t>(where - columns.begin()))));
   }
   for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
     at.emplace_back(*spec->coordinate[axis].as_atom(), coordinate[axis]);
-  rename(term, columns);
   // A column with one value is that number.
   std::vector<std::pair<AtomId, Sym>> constants;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    const auto [low, high] = columns_.range(columns[c]);
-    if (low == high) constants.emplace_back(*dollar(c).as_atom(), Sym(low));
+  const auto find_constants = [&] {
+    constants.clear();
+    for (std::size_t c = 0; c < columns.size(); ++c) {
+      const auto [low, high] = columns_.range(columns[c]);
+      if (low == high) constants.emplace_back(*dollar(c).as_atom(), Sym(low));
+    }
+  };
+  find_constants();
+  const Expr wanted = world(replaced_(spec->value, at));
+  if (!i.combine && term.partial) {
+    settle(term);
+    if (!covers(term)) (void)part_of_sum(term, replaced_(relate(wanted), constants));
   }
+  term = complete_term(std::move(term));
+  if (i.combine) {
+    const std::string zero = t.name + " holds 0 before the launch";
+    if (std::none_of(out_.contract.begin(), out_.contract.end(),
+                     [&](const auto& c) { return c.condition == zero; }))
+      out_.contract.push_back({zero, "workgroups add to it"});
+  }
+  // Who comes last stores for all that differ from it along the ticket's axis.
+  if (const auto ticket = stores_for_all(s)) {
+    if (parts || s.given.contains(t.id))
+      refute("every element of " + t.name + " is written once", t.name, "it was stored before the ticket too");
+    parts = p_.axis(p_.tickets()[static_cast<std::size_t>(*ticket)]).axis;
+    if (const auto [of, first] = by_ticket_.try_emplace(t.id, *ticket); !first && of->second != *ticket)
+      refute("every element of " + t.name + " is written once", t.name, "by the last of two tickets");
+  } else if (s.given.contains(t.id)) {
+    refute("what was released is not stored again", t.name, "it was stored before the ticket was drawn");
+  }
+  s.released.reset();
+  if (const auto before = s.stored_part.find(t.id); before != s.stored_part.end() && before->second != parts)
+    refute("every element of " + t.name + " is written once", "",
+           "some of it is added in parts, and some is not");
+  s.stored_part[t.id] = parts;
+  const std::string claim = t.name + " is what the specification says";
+
+  rename(term, columns);
+  find_constants();
   const auto settle_sym = [&](Sym x) { return replaced_(relate(x), constants); };
-  const Expr wanted = world(replaced_(spec->value, at)), held = world(resolve(term.expr, columns));
+  const Expr held = world(resolve(term.expr, columns));
   const auto settled = [&](Expr e) { return x_.normal(tabulate(replaced_(e, constants), columns)); };
   // First whatever the number of trips is.
   Expr expected = settled(wanted), got = settled(held);
@@ -84,7 +106,11 @@ void Interpreter::store(State& s, const Inst& i) {
     if (named && !i.access.masked[axis])
       refute("rows that a table names and the tensor has not are not written", t.name,
              "axis " + std::to_string(axis) + " is not masked");
-    if ((named || !i.access.masked[axis]) &&
+    const bool counted = std::any_of(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
+      return i.access.origin[axis] == g.symbol && shape[axis] == ceil_div(g.extent, Sym(g.tile)) &&
+             columns_.range(r.column[axis]) == std::pair(0, 0);
+    }); // there are no more workgroups
+    if ((named || !i.access.masked[axis]) && !counted &&
         !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(shape[axis]))))
       refute("stores stay inside " + t.name, to_string(coordinate[axis]),
              (named ? "the table's entry" : "axis " + std::to_string(axis) + " is not masked and") +
@@ -301,6 +327,14 @@ void Interpreter::finish(const State& s) {
     const std::string& name = p_.tensor(spec.tensor).name;
     if (found == s.stored.end()) {
       if (path_.empty()) refute("every element of " + name + " is written once", "", "nothing is written");
+      // Who comes last stores it.
+      const auto other = std::find_if(s.taken.begin(), s.taken.end(), [&](int n) {
+        return not_last(p_.tickets()[static_cast<std::size_t>(n)]);
+      });
+      if (other != s.taken.end()) {
+        left_to_last_.emplace_back(spec.tensor, *other);
+        continue;
+      }
       unwritten_.push_back({&spec, relation_});
       continue;
     }
@@ -357,7 +391,9 @@ void Interpreter::finish(const State& s) {
         !first && before->second != tile)
       refute("a workgroup writes one tile of " + name + ", however often its loops run", "",
              "it depends on the number of trips");
-    stored_part_[spec.tensor] = s.stored_part.at(spec.tensor);
+    const std::optional<int>& part = s.stored_part.at(spec.tensor);
+    if (const auto [before, first] = stored_part_.try_emplace(spec.tensor, part); !first && before->second != part)
+      refute("workgroups share out " + name + " in one way", "", "it depends on the path");
     prove("every element of a tile of " + name + " is written once", "", "enumeration");
   }
 }
@@ -389,6 +425,10 @@ void Interpreter::adds_nothing(const Program::Specification& spec) {
 }
 
 void Interpreter::coverage() {
+  for (const auto& [tensor, ticket] : left_to_last_)
+    if (const auto by = by_ticket_.find(tensor); by == by_ticket_.end() || by->second != ticket)
+      refute("every element of " + p_.tensor(tensor).name + " is written once", "",
+             "the workgroups that do not come last leave it out, and the last one does not store it");
   for (const Unwritten& u : unwritten_) {
     relation_ = u.relation;
     adds_nothing(*u.spec);
@@ -418,6 +458,12 @@ void Interpreter::coverage() {
         const Sym tiles(extents[axis]);
         if (met || (!(origin[axis] == tiles * g.symbol) && !(origin[axis] == tiles * world(g.symbol))))
           continue;
+        // One for each workgroup: the extent is their number.
+        if (extents[axis] == 1 && of == ceil_div(g.extent, Sym(g.tile))) {
+          if (!used.insert(g.axis).second) refute(claim, to_string(g.symbol), "the grid axis is used twice");
+          met = true;
+          continue;
+        }
         if (g.tile != extents[axis] || !(g.extent == of))
           refute(claim, to_string(g.extent),
                  "tiles of " + std::to_string(extents[axis]) + " on " + to_string(of) + ", and ceil(" +
@@ -441,7 +487,9 @@ void Interpreter::coverage() {
       if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
       prove(claim, to_string(origin[axis]), "prover");
     }
-    if (const auto part = stored_part_[tensor]) used.insert(*part);
+    if (const auto part = stored_part_[tensor]; part && !used.insert(*part).second)
+      refute("every element of " + t.name + " is written once", "",
+             "workgroups along grid axis " + std::to_string(*part) + " have tiles of their own, and one of them stores");
     for (const GridAxis& g : p_.grid())
       if (!used.contains(g.axis))
         refute("no two workgroups write one element of " + t.name, to_string(g.symbol),

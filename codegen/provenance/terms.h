@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -218,7 +219,10 @@ struct State {
   std::map<int, std::pair<std::vector<Sym>, std::vector<int>>>
       read_tile; ///< of a tensor in place: origin, extents
   std::map<int, std::optional<int>>
-      stored_part; ///< whether it is added to, and the grid axis that counts the parts
+      stored_part; ///< the grid axis that counts the parts of it that are added, or of which the last workgroup stores it
+  std::optional<Status> released; ///< since the last store: by the wave (done), by all waves (published)
+  std::set<int> drawn, taken;     ///< tickets
+  std::map<int, int> given;       ///< tensors that were stored before a ticket was drawn: the first such
 };
 
 } // namespace inlay::codegen::provenance

@@ -87,7 +87,7 @@ void Interpreter::static_claims() {
   for (const CodeRegion& r : code_.regions)
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
-        if (i.access.tensor < 0) continue;
+        if (i.access.tensor < 0 || i.kind == InstKind::ticket) continue; // a ticket's are its rule's
         at_ = &i;
         if (p_.tensor(i.access.tensor).space == Space::lds) {
           lds_claims(i, patterns);

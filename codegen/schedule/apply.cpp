@@ -47,6 +47,9 @@ public:
         for (std::size_t i = 0; i < vm_.size(); ++i)
           if (vm_[i] == transfer_to(stage)) n.vm = tighter(n.vm, static_cast<int>(vm_.size() - 1 - i));
     }
+    // What a wave stored is there before it says so, and what all waves stored before a number is drawn.
+    if (inst.kind == InstKind::release && !vm_.empty()) n.vm = 0;
+    if (inst.kind == InstKind::ticket) n.barrier = true;
     if (n.barrier && !lgkm_.empty()) n.lgkm = 0;
     return n;
   }
@@ -71,6 +74,7 @@ public:
       if (!inst.direct) vm_.push_back(key_of(inst.def, trip));
       break;
     case InstKind::store: vm_.push_back({-1, 0}); break;
+    case InstKind::ticket: vm_.push_back(key_of(inst.def, trip)); break;
     case InstKind::lds_read:
       lgkm_.push_back(key_of(inst.def, trip));
       read_.insert(stage_of(inst, trip));
@@ -181,8 +185,8 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
         if (need.lgkm >= 0 && !need.barrier) move(need.lgkm, at.lgkm, lgkm);
       }
       const bool in_lds = uses_lds(list[x]), transfer = in_lds && list[x].direct;
-      vm +=
-          (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store || transfer;
+      vm += (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store ||
+            list[x].kind == InstKind::ticket || transfer;
       lgkm += in_lds && !transfer;
       touched += in_lds;
     }

@@ -65,6 +65,12 @@ std::string Code::text() const {
              (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
       break;
     case InstKind::barrier: out += "barrier"; break;
+    case InstKind::release: out += "release"; break;
+    case InstKind::ticket: out += reg(i.def) + " = ticket of " + access(i.access); break;
+    case InstKind::acquire:
+      out += "acquire " + to_string(program->tickets()[static_cast<std::size_t>(i.ticket)].symbol) + " = " +
+             reg(i.uses[0]);
+      break;
     }
     out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
   };

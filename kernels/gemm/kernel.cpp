@@ -43,6 +43,8 @@ public:
         {"bias", "no", "yes, with scales: plus bias[n], f32"},
         {"split", "0",
          "elements of K that a workgroup sums, a multiple of the tile's, parts added by atomics; 0: all"},
+        {"parts", "added",
+         "with split: added to C by atomics, or stored, and summed in their order by the workgroup that comes last"},
         {"tile-order", "linear",
          "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
         {"pin", "",
@@ -89,6 +91,11 @@ private:
     spec.waves_n = waves[1];
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
     spec.split = static_cast<int>(read.number("split", 0, 1 << 20));
+    if (const std::string parts = read.text("parts"); parts == "stored") {
+      spec.gather = true;
+    } else if (parts != "added") {
+      throw std::invalid_argument(fmt::format("gemm: --parts '{}' is neither added nor stored", parts));
+    }
     return spec;
   }
 

@@ -35,15 +35,20 @@ bool multiplies(const Target& target, Element e) {
                         : e == Element::e4m3fnuz || e == Element::e5m2fnuz;
 }
 
+/// Of K, where they are stored side by side: a row of tiles of them has byte offsets below 2^31.
+constexpr int most_parts = 64;
+
 /// The longest N: rows of C as above; in an order of tiles, with 65535 workgroups along the other axis, at most 2^31.
 std::int64_t longest_columns(const GemmSpec& s) {
-  const std::int64_t row = longest_row(s.tile_m, s.out);
+  std::int64_t row = longest_row(s.tile_m, s.out);
+  if (s.gather) row = std::min(row, longest_row(s.tile_m, Element::f32) / most_parts);
   return s.order.linear() ? row : std::min(row, std::int64_t{32768} * s.tile_n);
 }
 
 /// The longest K: rows as above; sums of i8 products stay inside i32 below 2^17 of them.
 std::int64_t longest_k(const GemmSpec& s) {
-  const std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
+  std::int64_t row = longest_row(std::max(s.tile_m, s.tile_n), s.in);
+  if (s.gather) row = std::min(row, std::int64_t{most_parts} * s.split);
   return s.in == Element::i8 ? std::min(row, (std::int64_t{1} << 17) - 64) : row;
 }
 
@@ -125,6 +130,16 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
   return Layout(std::move(b).finish());
 }
 
+/// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
+SymLayout side_by_side(Sym m, Sym n, Sym parts) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(n * parts)}), b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(Sym(1))});
+  b.leaf(BasicMode<Sym>{parts, BasicStride<Sym>(n)});
+  b.close(all, 3);
+  return SymLayout(std::move(b).finish());
+}
+
 /// Of LDS: two, or with transfers as many as there is room for, because they take a whole round of the ring.
 int stages(const GemmSpec& s, const Target& target) {
   const int stage = (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
@@ -156,8 +171,10 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.bias && !s.scales) refuse("bias", "yes", "with scales");
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
-  if (s.split > 0 && s.bias)
-    refuse("split", std::to_string(s.split), "without a bias, which would be added once a part");
+  if (s.gather && (s.split == 0 || whole))
+    refuse("parts", "stored", s.split == 0 ? "with split" : "added: sums of i8 are exact in any order");
+  if (s.split > 0 && s.bias && !s.gather)
+    refuse("split", std::to_string(s.split), "parts stored: a bias would be added once a part");
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
@@ -242,14 +259,15 @@ Program gemm_program(const GemmSpec& s) {
   const MmaTiling mma =
       MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k, v);
   const bool pre = s.preshuffled_b, mx = is_mx(s);
-  const bool pairs = s.split > 0 && bits(s.out) == 16; // added two at a time
+  const bool pairs = s.split > 0 && !s.gather && bits(s.out) == 16; // added two at a time
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
   // Blocks of 32 rows are counted in 32 bits.
   const std::int64_t most_rows = mx ? std::int64_t{1} << 30 : INT32_MAX;
   const Sym M = k.size("m", {.most = most_rows}),
             N = k.size("n", {.most = longest_columns(s),
-                             .multiple = pre     ? 16
+                             .multiple = pre        ? 16
+                                         : s.gather ? 4
                                          : pairs ? 2
                                                  : 1}),
             K = k.size("k", {.most = longest_k(s),
@@ -267,11 +285,26 @@ Program gemm_program(const GemmSpec& s) {
   if (mx) SA = block_scales("sa", M), SB = block_scales("sb", N);
   if (s.scales) SA = k.input("sa", Element::f32, {M, 1}), SB = k.input("sb", Element::f32, {1, N});
   if (s.bias) bias = k.input("bias", Element::f32, {1, N});
-  k.computes(C, [&](const auto& c) {
-    const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row, Sym i) {
+  const auto product_of = [&](Sym m, Sym n, Sym i) {
+    const auto value = [&](const Tensor& of, const std::optional<Tensor>& scale, Sym row) {
       return mx ? k(of, {row, i}) * k(*scale, {row, floor_div(i, 32)}) : k(of, {row, i});
     };
-    auto sum = k.sum(K, [&](Sym i) { return value(A, SA, c[0], i) * value(B, SB, c[1], i); });
+    return value(A, SA, m) * value(B, SB, n);
+  };
+  // Parts of K: how many there are, where one begins, and how far it goes.
+  const Sym parts = s.gather ? ceil_div(K, s.split) : Sym(1);
+  const auto length = [&](Sym part) { return min(K - Sym(s.split) * part, Sym(s.split)); };
+  std::optional<Tensor> P;
+  if (s.gather) {
+    P = k.output("parts", Element::f32, {M, N, parts}, side_by_side(M, N, parts));
+    k.computes(*P, [&](const auto& c) {
+      const Sym begin = Sym(s.split) * c[2];
+      return k.sum(K, begin, begin + length(c[2]), [&](Sym i) { return product_of(c[0], c[1], i); });
+    });
+  }
+  k.computes(C, [&](const auto& c) {
+    auto sum = s.gather ? k.sum(parts, [&](Sym part) { return k(*P, {c[0], c[1], part}); })
+                        : k.sum(K, [&](Sym i) { return product_of(c[0], c[1], i); });
     if (s.scales) sum = sum * (k(*SA, {c[0], Sym(0)}) * k(*SB, {Sym(0), c[1]}));
     return s.bias ? sum + k(*bias, {Sym(0), c[1]}) : sum;
   });
@@ -300,9 +333,8 @@ Program gemm_program(const GemmSpec& s) {
       k.copy(from, to, rows_tv(rows, s.tile_k, w, mma.threads()), w);
     }
   };
-  // Parts of K, one a workgroup: where this one begins, and how far it goes.
-  const Sym part = s.split > 0 ? k.workgroups(2, K, s.split) : Sym(0);
-  const Sym extent = s.split > 0 ? min(K - Sym(s.split) * part, Sym(s.split)) : K;
+  const Sym part = s.split > 0 ? k.workgroups(2, K, s.split) : Sym(0); // a workgroup has one
+  const Sym extent = s.split > 0 ? length(part) : K;
   const Tensor a = tile_in_lds("lds_a", s.tile_m, mma.a());
   const std::optional<Tensor> b = pre ? std::nullopt : std::optional(tile_in_lds("lds_b", s.tile_n, mma.b()));
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
@@ -324,27 +356,43 @@ Program gemm_program(const GemmSpec& s) {
   });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
   const auto put = [&](const Fragment& sum) {
-    s.split > 0 ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);
+    s.split > 0 && !s.gather ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);
   };
-  if (!s.scales && !columns) {
-    put(acc);
+  const auto finish = [&](const Fragment& sum) {
+    if (!s.scales && !columns) return put(sum);
+    std::vector<Fragment> of = {sum};
+    if (s.scales) {
+      const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
+      of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
+      of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, 1));
+      if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, 1));
+    }
+    put(k.map(
+        results(s, mma, columns.has_value()), of,
+        [](const auto& x) {
+          if (x.size() == 1) return x[0];
+          const auto scaled = x[0] * (x[1] * x[2]);
+          return x.size() == 4 ? scaled + x[3] : scaled;
+        },
+        s.out));
+  };
+  if (!s.gather) {
+    finish(acc);
     return k;
   }
-  std::vector<Fragment> of = {acc};
-  if (s.scales) {
-    const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
-    of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
-    of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, 1));
-    if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, 1));
-  }
-  put(k.map(
-      results(s, mma, columns.has_value()), of,
-      [](const auto& x) {
-        if (x.size() == 1) return x[0];
-        const auto scaled = x[0] * (x[1] * x[2]);
-        return x.size() == 4 ? scaled + x[3] : scaled;
-      },
-      s.out));
+  const auto tile_of_part = [&](Sym number) {
+    return in_order(in_rows(k.tile(*P, {s.tile_m, s.tile_n, 1}, {bm, bn, number})), 1);
+  };
+  k.store(acc, tile_of_part(part), 4);
+  const Sym number = k.ticket("arrived", part);
+  k.if_less(parts - Sym(2), number, [&] { // the last one
+    const Fragment sum = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
+    k.loop(parts, 1, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment one = k.load(tile_of_part(t), mma.c(), 4);
+      k.update(sum, {k.fold(codegen::Monoid::sum, one, 2)}, [](const auto& x) { return x[0] + x[1]; });
+    });
+    finish(sum);
+  });
   return k;
 }
 // [gemm end]

@@ -98,6 +98,7 @@ private:
   struct Memory {
     std::vector<double> value;
     std::vector<double> before; ///< of a tensor in place: what the specification reads
+    std::vector<double> shared; ///< of an output that others read behind a ticket: what they see of it
     std::vector<int> written;
     std::map<std::size_t, int> writer; ///< the wave that wrote last, of a tensor in place
   };
@@ -128,6 +129,7 @@ private:
       ++n;
     });
     if (t.in_place) m.before = m.value;
+    m.shared.assign(m.value.size(), nan);
   }
   double element(const Tensor& t, const std::vector<std::int64_t>& c) {
     const Memory& m = memory_[t.id];
@@ -207,7 +209,10 @@ private:
       if (const auto found = folds_.find(key); found != folds_.end()) return found->second;
       double out = empty_element(n.monoid);
       const AtomId k = *n.sym.as_atom();
-      for (std::int64_t i = 0; i < index(n.index[0]); ++i) {
+      const bool part = n.index.size() == 3; // of it
+      const std::int64_t extent = index(n.index[0]), first = part ? index(n.index[1]) : 0,
+                         end = part ? std::min(extent, index(n.index[2])) : extent;
+      for (std::int64_t i = first; i < end; ++i) {
         bound[k] = i;
         out = combine(n.monoid, out, arg(0));
       }
@@ -283,6 +288,13 @@ private:
     std::size_t next = 0;
     int barriers = 0;
     std::map<std::pair<int, std::int64_t>, std::vector<double>> regs; ///< lane by lane
+    struct Stored {
+      int tensor;
+      std::size_t at;
+      double value;
+    };
+    std::vector<Stored> stored, released; ///< what is there, and what others see of it from the next ticket on
+    bool acquired = false;
     std::deque<std::function<void()>> vm, lgkm;
   };
 
@@ -297,6 +309,14 @@ private:
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     lds_.clear();
     origin_of_ = nullptr;
+    // Workgroups run one after the other: which number one will draw is known before it begins.
+    tickets_.clear();
+    for (const Ticket& k : p_.tickets()) {
+      std::vector<std::int64_t> group;
+      for (const GridAxis& g : p_.grid()) group.push_back(g.axis == k.axis ? 0 : number(g.symbol));
+      tickets_.push_back(counters_[{k.tensor, group}]++);
+      at_.set(k.symbol, Int(tickets_.back()));
+    }
     std::vector<Step> steps;
     int offset = 0;
     for (const CodeRegion& r : code_.regions) {
@@ -321,6 +341,8 @@ private:
     }
     const int waves = p_.threads() / p_.target().wave_size;
     std::vector<Wave> all(static_cast<std::size_t>(waves));
+    waves_ = &all;
+    draws_ = 0;
     for (int w = 0; w < waves; ++w) all[static_cast<std::size_t>(w)].number = w;
     std::size_t current = 0;
     while (true) {
@@ -448,6 +470,39 @@ private:
         while (static_cast<int>(w.lgkm.size()) > i.lgkm) w.lgkm.front()(), w.lgkm.pop_front();
       return;
     case InstKind::barrier: ++w.barriers; return;
+    case InstKind::release:
+      w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
+      w.stored.clear();
+      return;
+    case InstKind::ticket: {
+      auto* v = &reg(w, i.def, s);
+      const Ticket& k = p_.tickets()[static_cast<std::size_t>(i.ticket)];
+      if (i.access.tensor != k.tensor) throw Wrong("a ticket of another counter");
+      std::vector<std::int64_t> at_group;
+      for (const GridAxis& g : p_.grid())
+        if (g.axis != k.axis) at_group.push_back(number(g.symbol));
+      if (at_group.empty()) at_group.push_back(0);
+      for (int l = 0; l < lanes(); ++l) {
+        at(*v, i.def, l, 0) = nan;
+        if (!acts(i, first + l)) continue;
+        if (coordinate(i, s, first + l, 0) != at_group) throw Wrong("a ticket of another group");
+        if (++draws_ > 1) throw Wrong("two numbers are drawn");
+        for (const Wave& other : *waves_) // who comes later sees what is released by now
+          for (const auto& x : other.released) memory_[x.tensor].shared[x.at] = x.value;
+      }
+      now_or_later(w.vm, [this, v, &i, first] {
+        for (int l = 0; l < lanes(); ++l)
+          if (acts(i, first + l)) at(*v, i.def, l, 0) = static_cast<double>(tickets_[static_cast<std::size_t>(i.ticket)]);
+      });
+      return;
+    }
+    case InstKind::acquire:
+      for (int l = 0; l < lanes(); ++l)
+        if (at(reg(w, i.uses[0], s), i.uses[0], l, 0) !=
+            static_cast<double>(tickets_[static_cast<std::size_t>(i.ticket)]))
+          throw Wrong("a work-item has another number than its workgroup drew");
+      w.acquired = true;
+      return;
     case InstKind::fill: {
       auto& v = reg(w, i.def, s);
       for (int l = 0; l < lanes(); ++l)
@@ -464,7 +519,12 @@ private:
           const auto c = where(w, i, s, l, e);
           const std::int64_t n = inside(i, t, c) ? place(t, c) : -1;
           const bool there = n >= 0 && n < static_cast<std::int64_t>(m->value.size());
-          from.emplace_back(n, there ? m->value[static_cast<std::size_t>(n)] : 0);
+          const bool of_others = t.output && !t.in_place;
+          const double seen = !there      ? 0
+                              : !of_others ? m->value[static_cast<std::size_t>(n)]
+                              : w.acquired ? m->shared[static_cast<std::size_t>(n)]
+                                           : nan;
+          from.emplace_back(n, seen);
           at(*v, i.def, l, static_cast<int>(e)) = nan;
         }
       const auto land = [this, v, m, from, number = w.number, &i] { // what another wave has written by then
@@ -485,6 +545,7 @@ private:
     case InstKind::store: {
       const Tensor& t = p_.tensor(i.access.tensor);
       auto& v = reg(w, i.uses[0], s);
+      std::vector<Wave::Stored> landed;
       for (int l = 0; l < lanes(); ++l) {
         if (!acts(i, first + l)) continue;
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
@@ -495,6 +556,7 @@ private:
           if (to < 0 || to >= static_cast<std::int64_t>(m.value.size())) continue; // the descriptor
           double& there = m.value[static_cast<std::size_t>(to)];
           if (t.in_place) m.writer[static_cast<std::size_t>(to)] = w.number;
+          landed.push_back({t.id, static_cast<std::size_t>(to), at(v, i.uses[0], l, static_cast<int>(e))});
           const double x = at(v, i.uses[0], l, static_cast<int>(e));
           if (i.combine) { // to what other workgroups added before; the first finds 0
             there = (m.written[static_cast<std::size_t>(to)] == 0 ? 0 : there) + x;
@@ -505,7 +567,7 @@ private:
           }
         }
       }
-      now_or_later(w.vm, [] {});
+      now_or_later(w.vm, [&w, landed] { w.stored.insert(w.stored.end(), landed.begin(), landed.end()); });
       return;
     }
     case InstKind::lds_write: {
@@ -653,6 +715,10 @@ private:
   std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
   std::map<int, std::vector<std::int64_t>> shapes_;
   std::map<int, Memory> memory_;
+  std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t> counters_; ///< of tickets, by group
+  std::vector<std::int64_t> tickets_; ///< the workgroup's numbers
+  const std::vector<Wave>* waves_ = nullptr;
+  int draws_ = 0; ///< of the workgroup, of one ticket
   std::map<std::pair<int, std::int64_t>, std::vector<double>> lds_;
 };
 

@@ -40,7 +40,11 @@ enum class InstKind : std::uint8_t {
   /// the first half of def at lane l is a of l, or b of l ^ mask where the bit is set.
   exchange_lanes,
   wait,
-  barrier
+  barrier,
+  release, ///< what this wave stored is there for all workgroups
+  /// def of the work-item that is not idle = the counter of its group of workgroups, which counts on, and behind the last is 0.
+  ticket,
+  acquire ///< the ticket's symbol = use, the same in all lanes; what was released before it was drawn is there
 };
 [[nodiscard]] const char* to_string(InstKind kind);
 
@@ -96,6 +100,7 @@ struct Inst {
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
+  int ticket = -1; ///< ticket, acquire: of Program::tickets
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue

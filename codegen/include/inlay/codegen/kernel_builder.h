@@ -243,6 +243,12 @@ public:
 
   /// @name Order between work-items and instructions
   /// @{
+  /// What this wave stored before is seen by every work-item of the device that acquires it behind an atomic which comes later.
+  void release();
+  /// Counts an i32 in memory on, and from `last` back to 0: gives what it was. At device scope; orders nothing by itself.
+  Value count_on(Value pointer, Value last);
+  /// What was released before the atomics that this wave has seen the results of is seen by what follows.
+  void acquire();
   void barrier(); ///< all LDS accesses of the workgroup before it are visible after it
   /// s_waitcnt: at most that many accesses to memory (`vm`) and to LDS (`lgkm`) stay under way; -1 says nothing.
   void wait(int vm, int lgkm);

@@ -157,6 +157,18 @@ struct IfOp {
   std::vector<Op> then, otherwise;
 };
 
+/// The workgroups that differ in their number along one grid axis alone draw numbers, 0, 1, 2, ... in the order in which they
+/// come here. Who draws the last one may read what all of them stored before. Outside of loops and branches.
+struct TicketOp {
+  int ticket = 0; ///< of Program::tickets
+};
+struct Ticket {
+  Sym symbol{};     ///< the number that was drawn
+  int tensor = -1;  ///< one counter for each such group, by the workgroup's numbers along the other axes
+  int axis = 0;     ///< of the grid
+  int exchange = -1; ///< the LDS tensor through which one work-item tells the others
+};
+
 /// A number of the workgroup that is read from memory: symbol = tensor[at].
 struct Uniform {
   Sym symbol{};
@@ -166,7 +178,7 @@ struct Uniform {
 };
 
 struct Op {
-  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp>;
+  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, TicketOp>;
   What what;
   std::source_location where;
 };
@@ -226,6 +238,8 @@ public:
   Expr constant(double value) { return expressions_->constant(value); }
   Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
+  /// A part of it: the sum of body(i) over begin <= i < end, i < extent.
+  Expr sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body);
   /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates.
   void computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body);
   /// tensor(r, j, ...) = sum of body({s, j, ...}) over the entries s of a table with table(s) = r: rows that are added to where
@@ -282,6 +296,12 @@ public:
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current());
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
+  /// The number of this workgroup in the order in which those come here that differ from it in `number` alone, the symbol of a
+  /// grid axis: 0 to their count - 1. `name` is the argument that holds the counters, i32, one for each group of them and 0
+  /// before the launch and behind it. What a workgroup stored so far is then there for all that draw later, so that the last one,
+  /// `if_less(count - 2, k.ticket("arrived", part), ...)`, may load what the others stored of an output, and store for all of
+  /// them. Errors: CodegenError inside a loop or a branch, and before the grid is complete.
+  Sym ticket(const std::string& name, Sym number, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
   /// out the workgroups behind the rows in use. What both paths store is held against the specification, each with what its
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
@@ -297,6 +317,10 @@ public:
   /// Absent: the workgroup's numbers are the tile's.
   [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
+  [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
+  /// How many workgroups draw one of its numbers.
+  [[nodiscard]] Sym count(const Ticket& ticket) const;
+  [[nodiscard]] const GridAxis& axis(const Ticket& ticket) const;
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const Tensor& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const std::vector<Fragment>& fragments() const { return fragments_; }
@@ -344,12 +368,13 @@ private:
   std::vector<GridAxis> grid_;
   std::optional<TileMap> tile_map_;
   std::vector<Uniform> uniforms_;
+  std::vector<Ticket> tickets_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
   std::vector<Op> body_;
   std::vector<std::vector<Op>*> open_;
   std::vector<Specification> specifications_;
-  int loops_ = 0, loops_open_ = 0;
+  int loops_ = 0, loops_open_ = 0, branches_open_ = 0;
 };
 
 } // namespace inlay::codegen

@@ -46,6 +46,10 @@ struct GemmSpec {
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
   /// atomics: C holds 0 before the launch, and sums of f32 depend on the order in their last bits.
   int split = 0;
+  /// With `split`: parts are stored, in f32 in a buffer of the launch, and the workgroup that comes last sums them in their order
+  /// and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple of 4 then, and K is at most 64
+  /// parts.
+  bool gather = false;
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
   std::source_location where;     ///< the line that made the specification, named when a proof fails
@@ -83,7 +87,7 @@ struct GemmSpec {
 /// The same as a place for codegen's tensors.
 [[nodiscard]] SymLayout shuffled_scales(Sym rows, Sym k);
 
-/// The launch for sizes M, N, K, arguments (C, A, B, then SA, SB and bias where there are, M, N, K). It makes the run-time checks of the proof report.
+/// The launch for sizes M, N, K, arguments (C, A, B, then SA, SB, bias, parts and arrived where there are, M, N, K). It makes the run-time checks of the proof report.
 /// Errors: std::invalid_argument: K % 8 != 0 (8-bit types: 16; e2m1: 256; preshuffled: 32, 64, or N % 16); a size below 1; a row too long for 32-bit
 /// offsets.
 [[nodiscard]] LaunchPlan plan_gemm_launch(const GemmSpec& spec, std::int64_t m, std::int64_t n,

@@ -548,8 +548,7 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
 }
 
 const GridAxis& Program::axis(const Ticket& ticket) const {
-  return *std::find_if(grid_.begin(), grid_.end(),
-                       [&](const GridAxis& g) { return g.axis == ticket.axis; });
+  return *std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.axis == ticket.axis; });
 }
 Sym Program::count(const Ticket& ticket) const {
   const GridAxis& g = axis(ticket);
@@ -562,7 +561,8 @@ Sym Program::ticket(const std::string& name, Sym number, Where where) {
   };
   if (loops_open_ > 0 || branches_open_ > 0)
     refuse("it stands in a loop or a branch", "every workgroup draws once");
-  const auto of = std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
+  const auto of =
+      std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
   if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");
   std::vector<Sym> groups;
   for (const GridAxis& g : grid_)

@@ -141,8 +141,9 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
   for (const GridAxis& g : p_.grid())
     if (r.tile == 1 && r.extent == ceil_div(g.extent, Sym(g.tile)) && r.extent.as_atom()) {
       const Interval range = interval(r.extent);
-      const Sym trips = context_.symbol("_trips_along" + std::to_string(g.axis),
-                                        {Int(0), range.upper ? std::optional(*range.upper - Int(1)) : std::nullopt});
+      const Sym trips =
+          context_.symbol("_trips_along" + std::to_string(g.axis),
+                          {Int(0), range.upper ? std::optional(*range.upper - Int(1)) : std::nullopt});
       world_.emplace_back(*r.extent.as_atom(), trips + Sym(1));
       last_trip_[&r] = trips;
       return;

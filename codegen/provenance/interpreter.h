@@ -107,6 +107,10 @@ private:
   // there is a whole number, so that all of them are inside or none.
   static bool runs_along(const Access& a, std::size_t axis);
   bool in_one_block(const Access& a, const Prepared& r, std::size_t axis);
+  // One coordinate, the workgroup's number along a grid axis, of as many as there are workgroups.
+  bool counted(const Inst& i, std::size_t axis);
+  // What the body of a loop knows of its number of trips: another one comes.
+  Sym in_trip(const Inst& i, Sym s);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
   // Offsets and records fit 31 bits for all sizes of the contract.
@@ -391,9 +395,9 @@ private:
   };
   std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
-  std::map<int, int> by_ticket_; ///< outputs that the last workgroup of a ticket stores
+  std::map<int, int> by_ticket_;                  ///< outputs that the last workgroup of a ticket stores
   std::vector<std::pair<int, int>> left_to_last_; ///< output and ticket: paths that leave it to the last
-  std::vector<Guard> path_; ///< which branches are taken
+  std::vector<Guard> path_;                       ///< which branches are taken
   struct Unwritten {
     const Program::Specification* spec;
     std::vector<std::pair<AtomId, Sym>> relation; ///< what is known on that path

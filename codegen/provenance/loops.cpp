@@ -65,6 +65,11 @@ bool Interpreter::runs(const CodeRegion& r) const {
 }
 
 void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
+  for (std::size_t n = 0; n < p_.tickets().size(); ++n)
+    for (const Sym& side : {g.condition.a, g.condition.b})
+      if (mentions(side, *p_.tickets()[n].symbol.as_atom()) && !s.taken.contains(static_cast<int>(n)))
+        refute("a branch is by numbers that the workgroup has", to_string(side),
+               "it has not acquired its ticket");
   for (const bool holds : {true, false}) {
     const auto before = relation_;
     path_.push_back({g.condition, holds});
@@ -86,8 +91,8 @@ bool Interpreter::assume(const Guard& g) {
   };
   const auto rank = [&](AtomId x) {
     const std::string& name = context_.atom(x).name;
-    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) ||
-        name.starts_with("_times_") || name.starts_with("_path"))
+    if (is(x, p_.sizes()) || is(x, p_.uniforms()) || is(x, p_.tickets()) || name.starts_with("_times_") ||
+        name.starts_with("_path"))
       return 0;
     return is(x, p_.grid()) ? 1 : name.starts_with("_over_") ? 2 : 3;
   };

@@ -311,9 +311,9 @@ void Interpreter::find_blocks() {
       if (n.fn == Fn::load)
         for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
           const auto inner = symbols(n.index[axis]);
-          if (const auto atom = n.index[axis].as_atom();
-              atom && inner.size() == 1 && inner[0] == *atom && context_.atom(*atom).name.rfind("_i", 0) == 0 &&
-              (n.through.empty() || n.through[axis] < 0))
+          if (const auto atom = n.index[axis].as_atom(); atom && inner.size() == 1 && inner[0] == *atom &&
+                                                         context_.atom(*atom).name.rfind("_i", 0) == 0 &&
+                                                         (n.through.empty() || n.through[axis] < 0))
             summed_axes_.emplace(n.tensor, axis);
           if (inner.size() != 1 || context_.atom(inner[0]).name.rfind("_i", 0) != 0) continue;
           const Sym k = context_.value(inner[0]);

@@ -25,8 +25,9 @@ void Interpreter::store(State& s, const Inst& i) {
     auto where = std::find(columns.begin(), columns.end(), r.column[axis]);
     if (where == columns.end()) where = columns.insert(columns.end(), r.column[axis]);
     const auto [low, high] = columns_.range(r.column[axis]);
-    coordinate.push_back(relate(here(r.origin[axis])) +
-                         (low == high ? Sym(low) : dollar(static_cast<std::size_t>(where - columns.begin()))));
+    coordinate.push_back(
+        relate(here(r.origin[axis])) +
+        (low == high ? Sym(low) : dollar(static_cast<std::size_t>(where - columns.begin()))));
   }
   for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
     at.emplace_back(*spec->coordinate[axis].as_atom(), coordinate[axis]);
@@ -55,7 +56,8 @@ void Interpreter::store(State& s, const Inst& i) {
   // Who comes last stores for all that differ from it along the ticket's axis.
   if (const auto ticket = stores_for_all(s)) {
     if (parts || s.given.contains(t.id))
-      refute("every element of " + t.name + " is written once", t.name, "it was stored before the ticket too");
+      refute("every element of " + t.name + " is written once", t.name,
+             "it was stored before the ticket too");
     parts = p_.axis(p_.tickets()[static_cast<std::size_t>(*ticket)]).axis;
     if (const auto [of, first] = by_ticket_.try_emplace(t.id, *ticket); !first && of->second != *ticket)
       refute("every element of " + t.name + " is written once", t.name, "by the last of two tickets");
@@ -106,11 +108,8 @@ void Interpreter::store(State& s, const Inst& i) {
     if (named && !i.access.masked[axis])
       refute("rows that a table names and the tensor has not are not written", t.name,
              "axis " + std::to_string(axis) + " is not masked");
-    const bool counted = std::any_of(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
-      return i.access.origin[axis] == g.symbol && shape[axis] == ceil_div(g.extent, Sym(g.tile)) &&
-             columns_.range(r.column[axis]) == std::pair(0, 0);
-    }); // there are no more workgroups
-    if ((named || !i.access.masked[axis]) && !counted &&
+    const bool only = !named && counted(i, axis); // there are no more workgroups
+    if ((named || !i.access.masked[axis]) && !only &&
         !less_equal(ranged(settle_sym(coordinate[axis]), columns) + Sym(1), settle_sym(world(shape[axis]))))
       refute("stores stay inside " + t.name, to_string(coordinate[axis]),
              (named ? "the table's entry" : "axis " + std::to_string(axis) + " is not masked and") +
@@ -392,7 +391,8 @@ void Interpreter::finish(const State& s) {
       refute("a workgroup writes one tile of " + name + ", however often its loops run", "",
              "it depends on the number of trips");
     const std::optional<int>& part = s.stored_part.at(spec.tensor);
-    if (const auto [before, first] = stored_part_.try_emplace(spec.tensor, part); !first && before->second != part)
+    if (const auto [before, first] = stored_part_.try_emplace(spec.tensor, part);
+        !first && before->second != part)
       refute("workgroups share out " + name + " in one way", "", "it depends on the path");
     prove("every element of a tile of " + name + " is written once", "", "enumeration");
   }
@@ -489,7 +489,8 @@ void Interpreter::coverage() {
     }
     if (const auto part = stored_part_[tensor]; part && !used.insert(*part).second)
       refute("every element of " + t.name + " is written once", "",
-             "workgroups along grid axis " + std::to_string(*part) + " have tiles of their own, and one of them stores");
+             "workgroups along grid axis " + std::to_string(*part) +
+                 " have tiles of their own, and one of them stores");
     for (const GridAxis& g : p_.grid())
       if (!used.contains(g.axis))
         refute("no two workgroups write one element of " + t.name, to_string(g.symbol),

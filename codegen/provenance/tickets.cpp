@@ -16,7 +16,8 @@ void Interpreter::draw(State& s, const Inst& i) {
   if (s.released != Status::published)
     refute("a number is drawn when all waves have released what they stored", t.name,
            "no barrier stands between the release of every wave and this");
-  if (s.drawn.contains(i.ticket)) refute("a workgroup draws one number of " + t.name, t.name, "this is the second");
+  if (s.drawn.contains(i.ticket))
+    refute("a workgroup draws one number of " + t.name, t.name, "this is the second");
   // A counter for each group: the workgroup's numbers along the other axes, each once.
   const std::string claim = "a group of workgroups has a counter of its own, " + t.name;
   if (i.access.tensor != k.tensor) refute(claim, t.name, "the ticket is of " + p_.tensor(k.tensor).name);
@@ -47,7 +48,8 @@ void Interpreter::draw(State& s, const Inst& i) {
     refute("one work-item draws the number of a workgroup", t.name, std::to_string(draws) + " of them do");
   prove(claim, to_string(p_.axis(k).symbol), "enumeration");
   const std::string zero = t.name + " holds 0 before the launch";
-  if (std::none_of(out_.contract.begin(), out_.contract.end(), [&](const auto& c) { return c.condition == zero; }))
+  if (std::none_of(out_.contract.begin(), out_.contract.end(),
+                   [&](const auto& c) { return c.condition == zero; }))
     out_.contract.push_back({zero, "workgroups count themselves in it; behind the launch it holds 0 again"});
   s.drawn.insert(i.ticket);
   for (const auto& [tensor, written] : s.stored) s.given.try_emplace(tensor, i.ticket);
@@ -67,9 +69,7 @@ void Interpreter::acquire(State& s, const Inst& i) {
   s.taken.insert(i.ticket);
 }
 
-bool Interpreter::last(const Ticket& k) {
-  return less_equal(world(p_.count(k)) - Sym(1), world(k.symbol));
-}
+bool Interpreter::last(const Ticket& k) { return less_equal(world(p_.count(k)) - Sym(1), world(k.symbol)); }
 bool Interpreter::not_last(const Ticket& k) {
   return less_equal(world(k.symbol) + Sym(2), world(p_.count(k)));
 }
@@ -85,7 +85,8 @@ void Interpreter::read_of_others(const State& s, const Inst& i, const Prepared& 
   const auto given = s.given.find(t.id);
   if (given == s.given.end())
     refute("what is read is what was there before the launch", t.name,
-           "it is written too, by this workgroup or another one; read another tensor, declare it `inout`, or draw a "
+           "it is written too, by this workgroup or another one; read another tensor, declare it `inout`, or "
+           "draw a "
            "ticket behind what is stored");
   const std::string claim = "what is read of " + t.name + " was released by whoever stores it";
   const Ticket& k = p_.tickets()[static_cast<std::size_t>(given->second)];

@@ -291,8 +291,9 @@ void Interpreter::memory_claims(const Inst& i) {
     for (std::size_t axis = 0; axis < at0.size(); ++axis) {
       const Column& c = r.coordinate[axis];
       const int last = *std::max_element(c.begin(), c.end());
-      if (!i.access.masked[axis] &&
-          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), world(t.shape[axis])))
+      if (!i.access.masked[axis] && !counted(i, axis) &&
+          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), world(t.shape[axis])) &&
+          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), in_trip(i, world(t.shape[axis]))))
         refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
                "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
                    ", and no descriptor ends it");
@@ -300,7 +301,9 @@ void Interpreter::memory_claims(const Inst& i) {
   // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
   for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size();
        ++axis) {
-    if (i.access.masked[axis] || a.shortened[axis] || !has_workgroup(p_, i.access.origin[axis])) continue;
+    if (i.access.masked[axis] || a.shortened[axis] || counted(i, axis) ||
+        !has_workgroup(p_, i.access.origin[axis]))
+      continue;
     const Column& c = r.coordinate[axis];
     if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
                 world(t.shape[axis])))
@@ -330,6 +333,28 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   guard_claims(t, in_world, a);
   range_claims(i, t, a);
+}
+
+bool Interpreter::counted(const Inst& i, std::size_t axis) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Column& c = prepared(i).coordinate[axis];
+  return std::all_of(c.begin(), c.end(), [](int x) { return x == 0; }) &&
+         std::any_of(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
+           return i.access.origin[axis] == g.symbol && t.shape[axis] == ceil_div(g.extent, Sym(g.tile));
+         });
+}
+
+Sym Interpreter::in_trip(const Inst& i, Sym s) {
+  for (const CodeRegion& r : code_.regions) {
+    if (!r.is_loop || std::none_of(r.body.begin(), r.body.end(), [&](const Inst& x) { return &x == &i; }))
+      continue;
+    const auto last = last_trip_.find(&r);
+    if (last == last_trip_.end() || !last->second.as_atom()) return s;
+    const std::pair<AtomId, Sym> later[] = {
+        {*last->second.as_atom(), r.trip + Sym(1) + context_.symbol("_later", {Int(0), std::nullopt})}};
+    return substitute(s, later);
+  }
+  return s;
 }
 
 void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a) {

@@ -44,7 +44,8 @@ public:
         {"split", "0",
          "elements of K that a workgroup sums, a multiple of the tile's, parts added by atomics; 0: all"},
         {"parts", "added",
-         "with split: added to C by atomics, or stored, and summed in their order by the workgroup that comes last"},
+         "with split: added to C by atomics, or stored, and summed in their order by the workgroup that "
+         "comes last"},
         {"tile-order", "linear",
          "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
         {"pin", "",

@@ -268,8 +268,8 @@ Program gemm_program(const GemmSpec& s) {
             N = k.size("n", {.most = longest_columns(s),
                              .multiple = pre        ? 16
                                          : s.gather ? 4
-                                         : pairs ? 2
-                                                 : 1}),
+                                         : pairs    ? 2
+                                                    : 1}),
             K = k.size("k", {.most = longest_k(s),
                              .multiple = mx    ? 256
                                          : pre ? 4 * v
@@ -303,7 +303,10 @@ Program gemm_program(const GemmSpec& s) {
     });
   }
   k.computes(C, [&](const auto& c) {
-    auto sum = s.gather ? k.sum(parts, [&](Sym part) { return k(*P, {c[0], c[1], part}); })
+    auto sum = s.gather ? k.sum(parts,
+                                [&](Sym part) {
+                                  return k(*P, {c[0], c[1], part});
+                                })
                         : k.sum(K, [&](Sym i) { return product_of(c[0], c[1], i); });
     if (s.scales) sum = sum * (k(*SA, {c[0], Sym(0)}) * k(*SB, {Sym(0), c[1]}));
     return s.bias ? sum + k(*bias, {Sym(0), c[1]}) : sum;

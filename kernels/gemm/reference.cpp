@@ -97,7 +97,8 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   if (spec.bias) problem.buffers.push_back({"bias", to_bytes(bias, Element::f32), false});
   if (spec.gather) {
     const auto up = [](std::int64_t x, int by) { return static_cast<std::size_t>((x + by - 1) / by); };
-    problem.buffers.push_back({"parts", poison(static_cast<std::size_t>(m * n * 4) * up(k, spec.split)), false});
+    problem.buffers.push_back(
+        {"parts", poison(static_cast<std::size_t>(m * n * 4) * up(k, spec.split)), false});
     problem.buffers.push_back({"arrived", Bytes(4 * up(m, spec.tile_m) * up(n, spec.tile_n)), false});
   }
   problem.flops = 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -109,8 +110,9 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                              spec.bias ? " + bias" : "");
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
   // Parts that are added in 16 bits: each is rounded, and so is each sum.
-  const double parts =
-      spec.split > 0 && !spec.gather && codegen::bits(spec.out) == 16 ? 2 * std::ceil(double(k) / spec.split) : 0;
+  const double parts = spec.split > 0 && !spec.gather && codegen::bits(spec.out) == 16
+                           ? 2 * std::ceil(double(k) / spec.split)
+                           : 0;
   problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, scaled = spec.scales,
                    m, n, k, parts, in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.

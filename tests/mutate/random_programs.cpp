@@ -7,7 +7,7 @@
 //
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
-// branches (paths by sizes, workgroups and tables). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
+// branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
 // than 5 % of them are refused though right.
 #include "judge.h"
 #include "sampling.h"
@@ -538,10 +538,109 @@ Drawn branches(Random& random) {
   return {std::move(k), sizes, Scheduler::plain};
 }
 
+// Workgroups store parts, and the one that comes last puts them together: elements of a column each, or sums over a part of a
+// row; in one, two or three axes of the grid.
+Drawn tickets(Random& random) {
+  const bool sums = chance(random, 3); // parts of a row's sum
+  const int threads = one_of(random, {64, 128}), v = sums ? 4 : one_of(random, {1, 1, 4});
+  const int rows = sums ? 1 : threads * v * one_of(random, {1, 2}), split = 512 * one_of(random, {1, 2});
+  Program k("tickets", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym m = k.size("m", {.most = 1 << 14, .multiple = v == 4 && !sums ? 4 : 1}),
+            p = k.size("p", {.most = sums ? 1 << 14 : 64, .multiple = sums ? 4 : 1});
+  const bool heads = chance(random, 3);
+  const Sym h = heads ? k.size("h", {.most = 100}) : Sym(1);
+  const int across = static_cast<int>(random() % 2); // which axis counts the rows
+  const Sym part_first = chance(random, 4) ? k.workgroups(2, p, sums ? split : 1) : Sym(-1);
+  const bool last_axis = !(part_first == Sym(-1));
+  const Sym w = k.workgroups(across, m, rows),
+            part = last_axis ? part_first : k.workgroups(1 - across, p, sums ? split : 1),
+            head = heads ? k.workgroups(last_axis ? 1 - across : 2, h, 1) : Sym(0);
+  const Sym parts = sums ? ceil_div(p, split) : p;
+  const bool by_parts = v == 1 && chance(random, 2); // the parts of an element side by side
+  const auto place = [&](Sym columns) {
+    TupleBuilder<BasicMode<Sym>> b;
+    const std::size_t all = b.open();
+    b.leaf(BasicMode<Sym>{h, BasicStride<Sym>(m * columns)});
+    b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(by_parts ? columns : Sym(1))});
+    b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(by_parts ? Sym(1) : m)});
+    b.close(all, 3);
+    return SymLayout(std::move(b).finish());
+  };
+  const Tensor y = k.output("y", Element::f32, {h, m}),
+               parts_of = k.output("parts", Element::f32, {h, m, parts}, place(parts)),
+               x = sums ? k.input("x", Element::f32, {h, m, p})
+                        : k.input("x", Element::f32, {h, m, p}, place(p)),
+               g = k.input("g", Element::f32, {h, m});
+  const Tree tree = Tree::of_all(random, 2, 2), after = Tree::of_all(random, 2, 1);
+  const Monoid monoid = chance(random, 3) ? Monoid::max : Monoid::sum;
+  k.computes(parts_of, [&](const auto& c) {
+    if (!sums) return tree.of({k(x, {c[0], c[1], c[2]}), k(g, {c[0], c[1]})}, nullptr);
+    const Sym begin = Sym(split) * c[2];
+    return k.sum(p, begin, begin + min(p - begin, Sym(split)), [&](Sym i) { return k(x, {c[0], c[1], i}); });
+  });
+  k.computes(y, [&](const auto& c) {
+    return after.of({k.fold(monoid, parts,
+                            [&](Sym i) {
+                              return k(parts_of, {c[0], c[1], i});
+                            }),
+                     k(g, {c[0], c[1]})},
+                    nullptr);
+  });
+  const Layout tv = sums ? rows_tv(1, 512, 4, threads) : line_tv(rows, v, threads);
+  const Layout one = sums ? without_axis(tv, 1) : tv;
+  const auto factor = [&] {
+    return k.load(k.tile(g, {1, rows}, {head, w}).keep({1}), sums ? without_axis(one, 0) : one, sums ? 1 : v);
+  };
+  const auto tile_of = [&](Sym number) {
+    return k.tile(parts_of, {1, rows, 1}, {head, w, number}).keep({1, 2});
+  };
+  if (sums) {
+    const Fragment sum = k.zeros(Element::f32, one, {1, 1});
+    k.loop(min(p - Sym(split) * part, Sym(split)), 512, {.distance = one_of(random, {0, 1}), .ring = 1},
+           [&](Sym t) {
+             const Fragment f =
+                 k.load(k.tile(x, {1, 1, 512}, {head, w, Sym(split / 512) * part + t}).keep({1, 2}), tv, 4);
+             k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& e) { return e[0] + e[1]; });
+           });
+    k.store(sum, tile_of(part), 1);
+  } else {
+    Fragment f = k.map({k.load(k.tile(x, {1, rows, 1}, {head, w, part}).keep({1, 2}), tv, v), factor()},
+                       [&](const auto& e) { return tree.of(e, &random); });
+    k.store(f, tile_of(part), v);
+  }
+  const Sym number = k.ticket("arrived", part);
+  const bool other_way = chance(random, 3);
+  const auto finish = [&] {
+    const Fragment acc = k.full(empty_element(monoid), sums ? one : tv, {rows, 1});
+    k.loop(parts, 1, {.distance = one_of(random, {0, 1}), .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(tile_of(t), sums ? one : tv, sums ? 1 : v);
+      k.update(acc, {k.fold(monoid, f, 1)},
+               [&](const auto& e) { return monoid == Monoid::sum ? e[0] + e[1] : max(e[0], e[1]); });
+    });
+    const Fragment out = k.map({acc, k.load(k.tile(g, {1, rows}, {head, w}).keep({1}),
+                                            sums ? without_axis(one, 0) : one, sums ? 1 : v)},
+                               [&](const auto& e) { return after.of(e, &random); });
+    k.store(out, k.tile(y, {1, rows}, {head, w}).keep({1}), sums ? 1 : v);
+  };
+  if (other_way)
+    k.if_less(
+        number, parts - Sym(1), [] {}, finish);
+  else
+    k.if_less(parts - Sym(2), number, finish);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.push_back(
+        {sums ? 1 + static_cast<std::int64_t>(random() % 3) : around(random, rows, v == 4 ? 4 : 1, 3),
+         sums ? around(random, split, 4, 4) : 1 + static_cast<std::int64_t>(random() % 5)});
+    if (heads) sizes.back().push_back(1 + static_cast<std::int64_t>(random() % 3));
+  }
+  return {std::move(k), sizes, Scheduler::plain};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},
-      {"products", products},   {"streamed", streamed}, {"branches", branches}};
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
+      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}};
   return all;
 }
 
@@ -558,6 +657,7 @@ std::string change_program(Program& p, Random& random) {
       break;
     }
   }
+  if (list->empty()) return "";
   const std::size_t at = random() % list->size();
   Op& op = (*list)[at];
   const auto view = [&](std::optional<View>& v, const char* which) -> std::string {
@@ -647,14 +747,14 @@ int main(int argc, char** argv) {
   CLI::App app("Programs drawn at random, before the claims and the tokens");
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
-  app.add_option("--only", only, "pointwise, rows, carried, products, streamed or branches");
+  app.add_option("--only", only, "pointwise, rows, carried, products, streamed, branches or tickets");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
     std::cerr << "error: no family '" << only
-              << "'\n  hint   pointwise, rows, carried, products, streamed, branches\n";
+              << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

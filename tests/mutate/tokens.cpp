@@ -47,9 +47,12 @@ public:
     std::vector<std::int64_t> counts(3, 1);
     for (const GridAxis& g : p_.grid())
       counts[static_cast<std::size_t>(g.axis)] = (number(g.extent) + g.tile - 1) / g.tile;
+    std::vector<std::vector<std::int64_t>> all;
     for (std::int64_t z = 0; z < counts[2]; ++z)
       for (std::int64_t y = 0; y < counts[1]; ++y)
-        for (std::int64_t x = 0; x < counts[0]; ++x) workgroup({x, y, z});
+        for (std::int64_t x = 0; x < counts[0]; ++x) all.push_back({x, y, z});
+    if (!p_.tickets().empty()) std::shuffle(all.begin(), all.end(), random_); // whoever comes last
+    for (const auto& id : all) workgroup(id);
     for (const auto& s : p_.specifications()) check(s);
   }
 
@@ -293,7 +296,8 @@ private:
       std::size_t at;
       double value;
     };
-    std::vector<Stored> stored, released; ///< what is there, and what others see of it from the next ticket on
+    std::vector<Stored> stored,
+        released; ///< what is there, and what others see of it from the next ticket on
     bool acquired = false;
     std::deque<std::function<void()>> vm, lgkm;
   };
@@ -321,6 +325,15 @@ private:
     int offset = 0;
     for (const CodeRegion& r : code_.regions) {
       bool runs = true;
+      for (const Guard& g : r.guards)
+        for (const Ticket& k : p_.tickets())
+          for (const Sym& side : {g.condition.a, g.condition.b})
+            for (const AtomId a : symbols(side))
+              if (a == *k.symbol.as_atom() && !std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
+                    return s.inst->kind == InstKind::acquire &&
+                           &p_.tickets()[static_cast<std::size_t>(s.inst->ticket)] == &k;
+                  }))
+                throw Wrong("a branch by a number that the workgroup does not have");
       for (const Guard& g : r.guards)
         runs = runs && (number(g.condition.a) < number(g.condition.b)) == g.holds;
       if (!runs) continue;
@@ -492,7 +505,8 @@ private:
       }
       now_or_later(w.vm, [this, v, &i, first] {
         for (int l = 0; l < lanes(); ++l)
-          if (acts(i, first + l)) at(*v, i.def, l, 0) = static_cast<double>(tickets_[static_cast<std::size_t>(i.ticket)]);
+          if (acts(i, first + l))
+            at(*v, i.def, l, 0) = static_cast<double>(tickets_[static_cast<std::size_t>(i.ticket)]);
       });
       return;
     }
@@ -520,7 +534,7 @@ private:
           const std::int64_t n = inside(i, t, c) ? place(t, c) : -1;
           const bool there = n >= 0 && n < static_cast<std::int64_t>(m->value.size());
           const bool of_others = t.output && !t.in_place;
-          const double seen = !there      ? 0
+          const double seen = !there       ? 0
                               : !of_others ? m->value[static_cast<std::size_t>(n)]
                               : w.acquired ? m->shared[static_cast<std::size_t>(n)]
                                            : nan;
@@ -716,7 +730,7 @@ private:
   std::map<int, std::vector<std::int64_t>> shapes_;
   std::map<int, Memory> memory_;
   std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t> counters_; ///< of tickets, by group
-  std::vector<std::int64_t> tickets_; ///< the workgroup's numbers
+  std::vector<std::int64_t> tickets_;                                          ///< the workgroup's numbers
   const std::vector<Wave>* waves_ = nullptr;
   int draws_ = 0; ///< of the workgroup, of one ticket
   std::map<std::pair<int, std::int64_t>, std::vector<double>> lds_;

@@ -100,7 +100,7 @@ struct Inst {
   Monoid monoid = Monoid::sum;
   std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
-  int ticket = -1; ///< ticket, acquire: of Program::tickets
+  int ticket = -1;          ///< ticket, acquire: of Program::tickets
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue

@@ -163,9 +163,9 @@ struct TicketOp {
   int ticket = 0; ///< of Program::tickets
 };
 struct Ticket {
-  Sym symbol{};     ///< the number that was drawn
-  int tensor = -1;  ///< one counter for each such group, by the workgroup's numbers along the other axes
-  int axis = 0;     ///< of the grid
+  Sym symbol{};      ///< the number that was drawn
+  int tensor = -1;   ///< one counter for each such group, by the workgroup's numbers along the other axes
+  int axis = 0;      ///< of the grid
   int exchange = -1; ///< the LDS tensor through which one work-item tells the others
 };
 

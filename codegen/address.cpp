@@ -139,16 +139,21 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   // The outermost masked axis in memory, if everything outside of it is a single coordinate.
   const std::vector<std::size_t> order = outside_in(tensor);
   std::size_t before = 0; // axes of that order with one coordinate for the workgroup
+  bool moves = false;     // with the trip: the hardware compares what that adds with the records too
   for (; before < axes; ++before) {
     const std::size_t outer = order[before];
     if (access.gathered(outer)) {
+      if (moves)
+        throw CodegenError("rows that a table names lie inside of an axis that a loop moves along",
+                           "tensor " + tensor.name + " " + to_string(tensor.place), "the rows outermost");
       out.gathered_axis = static_cast<int>(outer);
       break;
     }
     if (access.masked[outer] && !uniform_of(program, access.origin[outer])) {
-      if (step[outer] == Sym(0)) out.descriptor_axis = static_cast<int>(outer);
+      if (step[outer] == Sym(0) && !moves) out.descriptor_axis = static_cast<int>(outer);
       break;
     }
+    moves = moves || !step[outer].is_constant();
     bool single = thread[outer] == Sym(0);
     for (const auto& e : access.elements) single = single && e[outer] == 0;
     if (!single) break;

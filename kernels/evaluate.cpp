@@ -204,8 +204,14 @@ private:
     });
     return out;
   }
-  const std::vector<double>& values_of(const Tensor& t, std::size_t elements) const {
-    const auto found = input_.tensors.find(t.id);
+  const std::vector<double>& values_of(const Tensor& t, std::size_t elements) {
+    auto found = input_.tensors.find(t.id);
+    if (const Program::Specification* s = p_.specification(t); s && found == input_.tensors.end()) {
+      // What the kernel stores first, and then reads.
+      found = stored_.find(t.id);
+      if (found == stored_.end()) found = stored_.emplace(t.id, kernels::evaluate(p_, *s, input_)).first;
+      return found->second;
+    }
     if (found == input_.tensors.end()) throw CodegenError("evaluate: no values of " + t.name);
     if (found->second.size() != elements)
       throw CodegenError("evaluate: " + t.name + " has " + std::to_string(elements) + " elements",
@@ -265,7 +271,8 @@ private:
     extent_[k] = length;
     const ExprNode& body = e.arena->node(n.args[0]);
     Array out{dims, extents_of_dims(dims), {}};
-    if (n.monoid == Monoid::sum && body.fn == Fn::mul && body.args.size() == 2) {
+    const bool part = n.index.size() == 3; // from one index to before another
+    if (!part && n.monoid == Monoid::sum && body.fn == Fn::mul && body.args.size() == 2) {
       contract(*eval({e.arena, body.args[0]}), *eval({e.arena, body.args[1]}), k, length, out);
     } else {
       const Shared a = eval({e.arena, n.args[0]});
@@ -273,8 +280,14 @@ private:
       // Positions in the body's order; the result's follow.
       std::vector<AtomId> all = a->dims;
       if (std::find(all.begin(), all.end(), k) == all.end()) all.push_back(k); // does not depend on k
-      const Array* both[] = {&out, a.get()};
-      each(all, extents_of_dims(all), both, [&](const auto& at) {
+      std::vector<const Array*> operands = {&out, a.get()};
+      std::vector<Array> bounds;
+      if (part)
+        for (const Sym& s : {n.sym, n.index[1], n.index[2]}) bounds.push_back(number(s));
+      for (const Array& b : bounds) operands.push_back(&b);
+      each(all, extents_of_dims(all), operands, [&](const auto& at) {
+        const auto bound = [&](std::size_t i) { return bounds[i].data[static_cast<std::size_t>(at[2 + i])]; };
+        if (part && (bound(0) < bound(1) || bound(0) >= bound(2))) return;
         double& sum = out.data[static_cast<std::size_t>(at[0])];
         const double v = a->data[static_cast<std::size_t>(at[1])];
         sum = n.monoid == Monoid::sum   ? sum + v
@@ -324,7 +337,8 @@ private:
   const Program& p_;
   const EvaluationInput& input_;
   Assignment at_;
-  std::map<AtomId, std::int64_t> extent_; ///< of the indices that are open here
+  std::map<int, std::vector<double>> stored_; ///< outputs that other specifications read
+  std::map<AtomId, std::int64_t> extent_;     ///< of the indices that are open here
   std::map<std::vector<std::int64_t>, Shared> done_;
 };
 

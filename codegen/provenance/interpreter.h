@@ -112,7 +112,7 @@ private:
   // What the body of a loop knows of its number of trips: another one comes.
   Sym in_trip(const Inst& i, Sym s);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
-  void guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a);
+  void guard_claims(const Inst& i, const Tensor& t, const Tensor& in_world, const AddressSplit& a);
   // Offsets and records fit 31 bits for all sizes of the contract.
   void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;

@@ -331,7 +331,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
         "facts");
   }
-  guard_claims(t, in_world, a);
+  guard_claims(i, t, in_world, a);
   range_claims(i, t, a);
 }
 
@@ -357,7 +357,8 @@ Sym Interpreter::in_trip(const Inst& i, Sym s) {
   return s;
 }
 
-void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const AddressSplit& a) {
+void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_world,
+                               const AddressSplit& a) {
   if (a.descriptor_axis < 0) return;
   const auto d = static_cast<std::size_t>(a.descriptor_axis);
   const SymLayout mode = t.shape.size() == 1 ? in_world.place.inner() : in_world.place.inner().mode(d);
@@ -372,6 +373,10 @@ void Interpreter::guard_claims(const Tensor& t, const Tensor& in_world, const Ad
   bool outside = true; // of the descriptor's axis: one coordinate for the workgroup
   for (const std::size_t axis : outside_in(t)) {
     outside = outside && axis != d;
+    // What a trip adds counts towards the records like what a lane has.
+    if (outside && !(replaced_(i.access.origin[axis], trips()) == i.access.origin[axis]))
+      refute(claim, to_string(i.access.origin[axis]),
+             "a loop moves along axis " + std::to_string(axis) + ", which lies outside of it");
     last[axis] = outside ? Sym(0) : world(t.shape[axis]) - Sym(1);
   }
   last[d] = block - Sym(1);

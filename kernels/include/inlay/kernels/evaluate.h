@@ -23,7 +23,8 @@ struct EvaluationInput {
 };
 
 /// The value at every coordinate 0 <= coordinate[i] < extents[i], row-major. An element whose index comes through a table and
-/// is outside of the tensor is 0; any other index outside is an error.
+/// is outside of the tensor is 0; any other index outside is an error. An output that is read and not given is what its own
+/// specification says.
 /// Errors: CodegenError for a tensor that is missing, has another number of elements, or is indexed outside.
 [[nodiscard]] std::vector<double> evaluate(const codegen::Program& program, codegen::Expr value,
                                            std::span<const Sym> coordinate,

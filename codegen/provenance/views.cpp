@@ -3,6 +3,17 @@
 
 namespace inlay::codegen::provenance {
 
+namespace {
+// The layout with f of each of its extents and strides.
+SymLayout with_symbols(const SymLayout& layout, const std::function<Sym(Sym)>& f) {
+  TupleBuilder<BasicMode<Sym>> b;
+  b.profile(layout.profile().view());
+  for (const auto& m : layout.modes())
+    b.leaves().push_back(BasicMode<Sym>{f(m.extent), BasicStride<Sym>(f(m.stride.scale))});
+  return SymLayout(std::move(b).finish());
+}
+} // namespace
+
 const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
   const auto found = prepared_.find(&inst);
   if (found != prepared_.end()) return found->second;
@@ -135,7 +146,19 @@ void Interpreter::place_claims(const Tensor& t) {
   if (!t.output) return;
   // Two coordinates in one place would be written by two stores.
   const std::string claim = "each element of " + t.name + " has a place of its own";
-  if (prover_.decide(Claim{ClaimKind::injective, {}, {place}}) != Truth::yes)
+  // Quotients (numbers of tiles) as numbers of which nothing but the range is known: then products of them compare as such.
+  std::vector<std::pair<AtomId, Sym>> opaque;
+  const auto look = [&](Sym s) {
+    for (const inlay::Term& term : s.terms())
+      for (const Factor& f : term.factors())
+        if (context_.atom(f.atom).kind != AtomKind::symbol)
+          opaque.emplace_back(f.atom, context_.symbol("_quotient" + std::to_string(f.atom),
+                                                      interval(context_.value(f.atom))));
+  };
+  for (const auto& m : place.modes()) look(m.extent), look(m.stride.scale);
+  const SymLayout apart = with_symbols(place, [&](Sym s) { return substitute(s, opaque); });
+  if (prover_.decide(Claim{ClaimKind::injective, {}, {apart}}) != Truth::yes &&
+      prover_.decide(Claim{ClaimKind::injective, {}, {place}}) != Truth::yes)
     refute(claim, to_string(t.place), "two coordinates may have the same");
   prove(claim, to_string(t.place), "prover");
 }
@@ -441,12 +464,7 @@ std::string Interpreter::hint_multiple(const Tensor& t, std::int64_t n) const {
 
 Tensor Interpreter::tensor_in_world(const Tensor& t) const {
   Tensor out = t;
-  TupleBuilder<BasicMode<Sym>> b;
-  const SymLayout& inner = t.place.inner();
-  b.profile(inner.profile().view());
-  for (const auto& m : inner.modes())
-    b.leaves().push_back(BasicMode<Sym>{world(m.extent), BasicStride<Sym>(world(m.stride.scale))});
-  out.place = t.place.with_inner(SymLayout(std::move(b).finish()));
+  out.place = t.place.with_inner(with_symbols(t.place.inner(), [&](Sym s) { return world(s); }));
   return out;
 }
 

@@ -390,7 +390,7 @@ Program gemm_program(const GemmSpec& s) {
   const Sym number = k.ticket("arrived", part);
   k.if_less(parts - Sym(2), number, [&] { // the last one
     const Fragment sum = k.zeros(Element::f32, mma.c(), {s.tile_m, s.tile_n});
-    k.loop(parts, 1, {.distance = 1, .ring = 1}, [&](Sym t) {
+    k.loop(parts, 1, {.distance = 0, .ring = 1}, [&](Sym t) {
       const Fragment one = k.load(tile_of_part(t), mma.c(), 4);
       k.update(sum, {k.fold(codegen::Monoid::sum, one, 2)}, [](const auto& x) { return x[0] + x[1]; });
     });

@@ -66,6 +66,12 @@ std::vector<Subject> subjects() {
   parts.out = Element::f32;
   parts.split = 64;
   out.push_back({"gemm in parts", kernels::gemm_program(parts), {{33, 30, 24}, {20, 32, 168}, {7, 31, 72}}});
+  { // Stored, and summed by the workgroup that comes last
+    kernels::GemmSpec spec = parts;
+    spec.out = Element::f16, spec.gather = true;
+    out.push_back(
+        {"gemm in stored parts", kernels::gemm_program(spec), {{33, 28, 24}, {20, 32, 168}, {7, 32, 136}}});
+  }
   { // The same in 16 bits, added in pairs
     kernels::GemmSpec spec = parts;
     spec.out = Element::f16;

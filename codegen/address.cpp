@@ -128,7 +128,10 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       const bool of_workgroup = has_workgroup(program, value) || uniform_of(program, value);
       if (of_workgroup && !counts_to_least(context, value)) base[axis] += value;
     }
-    if (!(base[axis] == Sym(0))) base[axis] += Sym(origin.constant_term());
+    // Of a tile before that of the trip's number the distance belongs to the trip: the base must not lie before the workgroup's part.
+    const Int constant = origin.constant_term();
+    const bool of_trip = constant < Int(0) && !(origin - base[axis]).is_constant();
+    if (!(base[axis] == Sym(0)) && !of_trip) base[axis] += Sym(constant);
     step[axis] = origin - base[axis];
     thread[axis] = access.gathered(axis)
                        ? row_symbol(program, tensor, axis, uses[static_cast<std::size_t>(access.rows[axis])])
@@ -171,7 +174,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     if (const std::size_t inner = order[n];
         !tensor.output && !(base[inner] == Sym(0)) && access.extents[inner] > 1) {
       out.shortened[inner] = true;
-      const Sym constant(access.origin[inner].constant_term());
+      const Sym constant(base[inner].constant_term());
       base[inner] -= constant, step[inner] += constant;
       begin[inner] = base[inner];
     }

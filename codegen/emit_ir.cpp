@@ -458,9 +458,11 @@ private:
     case InstKind::mma:
       zeroed_.erase(i.def.id);
       env_[key(i.def)] =
-          i.atom->mma->scaled ? scaled_product(i)
-          : i.uses.size() == 2
-              ? k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def))
+          i.atom->mma->scaled  ? scaled_product(i)
+          : i.uses.size() == 2 ? k.mfma(i.atom->emission.name, use(i.uses[0]), use(i.uses[1]), whole(i.def))
+          : i.atom->name.find("f8f6f4") == std::string::npos // two steps of a narrower read
+              ? k.mfma(i.atom->emission.name, k.pack(std::array{use(i.uses[0]), use(i.uses[1])}),
+                       k.pack(std::array{use(i.uses[2]), use(i.uses[3])}), whole(i.def))
               : k.mfma_f8f6f4(i.atom->emission.name, operand(i, 0), operand(i, 1), whole(i.def),
                               format_of(*i.atom, "cbsz:"), format_of(*i.atom, "blgp:"));
       break;

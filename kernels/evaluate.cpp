@@ -280,6 +280,8 @@ private:
       // Positions in the body's order; the result's follow.
       std::vector<AtomId> all = a->dims;
       if (std::find(all.begin(), all.end(), k) == all.end()) all.push_back(k); // does not depend on k
+      for (const AtomId d : dims) // where a part begins and ends may depend on more than its elements
+        if (std::find(all.begin(), all.end(), d) == all.end()) all.push_back(d);
       std::vector<const Array*> operands = {&out, a.get()};
       std::vector<Array> bounds;
       if (part)

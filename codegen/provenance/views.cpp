@@ -402,6 +402,11 @@ void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_
              "a loop moves along axis " + std::to_string(axis) + ", which lies outside of it");
     last[axis] = outside ? Sym(0) : world(t.shape[axis]) - Sym(1);
   }
+  // Behind the base there are whole rows of records: where it lies before a row's begin, the end of the last row is not among them.
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+    if (axis != d && !decide(ClaimKind::less_equal, Sym(0), world(a.begin[axis])))
+      refute(claim, to_string(a.begin[axis]),
+             "axis " + std::to_string(axis) + " may begin before the tensor does");
   last[d] = block - Sym(1);
   next[d] = block;
   if (!decide(ClaimKind::less_equal, in_world.at(last) + Sym(1), in_world.at(next)))

@@ -9,6 +9,7 @@
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
 // than 5 % of them are refused though right.
+#include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
 
@@ -744,9 +745,11 @@ int main(int argc, char** argv) {
   Sampling how{.sample = 200};
   std::uint64_t first = 0;
   std::string only;
+  bool emulate = false;
   CLI::App app("Programs drawn at random, before the claims and the tokens");
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
+  app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
   app.add_option("--only", only, "pointwise, rows, carried, products, streamed, branches or tickets");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
@@ -782,7 +785,14 @@ int main(int argc, char** argv) {
       continue;
     }
     ++drawn;
-    const std::string token = wrong(code, d->sizes);
+    std::string token = wrong(code, d->sizes);
+    if (emulate && claim.empty() && token.empty()) {
+      try {
+        token = emulated(code, d->sizes);
+      } catch (const std::exception& e) { // of a changed code, no instruction may be what is left
+        if (what == "as drawn") token = e.what();
+      }
+    }
     const char* fate = nullptr;
     if (claim.empty() && token.empty()) {
       ++right, fate = "right";

@@ -1,0 +1,134 @@
+#include "emulated.h"
+
+#include <inlay/codegen/emit_ir.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/evaluate.h>
+#include <inlay/kernels/launch.h>
+
+#include <cmath>
+#include <random>
+
+namespace inlay::mutate {
+namespace {
+
+using namespace codegen;
+
+/// The element number of every coordinate, row-major.
+std::vector<std::size_t> places(const Program& p, const Tensor& t, const Sizes& sizes) {
+  Assignment at;
+  for (std::size_t i = 0; i < sizes.size(); ++i) at.set(p.sizes()[i].symbol, Int(sizes[i]));
+  const std::vector<std::int64_t> extents = kernels::extents_of(p, t, sizes);
+  std::vector<Sym> coordinate;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis)
+    coordinate.push_back(p.symbols().symbol("_place" + std::to_string(axis), {Int(0), std::nullopt}));
+  const Sym place = t.at(coordinate);
+  std::vector<std::size_t> out;
+  std::vector<std::int64_t> c(extents.size(), 0);
+  while (true) {
+    for (std::size_t axis = 0; axis < c.size(); ++axis) at.set(coordinate[axis], Int(c[axis]));
+    out.push_back(static_cast<std::size_t>(evaluate(place, at).value()));
+    std::size_t axis = c.size();
+    while (axis > 0 && ++c[axis - 1] == extents[axis - 1]) c[--axis] = 0;
+    if (axis == 0) return out;
+  }
+}
+
+/// Of a table: the extent of the axis that it names indices of, or of what it bounds.
+std::int64_t named(const Program& p, const Tensor& table, const Sizes& sizes) {
+  std::int64_t most = 1;
+  for (const auto& s : p.specifications()) {
+    most = std::max(most, kernels::extents_of(p, p.tensor(s.tensor), sizes)[0]);
+    (void)p.expressions().rewrite(s.value, [&](const ExprNode& n) -> std::optional<Expr> {
+      for (std::size_t axis = 0; axis < n.through.size(); ++axis)
+        if (n.through[axis] == table.id) most = kernels::extents_of(p, p.tensor(n.tensor), sizes)[axis];
+      return std::nullopt;
+    });
+  }
+  return most;
+}
+
+std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes& sizes, std::uint64_t seed) {
+  const Program& p = *code.program;
+  std::mt19937_64 random(seed);
+  const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const auto starts_at_0 = [&](const Tensor& t) {
+    for (const CodeRegion& r : code.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list)
+          if (i.access.tensor == t.id && (i.kind == InstKind::ticket || i.combine)) return true;
+    return false;
+  };
+  kernels::EvaluationInput input{sizes, {}};
+  std::vector<kernels::Bytes> buffers;
+  std::map<int, std::vector<std::size_t>> where;
+  for (const Tensor& t : p.tensors()) {
+    if (t.space != Space::global) continue;
+    const std::vector<std::size_t>& at = where[t.id] = places(p, t, sizes);
+    const auto size = static_cast<std::size_t>(bits(t.element) / 8);
+    const bool zero = starts_at_0(t);
+    // What nobody writes is no number.
+    kernels::Bytes bytes((*std::max_element(at.begin(), at.end()) + 1) * size, std::byte(zero ? 0 : 0xff));
+    if (!t.output || t.in_place) {
+      std::vector<double>& values = input.tensors[t.id];
+      const std::int64_t most = t.element == Element::i32 ? named(p, t, sizes) : 0;
+      const bool names = std::none_of(p.uniforms().begin(), p.uniforms().end(),
+                                      [&](const Uniform& u) { return u.tensor == t.id; });
+      for (const std::size_t place : at) {
+        const double v = t.element == Element::i32
+                             ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
+                             : rounded(t.element, 0.5 + uniform(), Overflow::saturate);
+        values.push_back(v);
+        const std::uint64_t word = encode(t.element, v);
+        for (std::size_t b = 0; b < size; ++b)
+          bytes[place * size + b] = static_cast<std::byte>(word >> (8 * b));
+      }
+    }
+    buffers.push_back(std::move(bytes));
+  }
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const std::vector<kernels::Bytes> after = kernels::run(*device, artifact, buffers, sizes);
+  std::size_t number = 0;
+  for (const Tensor& t : p.tensors()) {
+    if (t.space != Space::global) continue;
+    const kernels::Bytes& bytes = after[number++];
+    const Program::Specification* s = p.specification(t);
+    if (!s) continue;
+    const std::vector<double> wanted = kernels::evaluate(p, *s, input);
+    const auto size = static_cast<std::size_t>(bits(t.element) / 8);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      std::uint64_t word = 0;
+      for (std::size_t b = 0; b < size; ++b)
+        word |= std::to_integer<std::uint64_t>(bytes[where[t.id][i] * size + b]) << (8 * b);
+      const double got = decode(t.element, word), bound = 1e-2 * (1 + std::abs(wanted[i]));
+      if (std::abs(wanted[i]) < 1e6 && !(std::abs(got - wanted[i]) <= bound))
+        return t.name + ": element " + std::to_string(i) + " is " + std::to_string(got) +
+               " on the emulator, not " + std::to_string(wanted[i]);
+    }
+  }
+  return "";
+}
+
+} // namespace
+
+std::string emulated(const Code& code, const std::vector<Sizes>& sizes) {
+  const Program& p = *code.program;
+  kernels::Artifact artifact;
+  artifact.kernel = p.name();
+  artifact.arch = std::string(p.target().name);
+  artifact.contract = kernels::contract_of(p);
+  bool keep_order = false;
+  for (const CodeRegion& r : code.regions) keep_order = keep_order || r.exact;
+  artifact.hsaco = emit(emit_ir(code), p.target(), {.keep_order = keep_order}).hsaco;
+  std::uint64_t seed = 0;
+  for (const Sizes& s : sizes) try {
+      if (std::string what = run(code, artifact, s, ++seed); !what.empty()) {
+        for (std::size_t i = 0; i < s.size(); ++i) what += (i == 0 ? ", sizes " : " ") + std::to_string(s[i]);
+        return what;
+      }
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+  return "";
+}
+
+} // namespace inlay::mutate

@@ -282,9 +282,13 @@ void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixForm&
   const int d_words = registers.d * lanes;
   if (form.plain && !as_measured && operands.c != nullptr &&
       (operands.c == operands.d || !overlaps(operands.c, d_words, operands.d, d_words))) { // as a rule
+    const auto* c = reinterpret_cast<const float*>(operands.c);
+    auto* d = reinterpret_cast<float*>(operands.d);
+    const bool brain = a_type == Element::bf16;
+    if (form.quads && kernels.multiply_quads != nullptr)
+      return kernels.multiply_quads(brain, operands.a, operands.b, c, d);
     unpack(operands.a, operands.b);
-    return kernels.multiply(*form.plan, a, b, reinterpret_cast<const float*>(operands.c),
-                            reinterpret_cast<float*>(operands.d));
+    return kernels.multiply(*form.plan, a, b, c, d);
   }
   const Inputs in(op, operands, modifiers, registers);
   if (op.d == Element::f64) {
@@ -349,6 +353,8 @@ MatrixForm form_of(const MatrixOp& op, const MatrixModifiers& modifiers) {
   }
   form.plain = op.d == Element::f32 && !op.sparse && !op.scaled &&
                !(op.broadcasts_a && modifiers.cbsz != 0) && !(op.permutes_b && modifiers.blgp != 0);
+  form.quads =
+      op.n == 4 && op.k == 4 && form.a == form.b && (form.a == Element::f16 || form.a == Element::bf16);
   return form;
 }
 

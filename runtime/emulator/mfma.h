@@ -120,6 +120,7 @@ struct MatrixForm {
   Element a, b;
   const detail::MatrixPlan* plan = nullptr; ///< of sums in f32 and i32
   bool plain = false; ///< dense f32 sums of what lies in the registers: nothing broadcast, permuted or scaled
+  bool quads = false; ///< 4x4x4 in 16 blocks of f16 or bf16
 };
 [[nodiscard]] MatrixForm form_of(const MatrixOp& op, const MatrixModifiers& modifiers);
 

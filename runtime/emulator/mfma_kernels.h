@@ -45,6 +45,10 @@ struct MatrixKernels {
   /// The same for i8: `a` and `b` are the registers themselves.
   void (*multiply_i8)(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b,
                       const std::uint32_t* c, std::uint32_t* d);
+  /// `multiply` of 4x4x4 in 16 blocks from registers of f16, or of bf16: what lies between unpacking and multiplying stays in
+  /// registers. nullptr where there is no such form.
+  void (*multiply_quads)(bool brain, const std::uint32_t* a, const std::uint32_t* b, const float* c,
+                         float* d);
   /// d += a * b in ascending k for dense matrices by rows, m x depth and depth x n.
   void (*multiply_f64)(int m, int n, int depth, const double* a, const double* b, double* d);
   /// Sparse A: `rows[i * packed + e]` is the offset in `b` of the row that packed element e of row i

@@ -1,7 +1,7 @@
 // Included by one file for each instruction set, inside an anonymous namespace and after a struct `Vector` of floats:
 //   width, load(const float*), splat(float), store(float*), fma(a, b, c), and quad<i>() (element i of every four)
 // and a struct `Words` of 32-bit integers for i8:
-//   width, load, splat, store, multiply_pairs(a, b, c): c + a.lo16 * b.lo16 + a.hi16 * b.hi16
+//   width, load, splat, store, quad<i>(), multiply_pairs(a, b, c): c + a.lo16 * b.lo16 + a.hi16 * b.hi16
 // Everything here has internal linkage: code compiled for AVX-512 must not be picked by the linker for other files.
 
 using numerics::Format;
@@ -129,16 +129,47 @@ void multiply_wide(const MatrixPlan& plan, const float* a, const float* b, const
 }
 
 // 4x4 in 16 blocks: lane 4 block + j holds column j, so row i of all blocks is one register, and A[i] is element i of
-// every four lanes.
-template <int Row>
-void multiply_row_of_quads(const MatrixPlan& plan, const float* a, const float* b, const float* c, float* d) {
+// every four lanes. All four rows at once, so that A and B are loaded once: `K` of them, or the plan's.
+template <int K>
+void multiply_quads(const MatrixPlan& plan, const float* a, const float* b, const float* c, float* d) {
+  const int depth = K > 0 ? K : plan.k;
   for (int lane = 0; lane < lanes; lane += Vector::width) {
-    Vector sum = Vector::load(c + Row * lanes + lane);
-    for (int k = 0; k < plan.k; ++k) {
-      const Vector left = Vector::load(a + k * lanes + lane).template quad<Row>();
-      sum = Vector::fma(left, Vector::load(b + k * lanes + lane), sum);
+    Vector s0 = Vector::load(c + lane), s1 = Vector::load(c + lanes + lane),
+           s2 = Vector::load(c + 2 * lanes + lane), s3 = Vector::load(c + 3 * lanes + lane);
+#pragma GCC unroll 4
+    for (int k = 0; k < depth; ++k) {
+      const Vector left = Vector::load(a + k * lanes + lane), right = Vector::load(b + k * lanes + lane);
+      s0 = Vector::fma(left.template quad<0>(), right, s0);
+      s1 = Vector::fma(left.template quad<1>(), right, s1);
+      s2 = Vector::fma(left.template quad<2>(), right, s2);
+      s3 = Vector::fma(left.template quad<3>(), right, s3);
     }
-    sum.store(d + Row * lanes + lane);
+    s0.store(d + lane), s1.store(d + lanes + lane), s2.store(d + 2 * lanes + lane),
+        s3.store(d + 3 * lanes + lane);
+  }
+}
+
+// The same of 16-bit elements, two k a word, where `V` has both halves of 16 words as floats.
+template <class V, bool brain>
+void multiply_quads_of(const std::uint32_t* a, const std::uint32_t* b, const float* c, float* d) {
+  for (int lane = 0; lane < lanes; lane += V::width) {
+    V s0 = V::load(c + lane), s1 = V::load(c + lanes + lane), s2 = V::load(c + 2 * lanes + lane),
+      s3 = V::load(c + 3 * lanes + lane);
+#pragma GCC unroll 2
+    for (int word = 0; word < 2; ++word) {
+      V left[2], right[2];
+      V::template halves<brain>(a + word * lanes + lane, left[0], left[1]);
+      V::template halves<brain>(b + word * lanes + lane, right[0], right[1]);
+#pragma GCC unroll 2
+      for (int h = 0; h < 2; ++h) {
+        s0 = V::fma(left[h].template quad<0>(), right[h], s0);
+        s1 = V::fma(left[h].template quad<1>(), right[h], s1);
+        s2 = V::fma(left[h].template quad<2>(), right[h], s2);
+        s3 = V::fma(left[h].template quad<3>(), right[h], s3);
+      }
+    }
+    s0.store(d + lane), s1.store(d + lanes + lane), s2.store(d + 2 * lanes + lane),
+        s3.store(d + 3 * lanes + lane);
   }
 }
 
@@ -148,10 +179,7 @@ void multiply(const MatrixPlan& plan, const float* a, const float* b, const floa
   } else if (plan.n == 16) {
     multiply_wide<16>(plan, a, b, c, d);
   } else {
-    multiply_row_of_quads<0>(plan, a, b, c, d);
-    multiply_row_of_quads<1>(plan, a, b, c, d);
-    multiply_row_of_quads<2>(plan, a, b, c, d);
-    multiply_row_of_quads<3>(plan, a, b, c, d);
+    plan.k == 4 ? multiply_quads<4>(plan, a, b, c, d) : multiply_quads<0>(plan, a, b, c, d);
   }
 }
 
@@ -169,8 +197,6 @@ void pairs(int registers, const std::uint32_t* in, std::uint32_t* out) {
     }
   }
 }
-
-inline std::int32_t low_half(std::uint32_t x) { return static_cast<std::int16_t>(x & 0xffffu); }
 
 template <int N>
 void multiply_i8_wide(const MatrixPlan& plan, const std::uint32_t* a, const std::uint32_t* b,
@@ -227,17 +253,17 @@ void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint
   } else if (plan.n == 16) {
     multiply_i8_wide<16>(plan, left, right, c, d);
   } else { // 4x4: element i of every four lanes against all of them, two k of a pair at once
-    for (int i = 0; i < 4; ++i) {
-      for (int lane = 0; lane < lanes; ++lane) {
-        std::uint32_t sum = c[i * lanes + lane];
-        for (int step = 0; step < 2; ++step) {
-          const std::uint32_t x = left[step * lanes + (lane & ~3) + i];
-          const std::uint32_t y = right[step * lanes + lane];
-          sum +=
-              static_cast<std::uint32_t>(low_half(x) * low_half(y) + low_half(x >> 16) * low_half(y >> 16));
-        }
-        d[i * lanes + lane] = sum;
-      }
+    for (int lane = 0; lane < lanes; lane += Words::width) {
+      const Words x = Words::load(left + lane), more_x = Words::load(left + lanes + lane),
+                  y = Words::load(right + lane), more_y = Words::load(right + lanes + lane);
+      const auto row = [&](int i, Words first, Words second) {
+        const Words sum = Words::multiply_pairs(first, y, Words::load(c + i * lanes + lane));
+        Words::multiply_pairs(second, more_y, sum).store(d + i * lanes + lane);
+      };
+      row(0, x.template quad<0>(), more_x.template quad<0>());
+      row(1, x.template quad<1>(), more_x.template quad<1>());
+      row(2, x.template quad<2>(), more_x.template quad<2>());
+      row(3, x.template quad<3>(), more_x.template quad<3>());
     }
   }
 }

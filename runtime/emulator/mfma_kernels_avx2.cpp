@@ -34,6 +34,10 @@ struct Words {
   static Words multiply_pairs(Words a, Words b, Words c) {
     return {_mm256_add_epi32(c.v, _mm256_madd_epi16(a.v, b.v))};
   }
+  template <int I>
+  [[nodiscard]] Words quad() const {
+    return {_mm256_shuffle_epi32(v, I * 0x55)};
+  }
   void store(std::uint32_t* p) const { _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), v); }
 };
 
@@ -42,7 +46,7 @@ struct Words {
 } // namespace
 
 const MatrixKernels* matrix_kernels_avx2() {
-  static constexpr MatrixKernels kernels = {"avx2",       unpack,          multiply,    multiply_i8,
+  static constexpr MatrixKernels kernels = {"avx2",       unpack,          multiply,    multiply_i8, nullptr,
                                             multiply_f64, multiply_sparse, widen_lanes, narrow_lanes};
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 ? &kernels : nullptr;
 }

@@ -24,6 +24,18 @@ struct Vector {
     _mm512_storeu_ps(
         high, _mm512_cvtph_ps(_mm512_maskz_cvtepi32_epi16(0xffff, _mm512_maskz_srli_epi32(0xffff, w, 16))));
   }
+  // The lower and the upper half of 16 words, of bf16 or f16.
+  template <bool brain>
+  static void halves(const std::uint32_t* words, Vector& low, Vector& high) {
+    const __m512i w = _mm512_loadu_si512(words);
+    if constexpr (brain) {
+      low.v = _mm512_castsi512_ps(_mm512_maskz_slli_epi32(0xffff, w, 16));
+      high.v = _mm512_castsi512_ps(_mm512_and_si512(w, _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+    } else {
+      low.v = _mm512_cvtph_ps(_mm512_maskz_cvtepi32_epi16(0xffff, w));
+      high.v = _mm512_cvtph_ps(_mm512_maskz_cvtepi32_epi16(0xffff, _mm512_maskz_srli_epi32(0xffff, w, 16)));
+    }
+  }
   // The zeroing form: gcc 12 warns of the undefined operand inside the plain one.
   template <int I>
   [[nodiscard]] Vector quad() const {
@@ -39,6 +51,10 @@ struct Words {
   static Words multiply_pairs(Words a, Words b, Words c) {
     return {_mm512_add_epi32(c.v, _mm512_madd_epi16(a.v, b.v))};
   }
+  template <int I>
+  [[nodiscard]] Words quad() const {
+    return {_mm512_maskz_shuffle_epi32(0xffff, v, static_cast<_MM_PERM_ENUM>(I * 0x55))};
+  }
   void store(std::uint32_t* p) const { _mm512_storeu_si512(p, v); }
 };
 
@@ -46,9 +62,16 @@ struct Words {
 
 } // namespace
 
+namespace {
+void multiply_quads(bool brain, const std::uint32_t* a, const std::uint32_t* b, const float* c, float* d) {
+  brain ? multiply_quads_of<Vector, true>(a, b, c, d) : multiply_quads_of<Vector, false>(a, b, c, d);
+}
+} // namespace
+
 const MatrixKernels* matrix_kernels_avx512() {
-  static constexpr MatrixKernels kernels = {"avx512",     unpack,          multiply,    multiply_i8,
-                                            multiply_f64, multiply_sparse, widen_lanes, narrow_lanes};
+  static constexpr MatrixKernels kernels = {"avx512",        unpack,         multiply,
+                                            multiply_i8,     multiply_quads, multiply_f64,
+                                            multiply_sparse, widen_lanes,    narrow_lanes};
   const bool has = __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
                    __builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vl") != 0;
   return has ? &kernels : nullptr;

@@ -60,6 +60,10 @@ struct Words {
     }
     return r;
   }
+  template <int I>
+  [[nodiscard]] Words quad() const {
+    return {{v[I], v[I], v[I], v[I], v[4 + I], v[4 + I], v[4 + I], v[4 + I]}};
+  }
   void store(std::uint32_t* p) const {
     for (int n = 0; n < width; ++n) {
       p[n] = v[n];
@@ -72,7 +76,7 @@ struct Words {
 } // namespace
 
 const MatrixKernels& matrix_kernels_portable() {
-  static constexpr MatrixKernels kernels = {"portable",   unpack,          multiply,    multiply_i8,
+  static constexpr MatrixKernels kernels = {"portable",   unpack,          multiply,    multiply_i8, nullptr,
                                             multiply_f64, multiply_sparse, widen_lanes, narrow_lanes};
   return kernels;
 }

@@ -23,8 +23,9 @@ void run(benchmark::State& state, const detail::MatrixKernels& kernels, const Ma
       word = (static_cast<std::uint32_t>(random()) & 0xbfffbfffu) & 0x3fff3fffu;
     }
   }
+  const MatrixForm form = form_of(op, {}); // once for an instruction, however often it is executed
   for (auto _ : state) {
-    detail::mfma_on(kernels, op,
+    detail::mfma_on(kernels, op, form,
                     {.a = a.data(), .b = b.data(), .c = d.data(), .d = d.data(), .index = index.data()}, {},
                     {.arithmetic = arithmetic});
     benchmark::ClobberMemory();

@@ -227,6 +227,13 @@ void Interpreter::memory_claims(const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Prepared& r = prepared(i);
   const std::size_t count = i.access.elements.size();
+  // A coordinate that a register holds is that number alone.
+  for (std::size_t axis = 0; axis < r.origin.size(); ++axis)
+    if (i.access.gathered(axis) &&
+        (!(i.access.origin[axis] == Sym(0)) ||
+         std::any_of(r.coordinate[axis].begin(), r.coordinate[axis].end(), [](int c) { return c != 0; })))
+      refute("rows that a table names are the coordinates of " + t.name, to_string(i.access.origin[axis]),
+             "something is added to them along axis " + std::to_string(axis));
   std::vector<std::pair<AtomId, Sym>> condition;
   if (i.when && i.when->divides) add_condition(condition, *i.when);
   const auto given = [&](Sym s) { return substitute(s, condition); };

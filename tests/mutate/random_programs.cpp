@@ -7,8 +7,9 @@
 //
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
-// branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored). The last line is `wrong words: X of N`; exit 1 when there is one, or when more
-// than 5 % of them are refused though right.
+// branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), elements (of 8,
+// 16 and 32 bits, rows named by a table). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 %
+// of them are refused though right.
 #include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
@@ -43,7 +44,8 @@ struct Tree {
   double value = 0;
   std::vector<Tree> args;
 
-  static Tree draw(Random& random, int operands, int depth) {
+  // `exact`: of operands with few bits nothing is rounded.
+  static Tree draw(Random& random, int operands, int depth, bool exact = false) {
     Tree t;
     if (depth == 0 || chance(random, 4)) {
       t.kind = chance(random, 4) ? constant : leaf;
@@ -51,13 +53,14 @@ struct Tree {
       t.value = one_of(random, {1, 2, 3, -1}) * 0.25;
       return t;
     }
-    t.kind = std::vector<Kind>{add, sub, mul, mul, max, exp2, over, choose}[random() % 8];
-    t.args.push_back(draw(random, operands, depth - 1));
+    t.kind = exact ? std::vector<Kind>{add, sub, mul, max, choose}[random() % 5]
+                   : std::vector<Kind>{add, sub, mul, mul, max, exp2, over, choose}[random() % 8];
+    t.args.push_back(draw(random, operands, depth - 1, exact));
     if (t.kind == over) {
       t.args.push_back(Tree{}); // by an operand, which is positive
       t.args.back().operand = static_cast<int>(random() % static_cast<unsigned>(operands));
     } else if (t.kind != exp2) {
-      t.args.push_back(draw(random, operands, depth - 1));
+      t.args.push_back(draw(random, operands, depth - 1, exact));
     }
     if (t.kind == choose) { // compared are an operand and another or a number: what nobody rounds
       t.args.insert(t.args.begin(), {draw(random, operands, 0), draw(random, operands, 0)});
@@ -81,9 +84,9 @@ struct Tree {
     return 0;
   }
   // One that depends on every operand: nothing that the program computes is for nothing, and what is folded is no constant.
-  static Tree of_all(Random& random, int operands, int depth) {
+  static Tree of_all(Random& random, int operands, int depth, bool exact = false) {
     while (true) {
-      const Tree t = draw(random, operands, depth);
+      const Tree t = draw(random, operands, depth, exact);
       const std::vector<double> x(static_cast<std::size_t>(operands), 1.1);
       bool all = true;
       for (std::size_t i = 0; i < x.size(); ++i) {
@@ -638,10 +641,77 @@ Drawn tickets(Random& random) {
   return {std::move(k), sizes, Scheduler::plain};
 }
 
+// Elements of 8, 16 and 32 bits from one type to another, with numbers that nothing rounds on the way: rows as they lie or named
+// by a table, through LDS or not, to other work-items or not.
+Drawn elements(Random& random) {
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  const auto type = [&] {
+    return std::vector{
+        Element::f16, Element::bf16, Element::f32, Element::i8, fp8(target), bf8(target)}[random() % 6];
+  };
+  const Element ex = type(), ey = type();
+  const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {4, 8, 16, 32}),
+            columns = one_of(random, {32, 64, 128}),
+            v = std::min(one_of(random, {1, 2, 4, 8, 16}), 128 / std::max(bits(ex), bits(ey))),
+            multiple = std::max(v, one_of(random, {1, 4}));
+  Program k("elements", target, threads);
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = multiple});
+  const bool named = chance(random, 2), bias = chance(random, 2);
+  const Sym T = named ? k.size("tokens", {.most = 1 << 12}) : M;
+  const Tensor Y = k.output("y", ey, {M, N}), X = k.input("x", ex, {T, N}),
+               ids = named ? k.input("ids", Element::i32, {M}) : X,
+               Z = bias ? k.input("z", type(), {Sym(1), N}) : X;
+  const Tree tree = Tree::of_all(random, 1 + bias, 2, true);
+  k.computes(Y, [&](const auto& c) {
+    std::vector<Expr> of = {named ? k(X, {k.at(ids, c[0]), c[1]}) : k(X, {c[0], c[1]})};
+    if (bias) of.push_back(k(Z, {0, c[1]}));
+    return tree.of(of, nullptr);
+  });
+  const bool swapped = chance(random, 2);
+  const Sym bn = k.workgroups(swapped ? 1 : 0, N, columns), bm = k.workgroups(swapped ? 0 : 1, M, rows);
+  const Layout tv = rows_tv(rows, columns, v, threads);
+  View from = k.tile(X, {rows, columns}, {named ? Sym(0) : bm, bn});
+  if (named) from = from.through(0, k.load(k.tile(ids, {rows}, {bm}), without_axis(tv, 1), 1));
+  Layout now = tv;
+  int w = v;
+  Fragment x;
+  if (chance(random, 2)) { // through LDS, to other work-items
+    const Tensor stage =
+        k.lds("stage", ex, {rows, columns}, Swizzle(), one_of(random, {0, 1, 2}) * 128 / bits(ex));
+    k.copy(from, stage, tv, v);
+    w = std::min(one_of(random, {1, 2, 4, 8}), 128 / std::max(bits(ex), bits(ey)));
+    now = some_tv(random, rows, columns, w, threads);
+    x = k.read(stage, now, w);
+  } else {
+    x = k.load(from, tv, v);
+  }
+  std::vector<Fragment> all = {x};
+  if (bias) all.push_back(k.load(k.tile(Z, {1, columns}, {0, bn}), without_axis(now, 0), 1));
+  const bool early = chance(random, 2); // rounded by the map
+  Fragment y = k.map(
+      all, [&](const auto& e) { return tree.of(e, &random); }, early ? ey : Element::f32);
+  int out = chance(random, 2) ? w : 1;
+  if (!early || chance(random, 3)) {
+    const int u = std::min(one_of(random, {1, 2, 4, 8}), 128 / bits(ey));
+    const Layout to = chance(random, 2)   ? in_other_lanes(random, now, rows, columns)
+                      : chance(random, 2) ? rows_tv(rows, columns, u, threads)
+                                          : now;
+    y = k.relayout(y, to, ey);
+    out = 1;
+  }
+  k.store(y, k.tile(Y, {rows, columns}, {bm, bn}), out);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.push_back({around(random, rows, 1, 2), around(random, columns, multiple, 2)});
+    if (named) sizes.back().push_back(1 + static_cast<std::int64_t>(random() % 20));
+  }
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
       {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
-      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}};
+      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}, {"elements", elements}};
   return all;
 }
 
@@ -750,14 +820,15 @@ int main(int argc, char** argv) {
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
   app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
-  app.add_option("--only", only, "pointwise, rows, carried, products, streamed, branches or tickets");
+  app.add_option("--only", only,
+                 "pointwise, rows, carried, products, streamed, branches, tickets or elements");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
     std::cerr << "error: no family '" << only
-              << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets\n";
+              << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, elements\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

@@ -437,7 +437,8 @@ private:
         const Reg& r = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
         const double v = at(reg(w, r, s), r, lane, 0);
         if (std::isnan(v)) throw Wrong("a coordinate is used before it is there");
-        c[axis] = static_cast<std::int64_t>(v);
+        c[axis] +=
+            static_cast<std::int64_t>(v); // to a tile that begins at 0, and does not move with the work-item
       }
     return c;
   }
@@ -663,7 +664,7 @@ private:
           for (std::size_t k = 0; k < i.uses.size() / n; ++k)
             operand.push_back(at(reg(w, i.uses[k * n + e], s), i.uses[k * n + e], l, 0));
           std::map<AtomId, std::int64_t> bound;
-          for (std::size_t axis = 0; axis < i.position[e].size(); ++axis)
+          for (std::size_t axis = 0; e < i.position.size() && axis < i.position[e].size(); ++axis)
             bound[*p_.symbols()
                        .symbol(Program::position_name(static_cast<int>(axis)), {Int(0), std::nullopt})
                        .as_atom()] = along(i.access.threads, first + l, axis) + i.position[e][axis];

@@ -90,7 +90,7 @@ void MatrixProduct::real(std::span<const Number> a, std::span<const Number> b, s
       error += RealArithmetic::times(RealArithmetic::real(m), en) +
                RealArithmetic::times(RealArithmetic::real(n), em) + (em == 0 ? 0 : em * en);
     }
-    d[at] = RealArithmetic::number(sum, error + std::ldexp(size, -22));
+    d[at] = RealArithmetic::number(sum, error + std::ldexp(size, -22) + RealArithmetic::flushed(size));
   }
 }
 
@@ -161,8 +161,8 @@ double CodeRun::rounding(Element format, Number v) {
   };
   switch (format) {
   case Element::f16: return unit(10, -14, 65504);
-  case Element::bf16: return unit(7, -126, 3e38);
-  case Element::f32: return 0;
+  case Element::bf16: return unit(7, -126, 3e38) + RealArithmetic::flushed(x);
+  case Element::f32: return RealArithmetic::flushed(x);
   case Element::i32: return x < 16'000'000 ? 0 : INFINITY;
   case Element::i8: return x > 127 ? INFINITY : 1;
   default: return bits(format) == 8 ? unit(2, -16, 200) : INFINITY;

@@ -106,9 +106,15 @@ public:
     return (Number{std::bit_cast<std::uint32_t>(static_cast<float>(x))} << 32) |
            std::bit_cast<std::uint32_t>(static_cast<float>(error));
   }
+  /// How far x may be off because somebody takes numbers below 2^-126 for 0: v_exp_f32, v_rcp_f32 and their like always,
+  /// the others by the mode of the wave. Twice that, because x may be rounded up to the first that is not taken so.
+  static double flushed(double x) {
+    return x != 0 && std::fabs(x) < std::ldexp(1.0, -125) ? std::ldexp(1.0, -126) : 0;
+  }
   /// x, rounded to a number of so many bits, once more by whoever computes it differently.
   static Number rounded(double x, double error, int bits_of_mantissa = 22) {
-    return number(x, std::isfinite(x) ? error + std::ldexp(std::fabs(x), -bits_of_mantissa) : error);
+    return number(x, std::isfinite(x) ? error + std::ldexp(std::fabs(x), -bits_of_mantissa) + flushed(x)
+                                      : error);
   }
   /// |x| e, where e = 0 is exact whatever x is.
   static double times(double x, double e) { return e == 0 ? 0 : std::fabs(x) * e; }
@@ -122,7 +128,7 @@ public:
   Number reciprocal(Number a) override {
     return between(a, error(a) < std::fabs(real(a)), [](double v) { return 1 / v; });
   }
-  Number constant(double x) override { return number(x); }
+  Number constant(double x) override { return number(x, flushed(x)); }
   Number extreme(Number a, Number b, bool largest) override {
     return number(largest ? std::fmax(real(a), real(b)) : std::fmin(real(a), real(b)),
                   std::fmax(error(a), error(b)));

@@ -1948,14 +1948,18 @@ void Sides::concrete() {
     if (stop != Flow::Stop::ended) {
       const std::string why = stop == Flow::Stop::failed ? flow->why() : "";
       MachineEvent where;
-      where.instruction = flow->stopped_at().first;
-      where.wave = static_cast<unsigned>(flow->stopped_at().second);
+      where.instruction = flow->stopped_at().instruction;
+      where.wave = flow->stopped_at().wave;
+      where.lane = flow->stopped_at().lane;
       if (!client.endless.empty()) {
         refute(where, client.endless);
       } else if (why.starts_with("no instruction at")) {
         refute(where, "a wave comes to what is no instruction");
       } else if (why.starts_with("a register that is not reserved")) {
         refute(where, "a wave comes to " + why);
+      } else if (why.starts_with("beyond LDS")) {
+        refute(where, "an LDS access beyond the workgroup's LDS, where no view has a place: " +
+                          why.substr(why.find(':') + 2));
       } else if (why.starts_with(
                      "misaligned in LDS")) { // every place of a view is a multiple of what is moved
         refute(where, "an LDS address that is no multiple of what the instruction moves, as all places of "

@@ -76,7 +76,7 @@ struct Flow::State {
   std::map<Term, bool> decided;
   Term question = 0;
   std::string why;
-  u32 last = 0, last_wave = 0;
+  u32 last = 0, last_wave = 0, last_lane = 0;
 
   Terms& t() { return common->setting.terms; }
   std::optional<bool> decide(FlowClient& client, Term condition);
@@ -128,20 +128,23 @@ void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
     if (!base) throw Fail{"the LDS address is no number at " + place(op)};
     for (unsigned p = 0; p < parts; ++p) {
       const u32 at = static_cast<u32>(*base) + static_cast<u32>(p == 0 ? f.offset : f.offset1);
-      const bool inside = u64{at} + f.bytes <= 4 * u64{lds.size()};
+      // None of a view's: hardware drops it, and what it reads is nobody's, so that 0 would be a guess.
+      if (u64{at} + f.bytes > common->setting.lds_bytes) {
+        last_lane = l;
+        throw Fail{"beyond LDS: byte " + std::to_string(at) + " of " +
+                   std::to_string(common->setting.lds_bytes) + " at " + place(op)};
+      }
       if (f.bytes % 4 == 0 ? at % 4 != 0 : at % f.bytes != 0) throw Fail{"misaligned in LDS: " + place(op)};
       for (unsigned k = 0; k < words; ++k) {
         if (f.kind == FieldKind::store) {
           const int data = p == 0 ? f.data : f.data2;
           Term v = m.vector(static_cast<unsigned>(data) + k, l);
           if (f.high) v = t().shr(v, t().constant(16));
-          if (inside) writes.push_back({at + 4 * k, v});
+          writes.push_back({at + 4 * k, v});
           continue;
         }
         Term v = Terms::unknown;
-        if (!inside) {
-          v = t().constant(0);
-        } else if (const Term word = lds[at / 4 + k]; word != 0) {
+        if (const Term word = lds[at / 4 + k]; word != 0) {
           v = word;
           if (f.bytes < 4) {
             v = t().bit_and(t().shr(word, t().constant(8 * (at % 4))),
@@ -194,7 +197,11 @@ void Flow::State::to_lds(FlowWave& wave, const Operation& op, const std::vector<
     if (*on == 0) continue;
     const u64 at = *base + static_cast<u64>(f.offset) + u64{l} * f.bytes;
     if (at % 4 != 0) throw Fail{"misaligned in LDS: " + place(op)};
-    if (at + f.bytes > 4 * u64{lds.size()}) throw Fail{"beyond LDS: " + place(op)};
+    if (at + f.bytes > common->setting.lds_bytes) {
+      last_lane = l;
+      throw Fail{"beyond LDS: byte " + std::to_string(at) + " of " +
+                 std::to_string(common->setting.lds_bytes) + " at " + place(op)};
+    }
     for (unsigned k = 0; k < data.size(); ++k)
       lds[at / 4 + k] = data[k][l] == 0 ? Terms::unknown : data[k][l];
   }
@@ -353,6 +360,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
       }
     w.current = last = at;
     last_wave = w.id;
+    last_lane = 0;
     w.at = op.next;
     const isa::Instruction& i = *op.instruction;
     switch (op.cls) {
@@ -501,7 +509,7 @@ void Flow::assume(bool value) {
 
 const std::vector<std::pair<Term, bool>>& Flow::path() const { return state_->path; }
 const std::string& Flow::why() const { return state_->why; }
-std::pair<std::size_t, std::size_t> Flow::stopped_at() const { return {state_->last, state_->last_wave}; }
+Flow::Place Flow::stopped_at() const { return {state_->last, state_->last_wave, state_->last_lane}; }
 Terms& Flow::terms() const { return state_->common->setting.terms; }
 const isa::Program& Flow::program() const { return state_->common->setting.program; }
 bool Flow::rounds_to_nearest() const { return state_->common->setting.rounds_to_nearest(); }

@@ -252,6 +252,46 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
         MachineVerdict::validated);
 }
 
+TEST_CASE("numbers that are too small for a float to keep refute nothing, and hide nothing beside them") {
+  // exp2(x - 130) and what is made of it: v_exp_f32 gives 0 below 2^-126, real numbers do not.
+  using codegen::Expr;
+  using codegen::Program;
+  const auto built = [](codegen::Element format, const std::function<Expr(Expr)>& of) {
+    Program k("tiny", codegen::Target::named("gfx942"), 64);
+    const Sym n = k.size("n");
+    const codegen::Tensor y = k.output("y", format, {n}), x = k.input("x", codegen::Element::f32, {n});
+    k.computes(y, [&](const auto& c) { return of(k(x, {c[0]})); });
+    const Sym b = k.workgroups(0, n, 64);
+    const Layout tv = codegen::line_tv(64, 1, 64);
+    k.store(k.map({k.load(k.tile(x, {64}, {b}), tv, 1)}, [&](const auto& a) { return of(a[0]); }),
+            k.tile(y, {64}, {b}), 1);
+    return kernels::build(std::move(k));
+  };
+  const auto tiny = [](Expr e) { return exp2(e - 130.0); };
+  const std::vector<std::function<Expr(Expr)>> all{
+      tiny,
+      [&](Expr e) { return tiny(e) * 0x1p100; },
+      [&](Expr e) { return log2(tiny(e)); },
+      [&](Expr e) { return sqrt(tiny(e)); },
+      [](Expr e) { return e * 0x1p-70 * 0x1p-62; },
+      [](Expr e) { return e * 0x1p-130 * 0x1p20; },
+      [](Expr e) { return exp2(e * -1.0) / (exp2(e) * 0x1p127) * 0x1p10; }};
+  for (const codegen::Element format : {codegen::Element::f32, codegen::Element::bf16})
+    for (std::size_t which = 0; which < all.size(); ++which) {
+      const kernels::Artifact a = built(format, all[which]);
+      const CodeReport r = validate(a, a.hsaco, true);
+      INFO(which << " " << to_string(format) << ": " << text_of(r));
+      CHECK(r.verdict != MachineVerdict::refuted);
+    }
+  // What is not small is still compared.
+  const kernels::Artifact a = built(codegen::Element::f32, [&](Expr e) { return tiny(e) + e; });
+  CHECK(validate(a, a.hsaco, true).verdict != MachineVerdict::refuted);
+  const CodeReport r =
+      validate(a, patched(a, "v_add_f32", 1, [](auto& c) { c[3] ^= 0x06; }), true); // subtracts
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::refuted);
+}
+
 TEST_CASE("a kernel without a loop whose stores have two versions") {
   const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
   const CodeReport r = validate(a, a.hsaco, true);
@@ -312,6 +352,39 @@ TEST_CASE("loads to LDS are followed, and their places are m0's") {
         MachineVerdict::refuted);
   CHECK(validate(a, patched(a, "buffer_load_dwordx4", 1, [](auto& c) { c[1] ^= 0x04; }), true).verdict !=
         MachineVerdict::validated);
+}
+
+TEST_CASE("an LDS access beyond the workgroup's LDS is none of a view's") {
+  // Each in turn, by symbols and by numbers. Hardware drops such a write and reads what is nobody's; where the kernel
+  // overwrites, masks or never uses it, nothing else would tell.
+  kernels::RowSpec row;
+  row.threads = 128, row.vectors = 1;
+  kernels::Flags transfer{{"arch", "gfx950"}, {"transfer", "yes"}, {"tile", "64x64x64"}};
+  const auto attention =
+      kernels::find_kernel("flash_attention")
+          ->build({{"waves", "1"}, {"tile-q", "16"}, {"tile-k", "32"}, {"head-dim", "64"}}, {});
+  for (const kernels::Artifact& a : {kernels::build_softmax(row), kernels::build_gemm(small_gemm()),
+                                     attention, kernels::find_kernel("gemm")->build(transfer, {})}) {
+    const auto object = object_of(a.hsaco);
+    const auto& section = object.sections()[object.kernel(a.kernel).section];
+    const auto program =
+        runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+    std::size_t tried = 0, before[2] = {0, 0}; // reads and writes
+    for (const auto& i : program.instructions) {
+      if (!i.mnemonic.starts_with("ds_read") && !i.mnemonic.starts_with("ds_write")) continue;
+      // The upper half of the offset, or the second of two offsets: more than any of these kernels has.
+      const std::size_t which = before[i.mnemonic.starts_with("ds_read") ? 0 : 1]++;
+      if (which % 7 != 0) continue;
+      ++tried;
+      const kernels::Bytes bytes =
+          patched(a, std::string(i.mnemonic.substr(0, 7)), which, [](auto& c) { c[1] = 0xff; });
+      const CodeReport numbers = validate(a, bytes, true);
+      INFO(a.kernel << " " << i.text << ": " << text_of(numbers));
+      CHECK(numbers.verdict == MachineVerdict::refuted);
+      CHECK(validate(a, bytes).verdict != MachineVerdict::validated);
+    }
+    CHECK(tried > 1);
+  }
 }
 
 TEST_CASE("accumulators that products of zeros empty are empty, and not those of another number") {

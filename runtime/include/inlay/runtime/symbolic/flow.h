@@ -16,8 +16,8 @@
 /// Waves take turns between meeting points. That is one schedule; it stands for all of them when `check_order` has validated
 /// the order, because then no other schedule lets any instruction see something else. Waits do nothing here for that reason.
 ///
-/// What is not followed ends in `failed`, never in a value: flat and scratch accesses, LDS addresses that are no numbers,
-/// lanes switched off by sizes at an LDS access, waves that meet at different places, indirect jumps.
+/// What is not followed ends in `failed`, never in a value: flat and scratch accesses, LDS addresses that are no numbers or
+/// lie beyond the workgroup's LDS, lanes switched off by sizes at an LDS access, waves that meet at different places, indirect jumps.
 #pragma once
 
 #include <inlay/runtime/code_object.h>
@@ -106,8 +106,12 @@ public:
   /// What has been assumed or decided, in order.
   [[nodiscard]] const std::vector<std::pair<Term, bool>>& path() const;
   [[nodiscard]] const std::string& why() const;
-  /// The instruction and the wave that were executed last.
-  [[nodiscard]] std::pair<std::size_t, std::size_t> stopped_at() const;
+  struct Place {
+    std::size_t instruction = 0;
+    std::uint32_t wave = 0, lane = 0; ///< lane: where one lane was the reason
+  };
+  /// What was executed last.
+  [[nodiscard]] Place stopped_at() const;
 
   [[nodiscard]] Terms& terms() const; ///< shared by copies
   [[nodiscard]] const isa::Program& program() const;

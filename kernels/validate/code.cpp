@@ -71,6 +71,10 @@ struct Trace {
   std::vector<Product> products;
   std::vector<std::string> problems; ///< an access without a formula
   std::string unread;                ///< the first matrix product of what has no value
+  [[nodiscard]] std::size_t bytes() const {
+    return (loads.size() + stores.size()) * (sizeof(ElementAccess) + sizeof(MachineEvent)) +
+           products.size() * sizeof(Product);
+  }
 };
 
 struct Sample {
@@ -902,6 +906,7 @@ public:
 private:
   FlowOptions flow_options() const {
     FlowOptions f;
+    f.max_bytes = options_.max_bytes;
     f.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
     for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
     for (const codegen::GridAxis& g : p_.grid()) {
@@ -1338,8 +1343,14 @@ void Sides::explore(Path start, Abstract* a) {
       const std::size_t at_once = path.flow.path().size() - 1;
       if (a != nullptr && at_once < a->way.size() && a->way[at_once] != path.flow.path().back().second)
         std::swap(other, path);
+      // Where a loop has no head, because it is entered in its middle, nothing else ends this.
+      const std::size_t each = path.flow.bytes() + path.trace.bytes();
       stack.push_back(std::move(other));
       stack.push_back(std::move(path));
+      if (stack.size() * each > options_.max_bytes) {
+        missing("more than " + std::to_string(options_.max_bytes >> 20) + " MB wait at forks");
+        return;
+      }
       continue;
     }
     if (++paths_ > options_.max_paths) {
@@ -1871,6 +1882,7 @@ void Sides::concrete() {
     FlowOptions o;
     o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
     o.max_instructions = 3'000'000;
+    o.max_bytes = options_.max_bytes;
     o.reals = false;
     o.garbage = k + 1;
     std::vector<std::pair<AtomId, Sym>> sizes;
@@ -2057,6 +2069,7 @@ CodeReport Sides::run() {
   }
   if (options_.order) {
     runtime::symbolic::OrderOptions o;
+    o.max_bytes = options_.max_bytes;
     o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
     for (const codegen::Tensor& t : p_.tensors())
       if (t.space == codegen::Space::global && !t.output) o.read_only.push_back(t.name);

@@ -44,6 +44,7 @@ struct Common {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.reals = o.reals;
+    setting.terms.at_most(o.max_bytes);
     setting.garbage = o.garbage.has_value();
     setting.options.stress = true; // what a launch does not set is marked
   }
@@ -512,6 +513,11 @@ const std::string& Flow::why() const { return state_->why; }
 Flow::Place Flow::stopped_at() const { return {state_->last, state_->last_wave, state_->last_lane}; }
 Terms& Flow::terms() const { return state_->common->setting.terms; }
 const isa::Program& Flow::program() const { return state_->common->setting.program; }
+std::size_t Flow::bytes() const {
+  constexpr std::size_t row = lanes * sizeof(u32);
+  return state_->waves.size() * (sizeof(Shadow) + emulator::vector_rows * row) +
+         state_->lds.size() * sizeof(Term);
+}
 bool Flow::rounds_to_nearest() const { return state_->common->setting.rounds_to_nearest(); }
 const isa::Instruction& Flow::instruction(std::size_t index) const {
   return *state_->common->setting.code->operations[index].instruction;

@@ -164,6 +164,7 @@ public:
   Explorer(const CodeObject& object, const Kernel& kernel, const OrderOptions& options, bool record)
       : options_(options), record_(record), setting_(object, kernel, options.block, options.dynamic_lds),
         flow_(isa::control_flow(setting_.program, setting_.program.instructions[setting_.entry].address)) {
+    setting_.terms.at_most(options.max_bytes);
     for (const isa::Loop& l : flow_.loops) heads_.insert(static_cast<u32>(flow_.blocks[l.header].first));
     // From where a wave may still meet others: behind that, its paths are nobody else's business.
     shared_.assign(flow_.blocks.size(), false);
@@ -215,7 +216,7 @@ private:
   bool overlap(u32 a, u32 b);
   u32 footprint(Footprint f);
   void find(State& state, OrderFinding f, u32 site, u32 other_site);
-  void undecided(const std::string& why) { reasons_.insert(why); }
+  void undecided(const std::string& why) { reasons_.try_emplace(why, ""); }
   std::string place(u32 site) const {
     return hex(instruction(site).address) + " '" + instruction(site).text + "'";
   }
@@ -240,7 +241,7 @@ private:
   std::unordered_map<u64, std::vector<u32>> footprint_index_;
   std::unordered_map<u64, bool> overlaps_;
   std::map<std::tuple<OrderKind, u32, u32>, OrderFinding> findings_;
-  std::set<std::string> reasons_;
+  std::map<std::string, std::string> reasons_; ///< and what else is said of the first
   std::set<u32> global_sites_, lds_sites_;
   std::map<std::tuple<u32, u32, u64>, std::size_t> recorded_; ///< -> index in the report
   std::set<u64> checked_;
@@ -687,10 +688,13 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
       if (print.two) print.second[l] = static_cast<u32>(*v) + static_cast<u32>(f.offset1 - f.offset);
     }
     if (!known) {
-      undecided("LDS address of " + place(at) + " is not a number: " +
-                (culprit == Terms::unknown
-                     ? std::string("it comes from memory or from an instruction without formula")
-                     : t().text(culprit, 5)));
+      // One reason an instruction: in the next trip the formula is another one.
+      const auto [reason, fresh] =
+          reasons_.try_emplace("LDS address of " + place(at) + " is not a number", "");
+      if (fresh)
+        reason->second = culprit == Terms::unknown
+                             ? ": it comes from memory or from an instruction without formula"
+                             : ": " + t().text(culprit, 5);
     }
     lds_sites_.insert(at);
     ++report_.lds_accesses;
@@ -1423,6 +1427,8 @@ OrderReport Explorer::run() {
     undecided("stopped at the first violation");
   } catch (const ExecutionError& e) {
     undecided(e.what());
+  } catch (const TooLarge& e) {
+    undecided(e.what());
   }
   for (auto& [key, f] : findings_) report_.findings.push_back(std::move(f));
   for (const auto& [key, f] : setting_.launch.findings) {
@@ -1434,7 +1440,7 @@ OrderReport Explorer::run() {
     note.message = f.message;
     report_.notes.push_back(std::move(note));
   }
-  report_.undecided.assign(reasons_.begin(), reasons_.end());
+  for (const auto& [why, more] : reasons_) report_.undecided.push_back(why + more);
   report_.global_sites = global_sites_.size();
   report_.lds_sites = lds_sites_.size();
   const bool sure = std::any_of(report_.findings.begin(), report_.findings.end(),

@@ -209,6 +209,8 @@ Term Terms::intern(Node n, std::span<const Term> children, std::span<const TermP
       return t;
     }
   }
+  if (bytes() > most_bytes_)
+    throw TooLarge("the formulas take more than " + std::to_string(most_bytes_ >> 20) + " MB");
   if (n.kind == TermKind::linear) {
     n.first = static_cast<u32>(parts_.size());
     n.count = static_cast<u32>(parts.size());
@@ -294,6 +296,7 @@ Term Terms::linear(std::vector<TermPart> p, u64 constant_in, bool wide) {
   p.resize(out);
   constant_in &= all;
   if (p.size() == 1 && p[0].coefficient == 1 && constant_in == 0) return p[0].atom;
+  if (p.size() > most_parts) return unknown;
   Node n;
   n.kind = TermKind::linear;
   n.wide = wide;
@@ -1035,13 +1038,23 @@ bool Terms::mentions(Term root, Term what) const {
 }
 
 std::string Terms::text(Term t, unsigned depth) const {
+  std::size_t room = most_text;
+  return text(t, depth, room);
+}
+
+std::string Terms::text(Term t, unsigned depth, std::size_t& room) const {
   const Node& n = nodes_[t];
-  if (depth == 0 && n.kind != TermKind::symbol && !is_constant(t)) return "...";
+  const bool leaf = n.kind == TermKind::symbol || is_constant(t);
+  if (room == 0 || (depth == 0 && !leaf)) return "...";
+  room -= std::min<std::size_t>(room, leaf ? 8 : 4);
   const auto c = children(t);
-  const auto arg = [&](std::size_t i) { return text(c[i], depth - 1); };
+  const auto arg = [&](std::size_t i) { return text(c[i], depth - 1, room); };
   const auto call = [&](const std::string& name_of) {
     std::string s = name_of + "(";
-    for (std::size_t i = 0; i < c.size(); ++i) s += (i == 0 ? "" : ", ") + arg(i);
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      s += (i == 0 ? "" : ", ") + arg(i);
+      if (room == 0) break;
+    }
     return s + ")";
   };
   const auto infix = [&](const char* op) { return "(" + arg(0) + " " + op + " " + arg(1) + ")"; };
@@ -1064,7 +1077,8 @@ std::string Terms::text(Term t, unsigned depth) const {
         s += "-";
       const u64 size = k < 0 ? 0 - static_cast<u64>(k) : static_cast<u64>(k);
       if (size != 1) s += std::to_string(size) + "*";
-      s += text(p.atom, depth - 1);
+      s += text(p.atom, depth - 1, room);
+      if (room == 0) break;
     }
     if (n.value != 0) {
       const i64 k = number(n.value);

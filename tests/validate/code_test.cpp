@@ -562,6 +562,32 @@ TEST_CASE("another kernel's machine code, or another schedule's guard, is not va
   CHECK(r.verdict != MachineVerdict::validated);
 }
 
+TEST_CASE("states that wait at forks and formulas that grow are bounded: undecided, not out of memory") {
+  const kernels::Artifact a = kernels::find_kernel("gemm")->build(
+      {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, {});
+  const auto object = object_of(a.hsaco);
+  const auto with = [&](const runtime::CodeObject& o, std::size_t bytes, bool order) {
+    CodeOptions options;
+    options.max_bytes = bytes;
+    options.order = order;
+    options.refuter_runs = 0;
+    const CodeReport r = validate_code(o, o.kernel(a.kernel), a.source->code, options);
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::undecided);
+    std::string all;
+    for (const auto& u : r.undecided) all += u + "\n";
+    return all;
+  };
+  CHECK_THAT(with(object, 1 << 20, false), Contains("MB wait at forks"));
+  CHECK_THAT(with(object, 1 << 12, true), Contains("the formulas take more"));
+  // The epilogue's last jump goes 32 instructions further: into the middle of what comes back, where registers grow from trip
+  // to trip (5 GB before there was a bound).
+  const auto further = object_of(patched(a, "s_branch", 1, [](auto& c) { c[0] ^= 0x20; }));
+  const std::string why = with(further, 64 << 20, true);
+  CHECK_THAT(why, Contains("order: "));
+  CHECK(why.size() < 100'000);
+}
+
 TEST_CASE("numbers of the field are those of the reals where both are defined") {
   std::mt19937_64 random(1);
   const auto dyadic = [&] {

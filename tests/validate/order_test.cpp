@@ -344,6 +344,33 @@ TEST_CASE("registers, barriers and paths") {
   CHECK(verdict(stretch + "s_waitcnt vmcnt(0)\nv_add_f32 v3, v3, v3\n") == Verdict::validated);
 }
 
+TEST_CASE("a loop that is entered in its middle ends undecided: by states, by formulas, with one reason an "
+          "instruction") {
+  // Nobody stops at its head: each trip asks memory whether it is the last, and adds a part to a sum.
+  const std::string before =
+      start + "s_load_dword s20, s[4:5], 0x0\ns_load_dword s21, s[4:5], 0x4\ns_waitcnt lgkmcnt(0)\n"
+              "s_mov_b32 s24, s21\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 middle\n"
+              "top:\ns_mul_i32 s24, s24, s20\n";
+  const std::string after = "s_add_u32 s21, s21, s24\ns_cmp_eq_u32 s21, s20\ns_cbranch_scc0 top\ns_endpgm\n";
+  const auto states = check(before + "middle:\n" + after, 1);
+  INFO(all(states));
+  CHECK(states.verdict == Verdict::undecided);
+  REQUIRE(states.undecided.size() == 1);
+  CHECK_THAT(states.undecided[0], Catch::Matchers::Contains("wait at forks"));
+  OrderOptions little;
+  little.max_bytes = 1 << 16;
+  const auto formulas = check(before + "middle:\n" + after, 1, 4096, little);
+  INFO(all(formulas));
+  CHECK(formulas.verdict == Verdict::undecided);
+  REQUIRE(formulas.undecided.size() == 1);
+  CHECK_THAT(formulas.undecided[0], Catch::Matchers::Contains("the formulas take more"));
+  const auto places = check(before + "middle:\nv_mov_b32_e32 v4, s21\nds_write_b32 v4, v2\n" + after, 1);
+  INFO(all(places));
+  CHECK(places.verdict == Verdict::undecided);
+  CHECK(places.undecided.size() == 2);
+  for (const auto& why : places.undecided) CHECK(why.size() < 8 * Terms::most_text);
+}
+
 TEST_CASE("Triton's kernels are validated", "[triton]") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const char* name :

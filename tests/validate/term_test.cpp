@@ -254,3 +254,31 @@ TEST_CASE("products of 64 bits that are put together by words are products") {
           static_cast<u32>(vx * l) + (u64{static_cast<u32>(((vx * l) >> 32) + vy * h)} << 32));
   }
 }
+
+TEST_CASE("what grows without an end has an end: sums, texts, and the pool") {
+  Terms t;
+  Term sum = t.constant(0);
+  for (unsigned k = 0; k < Terms::most_parts; ++k)
+    sum = t.add(sum, t.multiply(t.symbol("x" + std::to_string(k)), t.constant(2 * k + 1)));
+  REQUIRE(sum != Terms::unknown);
+  CHECK(t.parts(sum).size() == Terms::most_parts);
+  CHECK(t.add(sum, t.symbol("one more")) == Terms::unknown);
+  CHECK(t.add(sum, t.constant(7)) != Terms::unknown);
+  // A text as wide as deep.
+  Term deep = t.symbol("y");
+  for (unsigned k = 0; k < 12; ++k)
+    deep = t.bit_xor(t.add(t.multiply(deep, sum), t.symbol("z" + std::to_string(k))),
+                     t.shr(t.add(deep, sum), t.constant(1 + k)));
+  CHECK(t.text(deep, 64).size() < 8 * Terms::most_text);
+  CHECK(t.text(t.add(t.symbol("a"), t.constant(64))) == "(a + 64)");
+  // A pool: exact below, an error beyond.
+  const std::size_t most = t.bytes() + 200'000;
+  t.at_most(most);
+  Term x = t.symbol("seed");
+  const auto grow = [&] {
+    for (unsigned k = 0; k < 1'000'000; ++k)
+      x = t.bit_xor(t.multiply(x, x), t.shr(x, t.constant(k % 31 + 1)));
+  };
+  CHECK_THROWS_AS(grow(), TooLarge);
+  CHECK(t.bytes() < 3 * most);
+}

@@ -46,7 +46,8 @@ struct FlowOptions {
   bool reals = true;
   /// Registers that a launch does not set hold numbers that follow from this; without it, nothing is known of them.
   std::optional<std::uint32_t> garbage;
-  std::uint64_t max_instructions = 20'000'000; ///< of waves, in all copies together
+  std::uint64_t max_instructions = 20'000'000;  ///< of waves, in all copies together
+  std::size_t max_bytes = std::size_t{1} << 30; ///< of formulas, in all copies together
 };
 
 /// What a store does with what is there: nothing, or adds its words to it by an atomic; f16 and bf16 two in a word.
@@ -114,6 +115,8 @@ public:
   [[nodiscard]] Place stopped_at() const;
 
   [[nodiscard]] Terms& terms() const; ///< shared by copies
+  /// What a copy takes, without the terms: registers of all waves and LDS.
+  [[nodiscard]] std::size_t bytes() const;
   [[nodiscard]] const isa::Program& program() const;
   [[nodiscard]] bool rounds_to_nearest() const; ///< floats of 32 bits, from beginning to end
   /// Sources of a vector instruction with which `Terms::function` was called: operand number, in the order of arguments.

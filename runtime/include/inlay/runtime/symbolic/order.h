@@ -39,10 +39,11 @@ namespace inlay::runtime::symbolic {
 struct OrderOptions {
   Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires, or its largest workgroup along x
   std::uint32_t dynamic_lds = 0;
-  unsigned trips = 8;                          ///< of a loop, before its invariant is looked for
-  unsigned max_paths = 4000;                   ///< ends and cuts of paths
-  std::uint64_t max_instructions = 20'000'000; ///< wave instructions in all
-  bool first = false;                          ///< stop at the first violation that is certain
+  unsigned trips = 8;                           ///< of a loop, before its invariant is looked for
+  unsigned max_paths = 4000;                    ///< ends and cuts of paths
+  std::uint64_t max_instructions = 20'000'000;  ///< wave instructions in all
+  std::size_t max_bytes = std::size_t{1} << 30; ///< of formulas; beyond it the verdict is undecided
+  bool first = false;                           ///< stop at the first violation that is certain
   /// Arguments to whose memory nobody writes: what all waves read of one place is one number.
   std::vector<std::string> read_only{};
 };

@@ -27,6 +27,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -90,11 +91,23 @@ struct TermPart {
   friend bool operator==(const TermPart&, const TermPart&) = default;
 };
 
-/// A pool of terms.
+/// A pool has grown beyond what it may.
+struct TooLarge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A pool of terms. What code computes from trip to trip of a loop without an end may grow without one: sums of more than
+/// `most_parts` are unknown, and a pool of more bytes than `at_most` says throws TooLarge.
 class Terms {
 public:
   Terms();
   static constexpr Term unknown = 1;
+  static constexpr std::size_t most_parts = 1024;
+  void at_most(std::size_t bytes) { most_bytes_ = bytes; }
+  [[nodiscard]] std::size_t bytes() const {
+    return nodes_.size() * sizeof(Node) + children_.size() * sizeof(Term) + parts_.size() * sizeof(TermPart) +
+           table_.size() * sizeof(Slot);
+  }
 
   [[nodiscard]] Term constant(std::uint32_t value);
   [[nodiscard]] Term wide_constant(std::uint64_t value);
@@ -169,7 +182,9 @@ public:
   [[nodiscard]] std::uint64_t bound(Term t) const;
   /// The bits that may be 1.
   [[nodiscard]] std::uint64_t maybe(Term t) const { return nodes_[t].maybe; }
+  /// As deep as `depth`, and not much longer than `most_text` characters, names aside: "..." stands for the rest.
   [[nodiscard]] std::string text(Term t, unsigned depth = 8) const;
+  static constexpr std::size_t most_text = 2000;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
   /// The value under an assignment of symbols. Nothing when the term has a part that has no value: unknown, a load,
@@ -201,6 +216,7 @@ private:
   Term combine(Term a, std::uint64_t fa, Term b, std::uint64_t fb, bool wide);
   Term list(TermKind kind, Term a, Term b);
   Term bitwise(TermKind kind, Term a, Term b);
+  [[nodiscard]] std::string text(Term t, unsigned depth, std::size_t& room) const;
   void describe(Node& n) const;
   void grow();
   Term intern(Node n, std::span<const Term> children, std::span<const TermPart> parts);
@@ -217,6 +233,7 @@ private:
   };
   std::vector<Slot> table_; // open addressing, a power of two
   std::size_t interned_ = 0;
+  std::size_t most_bytes_ = std::size_t{1} << 30;
   struct Recent {
     std::uint32_t value = 0;
     Term term = 0;

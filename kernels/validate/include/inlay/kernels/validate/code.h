@@ -39,6 +39,8 @@ struct CodeOptions {
   bool order = true; ///< also the order of LDS, registers and barriers
   unsigned visits = 7;
   unsigned max_paths = 200;
+  /// Of formulas, and of states that wait at forks, about, each by itself: undecided beyond it. A 256x256 GEMM takes a third.
+  std::size_t max_bytes = std::size_t{1} << 30;
   bool refute_first = false; ///< numbers before symbols: sooner for what is likely wrong
   unsigned refuter_runs = 8; ///< workgroups of sizes that are numbers, when nothing is shown
 };

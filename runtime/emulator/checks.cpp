@@ -219,6 +219,7 @@ void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()>
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
+  if (w.writes_back && vmcnt == 0) write_back(w);
   if (w.oldest_load == Wave::none_outstanding) return;
   if (w.vm_queue.size() > vmcnt) release_memory(w, w.vm_queue.size() - vmcnt);
   if (lgkmcnt == 0) {
@@ -334,6 +335,13 @@ public:
   [[nodiscard]] u64 me() const { return me_; }
   /// This wave, at this instruction.
   [[nodiscard]] u64 mine() const { return mine_; }
+  /// The entry of a word as it stands: 0 when nobody has stored there.
+  [[nodiscard]] u64 of_word(u64 index) const {
+    const u64 whole = lines_[index / line_words].load(std::memory_order_relaxed);
+    if (whole == divided) return words_[index].load(std::memory_order_relaxed);
+    const u64 bytes = whole == 0 ? 0 : covered(index / line_words, whole) >> (4 * (index % line_words)) & 15U;
+    return bytes == 0 ? 0 : (whole & ~u64{15}) | bytes;
+  }
   /// The entry of a word, its line divided.
   std::atomic<u64>& word(u64 index) {
     std::atomic<u64>& line = lines_[index / line_words];
@@ -451,9 +459,9 @@ private:
   bool is_atomic_, alone_;
 };
 
-u64 writer_group(Launch& launch, u64 writer) {
+Writer writer_of(Launch& launch, u64 number) {
   const std::lock_guard lock(launch.mutex);
-  return launch.writers[writer];
+  return launch.writers[number];
 }
 
 } // namespace
@@ -461,45 +469,176 @@ u64 writer_group(Launch& launch, u64 writer) {
 void name_writer(Workgroup& g) {
   const std::lock_guard lock(g.launch->mutex);
   g.writer = g.launch->writers.size();
-  g.launch->writers.push_back(g.linear);
+  g.numbers.push_back(g.writer);
+  g.launch->writers.push_back({g.linear, g.epoch / writer_epochs * writer_epochs});
+}
+
+void write_back(Wave& w) {
+  w.writes_back = false;
+  Workgroup& g = *w.group;
+  auto& [before, last] = g.written_back;
+  if (last.first != g.epoch) {
+    before = last;
+    last = {g.epoch, 0};
+  }
+  last.second |= 1U << w.id;
+}
+
+void release_stores(const Wave& w) {
+  Workgroup& g = *w.group;
+  if (!g.tracks_global) return;
+  const auto& [before, last] = g.written_back;
+  // What this wave wrote back in this epoch, its own and that of all epochs before; else what somebody did before the last barrier.
+  const bool mine = last.first == g.epoch && (last.second >> w.id & 1U) != 0;
+  const auto [epoch, waves] = mine ? std::pair(g.epoch, 1U << w.id) : last.first < g.epoch ? last : before;
+  if (epoch == 0) return;
+  const std::lock_guard lock(g.launch->mutex);
+  for (const u64 number : g.numbers) {
+    Writer& all = g.launch->writers[number];
+    if (epoch < all.released) continue;
+    all.waves = epoch == all.released ? all.waves | waves : waves;
+    all.released = epoch;
+  }
+}
+
+namespace {
+
+/// What an entry says, as this wave sees it.
+struct Other {
+  u64 wave = 0, group = 0; ///< of the launch, in its workgroup
+  bool same_group = false;
+  bool ordered = false;  ///< by a barrier
+  bool released = false; ///< what it stored can be seen elsewhere by who looks for it
+  const isa::Instruction* instruction = nullptr;
+
+  Other(const Workgroup& g, u64 entry) {
+    const u64 count = g.waves.size(), number = (entry >> 36) - 1;
+    const Writer writer = writer_of(*g.launch, number / count);
+    group = writer.group;
+    wave = number % count;
+    const u64 epoch = writer.first_epoch + (entry >> 24) % writer_epochs;
+    same_group = group == g.linear;
+    ordered = same_group &&
+              (number / count != g.writer || (entry >> 24) % writer_epochs != g.epoch % writer_epochs);
+    instruction = g.launch->code->operations[(entry >> 5) & 0x7ffffU].instruction;
+    released = (entry & Writers::atomic) != 0 || instruction->modifiers.sc1 || epoch < writer.released ||
+               (epoch == writer.released && (writer.waves >> wave & 1U) != 0);
+  }
+  [[nodiscard]] std::string who() const {
+    return "wave " + std::to_string(wave) + " of " +
+           (same_group ? "this workgroup" : "workgroup " + std::to_string(group));
+  }
+};
+
+std::string byte_of(const Allocation& home, u64 at) {
+  return "byte " + std::to_string(at - home.begin) + " of a buffer of " +
+         std::to_string(home.end - home.begin) + " bytes";
+}
+
+/// The bytes of word `d`, counted from the allocation's first, among `bytes` from `first` on.
+u64 bytes_of_word(u64 d, u64 first, u64 bytes) {
+  const u64 low = d * 4 < first ? first - d * 4 : 0, high = std::min<u64>(4, first + bytes - d * 4);
+  return ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
+}
+
+/// A store over what another wave has loaded, and nothing orders it behind. True when it was said.
+bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u64 me, unsigned lane) {
+  const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire);
+  if (readers == nullptr) return false;
+  const Workgroup& g = *w.group;
+  for (unsigned k = 0; k < 2; ++k) {
+    const u64 entry = readers[2 * d + k].load(std::memory_order_relaxed);
+    if (entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
+    const Other other(g, entry);
+    if (other.ordered || (other.same_group && !g.knowledge.empty())) continue;
+    const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
+    const bool may_be_ordered = g.synchronizes;
+    report(w, FindingKind::races,
+           "writes " + byte_of(home, at) + ", which " + other.who() + " reads with '" +
+               other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "") +
+               (may_be_ordered ? "; only the atomics that it reads can order them" : ""),
+           lane, at, may_be_ordered);
+    return true;
+  }
+  return false;
+}
+
+} // namespace
+
+void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
+  Workgroup& g = *w.group;
+  Writers writers(w, home, false);
+  const u64 me = writers.me(), mine = writers.mine();
+  std::atomic<u64>* const readers = home.reader_entries();
+  bool said = false;
+  for (; mask != 0; mask &= mask - 1) {
+    const unsigned l = first_lane(mask);
+    const u64 first = address[l] - home.begin;
+    for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
+      const u64 touched = bytes_of_word(d, first, bytes);
+      std::atomic<u64>&last = readers[2 * d], &before = readers[2 * d + 1];
+      const u64 reader = last.load(std::memory_order_relaxed);
+      if (reader != 0 && reader >> 36 != me) {
+        // Of another workgroup rather than of another wave: no barrier orders that one.
+        const u64 kept = before.load(std::memory_order_relaxed), count = g.waves.size();
+        const auto group = [&](u64 e) { return ((e >> 36) - 1) / count; };
+        if (kept == 0 || group(kept) == g.writer || group(reader) != g.writer)
+          before.store(reader, std::memory_order_relaxed);
+      }
+      last.store(mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0), std::memory_order_relaxed);
+      const u64 entry = writers.of_word(d);
+      if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
+      const Other other(g, entry);
+      if (other.ordered || (other.same_group && !g.knowledge.empty()) ||
+          (!other.same_group && g.acquires && other.released))
+        continue;
+      const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
+      std::string message = "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
+                            other.instruction->text + "'" +
+                            (other.same_group ? " and no barrier between" : "");
+      if (g.synchronizes && other.same_group) message += "; only the atomics that it reads can order them";
+      if (g.acquires && !other.same_group)
+        message +=
+            "; before what orders them nobody writes it back ('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)', and a "
+            "barrier where that was another wave)";
+      else if (g.synchronizes && !other.same_group)
+        message +=
+            "; it reads atomics, but no 'buffer_inv sc1' behind them lets it see what is ordered by them";
+      report(w, FindingKind::races, message, l, at, g.synchronizes && other.same_group);
+      said = true;
+    }
+  }
 }
 
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
   Workgroup& g = *w.group;
-  const u64 count = g.waves.size();
   Writers writers(w, home, is_atomic);
   const u64 me = writers.me(), mine = writers.mine();
+  bool said = false;
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 low = d * 4 < first ? first - d * 4 : 0;
     const u64 high = std::min<u64>(4, first + bytes - d * 4);
-    const u64 touched = ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
+    const u64 touched = bytes_of_word(d, first, bytes);
+    said = said || check_global_readers(w, home, d, touched, me, lane);
     std::atomic<u64>& entry = writers.word(d);
     const u64 old = entry.load(std::memory_order_relaxed);
     if (old == 0 || (old >> 36) == me) {
       entry.store(mine | touched | ((old >> 36) == me ? old & 15U : 0), std::memory_order_relaxed);
       continue;
     }
-    const u64 other = (old >> 36) - 1;
-    const u64 group = writer_group(*g.launch, other / count);
-    const bool same_group = group == g.linear;
-    const bool ordered =
-        same_group && (other / count != g.writer || (old >> 24) % writer_epochs != g.epoch % writer_epochs);
+    const Other other(g, old);
     entry.store(mine | touched, std::memory_order_relaxed);
-    if ((old & touched & 15U) == 0 || ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
+    if ((old & touched & 15U) == 0 || other.ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
     const u64 at = home.begin + d * 4 + low;
     const bool same =
         !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address), high - low) == 0;
-    const isa::Instruction& i = *g.launch->code->operations[(old >> 5) & 0x7ffffU].instruction;
-    std::string message = "writes byte " + std::to_string(at - home.begin) + " of a buffer of " +
-                          std::to_string(home.end - home.begin) + " bytes, which wave " +
-                          std::to_string(other % count) + " of " +
-                          (same_group ? "this workgroup" : "workgroup " + std::to_string(group)) +
-                          " writes with '" + i.text + "'" + (same_group ? " and no barrier between" : "");
+    std::string message = "writes " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
+                          other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "");
     if (same) message += "; the value is the same";
-    if (g.synchronizes && !same_group) message += "; only the atomics that it reads can order them";
-    report(w, FindingKind::races, message, lane, at, same || (g.synchronizes && !same_group));
+    if (g.synchronizes && !other.same_group) message += "; only the atomics that it reads can order them";
+    report(w, FindingKind::races, message, lane, at, same || (g.synchronizes && !other.same_group));
   }
 }
 
@@ -590,6 +729,20 @@ GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOff
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   Writers writers(w, home, is_atomic);
   const u64 begin = base - home.begin;
+  if (const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire)) {
+    const auto others = [&](u64 first, u64 count) {
+      u64 some = 0;
+      for (u64 d = first / 4; d <= (first + count - 1) / 4; ++d)
+        for (const std::atomic<u64>* entry : {&readers[2 * d], &readers[2 * d + 1]}) {
+          const u64 e = entry->load(std::memory_order_relaxed);
+          some |= e == 0 ? 0 : e >> 36 ^ writers.me();
+        }
+      return some != 0;
+    };
+    if (at.rising && others(begin + at.low, u64{bytes} * lanes)) return GlobalNote::conflict;
+    for (u64 m = at.rising ? 0 : mask; m != 0; m &= m - 1)
+      if (others(begin + at.at[first_lane(m)], bytes)) return GlobalNote::conflict;
+  }
   if (at.rising) {
     const u64 first = begin + at.low, count = u64{bytes} * lanes;
     if (first % 64 == 0) { // whole lines

@@ -255,7 +255,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
     }
   } const release{memory, launch.kernarg, launch.dispatch_packet};
   check_debug(launch);
-  memory.forget_writers();
+  memory.forget_accesses();
   run_launch(launch, last);
 }
 

@@ -325,6 +325,7 @@ struct Wave : WaveState {
   bool checks_waits = false;
   bool deferring = false;               ///< stress
   bool watching = false;                ///< memory of this launch is watched
+  bool writes_back = false;             ///< has begun to, see write_back
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined; ///< when uninit is on
   /// The load that filled the row last: its number and Filled. Done or not: see pending_of.
@@ -487,8 +488,20 @@ struct Workgroup {
   bool tracks_global = false;        ///< who stores to which global byte is remembered
   u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_epochs barriers
   bool synchronizes = false; ///< has read global memory in ways that other workgroups may order themselves by
+  bool acquires = false;     ///< and has cleared its caches of what it read before
+  std::vector<u64> numbers;  ///< of Launch::writers, all that it has had
+  /// The last two epochs in which waves wrote back what the workgroup had stored, the later one last, and which waves did.
+  std::pair<u32, u32> written_back[2];
   std::mt19937_64 random;
   u64 ds_ordered = 0;
+};
+
+/// A workgroup of which somebody may read what it has stored, and what of it others may see: what its waves stored in epochs before
+/// `released`, and in that one those of `waves`. It was written back, and then something was changed that others can see.
+struct Writer {
+  u64 group = 0;
+  u32 first_epoch = 0; ///< of this number
+  u32 released = 0, waves = 0;
 };
 
 struct Launch {
@@ -508,7 +521,7 @@ struct Launch {
   std::atomic<bool> stop{false};
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
-  std::vector<u64> writers;         ///< the workgroup that each number stands for in Allocation::writers
+  std::vector<Writer> writers;      ///< by their number in Allocation::writers
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
@@ -609,9 +622,16 @@ void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, uns
 inline constexpr u32 writer_epochs = 4096;
 /// The workgroup gets a number of its own: at its start, and when its barriers pass a multiple of writer_epochs.
 void name_writer(Workgroup& group);
+/// `buffer_wbl2 sc1` and a wait for it: what the workgroup has stored is where other workgroups look.
+void write_back(Wave& wave);
+/// An atomic, or a store of device scope: others that see it may see what was written back before.
+void release_stores(const Wave& wave);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
+/// A load of `bytes` bytes of each lane in `mask` that wants to see what other waves of this launch have stored, and that nothing orders
+/// behind them. Remembers who loads what somebody has stored, for stores that nothing orders behind the load.
+void check_global_reads(Wave& wave, Allocation& home, const u64* address, u64 mask, unsigned bytes);
 /// What is known of a store before it is done: somebody stored there who may be in conflict; noted; this wave has stored to all these
 /// bytes since the last barrier, so that nothing about them can be new.
 enum class GlobalNote : u8 { conflict, noted, again };

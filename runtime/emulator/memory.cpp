@@ -1227,6 +1227,19 @@ void load_near(Wave& w, const Near& near, const MemoryFields& f, unsigned row, u
   for (unsigned k = 0; k < words; ++k) w.defined->lanes_of[row + k] &= ~mask;
 }
 
+/// A plain load of what somebody has stored in this launch. One of device scope is how waves find out about each other.
+bool wants_order(const Wave& w, const MemoryFields& f, const Allocation* home) {
+  return home != nullptr && !f.sc1 && w.group->tracks_global &&
+         home->writers.load(std::memory_order_relaxed) != nullptr;
+}
+
+void check_near_reads(Wave& w, const MemoryFields& f, const Near& near, u64 mask) {
+  if (!wants_order(w, f, near.home)) return;
+  std::array<u64, lanes> address;
+  for (unsigned l = 0; l < lanes; ++l) address[l] = reinterpret_cast<u64>(near.base) + near.at.at[l];
+  check_global_reads(w, *near.home, address.data(), mask, f.bytes);
+}
+
 /// Whether an instruction can be performed for all lanes at once.
 bool is_near(const Wave& w, const MemoryFields& f, u64 mask) {
   return f.format_count == 0 && mask != 0 && !w.deferring && !w.watching && w.observed == nullptr;
@@ -1258,6 +1271,7 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
     to.undefined = w.group->lds_undefined.data();
     demand_addresses(w, op, mask);
   }
+  check_near_reads(w, f, from, mask);
   to.pages = pages_of(to.at, f.bytes);
   w.stats.bytes_read += u64{f.bytes} * count_lanes(mask);
   note_issue(w, op, counters_of(f));
@@ -1338,6 +1352,7 @@ bool run_near_atomic(Wave& w, const Operation& op) {
     return false;
   if (w.defined != nullptr) demand_addresses(w, op, mask);
   if (!lds && f.returns) w.group->synchronizes = true;
+  if (!lds) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask);
   if (lds) {
     w.stats.lds_bytes += moved;
@@ -1423,6 +1438,8 @@ bool run_near(Wave& w, const Operation& op) {
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
   if (!lds && !store && f.sc1) w.group->synchronizes = true;
+  if (!lds && !store) check_near_reads(w, f, near[0], mask);
+  if (!lds && store && f.sc1) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
@@ -1486,6 +1503,8 @@ void run_memory(Wave& w, const Operation& op) {
   if (w.defined != nullptr) demand_addresses(w, op, a.mask);
   if (f.space != Space::lds && ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && m.sc1)))
     w.group->synchronizes = true;
+  if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && m.sc1)))
+    release_stores(w);
   switch (f.space) {
   case Space::buffer: buffer_addresses(w, f, m, a); break;
   case Space::flat:
@@ -1495,6 +1514,14 @@ void run_memory(Wave& w, const Operation& op) {
   }
   if (f.kind == Kind::to_lds) {
     a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
+  }
+  if (w.group->tracks_global && (f.kind == Kind::load || f.kind == Kind::to_lds) &&
+      (f.space == Space::buffer || f.space == Space::global || f.space == Space::flat)) {
+    each_lane(a.mask, [&](unsigned l) {
+      const unsigned bytes = std::min<unsigned>(f.format_count != 0 ? a.format.bytes() : f.bytes, a.limit[l]);
+      Allocation* const home = bytes == 0 ? nullptr : w.group->launch->memory->find(a.address[l], bytes);
+      if (wants_order(w, f, home)) check_global_reads(w, *home, a.address.data(), lane_bit(l), bytes);
+    });
   }
   count_traffic(w, op, a);
   if (w.observed != nullptr) note_observed(f, a, *w.observed);
@@ -1775,6 +1802,10 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   op.cls = f.space == Space::lds ? Class::lds : Class::memory;
   if (f.kind == Kind::none) { // caches are not modelled, and these have no operands
     op.execute = [](Wave&, const Operation&) {};
+    if (i.mnemonic == "buffer_inv" && i.modifiers.sc1)
+      op.execute = [](Wave& w, const Operation&) { w.group->acquires = w.group->synchronizes; };
+    if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1)
+      op.execute = [](Wave& w, const Operation&) { w.writes_back = true; };
     return true;
   }
   const isa::Modifiers& m = i.modifiers;

@@ -8,22 +8,33 @@
 
 namespace inlay::runtime::emulator {
 
-std::atomic<std::uint64_t>* Allocation::writer_entries() {
-  using Entry = std::atomic<std::uint64_t>;
-  Entry* entries = writers.load(std::memory_order_acquire);
+namespace {
+
+using Entry = std::atomic<std::uint64_t>;
+
+Entry* made_once(std::atomic<Entry*>& of, std::uint64_t count) {
+  Entry* entries = of.load(std::memory_order_acquire);
   if (entries != nullptr) return entries;
-  static_assert(sizeof(Entry) == 8 && std::atomic<std::uint64_t>::is_always_lock_free);
-  auto* const made = static_cast<Entry*>(std::calloc(18 * writer_lines(), sizeof(Entry)));
+  static_assert(sizeof(Entry) == 8 && Entry::is_always_lock_free);
+  auto* const made = static_cast<Entry*>(std::calloc(count, sizeof(Entry)));
   if (made == nullptr) throw std::bad_alloc();
-  if (writers.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) return made;
+  if (of.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) return made;
   std::free(made); // another thread was first
   return entries;
 }
 
-void Allocation::forget_writers() { std::free(writers.exchange(nullptr)); }
+} // namespace
+
+Entry* Allocation::writer_entries() { return made_once(writers, 18 * writer_lines()); }
+Entry* Allocation::reader_entries() { return made_once(readers, 32 * writer_lines()); }
+
+void Allocation::forget_accesses() {
+  std::free(writers.exchange(nullptr));
+  std::free(readers.exchange(nullptr));
+}
 
 Allocation::~Allocation() {
-  forget_writers();
+  forget_accesses();
   if (mapping != nullptr) munmap(mapping, mapped);
 }
 

@@ -27,8 +27,13 @@ struct Allocation {
   /// The entries of lines, followed by the bytes of each line and by the entries of words. Made at the first call: zero pages of the system, so that they cost
   /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
+  /// Who loaded last, and who before that, each four bytes that somebody had stored to in this launch; nullptr until somebody did. See
+  /// check_global_reads.
+  std::atomic<std::atomic<std::uint64_t>*> readers{nullptr};
+  /// Two entries a word.
+  [[nodiscard]] std::atomic<std::uint64_t>* reader_entries();
   [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 64 + 1; }
-  void forget_writers();
+  void forget_accesses();
 
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= end - begin && address - begin <= end - begin - bytes;
@@ -89,8 +94,8 @@ public:
   [[nodiscard]] const Allocation* beside(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   /// A new launch begins.
-  void forget_writers() {
-    for (const auto& range : ranges_) range->forget_writers();
+  void forget_accesses() {
+    for (const auto& range : ranges_) range->forget_accesses();
   }
 
 private:

@@ -233,6 +233,15 @@ void scalar_load(const Call& c) {
   std::array<u32, 16> values{};
   const unsigned count = dest.width;
   note_observed(c, a.address, 4 * count, ObservedAccess::Kind::load);
+  if (c.w.group->tracks_global && !c.op.instruction->modifiers.sc0) {
+    for (u64 i = 0; i < count; ++i) {
+      std::array<u64, lanes> at{a.address + 4 * i};
+      Allocation* const home = c.w.group->launch->memory->find(at[0], 4);
+      if (home != nullptr && home->writers.load(std::memory_order_relaxed) != nullptr &&
+          (!a.buffer || a.offset + 4 * (i + 1) <= a.records))
+        check_global_reads(c.w, *home, at.data(), 1, 4);
+    }
+  }
   if (a.buffer) {
     for (unsigned i = 0; i < count; ++i) {
       if (a.offset + 4 * (i + 1) <= a.records) {

@@ -362,7 +362,9 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
   g.linear = (u64{g.id.z} * launch.geometry.grid.y + g.id.y) * launch.geometry.grid.x + g.id.x;
   g.random.seed(options.seed * 0x9e3779b97f4a7c15ULL + g.linear);
   g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
-  g.reads_crossing = g.synchronizes = false;
+  g.reads_crossing = g.synchronizes = g.acquires = false;
+  g.numbers.clear();
+  g.written_back[0] = g.written_back[1] = {};
   const Checks& c = options.checks;
   // A wave alone meets nobody, and waits for its own LDS instructions in order: only what DMA brings can come too late.
   if ((c.races || c.waits) && !options.stress && (wave_count > 1 || launch.code->loads_to_lds)) {

@@ -263,3 +263,45 @@ TEST_CASE("every wait and barrier of rows is missed when it is gone") {
                       {layernorm_problem(rows, 3, 2048, 1), layernorm_problem(rows, 2, 72, 2)});
   }
 }
+
+TEST_CASE("all that orders a ticket is missed when it is gone: write-back, waits, barriers, and the cleared "
+          "caches") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.tile_m = spec.tile_n = 64, spec.tile_k = 32;
+    spec.split = 96, spec.gather = true;
+    const Artifact kernel = build_gemm(spec);
+    const Problem problem = gemm_problem(spec, 70, 64, 256, 1);
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
+    const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
+    const auto& k = object.kernel(kernel.kernel);
+    const auto program =
+        runtime::isa::decode(object.code(k), k.address, runtime::isa::parse_arch(kernel.arch));
+    const std::size_t first = static_cast<std::size_t>(object.code(k).data() - object.bytes().data());
+    runtime::EmulatorOptions strict;
+    strict.checks = runtime::Checks::all();
+    CHECK(run(kernel, problem, strict).findings == 0);
+    std::map<std::string, int> gone;
+    bool within = false;
+    for (const auto& i : program.instructions) {
+      within = within || i.mnemonic == "buffer_wbl2";
+      if (!within || (i.mnemonic != "s_waitcnt" && i.mnemonic != "s_barrier" && i.mnemonic != "buffer_wbl2" &&
+                      i.mnemonic != "buffer_inv"))
+        continue;
+      Artifact mutant = kernel;
+      const std::uint32_t nop = 0xbf800000;
+      for (std::size_t at = 0; at < i.size; at += 4)
+        std::memcpy(mutant.hsaco.data() + first + (i.address - k.address) + at, &nop, 4);
+      const Outcome sanitized = run(mutant, problem, strict);
+      INFO(fmt::format("{}: without {} at {:#x}", arch, i.text, i.address));
+      CHECK((sanitized.failed || sanitized.findings != 0));
+      ++gone[std::string(i.mnemonic)];
+      if (i.mnemonic == "buffer_inv") break;
+    }
+    CHECK(gone["buffer_wbl2"] == 1);
+    CHECK(gone["buffer_inv"] == 1);
+    CHECK(gone["s_barrier"] == 2);
+    CHECK(gone["s_waitcnt"] >= 3);
+  }
+}

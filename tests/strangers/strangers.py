@@ -494,7 +494,8 @@ LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx9
 
 # Words of programs that clang 22 compiles wrongly when it optimises, seed -> word -> where LLVM has mended it; the argument is in docs/fuzzing.md.
 LATER = 'the same IR compiled by LLVM 24 is right'
-MISCOMPILED = {102677: {11: 'llvm-project pull request 183792'}, 700579: {6: LATER}, 701417: {8: LATER}, 703571: {10: LATER, 11: LATER}}
+MISCOMPILED = {102677: {11: 'llvm-project pull request 183792'}, 700579: {6: LATER}, 701417: {8: LATER}, 703571: {10: LATER, 11: LATER},
+               722675: {10: LATER}, 723030: {0: LATER, 4: LATER}}
 
 
 def differing(got, right, words):

@@ -360,11 +360,13 @@ private:
   std::vector<std::pair<AtomId, Sym>> done_;
 };
 
-void collect(Sym a, std::vector<bool>& seen) {
+/// Sorted. Not a flag for each atom of the context: a formula has few of its thousands.
+void collect(Sym a, std::vector<AtomId>& seen) {
   for (const Term& t : a.terms())
     for (const Factor& f : t.factors()) {
-      if (seen[f.atom]) continue;
-      seen[f.atom] = true;
+      const auto at = std::lower_bound(seen.begin(), seen.end(), f.atom);
+      if (at != seen.end() && *at == f.atom) continue;
+      seen.insert(at, f.atom);
       for (const Sym& s : a.context()->atom(f.atom).operands) collect(s, seen);
     }
 }
@@ -380,10 +382,8 @@ Sym substitute(Sym a, std::span<const std::pair<AtomId, Sym>> replacements) {
 std::vector<AtomId> symbols(Sym a) {
   std::vector<AtomId> ids;
   if (a.is_constant()) return ids;
-  std::vector<bool> seen(a.context()->atom_count(), false);
-  collect(a, seen);
-  for (AtomId id = 0; id < seen.size(); ++id)
-    if (seen[id] && a.context()->atom(id).kind == AtomKind::symbol) ids.push_back(id);
+  collect(a, ids);
+  std::erase_if(ids, [&](AtomId id) { return a.context()->atom(id).kind != AtomKind::symbol; });
   return ids;
 }
 

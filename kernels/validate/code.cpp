@@ -546,6 +546,11 @@ public:
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
+      if (access.typed) { // what a format makes of the bytes is not said: the words stay unknown
+        for (unsigned b = 0; b < *access.typed && room >= *access.typed; ++b)
+          static_cast<void>(byte(access, l, address + b));
+        return;
+      }
       for (unsigned k = 0; k < words.size(); ++k) {
         std::uint32_t word = 0;
         for (unsigned b = 0; b < std::min(4U, access.bytes); ++b) {
@@ -559,8 +564,9 @@ public:
 
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
     each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
-      for (unsigned b = 0; b < access.bytes;) {
-        if (room < b / 4 * 4 + std::min(4U, access.bytes)) {
+      if (access.typed && room < *access.typed) return;
+      for (unsigned b = 0; b < access.typed.value_or(access.bytes);) {
+        if (!access.typed && room < b / 4 * 4 + std::min(4U, access.bytes)) {
           ++b;
           continue;
         }
@@ -575,7 +581,7 @@ public:
         if (tensor < 0 || offset % size != 0 || !run_stores(tensor, offset)) {
           note(access, l, "stores at " + name(address + b) + ", where the code stores nothing");
         }
-        const auto v = t_.value(words[b / 4][l]);
+        const auto v = access.typed ? std::nullopt : t_.value(words[b / 4][l]);
         MachineEvent e{access.instruction, access.wave, l, {}, {}};
         if (v && words[b / 4][l] != Terms::unknown && access.adds != FlowAdd::none) {
           const auto was = stores.find(address + b); // memory held 0
@@ -676,7 +682,7 @@ private:
       const std::uint64_t high = number(access.descriptor[1]), flags = number(access.descriptor[3]);
       // A raw access, whatever the descriptor says otherwise; with the lane in the address nothing is compared.
       const bool with_lane = ((flags >> 23) & 1) != 0;
-      if (!access.plain || (with_lane && (high >> 31) != 0))
+      if ((!access.plain && !access.typed) || (with_lane && (high >> 31) != 0))
         throw runtime::isa::IsaError("an access that is not raw, or swizzled");
       const std::uint64_t stride = ((high >> 16) & 0x3fffU) | (with_lane ? ((flags >> 15) & 15U) << 14 : 0U);
       const std::uint64_t base = number(access.descriptor[0]) | ((high & 0xffffU) << 32);
@@ -784,7 +790,7 @@ std::vector<std::pair<Sym, int>> versions_of(const Code& code) {
 /// Sizes and workgroup that the contract allows.
 class Draw {
 public:
-  explicit Draw(const Code& code) : code_(code), p_(*code.program) {}
+  explicit Draw(const Code& code, std::uint64_t seed = 1) : code_(code), p_(*code.program), random_(seed) {}
   /// The same with that many trips of the loop.
   Sample with_trips(int trips, bool large) {
     exact_ = true;
@@ -867,7 +873,7 @@ public:
 private:
   const Code& code_;
   const codegen::Program& p_;
-  std::mt19937_64 random_{1};
+  std::mt19937_64 random_;
   bool exact_ = false, large_ = false;
 };
 
@@ -942,6 +948,19 @@ private:
     return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
   }
   void missing(const std::string& what) { reasons_.insert(what); }
+  /// Where the two sides name an element differently on a path: where the sizes of a counterexample are looked for.
+  struct Difference {
+    std::shared_ptr<const std::vector<std::pair<Word, bool>>> path;
+    std::optional<ElementAccess> machine, code;
+  };
+  std::vector<Difference> differences_;
+  template <class Accesses>
+  void differs(const Path& path, std::optional<ElementAccess> machine, const Accesses& all,
+               std::optional<ElementAccess> code = {});
+  [[nodiscard]] bool tells(const Difference& d, const Sample& s, bool outside) const;
+  void number_words(Sample& s) const;
+  void concrete_at(const Sample& s, unsigned k);
+  void directed();
   std::string at(std::size_t instruction) const {
     const auto& i = flow_->instruction(instruction);
     const auto line = lines_.at(i.address);
@@ -1158,17 +1177,93 @@ bool Sides::runs(const CodeRegion& r, const Path& path, const Abstract* a) {
   return true;
 }
 
+template <class Accesses>
+void Sides::differs(const Path& path, std::optional<ElementAccess> machine, const Accesses& all,
+                    std::optional<ElementAccess> code) {
+  if (differences_.size() > 400) return;
+  if (machine && !code)
+    for (const auto& [key, event] : all)
+      if (key.name->tensor == machine->name->tensor && key.byte == machine->byte &&
+          key.name->address == machine->name->address) {
+        code = key;
+        break;
+      }
+  if (differences_.empty() || *differences_.back().path != path.flow.path())
+    differences_.push_back({std::make_shared<const std::vector<std::pair<Word, bool>>>(path.flow.path()),
+                            std::move(machine), std::move(code)});
+  else
+    differences_.push_back({differences_.back().path, std::move(machine), std::move(code)});
+}
+
+/// Whether the machine accesses there what the code does not, or the other way around; or both, and something else. Where
+/// one of them has no name for what it does, with `outside`: whether the other does not access it.
+bool Sides::tells(const Difference& d, const Sample& s, bool outside) const {
+  const auto acts = [&](const std::optional<ElementAccess>& a) {
+    return a && !a->name->inside.never && evaluate(a->name->room, s.symbols) + Int(a->left) > Int(0) &&
+           std::none_of(a->name->inside.all.begin(), a->name->inside.all.end(),
+                        [&](const Sym& x) { return evaluate(x, s.symbols) < Int(0); });
+  };
+  const bool machine = acts(d.machine), code = acts(d.code);
+  const bool both = d.machine && d.code;
+  const bool differ = !both                             ? (machine || code) != outside
+                      : d.machine->name == d.code->name ? machine
+                                                        : machine != code;
+  if (!differ) return false;
+  return std::all_of(d.path->begin(), d.path->end(), [&](const auto& c) {
+    const auto v = flow_->terms().evaluate(c.first, s.words);
+    return !v || (*v != 0) == c.second;
+  });
+}
+
+void Sides::number_words(Sample& s) const {
+  const auto maxima = flow_options().maxima;
+  for (const auto& [n, v] : s.numbers) {
+    const auto at = maxima.find(n);
+    s.words[flow_->terms().symbol(n, at != maxima.end() ? at->second : 0x7fffffffU)] =
+        static_cast<std::uint64_t>(v);
+  }
+}
+
+/// Numbers for the sizes at which the symbols of the two sides differ.
+void Sides::directed() {
+  Draw draw(code_, 2);
+  std::vector<Sample> found;
+  for (unsigned k = 0; k < 3000 && found.size() < 6 && !differences_.empty(); ++k) {
+    Sample s = draw.with_trips(static_cast<int>(k % 6) + 1, k % 4 == 3);
+    number_words(s);
+    for (std::size_t d = 0; d < differences_.size(); ++d) {
+      bool good = false;
+      try {
+        good = tells(differences_[d], s, k % 2 == 1);
+      } catch (const std::exception&) { // a number of periods, an element: not of sizes alone
+        differences_.erase(differences_.begin() + static_cast<std::ptrdiff_t>(d--));
+      }
+      if (!good) continue;
+      found.push_back(s);
+      // The next numbers are for another one of them.
+      std::rotate(differences_.begin() + static_cast<std::ptrdiff_t>(d),
+                  differences_.begin() + static_cast<std::ptrdiff_t>(d) + 1, differences_.end());
+      break;
+    }
+  }
+  for (unsigned k = 0; k < 2 * found.size() && report_.refuted.empty();
+       ++k) // with small and with large garbage
+    concrete_at(found[k / 2], options_.refuter_runs + k);
+}
+
 /// Loads that the code has not made after so many trips, nor in `loads`.
 void Sides::foreign_loads(const Path& path, const Events& loads, int trips, bool by_number,
                           const std::string& where) {
   std::size_t bad = 0;
-  for (const auto& [key, event] : path.trace.loads)
-    if (const auto known = loads_until_.find(key);
-        !loads.contains(key) && (!by_number || known == loads_until_.end() || known->second > trips) &&
-        ++bad < 3)
+  for (const auto& [key, event] : path.trace.loads) {
+    const auto known = loads_until_.find(key);
+    if (loads.contains(key) || (by_number && known != loads_until_.end() && known->second <= trips)) continue;
+    if (++bad % 16 == 1) differs(path, key, loads_until_);
+    if (bad < 3)
       missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
               std::to_string(event.lane) + ", loads " + text(key) + ", which the code does not in this form" +
               instead(key, loads_until_) + instead(key, loads));
+  }
   if (path.trace.latest > trips)
     missing(where + ": " + at(path.trace.latest_event.instruction) +
             " loads what the code loads in a later trip only");
@@ -1195,21 +1290,25 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
   for (const auto& [key, event] : path.trace.stores) {
     const auto found = stores.find(key);
     if (found == stores.end()) {
+      if (wrong % 16 == 0) differs(path, key, stores);
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", stores " + text(key) +
                 ", which the code does not in this form" + instead(key, stores));
     } else if (event.adds != found->second.adds) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", " + how_often(event.adds) + " " + text(key) + ", the code " +
                 how_often(found->second.adds) + " it");
     } else if (!event.value) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
       if (++wrong < 3)
         missing(where + ": what " + at(event.instruction) + ", wave " + std::to_string(event.wave) +
                 " lane " + std::to_string(event.lane) + ", stores: " + path.trace.missing[event.missing] +
                 (path.trace.unread.empty() ? "" : "; " + path.trace.unread));
     } else if (*event.value != found->second.value) {
+      if (wrong % 16 == 0) differs(path, key, stores, key);
       if (++wrong < 3)
         missing(where + ": " + at(event.instruction) + ", wave " + std::to_string(event.wave) + " lane " +
                 std::to_string(event.lane) + ", stores another value than the code at " + text(key));
@@ -1218,6 +1317,7 @@ void Sides::compare(const Path& path, const Events& stores, const Events& loads,
   if (wrong == 0 && path.trace.stores.size() != stores.size())
     for (const auto& [key, event] : stores)
       if (!path.trace.stores.contains(key)) {
+        differs(path, {}, stores, key);
         missing(where + ": nothing stores " + text(key) + " of work-item " + std::to_string(event.thread));
         break;
       }
@@ -1854,14 +1954,9 @@ void Sides::symbolic() {
   client_ = std::make_unique<Client>(code_, *code_run_, *flow_, *formulas_, *values_);
   values_->is_of_code = [this](Number n) { return code_run_->conditions.contains(n); };
   Draw draw(code_);
-  const auto maxima = flow_options().maxima;
   for (int k = 0; k < 120; ++k) {
     samples_.push_back(draw(k % 2 == 0 ? 4 : 14));
-    for (const auto& [n, v] : samples_.back().numbers) {
-      const auto at = maxima.find(n);
-      samples_.back().words[flow_->terms().symbol(n, at != maxima.end() ? at->second : 0x7fffffffU)] =
-          static_cast<std::uint64_t>(v);
-    }
+    number_words(samples_.back());
   }
   most_boundaries_ = shape_->loop != nullptr ? 3 * shape_->loop->ring + 2 : 0;
   if (shape_->loop != nullptr) static_cast<void>(boundary(0));
@@ -1877,156 +1972,158 @@ void Sides::symbolic() {
 /// Sizes, pointers and elements that are numbers: the code's masks one by one, what is stored element by element.
 void Sides::concrete() {
   Draw draw(code_);
-  for (unsigned k = 0; k < options_.refuter_runs && report_.refuted.empty(); ++k) {
-    const Sample s = draw.with_trips(static_cast<int>(k % 6) + 1, k % 4 == 3);
-    FlowOptions o;
-    o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
-    o.max_instructions = 3'000'000;
-    o.max_bytes = options_.max_bytes;
-    o.reals = false;
-    o.garbage = k + 1;
-    std::vector<std::pair<AtomId, Sym>> sizes;
-    for (const auto& [n, v] : s.numbers) o.values[n] = static_cast<std::uint32_t>(v);
-    for (const codegen::Size& z : p_.sizes())
-      sizes.emplace_back(*z.symbol.as_atom(), Sym(evaluate(z.symbol, s.symbols)));
-    for (const codegen::GridAxis& g : p_.grid())
-      sizes.emplace_back(*g.symbol.as_atom(), Sym(evaluate(g.symbol, s.symbols)));
-    // Pointers from which sums carry into the upper word.
-    std::map<int, std::uint64_t> pointers;
-    for (const codegen::Tensor& t : p_.tensors()) {
-      if (t.space != codegen::Space::global) continue;
-      // All bits of the upper word in turn; a pointer is below 2^47.
-      const unsigned pattern = k % 2 == 0 ? 0x2a55U : 0x55aaU;
-      const std::uint64_t p = (std::uint64_t{pattern ^ (0x100U * static_cast<unsigned>(t.id))} << 32) +
-                              0xfffff000U - 4096U * (k + 16U * static_cast<unsigned>(t.id));
-      pointers[t.id] = p;
-      o.values[t.name + ".lo"] = static_cast<std::uint32_t>(p);
-      o.values[t.name + ".hi"] = static_cast<std::uint32_t>(p >> 32);
-    }
-    CodeRun run(code_, sizes);
-    RealArithmetic real;
-    run.arithmetic = &real;
-    Versions chosen;
-    for (const auto& v : versions_of(code_)) chosen[v] = evaluate(v.first, s.symbols).value() % v.second == 0;
-    auto flow = std::make_unique<Flow>(object_, kernel_, o);
-    Formulas formulas(p_, flow->terms());
-    run.formulas = &formulas;
-    run.begin();
-    for (const CodeRegion& r : code_.regions) {
-      const bool runs = std::all_of(r.guards.begin(), r.guards.end(), [&](const codegen::Guard& g) {
-        const codegen::Condition c = run.fixed(g.condition);
-        return (evaluate(c.a, s.symbols) < evaluate(c.b, s.symbols)) == g.holds;
-      });
-      if (!runs) continue;
-      if (!r.is_loop) {
-        run.run(r.body, r, 0, Sym(0), chosen);
-        continue;
-      }
-      const auto trips = evaluate(r.trips, s.symbols).value();
-      run.run(r.prologue, r, 0, Sym(0), chosen);
-      for (std::int64_t j = 0; j + 1 < trips; ++j) run.run(r.body, r, static_cast<int>(j), Sym(j), chosen);
-      run.run(r.epilogue, r, static_cast<int>(trips - 1), Sym(trips - 1), chosen);
-    }
-    Numbers client(p_, run, *flow, pointers);
-    for (const auto& [key, e] : run.loads)
-      if (!key.name->inside.never) client.loads.insert({key.name->tensor, key.byte});
-    // What was there before a launch is anything.
-    std::mt19937_64 random(k + 1);
-    for (Word& w : flow->lds())
-      w = flow->terms().constant(0x5f000000U | static_cast<std::uint32_t>(random() & 0xfffff));
-    Flow::Stop stop = Flow::Stop::head;
-    while (stop == Flow::Stop::head) stop = flow->run(client);
-    const auto refute = [&](const MachineEvent& e, const std::string& message) {
-      const auto& i = flow->instruction(e.instruction);
-      const auto line = lines_.at(i.address);
-      report_.refuted.push_back({i.address, i.text, line ? runtime::isa::to_string(*line) : "", e.wave,
-                                 e.lane, message, s.numbers});
-    };
-    const auto byte = [&](int tensor, std::int64_t b) {
-      return p_.tensor(tensor).name + " byte " + std::to_string(b);
-    };
-    if (client.wild) { // the first access that is none of the code's
-      const MachineEvent& e = *client.wild;
-      const auto line = lines_.at(flow->instruction(e.instruction).address);
-      std::string expected = "nothing";
-      for (const auto* events : {&run.loads, &run.stores})
-        for (const auto& [key, x] : *events)
-          if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
-              x.inst != nullptr && !key.name->inside.never && (!line || x.inst->where.line() == line->line))
-            expected = "for example " + byte(key.name->tensor, key.byte);
-      refute(e, client.wild_text + "; the view of this work-item says " + expected);
-      continue;
-    }
-    if (stop != Flow::Stop::ended) {
-      const std::string why = stop == Flow::Stop::failed ? flow->why() : "";
-      MachineEvent where;
-      where.instruction = flow->stopped_at().instruction;
-      where.wave = flow->stopped_at().wave;
-      where.lane = flow->stopped_at().lane;
-      if (!client.endless.empty()) {
-        refute(where, client.endless);
-      } else if (why.starts_with("no instruction at")) {
-        refute(where, "a wave comes to what is no instruction");
-      } else if (why.starts_with("a register that is not reserved")) {
-        refute(where, "a wave comes to " + why);
-      } else if (why.starts_with("beyond LDS")) {
-        refute(where, "an LDS access beyond the workgroup's LDS, where no view has a place: " +
-                          why.substr(why.find(':') + 2));
-      } else if (why.starts_with(
-                     "misaligned in LDS")) { // every place of a view is a multiple of what is moved
-        refute(where, "an LDS address that is no multiple of what the instruction moves, as all places of "
-                      "the views are");
-      } else {
-        missing("with numbers for the sizes: " +
-                (stop == Flow::Stop::failed ? flow->why() : "a branch depends on what is no number"));
-      }
-      continue;
-    }
-    const MachineEvent* first = nullptr;
-    std::string message;
-    for (const auto& [key, e] : run.stores) {
-      const std::uint64_t address = pointers[key.name->tensor] + static_cast<std::uint64_t>(key.byte);
-      const auto found = client.stores.find(address);
-      const Element format = p_.tensor(key.name->tensor).element;
-      if (found == client.stores.end()) {
-        if (first == nullptr)
-          message = "nothing stores " + byte(key.name->tensor, key.byte) + " of work-item " +
-                    std::to_string(e.thread);
-        continue;
-      }
-      if (found->second.adds != e.adds && first == nullptr) {
-        first = &found->second;
-        message = how_often(first->adds) + " " + byte(key.name->tensor, key.byte) + ", the code " +
-                  how_often(e.adds) + " it";
-      }
-      if (!found->second.value) continue;
-      const double got =
-          ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
-      const double wanted = RealArithmetic::real(e.value);
-      const double tolerance = RealArithmetic::error(e.value) + CodeRun::rounding(format, e.value);
-      if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||
-          std::fabs(got - wanted) <= tolerance)
-        continue;
-      const MachineEvent& m = found->second;
-      if (first != nullptr && std::tuple(first->instruction, first->wave, first->lane) <=
-                                  std::tuple(m.instruction, m.wave, m.lane))
-        continue;
-      first = &m;
-      message = "stores " + std::to_string(got) + " at " + byte(key.name->tensor, key.byte) + ", the code " +
-                std::to_string(wanted);
-    }
-    if (first == nullptr && message.empty()) continue;
-    for (const auto& p : client.products)
-      if (first != nullptr && !run.products.contains(p.hash)) {
-        const auto& i = flow->instruction(p.instruction);
-        message += "; the first matrix product that is none of the code's is at " + hex(i.address) + " '" +
-                   i.text + "' in wave " + std::to_string(p.wave);
-        break;
-      }
-    MachineEvent none;
-    if (!client.stores.empty()) none.instruction = client.stores.begin()->second.instruction;
-    refute(first != nullptr ? *first : none, message);
+  for (unsigned k = 0; k < options_.refuter_runs && report_.refuted.empty(); ++k)
+    concrete_at(draw.with_trips(static_cast<int>(k % 6) + 1, k % 4 == 3), k);
+}
+
+void Sides::concrete_at(const Sample& s, unsigned k) {
+  FlowOptions o;
+  o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
+  o.max_instructions = 3'000'000;
+  o.max_bytes = options_.max_bytes;
+  o.reals = false;
+  o.garbage = k + 1;
+  std::vector<std::pair<AtomId, Sym>> sizes;
+  for (const auto& [n, v] : s.numbers) o.values[n] = static_cast<std::uint32_t>(v);
+  for (const codegen::Size& z : p_.sizes())
+    sizes.emplace_back(*z.symbol.as_atom(), Sym(evaluate(z.symbol, s.symbols)));
+  for (const codegen::GridAxis& g : p_.grid())
+    sizes.emplace_back(*g.symbol.as_atom(), Sym(evaluate(g.symbol, s.symbols)));
+  // Pointers from which sums carry into the upper word.
+  std::map<int, std::uint64_t> pointers;
+  for (const codegen::Tensor& t : p_.tensors()) {
+    if (t.space != codegen::Space::global) continue;
+    // All bits of the upper word in turn; a pointer is below 2^47.
+    const unsigned pattern = k % 2 == 0 ? 0x2a55U : 0x55aaU;
+    const std::uint64_t p = (std::uint64_t{pattern ^ (0x100U * static_cast<unsigned>(t.id))} << 32) +
+                            0xfffff000U - 4096U * (k + 16U * static_cast<unsigned>(t.id));
+    pointers[t.id] = p;
+    o.values[t.name + ".lo"] = static_cast<std::uint32_t>(p);
+    o.values[t.name + ".hi"] = static_cast<std::uint32_t>(p >> 32);
   }
+  CodeRun run(code_, sizes);
+  RealArithmetic real;
+  run.arithmetic = &real;
+  Versions chosen;
+  for (const auto& v : versions_of(code_)) chosen[v] = evaluate(v.first, s.symbols).value() % v.second == 0;
+  auto flow = std::make_unique<Flow>(object_, kernel_, o);
+  Formulas formulas(p_, flow->terms());
+  run.formulas = &formulas;
+  run.begin();
+  for (const CodeRegion& r : code_.regions) {
+    const bool runs = std::all_of(r.guards.begin(), r.guards.end(), [&](const codegen::Guard& g) {
+      const codegen::Condition c = run.fixed(g.condition);
+      return (evaluate(c.a, s.symbols) < evaluate(c.b, s.symbols)) == g.holds;
+    });
+    if (!runs) continue;
+    if (!r.is_loop) {
+      run.run(r.body, r, 0, Sym(0), chosen);
+      continue;
+    }
+    const auto trips = evaluate(r.trips, s.symbols).value();
+    run.run(r.prologue, r, 0, Sym(0), chosen);
+    for (std::int64_t j = 0; j + 1 < trips; ++j) run.run(r.body, r, static_cast<int>(j), Sym(j), chosen);
+    run.run(r.epilogue, r, static_cast<int>(trips - 1), Sym(trips - 1), chosen);
+  }
+  Numbers client(p_, run, *flow, pointers);
+  for (const auto& [key, e] : run.loads)
+    if (!key.name->inside.never) client.loads.insert({key.name->tensor, key.byte});
+  // What was there before a launch is anything.
+  std::mt19937_64 random(k + 1);
+  for (Word& w : flow->lds())
+    w = flow->terms().constant(0x5f000000U | static_cast<std::uint32_t>(random() & 0xfffff));
+  Flow::Stop stop = Flow::Stop::head;
+  while (stop == Flow::Stop::head) stop = flow->run(client);
+  const auto refute = [&](const MachineEvent& e, const std::string& message) {
+    const auto& i = flow->instruction(e.instruction);
+    const auto line = lines_.at(i.address);
+    report_.refuted.push_back(
+        {i.address, i.text, line ? runtime::isa::to_string(*line) : "", e.wave, e.lane, message, s.numbers});
+  };
+  const auto byte = [&](int tensor, std::int64_t b) {
+    return p_.tensor(tensor).name + " byte " + std::to_string(b);
+  };
+  if (client.wild) { // the first access that is none of the code's
+    const MachineEvent& e = *client.wild;
+    const auto line = lines_.at(flow->instruction(e.instruction).address);
+    std::string expected = "nothing";
+    for (const auto* events : {&run.loads, &run.stores})
+      for (const auto& [key, x] : *events)
+        if (expected == "nothing" && x.thread == static_cast<int>(e.wave * 64 + e.lane) &&
+            x.inst != nullptr && !key.name->inside.never && (!line || x.inst->where.line() == line->line))
+          expected = "for example " + byte(key.name->tensor, key.byte);
+    refute(e, client.wild_text + "; the view of this work-item says " + expected);
+    return;
+  }
+  if (stop != Flow::Stop::ended) {
+    const std::string why = stop == Flow::Stop::failed ? flow->why() : "";
+    MachineEvent where;
+    where.instruction = flow->stopped_at().instruction;
+    where.wave = flow->stopped_at().wave;
+    where.lane = flow->stopped_at().lane;
+    if (!client.endless.empty()) {
+      refute(where, client.endless);
+    } else if (why.starts_with("no instruction at")) {
+      refute(where, "a wave comes to what is no instruction");
+    } else if (why == "a wave halts itself") {
+      refute(where, "a wave halts itself here and does not end");
+    } else if (why.starts_with("a register that is not reserved")) {
+      refute(where, "a wave comes to " + why);
+    } else if (why.starts_with("beyond LDS")) {
+      refute(where, "an LDS access beyond the workgroup's LDS, where no view has a place: " +
+                        why.substr(why.find(':') + 2));
+    } else if (why.starts_with("misaligned in LDS")) { // every place of a view is a multiple of what is moved
+      refute(where, "an LDS address that is no multiple of what the instruction moves, as all places of "
+                    "the views are");
+    } else {
+      missing("with numbers for the sizes: " +
+              (stop == Flow::Stop::failed ? flow->why() : "a branch depends on what is no number"));
+    }
+    return;
+  }
+  const MachineEvent* first = nullptr;
+  std::string message;
+  for (const auto& [key, e] : run.stores) {
+    const std::uint64_t address = pointers[key.name->tensor] + static_cast<std::uint64_t>(key.byte);
+    const auto found = client.stores.find(address);
+    const Element format = p_.tensor(key.name->tensor).element;
+    if (found == client.stores.end()) {
+      if (first == nullptr)
+        message = "nothing stores " + byte(key.name->tensor, key.byte) + " of work-item " +
+                  std::to_string(e.thread);
+      continue;
+    }
+    if (found->second.adds != e.adds && first == nullptr) {
+      first = &found->second;
+      message = how_often(first->adds) + " " + byte(key.name->tensor, key.byte) + ", the code " +
+                how_often(e.adds) + " it";
+    }
+    if (!found->second.value) continue;
+    const double got = ValuesOfWords::real_of_bits(format, static_cast<std::uint32_t>(*found->second.value));
+    const double wanted = RealArithmetic::real(e.value);
+    const double tolerance = RealArithmetic::error(e.value) + CodeRun::rounding(format, e.value);
+    if (!(tolerance < INFINITY) || std::isnan(wanted) || got == wanted ||
+        std::fabs(got - wanted) <= tolerance)
+      continue;
+    const MachineEvent& m = found->second;
+    if (first != nullptr &&
+        std::tuple(first->instruction, first->wave, first->lane) <= std::tuple(m.instruction, m.wave, m.lane))
+      continue;
+    first = &m;
+    message = "stores " + std::to_string(got) + " at " + byte(key.name->tensor, key.byte) + ", the code " +
+              std::to_string(wanted);
+  }
+  if (first == nullptr && message.empty()) return;
+  for (const auto& p : client.products)
+    if (first != nullptr && !run.products.contains(p.hash)) {
+      const auto& i = flow->instruction(p.instruction);
+      message += "; the first matrix product that is none of the code's is at " + hex(i.address) + " '" +
+                 i.text + "' in wave " + std::to_string(p.wave);
+      break;
+    }
+  MachineEvent none;
+  if (!client.stores.empty()) none.instruction = client.stores.begin()->second.instruction;
+  refute(first != nullptr ? *first : none, message);
 }
 
 /// The launch passes arguments by place: pointers of the tensors, then sizes.
@@ -2114,7 +2211,14 @@ CodeReport Sides::run() {
     missing(e.what());
   }
   if (reasons_.size() > of_order && !of_numbers.empty()) missing(of_numbers);
-  if (reasons_.size() > of_order && !options_.refute_first) {
+  if (reasons_.size() > of_order && options_.refuter_runs != 0) {
+    try {
+      directed();
+    } catch (const NotFollowed&) { // the reasons are there already
+    } catch (const std::exception&) {
+    }
+  }
+  if (reasons_.size() > of_order && !options_.refute_first && report_.refuted.empty()) {
     try {
       concrete();
     } catch (const NotFollowed& n) {

@@ -170,6 +170,12 @@ double CodeRun::rounding(Element format, Number v) {
 }
 
 Number CodeRun::with_rounding(Element format, Number v) {
+  // What the format holds as it is, no rounding changes; smaller ones may be flushed.
+  const double x = RealArithmetic::real(v);
+  if (RealArithmetic::error(v) == 0 && format != Element::f32 && std::isfinite(x) &&
+      (x == 0 || std::fabs(x) >= 0x1p-6) && std::fabs(x) <= 128 &&
+      codegen::decode(format, codegen::encode(format, x)) == x)
+    return v;
   return RealArithmetic::number(RealArithmetic::real(v), RealArithmetic::error(v) + rounding(format, v));
 }
 

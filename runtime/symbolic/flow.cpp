@@ -1,4 +1,5 @@
 // All waves of a workgroup from one meeting point to the next, values as terms.
+#include "emulator/buffer_format.h"
 #include "symbolic/machine.h"
 
 #include <inlay/runtime/isa/control_flow.h>
@@ -45,7 +46,7 @@ struct Common {
     setting.values = o.values;
     setting.reals = o.reals;
     setting.terms.at_most(o.max_bytes);
-    setting.garbage = o.garbage.has_value();
+    if (o.garbage) setting.use_garbage();
     setting.options.stress = true; // what a launch does not set is marked
   }
 };
@@ -84,6 +85,8 @@ struct Flow::State {
   Stop advance(FlowClient& client, FlowWave& wave);
   void memory(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void lds_access(FlowWave& wave, const Operation& op);
+  void lds_atomic(FlowWave& wave, const Operation& op);
+  void scalar_store(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
   void to_lds(FlowWave& wave, const Operation& op, const std::vector<std::array<Term, 64>>& data);
   void lanes_access(FlowWave& wave, const Operation& op);
   void matrix(FlowClient& client, FlowWave& wave, const Operation& op, u32 at);
@@ -110,6 +113,7 @@ std::optional<bool> Flow::State::decide(FlowClient& client, Term condition) {
 void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
   Machine& m = wave.machine;
   const MemoryFields& f = op.memory;
+  if (f.kind == FieldKind::atomic && common->setting.garbage) return lds_atomic(wave, op);
   if (f.kind != FieldKind::load && f.kind != FieldKind::store) throw Fail{"not followed: " + place(op)};
   const unsigned parts = f.two ? 2 : 1;
   const unsigned words = std::max<unsigned>(1, f.bytes / 4);
@@ -182,6 +186,72 @@ void Flow::State::lds_access(FlowWave& wave, const Operation& op) {
       const auto row = static_cast<unsigned>(f.dest) + k;
       m.set_vector(row, l, result[k][l] == 0 || f.d16 ? Terms::unknown : result[k][l]);
     }
+}
+
+/// With numbers: by the emulator, on the words that the lanes name.
+void Flow::State::lds_atomic(FlowWave& wave, const Operation& op) {
+  Machine& m = wave.machine;
+  const MemoryFields& f = op.memory;
+  std::vector<u8>& bytes = common->setting.group.lds;
+  std::set<u32> words;
+  if (f.vaddr < 0) throw Fail{"not followed: " + place(op)};
+  for (u64 left = m.may(); left != 0; left &= left - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(left));
+    const auto base = t().value(m.vector(static_cast<unsigned>(f.vaddr), l));
+    if (!base) throw Fail{"the LDS address is no number at " + place(op)};
+    for (unsigned p = 0; p < (f.two ? 2U : 1U); ++p) {
+      const u32 at = static_cast<u32>(*base) + static_cast<u32>(p == 0 ? f.offset : f.offset1);
+      if (at % 4 != 0 || at % f.bytes != 0) throw Fail{"misaligned in LDS: " + place(op)};
+      if (u64{at} + f.bytes > common->setting.lds_bytes) {
+        last_lane = l;
+        throw Fail{"beyond LDS: byte " + std::to_string(at) + " of " +
+                   std::to_string(common->setting.lds_bytes) + " at " + place(op)};
+      }
+      for (unsigned k = 0; k < f.bytes; k += 4) words.insert(at / 4 + k / 4);
+    }
+  }
+  for (const u32 w : words) {
+    const auto v = lds[w] == 0 ? std::nullopt : t().value(lds[w]);
+    if (!v) throw Fail{"not followed: " + place(op)};
+    for (unsigned b = 0; b < 4; ++b) bytes[4 * std::size_t{w} + b] = static_cast<u8>(*v >> (8 * b));
+  }
+  if (!m.execute_lds(op)) throw Fail{"not followed: " + place(op)};
+  for (const u32 w : words) {
+    u32 v = 0;
+    for (unsigned b = 0; b < 4; ++b) v |= u32{bytes[4 * std::size_t{w} + b]} << (8 * b);
+    lds[w] = t().constant(v);
+  }
+}
+
+/// With numbers: what scalars store, a dword after the other.
+void Flow::State::scalar_store(FlowClient& client, FlowWave& wave, const Operation& op, u32 at) {
+  Machine& m = wave.machine;
+  const isa::Instruction& i = *op.instruction;
+  const auto place_of = m.scalar_place(op);
+  const auto number = [&](Term x) { return x == Terms::unknown ? std::nullopt : t().value(x); };
+  const auto address = place_of ? number(place_of->address) : std::nullopt;
+  if (!common->setting.garbage || !address || i.operands.empty()) throw Fail{"not followed: " + place(op)};
+  const bool atomic = i.mnemonic.find("atomic") != std::string_view::npos;
+  u64 inside = place_of->bytes;
+  if (i.operands[1].width == 4) { // what lies behind the end of its buffer is dropped
+    const auto records = number(m.scalar(i.operands[1].index + 2U)), first = number(place_of->offset);
+    const u64 stride = number(m.scalar(i.operands[1].index + 1U)).value_or(~u64{0}) >> 16 & 0x3fff;
+    if (!records || !first || stride != 0) throw Fail{"not followed: " + place(op)};
+    inside = *first > *records ? 0 : std::min<u64>(inside, *records - *first);
+  }
+  FlowAccess a;
+  a.instruction = at;
+  a.wave = m.wave().id;
+  a.bytes = static_cast<unsigned>(inside / 4 * 4);
+  a.guard[0] = t().constant(1);
+  a.offset[0] = t().wide_constant(*address & ~u64{3});
+  std::vector<std::array<Term, 64>> data(std::max(1U, a.bytes / 4));
+  for (unsigned k = 0; k < data.size(); ++k)
+    data[k][0] = atomic ? Terms::unknown : m.scalar(i.operands[0].index + k);
+  if (a.bytes != 0) client.store(a, data);
+  for (unsigned half = 0; half < 2; ++half) // what an atomic returns
+    for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1)
+      m.set_scalar(half * 64 + static_cast<unsigned>(std::countr_zero(set)), Terms::unknown);
 }
 
 /// What a load to LDS brings: lane by lane from m0 on.
@@ -262,6 +332,16 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   if (a.buffer) {
     for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
     a.soffset = t().zext(m.scalar_operand(f.soffset));
+    if (f.format_count != 0 && !mod.idxen) {
+      const auto flags = t().value(a.descriptor[3]).value_or(0);
+      const auto format = f.typed ? emulator::BufferFormat{static_cast<u8>(mod.format & 15U),
+                                                           static_cast<u8>(mod.format >> 4)}
+                                  : emulator::BufferFormat{static_cast<u8>((flags >> 15) & 15U),
+                                                           static_cast<u8>((flags >> 12) & 7U)};
+      const bool known = f.typed || t().value(a.descriptor[3]).has_value();
+      if (known) a.typed = format.components() == 0 ? 0 : format.bytes();
+      if (known && format.components() != 0 && !format.exists()) a.typed.reset();
+    }
   }
   const Term base =
       !a.buffer && f.saddr >= 0 ? m.scalar64(static_cast<unsigned>(f.saddr)) : t().wide_constant(0);
@@ -377,7 +457,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         wave.machine.scalar_load(op);
       } else if (i.mnemonic.find("store") != std::string_view::npos ||
                  i.mnemonic.find("atomic") != std::string_view::npos) {
-        throw Fail{"not followed: " + place(op)};
+        scalar_store(client, wave, op, at);
       } else if (op.scalar_writes[0] != 0 || op.scalar_writes[1] != 0) {
         wave.machine.scalar_load(op);
       }
@@ -408,6 +488,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         wave.meeting = Meeting::ended;
         return Stop::ended;
       }
+      if (i.mnemonic == "s_sethalt" && (i.operands[0].value & 1U) != 0) throw Fail{"a wave halts itself"};
       if (i.mnemonic != "s_nop" && i.mnemonic != "s_setprio" && i.mnemonic != "s_sleep" &&
           i.mnemonic != "s_icache_inv" && i.mnemonic != "s_incperflevel" && i.mnemonic != "s_decperflevel" &&
           i.mnemonic != "s_ttracedata" && !(i.mnemonic == "s_sethalt" && (i.operands[0].value & 1U) == 0) &&
@@ -415,6 +496,13 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
         throw Fail{"not followed: " + place(op)};
       break;
     default:
+      if (i.mnemonic == "s_call_b64" && common->setting.garbage) { // the address of the code is a number, too
+        const u64 back = i.address + i.size;
+        wave.machine.set_scalar(i.operands[0].index, t().constant(static_cast<u32>(back)));
+        wave.machine.set_scalar(i.operands[0].index + 1U, t().constant(static_cast<u32>(back >> 32)));
+        w.at = op.target;
+        break;
+      }
       if (!wave.machine.execute(op)) throw Fail{"instruction without formula: " + place(op)};
       break;
     }
@@ -435,7 +523,12 @@ Flow::Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& op
   for (u32 k = 0; k < count; ++k) {
     Machine m(s, k);
     u32 garbage = options.garbage.value_or(0) + k;
-    const auto next = [&] { return 0x50000000U | ((garbage = garbage * 1664525U + 1013904223U) >> 4); };
+    const bool small =
+        options.garbage.value_or(0) % 2 == 1; // as an offset inside of a tensor, or far outside
+    const auto next = [&] {
+      garbage = garbage * 1664525U + 1013904223U;
+      return small ? garbage >> 16 & 0x3fcU : 0x50000000U | garbage >> 4;
+    };
     for (unsigned r = 0; r < 128; ++r)
       if (m.scalar_is_number(r) && m.wave().scalar[r] == unset)
         m.set_scalar(r, options.garbage ? s.terms.constant(next()) : Terms::unknown);

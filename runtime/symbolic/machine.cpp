@@ -99,6 +99,14 @@ Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent
   group.id = {marker + 0x8000, marker + 0x8001, marker + 0x8002};
   group.lds.resize(lds_bytes);
   kernarg = terms.join(terms.symbol("kernarg.lo"), terms.symbol("kernarg.hi", 0xffff));
+  packet = terms.join(terms.symbol("dispatch.lo"), terms.symbol("dispatch.hi"));
+}
+
+void Setting::use_garbage() {
+  garbage = true;
+  // Where a launch may put them: whoever computes with such an address computes with a number.
+  kernarg = terms.wide_constant(0x7fe134567000U);
+  packet = terms.wide_constant(0x7fe200003000U);
 }
 
 Term Setting::argument_word(u64 offset) {
@@ -168,16 +176,16 @@ Machine::Machine(Setting& setting, u32 wave_number)
   for (unsigned s = 0; s < 102; ++s) {
     const u32 v = w.scalar[s];
     if (v == low && w.scalar[s + 1] == high && d.kernarg_ptr) {
-      set_scalar(s, t().symbol("kernarg.lo"));
-      set_scalar(s + 1, t().symbol("kernarg.hi"));
+      set_scalar(s, t().low(setting.kernarg));
+      set_scalar(s + 1, t().high(setting.kernarg));
     } else if (v >= marker && v < marker + 0x8000) {
       set_scalar(s, setting.argument_word(u64{4} * (v - marker)));
     } else if (v >= marker + 0x8000 && v < marker + 0x8003) {
       static constexpr const char* names[] = {"workgroup_x", "workgroup_y", "workgroup_z"};
       set_scalar(s, setting.named(names[v - marker - 0x8000], 0x7fffffffU));
     } else if (v == marker + 0x9000) {
-      set_scalar(s, t().symbol("dispatch.lo"));
-      set_scalar(s + 1, t().symbol("dispatch.hi"));
+      set_scalar(s, t().low(setting.packet));
+      set_scalar(s + 1, t().high(setting.packet));
     }
   }
 }
@@ -356,6 +364,28 @@ bool Machine::execute(const Operation& op) {
     return true;
   default: return false;
   }
+}
+
+bool Machine::execute_lds(const Operation& op) {
+  emulator::Wave& w = *wave_;
+  bool numbers = exec_is_number();
+  for (const RowRange& r : op.reads)
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k)
+      numbers = numbers && (shadow_->symbolic[k] & may()) == 0;
+  for (unsigned half = 0; half < 2; ++half)
+    for (u64 set = op.scalar_reads[half]; set != 0; set &= set - 1)
+      numbers = numbers && scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] == 0;
+  if (!numbers) return false;
+  const bool deferring = w.deferring;
+  w.deferring = false; // now, not when a wait says so
+  op.execute(w, op);
+  w.deferring = deferring;
+  for (const RowRange& r : op.writes)
+    for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+      shadow_->symbolic[k] &= ~may();
+      shadow_->top[k] &= ~may();
+    }
+  return true;
 }
 
 bool Machine::execute_scalar(const Operation& op) {
@@ -634,8 +664,7 @@ std::optional<Machine::ScalarPlace> Machine::scalar_place(const Operation& op) {
 }
 
 bool Machine::in_launch(Term address) {
-  const Term packet = t().join(t().symbol("dispatch.lo"), t().symbol("dispatch.hi"));
-  for (const Term base : {setting_->kernarg, packet})
+  for (const Term base : {setting_->kernarg, setting_->packet})
     if (const Term d = t().subtract(address, base); d != Terms::unknown)
       if (const auto at = t().value(d); at && *at < 0x10000) return true;
   return false;
@@ -650,19 +679,27 @@ void Machine::scalar_load(const Operation& op) {
       for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1)
         set_scalar(half * 64 + static_cast<unsigned>(std::countr_zero(set)), Terms::unknown);
   };
-  if (!n.starts_with("s_load_dword") && !n.starts_with("s_buffer_load_dword")) return unknown_result();
+  // Of scratch nobody says where it is; numbers are at the address that the instruction has.
+  if (!n.starts_with("s_load_dword") && !n.starts_with("s_buffer_load_dword") &&
+      !(setting_->garbage && n.starts_with("s_scratch_load_dword")))
+    return unknown_result();
   const ScalarPlace place = *scalar_place(op);
   // A buffer ends: what lies behind its end reads as 0, so that all of it has to be known to lie in front.
+  u32 inside = d.width; // words
   if (i.operands[1].width == 4) {
     const auto records = t().value(place.records), first = t().value(place.offset);
-    if (!place.exact || !records || !first || *first > *records || *records - *first < place.bytes)
-      return unknown_result();
+    if (!place.exact || !records || !first) return unknown_result();
+    const u64 words = *first > *records ? 0 : (*records - *first) / 4;
+    if (words < inside && !setting_->garbage) return unknown_result();
+    inside = static_cast<u32>(std::min<u64>(inside, words));
   }
   const Term address = place.address;
   const Term relative = t().subtract(address, setting_->kernarg);
   for (unsigned k = 0; k < d.width; ++k) {
     Term value = 0;
-    if (const auto at = t().value(relative); at && *at < 0x10000 && *at % 4 == 0) {
+    if (k >= inside) {
+      value = t().constant(0);
+    } else if (const auto at = t().value(relative); at && *at < 0x10000 && *at % 4 == 0) {
       value = setting_->argument_word(*at + 4 * k);
     } else if (setting_->garbage) { // whatever is there
       value = t().constant(0x51000000U + static_cast<u32>(4 * k));

@@ -38,7 +38,7 @@ struct Setting {
   std::map<u64, Term> argument;      ///< by offset, one a dword
   std::map<std::string, u32> maxima; ///< of arguments and workgroup ids, where somebody promises them
   std::map<std::string, u32> values; ///< of those that are numbers
-  bool garbage = false;              ///< memory that is no argument holds numbers, whatever they are
+  bool garbage = false;              ///< see use_garbage
   bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
   std::map<u32, std::string> not_reserved; ///< instructions that no wave can execute, and why
   u64 instructions = 0;
@@ -46,6 +46,9 @@ struct Setting {
 
   Setting(const CodeObject& object, const Kernel& kernel, const Extent3& block, u32 dynamic_lds);
   Term argument_word(u64 offset);
+  /// Memory that is no argument holds numbers, whatever they are; so do the addresses of the arguments and of the packet.
+  void use_garbage();
+  Term packet = 0; ///< wide: the address of the dispatch packet
   /// Whether floats of 32 bits are rounded to nearest from beginning to end.
   [[nodiscard]] bool rounds_to_nearest() const;
   /// The symbol of that name: at most what `maxima` says.
@@ -98,6 +101,8 @@ public:
 
   /// Executes what is not a branch, barrier, wait or memory instruction. False: it cannot.
   bool execute(const Operation& op);
+  /// Executes an LDS instruction on numbers, LDS being that of the workgroup (`Setting::group`). False: an input is none.
+  bool execute_lds(const Operation& op);
   /// The condition under which a conditional branch is taken.
   [[nodiscard]] Term branch_condition(const Operation& op);
   /// Where a scalar memory instruction goes: wide terms.

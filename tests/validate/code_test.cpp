@@ -44,9 +44,12 @@ CodeReport validate(const kernels::Artifact& a, const kernels::Bytes& bytes, boo
   return validate_code(object, object.kernel(a.kernel), a.source->code, o);
 }
 
-/// The file with instruction number `which` of those whose text begins so replaced by bytes of the same size.
-kernels::Bytes patched(const kernels::Artifact& a, const std::string& begins, std::size_t which,
+/// The file with instruction number `which` of those whose text begins so replaced by bytes of the same size. With "...X" in
+/// the text: whose text begins with what is before and ends with X.
+kernels::Bytes patched(const kernels::Artifact& a, const std::string& text, std::size_t which,
                        const std::function<void(std::vector<std::uint8_t>&)>& change) {
+  const std::string begins = text.substr(0, text.find("..."));
+  const std::string ends = text == begins ? "" : text.substr(begins.size() + 3);
   const auto object = object_of(a.hsaco);
   const auto& section = object.sections()[object.kernel(a.kernel).section];
   const auto program =
@@ -55,7 +58,9 @@ kernels::Bytes patched(const kernels::Artifact& a, const std::string& begins, st
   const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
   const auto at = std::search(p, p + a.hsaco.size(), section.bytes.begin(), section.bytes.end()) - p;
   for (const auto& i : program.instructions) {
-    if (!std::string_view(i.text).starts_with(begins) || which-- != 0) continue;
+    if (!std::string_view(i.text).starts_with(begins) || !std::string_view(i.text).ends_with(ends) ||
+        which-- != 0)
+      continue;
     std::vector<std::uint8_t> code = i.encoding;
     change(code);
     REQUIRE(code != i.encoding);
@@ -63,7 +68,7 @@ kernels::Bytes patched(const kernels::Artifact& a, const std::string& begins, st
                 code.size());
     return out;
   }
-  FAIL("no instruction begins with " << begins);
+  FAIL("no instruction is " << text);
   return out;
 }
 
@@ -560,6 +565,62 @@ TEST_CASE("another kernel's machine code, or another schedule's guard, is not va
   const CodeReport r = validate_code(object, object.kernel(a.kernel), other);
   INFO(text_of(r));
   CHECK(r.verdict != MachineVerdict::validated);
+}
+
+TEST_CASE("numbers follow what has no formula, with sizes at which the formulas differ") {
+  const auto built = [](const char* kernel, kernels::Flags flags) {
+    return kernels::find_kernel(kernel)->build(flags, {});
+  };
+  const kernels::Artifact gemm =
+                              built("gemm",
+                                    {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}),
+                          bf16 = built("gemm", {{"tile", "32x64x32"}, {"waves", "1x2"}, {"dtype", "bf16"}}),
+                          softmax = built("softmax", {{"threads", "128"}, {"vectors", "1"}}),
+                          rmsnorm =
+                              built("rmsnorm", {{"threads", "128"}, {"vectors", "1"}, {"arch", "gfx950"}});
+  const auto refuted = [](const kernels::Artifact& a, const char* text, std::size_t which,
+                          const auto& change) {
+    const CodeReport r = validate(a, patched(a, text, which, change), true);
+    INFO(a.kernel << " " << text << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::refuted);
+    return r.refuted.empty() ? std::string() : r.refuted[0].message;
+  };
+  // The address of the arguments in an address: it is a number, too.
+  refuted(gemm, "s_mul_hi_u32", 0, [](auto& c) { c[2] = static_cast<std::uint8_t>((c[2] & 0x80U) | 65U); });
+  // A bound that is one off shows at one width of the last tile only.
+  refuted(
+      gemm, "v_add_u32_e32...",
+      [&] {
+        const auto object = object_of(gemm.hsaco);
+        const auto& section = object.sections()[object.kernel(gemm.kernel).section];
+        const auto program =
+            runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+        std::size_t which = 0;
+        for (const auto& i : program.instructions) {
+          if (i.text.find(", 26, v") != std::string::npos) break;
+          which += i.text.starts_with("v_add_u32_e32") ? 1 : 0;
+        }
+        return which;
+      }(),
+      [](auto& c) { c[0] ^= 1; });
+  // A register that nobody sets may hold what is inside of the tensor.
+  refuted(gemm, "v_cndmask_b32_e32", 4,
+          [](auto& c) { c[0] = 0x59, c[1] = static_cast<std::uint8_t>(c[1] | 1U); });
+  CHECK_THAT(refuted(gemm, "s_cbranch_scc1", 0,
+                     [](auto& c) {
+                       c = {0x01, 0x00, 0x8d, 0xbf};
+                     }),
+             Contains("halts"));
+  // A typed store in the place of a load, stores by scalars, a call, an LDS atomic, a scratch load of the arguments.
+  CHECK_THAT(refuted(gemm, "buffer_load_dwordx4", 1, [](auto& c) { c[2] ^= 0x40; }),
+             Contains("where the code stores nothing"));
+  refuted(bf16, "buffer_store_short", 0, [](auto& c) { c[3] ^= 0x20; });
+  refuted(rmsnorm, "s_and_saveexec_b64", 0, [](auto& c) { c[3] ^= 4; });
+  refuted(rmsnorm, "ds_read_b64", 0, [](auto& c) { c[2] ^= 0x20; });
+  refuted(gemm, "s_load_dwordx2", 0, [](auto& c) { c[2] ^= 0x20; }); // an end in the middle of the arguments
+  // What a format holds as it is, is not rounded: a factor that is wrong by a thousandth.
+  CHECK_THAT(refuted(softmax, "s_mov_b32...0x3fb8aa3b", 0, [](auto& c) { c[5] ^= 0x40; }),
+             Contains("the code"));
 }
 
 TEST_CASE("states that wait at forks and formulas that grow are bounded: undecided, not out of memory") {

@@ -44,7 +44,8 @@ struct FlowOptions {
   std::map<std::string, std::uint32_t> values;
   /// Floating-point instructions are functions even of numbers, so that nothing is rounded.
   bool reals = true;
-  /// Registers that a launch does not set hold numbers that follow from this; without it, nothing is known of them.
+  /// Registers that a launch does not set hold numbers that follow from this, small ones where it is odd, and so does memory
+  /// that is no argument, and the address of the arguments is one; without it, nothing is known of them.
   std::optional<std::uint32_t> garbage;
   std::uint64_t max_instructions = 20'000'000;  ///< of waves, in all copies together
   std::size_t max_bytes = std::size_t{1} << 30; ///< of formulas, in all copies together
@@ -53,7 +54,7 @@ struct FlowOptions {
 /// What a store does with what is there: nothing, or adds its words to it by an atomic; f16 and bf16 two in a word.
 enum class FlowAdd : std::uint8_t { none, f32, i32, f16, bf16 };
 
-/// A vector memory instruction of one wave.
+/// A vector memory instruction of one wave. With garbage also a store or an atomic by scalars, as lane 0's, a pointer's.
 struct FlowAccess {
   std::size_t instruction = 0; ///< index in the program
   std::uint32_t wave = 0;
@@ -61,6 +62,8 @@ struct FlowAccess {
   bool buffer = false;          ///< by a descriptor; otherwise by pointer
   bool plain = true;            ///< raw and unformatted: no index, no thread id in the address
   FlowAdd adds = FlowAdd::none; ///< of a store
+  std::optional<unsigned>
+      typed; ///< without an index, by a format of so many bytes that is a number; 0: a format of nothing
   std::array<Term, 4> descriptor{};
   Term soffset = 0;              ///< wide
   std::array<Term, 64> offset{}; ///< buffer: register + immediate, a word; pointer: the whole address, wide

@@ -278,8 +278,10 @@ const auto table = std::to_array<NamedOperation>({
     ROW("coshape", "(layout)", coshape(a.layout(0))),
     ROW("cosize", "(layout)", a.layout(0).cosize()),
     ROW("crd2crd", "(coordinate, from, to)", crd2crd(a.tuple(0), a.tuple(1), a.tuple(2))),
-    ROW("crd2idx", "(coordinate, shape [, stride])",
-        a.size() > 2 ? crd2idx(a.tuple(0), a.tuple(1), a.tuple(2)) : crd2idx(a.tuple(0), a.tuple(1))),
+    ROW("crd2idx", "(coordinate, shape [, stride] or layout)",
+        a.size() > 2                                ? Value(crd2idx(a.tuple(0), a.tuple(1), a.tuple(2)))
+        : a[1].get<List>() || a[1].get<Int>() ? Value(crd2idx(a.tuple(0), a.tuple(1)))
+                                              : value_of(a[1], a[0])),
     ROW("depth", "(layout)", Int(a.layout(0).depth())),
     ROW("dice", "(coordinate, layout)", dice(a[0].as_coordinate(), a.layout(1))),
     ROW("div", "(tuple, tuple)", div(a.tuple(0), a.tuple(1))),

@@ -114,3 +114,11 @@ TEST_CASE("nested layouts are their maps one after the other, also in slices, di
       }
   }
 }
+
+TEST_CASE("crd2idx takes a layout, as FlyDSL's does") {
+  // The values of FlyDSL's own tests.
+  CHECK(text("crd2idx((2,3), (4,8):(1,4))") == "14");
+  CHECK(text("crd2idx((2,3), (4,8):(8,1))") == "19");
+  CHECK(text("crd2idx((2,3), 32:2 o 0 o [32:1 o 0 o (4,8):(1,4)])") == "28");
+  CHECK(text("crd2idx((2,3), (4,8))") == "14"); // a shape is compact
+}

@@ -305,17 +305,19 @@ void mfma_on(const MatrixKernels& kernels, const MatrixOp& op, const MatrixForm&
   const auto* c = reinterpret_cast<const float*>(in.c);
   auto* d = reinterpret_cast<float*>(operands.d);
 
-  // Where each packed element of sparse A finds its row of B.
+  // Where each packed element of sparse A finds its row of B, [element][row of A].
   std::uint16_t rows[most_rows * most_k / 2];
   const int packed = op.k / 2;
   if (op.sparse) {
     const int per_lane = a_count;
-    for (int i = 0; i < op.m; ++i) {
-      for (int e = 0; e < packed; ++e) {
-        const int bit = index_bit(per_lane, e % per_lane, modifiers.cbsz, modifiers.abid);
-        const std::uint32_t place = operands.index[e / per_lane * op.m + i] >> bit & 3u;
-        rows[i * packed + e] = plan.b[e / 2 * 4 + static_cast<int>(place)];
-      }
+    for (int e = 0; e < packed; ++e) {
+      const int bit = index_bit(per_lane, e % per_lane, modifiers.cbsz, modifiers.abid);
+      const std::uint32_t* const index = operands.index + e / per_lane * op.m;
+      // Four k side by side are four elements of the same lanes.
+      const std::uint16_t* const four = plan.b + e / 2 * 4;
+      const auto step = static_cast<std::uint32_t>(four[1] - four[0]);
+      for (int i = 0; i < op.m; ++i)
+        rows[e * op.m + i] = static_cast<std::uint16_t>(four[0] + (index[i] >> bit & 3u) * step);
     }
   }
   if (op.d == Element::i32) { // sparse i8: products are at most 2^14, sums of 64 of them exact in float

@@ -134,7 +134,7 @@ void multiply_cdna3(const MatrixPlan& plan, Element a_type, Element b_type, nume
           Group group;
           group.size = std::min(size, depth - k);
           for (int n = 0; n < group.size; ++n) {
-            const int line = rows == nullptr ? plan.b[k + n] + block * plan.n : rows[i * packed + k + n];
+            const int line = rows == nullptr ? plan.b[k + n] + block * plan.n : rows[(k + n) * plan.m + i];
             group.a[n] = static_cast<double>(a[plan.a[k + n] + block * plan.m + i]);
             group.b[n] = static_cast<double>(b[line + j]);
           }

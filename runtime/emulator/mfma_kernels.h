@@ -51,7 +51,7 @@ struct MatrixKernels {
                          float* d);
   /// d += a * b in ascending k for dense matrices by rows, m x depth and depth x n.
   void (*multiply_f64)(int m, int n, int depth, const double* a, const double* b, double* d);
-  /// Sparse A: `rows[i * packed + e]` is the offset in `b` of the row that packed element e of row i
+  /// Sparse A: `rows[e * m + i]` is the offset in `b` of the row that packed element e of row i
   /// multiplies.
   void (*multiply_sparse)(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a,
                           const float* b, float* d);

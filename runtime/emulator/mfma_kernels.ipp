@@ -268,25 +268,42 @@ void multiply_i8(const MatrixPlan& plan, const std::uint32_t* a, const std::uint
   }
 }
 
+// As `tile`, with a row of B for each row of A.
 template <int N>
 void multiply_sparse_wide(const MatrixPlan& plan, int packed, const std::uint16_t* rows, const float* a,
                           const float* b, float* d) {
-  constexpr int columns = N / Vector::width;
-  for (int i = 0; i < plan.m; ++i) {
-    float* line = d + plan.d[i];
-    Vector sums[columns];
-    for (int j = 0; j < columns; ++j) {
-      sums[j] = Vector::load(line + j * Vector::width);
-    }
-    for (int e = 0; e < packed; ++e) {
-      const Vector left = Vector::splat(a[plan.a[e] + i]);
-      const float* right = b + rows[i * packed + e];
-      for (int j = 0; j < columns; ++j) {
-        sums[j] = Vector::fma(left, Vector::load(right + j * Vector::width), sums[j]);
+  constexpr int columns = N / Vector::width > 2 ? 2 : N / Vector::width;
+  constexpr int many = (Vector::width == 16 ? 16 : 8) / columns;
+  for (int column = 0; column < N; column += columns * Vector::width) {
+    for (int row = 0; row < plan.m; row += many) {
+      Vector sums[many][columns];
+#pragma GCC unroll 16
+      for (int i = 0; i < many; ++i) {
+#pragma GCC unroll 16
+        for (int j = 0; j < columns; ++j) {
+          sums[i][j] = Vector::load(d + plan.d[row + i] + column + j * Vector::width);
+        }
       }
-    }
-    for (int j = 0; j < columns; ++j) {
-      sums[j].store(line + j * Vector::width);
+      for (int e = 0; e < packed; ++e) {
+        const float* left = a + plan.a[e] + row;
+        const std::uint16_t* which = rows + e * plan.m + row;
+#pragma GCC unroll 16
+        for (int i = 0; i < many; ++i) {
+          const Vector factor = Vector::splat(left[i]);
+          const float* right = b + which[i] + column;
+#pragma GCC unroll 16
+          for (int j = 0; j < columns; ++j) {
+            sums[i][j] = Vector::fma(factor, Vector::load(right + j * Vector::width), sums[i][j]);
+          }
+        }
+      }
+#pragma GCC unroll 16
+      for (int i = 0; i < many; ++i) {
+#pragma GCC unroll 16
+        for (int j = 0; j < columns; ++j) {
+          sums[i][j].store(d + plan.d[row + i] + column + j * Vector::width);
+        }
+      }
     }
   }
 }

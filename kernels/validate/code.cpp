@@ -2203,6 +2203,12 @@ CodeReport Sides::run() {
       return std::move(report_);
     }
   }
+  if (!options_.symbols) {
+    missing("symbols were not asked");
+    if (!of_numbers.empty()) missing(of_numbers);
+    report_.undecided.assign(reasons_.begin(), reasons_.end());
+    return std::move(report_);
+  }
   try {
     symbolic();
   } catch (const NotFollowed& n) {

@@ -36,7 +36,8 @@
 namespace inlay::kernels::validate {
 
 struct CodeOptions {
-  bool order = true; ///< also the order of LDS, registers and barriers
+  bool order = true;   ///< also the order of LDS, registers and barriers
+  bool symbols = true; ///< false: numbers alone, which validate nothing
   unsigned visits = 7;
   unsigned max_paths = 200;
   /// Of formulas, and of states that wait at forks, about, each by itself: undecided beyond it. A 256x256 GEMM takes a third.

@@ -172,6 +172,10 @@ int validate(Session& session, const Options& o) {
     options.dynamic_lds = o.lds;
     if (!o.block.empty())
       options.block = {o.block[0], o.block.size() > 1 ? o.block[1] : 1, o.block.size() > 2 ? o.block[2] : 1};
+#ifdef INLAY_CLI_CLAIMS
+    if (claims) options.read_only = claims->unchanged;
+    options.check_stores = true;
+#endif
     const auto begin = std::chrono::steady_clock::now();
     const auto r = symbolic::check_order(object, *k, options, o.addresses || !o.claims.empty());
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -803,10 +803,10 @@ Claims Claims::parse(std::string_view text) {
     line = trim(line.substr(0, line.find('#')));
     if (line.empty()) continue;
     const auto fail = [&](const std::string& why) {
-      throw std::invalid_argument("claims, line " + std::to_string(number) + ": " + why + "\n  line   " +
-                                  std::string(line) +
-                                  "\n  hint   where CONDITION | grid X, Y, Z | trips N | buffer NAME BYTES | "
-                                  "access ADDRESS NAME OFFSET");
+      throw std::invalid_argument(
+          "claims, line " + std::to_string(number) + ": " + why + "\n  line   " + std::string(line) +
+          "\n  hint   where CONDITION | grid X, Y, Z | trips N | unchanged NAME... | buffer NAME BYTES | "
+          "access ADDRESS NAME OFFSET");
     };
     std::string_view rest = line;
     const std::string_view kind = word(rest);
@@ -829,6 +829,8 @@ Claims Claims::parse(std::string_view text) {
       const std::string_view name = word(rest);
       if (name.empty() || rest.empty()) fail("a buffer has a name and a number of bytes");
       c.buffers.push_back({std::string(name), std::string(rest)});
+    } else if (kind == "unchanged" && !rest.empty()) {
+      while (!rest.empty()) c.unchanged.emplace_back(word(rest));
     } else if (kind == "trips") {
       std::uint32_t n = 0;
       const auto [p, error] = std::from_chars(rest.data(), rest.data() + rest.size(), n);
@@ -888,6 +890,7 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
   };
   for (const std::string& w : claims.where) formula(w, "where " + w, false);
   for (const std::string& g : claims.grid) formula(g, "grid " + std::string(trim(g)), false);
+  for (const std::string& u : claims.unchanged) pointer(u, "unchanged " + u);
   for (const BufferClaim& b : claims.buffers) {
     const std::string line = "buffer " + b.argument + " " + b.bytes;
     pointer(b.argument, line);

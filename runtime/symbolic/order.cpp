@@ -200,6 +200,13 @@ private:
   void memory(State& state, WaveRun& run, const Operation& op, u32 at);
   Term descriptor_base(Machine& m, unsigned s);
   Term word_for_all(Machine& m, const Operation& op);
+  [[nodiscard]] bool read_only(const KernelArgument& a) const {
+    const std::string name = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+    return a.size == 8 &&
+           std::find(options_.read_only.begin(), options_.read_only.end(), name) != options_.read_only.end();
+  }
+  std::optional<bool> read_only_base(Term address);
+  void check_store(Term address, u32 at);
   void scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at);
   AccessRecord new_record(const WaveRun& run, u32 at);
   void keep(const State& state, AccessRecord record);
@@ -249,6 +256,9 @@ private:
   bool refined_ = false;
   bool infeasible_mix_ = false;
   std::set<u32> invariants_;
+  std::map<Term, std::optional<bool>> bases_; ///< see read_only_base
+  bool told_by_read_only_ = false;
+  std::set<u32> stores_; ///< that may write what is read-only
   OrderReport report_;
 };
 
@@ -603,6 +613,7 @@ void Explorer::keep(const State& state, AccessRecord record) {
 void Explorer::scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   const auto place_of = run.machine.scalar_place(op);
   if (!place_of) return;
+  if (op.instruction->mnemonic.find("load") == std::string::npos) check_store(place_of->address, at);
   if (record_ && !run.machine.in_launch(place_of->address)) {
     AccessRecord r = new_record(run, at);
     r.bytes = place_of->bytes;
@@ -700,6 +711,18 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     ++report_.lds_accesses;
   }
   if (f.space == Space::buffer || f.space == Space::global) global_sites_.insert(at);
+  if (options_.check_stores && (is_store || f.kind == FieldKind::atomic)) {
+    if (f.space == Space::buffer) check_store(descriptor_base(m, static_cast<unsigned>(f.srsrc)), at);
+    const Term base = f.saddr >= 0 ? m.scalar64(static_cast<unsigned>(f.saddr)) : t().wide_constant(0);
+    for (u64 left = f.space == Space::global ? active : 0; left != 0; left &= left - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(left));
+      const auto row = [&](unsigned k) {
+        return m.under(m.guard(l), m.vector(static_cast<unsigned>(f.vaddr) + k, l));
+      };
+      check_store(
+          f.vaddr < 0 ? base : t().add(base, f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1))), at);
+    }
+  }
   if (wanted) {
     record = new_record(run, at);
     // A typed access has as many bytes as its format, at most four words.
@@ -787,20 +810,67 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
       m.set_vector(op.writes[0].first, static_cast<unsigned>(std::countr_zero(left)), word);
 }
 
+/// Whether an address is that of a read-only argument and something that no pointer is in; nothing: of no argument, or of
+/// several.
+std::optional<bool> Explorer::read_only_base(Term address) {
+  if (address == Terms::unknown) return std::nullopt;
+  const auto [at, fresh] = bases_.try_emplace(address);
+  if (!fresh) return at->second;
+  std::vector<TermPart> parts(t().parts(address).begin(), t().parts(address).end());
+  if (t().kind(address) != TermKind::linear) parts = {{address, 1}};
+  std::optional<bool> found;
+  for (const KernelArgument& a : setting_.kernel.arguments) {
+    if (!a.pointer() || a.size != 8) continue;
+    const Term low = setting_.argument_word(a.offset), high = setting_.argument_word(a.offset + 4);
+    const Term base = t().join(low, high);
+    for (const TermPart& p : parts) {
+      if (p.atom == base && p.coefficient == 1 && !found) {
+        found = read_only(a);
+      } else if (t().mentions(p.atom, low) || t().mentions(p.atom, high)) {
+        return bases_[address] = std::nullopt;
+      }
+    }
+  }
+  return bases_[address] = found;
+}
+
+void Explorer::check_store(Term address, u32 at) {
+  if (options_.check_stores && read_only_base(address) != false) stores_.insert(at);
+}
+
 /// What a load of one word at one place brings to all lanes, where nobody writes; unknown otherwise.
 Term Explorer::word_for_all(Machine& m, const Operation& op) {
   const MemoryFields& f = op.memory;
   const isa::Modifiers& mod = op.instruction->modifiers;
-  if (options_.read_only.empty() || f.kind != FieldKind::load || f.space != Space::buffer || f.bytes != 4 ||
-      mod.offen || mod.idxen || op.writes.size() != 1 || op.writes[0].count != 1)
+  if (options_.read_only.empty() || f.kind != FieldKind::load || f.bytes != 4 || f.format_count != 0 ||
+      op.writes.size() != 1 || op.writes[0].count != 1)
     return Terms::unknown;
+  if (f.space == Space::global && m.exec_is_number()) {
+    Term address = 0;
+    const Term saddr = f.saddr >= 0 ? m.scalar64(static_cast<unsigned>(f.saddr)) : t().wide_constant(0);
+    for (u64 left = m.may(); left != 0; left &= left - 1) {
+      const auto l = static_cast<unsigned>(std::countr_zero(left));
+      const auto row = [&](unsigned k) { return m.vector(static_cast<unsigned>(f.vaddr) + k, l); };
+      Term v = t().wide_constant(0);
+      if (f.vaddr >= 0) v = f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1));
+      const Term here =
+          t().add(t().add(saddr, v), t().wide_constant(static_cast<u64>(std::int64_t{f.offset})));
+      if (here == Terms::unknown || (address != 0 && here != address)) return Terms::unknown;
+      address = here;
+    }
+    if (address == 0 || read_only_base(address) != true) return Terms::unknown;
+    told_by_read_only_ = true;
+    return t().load(address);
+  }
+  if (f.space != Space::buffer || mod.offen || mod.idxen) return Terms::unknown;
   const auto s = static_cast<unsigned>(f.srsrc);
   if (t().value(t().bit(m.scalar(s + 3), 23)) != 0)
     return Terms::unknown; // the lane's number would be in the address
   const Term base = descriptor_base(m, s);
   for (const KernelArgument& a : setting_.kernel.arguments)
-    if (std::find(options_.read_only.begin(), options_.read_only.end(), a.name) != options_.read_only.end() &&
+    if (read_only(a) &&
         base == t().join(setting_.argument_word(a.offset), setting_.argument_word(a.offset + 4))) {
+      told_by_read_only_ = true;
       const Term last = t().add(m.scalar_operand(f.soffset), t().constant(static_cast<u32>(f.offset) + 3));
       const Term there = t().load(t().add(base, t().add(t().zext(m.scalar_operand(f.soffset)),
                                                         t().wide_constant(static_cast<u64>(f.offset)))));
@@ -1430,6 +1500,10 @@ OrderReport Explorer::run() {
   } catch (const TooLarge& e) {
     undecided(e.what());
   }
+  for (const u32 at : stores_)
+    if (told_by_read_only_)
+      undecided("the store at " + place(at) +
+                " may write memory that is taken as unchanged: it is by no other argument");
   for (auto& [key, f] : findings_) report_.findings.push_back(std::move(f));
   for (const auto& [key, f] : setting_.launch.findings) {
     OrderFinding note;

@@ -10,7 +10,7 @@ using symbolic::Verdict;
 namespace {
 
 /// A kernel with arguments in (8), out (8), n (4), k (4); s2 is the workgroup.
-std::vector<ClaimResult> check(const std::string& body, const std::string& claims, unsigned threads = 128) {
+CodeObject built(const std::string& body) {
   const std::string text =
       ".text\n.globl f\n.p2align 8\n.type f,@function\nf:\n" + body +
       "s_endpgm\n.Lend:\n.size f, .Lend-f\n.rodata\n.p2align 6\n.amdhsa_kernel "
@@ -25,7 +25,10 @@ std::vector<ClaimResult> check(const std::string& body, const std::string& claim
       "      - {.name: out, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
       "      - {.name: n, .offset: 16, .size: 4, .value_kind: by_value}\n"
       "      - {.name: k, .offset: 20, .size: 4, .value_kind: by_value}\n...\n.end_amdgpu_metadata\n";
-  const auto object = CodeObject::parse(isa::assemble_code_object(text, isa::Arch::gfx942));
+  return CodeObject::parse(isa::assemble_code_object(text, isa::Arch::gfx942));
+}
+std::vector<ClaimResult> check(const std::string& body, const std::string& claims, unsigned threads = 128) {
+  const auto object = built(body);
   const Kernel& kernel = object.kernel("f");
   symbolic::OrderOptions options;
   options.block = {threads};
@@ -312,6 +315,50 @@ TEST_CASE("what a refutation says") {
   REQUIRE(r.size() == 1);
   CHECK(r[0].verdict == Verdict::refuted);
   CHECK(r[0].message == "8 bytes at byte 8 of in, which has 12: outside");
+}
+
+TEST_CASE("memory that is unchanged is one number for all waves; the kernel's own stores may not reach it") {
+  // Both waves meet at a barrier where one word of memory says so.
+  const auto order = [](const std::string& load, const std::string& store, const std::string& claims) {
+    const auto object =
+        built(load_arguments + "v_mov_b32_e32 v3, 0\nv_lshlrev_b32_e32 v1, 2, v0\n" + load +
+              "s_waitcnt vmcnt(0)\nv_readfirstlane_b32 s10, v2\ns_cmp_eq_u32 s10, 0\ns_cbranch_scc1 end\n"
+              "s_barrier\nend:\n" +
+              store);
+    symbolic::OrderOptions o;
+    o.block = {128};
+    o.read_only = Claims::parse(claims).unchanged;
+    o.check_stores = true;
+    const auto r = symbolic::check_order(object, object.kernel("f"), o);
+    std::string text(symbolic::to_string(r.verdict));
+    for (const auto& f : r.findings) text += "; " + f.message;
+    for (const auto& u : r.undecided) text += "; " + u;
+    return text;
+  };
+  const std::string word = "global_load_dword v2, v3, s[4:5] offset:8\n",
+                    out = "global_store_dword v1, v2, s[6:7]\n";
+  CHECK_THAT(order(word, out, ""), Catch::Matchers::StartsWith("undecided"));
+  CHECK(order(word, out, "unchanged in") == "validated");
+  CHECK(order("v_mov_b32_e32 v4, s4\nv_mov_b32_e32 v5, s5\nglobal_load_dword v2, v[4:5], off\n", out,
+              "unchanged in") == "validated");
+  CHECK_THAT(order(word, out, "unchanged out"), Catch::Matchers::StartsWith("undecided")); // another's memory
+  // Each lane another word: the first of each wave's is not the same.
+  CHECK_THAT(order("global_load_dword v2, v1, s[4:5]\n", out, "unchanged in"),
+             Catch::Matchers::StartsWith("undecided"));
+  // The kernel itself writes there, or where nobody knows: by that argument, an atomic, a pointer from memory, two pointers.
+  const auto writes = [&](const std::string& store) {
+    const std::string text = order(word, store, "unchanged in");
+    CHECK_THAT(text, Catch::Matchers::StartsWith("undecided"));
+    CHECK_THAT(text, Catch::Matchers::Contains("may write memory that is taken as unchanged"));
+  };
+  writes("global_store_dword v1, v2, s[4:5]\n");
+  writes("global_atomic_add v1, v2, s[4:5]\n");
+  writes("s_load_dwordx2 s[12:13], s[6:7], 0x0\ns_waitcnt lgkmcnt(0)\nglobal_store_dword v1, v2, s[12:13]\n");
+  writes("s_add_u32 s12, s4, s6\ns_addc_u32 s13, s5, s7\nglobal_store_dword v1, v2, s[12:13]\n");
+  writes("s_mov_b64 s[12:13], s[4:5]\ns_movk_i32 s14, 0x100\ns_mov_b32 s15, 0x20000\n"
+         "buffer_store_dword v2, v1, s[12:15], 0 offen\n");
+  // A difference of pointers is in the address of another argument: who knows whose it is.
+  writes("s_sub_u32 s12, s4, s6\nv_add_u32_e32 v4, s12, v1\nglobal_store_dword v4, v2, s[6:7]\n");
 }
 
 TEST_CASE("a claim names arguments") {

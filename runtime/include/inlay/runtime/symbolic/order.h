@@ -46,6 +46,9 @@ struct OrderOptions {
   bool first = false;                           ///< stop at the first violation that is certain
   /// Arguments to whose memory nobody writes: what all waves read of one place is one number.
   std::vector<std::string> read_only{};
+  /// Nobody but the kernel itself is known not to write there: its stores and atomics have to be by other pointer arguments
+  /// (taken as other allocations, in which they stay), or the verdict is undecided as soon as `read_only` says anything.
+  bool check_stores = false;
 };
 
 enum class OrderKind : std::uint8_t {

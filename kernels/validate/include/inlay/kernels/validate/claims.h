@@ -5,6 +5,8 @@
 ///     where m >= 1 && m <= 1000000        facts about arguments, in the syntax of `inlay prove --where`
 ///     grid (n + 63) / 64, (m + 63) / 64   workgroups along x, y, z
 ///     trips 4096                          no loop runs more often (taken as given: byte counts of far trips must not wrap)
+///     unchanged ids sizes                 nobody else writes the memory of these pointer arguments while the kernel runs (taken as given;
+///                                         that the kernel does not is checked): what all waves read of one word is one number
 ///     buffer a 2*m*k                      the pointer argument `a` has that many bytes, and every access by it stays inside
 ///     access 0x1a2c a 2*k*(64*workgroup_y + lane) + 128*visit
 ///                                         the byte offset in `a` that the instruction at 0x1a2c accesses, in the arguments and
@@ -50,6 +52,7 @@ struct Claims {
   std::vector<std::string> where;
   std::array<std::string, 3> grid; ///< empty: any number of workgroups
   std::optional<std::uint32_t> trips;
+  std::vector<std::string> unchanged;
   std::vector<BufferClaim> buffers;
   std::vector<AccessClaim> accesses;
 

@@ -283,7 +283,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
   if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
     throw CodegenError("transfer: no instruction moves that many bytes a lane to LDS",
                        std::to_string(bytes) + " bytes on " + std::string(target_->name),
-                       "16 bytes on gfx950, or copy, through registers");
+                       "4 bytes, 16 on gfx950, or copy, through registers");
   CopyOp c;
   c.from = from;
   c.to = whole(to);

@@ -247,27 +247,30 @@ Layout line_tv(int extent, int vector, int threads) {
 
 namespace {
 
-// Rows that 64 lanes take: 8 of whole cache lines where the tile has them, 16 of 4 vectors otherwise.
-int transfer_rows(int rows, int columns, int vector, int waves) {
-  const int at_once = columns % (8 * vector) == 0 ? 8 : 16;
-  if (rows % (at_once * waves) != 0 || columns % (64 / at_once * vector) != 0)
+// Rows that 64 lanes take: 8 of whole cache lines where the tile has them, 16 of 4 vectors otherwise; 4 of 4 vectors where
+// four lanes share a vector.
+int transfer_rows(int rows, int columns, int vector, int waves, int lanes) {
+  const int at_once = lanes > 1 ? 4 : columns % (8 * vector) == 0 ? 8 : 16;
+  const int across = 64 / lanes / at_once * vector;
+  if (vector % lanes != 0 || rows % (at_once * waves) != 0 || columns % across != 0)
     throw CodegenError("transfer: the lanes do not divide the tile",
                        "tile   " + std::to_string(rows) + " x " + std::to_string(columns),
                        "rows a multiple of " + std::to_string(at_once * waves) + ", columns of " +
-                           std::to_string(64 / at_once * vector));
+                           std::to_string(across));
   return at_once;
 }
 
 } // namespace
 
-Layout transfer_tv(int rows, int columns, int vector, int threads) {
-  const int waves = threads / 64, r = transfer_rows(rows, columns, vector, waves), across = 64 / r * vector;
-  return thread_value({{r, 1, 0}, {64 / r, vector, 1}, {waves, r, 0}},
-                      {{vector, 1, 1}, {rows / (r * waves), r * waves, 0}, {columns / across, across, 1}});
+Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes) {
+  const int waves = threads / 64, r = transfer_rows(rows, columns, vector, waves, lanes);
+  const int each = vector / lanes, across = 64 / lanes / r * vector;
+  return thread_value({{lanes, each, 1}, {r, 1, 0}, {64 / lanes / r, vector, 1}, {waves, r, 0}},
+                      {{each, 1, 1}, {rows / (r * waves), r * waves, 0}, {columns / across, across, 1}});
 }
 
-SymLayout transfer_place(int rows, int columns, int vector) {
-  const int r = transfer_rows(rows, columns, vector, 1);
+SymLayout transfer_place(int rows, int columns, int vector, int lanes) {
+  const int r = transfer_rows(rows, columns, vector, 1, lanes);
   const auto mode = [](int extent, int stride) {
     return BasicMode<Sym>{Sym(extent), BasicStride<Sym>(Sym(stride))};
   };

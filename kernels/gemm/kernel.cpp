@@ -37,7 +37,7 @@ public:
         {"tile", "128x128x64", "tile of C and of K that a workgroup works on; fp4: 128x128x256"},
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
         {"mfma", "16", "rows of the matrix instruction, 16 or 32"},
-        {"transfer", "no", "yes: tiles go to LDS without registers (gfx950)"},
+        {"transfer", "no", "yes: tiles go to LDS without registers"},
         {"scales", "no",
          "yes: C times sa[m] sb[n], f32 (per token and per channel); i8 then gives f32, f16, bf16"},
         {"bias", "no", "yes, with scales: plus bias[n], f32"},

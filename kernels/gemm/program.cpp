@@ -5,6 +5,7 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -58,10 +59,19 @@ bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
+/// How many lanes share 16 bytes that a transfer takes to LDS: a lane moves 16 on gfx950, 4 on gfx942.
+int sharing(const Target& target) {
+  const auto& widths = target.lds_dma_bytes;
+  return std::find(widths.begin(), widths.end(), 16) != widths.end() ? 1 : 4;
+}
+
 /// Elements of a row that a work-item copies to LDS at once: 16 bytes, or less where the work-items then divide the tile's rows
 /// and would not otherwise. At least 4 bytes; 0 when they divide them never.
-int copied(const GemmSpec& s, int rows) {
-  const int threads = 64 * s.waves_m * s.waves_n, least = s.transfer ? 128 : 32;
+int copied(const GemmSpec& s, const Target& target, int rows) {
+  const int threads = 64 * s.waves_m * s.waves_n, lanes = sharing(target);
+  if (s.transfer && lanes > 1) // 4 rows of 4 vectors a wave
+    return s.tile_k % (4 * vector_of(s.in)) == 0 && rows % (threads / 16) == 0 ? vector_of(s.in) / lanes : 0;
+  const int least = s.transfer ? 128 : 32;
   for (int v = vector_of(s.in); v * bits(s.in) >= least; v /= 2)
     if (const int across = s.tile_k / v; threads % across == 0 && rows % (threads / across) == 0) return v;
   return 0;
@@ -183,16 +193,13 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.tile_k != 32 && s.tile_k != 64 && s.tile_k != 128 && s.tile_k != 256 &&
       (!is_mx(s) || s.tile_k != 512))
     refuse("tile_k", std::to_string(s.tile_k), is_mx(s) ? "256 or 512" : "32, 64, 128 or 256");
-  if (s.transfer &&
-      std::find(target.lds_dma_bytes.begin(), target.lds_dma_bytes.end(), 16) == target.lds_dma_bytes.end())
-    refuse("transfer", "yes", fmt::format("gfx950: {} moves 4 bytes a lane to LDS", s.arch));
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
   const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
-            narrowest = s.transfer ? vector : 32 / bits(s.in);
+            narrowest = s.transfer ? vector / sharing(target) : 32 / bits(s.in);
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
-  const int rows_at_once = 64 * waves / (s.tile_k / narrowest);
+  const int rows_at_once = s.transfer && sharing(target) > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;
@@ -200,7 +207,7 @@ void check(const GemmSpec& s, const Target& target) {
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {} ({} waves of {} rows), at most 512", along * rows, along, rows));
     const bool by_rows = !(s.preshuffled_b && name[5] == 'n');
-    if (by_rows && copied(s, tile) == 0)
+    if (by_rows && copied(s, target, tile) == 0)
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
@@ -320,9 +327,11 @@ Program gemm_program(const GemmSpec& s) {
   const auto in_order = [&](const codegen::View& view, std::size_t mode) {
     return across ? view.reorder(mode, *across) : view;
   };
+  const int lanes = sharing(target);
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
-    if (s.transfer) return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v));
-    const int w = copied(s, rows);
+    if (s.transfer)
+      return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes));
+    const int w = copied(s, target, rows);
     return k.lds(
         name, s.in, {rows, s.tile_k},
         conflict_free_swizzle(target, s.in, rows, s.tile_k,
@@ -330,9 +339,9 @@ Program gemm_program(const GemmSpec& s) {
   };
   const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
     if (s.transfer) {
-      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads()), v);
+      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads(), lanes), v / lanes);
     } else {
-      const int w = copied(s, rows);
+      const int w = copied(s, target, rows);
       k.copy(from, to, rows_tv(rows, s.tile_k, w, mma.threads()), w);
     }
   };

@@ -105,9 +105,12 @@ struct Fragment {
 [[nodiscard]] Layout rows_tv(int rows, int columns, int vector, int threads);
 /// What a transfer to LDS wants: a wave's 64 lanes are 8 rows of 8 vectors, or 16 rows of 4, row fastest, and lie one behind
 /// the other, so that reading 16 rows meets every bank once. `transfer_place(32, 32, 8)` is
-/// ((16,2),(8,4)):((8,512),(1,128)). Errors: CodegenError naming what would divide.
-[[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads);
-[[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector);
+/// ((16,2),(8,4)):((8,512),(1,128)). Where an instruction moves a part of a vector a lane, `lanes` adjacent ones share it and a wave
+/// has 4 rows: `transfer_place(32, 32, 8, 4)` is ((4,8),(8,4)):((8,128),(1,32)). A phase of reads is 4 rows of one vector and 4 of the
+/// next: they lie side by side in the 128 bytes of the banks.
+/// Errors: CodegenError naming what would divide.
+[[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes = 1);
+[[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector, int lanes = 1);
 /// (threads down the rows): `columns_tv(64, 128, 8, 256)` is ((64,4),(8,4)):((1@0,8@1),(1@1,32@1)). With blocks of `down` rows
 /// `columns_tv(64, 128, 8, 256, 4)` is ((16,16),(8,4,1)):((4@0,8@1),(1@1,1@0,128@1)).
 /// Errors: CodegenError naming what would divide.

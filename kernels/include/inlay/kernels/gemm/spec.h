@@ -39,7 +39,7 @@ struct GemmSpec {
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
   /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
   bool preshuffled_b = false;
-  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: gfx950.
+  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on gfx950, 4 on gfx942.
   bool transfer = false;
   /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); and + bias[n], f32.
   bool scales = false, bias = false;

@@ -53,6 +53,18 @@ bool has_words(const Code& code, const Inst& i) {
   }
 }
 
+// Waves on a SIMD for which there is LDS.
+int waves_by_lds(const Code& code) {
+  const Target& target = code.program->target();
+  std::int64_t bytes = 0;
+  for (const auto& [tensor, stages] : lds_stages(code)) {
+    const Tensor& t = code.program->tensor(tensor);
+    bytes += stages * t.stage_elements() * bits(t.element) / 8;
+  }
+  const std::int64_t groups = target.lds_bytes / std::max(bytes, std::int64_t{1});
+  return static_cast<int>(groups * code.program->threads() / (target.wave_size * target.simds));
+}
+
 // Runs prologue and trips over the places: whether each value is still where it was put when it is read.
 bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters& registers) {
   using Held = std::map<int, std::pair<int, int>>; // VGPR -> register, iteration
@@ -122,7 +134,12 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
     for (int c = 0; c < out.copies; ++c)
       out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
   out.last = out.first + rings.dwords;
-  out.results_in_agprs = out.last + sum > file;
+  // In AGPRs, too, where that leaves the prologue room for the masked addresses of its loads, and no other wave would have
+  // had the registers, for want of LDS.
+  const auto loads = std::count_if(loop.body.begin(), loop.body.end(),
+                                   [](const Inst& i) { return i.kind == InstKind::load; });
+  out.results_in_agprs =
+      out.last + sum + (waves_by_lds(code) > 1 ? 0 : static_cast<int>(loads) + prologue_spare) > file;
   int at = out.results_in_agprs ? 0 : (out.last + 3) / 4 * 4;
   for (const int id : results) {
     const int d = dwords(register_of(code, id));

@@ -3,7 +3,7 @@
 /// LLVM's register allocator cannot hold 256 accumulators and the operands around them; it does not have to. Everything
 /// before and behind the loop is IR; the loop is text in which this file has chosen every register:
 ///
-///     results      accumulators, in AGPRs when they and the rest do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`; the
+///     results      accumulators, in AGPRs when they and the rest, the prologue's addresses among it, do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`; the
 ///                  block writes zeros to them while the first loads are under way (a copy of the first trip whose
 ///                  products take 0 would do without, and be 2.7 KB of code at 256x256x64)
 ///     rings        a register of the loop gets one place a copy of the trip, by first fit of its lifetimes on the circle
@@ -28,6 +28,9 @@
 #include <vector>
 
 namespace inlay::codegen {
+
+/// VGPRs beside a block that has its prologue: the work-item, and what a store's address begins with.
+constexpr int prologue_spare = 2;
 
 /// Where the registers of a loop are.
 struct BlockRegisters {

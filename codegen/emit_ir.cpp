@@ -953,8 +953,7 @@ private:
       if (!loop.contains(m.offset.id)) masked.insert(m.offset.id);
     }
     const int file = p_.target().registers_per_simd_lane / 2;
-    constexpr int spare = 2; // the work-item, and what a store's address begins with
-    return registers.prologue && registers.last + static_cast<int>(masked.size()) + spare <= file;
+    return registers.prologue && registers.last + static_cast<int>(masked.size()) + prologue_spare <= file;
   }
 
   void block(const CodeRegion& r, const BlockRegisters& registers, bool prologue) {

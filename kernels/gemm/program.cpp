@@ -199,7 +199,8 @@ void check(const GemmSpec& s, const Target& target) {
             narrowest = s.transfer ? vector / sharing(target) : 32 / bits(s.in);
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
-  const int rows_at_once = s.transfer && sharing(target) > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
+  const int rows_at_once =
+      s.transfer && sharing(target) > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;

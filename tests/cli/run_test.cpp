@@ -491,25 +491,37 @@ TEST_CASE("preshuffled gemm: the order of B") {
 }
 
 TEST_CASE("gemm: transfers to LDS, every raggedness and exit, under stress") {
-  GemmSpec spec;
-  spec.arch = "gfx950";
-  spec.transfer = true;
-  for (const int tile_k : {32, 64}) {
-    spec.tile_m = spec.tile_n = 64;
-    spec.tile_k = tile_k;
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.transfer = true;
+    for (const int tile_k : {32, 64}) {
+      spec.tile_m = spec.tile_n = 64;
+      spec.tile_k = tile_k;
+      spec.preshuffled_b = false, spec.waves_m = spec.waves_n = 2;
+      const Artifact kernel = build_gemm(spec);
+      for (const int k : {8, 32, 40, 64, 96, 136, 160, 200, 256, 296}) // 1 to 10 trips of a ring of 4
+        expect_right(kernel, gemm_problem(spec, k % 7 + 60, k % 5 + 61, k, 11), true);
+      spec.preshuffled_b = true, spec.waves_m = 1, spec.waves_n = 4;
+      expect_right(build_gemm(spec), gemm_problem(spec, 70, 80, 224, 12), true);
+    }
     spec.preshuffled_b = false, spec.waves_m = spec.waves_n = 2;
-    const Artifact kernel = build_gemm(spec);
-    for (const int k : {8, 32, 40, 64, 96, 136, 160, 200, 256, 296}) // 1 to 10 trips of a ring of 4
-      expect_right(kernel, gemm_problem(spec, k % 7 + 60, k % 5 + 61, k, 11), true);
-    spec.preshuffled_b = true, spec.waves_m = 1, spec.waves_n = 4;
-    expect_right(build_gemm(spec), gemm_problem(spec, 70, 80, 224, 12), true);
+    spec.in = Element::i8, spec.out = Element::i32;
+    spec.tile_k = 128;
+    expect_right(build_gemm(spec), gemm_problem(spec, 70, 67, 400, 13), true);
   }
-  spec.preshuffled_b = false, spec.waves_m = spec.waves_n = 2;
+  // Four lanes share 16 bytes: rows that 8 bytes a work-item would be copied for otherwise; two stages, tiles apart.
+  GemmSpec spec;
+  spec.transfer = true;
+  spec.preshuffled_b = true, spec.waves_m = 1, spec.waves_n = 4;
   spec.in = Element::i8, spec.out = Element::i32;
-  spec.tile_k = 128;
-  expect_right(build_gemm(spec), gemm_problem(spec, 70, 67, 400, 13), true);
-  spec.arch = "gfx942";
-  CHECK_THROWS_AS(build_gemm(spec), std::invalid_argument);
+  spec.tile_m = 48, spec.tile_n = 64, spec.tile_k = 128;
+  expect_right(build_gemm(spec), gemm_problem(spec, 70, 80, 704, 14), true);
+  spec.preshuffled_b = false, spec.waves_m = spec.waves_n = 2;
+  spec.in = spec.out = Element::bf16;
+  spec.tile_m = 256, spec.tile_n = 128, spec.tile_k = 32;
+  for (const int k : {24, 64, 168, 320})
+    expect_right(build_gemm(spec), gemm_problem(spec, 250, 140, k, 15), true);
 }
 
 TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under stress") {

@@ -23,7 +23,9 @@ GFX950 = [
     "--dtype fp8", "--tile 32x32x64 --waves 1x1", "--tile 256x256x64", "--transfer yes",
     "--tile 64x64x64 --transfer yes", "--tile 256x256x64 --transfer yes",
 ]
-KERNELS = ["gemm " + x for x in GEMM] + ["gemm --arch gfx950 " + x for x in GFX950]
+TRANSFERS = ["--tile 64x64x64", "--tile 256x256x32", "--tile 64x64x128 --dtype i8"]  # gfx942: 4 bytes a lane
+KERNELS = ["gemm --transfer yes " + x for x in TRANSFERS] + ["preshuffle_gemm --transfer yes", "preshuffle_gemm --tile 48x128x128 --dtype i8 --transfer yes"]
+KERNELS += ["gemm " + x for x in GEMM] + ["gemm --arch gfx950 " + x for x in GFX950]
 KERNELS += ["preshuffle_gemm", "preshuffle_gemm --dtype bf8"]
 KERNELS += ["preshuffle_gemm --arch gfx950 " + x for x in ("", "--transfer yes", "--dtype i8")]
 KERNELS += ["softmax", "softmax --threads 128 --vectors 1", "rmsnorm --arch gfx950 --threads 128 --vectors 1"]

@@ -203,7 +203,11 @@ private:
       std::map<int, int> reads_of, writes_of, read, written;
       for (const int r : reads) ++reads_of[half_of(r)];
       for (const Write& w : writes_) ++writes_of[half_of(w.node)];
-      for (const int r : reads) put_in_half(r, half_of(r) - 2, read[half_of(r)]++, reads_of[half_of(r)], 0.2);
+      // The first read of a half before the first transfer: the barrier is for both where nothing lies between.
+      for (const int r : reads) {
+        const int half = half_of(r), many = reads_of[half], others = writes_of[1 - half];
+        put_in_half(r, half - 2, read[half]++, many, others > many ? 0.2 * many / others : 0.2);
+      }
       // Behind the reads of the iteration that had the stage before.
       for (const Write& w : writes_) {
         const int half = half_of(w.node);

@@ -218,8 +218,10 @@ private:
     for (const int r : reads) ++of_step[feeds_.at(r).step];
     for (const int r : reads) {
       if (leading >= 0) break;
-      const int step = feeds_.at(r).step;
-      put(r, step - lead, (done[step]++ + 0.2) / of_step[step]);
+      const int step = feeds_.at(r).step, many = of_step[step], others = static_cast<int>(writes_.size());
+      // Before the first transfer, as above.
+      const double shift = transfers_ && others >= 2 * many ? 0.3 * many / others : 0.2;
+      put(r, step - lead, (done[step]++ + shift) / many);
     }
     // Writes over one trip's length before the reads, each with the load of its register behind it.
     const int count = static_cast<int>(writes_.size());

@@ -62,6 +62,7 @@ std::vector<Case> cases() {
           {"preshuffled, transfers", spec_of("gfx950", 128, 128, 64, 16, true, true), LoopForm::automatic},
           {"256x256x32 transfers", spec_of("gfx950", 256, 256, 32, 16, false, true), LoopForm::automatic},
           {"256x256x64 transfers", spec_of("gfx950", 256, 256, 64, 16, false, true), LoopForm::automatic},
+          {"64x64x64 transfers", spec_of("gfx942", 64, 64, 64, 16, false, true), LoopForm::automatic},
           {"64x64x32 transfers", spec_of("gfx942", 64, 64, 32, 16, false, true), LoopForm::block},
           {"64x64x128 transfers", spec_of("gfx942", 64, 64, 128, 16, false, true), LoopForm::automatic},
           {"preshuffled, transfers", spec_of("gfx942", 64, 128, 64, 16, true, true), LoopForm::automatic},

@@ -83,12 +83,19 @@ struct Tree {
     }
     return 0;
   }
+  // A difference of two that are the same: what is left of exp(x) - exp2(y), which may be large, is their rounding.
+  [[nodiscard]] bool cancels(const std::vector<double>& x) const {
+    if (kind == sub && std::abs(args[0].at(x) - args[1].at(x)) <= 1e-9 * std::abs(args[0].at(x))) return true;
+    return std::any_of(args.begin(), args.end(), [&](const Tree& t) { return t.cancels(x); });
+  }
   // One that depends on every operand: nothing that the program computes is for nothing, and what is folded is no constant.
   static Tree of_all(Random& random, int operands, int depth, bool exact = false) {
     while (true) {
       const Tree t = draw(random, operands, depth, exact);
       const std::vector<double> x(static_cast<std::size_t>(operands), 1.1);
-      bool all = true;
+      std::vector<double> apart = x;
+      for (std::size_t i = 0; i < x.size(); ++i) apart[i] += 0.37 * static_cast<double>(i);
+      bool all = !t.cancels(apart);
       for (std::size_t i = 0; i < x.size(); ++i) {
         std::vector<double> y = x;
         y[i] = -0.7;

@@ -948,7 +948,8 @@ private:
     return atom && formulas_->context().atom(*atom).kind == AtomKind::symbol;
   }
   void missing(const std::string& what) { reasons_.insert(what); }
-  /// Where the two sides name an element differently on a path: where the sizes of a counterexample are looked for.
+  /// Where the two sides name an element differently on a path, or only the path tells: where sizes of a counterexample are
+  /// looked for.
   struct Difference {
     std::shared_ptr<const std::vector<std::pair<Word, bool>>> path;
     std::optional<ElementAccess> machine, code;
@@ -1342,6 +1343,7 @@ void Sides::ended(Path& path, Abstract* a) {
     // How many trips the code makes here.
     const auto n = trips_of(path, a);
     if (!n) {
+      differs(path, {}, Events(), {});
       missing(where + ": that the code leaves its loop after as many trips");
       return;
     }

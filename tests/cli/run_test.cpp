@@ -10,6 +10,7 @@
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/kernels/weight_only/spec.h>
+#include <inlay/runtime/isa/report.h>
 
 #include <catch2/catch.hpp>
 #include <cstring>
@@ -592,6 +593,29 @@ TEST_CASE("fp4: the order of scales") {
           for (std::int64_t e = 0; e < 2; ++e)
             for (std::int64_t b = 0; b < 2; ++b)
               CHECK(kernels::shuffled_scale_offset(32 * a + 16 * b + c, 8 * d + 4 * e + f, k) == expected++);
+}
+
+TEST_CASE("gemm: a loop into which LLVM's allocator puts moves becomes a block") {
+  GemmSpec spec;
+  spec.in = Element::i8, spec.out = Element::i32;
+  spec.preshuffled_b = true, spec.waves_m = 1, spec.waves_n = 4;
+  spec.tile_n = spec.tile_k = 128;
+  // The loop's vector instructions, by the machine code; the block has none.
+  const auto in_loop = [&](const char* loops) {
+    const Artifact kernel = build_gemm(spec, {.loops = loops});
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
+    const auto object = inlay::runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);
+    return inlay::runtime::isa::report(object, object.kernel(kernel.kernel)).hot->valu_clocks;
+  };
+  for (const int rows : {48, 80}) {
+    spec.tile_m = rows;
+    CHECK(in_loop("ir") > 0);
+    CHECK(in_loop("asm") == 0);
+    CHECK(in_loop("auto") == 0);
+    expect_right(build_gemm(spec), gemm_problem(spec, rows + 7, 144, 832, 5), true);
+  }
+  spec.tile_m = 64; // LLVM has added nothing: the IR stays
+  CHECK(build_gemm(spec).assembly == build_gemm(spec, {.loops = "ir"}).assembly);
 }
 
 TEST_CASE("gemm: fp4 with scales of 32 k, ragged, as IR and as a block of assembly, under stress") {

@@ -126,7 +126,8 @@ struct Problem {
 struct BuildOptions {
   /// Who orders the loops: `modulo` or `default` (codegen/schedule.h).
   std::string scheduler = "modulo";
-  /// How loops in a final order are written: `ir`, as one block of `asm`, or `auto`, which chooses by the registers.
+  /// How loops in a final order are written: `ir`, as one block of `asm`, or `auto`, which chooses by the registers,
+  /// and by what LLVM's allocator made of the loop.
   std::string loops = "auto";
   bool validate =
       false; ///< also hold the machine code against the code: std::runtime_error when it is not validated

@@ -38,6 +38,7 @@ namespace {
 
 // Instructions that the text has words for.
 bool has_words(const Code& code, const Inst& i) {
+  if (!i.waves.all()) return false;
   switch (i.kind) {
   case InstKind::load:
   case InstKind::lds_read:

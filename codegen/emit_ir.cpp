@@ -11,11 +11,13 @@
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace inlay::codegen {
 namespace {
@@ -88,6 +90,12 @@ private:
       if (!p_.tile_map() || g.axis == 2) k.bind(g.symbol, k.workgroup_id(g.axis));
     tid_ = k.work_item_id();
     k.bind(work_item(p_), tid_);
+    const bool roles = std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
+      return has_roles(r.prologue) || has_roles(r.body);
+    });
+    if (roles)
+      wave_ = k.readfirstlane(
+          k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
     for (const Uniform& u : p_.uniforms()) {
       k.locate(u.where);
       const Tensor& t = p_.tensor(u.tensor);
@@ -365,8 +373,55 @@ private:
     }
   }
 
-  // Neighbours under one condition are one branch.
+  static bool has_roles(std::span<const Inst> list) {
+    return std::any_of(list.begin(), list.end(), [](const Inst& i) { return !i.waves.all(); });
+  }
+  // f of runs of neighbours that the same waves run; those of a role under the condition that the wave is one of its.
+  void by_roles(std::span<const Inst> list, const std::function<void(std::span<const Inst>)>& f) {
+    const auto nothing = [&](const Inst& i) { return i.kind == InstKind::wait && !exact_; };
+    for (std::size_t n = 0; n < list.size();) {
+      if (nothing(list[n])) {
+        ++n;
+        continue;
+      }
+      std::size_t end = n + 1;
+      while (end < list.size() && (nothing(list[end]) || list[end].waves == list[n].waves)) ++end;
+      const auto part = list.subspan(n, end - n);
+      list[n].waves.all() ? f(part) : role(part, f);
+      n = end;
+    }
+  }
+  void role(std::span<const Inst> list, const std::function<void(std::span<const Inst>)>& f) {
+    k.locate(list[0].where);
+    const Waves& waves = list[0].waves;
+    const Value mine = k.compare(Compare::ult, k.sub(wave_, number(waves.first)), number(waves.count));
+    std::vector<RegKey> written;
+    for (const Inst& i : list)
+      if (i.def.id >= 0 && !i.direct &&
+          std::find(written.begin(), written.end(), key(i.def)) == written.end())
+        written.push_back(key(i.def));
+    Env after = env_;
+    const auto saved =
+        std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
+    const KernelBuilder::Values joined = k.if_values(mine, [&] {
+      f(list);
+      KernelBuilder::Values out;
+      for (const RegKey& w : written) out.push_back(env_.at(w));
+      return out;
+    });
+    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
+    env_ = std::move(after);
+    for (std::size_t n = 0; n < written.size(); ++n) {
+      env_[written[n]] = joined[n];
+      zeroed_.erase(written[n].first);
+    }
+  }
   void straight(const std::vector<Inst>& list) {
+    by_roles(list, [&](std::span<const Inst> part) { versions(part); });
+  }
+
+  // Neighbours under one condition are one branch.
+  void versions(std::span<const Inst> list) {
     for (std::size_t n = 0; n < list.size();) {
       if (!list[n].when) {
         one(list[n++], 0, 1);
@@ -838,7 +893,9 @@ private:
       exact_ = false;
       return;
     }
-    for (const Inst& i : r.prologue) one(i, 0, r.ring);
+    by_roles(r.prologue, [&](std::span<const Inst> part) {
+      for (const Inst& i : part) one(i, 0, r.ring);
+    });
     const std::vector<RegKey> keys = carried(r);
     const Env before = env_;
     std::vector<Type> types;
@@ -1107,6 +1164,15 @@ private:
       spread(mfmas, reads, writes, loads, group++);
       mfmas = reads = writes = loads = 0;
     };
+    if (has_roles(list)) { // between its barriers a trip is several blocks
+      by_roles(list, [&](std::span<const Inst> part) {
+        for (const Inst& i : part) {
+          one(i, residue, ring);
+          if (i.kind == InstKind::barrier && !exact_) k.sched_barrier();
+        }
+      });
+      return;
+    }
     for (const Inst& i : list) {
       if (exact_) {
         one(i, residue, ring);
@@ -1154,6 +1220,7 @@ private:
   std::vector<Argument> arguments_;
   KernelBuilder k;
   Value tid_;
+  Value wave_;                                 ///< the wave's number, where there are roles
   std::vector<std::pair<AtomId, Sym>> halves_; ///< even sizes as twice another symbol
   std::map<int, Value> pointers_;
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset

@@ -64,6 +64,13 @@ private:
           guards_.pop_back();
         }
         open_region();
+      } else if (const auto* all = std::get_if<RolesOp>(&op.what)) {
+        op_ = next_op_++;
+        for (const RolesOp::Role& r : all->roles) {
+          waves_ = all->roles.size() == 1 ? Waves{} : r.waves;
+          list(r.body);
+        }
+        waves_ = {};
       } else {
         one(op);
       }
@@ -94,6 +101,7 @@ private:
     inst.kind = kind;
     inst.op = op_;
     inst.where = where_;
+    inst.waves = waves_;
     graph_.regions.back().body.push_back(std::move(inst));
     return graph_.regions.back().body.back();
   }
@@ -105,6 +113,7 @@ private:
   }
   void expand(const LoopOp&) {}
   void expand(const IfOp&) {}
+  void expand(const RolesOp&) {}
 
   // One work-item draws, and tells the others through LDS.
   void expand(const TicketOp& op) {
@@ -212,9 +221,14 @@ private:
     return Layout(std::move(b).finish());
   }
   // Threads that hold the same as another one: their number among these, or nothing when there are none.
-  static std::optional<Layout> replicas(const Layout& threads) {
-    std::int64_t step = 1;
+  // Of a role, among its own: the groups of waves beside it do not run.
+  std::optional<Layout> replicas(const Layout& threads) const {
+    std::int64_t step = 1, thread = 1;
+    const std::int64_t own = waves_.all() ? p_.threads() : waves_.count * p_.target().wave_size;
     Layout number = with_strides(threads, [&](const Mode& m) {
+      const std::int64_t begin = std::exchange(thread, thread * m.extent.value());
+      if (begin >= own) return Stride(0);
+      INLAY_CHECK(thread <= own, "a mode of a role's threads that ends with the role");
       if (m.stride.is_basis() && m.stride.scale != Int(0)) return Stride(0);
       return Stride(std::exchange(step, step * m.extent.value()));
     });
@@ -636,6 +650,7 @@ private:
   std::vector<std::vector<Piece>> pieces_; ///< of each fragment
   std::vector<const LoopOp*> loops_;       ///< open ones
   std::vector<Guard> guards_;              ///< of the branches that are open
+  Waves waves_;                            ///< of the role that is open
   int op_ = -1, next_op_ = 0;
   std::source_location where_;
 };

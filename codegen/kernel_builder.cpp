@@ -1077,6 +1077,14 @@ void KernelBuilder::if_else(Value condition, const std::function<void()>& then,
 
 KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& otherwise,
                                                const std::function<Values()>& then) {
+  return join(condition, &otherwise, then);
+}
+KernelBuilder::Values KernelBuilder::if_values(Value condition, const std::function<Values()>& then) {
+  return join(condition, nullptr, then);
+}
+
+KernelBuilder::Values KernelBuilder::join(Value condition, const Values* otherwise,
+                                          const std::function<Values()>& then) {
   Impl& s = live();
   Impl::want(condition, Type::i1());
   llvm::BasicBlock* before = s.ir.GetInsertBlock();
@@ -1087,15 +1095,16 @@ KernelBuilder::Values KernelBuilder::if_values(Value condition, const Values& ot
   s.open_region();
   const Values given = then();
   s.close_region();
-  INLAY_CHECK(given.size() == otherwise.size(), "both branches give as many values");
+  INLAY_CHECK(!otherwise || given.size() == otherwise->size(), "both branches give as many values");
   llvm::BasicBlock* last = s.ir.GetInsertBlock();
   s.ir.CreateBr(after);
   s.ir.SetInsertPoint(after);
   Values out;
   for (std::size_t i = 0; i < given.size(); ++i) {
-    s.same(given[i], otherwise[i]);
-    llvm::PHINode* phi = s.ir.CreatePHI(s.type(given[i].type), 2);
-    phi->addIncoming(s.get(otherwise[i]), before);
+    llvm::Type* type = s.type(given[i].type);
+    if (otherwise) s.same(given[i], (*otherwise)[i]);
+    llvm::PHINode* phi = s.ir.CreatePHI(type, 2);
+    phi->addIncoming(otherwise ? s.get((*otherwise)[i]) : llvm::PoisonValue::get(type), before);
     phi->addIncoming(s.get(given[i]), last);
     out.push_back(s.make(phi, given[i].type));
   }

@@ -229,6 +229,37 @@ Fragment Program::fragment(Element element, const Layout& tv, std::vector<int> e
   return f;
 }
 
+Layout Program::of_role(const Layout& tv, const Where& where) const {
+  if (role_.all() || tv.rank() != 2) return tv;
+  const int wave = target_->wave_size, own = role_.count * wave;
+  const auto refuse = [&] {
+    throw CodegenError("roles: the tile is not for the waves of " + role_name_,
+                       "tv     " + to_string(tv) + ", line " + std::to_string(where.line()),
+                       "a layout over " + std::to_string(own) + " work-items");
+  };
+  const auto values = tv.mode(1).size().value();
+  if (tv.mode(0).size() == Int(threads_)) { // that of a fragment of the role
+    for (std::size_t axis = 0; axis < 16; ++axis) {
+      const std::vector<int> c = coordinates(tv, axis);
+      for (std::size_t n = 0; n < c.size(); ++n)
+        if (c[n] != c[n % static_cast<std::size_t>(own * values)]) refuse();
+    }
+    return tv;
+  }
+  if (tv.mode(0).size() != Int(own)) refuse();
+  TupleBuilder<Mode> b;
+  const std::size_t both = b.open(), of_threads = b.open();
+  const Layout threads = tv.mode(0), of_values = tv.mode(1);
+  for (const Mode& m : threads.modes()) b.leaf(m);
+  b.leaf(Mode{threads_ / own, Stride(0)});
+  b.close(of_threads, threads.modes().size() + 1);
+  const std::size_t inside = b.open();
+  for (const Mode& m : of_values.modes()) b.leaf(m);
+  b.close(inside, of_values.modes().size());
+  b.close(both, 2);
+  return Layout(std::move(b).finish());
+}
+
 View Program::tile(const Tensor& tensor, const std::vector<int>& extents,
                    const std::vector<Sym>& index) const {
   if (extents.size() != tensor.shape.size() || index.size() != tensor.shape.size())
@@ -271,7 +302,7 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
   CopyOp c;
   c.from = from;
   c.to = whole(to);
-  c.tv = tv;
+  c.tv = of_role(tv, where);
   c.vector = vector;
   append(c, where);
 }
@@ -287,7 +318,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
   CopyOp c;
   c.from = from;
   c.to = whole(to);
-  c.tv = tv;
+  c.tv = of_role(tv, where);
   c.vector = vector;
   c.direct = true;
   append(c, where);
@@ -297,9 +328,9 @@ Fragment Program::load(const View& from, const Layout& tv, int vector, Where whe
   check_vector(tv, vector, "load");
   CopyOp c;
   c.from = from;
-  const Fragment f = fragment(tensor(from.tensor).element, tv, from.extents());
+  c.tv = of_role(tv, where);
+  const Fragment f = fragment(tensor(from.tensor).element, c.tv, from.extents());
   c.to_fragment = f.id;
-  c.tv = tv;
   c.vector = vector;
   append(c, where);
   return f;
@@ -372,13 +403,13 @@ void Program::add(const Fragment& from, const View& to, Where where) {
 }
 
 Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> extents, Where where) {
-  const Fragment f = fragment(element, tv, std::move(extents));
+  const Fragment f = fragment(element, of_role(tv, where), std::move(extents));
   append(FillOp{f.id, 0}, where);
   return f;
 }
 
 Fragment Program::full(double value, const Layout& tv, std::vector<int> extents, Where where) {
-  const Fragment f = fragment(Element::f32, tv, std::move(extents));
+  const Fragment f = fragment(Element::f32, of_role(tv, where), std::move(extents));
   append(FillOp{f.id, value}, where);
   return f;
 }
@@ -426,7 +457,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
   }
   m.map = body(parameters);
   check_map(m, *target_, fragments_, element, where);
-  const Fragment f = fragment(element, tv, widest(from).extents);
+  const Fragment f = fragment(element, of_role(tv, where), widest(from).extents);
   m.to = f.id;
   append(m, where);
   return f;
@@ -446,7 +477,9 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   append(m, where);
 }
 
-Fragment Program::relayout(const Fragment& from, const Layout& tv, Element element, Nan nan, Where where) {
+Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element element, Nan nan,
+                           Where where) {
+  const Layout tv = of_role(wanted, where);
   const Fragment to = fragment(element, tv, from.extents);
   bool here = true; // each thread has the elements that it wants
   const std::size_t axes = from.extents.size();
@@ -517,6 +550,10 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
   bool crosses = false;
   for (int w = 1; w < waves; ++w)
     crosses = crosses || column[static_cast<std::size_t>(w * target_->wave_size * values)] != column[0];
+  if (crosses && !role_.all())
+    throw CodegenError("roles: a fold over several waves inside of a role is not generated",
+                       "role   " + role_name_ + ", line " + std::to_string(where.line()),
+                       "rows inside of one wave each");
   if (crosses) {
     const Tensor parts = lds("fold" + std::to_string(f.id), Element::f32, {f.values(), waves});
     op.exchange = parts.id;
@@ -528,6 +565,10 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
 void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
                    Where where) {
   if (tile < 1) throw CodegenError("loop: a tile of " + std::to_string(tile));
+  if (!role_.all())
+    throw CodegenError("roles: a loop inside of a role is not generated",
+                       "role   " + role_name_ + ", line " + std::to_string(where.line()),
+                       "the roles inside of the loop");
   if (pipeline.ring < 1 || pipeline.ring > 8 || pipeline.distance < 0 || pipeline.distance > 8)
     throw CodegenError("loop: a pipeline of distance " + std::to_string(pipeline.distance) + " over " +
                            std::to_string(pipeline.ring) + " stages",
@@ -559,8 +600,8 @@ Sym Program::ticket(const std::string& name, Sym number, Where where) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
     throw CodegenError("ticket: " + why, name + ", line " + std::to_string(where.line()), hint);
   };
-  if (loops_open_ > 0 || branches_open_ > 0)
-    refuse("it stands in a loop or a branch", "every workgroup draws once");
+  if (loops_open_ > 0 || branches_open_ > 0 || !role_.all())
+    refuse("it stands in a loop, a branch or a role", "every workgroup draws once");
   const auto of =
       std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
   if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");
@@ -586,6 +627,7 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
                        to_string(a) + " < " + to_string(b) + ", line " + std::to_string(where.line()), hint);
   };
   if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one behind the other");
+  if (!role_.all()) refuse("a branch inside of a role is not generated", "the roles inside of the branch");
   for (const Sym& s : {a, b})
     for (const AtomId atom : inlay::symbols(s)) {
       const auto is = [&](const auto& x) { return *x.symbol.as_atom() == atom; };
@@ -607,11 +649,55 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
   append(std::move(op), where);
 }
 
+void Program::roles(const std::vector<Role>& roles, Where where) {
+  const int waves = threads_ / target_->wave_size;
+  const auto refuse = [&](const std::string& why, const std::string& what, const std::string& hint) {
+    throw CodegenError("roles: " + why, what + ", line " + std::to_string(where.line()), hint);
+  };
+  if (!role_.all()) refuse("they stand inside of a role", "role   " + role_name_, "one list of roles");
+  int sum = 0;
+  std::string text;
+  for (const Role& r : roles) {
+    text += (text.empty() ? "" : " + ") + std::to_string(r.waves);
+    if (r.waves < 1) refuse("a role has no waves", r.name + " " + std::to_string(r.waves), "at least 1");
+    sum += r.waves;
+  }
+  if (sum != waves)
+    refuse("they are not the waves of the workgroup", text + " of " + std::to_string(waves),
+           std::to_string(threads_) + " work-items are " + std::to_string(waves) + " waves");
+  RolesOp op;
+  int first = 0;
+  for (const Role& r : roles) {
+    // Then every group of that many waves is like the role, and addresses need not know which one it is.
+    if (waves % r.waves != 0 || first % r.waves != 0)
+      refuse("the waves of " + r.name + " are not one of equal groups",
+             std::to_string(r.waves) + " from wave " + std::to_string(first) + " on, of " +
+                 std::to_string(waves),
+             "numbers of waves that divide the workgroup's, the larger roles first");
+    op.roles.push_back({r.name, {first, r.waves}, {}});
+    first += r.waves;
+  }
+  for (std::size_t n = 0; n < roles.size(); ++n) {
+    if (!roles[n].body) continue;
+    std::vector<Op> ops;
+    open_.push_back(&ops);
+    role_ = roles.size() == 1 ? Waves{} : op.roles[n].waves;
+    role_name_ = roles[n].name;
+    roles[n].body();
+    role_ = {};
+    open_.pop_back();
+    op.roles[n].body = std::move(ops);
+  }
+  append(std::move(op), where);
+}
+
 void each_op(const std::vector<Op>& ops, const std::function<void(const Op&)>& f) {
   for (const Op& op : ops) {
     f(op);
     if (const auto* l = std::get_if<LoopOp>(&op.what)) each_op(l->body, f);
     if (const auto* i = std::get_if<IfOp>(&op.what)) each_op(i->then, f), each_op(i->otherwise, f);
+    if (const auto* r = std::get_if<RolesOp>(&op.what))
+      for (const RolesOp::Role& role : r->roles) each_op(role.body, f);
   }
 }
 
@@ -712,6 +798,14 @@ std::string Program::text() const {
         self(self, b->then, indent + "  ");
         if (!b->otherwise.empty()) out += indent + "else\n";
         self(self, b->otherwise, indent + "  ");
+        continue;
+      } else if (const auto* all = std::get_if<RolesOp>(&op.what)) {
+        out += "roles   ; " + line_of(op.where) + "\n";
+        for (const RolesOp::Role& r : all->roles) {
+          out += indent + "  " + r.name + ", waves " + std::to_string(r.waves.first) + " to " +
+                 std::to_string(r.waves.first + r.waves.count - 1) + "\n";
+          self(self, r.body, indent + "    ");
+        }
         continue;
       }
       out += "   ; " + line_of(op.where) + "\n";

@@ -37,6 +37,9 @@ const Term& Interpreter::value(State& s, const Reg& r) {
     refute("every register is written before it is read", "v" + std::to_string(r.id),
            std::string(name_of(*at_)) + " reads v" + std::to_string(r.id) + " of iteration " +
                std::to_string(r.ahead));
+  if (const std::uint32_t without = waves_of(*at_) & ~found->second.waves; without != 0)
+    refute("every register is written before it is read", "v" + std::to_string(r.id),
+           "wave " + std::to_string(std::countr_zero(without)) + " reads it, and did not write it last");
   if (found->second.pending)
     refute("every register is waited for before it is used", "v" + std::to_string(r.id),
            std::string(name_of(*at_)) + " uses it while its load is under way");
@@ -48,7 +51,38 @@ std::pair<int, int> Interpreter::stage_of(const Inst& i) const {
   return {i.access.tensor, ((n % ring_) + ring_) % ring_};
 }
 
+std::uint32_t Interpreter::waves_of(const Inst& i) const {
+  std::uint32_t bits = 0;
+  for (int w = 0; w < p_.threads() / p_.target().wave_size; ++w)
+    if (i.waves.contains(w)) bits |= std::uint32_t{1} << w;
+  return bits;
+}
+
 void Interpreter::one(State& s, const Inst& i) {
+  const std::uint32_t waves = waves_of(i);
+  // Barriers count all waves of the workgroup, and so does what a workgroup does once.
+  const bool together = i.kind == InstKind::barrier || i.kind == InstKind::release ||
+                        i.kind == InstKind::ticket || i.kind == InstKind::acquire;
+  if (together && !i.waves.all())
+    refute("all waves of the workgroup run every " + std::string(name_of(i)), "",
+           "it is for waves " + std::to_string(i.waves.first) + " to " +
+               std::to_string(i.waves.first + i.waves.count - 1) + " alone");
+  if (waves == 0)
+    refute("an instruction has waves that run it", name_of(i), "the workgroup has none of them");
+  if (i.kind == InstKind::mma) // its result is an operand too
+    if (const auto acc = s.regs.find(key(i.def)); acc != s.regs.end() && (waves & ~acc->second.waves) != 0)
+      refute("every register is written before it is read", "v" + std::to_string(i.def.id),
+             "a wave adds to it that did not write it last");
+  const std::size_t vm = s.vm.size(), lgkm = s.lgkm.size();
+  run(s, i);
+  if (i.kind != InstKind::wait)
+    for (const auto& [queue, before] : {std::pair(&s.vm, vm), std::pair(&s.lgkm, lgkm)})
+      for (std::size_t n = before; n < queue->size(); ++n) (*queue)[n].waves = (*queue)[n].left = waves;
+  if (i.def.id >= 0)
+    if (const auto found = s.regs.find(key(i.def)); found != s.regs.end()) found->second.waves = waves;
+}
+
+void Interpreter::run(State& s, const Inst& i) {
   switch (i.kind) {
   case InstKind::fill: {
     Term t;
@@ -64,7 +98,8 @@ void Interpreter::one(State& s, const Inst& i) {
   case InstKind::lds_read: read(s, i); break;
   case InstKind::lds_write:
     // Both halves of a transfer, one behind the other, of one iteration.
-    if (i.direct && (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead))
+    if (i.direct &&
+        (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead || !(half_->waves == i.waves)))
       refute("a transfer is one instruction", p_.tensor(i.access.tensor).name,
              "its write does not stand right behind its load");
     half_ = nullptr;
@@ -76,8 +111,8 @@ void Interpreter::one(State& s, const Inst& i) {
   case InstKind::fold_lanes: fold_lanes(s, i); break;
   case InstKind::exchange_lanes: exchange_lanes(s, i); break;
   case InstKind::wait:
-    if (i.vm >= 0) complete(s, s.vm, i.vm);
-    if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm);
+    if (i.vm >= 0) complete(s, s.vm, i.vm, waves_of(i));
+    if (i.lgkm >= 0) complete(s, s.lgkm, i.lgkm, waves_of(i));
     break;
   case InstKind::release: release(s); break;
   case InstKind::ticket: draw(s, i); break;
@@ -95,23 +130,32 @@ void Interpreter::one(State& s, const Inst& i) {
   }
 }
 
-void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep) {
-  while (static_cast<int>(queue.size()) > keep) {
-    const Queued q = queue.front();
-    queue.pop_front();
-    if (q.what == Queued::What::reg) {
-      if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = false;
-    } else if (q.what == Queued::What::write) {
-      s.batches[static_cast<std::size_t>(q.index)].status =
-          std::max(s.batches[static_cast<std::size_t>(q.index)].status, Status::done);
+void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep, std::uint32_t waves) {
+  // Each wave counts its own accesses, from the youngest on; what all of its waves have waited for is over.
+  std::vector<int> younger(32, 0);
+  for (std::size_t n = queue.size(); n-- > 0;)
+    for (std::uint32_t mine = queue[n].left & waves; mine != 0; mine &= mine - 1) {
+      const int wave = std::countr_zero(mine);
+      if (++younger[static_cast<std::size_t>(wave)] > keep) queue[n].left &= ~(std::uint32_t{1} << wave);
     }
-    if (q.what == Queued::What::reg && q.index >= 0)
-      for (Reading& r : s.readings[q.stage])
-        if (r.status == Status::pending) {
-          r.status = Status::done; // reads of one stage return in order
-          break;
-        }
+  for (const Queued& q : queue)
+    if (q.left == 0) finish(s, q);
+  std::erase_if(queue, [](const Queued& q) { return q.left == 0; });
+}
+
+void Interpreter::finish(State& s, const Queued& q) {
+  if (q.what == Queued::What::reg) {
+    if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = false;
+  } else if (q.what == Queued::What::write) {
+    s.batches[static_cast<std::size_t>(q.index)].status =
+        std::max(s.batches[static_cast<std::size_t>(q.index)].status, Status::done);
   }
+  if (q.what == Queued::What::reg && q.index >= 0)
+    for (Reading& r : s.readings[q.stage])
+      if (r.status == Status::pending && r.waves == q.waves) {
+        r.status = Status::done; // reads of one stage by the same waves return in order
+        break;
+      }
 }
 
 void Interpreter::load(State& s, const Inst& i) {
@@ -192,8 +236,9 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
   }
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
-  s.readings[{t.id, 0}].push_back(
-      {Status::pending, std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells))});
+  s.readings[{t.id, 0}].push_back({Status::pending,
+                                   std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells)),
+                                   waves_of(i)});
 }
 
 std::vector<int> Interpreter::distance(const std::string& claim, const Tensor& t,
@@ -340,7 +385,9 @@ void Interpreter::read(State& s, const Inst& i) {
         ok_any_wave = status == Status::published;
         checked_wave = status == Status::done ? c->wave : -2;
       }
-      if (!ok_any_wave && !(checked_wave != -2 && c->wave == wave))
+      // The waves beside a role read nothing: what they would see stands in the table for nobody.
+      if (r.acts[static_cast<std::size_t>(thread)] && !ok_any_wave &&
+          !(checked_wave != -2 && c->wave == wave))
         refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
                    std::to_string(c->wave) + " wrote, with no wait and barrier between");
@@ -365,7 +412,8 @@ void Interpreter::read(State& s, const Inst& i) {
     std::vector<std::uint32_t> waves(cells.size(), 0);
     const auto lanes = static_cast<std::size_t>(count * p_.target().wave_size);
     for (std::size_t slot = 0; slot < r.places.size(); ++slot)
-      waves[static_cast<std::size_t>(r.places[slot])] |= std::uint32_t{1} << slot / lanes;
+      if (r.acts[slot / static_cast<std::size_t>(count)])
+        waves[static_cast<std::size_t>(r.places[slot])] |= std::uint32_t{1} << slot / lanes;
     std::vector<std::pair<int, int>> where;
     for (std::size_t place = 0; place < cells.size(); ++place)
       for (std::uint32_t left = waves[place]; left != 0; left &= left - 1)
@@ -396,7 +444,7 @@ void Interpreter::read(State& s, const Inst& i) {
   term.columns.assign(known.out.begin(), known.out.end() - (parts ? 1 : 0));
   if (parts) term.sets = known.out.back();
   s.regs[key(i.def)] = {std::move(term), true};
-  s.readings[stage_of(i)].push_back({Status::pending, known.touched});
+  s.readings[stage_of(i)].push_back({Status::pending, known.touched, waves_of(i)});
   s.lgkm.push_back({Queued::What::reg, key(i.def), 1, stage_of(i)});
   prove("what is read from " + t.name + " was written, waited for and published by a barrier", "",
         "provenance");

@@ -171,7 +171,12 @@ private:
   const Term& value(State& s, const Reg& r);
   std::pair<int, int> stage_of(const Inst& i) const;
   void one(State& s, const Inst& i);
-  static void complete(State& s, std::deque<Queued>& queue, int keep);
+  // What a wait leaves `keep` of under way, in each of the waves that wait.
+  static void complete(State& s, std::deque<Queued>& queue, int keep, std::uint32_t waves);
+  static void finish(State& s, const Queued& q);
+  void run(State& s, const Inst& i);
+  // The waves that run an instruction, as bits.
+  std::uint32_t waves_of(const Inst& i) const;
   void load(State& s, const Inst& i);
   // The index of the table whose element is the coordinate along a gathered axis.
   Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into);

@@ -209,7 +209,8 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
   for (auto* queue : {&s.vm, &s.lgkm})
     for (Queued& q : *queue) {
       const bool reg = q.what == Queued::What::reg && s.regs.contains(q.reg);
-      q = reg ? Queued{Queued::What::reg, q.reg, -1, {}} : Queued{};
+      q = reg ? Queued{Queued::What::reg, q.reg, -1, {}, q.waves, q.left}
+              : Queued{Queued::What::none, {}, -1, {}, q.waves, q.left};
     }
   // A fold that is over by now is over, however many trips made it.
   for (auto& [key, value] : s.regs)
@@ -485,7 +486,8 @@ void Interpreter::compare(const State& invariant, const State& after,
   if (invariant.regs.size() != after.regs.size()) not_inductive("the registers in use differ");
   for (const auto& [key, value] : invariant.regs) {
     const auto found = after.regs.find(key);
-    if (found == after.regs.end() || found->second.pending != value.pending)
+    if (found == after.regs.end() || found->second.pending != value.pending ||
+        found->second.waves != value.waves)
       not_inductive("register v" + std::to_string(key.first) + " is not in the same state");
     if (!same(value.term, found->second.term, next))
       not_inductive("register v" + std::to_string(key.first) + " does not hold the next round's value");
@@ -513,7 +515,8 @@ void Interpreter::compare(const State& invariant, const State& after,
   for (const auto& [x, y] : {std::pair(&invariant.vm, &after.vm), std::pair(&invariant.lgkm, &after.lgkm)}) {
     if (x->size() != y->size()) not_inductive("other accesses are under way");
     for (std::size_t i = 0; i < x->size(); ++i)
-      if ((*x)[i].what != (*y)[i].what || (*x)[i].reg != (*y)[i].reg)
+      if ((*x)[i].what != (*y)[i].what || (*x)[i].reg != (*y)[i].reg || (*x)[i].waves != (*y)[i].waves ||
+          (*x)[i].left != (*y)[i].left)
         not_inductive("other accesses are under way");
   }
   if (invariant.stored.size() != after.stored.size()) not_inductive("other outputs are written");

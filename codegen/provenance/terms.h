@@ -153,11 +153,13 @@ struct Batch {
 struct Reading {
   Status status = Status::pending;
   std::shared_ptr<const std::vector<std::pair<int, int>>> cells; ///< (place, wave), sorted
+  std::uint32_t waves = 0;                                       ///< that read, as bits
 };
 using RegKey = std::pair<int, int>; // register, iteration counted from the loop's begin
 struct RegState {
   Term term;
   bool pending = false;
+  std::uint32_t waves = ~0U; ///< that have it, as bits
   friend bool operator==(const RegState&, const RegState&) = default;
 };
 struct Queued {
@@ -165,6 +167,7 @@ struct Queued {
   RegKey reg{};
   int index = -1;
   std::pair<int, int> stage{};
+  std::uint32_t waves = 0, left = 0; ///< whose access it is, and of which it may be under way; as bits
   friend bool operator==(const Queued&, const Queued&) = default;
 };
 

@@ -32,7 +32,8 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
     r.coordinate.push_back(std::move(c));
     r.origin.push_back(world(a.origin[axis]));
   }
-  for (int th = 0; th < p_.threads(); ++th) r.acts.push_back(a.acts(th));
+  for (int th = 0; th < p_.threads(); ++th)
+    r.acts.push_back(a.acts(th) && inst.waves.contains(th / p_.target().wave_size));
   const Tensor& t = p_.tensor(a.tensor);
   if (t.space == Space::lds) {
     const std::vector<int>& places = places_of(t);

@@ -20,7 +20,10 @@ bool uses_lds(const Inst& i) { return i.kind == InstKind::lds_read || i.kind == 
 /// Walks code as a wave runs it and says what is missing before each instruction.
 class Walker {
 public:
-  explicit Walker(const std::vector<Register>& registers, int ring) : registers_(&registers), ring_(ring) {}
+  /// `waves`: how many are told apart; 1 where all do the same.
+  Walker(const std::vector<Register>& registers, int ring, int waves)
+      : registers_(&registers), ring_(ring), vm_(static_cast<std::size_t>(waves)),
+        lgkm_(static_cast<std::size_t>(waves)) {}
 
   struct Need {
     int vm = -1, lgkm = -1;
@@ -32,66 +35,76 @@ public:
     Need n;
     const auto wait_for = [&](const Reg& r) {
       const Key key = key_of(r, trip);
-      for (std::size_t i = 0; i < vm_.size(); ++i)
-        if (vm_[i] == key) n.vm = tighter(n.vm, static_cast<int>(vm_.size() - 1 - i));
-      for (std::size_t i = 0; i < lgkm_.size(); ++i)
-        if (lgkm_[i] == key) n.lgkm = tighter(n.lgkm, static_cast<int>(lgkm_.size() - 1 - i));
+      for (std::size_t w = 0; w < vm_.size(); ++w) {
+        if (!runs(inst, w)) continue;
+        const auto &vm = vm_[w], &lgkm = lgkm_[w];
+        for (std::size_t i = 0; i < vm.size(); ++i)
+          if (vm[i] == key) n.vm = tighter(n.vm, static_cast<int>(vm.size() - 1 - i));
+        for (std::size_t i = 0; i < lgkm.size(); ++i)
+          if (lgkm[i] == key) n.lgkm = tighter(n.lgkm, static_cast<int>(lgkm.size() - 1 - i));
+      }
     };
     for (const Reg& r : inst.uses) wait_for(r);
     if (inst.kind == InstKind::mma) wait_for(inst.def);
     if (uses_lds(inst)) {
       const Stage stage = stage_of(inst, trip);
       n.barrier = inst.kind == InstKind::lds_read ? written_.contains(stage) : read_.contains(stage);
-      // What transfers bring to this stage has to be there before the barrier.
+      // What transfers bring to this stage has to be there before the barrier, whosever they are.
       if (inst.kind == InstKind::lds_read)
-        for (std::size_t i = 0; i < vm_.size(); ++i)
-          if (vm_[i] == transfer_to(stage)) n.vm = tighter(n.vm, static_cast<int>(vm_.size() - 1 - i));
+        for (const auto& vm : vm_)
+          for (std::size_t i = 0; i < vm.size(); ++i)
+            if (vm[i] == transfer_to(stage)) n.vm = tighter(n.vm, static_cast<int>(vm.size() - 1 - i));
     }
     // What a wave stored is there before it says so, and what all waves stored before a number is drawn.
-    if (inst.kind == InstKind::release && !vm_.empty()) n.vm = 0;
+    if (inst.kind == InstKind::release && busy(vm_)) n.vm = 0;
     if (inst.kind == InstKind::ticket) n.barrier = true;
-    if (n.barrier && !lgkm_.empty()) n.lgkm = 0;
+    if (n.barrier && busy(lgkm_)) n.lgkm = 0;
     return n;
   }
-  bool in_flight() const { return !lgkm_.empty(); } ///< accesses to LDS
+  bool in_flight() const { return busy(lgkm_); } ///< accesses to LDS
   /// What ends everything that is under way.
   Need all() const {
     Need n;
     n.barrier = !written_.empty() || !read_.empty();
-    if (!vm_.empty()) n.vm = 0;
-    if (!lgkm_.empty()) n.lgkm = 0;
+    if (busy(vm_)) n.vm = 0;
+    if (busy(lgkm_)) n.lgkm = 0;
     return n;
   }
-  void wait(int vm, int lgkm) {
-    if (vm >= 0)
-      while (static_cast<int>(vm_.size()) > vm) vm_.pop_front();
-    if (lgkm >= 0)
-      while (static_cast<int>(lgkm_.size()) > lgkm) lgkm_.pop_front();
+  void wait(int vm, int lgkm, const Waves& waves) {
+    for (std::size_t w = 0; w < vm_.size(); ++w) {
+      if (!waves.contains(static_cast<int>(w))) continue;
+      if (vm >= 0)
+        while (static_cast<int>(vm_[w].size()) > vm) vm_[w].pop_front();
+      if (lgkm >= 0)
+        while (static_cast<int>(lgkm_[w].size()) > lgkm) lgkm_[w].pop_front();
+    }
   }
   void run(const Inst& inst, int trip) {
     switch (inst.kind) {
     case InstKind::load:
-      if (!inst.direct) vm_.push_back(key_of(inst.def, trip));
+      if (!inst.direct) push(vm_, inst, key_of(inst.def, trip));
       break;
-    case InstKind::store: vm_.push_back({-1, 0}); break;
-    case InstKind::ticket: vm_.push_back(key_of(inst.def, trip)); break;
+    case InstKind::store: push(vm_, inst, {-1, 0}); break;
+    case InstKind::ticket: push(vm_, inst, key_of(inst.def, trip)); break;
     case InstKind::lds_read:
-      lgkm_.push_back(key_of(inst.def, trip));
+      push(lgkm_, inst, key_of(inst.def, trip));
       read_.insert(stage_of(inst, trip));
       break;
     case InstKind::lds_write:
       if (inst.direct) {
-        vm_.push_back(transfer_to(stage_of(inst, trip)));
+        push(vm_, inst, transfer_to(stage_of(inst, trip)));
       } else {
-        lgkm_.push_back({-1, 0});
+        push(lgkm_, inst, {-1, 0});
       }
       written_.insert(stage_of(inst, trip));
       break;
-    case InstKind::wait: wait(inst.vm, inst.lgkm); break;
+    case InstKind::wait: wait(inst.vm, inst.lgkm, inst.waves); break;
     case InstKind::barrier:
       // A transfer that is under way is not published.
       std::erase_if(written_, [&](const Stage& s) {
-        return std::find(vm_.begin(), vm_.end(), transfer_to(s)) == vm_.end();
+        return std::none_of(vm_.begin(), vm_.end(), [&](const auto& vm) {
+          return std::find(vm.begin(), vm.end(), transfer_to(s)) != vm.end();
+        });
       });
       read_.clear();
       break;
@@ -100,8 +113,17 @@ public:
   }
 
 private:
-  using Key = std::pair<int, int>;   // register, iteration
-  using Stage = std::pair<int, int>; // tensor, stage
+  using Key = std::pair<int, int>;             // register, iteration
+  using Stage = std::pair<int, int>;           // tensor, stage
+  using Queues = std::vector<std::deque<Key>>; // by wave
+  static bool runs(const Inst& inst, std::size_t wave) { return inst.waves.contains(static_cast<int>(wave)); }
+  static bool busy(const Queues& queues) {
+    return std::any_of(queues.begin(), queues.end(), [](const auto& q) { return !q.empty(); });
+  }
+  static void push(Queues& queues, const Inst& inst, const Key& key) {
+    for (std::size_t w = 0; w < queues.size(); ++w)
+      if (runs(inst, w)) queues[w].push_back(key);
+  }
   static int tighter(int a, int b) { return a < 0 ? b : std::min(a, b); }
   Key key_of(const Reg& r, int trip) const {
     return {r.id, (*registers_)[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
@@ -113,7 +135,7 @@ private:
   const std::vector<Register>* registers_;
   int ring_;
   bool apart_ = false;
-  std::deque<Key> vm_, lgkm_;
+  Queues vm_, lgkm_;
   std::set<Stage> written_, read_;
 };
 
@@ -156,7 +178,7 @@ void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Nee
     // A barrier hands on what is done: also where another trip is the reason for it.
     if (needs[i].barrier && w.in_flight()) needs[i].lgkm = 0;
     // What was once found necessary here is there in every trip.
-    w.wait(needs[i].vm, needs[i].lgkm);
+    w.wait(needs[i].vm, needs[i].lgkm, needs[i].barrier ? Waves{} : list[i].waves);
     if (needs[i].barrier) w.run(barrier_of(list[i]), trip);
     w.run(list[i], trip);
   }
@@ -199,7 +221,7 @@ void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
   n.barrier = n.barrier && meets;
   const Inst last = list.back();
   if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
-  w.wait(n.vm, n.lgkm);
+  w.wait(n.vm, n.lgkm, {});
   if (!n.barrier) return;
   list.push_back(barrier_of(last));
   w.run(list.back(), 0);
@@ -208,7 +230,11 @@ void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
 std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Walker::Need>& needs) {
   std::vector<Inst> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (needs[i].vm >= 0 || needs[i].lgkm >= 0) out.push_back(wait_of(needs[i], list[i]));
+    if (needs[i].vm >= 0 || needs[i].lgkm >= 0) {
+      out.push_back(wait_of(needs[i], list[i]));
+      if (!needs[i].barrier)
+        out.back().waves = list[i].waves; // before a barrier the other role's accesses too
+    }
     if (needs[i].barrier) out.push_back(barrier_of(list[i]));
     out.push_back(list[i]);
   }
@@ -232,7 +258,11 @@ std::map<int, int> lds_stages(const Code& code) {
 }
 
 void place_order(Code& code) {
-  Walker walker(code.registers, 1);
+  bool roles = false;
+  for (const CodeRegion& r : code.regions)
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) roles = roles || !i.waves.all();
+  Walker walker(code.registers, 1, roles ? code.program->threads() / code.program->target().wave_size : 1);
   for (std::size_t index = 0; index < code.regions.size(); ++index) {
     CodeRegion& r = code.regions[index];
     const bool branches = index + 1 < code.regions.size() && !(code.regions[index + 1].guards == r.guards);

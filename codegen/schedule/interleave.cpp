@@ -59,7 +59,7 @@ public:
     if (loop_.pipeline.ring < 2 || loop_.pipeline.distance < 1) return false;
     for (std::size_t n = 0; n < count; ++n) {
       const Inst& i = body[n];
-      if (i.direct) return false;
+      if (i.direct || !i.waves.all()) return false;
       switch (i.kind) {
       case InstKind::mma:
         if (!i.atom || !i.atom->mma) return false;

@@ -41,6 +41,7 @@ public:
       const Inst& i = body[n];
       const int node = static_cast<int>(n);
       if (i.def.id >= 0 && i.kind != InstKind::mma) defined[i.def.id] = node;
+      if (!i.waves.all()) return false; // its resources are those of waves that do the same
       switch (i.kind) {
       case InstKind::mma:
         if (!i.atom || !i.atom->mma) return false;

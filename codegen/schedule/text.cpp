@@ -72,6 +72,9 @@ std::string Code::text() const {
              reg(i.uses[0]);
       break;
     }
+    if (!i.waves.all())
+      out += ", waves " + std::to_string(i.waves.first) + " to " +
+             std::to_string(i.waves.first + i.waves.count - 1);
     out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
   };
   for (const CodeRegion& r : regions) {

@@ -2190,6 +2190,16 @@ CodeReport Sides::run() {
     report_.undecided.assign(reasons_.begin(), reasons_.end());
     return std::move(report_);
   }
+  if (std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
+        const auto of_role = [](const Inst& i) { return !i.waves.all(); };
+        return std::any_of(r.prologue.begin(), r.prologue.end(), of_role) ||
+               std::any_of(r.body.begin(), r.body.end(), of_role) ||
+               std::any_of(r.epilogue.begin(), r.epilogue.end(), of_role);
+      })) {
+    missing("groups of waves do different things (roles), which is not followed side by side");
+    report_.undecided.assign(reasons_.begin(), reasons_.end());
+    return std::move(report_);
+  }
   const std::size_t of_order = reasons_.size();
   std::string of_numbers;
   if (options_.refute_first) {

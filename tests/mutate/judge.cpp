@@ -84,6 +84,14 @@ std::string change_guard(Code& code, CodeRegion& region, Random& random) {
     return where + "a region always runs";
   }
 }
+std::string change_waves(Inst& i, Random& random) {
+  switch (random() % 4) {
+  case 0: i.waves = {}; return "all waves run it";
+  case 1: i.waves.first ^= 1; return "another wave runs it";
+  case 2: i.waves.count += 1; return "another wave runs it too";
+  default: i.waves.first = i.waves.first == 0 ? i.waves.count : 0; return "another role runs it";
+  }
+}
 } // namespace
 
 std::string change(Code& code, Random& random) {
@@ -98,6 +106,7 @@ std::string change(Code& code, Random& random) {
   Inst& i = list[at];
   const std::string where = std::string(to_string(i.kind)) + " number " + std::to_string(at) + " of " +
                             std::to_string(list.size()) + ": ";
+  if (!i.waves.all() && random() % 4 == 0) return where + change_waves(i, random);
   const bool memory = i.access.tensor >= 0;
   const auto axis = [&] { return random() % i.access.origin.size(); };
   switch (random() % 20) {

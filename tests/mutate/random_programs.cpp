@@ -8,7 +8,7 @@
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), elements (of 8,
-// 16 and 32 bits, rows named by a table). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 %
+// 16 and 32 bits, rows named by a table), roles (groups of waves that do different things). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 %
 // of them are refused though right.
 #include "emulated.h"
 #include "judge.h"
@@ -715,10 +715,142 @@ Drawn elements(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Groups of waves that do different things: one loads what others compute with, once or trip by trip; two of them load, or store.
+Drawn roles(Random& random) {
+  const Target& target = Target::named(chance(random, 2) ? "gfx942" : "gfx950");
+  const int waves = one_of(random, {1, 2}), kind = one_of(random, {0, 1, 2}), v = one_of(random, {1, 2, 4}),
+            second = waves == 2 && chance(random, 2), // two roles of one wave beside one of two
+      threads = 128 * waves, own = 64 * waves;
+  const Pipeline pipeline{static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)};
+  // What `a` and `b` do stands in roles of their own, or in one.
+  const auto pair = [&](std::vector<Program::Role>& to, const char* name,
+                        const std::function<void(int)>& part) {
+    if (second)
+      for (int n = 0; n < 2; ++n) to.push_back({name, 1, [&part, n] { part(n); }});
+    else
+      to.push_back({name, waves, [&part] { part(-1); }});
+  };
+  if (kind == 2) { // a product whose operands others bring
+    const int rows = 16, deep = 16, tile_m = rows * waves * one_of(random, {1, 2}),
+              tile_n = rows * one_of(random, {1, 2}), tile_k = one_of(random, {32, 64}),
+              w = one_of(random, {4, 8});
+    const MmaTiling mma =
+        MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, rows, deep), waves, 1,
+                      tile_m, tile_n, tile_k, w);
+    Program k("roles", target, threads);
+    const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20}),
+              K = k.size("k", {.most = 1 << 20, .multiple = w});
+    const Tensor C = k.output("c", Element::f32, {M, N}), A = k.input("a", Element::f16, {M, K}),
+                 B = k.input("b", Element::f16, {N, K});
+    k.computes(C, [&](const auto& c) {
+      return k.sum(K, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+    });
+    const Sym bn = k.workgroups(0, N, tile_n), bm = k.workgroups(1, M, tile_m);
+    const Tensor a = k.lds("lds_a", Element::f16, {tile_m, tile_k}, Swizzle(), one_of(random, {0, 8})),
+                 b = k.lds("lds_b", Element::f16, {tile_n, tile_k}, Swizzle(), one_of(random, {0, 8}));
+    Fragment acc;
+    const auto consumers = [&](const std::function<void()>& body) {
+      k.roles({{"producer", waves, {}}, {"consumer", waves, body}});
+    };
+    consumers([&] { acc = k.zeros(Element::f32, mma.c(), {tile_m, tile_n}); });
+    k.loop(K, tile_k, pipeline, [&](Sym t) {
+      std::vector<Program::Role> all;
+      const std::function<void(int)> load = [&](int part) {
+        const int by = second ? 64 : own;
+        if (part != 1) k.copy(k.tile(A, {tile_m, tile_k}, {bm, t}), a, rows_tv(tile_m, tile_k, w, by), w);
+        if (part != 0) k.copy(k.tile(B, {tile_n, tile_k}, {bn, t}), b, rows_tv(tile_n, tile_k, w, by), w);
+      };
+      pair(all, "producer", load);
+      all.push_back({"consumer", waves, [&] {
+                       const Fragment of_a = k.read(a, mma.a(), w), of_b = k.read(b, mma.b(), w);
+                       k.mma(acc, of_a, of_b, mma);
+                     }});
+      k.roles(all);
+    });
+    consumers([&] { k.store(acc, k.tile(C, {tile_m, tile_n}, {bm, bn}), 1); });
+    std::vector<Sizes> sizes;
+    for (int i = 0; i < 3; ++i)
+      sizes.push_back(
+          {around(random, tile_m, 1, 2), around(random, tile_n, 1, 2), around(random, tile_k, w, 5)});
+    return {std::move(k), sizes};
+  }
+  const int rows = one_of(random, {4, 8}), columns = one_of(random, {32, 64});
+  Program k("roles", target, threads);
+  const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = v});
+  const Tensor X = k.input("x", Element::f32, {M, N}), x = k.lds("stage", Element::f32, {rows, columns});
+  const Layout tv = some_tv(random, rows, columns, v, own);
+  if (kind == 1) { // sums of rows: where a row is one wave's
+    const Tensor Y = k.output("y", Element::f32, {M, Sym(1)});
+    k.computes(Y, [&](const auto& c) { return k.sum(N, [&](Sym i) { return k(X, {c[0], i}) * 2.0; }); });
+    const Sym bm = k.workgroups(0, M, rows);
+    const Layout by_rows = rows_tv(rows, columns, std::max(1, columns * rows / own), own);
+    Fragment acc;
+    const auto consumers = [&](const std::function<void()>& body) {
+      k.roles({{"producer", waves, {}}, {"consumer", waves, body}});
+    };
+    consumers([&] { acc = k.zeros(Element::f32, without_axis(by_rows, 1), {rows, 1}); });
+    k.loop(N, columns, pipeline, [&](Sym t) {
+      const bool doubled = chance(random, 2); // who doubles
+      k.roles({{"producer", waves,
+                [&] {
+                  const View from = k.tile(X, {rows, columns}, {bm, t});
+                  if (doubled)
+                    k.store(k.map({k.load(from, tv, v)}, [](const auto& e) { return e[0] * 2.0; }),
+                            k.whole(x), v);
+                  else
+                    k.copy(from, x, tv, v);
+                }},
+               {"consumer", waves, [&] {
+                  Fragment f = k.read(x, by_rows, 1);
+                  if (!doubled) f = k.map({f}, [](const auto& e) { return e[0] + e[0]; });
+                  k.update(acc, {k.fold(Monoid::sum, f, 1)}, [](const auto& e) { return e[0] + e[1]; });
+                }}});
+    });
+    consumers([&] { k.store(acc, k.tile(Y, {rows, 1}, {bm, 0}), 1); });
+    std::vector<Sizes> sizes;
+    for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, columns, v, 5)});
+    return {std::move(k), sizes};
+  }
+  // A tile that one role loads and others store, in halves; with a way back through LDS or not.
+  const Tensor Y = k.output("y", Element::f32, {M, N});
+  const Tree tree = Tree::of_all(random, 1, 3);
+  k.computes(Y, [&](const auto& c) { return tree.of({k(X, {c[0], c[1]})}, nullptr); });
+  const Sym bn = k.workgroups(0, N, columns), bm = k.workgroups(1, M, rows);
+  const Tensor back = k.lds("back", Element::f32, {rows, columns});
+  const bool returns = chance(random, 2);
+  const int half = rows / 2;
+  const auto load = [&] { k.copy(k.tile(X, {rows, columns}, {bm, bn}), x, tv, v); };
+  const std::function<void(int)> compute = [&](int part) {
+    const int tall = part < 0 ? rows : half, by = part < 0 ? own : 64;
+    const Layout mine = rows_tv(tall, columns, 1, by);
+    const Sym at = Sym(part == 1 ? 1 : 0);
+    const Fragment f = k.map({k.load(k.tile(x, {tall, columns}, {at, 0}), mine, 1)},
+                             [&](const auto& e) { return tree.of(e, &random); });
+    if (returns)
+      k.store(f, k.tile(back, {tall, columns}, {at, 0}), 1);
+    else
+      k.store(f, k.tile(Y, {tall, columns}, {part < 0 ? bm : Sym(2) * bm + at, bn}), 1);
+  };
+  std::vector<Program::Role> all;
+  all.push_back({"loader", waves, load});
+  pair(all, "other", compute);
+  k.roles(all);
+  if (returns)
+    k.roles({{"storer", waves,
+              [&] {
+                k.store(k.read(back, tv, v), k.tile(Y, {rows, columns}, {bm, bn}), chance(random, 2) ? v : 1);
+              }},
+             {"other", waves, {}}});
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, rows, 1, 2), around(random, columns, v, 2)});
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
-      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}, {"elements", elements}};
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},
+      {"products", products},   {"streamed", streamed}, {"branches", branches},
+      {"tickets", tickets},     {"elements", elements}, {"roles", roles}};
   return all;
 }
 
@@ -735,6 +867,13 @@ std::string change_program(Program& p, Random& random) {
       break;
     }
   }
+  for (Op& op : *list)
+    if (auto* all = std::get_if<RolesOp>(&op.what); all && !chance(random, 4)) {
+      auto& body = all->roles[random() % all->roles.size()].body;
+      if (body.empty()) continue;
+      list = &body;
+      break;
+    }
   if (list->empty()) return "";
   const std::size_t at = random() % list->size();
   Op& op = (*list)[at];
@@ -774,6 +913,15 @@ std::string change_program(Program& p, Random& random) {
       return "copy: two strides of threads and values exchanged";
     }
     return view(chance(random, 2) ? copy->from : copy->to, "copy");
+  }
+  if (auto* all = std::get_if<RolesOp>(&op.what)) {
+    auto& role = all->roles[random() % all->roles.size()];
+    switch (random() % 4) {
+    case 0: std::swap(all->roles.front().body, all->roles.back().body); return "roles: bodies exchanged";
+    case 1: std::swap(all->roles.front().waves, all->roles.back().waves); return "roles: waves exchanged";
+    case 2: role.waves.first ^= 1; return "roles: another wave";
+    default: role.waves.count += role.waves.count == 1 ? 1 : -1; return "roles: another number of waves";
+    }
   }
   if (auto* branch = std::get_if<IfOp>(&op.what)) {
     switch (random() % 3) {
@@ -828,14 +976,15 @@ int main(int argc, char** argv) {
   app.add_option("--first", first, "Number of the first program");
   app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
   app.add_option("--only", only,
-                 "pointwise, rows, carried, products, streamed, branches, tickets or elements");
+                 "pointwise, rows, carried, products, streamed, branches, tickets, elements or roles");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
-    std::cerr << "error: no family '" << only
-              << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, elements\n";
+    std::cerr
+        << "error: no family '" << only
+        << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, elements, roles\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

@@ -476,6 +476,10 @@ private:
   void step(Wave& w, const Step& s) {
     const Inst& i = *s.inst;
     const int first = w.number * lanes();
+    if (i.waves.count > 0) {
+      if (i.kind == InstKind::barrier) throw Wrong("a barrier that some waves do not come to");
+      if (w.number < i.waves.first || w.number >= i.waves.first + i.waves.count) return;
+    }
     switch (i.kind) {
     case InstKind::wait:
       if (i.vm >= 0)

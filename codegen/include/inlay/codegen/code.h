@@ -14,7 +14,8 @@
 ///
 /// **Order.** Waits are counted: `vm` and `lgkm` say how many younger accesses of their queue may still be under way.
 /// Barriers are placed where a wave reads or overwrites what another one wrote or reads. Where a branch begins or ends nothing is
-/// under way, so that either path leads on from there.
+/// under way, so that either path leads on from there. All waves walk one list of instructions, each running those that are its
+/// role's; waits are counted for the waves that run them, and every barrier is run by all.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
 #pragma once
 
@@ -103,6 +104,7 @@ struct Inst {
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
+  Waves waves;              ///< that run it: a role's
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
   int step = 0;             ///< of the matrix products of its operation that it feeds
   /// load, and the lds_write right behind it: one instruction, memory to LDS, without registers, counted by vm.

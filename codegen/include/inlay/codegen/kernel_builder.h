@@ -276,6 +276,8 @@ public:
   void if_else(Value condition, const std::function<void()>& then, const std::function<void()>& otherwise);
   /// `condition ? then() : otherwise`.
   Values if_values(Value condition, const Values& otherwise, const std::function<Values()>& then);
+  /// The same where nobody looks at the values when the condition does not hold.
+  Values if_values(Value condition, const std::function<Values()>& then);
   /// @}
 
   /// What follows comes from that line: it goes into the line table of the code object, by file name without path.
@@ -296,6 +298,8 @@ public:
   /// @}
 
 private:
+  // `otherwise`: none where nobody looks.
+  Values join(Value condition, const Values* otherwise, const std::function<Values()>& then);
   Value to_bytes(Value a, Element element);
   Value from_bytes(Value a);
   struct Impl;

@@ -157,6 +157,24 @@ struct IfOp {
   std::vector<Op> then, otherwise;
 };
 
+/// Some of a workgroup's waves, one behind the other; none of them means all.
+struct Waves {
+  int first = 0, count = 0;
+  [[nodiscard]] bool all() const { return count == 0; }
+  [[nodiscard]] bool contains(int wave) const { return all() || (wave >= first && wave < first + count); }
+  friend bool operator==(const Waves&, const Waves&) = default;
+};
+/// Groups of waves that do different things: each role's operations run on its waves alone. In between stands what the program
+/// says: what a role writes to LDS, the roles behind it may read.
+struct RolesOp {
+  struct Role {
+    std::string name;
+    Waves waves;
+    std::vector<Op> body;
+  };
+  std::vector<Role> roles;
+};
+
 /// The workgroups that differ in their number along one grid axis alone draw numbers, 0, 1, 2, ... in the order in which they
 /// come here. Who draws the last one may read what all of them stored before. Outside of loops and branches.
 struct TicketOp {
@@ -178,11 +196,12 @@ struct Uniform {
 };
 
 struct Op {
-  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, TicketOp>;
+  using What =
+      std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp>;
   What what;
   std::source_location where;
 };
-/// Calls f for every operation, those inside of loops and branches too, in the order of the text.
+/// Calls f for every operation, those inside of loops, branches and roles too, in the order of the text.
 void each_op(const std::vector<Op>& ops, const std::function<void(const Op&)>& f);
 
 /// The two ends of an extent that is the least of two, `min(n, 64*(wg_x + 1))`; absent for others.
@@ -307,6 +326,20 @@ public:
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
   void if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise = {},
                Where where = Where::current());
+  /// A group of waves and what it does.
+  struct Role {
+    std::string name;
+    int waves = 1;
+    std::function<void()> body;
+  };
+  /// The waves of the workgroup in groups, the first `waves` of them for the first role and so on (warp specialization):
+  /// `k.roles({{"producer", 2, [&] { k.copy(...); }}, {"consumer", 2, [&] { k.mma(...); }}})`. Inside of a role a
+  /// thread-value layout is over the role's work-items, counted from its first wave, and what a fragment holds is the role's
+  /// own. May stand in a loop: then the roles of a trip run at the same time as far as waits and barriers, which are placed for
+  /// them, let them, and with a ring of stages the producer is trips ahead. Errors: CodegenError where the roles are not the
+  /// workgroup's waves, where the number of a role's waves does not divide them and its first wave, and for loops, branches,
+  /// tickets, roles and folds over several waves inside of a role.
+  void roles(const std::vector<Role>& roles, Where where = Where::current());
   /// @}
 
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -354,6 +387,8 @@ public:
 
 private:
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
+  // A layout over the open role's work-items as one over all: every group of as many waves like the role.
+  [[nodiscard]] Layout of_role(const Layout& tv, const Where& where) const;
   void append(Op::What what, const Where& where);
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);
@@ -375,6 +410,8 @@ private:
   std::vector<std::vector<Op>*> open_;
   std::vector<Specification> specifications_;
   int loops_ = 0, loops_open_ = 0, branches_open_ = 0;
+  Waves role_;            ///< that is open
+  std::string role_name_; ///< likewise
 };
 
 } // namespace inlay::codegen

@@ -1,0 +1,227 @@
+// Roles: groups of waves that do different things, on the emulator against the specification; and what refuses them.
+#include <inlay/codegen/provenance.h>
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/evaluate.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/runtime/emulator.h>
+#include <inlay/solver/prover.h>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using Catch::Matchers::Contains;
+
+namespace {
+
+kernels::Bytes bytes(Element element, const std::vector<double>& values) {
+  kernels::Bytes out;
+  for (const double v : values)
+    for (int b = 0; b < bits(element) / 8; ++b)
+      out.push_back(static_cast<std::byte>(encode(element, v) >> (8 * b)));
+  return out;
+}
+
+void check(Program program, const std::vector<std::int64_t>& sizes) {
+  kernels::EvaluationInput input{sizes, {}};
+  std::vector<kernels::Bytes> buffers;
+  for (const Tensor& t : program.tensors()) {
+    if (t.space != Space::global) continue;
+    std::int64_t n = 1;
+    for (const std::int64_t e : kernels::extents_of(program, t, sizes)) n *= e;
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < n; ++i)
+      values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
+    buffers.push_back(bytes(t.element, values));
+    if (!t.output) input.tensors[t.id] = std::move(values);
+  }
+  const std::vector<double> wanted = kernels::evaluate(program, program.specifications()[0], input);
+  const kernels::Artifact artifact = kernels::build(std::move(program));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];
+  // With all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
+  auto& emulator = dynamic_cast<runtime::EmulatorDevice&>(*device);
+  emulator.options().checks = runtime::Checks::all();
+  emulator.options().stress = true;
+  for (const std::uint64_t seed : {1, 2}) {
+    emulator.options().seed = seed;
+    REQUIRE(kernels::run(*device, artifact, buffers, sizes)[0] == after);
+  }
+  REQUIRE(after.size() == 4 * wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::uint64_t code = 0;
+    for (std::size_t b = 0; b < 4; ++b) code |= std::to_integer<std::uint64_t>(after[4 * i + b]) << (8 * b);
+    INFO("element " << i);
+    REQUIRE(decode(Element::f32, code) == Approx(wanted[i]).epsilon(1e-5).margin(1e-5));
+  }
+}
+
+std::string refuted(const Code& code) {
+  solver::SolverProver prover;
+  const Derivation d = derive(code, prover);
+  const DerivedClaim* c = d.refuted();
+  return c ? c->claim + " | " + c->counterexample : "";
+}
+Code code_of(const Program& p, Scheduler scheduler = Scheduler::plain) {
+  const Graph graph = expand(p);
+  return apply(graph, schedule_with(scheduler, graph));
+}
+
+// C = A B^T, 64 x 64 tiles: two waves load, two multiply.
+Program product(const char* arch = "gfx942", Pipeline pipeline = {}) {
+  const Target& target = Target::named(arch);
+  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),
+                                      2, 1, 64, 64, 64, 8);
+  Program k("product", target, 256);
+  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 16}),
+            d = k.size("k", {.most = 1 << 16, .multiple = 8});
+  const Tensor C = k.output("c", Element::f32, {m, n}), A = k.input("a", Element::f16, {m, d}),
+               B = k.input("b", Element::f16, {n, d});
+  k.computes(C, [&](const auto& c) {
+    return k.sum(d, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+  });
+  const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
+  const Tensor a = k.lds("lds_a", Element::f16, {64, 64}, Swizzle(3, 3, 3)),
+               b = k.lds("lds_b", Element::f16, {64, 64}, Swizzle(3, 3, 3));
+  // [roles]
+  const Layout by_rows = rows_tv(64, 64, 8, 128);
+  Fragment acc;
+  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { acc = k.zeros(Element::f32, mma.c(), {64, 64}); }}});
+  k.loop(d, 64, pipeline, [&](Sym t) {
+    k.roles({{"producer", 2,
+              [&] {
+                k.copy(k.tile(A, {64, 64}, {bm, t}), a, by_rows, 8);
+                k.copy(k.tile(B, {64, 64}, {bn, t}), b, by_rows, 8);
+              }},
+             {"consumer", 2, [&] {
+                const Fragment of_a = k.read(a, mma.a(), 8), of_b = k.read(b, mma.b(), 8);
+                k.mma(acc, of_a, of_b, mma);
+              }}});
+  });
+  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 1); }}});
+  // [roles end]
+  return k;
+}
+
+std::vector<std::vector<Inst>*> lists_of(Code& code) {
+  std::vector<std::vector<Inst>*> out;
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue}) out.push_back(list);
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("roles: a product whose operands other waves bring") {
+  // Validation does not follow roles, and says so.
+  struct Refuted {
+    Refuted() { setenv("INLAY_VALIDATE", "refuted", 1); }
+    ~Refuted() { setenv("INLAY_VALIDATE", "all", 1); }
+  } const validation;
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Pipeline& pipeline : {Pipeline{0, 1}, Pipeline{2, 2}, Pipeline{3, 3}})
+      for (const std::vector<std::int64_t>& sizes :
+           {std::vector<std::int64_t>{64, 64, 32}, {70, 130, 104}, {1, 3, 200}}) {
+        INFO(arch << " distance " << pipeline.distance << " ring " << pipeline.ring);
+        check(product(arch, pipeline), sizes);
+      }
+}
+
+TEST_CASE("roles: each instruction is its role's, and barriers are everybody's") {
+  const Program p = product("gfx942", {2, 2});
+  CHECK_THAT(p.text(), Contains("consumer, waves 2 to 3"));
+  for (const Scheduler scheduler : {Scheduler::plain, Scheduler::modulo}) {
+    Code code = code_of(p, scheduler);
+    CHECK(refuted(code) == "");
+    int barriers = 0;
+    for (const auto* list : lists_of(code))
+      for (const Inst& i : *list) {
+        if (i.kind == InstKind::load || i.kind == InstKind::lds_write) CHECK(i.waves == Waves{0, 2});
+        if (i.kind == InstKind::mma || i.kind == InstKind::lds_read || i.kind == InstKind::store)
+          CHECK(i.waves == Waves{2, 2});
+        if (i.kind == InstKind::barrier) CHECK(i.waves.all());
+        barriers += list == &code.regions[1].body && i.kind == InstKind::barrier;
+      }
+    CHECK(barriers == 1); // of two stages
+  }
+}
+
+TEST_CASE("roles: what is wrong about them is refused") {
+  const Program p = product("gfx942", {2, 2});
+  const Code right = code_of(p);
+  // Every wait and barrier of the trip is needed, each instruction by its role's waves.
+  int tried = 0;
+  std::set<std::string> claims;
+  const std::size_t lists = lists_of(const_cast<Code&>(right)).size();
+  for (std::size_t l = 0; l < lists; ++l) {
+    Code count = right;
+    const std::size_t size = lists_of(count)[l]->size();
+    for (std::size_t n = 0; n < size; ++n) {
+      const InstKind kind = (*lists_of(count)[l])[n].kind;
+      if (kind != InstKind::wait && kind != InstKind::barrier && kind != InstKind::mma &&
+          kind != InstKind::lds_write)
+        continue;
+      Code code = right;
+      auto& list = *lists_of(code)[l];
+      if (kind == InstKind::wait || kind == InstKind::barrier) {
+        list.erase(list.begin() + static_cast<std::ptrdiff_t>(n));
+      } else {
+        list[n].waves.first = 2 - list[n].waves.first;
+      }
+      ++tried;
+      INFO("list " << l << " number " << n << " " << to_string(kind));
+      const std::string claim = refuted(code);
+      CHECK(claim != "");
+      claims.insert(claim.substr(0, claim.find(" | ")));
+    }
+  }
+  CHECK(tried > 20);
+  CHECK(claims.contains("every register is written before it is read"));
+
+  Code code = right; // half of the waves alone would wait for ever
+  for (auto* list : lists_of(code))
+    for (Inst& i : *list)
+      if (i.kind == InstKind::barrier) i.waves = {0, 2};
+  CHECK_THAT(refuted(code), Contains("all waves of the workgroup run every barrier"));
+
+  Program other = product("gfx942", {2, 2});
+  for (Op& op : other.mutable_body())
+    if (auto* loop = std::get_if<LoopOp>(&op.what)) {
+      auto& all = std::get<RolesOp>(loop->body[0].what).roles;
+      std::swap(all[0].waves, all[1].waves);
+    }
+  CHECK_THAT(refuted(code_of(other)), Contains("every register is written before it is read"));
+}
+
+TEST_CASE("roles: refused where they cannot be") {
+  Program k("refused", Target::named("gfx942"), 256);
+  const Sym n = k.size("n");
+  const Tensor x = k.input("x", Element::f32, {n});
+  const auto nothing = [] {};
+  CHECK_THROWS_WITH(k.roles({{"a", 2, nothing}, {"b", 1, nothing}}),
+                    Contains("they are not the waves of the workgroup") && Contains("2 + 1 of 4"));
+  CHECK_THROWS_WITH(k.roles({{"a", 4, nothing}, {"b", 2, nothing}}), Contains("4 + 2 of 4"));
+  CHECK_THROWS_WITH(k.roles({{"a", 4, nothing}, {"b", 0, nothing}}), Contains("a role has no waves"));
+  CHECK_THROWS_WITH(k.roles({{"a", 1, nothing}, {"b", 3, nothing}}),
+                    Contains("the waves of b are not one of equal groups"));
+  CHECK_THROWS_WITH(k.roles({{"a", 2, [&] { (void)k.load(k.tile(x, {256}, {0}), line_tv(256, 1, 256), 1); }},
+                             {"b", 2, nothing}}),
+                    Contains("the tile is not for the waves of a") &&
+                        Contains("a layout over 128 work-items"));
+  Program loop("refused", Target::named("gfx942"), 128);
+  CHECK_THROWS_WITH(
+      loop.roles({{"a", 1, [&] { loop.loop(loop.size("n"), 64, {}, [](Sym) {}); }}, {"b", 1, nothing}}),
+      Contains("a loop inside of a role is not generated"));
+  Program branch("refused", Target::named("gfx942"), 128);
+  CHECK_THROWS_WITH(
+      branch.roles({{"a", 1, [&] { branch.if_less(branch.size("n"), 3, [] {}); }}, {"b", 1, nothing}}),
+      Contains("a branch inside of a role is not generated"));
+  Program twice("refused", Target::named("gfx942"), 128);
+  CHECK_THROWS_WITH(twice.roles({{"a", 1, [&] { twice.roles({}); }}, {"b", 1, nothing}}),
+                    Contains("they stand inside of a role"));
+}

@@ -138,14 +138,23 @@ void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep, std::u
       const int wave = std::countr_zero(mine);
       if (++younger[static_cast<std::size_t>(wave)] > keep) queue[n].left &= ~(std::uint32_t{1} << wave);
     }
-  for (const Queued& q : queue)
-    if (q.left == 0) finish(s, q);
-  std::erase_if(queue, [](const Queued& q) { return q.left == 0; });
+  std::vector<Queued> over;
+  std::erase_if(queue, [&](const Queued& q) {
+    if (q.left == 0) over.push_back(q);
+    return q.left == 0;
+  });
+  for (const Queued& q : over) finish(s, q);
 }
 
 void Interpreter::finish(State& s, const Queued& q) {
   if (q.what == Queued::What::reg) {
-    if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = false;
+    // A second load into the register may still be under way.
+    const auto same = [&](const Queued& other) {
+      return other.what == Queued::What::reg && other.reg == q.reg;
+    };
+    const bool more =
+        std::any_of(s.vm.begin(), s.vm.end(), same) || std::any_of(s.lgkm.begin(), s.lgkm.end(), same);
+    if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = more;
   } else if (q.what == Queued::What::write) {
     s.batches[static_cast<std::size_t>(q.index)].status =
         std::max(s.batches[static_cast<std::size_t>(q.index)].status, Status::done);

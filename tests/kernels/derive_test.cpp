@@ -480,6 +480,28 @@ TEST_CASE("derive: one wave needs its waits, and no barriers") {
   CHECK_THAT(without(true), Contains("what is read from lds has arrived there"));
 }
 
+TEST_CASE("derive: two loads into one register are waited for both") {
+  Program k("twice", Target::named("gfx942"), 64);
+  const Sym n = k.size("n", {.most = 1 << 20});
+  const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+  k.computes(y, [&](const auto& c) { return k(x, {c[0]}) * 2.0; });
+  const Sym tile = k.workgroups(0, n, 64);
+  const Fragment f = k.load(k.tile(x, {64}, {tile}), line_tv(64, 1, 64), 1);
+  k.store(k.map({f}, [](const auto& v) { return v[0] * 2.0; }), k.tile(y, {64}, {tile}), 1);
+  const auto twice = [&](int keep) {
+    return changed(k, [&](Code& code) {
+      std::vector<Inst>& list = code.regions[0].body;
+      const auto load =
+          std::find_if(list.begin(), list.end(), [](const Inst& i) { return i.kind == InstKind::load; });
+      const Inst again = *load;
+      list.insert(load, again);
+      nth(list, InstKind::wait, 0).vm = keep;
+    });
+  };
+  CHECK(twice(0) == "");
+  CHECK_THAT(twice(1), Contains("every register is waited for before it is used"));
+}
+
 TEST_CASE("derive: sums join every part once, and transfers are one instruction") {
   kernels::RowSpec spec;
   spec.threads = 128;

@@ -355,16 +355,23 @@ private:
             written.push_back(key(i.def));
             otherwise.push_back(env_.at(key(i.def)));
           }
-    // What is made inside is known inside alone.
+    under(taken, written, &otherwise, [&] { regions(begin, end, depth + 1); });
+  }
+  // `body` where the condition holds. What is made inside is known inside alone, but for the registers `written`; where it does not
+  // hold these are `otherwise`, or nobody reads them.
+  void under(Value condition, const std::vector<RegKey>& written, const KernelBuilder::Values* otherwise,
+             const std::function<void()>& body) {
     const Env before = env_;
     const auto saved =
         std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
-    const KernelBuilder::Values joined = k.if_values(taken, otherwise, [&] {
-      regions(begin, end, depth + 1);
+    const auto then = [&] {
+      body();
       KernelBuilder::Values out;
       for (const RegKey& w : written) out.push_back(env_.at(w));
       return out;
-    });
+    };
+    const KernelBuilder::Values joined =
+        otherwise ? k.if_values(condition, *otherwise, then) : k.if_values(condition, then);
     env_ = before;
     std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
     for (std::size_t n = 0; n < written.size(); ++n) {
@@ -400,21 +407,7 @@ private:
       if (i.def.id >= 0 && !i.direct &&
           std::find(written.begin(), written.end(), key(i.def)) == written.end())
         written.push_back(key(i.def));
-    Env after = env_;
-    const auto saved =
-        std::tuple(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_);
-    const KernelBuilder::Values joined = k.if_values(mine, [&] {
-      f(list);
-      KernelBuilder::Values out;
-      for (const RegKey& w : written) out.push_back(env_.at(w));
-      return out;
-    });
-    std::tie(descriptors_, memory_, lds_at_, bases_, bound_rows_, uniform_, in_agprs_, zeroed_) = saved;
-    env_ = std::move(after);
-    for (std::size_t n = 0; n < written.size(); ++n) {
-      env_[written[n]] = joined[n];
-      zeroed_.erase(written[n].first);
-    }
+    under(mine, written, nullptr, [&] { f(list); });
   }
   void straight(const std::vector<Inst>& list) {
     by_roles(list, [&](std::span<const Inst> part) { versions(part); });

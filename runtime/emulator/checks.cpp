@@ -571,6 +571,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
   const u64 me = writers.me(), mine = writers.mine();
   std::atomic<u64>* const readers = home.reader_entries();
   bool said = false;
+  u64 in_order = 0; // the last entry that was: as a rule the next word's
   for (; mask != 0; mask &= mask - 1) {
     const unsigned l = first_lane(mask);
     const u64 first = address[l] - home.begin;
@@ -587,11 +588,14 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       }
       last.store(mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0), std::memory_order_relaxed);
       const u64 entry = writers.of_word(d);
-      if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
+      if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0 || entry == in_order)
+        continue;
       const Other other(g, entry);
       if (other.ordered || (other.same_group && !g.knowledge.empty()) ||
-          (!other.same_group && g.acquires && other.released))
+          (!other.same_group && g.acquires && other.released)) {
+        in_order = entry;
         continue;
+      }
       const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
       std::string message = "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                             other.instruction->text + "'" +
@@ -618,8 +622,6 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   bool said = false;
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
-    const u64 low = d * 4 < first ? first - d * 4 : 0;
-    const u64 high = std::min<u64>(4, first + bytes - d * 4);
     const u64 touched = bytes_of_word(d, first, bytes);
     said = said || check_global_readers(w, home, d, touched, me, lane);
     std::atomic<u64>& entry = writers.word(d);
@@ -631,9 +633,9 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     const Other other(g, old);
     entry.store(mine | touched, std::memory_order_relaxed);
     if ((old & touched & 15U) == 0 || other.ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
-    const u64 at = home.begin + d * 4 + low;
-    const bool same =
-        !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address), high - low) == 0;
+    const u64 at = home.begin + d * 4 + first_lane(touched);
+    const bool same = !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address),
+                                                static_cast<std::size_t>(std::popcount(touched))) == 0;
     std::string message = "writes " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                           other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "");
     if (same) message += "; the value is the same";

@@ -1,30 +1,18 @@
 // Programs and code with one place changed: a claim fails, with the operation and a counterexample, before there is code.
+#include "specified.h"
+
 #include <inlay/algebra/parse.h>
-#include <inlay/codegen/provenance.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
-#include <inlay/solver/prover.h>
-
-#include <catch2/catch.hpp>
 
 using namespace inlay;
 using namespace inlay::codegen;
+using namespace specified;
 using Catch::Matchers::Contains;
 
 namespace {
 
-Code code_of(const Program& p) {
-  const Graph graph = expand(p);
-  return apply(graph, default_schedule(graph));
-}
-// The first claim that fails, or "".
-std::string refuted(const Code& code) {
-  solver::SolverProver prover;
-  const Derivation d = derive(code, prover);
-  const DerivedClaim* c = d.refuted();
-  return c ? c->claim + " | " + c->counterexample : "";
-}
 template <class Change>
 std::string changed(const Program& p, Change change) {
   Code code = code_of(p);

@@ -1,72 +1,16 @@
 // Roles: groups of waves that do different things, on the emulator against the specification; and what refuses them.
-#include <inlay/codegen/provenance.h>
-#include <inlay/codegen/schedule.h>
-#include <inlay/kernels/build.h>
-#include <inlay/kernels/evaluate.h>
-#include <inlay/kernels/launch.h>
-#include <inlay/runtime/emulator.h>
-#include <inlay/solver/prover.h>
-
-#include <catch2/catch.hpp>
+#include "specified.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <set>
 
 using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
+using specified::refuted, specified::Undecided;
 
 namespace {
 
-kernels::Bytes bytes(Element element, const std::vector<double>& values) {
-  kernels::Bytes out;
-  for (const double v : values)
-    for (int b = 0; b < bits(element) / 8; ++b)
-      out.push_back(static_cast<std::byte>(encode(element, v) >> (8 * b)));
-  return out;
-}
-
-void check(Program program, const std::vector<std::int64_t>& sizes) {
-  kernels::EvaluationInput input{sizes, {}};
-  std::vector<kernels::Bytes> buffers;
-  for (const Tensor& t : program.tensors()) {
-    if (t.space != Space::global) continue;
-    std::int64_t n = 1;
-    for (const std::int64_t e : kernels::extents_of(program, t, sizes)) n *= e;
-    std::vector<double> values;
-    for (std::int64_t i = 0; i < n; ++i)
-      values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
-    buffers.push_back(bytes(t.element, values));
-    if (!t.output) input.tensors[t.id] = std::move(values);
-  }
-  const std::vector<double> wanted = kernels::evaluate(program, program.specifications()[0], input);
-  const kernels::Artifact artifact = kernels::build(std::move(program));
-  const auto device = kernels::open_device("emulator", artifact.arch);
-  const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];
-  // With all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
-  auto& emulator = dynamic_cast<runtime::EmulatorDevice&>(*device);
-  emulator.options().checks = runtime::Checks::all();
-  emulator.options().stress = true;
-  for (const std::uint64_t seed : {1, 2}) {
-    emulator.options().seed = seed;
-    REQUIRE(kernels::run(*device, artifact, buffers, sizes)[0] == after);
-  }
-  REQUIRE(after.size() == 4 * wanted.size());
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    std::uint64_t code = 0;
-    for (std::size_t b = 0; b < 4; ++b) code |= std::to_integer<std::uint64_t>(after[4 * i + b]) << (8 * b);
-    INFO("element " << i);
-    REQUIRE(decode(Element::f32, code) == Approx(wanted[i]).epsilon(1e-5).margin(1e-5));
-  }
-}
-
-std::string refuted(const Code& code) {
-  solver::SolverProver prover;
-  const Derivation d = derive(code, prover);
-  const DerivedClaim* c = d.refuted();
-  return c ? c->claim + " | " + c->counterexample : "";
-}
 Code code_of(const Program& p, Scheduler scheduler = Scheduler::plain) {
   const Graph graph = expand(p);
   return apply(graph, schedule_with(scheduler, graph));
@@ -119,16 +63,13 @@ std::vector<std::vector<Inst>*> lists_of(Code& code) {
 
 TEST_CASE("roles: a product whose operands other waves bring") {
   // Validation does not follow roles, and says so.
-  struct Refuted {
-    Refuted() { setenv("INLAY_VALIDATE", "refuted", 1); }
-    ~Refuted() { setenv("INLAY_VALIDATE", "all", 1); }
-  } const validation;
+  const Undecided validation;
   for (const char* arch : {"gfx942", "gfx950"})
     for (const Pipeline& pipeline : {Pipeline{0, 1}, Pipeline{2, 2}, Pipeline{3, 3}})
       for (const std::vector<std::int64_t>& sizes :
            {std::vector<std::int64_t>{64, 64, 32}, {70, 130, 104}, {1, 3, 200}}) {
         INFO(arch << " distance " << pipeline.distance << " ring " << pipeline.ring);
-        check(product(arch, pipeline), sizes);
+        specified::check(product(arch, pipeline), sizes, 0, true);
       }
 }
 

@@ -1,0 +1,81 @@
+/// Kernels against their specification: run on the emulator, and refused by a claim.
+#pragma once
+
+#include <inlay/codegen/provenance.h>
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/evaluate.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/runtime/emulator.h>
+#include <inlay/solver/prover.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+
+namespace specified {
+
+using namespace inlay;
+using namespace inlay::codegen;
+
+/// The first claim that fails, or "".
+inline std::string refuted(const Code& code) {
+  solver::SolverProver prover;
+  const Derivation d = derive(code, prover);
+  const DerivedClaim* c = d.refuted();
+  return c ? c->claim + " | " + c->counterexample : "";
+}
+inline Code code_of(const Program& p) {
+  const Graph graph = expand(p);
+  return apply(graph, default_schedule(graph));
+}
+inline std::string refuted(const Program& p) { return refuted(code_of(p)); }
+
+/// While it lives validation may say that it does not decide, never that the code is wrong.
+struct Undecided {
+  Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
+  ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
+};
+
+/// Runs a kernel of floats and of i32 tables of one number, and compares its first output, f32, with the specification.
+/// `hostile`: also with all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
+inline void check(Program program, const std::vector<std::int64_t>& sizes, int number = 0,
+                  bool hostile = false) {
+  kernels::EvaluationInput input{sizes, {}};
+  std::vector<kernels::Bytes> buffers;
+  for (const Tensor& t : program.tensors()) {
+    if (t.space != Space::global) continue;
+    std::int64_t n = 1;
+    for (const std::int64_t e : kernels::extents_of(program, t, sizes)) n *= e;
+    std::vector<double> values;
+    for (std::int64_t i = 0; i < n; ++i)
+      values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
+    if (t.element == Element::i32) values = {static_cast<double>(number)};
+    kernels::Bytes& bytes = buffers.emplace_back();
+    for (const double v : values)
+      for (int b = 0; b < bits(t.element) / 8; ++b)
+        bytes.push_back(static_cast<std::byte>(encode(t.element, v) >> (8 * b)));
+    if (!t.output) input.tensors[t.id] = std::move(values);
+  }
+  const std::vector<double> wanted = kernels::evaluate(program, program.specifications()[0], input);
+  const kernels::Artifact artifact = kernels::build(std::move(program));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];
+  if (hostile) {
+    runtime::EmulatorOptions& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
+    options.checks = runtime::Checks::all();
+    options.stress = true;
+    for (const std::uint64_t seed : {1, 2}) {
+      options.seed = seed;
+      REQUIRE(kernels::run(*device, artifact, buffers, sizes)[0] == after);
+    }
+  }
+  REQUIRE(after.size() == 4 * wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) {
+    std::uint64_t code = 0;
+    for (std::size_t b = 0; b < 4; ++b) code |= std::to_integer<std::uint64_t>(after[4 * i + b]) << (8 * b);
+    INFO("element " << i);
+    REQUIRE(decode(Element::f32, code) == Approx(wanted[i]).epsilon(1e-5).margin(1e-5));
+  }
+}
+
+} // namespace specified

@@ -294,6 +294,14 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 1, "a", store + wait) + only(0, 0, "c", back) + barrier + only(0, 0, "d", counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        1, 0},
+      {"another wave writes back, no barrier before the counter", 2, 2,
+       only(0, 0, "a", store + back) + only(0, 1, "c", counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
+      {"another wave writes back, and not what the one that counts stored", 2, 2,
+       only(0, 0, "a", back) + only(0, 1, "c", store + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
       {"stored after it was written back", 2, 1,
        only(0, 0, "a", store + back + barrier + store + counts) +
            only(1, 0, "b", counts + wait + acquire + load),

@@ -6,6 +6,7 @@
 #include "certificates/derive.h"
 #include "layers/smt.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 namespace inlay::solver {
@@ -117,7 +118,7 @@ Recheck recheck(std::string_view certificate) {
     return r;
   }
   // What is asked is what was derived just now; the file's queries are for readers and for other solvers, and have to be the same.
-  if (queries != derived.queries) {
+  if (queries != derived.queries()) {
     r.reason = "the queries are not those that the claim and its facts lead to";
     return r;
   }
@@ -128,12 +129,17 @@ Recheck recheck(std::string_view certificate) {
     r.reason = "nothing to check";
     return r;
   }
-  auto check = [&](const std::vector<std::string>& asked,
-                   const std::vector<std::vector<std::string>>& stronger) {
+  const std::size_t evaluated = r.answers.size();
+  auto check = [&](const independent::Way& way) {
+    // Of a way that leads nowhere no answer matters: where one does, the answers are its own.
+    r.answers.resize(evaluated);
+    const auto& asked = way.queries;
+    const auto& stronger = way.stronger;
+    if (asked.empty() && derived.evaluated.empty()) return false;
     for (const std::string& q : asked) {
       if (!plain_query(q, r.reason)) return false;
       // Steps and not seconds: an accepted certificate stays accepted on a slower machine.
-      constexpr std::uint64_t most_steps = 4'000'000;
+      const std::uint64_t most_steps = 4'000'000 / way.share;
       constexpr std::size_t most_for_both = 32;
       smt::Result first, second;
       auto say = [&](const char* who, const smt::Result& result) {
@@ -177,9 +183,11 @@ Recheck recheck(std::string_view certificate) {
     }
     return true;
   };
-  r.accepted = check(queries, derived.stronger);
-  if (!r.accepted && !derived.otherwise.empty()) r.accepted = check(derived.otherwise, {});
-  if (r.accepted) r.reason.clear();
+  r.accepted = derived.ways.empty() || std::any_of(derived.ways.begin(), derived.ways.end(), check);
+  if (r.accepted)
+    r.reason.clear();
+  else if (!derived.stuck.empty())
+    r.reason = "the claim does not follow: " + derived.stuck + "; " + r.reason;
   return r;
 }
 

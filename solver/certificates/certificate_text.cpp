@@ -83,7 +83,7 @@ std::string render(const CertificateText& head, const Context& context, const Cl
            context.str(c.right) + " because " + c.why + "\n";
   // The queries come from the checker's own derivation of this head: whatever the prover believed, the file holds what its text leads to.
   try {
-    for (const std::string& q : independent::derive(independent::read_statement(out), false).queries)
+    for (const std::string& q : independent::derive(independent::read_statement(out), false).queries())
       out += "; query\n" + q;
   } catch (const independent::Stuck& stuck) {
     // A proof that its own checker cannot follow is written down as such; recheck() rejects it, with this for

@@ -100,6 +100,6 @@ struct Derivation {
 };
 
 /// The boxes into which the lines "case" and "cut" cut the domain. Errors: Stuck.
-[[nodiscard]] Derived by_pieces(const Statement& s);
+[[nodiscard]] Way by_pieces(const Statement& s);
 
 } // namespace inlay::solver::independent

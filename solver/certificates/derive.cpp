@@ -7,8 +7,35 @@
 #include "certificates/queries.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace inlay::solver::independent {
+
+namespace {
+
+// The claim as it stands, in up to three spellings; each is the whole claim, so that one answer is enough.
+void add_raw(const Statement& s, Derived& out) {
+  Way way;
+  constexpr unsigned few = 64;
+  if (!out.ways.empty() || !out.stuck.empty()) way.share = few;
+  std::vector<std::string> any_divisor;
+  try {
+    way.queries = raw(s);
+    any_divisor = raw(s, true);
+  } catch (const Stuck& stuck) {
+    // The first reason is the one of the way that was hinted at: that is what somebody has to mend.
+    if (out.ways.empty()) throw out.stuck.empty() ? stuck : Stuck(out.stuck);
+    return;
+  }
+  for (std::size_t k = 0; k < way.queries.size(); ++k) {
+    way.stronger.emplace_back();
+    if (std::string q = with_quotients(way.queries[k]); !q.empty()) way.stronger.back().push_back(q);
+    if (any_divisor[k] != way.queries[k]) way.stronger.back().push_back(any_divisor[k]);
+  }
+  out.ways.push_back(std::move(way));
+}
+
+} // namespace
 
 // By looking, where that is short; then along the prover's digits, cuts or residues, each of them derived again; at last the claim itself,
 // for solvers. A way that is stuck is left for the next one: none of them believes what another one found.
@@ -34,23 +61,21 @@ Derived derive(const Statement& s, bool evaluate) {
   if ((digits || residues || bounds) && !waves) try {
       Derivation d(s);
       digits ? d.by_digits() : residues ? d.by_residues() : d.by_bounds();
-      out.queries = std::move(d.queries);
-      out.stronger = std::move(d.stronger);
+      out.ways.push_back({std::move(d.queries), std::move(d.stronger)});
+      // A guess on the way (which stride is the next one) may be wrong where the claim is right.
+      if (evaluate) add_raw(s, out);
       return out;
-    } catch (const Stuck&) { // the prover's way is not followed; the definition may be short enough
-      // With the message of the way that was hinted at: that is what somebody has to mend.
-      if (!all || !affordable(s, *all)) throw;
+    } catch (const Stuck& stuck) { // the prover's way is not followed; the definition may be short enough
+      out.stuck = stuck.what();
     }
   if (all && affordable(s, *all)) return by_looking();
   const auto cases =
       std::count_if(s.hints.begin(), s.hints.end(), [](const auto& h) { return h.first == "case"; });
+  std::optional<Way> by_cases;
   if (cases > 0) try {
-      // Many cases are many queries, and the whole claim is mostly one that a solver answers: a minute of a kernel's claims.
-      constexpr auto most_at_first = 8;
-      Derived by_cases = by_pieces(s);
-      if (cases <= most_at_first) return by_cases;
-      out.otherwise = std::move(by_cases.queries);
-    } catch (const Stuck&) { // a solver may do without
+      by_cases = by_pieces(s);
+    } catch (const Stuck& stuck) { // a solver may do without
+      out.stuck = stuck.what();
     }
   if (waves) {
     Derivation d(s);
@@ -61,17 +86,14 @@ Derived derive(const Statement& s, bool evaluate) {
     } else {
       out.evaluated = s.property == "coalesced" ? lines_by_forms(d) : banks_by_residues(d);
     }
-    out.queries = std::move(d.queries);
+    out.ways.push_back({std::move(d.queries), {}});
     return out;
   }
-  out.queries = raw(s);
-  // The claim as it stands, in up to three spellings; each is the whole claim, so that one answer is enough.
-  std::vector<std::string> any_divisor = raw(s, true);
-  for (std::size_t k = 0; k < out.queries.size(); ++k) {
-    out.stronger.emplace_back();
-    if (std::string q = with_quotients(out.queries[k]); !q.empty()) out.stronger.back().push_back(q);
-    if (any_divisor[k] != out.queries[k]) out.stronger.back().push_back(any_divisor[k]);
-  }
+  add_raw(s, out);
+  // Many cases are many queries, and the whole claim is mostly one that a solver answers: a minute of a kernel's claims.
+  constexpr auto most_at_first = 8;
+  if (by_cases)
+    out.ways.insert(cases <= most_at_first ? out.ways.begin() : out.ways.end(), *std::move(by_cases));
   return out;
 }
 

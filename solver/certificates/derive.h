@@ -14,7 +14,8 @@
 ///     bounds      Least and greatest values, operation by operation, where the certificate says "bounds of blocks".
 ///     evaluation  The definition, up to 2^24 evaluations.
 ///     pieces      The certificate says how to cut the domain into boxes (derive_pieces.cpp): digits on each.
-///     raw         Otherwise the claim with div and mod as it stands, for the solvers to find out.
+///     raw         Otherwise, and where the way that was hinted at leads nowhere, the claim with div and mod as it stands, for the
+///                 solvers to find out.
 ///
 /// What a certificate's queries say does not matter here; recheck() wants them to be these, letter for letter.
 #pragma once
@@ -23,13 +24,23 @@
 
 namespace inlay::solver::independent {
 
-struct Derived {
+/// One way to show the claim, whole by itself.
+struct Way {
   std::vector<std::string> queries; ///< all of them must be unsatisfiable
   /// Each in other words: with the facts that mostly cost more than they help, with quotients as variables, with divisors that may
   /// be below 0. Asked when nobody could answer the query itself, and as good.
   std::vector<std::vector<std::string>> stronger;
-  std::vector<std::string> otherwise; ///< where the queries are not answered: all of these are as good
-  std::string evaluated;              ///< "every one of 4096 values", when nothing is left for a solver
+  unsigned share = 1; ///< one in so many of a solver's steps: a way beside the one that was hinted at is worth few
+};
+
+struct Derived {
+  std::vector<Way> ways; ///< any of them is enough; the first one's queries stand in the certificate
+  std::string stuck;     ///< why the way that the certificate hints at is not among them
+  std::string evaluated; ///< "every one of 4096 values", when nothing is left for a solver
+
+  [[nodiscard]] std::vector<std::string> queries() const {
+    return ways.empty() ? std::vector<std::string>{} : ways.front().queries;
+  }
 };
 
 /// `evaluate` false leaves evaluations out: what a certificate is written with. Errors: Stuck when the claim is false

@@ -59,7 +59,7 @@ public:
   // a & b is at most either of them that is never negative. a ^ b and a | b change bits of a below 2^k alone, where b has no others.
   Value bitwise(char op, const Value& a, const Value& b) {
     std::optional<Number> most[2] = {greatest(a), greatest(b)};
-    if (!most[0] && !most[1]) throw Stuck("bit operations on two unbounded values");
+    if (!most[0] && !most[1]) return {{}, {}, false};
     // The smaller of two bounds gives the smaller block, and the tighter result.
     int small = most[0] && (!most[1] || *most[0] <= *most[1]) ? 0 : 1;
     if (op == '&') return {constant(0), constant(*most[small])};
@@ -146,8 +146,7 @@ void Derivation::bounded(const Function& f, const Sum& n) {
     d.nonnegative(extent - constant(1));
     coordinates.push_back({constant(0), extent - constant(1)});
   }
-  // The first query of the claim as it stands is that its extents are positive.
-  if (quotients) queries.push_back(raw(s).front());
+  if (quotients) queries.push_back(positive_extents(s));
   Ranges::Value v = evaluation.at(f, coordinates, symbol);
   if (!v.known) throw Stuck("a value without bounds");
   // Polynomials in the symbols, with no digits in them: what remains is two inequalities for a solver.

@@ -4,58 +4,19 @@
 #include <algorithm>
 #include <bit>
 #include <functional>
+#include <optional>
 
 namespace inlay::solver::independent {
 
-void Derivation::covers() {
-  Sum n = e.expression(s.terms[0], user);
-  Function f = without_block_swizzles(s.functions[0], n);
-  if (!hints("bounds").empty()) {
-    counted_by_bounds(f);
-    d.nonnegative(size(f) - n);
-    return;
-  }
-  Place p = own(f);
-  Sum v = e.at(f, p.coordinates, user);
-  // The method is the prover's word for which of two ways the digits are to be used; each is shown in full.
-  if (s.method == "domination and count") {
-    inside(v, size(f));
-    dominated(v);
-    d.nonnegative(size(f) - n);
-    return;
-  }
-  // From [0, reach) with a stride of at most reach: [0, reach + stride * steps).
-  std::vector<std::pair<Sum, Sum>> all;
-  for (std::size_t k = 0; k < d.all.size(); ++k) {
-    const Variable& x = d.all[k];
-    if (x.kind == Variable::Kind::symbol) continue;
-    Sum c;
-    for (const auto& [product, m] : v.terms)
-      if (auto without = over(product, {static_cast<int>(k)})) {
-        Sum t;
-        t.terms[*without] = m;
-        c = c + t;
-      }
-    // One variable after the other leaves the sum, with all terms that hold it; a product of two digits stays
-    // in the second one's coefficient and is found below.
-    v = v - c * Digits::variable(static_cast<int>(k));
-    // Of several bits it is no digit of its own: whether both of its values come with every value of the
-    // others is not said.
-    if (x.kind == Variable::Kind::parity && std::popcount(x.mask) != 1 && !c.terms.empty())
-      throw Stuck("a parity of several bits");
-    if (x.turned && !c.terms.empty()) throw Stuck("a digit beside its own rotation");
-    if (!c.terms.empty())
-      all.emplace_back(c, x.kind == Variable::Kind::parity ? constant(1) : x.extent - constant(1));
-  }
-  for (const auto& [product, m] : v.terms)
-    for (int x : product)
-      if (d.all[static_cast<std::size_t>(x)].kind != Variable::Kind::symbol)
-        throw Stuck("a product of digits");
-  Sum base = v; // what is left is without digits; negative strides count from their other end
+namespace {
+
+// The values of base and of the digits (stride, steps) are every one of [0, n): noted as inequalities, if it can be so. A negative stride
+// counts from its other end if `turn`, else its digit stands still.
+bool run_of(Digits& d, Sum base, std::vector<std::pair<Sum, Sum>> all, const Sum& n, bool turn) {
   for (auto& [c, steps] : all)
     // Which sign is a guess, made at a point where the facts hold; that the stride turned around is not
     // negative is to be shown.
-    if (d.sample(c) < 0) {
+    if (turn && d.sample(c) < 0) {
       base = base + c * steps;
       c = constant(-1) * c;
       d.nonnegative(c);
@@ -101,9 +62,71 @@ void Derivation::covers() {
     d.nonnegative(steps - position);
     return true;
   };
-  if (!placed(0, base)) throw Stuck("a gap, or too few values");
+  if (!placed(0, base)) return false;
   d.nonnegative(constant(-1) * base);
   d.nonnegative(base + reach - n);
+  return true;
+}
+
+} // namespace
+
+void Derivation::covers() {
+  Sum n = e.expression(s.terms[0], user);
+  Function f = without_block_swizzles(s.functions[0], n);
+  if (!hints("bounds").empty()) {
+    counted_by_bounds(f);
+    d.nonnegative(size(f) - n);
+    return;
+  }
+  Place p = own(f);
+  Sum v = e.at(f, p.coordinates, user);
+  // The method is the prover's word for which of two ways the digits are to be used; each is shown in full.
+  if (s.method == "domination and count") {
+    inside(v, size(f));
+    dominated(v);
+    d.nonnegative(size(f) - n);
+    return;
+  }
+  // From [0, reach) with a stride of at most reach: [0, reach + stride * steps).
+  std::vector<std::pair<Sum, Sum>> all;
+  for (std::size_t k = 0; k < d.all.size(); ++k) {
+    const Variable& x = d.all[k];
+    if (x.kind == Variable::Kind::symbol) continue;
+    Sum c;
+    for (const auto& [product, m] : v.terms)
+      if (auto without = over(product, {static_cast<int>(k)})) {
+        Sum t;
+        t.terms[*without] = m;
+        c = c + t;
+      }
+    // One variable after the other leaves the sum, with all terms that hold it; a product of two digits stays
+    // in the second one's coefficient and is found below.
+    v = v - c * Digits::variable(static_cast<int>(k));
+    // Of several bits it is no digit of its own: whether both of its values come with every value of the
+    // others is not said.
+    if (x.kind == Variable::Kind::parity && std::popcount(x.mask) != 1 && !c.terms.empty())
+      throw Stuck("a parity of several bits");
+    if (x.turned && !c.terms.empty()) throw Stuck("a digit beside its own rotation");
+    if (!c.terms.empty())
+      all.emplace_back(c, x.kind == Variable::Kind::parity ? constant(1) : x.extent - constant(1));
+  }
+  for (const auto& [product, m] : v.terms)
+    for (int x : product)
+      if (d.all[static_cast<std::size_t>(x)].kind != Variable::Kind::symbol)
+        throw Stuck("a product of digits");
+  // What is guessed is shown later, for all; of two ways the one with less to guess.
+  const std::vector<Sum> before = d.inequalities;
+  std::optional<std::vector<Sum>> best;
+  auto guesses = [&](const std::vector<Sum>& of) {
+    return std::count_if(of.begin(), of.end(), [&](const Sum& x) { return !d.surely(x); });
+  };
+  for (bool turn : {true, false}) {
+    d.inequalities = before;
+    if (run_of(d, v, all, n, turn) && (!best || guesses(d.inequalities) < guesses(*best)))
+      best = d.inequalities;
+  }
+  if (!best) throw Stuck("a gap, or too few values");
+  d.inequalities = *best;
 }
 
 } // namespace inlay::solver::independent

@@ -327,11 +327,11 @@ std::string one_of(const Statement& s, const std::vector<Case>& cases) {
 
 } // namespace
 
-Derived by_pieces(const Statement& s) {
+Way by_pieces(const Statement& s) {
   static const std::set<std::string> known{"injective", "bijective", "covers", "within"};
   if (known.count(s.property) == 0) throw Stuck("pieces for " + s.property);
   std::vector<Case> cases = cases_of(s);
-  Derived out;
+  Way out;
   // `case 1 == 1` is everything.
   bool always = cases.size() == 1 && number_of(cases[0].condition).value_or(0) != 0;
   if (!always) out.queries.push_back(one_of(s, cases));

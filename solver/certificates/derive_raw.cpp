@@ -47,23 +47,60 @@ Expr Trees::whole(const Expr& e, const std::map<std::string, Expr>& names) { ret
 
 } // namespace
 
+namespace {
+
+// The claim's symbols as both languages have them, and what the facts say of them.
+struct Symbols {
+  std::map<std::string, Expr> leaves;
+  std::map<std::string, std::string> names;
+  std::vector<std::string> declared, asserted;
+
+  explicit Symbols(const Statement& s) {
+    std::vector<Expr> facts;
+    for (const Expr& f : s.facts) conjuncts(f, facts);
+    for (const std::string& n : symbols_of(s)) {
+      leaves[n] = leaf(n);
+      names[n] = quoted("u_", n);
+      declared.push_back(names[n]);
+      if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
+    }
+    assert_facts(facts, names, asserted);
+  }
+};
+
+} // namespace
+
+// An empty domain proves everything.
+std::string positive_extents(const Statement& s, bool any_divisor) {
+  Symbols symbols(s);
+  std::vector<std::string> goals;
+  auto extent = [&](const Expr& x) {
+    // Numbers have been looked at by the readers.
+    if (x->op != "int") goals.push_back("(<= " + smt(x, symbols.names, goals, any_divisor) + " 0)");
+  };
+  auto modes = [&](const std::vector<std::vector<Mode>>& groups) {
+    for (const auto& g : groups)
+      for (const Mode& m : g) extent(m.extent);
+  };
+  for (const Function& f : s.functions) {
+    modes(f.layout);
+    if (f.formula)
+      for (const Expr& x : f.extents) extent(x);
+    for (const Stage& stage : f.outer) modes(stage.modes);
+  }
+  return goals.empty() ? "" : assembled(symbols.declared, symbols.asserted, goals);
+}
+
 // The claim as it stands, for the solvers: coordinates in their ranges, the facts, and the negated property. Divisors that may be 0 or
 // less are goals of their own (queries.cpp), or with `any_divisor` divided by as we do.
 std::vector<std::string> raw(const Statement& s, bool any_divisor) {
   Trees trees;
   Evaluation<Trees> e(trees);
-  std::map<std::string, Expr> symbols;
-  std::map<std::string, std::string> names;
-  std::vector<std::string> declared, asserted, goals;
-  std::vector<Expr> facts;
-  for (const Expr& f : s.facts) conjuncts(f, facts);
-  for (const std::string& n : symbols_of(s)) {
-    symbols[n] = leaf(n);
-    names[n] = quoted("u_", n);
-    declared.push_back(names[n]);
-    if (!has_lower_bound(n, facts)) asserted.push_back("(>= " + names[n] + " 1)");
-  }
-  assert_facts(facts, names, asserted);
+  Symbols context(s);
+  auto& symbols = context.leaves;
+  auto& names = context.names;
+  auto &declared = context.declared, &asserted = context.asserted;
+  std::vector<std::string> goals;
   // Divisors met on the way become goals of the query that is being made.
   auto smt_of = [&](const Expr& x) { return smt(x, names, goals, any_divisor); };
   auto variable = [&](const std::string& name, const Expr& extent) {
@@ -118,23 +155,9 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     queries.push_back(assembled(declared, asserted, goals));
     goals.clear();
   };
-  // An empty domain proves everything: first, every extent is positive. Before the coordinates, which presuppose it.
-  for (const Function& f : s.functions) {
-    auto extent = [&](const Expr& x) {
-      // Numbers have been looked at by the readers.
-      if (x->op != "int") goals.push_back("(<= " + smt_of(x) + " 0)");
-    };
-    auto modes = [&](const std::vector<std::vector<Mode>>& groups) {
-      for (const auto& g : groups)
-        for (const Mode& m : g) extent(m.extent);
-    };
-    modes(f.layout);
-    if (f.formula)
-      for (const Expr& x : f.extents) extent(x);
-    for (const Stage& stage : f.outer) modes(stage.modes);
-  }
-  // A query of its own: its negation is a fact for the next ones in truth, but they do not need it.
-  if (!goals.empty()) finish();
+  // First and before the coordinates, which presuppose it. A query of its own: its negation is a fact for the next ones in truth, but
+  // they do not need it.
+  if (std::string q = positive_extents(s, any_divisor); !q.empty()) queries.push_back(q);
   // Of the function whose indices the claim runs over; A in `inverse` is only applied.
   std::vector<Expr> c = coordinates(s.property == "inverse" ? s.functions[1] : a, "i");
   auto outside = [&](const std::string& v, const std::string& n) {

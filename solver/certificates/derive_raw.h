@@ -9,4 +9,7 @@ namespace inlay::solver::independent {
 /// each has to be positive. Errors: Stuck.
 [[nodiscard]] std::vector<std::string> raw(const Statement& s, bool any_divisor = false);
 
+/// That every extent is at least 1 wherever the facts hold; empty where all are numbers. Errors: Stuck.
+[[nodiscard]] std::string positive_extents(const Statement& s, bool any_divisor = false);
+
 } // namespace inlay::solver::independent

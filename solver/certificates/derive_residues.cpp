@@ -2,6 +2,7 @@
 // integer is, for one r in [0, P); so the claim is shown once for each choice of the r's, over k's of which only bounds are known. The claim's
 // own text is evaluated over polynomials in the k's, and what is divided by a number leaves a number.
 #include "certificates/derivation.h"
+#include "certificates/derive_raw.h"
 
 #include <algorithm>
 
@@ -43,6 +44,8 @@ void Derivation::by_residues() {
     // The sizes alone are what the split below assumes, by-mode equality claims more.
     if (s.by_mode && !same_extents) throw Stuck("different extents");
   }
+  // By the facts, which what follows does without.
+  if (std::string q = positive_extents(s); !q.empty()) queries.push_back(q);
   if (!identities.empty() || !d.inequalities.empty()) finish();
   // What follows is shown for all values within the bounds, with no need of the facts.
   d.inequalities.clear();
@@ -130,9 +133,6 @@ void Derivation::by_residues() {
     // No value of the symbol has this residue, so that there is nothing to show.
     if (empty) continue;
     for (const auto& [name, value] : whole) user[name] = replaced(value, inner);
-    // Of an empty domain everything would hold.
-    for (const Function& f : s.functions)
-      for (const Expr& extent : f.extents) d.nonnegative(e.expression(extent, user) - constant(1));
     auto value = [&](const Function& f) {
       return same_extents ? e.at(f, at, user) : e.at_index(f, at[0], user);
     };

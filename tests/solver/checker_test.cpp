@@ -117,6 +117,32 @@ TEST_CASE("checker: lines and swizzles that its language does not have") {
       "; property injective\n; method domination\n; argument Sw<3,40,-30> o 0 o 4:1\n; digits first 4\n");
 }
 
+// Where the way that the certificate hints at leads nowhere (a guess that is wrong, bits of unbounded values, cases of the symbols that
+// digits do not see) the claim itself is left for the solvers.
+TEST_CASE("checker: true claims whose hints do not carry") {
+  Verdict still = prove_covers("(max(n,n),8,(min(n,8),2*n)):(1,-5,(-n,n))", "n");
+  accepted(still);
+  accepted(prove_covers("(n,8):(1,-5)", "n"));
+  rejected(prove_covers("(n,8):(1,-5)", "n"), "; term n", "; term n + 1");
+  accepted(prove_covers("n-1 o (n,8):(-1,n)", "8*n")); // turned around
+  const std::string some = "n == 3 || n == 6 || n == 4", none = "n == 3 || n == 1 || n == 4";
+  Verdict classes = prove_aligned("(n/2,1):(1,m)", "1", {some, "min(t, n) >= 0", "t + n <= 40"});
+  accepted(classes);
+  rejected(classes, some, none); // n / 2 is 0, and of an empty domain everything would hold
+  Verdict bits = prove_within(Subject("((n | i) & 7) % 2", "n+m"), "m+1");
+  accepted(bits);
+  rejected(bits, "; term m+1", "; term m");
+  const std::string never = "select((c | 3) < (r ^ r), 5, 4)";
+  Verdict wide = prove_equal(Subject("(r,c) -> 4", "(2305843009213693952,4)"),
+                             Subject("(r,c) -> " + never, "(2305843009213693952,4)"));
+  accepted(wide);
+  rejected(wide, never, "select((c | 3) < (r ^ 4), 5, 4)");
+  const std::string turned = "select(i >= n/4*4, i, (i % 4)*(n/4) + i/4)";
+  accepted(prove_injective(Subject(turned, "n"), {"n <= n || n == 2", "n % n == n - 1", "n % (n + 1) == 1"}));
+  rejected(prove_injective(Subject(turned, "n"), {"n <= n || n == 2"}), turned,
+           "select(i >= n/4*4, i, (i % 4)*(n/4) + i/5)");
+}
+
 // Both of them, where both are there: a query that only one can read is half a second opinion.
 TEST_CASE("checker: solvers can read what is asked") {
   for (const Verdict& v : {prove_within("(M,N):(N,1)", "M*N"), prove_injective("(M,K):(ld,1)", {"ld >= K"}),

@@ -21,7 +21,7 @@ inline std::string sealed(const std::string& text) {
 inline std::string forged(const std::string& head) {
   std::string text = head;
   try {
-    for (const std::string& q : independent::derive(independent::read_statement(head), false).queries)
+    for (const std::string& q : independent::derive(independent::read_statement(head), false).queries())
       text += "; query\n" + q;
   } catch (const independent::Stuck&) {
     text += "; query\n(set-logic ALL)\n(assert (or false))\n(check-sat)\n";

@@ -73,7 +73,7 @@ BENCHMARK(enumerate)->Arg(16)->Arg(20)->Unit(benchmark::kMillisecond);
 void z3_raw(benchmark::State& state) {
   std::string head = std::string("; inlay certificate 1\n; property equal\n; method none\n; argument ") +
                      left + "\n; argument " + right + "\n";
-  std::string query = independent::derive(independent::read_statement(head)).queries.at(0);
+  std::string query = independent::derive(independent::read_statement(head)).queries().at(0);
   smt::Result r;
   for (auto _ : state) r = smt::z3(query, {}, 10'000'000);
   state.SetLabel(r.answer == smt::Answer::unsat ? "unsat" : r.answer == smt::Answer::sat ? "sat" : "unknown");

@@ -325,11 +325,16 @@ class Writers {
 public:
   Writers(const Wave& w, Allocation& home, bool is_atomic)
       : lines_(home.writer_entries()), parts_(lines_ + home.writer_lines()),
-        words_(parts_ + home.writer_lines()),
-        me_((w.group->writer * w.group->waves.size() + w.id + 1) & 0xfffffffU),
-        mine_(me_ << 36 | u64{w.group->epoch % writer_epochs} << 24 | u64{w.current & 0x7ffffU} << 5 |
-              (is_atomic ? atomic : 0)),
-        is_atomic_(is_atomic), alone_(w.group->launch->alone) {}
+        words_(parts_ + home.writer_lines()), me_(number_of(w)),
+        mine_(entry_of(w) | (is_atomic ? atomic : 0)), is_atomic_(is_atomic), alone_(w.group->launch->alone) {
+  }
+  /// A wave of the launch, from 1 on, and its entry at this instruction.
+  [[nodiscard]] static u64 number_of(const Wave& w) {
+    return (w.group->writer * w.group->waves.size() + w.id + 1) & 0xfffffffU;
+  }
+  [[nodiscard]] static u64 entry_of(const Wave& w) {
+    return number_of(w) << 36 | u64{w.group->epoch % writer_epochs} << 24 | u64{w.current & 0x7ffffU} << 5;
+  }
 
   static constexpr u64 atomic = 16;
   [[nodiscard]] u64 me() const { return me_; }
@@ -422,7 +427,7 @@ public:
     });
   }
 
-private:
+  /// `f(line, bytes)` of each line until one says no.
   template <class F>
   static bool each_line(u64 first, u64 bytes, F f) {
     const u64 end = first + bytes;
@@ -434,6 +439,8 @@ private:
     }
     return true;
   }
+
+private:
   /// The bytes of a line that is not divided.
   [[nodiscard]] u64 covered(u64 line, u64 whole) const {
     return (whole & 15U) == 15U ? ~u64{0} : parts_[line].load(std::memory_order_relaxed);
@@ -546,8 +553,9 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
   const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire);
   if (readers == nullptr) return false;
   const Workgroup& g = *w.group;
-  for (unsigned k = 0; k < 2; ++k) {
-    const u64 entry = readers[2 * d + k].load(std::memory_order_relaxed);
+  const u64 line = home.readers_of_line(d / 16);
+  for (const u64 k : {2 * d, 2 * d + 1, line, line + 1}) {
+    const u64 entry = readers[k].load(std::memory_order_relaxed);
     if (entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
     const Other other(g, entry);
     if (other.ordered || (other.same_group && !g.knowledge.empty())) continue;
@@ -565,11 +573,69 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
 
 } // namespace
 
+namespace {
+
+/// Loads, in the entries of a word or of a line: `two[0]` is who came last, `two[1]` who came before him.
+struct Reader {
+  explicit Reader(const Wave& w)
+      : me(Writers::number_of(w)), mine(Writers::entry_of(w)), first_wave(me - w.id),
+        waves(w.group->waves.size()) {}
+  u64 me, mine, first_wave, waves; ///< first_wave: the number of the workgroup's first wave
+
+  /// An entry of this workgroup.
+  [[nodiscard]] bool is_ours(u64 e) const { return (((e >> 36) - first_wave) & 0xfffffffU) < waves; }
+  void note(std::atomic<u64>* two, u64 touched) const {
+    const u64 reader = two[0].load(std::memory_order_relaxed);
+    if (reader != 0 && reader >> 36 != me) {
+      // Of another workgroup rather than of another wave: no barrier orders that one.
+      const u64 kept = two[1].load(std::memory_order_relaxed);
+      if (kept == 0 || is_ours(kept) || !is_ours(reader)) two[1].store(reader, std::memory_order_relaxed);
+    }
+    const u64 now = mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0);
+    if (now != reader) two[0].store(now, std::memory_order_relaxed);
+  }
+  /// The bytes of a line, counted from the allocation's first.
+  void note_line(const Allocation& home, std::atomic<u64>* readers, u64 line, u64 bytes) const {
+    if (bytes == ~u64{0}) return note(readers + home.readers_of_line(line), 15);
+    for (u64 d = line * 16; bytes != 0; ++d, bytes >>= 4)
+      if ((bytes & 15U) != 0) note(readers + 2 * d, bytes & 15U);
+  }
+  void note_range(const Allocation& home, std::atomic<u64>* readers, u64 first, u64 bytes) const {
+    Writers::each_line(first, bytes, [&](u64 line, u64 touched) {
+      note_line(home, readers, line, touched);
+      return true;
+    });
+  }
+};
+
+} // namespace
+
+void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes) {
+  const Reader reader(w);
+  std::atomic<u64>* const readers = home.reader_entries();
+  const u64 begin = base - home.begin;
+  if (at.rising) return reader.note_range(home, readers, begin + at.low, u64{bytes} * lanes);
+  if (const StoreLines* lines = store_lines(w, base, at, mask, bytes)) {
+    const u64 first = (begin + at.at[0]) / 64;
+    for (const StoreLines::Line& l : lines->lines)
+      reader.note_line(home, readers, first + static_cast<u64>(i64{l.at}), l.bytes);
+    return;
+  }
+  for (; mask != 0; mask &= mask - 1)
+    reader.note_range(home, readers, begin + at.at[first_lane(mask)], bytes);
+}
+
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
+  const Reader reader(w);
+  std::atomic<u64>* const readers = home.reader_entries();
+  if (home.writers.load(std::memory_order_relaxed) == nullptr) {
+    for (; mask != 0; mask &= mask - 1)
+      reader.note_range(home, readers, address[first_lane(mask)] - home.begin, bytes);
+    return;
+  }
   Workgroup& g = *w.group;
   Writers writers(w, home, false);
-  const u64 me = writers.me(), mine = writers.mine();
-  std::atomic<u64>* const readers = home.reader_entries();
+  const u64 me = writers.me();
   bool said = false;
   u64 in_order = 0; // the last entry that was: as a rule the next word's
   for (; mask != 0; mask &= mask - 1) {
@@ -577,16 +643,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
     const u64 first = address[l] - home.begin;
     for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
       const u64 touched = bytes_of_word(d, first, bytes);
-      std::atomic<u64>&last = readers[2 * d], &before = readers[2 * d + 1];
-      const u64 reader = last.load(std::memory_order_relaxed);
-      if (reader != 0 && reader >> 36 != me) {
-        // Of another workgroup rather than of another wave: no barrier orders that one.
-        const u64 kept = before.load(std::memory_order_relaxed), count = g.waves.size();
-        const auto group = [&](u64 e) { return ((e >> 36) - 1) / count; };
-        if (kept == 0 || group(kept) == g.writer || group(reader) != g.writer)
-          before.store(reader, std::memory_order_relaxed);
-      }
-      last.store(mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0), std::memory_order_relaxed);
+      reader.note(readers + 2 * d, touched);
       const u64 entry = writers.of_word(d);
       if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0 || entry == in_order)
         continue;
@@ -734,11 +791,14 @@ GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOff
   if (const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire)) {
     const auto others = [&](u64 first, u64 count) {
       u64 some = 0;
-      for (u64 d = first / 4; d <= (first + count - 1) / 4; ++d)
-        for (const std::atomic<u64>* entry : {&readers[2 * d], &readers[2 * d + 1]}) {
+      const auto look = [&](u64 k) {
+        for (const std::atomic<u64>* entry : {&readers[k], &readers[k + 1]}) {
           const u64 e = entry->load(std::memory_order_relaxed);
           some |= e == 0 ? 0 : e >> 36 ^ writers.me();
         }
+      };
+      for (u64 d = first / 4; d <= (first + count - 1) / 4; ++d) look(2 * d);
+      for (u64 line = first / 64; line <= (first + count - 1) / 64; ++line) look(home.readers_of_line(line));
       return some != 0;
     };
     if (at.rising && others(begin + at.low, u64{bytes} * lanes)) return GlobalNote::conflict;

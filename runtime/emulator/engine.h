@@ -632,6 +632,9 @@ void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* val
 /// A load of `bytes` bytes of each lane in `mask` that wants to see what other waves of this launch have stored, and that nothing orders
 /// behind them. Remembers who loads what somebody has stored, for stores that nothing orders behind the load.
 void check_global_reads(Wave& wave, Allocation& home, const u64* address, u64 mask, unsigned bytes);
+/// The same while nobody has stored to the allocation, at `base + at.at[lane]`.
+void note_global_reads(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,
+                       unsigned bytes);
 /// What is known of a store before it is done: somebody stored there who may be in conflict; noted; this wave has stored to all these
 /// bytes since the last barrier, so that nothing about them can be new.
 enum class GlobalNote : u8 { conflict, noted, again };

@@ -1227,14 +1227,15 @@ void load_near(Wave& w, const Near& near, const MemoryFields& f, unsigned row, u
   for (unsigned k = 0; k < words; ++k) w.defined->lanes_of[row + k] &= ~mask;
 }
 
-/// A plain load of what somebody has stored in this launch. One of device scope is how waves find out about each other.
+/// A plain load. One of device scope is how waves find out about each other.
 bool wants_order(const Wave& w, const MemoryFields& f, const Allocation* home) {
-  return home != nullptr && !f.sc1 && w.group->tracks_global &&
-         home->writers.load(std::memory_order_relaxed) != nullptr;
+  return home != nullptr && !f.sc1 && w.group->tracks_global;
 }
 
 void check_near_reads(Wave& w, const MemoryFields& f, const Near& near, u64 mask) {
   if (!wants_order(w, f, near.home)) return;
+  if (near.home->writers.load(std::memory_order_relaxed) == nullptr)
+    return note_global_reads(w, *near.home, reinterpret_cast<u64>(near.base), near.at, mask, f.bytes);
   std::array<u64, lanes> address;
   for (unsigned l = 0; l < lanes; ++l) address[l] = reinterpret_cast<u64>(near.base) + near.at.at[l];
   check_global_reads(w, *near.home, address.data(), mask, f.bytes);

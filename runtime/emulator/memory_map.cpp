@@ -26,7 +26,7 @@ Entry* made_once(std::atomic<Entry*>& of, std::uint64_t count) {
 } // namespace
 
 Entry* Allocation::writer_entries() { return made_once(writers, 18 * writer_lines()); }
-Entry* Allocation::reader_entries() { return made_once(readers, 32 * writer_lines()); }
+Entry* Allocation::reader_entries() { return made_once(readers, 34 * writer_lines()); }
 
 void Allocation::forget_accesses() {
   std::free(writers.exchange(nullptr));

@@ -27,11 +27,13 @@ struct Allocation {
   /// The entries of lines, followed by the bytes of each line and by the entries of words. Made at the first call: zero pages of the system, so that they cost
   /// what is touched.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
-  /// Who loaded last, and who before that, each four bytes that somebody had stored to in this launch; nullptr until somebody did. See
-  /// check_global_reads.
+  /// Who loaded last, and who before that, in this launch; nullptr until somebody did. See check_global_reads.
   std::atomic<std::atomic<std::uint64_t>*> readers{nullptr};
-  /// Two entries a word.
+  /// Two entries a word, followed by two of each line: of loads of the whole of it.
   [[nodiscard]] std::atomic<std::uint64_t>* reader_entries();
+  [[nodiscard]] std::uint64_t readers_of_line(std::uint64_t line) const {
+    return 32 * writer_lines() + 2 * line;
+  }
   [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 64 + 1; }
   void forget_accesses();
 

@@ -237,8 +237,7 @@ void scalar_load(const Call& c) {
     for (u64 i = 0; i < count; ++i) {
       std::array<u64, lanes> at{a.address + 4 * i};
       Allocation* const home = c.w.group->launch->memory->find(at[0], 4);
-      if (home != nullptr && home->writers.load(std::memory_order_relaxed) != nullptr &&
-          (!a.buffer || a.offset + 4 * (i + 1) <= a.records))
+      if (home != nullptr && (!a.buffer || a.offset + 4 * (i + 1) <= a.records))
         check_global_reads(c.w, *home, at.data(), 1, 4);
     }
   }

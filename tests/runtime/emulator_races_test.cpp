@@ -100,13 +100,14 @@ bool races(const Touch& a, const Touch& b) {
   return !both.empty();
 }
 
-// s12: the workgroup's number. s8: the wave's. v4 to v7: what it stores, another value for each wave. Somebody has stored to the
-// buffer before: from then on it is known who loads.
+// s12: the workgroup's number. s8: the wave's. v4 to v7: what it stores, another value for each wave.
 const std::string global_start =
     "s_mov_b32 s12, s2\ns_load_dwordx2 s[4:5], s[0:1], 0x0\nv_readfirstlane_b32 s8, v0\n"
     "s_lshr_b32 s8, s8, 6\nv_and_b32 v1, 63, v0\ns_lshl_b32 s9, s12, 3\ns_add_u32 s9, s9, s8\n"
     "s_add_u32 s9, s9, 1\ns_mul_i32 s9, s9, 0x1010101\ns_waitcnt lgkmcnt(0)\n"
-    "v_mov_b32 v4, s9\nv_mov_b32 v5, s9\nv_mov_b32 v6, s9\nv_mov_b32 v7, s9\n"
+    "v_mov_b32 v4, s9\nv_mov_b32 v5, s9\nv_mov_b32 v6, s9\nv_mov_b32 v7, s9\n";
+// Somebody stores to the buffer first: loads are remembered word by word from then on, and line by line before.
+const std::string stored_before =
     "s_or_b32 s10, s8, s12\ns_cmp_lg_u32 s10, 0\ns_cbranch_scc1 stored\nv_mov_b32 v2, 0x2000\n"
     "global_store_dword v2, v4, s[4:5]\nstored:\ns_barrier\n";
 
@@ -133,7 +134,7 @@ std::string random_global_kernel(std::mt19937& random, unsigned groups, unsigned
     std::snprintf(hex, sizeof hex, "0x%x", n);
     return std::string(hex);
   };
-  std::string text = global_start;
+  std::string text = global_start + (below(random, 2) == 0 ? stored_before : "");
   const unsigned epochs = 1 + below(random, 3), all = below(random, 3) == 0 ? 1280 : 8192,
                  stores = below(random, 3) == 0 ? 1 : 3; // in eight
   const bool separate =
@@ -343,15 +344,16 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", load + says) + only(0, 1, "b", polls + store), 0, 0},
       {"its own", 1, 2, only(0, 0, "a", store + load + store), 0, 0},
   };
-  for (const Case& c : cases) {
-    const auto findings =
-        races_of(global_start + c.text + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n", c.groups, c.waves);
-    INFO(c.name << "\n" << all(findings));
-    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
-                                                 [](const Finding& f) { return !f.note; })) == c.races);
-    CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
-                                                 [](const Finding& f) { return f.note; })) == c.notes);
-  }
+  for (const Case& c : cases)
+    for (const std::string& before : {std::string(), stored_before}) {
+      const auto findings = races_of(
+          global_start + before + c.text + "s_waitcnt vmcnt(0) lgkmcnt(0)\ns_endpgm\n", c.groups, c.waves);
+      INFO(c.name << (before.empty() ? "" : ", stored to before") << "\n" << all(findings));
+      CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
+                                                   [](const Finding& f) { return !f.note; })) == c.races);
+      CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
+                                                   [](const Finding& f) { return f.note; })) == c.notes);
+    }
 }
 
 TEST_CASE("races are found exactly where two waves touch a word in one epoch") {

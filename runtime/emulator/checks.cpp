@@ -587,9 +587,9 @@ struct Reader {
   void note(std::atomic<u64>* two, u64 touched) const {
     const u64 reader = two[0].load(std::memory_order_relaxed);
     if (reader != 0 && reader >> 36 != me) {
-      // Of another workgroup rather than of another wave: no barrier orders that one.
+      // Of another workgroup rather than of another wave: no barrier orders that one, and any of another is as good.
       const u64 kept = two[1].load(std::memory_order_relaxed);
-      if (kept == 0 || is_ours(kept) || !is_ours(reader)) two[1].store(reader, std::memory_order_relaxed);
+      if (kept == 0 || is_ours(kept)) two[1].store(reader, std::memory_order_relaxed);
     }
     const u64 now = mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0);
     if (now != reader) two[0].store(now, std::memory_order_relaxed);

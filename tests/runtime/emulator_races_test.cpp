@@ -240,6 +240,12 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
     return at + what + (what[7] == 's' ? " v2, v4" : " v3, v2") + ", s[4:5] offset:" + std::to_string(n) +
            "\n";
   };
+  const auto load_behind = [&](unsigned n) {
+    return at + "global_load_dword v3, v2, s[4:5] offset:" + std::to_string(n) + "\n";
+  };
+  const auto store_behind = [&](unsigned n) {
+    return at + "global_store_dword v2, v4, s[4:5] offset:" + std::to_string(n) + "\n";
+  };
   struct Case {
     std::string name;
     unsigned groups, waves;
@@ -318,6 +324,17 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       {"an earlier workgroup's load, though others loaded since and it is behind those", 2, 2,
        only(0, 0, "a", load) + only(1, 0, "b", load) + only(1, 1, "c", load) + barrier +
            only(1, 1, "d", store),
+       1, 0},
+      {"another wave's load, though one before the barrier was known", 1, 3,
+       only(0, 0, "a", load) + barrier + only(0, 1, "b", load) + only(0, 2, "c", load + store), 1, 0},
+      {"stored over in its last line", 2, 1,
+       only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(192)), 1, 0},
+      {"stored over in its last word", 2, 1,
+       only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(252)), 1, 0},
+      {"stored behind it", 2, 1, only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(256)), 0, 0},
+      {"the last line of a store", 2, 1, only(0, 0, "a", load_behind(192) + barrier) + only(1, 0, "b", store),
+       1, 0},
+      {"the last word of a store", 2, 1, only(0, 0, "a", load_behind(252) + barrier) + only(1, 0, "b", store),
        1, 0},
       {"a byte, though another one was loaded since", 1, 2,
        only(0, 0, "a", byte("global_load_ubyte", 0) + byte("global_load_ubyte", 1)) +

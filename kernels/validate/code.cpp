@@ -2169,6 +2169,7 @@ CodeReport Sides::run() {
   if (options_.order) {
     runtime::symbolic::OrderOptions o;
     o.max_bytes = options_.max_bytes;
+    o.max_instructions = 2'000'000; // the largest kernel that was tried, of several loops, takes 172,000
     o.block = {static_cast<std::uint32_t>(p_.threads()), 1, 1};
     for (const codegen::Tensor& t : p_.tensors())
       if (t.space == codegen::Space::global && !t.output) o.read_only.push_back(t.name);

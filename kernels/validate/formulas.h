@@ -85,6 +85,11 @@ public:
   [[nodiscard]] Sym element(std::uint64_t value) const;
   /// The contract says so of it. Before anything is asked of it.
   void not_negative(std::uint64_t value) { not_negative_.insert(value); }
+  /// Whether a word is an element that the contract says is not negative.
+  [[nodiscard]] bool is_bound(Word word) const {
+    const auto v = value_of_datum ? value_of_datum(word) : std::nullopt;
+    return v && not_negative_.contains(*v);
+  }
   /// The element's value that a word is, for words of memory.
   std::function<std::optional<std::uint64_t>(Word)> value_of_datum;
   /// A symbol of the machine that is none of the program's: the periods of a loop.

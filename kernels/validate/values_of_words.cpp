@@ -466,8 +466,11 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       }
       if (const SignedField f = signed_field(x); f.width == 8 && f.at % 8 == 0)
         return read(f.word, Element::i8, f.at / 8);
-      if (const auto s = formulas_.signed_number(x)) return number_of(*s);
-      if (t_.kind(x) != TermKind::datum) return std::nullopt;
+      // An element that may be anything has no formula with its sign: a symbol for each would be made to say so.
+      const bool is_datum = t_.kind(x) == TermKind::datum;
+      if (!is_datum || formulas_.is_bound(x))
+        if (const auto s = formulas_.signed_number(x)) return number_of(*s);
+      if (!is_datum) return std::nullopt;
       return read(x, Element::i32, 0); // a sum of integers
     }
     if (n == "v_cvt_f32_u32" && !a.empty()) {

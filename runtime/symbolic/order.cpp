@@ -94,6 +94,7 @@ struct WaveRun {
   u32 choices = 0;
   std::map<u32, u32> visits;                              ///< arrivals at heads of loops
   std::map<u32, u32> open_at_visit;                       ///< conditions decided by then
+  std::map<u32, u32> numbered;                            ///< trips in a row that numbers decided
   u32 opened = 0;                                         ///< conditions that were not numbers
   std::map<u32, u32> executed;                            ///< per memory instruction
   std::vector<std::pair<Term, std::map<u32, u32>>> steps; ///< how many more a period of a loop
@@ -927,14 +928,18 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
       }
       if (!run.home || run.home->head != at) {
         auto& kept = run.snapshots[at];
-        if (run.opened == before && visit > 1) kept.clear(); // a loop whose trips are a number
-        if (visit + 5 > options_.trips) {
+        const bool by_number = run.opened == before && visit > 1; // a loop whose trips are a number
+        u32& numbered = run.numbered[at];
+        numbered = by_number ? numbered + 1 : 0;
+        if (by_number) kept.clear();
+        // After many such trips no more copies of the state are kept: of a loop of 2^32 trips they are all there is time for.
+        if (visit + 5 > options_.trips && numbered < 100) {
           WaveRun copy = run;
           copy.snapshots.clear();
           kept.push_back(std::make_shared<const Snapshot>(Snapshot{std::move(copy)}));
           if (kept.size() > 6) kept.erase(kept.begin());
         }
-        if (visit > options_.trips && run.opened != before) {
+        if (visit > options_.trips && run.opened != before && kept.size() > 1) {
           run.cut = true;
           run.cut_head = at;
           return Stop::cut;
@@ -967,6 +972,7 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
         w.at = op.target;
         break;
       }
+      if (i.mnemonic.starts_with("s_cbranch_cdbg")) break; // no debugger
       Term condition = run.machine.branch_condition(op);
       // A stretch that a wave without active lanes jumps over: executed, and nothing in it counted on.
       if (i.mnemonic == "s_cbranch_execz" && op.target > at && !t().value(condition)) {

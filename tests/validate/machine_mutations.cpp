@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -23,6 +23,7 @@
 #include <iostream>
 #include <map>
 #include <random>
+#include <sstream>
 #include <string>
 
 using namespace inlay;
@@ -175,6 +176,8 @@ int main(int argc, char** argv) {
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
                  "`branches`")
       ->check(CLI::IsMember({"order", "fp4", "scales", "branches"}));
+  int first = 0;
+  app.add_option("--first", first, "Those before this one are drawn and not judged")->capture_default_str();
   bool symbols_first = false;
   app.add_flag(
       "--symbols-first", symbols_first,
@@ -252,6 +255,13 @@ int main(int argc, char** argv) {
       --n;
       continue;
     }
+    if (n < first) continue;
+    std::ostringstream what;
+    what << n << "  " << all[which].kernel;
+    for (const auto& f : all[which].flags) what << " --" << f.first << " " << f.second;
+    what << "  0x" << std::hex << instruction.address << "  " << instruction.text << "  ->  "
+         << now.instructions[0].text;
+    if (verbose) std::cout << what.str() << std::endl; // before, so that one without an end has a name
     const auto begin = std::chrono::steady_clock::now();
     std::string verdict;
     std::string why;
@@ -287,22 +297,16 @@ int main(int argc, char** argv) {
       c->undecided += verdict == "UNDECIDED" ? 1 : 0;
       c->wrong += verdict == "WRONG" ? 1 : 0;
     }
-    if (verbose || verdict == "WRONG" || verdict == "UNDECIDED") {
+    if (verbose || verdict == "WRONG" || verdict == "UNDECIDED")
       std::cout << verdict
                 << ((verdict == "same" || verdict == "rounded") && !validated ? " (undecided)" : "") << "  "
-                << all[which].kernel;
-      for (const auto& f : all[which].flags) std::cout << " --" << f.first << " " << f.second;
-      char address[24];
-      std::snprintf(address, sizeof address, "%llx", static_cast<unsigned long long>(instruction.address));
-      std::cout << "  0x" << address << "  " << instruction.text << "  ->  " << now.instructions[0].text
-                << "\n    " << why << std::endl;
-    }
+                << (verbose ? "" : what.str()) << "\n    " << why << std::endl;
   }
   for (const auto& [name, c] : counts)
     std::printf("%-8s refuted %d, same %d, rounded %d, undecided %d, wrong %d\n", name.c_str(), c.refuted,
                 c.same, c.rounded, c.undecided, c.wrong);
   const int changing = total.refuted + total.undecided + total.wrong;
-  std::printf("%.2f s a mutation to validate\n", seconds / std::max(1, sample));
+  std::printf("%.2f s a mutation to validate\n", seconds / std::max(1, sample - first));
   std::printf("caught %d of %d (%d behave the same, %d but for rounding)\n", total.refuted, changing,
               total.same, total.rounded);
   good = good && total.wrong == 0 && 100 * total.refuted >= least * changing;

@@ -371,6 +371,46 @@ TEST_CASE("a loop that is entered in its middle ends undecided: by states, by fo
   for (const auto& why : places.undecided) CHECK(why.size() < 8 * Terms::most_text);
 }
 
+TEST_CASE("a loop of 2^32 trips, by numbers, ends undecided; one of 300 inside of another is followed") {
+  OrderOptions little;
+  little.max_instructions = 200'000;
+  const std::string trip = "top:\nds_write_b32 v1, v2\ns_sub_u32 s20, s20, 1\ns_cmp_eq_u32 s20, 0\n";
+  const auto endless =
+      check(start + "s_mov_b32 s20, -1\n" + trip + "s_cbranch_scc0 top\ns_endpgm\n", 1, 4096, little);
+  INFO(all(endless));
+  CHECK(endless.verdict == Verdict::undecided);
+  REQUIRE(endless.undecided.size() == 1);
+  CHECK_THAT(endless.undecided[0], Catch::Matchers::Contains("more than 200000 wave instructions"));
+  // 300 trips by numbers in each of as many as an argument says; at last each wave reads what the other wrote.
+  const auto body = [&](bool barrier) {
+    return start +
+           "v_lshl_add_u32 v5, s8, 8, v1\nv_xor_b32_e32 v6, 0x100, v5\nouter:\ns_movk_i32 s20, 300\ntop:\n"
+           "ds_write_b32 v5, v2\ns_waitcnt lgkmcnt(0)\ns_sub_u32 s20, s20, 1\ns_cmp_eq_u32 s20, 0\n"
+           "s_cbranch_scc0 top\ns_sub_u32 s4, s4, 1\ns_cmp_lg_u32 s4, 0\ns_cbranch_scc1 outer\n" +
+           (barrier ? "s_barrier\n" : "") + "ds_read_b32 v3, v6\ns_waitcnt lgkmcnt(0)\ns_endpgm\n";
+  };
+  const auto checked = check(body(true), 2), racing = check(body(false), 2);
+  INFO(all(checked) << all(racing));
+  CHECK(checked.verdict == Verdict::validated);
+  CHECK(racing.verdict == Verdict::refuted);
+}
+
+TEST_CASE("a branch of a debugger's is not taken, and no barrier") {
+  const auto run = [&](const std::string& between) {
+    return check(start +
+                     "v_mov_b32_e32 v5, v1\nv_lshl_add_u32 v5, s8, 8, v1\nds_write_b32 v5, v2\n"
+                     "s_waitcnt lgkmcnt(0)\n" +
+                     between +
+                     "\nv_xor_b32_e32 v5, 0x100, v5\n"
+                     "ds_read_b32 v3, v5\ns_waitcnt lgkmcnt(0)\ns_endpgm\n",
+                 2);
+  };
+  CHECK(run("s_barrier").verdict == Verdict::validated);
+  const auto r = run("s_cbranch_cdbgsys_and_user over\nover:");
+  INFO(all(r));
+  CHECK(r.verdict == Verdict::refuted);
+}
+
 TEST_CASE("Triton's kernels are validated", "[triton]") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const char* name :

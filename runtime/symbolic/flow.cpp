@@ -328,10 +328,16 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
   a.bytes = f.bytes;
   a.buffer = f.space == Space::buffer;
   a.plain = !mod.idxen && f.format_count == 0;
+  bool index_is_0 = false;
   a.adds = adds;
   if (a.buffer) {
     for (unsigned k = 0; k < 4; ++k) a.descriptor[k] = m.scalar(static_cast<unsigned>(f.srsrc) + k);
     a.soffset = t().zext(m.scalar_operand(f.soffset));
+    // An index that nothing is multiplied by: the stride and the lane's part of it are numbers, and 0.
+    const auto high = t().value(a.descriptor[1]), of_lane = t().value(a.descriptor[3]);
+    index_is_0 =
+        mod.idxen && high && of_lane && ((*high >> 16) & 0x3fffU) == 0 && ((*of_lane >> 23) & 1U) == 0;
+    a.plain = (!mod.idxen || index_is_0) && f.format_count == 0;
     if (f.format_count != 0 && !mod.idxen) {
       const auto flags = t().value(a.descriptor[3]).value_or(0);
       const auto format = f.typed ? emulator::BufferFormat{static_cast<u8>(mod.format & 15U),
@@ -352,8 +358,9 @@ void Flow::State::memory(FlowClient& client, FlowWave& wave, const Operation& op
     const Term g = a.guard[l] = m.guard(l);
     const auto row = [&](unsigned k) { return m.under(g, m.vector(static_cast<unsigned>(f.vaddr) + k, l)); };
     if (a.buffer) {
-      const bool offen = f.vaddr >= 0 && mod.offen && !mod.idxen;
-      a.offset[l] = t().add(t().constant(static_cast<u32>(f.offset)), offen ? row(0) : t().constant(0));
+      const bool offen = f.vaddr >= 0 && mod.offen && (!mod.idxen || index_is_0);
+      a.offset[l] =
+          t().add(t().constant(static_cast<u32>(f.offset)), offen ? row(mod.idxen ? 1 : 0) : t().constant(0));
     } else {
       Term v = t().wide_constant(0);
       if (f.vaddr >= 0) v = f.saddr >= 0 ? t().zext(row(0)) : t().join(row(0), row(1));

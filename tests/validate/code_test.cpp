@@ -618,6 +618,8 @@ TEST_CASE("numbers follow what has no formula, with sizes at which the formulas 
   refuted(rmsnorm, "s_and_saveexec_b64", 0, [](auto& c) { c[3] ^= 4; });
   refuted(rmsnorm, "ds_read_b64", 0, [](auto& c) { c[2] ^= 0x20; });
   refuted(gemm, "s_load_dwordx2", 0, [](auto& c) { c[2] ^= 0x20; }); // an end in the middle of the arguments
+  // An index times a stride of 0, and the offset from the register behind it.
+  refuted(gemm, "buffer_load_dwordx4", 0, [](auto& c) { c[1] |= 0x20; });
   // The loop's remainder by another register: what only the path tells.
   const kernels::Artifact square = built("gemm", {{"tile", "64x64x64"}});
   refuted(square, "s_cmp_eq_u32 s1, s0", 1, [](auto& c) { c[1] ^= 2; });

@@ -60,7 +60,7 @@ struct FlowAccess {
   std::uint32_t wave = 0;
   unsigned bytes = 0;           ///< of a lane
   bool buffer = false;          ///< by a descriptor; otherwise by pointer
-  bool plain = true;            ///< raw and unformatted: no index, no thread id in the address
+  bool plain = true;            ///< raw and unformatted: no index but one times 0, no thread id in the address
   FlowAdd adds = FlowAdd::none; ///< of a store
   std::optional<unsigned>
       typed; ///< without an index, by a format of so many bytes that is a number; 0: a format of nothing

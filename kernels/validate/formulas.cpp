@@ -5,6 +5,7 @@
 #include <inlay/solver/prover.h>
 
 #include <algorithm>
+#include <bit>
 #include <cctype>
 #include <set>
 #include <string_view>
@@ -374,6 +375,13 @@ std::optional<Sym> Formulas::compute(Word w) {
       if (!a) return std::nullopt;
       const Sym size(static_cast<std::int64_t>(*m) + 1);
       return size * floor_div(*a, size) + size - Sym(1);
+    }
+    // One bit set: without what it was, x / 2^n - 2 (x / 2^(n + 1)).
+    if (const auto m = t_.value(child(1)); m && std::has_single_bit(*m)) {
+      const auto a = of(child(0));
+      if (!a) return std::nullopt;
+      const Sym one(static_cast<std::int64_t>(*m)), two(2 * static_cast<std::int64_t>(*m));
+      return *a + one - one * floor_div(*a, one) + two * floor_div(*a, two);
     }
     return both(as_unsigned, [](Sym a, Sym b) { return bit_or(a, b); });
   case TermKind::select: {

@@ -134,6 +134,8 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   case TermKind::function: return of_function(w, format, index);
   case TermKind::select: {
     if (width == 8) break;
+    if (const auto x = format == Element::f32 ? with_any_nan(w) : std::nullopt)
+      return read(*x, Element::f32, 0);
     const Word c = child(0), x = child(1), y = child(2);
     const auto a = read(x, format, index);
     return chosen(c, a, read(y, format, index));
@@ -324,6 +326,30 @@ std::optional<Number> ValuesOfWords::rounded_to_i8(Word w) {
   return rounded_to_integer(w);
 }
 
+/// Whether a condition is that x is a NaN (true) or that it is none (false).
+std::optional<bool> ValuesOfWords::says_nan(Word c, Word x) const {
+  bool holds = true;
+  for (; t_.kind(c) == TermKind::invert; c = t_.children(c)[0]) holds = !holds;
+  if (t_.kind(c) == TermKind::bit) c = t_.children(c)[0];
+  if (t_.kind(c) != TermKind::function || t_.children(c).size() < 2) return std::nullopt;
+  const Instruction& i = flow_.instruction(t_.raw(c) & 0xffffffffU);
+  const bool of_nan = i.mnemonic == "v_cmp_u_f32";
+  if ((!of_nan && i.mnemonic != "v_cmp_o_f32") || i.form == runtime::isa::Form::sdwa ||
+      i.form == runtime::isa::Form::dpp || t_.children(c)[0] != x || t_.children(c)[1] != x)
+    return std::nullopt;
+  return of_nan == holds;
+}
+
+/// x, of a word that is x where that is a number, and some NaN where it is one: the same in real arithmetic.
+std::optional<Word> ValuesOfWords::with_any_nan(Word w) const {
+  for (const std::size_t k : {1U, 2U}) {
+    const Word x = t_.children(w)[k];
+    const auto nan = t_.value(t_.children(w)[3 - k]);
+    if (nan && (*nan & 0x7fffffffU) > 0x7f800000U && says_nan(t_.children(w)[0], x) == (k == 2)) return x;
+  }
+  return std::nullopt;
+}
+
 /// The number in the upper half of what rounds x to bf16, to nearest even: is x a NaN ? x | 0x400000 : x + ((x >> 16) & 1) +
 /// 0x7fff. Nothing when the word is not of that form.
 std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
@@ -349,14 +375,7 @@ std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
     if (parts[1 - k].atom != odd) continue;
     if (kept) {
       if (*kept != t_.bit_or(x, t_.constant(0x400000))) return std::nullopt;
-      // The condition: x is unordered with itself.
-      Word f = condition;
-      if (t_.kind(f) == TermKind::bit) f = t_.children(f)[0];
-      if (t_.kind(f) != TermKind::function) return std::nullopt;
-      const Instruction& i = flow_.instruction(t_.raw(f) & 0xffffffffU);
-      if (i.mnemonic != "v_cmp_u_f32" || t_.children(f).size() < 2 || t_.children(f)[0] != x ||
-          t_.children(f)[1] != x)
-        return std::nullopt;
+      if (says_nan(condition, x) != true) return std::nullopt;
     }
     return read(x, Element::f32, 0);
   }
@@ -398,7 +417,9 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     }
     return modified(k, read(a[k], Element::f16, which));
   };
-  if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32") return std::nullopt;
+  const bool one_byte = n == "v_cvt_f32_fp8" || n == "v_cvt_f32_bf8",
+             two_bytes = n == "v_cvt_pk_f32_fp8" || n == "v_cvt_pk_f32_bf8";
+  if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32" && !one_byte && !two_bytes) return std::nullopt;
   const auto two = [&](auto&& f) -> std::optional<Number> {
     const auto x = f32(0), y = f32(1);
     if (!x || !y) return std::nullopt;
@@ -477,6 +498,19 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto s = formulas_.number(a[0]);
       if (!s) return std::nullopt;
       return number_of(*s);
+    }
+    if ((one_byte || two_bytes) && !a.empty()) { // the byte, or that of the half, that SDWA or op_sel names
+      const auto* o = operand(0);
+      if (o == nullptr || o->neg || o->abs || o->sext || i.form == runtime::isa::Form::dpp)
+        return std::nullopt;
+      const bool ocp = flow_.program().arch == runtime::isa::Arch::gfx950;
+      const Element of_byte = n.ends_with("fp8") ? (ocp ? Element::e4m3fn : Element::e4m3fnuz)
+                                                 : (ocp ? Element::e5m2 : Element::e5m2fnuz);
+      const auto select = static_cast<unsigned>(sdwa ? m.src0_sel : Select::dword); // bytes, halves, the word
+      if (two_bytes && (select < 4 || (m.op_sel & ~1U) != 0)) return std::nullopt;
+      if (one_byte && ((select >= 4 && select != 6) || m.op_sel != 0)) return std::nullopt;
+      const unsigned half = two_bytes ? (m.op_sel & 1U) | (select == 5 ? 1U : 0U) : 0;
+      return read(a[0], of_byte, two_bytes ? 2 * half + part : select % 6);
     }
     if (n.starts_with("v_pk_") && n.ends_with("_f32") && a.size() % 2 == 0) {
       // Source k of result word `part` is the low or the high word of its pair, by op_sel or op_sel_hi.

@@ -370,6 +370,14 @@ bool Machine::scalar_formula(const Operation& op) {
   }
   if (n == "s_mul_i32") return put(t.multiply(x(), y()));
   if (n == "s_mulk_i32") return put(t.multiply(scalar_operand(i.operands[0]), scalar_operand(i.operands[1])));
+  if (n == "s_bitset1_b32" || n == "s_bitset0_b32") {
+    const auto at = t.value(x());
+    if (!at) return some_function();
+    const u32 bit = u32{1} << (*at & 31);
+    const Term before = scalar(d);
+    return put(n == "s_bitset1_b32" ? t.bit_or(before, t.constant(bit))
+                                    : t.bit_and(before, t.constant(~bit)));
+  }
   if (n == "s_mul_hi_u32") return put(t.multiply_high(x(), y(), false));
   if (n == "s_mul_hi_i32") return put(t.multiply_high(x(), y(), true));
   if (n == "s_lshl_b32") return logic(t.shl(x(), y()));

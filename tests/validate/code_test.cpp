@@ -297,6 +297,39 @@ TEST_CASE("numbers that are too small for a float to keep refute nothing, and hi
   CHECK(r.verdict == MachineVerdict::refuted);
 }
 
+TEST_CASE("weights with scales: a NaN that is another NaN, bytes of fp8") {
+  const auto built = [](kernels::Flags flags) {
+    return kernels::find_kernel("weight_only_gemm")->build(flags, {});
+  };
+  const kernels::Artifact i8 = built({{"tile-m", "64"}, {"tile-n", "64"}}),
+                          fp8 = built({{"weights", "fp8"}, {"tile-m", "64"}, {"tile-n", "64"}}),
+                          ocp = built(
+                              {{"weights", "fp8"}, {"tile-m", "64"}, {"tile-n", "64"}, {"arch", "gfx950"}});
+  for (const auto* a : {&i8, &fp8, &ocp}) {
+    const CodeReport r = validate(*a, a->hsaco, true); // by numbers as well as by symbols
+    INFO(text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+  }
+  const auto changed = [&](const kernels::Artifact& a, const char* text, std::size_t which,
+                           const auto& change, bool numbers_first = false) {
+    const CodeReport r = validate(a, patched(a, text, which, change), numbers_first);
+    INFO(text << ": " << text_of(r));
+    CHECK(r.verdict != MachineVerdict::validated);
+    return r.verdict;
+  };
+  changed(i8, "v_cmp_o_f32_e32", 0, [](auto& c) { c[2] ^= 0x1e; });            // a NaN where it is a number
+  changed(i8, "v_cmp_o_f32_e32", 1, [](auto& c) { c[0] ^= 1; });               // another number's
+  changed(i8, "v_mov_b32_e32...0x7fc00000", 0, [](auto& c) { c[6] ^= 0x40; }); // an infinity
+  // The other half, the other half without it, the bytes of another word.
+  for (const auto* a : {&fp8, &ocp}) {
+    CHECK(changed(
+              *a, "v_cvt_pk_f32_fp8_sdwa...WORD_1", 0, [](auto& c) { c[6] ^= 1; }, true) ==
+          MachineVerdict::refuted);
+    CHECK(changed(
+              *a, "v_cvt_pk_f32_fp8_e32", 0, [](auto& c) { c[0] ^= 1; }, true) == MachineVerdict::refuted);
+  }
+}
+
 TEST_CASE("a kernel without a loop whose stores have two versions") {
   const kernels::Artifact a = kernels::find_kernel("vector_add")->build({}, {});
   const CodeReport r = validate(a, a.hsaco, true);
@@ -687,7 +720,7 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     const auto pick = [&] { return words[random() % words.size()]; };
     const Word a = pick(), b = pick();
     const auto c = static_cast<std::uint32_t>(random() % 8);
-    switch (random() % 11) {
+    switch (random() % 12) {
     case 0: words.push_back(t.add(a, b)); break;
     case 1: words.push_back(t.subtract(a, b)); break;
     case 2: words.push_back(t.multiply(a, t.constant(c))); break;
@@ -698,6 +731,7 @@ TEST_CASE("formulas of words are congruent to them, and conditions are the machi
     case 7: words.push_back(t.bit_and(a, t.constant(0U - (1U << c)))); break;
     case 8: words.push_back(t.minimum(a, b, c % 2 == 0)); break;
     case 9: words.push_back(t.maximum(a, b, c % 2 == 0)); break;
+    case 10: words.push_back(t.bit_or(a, t.constant(1U << (3 * c)))); break;
     default: conditions.push_back(c % 3 == 0 ? t.equal(a, b) : t.less(a, b, c % 3 == 1)); break;
     }
     if (words.size() > 40) words.erase(words.begin() + 5 + static_cast<std::ptrdiff_t>(random() % 30));

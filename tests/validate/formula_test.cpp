@@ -352,7 +352,9 @@ TEST_CASE("whatever the emulator executes has its values as a formula, or none")
     std::vector<u32> words;
     for (u32 op = 0; op < 128; ++op) words.push_back(0x80000000U | op << 23 | 20U << 16 | 10U << 8 | 8U);
     for (u32 op = 0; op < 32; ++op) words.push_back(0xb0000000U | op << 23 | 20U << 16 | 0x8123U);
-    for (u32 op = 0; op < 256; ++op) words.push_back(0xbe800000U | 20U << 16 | op << 8 | 8U);
+    for (u32 op = 0; op < 256; ++op)
+      for (const u32 source : {8U, 128U + 7U}) // a register, or the number 7
+        words.push_back(0xbe800000U | 20U << 16 | op << 8 | source);
     for (u32 op = 0; op < 128; ++op) words.push_back(0xbf000000U | op << 16 | 10U << 8 | 8U);
     for (const u32 w : words) {
       std::vector<std::uint8_t> bytes(4);
@@ -368,8 +370,9 @@ TEST_CASE("whatever the emulator executes has its values as a formula, or none")
     }
     const Compared all = compare_with_emulator(arch, list, 6, false);
     // What addresses and guards are made of is among them.
-    for (const char* name : {"s_add_u32", "s_lshl_b64", "s_cselect_b64", "v_add_u32", "v_mad_u64_u32",
-                             "v_cndmask_b32", "v_cmp_lt_u32", "v_lshl_add_u64", "v_mul_lo_u32"})
+    for (const char* name :
+         {"s_add_u32", "s_lshl_b64", "s_cselect_b64", "v_add_u32", "v_mad_u64_u32", "v_cndmask_b32",
+          "v_cmp_lt_u32", "v_lshl_add_u64", "v_mul_lo_u32", "s_bitset1_b32", "s_bitset0_b32"})
       CHECK(all.with.contains(name));
   }
 }

@@ -38,7 +38,8 @@ KERNELS += ["flash_attention", "flash_attention --arch gfx950 --waves 1 --tile-q
 KERNELS += ["flash_attention --causal 1", "flash_attention --causal 1 --group 2 --head-dim 64"]
 KERNELS += ["block_scale_gemm", "block_scale_gemm --arch gfx950"]
 KERNELS += ["preshuffle_gemm --arch gfx950 --dtype fp4" + x for x in ("", " --tile 32x32x256 --waves 1x1", " --tile 64x128x256")]
-KERNELS += ["gemm --arch gfx950 --dtype fp4 --tile 32x32x256 --waves 1x1", "weight_only_gemm"]
+KERNELS += ["gemm --arch gfx950 --dtype fp4 --tile 32x32x256 --waves 1x1"]
+KERNELS += ["weight_only_gemm " + x for x in ("", "--dtype f16 --arch gfx950", "--weights fp8", "--weights fp8 --arch gfx950 --group 32")]
 KERNELS += ["flash_attention --dtype f16 --waves 2 --tile-q 64", "flash_attention --waves 1 --tile-q 32 --tile-k 32 --head-dim 64"]
 KERNELS += ["block_scale_gemm --tile-m 64 --out f32"]
 KERNELS += ["flash_attention --arch gfx950", "flash_attention --arch gfx950 --causal 1"]
@@ -46,7 +47,7 @@ KERNELS += ["gemm --tile-order " + x for x in ("xcd", "rows:8", "columns:4", "xc
 KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --out f32", "gemm --split 512 --out i32 --dtype i8"]
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 
-UNDECIDED = ["weight_only_gemm", "weight_only_gemm --arch gfx942"]  # these lines; docs/validate.md says why
+UNDECIDED = []  # these lines; docs/validate.md says why
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("inlay")

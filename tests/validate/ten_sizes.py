@@ -78,7 +78,7 @@ TABLE += [(f"silu_and_mul --arch {g}", rows("d", 8, 8192)) for g in ("gfx942", "
 TABLE += [("rope", ROPE), ("rope --arch gfx950 --in-place yes", ROPE)]
 TABLE += [(f"vector_add --arch {g}", ADD) for g in ("gfx942", "gfx950")]
 
-UNDECIDED = ["weight_only_gemm --arch gfx942"]
+UNDECIDED = []
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("inlay")

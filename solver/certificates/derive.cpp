@@ -16,8 +16,7 @@ namespace {
 // The claim as it stands, in up to three spellings; each is the whole claim, so that one answer is enough.
 void add_raw(const Statement& s, Derived& out) {
   Way way;
-  constexpr unsigned few = 64;
-  if (!out.ways.empty() || !out.stuck.empty()) way.share = few;
+  way.is_aside = !out.ways.empty() || !out.stuck.empty();
   std::vector<std::string> any_divisor;
   try {
     way.queries = raw(s);
@@ -92,8 +91,12 @@ Derived derive(const Statement& s, bool evaluate) {
   add_raw(s, out);
   // Many cases are many queries, and the whole claim is mostly one that a solver answers: a minute of a kernel's claims.
   constexpr auto most_at_first = 8;
-  if (by_cases)
-    out.ways.insert(cases <= most_at_first ? out.ways.begin() : out.ways.end(), *std::move(by_cases));
+  if (by_cases && cases <= most_at_first) {
+    out.ways.back().is_aside = true;
+    out.ways.insert(out.ways.begin(), *std::move(by_cases));
+  } else if (by_cases) {
+    out.ways.push_back(*std::move(by_cases));
+  }
   return out;
 }
 

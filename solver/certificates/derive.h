@@ -30,8 +30,7 @@ struct Way {
   /// Each in other words: with the facts that mostly cost more than they help, with quotients as variables, with divisors that may
   /// be below 0. Asked when nobody could answer the query itself, and as good.
   std::vector<std::vector<std::string>> stronger;
-  unsigned share =
-      1; ///< one in so many of a solver's steps: a way beside the one that was hinted at is worth few
+  bool is_aside = false; ///< beside the one that was hinted at, and worth few of a solver's steps
 };
 
 struct Derived {

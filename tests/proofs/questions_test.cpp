@@ -189,7 +189,7 @@ TEST_CASE("every certificate is accepted without the prover") {
     CAPTURE(q["id"], v.certificate);
     Recheck r = recheck(v.certificate);
     CAPTURE(r.reason);
-    CHECK(r.accepted);
+    CHECK((r.accepted && !r.as_it_stands));
     ++checked;
   }
   CHECK(checked > 30);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "certificates/derive.h"
+#include "inlay/solver/certificate.h"
 
 namespace inlay::solver {
 
@@ -32,6 +33,12 @@ inline std::string forged(const std::string& head) {
 inline std::string head_of(const std::string& certificate) {
   std::string text = certificate.substr(0, certificate.rfind("; checksum "));
   return text.substr(0, text.find("; query\n"));
+}
+
+/// Accepted along the certificate's own hints, which is what a test of them is about.
+inline bool followed(const std::string& certificate) {
+  const Recheck r = recheck(certificate);
+  return r.accepted && !r.as_it_stands;
 }
 
 } // namespace inlay::solver

@@ -42,6 +42,8 @@ struct Recheck {
   unsigned queries = 0;
   /// "Z3: unsat", "cvc5: unsat", "cvc5: not installed", per query; "evaluated: 4096 evaluations" before them.
   std::vector<std::string> answers;
+  /// Accepted though the way that the certificate hints at led nowhere: the solvers found out about the claim as it stands.
+  bool as_it_stands = false;
   /// Why not, when not accepted.
   std::string reason;
   /// Not accepted because the definition, evaluated, says the opposite. (A solver's counterexample is to what was derived,

@@ -148,7 +148,10 @@ private:
   const Environment* env_ = nullptr;
 };
 
-/// Every assignment that the facts allow, when they bound each symbol by numbers and leave at most 4096.
+/// The least and the greatest value that the facts leave a symbol where others have theirs, when they bound it from above.
+[[nodiscard]] std::optional<std::pair<Number, Number>>
+bounds_of(const std::string& name, const std::vector<Expr>& facts, const Environment& others);
+/// Every assignment that the facts allow, when they bound each symbol and leave at most 4096.
 [[nodiscard]] std::optional<std::vector<Environment>> assignments(const Statement& s);
 /// Few enough values in all to look at each?
 [[nodiscard]] bool affordable(const Statement& s, const std::vector<Environment>& all,

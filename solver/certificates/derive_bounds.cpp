@@ -52,6 +52,17 @@ public:
       throw Stuck("a shift that is not a number");
     return number(Number{1} << static_cast<int>(*n));
   }
+  // Of two ends the one that is always less, or always more; nothing is known where neither is.
+  std::optional<Value> choice(bool least, const Value& a, const Value& b) const {
+    auto end = [&](const Sum& x, const Sum& y) -> std::optional<Sum> {
+      if (d_.surely(least ? y - x : x - y)) return x;
+      if (d_.surely(least ? x - y : y - x)) return y;
+      return std::nullopt;
+    };
+    auto low = end(a.low, b.low), high = end(a.high, b.high);
+    if (!a.known || !b.known || !low || !high) return Value{{}, {}, false};
+    return Value{*low, *high};
+  }
   static bool truth(const Value&) { throw Stuck("a condition in a range"); }
   static bool compare(const std::string&, const Value&, const Value&) {
     throw Stuck("a condition in a range");

@@ -1,5 +1,6 @@
 #include "certificates/derive_raw.h"
 
+#include "certificates/digits.h"
 #include "certificates/facts.h"
 #include "certificates/queries.h"
 
@@ -67,6 +68,25 @@ struct Symbols {
     assert_facts(facts, names, asserted);
   }
 };
+
+// Extents that are the same polynomials, however they are written: (n + 1) and 1*(n + 1).
+bool same_extents(const Statement& s, const Function& a, const Function& b) {
+  if (a.extents.size() != b.extents.size()) return false;
+  Digits d;
+  Evaluation<Digits> e(d);
+  std::map<std::string, Sum> symbols;
+  constexpr Number any = Number{1} << 60; // nothing is taken to be known of their signs
+  for (const std::string& n : symbols_of(s))
+    symbols[n] = Digits::variable(d.add({Variable::Kind::symbol, n, -any, {}, {}, 0, false}));
+  try {
+    for (std::size_t k = 0; k < a.extents.size(); ++k)
+      if (!(e.expression(a.extents[k], symbols) == e.expression(b.extents[k], symbols))) return false;
+  } catch (const Stuck&) {
+    return false;
+  }
+  // What would have to be shown first (of a quotient, of the side of a minimum) is not shown here.
+  return d.inequalities.empty();
+}
 
 } // namespace
 
@@ -176,7 +196,7 @@ std::vector<std::string> raw(const Statement& s, bool any_divisor) {
     std::string x = smt_of(at(a, c)),
                 // By coordinates where the extents are the same text: without a quotient there is hardly
         // anything for a solver to do.
-        y = smt_of(s.by_mode || ea == eb ? at(b, c) : at_index(b, index_of(a, c)));
+        y = smt_of(s.by_mode || ea == eb || same_extents(s, a, b) ? at(b, c) : at_index(b, index_of(a, c)));
     goals.push_back("(not (= " + x + " " + y + "))");
     finish();
   } else if (s.property == "within") {

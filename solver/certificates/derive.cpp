@@ -14,41 +14,24 @@ namespace inlay::solver::independent {
 namespace {
 
 // The claim as it stands, in up to three spellings; each is the whole claim, so that one answer is enough.
-Way raw_way(const Statement& s) {
+void add_raw(const Statement& s, Derived& out) {
   Way way;
-  way.queries = raw(s);
-  const std::vector<std::string> any_divisor = raw(s, true);
+  std::vector<std::string> any_divisor;
+  try {
+    way.queries = raw(s);
+    any_divisor = raw(s, true);
+  } catch (const Stuck& stuck) {
+    // The first reason is the one of the way that was hinted at: that is what somebody has to mend.
+    if (out.ways.empty()) throw out.stuck.empty() ? stuck : Stuck(out.stuck);
+    return;
+  }
+  way.is_aside = !out.ways.empty() || !out.stuck.empty();
   for (std::size_t k = 0; k < way.queries.size(); ++k) {
     way.stronger.emplace_back();
     if (std::string q = with_quotients(way.queries[k]); !q.empty()) way.stronger.back().push_back(q);
     if (any_divisor[k] != way.queries[k]) way.stronger.back().push_back(any_divisor[k]);
   }
-  return way;
-}
-
-void add_raw(const Statement& s, Derived& out) {
-  try {
-    Way way = raw_way(s);
-    way.is_aside = !out.ways.empty() || !out.stuck.empty();
-    out.ways.push_back(std::move(way));
-  } catch (const Stuck& stuck) {
-    // The first reason is the one of the way that was hinted at: that is what somebody has to mend.
-    if (out.ways.empty()) throw out.stuck.empty() ? stuck : Stuck(out.stuck);
-  }
-}
-
-// The values that a fact lists: x == 3 || x == 5.
-bool listed(const Expr& fact, const std::string& name, std::vector<Number>& out) {
-  if (fact->op == "||") return listed(fact->args[0], name, out) && listed(fact->args[1], name, out);
-  if (fact->op != "==") return false;
-  for (int side : {0, 1}) {
-    const Expr &x = fact->args[side], &y = fact->args[1 - side];
-    auto value = number_of(y);
-    if (x->op != "name" || x->name != name || !value) continue;
-    out.push_back(*value);
-    return true;
-  }
-  return false;
+  out.ways.push_back(std::move(way));
 }
 
 } // namespace
@@ -78,7 +61,7 @@ Derived derive(const Statement& s, bool evaluate) {
   if ((digits || residues || bounds) && !waves) try {
       Derivation d(s);
       digits ? d.by_digits() : residues ? d.by_residues() : d.by_bounds();
-      out.ways.push_back({std::move(d.queries), std::move(d.stronger), {}});
+      out.ways.push_back({std::move(d.queries), std::move(d.stronger)});
       // A guess on the way (which stride is the next one) may be wrong where the claim is right.
       if (evaluate) add_raw(s, out);
       return out;
@@ -103,7 +86,7 @@ Derived derive(const Statement& s, bool evaluate) {
     } else {
       out.evaluated = s.property == "coalesced" ? lines_by_forms(d) : banks_by_residues(d);
     }
-    out.ways.push_back({std::move(d.queries), {}, {}});
+    out.ways.push_back({std::move(d.queries), {}});
     return out;
   }
   add_raw(s, out);
@@ -115,49 +98,6 @@ Derived derive(const Statement& s, bool evaluate) {
   } else if (by_cases) {
     out.ways.push_back(*std::move(by_cases));
   }
-  return out;
-}
-
-Way by_values(const Statement& s) {
-  constexpr Number most = 16;
-  std::vector<Expr> facts;
-  for (const Expr& f : s.facts) conjuncts(f, facts);
-  std::string name;
-  std::vector<Number> values;
-  auto take = [&](const std::string& n, const std::vector<Number>& some) {
-    if (static_cast<Number>(some.size()) <= most && (name.empty() || some.size() < values.size()))
-      name = n, values = some;
-  };
-  for (const std::string& n : symbols_of(s)) {
-    for (const Expr& f : facts)
-      if (std::vector<Number> some; listed(f, n, some)) take(n, some);
-    auto bounds = bounds_of(n, facts, {});
-    if (!bounds || bounds->second >= plus(bounds->first, most)) continue;
-    std::vector<Number> some;
-    for (Number v = bounds->first; v <= bounds->second; ++v) some.push_back(v);
-    take(n, some);
-  }
-  if (name.empty()) throw Stuck("no symbol of few values");
-  Way out;
-  out.is_aside = true;
-  Number looked = 0;
-  for (Number v : values) {
-    // The default stays where the value would lift it.
-    if (v < 1 && !has_lower_bound(name, facts)) continue;
-    Statement one = s;
-    one.hints.clear();
-    one.facts.push_back(std::make_shared<Expression>(
-        Expression{"==", 0, {}, {read_expression(name), read_expression(text(v))}}));
-    if (auto all = assignments(one); all && affordable(one, *all)) {
-      (void)by_definition(one, *all);
-      ++looked;
-      continue;
-    }
-    Way way = raw_way(one);
-    out.queries.insert(out.queries.end(), way.queries.begin(), way.queries.end());
-    out.stronger.insert(out.stronger.end(), way.stronger.begin(), way.stronger.end());
-  }
-  if (looked > 0) out.evaluated = text(looked) + " values of " + name;
   return out;
 }
 

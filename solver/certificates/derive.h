@@ -1,6 +1,6 @@
 /// From the statement of a certificate to what has to be unsatisfiable, or to a finite check.
 ///
-/// Eight ways, in this order:
+/// Seven ways, in this order:
 ///
 ///     a glance    Numbers only, or symbols with finitely many values, up to 2^16 evaluations: the definition.
 ///     digits      The certificate says into which digits the index falls ("digits 128 | m | 128 | n"). The claim's own
@@ -14,7 +14,6 @@
 ///     bounds      Least and greatest values, operation by operation, where the certificate says "bounds of blocks".
 ///     evaluation  The definition, up to 2^24 evaluations.
 ///     pieces      The certificate says how to cut the domain into boxes (derive_pieces.cpp): digits on each.
-///     values      Where nothing else has led to an end: a symbol that has few values, one after the other.
 ///     raw         Otherwise, and where the way that was hinted at leads nowhere, the claim with div and mod as it stands, for the
 ///                 solvers to find out.
 ///
@@ -31,7 +30,6 @@ struct Way {
   /// Each in other words: with the facts that mostly cost more than they help, with quotients as variables, with divisors that may
   /// be below 0. Asked when nobody could answer the query itself, and as good.
   std::vector<std::vector<std::string>> stronger;
-  std::string evaluated; ///< what was looked at besides, as in Derived
   bool is_aside = false; ///< beside the one that was hinted at, and worth few of a solver's steps
 };
 
@@ -48,8 +46,5 @@ struct Derived {
 /// `evaluate` false leaves evaluations out: what a certificate is written with. Errors: Stuck when the claim is false
 /// where it was evaluated, or outside what is understood.
 [[nodiscard]] Derived derive(const Statement& s, bool evaluate = true);
-
-/// The claim for each value of the symbol that has the fewest, at most 16; a way aside. Errors: Stuck where there is none, False.
-[[nodiscard]] Way by_values(const Statement& s);
 
 } // namespace inlay::solver::independent

@@ -145,6 +145,36 @@ TEST_CASE("checker: true claims whose hints do not carry") {
            "select(i >= n/4*4, i, (i % 4)*(n/4) + i/5)");
 }
 
+TEST_CASE("checker: values that other symbols bound, and extents in other words") {
+  // m has one value for each n below 8, and then there is nothing left to prove but to look.
+  const Facts squares{"n < 8", "min(n, m) >= 4", "m == n*n"};
+  const std::string tall = "((n-1,ceil_div(n,4)),(16,16)):((m*ceil_div(n,4)*m,m),(1,m*ceil_div(n,4)))";
+  Verdict looked = prove_equal("Sw<2,3,4> o 0 o " + tall,
+                               "Sw<2,3,4> o 0 o ((n-1,ceil_div(n,4)),(16,2,8)):((m*ceil_div(n,4)*m,m),(1,m*"
+                               "ceil_div(n,4),m*ceil_div(n,4)*2))",
+                               squares);
+  accepted(looked);
+  rejected(looked, "m*ceil_div(n,4)*2", "m*ceil_div(n,4)*3");
+  Verdict square = prove_within("n:m", "n*m", {"n <= 5", "m == n*n"});
+  accepted(square);
+  rejected(square, "; term n*m", "; term n*m - m - m");
+  rejected(
+      "; property within\n; method enumeration\n; argument n:1\n; term m\n; where n <= 5\n; where m <= n\n"
+      "; example n = 1\n; example m = 1\n"); // m may be less than n
+  rejected(
+      "; property within\n; method enumeration\n; argument n:1\n; term 5\n; where n <= m\n; where m <= 6\n"
+      "; example n = 1\n; example m = 1\n");
+  // The same extents in other words: by coordinates, with nothing to be divided.
+  Verdict words = prove_equal("(n+1,(m-1,8)):(8*(m-1),(1,m-1))", "((1,n+1),(m-1,8)):((7,8*(m-1)),(1,m-1))",
+                              {"m == 3 || m == 6 || m == 2"});
+  accepted(words);
+  rejected(words, "(7,8*(m-1))", "(7,8*(m-1) + 1)");
+  rejected(words, "(1,n+1)", "(1,n+2)");
+  Verdict least = prove_within(Subject("(((i / 3) ^ min(8, m)) & 6)", "2*n"), "7", {"(n ^ m) >= 1"});
+  accepted(least);
+  rejected(least, "; term 7", "; term 6");
+}
+
 // Both of them, where both are there: a query that only one can read is half a second opinion.
 TEST_CASE("checker: solvers can read what is asked") {
   for (const Verdict& v : {prove_within("(M,N):(N,1)", "M*N"), prove_injective("(M,K):(ld,1)", {"ld >= K"}),

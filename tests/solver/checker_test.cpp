@@ -164,6 +164,9 @@ TEST_CASE("checker: values that other symbols bound, and extents in other words"
   rejected(
       "; property within\n; method enumeration\n; argument n:1\n; term 5\n; where n <= m\n; where m <= 6\n"
       "; example n = 1\n; example m = 1\n");
+  rejected("; property within\n; method enumeration\n; argument m:1\n; term 2*m - 2\n; where n <= 5\n; where "
+           "m == n\n"
+           "; example n = 3\n; example m = 3\n"); // 0 in [0, 0) where both are 1
   // The same extents in other words: by coordinates, with nothing to be divided.
   Verdict words = prove_equal("(n+1,(m-1,8)):(8*(m-1),(1,m-1))", "((1,n+1),(m-1,8)):((7,8*(m-1)),(1,m-1))",
                               {"m == 3 || m == 6 || m == 2"});
@@ -173,6 +176,16 @@ TEST_CASE("checker: values that other symbols bound, and extents in other words"
   Verdict least = prove_within(Subject("(((i / 3) ^ min(8, m)) & 6)", "2*n"), "7", {"(n ^ m) >= 1"});
   accepted(least);
   rejected(least, "; term 7", "; term 6");
+  // Ends of a minimum and of a maximum.
+  const std::string bounds = "; property within\n; method bounds of blocks\n; argument ",
+                    n = "; where n >= 3\n; example n = 3\n; symbol n >= 3\n; let n = n\n; bounds of blocks\n";
+  rejected(bounds + "min(0 - 1, i)\n; domain (n)\n; term n\n" + n);
+  rejected(bounds + "min(i, 0 - 1)\n; domain (n)\n; term n\n" + n);
+  rejected(bounds + "max(i, 0)\n; domain (n)\n; term n - 1\n" + n);
+  rejected(bounds + "max(0, i)\n; domain (n)\n; term n - 1\n" + n);
+  rejected(bounds + "min(i, 5 - i)\n; domain (n)\n; term n\n" + n);
+  // Quotients, which only a guess takes for the same number.
+  rejected("; property equal\n; method Z3\n; argument (n/2+1,n/4+1):(1,7)\n; argument (n/4+1,n/2+1):(1,7)\n");
 }
 
 // Both of them, where both are there: a query that only one can read is half a second opinion.

@@ -58,9 +58,9 @@ enum class FlowAdd : std::uint8_t { none, f32, i32, f16, bf16 };
 struct FlowAccess {
   std::size_t instruction = 0; ///< index in the program
   std::uint32_t wave = 0;
-  unsigned bytes = 0;           ///< of a lane
-  bool buffer = false;          ///< by a descriptor; otherwise by pointer
-  bool plain = true;            ///< raw and unformatted: no index but one times 0, no thread id in the address
+  unsigned bytes = 0;  ///< of a lane
+  bool buffer = false; ///< by a descriptor; otherwise by pointer
+  bool plain = true;   ///< raw and unformatted: no index but one times 0, no thread id in the address
   FlowAdd adds = FlowAdd::none; ///< of a store
   std::optional<unsigned>
       typed; ///< without an index, by a format of so many bytes that is a number; 0: a format of nothing

@@ -366,10 +366,14 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     return static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(r.id)].count);
   };
   for (const Inst& i : list) {
+    // Of a role's instructions the other waves see nothing: they load, store and write no register.
+    const auto runs = [&](std::size_t th) { return i.waves.contains(static_cast<int>(th / 64)); };
     switch (i.kind) {
     case InstKind::fill: {
       auto& d = registers(i.def, number);
-      std::fill(d.begin(), d.end(), i.value == 0 ? 0 : arithmetic->constant(i.value));
+      const Number v = i.value == 0 ? 0 : arithmetic->constant(i.value);
+      for (std::size_t k = 0; k < d.size(); ++k)
+        if (runs(k / count_of(i.def))) d[k] = v;
       break;
     }
     case InstKind::load:
@@ -403,7 +407,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         outside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), never);
       }
       for (std::size_t th = 0; th < threads; ++th) {
-        if (!i.access.acts(static_cast<int>(th))) continue;
+        if (!runs(th) || !i.access.acts(static_cast<int>(th))) continue;
         for (std::size_t e = 0; e < n; ++e) {
           ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
           bool masked = false;
@@ -451,7 +455,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const Reg& r = is_read ? i.def : i.uses[0];
       const auto n = i.access.elements.size();
       for (std::size_t th = 0; th < threads; ++th) {
-        if (!i.access.acts(static_cast<int>(th))) continue;
+        if (!runs(th) || !i.access.acts(static_cast<int>(th))) continue;
         for (std::size_t e = 0; e < n; ++e) {
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           const auto place = static_cast<std::size_t>(p.places[th * n + e]);
@@ -482,6 +486,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
                  cv = static_cast<std::size_t>(f.c_values);
       std::vector<Number> x(64 * av), y(64 * bv), z(64 * cv), d(64 * cv);
       for (std::size_t wave = 0; wave < threads / 64; ++wave) {
+        if (!runs(64 * wave)) continue;
         for (std::size_t l = 0; l < 64; ++l) {
           const std::size_t th = wave * 64 + l;
           for (std::size_t v = 0; v < av; ++v) x[l * av + v] = value_of(0, th, v, av);
@@ -530,13 +535,14 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       }
       auto& d = registers(i.def, number);
       for (std::size_t th = 0; th < threads; ++th)
-        d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] = out[th];
+        if (runs(th)) d[th * count_of(i.def) + static_cast<std::size_t>(i.def.first)] = out[th];
       break;
     }
     case InstKind::fold_lanes: {
       const auto from = held(i.uses[0], number);
       auto& d = registers(i.def, number);
       for (std::size_t th = 0; th < threads; ++th) {
+        if (!runs(th)) continue;
         const auto get = [&](std::size_t x) {
           return from[x * count_of(i.uses[0]) + static_cast<std::size_t>(i.uses[0].first)];
         };
@@ -553,7 +559,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const std::vector<Number> low = held(i.uses[0], number), high = held(i.uses[1], number);
       auto& d = registers(i.def, number);
       for (std::size_t th = 0; th < threads; ++th)
-        for (std::size_t e = 0; e < n; ++e) {
+        for (std::size_t e = 0; runs(th) && e < n; ++e) {
           const bool set = (th & mask) != 0;
           const Reg& r = i.uses[set ? 1 : 0];
           const std::size_t from = e >= unit ? th | mask : th & ~mask;
@@ -576,8 +582,9 @@ void CodeRun::map(const Inst& i, int number) {
   std::vector<const std::vector<Number>*> from;
   for (const Reg& r : i.uses) from.push_back(&held(r, number));
   std::vector<Number> out(static_cast<std::size_t>(threads_) * n), x(operands);
+  const auto runs = [&](std::size_t th) { return i.waves.contains(static_cast<int>(th / 64)); };
   for (int th = 0; th < threads_; ++th)
-    for (std::size_t e = 0; e < n; ++e) {
+    for (std::size_t e = 0; runs(static_cast<std::size_t>(th)) && e < n; ++e) {
       for (std::size_t k = 0; k < operands; ++k) {
         const Reg& r = i.uses[k * n + e];
         const auto count = code_.registers[static_cast<std::size_t>(r.id)].count;
@@ -591,7 +598,7 @@ void CodeRun::map(const Inst& i, int number) {
   auto& d = registers(i.def, number);
   const auto count = static_cast<std::size_t>(code_.registers[static_cast<std::size_t>(i.def.id)].count);
   for (std::size_t th = 0; th < static_cast<std::size_t>(threads_); ++th)
-    for (std::size_t e = 0; e < n; ++e)
+    for (std::size_t e = 0; runs(th) && e < n; ++e)
       d[th * count + static_cast<std::size_t>(i.def.first) + e] = out[th * n + e];
 }
 

@@ -454,6 +454,17 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     switch (op.cls) {
     case Class::wait: break;
     case Class::lds:
+      while (const Term condition = wave.machine.lds_choice(op)) {
+        const auto chosen = decide(client, condition);
+        if (!chosen) {
+          w.at = at;
+          question = condition;
+          return Stop::fork;
+        }
+        wave.machine.choose(op, condition, *chosen);
+      }
+      memory(client, wave, op, at);
+      break;
     case Class::memory: memory(client, wave, op, at); break;
     case Class::matrix:
       if (!i.mnemonic.starts_with("v_mfma")) throw Fail{"not followed: " + place(op)};

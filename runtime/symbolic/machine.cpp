@@ -340,6 +340,45 @@ Term Machine::scalar_operand64(const isa::Operand& o) {
 
 // ---- execution ------------------------------------------------------------------------------------------------------
 
+namespace {
+/// A selection that is a word, or a part of a sum of words.
+std::optional<TermPart> selection_in(const Terms& t, Term w) {
+  if (t.kind(w) == TermKind::select) return TermPart{w, 1};
+  if (w != Terms::unknown && t.kind(w) == TermKind::linear)
+    for (const TermPart& p : t.parts(w))
+      if (t.kind(p.atom) == TermKind::select) return p;
+  return std::nullopt;
+}
+} // namespace
+
+Term Machine::lds_choice(const Operation& op) {
+  if (op.memory.space != emulator::MemoryFields::Space::lds || op.memory.vaddr < 0) return 0;
+  Term all = 0;
+  for (u64 left = may(); left != 0; left &= left - 1) {
+    const Term w =
+        vector(static_cast<unsigned>(op.memory.vaddr), static_cast<unsigned>(std::countr_zero(left)));
+    const auto s = selection_in(t(), w);
+    if (!s) return 0;
+    const Term c = t().children(s->atom)[0];
+    if (c == Terms::unknown || (all != 0 && c != all)) return 0;
+    all = c;
+  }
+  return all;
+}
+
+void Machine::choose(const Operation& op, Term condition, bool value) {
+  const auto row = static_cast<unsigned>(op.memory.vaddr);
+  for (u64 left = may(); left != 0; left &= left - 1) {
+    const auto l = static_cast<unsigned>(std::countr_zero(left));
+    const Term w = vector(row, l);
+    const auto s = selection_in(t(), w);
+    if (!s || t().children(s->atom)[0] != condition) continue;
+    const Term side = t().children(s->atom)[value ? 1 : 2],
+               factor = t().constant(static_cast<u32>(s->coefficient));
+    set_vector(row, l, t().add(t().subtract(w, t().multiply(s->atom, factor)), t().multiply(side, factor)));
+  }
+}
+
 Term Machine::branch_condition(const Operation& op) {
   const std::string_view n = op.instruction->mnemonic;
   const auto any_of = [&](unsigned r) {

@@ -103,6 +103,10 @@ public:
   bool execute(const Operation& op);
   /// Executes an LDS instruction on numbers, LDS being that of the workgroup (`Setting::group`). False: an input is none.
   bool execute_lds(const Operation& op);
+  /// The condition on which the LDS addresses of all lanes that may be active hang alike: x + (c ? a : b). 0: there is none.
+  [[nodiscard]] Term lds_choice(const Operation& op);
+  /// x + a, or x + b, in their register, where the condition is decided.
+  void choose(const Operation& op, Term condition, bool value);
   /// The condition under which a conditional branch is taken.
   [[nodiscard]] Term branch_condition(const Operation& op);
   /// Where a scalar memory instruction goes: wide terms.

@@ -955,6 +955,19 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
     switch (op.cls) {
     case Class::wait: wait(run, i.wait->vmcnt, i.wait->lgkmcnt); break;
     case Class::lds:
+      // A stage that is chosen by a condition: each of them by itself, as behind a branch.
+      while (const Term condition = run.optional.empty() ? run.machine.lds_choice(op) : 0) {
+        const auto chosen = decide(state, condition);
+        if (!chosen) {
+          w.at = at;
+          question = condition;
+          if (heads_.contains(at)) --run.visits[at];
+          return Stop::fork;
+        }
+        run.machine.choose(op, condition, *chosen);
+      }
+      memory(state, run, op, at);
+      break;
     case Class::memory: memory(state, run, op, at); break;
     case Class::scalar_memory:
       scalar_memory(state, run, op, at);

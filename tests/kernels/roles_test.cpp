@@ -62,12 +62,13 @@ std::vector<std::vector<Inst>*> lists_of(Code& code) {
 } // namespace
 
 TEST_CASE("roles: a product whose operands other waves bring") {
-  // Validation does not follow roles, and says so.
-  const Undecided validation;
   for (const char* arch : {"gfx942", "gfx950"})
     for (const Pipeline& pipeline : {Pipeline{0, 1}, Pipeline{2, 2}, Pipeline{3, 3}})
       for (const std::vector<std::int64_t>& sizes :
            {std::vector<std::int64_t>{64, 64, 32}, {70, 130, 104}, {1, 3, 200}}) {
+        // With three stages the machine leaves its loop by a remainder of three, which validation does not follow.
+        std::optional<Undecided> validation;
+        if (pipeline.ring == 3) validation.emplace();
         INFO(arch << " distance " << pipeline.distance << " ring " << pipeline.ring);
         specified::check(product(arch, pipeline), sizes, 0, true);
       }

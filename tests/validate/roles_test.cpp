@@ -1,0 +1,146 @@
+// Machine code in which groups of waves do different things: validated, and not when one of them does something else.
+#include <inlay/codegen/atoms.h>
+#include <inlay/codegen/target.h>
+#include <inlay/kernels/artifact.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/kernels/validate/code.h>
+#include <inlay/runtime/isa/program.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <map>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using kernels::validate::CodeOptions, kernels::validate::CodeReport, kernels::validate::validate_code;
+using Verdict = runtime::symbolic::Verdict;
+
+namespace {
+
+// C = A B^T, 64 x 64 tiles: two waves load, two multiply.
+Program product(const Pipeline& pipeline) {
+  const Target& target = Target::named("gfx942");
+  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),
+                                      2, 1, 64, 64, 64, 8);
+  Program k("product", target, 256);
+  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 16}),
+            d = k.size("k", {.most = 1 << 16, .multiple = 8});
+  const Tensor C = k.output("c", Element::f32, {m, n}), A = k.input("a", Element::f16, {m, d}),
+               B = k.input("b", Element::f16, {n, d});
+  k.computes(C, [&](const auto& c) {
+    return k.sum(d, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+  });
+  const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
+  const Tensor a = k.lds("lds_a", Element::f16, {64, 64}, Swizzle(3, 3, 3)),
+               b = k.lds("lds_b", Element::f16, {64, 64}, Swizzle(3, 3, 3));
+  const Layout by_rows = rows_tv(64, 64, 8, 128);
+  Fragment acc;
+  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { acc = k.zeros(Element::f32, mma.c(), {64, 64}); }}});
+  k.loop(d, 64, pipeline, [&](Sym t) {
+    k.roles({{"producer", 2,
+              [&] {
+                k.copy(k.tile(A, {64, 64}, {bm, t}), a, by_rows, 8);
+                k.copy(k.tile(B, {64, 64}, {bn, t}), b, by_rows, 8);
+              }},
+             {"consumer", 2, [&] {
+                const Fragment of_a = k.read(a, mma.a(), 8), of_b = k.read(b, mma.b(), 8);
+                k.mma(acc, of_a, of_b, mma);
+              }}});
+  });
+  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 1); }}});
+  return k;
+}
+
+/// C for two sizes, with memory as slow as may be.
+std::vector<kernels::Bytes> outputs(const kernels::Artifact& a) {
+  std::vector<kernels::Bytes> out;
+  for (const std::vector<std::int64_t>& sizes :
+       {std::vector<std::int64_t>{70, 64, 200}, {64, 3, 64}, {33, 70, 384}}) {
+    std::vector<kernels::Bytes> buffers(3);
+    buffers[0].resize(static_cast<std::size_t>(4 * sizes[0] * sizes[1]));
+    for (const int side : {0, 1})
+      for (std::int64_t i = 0; i < sizes[static_cast<std::size_t>(side)] * sizes[2]; ++i) {
+        const auto code = encode(Element::f16, static_cast<double>((i * 37 + side) % 41 - 20) / 8);
+        for (int b = 0; b < 2; ++b)
+          buffers[static_cast<std::size_t>(1 + side)].push_back(static_cast<std::byte>(code >> (8 * b)));
+      }
+    runtime::EmulatorOptions o;
+    o.checks = runtime::Checks::all();
+    o.stress = true;
+    out.push_back(kernels::run(*kernels::open_device("emulator", a.arch, o), a, buffers, sizes)[0]);
+  }
+  return out;
+}
+
+} // namespace
+
+TEST_CASE("roles: machine code is validated, and not when a wave does something else") {
+  for (const Pipeline& pipeline : {Pipeline{0, 1}, Pipeline{2, 2}}) {
+    const kernels::Artifact a = kernels::build(product(pipeline));
+    const auto validated = [&](const kernels::Bytes& bytes, bool numbers_first) {
+      const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
+      const auto object = runtime::CodeObject::parse({p, p + bytes.size()});
+      CodeOptions o;
+      o.refute_first = numbers_first;
+      return validate_code(object, object.kernel(a.kernel), a.source->code, o);
+    };
+    const CodeReport good = validated(a.hsaco, true);
+    INFO((good.undecided.empty() ? "" : good.undecided[0]));
+    CHECK(good.verdict == Verdict::validated);
+    CHECK(good.loops == 1);
+    if (pipeline.ring == 1) continue;
+    // Each branch the other way around, each barrier and wait gone, another operand, place or stage.
+    const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+    const auto object = runtime::CodeObject::parse({p, p + a.hsaco.size()});
+    const auto& section = object.sections()[object.kernel(a.kernel).section];
+    const auto program =
+        runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+    const auto at = std::search(p, p + a.hsaco.size(), section.bytes.begin(), section.bytes.end()) - p;
+    std::map<std::string, std::pair<int, int>> counts; // not validated, tried
+    std::map<std::string, int> seen;
+    int same = 0;
+    for (const auto& i : program.instructions) {
+      const std::string n(i.mnemonic);
+      if (n == "s_code_end") break;
+      std::vector<std::uint8_t> code = i.encoding;
+      if (n.starts_with("s_cbranch_scc") || n == "s_cbranch_vccnz" || n == "s_cbranch_vccz")
+        code[2] ^= 1;
+      else if (n == "s_barrier")
+        code = {0x00, 0x00, 0x80, 0xbf};
+      else if ((n.starts_with("v_mfma") || n.starts_with("ds_read")) && ++seen[n] % 12 == 1)
+        n.starts_with("v_mfma") ? code[4] ^= 4 : code[0] ^= 0x40; // the first operand; 64 bytes further on
+      else if (n.starts_with("ds_write") && ++seen[n] % 4 == 1)
+        code[0] ^= 0x40;
+      else if (n.starts_with("buffer_load") && ++seen[n] % 4 == 1)
+        code[0] ^= 0x10;
+      else if (n.starts_with("v_readfirstlane") || n.starts_with("s_cmp_gt_u32") ||
+               n.starts_with("s_cmp_lt_u32"))
+        code[0] ^= 1;
+      else
+        continue;
+      kernels::Bytes bytes = a.hsaco;
+      std::memcpy(bytes.data() + at + static_cast<std::ptrdiff_t>(i.address - program.begin), code.data(),
+                  code.size());
+      const CodeReport r = validated(bytes, true);
+      INFO(i.text << " at " << i.address);
+      if (r.verdict == Verdict::validated) { // a producer that multiplies what it holds, and stores nothing
+        kernels::Artifact changed = a;
+        changed.hsaco = bytes;
+        CHECK(outputs(changed) == outputs(a));
+        ++same;
+        continue;
+      }
+      auto& [caught, tried] = counts[n.substr(0, 6)];
+      ++tried;
+      caught += r.verdict == Verdict::refuted ? 1 : 0;
+    }
+    CHECK(counts.size() >= 5);
+    CHECK(same <= 2);
+    for (const auto& [n, c] : counts) {
+      INFO(n << " " << c.first << " of " << c.second);
+      CHECK(2 * c.first > c.second); // most with a counterexample in numbers
+    }
+  }
+}

@@ -442,6 +442,14 @@ private:
     }
   }
 
+  // The offset of stage (residue + slot) % ring of a tensor, whose stages lie in one block.
+  Value stage_at_run_time(int tensor, int slot, int ring) {
+    Value offset = number(lds_.at({tensor, slot}).second);
+    for (int q = 1; q < ring; ++q)
+      offset = k.select(k.compare(Compare::eq, residue_, number(q)),
+                        number(lds_.at({tensor, (q + slot) % ring}).second), offset);
+    return offset;
+  }
   void one(const Inst& i, int trip, int ring) {
     k.locate(i.where);
     switch (i.kind) {
@@ -481,20 +489,24 @@ private:
       const bool rings = lds_.contains({t.id, ring - 1}) && ring > 1;
       const bool at_run_time = trip < 0 && rings;
       const int slot = ((((trip < 0 ? 0 : trip) + i.access.slot) % ring) + ring) % ring;
-      const auto [block, offset] = lds_.at({t.id, rings ? slot : 0});
-      const LdsBlock b =
-          at_run_time ? chosen_[static_cast<std::size_t>(slot)] : blocks_[static_cast<std::size_t>(block)];
+      // Where all stages lie in one block it is the offset in it that is known at run time only.
+      const bool in_one = at_run_time && chosen_.empty();
+      const auto [block, place] = lds_.at({t.id, rings ? slot : 0});
+      const int offset = in_one ? 0 : place;
+      const Value base = in_one ? k.add(at.base, stage_at_run_time(t.id, slot, ring)) : at.base;
+      const LdsBlock b = at_run_time && !in_one ? chosen_[static_cast<std::size_t>(slot)]
+                                                : blocks_[static_cast<std::size_t>(block)];
       if (i.kind == InstKind::lds_read) {
-        env_[key(i.def)] = k.lds_load(b, at.base, at.immediate + offset, {t.element, i.def.count});
+        env_[key(i.def)] = k.lds_load(b, base, at.immediate + offset, {t.element, i.def.count});
       } else if (i.direct) {
         INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
         const Memory& m = memory_.at(transfer_);
         k.buffer_load_to_lds(m.descriptor, m.offset, i.uses[0].count * bits(t.element) / 8, b,
-                             k.add(uniform(at.base), number(at.immediate + offset)), extra(m));
+                             k.add(uniform(base), number(at.immediate + offset)), extra(m));
         transfer_ = nullptr;
       } else {
         const Value v = use(i.uses[0]);
-        const auto write = [&] { k.lds_store(v, b, at.base, at.immediate + offset); };
+        const auto write = [&] { k.lds_store(v, b, base, at.immediate + offset); };
         if (!i.access.idle) {
           write();
         } else {
@@ -934,6 +946,7 @@ private:
         [&](Value residue, const KernelBuilder::Values& values) {
           enter(values);
           // Stage s of the last trip is block (residue + s) % ring.
+          residue_ = residue;
           chosen_.clear();
           for (int slot = 0; slot < r.ring && static_cast<int>(blocks_.size()) >= r.ring; ++slot) {
             std::vector<LdsBlock> in_order;
@@ -1218,6 +1231,7 @@ private:
   std::map<int, Value> pointers_;
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
   std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages
+  Value residue_;                                          ///< of the last trip, modulo the ring
   std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
   ThreadCoordinates coordinates_{p_};
   std::map<const Inst*, AddressSplit> splits_;

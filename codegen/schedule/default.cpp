@@ -70,7 +70,9 @@ Schedule default_schedule(const Graph& graph) {
       switch (inst.kind) {
       case InstKind::load:
         staged[n] = written_only(written_only, inst);
-        ahead[n] = staged[n] ? std::max(region.pipeline.distance, write_ahead) : 1;
+        ahead[n] = inst.direct ? write_ahead
+                   : staged[n] ? std::max(region.pipeline.distance, write_ahead)
+                               : 1;
         break;
       case InstKind::lds_write:
         // What the trip itself has computed cannot be written before.
@@ -118,10 +120,14 @@ Schedule default_schedule(const Graph& graph) {
           if (wanted(body[n], staged[n], ahead[n])) loop.slots.push_back({i, staged[n] ? ahead[n] : 0});
         }
       };
-      // A register is written to LDS before the next load into it, unless that is the one to be written.
+      // A register is written to LDS before the next load into it, unless that is the one to be written. The two halves of a
+      // transfer are one instruction.
       const auto load = [](const Inst& i, bool memory) { return memory && i.kind == InstKind::load; };
-      take([&](const Inst& i, bool memory, int by) { return load(i, memory) && by == write_ahead; });
-      take([&](const Inst& i, bool memory, int) { return memory && !load(i, memory); });
+      take([&](const Inst& i, bool memory, int) { return memory && i.direct; });
+      take([&](const Inst& i, bool memory, int by) {
+        return load(i, memory) && by == write_ahead && !i.direct;
+      });
+      take([&](const Inst& i, bool memory, int) { return memory && !load(i, memory) && !i.direct; });
       take([&](const Inst& i, bool memory, int by) { return load(i, memory) && by != write_ahead; });
       take([](const Inst&, bool memory, int) { return !memory; });
       schedule.loops.push_back(std::move(loop));
@@ -136,9 +142,10 @@ Schedule default_schedule(const Graph& graph) {
     // Direct loads first (they are for the next trip), and what is written in the same trip; then each other staged register is
     // written and loaded again.
     const auto early = [&](std::size_t n) { return !staged[n] || ahead[n] == write_ahead; };
-    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && early(n); });
+    take([&](const Inst& i, std::size_t) { return i.direct; });
+    take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && early(n) && !i.direct; });
     take([&](const Inst& i, std::size_t n) {
-      return i.kind == InstKind::lds_write || (i.kind == InstKind::map && staged[n]);
+      return (i.kind == InstKind::lds_write && !i.direct) || (i.kind == InstKind::map && staged[n]);
     });
     take([&](const Inst& i, std::size_t n) { return i.kind == InstKind::load && !early(n); });
     take([&](const Inst& i, std::size_t) { return i.kind == InstKind::fill; });

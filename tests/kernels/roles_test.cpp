@@ -52,6 +52,77 @@ Program product(const char* arch = "gfx942", Pipeline pipeline = {}) {
   return k;
 }
 
+enum class Form { transfers, gather, branch };
+
+// The same with another way to bring the operands, or with roles in one path of a branch.
+Program formed(Form form, const char* arch, Pipeline pipeline) {
+  const Target& target = Target::named(arch);
+  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),
+                                      2, 1, 64, 64, 64, 8);
+  Program k("formed", target, 256);
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1 << 14}),
+            d = k.size("k", {.most = 1 << 14, .multiple = 8});
+  const Tensor C = k.output("c", Element::f32, {m, n}), A = k.input("a", Element::f16, {m, d}),
+               B = k.input("b", Element::f16, {n, d}), ids = k.input("ids", Element::i32, {m});
+  k.computes(C, [&](const auto& c) {
+    return k.sum(d, [&](Sym i) {
+      return (form == Form::gather ? k(A, {k.at(ids, c[0]), i}) : k(A, {c[0], i})) * k(B, {c[1], i});
+    });
+  });
+  const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
+  const int lanes = target.lds_dma_bytes.back() == 16 ? 1 : 4; // that share a vector
+  const auto tile = [&](const char* name) {
+    return form == Form::transfers ? k.lds(name, Element::f16, {64, 64}, transfer_place(64, 64, 8, lanes))
+                                   : k.lds(name, Element::f16, {64, 64}, Swizzle(3, 3, 3));
+  };
+  const Tensor a = tile("lds_a"), b = tile("lds_b");
+  const Layout by_rows = rows_tv(64, 64, 8, 128);
+  const auto bring = [&](const View& from, const Tensor& to) {
+    if (form == Form::transfers)
+      k.transfer(from, to, transfer_tv(64, 64, 8, 128, lanes), 8 / lanes);
+    else
+      k.copy(from, to, by_rows, 8);
+  };
+  const auto by_roles = [&] {
+    Fragment acc, rows;
+    k.roles({{"producer", 2,
+              [&] {
+                if (form == Form::gather) rows = k.load(k.tile(ids, {64}, {bm}), without_axis(by_rows, 1), 1);
+              }},
+             {"consumer", 2, [&] {
+                acc = k.zeros(Element::f32, mma.c(), {64, 64});
+              }}});
+    k.loop(d, 64, pipeline, [&](Sym t) {
+      k.roles({{"producer", 2,
+                [&] {
+                  bring(form == Form::gather ? k.tile(A, {64, 64}, {0, t}).through(0, rows)
+                                             : k.tile(A, {64, 64}, {bm, t}),
+                        a);
+                  bring(k.tile(B, {64, 64}, {bn, t}), b);
+                }},
+               {"consumer", 2, [&] { k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma); }}});
+    });
+    k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 1); }}});
+  };
+  if (form != Form::branch) {
+    by_roles();
+    return k;
+  }
+  k.if_less(d, 96, by_roles, [&] {
+    const MmaTiling all = MmaTiling::of(
+        Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16), 2, 2, 64, 64, 64, 8);
+    const Layout rows = rows_tv(64, 64, 8, 256);
+    const Fragment acc = k.zeros(Element::f32, all.c(), {64, 64});
+    k.loop(d, 64, pipeline, [&](Sym t) {
+      k.copy(k.tile(A, {64, 64}, {bm, t}), a, rows, 8);
+      k.copy(k.tile(B, {64, 64}, {bn, t}), b, rows, 8);
+      k.mma(acc, k.read(a, all.a(), 8), k.read(b, all.b(), 8), all);
+    });
+    k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 1);
+  });
+  return k;
+}
+
 std::vector<std::vector<Inst>*> lists_of(Code& code) {
   std::vector<std::vector<Inst>*> out;
   for (CodeRegion& r : code.regions)
@@ -72,6 +143,19 @@ TEST_CASE("roles: a product whose operands other waves bring") {
         INFO(arch << " distance " << pipeline.distance << " ring " << pipeline.ring);
         specified::check(product(arch, pipeline), sizes, 0, true);
       }
+}
+
+TEST_CASE("roles: with loads straight to LDS, with rows through a table, and in one path of a branch") {
+  const Undecided validation;
+  for (const Form form : {Form::gather, Form::branch})
+    for (const char* arch : {"gfx942", "gfx950"})
+      for (const Pipeline& pipeline : {Pipeline{0, 1}, Pipeline{1, 2}, Pipeline{2, 3}})
+        for (const std::vector<std::int64_t>& sizes :
+             {std::vector<std::int64_t>{64, 64, 64}, {70, 130, 104}}) {
+          INFO("form " << static_cast<int>(form) << " " << arch << " distance " << pipeline.distance
+                       << " ring " << pipeline.ring << " k " << sizes[2]);
+          specified::check(formed(form, arch, pipeline), sizes, 0, true);
+        }
 }
 
 TEST_CASE("roles: each instruction is its role's, and barriers are everybody's") {

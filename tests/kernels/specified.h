@@ -36,7 +36,8 @@ struct Undecided {
   ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
 };
 
-/// Runs a kernel of floats and of i32 tables of one number, and compares its first output, f32, with the specification.
+/// Runs a kernel of floats and of i32 tables, and compares its first output, f32, with the specification. A table of one entry holds
+/// `number`, a longer one n - 1, ..., 0.
 /// `hostile`: also with all sanitizers, under hostile schedules: the same bits, or a finding is thrown.
 inline void check(Program program, const std::vector<std::int64_t>& sizes, int number = 0,
                   bool hostile = false) {
@@ -49,7 +50,9 @@ inline void check(Program program, const std::vector<std::int64_t>& sizes, int n
     std::vector<double> values;
     for (std::int64_t i = 0; i < n; ++i)
       values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
-    if (t.element == Element::i32) values = {static_cast<double>(number)};
+    if (t.element == Element::i32)
+      for (std::int64_t i = 0; i < n; ++i)
+        values[static_cast<std::size_t>(i)] = static_cast<double>(n == 1 ? number : n - 1 - i);
     kernels::Bytes& bytes = buffers.emplace_back();
     for (const double v : values)
       for (int b = 0; b < bits(t.element) / 8; ++b)

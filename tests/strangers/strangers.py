@@ -497,7 +497,8 @@ LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx9
 SIGN = 'the same IR compiled by LLVM 24 is wrong as well: 0.0 - y in a quotient becomes -y'
 LATER = 'the same IR compiled by LLVM 24 is right'
 MISCOMPILED = {102677: {11: 'llvm-project pull request 183792'}, 700579: {6: LATER}, 701417: {8: LATER}, 703571: {10: LATER, 11: LATER},
-               722675: {10: LATER}, 723030: {0: LATER, 4: LATER}, 730115: {0: SIGN}, 730928: {7: LATER, 8: LATER, 9: LATER}}
+               722675: {10: LATER}, 723030: {0: LATER, 4: LATER}, 730115: {0: SIGN}, 730928: {7: LATER, 8: LATER, 9: LATER},
+               734613: {18: LATER}}
 
 
 def differing(got, right, words):

@@ -108,11 +108,11 @@ void Derivation::choose_point() {
     if (d.all[k].kind == Variable::Kind::symbol) inner.push_back(k);
   Plain plain;
   Evaluation<Plain> numbers(plain);
-  auto holds = [&] {
+  auto holds = [&](Digits::Point where = Digits::Point::facts) {
     try {
       std::map<std::string, Number> env;
       for (const auto& [n, p] : user) {
-        env[n] = d.sample(p);
+        env[n] = d.sample(p, where);
         if (env[n] < 1 && !has_lower_bound(n, facts)) return false;
       }
       return std::all_of(facts.begin(), facts.end(),
@@ -121,6 +121,7 @@ void Derivation::choose_point() {
       return false;
     }
   };
+  d.far_is_one = holds(Digits::Point::far);
   auto set = [&](std::size_t k, Number v) {
     Variable& x = d.all[inner[k]];
     x.at = x.upper ? std::min(v, *x.upper) : v;

@@ -31,7 +31,7 @@ bool run_of(Digits& d, Sum base, std::vector<std::pair<Sum, Sum>> all, const Sum
     auto fits = [&](const auto& x) { return d.surely(x.first) && d.surely(reach - x.first); };
     auto next = std::find_if(all.begin(), all.end(), fits);
     if (Sum over = base + reach - n; next == all.end() && d.sample(base) <= 0 && d.sample(over) >= 0 &&
-                                     d.sample(over, Digits::Point::far) >= 0)
+                                     (!d.far_is_one || d.sample(over, Digits::Point::far) >= 0))
       break; // far enough, by the look of it; strides that may not fit are no help
     if (next == all.end())
       next = std::find_if(all.begin(), all.end(), [&](const auto& x) {

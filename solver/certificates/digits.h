@@ -10,6 +10,7 @@
 #include <bit>
 #include <cstdint>
 #include <set>
+#include <tuple>
 
 namespace inlay::solver::independent {
 
@@ -185,13 +186,13 @@ public:
   // Value at one point where the facts hold (Derivation::choose_point), or elsewhere; digits 0. Only ever a guess, which numbers
   // beyond 128 bits may spoil but not stop.
   enum class Point { facts, usual, far };
+  static constexpr Number most_sampled = Number{1} << 120; ///< beyond it all are the same
   [[nodiscard]] Number sample(const Sum& p, Point where = Point::facts) const {
-    constexpr Number most = Number{1} << 120;
     auto bounded = [&](Number a, Number b, bool product) {
       Number r = 0;
       bool beyond = product ? __builtin_mul_overflow(a, b, &r) : __builtin_add_overflow(a, b, &r);
-      if (beyond) r = (product ? (a < 0) != (b < 0) : a < 0) ? -most : most;
-      return std::clamp(r, -most, most);
+      if (beyond) r = (product ? (a < 0) != (b < 0) : a < 0) ? -most_sampled : most_sampled;
+      return std::clamp(r, -most_sampled, most_sampled);
     };
     Number sum = 0;
     for (const auto& [product, c] : p.terms) {
@@ -214,10 +215,19 @@ public:
     }
     return sum;
   }
-  // Smaller where the facts hold; where both are the same, by what they are elsewhere.
+  // Smaller where the facts hold; where both are the same, by what they are elsewhere, or by their degrees beyond what is sampled.
   [[nodiscard]] bool smaller(const Sum& a, const Sum& b) const {
-    return std::pair(sample(a), sample(a, Point::usual)) < std::pair(sample(b), sample(b, Point::usual));
+    const auto key = [&](const Sum& s) {
+      const Number here = sample(s);
+      std::size_t degree = 0;
+      for (const auto& [product, c] : s.terms)
+        degree = std::max(degree, here == most_sampled ? product.size() : 0);
+      return std::tuple(here, sample(s, Point::usual), degree);
+    };
+    return key(a) < key(b);
   }
+  /// Whether the facts hold at Point::far: else what is there says nothing (Derivation::choose_point).
+  bool far_is_one = true;
 
   // Is p >= 0? Every coefficient is nonnegative once each symbol is written as its least value plus more, say.
   [[nodiscard]] bool surely(const Sum& p) const {

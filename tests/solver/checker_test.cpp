@@ -167,6 +167,14 @@ TEST_CASE("checker: values that other symbols bound, and extents in other words"
   rejected("; property within\n; method enumeration\n; argument m:1\n; term 2*m - 2\n; where n <= 5\n; where "
            "m == n\n"
            "; example n = 3\n; example m = 3\n"); // 0 in [0, 0) where both are 1
+  // Strides beyond what is sampled are in order by their degrees, and a point where the conditions do not hold says nothing.
+  const std::string tall_rows = "((n+1,max(n,m)),(4,4*m)):((1,n+1),((n+1)*max(n,m)*4*m,(n+1)*max(n,m)))";
+  Verdict rows = prove_injective(tall_rows, {"n % 4000000000000000000 == 0"});
+  accepted(rows);
+  rejected(rows, "(n+1)*max(n,m)*4*m,", "(n+1)*max(n,m)*4,");
+  Verdict one = prove_covers("-5 o ((n*m,6),8):((8*m,8),1)", "2*n", {"n == n*n"});
+  accepted(one);
+  rejected(one, "; where n == n*n", "; where n == n");
   // The same extents in other words: by coordinates, with nothing to be divided.
   Verdict words = prove_equal("(n+1,(m-1,8)):(8*(m-1),(1,m-1))", "((1,n+1),(m-1,8)):((7,8*(m-1)),(1,m-1))",
                               {"m == 3 || m == 6 || m == 2"});

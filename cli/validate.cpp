@@ -10,6 +10,7 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/validate/claims.h>
 #include <inlay/kernels/validate/code.h>
+#include <inlay/kernels/validate/values_at_sizes.h>
 #endif
 
 #include <chrono>
@@ -190,7 +191,14 @@ int validate(Session& session, const Options& o) {
       const auto program =
           runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
       std::size_t shown = 0;
-      const auto results = kernels::validate::check_claims(r, program, *k, *claims);
+      auto results = kernels::validate::check_claims(r, program, *k, *claims);
+      if (!claims->values.empty()) {
+        kernels::validate::ValueOptions at;
+        if (!o.block.empty()) at.block = {options.block.x, options.block.y, options.block.z};
+        at.dynamic_lds = o.lds;
+        at.ordered = r.verdict == symbolic::Verdict::validated;
+        for (auto& v : kernels::validate::check_values(object, *k, *claims, at)) results.push_back(std::move(v));
+      }
       for (const auto& c : results) {
         if (c.verdict == symbolic::Verdict::refuted) status = Exit::no;
         if (c.verdict == symbolic::Verdict::undecided && status == Exit::yes) status = Exit::undecided;
@@ -210,7 +218,7 @@ int validate(Session& session, const Options& o) {
             c.message);
       }
       claimed_text =
-          fmt::format("  {} of {} claims about accesses validated\n", shown, results.size()) + claimed_text;
+          fmt::format("  {} of {} claims validated\n", shown, results.size()) + claimed_text;
     }
 #endif
     if (status == Exit::no || exit == Exit::yes) exit = status;
@@ -296,7 +304,7 @@ void add_validate(CLI::App& app, Session& session) {
       ->check(CLI::Range(5, 64));
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--claims", o->claims,
-                      "File with facts, the grid, sizes of buffers and expected accesses");
+                      "File with facts, the grid, sizes of buffers, expected accesses, and what is stored as an index expression");
 #endif
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--code", o->code, "With a kernel's name: the machine code; default: what it builds");

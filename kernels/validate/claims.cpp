@@ -806,7 +806,8 @@ Claims Claims::parse(std::string_view text) {
       throw std::invalid_argument(
           "claims, line " + std::to_string(number) + ": " + why + "\n  line   " + std::string(line) +
           "\n  hint   where CONDITION | grid X, Y, Z | trips N | unchanged NAME... | buffer NAME BYTES | "
-          "access ADDRESS NAME OFFSET");
+          "access ADDRESS NAME OFFSET | tensor NAME ELEMENT LAYOUT [below N] | value NAME(i, ...) = EXPRESSION | "
+          "within X | sizes NAME = NUMBER, ...");
     };
     std::string_view rest = line;
     const std::string_view kind = word(rest);
@@ -848,10 +849,82 @@ Claims Claims::parse(std::string_view text) {
       a.argument = name;
       a.offset = rest;
       c.accesses.push_back(std::move(a));
+    } else if (kind == "tensor") {
+      TensorClaim t;
+      t.argument = word(rest);
+      t.element = word(rest);
+      if (const auto below = rest.find(" below "); below != std::string_view::npos) {
+        t.below = trim(rest.substr(below + 7));
+        if (t.below.empty()) fail("a bound is missing behind 'below'");
+        rest = trim(rest.substr(0, below));
+      }
+      t.place = rest;
+      if (t.place.empty()) fail("a tensor has a name, an element and a layout");
+      for (const TensorClaim& other : c.tensors)
+        if (other.argument == t.argument) fail("'" + t.argument + "' has been said before");
+      c.tensors.push_back(std::move(t));
+    } else if (kind == "value") {
+      const auto open = rest.find('('), close = rest.find(')'), equals = rest.find('=');
+      if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
+          equals == std::string_view::npos || equals < close || !trim(rest.substr(close + 1, equals - close - 1)).empty() ||
+          trim(rest.substr(equals + 1)).empty())
+        fail("a value is NAME(i, j) = EXPRESSION");
+      ValueClaim v;
+      v.argument = trim(rest.substr(0, open));
+      v.value = trim(rest.substr(equals + 1));
+      for (std::string_view all = rest.substr(open + 1, close - open - 1);;) {
+        const auto comma = all.find(',');
+        v.coordinate.emplace_back(trim(all.substr(0, comma)));
+        if (comma == std::string_view::npos) break;
+        all = all.substr(comma + 1);
+      }
+      for (std::size_t k = 0; k < v.coordinate.size(); ++k)
+        if (names(v.coordinate[k]) != std::set<std::string>{v.coordinate[k]} ||
+            std::find(v.coordinate.begin(), v.coordinate.begin() + static_cast<std::ptrdiff_t>(k), v.coordinate[k]) !=
+                v.coordinate.begin() + static_cast<std::ptrdiff_t>(k))
+          fail("'" + v.coordinate[k] + "' is no new name of an index");
+      for (const ValueClaim& other : c.values)
+        if (other.argument == v.argument) fail("the value of '" + v.argument + "' has been said before");
+      c.values.push_back(std::move(v));
+    } else if (kind == "within") {
+      const auto [p, error] = std::from_chars(rest.data(), rest.data() + rest.size(), c.within);
+      if (error != std::errc() || p != rest.data() + rest.size() || !(c.within >= 0) || !(c.within < 1))
+        fail("within takes a number from 0 to 1");
+    } else if (kind == "sizes" && !rest.empty()) {
+      SizesClaim all;
+      for (;;) {
+        const auto comma = rest.find(',');
+        const std::string_view one = trim(rest.substr(0, comma));
+        const auto equals = one.find('=');
+        double ignored = 0;
+        const std::string_view name = trim(one.substr(0, equals)),
+                               value = equals == std::string_view::npos ? "" : trim(one.substr(equals + 1));
+        const auto [p, error] = std::from_chars(value.data(), value.data() + value.size(), ignored);
+        if (names(name) != std::set<std::string>{std::string(name)} || value.empty() || error != std::errc() ||
+            p != value.data() + value.size())
+          fail("'" + std::string(one) + "' is not NAME = NUMBER");
+        for (const auto& [other, number_of_it] : all)
+          if (other == name) fail("'" + other + "' twice");
+        all.emplace_back(name, value);
+        if (comma == std::string_view::npos) break;
+        rest = rest.substr(comma + 1);
+      }
+      c.sizes.push_back(std::move(all));
     } else {
       fail("unknown claim");
     }
   }
+  const auto whole = [](const std::string& why) {
+    throw std::invalid_argument("claims: " + why +
+                                "\n  hint   tensor a f16 (m,k):(k,1) | value c(i,j) = sum(q < k, a(i,q) * b(j,q)) | "
+                                "sizes m = 256, n = 128, k = 96");
+  };
+  for (const ValueClaim& v : c.values)
+    if (std::none_of(c.tensors.begin(), c.tensors.end(), [&](const TensorClaim& t) { return t.argument == v.argument; }))
+      whole("'value " + v.argument + "(...)', but no line says 'tensor " + v.argument + " ...'");
+  if (!c.values.empty() && c.sizes.empty()) whole("values are looked at for sizes, and no line gives them");
+  if (!c.values.empty() && c.grid[0].empty()) whole("values need the grid: which workgroups there are");
+  if (c.values.empty() && !c.sizes.empty()) whole("'sizes' without a 'value' says nothing");
   return c;
 }
 
@@ -891,6 +964,7 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
   for (const std::string& w : claims.where) formula(w, "where " + w, false);
   for (const std::string& g : claims.grid) formula(g, "grid " + std::string(trim(g)), false);
   for (const std::string& u : claims.unchanged) pointer(u, "unchanged " + u);
+  for (const TensorClaim& t : claims.tensors) pointer(t.argument, "tensor " + t.argument);
   for (const BufferClaim& b : claims.buffers) {
     const std::string line = "buffer " + b.argument + " " + b.bytes;
     pointer(b.argument, line);

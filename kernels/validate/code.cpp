@@ -1,5 +1,6 @@
 // Machine code and the Code that it was made from, side by side: path by path, loops by induction.
 #include "code_run.h"
+#include "numeric_access.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -85,38 +86,6 @@ struct Sample {
   Terms::Assignment words;
 };
 
-/// Whether a product writes zeros because each of its operands is zeros: not one of the code's, but empty accumulators.
-bool empties(Terms& t, const Flow& flow, FlowMatrix& x) {
-  const auto& i = flow.instruction(x.instruction);
-  if (i.mnemonic.starts_with("v_mfma_scale") || (x.c.empty() && i.operands[3].value != 0)) return false;
-  for (const auto* words : {&x.a, &x.b, &x.c})
-    for (const auto& lanes : *words)
-      for (const Word w : lanes)
-        if (w == Terms::unknown || t.value(w) != 0U) return false;
-  if (x.a.empty() || x.b.empty()) return false;
-  for (auto& lanes : x.d) lanes.fill(t.constant(0));
-  return true;
-}
-
-/// The matrix product that an instruction is, when its modifiers say nothing else.
-const codegen::Atom* matrix_atom(const codegen::Program& p, const runtime::isa::Instruction& i) {
-  const auto& m = i.modifiers;
-  std::string name(i.mnemonic);
-  const bool by_format = name.ends_with("f8f6f4"); // whose name says the formats of A and B
-  if (by_format && m.cbsz != 0) name += " cbsz:" + std::to_string(m.cbsz);
-  if (by_format && m.blgp != 0) name += " blgp:" + std::to_string(m.blgp);
-  const codegen::Atom* atom = codegen::Atom::find(p.target(), name);
-  const bool plain =
-      (by_format || (m.cbsz == 0 && m.blgp == 0)) && m.abid == 0 && m.neg_lo == 0 && m.neg_hi == 0;
-  return atom == nullptr || !atom->mma || !plain || atom->mma->sparse ? nullptr : atom;
-}
-/// Which byte of its scale register an operand of v_mfma_scale takes: its low and its high bit in OPSEL (12:11) and
-/// OPSEL_HI (60:59) of the first eight bytes, A's first.
-unsigned scale_byte(const runtime::isa::Instruction& i, int operand) {
-  const auto bit = [&](unsigned byte) { return unsigned{i.encoding[byte]} >> (3 + operand) & 1U; };
-  return bit(1) | bit(7) << 1;
-}
-
 /// Answers the flow's questions: elements by their accesses, products by the field.
 class Client : public runtime::symbolic::FlowClient {
 public:
@@ -189,61 +158,19 @@ public:
   }
 
   void matrix(FlowMatrix& x) override {
-    if (empties(t_, flow_, x)) return;
+    if (empties(t_, flow_.instruction(x.instruction), x)) return;
     product_sites.insert(x.instruction);
     if (resolve) values_.known(resolve());
     const auto& i = flow_.instruction(x.instruction);
-    const codegen::Atom* atom = matrix_atom(p_, i);
+    const codegen::Atom* atom = matrix_atom(p_.target(), i);
     if (atom == nullptr) return;
-    const MatrixProduct& f = run_.product(*atom);
-    if (x.c.empty() && i.operands[3].value != 0) return;
-    std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
-    const auto fetch = [&](const std::vector<std::array<Word, 64>>& from, Element format, int values,
-                           std::vector<Number>& to) {
-      const int per_word = 32 / bits(format);
-      if (static_cast<int>(from.size()) * per_word < values) return false;
-      for (unsigned l = 0; l < 64; ++l)
-        for (int v = 0; v < values; ++v) {
-          const auto n = values_.read(from[static_cast<std::size_t>(v / per_word)][l], format,
-                                      static_cast<unsigned>(v % per_word));
-          if (!n) return false;
-          to.push_back(*n);
-        }
-      return true;
-    };
-    if (bits(atom->mma->c_element) != 32) return;
-    values_.forget_missing();
-    const bool known = fetch(x.a, atom->mma->a_element, f.a_values, a) &&
-                       fetch(x.b, atom->mma->b_element, f.b_values, b) &&
-                       (x.c.empty() || fetch(x.c, atom->mma->c_element, f.c_values, c));
-    if (!known) {
-      if (trace->unread.empty())
-        trace->unread = hex(i.address) + " '" + i.text + "' multiplies " + values_.missing();
+    std::string why;
+    const auto product = multiply_words(x, i, *atom, run_.product(*atom), values_, why);
+    if (!product) {
+      if (trace->unread.empty()) trace->unread = why;
       return;
     }
-    if (x.c.empty()) c.assign(d.size(), 0);
-    for (int operand = 0; atom->mma->scaled && operand < 2; ++operand) {
-      const auto& scales = operand == 0 ? x.scale_a : x.scale_b;
-      auto& values = operand == 0 ? a : b;
-      const std::vector<int>& lane_of = f.scale_of(operand);
-      for (std::size_t at = 0; at < values.size(); ++at) {
-        const auto n = scales.size() != 1 ? std::nullopt
-                                          : values_.read(scales[0][static_cast<std::size_t>(lane_of[at])],
-                                                         Element::e8m0, scale_byte(i, operand));
-        if (!n) {
-          if (trace->unread.empty())
-            trace->unread = hex(i.address) + " '" + i.text + "' is scaled by " + values_.missing();
-          return;
-        }
-        values[at] = multiply(values[at], *n);
-      }
-    }
-    f(a, b, c, d);
-    trace->products.push_back({x.instruction, x.wave, CodeRun::hash(d)});
-    for (std::size_t k = 0; k < x.d.size(); ++k)
-      for (unsigned l = 0; l < 64; ++l)
-        x.d[k][l] = values_.word(atom->mma->c_element,
-                                 std::span(d).subspan(l * static_cast<std::size_t>(f.c_values) + k, 1));
+    trace->products.push_back({x.instruction, x.wave, CodeRun::hash(*product)});
   }
 
   std::optional<bool> decide(Word condition) override {
@@ -548,7 +475,7 @@ public:
   std::string endless; ///< why the machine is taken to be in its loop when the code has left it
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
-    each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
+    each_numeric_lane(t_, access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
       if (access.typed) { // what a format makes of the bytes is not said: the words stay unknown
         for (unsigned b = 0; b < *access.typed && room >= *access.typed; ++b)
           static_cast<void>(byte(access, l, address + b));
@@ -566,7 +493,7 @@ public:
   }
 
   void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
-    each(access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
+    each_numeric_lane(t_, access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
       if (access.typed && room < *access.typed) return;
       for (unsigned b = 0; b < access.typed.value_or(access.bytes);) {
         if (!access.typed && room < b / 4 * 4 + std::min(4U, access.bytes)) {
@@ -606,9 +533,9 @@ public:
   }
 
   void matrix(FlowMatrix& x) override {
-    if (empties(t_, flow_, x)) return;
+    if (empties(t_, flow_.instruction(x.instruction), x)) return;
     const auto& i = flow_.instruction(x.instruction);
-    const codegen::Atom* atom = matrix_atom(p_, i);
+    const codegen::Atom* atom = matrix_atom(p_.target(), i);
     if (atom == nullptr || bits(atom->mma->c_element) != 32) return;
     const Element result = atom->mma->c_element;
     const MatrixProduct& f = run_.product(*atom);
@@ -666,36 +593,6 @@ private:
   static std::uint32_t bits_of(Element format, double v) {
     return format == Element::f32 ? std::bit_cast<std::uint32_t>(static_cast<float>(v))
                                   : static_cast<std::uint32_t>(codegen::encode(format, v));
-  }
-
-  /// Calls f(lane, address, bytes to the end of the descriptor).
-  template <class F>
-  void each(const FlowAccess& access, F f) {
-    const auto number = [&](Word w) {
-      const auto v = w == Terms::unknown ? std::nullopt : t_.value(w);
-      if (!v) throw runtime::isa::IsaError("an address that is no number with numbers for the sizes");
-      return *v;
-    };
-    for (unsigned l = 0; l < 64; ++l) {
-      if (access.guard[l] == 0 || number(access.guard[l]) == 0) continue;
-      if (!access.buffer) {
-        f(l, number(access.offset[l]), ~std::uint64_t{0});
-        continue;
-      }
-      const std::uint64_t high = number(access.descriptor[1]), flags = number(access.descriptor[3]);
-      // A raw access, whatever the descriptor says otherwise; with the lane in the address nothing is compared.
-      const bool with_lane = ((flags >> 23) & 1) != 0;
-      if ((!access.plain && !access.typed) || (with_lane && (high >> 31) != 0))
-        throw runtime::isa::IsaError("an access that is not raw, or swizzled");
-      const std::uint64_t stride = ((high >> 16) & 0x3fffU) | (with_lane ? ((flags >> 15) & 15U) << 14 : 0U);
-      const std::uint64_t base = number(access.descriptor[0]) | ((high & 0xffffU) << 32);
-      const std::uint64_t offset = number(access.offset[l]) + number(access.soffset);
-      const std::uint64_t records = number(access.descriptor[2]);
-      if (with_lane)
-        f(l, (base + offset + l * stride) & 0xffffffffffffULL, ~std::uint64_t{0});
-      else
-        f(l, (base + offset) & 0xffffffffffffULL, offset < records ? records - offset : 0);
-    }
   }
 
   /// The tensor in which an address lies, and its byte there.

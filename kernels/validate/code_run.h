@@ -6,6 +6,7 @@
 
 #include "flat.h"
 #include "formulas.h"
+#include "matrix_words.h"
 #include "values_of_words.h"
 
 #include <inlay/codegen/address.h>
@@ -82,35 +83,6 @@ struct Event {
   int adds = 0;     ///< how often, by atomics; 0: a store
 };
 using Events = Flat<ElementAccess, Event, HashAccess>;
-
-/// The matrix product of an instruction on field numbers, by the layouts of its atom.
-class MatrixProduct {
-public:
-  explicit MatrixProduct(const codegen::Mma& mma);
-  /// What multiplies each value of A and B where the product is scaled: [lane][value] -> lane of the scale.
-  [[nodiscard]] const std::vector<int>& scale_of(int operand) const {
-    return operand == 0 ? scale_a_ : scale_b_;
-  }
-  /// d[lane * c_values + v] = c + a b. Arrays are [lane][value].
-  void operator()(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
-                  std::span<Number> d) const;
-  /// The same on real numbers.
-  void real(std::span<const Number> a, std::span<const Number> b, std::span<const Number> c,
-            std::span<Number> d) const;
-  int a_values, b_values, c_values;
-
-private:
-  struct Row {
-    std::vector<int> at; ///< by k: lane * values + value
-  };
-  std::map<std::pair<int, int>, Row> rows_a_, rows_b_; ///< (block, row)
-  std::vector<int> scale_a_, scale_b_;
-  std::vector<std::array<const Row*, 2>> of_; ///< of each place of C
-};
-
-struct NotFollowed {
-  std::string why;
-};
 
 class CodeRun {
 public:

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -94,6 +95,8 @@ public:
   [[nodiscard]] virtual Number constant(double x) = 0;
   [[nodiscard]] virtual Number of(Function f, Number x) = 0;
   [[nodiscard]] virtual Number extreme(Number a, Number b, bool largest) = 0;
+  /// a >= b, where numbers have an order and it is sure.
+  [[nodiscard]] virtual std::optional<bool> at_least(Number, Number) { return std::nullopt; }
 };
 
 /// Real numbers with a bound of how far a machine may be off that rounds after each operation: a float each, in one word.
@@ -132,6 +135,10 @@ public:
   Number extreme(Number a, Number b, bool largest) override {
     return number(largest ? std::fmax(real(a), real(b)) : std::fmin(real(a), real(b)),
                   std::fmax(error(a), error(b)));
+  }
+  std::optional<bool> at_least(Number a, Number b) override {
+    const double apart = real(a) - real(b), e = error(a) + error(b);
+    return std::fabs(apart) > e || e == 0 ? std::optional(apart >= 0) : std::nullopt;
   }
   Number of(Function f, Number x) override {
     const bool positive = error(x) < real(x);

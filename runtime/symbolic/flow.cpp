@@ -44,6 +44,7 @@ struct Common {
       : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions) {
     setting.maxima = o.maxima;
     setting.values = o.values;
+    setting.segment = o.arguments;
     setting.reals = o.reals;
     setting.terms.at_most(o.max_bytes);
     if (o.garbage) setting.use_garbage();

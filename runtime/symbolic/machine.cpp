@@ -112,6 +112,11 @@ void Setting::use_garbage() {
 Term Setting::argument_word(u64 offset) {
   const auto found = argument.find(offset);
   if (found != argument.end()) return found->second;
+  if (offset + 4 <= segment.size()) {
+    u32 word = 0;
+    std::memcpy(&word, segment.data() + offset, 4);
+    return argument[offset] = terms.constant(word);
+  }
   Term t = 0;
   u32 value = 0;
   unsigned known = 0;

@@ -38,6 +38,7 @@ struct Setting {
   std::map<u64, Term> argument;      ///< by offset, one a dword
   std::map<std::string, u32> maxima; ///< of arguments and workgroup ids, where somebody promises them
   std::map<std::string, u32> values; ///< of those that are numbers
+  std::vector<u8> segment;           ///< of arguments that are numbers, all of them; or empty
   bool garbage = false;              ///< see use_garbage
   bool reals = false; ///< floating-point instructions are functions even of numbers: nothing is rounded
   std::map<u32, std::string> not_reserved; ///< instructions that no wave can execute, and why

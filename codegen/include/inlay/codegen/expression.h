@@ -30,6 +30,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -171,5 +172,14 @@ private:
 
 /// `sum(k < K, a(m,k) * b(n,k))`, with `name(t)` for tensor t.
 [[nodiscard]] std::string to_string(Expr e, const std::function<std::string(int)>& name);
+
+/// The expression that a text is, the inverse of `to_string`: `+ - * /`, `x ^ 3`, numbers and `inf`, `exp exp2 log log2 sqrt rsqrt
+/// rcp`, `max(x, y)`, `min(x, y)`, folds `sum(k < K, ...)`, `max(k < K, ...)`, `min(k < K, ...)`, `(i < n ? x : 0)`, `(x >= y ? a : b)`,
+/// elements `a(i, 2*j + 1)`, `a(ids[i], k)`, and names of `symbols` as numbers. Indices and bounds are formulas as `parse_sym` reads
+/// them, with floor division. `tensor(name)` is its number, negative when there is none. The name that a fold binds is
+/// declared in `symbols`.
+/// Errors: CodegenError with the text, the position and what was expected.
+[[nodiscard]] Expr parse_expression(Expressions& arena, SymContext& symbols, std::string_view text,
+                                    const std::function<int(std::string_view)>& tensor);
 
 } // namespace inlay::codegen

@@ -12,6 +12,12 @@
 ///                                         the byte offset in `a` that the instruction at 0x1a2c accesses, in the arguments and
 ///                                         workgroup_x, workgroup_y, workgroup_z, wave, lane, and visit: how often the wave has
 ///                                         executed the instruction before
+///     tensor a f16 (m,k):(k,1)            the pointer argument `a` has elements of that type, coordinate -> element number; it is
+///                                         exactly as large as its layout
+///     tensor ids i32 (t):(1) below n      a table: its elements are indices, 0 <= ids[i] < n
+///     value c(i,j) = sum(q < k, a(i,q) * b(j,q))   what the kernel stores, an index expression (expression.h)
+///     within 0.01                         how far a stored number may be off in runs, relative to the largest one (default 2^-7)
+///     sizes m = 256, n = 128, k = 96      for which values are looked at: every argument that is no pointer of a tensor
 ///
 /// Arguments are named as in the code object's metadata, `arg16` for a nameless one at byte 16. They are unsigned words: of 4
 /// bytes `n`, of 8 `n_lo` and `n_hi`, of more `n_0`, `n_4`, ...; another name is an error, and so is half a word. Pointers are taken as different allocations. Formulas are integers, with floor division.
@@ -48,6 +54,21 @@ struct AccessClaim {
   std::string argument, offset;
 };
 
+/// `place`: coordinate -> element number, in arguments. `below`: of a table of indices, their bound.
+struct TensorClaim {
+  std::string argument, element, place, below;
+};
+
+/// argument(coordinate...) = value
+struct ValueClaim {
+  std::string argument;
+  std::vector<std::string> coordinate;
+  std::string value;
+};
+
+/// Numbers for arguments as they were written: `96`, `-1`, `0.5` for a float.
+using SizesClaim = std::vector<std::pair<std::string, std::string>>;
+
 struct Claims {
   std::vector<std::string> where;
   std::array<std::string, 3> grid; ///< empty: any number of workgroups
@@ -55,6 +76,10 @@ struct Claims {
   std::vector<std::string> unchanged;
   std::vector<BufferClaim> buffers;
   std::vector<AccessClaim> accesses;
+  std::vector<TensorClaim> tensors;
+  std::vector<ValueClaim> values;
+  std::vector<SizesClaim> sizes;
+  double within = 0x1p-7;
 
   /// Errors: std::invalid_argument naming the line.
   [[nodiscard]] static Claims parse(std::string_view text);

@@ -1,0 +1,272 @@
+// Text of an index expression: the inverse of `to_string` in expression.cpp.
+#include <inlay/codegen/expression.h>
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/codegen/error.h>
+
+#include <charconv>
+#include <cmath>
+#include <limits>
+
+namespace inlay::codegen {
+namespace {
+
+constexpr int deepest = 200; ///< parentheses in parentheses
+
+class Reader {
+public:
+  Reader(Expressions& arena, SymContext& symbols, std::string_view text,
+         const std::function<int(std::string_view)>& tensor)
+      : arena_(arena), symbols_(symbols), text_(text), tensor_(tensor) {}
+
+  Expr whole() {
+    const Expr e = sum();
+    skip();
+    if (at_ != text_.size()) fail("an operator or the end");
+    return e;
+  }
+
+private:
+  [[noreturn]] void fail(const std::string& expected) const {
+    throw CodegenError("expression: expected " + expected + " at position " + std::to_string(at_),
+                       "text   " + std::string(text_) + "\n         " + std::string(std::min(at_, text_.size()), ' ') + "^",
+                       "C(m,n) = sum(k < K, a(m,k) * b(n,k)); also exp(x), max(k < K, x), (i < n ? x : 0)");
+  }
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+  }
+  bool take(char c) {
+    skip();
+    if (at_ >= text_.size() || text_[at_] != c) return false;
+    ++at_;
+    return true;
+  }
+  void need(char c) {
+    if (!take(c)) fail(std::string("'") + c + "'");
+  }
+  std::string_view name() {
+    skip();
+    const std::size_t from = at_;
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+    while (at_ < text_.size() &&
+           (letter(text_[at_]) || (at_ > from && text_[at_] >= '0' && text_[at_] <= '9')))
+      ++at_;
+    return text_.substr(from, at_ - from);
+  }
+  /// Where the first of these characters stands that is in no parentheses, from here on; npos: none before the end.
+  [[nodiscard]] std::size_t next_of(std::string_view marks) const {
+    int depth = 0;
+    for (std::size_t k = at_; k < text_.size(); ++k) {
+      const char c = text_[k];
+      if (depth == 0 && marks.find(c) != std::string_view::npos) return k;
+      depth += c == '(' || c == '[' ? 1 : c == ')' || c == ']' ? -1 : 0;
+      if (depth < 0) break;
+    }
+    return std::string_view::npos;
+  }
+  /// A formula of indices up to one of these characters, which stays.
+  Sym index(std::string_view marks) {
+    const std::size_t end = next_of(marks);
+    if (end == std::string_view::npos) fail(std::string("'") + marks[0] + "' behind an index");
+    try {
+      const Sym s = parse_sym(symbols_, text_.substr(at_, end - at_), UnknownSymbol::refuse);
+      at_ = end;
+      return s;
+    } catch (const LayoutError& e) {
+      throw CodegenError("expression: '" + std::string(text_.substr(at_, end - at_)) + "' at position " +
+                             std::to_string(at_) + " is no index",
+                         e.what());
+    }
+  }
+
+  Expr sum() {
+    Expr e = product();
+    for (;;) {
+      if (take('+'))
+        e = e + product();
+      else if (take('-'))
+        e = e - product();
+      else
+        return e;
+    }
+  }
+  Expr product() {
+    Expr e = unary();
+    for (;;) {
+      if (take('*'))
+        e = e * unary();
+      else if (take('/'))
+        e = quotient(e, unary());
+      else
+        return e;
+    }
+  }
+  static Expr quotient(Expr a, Expr b) {
+    if (a.node().fn == Fn::constant && a.node().value == 1) return rcp(b);
+    return a / b;
+  }
+  Expr unary() {
+    if (++depth_ > deepest) fail("no more than " + std::to_string(deepest) + " levels");
+    Expr e;
+    if (take('-')) {
+      e = unary();
+      e = e.node().fn == Fn::constant ? arena_.constant(-e.node().value) : arena_.constant(-1) * e;
+    } else {
+      e = primary();
+      if (take('^')) {
+        const bool negative = take('-');
+        const double power = number();
+        e = arena_.make({.fn = Fn::power, .value = negative ? -power : power, .args = {e.id}});
+      }
+    }
+    --depth_;
+    return e;
+  }
+  double number() {
+    skip();
+    double v = 0;
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), v);
+    if (error != std::errc()) fail("a number");
+    at_ = static_cast<std::size_t>(end - text_.data());
+    return v;
+  }
+  Expr primary() {
+    skip();
+    if (at_ >= text_.size()) fail("a value");
+    if (take('(')) return parenthesized();
+    const char c = text_[at_];
+    if ((c >= '0' && c <= '9') || c == '.') return arena_.constant(number());
+    const std::size_t from = at_;
+    const std::string_view word = name();
+    if (word.empty()) fail("a value");
+    if (word == "inf") return arena_.constant(std::numeric_limits<double>::infinity());
+    if (!take('(')) {
+      const std::size_t behind = at_;
+      try {
+        const Sym s = parse_sym(symbols_, word, UnknownSymbol::refuse);
+        return arena_.number(s);
+      } catch (const LayoutError&) {
+        at_ = from;
+        fail("the name of a size or an index");
+      }
+      at_ = behind;
+    }
+    if (const int t = tensor_(word); t >= 0) return element(t);
+    if (word == "sum" || ((word == "max" || word == "min") && is_fold())) return fold(word);
+    const Expr x = sum();
+    if (word == "max" || word == "min") {
+      need(',');
+      const Expr y = sum();
+      need(')');
+      return word == "max" ? max(x, y) : min(x, y);
+    }
+    need(')');
+    if (word == "exp") return exp(x);
+    if (word == "exp2") return exp2(x);
+    if (word == "log") return log(x);
+    if (word == "log2") return log2(x);
+    if (word == "sqrt") return sqrt(x);
+    if (word == "rsqrt") return rsqrt(x);
+    if (word == "rcp") return rcp(x);
+    at_ = from;
+    fail("a tensor or a function");
+  }
+  /// Whether what follows a parenthesis is `k < `.
+  [[nodiscard]] bool is_fold() const {
+    const std::size_t k = next_of("<,");
+    return k != std::string_view::npos && text_[k] == '<';
+  }
+  Expr fold(std::string_view word) {
+    const std::string_view bound = name();
+    if (bound.empty()) fail("the name of an index");
+    Sym k;
+    try {
+      k = symbols_.symbol(bound, Interval{Int(0), std::nullopt});
+    } catch (const LayoutError&) {
+      fail("an index of the fold's own, '" + std::string(bound) + "' is a size");
+    }
+    if (!k.as_atom()) fail("an index of the fold's own, '" + std::string(bound) + "' is a size");
+    need('<');
+    const Sym extent = index(",");
+    need(',');
+    const Expr body = sum();
+    need(')');
+    return arena_.fold(word == "sum" ? Monoid::sum : word == "max" ? Monoid::max : Monoid::min, k, extent, body);
+  }
+  /// Behind a parenthesis: an expression, or one that a condition chooses.
+  Expr parenthesized() {
+    const std::size_t ask = next_of("?"), less = next_of("<>");
+    Expr e;
+    if (ask == std::string_view::npos || less > ask) {
+      e = sum();
+    } else if (text_[less] == '<') {
+      const Sym a = index("<");
+      need('<');
+      const Sym b = index("?");
+      need('?');
+      const Expr yes = sum();
+      need(':');
+      const Expr no = sum();
+      if (no.node().fn != Fn::constant) fail("a number in place of what is outside");
+      e = inside(a, b, yes, no.node().value);
+    } else {
+      const Expr a = sum();
+      need('>');
+      if (at_ >= text_.size() || text_[at_] != '=') fail("'>='");
+      ++at_;
+      const Expr b = sum();
+      need('?');
+      const Expr yes = sum();
+      need(':');
+      e = select(a, b, yes, sum());
+    }
+    need(')');
+    return e;
+  }
+  Expr element(int tensor) {
+    std::vector<Sym> at;
+    std::vector<int> through;
+    bool any = false;
+    do {
+      skip();
+      const std::size_t begin = at_;
+      const std::string_view table = name();
+      skip();
+      if (!table.empty() && at_ < text_.size() && text_[at_] == '[') {
+        const int t = tensor_(table);
+        if (t < 0) {
+          at_ = begin;
+          fail("a table");
+        }
+        ++at_;
+        at.push_back(index("]"));
+        need(']');
+        through.push_back(t);
+        any = true;
+        continue;
+      }
+      at_ = begin;
+      at.push_back(index(",)"));
+      through.push_back(-1);
+    } while (take(','));
+    need(')');
+    return arena_.load(tensor, std::move(at), any ? std::move(through) : std::vector<int>());
+  }
+
+  Expressions& arena_;
+  SymContext& symbols_;
+  std::string_view text_;
+  const std::function<int(std::string_view)>& tensor_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+} // namespace
+
+Expr parse_expression(Expressions& arena, SymContext& symbols, std::string_view text,
+                      const std::function<int(std::string_view)>& tensor) {
+  return Reader(arena, symbols, text, tensor).whole();
+}
+
+} // namespace inlay::codegen

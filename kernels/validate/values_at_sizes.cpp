@@ -1,0 +1,733 @@
+// Machine code with a number of the field for every element, and the emulator with small integers.
+#include <inlay/kernels/validate/values_at_sizes.h>
+
+#include "code_run.h"
+#include "expression_values.h"
+#include "matrix_words.h"
+#include "numeric_access.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/error.h>
+#include <inlay/runtime/emulator.h>
+#include <inlay/runtime/kernarg.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+namespace inlay::kernels::validate {
+namespace {
+
+using runtime::Argument;
+using runtime::Extent3;
+using runtime::symbolic::Flow;
+using runtime::symbolic::FlowAccess;
+using runtime::symbolic::FlowAdd;
+using runtime::symbolic::FlowMatrix;
+using runtime::symbolic::FlowOptions;
+using MachineVerdict = runtime::symbolic::Verdict;
+using i64 = std::int64_t;
+using u64 = std::uint64_t;
+
+constexpr i64 most_elements = i64{1} << 26; ///< of a tensor, with its gaps
+
+/// A tensor at these sizes.
+struct Placed {
+  const TensorClaim* claim = nullptr;
+  Element element = Element::f32;
+  std::vector<i64> extents;
+  std::vector<i64> offsets;  ///< by coordinate, the last fastest
+  std::vector<i64> elements; ///< by offset: the coordinate's number, or -1 for a gap
+  std::vector<i64> indices;  ///< by offset, of a table
+  std::vector<std::uint8_t> bytes;
+  u64 address = 0;
+  bool added = false; ///< to by atomics: zeros before the launch
+};
+
+struct StoredElement {
+  std::optional<Number> value;
+  std::string missing;
+  int adds = 0; ///< 0: stored
+  std::size_t instruction = 0;
+  unsigned wave = 0, lane = 0;
+  u64 workgroup = 0;
+};
+
+/// What all workgroups do.
+struct Stored {
+  std::vector<std::map<i64, StoredElement>> elements; ///< by tensor, by offset
+  std::vector<std::map<i64, u64>> read;               ///< by tensor that has a value: by which workgroup first
+  std::string problem;                                ///< why values are not followed
+  struct Wrong {
+    std::size_t instruction = 0;
+    unsigned wave = 0, lane = 0;
+    std::string text;
+  };
+  std::optional<Wrong> wrong; ///< a store beside the elements
+};
+
+double small_number(u64 seed, int tensor, i64 offset) {
+  constexpr double numbers[] = {-3, -2, -1, 1, 2, 3};
+  return numbers[random_of(seed + static_cast<u64>(tensor), static_cast<u64>(offset)) % 6];
+}
+
+class Client : public runtime::symbolic::FlowClient {
+public:
+  Client(const std::vector<Placed>& tensors, const std::vector<bool>& has_value, const codegen::Target& target,
+         const Flow& flow, ValuesOfWords& values, Stored& out, u64 workgroup,
+         std::map<const codegen::Atom*, MatrixProduct>& products)
+      : tensors_(tensors), has_value_(has_value), target_(target), flow_(flow), t_(flow.terms()), values_(values),
+        out_(out), workgroup_(workgroup), products_(products) {}
+
+  void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
+    each_numeric_lane(t_, access, [&](unsigned l, u64 address, u64 room) {
+      if (access.typed) return; // what a format makes of the bytes is not said
+      const unsigned width = std::min(4U, access.bytes);
+      for (unsigned k = 0; k < words.size(); ++k) {
+        if (room < 4 * k + width) {
+          words[k][l] = t_.constant(0);
+          continue;
+        }
+        words[k][l] = word(address + 4 * k, width);
+      }
+    });
+  }
+
+  void store(const FlowAccess& access, const std::vector<std::array<Word, 64>>& words) override {
+    each_numeric_lane(t_, access, [&](unsigned l, u64 address, u64 room) {
+      const int tensor = home(address);
+      if (tensor < 0) return; // memory of which nothing is claimed
+      const Placed& p = tensors_[static_cast<std::size_t>(tensor)];
+      const auto size = static_cast<unsigned>(bits(p.element));
+      const auto fail = [&](const std::string& text) {
+        if (!out_.wrong) out_.wrong = Stored::Wrong{access.instruction, access.wave, l, text};
+      };
+      const u64 first = (address - p.address) * 8;
+      if (access.typed || size > 32 || first % size != 0 || (8 * access.bytes) % size != 0) {
+        problem(access, "stores " + std::to_string(access.bytes) + " bytes at byte " + std::to_string(first / 8) + " of " +
+                            p.claim->argument + ", which are not elements of " + to_string(p.element));
+        return;
+      }
+      for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
+        if (room < bit / 32 * 4 + std::min(4U, access.bytes)) continue;
+        const auto offset = static_cast<i64>((first + bit) / size);
+        if (offset >= static_cast<i64>(p.elements.size()) || p.elements[static_cast<std::size_t>(offset)] < 0) {
+          fail("stores at element " + std::to_string(offset) + " of " + p.claim->argument +
+               ", which is the place of no coordinate");
+          continue;
+        }
+        values_.forget_missing();
+        const auto v = values_.read(words[bit / 32][l], p.element, bit % 32 / size);
+        StoredElement now{v, v ? "" : values_.missing(), 0, access.instruction, access.wave, l, workgroup_};
+        auto& all = out_.elements[static_cast<std::size_t>(tensor)];
+        const auto was = all.find(offset);
+        if (access.adds != FlowAdd::none) {
+          now.adds = was == all.end() ? 1 : was->second.adds + 1;
+          if (was != all.end()) {
+            if (was->second.adds == 0) problem(access, "stores and adds to an element of " + p.claim->argument);
+            now.value = v && was->second.value ? std::optional(add(*v, *was->second.value)) : std::nullopt;
+            if (!was->second.value) now.missing = was->second.missing;
+          }
+        } else if (was != all.end() && (was->second.adds != 0 || was->second.value != v)) {
+          problem(access, "stores an element of " + p.claim->argument + " again, with another value");
+        }
+        all[offset] = std::move(now);
+      }
+    });
+  }
+
+  void matrix(FlowMatrix& x) override {
+    const auto& i = flow_.instruction(x.instruction);
+    if (empties(t_, i, x)) return;
+    const codegen::Atom* atom = matrix_atom(target_, i);
+    if (atom == nullptr) {
+      if (unread.empty()) unread = "'" + i.text + "' is no product that is followed";
+      return;
+    }
+    auto f = products_.find(atom);
+    if (f == products_.end()) f = products_.try_emplace(atom, *atom->mma).first;
+    std::string why;
+    if (!multiply_words(x, i, *atom, f->second, values_, why) && unread.empty())
+      unread = why.empty() ? "'" + i.text + "' is no product that is followed" : why;
+  }
+
+  std::optional<bool> decide(Word) override { return std::nullopt; }
+
+  std::string unread; ///< the first matrix product of what has no value
+
+private:
+  void problem(const FlowAccess& access, const std::string& text) {
+    if (out_.problem.empty()) out_.problem = place(access.instruction) + text;
+  }
+  [[nodiscard]] std::string place(std::size_t instruction) const {
+    const auto& i = flow_.instruction(instruction);
+    char at[24];
+    std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(i.address));
+    return std::string(at) + " '" + i.text + "' ";
+  }
+  /// The tensor in whose memory an address is, or behind which it is by less than a page.
+  [[nodiscard]] int home(u64 address) const {
+    for (std::size_t k = 0; k < tensors_.size(); ++k)
+      if (address >= tensors_[k].address && address - tensors_[k].address < tensors_[k].bytes.size())
+        return static_cast<int>(k);
+    return -1;
+  }
+  /// The word that lies there; 0 for what nothing is known of.
+  Word word(u64 address, unsigned bytes) {
+    const int tensor = home(address);
+    if (tensor < 0) return 0;
+    const Placed& p = tensors_[static_cast<std::size_t>(tensor)];
+    const u64 first = (address - p.address) * 8;
+    if (!p.indices.empty()) {
+      std::uint32_t w = 0;
+      for (unsigned b = 0; b < bytes && first / 8 + b < p.bytes.size(); ++b)
+        w |= std::uint32_t{p.bytes[first / 8 + b]} << (8 * b);
+      return t_.constant(w);
+    }
+    const auto size = static_cast<unsigned>(bits(p.element));
+    if (size > 32 || 32 % size != 0 || first % size != 0 || 8 * bytes < size) return values_.anything();
+    std::vector<Number> numbers(32 / size, 0);
+    for (unsigned e = 0; e * size < 8 * bytes; ++e) {
+      const auto offset = static_cast<i64>(first / size) + e;
+      numbers[e] = random_of(0x51e0U + static_cast<u64>(tensor), static_cast<u64>(offset));
+      if (has_value_[static_cast<std::size_t>(tensor)]) {
+        if (out_.elements[static_cast<std::size_t>(tensor)].contains(offset) && out_.problem.empty())
+          out_.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
+                         " is loaded after it has been stored, which is not followed";
+        out_.read[static_cast<std::size_t>(tensor)].try_emplace(offset, workgroup_);
+      }
+    }
+    return values_.word(p.element, numbers);
+  }
+
+  const std::vector<Placed>& tensors_;
+  const std::vector<bool>& has_value_;
+  const codegen::Target& target_;
+  const Flow& flow_;
+  Terms& t_;
+  ValuesOfWords& values_;
+  Stored& out_;
+  u64 workgroup_;
+  std::map<const codegen::Atom*, MatrixProduct>& products_;
+};
+
+std::string name_of(const runtime::KernelArgument& a) {
+  return a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+}
+
+/// One line of sizes.
+class AtSizes {
+public:
+  AtSizes(const runtime::CodeObject& object, const runtime::Kernel& kernel, const Claims& claims,
+          const SizesClaim& sizes, const ValueOptions& options)
+      : object_(object), kernel_(kernel), claims_(claims), sizes_(sizes), options_(options),
+        target_(codegen::Target::named(object.arch())), device_(runtime::isa::parse_arch(object.arch())) {}
+
+  std::vector<ClaimResult> run() {
+    for (const auto& [name, value] : sizes_) {
+      i64 n = 0;
+      const auto [p, error] = std::from_chars(value.data(), value.data() + value.size(), n);
+      if (error == std::errc() && p == value.data() + value.size()) context_.define(name, Sym(n));
+      text_ += (text_.empty() ? "" : ", ") + name + " = " + value;
+    }
+    place();
+    read_values();
+    launch_geometry();
+    u64 groups = geometry_.grid.count();
+    Stored stored;
+    stored.elements.resize(tensors_.size());
+    stored.read.resize(tensors_.size());
+    const bool all = groups <= options_.max_workgroups;
+    if (!all)
+      stored.problem = "at these sizes there are " + std::to_string(groups) + " workgroups; at most " +
+                       std::to_string(options_.max_workgroups) + " are followed";
+    for (u64 g = 0; all && g < groups && stored.problem.empty() && !stored.wrong; ++g) follow(g, stored);
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+      tensors_[t].added = std::any_of(stored.elements[t].begin(), stored.elements[t].end(),
+                                      [](const auto& e) { return e.second.adds != 0; });
+      for (const auto& [offset, reader] : stored.read[t])
+        if (const auto at = stored.elements[t].find(offset);
+            at != stored.elements[t].end() && at->second.workgroup != reader && stored.problem.empty())
+          stored.problem = "element " + std::to_string(offset) + " of " + tensors_[t].claim->argument +
+                           " is loaded by one workgroup and stored by another";
+    }
+    if (stored.wrong) return {refuted_by(*stored.wrong)};
+    const std::string fault = emulate();
+    std::vector<ClaimResult> out;
+    for (std::size_t v = 0; v < claims_.values.size(); ++v) out.push_back(compare(v, stored, fault));
+    return out;
+  }
+
+private:
+  [[noreturn]] void fail(const std::string& what) const {
+    throw std::invalid_argument("claims: " + what + "\n  sizes  " + text_);
+  }
+  i64 number(std::string_view formula, const std::string& of) {
+    try {
+      const Sym s = parse_sym(context_, formula, UnknownSymbol::refuse);
+      if (const auto c = s.constant()) return c->value();
+    } catch (const LayoutError& e) {
+      fail(of + ": " + e.what());
+    }
+    fail(of + ": '" + std::string(formula) + "' is no number at these sizes");
+  }
+
+  void place() {
+    for (const TensorClaim& c : claims_.tensors) {
+      Placed p;
+      p.claim = &c;
+      const std::string line = "tensor " + c.argument;
+      try {
+        p.element = codegen::parse_element(c.element, target_);
+        if (is_pointer(p.element)) fail(line + ": elements that are pointers");
+        const SymLayout layout = parse_sym_layout(context_, c.place, UnknownSymbol::refuse);
+        i64 count = 1, behind = 1;
+        std::vector<std::vector<i64>> of_mode; // offsets by coordinate
+        for (std::size_t m = 0; m < layout.rank(); ++m) {
+          std::vector<i64> at{0};
+          const SymLayout mode = layout.mode(m);
+          for (const auto& leaf : mode.modes()) {
+            const auto extent = leaf.extent.constant(), stride = leaf.stride.scale.constant();
+            if (!extent || !stride || leaf.stride.is_basis())
+              fail(line + ": '" + c.place + "' has extents or strides that are no numbers at these sizes");
+            if (extent->value() < 1 || stride->value() < 0 || extent->value() > most_elements / count)
+              fail(line + ": an extent below 1, a negative stride, or more than " + std::to_string(most_elements) + " elements in '" +
+                   c.place + "'");
+            count *= extent->value();
+            const std::vector<i64> before = at; // colexicographic: earlier leaves fastest
+            at.clear();
+            for (i64 i = 0; i < extent->value(); ++i)
+              for (const i64 b : before) at.push_back(b + i * stride->value());
+            if (stride->value() > most_elements) fail(line + ": '" + c.place + "' is too large");
+          }
+          p.extents.push_back(static_cast<i64>(at.size()));
+          behind += *std::max_element(at.begin(), at.end());
+          of_mode.push_back(std::move(at));
+        }
+        if (behind > most_elements) fail(line + ": '" + c.place + "' is too large");
+        p.elements.assign(static_cast<std::size_t>(behind), -1);
+        for (i64 flat = 0; flat < count; ++flat) {
+          i64 left = flat, offset = 0;
+          for (std::size_t m = of_mode.size(); m-- > 0;) {
+            offset += of_mode[m][static_cast<std::size_t>(left % p.extents[m])];
+            left /= p.extents[m];
+          }
+          p.offsets.push_back(offset);
+          p.elements[static_cast<std::size_t>(offset)] = flat;
+        }
+      } catch (const LayoutError& e) {
+        fail(line + ": " + e.what());
+      } catch (const codegen::CodegenError& e) {
+        fail(line + ": " + e.what());
+      }
+      const auto tensor = static_cast<int>(tensors_.size());
+      const auto size = static_cast<std::size_t>(bits(p.element));
+      p.bytes.assign((p.elements.size() * size + 7) / 8, 0);
+      const i64 below = c.below.empty() ? 0 : number(c.below, line);
+      if (!c.below.empty() && (!is_integer(p.element) || size < 8 || below < 1))
+        fail(line + ": a table holds integers below a number that is at least 1");
+      for (std::size_t o = 0; o < p.elements.size(); ++o) {
+        u64 code = 0;
+        if (below > 0) {
+          p.indices.push_back(static_cast<i64>(random_of(0x7ab1eU + static_cast<u64>(tensor), o) % static_cast<u64>(below)));
+          code = static_cast<u64>(p.indices.back());
+        } else {
+          code = encode(p.element, real_of(tensor, p.element, static_cast<i64>(o)));
+        }
+        const u64 mask = size < 64 ? (u64{1} << size) - 1 : ~u64{0};
+        for (std::size_t bit = 0; bit < size; bit += std::min<std::size_t>(8 - (o * size + bit) % 8, size - bit)) {
+          const std::size_t at = o * size + bit;
+          p.bytes[at / 8] = static_cast<std::uint8_t>(p.bytes[at / 8] | ((code & mask) >> bit) << (at % 8));
+        }
+      }
+      tensors_.push_back(std::move(p));
+    }
+  }
+  static double real_of(int tensor, Element element, i64 offset) {
+    const double n = small_number(0xda7a, tensor, offset);
+    if (element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(n));
+    return n;
+  }
+
+  void read_values() {
+    const auto tensor = [&](std::string_view name) {
+      for (std::size_t t = 0; t < tensors_.size(); ++t)
+        if (tensors_[t].claim->argument == name) return static_cast<int>(t);
+      return -1;
+    };
+    has_value_.resize(tensors_.size());
+    for (const ValueClaim& v : claims_.values) {
+      const int of = tensor(v.argument);
+      has_value_[static_cast<std::size_t>(of)] = true;
+      output_.push_back(of);
+      const Placed& p = tensors_[static_cast<std::size_t>(of)];
+      if (p.extents.size() != v.coordinate.size())
+        fail("value " + v.argument + ": " + std::to_string(v.coordinate.size()) + " indices, and the layout '" +
+             p.claim->place + "' has " + std::to_string(p.extents.size()) + " modes");
+      if (std::count_if(p.elements.begin(), p.elements.end(), [](i64 e) { return e >= 0; }) !=
+          static_cast<std::ptrdiff_t>(p.offsets.size()))
+        fail("value " + v.argument + ": two coordinates have one place in '" + p.claim->place + "'");
+      std::vector<Sym> coordinate;
+      try {
+        for (const std::string& c : v.coordinate) {
+          coordinate.push_back(context_.symbol(c, Interval{Int(0), std::nullopt}));
+          if (!coordinate.back().as_atom()) fail("value " + v.argument + ": '" + c + "' is a size");
+        }
+        values_.push_back(codegen::parse_expression(arena_, context_, v.value, tensor));
+      } catch (const LayoutError& e) {
+        fail("value " + v.argument + ": " + e.what());
+      } catch (const codegen::CodegenError& e) {
+        fail("value " + v.argument + ": " + e.what());
+      }
+      coordinates_.push_back(std::move(coordinate));
+    }
+  }
+
+  void launch_geometry() {
+    Extent3 block = options_.block;
+    if (block.x == 0) {
+      const auto& r = kernel_.required_workgroup;
+      if (r.empty()) fail("how many work-items a workgroup has is not said: the kernel requires no size\n  hint   --block X,Y,Z");
+      block = {r[0], r.size() > 1 ? r[1] : 1, r.size() > 2 ? r[2] : 1};
+    }
+    geometry_.block = block;
+    geometry_.dynamic_lds = options_.dynamic_lds;
+    std::uint32_t* along[] = {&geometry_.grid.x, &geometry_.grid.y, &geometry_.grid.z};
+    for (unsigned d = 0; d < 3; ++d) {
+      if (claims_.grid[d].empty()) continue;
+      const i64 n = number(claims_.grid[d], "grid");
+      if (n < 1 || n > (1 << 24)) fail("grid: " + std::to_string(n) + " workgroups along " + "xyz"[d]);
+      *along[d] = static_cast<std::uint32_t>(n);
+    }
+    std::vector<Argument> arguments;
+    const auto given = [&](const std::string& name) -> const std::string* {
+      for (const auto& [n, v] : sizes_)
+        if (n == name) return &v;
+      return nullptr;
+    };
+    for (const runtime::KernelArgument& a : visible_arguments(kernel_)) {
+      const std::string name = name_of(a);
+      Argument out;
+      out.spelled = name;
+      out.is_pointer = a.pointer();
+      out.bytes.resize(a.size);
+      const auto put = [&](const void* from, std::size_t size) {
+        std::memcpy(out.bytes.data(), from, std::min<std::size_t>(size, out.bytes.size()));
+      };
+      const std::string* value = given(name);
+      Placed* tensor = nullptr;
+      for (Placed& p : tensors_)
+        if (p.claim->argument == name) tensor = &p;
+      if (tensor != nullptr) {
+        if (value != nullptr) fail("'" + name + "' is a tensor, and has a number too");
+        buffers_.push_back(std::make_unique<runtime::Buffer>(device_, tensor->bytes.size()));
+        tensor->address = buffers_.back()->address();
+        put(&tensor->address, 8);
+      } else if (value != nullptr) {
+        i64 whole = 0;
+        const auto [p, error] = std::from_chars(value->data(), value->data() + value->size(), whole);
+        if (error == std::errc() && p == value->data() + value->size() && a.size <= 8) {
+          put(&whole, 8);
+        } else if (a.size == 4 || a.size == 8) {
+          const double real = std::stod(*value);
+          const auto single = static_cast<float>(real);
+          if (a.size == 4)
+            put(&single, 4);
+          else
+            put(&real, 8);
+        } else {
+          fail("'" + name + " = " + *value + "' for an argument of " + std::to_string(a.size) + " bytes");
+        }
+      } else if (a.pointer() || (a.size == 8 && a.kind.empty())) {
+        buffers_.push_back(std::make_unique<runtime::Buffer>(device_, 65536));
+        device_.fill(buffers_.back()->address(), 0, 65536);
+        const u64 address = buffers_.back()->address();
+        put(&address, 8);
+        untold_[address] = name;
+      } else {
+        fail("no number for the argument '" + name + "' (" + std::to_string(a.size) + " bytes)");
+      }
+      arguments.push_back(std::move(out));
+    }
+    for (const Placed& p : tensors_)
+      if (p.address == 0) fail("'" + p.claim->argument + "' is no argument that a launch gives");
+    try {
+      check_geometry(kernel_, geometry_, device_.info().lds_bytes);
+      segment_ = pack_arguments(kernel_, arguments, geometry_);
+    } catch (const runtime::ArgumentError& e) {
+      fail(e.what());
+    }
+  }
+
+  void follow(u64 group, Stored& out) {
+    const Extent3& grid = geometry_.grid;
+    const u64 id[3] = {group % grid.x, group / grid.x % grid.y, group / grid.x / grid.y};
+    FlowOptions o;
+    o.block = geometry_.block;
+    o.dynamic_lds = geometry_.dynamic_lds;
+    o.arguments = segment_;
+    o.reals = false; // what is made of sizes alone is made as the machine does: divisions by v_rcp
+    for (unsigned d = 0; d < 3; ++d)
+      o.values[std::string("workgroup_") + "xyz"[d]] = static_cast<std::uint32_t>(id[d]);
+    Flow flow(object_, kernel_, o);
+    const codegen::Program nothing("values", target_, 64);
+    Formulas formulas(nothing, flow.terms());
+    ValuesOfWords values(flow, formulas);
+    Client client(tensors_, has_value_, target_, flow, values, out, group, products_);
+    Flow::Stop stop = Flow::Stop::head;
+    try {
+      while (stop == Flow::Stop::head) stop = flow.run(client);
+    } catch (const std::exception& e) {
+      if (out.problem.empty()) out.problem = e.what();
+      return;
+    }
+    if (unread_.empty()) unread_ = client.unread;
+    if (stop == Flow::Stop::ended || !out.problem.empty()) return;
+    out.problem = stop == Flow::Stop::failed ? flow.why()
+                                             : "a branch depends on " + flow.terms().text(flow.question(), 4);
+  }
+
+  /// Runs the launch; what went wrong, or nothing.
+  std::string emulate() {
+    for (std::size_t t = 0; t < tensors_.size(); ++t) {
+      Placed& p = tensors_[t];
+      if (p.added) std::fill(p.bytes.begin(), p.bytes.end(), std::uint8_t{0});
+      device_.copy_in(p.address, p.bytes);
+    }
+    try {
+      const auto module = device_.load(object_);
+      device_.launch(device_.function(module, kernel_.name), geometry_, segment_);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    for (const runtime::Finding& f : device_.last_launch().findings)
+      if (!f.note && f.kind == runtime::FindingKind::bounds) {
+        fault_ = f;
+        return f.message;
+      }
+    for (Placed& p : tensors_) device_.copy_out(p.bytes, p.address);
+    return {};
+  }
+
+  [[nodiscard]] ClaimResult result(const std::string& argument) const {
+    ClaimResult r;
+    r.claim = "value " + argument;
+    return r;
+  }
+  void locate(ClaimResult& r, std::size_t instruction, unsigned wave, unsigned lane) {
+    const auto& section = object_.sections()[kernel_.section];
+    if (!program_)
+      program_ = runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object_.arch()));
+    const auto& i = program_->instructions.at(instruction);
+    r.address = i.address;
+    r.instruction = i.text;
+    r.wave = wave;
+    r.lane = lane;
+  }
+  ClaimResult refuted_by(const Stored::Wrong& w) {
+    ClaimResult r = result(claims_.values[0].argument);
+    r.verdict = MachineVerdict::refuted;
+    locate(r, w.instruction, w.wave, w.lane);
+    r.message = w.text + "; for " + text_;
+    return r;
+  }
+
+  /// The pointer of which nothing is claimed from which that address was made, as it seems: nothing else lies between.
+  [[nodiscard]] std::string untold_at(u64 address) const {
+    auto above = untold_.upper_bound(address);
+    if (above == untold_.begin()) return {};
+    --above;
+    for (const Placed& p : tensors_)
+      if (p.address > above->first && p.address <= address) return {};
+    return above->second;
+  }
+
+  ClaimResult compare(std::size_t which, const Stored& stored, const std::string& fault) {
+    const ValueClaim& claim = claims_.values[which];
+    const auto tensor = static_cast<std::size_t>(output_[which]);
+    const Placed& p = tensors_[tensor];
+    ClaimResult r = result(claim.argument);
+    const std::string where = "for " + text_;
+    if (!fault.empty()) {
+      r.message = "the run ends: " + fault + "; " + where;
+      if (const auto name = untold_at(fault_ ? fault_->memory_address : 0); !name.empty()) {
+        r.message += "; memory of " + name + ", of which no tensor is said, was taken as 65536 bytes";
+        return r;
+      }
+      r.verdict = MachineVerdict::refuted;
+      if (fault_) {
+        r.address = fault_->address;
+        r.instruction = fault_->disassembly;
+        r.wave = fault_->wave;
+        r.lane = fault_->lane;
+      }
+      return r;
+    }
+    const auto flat = [&](int of, std::span<const i64> at) -> std::optional<i64> {
+      const Placed& t = tensors_[static_cast<std::size_t>(of)];
+      if (at.size() != t.extents.size())
+        fail("value " + claim.argument + ": '" + t.claim->argument + "' has " + std::to_string(t.extents.size()) + " indices");
+      i64 n = 0;
+      for (std::size_t k = 0; k < at.size(); ++k) {
+        if (at[k] < 0 || at[k] >= t.extents[k]) return std::nullopt;
+        n = n * t.extents[k] + at[k];
+      }
+      return t.offsets[static_cast<std::size_t>(n)];
+    };
+    const auto index = [&](int of, i64 at) -> std::optional<i64> {
+      const Placed& t = tensors_[static_cast<std::size_t>(of)];
+      const auto offset = flat(of, {&at, 1});
+      if (!offset) return offset;
+      if (t.indices.empty()) fail("'" + t.claim->argument + "' is no table: its line has no 'below'");
+      return t.indices[static_cast<std::size_t>(*offset)];
+    };
+    Extremes extremes;
+    FieldArithmetic field(extremes);
+    RealArithmetic real;
+    try {
+      ExpressionValues in_field(values_[which], coordinates_[which], field,
+                                {[&](int of, std::span<const i64> at) -> std::optional<Number> {
+                                   const auto offset = flat(of, at);
+                                   if (!offset) return std::nullopt;
+                                   const auto& table = tensors_[static_cast<std::size_t>(of)].indices;
+                                   if (!table.empty()) return of_integer(table[static_cast<std::size_t>(*offset)]);
+                                   return random_of(0x51e0U + static_cast<u64>(of), static_cast<u64>(*offset));
+                                 },
+                                 index});
+      ExpressionValues in_reals(values_[which], coordinates_[which], real,
+                                {[&](int of, std::span<const i64> at) -> std::optional<Number> {
+                                   const auto offset = flat(of, at);
+                                   if (!offset) return std::nullopt;
+                                   const Placed& t = tensors_[static_cast<std::size_t>(of)];
+                                   if (!t.indices.empty())
+                                     return RealArithmetic::number(
+                                         static_cast<double>(t.indices[static_cast<std::size_t>(*offset)]));
+                                   return RealArithmetic::number(t.added ? 0 : real_of(of, t.element, *offset));
+                                 },
+                                 index});
+      std::vector<i64> at(p.extents.size());
+      std::vector<double> wanted, error;
+      double largest = 0;
+      std::string open = stored.problem; ///< why the field does not say so
+      std::size_t equal = 0;
+      const auto coordinate_of = [&](std::size_t n) {
+        for (std::size_t k = at.size(); k-- > 0; n /= static_cast<std::size_t>(p.extents[k]))
+          at[k] = static_cast<i64>(n % static_cast<std::size_t>(p.extents[k]));
+      };
+      const auto element = [&](std::size_t n) {
+        coordinate_of(n);
+        std::string s = claim.argument + "(";
+        for (std::size_t k = 0; k < at.size(); ++k) s += (k == 0 ? "" : ",") + std::to_string(at[k]);
+        return s + ")";
+      };
+      const auto& all = stored.elements[tensor];
+      for (std::size_t n = 0; n < p.offsets.size(); ++n) {
+        coordinate_of(n);
+        const auto v = in_reals.at(at);
+        wanted.push_back(v ? RealArithmetic::real(*v) : NAN);
+        error.push_back(v ? RealArithmetic::error(*v) : INFINITY);
+        if (std::isfinite(wanted.back())) largest = std::max(largest, std::fabs(wanted.back()));
+        if (!open.empty()) continue;
+        const auto found = all.find(p.offsets[n]);
+        const auto f = in_field.at(at);
+        if (!f) {
+          open = in_field.missing() + " has no number in the field";
+        } else if (found == all.end()) {
+          open = "nothing stores " + element(n);
+        } else if (!found->second.value) {
+          open = element(n) + ": " + (unread_.empty() ? found->second.missing : unread_);
+        } else if (*found->second.value != *f) {
+          open = element(n) + ": the numbers of the field differ";
+        } else {
+          ++equal;
+        }
+      }
+      // The run with numbers.
+      for (std::size_t n = 0; n < p.offsets.size(); ++n) {
+        const auto offset = static_cast<std::size_t>(p.offsets[n]);
+        const auto size = static_cast<std::size_t>(bits(p.element));
+        u64 code = 0;
+        for (std::size_t bit = 0; bit < size; ++bit)
+          code |= u64{static_cast<unsigned>(p.bytes[(offset * size + bit) / 8] >> ((offset * size + bit) % 8)) & 1U} << bit;
+        const double got = decode(p.element, code);
+        const double rounding = CodeRun::rounding(p.element, RealArithmetic::number(wanted[n]));
+        const double tolerance = 4 * error[n] + (std::isfinite(rounding) ? rounding : 0) + claims_.within * largest;
+        if (std::isnan(wanted[n]) || !std::isfinite(tolerance)) continue;
+        if (std::isfinite(wanted[n]) && std::fabs(wanted[n]) > largest_finite(p.element)) continue;
+        if (got == wanted[n] || std::fabs(got - wanted[n]) <= tolerance) continue;
+        r.verdict = MachineVerdict::refuted;
+        const auto found = all.find(p.offsets[n]);
+        if (found != all.end()) {
+          locate(r, found->second.instruction, found->second.wave, found->second.lane);
+          const u64 g = found->second.workgroup;
+          r.message = "workgroup (" + std::to_string(g % geometry_.grid.x) + "," +
+                      std::to_string(g / geometry_.grid.x % geometry_.grid.y) + "," +
+                      std::to_string(g / geometry_.grid.x / geometry_.grid.y) + ") stores ";
+        } else if (stored.problem.empty()) {
+          r.message = "nothing is stored; there is ";
+        } else {
+          r.message = "a run with small integers leaves ";
+        }
+        r.message += std::to_string(got) + " at " + element(n) + ", the expression is " + std::to_string(wanted[n]) +
+                     " there; " + where;
+        return r;
+      }
+      if (open.empty() && equal == p.offsets.size()) {
+        r.verdict = options_.ordered ? MachineVerdict::validated : MachineVerdict::undecided;
+        r.message = "all " + std::to_string(equal) + " elements, of " + std::to_string(geometry_.grid.count()) +
+                    " workgroups, for all values of what is loaded" +
+                    (p.added ? " (added by atomics to zeros)" : "") +
+                    (options_.ordered ? "" : ", in one order of the waves: their order is not validated") + "; " + where;
+        return r;
+      }
+      r.message = "validated on a run only (" + std::to_string(p.offsets.size()) + " elements, small integers): " + open +
+                  "; " + where;
+      return r;
+    } catch (const codegen::CodegenError& e) {
+      fail("value " + claim.argument + ": " + e.what());
+    } catch (const LayoutError& e) {
+      fail("value " + claim.argument + ": " + e.what());
+    }
+  }
+
+  const runtime::CodeObject& object_;
+  const runtime::Kernel& kernel_;
+  const Claims& claims_;
+  const SizesClaim& sizes_;
+  ValueOptions options_;
+  const codegen::Target& target_;
+  runtime::EmulatorDevice device_;
+  SymContext context_;
+  codegen::Expressions arena_;
+  std::string text_;
+  std::vector<Placed> tensors_;
+  std::vector<bool> has_value_;
+  std::vector<int> output_; ///< by value
+  std::vector<codegen::Expr> values_;
+  std::vector<std::vector<Sym>> coordinates_;
+  std::vector<std::unique_ptr<runtime::Buffer>> buffers_;
+  std::map<u64, std::string> untold_; ///< pointers of which nothing is claimed, by address
+  std::vector<std::uint8_t> segment_;
+  runtime::LaunchGeometry geometry_;
+  std::map<const codegen::Atom*, MatrixProduct> products_;
+  std::string unread_;
+  std::optional<runtime::Finding> fault_;
+  std::optional<runtime::isa::Program> program_;
+};
+
+} // namespace
+
+std::vector<ClaimResult> check_values(const runtime::CodeObject& object, const runtime::Kernel& kernel,
+                                      const Claims& claims, const ValueOptions& options) {
+  check_names(kernel, claims);
+  std::vector<ClaimResult> out;
+  for (const SizesClaim& sizes : claims.sizes)
+    for (ClaimResult& r : AtSizes(object, kernel, claims, sizes, options).run()) out.push_back(std::move(r));
+  return out;
+}
+
+} // namespace inlay::kernels::validate

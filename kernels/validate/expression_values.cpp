@@ -4,6 +4,7 @@
 #include <inlay/codegen/error.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace inlay::kernels::validate {
@@ -55,6 +56,7 @@ int ExpressionValues::compile(Expr e, int in_scope) {
   out.through = n.through;
   if (n.fn == Fn::parameter) throw codegen::CodegenError("expression: an operand of a map in a specification");
   if (n.fn == Fn::fold && n.index.size() != 1) throw codegen::CodegenError("expression: a fold under way");
+  if (n.index.size() > 16) throw codegen::CodegenError("expression: more than 16 indices");
   if (n.fn == Fn::number) out.index.push_back(place(n.sym, out.free));
   for (const Sym& s : n.index) out.index.push_back(place(s, out.free));
   if (n.fn == Fn::fold) {
@@ -125,7 +127,8 @@ std::optional<Number> ExpressionValues::run(int node) {
   case Fn::parameter: return std::nullopt;
   case Fn::fold: return fold(n);
   case Fn::load: {
-    std::vector<std::int64_t> at;
+    std::array<std::int64_t, 16> all{};
+    const std::span<std::int64_t> at = std::span(all).first(n.index.size());
     for (std::size_t k = 0; k < n.index.size(); ++k) {
       std::int64_t i = number(n.index[k]);
       if (!n.through.empty() && n.through[k] >= 0) {
@@ -134,7 +137,7 @@ std::optional<Number> ExpressionValues::run(int node) {
           throw codegen::CodegenError("expression: a table is read at " + std::to_string(i) + ", outside of it");
         i = *through;
       }
-      at.push_back(i);
+      at[k] = i;
     }
     const auto v = elements_.value(n.tensor, at);
     if (v) return v;

@@ -43,6 +43,7 @@ struct Placed {
   std::vector<i64> offsets;  ///< by coordinate, the last fastest
   std::vector<i64> elements; ///< by offset: the coordinate's number, or -1 for a gap
   std::vector<i64> indices;  ///< by offset, of a table
+  std::vector<Number> numbers, reals; ///< by offset: what is loaded, in the field and in runs
   std::vector<std::uint8_t> bytes;
   u64 address = 0;
   bool added = false; ///< to by atomics: zeros before the launch
@@ -193,7 +194,9 @@ private:
     std::vector<Number> numbers(32 / size, 0);
     for (unsigned e = 0; e * size < 8 * bytes; ++e) {
       const auto offset = static_cast<i64>(first / size) + e;
-      numbers[e] = random_of(0x51e0U + static_cast<u64>(tensor), static_cast<u64>(offset));
+      numbers[e] = offset < static_cast<i64>(p.numbers.size())
+                       ? p.numbers[static_cast<std::size_t>(offset)]
+                       : random_of(0x51e0U + static_cast<u64>(tensor), static_cast<u64>(offset));
       if (has_value_[static_cast<std::size_t>(tensor)]) {
         if (out_.elements[static_cast<std::size_t>(tensor)].contains(offset) && out_.problem.empty())
           out_.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
@@ -332,9 +335,13 @@ private:
         fail(line + ": a table holds integers below a number that is at least 1");
       for (std::size_t o = 0; o < p.elements.size(); ++o) {
         u64 code = 0;
+        p.numbers.push_back(random_of(0x51e0U + static_cast<u64>(tensor), o));
+        p.reals.push_back(RealArithmetic::number(real_of(tensor, p.element, static_cast<i64>(o))));
         if (below > 0) {
           p.indices.push_back(static_cast<i64>(random_of(0x7ab1eU + static_cast<u64>(tensor), o) % static_cast<u64>(below)));
           code = static_cast<u64>(p.indices.back());
+          p.numbers.back() = of_integer(p.indices.back());
+          p.reals.back() = RealArithmetic::number(static_cast<double>(p.indices.back()));
         } else {
           code = encode(p.element, real_of(tensor, p.element, static_cast<i64>(o)));
         }
@@ -470,6 +477,7 @@ private:
     o.block = geometry_.block;
     o.dynamic_lds = geometry_.dynamic_lds;
     o.arguments = segment_;
+    o.heads = false;
     o.reals = false; // what is made of sizes alone is made as the machine does: divisions by v_rcp
     for (unsigned d = 0; d < 3; ++d)
       o.values[std::string("workgroup_") + "xyz"[d]] = static_cast<std::uint32_t>(id[d]);
@@ -593,9 +601,7 @@ private:
                                 {[&](int of, std::span<const i64> at) -> std::optional<Number> {
                                    const auto offset = flat(of, at);
                                    if (!offset) return std::nullopt;
-                                   const auto& table = tensors_[static_cast<std::size_t>(of)].indices;
-                                   if (!table.empty()) return of_integer(table[static_cast<std::size_t>(*offset)]);
-                                   return random_of(0x51e0U + static_cast<u64>(of), static_cast<u64>(*offset));
+                                   return tensors_[static_cast<std::size_t>(of)].numbers[static_cast<std::size_t>(*offset)];
                                  },
                                  index});
       ExpressionValues in_reals(values_[which], coordinates_[which], real,
@@ -603,10 +609,7 @@ private:
                                    const auto offset = flat(of, at);
                                    if (!offset) return std::nullopt;
                                    const Placed& t = tensors_[static_cast<std::size_t>(of)];
-                                   if (!t.indices.empty())
-                                     return RealArithmetic::number(
-                                         static_cast<double>(t.indices[static_cast<std::size_t>(*offset)]));
-                                   return RealArithmetic::number(t.added ? 0 : real_of(of, t.element, *offset));
+                                   return t.added ? RealArithmetic::number(0) : t.reals[static_cast<std::size_t>(*offset)];
                                  },
                                  index});
       std::vector<i64> at(p.extents.size());

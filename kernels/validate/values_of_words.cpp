@@ -136,6 +136,8 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
     if (width == 8) break;
     if (const auto x = format == Element::f32 ? with_any_nan(w) : std::nullopt)
       return read(*x, Element::f32, 0);
+    if (format == Element::bf16 && index == 0)
+      if (const auto r = rounded_to_low_bf16(w)) return r;
     const Word c = child(0), x = child(1), y = child(2);
     const auto a = read(x, format, index);
     return chosen(c, a, read(y, format, index));
@@ -366,18 +368,33 @@ std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
     kept = x;
     sum = y;
   }
+  const auto x = rounded_from(sum);
+  if (!x) return std::nullopt;
+  if (kept && (*kept != t_.bit_or(*x, t_.constant(0x400000)) || says_nan(condition, *x) != true)) return std::nullopt;
+  return read(*x, Element::f32, 0);
+}
+
+/// x, of x + ((x >> 16) & 1) + 0x7fff.
+std::optional<Word> ValuesOfWords::rounded_from(Word sum) const {
   if (t_.kind(sum) != TermKind::linear || t_.raw(sum) != 0x7fff) return std::nullopt;
   const std::vector<TermPart> parts(t_.parts(sum).begin(), t_.parts(sum).end());
   if (parts.size() != 2 || parts[0].coefficient != 1 || parts[1].coefficient != 1) return std::nullopt;
-  for (unsigned k = 0; k < 2; ++k) {
-    const Word x = parts[k].atom;
-    const Word odd = t_.bit_and(t_.shr(x, t_.constant(16)), t_.constant(1));
-    if (parts[1 - k].atom != odd) continue;
-    if (kept) {
-      if (*kept != t_.bit_or(x, t_.constant(0x400000))) return std::nullopt;
-      if (says_nan(condition, x) != true) return std::nullopt;
-    }
-    return read(x, Element::f32, 0);
+  for (unsigned k = 0; k < 2; ++k)
+    if (parts[1 - k].atom == t_.bit_and(t_.shr(parts[k].atom, t_.constant(16)), t_.constant(1)))
+      return parts[k].atom;
+  return std::nullopt;
+}
+
+/// The same in the lower half, a NaN of its own where x is one: is x a NaN ? 0x7fff : (x + ((x >> 16) & 1) + 0x7fff) >> 16.
+std::optional<Number> ValuesOfWords::rounded_to_low_bf16(Word select) {
+  for (const std::size_t k : {1U, 2U}) {
+    const Word high = t_.children(select)[3 - k];
+    const auto nan = t_.value(t_.children(select)[k]);
+    if (!nan || (*nan & 0x7fffU) <= 0x7f80U || *nan > 0xffffU || t_.kind(high) != TermKind::shift_right ||
+        t_.value(t_.children(high)[1]) != 16)
+      continue;
+    const auto x = rounded_from(t_.children(high)[0]);
+    if (x && says_nan(t_.children(select)[0], *x) == (k == 1)) return read(*x, Element::f32, 0);
   }
   return std::nullopt;
 }
@@ -417,6 +434,16 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     }
     return modified(k, read(a[k], Element::f16, which));
   };
+  // The same as rounded_to_low_bf16, the half chosen by SDWA.
+  if (sdwa && n == "v_cndmask_b32" && a.size() == 3 && format == Element::bf16 && index == 0)
+    for (const std::size_t k : {0U, 1U}) {
+      const auto nan = t_.value(a[k]);
+      if (!nan || (*nan & 0x7fffU) <= 0x7f80U || *nan > 0xffffU || (k == 0 ? m.src1_sel : m.src0_sel) != Select::word1 ||
+          ((k == 0 ? m.src0_sel : m.src1_sel) != Select::dword && (k == 0 ? m.src0_sel : m.src1_sel) != Select::word0))
+        continue;
+      const auto x = rounded_from(a[1 - k]);
+      if (x && says_nan(a[2], *x) == (k == 1)) return read(*x, Element::f32, 0);
+    }
   const bool one_byte = n == "v_cvt_f32_fp8" || n == "v_cvt_f32_bf8",
              two_bytes = n == "v_cvt_pk_f32_fp8" || n == "v_cvt_pk_f32_bf8";
   if (sdwa && n != "v_cvt_f32_f16" && n != "v_cvt_f32_i32" && !one_byte && !two_bytes) return std::nullopt;

@@ -78,6 +78,8 @@ private:
   std::optional<Number> rounded_to_integer(Word word);
   std::optional<Number> rounded_to_i8(Word word);
   std::optional<Number> rounded_to_bf16(Word word);
+  [[nodiscard]] std::optional<Word> rounded_from(Word sum) const;
+  std::optional<Number> rounded_to_low_bf16(Word select);
   [[nodiscard]] std::optional<bool> says_nan(Word condition, Word x) const;
   [[nodiscard]] std::optional<Word> with_any_nan(Word select) const;
 

@@ -40,8 +40,9 @@ struct Common {
   Setting setting;
   std::set<u32> heads;
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
+  bool with_heads = true;
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
-      : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions) {
+      : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions), with_heads(o.heads) {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.segment = o.arguments;
@@ -536,7 +537,7 @@ Flow::Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& op
   Setting& s = state_->common->setting;
   const isa::ControlFlow flow = isa::control_flow(s.program, s.program.instructions[s.entry].address);
   for (const isa::Loop& l : flow.loops)
-    state_->common->heads.insert(static_cast<u32>(flow.blocks[l.header].first));
+    if (options.heads) state_->common->heads.insert(static_cast<u32>(flow.blocks[l.header].first));
   const auto count = static_cast<u32>((block.count() + lanes - 1) / lanes);
   constexpr u32 unset = 0x7ff4beefU; // emulator/schedule.cpp
   for (u32 k = 0; k < count; ++k) {
@@ -575,8 +576,10 @@ Flow::~Flow() = default;
 Flow::Stop Flow::run(FlowClient& client) {
   State& s = *state_;
   if (!s.why.empty()) return Stop::failed;
+  const bool heads = s.common->with_heads;
   const auto resume = [&] {
     for (FlowWave& w : s.waves) {
+      if (w.meeting == Meeting::ended) continue;
       if (w.meeting == Meeting::head) w.entered = true;
       w.meeting = Meeting::none;
     }
@@ -589,9 +592,13 @@ Flow::Stop Flow::run(FlowClient& client) {
     for (;;) {
       for (FlowWave& w : s.waves)
         if (w.meeting == Meeting::none && s.advance(client, w) == Stop::fork) return Stop::fork;
-      const FlowWave& first = s.waves[0];
+      const auto runs = std::find_if(s.waves.begin(), s.waves.end(),
+                                     [](const FlowWave& w) { return w.meeting != Meeting::ended; });
+      const FlowWave& first = heads || runs == s.waves.end() ? s.waves[0] : *runs;
       for (const FlowWave& w : s.waves)
-        if (w.meeting != first.meeting ||
+        if (!heads && w.meeting == Meeting::ended)
+          continue;
+        else if (w.meeting != first.meeting ||
             (w.meeting == Meeting::head && w.machine.wave().at != first.machine.wave().at))
           throw Fail{"waves do not meet at the same places"};
       if (first.meeting == Meeting::ended) return Stop::ended;

@@ -44,6 +44,9 @@ struct FlowOptions {
   std::map<std::string, std::uint32_t> values;
   /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h).
   std::vector<std::uint8_t> arguments;
+  /// Waves meet at heads of loops, too, and all at the same. Otherwise at barriers alone, wherever each of them has its own; who has
+  /// ended is not waited for.
+  bool heads = true;
   /// Floating-point instructions are functions even of numbers, so that nothing is rounded.
   bool reals = true;
   /// Registers that a launch does not set hold numbers that follow from this, small ones where it is odd, and so does memory

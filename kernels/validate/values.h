@@ -210,7 +210,9 @@ public:
   Number product(Number a, Number b) override { return multiply(a, b); }
   Number reciprocal(Number a) override { return inverse(a); }
   Number constant(double x) override { return of_double(x); }
-  Number of(Function f, Number x) override { return apply(f, x); }
+  Number of(Function f, Number x) override {
+    return f == Function::rsqrt ? inverse(apply(Function::sqrt, x)) : apply(f, x);
+  }
   Number extreme(Number a, Number b, bool largest) override { return extremes_.join(a, b, largest); }
 
 private:

@@ -2,8 +2,10 @@
 
 #include <inlay/algebra/print.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace inlay::kernels::validate {
 namespace {
@@ -399,6 +401,71 @@ std::optional<Number> ValuesOfWords::rounded_to_low_bf16(Word select) {
   return std::nullopt;
 }
 
+namespace {
+/// Neither signs nor clamps: what is read is what the registers hold.
+bool is_plain(const Instruction& i) {
+  return !i.modifiers.clamp && i.modifiers.omod == 0 && i.form != runtime::isa::Form::sdwa &&
+         i.form != runtime::isa::Form::dpp &&
+         std::none_of(i.operands.begin(), i.operands.end(), [](const auto& o) { return o.neg || o.abs; });
+}
+} // namespace
+
+std::optional<Number> ValuesOfWords::shifted_power(Word power, Word count) {
+  const auto of = [&](Word w, std::string_view name) {
+    return t_.kind(w) == TermKind::function && t_.raw(w) >> 32 == 0 &&
+           flow_.instruction(t_.raw(w)).mnemonic == name && is_plain(flow_.instruction(t_.raw(w)));
+  };
+  if (t_.kind(count) != TermKind::select || !of(power, "v_exp_f32")) return std::nullopt;
+  const Word condition = t_.children(count)[0];
+  const auto yes = t_.value(t_.children(count)[1]), no = t_.value(t_.children(count)[2]);
+  // Of v_ldexp's count and of the summand of x, what the two sides of the condition are.
+  const auto undoes = [&](Word summand) {
+    if (!yes || !no || t_.kind(summand) != TermKind::select || t_.children(summand)[0] != condition) return false;
+    for (const std::size_t k : {1U, 2U}) {
+      const auto s = t_.value(t_.children(summand)[k]);
+      const auto n = static_cast<std::int32_t>(static_cast<std::uint32_t>(k == 1 ? *yes : *no));
+      if (!s || real_of_bits(Element::f32, static_cast<std::uint32_t>(*s)) != -static_cast<double>(n)) return false;
+    }
+    return true;
+  };
+  const Word x = t_.children(power)[0];
+  const std::vector<Word> a(t_.children(x).begin(), t_.children(x).end());
+  std::optional<Number> without;
+  if (of(x, "v_add_f32") && a.size() == 2) {
+    if (undoes(a[1]))
+      without = read(a[0], Element::f32, 0);
+    else if (undoes(a[0]))
+      without = read(a[1], Element::f32, 0);
+  } else if ((of(x, "v_fmac_f32") || of(x, "v_fma_f32")) && a.size() == 3 && undoes(a[2])) {
+    const auto u = read(a[0], Element::f32, 0), v = read(a[1], Element::f32, 0);
+    if (u && v) without = multiply(*u, *v);
+  }
+  return without ? std::optional(apply(Function::exp2, *without)) : std::nullopt;
+}
+
+bool ValuesOfWords::is_scale(const Instruction& i, std::span<const Word> sources) const {
+  return i.mnemonic == "v_div_scale_f32" && is_plain(i) && division_ && sources.size() == 3 &&
+         (sources[0] == division_->first || sources[0] == division_->second) && sources[1] == division_->second &&
+         sources[2] == division_->first;
+}
+
+std::optional<Number> ValuesOfWords::divided(Word quotient, Word denominator, Word numerator) {
+  const auto x = read(numerator, Element::f32, 0), y = read(denominator, Element::f32, 0);
+  if (!x || !y || division_) return std::nullopt;
+  // What is read in between holds of this division alone.
+  if (context_ == nullptr) known({});
+  auto kept = std::exchange(context_->second, {});
+  const auto key = [](Word w) { return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4); };
+  context_->second[key(numerator)] = x;
+  context_->second[key(denominator)] = y;
+  division_.emplace(numerator, denominator);
+  const auto q = read(quotient, Element::f32, 0);
+  division_.reset();
+  context_->second = std::move(kept);
+  const Number wanted = multiply(*x, inverse(*y));
+  return q == wanted ? std::optional(wanted) : std::nullopt;
+}
+
 std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigned index) {
   const std::uint64_t raw = t_.raw(w);
   const Instruction& i = flow_.instruction(raw & 0xffffffffU);
@@ -496,10 +563,28 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       if (!x || !y || !z) return std::nullopt;
       return add(multiply(*x, *y), *z);
     }
+    if (n == "v_ldexp_f32" && a.size() == 2 && is_plain(i)) {
+      const auto count = t_.value(a[1]);
+      const auto x = count ? read(a[0], Element::f32, 0) : shifted_power(a[0], a[1]);
+      if (!x || !count) return x;
+      const auto by = static_cast<std::int32_t>(static_cast<std::uint32_t>(*count));
+      return by < -300 || by > 300 ? std::nullopt : std::optional(multiply(*x, of_double(std::ldexp(1.0, by))));
+    }
+    if (n == "v_div_fixup_f32" && a.size() == 3 && is_plain(i)) return divided(a[0], a[1], a[2]);
+    if (n == "v_div_scale_f32" && part == 0) return is_scale(i, a) ? read(a[0], Element::f32, 0) : std::nullopt;
+    if (n == "v_div_fmas_f32" && a.size() == 4) {
+      Word flag = a[3];
+      if (t_.kind(flag) == TermKind::bit && t_.raw(flag) == 0) flag = t_.children(flag)[0];
+      if (!division_ || t_.kind(flag) != TermKind::function || t_.raw(flag) >> 32 != 99 || t_.children(flag)[0] != division_->first ||
+          !is_scale(flow_.instruction(t_.raw(flag) & 0xffffffffU), t_.children(flag)))
+        return std::nullopt;
+      const auto x = f32(0), y = f32(1), z = f32(2);
+      return x && y && z ? std::optional(add(multiply(*x, *y), *z)) : std::nullopt;
+    }
     if (n == "v_rcp_f32" || n == "v_rcp_iflag_f32") return one([](Number x) { return inverse(x); });
     if (n == "v_exp_f32") return one([](Number x) { return apply(Function::exp2, x); });
     if (n == "v_log_f32") return one([](Number x) { return apply(Function::log2, x); });
-    if (n == "v_rsq_f32") return one([](Number x) { return apply(Function::rsqrt, x); });
+    if (n == "v_rsq_f32") return one([](Number x) { return inverse(apply(Function::sqrt, x)); });
     if (n == "v_sqrt_f32") return one([](Number x) { return apply(Function::sqrt, x); });
     if (n == "v_mov_b32" || n == "v_accvgpr_read_b32" || n == "v_accvgpr_write_b32") return f32(0);
     if (n == "v_cvt_f32_f16") return f16(0, 0);

@@ -73,6 +73,13 @@ private:
   };
   /// The least field that the word is, read as a number with a sign.
   [[nodiscard]] SignedField signed_field(Word word) const;
+  /// 2^x, of what is (2^(x + s)) 2^-s with s a number that some condition chooses: how compilers keep results below 2^-126.
+  std::optional<Number> shifted_power(Word power, Word count);
+  /// numerator / denominator, when `quotient` is that by v_div_scale, a reciprocal, steps of Newton and v_div_fmas: the scales are
+  /// powers of two that v_div_fmas takes back by the numerator's flag.
+  std::optional<Number> divided(Word quotient, Word denominator, Word numerator);
+  /// Whether it is v_div_scale of that division, of which of the two.
+  [[nodiscard]] bool is_scale(const runtime::isa::Instruction& i, std::span<const Word> sources) const;
   std::optional<Number> chosen(Word condition, std::optional<Number> x, std::optional<Number> y);
   /// The number of which the word is the integer that is nearest, at the ends of i32 or i8 what is nearest there.
   std::optional<Number> rounded_to_integer(Word word);
@@ -104,6 +111,7 @@ private:
   decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
   std::string missing_;
+  std::optional<std::pair<Word, Word>> division_; ///< numerator and denominator of the one that is read
 };
 
 } // namespace inlay::kernels::validate

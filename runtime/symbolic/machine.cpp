@@ -556,22 +556,18 @@ bool Machine::execute_vector(const Operation& op) {
                        i.mnemonic.find("_f64") != std::string_view::npos);
   if (exact && symbolic == 0 && !rounds) {
     op.execute(w, op);
+    const u64 written = dpp ? written_by_dpp(i) : active;
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
-        if (dpp) {
-          forget(k, shadow_->symbolic[k] & active);
-        } else {
-          shadow_->symbolic[k] &= ~active;
-          shadow_->top[k] &= ~active;
-        }
+        shadow_->symbolic[k] &= ~written;
+        shadow_->top[k] &= ~written;
       }
     for (unsigned half = 0; half < 2; ++half)
       for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1)
         scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] = 0;
     return true;
   }
-  const bool moves_lanes = dpp && exact && op.vector != nullptr && op.mask_destination < 0 &&
-                           i.modifiers.dpp.row_mask == 0xf && i.modifiers.dpp.bank_mask == 0xf;
+  const bool moves_lanes = dpp && exact && op.vector != nullptr && op.mask_destination < 0;
   if (op.vector == nullptr || (dpp && (!moves_lanes || partial))) { // what the formulas do not describe
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) forget(k, active);

@@ -1,6 +1,7 @@
 // Addresses of machine code against claims: terms become formulas in integers, the prover decides.
 #include <inlay/kernels/validate/claims.h>
 
+#include <inlay/runtime/kernarg.h>
 #include <inlay/runtime/symbolic/quotient.h>
 #include <inlay/runtime/symbolic/witness.h>
 
@@ -887,9 +888,11 @@ Claims Claims::parse(std::string_view text) {
         if (other.argument == v.argument) fail("the value of '" + v.argument + "' has been said before");
       c.values.push_back(std::move(v));
     } else if (kind == "within") {
-      const auto [p, error] = std::from_chars(rest.data(), rest.data() + rest.size(), c.within);
-      if (error != std::errc() || p != rest.data() + rest.size() || !(c.within >= 0) || !(c.within < 1))
+      double w = 0;
+      const auto [p, error] = std::from_chars(rest.data(), rest.data() + rest.size(), w);
+      if (error != std::errc() || p != rest.data() + rest.size() || !(w >= 0) || !(w < 1))
         fail("within takes a number from 0 to 1");
+      c.within = w;
     } else if (kind == "sizes" && !rest.empty()) {
       SizesClaim all;
       for (;;) {
@@ -931,6 +934,7 @@ Claims Claims::parse(std::string_view text) {
 void check_names(const runtime::Kernel& kernel, const Claims& claims) {
   std::set<std::string> pointers, words = {"workgroup_x", "workgroup_y", "workgroup_z"};
   std::string list;
+  const auto visible = visible_arguments(kernel); // not the padding
   for (const runtime::KernelArgument& a : kernel.arguments) {
     const std::string name = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
     if (a.size == 4) words.insert(name);
@@ -939,7 +943,8 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
       words.insert({name + "_lo", name + "_hi"});
     }
     for (u32 k = 0; a.size > 8 && k < a.size; k += 4) words.insert(name + "_" + std::to_string(k));
-    if (a.hidden()) continue;
+    const bool given = std::any_of(visible.begin(), visible.end(), [&](const auto& v) { return v.offset == a.offset; });
+    if (!given) continue;
     list += "\n  " + name + std::string(name.size() < 12 ? 12 - name.size() : 0, ' ') + " byte " +
             std::to_string(a.offset) + ", " + std::to_string(a.size) + " bytes, " + a.kind;
   }

@@ -133,7 +133,10 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   if (format == Element::bf16 && index == 1)
     if (const auto r = rounded_to_bf16(w)) return r;
   switch (t_.kind(w)) {
-  case TermKind::function: return of_function(w, format, index);
+  case TermKind::function:
+    // The upper half of a number in f32 is that number cut off, as v_perm_b32 takes it.
+    if (const auto v = of_function(w, format, index); v || format != Element::bf16 || index != 1) return v;
+    return read(w, Element::f32, 0);
   case TermKind::select: {
     if (width == 8) break;
     if (const auto x = format == Element::f32 ? with_any_nan(w) : std::nullopt)
@@ -354,30 +357,29 @@ std::optional<Word> ValuesOfWords::with_any_nan(Word w) const {
   return std::nullopt;
 }
 
-/// The number in the upper half of what rounds x to bf16, to nearest even: is x a NaN ? x | 0x400000 : x + ((x >> 16) & 1) +
-/// 0x7fff. Nothing when the word is not of that form.
+/// The number in the upper half of what rounds x to bf16: x + ((x >> 16) & 1) + 0x7fff or x + 0x8000, or that beside x | 0x400000
+/// or a NaN of its own where x is a NaN. Nothing when the word is not of that form.
 std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
-  Word sum = w;
-  std::optional<Word> kept;
-  Word condition = 0;
-  if (t_.kind(w) == TermKind::select) {
-    condition = t_.children(w)[0];
-    Word x = t_.children(w)[1], y = t_.children(w)[2];
-    if (t_.kind(condition) == TermKind::invert) {
-      condition = t_.children(condition)[0];
-      std::swap(x, y);
-    }
-    kept = x;
-    sum = y;
+  if (t_.kind(w) != TermKind::select) {
+    const auto x = rounded_from(w);
+    return x ? read(*x, Element::f32, 0) : std::nullopt;
   }
-  const auto x = rounded_from(sum);
-  if (!x) return std::nullopt;
-  if (kept && (*kept != t_.bit_or(*x, t_.constant(0x400000)) || says_nan(condition, *x) != true)) return std::nullopt;
-  return read(*x, Element::f32, 0);
+  for (const std::size_t k : {1U, 2U}) {
+    const Word other = t_.children(w)[k];
+    const auto x = rounded_from(t_.children(w)[3 - k]);
+    if (!x) continue;
+    const auto nan = t_.value(other);
+    const bool is_nan = nan ? (*nan >> 16 & 0x7fffU) > 0x7f80U : other == t_.bit_or(*x, t_.constant(0x400000));
+    if (is_nan && says_nan(t_.children(w)[0], *x) == (k == 1)) return read(*x, Element::f32, 0);
+  }
+  return std::nullopt;
 }
 
-/// x, of x + ((x >> 16) & 1) + 0x7fff.
+/// x, of x + ((x >> 16) & 1) + 0x7fff, or of x + 0x8000, which takes a tie to the larger one.
 std::optional<Word> ValuesOfWords::rounded_from(Word sum) const {
+  if (t_.kind(sum) == TermKind::linear && !t_.is_wide(sum) && t_.raw(sum) == 0x8000 && t_.parts(sum).size() == 1 &&
+      t_.parts(sum)[0].coefficient == 1)
+    return t_.parts(sum)[0].atom;
   if (t_.kind(sum) != TermKind::linear || t_.raw(sum) != 0x7fff) return std::nullopt;
   const std::vector<TermPart> parts(t_.parts(sum).begin(), t_.parts(sum).end());
   if (parts.size() != 2 || parts[0].coefficient != 1 || parts[1].coefficient != 1) return std::nullopt;

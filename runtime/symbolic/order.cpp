@@ -166,6 +166,7 @@ public:
       : options_(options), record_(record), setting_(object, kernel, options.block, options.dynamic_lds),
         flow_(isa::control_flow(setting_.program, setting_.program.instructions[setting_.entry].address)) {
     setting_.terms.at_most(options.max_bytes);
+    setting_.segment = options.arguments;
     for (const isa::Loop& l : flow_.loops) heads_.insert(static_cast<u32>(flow_.blocks[l.header].first));
     // From where a wave may still meet others: behind that, its paths are nobody else's business.
     shared_.assign(flow_.blocks.size(), false);

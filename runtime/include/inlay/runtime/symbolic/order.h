@@ -49,6 +49,9 @@ struct OrderOptions {
   /// Nobody but the kernel itself is known not to write there: its stores and atomics have to be by other pointer arguments
   /// (taken as other allocations, in which they stay), or the verdict is undecided as soon as `read_only` says anything.
   bool check_stores = false;
+  /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h): then it is the order of
+  /// launches with these.
+  std::vector<std::uint8_t> arguments{};
 };
 
 enum class OrderKind : std::uint8_t {

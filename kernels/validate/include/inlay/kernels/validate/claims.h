@@ -16,7 +16,8 @@
 ///                                         exactly as large as its layout
 ///     tensor ids i32 (t):(1) below n      a table: its elements are indices, 0 <= ids[i] < n
 ///     value c(i,j) = sum(q < k, a(i,q) * b(j,q))   what the kernel stores, an index expression (expression.h)
-///     within 0.01                         how far a stored number may be off in runs, relative to the largest one (default 2^-7)
+///     within 0.01                         how far a stored number may be off in runs, relative to the largest one, beside what f32 and
+///                                         the element round (not said: 2^-7, and what is off by less than that refutes nothing)
 ///     sizes m = 256, n = 128, k = 96      for which values are looked at: every argument that is no pointer of a tensor
 ///
 /// Arguments are named as in the code object's metadata, `arg16` for a nameless one at byte 16. They are unsigned words: of 4
@@ -79,7 +80,7 @@ struct Claims {
   std::vector<TensorClaim> tensors;
   std::vector<ValueClaim> values;
   std::vector<SizesClaim> sizes;
-  double within = 0x1p-7;
+  std::optional<double> within;
 
   /// Errors: std::invalid_argument naming the line.
   [[nodiscard]] static Claims parse(std::string_view text);

@@ -23,7 +23,8 @@ namespace inlay::kernels::validate {
 struct ValueOptions {
   runtime::Extent3 block{0, 0, 0}; ///< zeros: what the kernel requires
   std::uint32_t dynamic_lds = 0;
-  bool ordered = true;           ///< the order of waves is validated, so that one order of them stands for all
+  /// The order of waves is validated for all sizes, so that one order of them stands for all; otherwise it is looked at for these.
+  bool ordered = true;
   unsigned max_workgroups = 256; ///< that are followed, for one line of sizes
 };
 

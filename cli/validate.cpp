@@ -197,7 +197,8 @@ int validate(Session& session, const Options& o) {
         if (!o.block.empty()) at.block = {options.block.x, options.block.y, options.block.z};
         at.dynamic_lds = o.lds;
         at.ordered = r.verdict == symbolic::Verdict::validated;
-        for (auto& v : kernels::validate::check_values(object, *k, *claims, at)) results.push_back(std::move(v));
+        for (auto& v : kernels::validate::check_values(object, *k, *claims, at))
+          results.push_back(std::move(v));
       }
       for (const auto& c : results) {
         if (c.verdict == symbolic::Verdict::refuted) status = Exit::no;
@@ -217,8 +218,7 @@ int validate(Session& session, const Options& o) {
             c.verdict == symbolic::Verdict::validated ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
             c.message);
       }
-      claimed_text =
-          fmt::format("  {} of {} claims validated\n", shown, results.size()) + claimed_text;
+      claimed_text = fmt::format("  {} of {} claims validated\n", shown, results.size()) + claimed_text;
     }
 #endif
     if (status == Exit::no || exit == Exit::yes) exit = status;
@@ -304,7 +304,8 @@ void add_validate(CLI::App& app, Session& session) {
       ->check(CLI::Range(5, 64));
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--claims", o->claims,
-                      "File with facts, the grid, sizes of buffers, expected accesses, and what is stored as an index expression");
+                      "File with facts, the grid, sizes of buffers, expected accesses, and what is stored as "
+                      "an index expression");
 #endif
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--code", o->code, "With a kernel's name: the machine code; default: what it builds");

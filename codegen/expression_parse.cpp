@@ -30,7 +30,8 @@ public:
 private:
   [[noreturn]] void fail(const std::string& expected) const {
     throw CodegenError("expression: expected " + expected + " at position " + std::to_string(at_),
-                       "text   " + std::string(text_) + "\n         " + std::string(std::min(at_, text_.size()), ' ') + "^",
+                       "text   " + std::string(text_) + "\n         " +
+                           std::string(std::min(at_, text_.size()), ' ') + "^",
                        "C(m,n) = sum(k < K, a(m,k) * b(n,k)); also exp(x), max(k < K, x), (i < n ? x : 0)");
   }
   void skip() {
@@ -192,7 +193,10 @@ private:
     need(',');
     const Expr body = sum();
     need(')');
-    return arena_.fold(word == "sum" ? Monoid::sum : word == "max" ? Monoid::max : Monoid::min, k, extent, body);
+    return arena_.fold(word == "sum"   ? Monoid::sum
+                       : word == "max" ? Monoid::max
+                                       : Monoid::min,
+                       k, extent, body);
   }
   /// Behind a parenthesis: an expression, or one that a condition chooses.
   Expr parenthesized() {

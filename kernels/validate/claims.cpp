@@ -807,7 +807,8 @@ Claims Claims::parse(std::string_view text) {
       throw std::invalid_argument(
           "claims, line " + std::to_string(number) + ": " + why + "\n  line   " + std::string(line) +
           "\n  hint   where CONDITION | grid X, Y, Z | trips N | unchanged NAME... | buffer NAME BYTES | "
-          "access ADDRESS NAME OFFSET | tensor NAME ELEMENT LAYOUT [below N] | value NAME(i, ...) = EXPRESSION | "
+          "access ADDRESS NAME OFFSET | tensor NAME ELEMENT LAYOUT [below N] | value NAME(i, ...) = "
+          "EXPRESSION | "
           "within X | sizes NAME = NUMBER, ...");
     };
     std::string_view rest = line;
@@ -867,8 +868,8 @@ Claims Claims::parse(std::string_view text) {
     } else if (kind == "value") {
       const auto open = rest.find('('), close = rest.find(')'), equals = rest.find('=');
       if (open == std::string_view::npos || close == std::string_view::npos || close < open ||
-          equals == std::string_view::npos || equals < close || !trim(rest.substr(close + 1, equals - close - 1)).empty() ||
-          trim(rest.substr(equals + 1)).empty())
+          equals == std::string_view::npos || equals < close ||
+          !trim(rest.substr(close + 1, equals - close - 1)).empty() || trim(rest.substr(equals + 1)).empty())
         fail("a value is NAME(i, j) = EXPRESSION");
       ValueClaim v;
       v.argument = trim(rest.substr(0, open));
@@ -881,8 +882,8 @@ Claims Claims::parse(std::string_view text) {
       }
       for (std::size_t k = 0; k < v.coordinate.size(); ++k)
         if (names(v.coordinate[k]) != std::set<std::string>{v.coordinate[k]} ||
-            std::find(v.coordinate.begin(), v.coordinate.begin() + static_cast<std::ptrdiff_t>(k), v.coordinate[k]) !=
-                v.coordinate.begin() + static_cast<std::ptrdiff_t>(k))
+            std::find(v.coordinate.begin(), v.coordinate.begin() + static_cast<std::ptrdiff_t>(k),
+                      v.coordinate[k]) != v.coordinate.begin() + static_cast<std::ptrdiff_t>(k))
           fail("'" + v.coordinate[k] + "' is no new name of an index");
       for (const ValueClaim& other : c.values)
         if (other.argument == v.argument) fail("the value of '" + v.argument + "' has been said before");
@@ -903,8 +904,8 @@ Claims Claims::parse(std::string_view text) {
         const std::string_view name = trim(one.substr(0, equals)),
                                value = equals == std::string_view::npos ? "" : trim(one.substr(equals + 1));
         const auto [p, error] = std::from_chars(value.data(), value.data() + value.size(), ignored);
-        if (names(name) != std::set<std::string>{std::string(name)} || value.empty() || error != std::errc() ||
-            p != value.data() + value.size())
+        if (names(name) != std::set<std::string>{std::string(name)} || value.empty() ||
+            error != std::errc() || p != value.data() + value.size())
           fail("'" + std::string(one) + "' is not NAME = NUMBER");
         for (const auto& [other, number_of_it] : all)
           if (other == name) fail("'" + other + "' twice");
@@ -918,12 +919,14 @@ Claims Claims::parse(std::string_view text) {
     }
   }
   const auto whole = [](const std::string& why) {
-    throw std::invalid_argument("claims: " + why +
-                                "\n  hint   tensor a f16 (m,k):(k,1) | value c(i,j) = sum(q < k, a(i,q) * b(j,q)) | "
-                                "sizes m = 256, n = 128, k = 96");
+    throw std::invalid_argument(
+        "claims: " + why +
+        "\n  hint   tensor a f16 (m,k):(k,1) | value c(i,j) = sum(q < k, a(i,q) * b(j,q)) | "
+        "sizes m = 256, n = 128, k = 96");
   };
   for (const ValueClaim& v : c.values)
-    if (std::none_of(c.tensors.begin(), c.tensors.end(), [&](const TensorClaim& t) { return t.argument == v.argument; }))
+    if (std::none_of(c.tensors.begin(), c.tensors.end(),
+                     [&](const TensorClaim& t) { return t.argument == v.argument; }))
       whole("'value " + v.argument + "(...)', but no line says 'tensor " + v.argument + " ...'");
   if (!c.values.empty() && c.sizes.empty()) whole("values are looked at for sizes, and no line gives them");
   if (!c.values.empty() && c.grid[0].empty()) whole("values need the grid: which workgroups there are");
@@ -943,7 +946,8 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
       words.insert({name + "_lo", name + "_hi"});
     }
     for (u32 k = 0; a.size > 8 && k < a.size; k += 4) words.insert(name + "_" + std::to_string(k));
-    const bool given = std::any_of(visible.begin(), visible.end(), [&](const auto& v) { return v.offset == a.offset; });
+    const bool given =
+        std::any_of(visible.begin(), visible.end(), [&](const auto& v) { return v.offset == a.offset; });
     if (!given) continue;
     list += "\n  " + name + std::string(name.size() < 12 ? 12 - name.size() : 0, ' ') + " byte " +
             std::to_string(a.offset) + ", " + std::to_string(a.size) + " bytes, " + a.kind;

@@ -29,13 +29,15 @@ ExpressionValues::Place ExpressionValues::place(Sym s, std::vector<int>& free) {
   for (const AtomId a : symbols(s)) {
     const auto slot = slots_.find(a);
     if (slot == slots_.end())
-      throw codegen::CodegenError("expression: '" + to_string(s) + "' has a symbol that is neither a size nor an index");
+      throw codegen::CodegenError("expression: '" + to_string(s) +
+                                  "' has a symbol that is neither a size nor an index");
     if (std::find(free.begin(), free.end(), slot->second) == free.end()) free.push_back(slot->second);
   }
   p.constant = s.constant_term().value();
   for (const inlay::Term& t : s.terms()) {
     const auto factors = t.factors();
-    const auto slot = factors.size() == 1 && factors[0].power == 1 ? slots_.find(factors[0].atom) : slots_.end();
+    const auto slot =
+        factors.size() == 1 && factors[0].power == 1 ? slots_.find(factors[0].atom) : slots_.end();
     if (slot == slots_.end()) {
       p.other = s;
       break;
@@ -54,7 +56,8 @@ int ExpressionValues::compile(Expr e, int in_scope) {
   out.value = n.value;
   out.tensor = n.tensor;
   out.through = n.through;
-  if (n.fn == Fn::parameter) throw codegen::CodegenError("expression: an operand of a map in a specification");
+  if (n.fn == Fn::parameter)
+    throw codegen::CodegenError("expression: an operand of a map in a specification");
   if (n.fn == Fn::fold && n.index.size() != 1) throw codegen::CodegenError("expression: a fold under way");
   if (n.index.size() > 16) throw codegen::CodegenError("expression: more than 16 indices");
   if (n.fn == Fn::number) out.index.push_back(place(n.sym, out.free));
@@ -134,7 +137,8 @@ std::optional<Number> ExpressionValues::run(int node) {
       if (!n.through.empty() && n.through[k] >= 0) {
         const auto through = elements_.index(n.through[k], i);
         if (!through)
-          throw codegen::CodegenError("expression: a table is read at " + std::to_string(i) + ", outside of it");
+          throw codegen::CodegenError("expression: a table is read at " + std::to_string(i) +
+                                      ", outside of it");
         i = *through;
       }
       at[k] = i;

@@ -30,7 +30,8 @@ public:
     /// The same of a table of indices.
     std::function<std::optional<std::int64_t>(int tensor, std::int64_t at)> index;
   };
-  ExpressionValues(codegen::Expr value, std::span<const Sym> coordinate, Arithmetic& arithmetic, Elements elements);
+  ExpressionValues(codegen::Expr value, std::span<const Sym> coordinate, Arithmetic& arithmetic,
+                   Elements elements);
 
   [[nodiscard]] std::optional<Number> at(std::span<const std::int64_t> coordinate);
   [[nodiscard]] const std::string& missing() const { return missing_; }

@@ -48,7 +48,8 @@ private:
 [[nodiscard]] bool empties(Terms& t, const runtime::isa::Instruction& i, runtime::symbolic::FlowMatrix& x);
 
 /// The matrix product that an instruction is, when its modifiers say nothing else.
-[[nodiscard]] const codegen::Atom* matrix_atom(const codegen::Target& target, const runtime::isa::Instruction& i);
+[[nodiscard]] const codegen::Atom* matrix_atom(const codegen::Target& target,
+                                               const runtime::isa::Instruction& i);
 
 /// Which byte of its scale register an operand of v_mfma_scale takes: its low and its high bit in OPSEL (12:11) and
 /// OPSEL_HI (60:59) of the first eight bytes, A's first.
@@ -57,7 +58,7 @@ private:
 /// Fills `x.d` and gives the result's numbers, [lane][value]; nothing where an operand has no value, and then `why` says which
 /// (empty: not a product that is followed).
 [[nodiscard]] std::optional<std::vector<Number>>
-multiply_words(runtime::symbolic::FlowMatrix& x, const runtime::isa::Instruction& i, const codegen::Atom& atom,
-               const MatrixProduct& f, ValuesOfWords& values, std::string& why);
+multiply_words(runtime::symbolic::FlowMatrix& x, const runtime::isa::Instruction& i,
+               const codegen::Atom& atom, const MatrixProduct& f, ValuesOfWords& values, std::string& why);
 
 } // namespace inlay::kernels::validate

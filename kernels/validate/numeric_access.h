@@ -9,7 +9,8 @@ namespace inlay::kernels::validate {
 /// Calls f(lane, address, bytes to the end of the descriptor) for each lane that takes part.
 /// Errors: IsaError where an address or a guard is no number, or the access is swizzled.
 template <class F>
-void each_numeric_lane(const runtime::symbolic::Terms& terms, const runtime::symbolic::FlowAccess& access, F f) {
+void each_numeric_lane(const runtime::symbolic::Terms& terms, const runtime::symbolic::FlowAccess& access,
+                       F f) {
   using runtime::symbolic::Term;
   using runtime::symbolic::Terms;
   const auto number = [&](Term w) {

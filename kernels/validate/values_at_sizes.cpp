@@ -40,9 +40,9 @@ struct Placed {
   const TensorClaim* claim = nullptr;
   Element element = Element::f32;
   std::vector<i64> extents;
-  std::vector<i64> offsets;  ///< by coordinate, the last fastest
-  std::vector<i64> elements; ///< by offset: the coordinate's number, or -1 for a gap
-  std::vector<i64> indices;  ///< by offset, of a table
+  std::vector<i64> offsets;           ///< by coordinate, the last fastest
+  std::vector<i64> elements;          ///< by offset: the coordinate's number, or -1 for a gap
+  std::vector<i64> indices;           ///< by offset, of a table
   std::vector<Number> numbers, reals; ///< by offset: what is loaded, in the field and in runs
   std::vector<std::uint8_t> bytes;
   u64 address = 0;
@@ -61,8 +61,8 @@ struct StoredElement {
 /// What all workgroups do.
 struct Stored {
   std::vector<std::map<i64, StoredElement>> elements; ///< by tensor, by offset
-  std::vector<std::map<i64, u64>> read;               ///< by tensor that has a value: by which workgroup first
-  std::string problem;                                ///< why values are not followed
+  std::vector<std::map<i64, u64>> read; ///< by tensor that has a value: by which workgroup first
+  std::string problem;                  ///< why values are not followed
   struct Wrong {
     std::size_t instruction = 0;
     unsigned wave = 0, lane = 0;
@@ -78,11 +78,11 @@ double small_number(u64 seed, int tensor, i64 offset) {
 
 class Client : public runtime::symbolic::FlowClient {
 public:
-  Client(const std::vector<Placed>& tensors, const std::vector<bool>& has_value, const codegen::Target& target,
-         const Flow& flow, ValuesOfWords& values, Stored& out, u64 workgroup,
+  Client(const std::vector<Placed>& tensors, const std::vector<bool>& has_value,
+         const codegen::Target& target, const Flow& flow, ValuesOfWords& values, Stored& out, u64 workgroup,
          std::map<const codegen::Atom*, MatrixProduct>& products)
-      : tensors_(tensors), has_value_(has_value), target_(target), flow_(flow), t_(flow.terms()), values_(values),
-        out_(out), workgroup_(workgroup), products_(products) {}
+      : tensors_(tensors), has_value_(has_value), target_(target), flow_(flow), t_(flow.terms()),
+        values_(values), out_(out), workgroup_(workgroup), products_(products) {}
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     each_numeric_lane(t_, access, [&](unsigned l, u64 address, u64 room) {
@@ -109,14 +109,16 @@ public:
       };
       const u64 first = (address - p.address) * 8;
       if (access.typed || size > 32 || first % size != 0 || (8 * access.bytes) % size != 0) {
-        problem(access, "stores " + std::to_string(access.bytes) + " bytes at byte " + std::to_string(first / 8) + " of " +
-                            p.claim->argument + ", which are not elements of " + to_string(p.element));
+        problem(access, "stores " + std::to_string(access.bytes) + " bytes at byte " +
+                            std::to_string(first / 8) + " of " + p.claim->argument +
+                            ", which are not elements of " + to_string(p.element));
         return;
       }
       for (unsigned bit = 0; bit < 8 * access.bytes; bit += size) {
         if (room < bit / 32 * 4 + std::min(4U, access.bytes)) continue;
         const auto offset = static_cast<i64>((first + bit) / size);
-        if (offset >= static_cast<i64>(p.elements.size()) || p.elements[static_cast<std::size_t>(offset)] < 0) {
+        if (offset >= static_cast<i64>(p.elements.size()) ||
+            p.elements[static_cast<std::size_t>(offset)] < 0) {
           fail("stores at element " + std::to_string(offset) + " of " + p.claim->argument +
                ", which is the place of no coordinate");
           continue;
@@ -129,7 +131,8 @@ public:
         if (access.adds != FlowAdd::none) {
           now.adds = was == all.end() ? 1 : was->second.adds + 1;
           if (was != all.end()) {
-            if (was->second.adds == 0) problem(access, "stores and adds to an element of " + p.claim->argument);
+            if (was->second.adds == 0)
+              problem(access, "stores and adds to an element of " + p.claim->argument);
             now.value = v && was->second.value ? std::optional(add(*v, *was->second.value)) : std::nullopt;
             if (!was->second.value) now.missing = was->second.missing;
           }
@@ -298,8 +301,8 @@ private:
             if (!extent || !stride || leaf.stride.is_basis())
               fail(line + ": '" + c.place + "' has extents or strides that are no numbers at these sizes");
             if (extent->value() < 1 || stride->value() < 0 || extent->value() > most_elements / count)
-              fail(line + ": an extent below 1, a negative stride, or more than " + std::to_string(most_elements) + " elements in '" +
-                   c.place + "'");
+              fail(line + ": an extent below 1, a negative stride, or more than " +
+                   std::to_string(most_elements) + " elements in '" + c.place + "'");
             count *= extent->value();
             const std::vector<i64> before = at; // colexicographic: earlier leaves fastest
             at.clear();
@@ -338,7 +341,8 @@ private:
         p.numbers.push_back(random_of(0x51e0U + static_cast<u64>(tensor), o));
         p.reals.push_back(RealArithmetic::number(real_of(tensor, p.element, static_cast<i64>(o))));
         if (below > 0) {
-          p.indices.push_back(static_cast<i64>(random_of(0x7ab1eU + static_cast<u64>(tensor), o) % static_cast<u64>(below)));
+          p.indices.push_back(
+              static_cast<i64>(random_of(0x7ab1eU + static_cast<u64>(tensor), o) % static_cast<u64>(below)));
           code = static_cast<u64>(p.indices.back());
           p.numbers.back() = of_integer(p.indices.back());
           p.reals.back() = RealArithmetic::number(static_cast<double>(p.indices.back()));
@@ -346,7 +350,8 @@ private:
           code = encode(p.element, real_of(tensor, p.element, static_cast<i64>(o)));
         }
         const u64 mask = size < 64 ? (u64{1} << size) - 1 : ~u64{0};
-        for (std::size_t bit = 0; bit < size; bit += std::min<std::size_t>(8 - (o * size + bit) % 8, size - bit)) {
+        for (std::size_t bit = 0; bit < size;
+             bit += std::min<std::size_t>(8 - (o * size + bit) % 8, size - bit)) {
           const std::size_t at = o * size + bit;
           p.bytes[at / 8] = static_cast<std::uint8_t>(p.bytes[at / 8] | ((code & mask) >> bit) << (at % 8));
         }
@@ -373,16 +378,18 @@ private:
       output_.push_back(of);
       const Placed& p = tensors_[static_cast<std::size_t>(of)];
       if (p.extents.size() != v.coordinate.size())
-        fail("value " + v.argument + ": " + std::to_string(v.coordinate.size()) + " indices, and the layout '" +
-             p.claim->place + "' has " + std::to_string(p.extents.size()) + " modes");
+        fail("value " + v.argument + ": " + std::to_string(v.coordinate.size()) +
+             " indices, and the layout '" + p.claim->place + "' has " + std::to_string(p.extents.size()) +
+             " modes");
       if (std::count_if(p.elements.begin(), p.elements.end(), [](i64 e) { return e >= 0; }) !=
           static_cast<std::ptrdiff_t>(p.offsets.size()))
         fail("value " + v.argument + ": two coordinates have one place in '" + p.claim->place + "'");
       std::vector<Sym> coordinate;
       try {
         for (const std::string& c : v.coordinate) {
+          if (const auto known = context_.find(c); known && known->constant())
+            fail("value " + v.argument + ": '" + c + "' is a size");
           coordinate.push_back(context_.symbol(c, Interval{Int(0), std::nullopt}));
-          if (!coordinate.back().as_atom()) fail("value " + v.argument + ": '" + c + "' is a size");
         }
         values_.push_back(codegen::parse_expression(arena_, context_, v.value, tensor));
       } catch (const LayoutError& e) {
@@ -394,11 +401,25 @@ private:
     }
   }
 
+  /// Whether a value says something of what was there before.
+  [[nodiscard]] bool is_read(int tensor) const {
+    const std::function<bool(codegen::Expr)> reads = [&](codegen::Expr e) {
+      const codegen::ExprNode& n = e.node();
+      return (n.fn == codegen::Fn::load && n.tensor == tensor) ||
+             std::any_of(n.args.begin(), n.args.end(), [&](int a) {
+               return reads({e.arena, a});
+             });
+    };
+    return std::any_of(values_.begin(), values_.end(), reads);
+  }
+
   void launch_geometry() {
     Extent3 block = options_.block;
     if (block.x == 0) {
       const auto& r = kernel_.required_workgroup;
-      if (r.empty()) fail("how many work-items a workgroup has is not said: the kernel requires no size\n  hint   --block X,Y,Z");
+      if (r.empty())
+        fail("how many work-items a workgroup has is not said: the kernel requires no size\n  hint   --block "
+             "X,Y,Z");
       block = {r[0], r.size() > 1 ? r[1] : 1, r.size() > 2 ? r[2] : 1};
     }
     geometry_.block = block;
@@ -503,7 +524,15 @@ private:
   std::string emulate() {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       Placed& p = tensors_[t];
-      if (p.added) std::fill(p.bytes.begin(), p.bytes.end(), std::uint8_t{0});
+      if (p.added) {
+        std::fill(p.bytes.begin(), p.bytes.end(), std::uint8_t{0});
+      } else if (has_value_[t] && !is_read(static_cast<int>(t))) {
+        // What no value is by chance: bytes of a number that is as large as can be.
+        const u64 code = encode(p.element, largest_finite(p.element));
+        const auto size = static_cast<std::size_t>(std::max(8, bits(p.element))) / 8;
+        for (std::size_t b = 0; b < p.bytes.size(); ++b)
+          p.bytes[b] = static_cast<std::uint8_t>(bits(p.element) < 8 ? 0xa5 : code >> (8 * (b % size)));
+      }
       device_.copy_in(p.address, p.bytes);
     }
     try {
@@ -529,7 +558,8 @@ private:
   void locate(ClaimResult& r, std::size_t instruction, unsigned wave, unsigned lane) {
     const auto& section = object_.sections()[kernel_.section];
     if (!program_)
-      program_ = runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object_.arch()));
+      program_ =
+          runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object_.arch()));
     const auto& i = program_->instructions.at(instruction);
     r.address = i.address;
     r.instruction = i.text;
@@ -564,7 +594,8 @@ private:
       o.arguments = segment_;
       const auto report = check_order(object_, kernel_, o);
       ordered_here_ = report.verdict == MachineVerdict::validated;
-      if (!*ordered_here_ && !report.undecided.empty()) why_unordered_ = " (" + *report.undecided.begin() + ")";
+      if (!*ordered_here_ && !report.undecided.empty())
+        why_unordered_ = " (" + *report.undecided.begin() + ")";
     }
     return *ordered_here_;
   }
@@ -593,7 +624,8 @@ private:
     const auto flat = [&](int of, std::span<const i64> at) -> std::optional<i64> {
       const Placed& t = tensors_[static_cast<std::size_t>(of)];
       if (at.size() != t.extents.size())
-        fail("value " + claim.argument + ": '" + t.claim->argument + "' has " + std::to_string(t.extents.size()) + " indices");
+        fail("value " + claim.argument + ": '" + t.claim->argument + "' has " +
+             std::to_string(t.extents.size()) + " indices");
       i64 n = 0;
       for (std::size_t k = 0; k < at.size(); ++k) {
         if (at[k] < 0 || at[k] >= t.extents[k]) return std::nullopt;
@@ -612,19 +644,21 @@ private:
     FieldArithmetic field(extremes);
     RealArithmetic real;
     try {
-      ExpressionValues in_field(values_[which], coordinates_[which], field,
-                                {[&](int of, std::span<const i64> at) -> std::optional<Number> {
-                                   const auto offset = flat(of, at);
-                                   if (!offset) return std::nullopt;
-                                   return tensors_[static_cast<std::size_t>(of)].numbers[static_cast<std::size_t>(*offset)];
-                                 },
-                                 index});
+      ExpressionValues in_field(
+          values_[which], coordinates_[which], field,
+          {[&](int of, std::span<const i64> at) -> std::optional<Number> {
+             const auto offset = flat(of, at);
+             if (!offset) return std::nullopt;
+             return tensors_[static_cast<std::size_t>(of)].numbers[static_cast<std::size_t>(*offset)];
+           },
+           index});
       ExpressionValues in_reals(values_[which], coordinates_[which], real,
                                 {[&](int of, std::span<const i64> at) -> std::optional<Number> {
                                    const auto offset = flat(of, at);
                                    if (!offset) return std::nullopt;
                                    const Placed& t = tensors_[static_cast<std::size_t>(of)];
-                                   return t.added ? RealArithmetic::number(0) : t.reals[static_cast<std::size_t>(*offset)];
+                                   return t.added ? RealArithmetic::number(0)
+                                                  : t.reals[static_cast<std::size_t>(*offset)];
                                  },
                                  index});
       std::vector<i64> at(p.extents.size());
@@ -671,7 +705,10 @@ private:
         const auto size = static_cast<std::size_t>(bits(p.element));
         u64 code = 0;
         for (std::size_t bit = 0; bit < size; ++bit)
-          code |= u64{static_cast<unsigned>(p.bytes[(offset * size + bit) / 8] >> ((offset * size + bit) % 8)) & 1U} << bit;
+          code |=
+              u64{static_cast<unsigned>(p.bytes[(offset * size + bit) / 8] >> ((offset * size + bit) % 8)) &
+                  1U}
+              << bit;
         const double got = decode(p.element, code);
         const double rounding = CodeRun::rounding(p.element, RealArithmetic::number(wanted[n]));
         const double rounds = 4 * error[n] + (std::isfinite(rounding) ? rounding : 0);
@@ -699,24 +736,26 @@ private:
         } else {
           r.message = "a run with small integers leaves ";
         }
-        r.message += std::to_string(got) + " at " + element(n) + ", the expression is " + std::to_string(wanted[n]) +
-                     " there; " + where;
+        r.message += std::to_string(got) + " at " + element(n) + ", the expression is " +
+                     std::to_string(wanted[n]) + " there; " + where;
         return r;
       }
       if (open.empty() && equal == p.offsets.size()) {
         const bool in_order = ordered();
         r.verdict = in_order ? MachineVerdict::validated : MachineVerdict::undecided;
-        r.message = "all " + std::to_string(equal) + " elements, of " + std::to_string(geometry_.grid.count()) +
-                    " workgroups, for all values of what is loaded" +
-                    (p.added ? " (added by atomics to zeros)" : "") +
-                    (options_.ordered ? ""
-                     : in_order       ? ", the order of waves validated for these sizes"
-                                      : ", in one order of the waves: their order is not validated" + why_unordered_) +
-                    "; " + where;
+        r.message =
+            "all " + std::to_string(equal) + " elements, of " + std::to_string(geometry_.grid.count()) +
+            " workgroups, for all values of what is loaded" +
+            (p.added ? " (added by atomics to zeros)" : "") +
+            (options_.ordered ? ""
+             : in_order       ? ", the order of waves validated for these sizes"
+                        : ", in one order of the waves: their order is not validated" + why_unordered_) +
+            "; " + where;
         return r;
       }
       r.message = (most_off.empty() ? "validated on a run only (" : "not shown (a run of ") +
-                  std::to_string(p.offsets.size()) + " elements, small integers): " + open + most_off + "; " + where;
+                  std::to_string(p.offsets.size()) + " elements, small integers): " + open + most_off + "; " +
+                  where;
       return r;
     } catch (const codegen::CodegenError& e) {
       fail("value " + claim.argument + ": " + e.what());

@@ -94,6 +94,8 @@ std::optional<Number> ValuesOfWords::read(Word w, Element format, unsigned index
   if (t_.kind(w) == TermKind::datum) {
     const Kept& d = data_[t_.raw(w)];
     if (d.format == format && index < d.count) return numbers_[d.first + index];
+    if (d.format == Element::f32 && d.count == 1 && format == Element::bf16 && index == 1)
+      return numbers_[d.first]; // cut off
     if (d.count == 0)
       return apply(Function::fresh, (t_.raw(w) << 12) + (static_cast<Number>(format) << 4) + index);
     if (missing_.empty()) missing_ = "elements of another format than they are used in";
@@ -369,7 +371,8 @@ std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
     const auto x = rounded_from(t_.children(w)[3 - k]);
     if (!x) continue;
     const auto nan = t_.value(other);
-    const bool is_nan = nan ? (*nan >> 16 & 0x7fffU) > 0x7f80U : other == t_.bit_or(*x, t_.constant(0x400000));
+    const bool is_nan =
+        nan ? (*nan >> 16 & 0x7fffU) > 0x7f80U : other == t_.bit_or(*x, t_.constant(0x400000));
     if (is_nan && says_nan(t_.children(w)[0], *x) == (k == 1)) return read(*x, Element::f32, 0);
   }
   return std::nullopt;
@@ -377,8 +380,8 @@ std::optional<Number> ValuesOfWords::rounded_to_bf16(Word w) {
 
 /// x, of x + ((x >> 16) & 1) + 0x7fff, or of x + 0x8000, which takes a tie to the larger one.
 std::optional<Word> ValuesOfWords::rounded_from(Word sum) const {
-  if (t_.kind(sum) == TermKind::linear && !t_.is_wide(sum) && t_.raw(sum) == 0x8000 && t_.parts(sum).size() == 1 &&
-      t_.parts(sum)[0].coefficient == 1)
+  if (t_.kind(sum) == TermKind::linear && !t_.is_wide(sum) && t_.raw(sum) == 0x8000 &&
+      t_.parts(sum).size() == 1 && t_.parts(sum)[0].coefficient == 1)
     return t_.parts(sum)[0].atom;
   if (t_.kind(sum) != TermKind::linear || t_.raw(sum) != 0x7fff) return std::nullopt;
   const std::vector<TermPart> parts(t_.parts(sum).begin(), t_.parts(sum).end());
@@ -422,11 +425,13 @@ std::optional<Number> ValuesOfWords::shifted_power(Word power, Word count) {
   const auto yes = t_.value(t_.children(count)[1]), no = t_.value(t_.children(count)[2]);
   // Of v_ldexp's count and of the summand of x, what the two sides of the condition are.
   const auto undoes = [&](Word summand) {
-    if (!yes || !no || t_.kind(summand) != TermKind::select || t_.children(summand)[0] != condition) return false;
+    if (!yes || !no || t_.kind(summand) != TermKind::select || t_.children(summand)[0] != condition)
+      return false;
     for (const std::size_t k : {1U, 2U}) {
       const auto s = t_.value(t_.children(summand)[k]);
       const auto n = static_cast<std::int32_t>(static_cast<std::uint32_t>(k == 1 ? *yes : *no));
-      if (!s || real_of_bits(Element::f32, static_cast<std::uint32_t>(*s)) != -static_cast<double>(n)) return false;
+      if (!s || real_of_bits(Element::f32, static_cast<std::uint32_t>(*s)) != -static_cast<double>(n))
+        return false;
     }
     return true;
   };
@@ -447,8 +452,8 @@ std::optional<Number> ValuesOfWords::shifted_power(Word power, Word count) {
 
 bool ValuesOfWords::is_scale(const Instruction& i, std::span<const Word> sources) const {
   return i.mnemonic == "v_div_scale_f32" && is_plain(i) && division_ && sources.size() == 3 &&
-         (sources[0] == division_->first || sources[0] == division_->second) && sources[1] == division_->second &&
-         sources[2] == division_->first;
+         (sources[0] == division_->first || sources[0] == division_->second) &&
+         sources[1] == division_->second && sources[2] == division_->first;
 }
 
 std::optional<Number> ValuesOfWords::divided(Word quotient, Word denominator, Word numerator) {
@@ -457,7 +462,9 @@ std::optional<Number> ValuesOfWords::divided(Word quotient, Word denominator, Wo
   // What is read in between holds of this division alone.
   if (context_ == nullptr) known({});
   auto kept = std::exchange(context_->second, {});
-  const auto key = [](Word w) { return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4); };
+  const auto key = [](Word w) {
+    return (std::uint64_t{w} << 16) | (static_cast<unsigned>(Element::f32) << 4);
+  };
   context_->second[key(numerator)] = x;
   context_->second[key(denominator)] = y;
   division_.emplace(numerator, denominator);
@@ -507,8 +514,10 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
   if (sdwa && n == "v_cndmask_b32" && a.size() == 3 && format == Element::bf16 && index == 0)
     for (const std::size_t k : {0U, 1U}) {
       const auto nan = t_.value(a[k]);
-      if (!nan || (*nan & 0x7fffU) <= 0x7f80U || *nan > 0xffffU || (k == 0 ? m.src1_sel : m.src0_sel) != Select::word1 ||
-          ((k == 0 ? m.src0_sel : m.src1_sel) != Select::dword && (k == 0 ? m.src0_sel : m.src1_sel) != Select::word0))
+      if (!nan || (*nan & 0x7fffU) <= 0x7f80U || *nan > 0xffffU ||
+          (k == 0 ? m.src1_sel : m.src0_sel) != Select::word1 ||
+          ((k == 0 ? m.src0_sel : m.src1_sel) != Select::dword &&
+           (k == 0 ? m.src0_sel : m.src1_sel) != Select::word0))
         continue;
       const auto x = rounded_from(a[1 - k]);
       if (x && says_nan(a[2], *x) == (k == 1)) return read(*x, Element::f32, 0);
@@ -570,14 +579,17 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto x = count ? read(a[0], Element::f32, 0) : shifted_power(a[0], a[1]);
       if (!x || !count) return x;
       const auto by = static_cast<std::int32_t>(static_cast<std::uint32_t>(*count));
-      return by < -300 || by > 300 ? std::nullopt : std::optional(multiply(*x, of_double(std::ldexp(1.0, by))));
+      return by < -300 || by > 300 ? std::nullopt
+                                   : std::optional(multiply(*x, of_double(std::ldexp(1.0, by))));
     }
     if (n == "v_div_fixup_f32" && a.size() == 3 && is_plain(i)) return divided(a[0], a[1], a[2]);
-    if (n == "v_div_scale_f32" && part == 0) return is_scale(i, a) ? read(a[0], Element::f32, 0) : std::nullopt;
+    if (n == "v_div_scale_f32" && part == 0)
+      return is_scale(i, a) ? read(a[0], Element::f32, 0) : std::nullopt;
     if (n == "v_div_fmas_f32" && a.size() == 4) {
       Word flag = a[3];
       if (t_.kind(flag) == TermKind::bit && t_.raw(flag) == 0) flag = t_.children(flag)[0];
-      if (!division_ || t_.kind(flag) != TermKind::function || t_.raw(flag) >> 32 != 99 || t_.children(flag)[0] != division_->first ||
+      if (!division_ || t_.kind(flag) != TermKind::function || t_.raw(flag) >> 32 != 99 ||
+          t_.children(flag)[0] != division_->first ||
           !is_scale(flow_.instruction(t_.raw(flag) & 0xffffffffU), t_.children(flag)))
         return std::nullopt;
       const auto x = f32(0), y = f32(1), z = f32(2);

@@ -42,7 +42,8 @@ struct Common {
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   bool with_heads = true;
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
-      : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions), with_heads(o.heads) {
+      : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions),
+        with_heads(o.heads) {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.segment = o.arguments;
@@ -599,7 +600,7 @@ Flow::Stop Flow::run(FlowClient& client) {
         if (!heads && w.meeting == Meeting::ended)
           continue;
         else if (w.meeting != first.meeting ||
-            (w.meeting == Meeting::head && w.machine.wave().at != first.machine.wave().at))
+                 (w.meeting == Meeting::head && w.machine.wave().at != first.machine.wave().at))
           throw Fail{"waves do not meet at the same places"};
       if (first.meeting == Meeting::ended) return Stop::ended;
       if (first.meeting == Meeting::head) return Stop::head;

@@ -539,7 +539,8 @@ void Machine::vector_formula(const Operation& op, u64 top) {
   const std::string_view n = i.mnemonic;
   const bool dpp = i.form == isa::Form::dpp;
   std::array<emulator::i8, lanes> from{};
-  const u64 active = dpp ? written_by_dpp(i, &from) : may(); // what comes from no lane is 0, or the lane stays as it is
+  const u64 active =
+      dpp ? written_by_dpp(i, &from) : may(); // what comes from no lane is 0, or the lane stays as it is
   const auto number = static_cast<u32>(&op - setting_->code->operations.data());
   const unsigned result_words = e.d == Type::mask ? 0 : emulator::words(e.d);
   const auto found = words().find(n);

@@ -1,6 +1,8 @@
 // Normal forms of expressions against their values: by random expressions, and by identities one at a time.
+#include <inlay/codegen/error.h>
 #include <inlay/codegen/expression.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <map>
@@ -190,4 +192,48 @@ TEST_CASE("expression: a fold over a part of its extent is not the fold") {
              whole = w.x.fold(Monoid::max, k, w.n, w.load(0, k));
   CHECK_FALSE(w.x.normal(part) == w.x.normal(whole));
   CHECK(to_string(part, [](int) { return "t"; }).find("over [0, ") != std::string::npos);
+}
+
+TEST_CASE("text is read as the expression that it prints as") {
+  Expressions arena;
+  SymContext symbols;
+  for (const char* name : {"m", "n", "k"}) static_cast<void>(symbols.symbol(name));
+  for (const char* name : {"i", "j"}) static_cast<void>(symbols.symbol(name, Interval{Int(0), std::nullopt}));
+  const std::vector<std::string> tensors = {"a", "b", "ids"};
+  const auto number = [&](std::string_view name) {
+    const auto at = std::find(tensors.begin(), tensors.end(), name);
+    return at == tensors.end() ? -1 : static_cast<int>(at - tensors.begin());
+  };
+  const auto read = [&](const std::string& text) { return parse_expression(arena, symbols, text, number); };
+  const auto text = [&](Expr e) {
+    return to_string(e, [&](int t) { return tensors[static_cast<std::size_t>(t)]; });
+  };
+  for (const std::string s :
+       {"sum(q < k, a(i,q) * b(j,q))", "exp(a(i,j) - max(q < n, a(i,q))) / sum(p < n, exp(a(i,p)))",
+        "a(i,2*j + 1) * 0.5 - b(j,(i + 3) / 4) + 1", "rsqrt(sum(q < n, a(i,q) * a(i,q)) / n + 0.25)",
+        "(i < m ? a(i,j) : 0)", "(a(i,j) >= 0 ? a(i,j) : b(i,j))", "a(ids[i],j) * 2", "max(a(i,j), -2.5) ^ 3",
+        "1 / (1 + exp2(-a(i,j)))", "min(q < k, a(i,q)) - inf", "sqrt(a(i,j)) - rcp(b(i,j))",
+        "sum(q < k/32, b(j,q) * sum(p < 32, a(i,32*q + p)))"}) {
+    INFO(s);
+    const Expr e = read(s);
+    INFO(text(e));
+    CHECK(read(text(e)) == e);
+  }
+  // The tree, not only that it is the same twice.
+  CHECK(read("a(i,j) - b(i,j) - 1") == (arena.load(0, {*symbols.find("i"), *symbols.find("j")}) -
+                                        arena.load(1, {*symbols.find("i"), *symbols.find("j")})) -
+                                           1.0);
+  CHECK(read("2 + 3 * 4") == arena.constant(2) + arena.constant(3) * arena.constant(4));
+  CHECK(read("n") == arena.number(*symbols.find("n")));
+  const Expr fold = read("sum(q < k, a(i,q) * b(j,q))");
+  CHECK(fold.node().fn == Fn::fold);
+  CHECK(fold.node().index.at(0) == *symbols.find("k"));
+  for (const std::string wrong :
+       {"", "a(i,", "a(i,j", "a(i,j))", "c(i,j)", "z + 1", "sum(n < k, a(i,n))", "sum(q < , a(i,q))",
+        "a(i,z)", "1 +", "max(a(i,j))", "(i < m ? a(i,j) : b(i,j))", "a(q[i],j)", "2 ^ x", "exp a(i,j)"}) {
+    INFO(wrong);
+    CHECK_THROWS_AS(read(wrong), CodegenError);
+  }
+  CHECK_THROWS_AS(read(std::string(100000, '(')), CodegenError);
+  CHECK_THROWS_AS(read(std::string(100000, '-') + "1"), CodegenError);
 }

@@ -30,7 +30,8 @@ struct ValueOptions {
 
 /// One result for a `value` and a line of `sizes`. Errors: std::invalid_argument for claims that do not fit the kernel or
 /// have no number at these sizes.
-[[nodiscard]] std::vector<ClaimResult> check_values(const runtime::CodeObject& object, const runtime::Kernel& kernel,
-                                                    const Claims& claims, const ValueOptions& options = {});
+[[nodiscard]] std::vector<ClaimResult> check_values(const runtime::CodeObject& object,
+                                                    const runtime::Kernel& kernel, const Claims& claims,
+                                                    const ValueOptions& options = {});
 
 } // namespace inlay::kernels::validate

@@ -47,6 +47,11 @@ ClaimResult only(const std::vector<std::uint8_t>& bytes, const std::string& clai
   const auto r = check_values(object, object.kernels()[0], Claims::parse(claims), o);
   REQUIRE(r.size() == 1);
   CHECK(!r[0].message.empty());
+  // The run validates nothing, so the field alone says the same; a run that refutes is never against what it says.
+  o.runs = false;
+  const auto alone = check_values(object, object.kernels()[0], Claims::parse(claims), o);
+  INFO(alone[0].message);
+  CHECK((alone[0].verdict == Verdict::validated) == (r[0].verdict == Verdict::validated));
   return r[0];
 }
 
@@ -134,6 +139,22 @@ TEST_CASE("values: what is not followed is undecided, never validated") {
   const std::string neighbour =
       "v_xor_b32_e32 v3, 0x200, v1\nglobal_load_dword v2, v3, s[6:7]\ns_waitcnt vmcnt(0)\n" + store;
   CHECK(only(built(neighbour), rows + "value out(i) = out(i)").verdict != Verdict::validated);
+  const std::string swapped =
+      rows + "value out(i) = out(128*(1 - i/128) + i % 128)"; // loaded after it was stored
+  CHECK(only(built(neighbour), swapped).verdict == Verdict::refuted);
+  // The first workgroup loads what the second one stores: whoever comes first.
+  const std::string ahead = "s_cmp_eq_u32 s2, 0\ns_cselect_b32 s12, s6, s4\ns_cselect_b32 s13, s7, "
+                            "s5\nv_xor_b32_e32 v3, 0x200, v1\n"
+                            "global_load_dword v2, v3, s[12:13]\ns_waitcnt vmcnt(0)\n" +
+                            store;
+  CHECK(only(built(ahead), rows + "value out(i) = (i < 128 ? out(i + 128) : 0) + (127 < i ? in(i - 128) : 0)")
+            .verdict == Verdict::undecided);
+  // Two lanes store one element, the one that wins is the greater.
+  const std::string both = load + "v_and_b32_e32 v1, 0xfffffffb, v1\n" + store;
+  CHECK(only(built(both),
+             "grid n / 128\ntensor in f32 (n):(1)\ntensor out f32 (n/2):(2)\nsizes n = 256, k = 3\n"
+             "value out(i) = in(2*i + 1)")
+            .verdict == Verdict::undecided);
   // More workgroups than are followed.
   CHECK(only(built(load + store),
              "grid n / 128\ntensor in f32 (n):(1)\ntensor out f32 (n):(1)\nsizes n = 128000, k = 3\n"
@@ -153,6 +174,18 @@ TEST_CASE("values: what is not followed is undecided, never validated") {
       Verdict::undecided);
   CHECK(only(built(divide + "v_fma_f32 v4, v4, v7, v6\n" + finish), rows + "value out(i) = in(i) / 3")
             .verdict != Verdict::validated);
+  CHECK(only(built(divide + "v_mul_f32_e32 v7, 0x3f801000, v7\n" + finish), rows + "value out(i) = in(i) / 3")
+            .verdict == Verdict::undecided); // off by less than runs may be
+  std::string scale_of_other = divide;
+  scale_of_other.replace(scale_of_other.find("v3, v3, v2"), 10, "v3, v2, v2");
+  CHECK(only(built(scale_of_other + finish), rows + "value out(i) = in(i) / 3").verdict ==
+        Verdict::undecided);
+  CHECK(only(built(divide +
+                   "s_nop 4\nv_div_fmas_f32 v4, v4, v5, v7\nv_div_fixup_f32 v4, v4, v3, v2\nv_add_f32_e32 "
+                   "v2, v4, v6\n" +
+                   store),
+             rows + "value out(i) = in(i) / 3 + in(i)")
+            .verdict == Verdict::undecided); // the scale counts within the division alone
   CHECK(only(built(divide + "v_mov_b32_e32 v2, v6\ns_nop 4\n" + store), rows + "value out(i) = in(i)")
             .verdict == Verdict::undecided); // the scaled number itself is no number of the kernel
 }
@@ -263,6 +296,13 @@ TEST_CASE("values: atomics add to zeros, tables are indices, words of LDS and la
                           "bank_mask:0xa\nv_mov_b32_e32 v2, v3\n" +
                           store;
   CHECK(only(built(dpp), rows + "value out(i) = in(i - 4*(i/4 % 2))").verdict == Verdict::validated);
+  const std::string zeros =
+      load +
+      "v_mov_b32_e32 v3, 0\ns_nop 4\nv_mov_b32_dpp v2, v3 quad_perm:[1,0,3,2] row_mask:0x5 bank_mask:0xf\n" +
+      store;
+  CHECK(
+      only(built(zeros), rows + "value out(i) = (i/16 % 2 < 1 ? 0 * in(i) : 0) + (0 < i/16 % 2 ? in(i) : 0)")
+          .verdict == Verdict::validated);
   const std::string bcast = load +
                             "v_mov_b32_e32 v3, v2\ns_nop 4\nv_mov_b32_dpp v3, v2 row_bcast:15 row_mask:0xa "
                             "bank_mask:0xf\nv_mov_b32_e32 v2, v3\n" +
@@ -270,6 +310,18 @@ TEST_CASE("values: atomics add to zeros, tables are indices, words of LDS and la
   CHECK(
       only(built(bcast), rows + "value out(i) = in((i/16 % 2)*(16*(i/16) - 1) + (1 - i/16 % 2)*i)").verdict ==
       Verdict::validated);
+}
+
+TEST_CASE("values: one order of the waves stands for all where they are ordered") {
+  // Both waves write a word of LDS that nobody reads: the values are right, the order is not.
+  const std::string race = load + "v_mov_b32_e32 v4, 0\nds_write_b32 v4, v2\ns_waitcnt lgkmcnt(0)\n" + store;
+  const auto object = CodeObject::parse(built(race)), fine = CodeObject::parse(built(load + store));
+  const auto claims = Claims::parse(rows + "value out(i) = in(i)");
+  ValueOptions o{.block = {128, 1, 1}, .ordered = false};
+  const auto wrong = check_values(object, object.kernels()[0], claims, o);
+  CHECK(wrong[0].verdict == Verdict::undecided);
+  CHECK(wrong[0].message.find("order is not validated") != std::string::npos);
+  CHECK(check_values(fine, fine.kernels()[0], claims, o)[0].verdict == Verdict::validated);
 }
 
 TEST_CASE("values: Triton's GEMM is its sum of products, and no other one") {

@@ -26,6 +26,7 @@ struct ValueOptions {
   /// The order of waves is validated for all sizes, so that one order of them stands for all; otherwise it is looked at for these.
   bool ordered = true;
   unsigned max_workgroups = 256; ///< that are followed, for one line of sizes
+  bool runs = true; ///< false: the field alone, which refutes nothing but stores beside the elements
 };
 
 /// One result for a `value` and a line of `sizes`. Errors: std::invalid_argument for claims that do not fit the kernel or

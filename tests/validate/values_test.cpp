@@ -142,6 +142,13 @@ TEST_CASE("values: what is not followed is undecided, never validated") {
   const std::string swapped =
       rows + "value out(i) = out(128*(1 - i/128) + i % 128)"; // loaded after it was stored
   CHECK(only(built(neighbour), swapped).verdict == Verdict::refuted);
+  const std::string after = load + store +
+                            "s_waitcnt vmcnt(0)\nglobal_load_dword v3, v1, s[6:7]\ns_waitcnt vmcnt(0)\n"
+                            "global_store_dword v1, v3, s[6:7] offset:1024\n";
+  CHECK(only(built(after),
+             "grid n / 128\ntensor in f32 (n):(1)\ntensor out f32 (2,n):(n,1)\nsizes n = 256, k = 3\n"
+             "value out(h,i) = (h < 1 ? in(i) : 0) + (0 < h ? out(0,i) : 0)")
+            .verdict == Verdict::refuted);
   // The first workgroup loads what the second one stores: whoever comes first.
   const std::string ahead = "s_cmp_eq_u32 s2, 0\ns_cselect_b32 s12, s6, s4\ns_cselect_b32 s13, s7, "
                             "s5\nv_xor_b32_e32 v3, 0x200, v1\n"
@@ -230,10 +237,11 @@ TEST_CASE("values: what compilers write for a rounding to bf16 is one, and what 
   CHECK(up("0x8000", "0x7fff0000", "v_cmp_u_f32_e32", "v7") == Verdict::undecided); // of something else
   CHECK(up("0x8001", "0x7fff0000", "v_cmp_u_f32_e32") == Verdict::undecided);
   // To nearest even: (x >> 16) & 1 more.
-  const auto even = [&](const std::string& field, const std::string& add, const std::string& choose) {
+  const auto even = [&](const std::string& field, const std::string& add, const std::string& choose,
+                        const std::string& compare = "v_cmp_o_f32_e32") {
     return only(built(load + "s_movk_i32 s14, " + add + "\nv_bfe_u32 v6, v2, " + field +
-                      "\nv_add3_u32 v3, v2, v6, s14\nv_mov_b32_e32 v4, 0x7fff\n" +
-                      "v_cmp_o_f32_e32 vcc, v2, v2\ns_nop 4\n" + choose + put),
+                      "\nv_add3_u32 v3, v2, v6, s14\nv_mov_b32_e32 v4, 0x7fff\n" + compare +
+                      " vcc, v2, v2\ns_nop 4\n" + choose + put),
                 halves)
         .verdict;
   };
@@ -242,6 +250,7 @@ TEST_CASE("values: what compilers write for a rounding to bf16 is one, and what 
   const std::string shifted = "v_lshrrev_b32_e32 v3, 16, v3\nv_cndmask_b32_e32 v3, v4, v3, vcc\n";
   for (const std::string& choose : {sdwa, shifted}) {
     CHECK(even("16, 1", "0x7fff", choose) == Verdict::validated);
+    CHECK(even("16, 1", "0x7fff", choose, "v_cmp_u_f32_e32") == Verdict::refuted);
     CHECK(even("15, 1", "0x7fff", choose) == Verdict::undecided);
     CHECK(even("16, 1", "0x7ffe", choose) == Verdict::undecided);
     CHECK(even("16, 1", "0x7fff", "v_mov_b32_e32 v4, 0x7f80\n" + choose) == Verdict::undecided);

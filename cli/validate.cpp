@@ -212,10 +212,12 @@ int validate(Session& session, const Options& o) {
                            {"message", c.message}});
         shown += c.verdict == symbolic::Verdict::validated ? 1 : 0;
         if (c.verdict == symbolic::Verdict::validated && c.claim.starts_with("inside")) continue;
+        const bool validated = c.verdict == symbolic::Verdict::validated;
         claimed_text += fmt::format(
-            "  {} at {:#x} {}: {}{}\n    {}\n", c.claim, c.address, c.instruction,
+            "  {}{}: {}{}\n    {}\n", c.claim,
+            c.instruction.empty() ? "" : fmt::format(" at {:#x} {}", c.address, c.instruction),
             symbolic::to_string(c.verdict),
-            c.verdict == symbolic::Verdict::validated ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
+            validated || c.instruction.empty() ? "" : fmt::format(", wave {} lane {}", c.wave, c.lane),
             c.message);
       }
       claimed_text = fmt::format("  {} of {} claims validated\n", shown, results.size()) + claimed_text;

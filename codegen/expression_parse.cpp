@@ -8,6 +8,7 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
+#include <map>
 
 namespace inlay::codegen {
 namespace {
@@ -143,35 +144,33 @@ private:
     if (word.empty()) fail("a value");
     if (word == "inf") return arena_.constant(std::numeric_limits<double>::infinity());
     if (!take('(')) {
-      const std::size_t behind = at_;
       try {
-        const Sym s = parse_sym(symbols_, word, UnknownSymbol::refuse);
-        return arena_.number(s);
+        return arena_.number(parse_sym(symbols_, word, UnknownSymbol::refuse));
       } catch (const LayoutError&) {
         at_ = from;
         fail("the name of a size or an index");
       }
-      at_ = behind;
     }
     if (const int t = tensor_(word); t >= 0) return element(t);
     if (word == "sum" || ((word == "max" || word == "min") && is_fold())) return fold(word);
-    const Expr x = sum();
-    if (word == "max" || word == "min") {
-      need(',');
-      const Expr y = sum();
-      need(')');
-      return word == "max" ? max(x, y) : min(x, y);
+    static const std::map<std::string_view, Expr (*)(Expr)> functions = {
+        {"exp", exp},   {"exp2", exp2},   {"log", log}, {"log2", log2},
+        {"sqrt", sqrt}, {"rsqrt", rsqrt}, {"rcp", rcp}};
+    const auto function = functions.find(word);
+    const bool two = word == "max" || word == "min";
+    if (!two && function == functions.end()) {
+      at_ = from;
+      fail("a tensor or a function");
     }
+    const Expr x = sum();
+    if (!two) {
+      need(')');
+      return function->second(x);
+    }
+    need(',');
+    const Expr y = sum();
     need(')');
-    if (word == "exp") return exp(x);
-    if (word == "exp2") return exp2(x);
-    if (word == "log") return log(x);
-    if (word == "log2") return log2(x);
-    if (word == "sqrt") return sqrt(x);
-    if (word == "rsqrt") return rsqrt(x);
-    if (word == "rcp") return rcp(x);
-    at_ = from;
-    fail("a tensor or a function");
+    return word == "max" ? max(x, y) : min(x, y);
   }
   /// Whether what follows a parenthesis is `k < `.
   [[nodiscard]] bool is_fold() const {

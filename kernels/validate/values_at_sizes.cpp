@@ -688,6 +688,9 @@ private:
         const auto f = in_field.at(at);
         if (!f) {
           open = in_field.missing() + " has no number in the field";
+        } else if (found == all.end() && !p.added &&
+                   *f == p.numbers[static_cast<std::size_t>(p.offsets[n])]) {
+          ++equal; // what was there stays
         } else if (found == all.end()) {
           open = "nothing stores " + element(n);
         } else if (!found->second.value) {

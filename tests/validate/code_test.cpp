@@ -11,6 +11,7 @@
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
 #include <inlay/kernels/validate/code.h>
+#include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/program.h>
 
 #include <algorithm>
@@ -582,6 +583,40 @@ TEST_CASE("code that is another one from the eleventh trip on is not validated")
   const CodeReport r = validate_code(object, object.kernel(a.kernel), other);
   INFO(text_of(r));
   CHECK(r.verdict != MachineVerdict::validated);
+}
+
+TEST_CASE("behind the loop: a load of the trip that there is not is not validated, one that was made is "
+          "loaded twice") {
+  const auto a = kernels::find_kernel("gemm")->build({{"arch", "gfx942"}, {"tile", "64x64x64"}}, {});
+  // The loop's last load of A before its branch back, into a register that nobody reads.
+  std::string text = a.assembly;
+  const std::size_t back = text.find("\ts_cbranch_scc1 .LBB0_2\n");
+  REQUIRE(back != std::string::npos);
+  REQUIRE(text.find(".LBB0_2:") < back);
+  const std::size_t load = text.rfind("\tbuffer_load_dwordx4 ", back);
+  REQUIRE(load != std::string::npos);
+  const std::string line = text.substr(load, text.find('\n', load) - load);
+  const std::string operands =
+      line.substr(line.find("],") + 2); // address, descriptor, offset of the next trip
+  for (const char* count : {".amdhsa_next_free_vgpr ", ".amdhsa_accum_offset "}) {
+    const std::size_t at = text.find(count) + std::strlen(count);
+    text.replace(at, text.find('\n', at) - at, "240");
+  }
+  const auto with = [&](const std::string& where) {
+    std::string more = text;
+    more.insert(more.find('\n', more.find(where)) + 1,
+                "\tbuffer_load_dword v200," + operands + "\n\ts_waitcnt vmcnt(0)\n");
+    const auto bytes = runtime::isa::assemble_code_object(more, runtime::isa::Arch::gfx942);
+    const auto object = runtime::CodeObject::parse(bytes);
+    return validate_code(object, object.kernel(a.kernel), a.source->code);
+  };
+  const CodeReport twice = with(line); // beside the load itself
+  INFO(text_of(twice));
+  CHECK(twice.verdict == MachineVerdict::validated);
+  const CodeReport beyond = with("\ts_cbranch_scc1 .LBB0_2");
+  INFO(text_of(beyond));
+  CHECK(beyond.verdict != MachineVerdict::validated);
+  CHECK_THAT(text_of(beyond), Contains("loads what the code loads in a later trip only"));
 }
 
 TEST_CASE("another kernel's machine code, or another schedule's guard, is not validated") {

@@ -100,24 +100,12 @@ ProofReport prove(const codegen::Code& code) {
 namespace {
 
 // Bits up to the last element; strides in memory are not negative.
-std::vector<std::pair<std::int64_t, std::vector<int>>> extent_of(const codegen::Program& program,
-                                                                 const codegen::Tensor& t) {
+SizeFormula extent_of(const codegen::Program& program, const codegen::Tensor& t) {
   std::vector<Sym> last;
   for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
-  const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
-  std::vector<std::pair<std::int64_t, std::vector<int>>> out;
-  if (const std::int64_t c = bits.constant_term().value(); c != 0) out.emplace_back(c, std::vector<int>{});
-  for (const Term& of : bits.terms()) {
-    std::vector<int> powers(program.sizes().size(), 0);
-    for (const Factor& f : of.factors()) {
-      const auto size = std::find_if(program.sizes().begin(), program.sizes().end(),
-                                     [&](const codegen::Size& s) { return *s.symbol.as_atom() == f.atom; });
-      if (size == program.sizes().end()) return {};
-      powers[static_cast<std::size_t>(size - program.sizes().begin())] += static_cast<int>(f.power);
-    }
-    out.emplace_back(of.coefficient.value(), std::move(powers));
-  }
-  return out;
+  std::vector<std::string> names;
+  for (const codegen::Size& s : program.sizes()) names.push_back(to_string(s.symbol));
+  return {to_string((t.at(last) + Sym(1)) * Sym(codegen::bits(t.element))), names};
 }
 
 } // namespace

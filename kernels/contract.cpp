@@ -1,5 +1,9 @@
 #include <inlay/kernels/artifact.h>
 
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/sym.h>
+
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
@@ -42,15 +46,33 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   return plan;
 }
 
-std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& values) const {
-  std::int64_t sum = 0;
-  for (const auto& [coefficient, powers] : extent) {
-    std::int64_t product = coefficient;
-    for (std::size_t i = 0; i < powers.size(); ++i)
-      for (int n = 0; n < powers[i]; ++n) product *= values[i];
-    sum += product;
+struct SizeFormula::Parsed {
+  SymContext context;
+  std::vector<Sym> names;
+  Sym formula{};
+};
+
+SizeFormula::SizeFormula(const std::string& text, const std::vector<std::string>& names) {
+  auto parsed = std::make_shared<Parsed>();
+  for (const std::string& n : names)
+    parsed->names.push_back(parsed->context.symbol(n, Interval{Int(0), std::nullopt}));
+  parsed->formula = parse_sym(parsed->context, text, UnknownSymbol::refuse);
+  parsed_ = std::move(parsed);
+}
+
+std::int64_t SizeFormula::operator()(const std::vector<std::int64_t>& values) const {
+  Assignment all;
+  for (std::size_t i = 0; i < parsed_->names.size(); ++i) all.set(parsed_->names[i], Int(values.at(i)));
+  try {
+    return evaluate(parsed_->formula, all).value();
+  } catch (const OverflowError&) {
+    return INT64_MAX;
   }
-  return std::max<std::int64_t>((sum + 7) / 8, 1);
+}
+
+std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& values) const {
+  const std::int64_t n = bits ? bits(values) : 0;
+  return std::max<std::int64_t>(n / 8 + (n % 8 != 0 ? 1 : 0), 1);
 }
 
 void LaunchContract::check_apart(const std::vector<std::uint64_t>& addresses,

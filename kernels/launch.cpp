@@ -32,7 +32,7 @@ void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     const LaunchContract::Buffer& b = contract.buffers[i];
     const auto needed = static_cast<std::size_t>(b.bytes(sizes));
-    if (b.extent.empty() || buffers[i].size() >= needed) continue;
+    if (!b.bits || buffers[i].size() >= needed) continue;
     std::string values;
     for (std::size_t k = 0; k < sizes.size(); ++k)
       values += fmt::format("{}{} = {}", k == 0 ? "" : ", ", contract.sizes[k].name, sizes[k]);

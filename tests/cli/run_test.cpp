@@ -1039,6 +1039,42 @@ TEST_CASE("run: hip says clearly that there is no device, or is right") {
   if (ran.exit == 2) CHECK_FALSE(ran.err.empty());
 }
 
+TEST_CASE("how large each buffer of each kernel has to be is known before a launch", "[error]") {
+  for (const auto& kernel : registry())
+    for (const std::string arch : {"gfx942", "gfx950"}) {
+      const Flags flags = {{"arch", arch}};
+      const Artifact a = kernel->build(flags, {});
+      const Problem problem = kernel->problem(flags, 1);
+      REQUIRE(problem.buffers.size() == a.contract.buffers.size());
+      std::vector<std::int64_t> sizes;
+      for (const LaunchArgument& x : problem.launch.arguments) {
+        if (x.buffer >= 0) continue;
+        std::int32_t v = 0;
+        std::memcpy(&v, x.scalar.data(), 4);
+        sizes.push_back(v);
+      }
+      std::vector<Bytes> buffers;
+      for (std::size_t i = 0; i < problem.buffers.size(); ++i) {
+        const LaunchContract::Buffer& b = a.contract.buffers[i];
+        INFO(kernel->name() << " " << arch << " " << b.name);
+        CHECK(b.bits);
+        // The problem's buffers are filled by hands that know nothing of formulas.
+        CHECK(static_cast<std::size_t>(b.bytes(sizes)) == problem.buffers[i].data.size());
+        CHECK(b.bytes(std::vector<std::int64_t>(sizes.size(), INT32_MAX)) > 0);
+        buffers.push_back(problem.buffers[i].data);
+      }
+      const auto device = open_device("emulator", a.arch);
+      for (std::size_t i = 0; i < buffers.size(); ++i) {
+        std::vector<Bytes> shorter = buffers;
+        shorter[i].pop_back();
+        INFO(kernel->name() << " " << arch << " " << a.contract.buffers[i].name);
+        CHECK_THROWS_WITH(
+            kernels::run(*device, a, shorter, sizes),
+            Contains(a.contract.buffers[i].name + " has " + std::to_string(shorter[i].size()) + " bytes"));
+      }
+    }
+}
+
 TEST_CASE("run refuses buffers that are too small, and what the emulator finds is an error", "[error]") {
   codegen::Program k("twice", codegen::Target::named("gfx942"), 64);
   const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
@@ -1060,7 +1096,7 @@ TEST_CASE("run refuses buffers that are too small, and what the emulator finds i
   CHECK_THROWS_WITH(kernels::run(*device, artifact, {Bytes(4000)}, {1000}),
                     Contains("1 buffers were given") && Contains("y, x, in this order"));
   // Where nobody knows how large a buffer has to be, the launch says it.
-  for (auto& b : artifact.contract.buffers) b.extent.clear();
+  for (auto& b : artifact.contract.buffers) b.bits = {};
   CHECK(go(4000, 4000).size() == 2);
   try {
     (void)go(4000, 2048);

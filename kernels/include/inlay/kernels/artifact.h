@@ -44,6 +44,21 @@ struct LaunchPlan {
   std::vector<LaunchArgument> arguments;
 };
 
+/// A number that follows from the sizes of a launch: `(m*k + n)*16`, with floor division. Stands alone: no program is needed.
+class SizeFormula {
+public:
+  SizeFormula() = default;
+  /// Errors: LayoutError for text that is no formula in these names.
+  SizeFormula(const std::string& text, const std::vector<std::string>& names);
+  [[nodiscard]] explicit operator bool() const { return parsed_ != nullptr; }
+  /// 2^63 - 1 where it is more than that.
+  [[nodiscard]] std::int64_t operator()(const std::vector<std::int64_t>& values) const;
+
+private:
+  struct Parsed;
+  std::shared_ptr<const Parsed> parsed_;
+};
+
 /// What a launch has to satisfy, and the launch for given sizes: derived from the program.
 struct LaunchContract {
   struct Size {
@@ -59,8 +74,7 @@ struct LaunchContract {
   struct Buffer {
     std::string name;
     bool output = false;
-    /// Its bits as a polynomial in the sizes: coefficient and powers of each term. Empty when it is none.
-    std::vector<std::pair<std::int64_t, std::vector<int>>> extent;
+    SizeFormula bits;
     [[nodiscard]] std::int64_t bytes(const std::vector<std::int64_t>& values) const; ///< at least 1
   };
   std::string kernel;

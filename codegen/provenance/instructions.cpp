@@ -23,7 +23,7 @@ std::vector<std::pair<AtomId, Sym>> Interpreter::trips() const {
 }
 
 Sym Interpreter::here(Sym s) const {
-  const Sym at = replaced_(s, trips());
+  const Sym at = written(replaced_(s, trips()));
   return exiting_ ? relate(at) : at;
 }
 

@@ -69,8 +69,13 @@ private:
   void world_of_loop(const CodeRegion& r, bool within);
   bool known(Sym s) const; // whether `world_` says something of it
   std::optional<Size> size_in(Sym extent) const;
-  Sym world(Sym s) const { return replaced_(s, world_); }
-  Expr world(Expr e) const { return replaced_(e, world_); }
+  Sym world(Sym s) const { return written(replaced_(s, world_)); }
+  Expr world(Expr e) const { return written(replaced_(e, world_)); }
+  // In terms of what has been written down on the way to this point of the code.
+  template <class T>
+  T written(T s) const {
+    return written_.empty() ? s : replaced_(s, written_);
+  }
   // What is known at this point of the code about the number of trips.
   template <class T>
   T relate(T s) const {
@@ -125,6 +130,8 @@ private:
   bool runs(const CodeRegion& r) const;
   // The region and what follows it where the guard's condition holds, and where it does not.
   void both_paths(State s, const Guard& g, std::size_t index);
+  /// What is known of a workgroup's number from here on, in all that the places hold.
+  void write_down(State& s, const std::pair<AtomId, Sym>& what);
   // What a guard says becomes known; false where it cannot be.
   bool assume(const Guard& g);
   // 0 <= room as what x is, and whether that can be; nothing where it says nothing of x alone.
@@ -357,7 +364,7 @@ private:
   IndexSets sets_;
   Sym bound_;
   std::vector<Sym> dollars_;
-  std::vector<std::pair<AtomId, Sym>> world_, relation_;
+  std::vector<std::pair<AtomId, Sym>> world_, relation_, written_;
   /// There is no loop. Behind one, a factor that follows a sum may belong inside it: the scale of a block of k.
   bool straight_ =
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });

@@ -72,10 +72,19 @@ void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
                "it has not acquired its ticket");
   for (const bool holds : {true, false}) {
     const auto before = relation_;
+    const auto written_before = written_;
     path_.push_back({g.condition, holds});
-    if (assume(path_.back())) regions(s, index);
+    if (assume(path_.back())) {
+      State taken = s;
+      for (std::size_t k = before.size(); k < relation_.size(); ++k)
+        if (std::any_of(p_.grid().begin(), p_.grid().end(),
+                        [&](const GridAxis& axis) { return *axis.symbol.as_atom() == relation_[k].first; }))
+          write_down(taken, relation_[k]);
+      regions(std::move(taken), index);
+    }
     path_.pop_back();
     relation_ = before;
+    written_ = written_before;
   }
 }
 
@@ -163,30 +172,32 @@ void Interpreter::learn(AtomId what, Sym is) {
   relation_.emplace_back(what, is);
 }
 
+void Interpreter::write_down(State& s, const std::pair<AtomId, Sym>& what) {
+  const std::pair<AtomId, Sym> known[] = {what};
+  const auto know = [&](Term& t) {
+    replace_all(t, known);
+    t.expr = x_.normal(t.expr);
+  };
+  for (auto& [key, value] : s.regs) know(value.term);
+  for (Term& t : s.terms) know(t);
+  for (auto& [atom, value] : written_) value = substitute(value, known);
+  written_.push_back(what);
+}
+
 void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue) {
   const auto before = relation_;
-  const auto world_before = world_;
+  const auto written_before = written_;
   const bool counts = counts_trips(r), same_way = counts && simple_behind(index);
   if (!meet(r, j, false)) return;
   // What is known of workgroups from here on is written into what the places hold; of sizes it is looked up.
-  if (!counts && relation_.size() > before.size()) {
-    const std::pair<AtomId, Sym> known[] = {relation_.back()};
-    const auto know = [&](Term& t) {
-      replace_all(t, known);
-      t.expr = x_.normal(t.expr);
-    };
-    for (auto& [key, value] : s.regs) know(value.term);
-    for (Term& t : s.terms) know(t);
-    for (auto& [atom, value] : world_) value = substitute(value, known);
-    world_.push_back(known[0]);
-  }
+  if (!counts && relation_.size() > before.size()) write_down(s, relation_.back());
   const bool outer = std::exchange(exiting_, true);
   list(s, r.epilogue, relate(j), residue);
   forget_iterations(s);
   same_way ? go_on(std::move(s), index, before) : regions(std::move(s), index + 1);
   exiting_ = outer;
   relation_ = before;
-  world_ = world_before;
+  written_ = written_before;
 }
 
 bool Interpreter::simple_behind(std::size_t index) const {

@@ -30,7 +30,7 @@ const Interpreter::Prepared& Interpreter::prepared(const Inst& inst) {
       for (const int e : element) c[at++] = t + e;
     r.column.push_back(columns_.intern(c));
     r.coordinate.push_back(std::move(c));
-    r.origin.push_back(world(a.origin[axis]));
+    r.origin.push_back(replaced_(a.origin[axis], world_)); // of every path
   }
   for (int th = 0; th < p_.threads(); ++th)
     r.acts.push_back(a.acts(th) && inst.waves.contains(th / p_.target().wave_size));

@@ -73,7 +73,57 @@ Program sums() {
   return k;
 }
 
+// C = A B^T, 64 x 64 tiles: `other` along the first row of workgroups, once or twice the product behind it.
+Program rows_of_workgroups(int first, double other = 1, bool by_columns = false) {
+  const Target& target = Target::named("gfx950");
+  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),
+                                      2, 1, 64, 64, 64, 8);
+  Program k("rows_of_workgroups", target, 128);
+  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 16}),
+            d = k.size("k", {.most = 1 << 16, .multiple = 8});
+  const Tensor C = k.output("c", Element::f32, {m, n}), A = k.input("a", Element::f16, {m, d}),
+               B = k.input("b", Element::f16, {n, d});
+  k.computes(C, [&](const auto& c) {
+    const Expr sum = k.sum(d, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
+    return inside(c[by_columns ? 1 : 0], Sym(64 * first), k.constant(1), 2) * sum;
+  });
+  const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
+  const Tensor a = k.lds("lds_a", Element::f16, {64, 64}, Swizzle(3, 3, 3)),
+               b = k.lds("lds_b", Element::f16, {64, 64}, Swizzle(3, 3, 3));
+  const Layout by_rows = rows_tv(64, 64, 8, 128);
+  const auto product = [&](double factor) {
+    return [&, factor] {
+      const Fragment acc = k.zeros(Element::f32, mma.c(), {64, 64});
+      k.loop(d, 64, {.distance = 1, .ring = 1}, [&](Sym t) {
+        k.copy(k.tile(A, {64, 64}, {bm, t}), a, by_rows, 8);
+        k.copy(k.tile(B, {64, 64}, {bn, t}), b, by_rows, 8);
+        k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma);
+      });
+      k.store(factor == 1 ? acc : k.map({acc}, [&](const auto& v) { return v[0] * factor; }),
+              k.tile(C, {64, 64}, {bm, bn}), 1);
+    };
+  };
+  k.if_less(by_columns ? bn : bm, first, product(other), product(2));
+  return k;
+}
+
 } // namespace
+
+TEST_CASE("branches: products by the number of the workgroup") {
+  const Undecided two_loops; // which validation does not follow
+  for (const int first : {1, 2})
+    for (const bool by_columns : {false, true})
+      for (const std::vector<std::int64_t>& sizes :
+           {std::vector<std::int64_t>{64, 64, 32}, {200, 130, 104}, {1, 70, 200}})
+        check(rows_of_workgroups(first, 1, by_columns), sizes);
+  CHECK(refuted(rows_of_workgroups(1)) == "");
+  CHECK_THAT(refuted(rows_of_workgroups(1, 2)), Contains("c is what the specification says"));
+  // One row of workgroups later than the specification says.
+  Program late = rows_of_workgroups(1);
+  for (Op& op : late.mutable_body())
+    if (auto* branch = std::get_if<IfOp>(&op.what)) branch->condition.b += Sym(1);
+  CHECK_THAT(refuted(late), Contains("c is what the specification says"));
+}
 
 TEST_CASE("branches: workgroups behind a number that memory holds") {
   for (const int used : {0, 1, 255, 256, 257, 700, 1023, 1024, 5000}) {

@@ -54,6 +54,7 @@ private:
         loops_.push_back(l);
         list(l->body);
         loops_.pop_back();
+        written_before_read(*l);
         open_region();
       } else if (const auto* b = std::get_if<IfOp>(&op.what)) {
         op_ = next_op_++;
@@ -75,6 +76,23 @@ private:
         one(op);
       }
     }
+  }
+
+  /// A tile with stages is of one trip: what a trip reads of it the trip has written before.
+  void written_before_read(const LoopOp& l) {
+    if (l.pipeline.ring < 2) return;
+    const std::vector<Inst>& body = graph_.regions.back().body;
+    std::map<int, const Inst*> first;
+    for (const Inst& i : body)
+      if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write)
+        first.try_emplace(i.access.tensor, &i);
+    for (const Inst& i : body)
+      if (i.kind == InstKind::lds_write && first.at(i.access.tensor)->kind == InstKind::lds_read)
+        throw CodegenError("loop: " + graph_.program->tensor(i.access.tensor).name +
+                               " is read in each trip before it is written, and has a stage for each trip",
+                           "read in line " + std::to_string(first.at(i.access.tensor)->where.line()) +
+                               ", written in line " + std::to_string(i.where.line()),
+                           "the copy before what reads it, or a Pipeline of one stage");
   }
 
   int reg(Element element, int count) {

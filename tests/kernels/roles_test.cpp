@@ -252,4 +252,23 @@ TEST_CASE("roles: refused where they cannot be") {
   Program twice("refused", Target::named("gfx942"), 128);
   CHECK_THROWS_WITH(twice.roles({{"a", 1, [&] { twice.roles({}); }}, {"b", 1, nothing}}),
                     Contains("they stand inside of a role"));
+  // What a trip reads is there before it is written: the consumer stands first.
+  Program reversed("reversed", Target::named("gfx942"), 256);
+  const Sym columns = reversed.size("n", {.most = 1 << 16, .multiple = 8});
+  const Tensor y = reversed.output("y", Element::f16, {Sym(64), columns}),
+               from = reversed.input("x", Element::f16, {Sym(64), columns});
+  const Tensor lds = reversed.lds("lds_x", Element::f16, {64, 64});
+  reversed.computes(y, [&](const auto& c) { return reversed(from, {c[0], c[1]}); });
+  const Layout rows = rows_tv(64, 64, 8, 128);
+  reversed.loop(columns, 64, {.distance = 2, .ring = 2}, [&](Sym t) {
+    reversed.roles({{"consumer", 2,
+                     [&] {
+                       reversed.store(reversed.read(lds, rows, 8), reversed.tile(y, {64, 64}, {0, t}), 8);
+                     }},
+                    {"producer", 2, [&] {
+                       reversed.copy(reversed.tile(from, {64, 64}, {0, t}), lds, rows, 8);
+                     }}});
+  });
+  CHECK_THROWS_WITH(expand(reversed), Contains("lds_x is read in each trip before it is written") &&
+                                          Contains("the copy before what reads it"));
 }

@@ -505,3 +505,70 @@ TEST_CASE("values: claims that fit no kernel say what is wrong") {
     CHECK(said.find(part) != std::string::npos);
   }
 }
+
+TEST_CASE("values: claims with edits drawn at random are read, or refused with the reason") {
+  const auto object = CodeObject::parse(built(load + store));
+  const std::string text =
+      "grid n/128\ntensor in f32 (n/8,8):(8,1)\ntensor out bf16 (n):(2)\nsizes n = 128, k = 1\nwithin 0.5\n"
+      "value out(i) = max(q < 1, in(i/8,i % 8)) - sum(q < k, 0 * exp(in(0,q)))\n";
+  const std::vector<std::string> words = {"(",
+                                          ")",
+                                          ",",
+                                          ":",
+                                          "sum",
+                                          "max",
+                                          "q",
+                                          "<",
+                                          "n",
+                                          "in",
+                                          "0",
+                                          "-1",
+                                          "1e9",
+                                          "/",
+                                          "*",
+                                          "[",
+                                          "]",
+                                          "?",
+                                          ">=",
+                                          "inf",
+                                          "^",
+                                          "\n",
+                                          "tensor",
+                                          "value",
+                                          "sizes",
+                                          "within",
+                                          "grid",
+                                          "below",
+                                          "f16",
+                                          "fp4",
+                                          "f64",
+                                          "=",
+                                          "%",
+                                          "#",
+                                          "9223372036854775807",
+                                          "18446744073709551616"};
+  CHECK(check_values(object, object.kernels()[0], Claims::parse(text), {.block = {128, 1, 1}}).size() == 1);
+  std::mt19937 random(23);
+  int results = 0, refused = 0;
+  for (int k = 0; k < 3000; ++k) {
+    std::string edited = text;
+    for (unsigned edits = 1 + random() % 2; edits-- > 0;) {
+      const std::size_t at = random() % edited.size();
+      if (random() % 3 == 0)
+        edited.erase(at, 1 + random() % 5);
+      else
+        edited.replace(at, random() % 2, words[random() % words.size()]);
+    }
+    INFO(edited);
+    try {
+      const auto r = check_values(object, object.kernels()[0], Claims::parse(edited), {.block = {128, 1, 1}});
+      ++results;
+      for (const ClaimResult& one : r) CHECK(!one.message.empty());
+    } catch (const std::invalid_argument& e) {
+      ++refused;
+      CHECK(std::string(e.what()).starts_with("claims"));
+    }
+  }
+  CHECK(results > 20);
+  CHECK(refused > 100);
+}

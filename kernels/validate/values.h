@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace inlay::kernels::validate {
@@ -202,7 +203,7 @@ private:
   std::unordered_map<Number, Set> sets_[2];
 };
 
-class FieldArithmetic final : public Arithmetic {
+class FieldArithmetic : public Arithmetic {
 public:
   explicit FieldArithmetic(Extremes& extremes) : extremes_(extremes) {}
   Number sum(Number a, Number b) override { return add(a, b); }
@@ -217,6 +218,42 @@ public:
 
 private:
   Extremes& extremes_;
+};
+
+/// The field with two infinities that absorb what is finite, as every element of memory is taken to be: rows that are padded with
+/// -oo. An infinity times what has no known sign stays a product like others.
+class ExtendedArithmetic final : public FieldArithmetic {
+public:
+  using FieldArithmetic::FieldArithmetic;
+  Number constant(double x) override {
+    const Number n = FieldArithmetic::constant(x);
+    if (x != 0 && !std::isnan(x)) negative_.try_emplace(n, x < 0);
+    return n;
+  }
+  Number sum(Number a, Number b) override {
+    if (is_infinite(a)) return is_infinite(b) && a != b ? apply(Function::infinity, 2) : a;
+    return is_infinite(b) ? b : FieldArithmetic::sum(a, b);
+  }
+  Number difference(Number a, Number b) override { return sum(a, negate(b)); }
+  Number product(Number a, Number b) override {
+    if (is_infinite(b)) std::swap(a, b);
+    if (!is_infinite(a)) return FieldArithmetic::product(a, b);
+    const auto sign = negative_.find(b);
+    if (sign == negative_.end()) return FieldArithmetic::product(a, b);
+    return sign->second ? negate(a) : a;
+  }
+  Number reciprocal(Number a) override { return is_infinite(a) ? 0 : FieldArithmetic::reciprocal(a); }
+  Number of(Function f, Number x) override {
+    if (f == Function::exp2 && is_infinite(x)) return x == apply(Function::infinity, 1) ? x : 0;
+    return FieldArithmetic::of(f, x);
+  }
+
+private:
+  static bool is_infinite(Number a) {
+    const Number infinity = apply(Function::infinity, 1);
+    return a == infinity || a == negate(infinity);
+  }
+  std::unordered_map<Number, bool> negative_; ///< of the constants that have been seen
 };
 
 } // namespace inlay::kernels::validate

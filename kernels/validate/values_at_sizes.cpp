@@ -506,6 +506,8 @@ private:
     const codegen::Program nothing("values", target_, 64);
     Formulas formulas(nothing, flow.terms());
     ValuesOfWords values(flow, formulas);
+    ExtendedArithmetic extended(values.extremes());
+    values.compute_with(extended);
     Client client(tensors_, has_value_, target_, flow, values, out, group, products_);
     Flow::Stop stop = Flow::Stop::head;
     try {
@@ -641,7 +643,7 @@ private:
       return t.indices[static_cast<std::size_t>(*offset)];
     };
     Extremes extremes;
-    FieldArithmetic field(extremes);
+    ExtendedArithmetic field(extremes);
     RealArithmetic real;
     try {
       ExpressionValues in_field(

@@ -120,7 +120,7 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
     if (word == 0) return 0;
     if (width == 32 && format != Element::f32) return of_integer(static_cast<std::int32_t>(word));
     if (width != 32 && width != 16) return std::nullopt;
-    return of_double(real_of_bits(format, width == 32 ? word : (word >> (16 * index)) & 0xffffU));
+    return arithmetic_->constant(real_of_bits(format, width == 32 ? word : (word >> (16 * index)) & 0xffffU));
   }
   if (width < 32) {
     const unsigned at = index * static_cast<unsigned>(width);
@@ -445,9 +445,9 @@ std::optional<Number> ValuesOfWords::shifted_power(Word power, Word count) {
       without = read(a[1], Element::f32, 0);
   } else if ((of(x, "v_fmac_f32") || of(x, "v_fma_f32")) && a.size() == 3 && undoes(a[2])) {
     const auto u = read(a[0], Element::f32, 0), v = read(a[1], Element::f32, 0);
-    if (u && v) without = multiply(*u, *v);
+    if (u && v) without = arithmetic_->product(*u, *v);
   }
-  return without ? std::optional(apply(Function::exp2, *without)) : std::nullopt;
+  return without ? std::optional(arithmetic_->of(Function::exp2, *without)) : std::nullopt;
 }
 
 bool ValuesOfWords::is_scale(const Instruction& i, std::span<const Word> sources) const {
@@ -555,10 +555,10 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto y = f32(0);
       return chosen(a[2], f32(1), y);
     }
-    if (n == "v_add_f32") return two([](Number x, Number y) { return add(x, y); });
-    if (n == "v_sub_f32") return two([](Number x, Number y) { return subtract(x, y); });
-    if (n == "v_subrev_f32") return two([](Number x, Number y) { return subtract(y, x); });
-    if (n == "v_mul_f32") return two([](Number x, Number y) { return multiply(x, y); });
+    if (n == "v_add_f32") return two([&](Number x, Number y) { return arithmetic_->sum(x, y); });
+    if (n == "v_sub_f32") return two([&](Number x, Number y) { return arithmetic_->difference(x, y); });
+    if (n == "v_subrev_f32") return two([&](Number x, Number y) { return arithmetic_->difference(y, x); });
+    if (n == "v_mul_f32") return two([&](Number x, Number y) { return arithmetic_->product(x, y); });
     if (n == "v_max_f32") return two([&](Number x, Number y) { return extremes_.join(x, y, true); });
     if (n == "v_min_f32") return two([&](Number x, Number y) { return extremes_.join(x, y, false); });
     if (n == "v_max3_f32" || n == "v_min3_f32") {
@@ -572,7 +572,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto x = f32(0), y = f32(1);
       const auto z = n == "v_fmac_f32" && a.size() > 2 ? read(a[2], Element::f32, 0) : f32(2);
       if (!x || !y || !z) return std::nullopt;
-      return add(multiply(*x, *y), *z);
+      return arithmetic_->sum(arithmetic_->product(*x, *y), *z);
     }
     if (n == "v_ldexp_f32" && a.size() == 2 && is_plain(i)) {
       const auto count = t_.value(a[1]);
@@ -595,8 +595,9 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto x = f32(0), y = f32(1), z = f32(2);
       return x && y && z ? std::optional(add(multiply(*x, *y), *z)) : std::nullopt;
     }
-    if (n == "v_rcp_f32" || n == "v_rcp_iflag_f32") return one([](Number x) { return inverse(x); });
-    if (n == "v_exp_f32") return one([](Number x) { return apply(Function::exp2, x); });
+    if (n == "v_rcp_f32" || n == "v_rcp_iflag_f32")
+      return one([&](Number x) { return arithmetic_->reciprocal(x); });
+    if (n == "v_exp_f32") return one([&](Number x) { return arithmetic_->of(Function::exp2, x); });
     if (n == "v_log_f32") return one([](Number x) { return apply(Function::log2, x); });
     if (n == "v_rsq_f32") return one([](Number x) { return inverse(apply(Function::sqrt, x)); });
     if (n == "v_sqrt_f32") return one([](Number x) { return apply(Function::sqrt, x); });
@@ -650,12 +651,12 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       };
       const auto x = get(0), y = get(1);
       if (!x || !y) return std::nullopt;
-      if (n == "v_pk_add_f32") return add(*x, *y);
-      if (n == "v_pk_mul_f32") return multiply(*x, *y);
+      if (n == "v_pk_add_f32") return arithmetic_->sum(*x, *y);
+      if (n == "v_pk_mul_f32") return arithmetic_->product(*x, *y);
       if (n == "v_pk_fma_f32") {
         const auto z = get(2);
         if (!z) return std::nullopt;
-        return add(multiply(*x, *y), *z);
+        return arithmetic_->sum(arithmetic_->product(*x, *y), *z);
       }
     }
     return std::nullopt;

@@ -26,6 +26,8 @@ class ValuesOfWords {
 public:
   ValuesOfWords(const runtime::symbolic::Flow& flow, Formulas& formulas)
       : flow_(flow), t_(flow.terms()), formulas_(formulas) {}
+  ValuesOfWords(const ValuesOfWords&) = delete;
+  ValuesOfWords& operator=(const ValuesOfWords&) = delete;
 
   /// The word that holds these elements, lowest bits first; 32 bits of them.
   [[nodiscard]] Word word(Element format, std::span<const Number> elements);
@@ -56,6 +58,8 @@ public:
   /// The real number that bits are in f32, f16 or bf16.
   [[nodiscard]] static double real_of_bits(Element format, std::uint32_t bits);
   [[nodiscard]] Extremes& extremes() { return extremes_; }
+  /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
+  void compute_with(Arithmetic& arithmetic) { arithmetic_ = &arithmetic; }
   [[nodiscard]] const std::string& missing() const { return missing_; }
   void forget_missing() { missing_.clear(); }
 
@@ -110,6 +114,8 @@ private:
   std::map<std::vector<std::pair<AtomId, Sym>>, Flat<std::uint64_t, std::optional<Number>>> done_;
   decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
+  FieldArithmetic field_{extremes_};
+  Arithmetic* arithmetic_ = &field_;
   std::string missing_;
   std::optional<std::pair<Word, Word>> division_; ///< numerator and denominator of the one that is read
 };

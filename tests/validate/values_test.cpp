@@ -318,6 +318,58 @@ TEST_CASE("values: atomics add to zeros, tables are indices, words of LDS and la
       Verdict::validated);
 }
 
+TEST_CASE("values: infinities absorb what is finite, and keep their sign only where it is known") {
+  const auto made = [&](const std::string& of, const std::string& value) {
+    return only(built(load + "v_mov_b32_e32 v4, 0xff800000\nv_mov_b32_e32 v5, 0xc0000000\n" + of + store),
+                rows + "value out(i) = " + value)
+        .verdict;
+  };
+  CHECK(made("v_add_f32_e32 v3, v4, v2\nv_mul_f32_e32 v3, 2.0, v3\nv_exp_f32_e32 v2, v3\n", "0 * in(i)") ==
+        Verdict::validated);
+  CHECK(made("v_add_f32_e32 v3, v4, v2\nv_exp_f32_e32 v3, v3\nv_add_f32_e32 v2, v2, v3\n", "in(i)") ==
+        Verdict::validated);
+  CHECK(made("v_sub_f32_e32 v3, v2, v4\nv_rcp_f32_e32 v3, v3\nv_add_f32_e32 v2, v2, v3\n", "in(i)") ==
+        Verdict::validated);
+  // Times a negative number, an element whose sign nobody knows, its opposite.
+  CHECK(made("v_add_f32_e32 v3, v4, v2\nv_mul_f32_e32 v3, v3, v5\nv_exp_f32_e32 v2, v3\n", "0 * in(i)") !=
+        Verdict::validated);
+  CHECK(made("v_mul_f32_e32 v3, v4, v2\nv_exp_f32_e32 v2, v3\n", "0 * in(i)") != Verdict::validated);
+  CHECK(made("v_mul_f32_e32 v6, v2, v2\nv_mul_f32_e32 v3, v4, v6\nv_exp_f32_e32 v2, v3\n", "0 * in(i)") ==
+        Verdict::undecided);
+  CHECK(made("v_add_f32_e32 v3, v4, v2\nv_sub_f32_e32 v3, v3, v4\nv_exp_f32_e32 v2, v3\n", "0 * in(i)") !=
+        Verdict::validated);
+  CHECK(made("v_add_f32_e32 v3, v4, v2\nv_sub_f32_e32 v2, v3, v4\n", "in(i)") != Verdict::validated);
+}
+
+TEST_CASE("values: Triton's rows, padded and not") {
+  for (const auto arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const auto object = isa::assemble_code_object(
+        triton(arch == isa::Arch::gfx942 ? "softmax_f16_8192.gfx942.s" : "softmax_f16_8192.gfx950.s"), arch);
+    const auto verdict = [&](const std::string& value, int n) {
+      const auto r = only(
+          object,
+          "grid 2\ntensor arg0 f16 (2,arg16):(arg20,1)\ntensor arg8 f16 (2,arg16):(arg20,1)\nsizes arg16 = " +
+              std::to_string(n) + ", arg20 = 8192\nvalue arg8(i,j) = " + value,
+          512, 65536);
+      INFO(value << " of " << n << ": " << r.message);
+      return r.verdict;
+    };
+    const std::string of_row = "exp(arg0(i,j) - max(q < arg16, arg0(i,q))) / ";
+    for (const int n : {8192, 1000, 16})
+      CHECK(verdict(of_row + "sum(q < arg16, exp(arg0(i,q) - max(p < arg16, arg0(i,p))))", n) ==
+            Verdict::validated);
+    CHECK(verdict(of_row + "sum(q < arg16 - 1, exp(arg0(i,q) - max(p < arg16, arg0(i,p))))", 1000) !=
+          Verdict::validated);
+    CHECK(verdict(of_row + "sum(q < arg16, exp(arg0(i,q) - max(p < arg16 - 1, arg0(i,p))))", 1000) !=
+          Verdict::validated);
+    // Compiled for lengths that are multiples of 16: of one element, eight are loaded.
+    CHECK(verdict(of_row + "sum(q < arg16, exp(arg0(i,q) - max(p < arg16, arg0(i,p))))", 1) ==
+          Verdict::refuted);
+    CHECK(verdict("2 * " + of_row + "sum(q < arg16, exp(arg0(i,q) - max(p < arg16, arg0(i,p))))", 1000) ==
+          Verdict::refuted);
+  }
+}
+
 TEST_CASE("values: one order of the waves stands for all where they are ordered") {
   // Both waves write a word of LDS that nobody reads: the values are right, the order is not.
   const std::string race = load + "v_mov_b32_e32 v4, 0\nds_write_b32 v4, v2\ns_waitcnt lgkmcnt(0)\n" + store;

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cctype>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 namespace inlay::codegen {
@@ -390,6 +391,24 @@ const Conversion* conversion(const Target& target, Element from, Element to) {
         (!found || (found->scaled && !c.scaled)))
       found = &c;
   return found;
+}
+
+std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element element) {
+  const auto size = static_cast<std::size_t>(bits(element));
+  const std::size_t at = index * size;
+  std::uint64_t code = 0; // little-endian, as the machine here
+  std::memcpy(&code, bytes.data() + at / 8, (at % 8 + size + 7) / 8);
+  return size < 64 ? code >> at % 8 & ((std::uint64_t{1} << size) - 1) : code;
+}
+
+void put_code(std::span<std::byte> bytes, std::size_t index, Element element, std::uint64_t code) {
+  const auto size = static_cast<std::size_t>(bits(element));
+  const std::size_t at = index * size, count = (at % 8 + size + 7) / 8;
+  const std::uint64_t mask = size < 64 ? ((std::uint64_t{1} << size) - 1) << at % 8 : ~std::uint64_t{0};
+  std::uint64_t all = 0;
+  std::memcpy(&all, bytes.data() + at / 8, count);
+  all = (all & ~mask) | (code << at % 8 & mask);
+  std::memcpy(bytes.data() + at / 8, &all, count);
 }
 
 } // namespace inlay::codegen

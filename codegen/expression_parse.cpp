@@ -180,13 +180,14 @@ private:
   Expr fold(std::string_view word) {
     const std::string_view bound = name();
     if (bound.empty()) fail("the name of an index");
+    const std::string own = "an index of the fold's own, '" + std::string(bound) + "' is a size";
     Sym k;
     try {
       k = symbols_.symbol(bound, Interval{Int(0), std::nullopt});
     } catch (const LayoutError&) {
-      fail("an index of the fold's own, '" + std::string(bound) + "' is a size");
+      fail(own);
     }
-    if (!k.as_atom()) fail("an index of the fold's own, '" + std::string(bound) + "' is a size");
+    if (!k.as_atom()) fail(own);
     need('<');
     const Sym extent = index(",");
     need(',');

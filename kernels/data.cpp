@@ -103,25 +103,6 @@ Matrix from_bytes(std::span<const std::byte> bytes, std::int64_t rows, std::int6
   });
 }
 
-std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element type) {
-  const auto bits = static_cast<std::size_t>(codegen::bits(type));
-  std::uint64_t code = 0; // little-endian, as the machine here
-  std::memcpy(&code, bytes.data() + index * bits / 8, (bits + 7) / 8);
-  return bits < 8 ? code >> index * bits % 8 & ((std::uint64_t{1} << bits) - 1) : code;
-}
-
-void put_code(std::span<std::byte> bytes, std::size_t index, Element type, std::uint64_t code) {
-  const auto bits = static_cast<std::size_t>(codegen::bits(type));
-  if (bits < 8) {
-    std::byte& shared = bytes[index * bits / 8];
-    const std::size_t at = index * bits % 8;
-    const auto mask = static_cast<std::byte>(((1U << bits) - 1) << at);
-    shared = (shared & ~mask) | (static_cast<std::byte>(code << at) & mask);
-    return;
-  }
-  std::memcpy(bytes.data() + index * bits / 8, &code, bits / 8);
-}
-
 Bytes poison(std::size_t bytes) { return Bytes(bytes, std::byte{0xff}); }
 
 Check compare(const Matrix& result, const Matrix& reference, const Matrix& bound, const std::string& formula,

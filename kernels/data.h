@@ -33,9 +33,8 @@ using codegen::unit_roundoff;
 [[nodiscard]] inline std::int64_t bytes_of(Element type, std::int64_t elements) {
   return (elements * codegen::bits(type) + 7) / 8;
 }
-/// The bits of element number `index` of an array of them.
-[[nodiscard]] std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element type);
-void put_code(std::span<std::byte> bytes, std::size_t index, Element type, std::uint64_t code);
+using codegen::code_at;
+using codegen::put_code;
 /// A buffer that is unlike any result: every element is a NaN.
 [[nodiscard]] Bytes poison(std::size_t bytes);
 /// Element by element, `result` against `reference` within `bound`; NaN is never within a bound. `row`, `column`: of the

@@ -70,6 +70,8 @@ std::set<std::string> names(std::string_view text) {
   return out;
 }
 
+bool is_name(std::string_view text) { return names(text) == std::set<std::string>{std::string(text)}; }
+
 class Checker {
 public:
   Checker(const OrderReport& report, const runtime::isa::Program& program, const runtime::Kernel& kernel,
@@ -881,7 +883,7 @@ Claims Claims::parse(std::string_view text) {
         all = all.substr(comma + 1);
       }
       for (std::size_t k = 0; k < v.coordinate.size(); ++k)
-        if (names(v.coordinate[k]) != std::set<std::string>{v.coordinate[k]} ||
+        if (!is_name(v.coordinate[k]) ||
             std::find(v.coordinate.begin(), v.coordinate.begin() + static_cast<std::ptrdiff_t>(k),
                       v.coordinate[k]) != v.coordinate.begin() + static_cast<std::ptrdiff_t>(k))
           fail("'" + v.coordinate[k] + "' is no new name of an index");
@@ -904,8 +906,7 @@ Claims Claims::parse(std::string_view text) {
         const std::string_view name = trim(one.substr(0, equals)),
                                value = equals == std::string_view::npos ? "" : trim(one.substr(equals + 1));
         const auto [p, error] = std::from_chars(value.data(), value.data() + value.size(), ignored);
-        if (names(name) != std::set<std::string>{std::string(name)} || value.empty() ||
-            error != std::errc() || p != value.data() + value.size())
+        if (!is_name(name) || value.empty() || error != std::errc() || p != value.data() + value.size())
           fail("'" + std::string(one) + "' is not NAME = NUMBER");
         for (const auto& [other, number_of_it] : all)
           if (other == name) fail("'" + other + "' twice");
@@ -939,7 +940,7 @@ void check_names(const runtime::Kernel& kernel, const Claims& claims) {
   std::string list;
   const auto visible = visible_arguments(kernel); // not the padding
   for (const runtime::KernelArgument& a : kernel.arguments) {
-    const std::string name = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+    const std::string name = a.label();
     if (a.size == 4) words.insert(name);
     if (a.size == 8) {
       pointers.insert(name);

@@ -433,8 +433,8 @@ private:
   void problem(const FlowAccess& access, unsigned lane) {
     if (trace->problems.size() > 3) return;
     const auto& i = flow_.instruction(access.instruction);
-    trace->problems.push_back(hex(i.address) + " '" + i.text + "', wave " + std::to_string(access.wave) +
-                              " lane " + std::to_string(lane) + ": " + why_);
+    trace->problems.push_back(located(i) + ", wave " + std::to_string(access.wave) + " lane " +
+                              std::to_string(lane) + ": " + why_);
   }
 
   const codegen::Program& p_;
@@ -865,7 +865,7 @@ private:
   std::string at(std::size_t instruction) const {
     const auto& i = flow_->instruction(instruction);
     const auto line = lines_.at(i.address);
-    return hex(i.address) + " '" + i.text + "'" + (line ? " (line " + std::to_string(line->line) + ")" : "");
+    return located(i) + (line ? " (line " + std::to_string(line->line) + ")" : "");
   }
   /// What the code has for that address.
   template <class Accesses>
@@ -2022,8 +2022,8 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
   for (const auto& p : client.products)
     if (first != nullptr && !run.products.contains(p.hash)) {
       const auto& i = flow->instruction(p.instruction);
-      message += "; the first matrix product that is none of the code's is at " + hex(i.address) + " '" +
-                 i.text + "' in wave " + std::to_string(p.wave);
+      message += "; the first matrix product that is none of the code's is at " + located(i) + " in wave " +
+                 std::to_string(p.wave);
       break;
     }
   MachineEvent none;

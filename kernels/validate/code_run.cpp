@@ -1,4 +1,5 @@
 #include "code_run.h"
+#include "expression_values.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -556,7 +557,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
     return map_value(i, {e.arena, n.args[k]}, operands, thread, element);
   };
   Arithmetic& do_ = *arithmetic;
-  const auto f32 = [&](double x) { return do_.constant(static_cast<float>(x)); };
+  const auto f32 = [&](double x) { return constant_of_f32(do_, x); };
   switch (n.fn) {
   case Fn::constant: return f32(n.value);
   case Fn::number: {
@@ -565,21 +566,6 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
     return apply(Function::number, stable_hash(s));
   }
   case Fn::parameter: return operands[static_cast<std::size_t>(n.tensor)];
-  case Fn::add: return do_.sum(arg(0), arg(1));
-  case Fn::sub: return do_.difference(arg(0), arg(1));
-  case Fn::mul: return do_.product(arg(0), arg(1));
-  case Fn::div: return do_.product(arg(0), do_.reciprocal(arg(1)));
-  case Fn::power:
-    if (n.value == -1) return do_.reciprocal(arg(0));
-    if (n.value == -0.5) return do_.of(Function::rsqrt, arg(0));
-    if (n.value == 0.5) return do_.of(Function::sqrt, arg(0));
-    break;
-  case Fn::exp: return do_.of(Function::exp2, do_.product(arg(0), f32(1.4426950408889634)));
-  case Fn::exp2: return do_.of(Function::exp2, arg(0));
-  case Fn::log: return do_.product(do_.of(Function::log2, arg(0)), f32(0.6931471805599453));
-  case Fn::log2: return do_.of(Function::log2, arg(0));
-  case Fn::max: return do_.extreme(arg(0), arg(1), true);
-  case Fn::min: return do_.extreme(arg(0), arg(1), false);
   case Fn::inside: {
     const Position& at = positions(i, thread, element);
     Formulas::Condition c;
@@ -592,6 +578,9 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   }
   default: break;
   }
+  if (!n.args.empty())
+    if (const auto v = function_number(n.fn, n.value, arg(0), n.args.size() > 1 ? arg(1) : Number{0}, do_))
+      return *v;
   throw NotFollowed{"a map with an operation that is not read"};
 }
 

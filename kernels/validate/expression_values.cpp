@@ -13,6 +13,27 @@ using codegen::Expr;
 using codegen::ExprNode;
 using codegen::Fn;
 
+std::optional<Number> function_number(Fn function, double exponent, Number x, Number y, Arithmetic& a) {
+  switch (function) {
+  case Fn::add: return a.sum(x, y);
+  case Fn::sub: return a.difference(x, y);
+  case Fn::mul: return a.product(x, y);
+  case Fn::div: return a.product(x, a.reciprocal(y));
+  case Fn::exp: return a.of(Function::exp2, a.product(x, constant_of_f32(a, 1.4426950408889634)));
+  case Fn::exp2: return a.of(Function::exp2, x);
+  case Fn::log: return a.product(a.of(Function::log2, x), constant_of_f32(a, 0.6931471805599453));
+  case Fn::log2: return a.of(Function::log2, x);
+  case Fn::max: return a.extreme(x, y, true);
+  case Fn::min: return a.extreme(x, y, false);
+  case Fn::power:
+    if (exponent == -1) return a.reciprocal(x);
+    if (exponent == 0.5) return a.of(Function::sqrt, x);
+    if (exponent == -0.5) return a.of(Function::rsqrt, x);
+    return std::nullopt;
+  default: return std::nullopt;
+  }
+}
+
 ExpressionValues::ExpressionValues(Expr value, std::span<const Sym> coordinate, Arithmetic& arithmetic,
                                    Elements elements)
     : a_(arithmetic), elements_(std::move(elements)) {
@@ -123,9 +144,8 @@ std::optional<Number> ExpressionValues::fold(Node& n) {
 
 std::optional<Number> ExpressionValues::run(int node) {
   Node& n = nodes_[static_cast<std::size_t>(node)];
-  const auto of_f32 = [](double v) { return static_cast<double>(static_cast<float>(v)); };
   switch (n.fn) {
-  case Fn::constant: return a_.constant(of_f32(n.value));
+  case Fn::constant: return constant_of_f32(a_, n.value);
   case Fn::number: return a_.constant(static_cast<double>(number(n.index[0])));
   case Fn::parameter: return std::nullopt;
   case Fn::fold: return fold(n);
@@ -152,7 +172,7 @@ std::optional<Number> ExpressionValues::run(int node) {
   }
   case Fn::inside:
     if (number(n.index[0]) < number(n.index[1])) return run(n.args[0]);
-    return a_.constant(of_f32(n.value));
+    return constant_of_f32(a_, n.value);
   case Fn::select: {
     const auto a = run(n.args[0]), b = run(n.args[1]);
     if (!a || !b) return std::nullopt;
@@ -169,31 +189,15 @@ std::optional<Number> ExpressionValues::run(int node) {
   if (!x) return x;
   const auto y = n.args.size() > 1 ? run(n.args[1]) : std::optional<Number>(0);
   if (!y) return y;
-  switch (n.fn) {
-  case Fn::add: return a_.sum(*x, *y);
-  case Fn::sub: return a_.difference(*x, *y);
-  case Fn::mul: return a_.product(*x, *y);
-  case Fn::div: return a_.product(*x, a_.reciprocal(*y));
-  case Fn::exp: return a_.of(Function::exp2, a_.product(*x, a_.constant(of_f32(1.4426950408889634))));
-  case Fn::exp2: return a_.of(Function::exp2, *x);
-  case Fn::log: return a_.product(a_.of(Function::log2, *x), a_.constant(of_f32(0.6931471805599453)));
-  case Fn::log2: return a_.of(Function::log2, *x);
-  case Fn::max: return a_.extreme(*x, *y, true);
-  case Fn::min: return a_.extreme(*x, *y, false);
-  case Fn::power: {
-    if (n.value == 0.5) return a_.of(Function::sqrt, *x);
-    if (n.value == -0.5) return a_.of(Function::rsqrt, *x);
-    const double whole = std::fabs(n.value);
-    if (whole != std::floor(whole) || whole > 64) {
-      missing_ = "a power of " + std::to_string(n.value);
-      return std::nullopt;
-    }
-    Number p = a_.constant(1);
-    for (int k = 0; k < static_cast<int>(whole); ++k) p = a_.product(p, *x);
-    return n.value < 0 ? a_.reciprocal(p) : p;
+  if (const auto v = function_number(n.fn, n.value, *x, *y, a_)) return v;
+  const double whole = std::fabs(n.value);
+  if (n.fn != Fn::power || whole != std::floor(whole) || whole > 64) {
+    missing_ = n.fn == Fn::power ? "a power of " + std::to_string(n.value) : "an operation that has no value";
+    return std::nullopt;
   }
-  default: missing_ = "an operation that has no value"; return std::nullopt;
-  }
+  Number p = a_.constant(1);
+  for (int k = 0; k < static_cast<int>(whole); ++k) p = a_.product(p, *x);
+  return n.value < 0 ? a_.reciprocal(p) : p;
 }
 
 } // namespace inlay::kernels::validate

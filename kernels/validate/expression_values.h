@@ -15,7 +15,16 @@
 
 namespace inlay::kernels::validate {
 
-/// e^x is 2^(x log2 e) and constants are those of f32, as machine code has them.
+/// What a function makes of its operands (y: of two): e^x is 2^(x log2 e). Nothing for what is none (elements, folds, choices) and for
+/// powers but -1, 1/2 and -1/2.
+[[nodiscard]] std::optional<Number> function_number(codegen::Fn function, double exponent, Number x, Number y,
+                                                    Arithmetic& arithmetic);
+/// A constant as machine code has it: of f32.
+[[nodiscard]] inline Number constant_of_f32(Arithmetic& arithmetic, double value) {
+  return arithmetic.constant(static_cast<float>(value));
+}
+
+/// With the functions and constants above.
 ///
 ///     ExpressionValues c(value, {i, j}, arithmetic, elements);
 ///     c.at({3, 5})

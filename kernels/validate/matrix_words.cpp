@@ -110,9 +110,6 @@ unsigned scale_byte(const runtime::isa::Instruction& i, int operand) {
 std::optional<std::vector<Number>> multiply_words(FlowMatrix& x, const runtime::isa::Instruction& i,
                                                   const codegen::Atom& atom, const MatrixProduct& f,
                                                   ValuesOfWords& values, std::string& why) {
-  char at[24];
-  std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(i.address));
-  const std::string here = std::string(at) + " '" + i.text + "' ";
   if (x.c.empty() && i.operands[3].value != 0) return std::nullopt;
   if (bits(atom.mma->c_element) != 32) return std::nullopt;
   std::vector<Number> a, b, c, d(static_cast<std::size_t>(64 * f.c_values));
@@ -134,7 +131,7 @@ std::optional<std::vector<Number>> multiply_words(FlowMatrix& x, const runtime::
                      fetch(x.b, atom.mma->b_element, f.b_values, b) &&
                      (x.c.empty() || fetch(x.c, atom.mma->c_element, f.c_values, c));
   if (!known) {
-    why = here + "multiplies " + values.missing();
+    why = located(i) + " multiplies " + values.missing();
     return std::nullopt;
   }
   if (x.c.empty()) c.assign(d.size(), 0);
@@ -147,7 +144,7 @@ std::optional<std::vector<Number>> multiply_words(FlowMatrix& x, const runtime::
                                         : values.read(scales[0][static_cast<std::size_t>(lane_of[k])],
                                                       Element::e8m0, scale_byte(i, operand));
       if (!n) {
-        why = here + "is scaled by " + values.missing();
+        why = located(i) + " is scaled by " + values.missing();
         return std::nullopt;
       }
       of[k] = multiply(of[k], *n);

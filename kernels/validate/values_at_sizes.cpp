@@ -47,6 +47,23 @@ struct Placed {
   std::vector<std::uint8_t> bytes;
   u64 address = 0;
   bool added = false; ///< to by atomics: zeros before the launch
+
+  [[nodiscard]] std::span<std::byte> memory() { return std::as_writable_bytes(std::span(bytes)); }
+  /// The coordinate with that number, the last index fastest.
+  [[nodiscard]] std::vector<i64> coordinate(i64 number) const {
+    std::vector<i64> at(extents.size());
+    for (std::size_t k = at.size(); k-- > 0; number /= extents[k]) at[k] = number % extents[k];
+    return at;
+  }
+  /// Where it lies; nothing outside. Requires: as many indices as extents.
+  [[nodiscard]] std::optional<std::size_t> offset(std::span<const i64> at) const {
+    i64 n = 0;
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      if (at[k] < 0 || at[k] >= extents[k]) return std::nullopt;
+      n = n * extents[k] + at[k];
+    }
+    return static_cast<std::size_t>(offsets[static_cast<std::size_t>(n)]);
+  }
 };
 
 struct StoredElement {
@@ -71,9 +88,14 @@ struct Stored {
   std::optional<Wrong> wrong; ///< a store beside the elements
 };
 
-double small_number(u64 seed, int tensor, i64 offset) {
+/// What an element is in the field, and in runs: -3 to 3, or a power of two where it is an exponent.
+Number number_of(int tensor, i64 offset) {
+  return random_of(0x51e0U + static_cast<u64>(tensor), static_cast<u64>(offset));
+}
+double real_of(int tensor, Element element, i64 offset) {
   constexpr double numbers[] = {-3, -2, -1, 1, 2, 3};
-  return numbers[random_of(seed + static_cast<u64>(tensor), static_cast<u64>(offset)) % 6];
+  const double n = numbers[random_of(0xda7aU + static_cast<u64>(tensor), static_cast<u64>(offset)) % 6];
+  return element == Element::e8m0 ? std::exp2(n) : n;
 }
 
 class Client : public runtime::symbolic::FlowClient {
@@ -165,15 +187,9 @@ public:
 
 private:
   void problem(const FlowAccess& access, const std::string& text) {
-    if (out_.problem.empty()) out_.problem = place(access.instruction) + text;
+    if (out_.problem.empty()) out_.problem = located(flow_.instruction(access.instruction)) + " " + text;
   }
-  [[nodiscard]] std::string place(std::size_t instruction) const {
-    const auto& i = flow_.instruction(instruction);
-    char at[24];
-    std::snprintf(at, sizeof at, "0x%llx", static_cast<unsigned long long>(i.address));
-    return std::string(at) + " '" + i.text + "' ";
-  }
-  /// The tensor in whose memory an address is, or behind which it is by less than a page.
+  /// The tensor in whose memory an address is.
   [[nodiscard]] int home(u64 address) const {
     for (std::size_t k = 0; k < tensors_.size(); ++k)
       if (address >= tensors_[k].address && address - tensors_[k].address < tensors_[k].bytes.size())
@@ -197,9 +213,8 @@ private:
     std::vector<Number> numbers(32 / size, 0);
     for (unsigned e = 0; e * size < 8 * bytes; ++e) {
       const auto offset = static_cast<i64>(first / size) + e;
-      numbers[e] = offset < static_cast<i64>(p.numbers.size())
-                       ? p.numbers[static_cast<std::size_t>(offset)]
-                       : random_of(0x51e0U + static_cast<u64>(tensor), static_cast<u64>(offset));
+      numbers[e] = offset < static_cast<i64>(p.numbers.size()) ? p.numbers[static_cast<std::size_t>(offset)]
+                                                               : number_of(tensor, offset);
       if (has_value_[static_cast<std::size_t>(tensor)]) {
         if (out_.elements[static_cast<std::size_t>(tensor)].contains(offset) && out_.problem.empty())
           out_.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
@@ -220,10 +235,6 @@ private:
   u64 workgroup_;
   std::map<const codegen::Atom*, MatrixProduct>& products_;
 };
-
-std::string name_of(const runtime::KernelArgument& a) {
-  return a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
-}
 
 /// One line of sizes.
 class AtSizes {
@@ -253,12 +264,14 @@ public:
                        std::to_string(options_.max_workgroups) + " are followed";
     for (u64 g = 0; all && g < groups && stored.problem.empty() && !stored.wrong; ++g) follow(g, stored);
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
-      tensors_[t].added = std::any_of(stored.elements[t].begin(), stored.elements[t].end(),
-                                      [](const auto& e) { return e.second.adds != 0; });
+      Placed& p = tensors_[t];
+      p.added = std::any_of(stored.elements[t].begin(), stored.elements[t].end(),
+                            [](const auto& e) { return e.second.adds != 0; });
+      if (p.added) std::fill(p.reals.begin(), p.reals.end(), RealArithmetic::number(0));
       for (const auto& [offset, reader] : stored.read[t])
         if (const auto at = stored.elements[t].find(offset);
             at != stored.elements[t].end() && at->second.workgroup != reader && stored.problem.empty())
-          stored.problem = "element " + std::to_string(offset) + " of " + tensors_[t].claim->argument +
+          stored.problem = "element " + std::to_string(offset) + " of " + p.claim->argument +
                            " is loaded by one workgroup and stored by another";
     }
     if (stored.wrong) return {refuted_by(*stored.wrong)};
@@ -272,13 +285,20 @@ private:
   [[noreturn]] void fail(const std::string& what) const {
     throw std::invalid_argument("claims: " + what + "\n  sizes  " + text_);
   }
-  i64 number(std::string_view formula, const std::string& of) {
+  /// f(), whose errors are about that line of the claims.
+  template <class F>
+  auto told(const std::string& line, F f) {
     try {
-      const Sym s = parse_sym(context_, formula, UnknownSymbol::refuse);
-      if (const auto c = s.constant()) return c->value();
+      return f();
     } catch (const LayoutError& e) {
-      fail(of + ": " + e.what());
+      fail(line + ": " + e.what());
+    } catch (const codegen::CodegenError& e) {
+      fail(line + ": " + e.what());
     }
+  }
+  i64 number(std::string_view formula, const std::string& of) {
+    const Sym s = told(of, [&] { return parse_sym(context_, formula, UnknownSymbol::refuse); });
+    if (const auto c = s.constant()) return c->value();
     fail(of + ": '" + std::string(formula) + "' is no number at these sizes");
   }
 
@@ -287,82 +307,60 @@ private:
       Placed p;
       p.claim = &c;
       const std::string line = "tensor " + c.argument;
-      try {
-        p.element = codegen::parse_element(c.element, target_);
-        if (is_pointer(p.element)) fail(line + ": elements that are pointers");
-        const SymLayout layout = parse_sym_layout(context_, c.place, UnknownSymbol::refuse);
-        i64 count = 1, behind = 1;
-        std::vector<std::vector<i64>> of_mode; // offsets by coordinate
-        for (std::size_t m = 0; m < layout.rank(); ++m) {
-          std::vector<i64> at{0};
-          const SymLayout mode = layout.mode(m);
-          for (const auto& leaf : mode.modes()) {
-            const auto extent = leaf.extent.constant(), stride = leaf.stride.scale.constant();
-            if (!extent || !stride || leaf.stride.is_basis())
-              fail(line + ": '" + c.place + "' has extents or strides that are no numbers at these sizes");
-            if (extent->value() < 1 || stride->value() < 0 || extent->value() > most_elements / count)
-              fail(line + ": an extent below 1, a negative stride, or more than " +
-                   std::to_string(most_elements) + " elements in '" + c.place + "'");
-            count *= extent->value();
-            const std::vector<i64> before = at; // colexicographic: earlier leaves fastest
-            at.clear();
-            for (i64 i = 0; i < extent->value(); ++i)
-              for (const i64 b : before) at.push_back(b + i * stride->value());
-            if (stride->value() > most_elements) fail(line + ": '" + c.place + "' is too large");
-          }
-          p.extents.push_back(static_cast<i64>(at.size()));
-          behind += *std::max_element(at.begin(), at.end());
-          of_mode.push_back(std::move(at));
-        }
-        if (behind > most_elements) fail(line + ": '" + c.place + "' is too large");
-        p.elements.assign(static_cast<std::size_t>(behind), -1);
-        for (i64 flat = 0; flat < count; ++flat) {
-          i64 left = flat, offset = 0;
-          for (std::size_t m = of_mode.size(); m-- > 0;) {
-            offset += of_mode[m][static_cast<std::size_t>(left % p.extents[m])];
-            left /= p.extents[m];
-          }
-          p.offsets.push_back(offset);
-          p.elements[static_cast<std::size_t>(offset)] = flat;
-        }
-      } catch (const LayoutError& e) {
-        fail(line + ": " + e.what());
-      } catch (const codegen::CodegenError& e) {
-        fail(line + ": " + e.what());
-      }
+      told(line, [&] { place(p, line); });
       const auto tensor = static_cast<int>(tensors_.size());
-      const auto size = static_cast<std::size_t>(bits(p.element));
-      p.bytes.assign((p.elements.size() * size + 7) / 8, 0);
       const i64 below = c.below.empty() ? 0 : number(c.below, line);
-      if (!c.below.empty() && (!is_integer(p.element) || size < 8 || below < 1))
+      if (!c.below.empty() && (!is_integer(p.element) || bits(p.element) < 8 || below < 1))
         fail(line + ": a table holds integers below a number that is at least 1");
+      p.bytes.resize((p.elements.size() * static_cast<std::size_t>(bits(p.element)) + 7) / 8);
       for (std::size_t o = 0; o < p.elements.size(); ++o) {
-        u64 code = 0;
-        p.numbers.push_back(random_of(0x51e0U + static_cast<u64>(tensor), o));
-        p.reals.push_back(RealArithmetic::number(real_of(tensor, p.element, static_cast<i64>(o))));
+        const auto offset = static_cast<i64>(o);
         if (below > 0) {
           p.indices.push_back(
               static_cast<i64>(random_of(0x7ab1eU + static_cast<u64>(tensor), o) % static_cast<u64>(below)));
-          code = static_cast<u64>(p.indices.back());
-          p.numbers.back() = of_integer(p.indices.back());
-          p.reals.back() = RealArithmetic::number(static_cast<double>(p.indices.back()));
+          p.numbers.push_back(of_integer(p.indices.back()));
         } else {
-          code = encode(p.element, real_of(tensor, p.element, static_cast<i64>(o)));
+          p.numbers.push_back(number_of(tensor, offset));
         }
-        const u64 mask = size < 64 ? (u64{1} << size) - 1 : ~u64{0};
-        for (std::size_t bit = 0; bit < size;
-             bit += std::min<std::size_t>(8 - (o * size + bit) % 8, size - bit)) {
-          const std::size_t at = o * size + bit;
-          p.bytes[at / 8] = static_cast<std::uint8_t>(p.bytes[at / 8] | ((code & mask) >> bit) << (at % 8));
-        }
+        const double real =
+            below > 0 ? static_cast<double>(p.indices.back()) : real_of(tensor, p.element, offset);
+        p.reals.push_back(RealArithmetic::number(real));
+        put_code(p.memory(), o, p.element,
+                 below > 0 ? static_cast<u64>(p.indices.back()) : encode(p.element, real));
       }
       tensors_.push_back(std::move(p));
     }
   }
-  static double real_of(int tensor, Element element, i64 offset) {
-    const double n = small_number(0xda7a, tensor, offset);
-    if (element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(n));
-    return n;
+  /// Where the elements of a tensor lie. Errors: also the algebra's.
+  void place(Placed& p, const std::string& line) {
+    p.element = codegen::parse_element(p.claim->element, target_);
+    if (is_pointer(p.element)) fail(line + ": elements that are pointers");
+    const SymLayout formulas = parse_sym_layout(context_, p.claim->place, UnknownSymbol::refuse);
+    for (const auto& leaf : formulas.modes())
+      if (!leaf.extent.constant() || !leaf.stride.scale.constant() || leaf.stride.is_basis())
+        fail(line + ": '" + p.claim->place + "' has extents or strides that are no numbers at these sizes");
+    const Layout layout = parse_layout(to_string(formulas));
+    i64 count = 1;
+    for (const auto& leaf : layout.modes()) {
+      if (leaf.stride.scale < Int(0) || leaf.extent > Int(most_elements / count))
+        fail(line + ": a negative stride, or more than " + std::to_string(most_elements) + " elements in '" +
+             p.claim->place + "'");
+      count *= leaf.extent.value();
+    }
+    if (layout.cosize() > Int(most_elements)) fail(line + ": '" + p.claim->place + "' is too large");
+    std::vector<Layout> modes;
+    for (std::size_t m = 0; m < layout.rank(); ++m) {
+      modes.push_back(layout.mode(m));
+      p.extents.push_back(modes.back().size().value());
+    }
+    p.elements.assign(static_cast<std::size_t>(layout.cosize().value()), -1);
+    for (i64 flat = 0; flat < count; ++flat) {
+      i64 offset = 0;
+      const std::vector<i64> at = p.coordinate(flat);
+      for (std::size_t m = 0; m < at.size(); ++m) offset += modes[m](Int(at[m])).value();
+      p.offsets.push_back(offset);
+      p.elements[static_cast<std::size_t>(offset)] = flat;
+    }
   }
 
   void read_values() {
@@ -385,18 +383,14 @@ private:
           static_cast<std::ptrdiff_t>(p.offsets.size()))
         fail("value " + v.argument + ": two coordinates have one place in '" + p.claim->place + "'");
       std::vector<Sym> coordinate;
-      try {
+      values_.push_back(told("value " + v.argument, [&] {
         for (const std::string& c : v.coordinate) {
           if (const auto known = context_.find(c); known && known->constant())
             fail("value " + v.argument + ": '" + c + "' is a size");
           coordinate.push_back(context_.symbol(c, Interval{Int(0), std::nullopt}));
         }
-        values_.push_back(codegen::parse_expression(arena_, context_, v.value, tensor));
-      } catch (const LayoutError& e) {
-        fail("value " + v.argument + ": " + e.what());
-      } catch (const codegen::CodegenError& e) {
-        fail("value " + v.argument + ": " + e.what());
-      }
+        return codegen::parse_expression(arena_, context_, v.value, tensor);
+      }));
       coordinates_.push_back(std::move(coordinate));
     }
   }
@@ -438,7 +432,7 @@ private:
       return nullptr;
     };
     for (const runtime::KernelArgument& a : visible_arguments(kernel_)) {
-      const std::string name = name_of(a);
+      const std::string name = a.label();
       Argument out;
       out.spelled = name;
       out.is_pointer = a.pointer();
@@ -526,15 +520,10 @@ private:
   std::string emulate() {
     for (std::size_t t = 0; t < tensors_.size(); ++t) {
       Placed& p = tensors_[t];
-      if (p.added) {
-        std::fill(p.bytes.begin(), p.bytes.end(), std::uint8_t{0});
-      } else if (has_value_[t] && !is_read(static_cast<int>(t))) {
-        // What no value is by chance: bytes of a number that is as large as can be.
-        const u64 code = encode(p.element, largest_finite(p.element));
-        const auto size = static_cast<std::size_t>(std::max(8, bits(p.element))) / 8;
-        for (std::size_t b = 0; b < p.bytes.size(); ++b)
-          p.bytes[b] = static_cast<std::uint8_t>(bits(p.element) < 8 ? 0xa5 : code >> (8 * (b % size)));
-      }
+      // What is added to begins at 0; what is said whatever was there, with what no value is by chance.
+      const bool anything = has_value_[t] && !is_read(static_cast<int>(t));
+      for (std::size_t k = 0; (p.added || anything) && k < p.elements.size(); ++k)
+        put_code(p.memory(), k, p.element, p.added ? 0 : encode(p.element, largest_finite(p.element)));
       device_.copy_in(p.address, p.bytes);
     }
     try {
@@ -603,170 +592,152 @@ private:
   }
 
   ClaimResult compare(std::size_t which, const Stored& stored, const std::string& fault) {
-    const ValueClaim& claim = claims_.values[which];
-    const auto tensor = static_cast<std::size_t>(output_[which]);
-    const Placed& p = tensors_[tensor];
-    ClaimResult r = result(claim.argument);
-    const std::string where = "for " + text_;
+    const Placed& p = tensors_[static_cast<std::size_t>(output_[which])];
+    ClaimResult r = result(p.claim->argument);
     if (!fault.empty()) {
-      r.message = "the run ends: " + fault + "; " + where;
-      if (const auto name = untold_at(fault_ ? fault_->memory_address : 0); !name.empty()) {
-        r.message += "; memory of " + name + ", of which no tensor is said, was taken as 65536 bytes";
-        return r;
-      }
-      r.verdict = MachineVerdict::refuted;
-      if (fault_) {
-        r.address = fault_->address;
-        r.instruction = fault_->disassembly;
-        r.wave = fault_->wave;
-        r.lane = fault_->lane;
-      }
-      return r;
+      by_fault(r, fault);
+    } else {
+      told(r.claim, [&] {
+        std::string most_off;
+        const bool refuted = options_.runs && in_run(which, stored, r, most_off);
+        const std::string open = refuted ? "" : in_field(which, stored);
+        if (refuted) return;
+        if (open.empty()) return by_field(r, p);
+        r.message = (most_off.empty() ? "validated on a run only (" : "not shown (a run of ") +
+                    std::to_string(p.offsets.size()) + " elements, small integers): " + open + most_off;
+      });
     }
-    const auto flat = [&](int of, std::span<const i64> at) -> std::optional<i64> {
+    r.message += "; for " + text_;
+    return r;
+  }
+  void by_fault(ClaimResult& r, const std::string& fault) const {
+    r.message = "the run ends: " + fault;
+    if (const auto name = untold_at(fault_ ? fault_->memory_address : 0); !name.empty()) {
+      r.message += "; memory of " + name + ", of which no tensor is said, was taken as 65536 bytes";
+      return;
+    }
+    r.verdict = MachineVerdict::refuted;
+    if (!fault_) return;
+    r.address = fault_->address;
+    r.instruction = fault_->disassembly;
+    r.wave = fault_->wave;
+    r.lane = fault_->lane;
+  }
+  void by_field(ClaimResult& r, const Placed& p) {
+    const bool in_order = ordered();
+    r.verdict = in_order ? MachineVerdict::validated : MachineVerdict::undecided;
+    r.message = "all " + std::to_string(p.offsets.size()) + " elements, of " +
+                std::to_string(geometry_.grid.count()) + " workgroups, for all values of what is loaded" +
+                (p.added ? " (added by atomics to zeros)" : "") +
+                (options_.ordered ? ""
+                 : in_order       ? ", the order of waves validated for these sizes"
+                            : ", in one order of the waves: their order is not validated" + why_unordered_);
+  }
+
+  /// The expression of a value, elements being these of each tensor.
+  ExpressionValues expression(std::size_t which, Arithmetic& arithmetic,
+                              std::vector<Number> Placed::*numbers) {
+    const auto offset = [this, which](int of, std::span<const i64> at) {
       const Placed& t = tensors_[static_cast<std::size_t>(of)];
       if (at.size() != t.extents.size())
-        fail("value " + claim.argument + ": '" + t.claim->argument + "' has " +
+        fail("value " + claims_.values[which].argument + ": '" + t.claim->argument + "' has " +
              std::to_string(t.extents.size()) + " indices");
-      i64 n = 0;
-      for (std::size_t k = 0; k < at.size(); ++k) {
-        if (at[k] < 0 || at[k] >= t.extents[k]) return std::nullopt;
-        n = n * t.extents[k] + at[k];
-      }
-      return t.offsets[static_cast<std::size_t>(n)];
+      return t.offset(at);
     };
-    const auto index = [&](int of, i64 at) -> std::optional<i64> {
+    const auto value = [this, offset, numbers](int of, std::span<const i64> at) -> std::optional<Number> {
+      const auto o = offset(of, at);
+      return o ? std::optional((tensors_[static_cast<std::size_t>(of)].*numbers)[*o]) : std::nullopt;
+    };
+    const auto index = [this, offset](int of, i64 at) -> std::optional<i64> {
       const Placed& t = tensors_[static_cast<std::size_t>(of)];
-      const auto offset = flat(of, {&at, 1});
-      if (!offset) return offset;
-      if (t.indices.empty()) fail("'" + t.claim->argument + "' is no table: its line has no 'below'");
-      return t.indices[static_cast<std::size_t>(*offset)];
+      const auto o = offset(of, {&at, 1});
+      if (o && t.indices.empty()) fail("'" + t.claim->argument + "' is no table: its line has no 'below'");
+      return o ? std::optional(t.indices[*o]) : std::nullopt;
     };
+    return {values_[which], coordinates_[which], arithmetic, {value, index}};
+  }
+  /// `c(3,5)`: the element with that number.
+  static std::string element(const Placed& p, std::size_t number) {
+    std::string s;
+    for (const i64 i : p.coordinate(static_cast<i64>(number)))
+      s += (s.empty() ? "(" : ",") + std::to_string(i);
+    return p.claim->argument + s + ")";
+  }
+
+  /// Why the field does not say that what is stored is the value; empty: it does.
+  std::string in_field(std::size_t which, const Stored& stored) {
+    if (!stored.problem.empty()) return stored.problem;
+    const Placed& p = tensors_[static_cast<std::size_t>(output_[which])];
+    const auto& all = stored.elements[static_cast<std::size_t>(output_[which])];
     Extremes extremes;
     ExtendedArithmetic field(extremes);
-    RealArithmetic real;
-    try {
-      ExpressionValues in_field(
-          values_[which], coordinates_[which], field,
-          {[&](int of, std::span<const i64> at) -> std::optional<Number> {
-             const auto offset = flat(of, at);
-             if (!offset) return std::nullopt;
-             return tensors_[static_cast<std::size_t>(of)].numbers[static_cast<std::size_t>(*offset)];
-           },
-           index});
-      ExpressionValues in_reals(values_[which], coordinates_[which], real,
-                                {[&](int of, std::span<const i64> at) -> std::optional<Number> {
-                                   const auto offset = flat(of, at);
-                                   if (!offset) return std::nullopt;
-                                   const Placed& t = tensors_[static_cast<std::size_t>(of)];
-                                   return t.added ? RealArithmetic::number(0)
-                                                  : t.reals[static_cast<std::size_t>(*offset)];
-                                 },
-                                 index});
-      std::vector<i64> at(p.extents.size());
-      std::vector<double> wanted, error;
-      double largest = 0;
-      std::string open = stored.problem; ///< why the field does not say so
-      std::size_t equal = 0;
-      const auto coordinate_of = [&](std::size_t n) {
-        for (std::size_t k = at.size(); k-- > 0; n /= static_cast<std::size_t>(p.extents[k]))
-          at[k] = static_cast<i64>(n % static_cast<std::size_t>(p.extents[k]));
-      };
-      const auto element = [&](std::size_t n) {
-        coordinate_of(n);
-        std::string s = claim.argument + "(";
-        for (std::size_t k = 0; k < at.size(); ++k) s += (k == 0 ? "" : ",") + std::to_string(at[k]);
-        return s + ")";
-      };
-      const auto& all = stored.elements[tensor];
-      for (std::size_t n = 0; n < p.offsets.size(); ++n) {
-        coordinate_of(n);
-        const auto v = in_reals.at(at);
-        wanted.push_back(v ? RealArithmetic::real(*v) : NAN);
-        error.push_back(v ? RealArithmetic::error(*v) : INFINITY);
-        if (std::isfinite(wanted.back())) largest = std::max(largest, std::fabs(wanted.back()));
-        if (!open.empty()) continue;
-        const auto found = all.find(p.offsets[n]);
-        const auto f = in_field.at(at);
-        if (!f) {
-          open = in_field.missing() + " has no number in the field";
-        } else if (found == all.end() && !p.added &&
-                   *f == p.numbers[static_cast<std::size_t>(p.offsets[n])]) {
-          ++equal; // what was there stays
-        } else if (found == all.end()) {
-          open = "nothing stores " + element(n);
-        } else if (!found->second.value) {
-          open = element(n) + ": " + (unread_.empty() ? found->second.missing : unread_);
-        } else if (*found->second.value != *f) {
-          open = element(n) + ": the numbers of the field differ";
-        } else {
-          ++equal;
-        }
+    ExpressionValues values = expression(which, field, &Placed::numbers);
+    for (std::size_t n = 0; n < p.offsets.size(); ++n) {
+      const i64 offset = p.offsets[n];
+      const auto found = all.find(offset);
+      const auto wanted = values.at(p.coordinate(static_cast<i64>(n)));
+      if (!wanted) return values.missing() + " has no number in the field";
+      if (found == all.end()) {
+        // What nobody stores stays what it was.
+        if (p.added || *wanted != p.numbers[static_cast<std::size_t>(offset)])
+          return "nothing stores " + element(p, n);
+        continue;
       }
-      // The run with numbers.
-      std::string most_off;
-      for (std::size_t n = 0; options_.runs && n < p.offsets.size(); ++n) {
-        const auto offset = static_cast<std::size_t>(p.offsets[n]);
-        const auto size = static_cast<std::size_t>(bits(p.element));
-        u64 code = 0;
-        for (std::size_t bit = 0; bit < size; ++bit)
-          code |=
-              u64{static_cast<unsigned>(p.bytes[(offset * size + bit) / 8] >> ((offset * size + bit) % 8)) &
-                  1U}
-              << bit;
-        const double got = decode(p.element, code);
-        const double rounding = CodeRun::rounding(p.element, RealArithmetic::number(wanted[n]));
-        const double rounds = 4 * error[n] + (std::isfinite(rounding) ? rounding : 0);
-        if (std::isnan(wanted[n]) || !std::isfinite(rounds)) continue;
-        if (std::isfinite(wanted[n]) && std::fabs(wanted[n]) > largest_finite(p.element)) continue;
-        const double off = std::fabs(got - wanted[n]);
-        if (got == wanted[n] || off <= rounds) continue;
-        if (off <= rounds + claims_.within.value_or(0x1p-7) * largest) {
-          if (!claims_.within && most_off.empty())
-            most_off = "; " + element(n) + " is " + std::to_string(got) + " in it and the expression " +
-                       std::to_string(wanted[n]) + ", which f32 and " + to_string(p.element) +
-                       " do not explain ('within 0' takes it for wrong)";
-          continue;
-        }
-        r.verdict = MachineVerdict::refuted;
-        const auto found = all.find(p.offsets[n]);
-        if (found != all.end()) {
-          locate(r, found->second.instruction, found->second.wave, found->second.lane);
-          const u64 g = found->second.workgroup;
-          r.message = "workgroup (" + std::to_string(g % geometry_.grid.x) + "," +
-                      std::to_string(g / geometry_.grid.x % geometry_.grid.y) + "," +
-                      std::to_string(g / geometry_.grid.x / geometry_.grid.y) + ") stores ";
-        } else if (stored.problem.empty()) {
-          r.message = "nothing is stored; there is ";
-        } else {
-          r.message = "a run with small integers leaves ";
-        }
-        r.message += std::to_string(got) + " at " + element(n) + ", the expression is " +
-                     std::to_string(wanted[n]) + " there; " + where;
-        return r;
-      }
-      if (open.empty() && equal == p.offsets.size()) {
-        const bool in_order = ordered();
-        r.verdict = in_order ? MachineVerdict::validated : MachineVerdict::undecided;
-        r.message =
-            "all " + std::to_string(equal) + " elements, of " + std::to_string(geometry_.grid.count()) +
-            " workgroups, for all values of what is loaded" +
-            (p.added ? " (added by atomics to zeros)" : "") +
-            (options_.ordered ? ""
-             : in_order       ? ", the order of waves validated for these sizes"
-                        : ", in one order of the waves: their order is not validated" + why_unordered_) +
-            "; " + where;
-        return r;
-      }
-      r.message = (most_off.empty() ? "validated on a run only (" : "not shown (a run of ") +
-                  std::to_string(p.offsets.size()) + " elements, small integers): " + open + most_off + "; " +
-                  where;
-      return r;
-    } catch (const codegen::CodegenError& e) {
-      fail("value " + claim.argument + ": " + e.what());
-    } catch (const LayoutError& e) {
-      fail("value " + claim.argument + ": " + e.what());
+      if (!found->second.value)
+        return element(p, n) + ": " + (unread_.empty() ? found->second.missing : unread_);
+      if (*found->second.value != *wanted) return element(p, n) + ": the numbers of the field differ";
     }
+    return {};
+  }
+
+  /// Whether the run refutes the value, and how. `most_off`: what roundings do not explain, and may be something else.
+  bool in_run(std::size_t which, const Stored& stored, ClaimResult& r, std::string& most_off) {
+    const Placed& p = tensors_[static_cast<std::size_t>(output_[which])];
+    RealArithmetic real;
+    ExpressionValues values = expression(which, real, &Placed::reals);
+    std::vector<Number> all;
+    double largest = 0;
+    for (std::size_t n = 0; n < p.offsets.size(); ++n) {
+      all.push_back(values.at(p.coordinate(static_cast<i64>(n))).value_or(RealArithmetic::number(NAN)));
+      const double wanted = std::fabs(RealArithmetic::real(all.back()));
+      if (std::isfinite(wanted)) largest = std::max(largest, wanted);
+    }
+    for (std::size_t n = 0; n < p.offsets.size(); ++n) {
+      const double wanted = RealArithmetic::real(all[n]);
+      const double got = decode(p.element, code_at(std::as_bytes(std::span(p.bytes)),
+                                                   static_cast<std::size_t>(p.offsets[n]), p.element));
+      const double rounding = CodeRun::rounding(p.element, all[n]);
+      const double rounds = 4 * RealArithmetic::error(all[n]) + (std::isfinite(rounding) ? rounding : 0);
+      if (std::isnan(wanted) || !std::isfinite(rounds)) continue;
+      if (std::isfinite(wanted) && std::fabs(wanted) > largest_finite(p.element)) continue;
+      const double off = std::fabs(got - wanted);
+      if (got == wanted || off <= rounds) continue;
+      if (off <= rounds + claims_.within.value_or(0x1p-7) * largest) {
+        if (!claims_.within && most_off.empty())
+          most_off = "; " + element(p, n) + " is " + std::to_string(got) + " in it and the expression " +
+                     std::to_string(wanted) + ", which f32 and " + to_string(p.element) +
+                     " do not explain ('within 0' takes it for wrong)";
+        continue;
+      }
+      r.verdict = MachineVerdict::refuted;
+      const auto& elements = stored.elements[static_cast<std::size_t>(output_[which])];
+      const auto found = elements.find(p.offsets[n]);
+      if (found != elements.end()) {
+        locate(r, found->second.instruction, found->second.wave, found->second.lane);
+        const u64 g = found->second.workgroup;
+        r.message = "workgroup (" + std::to_string(g % geometry_.grid.x) + "," +
+                    std::to_string(g / geometry_.grid.x % geometry_.grid.y) + "," +
+                    std::to_string(g / geometry_.grid.x / geometry_.grid.y) + ") stores ";
+      } else if (stored.problem.empty()) {
+        r.message = "nothing is stored; there is ";
+      } else {
+        r.message = "a run with small integers leaves ";
+      }
+      r.message += std::to_string(got) + " at " + element(p, n) + ", the expression is " +
+                   std::to_string(wanted) + " there";
+      return true;
+    }
+    return false;
   }
 
   const runtime::CodeObject& object_;

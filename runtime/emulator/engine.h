@@ -581,8 +581,9 @@ u8* global_bytes(Wave& wave, u64 address, unsigned bytes, unsigned lane, bool is
                  Allocation** home = nullptr);
 
 // vector.cpp
-/// The lane that each lane's first source comes from under a DPP control; -1: outside.
-void dpp_lanes(u16 control, std::array<i8, lanes>& from);
+/// The lane that each lane's first source comes from under DPP; -1: outside, or not active. The lanes that are written: active ones of
+/// enabled rows and banks, whose source is there or counts as 0.
+u64 dpp_lanes(const isa::Dpp& dpp, u64 active, std::array<i8, lanes>& from);
 
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);

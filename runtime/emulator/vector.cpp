@@ -13,7 +13,9 @@
 
 namespace inlay::runtime::emulator {
 
-void dpp_lanes(u16 control, std::array<i8, lanes>& from) {
+u64 dpp_lanes(const isa::Dpp& dpp, u64 active, std::array<i8, lanes>& from) {
+  const int control = dpp.control;
+  u64 written = active;
   for (int l = 0; l < static_cast<int>(lanes); ++l) {
     const int row = l & ~15;
     const int in = l & 15;
@@ -47,8 +49,13 @@ void dpp_lanes(u16 control, std::array<i8, lanes>& from) {
     } else if (control >= 0x150 && control <= 0x15f) {
       s = row + (control & 15);
     }
-    from[static_cast<std::size_t>(l)] = static_cast<i8>(s);
+    const bool there = s >= 0 && ((active >> s) & 1U) != 0;
+    const bool enabled = ((dpp.row_mask >> (l / 16)) & 1U) != 0 && ((dpp.bank_mask >> (l / 4 % 4)) & 1U) != 0;
+    // Nothing there counts as 0 with bound_ctrl, otherwise the lane is not written.
+    if (!enabled || (!there && !dpp.bound_control)) written &= ~(u64{1} << l);
+    from[static_cast<std::size_t>(l)] = static_cast<i8>(there ? s : -1);
   }
+  return written;
 }
 
 namespace {
@@ -313,22 +320,15 @@ void run_general(Wave& w, const Operation& op) {
     const Source& s = op.sources[i];
     const bool flush = may_flush && (flushes(w.mode, s.type, true) || (always && is_float32(s.type)));
     if (i == 0 && dpp) {
-      dpp_lanes(m.dpp.control, from);
+      write_mask = dpp_lanes(m.dpp, a.exec, from);
       Source raw = s;
       raw.plain = true;
       const u32* rows = fetch(w, op, raw, 0, w.temporary[4], false);
       u32* gathered = w.temporary[0];
       for (unsigned l = 0; l < lanes; ++l) {
         const int f = from[l];
-        const bool valid = f >= 0 && ((a.exec >> f) & 1U) != 0;
-        for (unsigned k = 0; k < words(s.type); ++k) {
-          gathered[l + k * lanes] = valid ? rows[static_cast<unsigned>(f) + k * lanes] : 0;
-        }
-        // Out of range or disabled: zero with bound_ctrl, otherwise the lane is not written.
-        if (!valid && !m.dpp.bound_control) write_mask &= ~lane_bit(l);
-        const bool enabled =
-            ((m.dpp.row_mask >> (l / 16)) & 1U) != 0 && ((m.dpp.bank_mask >> ((l / 4) & 3)) & 1U) != 0;
-        if (!enabled) write_mask &= ~lane_bit(l);
+        for (unsigned k = 0; k < words(s.type); ++k)
+          gathered[l + k * lanes] = f >= 0 ? rows[static_cast<unsigned>(f) + k * lanes] : 0;
       }
       if (flush) flush_rows(gathered, s.type);
       if (s.abs || s.neg) {

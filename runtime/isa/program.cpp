@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <inlay/runtime/isa/program.h>
@@ -19,6 +20,12 @@ Arch parse_arch(std::string_view text) {
     }
   }
   throw IsaError("architecture: '" + std::string(text) + "' is not supported\n  hint   gfx942 or gfx950");
+}
+
+std::string located(const Instruction& i) {
+  char address[24];
+  std::snprintf(address, sizeof address, "0x%llx", static_cast<unsigned long long>(i.address));
+  return std::string(address) + " '" + i.text + "'";
 }
 
 bool Instruction::ends_flow() const {

@@ -54,11 +54,7 @@ struct Common {
   }
 };
 
-std::string place(const emulator::Operation& op) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(op.instruction->address));
-  return std::string(text) + " '" + op.instruction->text + "'";
-}
+std::string place(const emulator::Operation& op) { return located(*op.instruction); }
 
 /// Atomics of which the client is told: a word's sum or a pair's, and nothing comes back.
 FlowAdd added(const emulator::Operation& op) {
@@ -577,7 +573,6 @@ Flow::~Flow() = default;
 Flow::Stop Flow::run(FlowClient& client) {
   State& s = *state_;
   if (!s.why.empty()) return Stop::failed;
-  const bool heads = s.common->with_heads;
   const auto resume = [&] {
     for (FlowWave& w : s.waves) {
       if (w.meeting == Meeting::ended) continue;
@@ -593,17 +588,18 @@ Flow::Stop Flow::run(FlowClient& client) {
     for (;;) {
       for (FlowWave& w : s.waves)
         if (w.meeting == Meeting::none && s.advance(client, w) == Stop::fork) return Stop::fork;
-      const auto runs = std::find_if(s.waves.begin(), s.waves.end(),
-                                     [](const FlowWave& w) { return w.meeting != Meeting::ended; });
-      const FlowWave& first = heads || runs == s.waves.end() ? s.waves[0] : *runs;
+      const auto waited_for = [&](const FlowWave& w) {
+        return s.common->with_heads || w.meeting != Meeting::ended;
+      };
+      const auto first = std::find_if(s.waves.begin(), s.waves.end(), waited_for);
+      if (first == s.waves.end()) return Stop::ended;
       for (const FlowWave& w : s.waves)
-        if (!heads && w.meeting == Meeting::ended)
-          continue;
-        else if (w.meeting != first.meeting ||
-                 (w.meeting == Meeting::head && w.machine.wave().at != first.machine.wave().at))
+        if (waited_for(w) &&
+            (w.meeting != first->meeting ||
+             (w.meeting == Meeting::head && w.machine.wave().at != first->machine.wave().at)))
           throw Fail{"waves do not meet at the same places"};
-      if (first.meeting == Meeting::ended) return Stop::ended;
-      if (first.meeting == Meeting::head) return Stop::head;
+      if (first->meeting == Meeting::ended) return Stop::ended;
+      if (first->meeting == Meeting::head) return Stop::head;
       resume();
     }
   } catch (const Fail& f) {

@@ -515,22 +515,6 @@ Term Machine::source(const Operation& op, std::size_t index, unsigned lane, unsi
   }
 }
 
-/// Of the lanes that may be active those that a DPP instruction writes, and where each takes its first source from, -1: nowhere.
-u64 Machine::written_by_dpp(const isa::Instruction& i, std::array<emulator::i8, lanes>* source) const {
-  std::array<emulator::i8, lanes> from{};
-  emulator::dpp_lanes(i.modifiers.dpp.control, from);
-  u64 written = may();
-  for (unsigned l = 0; l < lanes; ++l) {
-    const bool valid = from[l] >= 0 && ((may() >> from[l]) & 1U) != 0;
-    if (!valid) from[l] = -1;
-    const bool enabled = ((i.modifiers.dpp.row_mask >> (l / 16)) & 1U) != 0 &&
-                         ((i.modifiers.dpp.bank_mask >> (l / 4 % 4)) & 1U) != 0;
-    if (!enabled || (!valid && !i.modifiers.dpp.bound_control)) written &= ~(u64{1} << l);
-  }
-  if (source != nullptr) *source = from;
-  return written;
-}
-
 void Machine::vector_formula(const Operation& op, u64 top) {
   Terms& t = setting_->terms;
   emulator::Wave& w = *wave_;
@@ -539,8 +523,7 @@ void Machine::vector_formula(const Operation& op, u64 top) {
   const std::string_view n = i.mnemonic;
   const bool dpp = i.form == isa::Form::dpp;
   std::array<emulator::i8, lanes> from{};
-  const u64 active =
-      dpp ? written_by_dpp(i, &from) : may(); // what comes from no lane is 0, or the lane stays as it is
+  const u64 active = dpp ? emulator::dpp_lanes(i.modifiers.dpp, may(), from) : may();
   const auto number = static_cast<u32>(&op - setting_->code->operations.data());
   const unsigned result_words = e.d == Type::mask ? 0 : emulator::words(e.d);
   const auto found = words().find(n);

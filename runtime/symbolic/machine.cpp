@@ -131,7 +131,7 @@ Term Setting::argument_word(u64 offset) {
     if (a.kind == "hidden_remainder_x" || a.kind == "hidden_remainder_y" || a.kind == "hidden_remainder_z")
       known += a.size;
     if (known == 0) {
-      std::string base = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+      std::string base = a.label();
       if (a.size == 8) base += offset == a.offset ? ".lo" : ".hi";
       if (a.size > 8) base += "+" + std::to_string(offset - a.offset);
       // Device addresses have 48 bits.
@@ -556,7 +556,8 @@ bool Machine::execute_vector(const Operation& op) {
                        i.mnemonic.find("_f64") != std::string_view::npos);
   if (exact && symbolic == 0 && !rounds) {
     op.execute(w, op);
-    const u64 written = dpp ? written_by_dpp(i) : active;
+    std::array<emulator::i8, lanes> from{};
+    const u64 written = dpp ? emulator::dpp_lanes(i.modifiers.dpp, active, from) : active;
     for (const RowRange& r : op.writes)
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
         shadow_->symbolic[k] &= ~written;

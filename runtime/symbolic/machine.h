@@ -132,8 +132,6 @@ private:
   bool execute_vector(const Operation& op);
   bool scalar_formula(const Operation& op);
   void vector_formula(const Operation& op, u64 mask);
-  [[nodiscard]] u64 written_by_dpp(const isa::Instruction& i,
-                                   std::array<emulator::i8, lanes>* source = nullptr) const;
   void lane_instruction(const Operation& op);
   /// The bits that an instruction writes when it does not write a whole word; the others become 0, the sign, or stay.
   struct Part {

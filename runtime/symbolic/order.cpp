@@ -203,7 +203,7 @@ private:
   Term descriptor_base(Machine& m, unsigned s);
   Term word_for_all(Machine& m, const Operation& op);
   [[nodiscard]] bool read_only(const KernelArgument& a) const {
-    const std::string name = a.name.empty() ? "arg" + std::to_string(a.offset) : a.name;
+    const std::string name = a.label();
     return a.size == 8 &&
            std::find(options_.read_only.begin(), options_.read_only.end(), name) != options_.read_only.end();
   }
@@ -226,9 +226,7 @@ private:
   u32 footprint(Footprint f);
   void find(State& state, OrderFinding f, u32 site, u32 other_site);
   void undecided(const std::string& why) { reasons_.try_emplace(why, ""); }
-  std::string place(u32 site) const {
-    return hex(instruction(site).address) + " '" + instruction(site).text + "'";
-  }
+  std::string place(u32 site) const { return located(instruction(site)); }
 
   OrderOptions options_;
   bool record_;

@@ -36,6 +36,7 @@
 
 #include <inlay/codegen/target.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -150,6 +151,11 @@ enum class Nan : std::uint8_t { kept, any };
 /// Ensures: `encode(e, decode(e, c)) == c` for every code c that is not a NaN. Requires: not a pointer.
 [[nodiscard]] std::uint64_t encode(Element element, double value, Overflow overflow = Overflow::special,
                                    Rounding rounding = Rounding::nearest_even);
+/// @name The code of element number `index` of packed ones: bits [index b, index b + b) of the bytes, least significant first
+/// @{
+[[nodiscard]] std::uint64_t code_at(std::span<const std::byte> bytes, std::size_t index, Element element);
+void put_code(std::span<std::byte> bytes, std::size_t index, Element element, std::uint64_t code);
+/// @}
 /// decode(encode(value)): the value after a store and a load.
 [[nodiscard]] double rounded(Element element, double value, Overflow overflow = Overflow::special,
                              Rounding rounding = Rounding::nearest_even);

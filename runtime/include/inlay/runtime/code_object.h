@@ -54,6 +54,8 @@ struct KernelArgument {
 
   /// Filled by the launcher, not by the user: kinds that begin with `hidden_`.
   [[nodiscard]] bool hidden() const { return kind.starts_with("hidden_"); }
+  /// Its name, `arg16` where the compiler dropped it: by its byte.
+  [[nodiscard]] std::string label() const { return name.empty() ? "arg" + std::to_string(offset) : name; }
   /// A device pointer: `global_buffer` or `dynamic_shared_pointer`.
   [[nodiscard]] bool pointer() const { return kind == "global_buffer" || kind == "dynamic_shared_pointer"; }
   bool operator==(const KernelArgument&) const = default;

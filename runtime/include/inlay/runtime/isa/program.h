@@ -169,6 +169,9 @@ struct Instruction {
   [[nodiscard]] bool ends_flow() const;
 };
 
+/// `0x1a2c 's_endpgm'`: where it is and what, for messages.
+[[nodiscard]] std::string located(const Instruction& i);
+
 /// A named address: function, kernel or local label.
 struct Symbol {
   std::string name;

@@ -45,6 +45,49 @@ std::string text_of(const symbolic::OrderReport& r) {
   return s;
 }
 
+/// A kernel without names: a pointer at byte 0 and a word at byte 8 of s[0:1].
+std::string nameless(const std::string& body) {
+  return R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl k
+.p2align 8
+.type k,@function
+k:
+)" + body +
+         R"(  s_endpgm
+.Lend:
+.size k, .Lend-k
+.rodata
+.p2align 6
+.amdhsa_kernel k
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_kernarg_size 16
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: k
+    .symbol: k.kd
+    .kernarg_segment_size: 16
+    .group_segment_fixed_size: 0
+    .private_segment_fixed_size: 0
+    .kernarg_segment_align: 8
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 8
+    .max_flat_workgroup_size: 64
+    .args:
+      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+      - {.offset: 8, .size: 4, .value_kind: by_value}
+...
+.end_amdgpu_metadata
+)";
+}
+
 } // namespace
 
 TEST_CASE("kernels are validated, and refuted without any one wait or barrier") {
@@ -174,47 +217,12 @@ TEST_CASE("a kernel's name takes the options of its build: loops as blocks of as
 }
 
 TEST_CASE("claims that name no argument of the kernel are errors of the command") {
-  const std::string code = R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
-.text
-.globl k
-.p2align 8
-.type k,@function
-k:
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  const std::string code = nameless(R"(  s_load_dwordx2 s[4:5], s[0:1], 0x0
   s_waitcnt lgkmcnt(0)
   s_lshl_b32 s6, s2, 4
   s_load_dwordx4 s[8:11], s[4:5], s6
   s_waitcnt lgkmcnt(0)
-  s_endpgm
-.rodata
-.p2align 6
-.amdhsa_kernel k
-  .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_kernarg_size 16
-  .amdhsa_next_free_vgpr 8
-  .amdhsa_next_free_sgpr 16
-  .amdhsa_accum_offset 8
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: k
-    .symbol: k.kd
-    .kernarg_segment_size: 16
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .wavefront_size: 64
-    .sgpr_count: 16
-    .vgpr_count: 8
-    .max_flat_workgroup_size: 64
-    .args:
-      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
-      - {.offset: 8, .size: 4, .value_kind: by_value}
-...
-.end_amdgpu_metadata
-)";
+)");
   const Folder folder;
   const auto claims = folder.path / "claims";
   const auto run = [&](const std::string& text) {
@@ -237,14 +245,7 @@ amdhsa.kernels:
 
 TEST_CASE("what a kernel stores is held against an index expression") {
   // arg0[i] = 3 f32(work-item) for one workgroup of 64, arg8 takes no part.
-  const std::string code = R"(
-.amdgcn_target "amdgcn-amd-amdhsa--gfx950"
-.text
-.globl f
-.p2align 8
-.type f,@function
-f:
-  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  const std::string code = nameless(R"(  s_load_dwordx2 s[4:5], s[0:1], 0x0
   v_lshlrev_b32_e32 v1, 2, v0
   s_waitcnt lgkmcnt(0)
   global_load_dword v2, v1, s[4:5]
@@ -252,38 +253,7 @@ f:
   v_add_f32_e32 v3, v2, v2
   v_add_f32_e32 v3, v3, v2
   global_store_dword v1, v3, s[4:5] offset:256
-  s_endpgm
-.Lend:
-.size f, .Lend-f
-.rodata
-.p2align 6
-.amdhsa_kernel f
-  .amdhsa_user_sgpr_kernarg_segment_ptr 1
-  .amdhsa_kernarg_size 16
-  .amdhsa_next_free_vgpr 8
-  .amdhsa_accum_offset 8
-  .amdhsa_next_free_sgpr 16
-.end_amdhsa_kernel
-.amdgpu_metadata
----
-amdhsa.version: [1, 2]
-amdhsa.kernels:
-  - .name: f
-    .symbol: f.kd
-    .kernarg_segment_size: 16
-    .group_segment_fixed_size: 0
-    .private_segment_fixed_size: 0
-    .kernarg_segment_align: 8
-    .wavefront_size: 64
-    .sgpr_count: 16
-    .vgpr_count: 8
-    .max_flat_workgroup_size: 64
-    .args:
-      - {.offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
-      - {.offset: 8, .size: 4, .value_kind: by_value}
-...
-.end_amdgpu_metadata
-)";
+)");
   const Folder folder;
   const auto claims = folder.path / "claims";
   const auto run = [&](const std::string& value, bool json = false) {

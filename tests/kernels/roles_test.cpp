@@ -1,4 +1,5 @@
 // Roles: groups of waves that do different things, on the emulator against the specification; and what refuses them.
+#include "role_product.h"
 #include "specified.h"
 
 #include <algorithm>
@@ -14,42 +15,6 @@ namespace {
 Code code_of(const Program& p, Scheduler scheduler = Scheduler::plain) {
   const Graph graph = expand(p);
   return apply(graph, schedule_with(scheduler, graph));
-}
-
-// C = A B^T, 64 x 64 tiles: two waves load, two multiply.
-Program product(const char* arch = "gfx942", Pipeline pipeline = {}) {
-  const Target& target = Target::named(arch);
-  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),
-                                      2, 1, 64, 64, 64, 8);
-  Program k("product", target, 256);
-  const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 16}),
-            d = k.size("k", {.most = 1 << 16, .multiple = 8});
-  const Tensor C = k.output("c", Element::f32, {m, n}), A = k.input("a", Element::f16, {m, d}),
-               B = k.input("b", Element::f16, {n, d});
-  k.computes(C, [&](const auto& c) {
-    return k.sum(d, [&](Sym i) { return k(A, {c[0], i}) * k(B, {c[1], i}); });
-  });
-  const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
-  const Tensor a = k.lds("lds_a", Element::f16, {64, 64}, Swizzle(3, 3, 3)),
-               b = k.lds("lds_b", Element::f16, {64, 64}, Swizzle(3, 3, 3));
-  // [roles]
-  const Layout by_rows = rows_tv(64, 64, 8, 128);
-  Fragment acc;
-  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { acc = k.zeros(Element::f32, mma.c(), {64, 64}); }}});
-  k.loop(d, 64, pipeline, [&](Sym t) {
-    k.roles({{"producer", 2,
-              [&] {
-                k.copy(k.tile(A, {64, 64}, {bm, t}), a, by_rows, 8);
-                k.copy(k.tile(B, {64, 64}, {bn, t}), b, by_rows, 8);
-              }},
-             {"consumer", 2, [&] {
-                const Fragment of_a = k.read(a, mma.a(), 8), of_b = k.read(b, mma.b(), 8);
-                k.mma(acc, of_a, of_b, mma);
-              }}});
-  });
-  k.roles({{"producer", 2, {}}, {"consumer", 2, [&] { k.store(acc, k.tile(C, {64, 64}, {bm, bn}), 1); }}});
-  // [roles end]
-  return k;
 }
 
 enum class Form { transfers, gather, branch };
@@ -141,7 +106,7 @@ TEST_CASE("roles: a product whose operands other waves bring") {
         std::optional<Undecided> validation;
         if (pipeline.ring == 3) validation.emplace();
         INFO(arch << " distance " << pipeline.distance << " ring " << pipeline.ring);
-        specified::check(product(arch, pipeline), sizes, 0, true);
+        specified::check(role_product::product(arch, pipeline), sizes, 0, true);
       }
 }
 
@@ -161,7 +126,7 @@ TEST_CASE("roles: with loads straight to LDS, with rows through a table, and in 
 }
 
 TEST_CASE("roles: each instruction is its role's, and barriers are everybody's") {
-  const Program p = product("gfx942", {2, 2});
+  const Program p = role_product::product("gfx942", {2, 2});
   CHECK_THAT(p.text(), Contains("consumer, waves 2 to 3"));
   for (const Scheduler scheduler : {Scheduler::plain, Scheduler::modulo}) {
     Code code = code_of(p, scheduler);
@@ -180,7 +145,7 @@ TEST_CASE("roles: each instruction is its role's, and barriers are everybody's")
 }
 
 TEST_CASE("roles: what is wrong about them is refused") {
-  const Program p = product("gfx942", {2, 2});
+  const Program p = role_product::product("gfx942", {2, 2});
   const Code right = code_of(p);
   // Every wait and barrier of the trip is needed, each instruction by its role's waves.
   int tried = 0;
@@ -217,7 +182,7 @@ TEST_CASE("roles: what is wrong about them is refused") {
       if (i.kind == InstKind::barrier) i.waves = {0, 2};
   CHECK_THAT(refuted(code), Contains("all waves of the workgroup run every barrier"));
 
-  Program other = product("gfx942", {2, 2});
+  Program other = role_product::product("gfx942", {2, 2});
   for (Op& op : other.mutable_body())
     if (auto* loop = std::get_if<LoopOp>(&op.what)) {
       auto& all = std::get<RolesOp>(loop->body[0].what).roles;

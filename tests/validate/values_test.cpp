@@ -1,5 +1,5 @@
 // What strangers' machine code stores, against index expressions in claims.
-#include "emulator_support.h"
+#include "claimed_kernel.h"
 
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/target.h>
@@ -15,27 +15,9 @@ using symbolic::Verdict;
 
 namespace {
 
-/// A kernel with arguments in (8), out (8), n (4), k (4); s2 is the workgroup; v1 = 4 (128 s2 + work-item).
+/// With v1 = 4 (128 workgroup + work-item).
 std::vector<std::uint8_t> built(const std::string& body) {
-  const std::string text =
-      ".text\n.globl f\n.p2align 8\n.type f,@function\nf:\n"
-      "s_load_dwordx4 s[4:7], s[0:1], 0x0\ns_load_dwordx2 s[8:9], s[0:1], 0x10\ns_waitcnt lgkmcnt(0)\n"
-      "s_lshl_b32 s10, s2, 7\nv_add_u32_e32 v1, s10, v0\nv_lshlrev_b32_e32 v1, 2, v1\n" +
-      body +
-      "s_endpgm\n.Lend:\n.size f, .Lend-f\n.rodata\n.p2align 6\n.amdhsa_kernel "
-      "f\n.amdhsa_user_sgpr_kernarg_segment_ptr 1\n.amdhsa_group_segment_fixed_size 1024\n"
-      ".amdhsa_kernarg_size 24\n.amdhsa_next_free_vgpr 32\n.amdhsa_accum_offset 32\n.amdhsa_next_free_sgpr "
-      "64\n.end_amdhsa_kernel\n"
-      ".amdgpu_metadata\n---\namdhsa.version: [1, 2]\namdhsa.kernels:\n  - .name: f\n    .symbol: f.kd\n"
-      "    .kernarg_segment_size: 24\n    .group_segment_fixed_size: 1024\n    .private_segment_fixed_size: "
-      "0\n"
-      "    .kernarg_segment_align: 8\n    .wavefront_size: 64\n    .sgpr_count: 64\n    .vgpr_count: 32\n"
-      "    .max_flat_workgroup_size: 256\n    .args:\n"
-      "      - {.name: in, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
-      "      - {.name: out, .offset: 8, .size: 8, .value_kind: global_buffer, .address_space: global}\n"
-      "      - {.name: n, .offset: 16, .size: 4, .value_kind: by_value}\n"
-      "      - {.name: k, .offset: 20, .size: 4, .value_kind: by_value}\n...\n.end_amdgpu_metadata\n";
-  return isa::assemble_code_object(text, isa::Arch::gfx942);
+  return claimed::kernel(claimed::element + body, 1024);
 }
 
 ClaimResult only(const std::vector<std::uint8_t>& bytes, const std::string& claims, unsigned block = 128,

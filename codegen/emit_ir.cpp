@@ -546,8 +546,10 @@ private:
     case InstKind::barrier: k.barrier(); break;
     case InstKind::release: k.release(); break;
     case InstKind::ticket: env_[key(i.def)] = draw(i); break;
+    case InstKind::await: wait_for_turn(i); break;
+    case InstKind::signal: pass_turn(i); break;
     case InstKind::acquire:
-      k.bind(ticket_of(i).symbol, k.readfirstlane(use(i.uses[0])));
+      if (i.turn < 0) k.bind(ticket_of(i).symbol, k.readfirstlane(use(i.uses[0])));
       k.acquire();
       break;
     }
@@ -555,11 +557,27 @@ private:
 
   const Ticket& ticket_of(const Inst& i) const { return p_.tickets()[static_cast<std::size_t>(i.ticket)]; }
   Value draw(const Inst& i) {
-    const Tensor& t = p_.tensor(i.access.tensor);
-    const Value counter = k.pointer_add(pointers_.at(t.id), wide(bytes(t, t.at(i.access.origin)))),
-                last = k.lower(p_.count(ticket_of(i)) - Sym(1));
+    const Value last = k.lower(p_.count(ticket_of(i).axis) - Sym(1));
     return k.if_values(k.compare(Compare::eq, idle(i), number(0)), {number(0)},
-                       [&] { return KernelBuilder::Values{k.count_on(counter, last)}; })[0];
+                       [&] { return KernelBuilder::Values{k.count_on(counter(i), last)}; })[0];
+  }
+  Value counter(const Inst& i) {
+    const Tensor& t = p_.tensor(i.access.tensor);
+    return k.pointer_add(pointers_.at(t.id), wide(bytes(t, t.at(i.access.origin))));
+  }
+  Sym turn_of(const Inst& i) const {
+    return p_.axis(p_.turns()[static_cast<std::size_t>(i.turn)].axis).symbol;
+  }
+  void wait_for_turn(const Inst& i) {
+    const Value mine = k.lower(turn_of(i));
+    k.if_then(k.compare(Compare::eq, idle(i), number(0)), [&] { k.await(counter(i), mine); });
+  }
+  void pass_turn(const Inst& i) {
+    const Sym count = p_.count(p_.turns()[static_cast<std::size_t>(i.turn)].axis);
+    const Value next = k.lower(turn_of(i) + Sym(1));
+    k.if_then(k.compare(Compare::eq, idle(i), number(0)), [&] {
+      k.atomic_store(counter(i), k.select(k.compare(Compare::eq, next, k.lower(count)), number(0), next));
+    });
   }
 
   Value to_store(const Reg& r, Element element) {

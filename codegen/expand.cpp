@@ -133,43 +133,66 @@ private:
   void expand(const IfOp&) {}
   void expand(const RolesOp&) {}
 
+  // One element, for all work-items.
+  Access one_element(int tensor, std::vector<Sym> origin) const {
+    Access a;
+    a.tensor = tensor;
+    a.threads = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
+    a.elements.assign(1, std::vector<int>(origin.size(), 0));
+    a.masked.assign(origin.size(), false);
+    a.extents.assign(origin.size(), 1);
+    a.rows.assign(origin.size(), -1);
+    a.origin = std::move(origin);
+    return a;
+  }
+  // The same for one of them.
+  Access by_one(int tensor, std::vector<Sym> origin) const {
+    Access a = one_element(tensor, std::move(origin));
+    a.idle = replicas(a.threads);
+    return a;
+  }
+  // The workgroup's numbers along the other axes.
+  std::vector<Sym> group(int axis) const {
+    std::vector<Sym> out;
+    for (const GridAxis& g : p_.grid())
+      if (g.axis != axis) out.push_back(g.symbol);
+    if (out.empty()) out.emplace_back(0);
+    return out;
+  }
+
   // One work-item draws, and tells the others through LDS.
   void expand(const TicketOp& op) {
     const Ticket& t = p_.tickets()[static_cast<std::size_t>(op.ticket)];
-    const Layout all = thread_value({{p_.threads(), 0, -1}}, {{1, 0, -1}}).mode(0);
-    const auto access = [&](int tensor, std::vector<Sym> origin) {
-      Access a;
-      a.tensor = tensor;
-      a.threads = all;
-      a.elements.assign(1, std::vector<int>(origin.size(), 0));
-      a.masked.assign(origin.size(), false);
-      a.extents.assign(origin.size(), 1);
-      a.rows.assign(origin.size(), -1);
-      a.origin = std::move(origin);
-      return a;
-    };
-    const auto first = replicas(all);
-    std::vector<Sym> group;
-    for (const GridAxis& g : p_.grid())
-      if (g.axis != t.axis) group.push_back(g.symbol);
-    if (group.empty()) group.emplace_back(0);
     add(InstKind::release);
     Inst& draw = add(InstKind::ticket);
     const Reg drawn{reg(Element::i32, 1), 0, 0, 1}, told{reg(Element::i32, 1), 0, 0, 1};
     draw.def = drawn;
     draw.ticket = op.ticket;
-    draw.access = access(t.tensor, group);
-    draw.access.idle = first;
+    draw.access = by_one(t.tensor, group(t.axis));
     Inst& write = add(InstKind::lds_write);
     write.uses = {drawn};
-    write.access = access(t.exchange, {Sym(0)});
-    write.access.idle = first;
+    write.access = by_one(t.exchange, {Sym(0)});
     Inst& read = add(InstKind::lds_read);
     read.def = told;
-    read.access = access(t.exchange, {Sym(0)});
+    read.access = one_element(t.exchange, {Sym(0)});
     Inst& take = add(InstKind::acquire);
     take.uses = {told};
     take.ticket = op.ticket;
+  }
+  // One work-item waits, and the others for it, at the barrier before what they acquire.
+  void expand(const AwaitOp& op) {
+    const Turn& t = p_.turns()[static_cast<std::size_t>(op.turn)];
+    Inst& wait = add(InstKind::await);
+    wait.turn = op.turn;
+    wait.access = by_one(t.tensor, group(t.axis));
+    add(InstKind::acquire).turn = op.turn;
+  }
+  void expand(const SignalOp& op) {
+    const Turn& t = p_.turns()[static_cast<std::size_t>(op.turn)];
+    add(InstKind::release);
+    Inst& pass = add(InstKind::signal);
+    pass.turn = op.turn;
+    pass.access = by_one(t.tensor, group(t.axis));
   }
 
   // Which values of the fragment that holds the coordinates along a gathered axis belong to values of `tv`.
@@ -695,9 +718,10 @@ bool Access::gathered() const {
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 
 const char* to_string(InstKind kind) {
-  static const char* const names[] = {"fill", "load",    "store",       "lds_read",   "lds_write",
-                                      "mma",  "map",     "fold_values", "fold_lanes", "exchange_lanes",
-                                      "wait", "barrier", "release",     "ticket",     "acquire"};
+  static const char* const names[] = {"fill",   "load",    "store",       "lds_read",   "lds_write",
+                                      "mma",    "map",     "fold_values", "fold_lanes", "exchange_lanes",
+                                      "wait",   "barrier", "release",     "ticket",     "await",
+                                      "signal", "acquire"};
   return names[static_cast<std::size_t>(kind)];
 }
 

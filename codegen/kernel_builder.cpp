@@ -908,6 +908,29 @@ Value KernelBuilder::count_on(Value pointer, Value last) {
                 Type::i32());
 }
 
+void KernelBuilder::await(Value pointer, Value wanted) {
+  Impl& s = live();
+  Impl::want(pointer, Type::global());
+  Impl::want(wanted, Type::i32());
+  llvm::BasicBlock* again = llvm::BasicBlock::Create(*s.context, "await", s.function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(*s.context, "after", s.function);
+  s.ir.CreateBr(again);
+  s.ir.SetInsertPoint(again);
+  s.ir.CreateIntrinsic(intrinsic::amdgcn_s_sleep, {},
+                       {s.ir.getInt32(1)}); // 64 clocks, for those that have something to do
+  llvm::LoadInst* now = s.ir.CreateAlignedLoad(s.ir.getInt32Ty(), s.get(pointer), llvm::MaybeAlign(4));
+  now->setAtomic(llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent"));
+  s.ir.CreateCondBr(s.ir.CreateICmpEQ(now, s.get(wanted)), after, again);
+  s.ir.SetInsertPoint(after);
+}
+void KernelBuilder::atomic_store(Value pointer, Value value) {
+  Impl& s = live();
+  Impl::want(pointer, Type::global());
+  Impl::want(value, Type::i32());
+  llvm::StoreInst* store = s.ir.CreateAlignedStore(s.get(value), s.get(pointer), llvm::MaybeAlign(4));
+  store->setAtomic(llvm::AtomicOrdering::Monotonic, s.context->getOrInsertSyncScopeID("agent"));
+}
+
 void KernelBuilder::wait(int vm, int lgkm) {
   // vmcnt in bits 3:0 and 15:14, expcnt in 6:4, lgkmcnt in 11:8; all ones says nothing.
   const auto v = static_cast<unsigned>(vm < 0 ? 63 : std::min(vm, 63)),

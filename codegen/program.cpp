@@ -50,9 +50,10 @@ Interval tile_numbers(Sym extent, int tile) {
 Sym Program::workgroups(int axis, Sym extent, int tile) {
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
-  if (!tickets_.empty())
-    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind a ticket",
-                       "ticket " + tensor(tickets_[0].tensor).name, "the whole grid first");
+  if (!tickets_.empty() || !turns_.empty())
+    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind a ticket or a turn",
+                       tensor(tickets_.empty() ? turns_[0].tensor : tickets_[0].tensor).name,
+                       "the whole grid first");
   const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
   grid_.push_back({axis, symbol, extent, tile});
   return symbol;
@@ -61,6 +62,10 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
 void Program::order_tiles(const TileOrder& order) {
   tile_map_.reset();
   if (order.linear()) return;
+  for (const Turn& t : turns_)
+    if (t.axis != 2)
+      throw CodegenError("order_tiles: workgroups that wait for those before begin in another order",
+                         "turn  " + tensor(t.tensor).name, "a third grid axis for what waits");
   const auto axis = [&](int n) -> const GridAxis& {
     for (const GridAxis& g : grid_)
       if (g.axis == n) return g;
@@ -588,36 +593,75 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
   append(std::move(l), where);
 }
 
-const GridAxis& Program::axis(const Ticket& ticket) const {
-  return *std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.axis == ticket.axis; });
+const GridAxis& Program::axis(int number) const {
+  return *std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.axis == number; });
 }
-Sym Program::count(const Ticket& ticket) const {
-  const GridAxis& g = axis(ticket);
+Sym Program::count(int axis) const {
+  const GridAxis& g = this->axis(axis);
   return ceil_div(g.extent, Sym(g.tile));
 }
 
-Sym Program::ticket(const std::string& name, Sym number, Where where) {
-  const auto refuse = [&](const std::string& why, const std::string& hint) {
-    throw CodegenError("ticket: " + why, name + ", line " + std::to_string(where.line()), hint);
+std::pair<int, int> Program::counters(const std::string& what, const std::string& name, Sym number,
+                                      const std::string& why, const Where& where) {
+  const auto refuse = [&](const std::string& error, const std::string& hint) {
+    throw CodegenError(what + ": " + error, name + ", line " + std::to_string(where.line()), hint);
   };
   if (loops_open_ > 0 || branches_open_ > 0 || !role_.all())
-    refuse("it stands in a loop, a branch or a role", "every workgroup draws once");
+    refuse("it stands in a loop, a branch or a role", why);
   const auto of =
       std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
   if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");
+  const int along = of->axis;
   std::vector<Sym> groups;
   for (const GridAxis& g : grid_)
-    if (g.axis != of->axis) groups.push_back(ceil_div(g.extent, Sym(g.tile)));
+    if (g.axis != along) groups.push_back(count(g.axis));
   if (groups.empty()) groups.push_back(Sym(1));
+  return {along, output(name, Element::i32, groups).id};
+}
+
+Sym Program::ticket(const std::string& name, Sym number, Where where) {
+  const auto [axis, tensor] = counters("ticket", name, number, "every workgroup draws once", where);
+  const GridAxis& of = this->axis(axis);
   const int id = static_cast<int>(tickets_.size());
   Ticket t;
-  t.tensor = output(name, Element::i32, groups).id;
+  t.tensor = tensor;
   t.exchange = lds("ticket" + std::to_string(id), Element::i32, {1}).id;
-  t.axis = of->axis;
-  t.symbol = symbols_->symbol("_" + name + std::to_string(id), tile_numbers(of->extent, of->tile));
+  t.axis = axis;
+  t.symbol = symbols_->symbol("_" + name + std::to_string(id), tile_numbers(of.extent, of.tile));
   tickets_.push_back(t);
   append(TicketOp{id}, where);
   return t.symbol;
+}
+
+void Program::await(const std::string& name, Sym number, Where where) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("await: " + why, name + ", line " + std::to_string(where.line()), hint);
+  };
+  if (std::any_of(turns_.begin(), turns_.end(), [&](const Turn& t) { return tensor(t.tensor).name == name; }))
+    refuse("it has waited for this turn", "a workgroup has one turn of a name");
+  const auto [axis, id] = counters("await", name, number, "every workgroup waits once", where);
+  if (tile_map_ && axis != 2)
+    refuse("workgroups begin in another order than that of " + to_string(number),
+           "no order_tiles, or an axis that it leaves as it is");
+  turns_.push_back({id, axis});
+  append(AwaitOp{static_cast<int>(turns_.size()) - 1}, where);
+}
+
+void Program::signal(const std::string& name, Where where) {
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("signal: " + why, name + ", line " + std::to_string(where.line()), hint);
+  };
+  if (loops_open_ > 0 || branches_open_ > 0 || !role_.all())
+    refuse("it stands in a loop, a branch or a role", "every workgroup signals once");
+  const auto of = std::find_if(turns_.begin(), turns_.end(),
+                               [&](const Turn& t) { return tensor(t.tensor).name == name; });
+  if (of == turns_.end()) refuse("it is not this workgroup's turn", "k.await(\"" + name + "\", ...) before");
+  const int turn = static_cast<int>(of - turns_.begin());
+  each_op(body_, [&](const Op& op) {
+    if (const auto* s = std::get_if<SignalOp>(&op.what); s && s->turn == turn)
+      refuse("the turn was passed on", "a workgroup signals once");
+  });
+  append(SignalOp{turn}, where);
 }
 
 void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise,
@@ -784,7 +828,14 @@ std::string Program::text() const {
       } else if (const auto* n = std::get_if<TicketOp>(&op.what)) {
         const Ticket& t = tickets_[static_cast<std::size_t>(n->ticket)];
         out += "ticket  " + to_string(t.symbol) + " of " + tensor(t.tensor).name + ", " +
-               to_string(axis(t).symbol) + " < " + to_string(count(t));
+               to_string(axis(t.axis).symbol) + " < " + to_string(count(t.axis));
+      } else if (const auto* y = std::get_if<AwaitOp>(&op.what)) {
+        const Turn& turn = turns_[static_cast<std::size_t>(y->turn)];
+        out += "await   " + tensor(turn.tensor).name + " = " + to_string(axis(turn.axis).symbol);
+      } else if (const auto* g = std::get_if<SignalOp>(&op.what)) {
+        const Turn& turn = turns_[static_cast<std::size_t>(g->turn)];
+        out += "signal  " + tensor(turn.tensor).name + " = " + to_string(axis(turn.axis).symbol) +
+               " + 1, or 0 behind the last";
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +

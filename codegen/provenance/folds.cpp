@@ -109,7 +109,13 @@ std::optional<Sym> Interpreter::reached(const std::vector<std::pair<Sym, Sym>>& 
 bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends,
                         Monoid monoid) {
   const auto end = reached(intervals, Sym(0), monoid);
-  return end && std::any_of(ends.begin(), ends.end(), [&](Sym e) { return less_equal(relate(e), *end); });
+  return end && std::any_of(ends.begin(), ends.end(), [&](Sym e) { return at_most(relate(e), *end); });
+}
+
+bool Interpreter::at_most(Sym a, Sym b) {
+  return less_equal(a, b) || std::any_of(given_.begin(), given_.end(), [&](const auto& x) {
+           return less_equal(a, relate(world(x.first))) && less_equal(relate(world(x.second)), b);
+         });
 }
 
 std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {
@@ -150,19 +156,33 @@ bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& colum
 Term Interpreter::complete_term(Term t) {
   if (!t.partial) return t;
   settle(t);
-  if (!covers(t))
+  const bool whole = covers(t);
+  if (!whole && (t.has_part || !names_part_of(t.monoid)))
     refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
            describe(t), "wanted [0, " + to_string(relate(t.limit)) + ")");
-  prove(
-      "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
-      [&] { return to_string(t.limit); }, "provenance");
+  if (whole)
+    prove(
+        "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
+        [&] { return to_string(t.limit); }, "provenance");
   Term out;
   out.columns = t.columns;
   out.facts = t.facts;
   std::erase_if(out.facts, [](const Fact& f) { return f.condition; });
-  out.expr = x_.normal(x_.fold(t.monoid, bound_, t.limit, resolve(t.expr, t.columns)));
+  const Expr body = resolve(t.expr, t.columns);
+  out.expr = x_.normal(whole ? x_.fold(t.monoid, bound_, t.limit, body)
+                             : x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, body));
   tidy(out);
   return out;
+}
+
+bool Interpreter::names_part_of(Monoid monoid) {
+  bool found = false;
+  for (const auto& spec : p_.specifications())
+    (void)x_.rewrite(spec.value, [&](const ExprNode& n) -> std::optional<Expr> {
+      found = found || (n.fn == Fn::fold && n.monoid == monoid && n.index.size() == 3);
+      return std::nullopt;
+    });
+  return found;
 }
 
 std::optional<Sym> Interpreter::one_of_sum(Term& t) {

@@ -62,7 +62,8 @@ void Interpreter::one(State& s, const Inst& i) {
   const std::uint32_t waves = waves_of(i);
   // Barriers count all waves of the workgroup, and so does what a workgroup does once.
   const bool together = i.kind == InstKind::barrier || i.kind == InstKind::release ||
-                        i.kind == InstKind::ticket || i.kind == InstKind::acquire;
+                        i.kind == InstKind::ticket || i.kind == InstKind::await ||
+                        i.kind == InstKind::signal || i.kind == InstKind::acquire;
   if (together && !i.waves.all())
     refute("all waves of the workgroup run every " + std::string(name_of(i)), "",
            "it is for waves " + std::to_string(i.waves.first) + " to " +
@@ -116,9 +117,12 @@ void Interpreter::run(State& s, const Inst& i) {
     break;
   case InstKind::release: release(s); break;
   case InstKind::ticket: draw(s, i); break;
+  case InstKind::await: await(s, i); break;
+  case InstKind::signal: pass(s, i); break;
   case InstKind::acquire: acquire(s, i); break;
   case InstKind::barrier:
     if (s.released) s.released = Status::published;
+    for (const auto& [turn, status] : s.awaited) s.met.insert(turn);
     for (Batch& b : s.batches)
       if (b.status == Status::done) b.status = Status::published;
     for (auto& [stage, readings] : s.readings) {
@@ -170,10 +174,11 @@ void Interpreter::finish(State& s, const Queued& q) {
 void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
+  bool in_turn = false;
   if (t.in_place)
     read_in_place(s, i, r);
   else if (t.output)
-    read_of_others(s, i, r);
+    in_turn = read_of_others(s, i, r);
   Term term;
   std::vector<Sym> index;
   std::vector<int> through;
@@ -205,7 +210,8 @@ void Interpreter::load(State& s, const Inst& i) {
           {index.back(), world(t.shape[axis]), i.access.masked[axis] ? decode(t.element, 0) : anything});
     }
   }
-  term.expr = x_.load(t.id, std::move(index), std::move(through));
+  if (!in_turn || !part_of_others(term, t, index))
+    term.expr = x_.load(t.id, std::move(index), std::move(through));
   s.regs[key(i.def)] = {std::move(term), !i.direct};
   if (i.direct) return; // the write right behind it is the other half of the instruction
   s.vm.push_back({Queued::What::reg, key(i.def), t.in_place ? 1 : -1, {t.id, 0}});

@@ -272,13 +272,17 @@ private:
   std::optional<Sym> reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin, Monoid monoid);
   bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends, Monoid monoid);
   bool covers(const Term& t);
+  // a <= b, also by what is given of the two ends of a loop.
+  bool at_most(Sym a, Sym b);
   // Indices from which on the body of a fold is the empty element, because its conditions say so.
   std::vector<Sym> ends_of(const ExprNode& fold);
   // Folds under way inside an expression that are over by now.
   Expr resolve(Expr e, const std::vector<int>& columns);
   // Whether two folds are of one body, and a's with what is over by now resolved when that takes it.
   bool one_body(Term& a, const Term& b, const std::vector<int>& columns);
-  // A fold under way is over: it has to cover [0, limit).
+  // Whether a specification has a fold over a part of its extent: then such a part is a number like another.
+  bool names_part_of(Monoid monoid);
+  // A fold under way is over: it has to cover [0, limit), or a specification says `sum(n, begin, end, ...)`.
   Term complete_term(Term t);
   // An element of a tensor whose axis a specification sums, with one coordinate along it: that coordinate, and the sum's index in
   // its place.
@@ -336,13 +340,27 @@ private:
   void release(State& s);
   void draw(State& s, const Inst& i);
   void acquire(State& s, const Inst& i);
+  // The counter of a ticket or a turn, and the one work-item that `does` something with it.
+  void counter_of_group(const Inst& i, int tensor, int along, const std::string& does);
+  void condition(const std::string& what, const std::string& why);
+  void await(State& s, const Inst& i);
+  void begin_turn(State& s, const Inst& i);
+  void pass(State& s, const Inst& i);
   // Whether this path says that the workgroup comes last, or that it does not.
   bool last(const Ticket& k);
   bool not_last(const Ticket& k);
   // The ticket of which this workgroup knows that it is the last.
   std::optional<int> stores_for_all(const State& s);
-  // Of an output: what all workgroups stored of it before their ticket, in the one that is the last.
-  void read_of_others(const State& s, const Inst& i, const Prepared& r);
+  // Of an output: what all workgroups stored of it before their ticket, in the one that is the last; or those before, whose
+  // turn is over.
+  // The latter gives true.
+  bool read_of_others(State& s, const Inst& i, const Prepared& r);
+  // What they stored as the part of a fold that its specification says, to go on with; false where it says something else, or
+  // another specification names it.
+  bool part_of_others(Term& term, const Tensor& t, const std::vector<Sym>& index);
+  // That an access touches what workgroups along a grid axis store, `w` each: of all, or of those with numbers below `before`.
+  void stored_by_others(const std::string& claim, const Written& w, const Prepared& r, int along,
+                        std::optional<Sym> before);
   // A sum under way as the part of it that the specification wants; false where that is none, or another.
   bool part_of_sum(Term& t, Expr wanted);
 
@@ -407,7 +425,11 @@ private:
   };
   std::map<int, StoredTile> stored_tile_; ///< by output tensor: what a workgroup writes of it
   std::map<int, std::optional<int>> stored_part_;
-  std::map<int, int> by_ticket_;                  ///< outputs that the last workgroup of a ticket stores
+  std::map<int, int> by_ticket_; ///< outputs that the last workgroup of a ticket stores
+  /// Tensor, turn or ticket, its number: what some workgroup reads of others, so that all have stored it by then.
+  std::set<std::tuple<int, bool, int>> needed_;
+  std::vector<std::pair<std::map<int, int>, std::map<int, int>>>
+      ends_;                                      ///< State::given and State::passed, path by path
   std::vector<std::pair<int, int>> left_to_last_; ///< output and ticket: paths that leave it to the last
   std::vector<Guard> path_;                       ///< which branches are taken
   struct Unwritten {

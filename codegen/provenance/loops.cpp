@@ -137,6 +137,10 @@ std::optional<bool> Interpreter::assume_of(AtomId x, Sym room, const std::string
   }
   if (left.lower && left.upper && *left.upper < *left.lower) return false;
   const auto text = [](const std::optional<Int>& n) { return n ? to_string(*n) : std::string("any"); };
+  if (left.lower && left.upper && *left.lower == *left.upper) {
+    learn(x, Sym(*left.lower)); // no other
+    return true;
+  }
   learn(x, context_.symbol(fresh + "_" + text(left.lower) + "_" + text(left.upper), left));
   return true;
 }
@@ -204,7 +208,7 @@ bool Interpreter::simple_behind(std::size_t index) const {
   const auto simple = [&](const Inst& i) {
     if (i.access.tensor < 0) return true;
     const Tensor& t = p_.tensor(i.access.tensor);
-    return t.space != Space::lds && !t.in_place && i.kind != InstKind::ticket;
+    return t.space != Space::lds && !t.in_place && i.ticket < 0 && i.turn < 0;
   };
   return std::all_of(
       code_.regions.begin() + static_cast<std::ptrdiff_t>(index) + 1, code_.regions.end(),
@@ -229,7 +233,8 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
   const auto same = [&](const State& x) {
     return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.stored == s.stored &&
            x.stored_part == s.stored_part && x.read_tile == s.read_tile && x.released == s.released &&
-           x.drawn == s.drawn && x.taken == s.taken && x.given == s.given;
+           x.drawn == s.drawn && x.taken == s.taken && x.given == s.given && x.awaited == s.awaited &&
+           x.met == s.met && x.signalled == s.signalled && x.passed == s.passed && x.early == s.early;
   };
   if (std::any_of(left_.begin(), left_.end(), same)) return;
   trips_begin_ = before.size(), trips_count_ = 1;

@@ -47,23 +47,20 @@ void Interpreter::store(State& s, const Inst& i) {
     if (!covers(term)) (void)part_of_sum(term, replaced_(relate(wanted), constants));
   }
   term = complete_term(std::move(term));
-  if (i.combine) {
-    const std::string zero = t.name + " holds 0 before the launch";
-    if (std::none_of(out_.contract.begin(), out_.contract.end(),
-                     [&](const auto& c) { return c.condition == zero; }))
-      out_.contract.push_back({zero, "workgroups add to it"});
-  }
+  if (i.combine) condition(t.name + " holds 0 before the launch", "workgroups add to it");
   // Who comes last stores for all that differ from it along the ticket's axis.
   if (const auto ticket = stores_for_all(s)) {
     if (parts || s.given.contains(t.id))
       refute("every element of " + t.name + " is written once", t.name,
              "it was stored before the ticket too");
-    parts = p_.axis(p_.tickets()[static_cast<std::size_t>(*ticket)]).axis;
+    parts = p_.tickets()[static_cast<std::size_t>(*ticket)].axis;
     if (const auto [of, first] = by_ticket_.try_emplace(t.id, *ticket); !first && of->second != *ticket)
       refute("every element of " + t.name + " is written once", t.name, "by the last of two tickets");
   } else if (s.given.contains(t.id)) {
     refute("what was released is not stored again", t.name, "it was stored before the ticket was drawn");
   }
+  if (s.passed.contains(t.id))
+    refute("what was released is not stored again", t.name, "it was stored before the turn was passed on");
   s.released.reset();
   if (const auto before = s.stored_part.find(t.id); before != s.stored_part.end() && before->second != parts)
     refute("every element of " + t.name + " is written once", "",
@@ -78,7 +75,8 @@ void Interpreter::store(State& s, const Inst& i) {
   const auto settled = [&](Expr e) { return x_.normal(tabulate(replaced_(e, constants), columns)); };
   // First whatever the number of trips is.
   Expr expected = settled(wanted), got = settled(held);
-  if (!(expected == got)) expected = settled(relate(wanted)), got = settled(relate(held));
+  if (!(expected == got))
+    expected = settled(resolve(replaced_(relate(wanted), constants), columns)), got = settled(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns);
   if (!(expected == got)) {
     const auto name = [&](int id) { return p_.tensor(id).name; };
@@ -321,6 +319,11 @@ bool Interpreter::ends_part(const GridAxis& g, Sym high, Sym limit) {
 }
 
 void Interpreter::finish(const State& s) {
+  for (const auto& [turn, status] : s.awaited)
+    if (!s.signalled.contains(turn))
+      refute("a workgroup passes its turn on",
+             p_.tensor(p_.turns()[static_cast<std::size_t>(turn)].tensor).name, "others wait for ever");
+  ends_.emplace_back(s.given, s.passed);
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);
     const std::string& name = p_.tensor(spec.tensor).name;
@@ -425,6 +428,13 @@ void Interpreter::adds_nothing(const Program::Specification& spec) {
 }
 
 void Interpreter::coverage() {
+  for (const auto& [tensor, by_turn, number] : needed_)
+    for (const auto& [given, passed] : ends_) {
+      const std::map<int, int>& stored = by_turn ? passed : given;
+      if (const auto at = stored.find(tensor); at == stored.end() || at->second != number)
+        refute("what is read of " + p_.tensor(tensor).name + " was released by whoever stores it",
+               p_.tensor(tensor).name, "on one path a workgroup does not store it before");
+    }
   for (const auto& [tensor, ticket] : left_to_last_)
     if (const auto by = by_ticket_.find(tensor); by == by_ticket_.end() || by->second != ticket)
       refute("every element of " + p_.tensor(tensor).name + " is written once", "",

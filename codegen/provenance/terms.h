@@ -226,6 +226,16 @@ struct State {
   std::optional<Status> released; ///< since the last store: by the wave (done), by all waves (published)
   std::set<int> drawn, taken;     ///< tickets
   std::map<int, int> given;       ///< tensors that were stored before a ticket was drawn: the first such
+  std::map<int, Status> awaited;  ///< turns: a work-item has waited, all waves have acquired (published)
+  std::set<int> met, signalled;   ///< turns: behind a barrier after the wait; passed on
+  std::map<int, int> passed;      ///< tensors that were stored before a turn was passed on: the first such
+  struct Early {                  ///< read of those before, in a turn that is not over
+    int turn, tensor;
+    std::vector<Sym> origin;
+    std::vector<std::vector<int>> coordinate;
+    friend bool operator==(const Early&, const Early&) = default;
+  };
+  std::vector<Early> early;
 };
 
 } // namespace inlay::codegen::provenance

@@ -96,10 +96,15 @@ void Interpreter::static_claims() {
     prove("the stages fit into LDS",
           std::to_string(bytes) + " of " + std::to_string(p_.target().lds_bytes) + " bytes", "enumeration");
   std::set<std::tuple<int, bool, std::vector<int>>> patterns;
-  for (const CodeRegion& r : code_.regions)
+  for (const CodeRegion& r : code_.regions) {
+    for (const Guard& g : r.guards) { // what its path says of where tiles begin
+      path_.push_back(g);
+      (void)assume(g);
+    }
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
-        if (i.access.tensor < 0 || i.kind == InstKind::ticket) continue; // a ticket's are its rule's
+        if (i.access.tensor < 0 || i.kind == InstKind::ticket || i.turn >= 0)
+          continue; // those of tickets and turns are their rule's
         at_ = &i;
         if (p_.tensor(i.access.tensor).space == Space::lds) {
           lds_claims(i, patterns);
@@ -107,6 +112,9 @@ void Interpreter::static_claims() {
           memory_claims(i);
         }
       }
+    path_.clear();
+    relation_.clear();
+  }
   at_ = nullptr;
   for (const Uniform& u : p_.uniforms()) {
     const Tensor& t = p_.tensor(u.tensor);
@@ -279,7 +287,7 @@ void Interpreter::memory_claims(const Inst& i) {
   const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
-    if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]))
+    if (!decide(ClaimKind::less_equal, Sym(0), r.origin[axis]) && !less_equal(Sym(0), r.origin[axis]))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
              "axis " + std::to_string(axis) + " may begin at a negative coordinate");
     const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;

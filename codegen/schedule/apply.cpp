@@ -57,7 +57,10 @@ public:
     }
     // What a wave stored is there before it says so, and what all waves stored before a number is drawn.
     if (inst.kind == InstKind::release && busy(vm_)) n.vm = 0;
-    if (inst.kind == InstKind::ticket) n.barrier = true;
+    // Or the turn is passed on; and that it is the workgroup's turn before any wave acquires what that says.
+    if (inst.kind == InstKind::ticket || inst.kind == InstKind::signal ||
+        (inst.kind == InstKind::acquire && inst.turn >= 0))
+      n.barrier = true;
     if (n.barrier && busy(lgkm_)) n.lgkm = 0;
     return n;
   }
@@ -84,7 +87,8 @@ public:
     case InstKind::load:
       if (!inst.direct) push(vm_, inst, key_of(inst.def, trip));
       break;
-    case InstKind::store: push(vm_, inst, {-1, 0}); break;
+    case InstKind::store:
+    case InstKind::signal: push(vm_, inst, {-1, 0}); break;
     case InstKind::ticket: push(vm_, inst, key_of(inst.def, trip)); break;
     case InstKind::lds_read:
       push(lgkm_, inst, key_of(inst.def, trip));
@@ -208,7 +212,7 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
       }
       const bool in_lds = uses_lds(list[x]), transfer = in_lds && list[x].direct;
       vm += (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store ||
-            list[x].kind == InstKind::ticket || transfer;
+            list[x].kind == InstKind::ticket || list[x].kind == InstKind::signal || transfer;
       lgkm += in_lds && !transfer;
       touched += in_lds;
     }

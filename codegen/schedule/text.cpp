@@ -67,7 +67,14 @@ std::string Code::text() const {
     case InstKind::barrier: out += "barrier"; break;
     case InstKind::release: out += "release"; break;
     case InstKind::ticket: out += reg(i.def) + " = ticket of " + access(i.access); break;
+    case InstKind::await:
+    case InstKind::signal: out += std::string(to_string(i.kind)) + " " + access(i.access); break;
     case InstKind::acquire:
+      if (i.turn >= 0) {
+        out += "acquire what came before the turn of " +
+               program->tensor(program->turns()[static_cast<std::size_t>(i.turn)].tensor).name;
+        break;
+      }
       out += "acquire " + to_string(program->tickets()[static_cast<std::size_t>(i.ticket)].symbol) + " = " +
              reg(i.uses[0]);
       break;

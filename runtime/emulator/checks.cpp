@@ -637,6 +637,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
   Writers writers(w, home, false);
   const u64 me = writers.me();
   bool said = false;
+  const bool acquires = w.acquires || (g.acquires && !g.knowledge.empty());
   u64 in_order = 0; // the last entry that was: as a rule the next word's
   for (; mask != 0; mask &= mask - 1) {
     const unsigned l = first_lane(mask);
@@ -649,7 +650,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
         continue;
       const Other other(g, entry);
       if (other.ordered || (other.same_group && !g.knowledge.empty()) ||
-          (!other.same_group && g.acquires && other.released)) {
+          (!other.same_group && acquires && other.released)) {
         in_order = entry;
         continue;
       }
@@ -658,7 +659,9 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
                             other.instruction->text + "'" +
                             (other.same_group ? " and no barrier between" : "");
       if (g.synchronizes && other.same_group) message += "; only the atomics that it reads can order them";
-      if (g.acquires && !other.same_group)
+      if (g.acquires && !acquires && !other.same_group)
+        message += "; another wave reads atomics and clears the caches behind them, and no barrier between";
+      else if (g.acquires && !other.same_group)
         message +=
             "; before what orders them nobody writes it back ('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)', and a "
             "barrier where that was another wave)";

@@ -323,9 +323,11 @@ struct Wave : WaveState {
   // checks
   bool tracking = false; ///< some check looks at every instruction
   bool checks_waits = false;
-  bool deferring = false;               ///< stress
-  bool watching = false;                ///< memory of this launch is watched
-  bool writes_back = false;             ///< has begun to, see write_back
+  bool deferring = false;   ///< stress
+  bool watching = false;    ///< memory of this launch is watched
+  bool writes_back = false; ///< has begun to, see write_back
+  /// Itself, or before a barrier another wave: Workgroup::synchronizes, Workgroup::acquires.
+  bool synchronizes = false, acquires = false;
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined; ///< when uninit is on
   /// The load that filled the row last: its number and Filled. Done or not: see pending_of.
@@ -487,9 +489,10 @@ struct Workgroup {
   bool reads_crossing = false;       ///< some wave had an LDS read in flight at the last barrier
   bool tracks_global = false;        ///< who stores to which global byte is remembered
   u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_epochs barriers
-  bool synchronizes = false; ///< has read global memory in ways that other workgroups may order themselves by
-  bool acquires = false;     ///< and has cleared its caches of what it read before
-  std::vector<u64> numbers;  ///< of Launch::writers, all that it has had
+  bool synchronizes =
+      false; ///< a wave has read global memory in ways that other workgroups may order themselves by
+  bool acquires = false;    ///< and one that knows it has cleared the caches of what was read before
+  std::vector<u64> numbers; ///< of Launch::writers, all that it has had
   /// The last two epochs in which waves wrote back what the workgroup had stored, the later one last, and which waves did.
   std::pair<u32, u32> written_back[2];
   std::mt19937_64 random;

@@ -1352,7 +1352,7 @@ bool run_near_atomic(Wave& w, const Operation& op) {
                          true) == GlobalNote::conflict)
     return false;
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && f.returns) w.group->synchronizes = true;
+  if (!lds && f.returns) w.synchronizes = w.group->synchronizes = true;
   if (!lds) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask);
   if (lds) {
@@ -1438,7 +1438,7 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && f.sc1) w.group->synchronizes = true;
+  if (!lds && !store && f.sc1) w.synchronizes = w.group->synchronizes = true;
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
   if (!lds && store && f.sc1) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
@@ -1503,7 +1503,7 @@ void run_memory(Wave& w, const Operation& op) {
   if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
   if (w.defined != nullptr) demand_addresses(w, op, a.mask);
   if (f.space != Space::lds && ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && m.sc1)))
-    w.group->synchronizes = true;
+    w.synchronizes = w.group->synchronizes = true;
   if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && m.sc1)))
     release_stores(w);
   switch (f.space) {
@@ -1804,7 +1804,11 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   if (f.kind == Kind::none) { // caches are not modelled, and these have no operands
     op.execute = [](Wave&, const Operation&) {};
     if (i.mnemonic == "buffer_inv" && i.modifiers.sc1)
-      op.execute = [](Wave& w, const Operation&) { w.group->acquires = w.group->synchronizes; };
+      op.execute = [](Wave& w, const Operation&) {
+        // Flags in LDS order waves too.
+        const bool knows = w.synchronizes || (w.group->synchronizes && !w.group->knowledge.empty());
+        if (knows) w.acquires = w.group->acquires = true;
+      };
     if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1)
       op.execute = [](Wave& w, const Operation&) { w.writes_back = true; };
     return true;

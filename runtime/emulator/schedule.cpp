@@ -453,6 +453,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
       w.lds_landed_at_barrier = w.lds_landed;
       w.vm_landed_at_barrier = w.vm_landed;
       w.lds_issued_at_barrier = w.last_lds_id;
+      w.synchronizes = g.synchronizes, w.acquires = g.acquires;
       g.reads_crossing = g.reads_crossing || w.last_lds_read_id > w.lds_landed;
       if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;
     }

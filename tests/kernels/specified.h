@@ -9,6 +9,7 @@
 #include <inlay/runtime/emulator.h>
 #include <inlay/solver/prover.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
@@ -52,14 +53,18 @@ inline void check(Program program, const std::vector<std::int64_t>& sizes, int n
       values.push_back(t.output ? 99 : static_cast<double>((i * 37 + t.id) % 41 - 20) / 8);
     if (t.element == Element::i32)
       for (std::int64_t i = 0; i < n; ++i)
-        values[static_cast<std::size_t>(i)] = static_cast<double>(n == 1 ? number : n - 1 - i);
+        values[static_cast<std::size_t>(i)] = t.output ? 0 : static_cast<double>(n == 1 ? number : n - 1 - i);
     kernels::Bytes& bytes = buffers.emplace_back();
     for (const double v : values)
       for (int b = 0; b < bits(t.element) / 8; ++b)
         bytes.push_back(static_cast<std::byte>(encode(t.element, v) >> (8 * b)));
     if (!t.output) input.tensors[t.id] = std::move(values);
   }
-  const std::vector<double> wanted = kernels::evaluate(program, program.specifications()[0], input);
+  const Tensor& first = *std::find_if(program.tensors().begin(), program.tensors().end(),
+                                      [](const Tensor& t) { return t.space == Space::global && t.output; });
+  for (const auto& other : program.specifications()) // what its own may be made of
+    if (other.tensor != first.id) input.tensors[other.tensor] = kernels::evaluate(program, other, input);
+  const std::vector<double> wanted = kernels::evaluate(program, *program.specification(first), input);
   const kernels::Artifact artifact = kernels::build(std::move(program));
   const auto device = kernels::open_device("emulator", artifact.arch);
   const kernels::Bytes after = kernels::run(*device, artifact, buffers, sizes)[0];

@@ -56,7 +56,7 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
     for (const CodeRegion& r : code.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
         for (const Inst& i : *list)
-          if (i.access.tensor == t.id && (i.kind == InstKind::ticket || i.combine)) return true;
+          if (i.access.tensor == t.id && (i.ticket >= 0 || i.turn >= 0 || i.combine)) return true;
     return false;
   };
   kernels::EvaluationInput input{sizes, {}};

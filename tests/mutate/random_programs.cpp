@@ -7,9 +7,10 @@
 //
 // Families: pointwise (maps, broadcasts, LDS on the way, any order of memory), rows (folds of rows), carried (what a loop
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
-// branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), elements (of 8,
-// 16 and 32 bits, rows named by a table), roles (groups of waves that do different things). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 %
-// of them are refused though right.
+// branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
+// goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
+// do different things). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// refused though right.
 #include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
@@ -648,6 +649,82 @@ Drawn tickets(Random& random) {
   return {std::move(k), sizes, Scheduler::plain};
 }
 
+// Workgroups in turn: each goes on from the sum that the one before stored, or sums what all of them did; in one, two or three axes
+// of the grid.
+Drawn turns(Random& random) {
+  const bool chain = chance(random, 2);
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 1, 4}), wide = threads * v,
+            high = chain ? one_of(random, {1, 2, 8}) : 1;
+  Program k("turns", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym m = k.size("m", {.most = 1 << 14, .multiple = v}), n = k.size("n", {.most = 500});
+  const bool heads = chance(random, 3);
+  const Sym h = heads ? k.size("h", {.most = 100}) : Sym(1);
+  const int across = static_cast<int>(random() % 2); // which axis counts the columns
+  const bool last_axis = chance(random, 3);          // counts the parts
+  const Sym w = k.workgroups(across, m, wide), part = k.workgroups(last_axis ? 2 : 1 - across, n, high),
+            head = heads ? k.workgroups(last_axis ? 1 - across : 2, h, 1) : Sym(0);
+  const Sym parts = ceil_div(n, Sym(high));
+  std::optional<Tensor> y;
+  if (!chain) y = k.output("y", Element::f32, {h, n, m});
+  const Tensor of_part = k.output("parts", Element::f32, {h, parts, m}),
+               x = k.input("x", Element::f32, {h, n, m}), g = k.input("g", Element::f32, {h, m});
+  const Tree tree = Tree::of_all(random, 2, 2), after = Tree::of_all(random, 2, 1);
+  k.computes(of_part, [&](const auto& c) {
+    if (!chain) return tree.of({k(x, {c[0], c[1], c[2]}), k(g, {c[0], c[2]})}, nullptr);
+    return k.sum(n, Sym(0), high * (c[1] + Sym(1)), [&](Sym j) { return k(x, {c[0], j, c[2]}); });
+  });
+  if (!chain)
+    k.computes(*y, [&](const auto& c) {
+      return after.of({k.sum(n, Sym(0), c[1] + Sym(1),
+                             [&](Sym j) {
+                               return k(of_part, {c[0], j, c[2]});
+                             }),
+                       k(g, {c[0], c[2]})},
+                      nullptr);
+    });
+  const Layout tv = rows_tv(high, wide, v, threads), row = without_axis(tv, 0);
+  const Layout line = v == 1 ? row : rows_tv(1, wide, v, threads);
+  const auto tile_of = [&](Sym number) {
+    return k.tile(of_part, {1, 1, wide}, {head, number, w}).keep({1, 2});
+  };
+  const auto factor = [&] { return k.load(k.tile(g, {1, wide}, {head, w}), line, v); };
+  const Fragment in = k.load(k.tile(x, {1, high, wide}, {head, part, w}).keep({1, 2}), tv, v);
+  if (chain) {
+    const Fragment own = k.fold(Monoid::sum, in, 0);
+    k.await("turn", part);
+    const int first = static_cast<int>(random() % 2);
+    const auto add = [&] {
+      const Fragment before = k.load(tile_of(part - Sym(1)), row, v);
+      k.store(k.map({own, before}, [&](const auto& e) { return first == 0 ? e[0] + e[1] : e[1] + e[0]; }),
+              tile_of(part), v);
+    };
+    const auto alone = [&] { k.store(own, tile_of(part), v); };
+    if (chance(random, 2))
+      k.if_less(Sym(0), part, add, alone);
+    else
+      k.if_less(part, Sym(1), alone, add);
+    k.signal("turn");
+  } else {
+    k.store(k.map({in, factor()}, [&](const auto& e) { return tree.of(e, &random); }), tile_of(part), v);
+    k.await("turn", part);
+    k.signal("turn");
+    const Fragment acc = k.zeros(Element::f32, line, {1, wide});
+    k.loop(min(n, part + Sym(1)), 1, {.distance = one_of(random, {0, 1}), .ring = 1}, [&](Sym t) {
+      k.update(acc, {k.fold(Monoid::sum, k.load(tile_of(t), line, v), 0)},
+               [](const auto& e) { return e[0] + e[1]; });
+    });
+    k.store(k.map({acc, factor()}, [&](const auto& e) { return after.of(e, &random); }),
+            k.tile(*y, {1, 1, wide}, {head, part, w}).keep({1, 2}), v);
+  }
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) {
+    sizes.push_back({around(random, wide, v, 3),
+                     1 + static_cast<std::int64_t>(random() % (4U * static_cast<unsigned>(high)))});
+    if (heads) sizes.back().push_back(1 + static_cast<std::int64_t>(random() % 3));
+  }
+  return {std::move(k), sizes, Scheduler::plain};
+}
+
 // Elements of 8, 16 and 32 bits from one type to another, with numbers that nothing rounds on the way: rows as they lie or named
 // by a table, through LDS or not, to other work-items or not.
 Drawn elements(Random& random) {
@@ -848,9 +925,9 @@ Drawn roles(Random& random) {
 
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},
-      {"products", products},   {"streamed", streamed}, {"branches", branches},
-      {"tickets", tickets},     {"elements", elements}, {"roles", roles}};
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
+      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}, {"turns", turns},
+      {"elements", elements},   {"roles", roles}};
   return all;
 }
 
@@ -976,15 +1053,15 @@ int main(int argc, char** argv) {
   app.add_option("--first", first, "Number of the first program");
   app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
   app.add_option("--only", only,
-                 "pointwise, rows, carried, products, streamed, branches, tickets, elements or roles");
+                 "pointwise, rows, carried, products, streamed, branches, tickets, turns, elements or roles");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
     if (only.empty() || only == name) names.push_back(name);
   if (names.empty()) {
-    std::cerr
-        << "error: no family '" << only
-        << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, elements, roles\n";
+    std::cerr << "error: no family '" << only
+              << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, turns, "
+                 "elements, roles\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

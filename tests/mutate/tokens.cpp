@@ -8,6 +8,7 @@
 #include <limits>
 #include <map>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 namespace inlay::mutate {
@@ -51,8 +52,22 @@ public:
     for (std::int64_t z = 0; z < counts[2]; ++z)
       for (std::int64_t y = 0; y < counts[1]; ++y)
         for (std::int64_t x = 0; x < counts[0]; ++x) all.push_back({x, y, z});
-    if (!p_.tickets().empty()) std::shuffle(all.begin(), all.end(), random_); // whoever comes last
-    for (const auto& id : all) workgroup(id);
+    if (!p_.tickets().empty() || !p_.turns().empty())
+      std::shuffle(all.begin(), all.end(), random_); // whoever comes last
+    // Who waits for a turn goes on behind those before it.
+    std::set<std::vector<std::int64_t>> through;
+    const auto may = [&](const std::vector<std::int64_t>& id) {
+      return std::all_of(p_.turns().begin(), p_.turns().end(), [&](const Turn& t) {
+        std::vector<std::int64_t> before = id;
+        return --before[static_cast<std::size_t>(t.axis)] < 0 || through.contains(before);
+      });
+    };
+    while (!all.empty()) {
+      const auto next = std::find_if(all.begin(), all.end(), may);
+      workgroup(*next);
+      through.insert(*next);
+      all.erase(next);
+    }
     for (const auto& s : p_.specifications()) check(s);
   }
 
@@ -312,13 +327,12 @@ private:
     for (const Uniform& u : p_.uniforms())
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     lds_.clear();
+    waited_.clear(), passed_.clear(), own_.clear();
     origin_of_ = nullptr;
     // Workgroups run one after the other: which number one will draw is known before it begins.
     tickets_.clear();
     for (const Ticket& k : p_.tickets()) {
-      std::vector<std::int64_t> group;
-      for (const GridAxis& g : p_.grid()) group.push_back(g.axis == k.axis ? 0 : number(g.symbol));
-      tickets_.push_back(counters_[{k.tensor, group}]++);
+      tickets_.push_back(counters_[{k.tensor, group(k.axis)}]++);
       at_.set(k.symbol, Int(tickets_.back()));
     }
     std::vector<Step> steps;
@@ -330,7 +344,7 @@ private:
           for (const Sym& side : {g.condition.a, g.condition.b})
             for (const AtomId a : symbols(side))
               if (a == *k.symbol.as_atom() && !std::any_of(steps.begin(), steps.end(), [&](const Step& s) {
-                    return s.inst->kind == InstKind::acquire &&
+                    return s.inst->kind == InstKind::acquire && s.inst->ticket >= 0 &&
                            &p_.tickets()[static_cast<std::size_t>(s.inst->ticket)] == &k;
                   }))
                 throw Wrong("a branch by a number that the workgroup does not have");
@@ -490,23 +504,20 @@ private:
     case InstKind::barrier: ++w.barriers; return;
     case InstKind::release:
       w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
+      for (const auto& x : w.stored) own_[{x.tensor, x.at}] = {x.value, w.number, w.barriers};
       w.stored.clear();
       return;
     case InstKind::ticket: {
       auto* v = &reg(w, i.def, s);
       const Ticket& k = p_.tickets()[static_cast<std::size_t>(i.ticket)];
       if (i.access.tensor != k.tensor) throw Wrong("a ticket of another counter");
-      std::vector<std::int64_t> at_group;
-      for (const GridAxis& g : p_.grid())
-        if (g.axis != k.axis) at_group.push_back(number(g.symbol));
-      if (at_group.empty()) at_group.push_back(0);
+      const std::vector<std::int64_t> at_group = group(k.axis);
       for (int l = 0; l < lanes(); ++l) {
         at(*v, i.def, l, 0) = nan;
         if (!acts(i, first + l)) continue;
         if (coordinate(i, s, first + l, 0) != at_group) throw Wrong("a ticket of another group");
         if (++draws_ > 1) throw Wrong("two numbers are drawn");
-        for (const Wave& other : *waves_) // who comes later sees what is released by now
-          for (const auto& x : other.released) memory_[x.tensor].shared[x.at] = x.value;
+        publish();
       }
       now_or_later(w.vm, [this, v, &i, first] {
         for (int l = 0; l < lanes(); ++l)
@@ -515,7 +526,36 @@ private:
       });
       return;
     }
+    case InstKind::await:
+    case InstKind::signal: {
+      const Turn& k = p_.turns()[static_cast<std::size_t>(i.turn)];
+      if (i.access.tensor != k.tensor) throw Wrong("a turn of another counter");
+      const std::int64_t mine = number(p_.axis(k.axis).symbol);
+      for (int l = 0; l < lanes(); ++l) {
+        if (!acts(i, first + l)) continue;
+        if (coordinate(i, s, first + l, 0) != group(k.axis)) throw Wrong("a turn of another group");
+        std::int64_t& now = counters_[{k.tensor, group(k.axis)}];
+        if (i.kind == InstKind::await) {
+          if (now != mine || !waited_.emplace(i.turn, w.barriers).second)
+            throw Wrong("a workgroup waits for ever");
+        } else {
+          const auto waited = waited_.find(i.turn);
+          if (waited == waited_.end() || waited->second >= w.barriers || !passed_.insert(i.turn).second)
+            throw Wrong("a turn is passed on by a workgroup that does not have it");
+          now = mine + 1 == number(p_.count(k.axis)) ? 0 : mine + 1;
+          publish();
+        }
+      }
+      return;
+    }
     case InstKind::acquire:
+      if (i.turn >= 0) {
+        const auto waited = waited_.find(i.turn);
+        if (waited == waited_.end() || waited->second >= w.barriers)
+          throw Wrong("a wave goes on before its workgroup's turn");
+        w.acquired = true;
+        return;
+      }
       for (int l = 0; l < lanes(); ++l)
         if (at(reg(w, i.uses[0], s), i.uses[0], l, 0) !=
             static_cast<double>(tickets_[static_cast<std::size_t>(i.ticket)]))
@@ -541,7 +581,7 @@ private:
           const bool of_others = t.output && !t.in_place;
           const double seen = !there       ? 0
                               : !of_others ? m->value[static_cast<std::size_t>(n)]
-                              : w.acquired ? m->shared[static_cast<std::size_t>(n)]
+                              : w.acquired ? seen_by(w, t.id, static_cast<std::size_t>(n))
                                            : nan;
           from.emplace_back(n, seen);
           at(*v, i.def, l, static_cast<int>(e)) = nan;
@@ -722,6 +762,27 @@ private:
     }
   }
 
+  // The workgroup's numbers along the other axes.
+  std::vector<std::int64_t> group(int axis) const {
+    std::vector<std::int64_t> out;
+    for (const GridAxis& g : p_.grid())
+      if (g.axis != axis) out.push_back(number(g.symbol));
+    if (out.empty()) out.push_back(0);
+    return out;
+  }
+  // Of an output: what this workgroup's waves released before a barrier, and else what others did.
+  double seen_by(const Wave& w, int tensor, std::size_t at) {
+    const auto own = own_.find({tensor, at});
+    const bool there =
+        own != own_.end() && (own->second.wave == w.number || own->second.barriers < w.barriers);
+    return there ? own->second.value : memory_[tensor].shared[at];
+  }
+  // Who comes later sees what is released by now.
+  void publish() {
+    for (const Wave& wave : *waves_)
+      for (const auto& x : wave.released) memory_[x.tensor].shared[x.at] = x.value;
+  }
+
   const Step* origin_of_ = nullptr; ///< of which step `origin_` and `thread_` are
   int thread_of_ = -1;
   std::vector<std::int64_t> origin_, thread_;
@@ -734,10 +795,18 @@ private:
   std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
   std::map<int, std::vector<std::int64_t>> shapes_;
   std::map<int, Memory> memory_;
-  std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t> counters_; ///< of tickets, by group
-  std::vector<std::int64_t> tickets_;                                          ///< the workgroup's numbers
+  std::map<std::pair<int, std::vector<std::int64_t>>, std::int64_t>
+      counters_;                      ///< of tickets and turns, by group
+  std::vector<std::int64_t> tickets_; ///< the workgroup's numbers
   const std::vector<Wave>* waves_ = nullptr;
-  int draws_ = 0; ///< of the workgroup, of one ticket
+  int draws_ = 0;             ///< of the workgroup, of one ticket
+  std::map<int, int> waited_; ///< turns of the workgroup: behind how many barriers it waited
+  std::set<int> passed_;      ///< turns
+  struct Own {
+    double value;
+    int wave, barriers; ///< who released it, and behind how many
+  };
+  std::map<std::pair<int, std::size_t>, Own> own_; ///< by tensor and place
   std::map<std::pair<int, std::int64_t>, std::vector<double>> lds_;
 };
 

@@ -45,7 +45,11 @@ enum class InstKind : std::uint8_t {
   release, ///< what this wave stored is there for all workgroups
   /// def of the work-item that is not idle = the counter of its group of workgroups, which counts on, and behind the last is 0.
   ticket,
-  acquire ///< the ticket's symbol = use, the same in all lanes; what was released before it was drawn is there
+  await,  ///< the work-item that is not idle waits until its group's word is the workgroup's number
+  signal, ///< its group's word = that number + 1, and behind the last 0
+  /// What was released before a number was drawn, and the ticket's symbol = use, the same in all lanes; or before a turn was
+  /// signalled that was waited for: it is there.
+  acquire
 };
 [[nodiscard]] const char* to_string(InstKind kind);
 
@@ -102,6 +106,7 @@ struct Inst {
   std::optional<Monoid> combine; ///< store: CopyOp::combine
   int lane_mask = 0;
   int ticket = -1;          ///< ticket, acquire: of Program::tickets
+  int turn = -1;            ///< await, signal, acquire: of Program::turns
   double value = 0;         ///< fill
   std::optional<When> when; ///< store: one of two versions, with vectors and without
   Waves waves;              ///< that run it: a role's

@@ -247,6 +247,10 @@ public:
   void release();
   /// Counts an i32 in memory on, and from `last` back to 0: gives what it was. At device scope; orders nothing by itself.
   Value count_on(Value pointer, Value last);
+  /// Waits until an i32 in memory is `wanted`, which another workgroup stores there. At device scope; orders nothing by itself.
+  void await(Value pointer, Value wanted);
+  /// An i32 to memory, for those that wait for it. Likewise.
+  void atomic_store(Value pointer, Value value);
   /// What was released before the atomics that this wave has seen the results of is seen by what follows.
   void acquire();
   void barrier(); ///< all LDS accesses of the workgroup before it are visible after it

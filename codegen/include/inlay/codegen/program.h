@@ -187,6 +187,20 @@ struct Ticket {
   int exchange = -1; ///< the LDS tensor through which one work-item tells the others
 };
 
+/// The workgroups that differ in their number along one grid axis alone take turns, in the order of that number: `await` waits
+/// until all with a lower number have signalled, `signal` passes the turn on. Outside of loops and branches.
+struct AwaitOp {
+  int turn = 0; ///< of Program::turns
+};
+struct SignalOp {
+  int turn = 0;
+};
+struct Turn {
+  int tensor =
+      -1; ///< whose turn it is, one word for each such group, by the workgroup's numbers along the other axes
+  int axis = 0; ///< of the grid
+};
+
 /// A number of the workgroup that is read from memory: symbol = tensor[at].
 struct Uniform {
   Sym symbol{};
@@ -196,8 +210,8 @@ struct Uniform {
 };
 
 struct Op {
-  using What =
-      std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp>;
+  using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
+                            AwaitOp, SignalOp>;
   What what;
   std::source_location where;
 };
@@ -321,6 +335,16 @@ public:
   /// `if_less(count - 2, k.ticket("arrived", part), ...)`, may load what the others stored of an output, and store for all of
   /// them. Errors: CodegenError inside a loop or a branch, and before the grid is complete.
   Sym ticket(const std::string& name, Sym number, Where where = Where::current());
+  /// Waits until it is this workgroup's turn: until all that differ from it in `number` alone, the symbol of a grid axis, and have
+  /// a lower one, have signalled. What they stored before that is there, and may be loaded: `k.await("turn", part)`, load what
+  /// the workgroup before stored, store, `k.signal("turn")`. `name` is the argument that holds whose turn it is, i32, one for each
+  /// group and 0 before the launch and behind it. Nobody waits for a workgroup that began later, so that a launch ends however
+  /// few of them run at a time (it is a condition of the launch that they begin in the order of their numbers). Errors:
+  /// CodegenError inside a loop or a branch, before the grid is complete, twice, and where `order_tiles` gives workgroups other
+  /// numbers along the axis.
+  void await(const std::string& name, Sym number, Where where = Where::current());
+  /// Passes the turn on. What this workgroup stored so far is there for those that wait. Requires: `await`, before.
+  void signal(const std::string& name, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
   /// out the workgroups behind the rows in use. What both paths store is held against the specification, each with what its
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
@@ -351,9 +375,10 @@ public:
   [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
   [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
-  /// How many workgroups draw one of its numbers.
-  [[nodiscard]] Sym count(const Ticket& ticket) const;
-  [[nodiscard]] const GridAxis& axis(const Ticket& ticket) const;
+  [[nodiscard]] const std::vector<Turn>& turns() const { return turns_; }
+  [[nodiscard]] const GridAxis& axis(int number) const;
+  /// How many workgroups there are along an axis of the grid.
+  [[nodiscard]] Sym count(int axis) const;
   [[nodiscard]] const std::vector<Tensor>& tensors() const { return tensors_; }
   [[nodiscard]] const Tensor& tensor(int id) const { return tensors_[static_cast<std::size_t>(id)]; }
   [[nodiscard]] const std::vector<Fragment>& fragments() const { return fragments_; }
@@ -390,6 +415,10 @@ private:
   // A layout over the open role's work-items as one over all: every group of as many waves like the role.
   [[nodiscard]] Layout of_role(const Layout& tv, const Where& where) const;
   void append(Op::What what, const Where& where);
+  // The axis that a number of the workgroup counts, and one counter for each group of workgroups that differ along it alone.
+  // Errors: CodegenError inside a loop, a branch or a role: `why` is what every workgroup does once.
+  std::pair<int, int> counters(const std::string& what, const std::string& name, Sym number,
+                               const std::string& why, const Where& where);
   Tensor global(const std::string& name, Element element, std::vector<Sym> shape,
                 std::optional<SymLayout> place, bool output);
 
@@ -404,6 +433,7 @@ private:
   std::optional<TileMap> tile_map_;
   std::vector<Uniform> uniforms_;
   std::vector<Ticket> tickets_;
+  std::vector<Turn> turns_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
   std::vector<Op> body_;

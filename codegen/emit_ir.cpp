@@ -682,7 +682,7 @@ private:
     }
     const int n = i.def.count;
     const Element to = reg_element(i.def);
-    const bool by_addition = rounds_by_addition(i, code_.registers, p_.target());
+    const bool by_addition = rounds_by_addition(i, code_.registers, p_.target(), shares_scales(i.op));
     // In an order of ours each by itself, where that costs no more: what stands between two matrix instructions is that much.
     const bool shortened = by_addition && i.nan == Nan::kept;
     const int few = exact_ && shortened ? 1 : n;
@@ -690,8 +690,10 @@ private:
     for (std::size_t at = 0; at < i.uses.size(); at += static_cast<std::size_t>(n)) {
       const auto uses = std::span(i.uses).subspan(at, static_cast<std::size_t>(n));
       Value v = gather(uses);
-      if (shortened && nan_is_long(reg_element(uses[0]))) { // all of them one
-        const std::vector<Value> each(uses.size(), k.short_nan(k.extract(v, 0)));
+      if (shortened && nan_is_long(reg_element(uses[0]))) {
+        const bool one = std::all_of(uses.begin(), uses.end(), [&](const Reg& r) { return r == uses[0]; });
+        std::vector<Value> each;
+        for (int e = 0; e < n; ++e) each.push_back(one && e > 0 ? each[0] : k.short_nan(k.extract(v, e)));
         v = k.pack(each);
       }
       operands.push_back(v);
@@ -707,6 +709,23 @@ private:
       parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
     }
     return k.pack(parts);
+  }
+
+  // Whether the maps of an operation have few numbers whose NaN may be long, beside their results: scales of rows and columns.
+  bool shares_scales(int op) {
+    auto [at, fresh] = shares_scales_.try_emplace(op, false);
+    if (!fresh) return at->second;
+    std::set<std::pair<int, int>> numbers;
+    std::size_t results = 0;
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list) {
+          if (i.op != op || i.kind != InstKind::map || r.is_loop) continue;
+          results += static_cast<std::size_t>(i.def.count);
+          for (const Reg& u : i.uses)
+            if (nan_is_long(reg_element(u))) numbers.emplace(u.id, u.first);
+        }
+    return at->second = 2 * numbers.size() <= results;
   }
 
   Value value(const Inst& i, Expr e, const std::vector<Value>& operands, std::map<int, Value>& done) {
@@ -1263,14 +1282,16 @@ private:
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks
   std::map<std::pair<int, int>, Value>
-      rounded_;          ///< (register, first element): what two versions of a store share
-  std::set<int> zeroed_; ///< accumulators that nothing was added to yet
+      rounded_;                       ///< (register, first element): what two versions of a store share
+  std::map<int, bool> shares_scales_; ///< by operation
+  std::set<int> zeroed_;              ///< accumulators that nothing was added to yet
   std::map<const CodeRegion*, BlockRegisters> blocks_of_loops_;
 };
 
 } // namespace
 
-bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target) {
+bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, const Target& target,
+                        bool few) {
   const auto element = [&](const Reg& r) { return registers[static_cast<std::size_t>(r.id)].element; };
   if (i.kind != InstKind::map || element(i.def) != Element::bf16 || target.packs_bf16) return false;
   if (i.nan == Nan::any) return true;
@@ -1287,7 +1308,7 @@ bool rounds_by_addition(const Inst& i, const std::vector<Register>& registers, c
   const auto n = static_cast<std::size_t>(i.def.count);
   for (std::size_t at = 0; at < i.uses.size(); at += n) {
     const auto uses = std::span(i.uses).subspan(at, n);
-    if (nan_is_long(element(uses[0])) &&
+    if (!few && nan_is_long(element(uses[0])) &&
         !std::all_of(uses.begin(), uses.end(), [&](const Reg& r) { return r == uses[0]; }))
       return false;
   }

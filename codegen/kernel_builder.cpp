@@ -548,7 +548,8 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
   if (a.type.element == Element::f32 && element == Element::bf16 && !live().target.packs_bf16 &&
       (a.type.lanes > 1 || nan == Nan::any)) {
-    // What LLVM makes of it, each step for all elements: one element behind another waits for its comparison every time.
+    // What LLVM makes of it but for a NaN's payload, each step for all elements: one element behind another waits for its
+    // comparison every time.
     auto& ir = live().ir;
     const auto all = [&](unsigned n) {
       return llvm::ConstantInt::get(live().type(Type::i32(a.type.lanes)), n);
@@ -557,8 +558,7 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
     llvm::Value* even = ir.CreateAnd(ir.CreateLShr(x, all(16)), all(1));
     llvm::Value* rounded = ir.CreateAdd(ir.CreateAdd(even, x), all(0x7fff));
     llvm::Value* word = rounded;
-    if (nan == Nan::kept)
-      word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), ir.CreateOr(x, all(0x400000)), rounded);
+    if (nan == Nan::kept) word = ir.CreateSelect(ir.CreateFCmpUNO(v, v), all(0x7fc00000), rounded);
     llvm::Value* half =
         ir.CreateTrunc(ir.CreateLShr(word, all(16)), live().type({Element::i16, a.type.lanes}));
     return live().make(ir.CreateBitCast(half, t), to);

@@ -349,12 +349,16 @@ std::optional<bool> ValuesOfWords::says_nan(Word c, Word x) const {
   return of_nan == holds;
 }
 
-/// x, of a word that is x where that is a number, and some NaN where it is one: the same in real arithmetic.
+/// x, of a word that is x where that is a number, and some NaN where it is one: the same in real arithmetic. Or x is what something
+/// rounds to, and the NaN that one's.
 std::optional<Word> ValuesOfWords::with_any_nan(Word w) const {
   for (const std::size_t k : {1U, 2U}) {
     const Word x = t_.children(w)[k];
     const auto nan = t_.value(t_.children(w)[3 - k]);
-    if (nan && (*nan & 0x7fffffffU) > 0x7f800000U && says_nan(t_.children(w)[0], x) == (k == 2)) return x;
+    if (!nan || (*nan & 0x7fffffffU) <= 0x7f800000U) continue;
+    const bool widened = t_.kind(x) == TermKind::bit_and && t_.value(t_.children(x)[1]) == 0xffff0000U;
+    const auto rounded = widened ? rounded_from(t_.children(x)[0]) : std::nullopt;
+    if (says_nan(t_.children(w)[0], rounded.value_or(x)) == (k == 2)) return x;
   }
   return std::nullopt;
 }

@@ -30,8 +30,9 @@ enum class LoopForm : std::uint8_t {
 
 /// Whether a map rounds to bf16 by an addition, without a test for NaN in each element: such an addition keeps each NaN whose
 /// lower half is empty, and a sum or product has no other NaN than that of an operand, or 0x7fc00000. So where bytes, integers and
-/// bf16 meet numbers that all elements share (a scale), those numbers' NaN are shortened once.
+/// bf16 meet numbers that all elements share (a scale), those numbers' NaN are shortened once. `few`: also where they are not
+/// one, but few beside all results of the operation.
 [[nodiscard]] bool rounds_by_addition(const Inst& inst, const std::vector<Register>& registers,
-                                      const Target& target);
+                                      const Target& target, bool few = false);
 
 } // namespace inlay::codegen

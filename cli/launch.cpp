@@ -26,16 +26,20 @@ LoadedProblem::LoadedProblem(runtime::Device& device, const kernels::Artifact& a
 
 void LoadedProblem::launch(runtime::Stream stream) { kernel_.launch(plan_, addresses_, stream); }
 
-std::vector<kernels::Bytes> LoadedProblem::read() {
+std::vector<kernels::Bytes> LoadedProblem::read(bool inputs_too) {
   device_.synchronize();
   std::vector<kernels::Bytes> after;
   for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    kernels::Bytes bytes(is_output_[i] ? buffers_[i].size() : 0);
+    kernels::Bytes bytes(is_output_[i] || inputs_too ? buffers_[i].size() : 0);
     if (!bytes.empty())
       device_.copy_out({reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, addresses_[i]);
     after.push_back(std::move(bytes));
   }
   return after;
+}
+
+void LoadedProblem::write(std::span<const kernels::Bytes> all) {
+  for (std::size_t i = 0; i < buffers_.size(); ++i) device_.copy_in(addresses_[i], bytes_of(all[i]));
 }
 
 TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
@@ -47,13 +51,21 @@ TimeResult time_problem(const TimeOptions& o, runtime::EmulatorDevice& device,
   device.options().progress = {};
   device.options().stress = false;
   device.options().max_wave_instructions = neighbour_budget * 4;
-  TimeResult t = time_launch(o, runtime::isa::parse_arch(artifact.arch), object.kernel(artifact.kernel),
-                             loaded.geometry(), [&](runtime::LaunchObserver& observer) {
-                               device.options().observer = &observer;
-                               loaded.launch();
-                               device.options().observer = nullptr;
-                             });
+  const runtime::Kernel& kernel = object.kernel(artifact.kernel);
+  const auto arch = runtime::isa::parse_arch(artifact.arch);
+  // What workgroups tell each other, whose turn it is, say, is for each launch what it was before the first: one that ends with
+  // the last workgroup asked for leaves something else.
+  std::vector<kernels::Bytes> memory;
+  if (runtime::timing::sees_other_workgroups(runtime::isa::decode(object.code(kernel), kernel.address, arch)))
+    memory = loaded.read(true);
+  TimeResult t = time_launch(o, arch, kernel, loaded.geometry(), [&](runtime::LaunchObserver& observer) {
+    if (!memory.empty()) loaded.write(memory);
+    device.options().observer = &observer;
+    loaded.launch();
+    device.options().observer = nullptr;
+  });
   device.options() = std::move(before);
+  t.turns = artifact.turns;
   return t;
 }
 

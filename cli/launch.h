@@ -24,8 +24,10 @@ public:
   /// Enqueues one launch.
   void launch(runtime::Stream stream = runtime::Stream::standard);
   [[nodiscard]] const runtime::LaunchGeometry& geometry() const { return geometry_; }
-  /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty.
-  [[nodiscard]] std::vector<kernels::Bytes> read();
+  /// Waits, and copies out the contents of the outputs; in order, buffers that are no output being empty, unless they are wanted.
+  [[nodiscard]] std::vector<kernels::Bytes> read(bool inputs_too = false);
+  /// All buffers, in order.
+  void write(std::span<const kernels::Bytes> all);
 
 private:
   runtime::Device& device_;

@@ -153,6 +153,10 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
                      launch_us, t.chip.tail);
+  if (t.turns)
+    out += "              not in these clocks: workgroups wait for their turn, and one follows the other "
+           "from its wait to its "
+           "signal\n";
   return out;
 }
 
@@ -175,6 +179,7 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
         {"mall", t.sharing.mall},
         {"workgroups", t.sharing.workgroups},
         {"xcds", t.sharing.xcds}}}};
+  if (t.turns) j["not_modelled"] = "waits for a turn";
   j["seconds"] = t.seconds;
   return j;
 }

@@ -38,6 +38,7 @@ struct TimeResult {
   runtime::timing::Sharing sharing;
   unsigned resident = 1;
   double seconds = 0;
+  bool turns = false; ///< workgroups wait for one another, which is not modelled
 };
 
 /// The parameters for `arch` with what the options change. Errors: std::invalid_argument, std::runtime_error.

@@ -182,6 +182,7 @@ Artifact build(const codegen::Program& program, const codegen::Code& code, const
   artifact.arch = std::string(program.target().name);
   artifact.proofs = prove(code);
   artifact.contract = contract_of(program);
+  artifact.turns = !program.turns().empty();
   artifact.program = program.text();
   artifact.code = code.text();
   artifact.schedule = show_schedule(code);

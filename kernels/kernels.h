@@ -17,6 +17,7 @@ namespace inlay::kernels {
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage1_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> moe_stage2_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> rope_kernel();
+[[nodiscard]] std::unique_ptr<Kernel> cumsum_kernel();
 [[nodiscard]] std::unique_ptr<Kernel> vector_add_kernel();
 
 } // namespace inlay::kernels

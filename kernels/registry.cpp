@@ -22,6 +22,7 @@ std::vector<std::unique_ptr<Kernel>> registry() {
   kernels.push_back(layernorm_kernel());
   kernels.push_back(silu_and_mul_kernel());
   kernels.push_back(rope_kernel());
+  kernels.push_back(cumsum_kernel());
   kernels.push_back(vector_add_kernel());
   return kernels;
 }

@@ -625,6 +625,11 @@ void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& a
     reader.note_range(home, readers, begin + at.at[first_lane(mask)], bytes);
 }
 
+/// Whether what other workgroups have written back is in order before what this wave does.
+static bool has_acquired(const Wave& w) {
+  return w.acquires || (w.group->acquires && !w.group->knowledge.empty());
+}
+
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
   const Reader reader(w);
   std::atomic<u64>* const readers = home.reader_entries();
@@ -637,7 +642,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
   Writers writers(w, home, false);
   const u64 me = writers.me();
   bool said = false;
-  const bool acquires = w.acquires || (g.acquires && !g.knowledge.empty());
+  const bool acquires = has_acquired(w);
   u64 in_order = 0; // the last entry that was: as a rule the next word's
   for (; mask != 0; mask &= mask - 1) {
     const unsigned l = first_lane(mask);
@@ -693,6 +698,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     const Other other(g, old);
     entry.store(mine | touched, std::memory_order_relaxed);
     if ((old & touched & 15U) == 0 || other.ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
+    if (!other.same_group && other.released && has_acquired(w)) continue;
     const u64 at = home.begin + d * 4 + first_lane(touched);
     const bool same = !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address),
                                                 static_cast<std::size_t>(std::popcount(touched))) == 0;

@@ -4,6 +4,7 @@
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
+#include <inlay/kernels/cumsum/spec.h>
 #include <inlay/kernels/rope/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
@@ -249,6 +250,32 @@ TEST_CASE("rotary position embedding: types, lengths of heads, in place") {
   expect_right(rope, problem, false);
 }
 
+TEST_CASE("running sums: rows of a workgroup, types, one workgroup and many") {
+  // Validation follows no turn yet.
+  struct Undecided {
+    Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
+    ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
+  } const validation;
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const Element type : {Element::f16, Element::bf16, Element::f32})
+      for (const int rows : {1, 3, 16}) {
+        CumsumSpec spec;
+        spec.arch = arch, spec.type = type, spec.rows = rows;
+        spec.threads = rows == 3 ? 128 : 64;
+        spec.vector = rows == 1 ? 1 : 0;
+        const Artifact sums = build_cumsum(spec);
+        const std::int64_t v = spec.vector_length();
+        expect_right(sums, cumsum_problem(spec, rows, v, 1), true);
+        expect_right(sums, cumsum_problem(spec, 7 * rows, spec.columns() + v, 2), true);
+        expect_right(sums, cumsum_problem(spec, 33 * rows, 3 * v, 3), false);
+      }
+  // Each launch of the cycle model begins with nobody's turn passed on; what waits is named.
+  const Ran timed = inlay_run({"cumsum", "--n", "640", "--m", "1024", "--time", "--quick"});
+  INFO(timed.err);
+  CHECK(timed.exit == 0);
+  CHECK_THAT(timed.out, Contains("workgroups wait for their turn"));
+}
+
 TEST_CASE("rows: what is not supported is said") {
   const auto refused = [](const std::vector<std::string>& arguments, const std::string& text) {
     const Ran ran = inlay_run(arguments);
@@ -273,6 +300,13 @@ TEST_CASE("rows: what is not supported is said") {
   refused({"softmax", "--stream", "yes", "--in-place", "yes"}, "keep the row in registers");
   refused({"rmsnorm", "--stream", "yes", "--residual", "yes"}, "keep the row in registers");
   refused({"silu_and_mul", "--stream", "yes"}, "unknown option");
+  refused({"cumsum", "--rows", "33"}, "1 to 32");
+  refused({"cumsum", "--rows", "0"}, "1 to 32");
+  refused({"cumsum", "--n", "100"}, "multiple of 16");
+  refused({"cumsum", "--m", "100"}, "multiple of 8");
+  refused({"cumsum", "--threads", "96"}, "64, 128 or 256");
+  refused({"cumsum", "--vector", "3"}, "a power of two up to 8");
+  refused({"cumsum", "--dtype", "i8"}, "f16, bf16 or f32");
   refused({"rope", "--head-dim", "96"}, "32, 64, 128, 256 or 512");
   refused({"rope", "--dtype", "i8"}, "f16, bf16 or f32");
   refused({"rope", "--in-place", "1"}, "yes or no");

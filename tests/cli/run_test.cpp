@@ -954,6 +954,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
                                                    {"rope", "rope"},
+                                                   {"cumsum", "cumsum"},
                                                    {"vector_add", "vector_add"},
                                                    {"block_scale_gemm", "block_scale"},
                                                    {"weight_only_gemm", "weight_only"}};

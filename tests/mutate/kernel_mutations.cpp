@@ -13,6 +13,7 @@
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/block_scale/spec.h>
+#include <inlay/kernels/cumsum/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/moe/spec.h>
 #include <inlay/kernels/rope/spec.h>
@@ -112,6 +113,9 @@ std::vector<Subject> subjects() {
   out.push_back({"layernorm", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
   rows.quantised = Element::i8;
   out.push_back({"layernorm, quantised", kernels::layernorm_program(rows), {{2, 8}, {1, 1048}}});
+  kernels::CumsumSpec cumsum;
+  cumsum.rows = 3;
+  out.push_back({"cumsum", kernels::cumsum_program(cumsum), {{9, 520}, {3, 64}}});
   kernels::RopeSpec rope;
   rope.head_dim = 32, rope.threads = 64;
   out.push_back({"rope", kernels::rope_program(rope), {{2, 33, 5}, {3, 7, 1}}});

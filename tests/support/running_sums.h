@@ -12,7 +12,6 @@ inline codegen::Program carried(const char* arch = "gfx942") {
   Program k("carried", Target::named(arch), 128);
   const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1000}), parts = ceil_div(n, Sym(8));
   const Tensor carry = k.output("carry", Element::f32, {parts, m}), x = k.input("x", Element::f32, {n, m});
-  // [turns]
   k.computes(carry, [&](const auto& c) {
     return k.sum(n, Sym(0), 8 * (c[0] + Sym(1)), [&](Sym j) { return k(x, {j, c[1]}); });
   });
@@ -29,7 +28,6 @@ inline codegen::Program carried(const char* arch = "gfx942") {
       },
       [&] { k.store(own, row_of(part), 1); });
   k.signal("turn");
-  // [turns end]
   return k;
 }
 

@@ -107,6 +107,7 @@ struct Artifact {
   std::string schedule; ///< the loops as slots
   LaunchContract contract;
   BuildTimes times;
+  bool turns = false;                   ///< workgroups wait for those before them
   bool from_cache = false;              ///< the machine code; claims are derived in every build
   std::shared_ptr<const Source> source; ///< when the build was given the program to keep
 };

@@ -1,0 +1,82 @@
+// Running sums on the command line, their problems and their judge.
+#include "../data.h"
+#include "../flags.h"
+#include "../kernels.h"
+
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/cumsum/spec.h>
+
+#include <cmath>
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+class Cumsum final : public Kernel {
+public:
+  std::string name() const override { return "cumsum"; }
+  std::string summary() const override {
+    return "running sums down the columns of a matrix: each workgroup goes on from what the one before "
+           "stored";
+  }
+  std::vector<FlagHelp> flags() const override {
+    return {{"arch", "gfx942", "gfx942 or gfx950"},
+            {"dtype", "f16", "element type: f16, bf16, f32"},
+            {"n", "1024", "rows"},
+            {"m", "1024", "columns, a multiple of a vector's elements"},
+            {"rows", "16", "rows of a workgroup, 1 to 32"},
+            {"threads", "64", "work-items: 64, 128 or 256"},
+            {"vector", "0", "elements that one instruction moves; 0: 16 bytes"}};
+  }
+  Artifact build(const Flags& given, const BuildOptions& options) const override {
+    return build_cumsum(spec_of(given), options);
+  }
+  Problem problem(const Flags& given, std::uint64_t seed) const override {
+    const FlagReader read(name(), given, flags());
+    return cumsum_problem(spec_of(given), read.number("n", 1, 1 << 20), read.number("m", 1, 1 << 20), seed);
+  }
+
+private:
+  CumsumSpec spec_of(const Flags& given) const {
+    const FlagReader read(name(), given, flags());
+    CumsumSpec spec;
+    spec.arch = read.text("arch");
+    spec.type = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
+    spec.rows = static_cast<int>(read.number("rows", 0, 1 << 16));
+    spec.threads = static_cast<int>(read.number("threads", 1, 1024));
+    spec.vector = static_cast<int>(read.number("vector", 0, 64));
+    return spec;
+  }
+};
+
+} // namespace
+
+Problem cumsum_problem(const CumsumSpec& spec, std::int64_t n, std::int64_t m, std::uint64_t seed) {
+  const Element type = spec.type;
+  const Matrix x = random_matrix(n, m, type, seed);
+  const auto groups = static_cast<std::size_t>((m + spec.columns() - 1) / spec.columns());
+  Problem problem;
+  problem.launch = contract_of(cumsum_program(spec)).plan({n, m});
+  problem.buffers = {
+      {"Y", poison(static_cast<std::size_t>(bytes_of(type) * n * m)), true},
+      {"CARRY", poison(static_cast<std::size_t>(4 * ((n + spec.rows - 1) / spec.rows) * m)), false},
+      {"X", to_bytes(x, type), false},
+      {"TURN", Bytes(4 * groups), false}};
+  problem.flops = static_cast<double>(n * m);
+  problem.text = fmt::format("Y[{0},{1}] = running sums of X[{0},{1}], {2}", n, m, to_string(type));
+  problem.check = [=](std::span<const Bytes> buffers) {
+    Matrix y = x, bound(n, m);
+    Matrix size = x.cwiseAbs();
+    for (Eigen::Index i = 0; i < n; ++i) {
+      if (i > 0) y.row(i) += y.row(i - 1), size.row(i) += size.row(i - 1);
+      bound.row(i) = std::ldexp(static_cast<double>(i + 1), -24) * size.row(i) +
+                     unit_roundoff(type) * y.row(i).cwiseAbs();
+    }
+    return compare(from_bytes(buffers[0], n, m, type), y, bound, "(n + 1) 2^-24 sum |x| + u |y|");
+  };
+  return problem;
+}
+
+std::unique_ptr<Kernel> cumsum_kernel() { return std::make_unique<Cumsum>(); }
+
+} // namespace inlay::kernels

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
 
 namespace inlay::kernels {
 namespace {
@@ -62,24 +63,26 @@ Program cumsum_program(const CumsumSpec& s) {
     sums.push_back(i == 0 ? one : add(sums.back(), one));
   }
   const auto before = [&] { return k.load(row(C, part - Sym(1)), line, of_sums); };
+  const auto carry = [&](const Fragment& sum) { k.store(sum, row(C, part), of_sums); };
+  const auto put = [&](int i, const Fragment& sum) { k.store(sum, row(Y, s.rows * part + Sym(i)), v); };
   k.await("turn", part);
   k.if_less(
-      Sym(0), part, [&] { k.store(add(before(), sums.back()), row(C, part), of_sums); },
-      [&] { k.store(sums.back(), row(C, part), of_sums); });
+      Sym(0), part, [&] { carry(add(before(), sums.back())); }, [&] { carry(sums.back()); });
   k.signal("turn");
+  const auto each = [&](const std::function<Fragment(const Fragment&)>& result) {
+    for (int i = 0; i < s.rows; ++i) put(i, result(sums[static_cast<std::size_t>(i)]));
+  };
+  const auto first = [&](const Fragment& sum) {
+    return k.map(
+        {sum}, [](const Exprs& x) { return x[0]; }, s.type);
+  };
   k.if_less(
       Sym(0), part,
       [&] {
         const Fragment all = before();
-        for (int i = 0; i < s.rows; ++i)
-          k.store(add(all, sums[static_cast<std::size_t>(i)], s.type), row(Y, s.rows * part + Sym(i)), v);
+        each([&](const Fragment& sum) { return add(all, sum, s.type); });
       },
-      [&] {
-        for (int i = 0; i < s.rows; ++i)
-          k.store(k.map(
-                      {sums[static_cast<std::size_t>(i)]}, [](const Exprs& x) { return x[0]; }, s.type),
-                  row(Y, s.rows * part + Sym(i)), v);
-      });
+      [&] { each(first); });
   return k;
 }
 // [cumsum end]

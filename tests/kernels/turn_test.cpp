@@ -164,6 +164,61 @@ TEST_CASE("turns: a wrong program is refused") {
              Contains("on one path a workgroup does not store it before"));
 }
 
+TEST_CASE("turns: what another specification names is read as itself") {
+  // y(p, i) = 2 carry(p - 1, i), of the first workgroup its own: what is loaded is not the sum that it is.
+  for (const bool own_too : {true, false}) {
+    Program k("doubled", Target::named("gfx942"), 128);
+    const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1000});
+    const Tensor y = k.output("y", Element::f32, {n, m}), carry = k.output("carry", Element::f32, {n, m}),
+                 x = k.input("x", Element::f32, {n, m});
+    k.computes(carry, [&](const auto& c) {
+      return k.sum(n, c[0], c[0] + Sym(1), [&](Sym j) { return k(x, {j, c[1]}); });
+    });
+    k.computes(y, [&](const auto& c) { return k(carry, {max(c[0] - Sym(1), Sym(0)), c[1]}) * 2.0; });
+    const Sym column = k.workgroups(0, m, 128), part = k.workgroups(1, n, 1);
+    const Layout tv = rows_tv(1, 128, 1, 128), row = without_axis(tv, 0);
+    const auto tile = [&](const Tensor& t, Sym number) { return k.tile(t, {1, 128}, {number, column}); };
+    k.store(k.fold(Monoid::sum, k.load(tile(x, part), tv, 1), 0), tile(carry, part), 1);
+    k.await("turn", part), k.signal("turn");
+    const auto twice = [&](Sym number) {
+      k.store(k.map({k.load(tile(carry, number), row, 1)}, [](const auto& v) { return v[0] * 2.0; }),
+              tile(y, part), 1);
+    };
+    k.if_less(
+        Sym(0), part, [&] { twice(own_too ? part - Sym(1) : part); }, [&] { twice(part); });
+    if (own_too)
+      CHECK(refuted(k) == "");
+    else
+      CHECK_THAT(refuted(k), Contains("y is what the specification says"));
+  }
+}
+
+TEST_CASE("turns: what is read in one turn is not what another one orders") {
+  Program two("two", Target::named("gfx942"), 128);
+  const Sym m = two.size("m", {.most = 1 << 14}), n = two.size("n", {.most = 1000}),
+            parts = ceil_div(n, Sym(8));
+  const Tensor carry = two.output("carry", Element::f32, {parts, m}),
+               x = two.input("x", Element::f32, {n, m});
+  two.computes(carry, [&](const auto& c) {
+    return two.sum(n, Sym(0), 8 * (c[0] + Sym(1)), [&](Sym j) { return two(x, {j, c[1]}); });
+  });
+  const Sym column = two.workgroups(0, m, 128), part = two.workgroups(1, n, 8);
+  const Layout by_column = rows_tv(8, 128, 1, 128), one_row = without_axis(by_column, 0);
+  const auto row_of = [&](Sym number) { return two.tile(carry, {1, 128}, {number, column}); };
+  const Fragment own =
+      two.fold(Monoid::sum, two.load(two.tile(x, {8, 128}, {part, column}), by_column, 1), 0);
+  two.await("columns", column), two.await("rows", part);
+  two.if_less(
+      Sym(0), part,
+      [&] {
+        const Fragment before = two.load(row_of(part - Sym(1)), one_row, 1);
+        two.store(two.map({own, before}, [](const auto& v) { return v[0] + v[1]; }), row_of(part), 1);
+      },
+      [&] { two.store(own, row_of(part), 1); });
+  two.signal("rows"), two.signal("columns");
+  CHECK_THAT(refuted(two), Contains("was released by whoever stores it")); // with care: it is right
+}
+
 TEST_CASE("turns: refused where they cannot be") {
   const auto refused = [](const std::function<void(Program&, Sym, Sym)>& f) {
     Program k("refused", Target::named("gfx942"), 64);

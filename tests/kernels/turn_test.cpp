@@ -372,3 +372,15 @@ TEST_CASE(
     CHECK(gone["s_waitcnt"] >= 4);
   }
 }
+
+TEST_CASE("turns: a load of others' row that passes its end is refused") {
+  const Program p = carried();
+  Code code = code_of(p);
+  std::size_t loads = 0;
+  for (CodeRegion& r : code.regions)
+    for (Inst& i : r.body)
+      if (i.kind == InstKind::load && p.tensor(i.access.tensor).name == "carry")
+        i.access.masked[1] = false, ++loads;
+  REQUIRE(loads == 1);
+  CHECK_THAT(refuted(code), Contains("loads of carry stay inside its memory") && Contains("a row behind it"));
+}

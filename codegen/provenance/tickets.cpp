@@ -96,6 +96,11 @@ bool Interpreter::read_of_others(State& s, const Inst& i, const Prepared& r) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const std::string claim = "what is read of " + t.name + " was released by whoever stores it";
   if (i.direct || i.access.gathered()) refute(claim, t.name, "it is read by a transfer or through a table");
+  // Of a sum that several workgroups add to, all of them have to be through.
+  bool added = false;
+  for (const CodeRegion& region : code_.regions)
+    for (const auto* list : {&region.prologue, &region.body, &region.epilogue})
+      for (const Inst& other : *list) added = added || (other.combine && other.access.tensor == t.id);
   const auto passed = s.passed.find(t.id);
   const auto waiting = std::find_if(s.awaited.begin(), s.awaited.end(), [&](const auto& x) {
     return x.second == Status::published && !s.signalled.contains(x.first);
@@ -109,6 +114,8 @@ bool Interpreter::read_of_others(State& s, const Inst& i, const Prepared& r) {
       refute(claim, to_string(k.symbol),
              "others may come later: it need not be the last of " + to_string(p_.count(k.axis)));
     if (taken && last(k)) {
+      if (added && s.stored_part.at(t.id) != k.axis)
+        refute(claim, t.name, "workgroups add to it that draw no number of this ticket");
       stored_by_others(claim, s.stored.at(t.id), r, k.axis, {});
       needed_.insert({t.id, false, given->second});
       prove(claim, to_string(k.symbol), "provenance");
@@ -120,6 +127,7 @@ bool Interpreter::read_of_others(State& s, const Inst& i, const Prepared& r) {
            "it is written too, by this workgroup or another one; read another tensor, declare it `inout`, or "
            "draw a "
            "ticket or await a turn behind what is stored");
+  if (added) refute(claim, t.name, "workgroups add to it, and what others add may come later");
   // What those before stored before their turn was over; whether they do is known when this workgroup's is.
   const int turn = passed != s.passed.end() ? passed->second : waiting->first;
   const int axis = p_.turns()[static_cast<std::size_t>(turn)].axis;

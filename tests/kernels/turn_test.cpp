@@ -342,7 +342,7 @@ TEST_CASE(
                                                  kernels::Bytes(4 * 3)};
     runtime::EmulatorOptions strict;
     strict.checks = runtime::Checks::all();
-    strict.max_wave_instructions = 100'000;
+    strict.max_wave_instructions = 20'000'000; // another thread may have to come first
     const auto run = [&](const kernels::Artifact& artifact) {
       const auto device = kernels::open_device("emulator", arch);
       dynamic_cast<runtime::EmulatorDevice&>(*device).options() = strict;
@@ -383,4 +383,46 @@ TEST_CASE("turns: a load of others' row that passes its end is refused") {
         i.access.masked[1] = false, ++loads;
   REQUIRE(loads == 1);
   CHECK_THAT(refuted(code), Contains("loads of carry stay inside its memory") && Contains("a row behind it"));
+}
+
+TEST_CASE("tickets and turns: parts that workgroups add along another axis are not all there") {
+  for (const bool by_ticket : {true, false}) {
+    Program k("added", Target::named("gfx942"), 128);
+    const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1000}),
+              p = k.size("p", {.most = 1000});
+    const Tensor y = k.output("y", Element::f32, {p, by_ticket ? Sym(1) : n, m}),
+                 acc = k.output("acc", Element::f32, {n, m}), x = k.input("x", Element::f32, {p, n, m});
+    k.computes(acc, [&](const auto& c) { return k.sum(p, [&](Sym j) { return k(x, {j, c[0], c[1]}); }); });
+    k.computes(y, [&](const auto& c) {
+      return by_ticket ? k.sum(n,
+                               [&](Sym q) {
+                                 return k(acc, {q, c[2]});
+                               })
+                       : k.sum(n, Sym(0), c[1] + Sym(1), [&](Sym q) {
+                           return k(acc, {q, c[2]});
+                         });
+    });
+    const Sym column = k.workgroups(0, m, 128), part = k.workgroups(1, n, 1), slice = k.workgroups(2, p, 1);
+    const Layout tv = rows_tv(1, 128, 1, 128), row = without_axis(tv, 0);
+    const Fragment own =
+        k.fold(Monoid::sum, k.load(k.tile(x, {1, 1, 128}, {slice, part, column}).keep({0, 2}), tv, 1), 0);
+    k.add(own, k.tile(acc, {1, 128}, {part, column}));
+    const auto finish = [&](Sym until, Sym at) {
+      const Fragment sum = k.zeros(Element::f32, row, {1, 128});
+      k.loop(until, 1, {.distance = 1, .ring = 1}, [&](Sym t) {
+        k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(acc, {1, 128}, {t, column}), row, 1), 0)},
+                 [](const auto& v) { return v[0] + v[1]; });
+      });
+      k.store(sum, k.tile(y, {1, 1, 128}, {slice, at, column}).keep({1, 2}), 1);
+    };
+    if (by_ticket) {
+      const Sym number = k.ticket("arrived", part);
+      k.if_less(n - Sym(2), number, [&] { finish(n, Sym(0)); });
+    } else {
+      k.await("turn", part), k.signal("turn");
+      finish(min(n, part + Sym(1)), part);
+    }
+    CHECK_THAT(refuted(k),
+               Contains("what is read of acc was released by whoever stores it") && Contains("add to it"));
+  }
 }

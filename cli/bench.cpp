@@ -85,12 +85,13 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
                                s.instructions, s.multiply_adds, s.bytes_read, s.bytes_written, s.lds_cycles,
                                s.lds_conflict_cycles);
     const auto& m = *modelled;
-    session.out << fmt::format("  modelled   {:.0f} clocks on {}, give or take {:.0f}{}; bottleneck: {}\n",
+    session.out << fmt::format("  modelled   {:.0f} clocks on {}, give or take {:.0f}{}; bottleneck: {}{}\n",
                                m.chip.clocks, artifact.arch, m.chip.uncertainty,
                                m.report.hot() == nullptr ? std::string()
                                                          : fmt::format(", {:.0f} a trip of the hot loop",
                                                                        m.report.hot()->clocks_per_trip),
-                               runtime::timing::to_string(m.report.bottleneck()));
+                               runtime::timing::to_string(m.report.bottleneck()),
+                               m.turns ? "; waits for turns are not in it" : "");
   }
   if (report.hot)
     session.out << fmt::format("  hot loop   {} clocks of issue and {} of the matrix unit a trip and wave\n",

@@ -124,7 +124,7 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   const Rings rings = ring_registers(lifetimes_of(code, loop), static_cast<int>(loop.body.size()), loop.ring);
   const int file = code.program->target().registers_per_simd_lane / 2;
   const int reserved = address_registers(loop.body, *code.program, loop.ring);
-  if (rings.copies > 4) return std::nullopt;
+  if (rings.copies > most_copies) return std::nullopt;
   out.copies = rings.copies;
   out.rings = rings.place;
   int sum = 0;

@@ -16,6 +16,9 @@ namespace {
 
 int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
+/// A load is under way for at most as many: a wave has no registers and a compute unit no room in its L1 for more.
+constexpr int most_trips = 4;
+
 class Modulo {
 public:
   Modulo(const Region& loop, const std::vector<Register>& registers, const Program& program)
@@ -126,11 +129,14 @@ public:
     // The same number of waves as LDS lets in, if any lead allows it.
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
     const int trip = clocks_ * static_cast<int>(products_.size());
-    const int depth = trip <= 2 * Latencies::of(target_).memory ? 2 : 1;
+    // Where all that a trip uses is waited for at its begin, half a trip less on the average, so for half of one more; three
+    // trips or four are for that alone.
+    const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
+    const int depth = one_wait > 2 ? std::min(one_wait, most_trips) : trip <= latency ? 2 : 1;
     LoopSchedule chosen;
     for (int waves = waves_; waves >= 1; --waves)
       for (int trips = depth; trips >= 1; --trips)
-        for (int lead = steps_; lead >= 1; --lead) {
+        for (int lead = steps_; lead >= (trips > 2 ? steps_ : 1); --lead) {
           chosen = ordered(lead, trips);
           if (fits(chosen, waves)) return {chosen, true};
         }
@@ -157,11 +163,10 @@ private:
 
   bool fits(const LoopSchedule& order, int waves, int others = 0) const {
     const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
-    const int most = ring_registers(lifetimes(loop_, registers_, order), static_cast<int>(order.slots.size()),
-                                    loop_.pipeline.ring)
-                         .dwords +
-                     addresses_ + others;
-    return most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves;
+    const Rings rings = ring_registers(lifetimes(loop_, registers_, order),
+                                       static_cast<int>(order.slots.size()), loop_.pipeline.ring);
+    const int most = rings.dwords + addresses_ + others;
+    return rings.copies <= most_copies && most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves;
   }
 
   // Two tiles that transfers bring into two stages can have a half of the trip each: while the reads of one stand in it, the
@@ -270,11 +275,11 @@ private:
             {items[static_cast<std::size_t>(i)].node, items[static_cast<std::size_t>(i)].ahead, false});
     }
     for (int m = 0; m < length; ++m) {
-      // Reads a whole trip ahead need one joint a trip, if loads are two trips under way; otherwise there is a second one, so
-      // that not all of them are waited for at once.
+      // Reads a whole trip ahead need one joint a trip, if loads are two trips under way, those that feed products three;
+      // otherwise there is a second one, so that not all of them are waited for at once.
       const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
       const bool one_is_enough =
-          lead == steps_ && (trips > 1 || transfers_) && loads_.size() == writes_.size();
+          lead == steps_ && (trips > 2 || ((trips > 1 || transfers_) && loads_.size() == writes_.size()));
       const bool joint = m == 0 || (schedule.apart  ? m == begin_[static_cast<std::size_t>(steps_ / 2)]
                                     : one_is_enough ? false
                                     : steps_ == 1   ? m == length / 2

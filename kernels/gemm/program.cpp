@@ -91,9 +91,17 @@ const Atom& product(const GemmSpec& s, const Target& target) {
 /// Columns of C in the order in which a wave's products have them, so that a lane's results are 8 adjacent columns: 16 bytes of
 /// a 16-bit C. The instruction gives a lane 4 of them at a time; those of the next block of 16 columns, or of the next 8, are
 /// made its neighbours by taking B's rows in another order. Nothing when C is wider, or a wave has a single block.
+///
+/// Of a preshuffled B, whose rows are 16 bytes beside one another, a load then takes half lines, twice as many: only where a wave
+/// has many results and the products of a tile leave the address unit that time (docs/benchmarks/codegen.md).
 std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
   if (is_mx(s)) return {}; // the order of its scales keeps rows where they are
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};
+  if (s.preshuffled_b) {
+    constexpr int bytes_a_clock = 64; // of the address unit: half of a line takes the time of a whole one
+    const int loaded = (s.tile_m + 2 * s.tile_n) * s.tile_k * bits(s.in) / 8;
+    if (s.tile_n < 64 * s.waves_n || loaded > bytes_a_clock * mma.clocks()) return {};
+  }
   TupleBuilder<Mode> b;
   const std::size_t at = b.open();
   if (s.mfma == 16) {

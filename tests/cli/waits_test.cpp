@@ -271,7 +271,7 @@ TEST_CASE("all that orders a ticket is missed when it is gone: write-back, waits
     spec.arch = arch;
     spec.tile_m = spec.tile_n = 64, spec.tile_k = 32;
     spec.split = 96, spec.gather = true;
-    const Artifact kernel = build_gemm(spec);
+    const Artifact kernel = build_gemm(spec, {.loops = "ir"});
     const Problem problem = gemm_problem(spec, 70, 64, 256, 1);
     const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
     const auto object = runtime::CodeObject::parse({begin, begin + kernel.hsaco.size()}, kernel.arch);

@@ -48,7 +48,7 @@ kernels::GemmSpec of_fp4(kernels::GemmSpec s) {
   return s;
 }
 std::vector<Case> cases() {
-  return {{"64x64x32", spec_of("gfx942", 64, 64, 32), LoopForm::ir},
+  return {{"64x64x32", spec_of("gfx942", 64, 64, 32), LoopForm::automatic},
           {"64x64x64 asm", spec_of("gfx950", 64, 64, 64), LoopForm::block},
           {"128x128x64", spec_of("gfx942", 128, 128, 64), LoopForm::ir},
           {"128x128x64", spec_of("gfx950", 128, 128, 64), LoopForm::automatic},
@@ -71,7 +71,7 @@ std::vector<Case> cases() {
           {"64x64x128 fp8", of_fp8(spec_of("gfx950", 64, 64, 128)), LoopForm::block},
           {"128x128x128 fp8", of_fp8(spec_of("gfx950", 128, 128, 128)), LoopForm::ir},
           {"256x256x128 fp8", of_fp8(spec_of("gfx950", 256, 256, 128)), LoopForm::automatic},
-          {"64x64x256 fp4", of_fp4(spec_of("gfx950", 64, 64, 256)), LoopForm::ir},
+          {"64x64x256 fp4", of_fp4(spec_of("gfx950", 64, 64, 256)), LoopForm::automatic},
           {"128x128x256 fp4 preshuffled", of_fp4(spec_of("gfx950", 128, 128, 256, 16, true)),
            LoopForm::automatic},
           {"256x256x256 fp4 transfers", of_fp4(spec_of("gfx950", 256, 256, 256, 16, false, true)),

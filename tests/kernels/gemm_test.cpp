@@ -96,7 +96,8 @@ TEST_CASE("gemm: every claim of 4-bit elements with scales of 32 k is proved, an
   CHECK_THAT(message_of([&] { (void)build_gemm(spec); }), Contains("tile_m = 96"));
 }
 
-TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
+TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once; 8 where B's loads would be "
+          "halves of lines") {
   const auto count = [](const std::string& text, const std::string& what) {
     int n = 0;
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
@@ -114,10 +115,16 @@ TEST_CASE("gemm: a 16-bit C is stored 16 bytes at a time, each element once") {
         INFO(arch << " " << mfma << " " << preshuffled);
         const Artifact kernel = build_gemm(spec);
         const int elements = spec.tile_m * spec.tile_n / 256;
-        CHECK(count(kernel.assembly, "buffer_store_dwordx4") == elements / 8);
-        CHECK(count(kernel.assembly, "buffer_store_dwordx2") == 0);
+        CHECK(count(kernel.assembly, "buffer_store_dwordx4") == (preshuffled ? 0 : elements / 8));
+        CHECK(count(kernel.assembly, "buffer_store_dwordx2") == (preshuffled ? elements / 4 : 0));
         CHECK(count(kernel.assembly, "buffer_store_short") == (preshuffled ? 0 : elements)); // N % 8, N % 16
       }
+  // 64 columns of a wave and products for longer than its loads take: halves of lines are worth it.
+  GemmSpec wide;
+  wide.preshuffled_b = true, wide.waves_m = 1, wide.waves_n = 4;
+  wide.tile_m = wide.tile_n = 256, wide.tile_k = 64;
+  CHECK(count(build_gemm(wide).assembly, "buffer_store_dwordx4") == 32);
+  CHECK(count(build_gemm(wide).assembly, "buffer_store_dwordx2") == 0);
   // A wave with one block of 16 columns has no neighbour for it.
   GemmSpec narrow;
   narrow.tile_n = 32;

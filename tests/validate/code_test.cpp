@@ -129,7 +129,7 @@ TEST_CASE("attention and scaled products are validated, and refuted when damaged
 }
 
 TEST_CASE("damaged machine code is refuted with instruction, lane, sizes and what should be there") {
-  const kernels::Artifact a = kernels::build_gemm(small_gemm());
+  const kernels::Artifact a = kernels::build_gemm(small_gemm(), {.loops = "ir"});
   const auto refuted = [&](const kernels::Bytes& bytes) {
     const CodeReport r = validate(a, bytes, true);
     INFO(text_of(r));
@@ -587,7 +587,8 @@ TEST_CASE("code that is another one from the eleventh trip on is not validated")
 
 TEST_CASE("behind the loop: a load of the trip that there is not is not validated, one that was made is "
           "loaded twice") {
-  const auto a = kernels::find_kernel("gemm")->build({{"arch", "gfx942"}, {"tile", "64x64x64"}}, {});
+  const auto a =
+      kernels::find_kernel("gemm")->build({{"arch", "gfx942"}, {"tile", "64x64x64"}}, {.loops = "ir"});
   // The loop's last load of A before its branch back, into a register that nobody reads.
   std::string text = a.assembly;
   const std::size_t back = text.find("\ts_cbranch_scc1 .LBB0_2\n");
@@ -637,7 +638,7 @@ TEST_CASE("another kernel's machine code, or another schedule's guard, is not va
 
 TEST_CASE("numbers follow what has no formula, with sizes at which the formulas differ") {
   const auto built = [](const char* kernel, kernels::Flags flags) {
-    return kernels::find_kernel(kernel)->build(flags, {});
+    return kernels::find_kernel(kernel)->build(flags, {.loops = "ir"});
   };
   const kernels::Artifact gemm =
                               built("gemm",
@@ -698,7 +699,7 @@ TEST_CASE("numbers follow what has no formula, with sizes at which the formulas 
 
 TEST_CASE("states that wait at forks and formulas that grow are bounded: undecided, not out of memory") {
   const kernels::Artifact a = kernels::find_kernel("gemm")->build(
-      {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, {});
+      {{"tile", "64x32x32"}, {"waves", "2x1"}, {"mfma", "32"}, {"out", "f32"}}, {.loops = "ir"});
   const auto object = object_of(a.hsaco);
   const auto with = [&](const runtime::CodeObject& o, std::size_t bytes, bool order) {
     CodeOptions options;

@@ -55,6 +55,8 @@ struct MmaTiling {
   [[nodiscard]] int k_steps() const { return k / (k_vector * lane_groups()); } ///< fragments along k
   [[nodiscard]] int atoms_per_step() const { return k_vector / mma().a_values(); } ///< 0: it takes two steps
   [[nodiscard]] int parts() const { return atoms_per_step() == 0 ? 2 : 1; }        ///< of an operand
+  /// That a wave's products of the block keep its matrix pipe busy: repeat_m repeat_n k / (k of an atom) times an atom's.
+  [[nodiscard]] int clocks() const { return repeat_m() * repeat_n() * (k / mma().k) * mma().clocks(); }
 
   /// (thread, (vector, repeat, step)) -> (m, k); threads along waves_n see the same elements (stride 0).
   [[nodiscard]] Layout a() const;

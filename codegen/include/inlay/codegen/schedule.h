@@ -19,7 +19,7 @@
 /// instructions into the gaps between them. A trip has as many windows as steps of products. The reads of a step stand
 /// `lead` windows before it, spread over one window; all accesses to one iteration's stage of LDS lie inside one trip's
 /// length from the first read on, so one barrier, where that window begins, separates writers from readers both ways; writes lie one trip
-/// before the reads, and each write is followed by a load into the same register, one trip under way, or two where a trip is
+/// before the reads, and each write is followed by a load into the same register, one trip under way, or two to four where a trip is
 /// short beside memory's latency. At the end of a window there is a rest without LDS accesses, so that the wait behind it
 /// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
 /// the first is taken whose registers fit beside as many waves as LDS lets in.
@@ -101,6 +101,8 @@ struct Rings {
   int dwords = 0;                           ///< that they take altogether
   std::map<std::pair<int, int>, int> place; ///< (register, copy) -> first dword, aligned to its size
 };
+/// A loop as a block has one body and one exit for each copy.
+inline constexpr int most_copies = 6;
 /// First fit of the lifetimes on the circle of `copies` trips, the best of several places to begin; copies is the smallest
 /// multiple of `ring` with room for the longest life. At least `pressure`, at most a little more.
 /// Ensures: no two lives share a dword at any slot.

@@ -166,7 +166,8 @@ private:
     const Rings rings = ring_registers(lifetimes(loop_, registers_, order),
                                        static_cast<int>(order.slots.size()), loop_.pipeline.ring);
     const int most = rings.dwords + addresses_ + others;
-    return rings.copies <= most_copies && most <= file && results <= file && most + results <= target_.registers_per_simd_lane / waves;
+    return rings.copies <= most_copies && most <= file && results <= file &&
+           most + results <= target_.registers_per_simd_lane / waves;
   }
 
   // Two tiles that transfers bring into two stages can have a half of the trip each: while the reads of one stand in it, the

@@ -4,7 +4,8 @@ hand-written one is known (tests/runtime/timing/end_to_end.py), `inlay compare -
 12, 14 and 15 are decided by the cycle model. --static leaves that out.
 
     git clone https://github.com/ROCm/aiter
-    INLAY_AITER=$PWD/aiter python3 tests/codegen/schedule_anchors.py build/release/bin/inlay
+    git clone https://github.com/ROCm/hipBLASLt
+    INLAY_AITER=$PWD/aiter INLAY_HIPBLASLT=$PWD/hipBLASLt python3 tests/codegen/schedule_anchors.py build/release/bin/inlay
 
 Rows whose anchor is not there are named and skipped. docs/benchmarks/codegen.md has the table.
 """
@@ -16,6 +17,8 @@ import end_to_end
 words = [a for a in sys.argv[1:] if a != "--static"]
 inlay = words[0] if words else "build/release/bin/inlay"
 hsa = pathlib.Path(os.environ.get("INLAY_AITER", "/nowhere")) / "hsa"
+custom = pathlib.Path(os.environ.get("INLAY_HIPBLASLT", "/nowhere")) / "tensilelite/Tensile/CustomKernels"
+hipblaslt = lambda kind, tile: custom / f"Custom_Cijk_Alik_Bljk_{kind}_UserArgs_MT{tile}_MI16x16x1_SN_K1_MIWT4_16_DTVA.s"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
 # what, architecture, kernel, type, tile, waves, anchor; gfx950: straight to LDS, as the hand-written ones there
@@ -37,6 +40,13 @@ rows = [
     ("fp4 256x256", "gfx950", "gemm", "fp4", "256x256x256", "2x2", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_noBpreShuffle_256x256.co"),
     ("fp4 128x128 preshuffled", "gfx950", "preshuffle_gemm", "fp4", "128x128x256", "1x4", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_BpreShuffle_128x128.co"),
     ("fp8 block-scale 128x128", "gfx942", "block_scale_gemm", "fp8", "128x128x128", "", hsa / "gfx942/fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_128x128.co"),
+    # hipBLASLt's take A straight to registers, as preshuffle_gemm takes B.
+    ("bf16 256x256", "gfx942", "gemm", "bf16", "256x256x32", "2x2", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64")),
+    ("bf16 256x256 preshuffled", "gfx942", "preshuffle_gemm", "bf16", "256x256x64", "1x4", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64")),
+    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "2x2", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128")),
+    ("fp8 256x256 preshuffled", "gfx942", "preshuffle_gemm", "fp8", "256x256x128", "1x4", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128")),
+    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "2x2", triton / "gemm_fp8_256x256x128.gfx942.s"),
+    ("fp8 256x256", "gfx950", "gemm", "fp8", "256x256x128", "2x2", triton / "gemm_fp8_256x256x128.gfx950.s"),
     ("f16 128x128", "gfx942", "gemm", "f16", "128x128x64", "2x2", triton / "gemm_f16_128x128x64.gfx942.s"),
     ("f16 128x128", "gfx950", "gemm", "f16", "128x128x64", "2x2", triton / "gemm_f16_128x128x64.gfx950.s"),
     ("f16 256x256", "gfx942", "gemm", "f16", "256x256x32", "2x2", triton / "gemm_f16_256x256x64.gfx942.s"),
@@ -77,6 +87,7 @@ print("|---|---|---|---|---|---|---|---|---|---|---|")
 missing, reasons = [], []
 with tempfile.TemporaryDirectory() as folder:
   for what, arch, kernel, kind, tile, waves, anchor in rows:
+    by = " (Triton)" if triton in anchor.parents else " (hipBLASLt)" if custom in anchor.parents else ""
     if not anchor.exists():
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
@@ -103,8 +114,8 @@ with tempfile.TemporaryDirectory() as folder:
       timed = [", ".join(str(c["number"]) for c in lost) or "none", shape, *clocks]
       reasons += [f"{what} ({arch}), launch, {c['number']} {c['name']}: {c['candidate']} | {c['anchor']} ({c['why']})" for c in lost if c["number"] in (6, 8, 11, 12, 14, 15)]
     failed = [c for c in report["criteria"] if c["verdict"] == "fail"]
-    reasons += [f"{what} ({arch}), {c['number']} {c['name']}: {c['why']}" for c in failed]
-    print(f"| {what} | {arch} | {ratio[0]} | {ratio[1]} | {rate(0)} | {rate(1)} | {', '.join(str(c['number']) for c in failed) or 'none'} | {' | '.join(timed)} |", flush=True)
+    reasons += [f"{what}{by} ({arch}), {c['number']} {c['name']}: {c['why']}" for c in failed]
+    print(f"| {what}{by} | {arch} | {ratio[0]} | {ratio[1]} | {rate(0)} | {rate(1)} | {', '.join(str(c['number']) for c in failed) or 'none'} | {' | '.join(timed)} |", flush=True)
 for line in reasons: print(line)
 for line in missing: print("skipped:", line)
 sys.exit(77 if len(missing) == len(rows) else 0)

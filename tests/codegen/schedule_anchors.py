@@ -21,7 +21,11 @@ custom = pathlib.Path(os.environ.get("INLAY_HIPBLASLT", "/nowhere")) / "tensilel
 hipblaslt = lambda kind, tile: custom / f"Custom_Cijk_Alik_Bljk_{kind}_UserArgs_MT{tile}_MI16x16x1_SN_K1_MIWT4_16_DTVA.s"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
-# what, architecture, kernel, type, tile, waves, anchor; gfx950: straight to LDS, as the hand-written ones there
+# Tiles that go through registers to LDS; all others straight there, as the hand-written ones.
+by_registers = [("i8 128x128", "gfx942"), ("i8 32x128", "gfx942"), ("bf16 128x64", "gfx942")] + [
+    (what, "gfx942") for what in ("bf16 256x256", "bf16 256x256 preshuffled", "fp8 256x256", "fp8 256x256 preshuffled", "f16 128x128", "f16 256x256")]
+
+# what, architecture, kernel, type, tile, waves, anchor
 rows = [
     ("i8 128x128", "gfx942", "preshuffle_gemm", "i8", "128x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_128x128.co"),
     ("i8 96x128", "gfx942", "preshuffle_gemm", "i8", "96x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_96x128.co"),
@@ -91,7 +95,7 @@ with tempfile.TemporaryDirectory() as folder:
     if not anchor.exists():
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
-    options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "yes" if arch == "gfx950" else "no"]
+    options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "yes" if (what, arch) not in by_registers else "no"]
     if kind == "i8": options += ["--scales", "yes", "--bias", "yes"]  # as the hand-written ones: bf16 results
     if kernel == "block_scale_gemm": options = ["--tile-m", tile.split("x")[0]]  # its other sizes are the scales'
     subprocess.run([inlay, "build", kernel, "--arch", arch, *options, "-o", folder], check=True, capture_output=True)

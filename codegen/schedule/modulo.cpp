@@ -132,13 +132,20 @@ public:
     // Where all that a trip uses is waited for at its begin, half a trip less on the average, so for half of one more; three
     // trips or four are for that alone.
     const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
-    const int depth = one_wait > 2 ? std::min(one_wait, most_trips) : trip <= latency ? 2 : 1;
+    // Transfers leave LDS to one workgroup, and registers to spare; but the first tile's masked addresses need some.
+    const bool spare = transfers_ && loads_.size() > writes_.size();
+    const int masked = transfers_ ? static_cast<int>(loads_.size()) + 8 : 0;
+    std::vector<int> depths;
+    if (one_wait > 2 || spare)
+      for (int trips = std::clamp(one_wait, 3, most_trips); trips > 2; --trips) depths.push_back(trips);
+    if (trip <= latency) depths.push_back(2);
+    depths.push_back(1);
     LoopSchedule chosen;
     for (int waves = waves_; waves >= 1; --waves)
-      for (int trips = depth; trips >= 1; --trips)
+      for (const int trips : depths)
         for (int lead = steps_; lead >= (trips > 2 ? steps_ : 1); --lead) {
           chosen = ordered(lead, trips);
-          if (fits(chosen, waves)) return {chosen, true};
+          if (fits(chosen, waves, trips > 2 ? masked : 0)) return {chosen, true};
         }
     return {chosen, false};
   }

@@ -134,10 +134,11 @@ public:
     const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
     // Transfers leave LDS to one workgroup, and registers to spare; but the first tile's masked addresses need some.
     const bool spare = transfers_ && loads_.size() > writes_.size();
-    const int masked = transfers_ ? static_cast<int>(loads_.size()) + 8 : 0;
+    const int masked =
+        transfers_ ? static_cast<int>(loads_.size()) + 8 : 0; // 8: what the block aligns and leaves beside
     std::vector<int> depths;
-    if (one_wait > 2 || spare)
-      for (int trips = std::clamp(one_wait, 3, most_trips); trips > 2; --trips) depths.push_back(trips);
+    for (int trips = std::clamp(one_wait, spare ? 3 : 1, most_trips); trips > 2; --trips)
+      depths.push_back(trips);
     if (trip <= latency) depths.push_back(2);
     depths.push_back(1);
     LoopSchedule chosen;

@@ -21,9 +21,8 @@ custom = pathlib.Path(os.environ.get("INLAY_HIPBLASLT", "/nowhere")) / "tensilel
 hipblaslt = lambda kind, tile: custom / f"Custom_Cijk_Alik_Bljk_{kind}_UserArgs_MT{tile}_MI16x16x1_SN_K1_MIWT4_16_DTVA.s"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
-# Tiles that go through registers to LDS; all others straight there, as the hand-written ones.
-by_registers = [("i8 128x128", "gfx942"), ("i8 32x128", "gfx942"), ("bf16 128x64", "gfx942")] + [
-    (what, "gfx942") for what in ("bf16 256x256", "bf16 256x256 preshuffled", "fp8 256x256", "fp8 256x256 preshuffled", "f16 128x128", "f16 256x256")]
+# Tiles that go through registers to LDS on gfx942; all others straight there, as the hand-written ones.
+by_registers = {"i8 128x128", "i8 32x128", "bf16 128x64", "bf16 256x256", "bf16 256x256 preshuffled", "fp8 256x256", "fp8 256x256 preshuffled", "f16 128x128", "f16 256x256"}
 
 # what, architecture, kernel, type, tile, waves, anchor
 rows = [
@@ -95,7 +94,7 @@ with tempfile.TemporaryDirectory() as folder:
     if not anchor.exists():
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
-    options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "yes" if (what, arch) not in by_registers else "no"]
+    options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "no" if arch == "gfx942" and what in by_registers else "yes"]
     if kind == "i8": options += ["--scales", "yes", "--bias", "yes"]  # as the hand-written ones: bf16 results
     if kernel == "block_scale_gemm": options = ["--tile-m", tile.split("x")[0]]  # its other sizes are the scales'
     subprocess.run([inlay, "build", kernel, "--arch", arch, *options, "-o", folder], check=True, capture_output=True)

@@ -575,6 +575,31 @@ TEST_CASE("the machine code has the order of the code, instruction for instructi
   }
 }
 
+TEST_CASE("a trip that is short beside memory's latency: one wait, and loads three or four trips before "
+          "their writes") {
+  const auto of = [](const kernels::GemmSpec& spec) { // waits of a trip; trips from a load to its write
+    const Program p = kernels::gemm_program(spec);
+    const Graph graph = expand(p);
+    const Code code = apply(graph, modulo_schedule(graph));
+    int waits = 0, load = 0, write = 0;
+    for (const Inst& i : loop_of(code).body) {
+      waits += i.kind == InstKind::wait;
+      if (i.kind == InstKind::load) load = std::max(load, i.ahead);
+      if (i.kind == InstKind::lds_write) write = std::max(write, i.ahead);
+    }
+    return std::pair(waits, load - write);
+  };
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const bool preshuffled : {false, true}) {
+      INFO(arch << " " << preshuffled);
+      const auto [waits, trips] = of(spec_of(arch, 64, 64, 64, 16, preshuffled));
+      CHECK(waits == 1);
+      CHECK((trips == 3 || trips == 4));
+    }
+  CHECK(of(spec_of("gfx942", 128, 128, 64)).second == 2); // 1024 clocks
+  CHECK(of(spec_of("gfx942", 128, 128, 64, 16, true)).first == 2);
+}
+
 TEST_CASE(
     "loops with arithmetic: memory, products and barriers of the machine code have the order of the code") {
   for (const auto& [name, p] : with_arithmetic()) {

@@ -6,8 +6,9 @@
 
 namespace inlay::running_sums {
 
-/// carry(p, i) = sum over j < 8 (p + 1) of x(j, i): 8 rows by each workgroup, added to what the one before stored.
-inline codegen::Program carried(const char* arch = "gfx942") {
+/// carry(p, i) = sum over j < 8 (p + 1) of x(j, i): 8 rows by each workgroup, added to what the one before stored. `columns_too`:
+/// workgroups beside one another take turns, too.
+inline codegen::Program carried(const char* arch = "gfx942", bool columns_too = false) {
   using namespace codegen;
   Program k("carried", Target::named(arch), 128);
   const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1000}), parts = ceil_div(n, Sym(8));
@@ -19,6 +20,7 @@ inline codegen::Program carried(const char* arch = "gfx942") {
   const Layout by_column = rows_tv(8, 128, 1, 128), one_row = without_axis(by_column, 0);
   const auto row_of = [&](Sym number) { return k.tile(carry, {1, 128}, {number, column}); };
   const Fragment own = k.fold(Monoid::sum, k.load(k.tile(x, {8, 128}, {part, column}), by_column, 1), 0);
+  if (columns_too) k.await("columns", column);
   k.await("turn", part); // those before have stored their rows
   k.if_less(
       Sym(0), part,
@@ -28,6 +30,7 @@ inline codegen::Program carried(const char* arch = "gfx942") {
       },
       [&] { k.store(own, row_of(part), 1); });
   k.signal("turn");
+  if (columns_too) k.signal("columns");
   return k;
 }
 

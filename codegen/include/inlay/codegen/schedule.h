@@ -101,7 +101,7 @@ struct Rings {
   int dwords = 0;                           ///< that they take altogether
   std::map<std::pair<int, int>, int> place; ///< (register, copy) -> first dword, aligned to its size
 };
-/// A loop as a block has one body and one exit for each copy.
+/// At most as many for a loop as a block, which has one body and one exit for each copy.
 inline constexpr int most_copies = 6;
 /// First fit of the lifetimes on the circle of `copies` trips, the best of several places to begin; copies is the smallest
 /// multiple of `ring` with room for the longest life. At least `pressure`, at most a little more.

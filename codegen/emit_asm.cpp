@@ -5,6 +5,7 @@
 #include <inlay/algebra/error.h>
 
 #include <algorithm>
+#include <climits>
 #include <functional>
 #include <set>
 
@@ -12,12 +13,6 @@ namespace inlay::codegen {
 namespace {
 
 int modulo(int a, int n) { return ((a % n) + n) % n; }
-
-std::string range(char file, int first, int count) {
-  const std::string f(1, file);
-  return count == 1 ? f + std::to_string(first)
-                    : f + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
-}
 
 const Register& register_of(const Code& code, int id) { return code.registers[static_cast<std::size_t>(id)]; }
 
@@ -54,6 +49,11 @@ bool has_words(const Code& code, const Inst& i) {
   }
 }
 
+bool scaled(const CodeRegion& loop) {
+  return std::any_of(loop.body.begin(), loop.body.end(),
+                     [](const Inst& i) { return i.kind == InstKind::mma && i.atom->mma->scaled; });
+}
+
 // Waves on a SIMD for which there is LDS.
 int waves_by_lds(const Code& code) {
   const Target& target = code.program->target();
@@ -68,7 +68,7 @@ int waves_by_lds(const Code& code) {
 
 // Runs prologue and trips over the places: whether each value is still where it was put when it is read.
 bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters& registers) {
-  using Held = std::map<int, std::pair<int, int>>; // VGPR -> register, iteration
+  using Held = std::map<int, std::pair<int, int>>; // place -> register, iteration
   Held held;
   bool kept = true;
   const auto each = [&](const Reg& r, int trip, const auto& f) {
@@ -104,6 +104,15 @@ bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters
 
 } // namespace
 
+std::string register_range(int place, int count) {
+  const bool agpr = place >= first_agpr;
+  INLAY_CHECK(agpr || place + count <= first_agpr, "a register in one file");
+  const std::string file = agpr ? "a" : "v";
+  const int first = agpr ? place - first_agpr : place;
+  return count == 1 ? file + std::to_string(first)
+                    : file + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
+}
+
 std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion& loop) {
   BlockRegisters out;
   std::set<int> results;
@@ -122,33 +131,55 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   if (results.empty() || loop.body.empty()) return std::nullopt;
 
   const Rings rings = ring_registers(lifetimes_of(code, loop), static_cast<int>(loop.body.size()), loop.ring);
-  const int file = code.program->target().registers_per_simd_lane / 2;
-  const int reserved = address_registers(loop.body, *code.program, loop.ring);
   if (rings.copies > most_copies) return std::nullopt;
   out.copies = rings.copies;
-  out.rings = rings.place;
+  const Target& target = code.program->target();
+  const int file = target.registers_per_simd_lane / 2;
+  const auto align = [](int n, int to) { return (n + to - 1) / to * to; };
   int sum = 0;
   for (const int id : results) sum += dwords(register_of(code, id));
-  out.first = (reserved + 3) / 4 * 4;
-  for (auto& [key, at] : out.rings) at += out.first;
+  // In AGPRs, too, where that leaves the prologue room for the masked addresses of its loads, and no other wave would have
+  // had the registers, for want of LDS.
+  const auto loads = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
+                                                    [](const Inst& i) { return i.kind == InstKind::load; }));
+  const int spare = waves_by_lds(code) > 1 ? 0 : loads + prologue_spare;
+  constexpr int widest = 8; // dwords of an operand
+  out.first = align(address_registers(loop.body, *code.program, loop.ring), 4);
+  const bool over = out.first + rings.dwords + spare > file && !scaled(loop);
+  if (over) out.first = align(out.first, widest);
+  out.results_in_agprs =
+      over ? sum > file / 2 || out.first + sum + spare > file : out.first + rings.dwords + sum + spare > file;
+  // VGPRs: rings, or as much of them as there is room for, before or behind the results; AGPRs: results, the other rings.
+  int begin = out.first, end = file, at = first_agpr; // of rings in VGPRs; where results are
+  if (over) {
+    if (!out.results_in_agprs) begin = align(out.first + sum, widest), at = out.first;
+    // As much as AGPRs have room for.
+    const int room = file - (out.results_in_agprs ? align(sum, widest) : 0);
+    end = std::max((file - spare) / widest * widest, align(begin + rings.dwords - room, widest));
+    if (begin > end || end > file) return std::nullopt;
+  } else if (!out.results_in_agprs) {
+    at = align(out.first + rings.dwords, 4);
+  }
+  for (const int id : results) {
+    out.results[id] = at;
+    at += dwords(register_of(code, id));
+  }
+  const int behind = out.results_in_agprs ? align(at, widest) : first_agpr;
+  for (const auto& [key, place] : rings.place)
+    out.rings[key] = begin + place < end ? begin + place : behind + begin + place - end;
   for (const auto& [second, first] : second_halves(loop.body))
     for (int c = 0; c < out.copies; ++c)
       out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
-  out.last = out.first + rings.dwords;
-  // In AGPRs, too, where that leaves the prologue room for the masked addresses of its loads, and no other wave would have
-  // had the registers, for want of LDS.
-  const auto loads = std::count_if(loop.body.begin(), loop.body.end(),
-                                   [](const Inst& i) { return i.kind == InstKind::load; });
-  out.results_in_agprs =
-      out.last + sum + (waves_by_lds(code) > 1 ? 0 : static_cast<int>(loads) + prologue_spare) > file;
-  int at = out.results_in_agprs ? 0 : (out.last + 3) / 4 * 4;
-  for (const int id : results) {
-    const int d = dwords(register_of(code, id));
-    out.results[id] = at;
-    at += d;
-  }
-  if (out.last > file || at > file) return std::nullopt;
-  if (!out.results_in_agprs) out.last = at;
+  out.last = std::min(begin + rings.dwords, end);
+  if (!over && !out.results_in_agprs) out.last = at;
+  out.agprs = {behind - first_agpr, behind - first_agpr + std::max(0, begin + rings.dwords - end)};
+  // All waves of a workgroup have to be there at once.
+  const int waves = (code.program->threads() + target.wave_size * target.simds - 1) /
+                    (target.wave_size * target.simds),
+            agprs = std::max(out.agprs.second, out.results_in_agprs ? at - first_agpr : 0);
+  if (out.last > file || agprs > file ||
+      align(align(out.last, 4) + agprs, widest) > target.registers_per_simd_lane / waves)
+    return std::nullopt;
   out.prologue =
       std::all_of(loop.prologue.begin(), loop.prologue.end(),
                   [&](const Inst& i) {
@@ -213,8 +244,7 @@ private:
   // Empty accumulators. Where they are many, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
   // the wave need not wait for. Whether there are such products.
   bool zeros() {
-    const char file = registers_.results_in_agprs ? 'a' : 'v';
-    int first = 256, last = 0;
+    int first = INT_MAX, last = 0;
     for (const auto& [id, at] : registers_.results)
       first = std::min(first, at), last = std::max(last, at + dwords(register_of(code_, id)));
     const auto product = std::find_if(loop_.body.begin(), loop_.body.end(),
@@ -223,12 +253,13 @@ private:
     int at = first;
     const int single = registers_.results_in_agprs && last - first > 64 ? first + 32 : last;
     for (; at < single; ++at)
-      line((file == 'a' ? "v_accvgpr_write_b32 " : "v_mov_b32 ") + range(file, at, 1) + ", 0");
+      line((registers_.results_in_agprs ? "v_accvgpr_write_b32 " : "v_mov_b32 ") + register_range(at, 1) +
+           ", 0");
     const bool products = at + 32 <= last;
-    const std::string zero = range(file, first, 2);
+    const std::string zero = register_range(first, 2);
     for (; at + 32 <= last; at += 32)
-      line("v_mfma_f32_32x32x4_2b_f16 " + range(file, at, 32) + ", " + zero + ", " + zero + ", 0");
-    for (; at < last; ++at) line("v_accvgpr_write_b32 " + range(file, at, 1) + ", 0");
+      line("v_mfma_f32_32x32x4_2b_f16 " + register_range(at, 32) + ", " + zero + ", " + zero + ", 0");
+    for (; at < last; ++at) line("v_accvgpr_write_b32 " + register_range(at, 1) + ", 0");
     return products;
   }
 
@@ -240,13 +271,13 @@ private:
     const int bits_of = bits(reg.element);
     const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
     INLAY_CHECK(r.first * bits_of % 32 == 0, "an operand of whole registers");
-    return range('v', first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
+    return register_range(first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
   }
   std::string operand(const Inst& i, std::size_t which, int residue) const {
     if (operand_parts(i) == 1) return vector(i.uses[which], residue);
     const Reg& r = i.uses[2 * which]; // its other half lies behind it
     const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
-    return range('v', first, 2 * dwords(register_of(code_, r.id)));
+    return register_range(first, 2 * dwords(register_of(code_, r.id)));
   }
   // The registers of both scales, and which byte of each.
   std::string scales(const Inst& i, int residue) const {
@@ -260,8 +291,7 @@ private:
     return registers + " op_sel:[" + low + "0] op_sel_hi:[" + high + "0]";
   }
   std::string result(int id) const {
-    return range(registers_.results_in_agprs ? 'a' : 'v', registers_.results.at(id),
-                 dwords(register_of(code_, id)));
+    return register_range(registers_.results.at(id), dwords(register_of(code_, id)));
   }
 
   std::string text_of(const Inst& i, int residue) {

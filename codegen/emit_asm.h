@@ -7,7 +7,8 @@
 ///                  block writes zeros to them while the first loads are under way (a copy of the first trip whose
 ///                  products take 0 would do without, and be 2.7 KB of code at 256x256x64)
 ///     rings        a register of the loop gets one place a copy of the trip, by first fit of its lifetimes on the circle
-///                  of `copies` trips; the loop's prologue is the block's where addresses leave room for it, otherwise
+///                  of `copies` trips; what does not fit into VGPRs beside addresses is in AGPRs, which loads fill and
+///                  products read as well (not with scales). Results of up to 128 dwords are in VGPRs then; the loop's prologue is the block's where addresses leave room for it, otherwise
 ///                  what it has filled comes in pinned
 ///     addresses    whatever registers LLVM likes
 ///
@@ -25,6 +26,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace inlay::codegen {
@@ -32,13 +34,19 @@ namespace inlay::codegen {
 /// VGPRs beside a block that has its prologue: the work-item, and what a store's address begins with.
 constexpr int prologue_spare = 2;
 
+/// A place of a register: VGPR n below `first_agpr`, AGPR n - first_agpr from there on.
+inline constexpr int first_agpr = 256;
+/// `v7`, `v[4:7]`, `a[0:3]`. Requires: all in one file.
+[[nodiscard]] std::string register_range(int place, int count);
+
 /// Where the registers of a loop are.
 struct BlockRegisters {
   bool results_in_agprs = false;
   int copies = 1;                           ///< of the trip
   int first = 0, last = 0;                  ///< VGPRs that the block owns, from first up to last
-  std::map<int, int> results;               ///< register -> its first AGPR or VGPR
-  std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first VGPR
+  std::pair<int, int> agprs = {0, 0};       ///< of its rings, from first up to second
+  std::map<int, int> results;               ///< register -> its first place
+  std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first place
   bool prologue = false; ///< the loop's prologue may stand in the block: nothing in it needs other places
 };
 

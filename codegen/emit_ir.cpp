@@ -1066,7 +1066,7 @@ private:
       const Register& reg = code_.registers[static_cast<std::size_t>(id)];
       if (!zeroed_.contains(id))
         throw CodegenError("a block of assembly begins with empty accumulators", "v" + std::to_string(id));
-      outputs.push_back("=&{" + range(registers.results_in_agprs ? "a" : "v", first, dwords(reg)) + "}");
+      outputs.push_back("=&{" + register_range(first, dwords(reg)) + "}");
       results.push_back({reg.element, reg.count});
       result_keys.push_back({id, 0});
     }
@@ -1080,7 +1080,7 @@ private:
       const Type words = Type::i32(dwords(reg));
       takes.push_back(std::to_string(outputs.size()));
       inputs.push_back(k.bitcast(env_.at(key_of), words));
-      outputs.push_back("={" + range("v", place->second, words.lanes) + "}");
+      outputs.push_back("={" + register_range(place->second, words.lanes) + "}");
       results.push_back(words);
       for (int d = 0; d < words.lanes; ++d) {
         INLAY_CHECK(!pinned[static_cast<std::size_t>(place->second + d)], "one value a register");
@@ -1095,7 +1095,10 @@ private:
     };
     for (int v = registers.first; v < registers.last; ++v)
       if (!pinned[static_cast<std::size_t>(v)] && !in_results(v))
-        clobbers.push_back("~{v" + std::to_string(v) + "}");
+        clobbers.push_back("~{" + register_range(v, 1) + "}");
+    for (int a = registers.agprs.first; a < registers.agprs.second; ++a)
+      if (!pinned[static_cast<std::size_t>(first_agpr + a)])
+        clobbers.push_back("~{" + register_range(first_agpr + a, 1) + "}");
     // Scalar registers of the block's own: what is left of the trips, and one for each advance of a load.
     const Value last = k.lower(r.trips - Sym(1));
     const auto scalar_output = [&] {
@@ -1186,10 +1189,6 @@ private:
       if (registers.results_in_agprs) in_agprs_.insert(result_keys[n].first);
       zeroed_.erase(result_keys[n].first);
     }
-  }
-  static std::string range(const std::string& file, int first, int count) {
-    return file + (count == 1 ? std::to_string(first)
-                              : "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]");
   }
   // A formula in the trip as start + slope * trip. Errors: CodegenError when it is none.
   std::pair<Sym, Sym> advance(const CodeRegion& r, Sym step) const {

@@ -31,7 +31,9 @@ public:
           bytes += static_cast<int>(loop.pipeline.ring * t.stage_elements() * bits(t.element) / 8);
     const int groups = std::clamp(target_.lds_bytes / std::max(bytes, 1), 1, 8);
     addresses_ = address_registers(loop.body, program, loop.pipeline.ring);
-    waves_ = std::clamp(groups * program.threads() / (target_.wave_size * target_.simds), 1, 2);
+    const int at_once = target_.wave_size * target_.simds;
+    least_ = (program.threads() + at_once - 1) / at_once;
+    waves_ = std::max(least_, std::min(groups * program.threads() / at_once, 2));
   }
 
   // Whether the loop is what the windows are made for; and what each instruction feeds. Windows are the steps of products,
@@ -142,7 +144,7 @@ public:
     if (trip <= latency) depths.push_back(2);
     depths.push_back(1);
     LoopSchedule chosen;
-    for (int waves = waves_; waves >= 1; --waves)
+    for (int waves = waves_; waves >= least_; --waves)
       for (const int trips : depths)
         for (int lead = steps_; lead >= (trips > 2 ? steps_ : 1); --lead) {
           chosen = ordered(lead, trips);
@@ -174,7 +176,8 @@ private:
     const Rings rings = ring_registers(lifetimes(loop_, registers_, order),
                                        static_cast<int>(order.slots.size()), loop_.pipeline.ring);
     const int most = rings.dwords + addresses_ + others;
-    return rings.copies <= most_copies && most <= file && results <= file &&
+    const bool scaled = loop_.body[static_cast<std::size_t>(products_[0])].atom->mma->scaled;
+    return rings.copies <= most_copies && (most <= file || !scaled) && results <= file &&
            most + results <= target_.registers_per_simd_lane / waves;
   }
 
@@ -308,6 +311,7 @@ private:
   const std::vector<Register>& registers_;
   const Target& target_;
   int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
+  int least_ = 1; ///< of one workgroup
   int addresses_ = 0;
   bool transfers_ = false; ///< loads go to LDS without registers
   int steps_ = 0, clocks_ = 16;

@@ -93,7 +93,10 @@ public:
         window[p] =
             order[upper(rows, row_of(p))][upper(columns, body[static_cast<std::size_t>(p)].uses[0].id)];
     }
-    std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) { return window[a] < window[b]; });
+    std::map<int, int> group = groups(defined, row_of); // of a product's row, inside of its window
+    std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) {
+      return std::pair(window[a], group[row_of(a)]) < std::pair(window[b], group[row_of(b)]);
+    });
     for (int p = 0; p < static_cast<int>(products_.size()); ++p) {
       const Inst& i = body[static_cast<std::size_t>(products_[static_cast<std::size_t>(p)])];
       const int step = window[products_[static_cast<std::size_t>(p)]];
@@ -126,8 +129,11 @@ public:
     return std::nullopt;
   }
 
-  /// And whether its registers fit.
+  int steps() const { return steps_; }
+
+  /// The order, as deep as its registers allow and Pipeline::depth says; and whether they fit.
   std::pair<LoopSchedule, bool> run() const {
+    const Depth& given = loop_.pipeline.depth;
     // The same number of waves as LDS lets in, if any lead allows it.
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
     const int trip = clocks_ * static_cast<int>(products_.size());
@@ -143,14 +149,30 @@ public:
       depths.push_back(trips);
     if (trip <= latency) depths.push_back(2);
     depths.push_back(1);
+    if (given.trips) depths = {given.trips};
     LoopSchedule chosen;
-    for (int waves = waves_; waves >= least_; --waves)
-      for (const int trips : depths)
-        for (int lead = steps_; lead >= (trips > 2 ? steps_ : 1); --lead) {
-          chosen = ordered(lead, trips);
-          if (fits(chosen, waves, trips > 2 ? masked : 0)) return {chosen, true};
+    // First those that leave room for these addresses, then others.
+    for (int waves = given.waves ? given.waves : waves_; waves >= (given.waves ? given.waves : least_);
+         --waves)
+      for (const bool first : {true, false})
+        for (const int trips : depths) {
+          if (!first && (masked == 0 || (trips > 2 && !given.trips))) continue;
+          const int least = given.lead ? given.lead : trips > 2 ? steps_ : 1;
+          for (int lead = given.lead ? given.lead : steps_; lead >= least; --lead) {
+            chosen = ordered(lead, trips);
+            if (fits(chosen, waves, first ? masked : 0)) return {chosen, true};
+          }
         }
     return {chosen, false};
+  }
+
+  /// What it takes, in words.
+  std::string need_of(const LoopSchedule& order) const {
+    const Need n = need(order);
+    return std::to_string(n.rings + addresses_) + " registers beside " + std::to_string(n.results) +
+           " of results, " + std::to_string(n.copies) + " copies of a trip; there are " +
+           std::to_string(target_.registers_per_simd_lane) + " for the waves of a SIMD, and " +
+           std::to_string(most_copies) + " copies";
   }
 
 private:
@@ -171,14 +193,47 @@ private:
     return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
   }
 
-  bool fits(const LoopSchedule& order, int waves, int others = 0) const {
-    const int results = accumulators(loop_, registers_), file = target_.registers_per_simd_lane / 2;
+  struct Need {
+    int rings, results, copies;
+  };
+  Need need(const LoopSchedule& order) const {
     const Rings rings = ring_registers(lifetimes(loop_, registers_, order),
                                        static_cast<int>(order.slots.size()), loop_.pipeline.ring);
-    const int most = rings.dwords + addresses_ + others;
+    return {rings.dwords, accumulators(loop_, registers_), rings.copies};
+  }
+  bool fits(const LoopSchedule& order, int waves, int others = 0) const {
+    const Need n = need(order);
+    const int most = n.rings + addresses_ + others, file = target_.registers_per_simd_lane / 2;
+    // Products with scales have their operands in VGPRs.
     const bool scaled = loop_.body[static_cast<std::size_t>(products_[0])].atom->mma->scaled;
-    return rings.copies <= most_copies && (most <= file || !scaled) && results <= file &&
-           most + results <= target_.registers_per_simd_lane / waves;
+    return n.copies <= most_copies && (most <= file || !scaled) && n.results <= file &&
+           most + n.results <= target_.registers_per_simd_lane / waves;
+  }
+
+  // Products of a window by rows, where rows come from LDS and columns from memory to registers: a read is alive while its
+  // group of rows is multiplied, and the columns are there for the whole trip in any case.
+  template <class RowOf>
+  std::map<int, int> groups(const std::map<int, int>& defined, const RowOf& row_of) const {
+    constexpr int apart = 4; // products from one of an accumulator to the next
+    const auto kind = [&](int id) {
+      const auto d = defined.find(id);
+      return d == defined.end() ? InstKind::fill : loop_.body[static_cast<std::size_t>(d->second)].kind;
+    };
+    std::map<int, int> group;
+    std::map<int, std::pair<std::set<int>, std::set<int>>> steps; // rows and columns
+    for (const int p : products_) {
+      const Inst& i = loop_.body[static_cast<std::size_t>(p)];
+      if (kind(i.uses[0].id) != InstKind::load || kind(row_of(p)) != InstKind::lds_read) return {};
+      steps[i.step].first.insert(row_of(p)), steps[i.step].second.insert(i.uses[0].id);
+    }
+    for (const auto& [step, of] : steps) {
+      const auto& [rows, columns] = of;
+      const int at_once = std::max(apart / static_cast<int>(columns.size()), 1);
+      if (static_cast<int>(rows.size()) <= 2 * at_once) continue;
+      int n = 0;
+      for (const int r : rows) group[r] = n++ / at_once;
+    }
+    return group;
   }
 
   // Two tiles that transfers bring into two stages can have a half of the trip each: while the reads of one stand in it, the
@@ -200,9 +255,16 @@ private:
   LoopSchedule ordered(int lead, int trips, int leading = -1) const {
     const int length = static_cast<int>(products_.size());
     std::vector<std::vector<Item>> windows(static_cast<std::size_t>(steps_));
+    const int percent = loop_.pipeline.depth.within ? loop_.pipeline.depth.within : 100;
     const auto put = [&](int node, int q, double key) {
       const int trip = floor_of(q, steps_);
       windows[static_cast<std::size_t>(q - trip * steps_)].push_back({node, -trip, key});
+    };
+    // At window q of the trip, `shift` windows from there, in the part of a trip that there is for it.
+    const auto put_within = [&](int node, int q, double key, int shift) {
+      const double at = (q + key) * percent / 100;
+      const int whole = static_cast<int>(at);
+      put(node, whole + shift, at - whole);
     };
     // Reads, by first use.
     std::vector<int> reads = reads_;
@@ -239,7 +301,7 @@ private:
       const int step = feeds_.at(r).step, many = of_step[step], others = static_cast<int>(writes_.size());
       // Before the first transfer, as above.
       const double shift = transfers_ && others >= 2 * many ? 0.3 * many / others : 0.2;
-      put(r, step - lead, (done[step]++ + shift) / many);
+      put_within(r, step, (done[step]++ + shift) / many, -lead);
     }
     // Writes over one trip's length before the reads, each with the load of its register behind it.
     const int count = static_cast<int>(writes_.size());
@@ -252,13 +314,13 @@ private:
         const int early = loop_.pipeline.ring > 2 ? 1 : 2;
         const int at = w * steps_ / early / count;
         const double inside = static_cast<double>(w * steps_) / early / count - at;
-        put(writes_[static_cast<std::size_t>(w)].load, at - lead - (loop_.pipeline.ring - 1) * steps_,
-            inside + 0.4 / count);
+        put_within(writes_[static_cast<std::size_t>(w)].load, at, inside + 0.4 / count,
+                   -lead - (loop_.pipeline.ring - 1) * steps_);
         continue;
       }
-      put(writes_[static_cast<std::size_t>(w)].node, q - lead - steps_, key);
-      put(writes_[static_cast<std::size_t>(w)].load, q - lead - (1 + trips) * steps_,
-          key); // next to it: the sort is stable
+      put_within(writes_[static_cast<std::size_t>(w)].node, q, key, -lead - steps_);
+      put_within(writes_[static_cast<std::size_t>(w)].load, q, key,
+                 -lead - (1 + trips) * steps_); // next to it: the sort is stable
     }
     // Loads that feed products directly: as soon as the last reader of the iteration before (or two before) is through.
     for (const int l : loads_) {
@@ -291,7 +353,7 @@ private:
       // otherwise there is a second one, so that not all of them are waited for at once.
       const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
       const bool one_is_enough =
-          lead == steps_ && (trips > 2 || ((trips > 1 || transfers_) && loads_.size() == writes_.size()));
+          lead >= steps_ && (trips > 2 || ((trips > 1 || transfers_) && loads_.size() == writes_.size()));
       const bool joint = m == 0 || (schedule.apart  ? m == begin_[static_cast<std::size_t>(steps_ / 2)]
                                     : one_is_enough ? false
                                     : steps_ == 1   ? m == length / 2
@@ -344,24 +406,42 @@ Schedule modulo_schedule(const Graph& graph) {
   for (const Region& region : graph.regions) {
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
+    const Depth& depth = region.pipeline.depth;
     Modulo modulo(region, graph.registers, *graph.program);
     if (modulo.analyse(false)) {
       Modulo smaller(region, graph.registers, *graph.program);
       const bool quarters = smaller.analyse(true);
-      std::optional<LoopSchedule> apart = modulo.halves();
-      if (!apart && quarters) apart = smaller.halves();
+      std::optional<LoopSchedule> apart;
+      if (!depth.given()) {
+        apart = modulo.halves();
+        if (!apart && quarters) apart = smaller.halves();
+      }
       if (apart) {
         order = std::move(*apart);
       } else {
+        const bool by_quarters = depth.lead > 0 && quarters && modulo.steps() == 1;
         bool fits = false;
-        std::tie(order, fits) = modulo.run();
-        if (!fits && quarters)
+        std::tie(order, fits) = by_quarters ? smaller.run() : modulo.run();
+        if (!fits && quarters && !depth.given())
           if (auto [found, better] = smaller.run(); better) order = std::move(found);
+        if (!fits && depth.given())
+          throw CodegenError("a pipeline that does not fit: it takes " +
+                                 (by_quarters ? smaller : modulo).need_of(order),
+                             "pipeline   " + to_string(depth), "fewer waves, a shorter lead, fewer trips");
       }
+    } else if (depth.given()) {
+      throw CodegenError("a pipeline for a loop without windows of products",
+                         "pipeline   " + to_string(depth),
+                         "loops of loads, LDS and matrix products alone, two stages or more");
     } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
       order = std::move(*found);
     }
     const auto wrong = violated(edges_of(region, graph.registers), order);
+    if (wrong && depth.given())
+      throw CodegenError(
+          "a pipeline that cannot be had: an instruction would stand before what it depends on (" +
+              std::string(to_string(wrong->kind)) + ")",
+          "pipeline   " + to_string(depth), "another lead, more of the trip");
     INLAY_CHECK(!wrong, "a schedule that respects edge " + std::to_string(wrong->from) + " -> " +
                             std::to_string(wrong->to) + ", " + to_string(wrong->kind));
   }
@@ -374,6 +454,9 @@ Schedule schedule_with(Scheduler scheduler, const Graph& graph) {
   for (const Region& region : graph.regions)
     if (region.is_loop) {
       LoopSchedule& order = schedule.loops[loop++];
+      if (const Depth& depth = region.pipeline.depth; depth.given() && scheduler == Scheduler::plain)
+        throw CodegenError("a pipeline that is given, by a scheduler that has none",
+                           "pipeline   " + to_string(depth), "--scheduler modulo");
       order = pinned(region, graph.registers, *graph.program, std::move(order));
     }
   return schedule;

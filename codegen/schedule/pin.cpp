@@ -1,4 +1,4 @@
-// Places in a loop's order that the specification fixes.
+// What the specification fixes of a loop's order: places in it, how deep it is.
 #include <inlay/codegen/schedule.h>
 
 #include <algorithm>
@@ -47,6 +47,49 @@ std::vector<Pin> parse_pins(const std::string& text) {
     begin = end + 1;
   }
   return pins;
+}
+
+namespace {
+
+struct Member {
+  const char* name;
+  int Depth::*value;
+  int most;
+};
+constexpr Member members[] = {{"waves", &Depth::waves, 8},
+                              {"lead", &Depth::lead, 32},
+                              {"within", &Depth::within, 100},
+                              {"trips", &Depth::trips, 8}};
+
+} // namespace
+
+Depth parse_depth(const std::string& text) {
+  Depth depth;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::istringstream in(text.substr(begin, end - begin));
+    std::string name, more;
+    int value = 0;
+    const bool whole = in >> name >> value && !(in >> more);
+    const auto known =
+        std::find_if(std::begin(members), std::end(members), [&](const Member& m) { return name == m.name; });
+    if (!whole || known == std::end(members) || value < 1 || value > known->most || depth.*known->value != 0)
+      throw CodegenError(
+          "a pipeline that is none", "pipeline   " + text.substr(begin, end - begin),
+          "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, each "
+          "once: waves 1, lead 5, within 50, trips 3");
+    depth.*known->value = value;
+    begin = end + 1;
+  }
+  return depth;
+}
+
+std::string to_string(const Depth& depth) {
+  std::string out;
+  for (const Member& m : members)
+    if (const int value = depth.*m.value)
+      out += (out.empty() ? "" : ", ") + std::string(m.name) + " " + std::to_string(value);
+  return out;
 }
 
 LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, const Program& program,

@@ -38,6 +38,8 @@ public:
         {"waves", preshuffled_ ? "1x4" : "2x2", "waves along M and N"},
         {"mfma", "16", "rows of the matrix instruction, 16 or 32"},
         {"transfer", "no", "yes: tiles go to LDS without registers"},
+        {"direct", "none", "an operand that goes from memory straight to registers, past LDS: none, a, b"},
+        {"stages", "0", "of tiles in LDS: 2, 3, 4; 0: the library's choice"},
         {"scales", "no",
          "yes: C times sa[m] sb[n], f32 (per token and per channel); i8 then gives f32, f16, bf16"},
         {"bias", "no", "yes, with scales: plus bias[n], f32"},
@@ -50,7 +52,13 @@ public:
          "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
         {"pin", "",
          "places in the loop that are fixed: 'load a 0 behind 5, read lds_b 3 behind 17', the number of the "
-         "access and of the matrix product"}};
+         "access and of the matrix product"},
+        {"pipeline", "",
+         "how deep the loop is pipelined, where that is fixed: 'waves 1, lead 5, within 50, trips 3': waves "
+         "a "
+         "SIMD, windows from LDS reads to products, the percent of a trip in which reads and transfers "
+         "stand, "
+         "trips that loads are under way"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -84,6 +92,14 @@ private:
     spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
     spec.order = codegen::parse_tile_order(read.text("tile-order"));
     spec.pins = codegen::parse_pins(read.text("pin"));
+    spec.depth = codegen::parse_depth(read.text("pipeline"));
+    const std::string direct = read.text("direct");
+    if (direct == "a" || direct == "b") {
+      spec.direct = direct == "a" ? GemmSpec::Direct::a : GemmSpec::Direct::b;
+    } else if (direct != "none") {
+      throw std::invalid_argument(fmt::format("gemm: --direct '{}' is none of none, a, b", direct));
+    }
+    spec.stages = static_cast<int>(read.number("stages", 0, 4));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

@@ -2,6 +2,7 @@
 #include "../lds_swizzle.h"
 
 #include <inlay/codegen/program.h>
+#include <inlay/codegen/schedule.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 
@@ -158,10 +159,17 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
-/// Of LDS: two, or with transfers as many as there is room for, because they take a whole round of the ring.
+/// Of LDS: two, or with transfers, which take a whole round of the ring, as many as cover twice memory's latency, from three on,
+/// if there is room.
 int stages(const GemmSpec& s, const Target& target) {
-  const int stage = (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
-  return s.transfer ? std::clamp(target.lds_bytes / stage, 2, 4) : 2;
+  if (s.stages != 0) return s.stages;
+  if (!s.transfer) return 2;
+  const auto& atom = *product(s, target).mma;
+  const int products =
+                s.tile_m / (s.waves_m * s.mfma) * (s.tile_n / (s.waves_n * s.mfma)) * (s.tile_k / atom.k),
+            trip = std::max(products * atom.clocks(), 1), latency = 2 * codegen::Latencies::of(target).memory;
+  return std::clamp(std::max(1 + (latency + trip - 1) / trip, 3), 2,
+                    std::clamp(target.lds_bytes / s.stage_bytes(), 2, 4));
 }
 
 void check(const GemmSpec& s, const Target& target) {
@@ -205,6 +213,10 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
   const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
             narrowest = s.transfer ? vector / sharing(target) : 32 / bits(s.in);
+  if (s.direct != GemmSpec::Direct::none && (s.preshuffled_b || is_mx(s)))
+    refuse("direct", s.direct == GemmSpec::Direct::a ? "a" : "b",
+           s.preshuffled_b ? "none: a preshuffled B goes past LDS already, and one operand has to go there"
+                           : "none: e2m1 by LDS, or with a preshuffled B");
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
   const int rows_at_once =
@@ -215,14 +227,15 @@ void check(const GemmSpec& s, const Target& target) {
     if (tile < 1 || tile > 512 || tile % (along * rows) != 0)
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {} ({} waves of {} rows), at most 512", along * rows, along, rows));
-    const bool by_rows = !(s.preshuffled_b && name[5] == 'n');
+    const bool by_rows = name[5] == 'm' ? s.staged_a() : s.staged_b();
     if (by_rows && copied(s, target, tile) == 0)
       refuse(name, std::to_string(tile),
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
   }
-  const int lds =
-      stages(s, target) * (s.tile_m + (s.preshuffled_b ? 0 : s.tile_n)) * s.tile_k * bits(s.in) / 8;
+  if (s.stages != 0 && (s.stages < 2 || s.stages > 4))
+    refuse("stages", std::to_string(s.stages), "2, 3 or 4, or 0 for the library's choice");
+  const int lds = stages(s, target) * s.stage_bytes();
   if (lds > target.lds_bytes)
     refuse("tile", fmt::format("{} x {} x {}", s.tile_m, s.tile_n, s.tile_k),
            fmt::format("{} stages take {} bytes of LDS and {} has {}; halve tile_k or a tile",
@@ -356,25 +369,31 @@ Program gemm_program(const GemmSpec& s) {
   };
   const Sym part = s.split > 0 ? k.workgroups(2, K, s.split) : Sym(0); // a workgroup has one
   const Sym extent = s.split > 0 ? length(part) : K;
-  const Tensor a = tile_in_lds("lds_a", s.tile_m, mma.a());
-  const std::optional<Tensor> b = pre ? std::nullopt : std::optional(tile_in_lds("lds_b", s.tile_n, mma.b()));
+  const auto tile_if = [&](bool staged, const std::string& name, int rows, const Layout& reads) {
+    return staged ? std::optional(tile_in_lds(name, rows, reads)) : std::nullopt;
+  };
+  const std::optional<Tensor> a = tile_if(s.staged_a(), "lds_a", s.tile_m, mma.a()),
+                              b = tile_if(s.staged_b(), "lds_b", s.tile_n, mma.b());
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target), .pins = s.pins}, [&](Sym trip) {
-    const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
-    const codegen::View of_tile_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
-    fill(in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})), a, s.tile_m);
-    if (b) fill(of_tile_b, *b, s.tile_n);
-    const Fragment of_a = k.read(a, mma.a(), v),
-                   of_b = b ? k.read(*b, mma.b(), v) : k.load(of_tile_b, mma.b(), v);
-    if (!mx) {
-      k.mma(acc, of_a, of_b, mma);
-      return;
-    }
-    const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
-    const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
-                   sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0), mma.b_scales());
-    k.mma(acc, of_a, sa, of_b, sb, mma);
-  });
+  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth},
+         [&](Sym trip) {
+           const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
+           const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),
+                               tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
+           if (a) fill(tile_of_a, *a, s.tile_m);
+           if (b) fill(tile_of_b, *b, s.tile_n);
+           const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
+                          of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
+           if (!mx) {
+             k.mma(acc, of_a, of_b, mma);
+             return;
+           }
+           const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
+           const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
+                          sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0),
+                                    mma.b_scales());
+           k.mma(acc, of_a, sa, of_b, sb, mma);
+         });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
   const auto put = [&](const Fragment& sum) {
     s.split > 0 && !s.gather ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);

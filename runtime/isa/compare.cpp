@@ -164,16 +164,25 @@ void judge_loops(const Judge& j) {
 void judge_kernels(const Judge& j) {
   const Resources &a = j.a.resources, &b = j.b.resources;
   {
-    const unsigned ra = a.vgprs_used + a.agprs_used, rb = b.vgprs_used + b.agprs_used;
+    // Of a workgroup: kernels may share a tile between four waves or eight. LDS that a launch asks for is in no code object.
+    constexpr unsigned wave = 64, simds = 4;
+    const auto waves = [](const Resources& r) { return std::max(1U, (r.workgroup + wave - 1) / wave); };
+    const auto registers = [&](const Resources& r) { return waves(r) * (r.vgprs_used + r.agprs_used); };
+    const auto workgroups = [&](const Resources& r) { return r.waves_per_simd * simds / waves(r); };
+    const bool at_launch = b.lds_bytes == 0 && !j.b.hot->lds_reads.empty();
     std::string why;
-    if (!j.no_more(ra, rb)) why = "more registers";
-    if (a.lds_bytes > b.lds_bytes) why += (why.empty() ? "" : ", ") + std::string("more LDS");
-    if (a.waves_per_simd < b.waves_per_simd) why += (why.empty() ? "" : ", ") + std::string("fewer waves");
-    const auto text = [](const Resources& r) {
-      return number(r.vgprs_used) + "+" + number(r.agprs_used) + " / " + number(r.lds_bytes) + " / " +
-             number(r.waves_per_simd);
+    const auto add = [&](bool bad, const char* what) {
+      if (bad) why += (why.empty() ? "" : ", ") + std::string(what);
     };
-    j.decide(10, "registers / LDS / waves a SIMD", text(a), text(b), why.empty(), why);
+    add(!j.no_more(registers(a), registers(b)), "more registers");
+    add(!at_launch && a.lds_bytes > b.lds_bytes, "more LDS");
+    add(!at_launch && workgroups(a) < workgroups(b), "fewer workgroups");
+    const auto text = [&](const Resources& r, bool dynamic) {
+      return number(waves(r)) + " x (" + number(r.vgprs_used) + "+" + number(r.agprs_used) + ") / " +
+             (dynamic ? std::string("by launch") : number(r.lds_bytes)) + " / " + number(r.waves_per_simd);
+    };
+    j.decide(10, "waves x registers / LDS / waves a SIMD", text(a, false), text(b, at_launch), why.empty(),
+             why);
   }
   const LoopReport &ha = *j.a.hot, &hb = *j.b.hot;
   if (hb.copies < 2)

@@ -9,7 +9,7 @@ hand-written one is known (tests/runtime/timing/end_to_end.py), `inlay compare -
 
 Rows whose anchor is not there are named and skipped. docs/benchmarks/codegen.md has the table.
 """
-import json, os, pathlib, re, subprocess, sys, tempfile
+import json, os, pathlib, re, shlex, subprocess, sys, tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "runtime" / "timing"))
 import end_to_end
@@ -21,10 +21,8 @@ custom = pathlib.Path(os.environ.get("INLAY_HIPBLASLT", "/nowhere")) / "tensilel
 hipblaslt = lambda kind, tile: custom / f"Custom_Cijk_Alik_Bljk_{kind}_UserArgs_MT{tile}_MI16x16x1_SN_K1_MIWT4_16_DTVA.s"
 triton = pathlib.Path(__file__).parent.parent / "isa" / "triton"
 
-# Tiles that go through registers to LDS on gfx942; all others straight there, as the hand-written ones.
-by_registers = {"i8 128x128", "i8 32x128", "bf16 128x64", "bf16 256x256", "bf16 256x256 preshuffled", "fp8 256x256", "fp8 256x256 preshuffled", "f16 128x128", "f16 256x256"}
-
-# what, architecture, kernel, type, tile, waves, anchor
+# what, architecture, kernel, type, tile, waves, anchor, options: tiles go straight to LDS, as the hand-written ones, unless a row says
+# otherwise; where the library's pipeline is not the one that all criteria ask for, the row says which is.
 rows = [
     ("i8 128x128", "gfx942", "preshuffle_gemm", "i8", "128x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_128x128.co"),
     ("i8 96x128", "gfx942", "preshuffle_gemm", "i8", "96x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_96x128.co"),
@@ -35,25 +33,25 @@ rows = [
     ("i8 48x128", "gfx942", "preshuffle_gemm", "i8", "48x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_48x128.co"),
     ("i8 32x128", "gfx942", "preshuffle_gemm", "i8", "32x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_32x128.co"),
     ("i8 16x128", "gfx942", "preshuffle_gemm", "i8", "16x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_16x128.co"),
-    ("bf16 160x64", "gfx942", "preshuffle_gemm", "bf16", "160x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_160x64_bshuffle_splitk_clean.co"),
-    ("bf16 128x64", "gfx942", "preshuffle_gemm", "bf16", "128x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_128x64_bshuffle_splitk_clean.co"),
+    ("bf16 160x64", "gfx942", "preshuffle_gemm", "bf16", "160x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_160x64_bshuffle_splitk_clean.co", "--pipeline 'within 50'"),
+    ("bf16 128x64", "gfx942", "preshuffle_gemm", "bf16", "128x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_128x64_bshuffle_splitk_clean.co", "--pipeline 'within 50'"),
     ("bf16 256x256", "gfx950", "gemm", "bf16", "256x256x64", "2x2", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256.co"),
-    ("bf16 256x256 preshuffled", "gfx950", "preshuffle_gemm", "bf16", "256x256x64", "1x4", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256_bpreshuffle.co"),
+    ("bf16 256x256 preshuffled", "gfx950", "preshuffle_gemm", "bf16", "256x256x64", "1x4", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256_bpreshuffle.co", "--pipeline 'trips 2'"),
     ("fp4 256x256 preshuffled", "gfx950", "preshuffle_gemm", "fp4", "256x256x256", "1x4", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_BpreShuffle_256x256.co"),
     ("fp4 256x256", "gfx950", "gemm", "fp4", "256x256x256", "2x2", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_noBpreShuffle_256x256.co"),
     ("fp4 128x128 preshuffled", "gfx950", "preshuffle_gemm", "fp4", "128x128x256", "1x4", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_BpreShuffle_128x128.co"),
     ("fp8 block-scale 128x128", "gfx942", "block_scale_gemm", "fp8", "128x128x128", "", hsa / "gfx942/fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_128x128.co"),
     # hipBLASLt's take A straight to registers, as preshuffle_gemm takes B.
-    ("bf16 256x256", "gfx942", "gemm", "bf16", "256x256x32", "2x2", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64")),
-    ("bf16 256x256 preshuffled", "gfx942", "preshuffle_gemm", "bf16", "256x256x64", "1x4", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64")),
-    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "2x2", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128")),
-    ("fp8 256x256 preshuffled", "gfx942", "preshuffle_gemm", "fp8", "256x256x128", "1x4", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128")),
-    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "2x2", triton / "gemm_fp8_256x256x128.gfx942.s"),
-    ("fp8 256x256", "gfx950", "gemm", "fp8", "256x256x128", "2x2", triton / "gemm_fp8_256x256x128.gfx950.s"),
-    ("f16 128x128", "gfx942", "gemm", "f16", "128x128x64", "2x2", triton / "gemm_f16_128x128x64.gfx942.s"),
+    ("bf16 256x256", "gfx942", "gemm", "bf16", "256x256x32", "4x1", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64"), "--transfer no --direct a --pipeline 'trips 2, lead 4'"),
+    ("bf16 256x256 preshuffled", "gfx942", "preshuffle_gemm", "bf16", "256x256x32", "1x4", hipblaslt("BBS_BH_Bias_AS_SAV", "256x256x64"), "--transfer no --pipeline 'trips 2, lead 4'"),
+    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "4x1", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128"), "--transfer no --direct a --pipeline 'trips 2, lead 4'"),
+    ("fp8 256x256 preshuffled", "gfx942", "preshuffle_gemm", "fp8", "256x256x64", "1x4", hipblaslt("F8BS_BH_BiasSB_AS_SABV_SAV", "256x256x128"), "--transfer no --pipeline 'trips 2, lead 4'"),
+    ("fp8 256x256", "gfx942", "gemm", "fp8", "256x256x64", "2x2", triton / "gemm_fp8_256x256x128.gfx942.s", "--transfer no --pipeline 'lead 2'"),
+    ("fp8 256x256", "gfx950", "gemm", "fp8", "256x256x128", "2x2", triton / "gemm_fp8_256x256x128.gfx950.s", "--pipeline 'lead 1'"),
+    ("f16 128x128", "gfx942", "gemm", "f16", "128x128x64", "2x2", triton / "gemm_f16_128x128x64.gfx942.s", "--transfer no"),
     ("f16 128x128", "gfx950", "gemm", "f16", "128x128x64", "2x2", triton / "gemm_f16_128x128x64.gfx950.s"),
-    ("f16 256x256", "gfx942", "gemm", "f16", "256x256x32", "2x2", triton / "gemm_f16_256x256x64.gfx942.s"),
-    ("f16 256x256", "gfx950", "gemm", "f16", "256x256x64", "2x2", triton / "gemm_f16_256x256x64.gfx950.s"),
+    ("f16 256x256", "gfx942", "gemm", "f16", "256x256x32", "2x2", triton / "gemm_f16_256x256x64.gfx942.s", "--transfer no"),
+    ("f16 256x256", "gfx950", "gemm", "f16", "256x256x64", "2x2", triton / "gemm_f16_256x256x64.gfx950.s", "--pipeline 'lead 1'"),
 ]
 
 
@@ -89,12 +87,14 @@ print("| tile | arch | issue/MFMA, ours | theirs | waits and barriers a 1000 MFM
 print("|---|---|---|---|---|---|---|---|---|---|---|")
 missing, reasons = [], []
 with tempfile.TemporaryDirectory() as folder:
-  for what, arch, kernel, kind, tile, waves, anchor in rows:
+  for what, arch, kernel, kind, tile, waves, anchor, *more in rows:
     by = " (Triton)" if triton in anchor.parents else " (hipBLASLt)" if custom in anchor.parents else ""
     if not anchor.exists():
       missing.append(f"{what} ({arch}): {anchor.name} is not there")
       continue
-    options = ["--dtype", kind, "--tile", tile, "--waves", waves, "--transfer", "no" if arch == "gfx942" and what in by_registers else "yes"]
+    more = shlex.split(" ".join(more))
+    options = ["--dtype", kind, "--tile", tile, "--waves", waves, *more]
+    if "--transfer" not in more: options += ["--transfer", "yes"]
     if kind == "i8": options += ["--scales", "yes", "--bias", "yes"]  # as the hand-written ones: bf16 results
     if kernel == "block_scale_gemm": options = ["--tile-m", tile.split("x")[0]]  # its other sizes are the scales'
     subprocess.run([inlay, "build", kernel, "--arch", arch, *options, "-o", folder], check=True, capture_output=True)

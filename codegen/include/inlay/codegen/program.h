@@ -76,12 +76,28 @@ struct Pin {
 [[nodiscard]] std::vector<Pin> parse_pins(const std::string& text);
 [[nodiscard]] std::string to_string(const Pin& pin);
 
+/// How deep the modulo scheduler pipelines a loop, where the specification says so; 0: its own choice. A window is a step of a
+/// trip's products, or a quarter of the trip where there is one step and `lead` is given.
+struct Depth {
+  int waves = 0;  ///< a SIMD, for which registers are to suffice
+  int lead = 0;   ///< windows from a read of LDS to the products that it feeds
+  int within = 0; ///< of a trip, in percent from its begin: where reads, writes and transfers to LDS stand
+  int trips = 0;  ///< that loads are under way
+  [[nodiscard]] bool given() const { return waves != 0 || lead != 0 || within != 0 || trips != 0; }
+  friend bool operator==(const Depth&, const Depth&) = default;
+};
+
+/// `waves 1, lead 5, within 50, trips 3`, any of them; nothing for an empty text. Errors: CodegenError.
+[[nodiscard]] Depth parse_depth(const std::string& text);
+[[nodiscard]] std::string to_string(const Depth& depth);
+
 /// How a loop may be pipelined; it changes nothing of what the program means. `ring` stages of LDS; the loads from
 /// memory run `distance` trips ahead.
 struct Pipeline {
   int distance = 2;
   int ring = 2;
   std::vector<Pin> pins{};
+  Depth depth{};
 };
 
 struct Op;

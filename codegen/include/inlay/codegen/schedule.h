@@ -22,7 +22,9 @@
 /// before the reads, and each write is followed by a load into the same register, one trip under way, or two to four where a trip is
 /// short beside memory's latency. At the end of a window there is a rest without LDS accesses, so that the wait behind it
 /// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
-/// the first is taken whose registers fit beside as many waves as LDS lets in.
+/// the first is taken whose registers fit beside as many waves as LDS lets in; with transfers, one that leaves registers for the first
+/// tile's masked addresses before any other. `Pipeline::depth` says otherwise. Where rows come from LDS and columns straight from memory, the products
+/// of a window are in groups of rows, each by all columns, so that a read is alive for its group alone.
 ///
 /// **Tiles apart.** Two tiles that transfers (memory to LDS, no registers) bring into a ring of two stages would have to
 /// begin and arrive within one trip. So each has a half of the trip for its reads, and in the other half, behind a barrier, its stage
@@ -120,7 +122,7 @@ enum class Scheduler : std::uint8_t { plain, modulo };
 /// Ensures: no edge is violated; what it scheduled is `exact`.
 [[nodiscard]] Schedule modulo_schedule(const Graph& graph);
 /// With the pins of the program (Pipeline::pins) held. Errors: CodegenError for pins that name nothing, that an edge forbids, or
-/// that are for a loop whose order is LLVM's.
+/// that are for a loop whose order is LLVM's; for a depth (Pipeline::depth) that registers do not allow, with their number.
 [[nodiscard]] Schedule schedule_with(Scheduler scheduler, const Graph& graph);
 /// The order with the pins of the loop held and everything else as it was; a pinned access may belong to another iteration
 /// than before. Ensures: no edge is violated.

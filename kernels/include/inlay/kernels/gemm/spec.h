@@ -41,6 +41,12 @@ struct GemmSpec {
   bool preshuffled_b = false;
   /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on gfx950, 4 on gfx942.
   bool transfer = false;
+  /// An operand that goes from memory straight to the registers that multiply it, past LDS, in its plain order: each wave
+  /// loads the rows that it multiplies. At most one; a preshuffled B does so in any case.
+  enum class Direct : std::uint8_t { none, a, b };
+  Direct direct = Direct::none;
+  int stages =
+      0; ///< of tiles in LDS, 2 to 4; 0: two, with transfers what memory's latency asks for and LDS has room for
   /// C = sa[m] sb[n] A B^T, with f32 scales of the rows of A (tokens) and of B (channels); and + bias[n], f32.
   bool scales = false, bias = false;
   /// Elements of K that one workgroup sums, a multiple of tile_k; 0: all of them. The parts are added to C, f32 or i32, by
@@ -52,7 +58,15 @@ struct GemmSpec {
   bool gather = false;
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
+  codegen::Depth depth;           ///< how deep the loop is pipelined, where that is fixed
   std::source_location where;     ///< the line that made the specification, named when a proof fails
+
+  [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
+  [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
+  /// Of LDS, for one tile of those that go there.
+  [[nodiscard]] int stage_bytes() const {
+    return ((staged_a() ? tile_m : 0) + (staged_b() ? tile_n : 0)) * tile_k * codegen::bits(in) / 8;
+  }
 };
 
 /// The kernel as a program. Errors: std::invalid_argument for a specification that is not supported, naming the field and

@@ -7,7 +7,9 @@
 /// Two schedules of the same tile may unroll differently, so everything that counts is taken *per 1000 matrix clocks* of
 /// one wave; distances and ratios are taken as they are. A criterion *fails* when the candidate is worse than the
 /// anchor by more than `tolerance` of the anchor's number, is *undecided* when machine code cannot tell (bank phases depend
-/// on addresses, time on a device), and *does not apply* when the anchor has nothing of the kind.
+/// on addresses, time on a device), and *does not apply* when the anchor has nothing of the kind. Registers are those of a workgroup
+/// (a tile may be shared between four waves or eight), occupancy is counted in workgroups, and LDS is not compared where the anchor's is
+/// asked for by the launch alone.
 ///
 /// The criteria are those by which hand-tuned GEMM kernels of AMD's AITER library differ from compiled ones: how densely
 /// matrix instructions are issued, how far loads run ahead, how little stands between.

@@ -4,6 +4,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/schedule.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/validate/code.h>
 #include <inlay/runtime/isa/line_table.h>
@@ -1563,7 +1564,7 @@ bool Sides::loop(Path& path, std::size_t head, std::string& why) {
   const CodeRegion& region = *shape_->loop;
   const int reach = region.ring * static_cast<int>(kept.size()) + 1;
   a.first = best(one, 0, reach);
-  const int second = best(two, a.first + 1, a.first + 1 + 2 * region.ring);
+  const int second = best(two, a.first + 1, a.first + 1 + std::max(2 * region.ring, codegen::most_copies));
   a.period = second - a.first;
   if (a.period % region.ring != 0) {
     why = "its heads are the trips " + std::to_string(a.first) + " and " + std::to_string(second) +

@@ -525,6 +525,42 @@ TEST_CASE("gemm: transfers to LDS, every raggedness and exit, under stress") {
     expect_right(build_gemm(spec), gemm_problem(spec, 250, 140, k, 15), true);
 }
 
+TEST_CASE("gemm: operands past LDS, and pipelines that the specification fixes, ragged, under stress") {
+  const auto right = [](const GemmSpec& spec, std::vector<int> sums) {
+    INFO(spec.arch << " " << to_string(spec.depth));
+    const Artifact kernel = build_gemm(spec);
+    for (const int k : sums) expect_right(kernel, gemm_problem(spec, k % 7 + 60, k % 5 + 61, k, 17), true);
+  };
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const bool transfer : {false, true}) {
+      GemmSpec spec;
+      spec.arch = arch;
+      spec.transfer = transfer;
+      spec.tile_m = spec.tile_n = 64;
+      spec.direct = GemmSpec::Direct::a, spec.waves_m = 4, spec.waves_n = 1;
+      right(spec, {8, 64, 136, 328});
+      spec.direct = GemmSpec::Direct::b, spec.waves_m = 1, spec.waves_n = 4;
+      right(spec, {8, 64, 136, 328});
+      spec.in = Element::i8, spec.out = Element::i32, spec.tile_k = 128;
+      right(spec, {272});
+    }
+  GemmSpec spec;
+  spec.waves_m = 4, spec.waves_n = 1, spec.direct = GemmSpec::Direct::a;
+  spec.tile_m = 256, spec.tile_n = 256, spec.tile_k = 32; // operands in AGPRs
+  spec.depth = codegen::parse_depth("lead 4, trips 2");
+  right(spec, {40, 296});
+  spec = GemmSpec();
+  spec.tile_m = spec.tile_n = 64;
+  for (const char* depth : {"waves 1, trips 3", "trips 1, lead 1", "lead 3"}) {
+    spec.depth = codegen::parse_depth(depth);
+    right(spec, {8, 72, 328});
+  }
+  spec.transfer = true, spec.stages = 3, spec.depth = codegen::parse_depth("within 50");
+  right(spec, {8, 72, 328});
+  spec.direct = GemmSpec::Direct::a, spec.preshuffled_b = true;
+  CHECK_THROWS_AS(build_gemm(spec), std::invalid_argument);
+}
+
 TEST_CASE("gemm: 8-bit types, ragged, as IR and as a block of assembly, under stress") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const char* name : {"i8", "fp8", "bf8"})

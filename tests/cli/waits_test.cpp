@@ -178,6 +178,28 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
   }
 }
 
+TEST_CASE("every wait and barrier of operands past LDS and of deep pipelines is missed when it is gone") {
+  const auto counts = [](const char* name, const GemmSpec& spec) {
+    const Artifact kernel = build_gemm(spec, {.loops = "asm"});
+    std::vector<Problem> problems;
+    for (const int trips : {1, 2, 3, 4, 5}) // every exit of the loop
+      for (const int n : {72, 70})
+        problems.push_back(gemm_problem(spec, 100, n, trips * spec.tile_k - (trips % 2 ? 0 : 24), 5));
+    every_wait_counts(name, kernel, std::move(problems));
+  };
+  GemmSpec spec;
+  spec.tile_m = spec.tile_n = 64;
+  spec.direct = GemmSpec::Direct::a, spec.waves_m = 4, spec.waves_n = 1;
+  counts("A past LDS", spec);
+  spec.arch = "gfx950", spec.transfer = true;
+  spec.direct = GemmSpec::Direct::b, spec.waves_m = 1, spec.waves_n = 4;
+  counts("B past LDS", spec);
+  spec = GemmSpec();
+  spec.tile_m = spec.tile_n = 64, spec.tile_k = 32;
+  spec.depth = codegen::parse_depth("lead 3, trips 3");
+  counts("deep", spec);
+}
+
 TEST_CASE("every wait and barrier of products with scales of 32 k is missed when it is gone") {
   for (const bool preshuffled : {false, true})
     for (const char* loops : {"ir", "asm"}) {

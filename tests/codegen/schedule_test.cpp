@@ -80,6 +80,31 @@ std::vector<Case> cases() {
            LoopForm::automatic}};
 }
 
+// Pipelines that the specification fixes; operands past LDS; operands in AGPRs.
+std::vector<Case> deep_cases() {
+  const auto with = [](kernels::GemmSpec s, const char* depth) {
+    s.depth = parse_depth(depth);
+    return s;
+  };
+  const auto past = [](kernels::GemmSpec s, kernels::GemmSpec::Direct operand, int waves_m) {
+    s.direct = operand;
+    s.waves_m = waves_m, s.waves_n = 4 / waves_m;
+    return s;
+  };
+  using Direct = kernels::GemmSpec::Direct;
+  return {
+      {"quarters of one step", with(spec_of("gfx942", 64, 64, 32), "lead 3, trips 2"), LoopForm::block},
+      {"half of a trip", with(spec_of("gfx942", 64, 64, 64, 16, true, true), "within 50"), LoopForm::block},
+      {"more than a trip ahead", with(spec_of("gfx950", 128, 128, 64, 16, true), "lead 3, waves 1"),
+       LoopForm::block},
+      {"A past LDS", past(spec_of("gfx942", 64, 64, 64), Direct::a, 4), LoopForm::block},
+      {"B past LDS", past(spec_of("gfx950", 64, 64, 64), Direct::b, 1), LoopForm::block},
+      {"operands in AGPRs", with(past(spec_of("gfx942", 256, 256, 32), Direct::a, 4), "lead 4, trips 2"),
+       LoopForm::block},
+      {"more operands than VGPRs",
+       with(spec_of("gfx942", 128, 128, 128, 16, true), "lead 4, waves 1, trips 2"), LoopForm::block}};
+}
+
 const Region& loop_of(const Graph& g) {
   return *std::find_if(g.regions.begin(), g.regions.end(), [](const Region& r) { return r.is_loop; });
 }
@@ -550,7 +575,10 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
 } // namespace
 
 TEST_CASE("the machine code has the order of the code, instruction for instruction, value for value") {
-  for (const Case& c : cases()) {
+  std::vector<Case> all = cases();
+  for (Case& c : deep_cases()) all.push_back(std::move(c));
+  bool agprs = false; // that hold operands
+  for (const Case& c : all) {
     INFO(c.spec.arch << " " << c.name);
     const Program p = kernels::gemm_program(c.spec);
     const Graph graph = expand(p);
@@ -560,6 +588,10 @@ TEST_CASE("the machine code has the order of the code, instruction for instructi
     const Found found = same_order(machine, code);
     CHECK(found.problem == "");
     CHECK(found.checked > 0);
+    for (const isa::Instruction& i : machine)
+      agprs = agprs || (kind_of(i) == InstKind::mma &&
+                        std::any_of(i.operands.begin() + 1, i.operands.begin() + 3,
+                                    [](const isa::Operand& o) { return o.kind == isa::OperandKind::agpr; }));
     // The test can fail: two neighbours exchanged, a wait with another count.
     Code other = apply(graph, modulo_schedule(graph));
     auto& body = const_cast<CodeRegion&>(loop_of(other)).body;
@@ -573,6 +605,7 @@ TEST_CASE("the machine code has the order of the code, instruction for instructi
       if (i.kind == InstKind::wait) i.vm += 1;
     CHECK(same_order(machine, looser).problem != "");
   }
+  CHECK(agprs);
 }
 
 TEST_CASE("a trip that is short beside memory's latency: one wait, and loads three or four trips before "
@@ -765,6 +798,47 @@ TEST_CASE("pins: what cannot be held is refused, with the reason") {
       }
   CHECK(held > 15);
   CHECK(refused > 5);
+}
+
+TEST_CASE("pipelines: text both ways, held, and refused with the registers that they take") {
+  using Catch::Matchers::Contains;
+  for (const char* text : {"waves 1", "lead 5", "within 50, trips 3", "waves 1, lead 5, within 50, trips 3"})
+    CHECK(to_string(parse_depth(text)) == text);
+  CHECK_FALSE(parse_depth("").given());
+  for (const char* text :
+       {"lead", "lead 0", "lead 33", "within 101", "lead 2 3", "lead 1, lead 2", "depth 3"})
+    CHECK_THROWS_AS(parse_depth(text), CodegenError);
+  // Reads stand as many windows before their products as is said, or in the part of the trip that is said.
+  for (const Case& c : deep_cases()) {
+    INFO(c.spec.arch << " " << c.name);
+    const Graph graph = expand(kernels::gemm_program(c.spec));
+    const LoopSchedule order = modulo_schedule(graph).loops[0];
+    for (const Edge& e : edges_of(loop_of(graph), graph.registers)) CHECK(holds(e, order));
+    kernels::GemmSpec free = c.spec;
+    free.depth = {};
+    const LoopSchedule usual = modulo_schedule(expand(kernels::gemm_program(free))).loops[0];
+    const auto same =
+        std::equal(order.slots.begin(), order.slots.end(), usual.slots.begin(), usual.slots.end(),
+                   [](const Slot& a, const Slot& b) { return a.node == b.node && a.ahead == b.ahead; });
+    CHECK(same != c.spec.depth.given());
+    if (c.spec.depth.within == 0) continue;
+    int products = 0, last = 0;
+    for (const Slot& s : order.slots) {
+      const Inst& i = loop_of(graph).body[static_cast<std::size_t>(s.node)];
+      products += i.kind == InstKind::mma;
+      if (i.kind == InstKind::lds_read || i.direct) last = products;
+    }
+    CHECK(100 * (last - 1) <= c.spec.depth.within * products);
+  }
+  const auto with = [](kernels::GemmSpec s, const char* depth) {
+    s.depth = parse_depth(depth);
+    return s;
+  };
+  CHECK_THAT(refusal(with(spec_of("gfx942", 256, 256, 64, 16, true), "lead 4, trips 8")),
+             Contains("does not fit") && Contains("registers beside 256 of results") &&
+                 Contains("lead 4, trips 8"));
+  CHECK_THAT(refusal(with(spec_of("gfx942", 64, 64, 64), "lead 2"), Scheduler::plain),
+             Contains("a scheduler that has none"));
 }
 
 TEST_CASE("a schedule's picture has each slot of its text") {

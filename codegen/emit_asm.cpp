@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <climits>
 #include <functional>
+#include <numeric>
 #include <set>
 
 namespace inlay::codegen {
@@ -16,7 +17,14 @@ int modulo(int a, int n) { return ((a % n) + n) % n; }
 
 const Register& register_of(const Code& code, int id) { return code.registers[static_cast<std::size_t>(id)]; }
 
-// The body with its waits and barriers, as a region and the order it stands in.
+std::vector<int> body_order(const CodeRegion& r) {
+  std::vector<int> order(r.body.size());
+  std::iota(order.begin(), order.end(), 0);
+  return order;
+}
+
+// The body with its waits and barriers, as a region and the order it stands in; where it has two, from the first slot of either
+// to the last.
 std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
   Region loop;
   LoopSchedule order;
@@ -24,7 +32,16 @@ std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
     order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
     loop.body.push_back(i);
   }
-  return lifetimes(loop, code.registers, order);
+  std::vector<Lifetime> lives = lifetimes(loop, code.registers, order);
+  if (r.staggered.empty()) return lives;
+  for (std::size_t n = 0; n < r.staggered.size(); ++n)
+    order.slots[n] = {r.staggered[n], r.body[static_cast<std::size_t>(r.staggered[n])].ahead, false};
+  const std::vector<Lifetime> upper = lifetimes(loop, code.registers, order);
+  for (std::size_t n = 0; n < lives.size(); ++n) {
+    lives[n].begin = std::min(lives[n].begin, upper[n].begin);
+    lives[n].end = std::max(lives[n].end, upper[n].end);
+  }
+  return lives;
 }
 
 } // namespace
@@ -66,8 +83,9 @@ int waves_by_lds(const Code& code) {
   return static_cast<int>(groups * code.program->threads() / (target.wave_size * target.simds));
 }
 
-// Runs prologue and trips over the places: whether each value is still where it was put when it is read.
-bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters& registers) {
+// Runs prologue and trips, those in that order, over the places: whether each value is still where it was put when it is read.
+bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters& registers,
+                  const std::vector<int>& order) {
   using Held = std::map<int, std::pair<int, int>>; // place -> register, iteration
   Held held;
   bool kept = true;
@@ -81,23 +99,24 @@ bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters
     for (int d = r.first * size / 32; d < (r.first * size + r.count * size + 31) / 32; ++d)
       f(place->second + d, std::pair(r.id, trip + r.ahead));
   };
+  const auto one = [&](const Inst& i, int trip, Held& in) {
+    if (i.direct) return; // past the registers
+    for (const Reg& u : i.uses)
+      each(u, trip, [&](int at, const auto& value) {
+        const auto found = in.find(at);
+        kept = kept && found != in.end() && found->second == value;
+      });
+    if (i.kind == InstKind::load || i.kind == InstKind::lds_read)
+      each(i.def, trip, [&](int at, const auto& value) { in[at] = value; });
+  };
   const auto run = [&](const std::vector<Inst>& list, int trip, Held& in) {
-    for (const Inst& i : list) {
-      if (i.direct) continue; // past the registers
-      for (const Reg& u : i.uses)
-        each(u, trip, [&](int at, const auto& value) {
-          const auto found = in.find(at);
-          kept = kept && found != in.end() && found->second == value;
-        });
-      if (i.kind == InstKind::load || i.kind == InstKind::lds_read)
-        each(i.def, trip, [&](int at, const auto& value) { in[at] = value; });
-    }
+    for (const Inst& i : list) one(i, trip, in);
   };
   run(loop.prologue, 0, held);
   for (int trip = 0; trip <= 2 * registers.copies && kept; ++trip) {
     Held last = held;
     run(loop.epilogue, trip, last);
-    run(loop.body, trip, held);
+    for (const int n : order) one(loop.body[static_cast<std::size_t>(n)], trip, held);
   }
   return kept;
 }
@@ -185,7 +204,8 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
                   [&](const Inst& i) {
                     return i.kind == InstKind::fill || (i.kind != InstKind::mma && has_words(code, i));
                   }) &&
-      keeps_values(code, loop, out);
+      keeps_values(code, loop, out, body_order(loop)) &&
+      (loop.staggered.empty() || keeps_values(code, loop, out, loop.staggered));
   return out;
 }
 
@@ -212,15 +232,14 @@ public:
     line("s_mov_b32 " + how_.left + ", " + how_.trips);
     line("s_cmp_eq_u32 " + how_.left + ", 0");
     line("s_cbranch_scc1 " + label("exit0"));
-    for (int c = 0; c < n; ++c) {
-      line(label("trip" + std::to_string(c)) + ":", 0);
-      body(c);
-      if (c + 1 < n) {
-        line("s_cbranch_scc0 " + label("exit" + std::to_string(c + 1)));
-      } else {
-        line("s_cbranch_scc1 " + label("trip0"));
-      }
+    if (!loop_.staggered.empty()) {
+      const int waves = code_.program->threads() / code_.program->target().wave_size;
+      line("s_cmp_lt_u32 " + how_.wave + ", " + std::to_string(waves / 2));
+      line("s_cbranch_scc1 " + label("trip0"));
+      trips("upper", loop_.staggered);
+      line("s_branch " + label("exit0"));
     }
+    trips("trip", body_order(loop_));
     for (int c = 0; c < n; ++c) {
       line(label("exit" + std::to_string(c)) + ":", 0);
       for (const Inst& i : loop_.epilogue) one(i, c);
@@ -350,18 +369,32 @@ private:
     }
   }
 
-  // M0, before the product before: a transfer may not follow it at once.
+  // M0, before the product before, or before an access behind it: a transfer may not follow it at once.
   void place(const BlockAddress& a) {
     const std::string m0 = "  s_add_u32 m0, " + a.vector + ", " + std::to_string(a.immediate) + "\n";
-    if (before_product_ != std::string::npos) {
-      text_.insert(before_product_, m0);
-      before_product_ = std::string::npos; // another one in the same gap has to come behind this transfer
+    const std::size_t before = std::min(before_product_, before_access_);
+    if (before != std::string::npos) {
+      text_.insert(before, m0);
     } else {
       text_ += m0 + "  s_nop 0\n";
     }
+    forget_places(); // another one in the same gap has to come behind this transfer
   }
+  void forget_places() { before_product_ = before_access_ = std::string::npos; }
 
-  void body(int residue) {
+  void trips(const std::string& name, const std::vector<int>& order) {
+    for (int c = 0; c < registers_.copies; ++c) {
+      line(label(name + std::to_string(c)) + ":", 0);
+      body(order, c);
+      if (c + 1 < registers_.copies) {
+        line("s_cbranch_scc0 " + label("exit" + std::to_string(c + 1)));
+      } else {
+        line("s_cbranch_scc1 " + label(name + "0"));
+      }
+    }
+  }
+  void body(const std::vector<int>& order, int residue) {
+    forget_places(); // what another copy has does not run before this one
     // Counters move on behind the last load, one behind each product, and the test for the end behind them.
     std::vector<std::string> scalar;
     for (const BlockCounter& c : how_.counters)
@@ -369,10 +402,13 @@ private:
     scalar.push_back("s_sub_u32 " + how_.left + ", " + how_.left + ", 1");
     scalar.push_back("s_cmp_lg_u32 " + how_.left + ", 0");
     std::size_t last_load = 0, next = 0;
-    for (std::size_t n = 0; n < loop_.body.size(); ++n)
-      if (loop_.body[n].kind == InstKind::load) last_load = n;
-    for (std::size_t n = 0; n < loop_.body.size(); ++n) {
-      const Inst& i = loop_.body[n];
+    const auto at = [&](std::size_t n) -> const Inst& {
+      return loop_.body[static_cast<std::size_t>(order[n])];
+    };
+    for (std::size_t n = 0; n < order.size(); ++n)
+      if (at(n).kind == InstKind::load) last_load = n;
+    for (std::size_t n = 0; n < order.size(); ++n) {
+      const Inst& i = at(n);
       one(i, residue);
       if (n > last_load && i.kind == InstKind::mma && next < scalar.size()) line(scalar[next++]);
     }
@@ -382,7 +418,11 @@ private:
     const std::string s = text_of(i, residue);
     if (s.empty()) return;
     if (const std::string at = how_.line(i); !at.empty() && at != at_) line(at_ = at, 0);
-    if (i.kind == InstKind::mma) before_product_ = text_.size();
+    if (i.kind == InstKind::mma) {
+      before_product_ = text_.size(), before_access_ = std::string::npos;
+    } else if (i.kind == InstKind::lds_read) {
+      before_access_ = text_.size();
+    }
     line(s);
   }
 
@@ -392,7 +432,7 @@ private:
   const BlockText& how_;
   std::string text_, at_;
   const Inst* transfer_ = nullptr;
-  std::size_t before_product_ = std::string::npos;
+  std::size_t before_product_ = std::string::npos, before_access_ = std::string::npos;
 };
 
 } // namespace

@@ -13,7 +13,8 @@
 ///     addresses    whatever registers LLVM likes
 ///
 /// The trips are `copies` bodies behind one another, so that stages and rings are constants; after each of them the loop
-/// may end, and the last trip stands once for each copy. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
+/// may end, and the last trip stands once for each copy. A staggered loop stands there twice, and both leave to the same last
+/// trips: places are for the lives of either order. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
 /// nothing between matrix instructions of this distance; wait states before and behind the block are written out.
 ///
 /// Sources: LLVM Language Reference, "Inline Assembler Expressions"; "AMD Instinct MI300 ISA (CDNA3) Reference Guide",
@@ -69,6 +70,7 @@ struct BlockText {
   bool prologue = false; ///< the loop's prologue is the block's
   std::string trips;     ///< operand: how many trips run the body
   std::string left;      ///< operand: a scalar register for what is left of them
+  std::string wave;      ///< operand: the number of the wave, where the loop is staggered
 };
 
 /// Whether the loop can be a block, and the registers then.

@@ -93,7 +93,9 @@ private:
     const bool roles = std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
       return has_roles(r.prologue) || has_roles(r.body);
     });
-    if (roles)
+    const bool staggered = std::any_of(code_.regions.begin(), code_.regions.end(),
+                                       [](const CodeRegion& r) { return !r.staggered.empty(); });
+    if (roles || staggered)
       wave_ = k.readfirstlane(
           k.lshr(tid_, number(std::countr_zero(static_cast<unsigned>(p_.target().wave_size)))));
     for (const Uniform& u : p_.uniforms()) {
@@ -1007,8 +1009,12 @@ private:
 
   // Whether a loop is a block, and its registers; before LDS is allocated.
   void plan(const CodeRegion& r) {
+    const bool staggered = !r.staggered.empty(); // only a block has two orders
+    if (staggered && form_ == LoopForm::ir)
+      throw CodegenError("a loop that cannot be staggered: it is IR",
+                         "line   " + std::to_string(r.body[0].where.line()), "--loops asm or auto");
     if (!r.exact || form_ == LoopForm::ir) return;
-    if (form_ == LoopForm::automatic) {
+    if (form_ == LoopForm::automatic && !staggered) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;
       Region loop;
@@ -1033,9 +1039,11 @@ private:
     const auto registers = block_registers(code_, r);
     if (registers) {
       blocks_of_loops_[&r] = *registers;
-    } else if (form_ == LoopForm::block) {
+    } else if (form_ == LoopForm::block || staggered) {
       throw CodegenError(
-          "the loop cannot be a block of assembly", "line   " + std::to_string(r.body[0].where.line()),
+          staggered ? "a loop that cannot be staggered: it cannot be a block of assembly"
+                    : "the loop cannot be a block of assembly",
+          "line   " + std::to_string(r.body[0].where.line()),
           "loops of loads, LDS and matrix products whose registers fit, by the modulo scheduler");
     }
   }
@@ -1133,6 +1141,7 @@ private:
       return at->second;
     };
     how.trips = input(last, 's');
+    if (!r.staggered.empty()) how.wave = input(wave_, 's');
     for (const Advance& a : advances)
       how.counters.push_back({a.name, input(k.lower_low(a.start), 's'),
                               a.slope.constant() ? std::to_string(a.slope.constant()->value())

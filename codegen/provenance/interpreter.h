@@ -104,6 +104,9 @@ private:
   void static_claims();
   // What else than an origin a number of the workgroup is used as.
   void uniform_claims(const Uniform& u);
+  // The order of the upper half of the waves is the body's in all that one instruction waits for of another: none passes a
+  // wait or barrier, accesses keep their order, and so does what shares a register.
+  void stagger_claims(const CodeRegion& r);
   void lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::vector<int>>>& patterns);
   void memory_claims(const Inst& i);
   // A tensor in memory: as many places as coordinates, and of an output no two the same.

@@ -1,6 +1,8 @@
 // What follows from the views alone: inside, aligned, contiguous, within 31 bits, the descriptor's end.
 #include "interpreter.h"
 
+#include <utility>
+
 namespace inlay::codegen::provenance {
 
 namespace {
@@ -114,6 +116,7 @@ void Interpreter::static_claims() {
       }
     path_.clear();
     relation_.clear();
+    stagger_claims(r);
   }
   at_ = nullptr;
   for (const Uniform& u : p_.uniforms()) {
@@ -129,6 +132,60 @@ void Interpreter::static_claims() {
         "a number of the workgroup is read inside " + t.name, [&] { return to_string(u.at); }, "prover");
     uniform_claims(u);
   }
+}
+
+void Interpreter::stagger_claims(const CodeRegion& r) {
+  if (r.staggered.empty()) return;
+  const auto& body = r.body;
+  at_ = body.empty() ? nullptr : &body.front();
+  const std::string claim = "the upper half of the waves has the loop's dependences in its order",
+                    all = std::to_string(body.size()) + " instructions";
+  if (!r.is_loop || p_.threads() / p_.target().wave_size % 2 != 0)
+    refute(claim, all, "there is no loop, or no half of the waves");
+  const auto name = [&](int n) {
+    return "instruction " + std::to_string(n) + " (" + name_of(body[static_cast<std::size_t>(n)]) + ")";
+  };
+  std::vector<int> place(body.size(), -1);
+  if (r.staggered.size() != body.size()) refute(claim, all, "it has " + std::to_string(r.staggered.size()));
+  for (std::size_t s = 0; s < r.staggered.size(); ++s) {
+    const int n = r.staggered[s];
+    if (n < 0 || n >= static_cast<int>(body.size()))
+      refute(claim, all, "there is no instruction " + std::to_string(n));
+    if (std::exchange(place[static_cast<std::size_t>(n)], static_cast<int>(s)) >= 0)
+      refute(claim, all, name(n) + " stands there twice");
+  }
+  const auto access = [](const Inst& i) {
+    return i.kind == InstKind::load || i.kind == InstKind::store || i.kind == InstKind::lds_read ||
+           i.kind == InstKind::lds_write;
+  };
+  const auto computes = [](const Inst& i) {
+    return i.kind == InstKind::fill || i.kind == InstKind::mma || i.kind == InstKind::map ||
+           i.kind == InstKind::fold_values || i.kind == InstKind::fold_lanes ||
+           i.kind == InstKind::exchange_lanes;
+  };
+  const auto touches = [&](const Inst& x, const Reg& what, bool writes) {
+    const auto same = [&](const Reg& y) {
+      return y.id == what.id &&
+             (y.ahead == what.ahead || code_.registers[static_cast<std::size_t>(y.id)].outside);
+    };
+    return what.id >= 0 && (same(x.def) || (!writes && std::any_of(x.uses.begin(), x.uses.end(), same)));
+  };
+  for (int a = 0; a < static_cast<int>(body.size()); ++a)
+    for (int b = a + 1; b < static_cast<int>(body.size()); ++b) {
+      if (place[static_cast<std::size_t>(a)] < place[static_cast<std::size_t>(b)]) continue;
+      const Inst &x = body[static_cast<std::size_t>(a)], &y = body[static_cast<std::size_t>(b)];
+      const auto turned = [&](const std::string& why) {
+        refute(claim, all, name(b) + " would stand before " + name(a) + ": " + why);
+      };
+      if ((!access(x) && !computes(x)) || (!access(y) && !computes(y)))
+        turned("nothing passes a wait, a barrier, or what orders workgroups");
+      if (access(x) && access(y)) turned("both are accesses, which waits count");
+      // Written here and used or written there, or the other way around.
+      if (touches(y, x.def, false) ||
+          std::any_of(x.uses.begin(), x.uses.end(), [&](const Reg& u) { return touches(y, u, true); }))
+        turned("they share a register");
+    }
+  prove(claim, all, "enumeration");
 }
 
 void Interpreter::uniform_claims(const Uniform& u) {

@@ -1,5 +1,5 @@
 // A schedule applied: iterations, waits and barriers.
-#include <inlay/codegen/code.h>
+#include "stagger.h"
 
 #include <inlay/algebra/error.h>
 
@@ -245,6 +245,21 @@ std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Wa
   return out;
 }
 
+void stagger(const Program& p, CodeRegion& r) {
+  const int waves = p.threads() / p.target().wave_size;
+  const auto refuse = [&](const std::string& why, const std::string& hint) {
+    throw CodegenError("a loop that cannot be staggered: " + why,
+                       "line   " + std::to_string(r.body.front().where.line()), hint);
+  };
+  if (waves % 2 != 0)
+    refuse(std::to_string(waves) + (waves == 1 ? " wave has" : " waves have") + " no two halves",
+           "an even number of waves");
+  if (!r.exact) refuse("its order is left to LLVM", "--scheduler modulo, in a loop that it orders");
+  r.staggered = staggered_order(r.body);
+  if (r.staggered.empty())
+    refuse("wherever its accesses stand, as many meet behind one product", "another tile, or no stagger");
+}
+
 void drop_order(std::vector<Inst>& list) {
   std::erase_if(list, [](const Inst& i) { return i.kind == InstKind::wait || i.kind == InstKind::barrier; });
 }
@@ -325,6 +340,7 @@ void place_order(Code& code) {
     r.prologue = with_order(r.prologue, prologue);
     r.body = with_order(r.body, body);
     r.epilogue = with_order(r.epilogue, epilogue);
+    if (!r.staggered.empty()) r.staggered = staggered_order(r.body);
     walker = end;
     if (branches) end_all(walker, r.epilogue, meets);
   }
@@ -336,6 +352,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
   code.program = &p;
   code.registers = graph.registers;
   std::size_t loops = 0;
+  std::vector<std::size_t> staggered;
   for (const Region& region : graph.regions) {
     CodeRegion out;
     out.guards = region.guards;
@@ -392,9 +409,11 @@ Code apply(const Graph& graph, const Schedule& schedule) {
       out.body.push_back(at(s, out.trip + Sym(s.ahead), false, s.ahead));
       if (s.ahead == 0) out.epilogue.push_back(at(s, out.trips - Sym(1), false, 0));
     }
+    if (region.pipeline.stagger) staggered.push_back(code.regions.size());
     code.regions.push_back(std::move(out));
   }
   place_order(code);
+  for (const std::size_t n : staggered) stagger(p, code.regions[n]);
   return code;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 namespace inlay::codegen {
 namespace {
@@ -32,12 +33,13 @@ std::string right(int v, std::size_t width) {
 }
 
 // The loop's body as a region with its schedule, so that the same functions count registers.
-std::pair<Region, LoopSchedule> again(const CodeRegion& r) {
+std::pair<Region, LoopSchedule> again(const CodeRegion& r, const std::vector<int>& nodes) {
   Region loop;
   LoopSchedule schedule;
-  for (const Inst& i : r.body) {
-    schedule.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, i.joint});
-    loop.body.push_back(i);
+  loop.body = r.body;
+  for (const int n : nodes) {
+    const Inst& i = r.body[static_cast<std::size_t>(n)];
+    schedule.slots.push_back({n, i.ahead, i.joint});
   }
   return {std::move(loop), std::move(schedule)};
 }
@@ -46,20 +48,20 @@ std::pair<Region, LoopSchedule> again(const CodeRegion& r) {
 
 std::vector<ShownLoop> shown_loops(const Code& code) {
   std::vector<ShownLoop> out;
-  for (const CodeRegion& r : code.regions) {
-    if (!r.is_loop) continue;
-    const auto [loop, schedule] = again(r);
+  int loops = 0;
+  const auto show = [&](const CodeRegion& r, const std::vector<int>& nodes, const std::string& of) {
+    const auto [loop, schedule] = again(r, nodes);
     const std::vector<int> alive =
         pressure(lifetimes(loop, code.registers, schedule), static_cast<int>(schedule.slots.size()));
     ShownLoop shown;
     shown.results = accumulators(loop, code.registers);
-    shown.title = "loop " + std::to_string(out.size() + 1) + ", " + to_string(r.trips) + " trips of " +
+    shown.title = "loop " + std::to_string(loops) + of + ", " + to_string(r.trips) + " trips of " +
                   std::to_string(r.tile) + ", ring " + std::to_string(r.ring) +
                   (r.exact ? ", in this order" : ", order left to LLVM");
     std::map<std::string, int> counts;
     int run = 0, longest = 0;
-    for (std::size_t n = 0; n < r.body.size(); ++n) {
-      const Inst& i = r.body[n];
+    for (std::size_t n = 0; n < nodes.size(); ++n) {
+      const Inst& i = r.body[static_cast<std::size_t>(nodes[n])];
       std::string what = to_string(i.kind);
       if (i.kind == InstKind::mma) what = i.atom->name;
       if (i.access.tensor >= 0) {
@@ -98,6 +100,14 @@ std::vector<ShownLoop> shown_loops(const Code& code) {
                  std::to_string(alive.empty() ? 0 : *std::max_element(alive.begin(), alive.end())) +
                  " dwords alive and " + std::to_string(shown.results) + " of results";
     out.push_back(std::move(shown));
+  };
+  for (const CodeRegion& r : code.regions) {
+    if (!r.is_loop) continue;
+    ++loops;
+    std::vector<int> nodes(r.body.size());
+    std::iota(nodes.begin(), nodes.end(), 0);
+    show(r, nodes, r.staggered.empty() ? "" : ", lower half of the waves");
+    if (!r.staggered.empty()) show(r, r.staggered, ", upper half of the waves");
   }
   return out;
 }

@@ -93,6 +93,11 @@ std::string Code::text() const {
       out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +
              std::to_string(r.ring) + (r.tail_first ? ", last tile first" : "") + "\n";
       for (const Inst& i : r.body) line(i, "    ");
+      if (!r.staggered.empty()) {
+        out += "    upper half of the waves:";
+        for (const int n : r.staggered) out += " " + std::to_string(n);
+        out += "\n";
+      }
       out += "  end\n";
       for (const Inst& i : r.epilogue) line(i, "  ");
     } else {

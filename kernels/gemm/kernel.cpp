@@ -58,7 +58,11 @@ public:
          "a "
          "SIMD, windows from LDS reads to products, the percent of a trip in which reads and transfers "
          "stand, "
-         "trips that loads are under way"}};
+         "trips that loads are under way"},
+        {"stagger", "no",
+         "yes: the loop exists twice, and the upper half of the waves has its accesses to LDS and memory "
+         "some "
+         "matrix products later or earlier"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -100,6 +104,7 @@ private:
       throw std::invalid_argument(fmt::format("gemm: --direct '{}' is none of none, a, b", direct));
     }
     spec.stages = static_cast<int>(read.number("stages", 0, 4));
+    spec.stagger = read.yes("stagger");
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

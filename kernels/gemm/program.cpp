@@ -375,25 +375,25 @@ Program gemm_program(const GemmSpec& s) {
   const std::optional<Tensor> a = tile_if(s.staged_a(), "lds_a", s.tile_m, mma.a()),
                               b = tile_if(s.staged_b(), "lds_b", s.tile_n, mma.b());
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  k.loop(extent, s.tile_k, {.distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth},
-         [&](Sym trip) {
-           const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
-           const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),
-                               tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
-           if (a) fill(tile_of_a, *a, s.tile_m);
-           if (b) fill(tile_of_b, *b, s.tile_n);
-           const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
-                          of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
-           if (!mx) {
-             k.mma(acc, of_a, of_b, mma);
-             return;
-           }
-           const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
-           const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
-                          sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0),
-                                    mma.b_scales());
-           k.mma(acc, of_a, sa, of_b, sb, mma);
-         });
+  const codegen::Pipeline how{
+      .distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth, .stagger = s.stagger};
+  k.loop(extent, s.tile_k, how, [&](Sym trip) {
+    const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
+    const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),
+                        tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
+    if (a) fill(tile_of_a, *a, s.tile_m);
+    if (b) fill(tile_of_b, *b, s.tile_n);
+    const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
+                   of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
+    if (!mx) {
+      k.mma(acc, of_a, of_b, mma);
+      return;
+    }
+    const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
+    const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
+                   sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0), mma.b_scales());
+    k.mma(acc, of_a, sa, of_b, sb, mma);
+  });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
   const auto put = [&](const Fragment& sum) {
     s.split > 0 && !s.gather ? k.add(sum, tile_of_c) : k.store(sum, tile_of_c, columns ? 8 : 4);

@@ -78,6 +78,7 @@ struct Flow::State {
   Term question = 0;
   std::string why;
   u32 last = 0, last_wave = 0, last_lane = 0;
+  std::map<u32, std::vector<u32>> heads; ///< of each wave, by that of the first
 
   Terms& t() { return common->setting.terms; }
   std::optional<bool> decide(FlowClient& client, Term condition);
@@ -594,12 +595,16 @@ Flow::Stop Flow::run(FlowClient& client) {
       const auto first = std::find_if(s.waves.begin(), s.waves.end(), waited_for);
       if (first == s.waves.end()) return Stop::ended;
       for (const FlowWave& w : s.waves)
-        if (waited_for(w) &&
-            (w.meeting != first->meeting ||
-             (w.meeting == Meeting::head && w.machine.wave().at != first->machine.wave().at)))
-          throw Fail{"waves do not meet at the same places"};
+        if (waited_for(w) && w.meeting != first->meeting) throw Fail{"waves do not meet at the same places"};
       if (first->meeting == Meeting::ended) return Stop::ended;
-      if (first->meeting == Meeting::head) return Stop::head;
+      if (first->meeting == Meeting::head) {
+        // Copies of one loop may be for different waves: then it is always the same heads that belong together.
+        std::vector<u32> now;
+        for (const FlowWave& w : s.waves) now.push_back(w.machine.wave().at);
+        if (s.heads.try_emplace(now.front(), now).first->second != now)
+          throw Fail{"waves do not meet at the same places"};
+        return Stop::head;
+      }
       resume();
     }
   } catch (const Fail& f) {

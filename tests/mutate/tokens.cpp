@@ -335,7 +335,7 @@ private:
       tickets_.push_back(counters_[{k.tensor, group(k.axis)}]++);
       at_.set(k.symbol, Int(tickets_.back()));
     }
-    std::vector<Step> steps;
+    std::vector<Step> steps, upper; // of the lower half of the waves, and of the upper one
     int offset = 0;
     for (const CodeRegion& r : code_.regions) {
       bool runs = true;
@@ -356,14 +356,23 @@ private:
           if (i.when && (number(i.when->size) % i.when->modulus == 0) != i.when->divides) continue;
           steps.push_back({&i, 0, 1, offset});
         }
+        upper.insert(upper.end(), steps.begin() + static_cast<std::ptrdiff_t>(upper.size()), steps.end());
         continue;
       }
       for (const Inst& i : r.prologue) steps.push_back({&i, 0, r.ring, offset});
       const std::int64_t trips = number(r.trips);
       for (std::int64_t j = 0; j + 1 < trips; ++j)
         for (const Inst& i : r.body) steps.push_back({&i, j, r.ring, offset + static_cast<int>(j)});
+      upper.insert(upper.end(), steps.begin() + static_cast<std::ptrdiff_t>(upper.size()), steps.end());
+      if (!r.staggered.empty()) {
+        if (r.staggered.size() != r.body.size()) throw Wrong("another order that is none of the loop");
+        auto at = upper.end() - (trips - 1) * static_cast<std::ptrdiff_t>(r.body.size());
+        for (std::int64_t j = 0; j + 1 < trips; ++j)
+          for (const int n : r.staggered) (at++)->inst = &r.body.at(static_cast<std::size_t>(n));
+      }
       for (const Inst& i : r.epilogue)
         steps.push_back({&i, trips - 1, r.ring, offset + static_cast<int>(trips - 1)});
+      upper.insert(upper.end(), steps.begin() + static_cast<std::ptrdiff_t>(upper.size()), steps.end());
       offset += 1000000;
     }
     const int waves = p_.threads() / p_.target().wave_size;
@@ -384,7 +393,7 @@ private:
         current = ready[random_() % ready.size()];
       Wave& w = all[current];
       if (w.barriers > least) continue;
-      step(w, steps[w.next++]);
+      step(w, (2 * w.number < waves ? steps : upper)[w.next++]);
     }
   }
 

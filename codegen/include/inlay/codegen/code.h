@@ -15,7 +15,9 @@
 /// **Order.** Waits are counted: `vm` and `lgkm` say how many younger accesses of their queue may still be under way.
 /// Barriers are placed where a wave reads or overwrites what another one wrote or reads. Where a branch begins or ends nothing is
 /// under way, so that either path leads on from there. All waves walk one list of instructions, each running those that are its
-/// role's; waits are counted for the waves that run them, and every barrier is run by all.
+/// role's; waits are counted for the waves that run them, and every barrier is run by all. A loop that is staggered exists twice:
+/// accesses of the upper half of the waves stand some products later or earlier, between the same waits and barriers and in the same
+/// order, so that each wait covers the same; and two halves that leave a barrier together do not come to LDS together.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
 #pragma once
 
@@ -182,6 +184,9 @@ struct CodeRegion {
   bool tail_first = false;
   bool exact = false; ///< LoopSchedule::exact
   bool apart = false; ///< LoopSchedule::apart
+  /// Numbers in `body` in the order in which the upper half of the waves runs them: a second copy of the loop, with the same
+  /// instructions, waits and barriers among them, so that both halves leave it in the same state. Empty: all waves run `body`.
+  std::vector<int> staggered;
 };
 struct Code {
   const Program* program = nullptr;
@@ -199,8 +204,10 @@ struct Code {
 /// Loads run `distance` trips ahead, writes to LDS ring - 1, the reads that feed the first step of matrix products one,
 /// everything else none; reads stand one step before the products that they feed.
 [[nodiscard]] Schedule default_schedule(const Graph& graph);
+/// Errors: CodegenError for a loop that is to be staggered and cannot be (Pipeline::stagger).
 [[nodiscard]] Code apply(const Graph& graph, const Schedule& schedule);
-/// Waits and barriers of `code` anew; what `apply` ends with. Ensures: every register is waited for before it is used.
+/// Waits and barriers of `code` anew, and other orders of staggered loops; what `apply` ends with. Ensures: every register is
+/// waited for before it is used.
 void place_order(Code& code);
 
 } // namespace inlay::codegen

@@ -98,6 +98,7 @@ struct Pipeline {
   int ring = 2;
   std::vector<Pin> pins{};
   Depth depth{};
+  bool stagger = false; ///< the upper half of the waves has another order (CodeRegion::staggered)
 };
 
 struct Op;

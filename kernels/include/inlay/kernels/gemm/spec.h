@@ -59,7 +59,9 @@ struct GemmSpec {
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
   codegen::Depth depth;           ///< how deep the loop is pipelined, where that is fixed
-  std::source_location where;     ///< the line that made the specification, named when a proof fails
+  /// The upper half of the waves runs a copy of the loop whose accesses to LDS and memory stand some products later or earlier.
+  bool stagger = false;
+  std::source_location where; ///< the line that made the specification, named when a proof fails
 
   [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }

@@ -44,8 +44,8 @@ struct FlowOptions {
   std::map<std::string, std::uint32_t> values;
   /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h).
   std::vector<std::uint8_t> arguments;
-  /// Waves meet at heads of loops, too, and all at the same. Otherwise at barriers alone, wherever each of them has its own; who has
-  /// ended is not waited for.
+  /// Waves meet at heads of loops, too, each at that of its copy of the loop. Otherwise at barriers alone, wherever each of them
+  /// has its own; who has ended is not waited for.
   bool heads = true;
   /// Floating-point instructions are functions even of numbers, so that nothing is rounded.
   bool reals = true;
@@ -107,7 +107,7 @@ public:
   ~Flow();
 
   [[nodiscard]] Stop run(FlowClient& client);
-  /// Index of the loop head at which all waves stand.
+  /// Index of the loop head at which the first wave stands, and others at theirs.
   [[nodiscard]] std::size_t at() const;
   /// The condition that a fork asks for, and its answer.
   [[nodiscard]] Term question() const;

@@ -146,6 +146,7 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
     bool transfer = false;    // gfx950: 16 bytes a lane, gfx942: 4
     int rows = 64;            // 48: 8 bytes a work-item and copy
     int tile_k = 64;          // 256 (gfx942: 128): two stages of transfers, tiles apart
+    bool stagger = false;     // those of either half of the waves
   };
   for (const char* arch : {"gfx942", "gfx950"}) {
     for (const Variant& v : {Variant{"16 rows", 16, false},
@@ -156,12 +157,15 @@ TEST_CASE("every wait and barrier of our GEMMs is missed when it is gone") {
                              {"preshuffled, asm", 16, true, "asm"},
                              {"transfers", 16, false, "asm", true},
                              {"transfers, two stages", 16, false, "asm", true, 64, 256},
-                             {"preshuffled, transfers", 16, true, "asm", true}}) {
+                             {"preshuffled, transfers", 16, true, "asm", true},
+                             {"16 rows, staggered", 16, false, "asm", false, 64, 64, true},
+                             {"preshuffled, transfers, staggered", 16, true, "asm", true, 64, 64, true}}) {
       GemmSpec spec;
       spec.arch = arch;
       spec.mfma = v.mfma;
       spec.preshuffled_b = v.preshuffled;
       spec.transfer = v.transfer;
+      spec.stagger = v.stagger;
       const int tile_k = arch == std::string("gfx942") ? std::min(v.tile_k, 128) : v.tile_k;
       spec.tile_m = v.rows, spec.tile_n = 64, spec.tile_k = tile_k;
       if (v.preshuffled) spec.waves_m = 1, spec.waves_n = 4;

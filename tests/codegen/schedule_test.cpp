@@ -866,12 +866,14 @@ TEST_CASE("pipelines: text both ways, held, and refused with the registers that 
   // Reads stand as many windows before their products as is said, or in the part of the trip that is said.
   for (const Case& c : deep_cases()) {
     INFO(c.spec.arch << " " << c.name);
-    const Graph graph = expand(kernels::gemm_program(c.spec));
+    const Program program = kernels::gemm_program(c.spec);
+    const Graph graph = expand(program);
     const LoopSchedule order = modulo_schedule(graph).loops[0];
     for (const Edge& e : edges_of(loop_of(graph), graph.registers)) CHECK(holds(e, order));
     kernels::GemmSpec free = c.spec;
     free.depth = {};
-    const LoopSchedule usual = modulo_schedule(expand(kernels::gemm_program(free))).loops[0];
+    const Program of_free = kernels::gemm_program(free);
+    const LoopSchedule usual = modulo_schedule(expand(of_free)).loops[0];
     const auto same =
         std::equal(order.slots.begin(), order.slots.end(), usual.slots.begin(), usual.slots.end(),
                    [](const Slot& a, const Slot& b) { return a.node == b.node && a.ahead == b.ahead; });

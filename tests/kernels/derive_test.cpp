@@ -2,6 +2,7 @@
 #include "specified.h"
 
 #include <inlay/algebra/parse.h>
+#include <inlay/codegen/schedule.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
@@ -444,6 +445,49 @@ TEST_CASE("derive: what lies outside of a row is known, or it is refused") {
              Contains("what lies outside of a max is its empty element"));
   CHECK_THAT(rows(Monoid::sum, 0, false, 1),
              Contains("what lies outside of a sum is its empty element | it is 1"));
+}
+
+TEST_CASE("derive: the other order of a staggered loop keeps what depends on what") {
+  for (const bool transfer : {false, true}) {
+    kernels::GemmSpec spec = small();
+    spec.stagger = true, spec.transfer = transfer;
+    const Program p = kernels::gemm_program(spec);
+    const Graph graph = expand(p);
+    const Code code = apply(graph, modulo_schedule(graph));
+    CHECK(refuted(code) == "");
+    const auto with = [&](auto change) {
+      Code other = code;
+      for (CodeRegion& r : other.regions)
+        if (r.is_loop) change(r);
+      return refuted(other);
+    };
+    CHECK_THAT(with([](CodeRegion& r) { r.staggered.pop_back(); }), !Catch::Equals(""));
+    CHECK_THAT(with([](CodeRegion& r) { r.staggered[0] = r.staggered[1]; }), !Catch::Equals(""));
+    // A wait, a barrier or an access that changes places with its neighbour: two products or a product and an access that are
+    // independent may, nothing may cross a wait or a barrier.
+    const auto kind = [](const CodeRegion& r, std::size_t s) {
+      return r.body[static_cast<std::size_t>(r.staggered[s])].kind;
+    };
+    std::size_t across = 0;
+    for (const CodeRegion& region : code.regions) {
+      if (!region.is_loop) continue;
+      for (std::size_t s = 0; s + 1 < region.staggered.size(); ++s) {
+        const bool a = kind(region, s) == InstKind::wait || kind(region, s) == InstKind::barrier,
+                   b = kind(region, s + 1) == InstKind::wait || kind(region, s + 1) == InstKind::barrier;
+        if (a == b) continue;
+        ++across;
+        INFO(s);
+        CHECK_THAT(with([&](CodeRegion& r) { std::swap(r.staggered[s], r.staggered[s + 1]); }),
+                   !Catch::Equals(""));
+      }
+    }
+    CHECK(across > 0);
+  }
+  kernels::GemmSpec one = small();
+  one.stagger = true, one.waves_m = one.waves_n = 1;
+  const Program of_one = kernels::gemm_program(one);
+  const Graph graph = expand(of_one);
+  CHECK_THROWS_WITH(apply(graph, modulo_schedule(graph)), Contains("1 wave has no two halves"));
 }
 
 TEST_CASE("derive: one wave needs its waits, and no barriers") {

@@ -1,0 +1,37 @@
+#include "early.h"
+
+#include <inlay/codegen/schedule.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace inlay::codegen {
+
+std::vector<int> early_loads(const Region& loop, const Region& behind, const Program& program) {
+  std::vector<int> out;
+  if (!loop.is_loop || behind.is_loop || !(behind.guards == loop.guards)) return out;
+  for (std::size_t n = 0; n < behind.body.size(); ++n) {
+    const Inst& i = behind.body[n];
+    const bool orders = i.kind == InstKind::barrier || i.kind == InstKind::release || i.kind == InstKind::ticket ||
+                        i.kind == InstKind::await || i.kind == InstKind::signal || i.kind == InstKind::acquire;
+    if (orders) break;
+    if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() || i.access.idle)
+      continue;
+    if (!program.tensor(i.access.tensor).output) out.push_back(static_cast<int>(n));
+  }
+  return out;
+}
+
+int early_registers(const std::vector<int>& early, const Region& behind, const std::vector<Register>& registers) {
+  std::set<std::pair<int, std::vector<int>>> addresses;
+  int sum = 0;
+  for (const int n : early) {
+    const Inst& i = behind.body[static_cast<std::size_t>(n)];
+    sum += dwords(registers[static_cast<std::size_t>(i.def.id)]);
+    addresses.insert({i.access.tensor, i.access.elements[0]});
+  }
+  return sum + static_cast<int>(addresses.size());
+}
+
+} // namespace inlay::codegen

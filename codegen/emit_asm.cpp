@@ -100,7 +100,8 @@ bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters
       f(place->second + d, std::pair(r.id, trip + r.ahead));
   };
   const auto one = [&](const Inst& i, int trip, Held& in) {
-    if (i.direct) return; // past the registers
+    if (i.direct) return;                            // past the registers
+    if (registers.loaded.contains(i.def.id)) return; // places of their own
     for (const Reg& u : i.uses)
       each(u, trip, [&](int at, const auto& value) {
         const auto found = in.find(at);
@@ -149,6 +150,9 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
     }
   if (results.empty() || loop.body.empty()) return std::nullopt;
 
+  std::vector<const Inst*> early;
+  for (const Inst& i : loop.epilogue)
+    if (i.kind == InstKind::load && register_of(code, i.def.id).outside) early.push_back(&i);
   const Rings rings = ring_registers(lifetimes_of(code, loop), static_cast<int>(loop.body.size()), loop.ring);
   if (rings.copies > most_copies) return std::nullopt;
   out.copies = rings.copies;
@@ -162,8 +166,18 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   const auto loads = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
                                                     [](const Inst& i) { return i.kind == InstKind::load; }));
   const int spare = waves_by_lds(code) > 1 ? 0 : loads + prologue_spare;
-  constexpr int widest = 8; // dwords of an operand
-  out.first = align(address_registers(loop.body, *code.program, loop.ring), 4);
+  constexpr int widest = 8;                             // dwords of an operand
+  std::set<std::pair<int, std::vector<int>>> addresses; // of early loads
+  for (const Inst* i : early) addresses.insert({i->access.tensor, i->access.elements[0]});
+  const int own =
+      align(address_registers(loop.body, *code.program, loop.ring) + static_cast<int>(addresses.size()), 4);
+  out.first = own;
+  for (const Inst* i : early) {
+    const int size = dwords(register_of(code, i->def.id));
+    out.loaded[i->def.id] = out.first = align(out.first, size);
+    out.first += size;
+  }
+  out.first = align(out.first, 4);
   const bool over = out.first + rings.dwords + spare > file && !scaled(loop);
   if (over) out.first = align(out.first, widest);
   out.results_in_agprs =
@@ -288,7 +302,10 @@ private:
   std::string vector(const Reg& r, int residue) const {
     const Register& reg = register_of(code_, r.id);
     const int bits_of = bits(reg.element);
-    const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
+    const auto loaded = registers_.loaded.find(r.id);
+    const int first = loaded != registers_.loaded.end()
+                          ? loaded->second
+                          : registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
     INLAY_CHECK(r.first * bits_of % 32 == 0, "an operand of whole registers");
     return register_range(first + r.first * bits_of / 32, (r.count * bits_of + 31) / 32);
   }

@@ -43,10 +43,11 @@ inline constexpr int first_agpr = 256;
 /// Where the registers of a loop are.
 struct BlockRegisters {
   bool results_in_agprs = false;
-  int copies = 1;                           ///< of the trip
-  int first = 0, last = 0;                  ///< VGPRs that the block owns, from first up to last
-  std::pair<int, int> agprs = {0, 0};       ///< of its rings, from first up to second
-  std::map<int, int> results;               ///< register -> its first place
+  int copies = 1;                     ///< of the trip
+  int first = 0, last = 0;            ///< VGPRs that the block owns, from first up to last
+  std::pair<int, int> agprs = {0, 0}; ///< of its rings, from first up to second
+  std::map<int, int> results;         ///< register -> its first place
+  std::map<int, int> loaded; ///< what the last trip loads for the code behind the loop -> its first VGPR
   std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first place
   bool prologue = false; ///< the loop's prologue may stand in the block: nothing in it needs other places
 };

@@ -960,7 +960,8 @@ private:
       if (outside(key_of.first)) results.push_back(key_of);
     for (const Inst& i : r.epilogue)
       if (i.def.id >= 0 && outside(i.def.id) &&
-          std::find(results.begin(), results.end(), key(i.def)) == results.end() && env_.contains(key(i.def)))
+          std::find(results.begin(), results.end(), key(i.def)) == results.end() &&
+          (env_.contains(key(i.def)) || i.kind == InstKind::load)) // loaded in the last trip
         results.push_back(key(i.def));
 
     const Value last = k.lower(r.trips - Sym(1));
@@ -1074,6 +1075,12 @@ private:
       const Register& reg = code_.registers[static_cast<std::size_t>(id)];
       if (!zeroed_.contains(id))
         throw CodegenError("a block of assembly begins with empty accumulators", "v" + std::to_string(id));
+      outputs.push_back("=&{" + register_range(first, dwords(reg)) + "}");
+      results.push_back({reg.element, reg.count});
+      result_keys.push_back({id, 0});
+    }
+    for (const auto& [id, first] : registers.loaded) {
+      const Register& reg = code_.registers[static_cast<std::size_t>(id)];
       outputs.push_back("=&{" + register_range(first, dwords(reg)) + "}");
       results.push_back({reg.element, reg.count});
       result_keys.push_back({id, 0});
@@ -1195,6 +1202,7 @@ private:
     std::erase_if(env_, [&](const auto& e) { return !outside(e.first.first); });
     for (std::size_t n = 0; n < result_keys.size(); ++n) {
       env_[result_keys[n]] = values[n];
+      if (registers.loaded.contains(result_keys[n].first)) continue;
       if (registers.results_in_agprs) in_agprs_.insert(result_keys[n].first);
       zeroed_.erase(result_keys[n].first);
     }

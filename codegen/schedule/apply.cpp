@@ -353,11 +353,16 @@ Code apply(const Graph& graph, const Schedule& schedule) {
   code.registers = graph.registers;
   std::size_t loops = 0;
   std::vector<std::size_t> staggered;
-  for (const Region& region : graph.regions) {
+  std::vector<int> early; // of the region that comes next
+  for (std::size_t index = 0; index < graph.regions.size(); ++index) {
+    const Region& region = graph.regions[index];
     CodeRegion out;
     out.guards = region.guards;
     if (!region.is_loop) {
-      out.body = region.body;
+      for (std::size_t n = 0; n < region.body.size(); ++n)
+        if (std::find(early.begin(), early.end(), static_cast<int>(n)) == early.end())
+          out.body.push_back(region.body[n]);
+      early.clear();
       if (!out.body.empty()) code.regions.push_back(std::move(out));
       continue;
     }
@@ -408,6 +413,15 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     for (const Slot& s : order.slots) {
       out.body.push_back(at(s, out.trip + Sym(s.ahead), false, s.ahead));
       if (s.ahead == 0) out.epilogue.push_back(at(s, out.trips - Sym(1), false, 0));
+    }
+    early = order.early;
+    INLAY_CHECK(early.empty() || index + 1 < graph.regions.size(), "a region behind the loop");
+    auto behind = out.epilogue.begin();
+    for (const int node : early) { // one behind each product, and the rest behind the last
+      behind =
+          std::find_if(behind, out.epilogue.end(), [](const Inst& i) { return i.kind == InstKind::mma; });
+      if (behind != out.epilogue.end()) ++behind;
+      behind = out.epilogue.insert(behind, graph.regions[index + 1].body[static_cast<std::size_t>(node)]) + 1;
     }
     if (region.pipeline.stagger) staggered.push_back(code.regions.size());
     code.regions.push_back(std::move(out));

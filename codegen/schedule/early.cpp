@@ -13,8 +13,9 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
   if (!loop.is_loop || behind.is_loop || !(behind.guards == loop.guards)) return out;
   for (std::size_t n = 0; n < behind.body.size(); ++n) {
     const Inst& i = behind.body[n];
-    const bool orders = i.kind == InstKind::barrier || i.kind == InstKind::release || i.kind == InstKind::ticket ||
-                        i.kind == InstKind::await || i.kind == InstKind::signal || i.kind == InstKind::acquire;
+    const bool orders = i.kind == InstKind::barrier || i.kind == InstKind::release ||
+                        i.kind == InstKind::ticket || i.kind == InstKind::await ||
+                        i.kind == InstKind::signal || i.kind == InstKind::acquire;
     if (orders) break;
     if (i.kind != InstKind::load || i.direct || !i.uses.empty() || i.when || !i.waves.all() || i.access.idle)
       continue;
@@ -23,7 +24,8 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
   return out;
 }
 
-int early_registers(const std::vector<int>& early, const Region& behind, const std::vector<Register>& registers) {
+int early_registers(const std::vector<int>& early, const Region& behind,
+                    const std::vector<Register>& registers) {
   std::set<std::pair<int, std::vector<int>>> addresses;
   int sum = 0;
   for (const int n : early) {

@@ -1,4 +1,5 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
+#include "early.h"
 #include "interleave.h"
 
 #include <inlay/algebra/error.h>
@@ -164,6 +165,14 @@ public:
           }
         }
     return {chosen, false};
+  }
+
+  /// Whether there are so many more registers, beside the first tile's addresses, without a wave less.
+  bool room(const LoopSchedule& order, int more) const {
+    const int addresses = static_cast<int>(loads_.size()) + 8;
+    for (int waves = waves_; waves >= least_; --waves)
+      if (fits(order, waves)) return fits(order, waves, addresses + more);
+    return false;
   }
 
   /// What it takes, in words.
@@ -403,7 +412,8 @@ const char* to_string(Scheduler scheduler) { return scheduler == Scheduler::plai
 Schedule modulo_schedule(const Graph& graph) {
   Schedule schedule = default_schedule(graph);
   std::size_t loop = 0;
-  for (const Region& region : graph.regions) {
+  for (std::size_t index = 0; index < graph.regions.size(); ++index) {
+    const Region& region = graph.regions[index];
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
     const Depth& depth = region.pipeline.depth;
@@ -428,6 +438,12 @@ Schedule modulo_schedule(const Graph& graph) {
           throw CodegenError("a pipeline that does not fit: it takes " +
                                  (by_quarters ? smaller : modulo).need_of(order),
                              "pipeline   " + to_string(depth), "fewer waves, a shorter lead, fewer trips");
+      }
+      if (index + 1 < graph.regions.size()) {
+        const Region& behind = graph.regions[index + 1];
+        const std::vector<int> early = early_loads(region, behind, *graph.program);
+        if (!early.empty() && modulo.room(order, early_registers(early, behind, graph.registers)))
+          order.early = early;
       }
     } else if (depth.given()) {
       throw CodegenError("a pipeline for a loop without windows of products",

@@ -403,9 +403,10 @@ Program gemm_program(const GemmSpec& s) {
     std::vector<Fragment> of = {sum};
     if (s.scales) {
       const Layout row = codegen::without_axis(mma.c(), 1), column = codegen::without_axis(mma.c(), 0);
+      const int at_once = pre ? 4 : 1; // N is a multiple of 16 then
       of.push_back(k.load(k.tile(*SA, {s.tile_m, 1}, {bm, 0}), row, 1));
-      of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, 1));
-      if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, 1));
+      of.push_back(k.load(in_order(k.tile(*SB, {1, s.tile_n}, {0, bn}), 1), column, at_once));
+      if (s.bias) of.push_back(k.load(in_order(k.tile(*bias, {1, s.tile_n}, {0, bn}), 1), column, at_once));
     }
     put(k.map(
         results(s, mma, columns.has_value()), of,

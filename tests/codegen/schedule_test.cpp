@@ -898,6 +898,44 @@ TEST_CASE("pipelines: text both ways, held, and refused with the registers that 
              Contains("a scheduler that has none"));
 }
 
+TEST_CASE("early: what the code behind a loop loads stands behind the first products of the last trip") {
+  for (const bool preshuffled : {false, true})
+    for (const LoopForm form : {LoopForm::ir, LoopForm::block}) {
+      kernels::GemmSpec spec = spec_of("gfx942", 64, 64, 64, 16, preshuffled);
+      spec.in = Element::i8, spec.out = Element::bf16;
+      spec.scales = spec.bias = true;
+      const Program p = kernels::gemm_program(spec);
+      const Graph graph = expand(p);
+      const Schedule schedule = modulo_schedule(graph);
+      const Code code = apply(graph, schedule);
+      Schedule late = schedule;
+      late.loops[0].early.clear();
+      const auto loads = [&](const std::vector<Inst>& list) {
+        return std::count_if(list.begin(), list.end(), [&](const Inst& i) {
+          return i.kind == InstKind::load && p.tensor(i.access.tensor).name.find_first_of("sb") == 0 &&
+                 p.tensor(i.access.tensor).name != "b";
+        });
+      };
+      const auto behind = [&](const Code& c) { return loads(c.regions.back().body); };
+      CHECK(loads(loop_of(code).epilogue) == static_cast<std::ptrdiff_t>(schedule.loops[0].early.size()));
+      CHECK(behind(apply(graph, late)) == loads(loop_of(code).epilogue));
+      CHECK(loads(loop_of(code).epilogue) > 0);
+      CHECK(behind(code) == 0);
+      // Behind a product each, and no two side by side while products last.
+      const auto& last = loop_of(code).epilogue;
+      std::size_t alone = 0;
+      for (std::size_t n = 1; n < last.size(); ++n)
+        alone += last[n].kind == InstKind::load && last[n - 1].kind == InstKind::mma;
+      const auto products = static_cast<std::size_t>(
+          std::count_if(last.begin(), last.end(), [](const Inst& i) { return i.kind == InstKind::mma; }));
+      CHECK(alone == std::min(schedule.loops[0].early.size(), products));
+      solver::SolverProver prover;
+      CHECK(derive(code, prover).ok());
+      const Emitted emitted = emit(emit_ir(code, form), p.target(), {.level = 3, .keep_order = true});
+      CHECK_FALSE(emitted.hsaco.empty());
+    }
+}
+
 TEST_CASE("a schedule's picture has each slot of its text") {
   const Program p = kernels::gemm_program(spec_of("gfx942", 64, 64, 32));
   const Graph graph = expand(p);

@@ -167,6 +167,8 @@ struct LoopSchedule {
   bool tail_first = false; ///< iteration 0 is the last tile
   bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
   bool apart = false;      ///< tiles in LDS have waits and barriers of their own
+  /// Nodes of the region behind the loop, loads that wait for nothing in it: they stand behind the first products of the last trip.
+  std::vector<int> early{};
 };
 struct Schedule {
   std::vector<LoopSchedule> loops; ///< one a loop, in order

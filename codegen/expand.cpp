@@ -290,6 +290,14 @@ private:
       for (const LoopOp* l : loops_)
         inside = inside || (a.origin[axis] == l->t && single(a, axis) &&
                             t.shape[axis] == ceil_div(l->extent, Sym(l->tile)));
+      // Whole tiles of a size that is a multiple of them.
+      for (const LoopOp* l : loops_)
+        for (const Size& z : p_.sizes()) {
+          const int tile = a.extents[axis], each = l->tile / std::max(tile, 1);
+          inside = inside || (l->extent == z.symbol && each >= 1 && l->tile % tile == 0 &&
+                              a.origin[axis] == Sym(tile) * l->t && z.facts.multiple % l->tile == 0 &&
+                              t.shape[axis] == floor_div(z.symbol, Sym(each)));
+        }
       for (const GridAxis& g : p_.grid())
         for (const Size& z : p_.sizes()) // one of several heads that share a head of keys
           inside =

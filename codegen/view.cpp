@@ -285,6 +285,32 @@ SymLayout transfer_place(int rows, int columns, int vector, int lanes) {
   return SymLayout(std::move(b).finish());
 }
 
+Layout scales_transfer_tv(int rows, int columns, int waves, int threads) {
+  const int all = threads / 64;
+  if (rows % (32 * all) != 0 || columns % 8 != 0 || all % waves != 0)
+    throw CodegenError("transfer of scales: the waves do not divide the tile",
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns),
+                       "rows a multiple of " + std::to_string(32 * all) + ", columns of 8");
+  return thread_value({{16, 1, 0}, {4, 1, 1}, {waves, 16, 0}, {all / waves, 32 * waves, 0}},
+                      {{2, 16 * waves, 0}, {2, 4, 1}, {rows / (32 * all), 32 * all, 0}, {columns / 8, 8, 1}});
+}
+
+SymLayout scales_place(int rows, int columns, int waves) {
+  const auto mode = [](int extent, int stride) {
+    return BasicMode<Sym>{Sym(extent), BasicStride<Sym>(Sym(stride))};
+  };
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open(), of_rows = b.open();
+  b.leaf(mode(16, 4)), b.leaf(mode(waves, 256)), b.leaf(mode(2, 1));
+  b.leaf(mode(rows / (32 * waves), 256 * waves));
+  b.close(of_rows, 4);
+  const std::size_t of_columns = b.open();
+  b.leaf(mode(4, 64)), b.leaf(mode(2, 2)), b.leaf(mode(columns / 8, 8 * rows));
+  b.close(of_columns, 3);
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
 Layout rows_tv(int rows, int columns, int vector, int threads) {
   const auto refuse = [&](const std::string& why, const std::string& hint) {
     throw CodegenError("rows: " + why,

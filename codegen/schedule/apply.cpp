@@ -29,7 +29,8 @@ public:
     int vm = -1, lgkm = -1;
     bool barrier = false;
   };
-  void set(int ring, bool apart) { ring_ = ring, apart_ = apart; }
+  /// `sides`: of tiles that are apart, by tensor.
+  void set(int ring, std::map<int, int> sides) { ring_ = ring, sides_ = std::move(sides); }
 
   Need need(const Inst& inst, int trip) const {
     Need n;
@@ -132,13 +133,16 @@ private:
   Key key_of(const Reg& r, int trip) const {
     return {r.id, (*registers_)[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
   }
-  // By stage alone, so that one barrier is for all tiles of an iteration, unless they are apart.
-  Key transfer_to(const Stage& s) const { return {apart_ ? -2 - s.first : -2, s.second}; }
+  // By stage alone, so that one barrier is for all tiles of an iteration; where they are apart, for all of a side.
+  Key transfer_to(const Stage& s) const {
+    const auto side = sides_.find(s.first);
+    return {side == sides_.end() ? -2 : -3 - side->second, s.second};
+  }
   Stage stage_of(const Inst& i, int trip) const { return {i.access.tensor, (trip + i.access.slot) % ring_}; }
 
   const std::vector<Register>* registers_;
   int ring_;
-  bool apart_ = false;
+  std::map<int, int> sides_;
   Queues vm_, lgkm_;
   std::set<Stage> written_, read_;
 };
@@ -294,13 +298,13 @@ void place_order(Code& code) {
     drop_order(r.prologue), drop_order(r.body), drop_order(r.epilogue);
     std::vector<Walker::Need> prologue(r.prologue.size()), body(r.body.size()), epilogue(r.epilogue.size());
     if (!r.is_loop) {
-      walker.set(1, false);
+      walker.set(1, {});
       step_over(walker, r.body, body, 0);
       r.body = with_order(r.body, body);
       if (branches) end_all(walker, r.body, meets);
       continue;
     }
-    walker.set(r.ring, r.apart);
+    walker.set(r.ring, r.apart ? operand_sides(r.body) : std::map<int, int>());
     int reach = 0;
     for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
     Walker end = walker;

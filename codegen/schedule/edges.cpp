@@ -31,6 +31,25 @@ const char* to_string(EdgeKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::map<int, int> operand_sides(const std::vector<Inst>& body) {
+  std::map<int, int> tensor_of, sides; // by register; by tensor
+  for (const Inst& i : body)
+    if (i.kind == InstKind::lds_read || i.kind == InstKind::load) tensor_of[i.def.id] = i.access.tensor;
+  for (const Inst& i : body) {
+    if (i.kind != InstKind::mma) continue;
+    const std::size_t parts = operand_parts(i);
+    for (std::size_t u = 0; u < i.uses.size(); ++u) {
+      const auto tensor = tensor_of.find(i.uses[u].id);
+      if (tensor == tensor_of.end()) continue;
+      const int side = static_cast<int>(u < 2 * parts ? u / parts : u - 2 * parts); // scales behind operands
+      if (const auto [known, first] = sides.try_emplace(tensor->second, side);
+          !first && known->second != side)
+        known->second = -1;
+    }
+  }
+  return sides;
+}
+
 std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers) {
   std::vector<Edge> edges;
   const auto& body = loop.body;

@@ -37,10 +37,22 @@ public:
     waves_ = std::max(least_, std::min(groups * program.threads() / at_once, 2));
   }
 
+  // Whether an access is masked along an axis that the loop moves over.
+  bool ragged(const Inst& i) const {
+    for (std::size_t axis = 0; axis < i.access.masked.size(); ++axis) {
+      const auto moving = symbols(i.access.origin[axis]);
+      if (i.access.masked[axis] &&
+          std::find(moving.begin(), moving.end(), *loop_.t.as_atom()) != moving.end())
+        return true;
+    }
+    return false;
+  }
+
   // Whether the loop is what the windows are made for; and what each instruction feeds. Windows are the steps of products,
   // or quarters of a single step: half of the rows by half of the columns, so that operands are alive for part of a trip.
   bool analyse(bool quarters) {
     const auto& body = loop_.body;
+    side_ = operand_sides(body);
     std::map<int, int> defined;
     int clocks = 0;
     for (std::size_t n = 0; n < body.size(); ++n) {
@@ -63,7 +75,10 @@ public:
         transfers_ = transfers_ || i.direct;
         break;
       }
-      case InstKind::load: loads_.push_back(node); break;
+      case InstKind::load:
+        loads_.push_back(node);
+        masked_ += ragged(i);
+        break;
       case InstKind::lds_read: reads_.push_back(node); break;
       default: return false;
       }
@@ -123,10 +138,8 @@ public:
   /// The order with tiles apart, where that applies and its registers fit, beside the addresses of the first tile's transfers,
   /// which are masked: without room for these the block would have to leave its prologue to others.
   std::optional<LoopSchedule> halves() const {
-    for (const int tensor : apart())
-      if (LoopSchedule order = ordered(steps_, 1, tensor);
-          fits(order, waves_, static_cast<int>(loads_.size())))
-        return order;
+    for (const int side : apart())
+      if (LoopSchedule order = ordered(steps_, 1, side); fits(order, waves_, masked_)) return order;
     return std::nullopt;
   }
 
@@ -143,8 +156,7 @@ public:
     const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
     // Transfers leave LDS to one workgroup, and registers to spare; but the first tile's masked addresses need some.
     const bool spare = transfers_ && loads_.size() > writes_.size();
-    const int masked =
-        transfers_ ? static_cast<int>(loads_.size()) + 8 : 0; // 8: what the block aligns and leaves beside
+    const int masked = transfers_ ? masked_ + 8 : 0; // 8: what the block aligns and leaves beside
     std::vector<int> depths;
     for (int trips = std::clamp(one_wait, spare ? 3 : 1, most_trips); trips > 2; --trips)
       depths.push_back(trips);
@@ -169,9 +181,8 @@ public:
 
   /// Whether there are so many more registers, beside the first tile's addresses, without a wave less.
   bool room(const LoopSchedule& order, int more) const {
-    const int addresses = static_cast<int>(loads_.size()) + 8;
     for (int waves = waves_; waves >= least_; --waves)
-      if (fits(order, waves)) return fits(order, waves, addresses + more);
+      if (fits(order, waves)) return fits(order, waves, masked_ + 8 + more);
     return false;
   }
 
@@ -245,18 +256,19 @@ private:
     return group;
   }
 
-  // Two tiles that transfers bring into two stages can have a half of the trip each: while the reads of one stand in it, the
-  // other's stage is free and filled again. So transfers are spread over the whole trip and under way for at least
-  // one. Which tile may be first; none where that does not apply.
+  // Two operands that transfers bring into two stages can have a half of the trip each, with their scales: while the reads of one
+  // stand in it, the other's stage is free and filled again. So transfers are spread over the whole trip and under way for at least
+  // one. Which side of the products may be first; none where that does not apply.
   std::vector<int> apart() const {
-    std::vector<int> tiles;
-    if (!transfers_ || loop_.pipeline.ring != 2 || steps_ % 2 != 0) return tiles;
+    if (!transfers_ || loop_.pipeline.ring != 2 || steps_ % 2 != 0) return {};
+    std::vector<int> sides;
     for (const int r : reads_) {
-      const int tensor = loop_.body[static_cast<std::size_t>(r)].access.tensor;
-      if (std::find(tiles.begin(), tiles.end(), tensor) == tiles.end()) tiles.push_back(tensor);
+      const auto side = side_.find(loop_.body[static_cast<std::size_t>(r)].access.tensor);
+      if (side == side_.end() || side->second < 0) return {};
+      if (std::find(sides.begin(), sides.end(), side->second) == sides.end()) sides.push_back(side->second);
     }
-    if (tiles.size() != 2) tiles.clear();
-    return tiles;
+    if (sides.size() != 2) sides.clear();
+    return sides;
   }
 
   // `lead` windows from reads to products, `trips` from loads to writes; `leading`: the tile that is read in the first half of
@@ -280,7 +292,7 @@ private:
     std::stable_sort(reads.begin(), reads.end(),
                      [&](int a, int b) { return feeds_.at(a).first < feeds_.at(b).first; });
     const auto half_of = [&](int node) {
-      return loop_.body[static_cast<std::size_t>(node)].access.tensor == leading ? 0 : 1;
+      return side_.at(loop_.body[static_cast<std::size_t>(node)].access.tensor) == leading ? 0 : 1;
     };
     // What has a half of the trip is spread over its windows.
     const auto put_in_half = [&](int node, int half, int number, int many, double shift) {
@@ -384,11 +396,13 @@ private:
   int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
   int least_ = 1; ///< of one workgroup
   int addresses_ = 0;
+  int masked_ = 0;         ///< loads whose first tile has an address of its own
   bool transfers_ = false; ///< loads go to LDS without registers
   int steps_ = 0, clocks_ = 16;
   std::vector<int> begin_, products_, reads_, loads_;
   std::vector<Write> writes_;
   std::map<int, Feed> feeds_;
+  std::map<int, int> side_; ///< operand_sides
 };
 
 } // namespace

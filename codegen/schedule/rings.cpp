@@ -84,7 +84,8 @@ int address_registers(const std::vector<Inst>& body, const Program& program, int
     if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
     // A swizzle moves the reads of each step elsewhere; the rest is constant distances.
     const bool read = i.kind == InstKind::lds_read;
-    lds.insert({i.access.tensor, {read, read ? i.access.elements[0].back() : 0}});
+    if (!i.direct) // a transfer's place is a scalar
+      lds.insert({i.access.tensor, {read, read ? i.access.elements[0].back() : 0}});
     if (const Tensor& t = program.tensor(i.access.tensor); tensors.insert(t.id).second)
       bytes += ring * t.stage_elements() * bits(t.element) / 8;
   }

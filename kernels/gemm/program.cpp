@@ -374,6 +374,16 @@ Program gemm_program(const GemmSpec& s) {
   };
   const std::optional<Tensor> a = tile_if(s.staged_a(), "lds_a", s.tile_m, mma.a()),
                               b = tile_if(s.staged_b(), "lds_b", s.tile_n, mma.b());
+  // Scales of 32 k that several waves want, too: each comes from memory once for all of them.
+  const int scale_columns = s.tile_k / 32;
+  const auto scales_if = [&](const std::string& name, int rows, int waves, int sharing) {
+    return s.staged_scales(rows, sharing)
+               ? std::optional(k.lds(name, Element::e8m0, {rows, scale_columns},
+                                     codegen::scales_place(rows, scale_columns, waves)))
+               : std::nullopt;
+  };
+  const std::optional<Tensor> lds_sa = scales_if("lds_sa", s.tile_m, s.waves_m, s.waves_n),
+                              lds_sb = scales_if("lds_sb", s.tile_n, s.waves_n, s.waves_m);
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
   const codegen::Pipeline how{
       .distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth, .stagger = s.stagger};
@@ -383,15 +393,31 @@ Program gemm_program(const GemmSpec& s) {
                         tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
     if (a) fill(tile_of_a, *a, s.tile_m);
     if (b) fill(tile_of_b, *b, s.tile_n);
-    const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
-                   of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
+    const auto fill_scales = [&](const codegen::View& from, const std::optional<Tensor>& to, int rows,
+                                 int waves) {
+      if (to)
+        k.transfer(from, *to, codegen::scales_transfer_tv(rows, scale_columns, waves, mma.threads()), 4);
+    };
+    const auto scales_of = [&](const Tensor& of, int rows, const Sym& block) {
+      return k.tile(of, {rows, scale_columns}, {block, t});
+    };
     if (!mx) {
+      const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
+                     of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
       k.mma(acc, of_a, of_b, mma);
       return;
     }
-    const auto four = [&](const codegen::View& view, const Layout& tv) { return k.load(view, tv, 4); };
-    const Fragment sa = four(in_rows(k.tile(*SA, {s.tile_m, s.tile_k / 32}, {bm, t})), mma.a_scales()),
-                   sb = four(in_order(k.tile(*SB, {s.tile_n, s.tile_k / 32}, {bn, t}), 0), mma.b_scales());
+    const codegen::View tile_of_sa = in_rows(scales_of(*SA, s.tile_m, bm)),
+                        tile_of_sb = in_order(scales_of(*SB, s.tile_n, bn), 0);
+    fill_scales(tile_of_sa, lds_sa, s.tile_m, s.waves_m);
+    fill_scales(tile_of_sb, lds_sb, s.tile_n, s.waves_n);
+    const auto four = [&](const std::optional<Tensor>& lds, const codegen::View& view, const Layout& tv) {
+      return lds ? k.read(*lds, tv, 4) : k.load(view, tv, 4);
+    };
+    const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
+                   of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
+    const Fragment sa = four(lds_sa, tile_of_sa, mma.a_scales()),
+                   sb = four(lds_sb, tile_of_sb, mma.b_scales());
     k.mma(acc, of_a, sa, of_b, sb, mma);
   });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);

@@ -684,6 +684,11 @@ TEST_CASE("gemm: fp4 with scales of 32 k, ragged, as IR and as a block of assemb
     spec.waves_m = 1, spec.waves_n = 4;
     spec.tile_m = 32, spec.tile_n = 128;
     some("auto", true);
+    spec.tile_m = spec.tile_n = 128; // scales by LDS, of A or of both
+    some("auto", true);
+    if (!preshuffled) spec.waves_m = spec.waves_n = 2;
+    spec.tile_k = 512;
+    some("auto", true);
   }
   // A scale that is another one is seen: its row's, its block's, its operand's.
   const Artifact kernel = build_gemm(spec);

@@ -212,7 +212,8 @@ TEST_CASE("every wait and barrier of products with scales of 32 k is missed when
       spec.in = codegen::Element::e2m1, spec.out = codegen::Element::f32;
       spec.preshuffled_b = preshuffled;
       spec.transfer = loops[0] == 'a';
-      spec.tile_m = spec.tile_n = 64, spec.tile_k = 256;
+      spec.tile_m = spec.tile_n = spec.transfer ? 128 : 64; // scales by LDS, too
+      spec.tile_k = 256;
       const Artifact kernel = build_gemm(spec, {.loops = loops});
       std::vector<Problem> problems;
       for (const int k : {1536, 256, 512, 768})

@@ -122,6 +122,9 @@ struct Inst {
 
 /// Registers that an operand of a matrix product comes in: 1, or 2 halves.
 [[nodiscard]] std::size_t operand_parts(const Inst& inst);
+/// Which side of the matrix products what is read of a tensor feeds, itself or as its scales: 0 the instruction's first
+/// operand, 1 its second; -1: both. By tensor.
+[[nodiscard]] std::map<int, int> operand_sides(const std::vector<Inst>& body);
 
 struct Register {
   Element element = Element::f32;

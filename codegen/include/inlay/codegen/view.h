@@ -111,6 +111,12 @@ struct Fragment {
 /// Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes = 1);
 [[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector, int lanes = 1);
+/// The same for MX scales, one for 32 k, of `columns` / 8 times 8: a lane takes the word of rows i and i + 16 `waves` and of columns g and
+/// g + 4 that a product's lane has (MmaTiling::a_scales), 64 lanes 32 rows by 8 columns. `scales_place(128, 8, 1)` is
+/// ((16,1,2,4),(4,2,1)):((4,256,1,256),(64,2,1024)).
+/// Errors: CodegenError naming what would divide.
+[[nodiscard]] Layout scales_transfer_tv(int rows, int columns, int waves, int threads);
+[[nodiscard]] SymLayout scales_place(int rows, int columns, int waves);
 /// (threads down the rows): `columns_tv(64, 128, 8, 256)` is ((64,4),(8,4)):((1@0,8@1),(1@1,32@1)). With blocks of `down` rows
 /// `columns_tv(64, 128, 8, 256, 4)` is ((16,16),(8,4,1)):((4@0,8@1),(1@1,1@0,128@1)).
 /// Errors: CodegenError naming what would divide.

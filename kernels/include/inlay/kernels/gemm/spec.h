@@ -65,9 +65,17 @@ struct GemmSpec {
 
   [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
+  /// Whether the scales of 32 k of a tile's rows go there, too: with transfers, 32 rows a wave at a time, if several waves want them.
+  [[nodiscard]] bool staged_scales(int rows, int sharing) const {
+    return in == Element::e2m1 && transfer && sharing > 1 && rows % (32 * waves_m * waves_n) == 0;
+  }
   /// Of LDS, for one tile of those that go there.
   [[nodiscard]] int stage_bytes() const {
-    return ((staged_a() ? tile_m : 0) + (staged_b() ? tile_n : 0)) * tile_k * codegen::bits(in) / 8;
+    const auto of_scales = [&](int rows, int sharing) {
+      return staged_scales(rows, sharing) ? rows * tile_k / 32 : 0;
+    };
+    return ((staged_a() ? tile_m : 0) + (staged_b() ? tile_n : 0)) * tile_k * codegen::bits(in) / 8 +
+           of_scales(tile_m, waves_n) + of_scales(tile_n, waves_m);
   }
 };
 

@@ -34,6 +34,7 @@ INLAY_COMMAND(kernels);
 INLAY_COMMAND(build);
 INLAY_COMMAND(run);
 INLAY_COMMAND(bench);
+INLAY_COMMAND(tune);
 #endif
 #undef INLAY_COMMAND
 
@@ -67,6 +68,7 @@ inline constexpr AddCommand commands[] = {
     add_build,
     add_run,
     add_bench,
+    add_tune,
 #endif
 };
 // clang-format on

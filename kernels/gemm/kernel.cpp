@@ -75,6 +75,17 @@ public:
                         read.number("k", 1, most), seed);
   }
 
+  std::vector<Variation> variations(const Flags& flags) const override {
+    // Rows of K of 128 bytes, or half of that where a tile of them is too large for LDS.
+    const FlagReader read = reader(flags);
+    const Element in = codegen::parse_element(read.text("dtype"), codegen::Target::named(read.text("arch")));
+    const int line = 1024 / codegen::bits(in);
+    std::vector<std::string> tiles;
+    for (const auto& [m, n] : {std::pair{64, 64}, {64, 128}, {128, 128}, {256, 128}, {256, 256}})
+      for (const int k : {line / 2, line}) tiles.push_back(fmt::format("{}x{}x{}", m, n, k));
+    return {{"tile", tiles}, {"transfer", {"no", "yes"}}, {"stagger", {"no", "yes"}}};
+  }
+
 private:
   FlagReader reader(const Flags& given) const {
     Flags all = given;

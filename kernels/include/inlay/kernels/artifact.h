@@ -155,6 +155,12 @@ struct FlagHelp {
   std::string name, fallback, help;
 };
 
+/// Values of an option to try.
+struct Variation {
+  std::string name;
+  std::vector<std::string> values;
+};
+
 /// A prebuilt kernel behind its command-line face. The typed face is the kernel's own header.
 class Kernel {
 public:
@@ -166,6 +172,8 @@ public:
   [[nodiscard]] virtual Artifact build(const Flags& flags, const BuildOptions& options) const = 0;
   /// A problem of the size that the flags ask for, with seeded random data and its reference.
   [[nodiscard]] virtual Problem problem(const Flags& flags, std::uint64_t seed) const = 0;
+  /// What of the options is worth trying for a problem of these flags: all combinations; not all of them can be built.
+  [[nodiscard]] virtual std::vector<Variation> variations(const Flags&) const { return {}; }
 };
 
 /// All prebuilt kernels, by name.

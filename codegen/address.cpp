@@ -161,6 +161,24 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     for (const auto& e : access.elements) single = single && e[outer] == 0;
     if (!single) break;
   }
+  // One coordinate of the outermost axis, nothing masked: a loop along the others may run ahead of its end, so the records end with that coordinate.
+  if (const std::size_t outer = order[0];
+      axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
+      access.extents[outer] == 1 && step[outer] == Sym(0) && !(base[outer] == Sym(0)) &&
+      !uniform_of(program, access.origin[outer]) &&
+      std::none_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
+    out.descriptor_axis = static_cast<int>(outer);
+    before = 0;
+  }
+  // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always.
+  if (const std::size_t outer = order[0];
+      axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis != static_cast<int>(outer) &&
+      access.extents[outer] == 1 && !access.masked[outer] && base[outer] == Sym(0) &&
+      !(step[outer] == Sym(0)) &&
+      std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
+    out.ends_with_tensor = true;
+    out.descriptor_axis = -1;
+  }
   // A number in front of the descriptor's axis must not count as a distance along it.
   if (out.descriptor_axis >= 0 || out.gathered_axis >= 0)
     for (std::size_t n = 0; n < before; ++n)
@@ -217,6 +235,10 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     std::vector<Sym> end(axes, Sym(0));
     end[axis] = out.rows;
     out.records = tensor.at(end) - tensor.at(begin);
+  } else if (out.ends_with_tensor) {
+    std::vector<Sym> end(axes, Sym(0));
+    end[order[0]] = tensor.shape[order[0]];
+    out.records = tensor.at(end) - out.base;
   } else if (out.gathered_axis >= 0) {
     std::vector<Sym> end(axes, Sym(0));
     end[static_cast<std::size_t>(out.gathered_axis)] =

@@ -219,8 +219,9 @@ private:
     const auto key = std::tuple(t.id, a.base, a.records);
     auto found = descriptors_.find(key);
     if (found == descriptors_.end()) {
-      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 ? k.lower_low(bytes(t, a.records))
-                                                                           : number(out_of_bounds - 1);
+      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 || a.ends_with_tensor
+                                ? k.lower_low(bytes(t, a.records))
+                                : number(out_of_bounds - 1);
       found = descriptors_
                   .emplace(key, k.buffer(k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base))), records))
                   .first;
@@ -931,6 +932,12 @@ private:
         if (i.access.gathered()) prepare(i);
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
       const bool inside = prologue_inside(r, registers->second);
+      const bool sums = std::any_of(r.prologue.begin(), r.prologue.end(),
+                                    [](const Inst& i) { return i.kind == InstKind::map; });
+      if (sums && !inside)
+        throw CodegenError("the first sums of a loop have no place before its block of assembly",
+                           "line   " + std::to_string(r.body[0].where.line()),
+                           "loads without masks that depend on the trip, or --loops ir");
       for (const Inst& i : r.prologue)
         if (!inside || i.kind == InstKind::fill) one(i, 0, r.ring);
       block(r, registers->second, inside);

@@ -383,7 +383,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "facts");
   }
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
-  if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0)
+  if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0 && !a.ends_with_tensor)
     for (std::size_t axis = 0; axis < at0.size(); ++axis) {
       const Column& c = r.coordinate[axis];
       const int last = *std::max_element(c.begin(), c.end());
@@ -394,6 +394,19 @@ void Interpreter::memory_claims(const Inst& i) {
                "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
                    ", and no descriptor ends it");
     }
+  // So has a number along an axis outside of the descriptor's: it is part of the base.
+  for (const std::size_t axis : outside_in(t)) {
+    if (i.kind != InstKind::load || a.descriptor_axis < 0 || static_cast<int>(axis) == a.descriptor_axis)
+      break;
+    const auto number = i.access.origin[axis].constant();
+    if (!number || *number <= Int(0) || i.access.masked[axis]) continue;
+    const Column& c = r.coordinate[axis];
+    if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
+                world(t.shape[axis])))
+      refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
+             "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
+                 ", and lies outside of the axis that the descriptor ends");
+  }
   // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
   for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size();
        ++axis) {
@@ -509,6 +522,7 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
     end[d] = Sym(i.access.extents[d]);
     check(t.at(end), "number of records");
   }
+  if (a.ends_with_tensor) check(a.records + a.base, "number of records");
   // The hardware adds both to the base as numbers without a sign.
   if (!decide(ClaimKind::less_equal, Sym(0), world(a.step)))
     refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.step),

@@ -45,6 +45,9 @@ struct AddressSplit {
   /// The axis whose coordinate comes from a table for each work-item, or -1. The descriptor then ends with the tensor:
   /// that protects memory and guards nothing.
   int gathered_axis = -1;
+  /// So does that of an access with masks along inner axes and one coordinate of the outermost, unmasked one, along which a loop
+  /// may run ahead of the end.
+  bool ends_with_tensor = false;
 };
 
 /// The symbol that stands for the work-item in `lane`.

@@ -1,5 +1,7 @@
 #include "emit_asm.h"
 
+#include "schedule/scaled_sums.h"
+
 #include <inlay/codegen/schedule.h>
 
 #include <inlay/algebra/error.h>
@@ -59,6 +61,8 @@ bool has_words(const Code& code, const Inst& i) {
     const int d = dwords(register_of(code, i.def.id >= 0 ? i.def.id : i.uses[0].id));
     return d == 1 || d == 2 || d == 4;
   }
+  case InstKind::fill: return i.value == 0;
+  case InstKind::map: return multiplies(i, code.registers) || scaled_sum(i, code.registers);
   case InstKind::mma:
   case InstKind::wait:
   case InstKind::barrier: return true;
@@ -102,12 +106,14 @@ bool keeps_values(const Code& code, const CodeRegion& loop, const BlockRegisters
   const auto one = [&](const Inst& i, int trip, Held& in) {
     if (i.direct) return;                            // past the registers
     if (registers.loaded.contains(i.def.id)) return; // places of their own
-    for (const Reg& u : i.uses)
+    for (const Reg& u : i.uses) {
+      if (register_of(code, u.id).outside) continue;
       each(u, trip, [&](int at, const auto& value) {
         const auto found = in.find(at);
         kept = kept && found != in.end() && found->second == value;
       });
-    if (i.kind == InstKind::load || i.kind == InstKind::lds_read)
+    }
+    if (i.def.id >= 0 && !register_of(code, i.def.id).outside)
       each(i.def, trip, [&](int at, const auto& value) { in[at] = value; });
   };
   const auto run = [&](const std::vector<Inst>& list, int trip, Held& in) {
@@ -133,23 +139,113 @@ std::string register_range(int place, int count) {
                     : file + "[" + std::to_string(first) + ":" + std::to_string(first + count - 1) + "]";
 }
 
+namespace {
+
+// What takes no instruction: a register of zeros right before the product that adds to it.
+bool fills_before_products(const CodeRegion& loop) {
+  for (const auto* list : {&loop.prologue, &loop.body, &loop.epilogue})
+    for (std::size_t n = 0; n < list->size(); ++n) {
+      const Inst& i = (*list)[n];
+      if (i.kind != InstKind::fill) continue;
+      std::size_t next = n + 1;
+      while (next < list->size() &&
+             ((*list)[next].kind == InstKind::wait || (*list)[next].kind == InstKind::barrier))
+        ++next;
+      if (next == list->size() || (*list)[next].kind != InstKind::mma || !((*list)[next].def == i.def))
+        return false;
+    }
+  return true;
+}
+
+// What arithmetic reads or writes is in VGPRs; operands of products behind it, or all of them in AGPRs.
+std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeRegion& loop,
+                                                   const std::set<int>& results) {
+  BlockRegisters out;
+  std::set<int> vector, scales;
+  for (const Inst& i : loop.body) {
+    if (i.kind == InstKind::mma) vector.insert(i.def.id);
+    if (i.kind != InstKind::map) continue;
+    vector.insert(i.def.id);
+    for (const Reg& u : i.uses) vector.insert(u.id);
+    if (const auto sum = scaled_sum(i, code.registers))
+      scales.insert(i.uses[static_cast<std::size_t>(sum->scale * i.def.count)].id);
+  }
+  std::vector<Lifetime> of_arithmetic, operands;
+  for (Lifetime l : lifetimes_of(code, loop)) {
+    // A packed instruction names a pair: its other half must not be on its way from memory.
+    if (scales.contains(l.reg)) l.dwords = (l.dwords + 1) / 2 * 2;
+    (vector.contains(l.reg) ? of_arithmetic : operands).push_back(l);
+  }
+  const int slots = static_cast<int>(loop.body.size());
+  int ring = loop.ring;
+  for (const auto* lives : {&of_arithmetic, &operands})
+    for (const Lifetime& l : *lives)
+      while (l.end - l.begin + 1 > ring * slots) ring += loop.ring;
+  if (ring > most_copies) return std::nullopt;
+  const Rings here = ring_registers(of_arithmetic, slots, ring),
+              there = ring_registers(operands, slots, ring);
+  out.copies = ring;
+  const Target& target = code.program->target();
+  const int file = target.registers_per_simd_lane / 2;
+  const auto align = [](int n, int to) { return (n + to - 1) / to * to; };
+  constexpr int widest = 8; // dwords of an operand
+  const auto loads = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
+                                                    [](const Inst& i) { return i.kind == InstKind::load; }));
+  const int spare =
+      loads + prologue_spare; // of the prologue, which has sums and so cannot stand before the block
+  out.first = align(address_registers(loop.body, *code.program, loop.ring), 4);
+  int at = align(out.first + here.dwords, 4);
+  for (const int id : results) {
+    out.results[id] = at;
+    at += dwords(register_of(code, id));
+  }
+  const bool over = align(at, widest) + there.dwords + spare > file;
+  const int behind = over ? first_agpr : align(at, widest);
+  for (const auto& [key, place] : here.place) out.rings[key] = out.first + place;
+  for (const auto& [key, place] : there.place) out.rings[key] = behind + place;
+  out.last = over ? at : behind + there.dwords;
+  if (over) out.agprs = {0, there.dwords};
+  const int waves =
+      (code.program->threads() + target.wave_size * target.simds - 1) / (target.wave_size * target.simds);
+  if (out.last + spare > file || out.agprs.second > file ||
+      align(align(out.last, 4) + out.agprs.second, widest) > target.registers_per_simd_lane / waves)
+    return std::nullopt;
+  for (const auto& [second, first] : second_halves(loop.body))
+    for (int c = 0; c < out.copies; ++c)
+      out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
+  out.prologue = std::all_of(loop.prologue.begin(), loop.prologue.end(),
+                             [&](const Inst& i) { return has_words(code, i); }) &&
+                 keeps_values(code, loop, out, body_order(loop));
+  if (!out.prologue) return std::nullopt;
+  return out;
+}
+
+} // namespace
+
 std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion& loop) {
   BlockRegisters out;
   std::set<int> results;
+  const bool arithmetic = with_arithmetic(loop.body);
   for (const auto* list : {&loop.body, &loop.epilogue})
     for (const Inst& i : *list) {
       if (!has_words(code, i)) return std::nullopt;
-      if (i.kind == InstKind::mma) {
+      const bool sum = i.kind == InstKind::map && scaled_sum(i, code.registers);
+      if (sum || (i.kind == InstKind::mma && !arithmetic)) {
         if (!register_of(code, i.def.id).outside || i.def.first != 0 ||
             i.def.count != register_of(code, i.def.id).count)
           return std::nullopt;
         results.insert(i.def.id);
+      } else if (arithmetic && i.def.id >= 0 && register_of(code, i.def.id).outside) {
+        return std::nullopt;
       }
       for (const Reg& u : i.uses)
-        if (register_of(code, u.id).outside) return std::nullopt;
+        if (register_of(code, u.id).outside && !(sum && u.id == i.def.id)) return std::nullopt;
     }
+  if (arithmetic && !loop.staggered.empty()) return std::nullopt;
+  if (arithmetic && !fills_before_products(loop)) return std::nullopt;
   if (results.empty() || loop.body.empty()) return std::nullopt;
 
+  if (arithmetic) return arithmetic_registers(code, loop, results);
   std::vector<const Inst*> early;
   for (const Inst& i : loop.epilogue)
     if (i.kind == InstKind::load && register_of(code, i.def.id).outside) early.push_back(&i);
@@ -234,11 +330,9 @@ public:
     const int n = registers_.copies;
     line("s_nop 7"); // what LLVM's VALU wrote may be read by anything from here on
     auto next = how_.prologue ? loop_.prologue.begin() : loop_.prologue.end();
-    for (; next != loop_.prologue.end() && !waits(*next); ++next)
-      if (next->kind != InstKind::fill) one(*next, 0);
+    for (; next != loop_.prologue.end() && !waits(*next); ++next) one(*next, 0);
     const bool products = zeros();
-    for (; next != loop_.prologue.end(); ++next)
-      if (next->kind != InstKind::fill) one(*next, 0);
+    for (; next != loop_.prologue.end(); ++next) one(*next, 0);
     // Before a product reads what was just written: 19 wait states behind one of 16 passes.
     line(products ? "s_nop 15" : "s_nop 1");
     if (products) line("s_nop 2");
@@ -256,6 +350,8 @@ public:
     trips("trip", body_order(loop_));
     for (int c = 0; c < n; ++c) {
       line(label("exit" + std::to_string(c)) + ":", 0);
+      // Sums of what the last products have just made.
+      if (with_arithmetic(loop_.epilogue)) line("s_nop 15"), line("s_nop 3");
       for (const Inst& i : loop_.epilogue) one(i, c);
       if (c + 1 < n) line("s_branch " + label("end"));
     }
@@ -335,8 +431,11 @@ private:
     case InstKind::mma: {
       const std::string name = i.atom->name;
       const std::size_t blank = std::min(name.find(' '), name.size());
-      return name.substr(0, blank) + " " + result(i.def.id) + ", " + operand(i, 0, residue) + ", " +
-             operand(i, 1, residue) + ", " + result(i.def.id) + scales(i, residue) + name.substr(blank);
+      const std::string to =
+          registers_.results.contains(i.def.id) ? result(i.def.id) : vector(i.def, residue);
+      return name.substr(0, blank) + " " + to + ", " + operand(i, 0, residue) + ", " +
+             operand(i, 1, residue) + ", " + (empty_.erase(i.def.id) ? "0" : to) + scales(i, residue) +
+             name.substr(blank);
     }
     case InstKind::load: {
       if (i.direct) {
@@ -382,8 +481,35 @@ private:
       return s.empty() ? "" : "s_waitcnt" + s;
     }
     case InstKind::barrier: return "s_barrier";
+    case InstKind::fill:
+      if (!register_of(code_, i.def.id).outside) empty_.insert(i.def.id);
+      return "";
+    case InstKind::map: return arithmetic(i, residue);
     default: throw InternalError("an instruction that a block can have");
     }
+  }
+
+  // c += s * p in pairs: the scale is either half of a pair of registers, for both.
+  std::string arithmetic(const Inst& i, int residue) const {
+    const auto sum = scaled_sum(i, code_.registers);
+    if (!sum)
+      return "v_mul_f32_e32 " + vector(i.def, residue) + ", " + vector(i.uses[0], residue) + ", " +
+             vector(i.uses[1], residue);
+    const auto use = [&](int operand, int e) {
+      return i.uses[static_cast<std::size_t>(operand * i.def.count + e)];
+    };
+    const Reg s = use(sum->scale, 0);
+    const int scale = registers_.rings.at({s.id, modulo(residue + s.ahead, registers_.copies)}) + s.first;
+    const std::string half = std::to_string(scale % 2), pair = register_range(scale / 2 * 2, 2);
+    std::string out;
+    for (int e = 0; e < i.def.count; e += 2) {
+      Reg p = use(sum->product, e);
+      p.count = 2;
+      const std::string to = register_range(registers_.results.at(i.def.id) + i.def.first + e, 2);
+      out += std::string(e ? "\n  " : "") + "v_pk_fma_f32 " + to + ", " + vector(p, residue) + ", " + pair +
+             ", " + to + " op_sel:[0," + half + ",0] op_sel_hi:[1," + half + ",1]";
+    }
+    return out;
   }
 
   // M0, before the product before, or before an access behind it: a transfer may not follow it at once.
@@ -449,6 +575,7 @@ private:
   const BlockText& how_;
   std::string text_, at_;
   const Inst* transfer_ = nullptr;
+  std::set<int> empty_; ///< registers of zeros, which the next product takes as a constant
   std::size_t before_product_ = std::string::npos, before_access_ = std::string::npos;
 };
 

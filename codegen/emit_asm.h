@@ -10,6 +10,8 @@
 ///                  of `copies` trips; what does not fit into VGPRs beside addresses is in AGPRs, which loads fill and
 ///                  products read as well (not with scales). Results of up to 128 dwords are in VGPRs then; the loop's prologue is the block's where addresses leave room for it, otherwise
 ///                  what it has filled comes in pinned
+///     arithmetic   sums of scaled products (schedule/scaled_sums.h): temporary results, scales and sums in VGPRs, operands of products
+///                  behind them or all in AGPRs. The loop's prologue has products and sums of its own, so it is the block's, or there is no block
 ///     addresses    whatever registers LLVM likes
 ///
 /// The trips are `copies` bodies behind one another, so that stages and rings are constants; after each of them the loop

@@ -1,6 +1,7 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
 #include "early.h"
 #include "interleave.h"
+#include "scaled_sums.h"
 
 #include <inlay/algebra/error.h>
 
@@ -463,6 +464,8 @@ Schedule modulo_schedule(const Graph& graph) {
       throw CodegenError("a pipeline for a loop without windows of products",
                          "pipeline   " + to_string(depth),
                          "loops of loads, LDS and matrix products alone, two stages or more");
+    } else if (auto sums = scaled_sums(region, graph.registers, *graph.program, order)) {
+      order = std::move(*sums);
     } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
       order = std::move(*found);
     }

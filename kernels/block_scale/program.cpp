@@ -1,10 +1,9 @@
 // The fp8 GEMM with scales of blocks: what it computes, and how its data moves.
-#include "../lds_swizzle.h"
-
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
@@ -14,7 +13,6 @@ using codegen::Atom;
 using codegen::Fragment;
 using codegen::MmaTiling;
 using codegen::Program;
-using codegen::rows_tv;
 using codegen::Target;
 using codegen::Tensor;
 using codegen::without_axis;
@@ -23,6 +21,20 @@ void check(const BlockScaleSpec& s) {
   if (s.out != Element::bf16 && s.out != Element::f16 && s.out != Element::f32)
     throw std::invalid_argument(fmt::format(
         "block_scale_gemm: out = {} is not supported\n  hint   bf16, f16 or f32", codegen::to_string(s.out)));
+  if (s.tile_m > 128)
+    throw std::invalid_argument(fmt::format("block_scale_gemm: tile_m = {} is not supported\n  hint   at "
+                                            "most 128: a lane holds results of two products beside its sums",
+                                            s.tile_m));
+}
+
+// One column behind the other: the rows of a product lie side by side.
+SymLayout by_columns(Sym rows, Sym columns) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{rows, BasicStride<Sym>(Sym(1))});
+  b.leaf(BasicMode<Sym>{columns, BasicStride<Sym>(rows)});
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
 }
 
 } // namespace
@@ -36,12 +48,13 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
   const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, in, in, Element::f32, 16, 32), s.waves_m,
                                       s.waves_n, s.tile_m, block, block, 16);
   Program k("block_scale_gemm", target, mma.threads(), s.where);
-  const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 21, .multiple = 16}),
-            K = k.size("k", {.most = 1 << 21, .multiple = block});
+  // Scales of all of A by offsets of 31 bits.
+  const Sym M = k.size("m", {.most = 1 << 18}), N = k.size("n", {.most = 1 << 21, .multiple = 16}),
+            K = k.size("k", {.most = 1 << 17, .multiple = block});
   const auto blocks = [&](Sym n) { return ceil_div(n, Sym(block)); };
   const Tensor C = k.output("c", s.out, {M, N}), A = k.input("a", in, {M, K}),
                B = k.input("b", in, {N, K}, preshuffled_layout(N, K, 16)),
-               SA = k.input("sa", Element::f32, {M, blocks(K)}),
+               SA = k.input("sa", Element::f32, {M, blocks(K)}, by_columns(M, blocks(K))),
                SB = k.input("sb", Element::f32, {blocks(N), blocks(K)});
   k.computes(C, [&](const auto& c) {
     return k.sum(K, [&](Sym i) {
@@ -51,18 +64,22 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
   });
 
   const Sym bn = k.workgroups(0, N, block), bm = k.workgroups(1, M, s.tile_m);
-  const Layout by_rows = rows_tv(s.tile_m, block, 16, mma.threads()), row = without_axis(mma.c(), 1);
-  const Tensor a = conflict_free_tile(k, "lds_a", in, s.tile_m, block, 16, by_rows, mma.a());
+  const Layout row = without_axis(mma.c(), 1);
+  const auto& widths = target.lds_dma_bytes; // that a lane transfers; where it is not 16, four share that
+  const int lanes = std::find(widths.begin(), widths.end(), 16) != widths.end() ? 1 : 4;
+  const Tensor a = k.lds("lds_a", in, {s.tile_m, block}, codegen::transfer_place(s.tile_m, block, 16, lanes));
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, block});
-  k.loop(K, block, {.distance = 2, .ring = 2}, [&](Sym t) {
-    k.copy(k.tile(A, {s.tile_m, block}, {bm, t}), a, by_rows, 16);
+  k.loop(K, block, {.distance = 2, .ring = 3}, [&](Sym t) {
+    k.transfer(k.tile(A, {s.tile_m, block}, {bm, t}), a,
+               codegen::transfer_tv(s.tile_m, block, 16, mma.threads(), lanes), 16 / lanes);
     const Fragment of_a = k.read(a, mma.a(), 16),
                    of_b = k.load(k.tile(B, {block, block}, {bn, t}), mma.b(), 16),
                    sa = k.load(k.tile(SA, {s.tile_m, 1}, {bm, t}), row, 1),
                    sb = k.load(k.tile(SB, {1, 1}, {bn, t}), without_axis(row, 0), 1);
+    const Fragment scale = k.map({sa, sb}, [](const auto& v) { return v[0] * v[1]; });
     const Fragment part = k.zeros(Element::f32, mma.c(), {s.tile_m, block});
     k.mma(part, of_a, of_b, mma);
-    k.update(acc, {part, sa, sb}, [](const auto& v) { return v[0] + v[1] * (v[2] * v[3]); });
+    k.update(acc, {part, scale}, [](const auto& v) { return v[0] + v[1] * v[2]; });
   });
   k.store(acc, k.tile(C, {s.tile_m, block}, {bm, bn}), 4);
   return k;

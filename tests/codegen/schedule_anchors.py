@@ -66,16 +66,17 @@ def arguments(kernel, values):
 
 def launch(what, arch, kind, tile, ours, anchor):
     """Options of `inlay compare --time`: about as many tiles as compute units, K = 4096 bytes; None where the anchor's arguments are not known."""
-    family = next((f for f in ("i8gemm", "bf16gemm", "f4gemm") if f in anchor.parts), None)
+    family = next((f for f in ("i8gemm", "bf16gemm", "f4gemm", "fp8gemm_blockscale") if f in anchor.parts), None)
     if family is None: return None, ""
     tm, tn, _ = map(int, tile.split("x"))
-    m, n, k = tm * 16, -(-2048 // tn) * tn, {"i8": 4096, "bf16": 2048, "fp4": 8192}[kind]
+    m, n, k = tm * 16, -(-2048 // tn) * tn, {"i8": 4096, "fp8": 4096, "bf16": 2048, "fp4": 8192}[kind]
     r = {"family": family, "kernel": "", "m": m, "n": n, "k": k, "split": 1, "wide": False, "bias": False}
     grid, slots = end_to_end.slots(r, tm, tn)
     # The bytes of A and B; C has 16 bits, scales are f32, of fp4 one byte for 32.
-    each = {"i8": 2, "bf16": 4, "fp4": 1}[kind] * k // 2
+    each = {"i8": 2, "fp8": 2, "bf16": 4, "fp4": 1}[kind] * k // 2
     scale = (lambda rows: -(-rows // 256) * 256 * k // 32) if kind == "fp4" else lambda rows: 4 * rows
     mine = {"c": (2 * m * n,), "a": (m * each,), "b": (n * each,), "sa": (scale(m),), "sb": (scale(n),), "bias": (4 * n,), "m": m, "n": n, "k": k}
+    if family == "fp8gemm_blockscale": mine |= {"sa": (4 * m * k // 128,), "sb": (4 * -(-n // 128) * k // 128,)}
     options = ["--time", "--quick", "--grid", f"{n // tn},{m // tm}", "--anchor-grid", ",".join(map(str, grid))]
     for word in arguments(ours, lambda a: mine[a["name"]]): options += ["--arg", word]
     slot = lambda a: None if a["offset"] % 16 else slots[a["offset"] // 16] if a["offset"] // 16 < len(slots) else 0

@@ -31,6 +31,9 @@
 /// is filled again: transfers are spread over the whole trip and under way for one at least. Two waits and two barriers a trip; where
 /// registers suffice, also for the masked addresses of the first tile.
 ///
+/// **Scaled sums** (c += s * p, p a short sum of products) are blocks as well: the sums of four results stand among the products of
+/// the next four, what comes from memory is under way for one trip, transfers for two, scales for `ring`, with one wait a trip.
+///
 /// **Loops with arithmetic** (a softmax between two products, scaled results) have their products at even distances over the
 /// trip and everything else in the gaps, each instruction with its own number of trips ahead.
 ///

@@ -1,4 +1,5 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
+#include "../emit_asm.h"
 #include "early.h"
 #include "interleave.h"
 #include "scaled_sums.h"
@@ -139,15 +140,17 @@ public:
   /// The order with tiles apart, where that applies and its registers fit, beside the addresses of the first tile's transfers,
   /// which are masked: without room for these the block would have to leave its prologue to others.
   std::optional<LoopSchedule> halves() const {
+    const int beside = (4 - addresses_ % 4) % 4 + prologue_spare; // as the block counts
     for (const int side : apart())
-      if (LoopSchedule order = ordered(steps_, 1, side); fits(order, waves_, masked_)) return order;
+      if (LoopSchedule order = ordered(steps_, 1, side); fits(order, waves_, masked_ + beside)) return order;
     return std::nullopt;
   }
 
   int steps() const { return steps_; }
 
-  /// The order, as deep as its registers allow and Pipeline::depth says; and whether they fit.
-  std::pair<LoopSchedule, bool> run() const {
+  /// The order, as deep as its registers allow and Pipeline::depth says; and whether they fit. `with_addresses`: beside the addresses of the
+  /// first tile's transfers, which are masked.
+  std::pair<LoopSchedule, bool> run(bool with_addresses) const {
     const Depth& given = loop_.pipeline.depth;
     // The same number of waves as LDS lets in, if any lead allows it.
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
@@ -165,18 +168,16 @@ public:
     depths.push_back(1);
     if (given.trips) depths = {given.trips};
     LoopSchedule chosen;
-    // First those that leave room for these addresses, then others.
     for (int waves = given.waves ? given.waves : waves_; waves >= (given.waves ? given.waves : least_);
          --waves)
-      for (const bool first : {true, false})
-        for (const int trips : depths) {
-          if (!first && (masked == 0 || (trips > 2 && !given.trips))) continue;
-          const int least = given.lead ? given.lead : trips > 2 ? steps_ : 1;
-          for (int lead = given.lead ? given.lead : steps_; lead >= least; --lead) {
-            chosen = ordered(lead, trips);
-            if (fits(chosen, waves, first ? masked : 0)) return {chosen, true};
-          }
+      for (const int trips : depths) {
+        if (!with_addresses && trips > 2 && !given.trips) continue;
+        const int least = given.lead ? given.lead : trips > 2 ? steps_ : 1;
+        for (int lead = given.lead ? given.lead : steps_; lead >= least; --lead) {
+          chosen = ordered(lead, trips);
+          if (fits(chosen, waves, with_addresses ? masked : 0)) return {chosen, true};
         }
+      }
     return {chosen, false};
   }
 
@@ -446,9 +447,12 @@ Schedule modulo_schedule(const Graph& graph) {
       } else {
         const bool by_quarters = depth.lead > 0 && quarters && modulo.steps() == 1;
         bool fits = false;
-        std::tie(order, fits) = by_quarters ? smaller.run() : modulo.run();
-        if (!fits && quarters && !depth.given())
-          if (auto [found, better] = smaller.run(); better) order = std::move(found);
+        for (const bool room : {true, false}) {
+          if (fits) break;
+          std::tie(order, fits) = by_quarters ? smaller.run(room) : modulo.run(room);
+          if (!fits && quarters && !depth.given())
+            if (auto [found, better] = smaller.run(room); better) order = std::move(found), fits = true;
+        }
         if (!fits && depth.given())
           throw CodegenError("a pipeline that does not fit: it takes " +
                                  (by_quarters ? smaller : modulo).need_of(order),

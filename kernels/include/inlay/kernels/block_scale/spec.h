@@ -24,7 +24,7 @@ struct BlockScaleSpec {
 
   std::string arch = "gfx942";
   Element out = Element::bf16;
-  int tile_m = 128; ///< tile_n is 128, the columns that share a scale, and so is tile_k
+  int tile_m = 128;             ///< tile_n is 128, the columns that share a scale, and so is tile_k
   int waves_m = 1, waves_n = 4; ///< B once a workgroup: its waves have columns of their own
   std::source_location where;
 

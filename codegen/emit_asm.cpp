@@ -1,5 +1,6 @@
 #include "emit_asm.h"
 
+#include "schedule/circle.h"
 #include "schedule/scaled_sums.h"
 
 #include <inlay/codegen/schedule.h>
@@ -9,46 +10,28 @@
 #include <algorithm>
 #include <climits>
 #include <functional>
-#include <numeric>
 #include <set>
 
 namespace inlay::codegen {
 namespace {
 
-int modulo(int a, int n) { return ((a % n) + n) % n; }
-
 const Register& register_of(const Code& code, int id) { return code.registers[static_cast<std::size_t>(id)]; }
 
-std::vector<int> body_order(const CodeRegion& r) {
-  std::vector<int> order(r.body.size());
-  std::iota(order.begin(), order.end(), 0);
-  return order;
-}
-
-// The body with its waits and barriers, as a region and the order it stands in; where it has two, from the first slot of either
-// to the last.
+// Of the body with its waits and barriers; where it has two orders, from the first slot of either to the last.
 std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
-  Region loop;
-  LoopSchedule order;
-  for (const Inst& i : r.body) {
-    order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
-    loop.body.push_back(i);
-  }
-  std::vector<Lifetime> lives = lifetimes(loop, code.registers, order);
+  const auto of = [&](const std::vector<int>& nodes) {
+    const auto [loop, order] = as_region(r, nodes);
+    return lifetimes(loop, code.registers, order);
+  };
+  std::vector<Lifetime> lives = of(own_order(r.body));
   if (r.staggered.empty()) return lives;
-  for (std::size_t n = 0; n < r.staggered.size(); ++n)
-    order.slots[n] = {r.staggered[n], r.body[static_cast<std::size_t>(r.staggered[n])].ahead, false};
-  const std::vector<Lifetime> upper = lifetimes(loop, code.registers, order);
+  const std::vector<Lifetime> upper = of(r.staggered);
   for (std::size_t n = 0; n < lives.size(); ++n) {
     lives[n].begin = std::min(lives[n].begin, upper[n].begin);
     lives[n].end = std::max(lives[n].end, upper[n].end);
   }
   return lives;
 }
-
-} // namespace
-
-namespace {
 
 // Instructions that the text has words for.
 bool has_words(const Code& code, const Inst& i) {
@@ -157,6 +140,34 @@ bool fills_before_products(const CodeRegion& loop) {
   return true;
 }
 
+constexpr int widest = 8; // dwords of an operand
+int align(int n, int to) { return (n + to - 1) / to * to; }
+int file_of(const Code& code) { return code.program->target().registers_per_simd_lane / 2; }
+
+// VGPRs for the masked addresses of the prologue's loads and what else lives beside it.
+int beside_prologue(const CodeRegion& loop) {
+  const auto loads = std::count_if(loop.body.begin(), loop.body.end(),
+                                   [](const Inst& i) { return i.kind == InstKind::load; });
+  return static_cast<int>(loads) + prologue_spare;
+}
+void place_results(const Code& code, const std::set<int>& results, int& at, BlockRegisters& out) {
+  for (const int id : results) {
+    out.results[id] = at;
+    at += dwords(register_of(code, id));
+  }
+}
+void place_second_halves(const Code& code, const CodeRegion& loop, BlockRegisters& out) {
+  for (const auto& [second, first] : second_halves(loop.body))
+    for (int c = 0; c < out.copies; ++c)
+      out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
+}
+// Whether all waves of a workgroup are there at once with so many of both files.
+bool all_waves_fit(const Code& code, int vgprs, int agprs) {
+  return vgprs <= file_of(code) && agprs <= file_of(code) &&
+         align(align(vgprs, 4) + agprs, widest) <=
+             code.program->target().registers_per_simd_lane / waves_at_once(*code.program);
+}
+
 // What arithmetic reads or writes is in VGPRs; operands of products behind it, or all of them in AGPRs.
 std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeRegion& loop,
                                                    const std::set<int>& results) {
@@ -185,37 +196,22 @@ std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeR
   const Rings here = ring_registers(of_arithmetic, slots, ring),
               there = ring_registers(operands, slots, ring);
   out.copies = ring;
-  const Target& target = code.program->target();
-  const int file = target.registers_per_simd_lane / 2;
-  const auto align = [](int n, int to) { return (n + to - 1) / to * to; };
-  constexpr int widest = 8; // dwords of an operand
-  const auto loads = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
-                                                    [](const Inst& i) { return i.kind == InstKind::load; }));
-  const int spare =
-      loads + prologue_spare; // of the prologue, which has sums and so cannot stand before the block
+  const int file = file_of(code);
+  const int spare = beside_prologue(loop); // the prologue has sums and so cannot stand before the block
   out.first = align(address_registers(loop.body, *code.program, loop.ring), 4);
   int at = align(out.first + here.dwords, 4);
-  for (const int id : results) {
-    out.results[id] = at;
-    at += dwords(register_of(code, id));
-  }
+  place_results(code, results, at, out);
   const bool over = align(at, widest) + there.dwords + spare > file;
   const int behind = over ? first_agpr : align(at, widest);
   for (const auto& [key, place] : here.place) out.rings[key] = out.first + place;
   for (const auto& [key, place] : there.place) out.rings[key] = behind + place;
   out.last = over ? at : behind + there.dwords;
   if (over) out.agprs = {0, there.dwords};
-  const int waves =
-      (code.program->threads() + target.wave_size * target.simds - 1) / (target.wave_size * target.simds);
-  if (out.last + spare > file || out.agprs.second > file ||
-      align(align(out.last, 4) + out.agprs.second, widest) > target.registers_per_simd_lane / waves)
-    return std::nullopt;
-  for (const auto& [second, first] : second_halves(loop.body))
-    for (int c = 0; c < out.copies; ++c)
-      out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
+  if (out.last + spare > file || !all_waves_fit(code, out.last, out.agprs.second)) return std::nullopt;
+  place_second_halves(code, loop, out);
   out.prologue = std::all_of(loop.prologue.begin(), loop.prologue.end(),
                              [&](const Inst& i) { return has_words(code, i); }) &&
-                 keeps_values(code, loop, out, body_order(loop));
+                 keeps_values(code, loop, out, own_order(loop.body));
   if (!out.prologue) return std::nullopt;
   return out;
 }
@@ -246,31 +242,22 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   if (results.empty() || loop.body.empty()) return std::nullopt;
 
   if (arithmetic) return arithmetic_registers(code, loop, results);
-  std::vector<const Inst*> early;
+  std::vector<Inst> early;
   for (const Inst& i : loop.epilogue)
-    if (i.kind == InstKind::load && register_of(code, i.def.id).outside) early.push_back(&i);
+    if (i.kind == InstKind::load && register_of(code, i.def.id).outside) early.push_back(i);
   const Rings rings = ring_registers(lifetimes_of(code, loop), static_cast<int>(loop.body.size()), loop.ring);
   if (rings.copies > most_copies) return std::nullopt;
   out.copies = rings.copies;
-  const Target& target = code.program->target();
-  const int file = target.registers_per_simd_lane / 2;
-  const auto align = [](int n, int to) { return (n + to - 1) / to * to; };
+  const int file = file_of(code);
   int sum = 0;
   for (const int id : results) sum += dwords(register_of(code, id));
   // In AGPRs, too, where that leaves the prologue room for the masked addresses of its loads, and no other wave would have
   // had the registers, for want of LDS.
-  const auto loads = static_cast<int>(std::count_if(loop.body.begin(), loop.body.end(),
-                                                    [](const Inst& i) { return i.kind == InstKind::load; }));
-  const int spare = waves_by_lds(code) > 1 ? 0 : loads + prologue_spare;
-  constexpr int widest = 8;                             // dwords of an operand
-  std::set<std::pair<int, std::vector<int>>> addresses; // of early loads
-  for (const Inst* i : early) addresses.insert({i->access.tensor, i->access.elements[0]});
-  const int own =
-      align(address_registers(loop.body, *code.program, loop.ring) + static_cast<int>(addresses.size()), 4);
-  out.first = own;
-  for (const Inst* i : early) {
-    const int size = dwords(register_of(code, i->def.id));
-    out.loaded[i->def.id] = out.first = align(out.first, size);
+  const int spare = waves_by_lds(code) > 1 ? 0 : beside_prologue(loop);
+  out.first = align(address_registers(loop.body, *code.program, loop.ring) + load_addresses(early), 4);
+  for (const Inst& i : early) {
+    const int size = dwords(register_of(code, i.def.id));
+    out.loaded[i.def.id] = out.first = align(out.first, size);
     out.first += size;
   }
   out.first = align(out.first, 4);
@@ -289,32 +276,22 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   } else if (!out.results_in_agprs) {
     at = align(out.first + rings.dwords, 4);
   }
-  for (const int id : results) {
-    out.results[id] = at;
-    at += dwords(register_of(code, id));
-  }
+  place_results(code, results, at, out);
   const int behind = out.results_in_agprs ? align(at, widest) : first_agpr;
   for (const auto& [key, place] : rings.place)
     out.rings[key] = begin + place < end ? begin + place : behind + begin + place - end;
-  for (const auto& [second, first] : second_halves(loop.body))
-    for (int c = 0; c < out.copies; ++c)
-      out.rings[{second, c}] = out.rings.at({first, c}) + dwords(register_of(code, first));
+  place_second_halves(code, loop, out);
   out.last = std::min(begin + rings.dwords, end);
   if (!over && !out.results_in_agprs) out.last = at;
   out.agprs = {behind - first_agpr, behind - first_agpr + std::max(0, begin + rings.dwords - end)};
-  // All waves of a workgroup have to be there at once.
-  const int waves = (code.program->threads() + target.wave_size * target.simds - 1) /
-                    (target.wave_size * target.simds),
-            agprs = std::max(out.agprs.second, out.results_in_agprs ? at - first_agpr : 0);
-  if (out.last > file || agprs > file ||
-      align(align(out.last, 4) + agprs, widest) > target.registers_per_simd_lane / waves)
+  if (!all_waves_fit(code, out.last, std::max(out.agprs.second, out.results_in_agprs ? at - first_agpr : 0)))
     return std::nullopt;
   out.prologue =
       std::all_of(loop.prologue.begin(), loop.prologue.end(),
                   [&](const Inst& i) {
                     return i.kind == InstKind::fill || (i.kind != InstKind::mma && has_words(code, i));
                   }) &&
-      keeps_values(code, loop, out, body_order(loop)) &&
+      keeps_values(code, loop, out, own_order(loop.body)) &&
       (loop.staggered.empty() || keeps_values(code, loop, out, loop.staggered));
   return out;
 }
@@ -347,7 +324,7 @@ public:
       trips("upper", loop_.staggered);
       line("s_branch " + label("exit0"));
     }
-    trips("trip", body_order(loop_));
+    trips("trip", own_order(loop_.body));
     for (int c = 0; c < n; ++c) {
       line(label("exit" + std::to_string(c)) + ":", 0);
       // Sums of what the last products have just made.

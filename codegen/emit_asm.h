@@ -34,9 +34,6 @@
 
 namespace inlay::codegen {
 
-/// VGPRs beside a block that has its prologue: the work-item, and what a store's address begins with.
-constexpr int prologue_spare = 2;
-
 /// A place of a register: VGPR n below `first_agpr`, AGPR n - first_agpr from there on.
 inline constexpr int first_agpr = 256;
 /// `v7`, `v[4:7]`, `a[0:3]`. Requires: all in one file.

@@ -219,9 +219,7 @@ private:
     const auto key = std::tuple(t.id, a.base, a.records);
     auto found = descriptors_.find(key);
     if (found == descriptors_.end()) {
-      const Value records = a.descriptor_axis >= 0 || a.gathered_axis >= 0 || a.ends_with_tensor
-                                ? k.lower_low(bytes(t, a.records))
-                                : number(out_of_bounds - 1);
+      const Value records = a.ends() ? k.lower_low(bytes(t, a.records)) : number(out_of_bounds - 1);
       found = descriptors_
                   .emplace(key, k.buffer(k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base))), records))
                   .first;
@@ -1025,12 +1023,7 @@ private:
     if (form_ == LoopForm::automatic && !staggered) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;
-      Region loop;
-      LoopSchedule order;
-      for (const Inst& i : r.body) {
-        order.slots.push_back({static_cast<int>(loop.body.size()), i.ahead, false});
-        loop.body.push_back(i);
-      }
+      const auto [loop, order] = as_region(r, own_order(r.body));
       const std::vector<Lifetime> lives = lifetimes(loop, code_.registers, order);
       const int slots = static_cast<int>(order.slots.size());
       const std::vector<int> alive = pressure(lives, slots);

@@ -383,7 +383,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "facts");
   }
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
-  if (i.kind == InstKind::load && a.descriptor_axis < 0 && a.gathered_axis < 0 && !a.ends_with_tensor)
+  if (i.kind == InstKind::load && !a.ends())
     for (std::size_t axis = 0; axis < at0.size(); ++axis) {
       const Column& c = r.coordinate[axis];
       const int last = *std::max_element(c.begin(), c.end());

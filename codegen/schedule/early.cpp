@@ -2,10 +2,6 @@
 
 #include <inlay/codegen/schedule.h>
 
-#include <algorithm>
-#include <set>
-#include <utility>
-
 namespace inlay::codegen {
 
 std::vector<int> early_loads(const Region& loop, const Region& behind, const Program& program) {
@@ -26,14 +22,13 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
 
 int early_registers(const std::vector<int>& early, const Region& behind,
                     const std::vector<Register>& registers) {
-  std::set<std::pair<int, std::vector<int>>> addresses;
+  std::vector<Inst> loads;
   int sum = 0;
   for (const int n : early) {
-    const Inst& i = behind.body[static_cast<std::size_t>(n)];
-    sum += dwords(registers[static_cast<std::size_t>(i.def.id)]);
-    addresses.insert({i.access.tensor, i.access.elements[0]});
+    loads.push_back(behind.body[static_cast<std::size_t>(n)]);
+    sum += dwords(registers[static_cast<std::size_t>(loads.back().def.id)]);
   }
-  return sum + static_cast<int>(addresses.size());
+  return sum + load_addresses(loads);
 }
 
 } // namespace inlay::codegen

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <climits>
 #include <map>
+#include <numeric>
 #include <tuple>
 
 namespace inlay::codegen {
@@ -146,6 +147,23 @@ std::map<int, int> second_halves(const std::vector<Inst>& body) {
                     "halves of an operand that belong together everywhere");
       }
   return first_of;
+}
+
+std::vector<int> own_order(const std::vector<Inst>& body) {
+  std::vector<int> nodes(body.size());
+  std::iota(nodes.begin(), nodes.end(), 0);
+  return nodes;
+}
+
+std::pair<Region, LoopSchedule> as_region(const CodeRegion& r, const std::vector<int>& nodes) {
+  Region loop;
+  LoopSchedule schedule;
+  loop.body = r.body;
+  for (const int n : nodes) {
+    const Inst& i = r.body[static_cast<std::size_t>(n)];
+    schedule.slots.push_back({n, i.ahead, i.joint});
+  }
+  return {std::move(loop), std::move(schedule)};
 }
 
 std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>& registers,

@@ -1,5 +1,7 @@
 #include "interleave.h"
 
+#include "circle.h"
+
 #include <inlay/codegen/emit_ir.h>
 
 #include <inlay/algebra/error.h>
@@ -15,8 +17,6 @@ namespace {
 
 constexpr int clocks_a_slot = 4;
 int slots_of(int clocks) { return (clocks + clocks_a_slot - 1) / clocks_a_slot; }
-int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-int modulo(int a, int b) { return a - floor_of(a, b) * b; }
 
 // Clocks that arithmetic takes to issue: two f32 at once where an instruction does two, eight for a transcendental.
 int clocks_of(Expr e, int elements, std::set<int>& seen) {
@@ -494,14 +494,9 @@ private:
 } // namespace
 
 std::optional<LoopSchedule> interleaved(const Region& loop, const std::vector<Register>& registers,
-                                        const Program& program, const LoopSchedule& plain) {
+                                        const Program& program) {
   Interleave interleave(loop, registers, program);
-  if (!interleave.analyse()) return std::nullopt;
-  auto order = interleave.run();
-  if (!order) return std::nullopt;
-  order->tail_first = plain.tail_first;
-  if (violated(edges_of(loop, registers), *order)) return std::nullopt;
-  return order;
+  return interleave.analyse() ? interleave.run() : std::nullopt;
 }
 
 } // namespace inlay::codegen

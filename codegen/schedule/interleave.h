@@ -18,10 +18,9 @@
 
 namespace inlay::codegen {
 
-/// `plain` says which tile comes first. Nothing when the loop is not of this kind: a tile in LDS that the trip itself
-/// computes, a store, one stage.
-[[nodiscard]] std::optional<LoopSchedule> interleaved(const Region& loop,
-                                                      const std::vector<Register>& registers,
-                                                      const Program& program, const LoopSchedule& plain);
+/// Nothing when the loop is not of this kind: a tile in LDS that the trip itself computes, a store, one stage. Edges are for the
+/// caller to look at.
+[[nodiscard]] std::optional<LoopSchedule>
+interleaved(const Region& loop, const std::vector<Register>& registers, const Program& program);
 
 } // namespace inlay::codegen

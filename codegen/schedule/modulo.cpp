@@ -1,5 +1,5 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
-#include "../emit_asm.h"
+#include "circle.h"
 #include "early.h"
 #include "interleave.h"
 #include "scaled_sums.h"
@@ -17,8 +17,6 @@
 namespace inlay::codegen {
 namespace {
 
-int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
-
 /// A load is under way for at most as many: a wave has no registers and a compute unit no room in its L1 for more.
 constexpr int most_trips = 4;
 
@@ -34,9 +32,8 @@ public:
           bytes += static_cast<int>(loop.pipeline.ring * t.stage_elements() * bits(t.element) / 8);
     const int groups = std::clamp(target_.lds_bytes / std::max(bytes, 1), 1, 8);
     addresses_ = address_registers(loop.body, program, loop.pipeline.ring);
-    const int at_once = target_.wave_size * target_.simds;
-    least_ = (program.threads() + at_once - 1) / at_once;
-    waves_ = std::max(least_, std::min(groups * program.threads() / at_once, 2));
+    least_ = waves_at_once(program);
+    waves_ = std::max(least_, std::min(groups * program.threads() / (target_.wave_size * target_.simds), 2));
   }
 
   // Whether an access is masked along an axis that the loop moves over.
@@ -147,6 +144,7 @@ public:
   }
 
   int steps() const { return steps_; }
+  bool transfers() const { return transfers_; }
 
   /// The order, as deep as its registers allow and Pipeline::depth says; and whether they fit. `with_addresses`: beside the addresses of the
   /// first tile's transfers, which are masked.
@@ -160,7 +158,7 @@ public:
     const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
     // Transfers leave LDS to one workgroup, and registers to spare; but the first tile's masked addresses need some.
     const bool spare = transfers_ && loads_.size() > writes_.size();
-    const int masked = transfers_ ? masked_ + 8 : 0; // 8: what the block aligns and leaves beside
+    const int masked = transfers_ ? masked_ + aligned : 0;
     std::vector<int> depths;
     for (int trips = std::clamp(one_wait, spare ? 3 : 1, most_trips); trips > 2; --trips)
       depths.push_back(trips);
@@ -183,8 +181,9 @@ public:
 
   /// Whether there are so many more registers, beside the first tile's addresses, without a wave less.
   bool room(const LoopSchedule& order, int more) const {
+    const Need n = need(order);
     for (int waves = waves_; waves >= least_; --waves)
-      if (fits(order, waves)) return fits(order, waves, masked_ + 8 + more);
+      if (fits(n, waves)) return fits(n, waves, masked_ + aligned + more);
     return false;
   }
 
@@ -198,6 +197,10 @@ public:
   }
 
 private:
+  static constexpr int aligned = 8; ///< registers that a block loses by aligning, and leaves beside
+  struct Need {
+    int rings, results, copies;
+  };
   struct Feed {
     int first, last, step;
   };
@@ -215,16 +218,15 @@ private:
     return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
   }
 
-  struct Need {
-    int rings, results, copies;
-  };
   Need need(const LoopSchedule& order) const {
     const Rings rings = ring_registers(lifetimes(loop_, registers_, order),
                                        static_cast<int>(order.slots.size()), loop_.pipeline.ring);
     return {rings.dwords, accumulators(loop_, registers_), rings.copies};
   }
   bool fits(const LoopSchedule& order, int waves, int others = 0) const {
-    const Need n = need(order);
+    return fits(need(order), waves, others);
+  }
+  bool fits(const Need& n, int waves, int others = 0) const {
     const int most = n.rings + addresses_ + others, file = target_.registers_per_simd_lane / 2;
     // Products with scales have their operands in VGPRs.
     const bool scaled = loop_.body[static_cast<std::size_t>(products_[0])].atom->mma->scaled;
@@ -433,6 +435,7 @@ Schedule modulo_schedule(const Graph& graph) {
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
     const Depth& depth = region.pipeline.depth;
+    const std::vector<Edge> edges = edges_of(region, graph.registers);
     Modulo modulo(region, graph.registers, *graph.program);
     if (modulo.analyse(false)) {
       Modulo smaller(region, graph.registers, *graph.program);
@@ -447,11 +450,12 @@ Schedule modulo_schedule(const Graph& graph) {
       } else {
         const bool by_quarters = depth.lead > 0 && quarters && modulo.steps() == 1;
         bool fits = false;
-        for (const bool room : {true, false}) {
-          if (fits) break;
-          std::tie(order, fits) = by_quarters ? smaller.run(room) : modulo.run(room);
+        for (const bool with_addresses : {true, false}) {
+          if (fits || !(with_addresses || modulo.transfers())) break; // the same again
+          std::tie(order, fits) = by_quarters ? smaller.run(with_addresses) : modulo.run(with_addresses);
           if (!fits && quarters && !depth.given())
-            if (auto [found, better] = smaller.run(room); better) order = std::move(found), fits = true;
+            if (auto [found, better] = smaller.run(with_addresses); better)
+              order = std::move(found), fits = true;
         }
         if (!fits && depth.given())
           throw CodegenError("a pipeline that does not fit: it takes " +
@@ -468,12 +472,16 @@ Schedule modulo_schedule(const Graph& graph) {
       throw CodegenError("a pipeline for a loop without windows of products",
                          "pipeline   " + to_string(depth),
                          "loops of loads, LDS and matrix products alone, two stages or more");
-    } else if (auto sums = scaled_sums(region, graph.registers, *graph.program, order)) {
-      order = std::move(*sums);
-    } else if (auto found = interleaved(region, graph.registers, *graph.program, order)) {
-      order = std::move(*found);
+    } else {
+      for (const auto order_of : {scaled_sums, interleaved}) {
+        auto found = order_of(region, graph.registers, *graph.program);
+        if (found) found->tail_first = order.tail_first;
+        if (!found || violated(edges, *found)) continue;
+        order = std::move(*found);
+        break;
+      }
     }
-    const auto wrong = violated(edges_of(region, graph.registers), order);
+    const auto wrong = violated(edges, order);
     if (wrong && depth.given())
       throw CodegenError(
           "a pipeline that cannot be had: an instruction would stand before what it depends on (" +

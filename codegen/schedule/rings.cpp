@@ -1,4 +1,6 @@
 // Registers of a loop on the circle of its trips.
+#include "circle.h"
+
 #include <inlay/codegen/schedule.h>
 
 #include <inlay/codegen/address.h>
@@ -9,8 +11,6 @@
 
 namespace inlay::codegen {
 namespace {
-
-int modulo(int a, int n) { return ((a % n) + n) % n; }
 
 struct Arc {
   int reg, copy, begin, size, dwords, order = 0;
@@ -74,13 +74,23 @@ Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring) {
   return best;
 }
 
+int waves_at_once(const Program& program) {
+  const int lanes = program.target().wave_size * program.target().simds;
+  return (program.threads() + lanes - 1) / lanes;
+}
+
+int load_addresses(const std::vector<Inst>& body) {
+  std::set<std::pair<int, std::vector<int>>> loads;
+  for (const Inst& i : body)
+    if (i.kind == InstKind::load) loads.insert({i.access.tensor, i.access.elements[0]});
+  return static_cast<int>(loads.size());
+}
+
 int address_registers(const std::vector<Inst>& body, const Program& program, int ring) {
-  std::set<std::pair<int, std::vector<int>>> loads; // the first element's place tells them apart
   std::set<std::pair<int, std::pair<bool, int>>> lds;
   std::int64_t bytes = 0;
   std::set<int> tensors;
   for (const Inst& i : body) {
-    if (i.kind == InstKind::load) loads.insert({i.access.tensor, i.access.elements[0]});
     if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
     // A swizzle moves the reads of each step elsewhere; the rest is constant distances.
     const bool read = i.kind == InstKind::lds_read;
@@ -90,7 +100,7 @@ int address_registers(const std::vector<Inst>& body, const Program& program, int
       bytes += ring * t.stage_elements() * bits(t.element) / 8;
   }
   const auto blocks = static_cast<int>((bytes + 65535) / 65536);
-  return static_cast<int>(loads.size()) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 6;
+  return load_addresses(body) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 6;
 }
 
 } // namespace inlay::codegen

@@ -1,5 +1,7 @@
 #include "scaled_sums.h"
 
+#include "circle.h"
+
 #include <algorithm>
 #include <climits>
 #include <map>
@@ -8,8 +10,6 @@
 
 namespace inlay::codegen {
 namespace {
-
-int floor_of(int a, int b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 
 Element element_of(const std::vector<Register>& registers, const Reg& r) {
   return registers[static_cast<std::size_t>(r.id)].element;
@@ -202,15 +202,14 @@ private:
   }
 
   void put(int node, int time) {
-    const int length = static_cast<int>(products_.size()), trip = floor_of(time, length);
-    gaps_[static_cast<std::size_t>(time - trip * length)].push_back({node, 1 - trip, false});
+    const int length = static_cast<int>(products_.size());
+    gaps_[static_cast<std::size_t>(modulo(time, length))].push_back(
+        {node, 1 - floor_of(time, length), false});
   }
   // In the free gap nearest to the wanted one.
   bool access(int node, int wanted, int first, int last) {
     const int length = static_cast<int>(products_.size());
-    const auto gap = [&](int time) {
-      return static_cast<std::size_t>(time - floor_of(time, length) * length);
-    };
+    const auto gap = [&](int time) { return static_cast<std::size_t>(modulo(time, length)); };
     for (int d = 0; d < length; ++d)
       for (const int time : {wanted + d, wanted - d})
         if (time >= first && time <= last && !memory_[gap(time)]) {
@@ -277,14 +276,9 @@ bool with_arithmetic(const std::vector<Inst>& body) {
 }
 
 std::optional<LoopSchedule> scaled_sums(const Region& loop, const std::vector<Register>& registers,
-                                        const Program& program, const LoopSchedule& plain) {
+                                        const Program& program) {
   ScaledSums sums(loop, registers, program);
-  if (!sums.analyse()) return std::nullopt;
-  auto order = sums.run();
-  if (!order) return std::nullopt;
-  order->tail_first = plain.tail_first;
-  if (violated(edges_of(loop, registers), *order)) return std::nullopt;
-  return order;
+  return sums.analyse() ? sums.run() : std::nullopt;
 }
 
 } // namespace inlay::codegen

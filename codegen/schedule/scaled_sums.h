@@ -27,9 +27,8 @@ struct ScaledSum {
 /// Whether a loop has such sums.
 [[nodiscard]] bool with_arithmetic(const std::vector<Inst>& body);
 
-/// `plain` says which tile comes first. Nothing when the loop is not of this kind.
-[[nodiscard]] std::optional<LoopSchedule> scaled_sums(const Region& loop,
-                                                      const std::vector<Register>& registers,
-                                                      const Program& program, const LoopSchedule& plain);
+/// Nothing when the loop is not of this kind. Edges are for the caller to look at.
+[[nodiscard]] std::optional<LoopSchedule>
+scaled_sums(const Region& loop, const std::vector<Register>& registers, const Program& program);
 
 } // namespace inlay::codegen

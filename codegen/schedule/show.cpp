@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <map>
-#include <numeric>
 
 namespace inlay::codegen {
 namespace {
@@ -32,25 +31,13 @@ std::string right(int v, std::size_t width) {
   return std::string(width - std::min(width, s.size()), ' ') + s;
 }
 
-// The loop's body as a region with its schedule, so that the same functions count registers.
-std::pair<Region, LoopSchedule> again(const CodeRegion& r, const std::vector<int>& nodes) {
-  Region loop;
-  LoopSchedule schedule;
-  loop.body = r.body;
-  for (const int n : nodes) {
-    const Inst& i = r.body[static_cast<std::size_t>(n)];
-    schedule.slots.push_back({n, i.ahead, i.joint});
-  }
-  return {std::move(loop), std::move(schedule)};
-}
-
 } // namespace
 
 std::vector<ShownLoop> shown_loops(const Code& code) {
   std::vector<ShownLoop> out;
   int loops = 0;
   const auto show = [&](const CodeRegion& r, const std::vector<int>& nodes, const std::string& of) {
-    const auto [loop, schedule] = again(r, nodes);
+    const auto [loop, schedule] = as_region(r, nodes);
     const std::vector<int> alive =
         pressure(lifetimes(loop, code.registers, schedule), static_cast<int>(schedule.slots.size()));
     ShownLoop shown;
@@ -104,9 +91,7 @@ std::vector<ShownLoop> shown_loops(const Code& code) {
   for (const CodeRegion& r : code.regions) {
     if (!r.is_loop) continue;
     ++loops;
-    std::vector<int> nodes(r.body.size());
-    std::iota(nodes.begin(), nodes.end(), 0);
-    show(r, nodes, r.staggered.empty() ? "" : ", lower half of the waves");
+    show(r, own_order(r.body), r.staggered.empty() ? "" : ", lower half of the waves");
     if (!r.staggered.empty()) show(r, r.staggered, ", upper half of the waves");
   }
   return out;

@@ -1,8 +1,9 @@
 #include "stagger.h"
 
+#include <inlay/codegen/schedule.h>
+
 #include <algorithm>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -64,19 +65,18 @@ std::vector<int> shifted(const std::vector<Inst>& body, int by) {
 
 // Accesses that both orders have behind the same product, and there is another one of the kind: LDS or memory.
 int meetings(const std::vector<Inst>& body, const std::vector<int>& order) {
-  const auto behind = [&](const auto& node_at) {
+  const auto behind = [&](const std::vector<int>& nodes) {
     std::map<std::pair<int, bool>, int> count; // (products before, memory)
     int products = 0;
-    for (std::size_t n = 0; n < body.size(); ++n) {
-      const Inst& i = body[static_cast<std::size_t>(node_at(n))];
+    for (const int n : nodes) {
+      const Inst& i = body[static_cast<std::size_t>(n)];
       products += i.kind == InstKind::mma;
       if (is_access(i) && !(i.kind == InstKind::lds_write && i.direct))
         ++count[{products, i.kind == InstKind::load}];
     }
     return count;
   };
-  const auto lower = behind([](std::size_t n) { return static_cast<int>(n); }),
-             upper = behind([&](std::size_t n) { return order[n]; });
+  const auto lower = behind(own_order(body)), upper = behind(order);
   int sum = 0;
   for (const auto& [where, count] : lower)
     if (const auto other = upper.find(where); other != upper.end()) sum += std::min(count, other->second);
@@ -86,8 +86,7 @@ int meetings(const std::vector<Inst>& body, const std::vector<int>& order) {
 } // namespace
 
 std::vector<int> staggered_order(const std::vector<Inst>& body) {
-  std::vector<int> same(body.size());
-  std::iota(same.begin(), same.end(), 0);
+  const std::vector<int> same = own_order(body);
   std::vector<int> best = same;
   int fewest = meetings(body, same);
   for (const int sign : {1, -1})

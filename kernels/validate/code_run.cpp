@@ -226,9 +226,7 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
   const Tensor& t = p_.tensor(i.access.tensor);
   const codegen::AddressSplit& s = *p.split;
   const Sym base = bytes_of(now(s.base + s.step), t.element);
-  const Sym records = s.descriptor_axis >= 0 || s.gathered_axis >= 0 || s.ends_with_tensor
-                          ? bytes_of(fixed(s.records), t.element)
-                          : Sym((std::int64_t{1} << 31) - 1);
+  const Sym records = s.ends() ? bytes_of(fixed(s.records), t.element) : Sym((std::int64_t{1} << 31) - 1);
   const Sym step = bytes_of(now(s.step), t.element);
   std::vector<Sym> room;
   for (const auto& q : s.predicates) room.push_back(now(q.room) - Sym(1));

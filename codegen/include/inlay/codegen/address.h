@@ -48,6 +48,8 @@ struct AddressSplit {
   /// So does that of an access with masks along inner axes and one coordinate of the outermost, unmasked one, along which a loop
   /// may run ahead of the end.
   bool ends_with_tensor = false;
+  /// Whether the descriptor ends: `records` is said.
+  [[nodiscard]] bool ends() const { return descriptor_axis >= 0 || gathered_axis >= 0 || ends_with_tensor; }
 };
 
 /// The symbol that stands for the work-item in `lane`.

@@ -48,6 +48,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace inlay::codegen {
@@ -94,6 +95,12 @@ struct Lifetime {
 };
 [[nodiscard]] std::vector<Lifetime> lifetimes(const Region& loop, const std::vector<Register>& registers,
                                               const LoopSchedule& schedule);
+/// A loop of the code as a region and the order of its numbers in `nodes`, waits and barriers among them, so that the same
+/// functions count its registers.
+[[nodiscard]] std::pair<Region, LoopSchedule> as_region(const CodeRegion& loop,
+                                                        const std::vector<int>& nodes);
+/// 0, 1, .. for each instruction of a body.
+[[nodiscard]] std::vector<int> own_order(const std::vector<Inst>& body);
 /// Dwords a lane that are alive at each slot of a trip, beside what lives across trips.
 [[nodiscard]] std::vector<int> pressure(const std::vector<Lifetime>& lives, int slots);
 /// Dwords a lane of what lives across trips: accumulators.
@@ -106,6 +113,10 @@ struct Rings {
   int dwords = 0;                           ///< that they take altogether
   std::map<std::pair<int, int>, int> place; ///< (register, copy) -> first dword, aligned to its size
 };
+/// VGPRs beside a block that has its prologue: the work-item, and what a store's address begins with.
+inline constexpr int prologue_spare = 2;
+/// Waves of one workgroup on a SIMD: their registers have to fit at once.
+[[nodiscard]] int waves_at_once(const Program& program);
 /// At most as many for a loop as a block, which has one body and one exit for each copy.
 inline constexpr int most_copies = 6;
 /// First fit of the lifetimes on the circle of `copies` trips, the best of several places to begin; copies is the smallest
@@ -114,6 +125,8 @@ inline constexpr int most_copies = 6;
 [[nodiscard]] Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring);
 /// VGPRs that the addresses of a loop's accesses take beside them.
 [[nodiscard]] int address_registers(const std::vector<Inst>& body, const Program& program, int ring);
+/// What of the above is an address of a load: the first element's place tells them apart.
+[[nodiscard]] int load_addresses(const std::vector<Inst>& body);
 
 enum class Scheduler : std::uint8_t { plain, modulo };
 /// `default`, `modulo`. Errors: CodegenError naming what there is.

@@ -236,9 +236,9 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     end[axis] = out.rows;
     out.records = tensor.at(end) - tensor.at(begin);
   } else if (out.ends_with_tensor) {
-    std::vector<Sym> end(axes, Sym(0));
-    end[order[0]] = tensor.shape[order[0]];
-    out.records = tensor.at(end) - out.base;
+    std::vector<Sym> last; // rows may overlap: behind the last element, not where a next row would begin
+    for (const Sym& extent : tensor.shape) last.push_back(extent - Sym(1));
+    out.records = tensor.at(last) + Sym(1) - out.base;
   } else if (out.gathered_axis >= 0) {
     std::vector<Sym> end(axes, Sym(0));
     end[static_cast<std::size_t>(out.gathered_axis)] =

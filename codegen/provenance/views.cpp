@@ -382,60 +382,57 @@ void Interpreter::memory_claims(const Inst& i) {
         "a vector of " + t.name + " is wholly inside or wholly outside", [&] { return to_string(room); },
         "facts");
   }
+  // Behind the last coordinate of the access along an axis; and what it may pass where nothing masks it.
+  const auto past = [&](std::size_t axis) {
+    const Column& c = r.coordinate[axis];
+    return r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1);
+  };
+  const auto inside = [&](std::size_t axis) {
+    return decide(ClaimKind::less_equal, past(axis), world(t.shape[axis]));
+  };
+  const auto leaves = [&](std::size_t axis, const std::string& why) {
+    refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
+           "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
+               ", and " + why);
+  };
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
   if (i.kind == InstKind::load && !a.ends())
-    for (std::size_t axis = 0; axis < at0.size(); ++axis) {
-      const Column& c = r.coordinate[axis];
-      const int last = *std::max_element(c.begin(), c.end());
-      if (!i.access.masked[axis] && !counted(i, axis) &&
-          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), world(t.shape[axis])) &&
-          !decide(ClaimKind::less_equal, r.origin[axis] + Sym(last + 1), in_trip(i, world(t.shape[axis]))))
-        refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
-               "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
-                   ", and no descriptor ends it");
-    }
+    for (std::size_t axis = 0; axis < at0.size(); ++axis)
+      if (!i.access.masked[axis] && !counted(i, axis) && !inside(axis) &&
+          !decide(ClaimKind::less_equal, past(axis), in_trip(i, world(t.shape[axis]))))
+        leaves(axis, "no descriptor ends it");
   // So has a number along an axis outside of the descriptor's: it is part of the base.
   for (const std::size_t axis : outside_in(t)) {
     if (i.kind != InstKind::load || a.descriptor_axis < 0 || static_cast<int>(axis) == a.descriptor_axis)
       break;
     const auto number = i.access.origin[axis].constant();
-    if (!number || *number <= Int(0) || i.access.masked[axis]) continue;
-    const Column& c = r.coordinate[axis];
-    if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
-                world(t.shape[axis])))
-      refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
-             "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
-                 ", and lies outside of the axis that the descriptor ends");
+    if (number && *number > Int(0) && !i.access.masked[axis] && !inside(axis))
+      leaves(axis, "lies outside of the axis that the descriptor ends");
   }
   // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
-  for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size();
-       ++axis) {
-    if (i.access.masked[axis] || a.shortened[axis] || counted(i, axis) ||
-        !has_workgroup(p_, i.access.origin[axis]))
-      continue;
-    const Column& c = r.coordinate[axis];
-    if (!decide(ClaimKind::less_equal, r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1),
-                world(t.shape[axis])))
-      refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
-             "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
-                 ", and the descriptor ends a row behind it");
-  }
+  for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size(); ++axis)
+    if (!i.access.masked[axis] && !a.shortened[axis] && !counted(i, axis) &&
+        has_workgroup(p_, i.access.origin[axis]) && !inside(axis))
+      leaves(axis, "the descriptor ends a row behind it");
   if (i.kind == InstKind::load)
     prove(
         "loads of " + t.name + " stay inside its memory", [&] { return to_string(t.place); }, "facts");
-  if (a.gathered_axis >= 0) {
+  if (a.gathered_axis >= 0 || a.ends_with_tensor) {
     // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
     std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
-    bool from_here = false;
+    bool from_here = a.ends_with_tensor;
     for (const std::size_t axis : outside_in(t)) {
       from_here = from_here || static_cast<int>(axis) == a.gathered_axis;
       if (from_here) last[axis] = t.shape[axis] - Sym(1);
     }
-    const auto g = static_cast<std::size_t>(a.gathered_axis);
-    next[g] = t.shape[g];
-    if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), t.at(next)))
+    if (!a.ends_with_tensor) {
+      const auto g = static_cast<std::size_t>(a.gathered_axis);
+      next[g] = t.shape[g];
+    }
+    const Sym end = a.ends_with_tensor ? a.base + a.records : t.at(next);
+    if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), end))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
-             "its last element is behind element " + to_string(t.at(next)));
+             "its last element is behind element " + to_string(end));
     prove(
         "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
         "facts");

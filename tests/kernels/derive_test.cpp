@@ -7,6 +7,8 @@
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
 
+#include <span>
+
 using namespace inlay;
 using namespace inlay::codegen;
 using namespace specified;
@@ -488,6 +490,53 @@ TEST_CASE("derive: the other order of a staggered loop keeps what depends on wha
   const Program of_one = kernels::gemm_program(one);
   const Graph graph = expand(of_one);
   CHECK_THROWS_WITH(apply(graph, modulo_schedule(graph)), Contains("1 wave has no two halves"));
+}
+
+TEST_CASE("derive: a descriptor that ends with its tensor cuts nothing of it off") {
+  // Sums down the columns of a matrix whose rows begin `distance` apart: below a row's length they overlap, and the last row
+  // goes on behind where the next one would begin.
+  const auto sums = [](const std::optional<int>& distance) {
+    Program k("columns", Target::named("gfx942"), 64);
+    const Sym T = k.size("t", {.most = 1 << 12}), M = k.size("m", {.most = 1 << 12});
+    TupleBuilder<BasicMode<Sym>> b;
+    const std::size_t all = b.open();
+    b.leaf(BasicMode<Sym>{T, BasicStride<Sym>(distance ? Sym(*distance) : M)});
+    b.leaf(BasicMode<Sym>{M, BasicStride<Sym>(Sym(1))});
+    b.close(all, 2);
+    const Tensor C = k.output("c", Element::f32, {1, M}),
+                 X = k.input("x", Element::f32, {T, M}, SymLayout(std::move(b).finish()));
+    k.computes(C, [&](const auto& c) { return k.sum(T, [&](Sym i) { return k(X, {i, c[1]}); }); });
+    const Sym bm = k.workgroups(0, M, 64);
+    const Layout row = rows_tv(1, 64, 1, 64), line = without_axis(row, 0);
+    const Fragment sum = k.zeros(Element::f32, line, {1, 64});
+    k.loop(T, 1, {.distance = 2, .ring = 1}, [&](Sym t) {
+      const Fragment one = k.load(k.tile(X, {1, 64}, {t, bm}), row, 1);
+      k.update(sum, {k.fold(Monoid::sum, one, 0)}, [](const auto& x) { return x[0] + x[1]; });
+    });
+    k.store(sum, k.tile(C, {1, 64}, {0, bm}), 1);
+    return k;
+  };
+  const Undecided validation; // of formulas with rows that overlap
+  for (const int distance : {0, 4, 100})
+    for (const auto& [t, m] : {std::pair{5, 100}, {3, 64}, {1, 70}}) {
+      INFO(distance << ": " << t << " x " << m);
+      Program p = sums(distance ? std::optional(distance) : std::nullopt);
+      CHECK(refuted(p) == "");
+      const int apart = distance ? distance : m;
+      std::vector<float> x, wanted(static_cast<std::size_t>(m)), found(wanted.size());
+      for (int n = 0; n < apart * (t - 1) + m; ++n) x.push_back(static_cast<float>(n * 37 % 41 - 20));
+      for (int row = 0; row < t; ++row)
+        for (int column = 0; column < m; ++column)
+          wanted[static_cast<std::size_t>(column)] += x[static_cast<std::size_t>(apart * row + column)];
+      const auto bytes = [](const std::vector<float>& v) {
+        const auto view = std::as_bytes(std::span(v));
+        return kernels::Bytes(view.begin(), view.end());
+      };
+      const kernels::Artifact artifact = kernels::build(std::move(p));
+      const auto device = kernels::open_device("emulator", artifact.arch);
+      const kernels::Bytes after = kernels::run(*device, artifact, {bytes(found), bytes(x)}, {t, m})[0];
+      CHECK(after == bytes(wanted));
+    }
 }
 
 TEST_CASE("derive: one wave needs its waits, and no barriers") {

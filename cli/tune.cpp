@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -79,28 +79,45 @@ kernels::Flags joined(kernels::Flags flags, const kernels::Flags& more) {
   return flags;
 }
 
-Candidate time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags,
-                   bool check) {
-  const kernels::Problem problem = kernel.problem(flags, o.seed);
-  const kernels::Artifact artifact = kernel.build(flags, o.build);
-  runtime::EmulatorOptions emulator;
-  emulator.checks = runtime::Checks::none();
-  const auto device = open_device("emulator", artifact.arch, emulator);
-  LoadedProblem loaded(*device, artifact, problem);
+/// A kernel built, on an emulator, with its operands.
+struct Ready {
+  kernels::Problem problem;
+  kernels::Artifact artifact;
+  std::unique_ptr<runtime::Device> device;
+  LoadedProblem loaded;
+
+  Ready(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags)
+      : problem(kernel.problem(flags, o.seed)), artifact(kernel.build(flags, o.build)),
+        device(open_device("emulator", artifact.arch, unchecked())), loaded(*device, artifact, problem) {}
+
+private:
+  static runtime::EmulatorOptions unchecked() {
+    runtime::EmulatorOptions options;
+    options.checks = runtime::Checks::none();
+    return options;
+  }
+};
+
+Candidate time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+  Ready r(kernel, o, flags);
   TimeOptions time;
   time.quick = !o.full;
   const TimeResult timed =
-      time_problem(time, dynamic_cast<runtime::EmulatorDevice&>(*device), artifact, loaded);
-  if (check) {
-    loaded.launch();
-    if (const kernels::Check c = problem.check(loaded.read()); !c.ok)
-      throw std::runtime_error(
-          fmt::format("{}: the result is wrong with {}\n  {}", o.kernel, words(flags), c.message));
-  }
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
-  const auto object = runtime::CodeObject::parse({bytes, bytes + artifact.hsaco.size()}, artifact.arch);
-  const auto r = runtime::isa::report(object, object.kernel(artifact.kernel)).resources;
-  return {{}, timed.chip.clocks, r.vgprs_used, r.agprs_used, r.lds_bytes, r.waves_per_simd};
+      time_problem(time, dynamic_cast<runtime::EmulatorDevice&>(*r.device), r.artifact, r.loaded);
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(r.artifact.hsaco.data());
+  const auto object = runtime::CodeObject::parse({bytes, bytes + r.artifact.hsaco.size()}, r.artifact.arch);
+  const auto used = runtime::isa::report(object, object.kernel(r.artifact.kernel)).resources;
+  return {{}, timed.chip.clocks, used.vgprs_used, used.agprs_used, used.lds_bytes, used.waves_per_simd};
+}
+
+/// What the kernel computes, as text. Errors: std::runtime_error where the emulator's result is another.
+std::string check_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+  Ready r(kernel, o, flags);
+  r.loaded.launch();
+  if (const kernels::Check c = r.problem.check(r.loaded.read()); !c.ok)
+    throw std::runtime_error(
+        fmt::format("{}: the result is wrong with {}\n  {}", o.kernel, words(flags), c.message));
+  return r.problem.text;
 }
 
 int tune(Session& session, const TuneOptions& o, const kernels::Flags& fixed) {
@@ -124,7 +141,7 @@ int tune(Session& session, const TuneOptions& o, const kernels::Flags& fixed) {
     bar.show(static_cast<double>(done) / static_cast<double>(all.size()),
              fmt::format("{} of {}: {}", done, all.size(), words(varied)));
     try {
-      Candidate c = time_one(*kernel, o, joined(fixed, varied), false);
+      Candidate c = time_one(*kernel, o, joined(fixed, varied));
       c.varied = std::move(varied);
       found.push_back(std::move(c));
     } catch (const std::invalid_argument& e) {
@@ -137,8 +154,8 @@ int tune(Session& session, const TuneOptions& o, const kernels::Flags& fixed) {
                                             words(refused[0].first), refused[0].second));
   std::stable_sort(found.begin(), found.end(),
                    [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
-  (void)time_one(*kernel, o, joined(fixed, found[0].varied), true); // what is proposed is right
-  const std::string problem = kernel->problem(joined(fixed, found[0].varied), o.seed).text;
+  // What is proposed is right.
+  const std::string problem = check_one(*kernel, o, joined(fixed, found[0].varied));
   if (o.json) {
     nlohmann::ordered_json out = {{"kernel", o.kernel}, {"problem", problem}};
     for (const Candidate& c : found)

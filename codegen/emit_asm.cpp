@@ -466,7 +466,7 @@ private:
     }
   }
 
-  // c += s * p in pairs: the scale is either half of a pair of registers, for both.
+  // c += s * p, where packed ones wait for no product in pairs: the scale is either half of a pair of registers, for both.
   std::string arithmetic(const Inst& i, int residue) const {
     const auto sum = scaled_sum(i, code_.registers);
     if (!sum)
@@ -479,6 +479,13 @@ private:
     const int scale = registers_.rings.at({s.id, modulo(residue + s.ahead, registers_.copies)}) + s.first;
     const std::string half = std::to_string(scale % 2), pair = register_range(scale / 2 * 2, 2);
     std::string out;
+    if (!code_.program->target().packed_beside_products) {
+      for (int e = 0; e < i.def.count; ++e)
+        out += std::string(e ? "\n  " : "") + "v_fmac_f32_e32 " +
+               register_range(registers_.results.at(i.def.id) + i.def.first + e, 1) + ", " +
+               vector(use(sum->product, e), residue) + ", " + register_range(scale, 1);
+      return out;
+    }
     for (int e = 0; e < i.def.count; e += 2) {
       Reg p = use(sum->product, e);
       p.count = 2;

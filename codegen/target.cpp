@@ -29,6 +29,7 @@ constexpr Target targets[] = {
      .packs_bf16 = false,
      .wide_mfma_16bit = false,
      .swaps_lanes = false,
+     .packed_beside_products = true,
      .ocp_fp8 = false},
     {.name = "gfx950",
      .product = "MI350X, MI355X",
@@ -45,6 +46,7 @@ constexpr Target targets[] = {
      .packs_bf16 = true,
      .wide_mfma_16bit = true,
      .swaps_lanes = true,
+     .packed_beside_products = false,
      .ocp_fp8 = true},
 };
 
@@ -62,6 +64,13 @@ int Target::occupancy(int registers) const {
   INLAY_CHECK(registers >= 1 && registers <= registers_per_simd_lane, "registers of a wave");
   const int allocated = (registers + register_granule - 1) / register_granule * register_granule;
   return std::min(max_waves_per_simd, registers_per_simd_lane / allocated);
+}
+
+int Target::lanes_per_transfer() const {
+  int widest = 0;
+  for (const int bytes : lds_dma_bytes)
+    if (16 % bytes == 0) widest = std::max(widest, bytes);
+  return 16 / widest;
 }
 
 bool TargetSet::contains(const Target& target) const {

@@ -20,6 +20,17 @@ const Name& name_of(Pin::Access access) {
   return *std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.access == access; });
 }
 
+/// What stands between commas; nothing in an empty text.
+std::vector<std::string> split(const std::string& text) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    parts.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
 } // namespace
 
 std::string to_string(const Pin& pin) {
@@ -29,9 +40,8 @@ std::string to_string(const Pin& pin) {
 
 std::vector<Pin> parse_pins(const std::string& text) {
   std::vector<Pin> pins;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::istringstream in(text.substr(begin, end - begin));
+  for (const std::string& part : split(text)) {
+    std::istringstream in(part);
     std::string access, behind, more;
     Pin pin;
     const bool whole = in >> access >> pin.tensor >> pin.number >> behind >> pin.behind && !(in >> more) &&
@@ -39,12 +49,11 @@ std::vector<Pin> parse_pins(const std::string& text) {
     const auto known =
         std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.name == access; });
     if (!whole || known == std::end(names))
-      throw CodegenError("a pin that is none", "pin    " + text.substr(begin, end - begin),
+      throw CodegenError("a pin that is none", "pin    " + part,
                          "load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1: the number of "
                          "the access and of the matrix product");
     pin.access = known->access;
     pins.push_back(std::move(pin));
-    begin = end + 1;
   }
   return pins;
 }
@@ -65,9 +74,8 @@ constexpr Member members[] = {{"waves", &Depth::waves, 8},
 
 Depth parse_depth(const std::string& text) {
   Depth depth;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    std::istringstream in(text.substr(begin, end - begin));
+  for (const std::string& part : split(text)) {
+    std::istringstream in(part);
     std::string name, more;
     int value = 0;
     const bool whole = in >> name >> value && !(in >> more);
@@ -75,11 +83,10 @@ Depth parse_depth(const std::string& text) {
         std::find_if(std::begin(members), std::end(members), [&](const Member& m) { return name == m.name; });
     if (!whole || known == std::end(members) || value < 1 || value > known->most || depth.*known->value != 0)
       throw CodegenError(
-          "a pipeline that is none", "pipeline   " + text.substr(begin, end - begin),
+          "a pipeline that is none", "pipeline   " + part,
           "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, each "
           "once: waves 1, lead 5, within 50, trips 3");
     depth.*known->value = value;
-    begin = end + 1;
   }
   return depth;
 }

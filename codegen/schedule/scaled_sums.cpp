@@ -82,7 +82,8 @@ public:
     const int length = static_cast<int>(products_.size());
     if (length < 16) return std::nullopt;
     gaps_.assign(static_cast<std::size_t>(length), {});
-    memory_.assign(static_cast<std::size_t>(length), false);
+    memory_.assign(static_cast<std::size_t>(length), 0);
+    many_ = static_cast<int>(loads_.size() + reads_.size() + transfers_.size()) > length;
     // Sums, and what they take.
     std::map<int, int> use; // node -> when what it gives is used: first, of products and arithmetic
     std::map<int, int> last;
@@ -146,7 +147,9 @@ public:
       const Result& result = results_.at(inst(product).def.id);
       if (begun.insert(result.fill).second) out.slots.push_back({result.fill, 1, p == 0});
       out.slots.push_back({product, 1, false});
-      for (const Slot& s : gaps_[static_cast<std::size_t>(p)]) {
+      auto& gap = gaps_[static_cast<std::size_t>(p)];
+      if (many_) apart(gap);
+      for (const Slot& s : gap) {
         if (inst(s.node).direct) out.slots.push_back({s.node - 1, s.ahead, false}); // its other half
         out.slots.push_back(s);
       }
@@ -196,7 +199,8 @@ private:
         const int id = std::get<1>(order[r]);
         time = std::max(time, end.at(id) + behind);
         sums_.emplace_back(results_.at(id).sum, time);
-        time += 3; // two packed ones fill the gap behind a product, and memory instructions want some
+        // Two packed ones fill the gap behind a product, and memory instructions want some.
+        time += std::min(3, static_cast<int>(steps));
       }
     }
   }
@@ -206,14 +210,27 @@ private:
     gaps_[static_cast<std::size_t>(modulo(time, length))].push_back(
         {node, 1 - floor_of(time, length), false});
   }
-  // In the free gap nearest to the wanted one.
+  bool arithmetic(const Slot& s) const { return inst(s.node).kind == InstKind::map; }
+  // Accesses and arithmetic in turn, an access first.
+  void apart(std::vector<Slot>& gap) const {
+    auto next = std::stable_partition(gap.begin(), gap.end(), [&](const Slot& s) { return !arithmetic(s); });
+    for (auto at = gap.begin(); at != next && ++at != gap.end() && next != gap.end(); ++at, ++next)
+      std::rotate(at, next, next + 1);
+  }
+  // One, or as many as arithmetic keeps apart.
+  bool room(std::size_t gap) const {
+    const auto sums =
+        std::count_if(gaps_[gap].begin(), gaps_[gap].end(), [&](const Slot& s) { return arithmetic(s); });
+    return memory_[gap] < 1 + (many_ ? sums : 0);
+  }
+  // In the gap nearest to the wanted one that has room.
   bool access(int node, int wanted, int first, int last) {
     const int length = static_cast<int>(products_.size());
     const auto gap = [&](int time) { return static_cast<std::size_t>(modulo(time, length)); };
     for (int d = 0; d < length; ++d)
       for (const int time : {wanted + d, wanted - d})
-        if (time >= first && time <= last && !memory_[gap(time)]) {
-          memory_[gap(time)] = true;
+        if (time >= first && time <= last && room(gap(time))) {
+          ++memory_[gap(time)];
           put(node, time);
           return true;
         }
@@ -229,7 +246,8 @@ private:
   std::vector<int> factors_, loads_, reads_, transfers_, products_;
   std::vector<std::pair<int, int>> sums_; // node, time
   std::vector<std::vector<Slot>> gaps_;
-  std::vector<bool> memory_;
+  std::vector<int> memory_; // accesses in a gap
+  bool many_ = false;       // more of them than gaps
 };
 
 } // namespace

@@ -10,7 +10,7 @@
 ///     operands          from memory past LDS: two trips before the products
 ///     scales            `ring` trips before what takes them, and no longer, so that `ring` copies of the trip are enough
 ///
-/// A gap between two products has at most one memory instruction.
+/// A gap between two products has one memory instruction, or as many as the trip asks for, with the sums between them.
 #pragma once
 
 #include <inlay/codegen/schedule.h>

@@ -3,7 +3,6 @@
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/gemm/spec.h>
 
-#include <algorithm>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
@@ -45,8 +44,10 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
   constexpr int block = 128;
   const Target& target = Target::named(s.arch);
   const Element in = s.in();
-  const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, in, in, Element::f32, 16, 32), s.waves_m,
-                                      s.waves_n, s.tile_m, block, block, 16);
+  // The widest product where a trip has enough of them for sums to wait beside: below 128 rows it has not.
+  const Atom& product = s.tile_m == 128 ? Atom::mma_best(target, in, in, Element::f32, 16)
+                                        : Atom::mma_of(target, in, in, Element::f32, 16, 32);
+  const MmaTiling mma = MmaTiling::of(product, s.waves_m, s.waves_n, s.tile_m, block, block, 16);
   Program k("block_scale_gemm", target, mma.threads(), s.where);
   // Scales of all of A by offsets of 31 bits.
   const Sym M = k.size("m", {.most = 1 << 18}), N = k.size("n", {.most = 1 << 21, .multiple = 16}),
@@ -65,8 +66,7 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
 
   const Sym bn = k.workgroups(0, N, block), bm = k.workgroups(1, M, s.tile_m);
   const Layout row = without_axis(mma.c(), 1);
-  const auto& widths = target.lds_dma_bytes; // that a lane transfers; where it is not 16, four share that
-  const int lanes = std::find(widths.begin(), widths.end(), 16) != widths.end() ? 1 : 4;
+  const int lanes = target.lanes_per_transfer();
   const Tensor a = k.lds("lds_a", in, {s.tile_m, block}, codegen::transfer_place(s.tile_m, block, 16, lanes));
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, block});
   k.loop(K, block, {.distance = 2, .ring = 3}, [&](Sym t) {

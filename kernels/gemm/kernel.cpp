@@ -25,10 +25,8 @@ public:
          "element type of A and B: f16, bf16, fp8, bf8, i8; fp4 with e8m0 scales of 32 k, "
          "C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32] (gfx950)"},
         {"out", "",
-         "element type of C: f32 or that of A and B (default); fp8, bf8, fp4: f32, f16, bf16 (default); i8: "
-         "i32, "
-         "with "
-         "scales as fp8"},
+         "element type of C: f32 or that of A and B (default); fp8, bf8, fp4: f32, f16, bf16 (default); "
+         "i8: i32, with scales as fp8"},
         {"m", "256", "rows of A and C"},
         {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
         {"k", "256",
@@ -54,23 +52,19 @@ public:
          "places in the loop that are fixed: 'load a 0 behind 5, read lds_b 3 behind 17', the number of the "
          "access and of the matrix product"},
         {"pipeline", "",
-         "how deep the loop is pipelined, where that is fixed: 'waves 1, lead 5, within 50, trips 3': waves "
-         "a "
-         "SIMD, windows from LDS reads to products, the percent of a trip in which reads and transfers "
-         "stand, "
-         "trips that loads are under way"},
+         "how deep the loop is pipelined, where that is fixed: 'waves 1, lead 5, within 50, trips 3': "
+         "waves a SIMD, windows from LDS reads to products, the percent of a trip in which reads and "
+         "transfers stand, trips that loads are under way"},
         {"stagger", "no",
          "yes: the loop exists twice, and the upper half of the waves has its accesses to LDS and memory "
-         "some "
-         "matrix products later or earlier"}};
+         "some matrix products later or earlier"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
   }
   Problem problem(const Flags& flags, std::uint64_t seed) const override {
     const FlagReader read = reader(flags);
-    constexpr std::int64_t most = std::int64_t{1}
-                                  << 24; // refuses nonsense; plan_gemm_launch has the real limits
+    constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has the real limits
     return gemm_problem(spec_of(read), read.number("m", 1, most), read.number("n", 1, most),
                         read.number("k", 1, most), seed);
   }

@@ -60,16 +60,10 @@ bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
-/// How many lanes share 16 bytes that a transfer takes to LDS: a lane moves 16 on gfx950, 4 on gfx942.
-int sharing(const Target& target) {
-  const auto& widths = target.lds_dma_bytes;
-  return std::find(widths.begin(), widths.end(), 16) != widths.end() ? 1 : 4;
-}
-
 /// Elements of a row that a work-item copies to LDS at once: 16 bytes, or less where the work-items then divide the tile's rows
 /// and would not otherwise. At least 4 bytes; 0 when they divide them never.
 int copied(const GemmSpec& s, const Target& target, int rows) {
-  const int threads = 64 * s.waves_m * s.waves_n, lanes = sharing(target);
+  const int threads = 64 * s.waves_m * s.waves_n, lanes = target.lanes_per_transfer();
   if (s.transfer && lanes > 1) // 4 rows of 4 vectors a wave
     return s.tile_k % (4 * vector_of(s.in)) == 0 && rows % (threads / 16) == 0 ? vector_of(s.in) / lanes : 0;
   const int least = s.transfer ? 128 : 32;
@@ -159,15 +153,17 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
+MmaTiling tiling(const GemmSpec& s, const Target& target) {
+  return MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k,
+                       vector_of(s.in));
+}
+
 /// Of LDS: two, or with transfers, which take a whole round of the ring, as many as cover twice memory's latency, from three on,
 /// if there is room.
 int stages(const GemmSpec& s, const Target& target) {
   if (s.stages != 0) return s.stages;
   if (!s.transfer) return 2;
-  const auto& atom = *product(s, target).mma;
-  const int products =
-                s.tile_m / (s.waves_m * s.mfma) * (s.tile_n / (s.waves_n * s.mfma)) * (s.tile_k / atom.k),
-            trip = std::max(products * atom.clocks(), 1), latency = 2 * codegen::Latencies::of(target).memory;
+  const int trip = tiling(s, target).clocks(), latency = 2 * codegen::Latencies::of(target).memory;
   return std::clamp(std::max(1 + (latency + trip - 1) / trip, 3), 2,
                     std::clamp(target.lds_bytes / s.stage_bytes(), 2, 4));
 }
@@ -212,7 +208,7 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.preshuffled_b && s.mfma != 16)
     refuse("mfma", std::to_string(s.mfma), "16 rows when B is preshuffled: its blocks are 16 rows of 32 k");
   const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
-            narrowest = s.transfer ? vector / sharing(target) : 32 / bits(s.in);
+            narrowest = s.transfer ? vector / target.lanes_per_transfer() : 32 / bits(s.in);
   if (s.direct != GemmSpec::Direct::none && (s.preshuffled_b || is_mx(s)))
     refuse("direct", s.direct == GemmSpec::Direct::a ? "a" : "b",
            s.preshuffled_b ? "none: a preshuffled B goes past LDS already, and one operand has to go there"
@@ -220,7 +216,7 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.mfma == 16 && s.tile_k < least_k)
     refuse("tile_k", std::to_string(s.tile_k), fmt::format("at least {} for {}", least_k, to_string(s.in)));
   const int rows_at_once =
-      s.transfer && sharing(target) > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
+      s.transfer && target.lanes_per_transfer() > 1 ? 4 * waves : 64 * waves / (s.tile_k / narrowest);
   for (const auto& [name, tile, along] :
        {std::tuple{"tile_m", s.tile_m, s.waves_m}, std::tuple{"tile_n", s.tile_n, s.waves_n}}) {
     const int rows = is_mx(s) ? 2 * s.mfma : s.mfma;
@@ -285,8 +281,7 @@ Program gemm_program(const GemmSpec& s) {
   const Target& target = Target::named(s.arch);
   check(s, target);
   const int v = vector_of(s.in); // elements of 16 bytes
-  const MmaTiling mma =
-      MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k, v);
+  const MmaTiling mma = tiling(s, target);
   const bool pre = s.preshuffled_b, mx = is_mx(s);
   const bool pairs = s.split > 0 && !s.gather && bits(s.out) == 16; // added two at a time
 
@@ -349,7 +344,7 @@ Program gemm_program(const GemmSpec& s) {
   const auto in_order = [&](const codegen::View& view, std::size_t mode) {
     return across ? view.reorder(mode, *across) : view;
   };
-  const int lanes = sharing(target);
+  const int lanes = target.lanes_per_transfer();
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer)
       return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes));
@@ -401,9 +396,12 @@ Program gemm_program(const GemmSpec& s) {
     const auto scales_of = [&](const Tensor& of, int rows, const Sym& block) {
       return k.tile(of, {rows, scale_columns}, {block, t});
     };
+    const auto operand = [&](const std::optional<Tensor>& lds, const codegen::View& view, const Layout& tv,
+                             int at_once) {
+      return lds ? k.read(*lds, tv, at_once) : k.load(view, tv, at_once);
+    };
     if (!mx) {
-      const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
-                     of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
+      const Fragment of_a = operand(a, tile_of_a, mma.a(), v), of_b = operand(b, tile_of_b, mma.b(), v);
       k.mma(acc, of_a, of_b, mma);
       return;
     }
@@ -411,13 +409,9 @@ Program gemm_program(const GemmSpec& s) {
                         tile_of_sb = in_order(scales_of(*SB, s.tile_n, bn), 0);
     fill_scales(tile_of_sa, lds_sa, s.tile_m, s.waves_m);
     fill_scales(tile_of_sb, lds_sb, s.tile_n, s.waves_n);
-    const auto four = [&](const std::optional<Tensor>& lds, const codegen::View& view, const Layout& tv) {
-      return lds ? k.read(*lds, tv, 4) : k.load(view, tv, 4);
-    };
-    const Fragment of_a = a ? k.read(*a, mma.a(), v) : k.load(tile_of_a, mma.a(), v),
-                   of_b = b ? k.read(*b, mma.b(), v) : k.load(tile_of_b, mma.b(), v);
-    const Fragment sa = four(lds_sa, tile_of_sa, mma.a_scales()),
-                   sb = four(lds_sb, tile_of_sb, mma.b_scales());
+    const Fragment of_a = operand(a, tile_of_a, mma.a(), v), of_b = operand(b, tile_of_b, mma.b(), v),
+                   sa = operand(lds_sa, tile_of_sa, mma.a_scales(), 4),
+                   sb = operand(lds_sb, tile_of_sb, mma.b_scales(), 4);
     k.mma(acc, of_a, sa, of_b, sb, mma);
   });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);

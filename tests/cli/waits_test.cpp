@@ -245,6 +245,13 @@ TEST_CASE("every wait and barrier of gathers, scaled products and attention is m
         fmt::format("{} block_scale_gemm", arch), kernels::build(block_scale_gemm_program(scaled)),
         {block_scale_gemm_problem(scaled, 40, 144, 896, 1), block_scale_gemm_problem(scaled, 33, 16, 128, 2),
          block_scale_gemm_problem(scaled, 8, 128, 768, 3)});
+    scaled.tile_m = 128;
+    scaled.waves_m = BlockScaleSpec().waves_m;
+    std::vector<Problem> tall;
+    for (const int k : {128, 256, 384, 512, 640})
+      tall.push_back(block_scale_gemm_problem(scaled, 130, 144, k, k));
+    every_wait_counts(fmt::format("{} block_scale_gemm of 128 rows", arch),
+                      kernels::build(block_scale_gemm_program(scaled)), std::move(tall));
     WeightOnlySpec weights;
     weights.arch = arch;
     weights.group = 32;

@@ -482,7 +482,7 @@ InstKind kind_of(const isa::Instruction& i) {
   if (begins("ds_write")) return InstKind::lds_write;
   if (begins("s_waitcnt")) return InstKind::wait;
   if (begins("s_barrier")) return InstKind::barrier;
-  if (begins("v_pk_fma_f32") || begins("v_mul_f32")) return InstKind::map;
+  if (begins("v_pk_fma_f32") || begins("v_fmac_f32") || begins("v_mul_f32")) return InstKind::map;
   return InstKind::fill; // scalar: moves pointers, counts trips
 }
 
@@ -491,8 +491,8 @@ struct Found {
   int checked = 0;
 };
 
-// Without what takes no instruction; scaled sums two elements at a time: product, scale, sum.
-std::vector<Inst> in_pairs(const std::vector<Inst>& body, std::set<std::size_t>& begins) {
+// Without what takes no instruction; scaled sums as many elements at a time as the target adds: product, scale, sum.
+std::vector<Inst> by_instruction(const std::vector<Inst>& body, int at_once, std::set<std::size_t>& begins) {
   std::vector<Inst> out;
   std::set<int> empty;
   for (const Inst& i : body) {
@@ -511,7 +511,7 @@ std::vector<Inst> in_pairs(const std::vector<Inst>& body, std::set<std::size_t>&
     int sum = 0, scale = 0, product = 0;
     for (int operand = 0; operand < 3; ++operand)
       (use(operand, 0).id == i.def.id ? sum : use(operand, 0) == use(operand, 1) ? scale : product) = operand;
-    for (int e = 0; e < i.def.count; e += 2) {
+    for (int e = 0; e < i.def.count; e += at_once) {
       out.push_back(i);
       out.back().uses = {use(product, e), use(scale, e), use(sum, e)};
       out.back().def.first += e;
@@ -527,7 +527,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
   std::erase_if(body,
                 [](const Inst& i) { return i.direct && i.kind == InstKind::load; }); // half an instruction
   std::set<std::size_t> begins; // products that begin with a constant
-  body = in_pairs(body, begins);
+  body = by_instruction(body, code.program->target().packed_beside_products ? 2 : 1, begins);
   std::vector<const isa::Instruction*> order;
   for (const isa::Instruction& i : machine) {
     if (kind_of(i) != InstKind::fill) {
@@ -605,7 +605,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
           break;
         case InstKind::map:
           for (std::size_t u = 0; u < want.uses.size(); ++u) {
-            isa::Operand part = o[1 + u];
+            isa::Operand part = o[(1 + u) % o.size()]; // v_fmac_f32 adds to what it writes
             const int bit = 1 << u;
             if (want.uses.size() == 3 && u == 1) { // the scale for both: either half of a pair
               if (((is.modifiers.op_sel & bit) != 0) != ((is.modifiers.op_sel_hi & bit) != 0)) return {where};
@@ -613,7 +613,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
             }
             if (!check(part, want.uses[u])) return {where + ": another value"};
           }
-          if (want.uses.size() == 3 && o[0].index != o[3].index) return {where + ": moves its sum"};
+          if (o.size() == 4 && o[0].index != o[3].index) return {where + ": moves its sum"};
           holds[{o[0].kind, o[0].index - first_of(want.def)}] = value(want.def);
           break;
         case InstKind::lds_write:
@@ -664,8 +664,12 @@ TEST_CASE("the machine code has the order of the code, instruction for instructi
 
 TEST_CASE("scaled sums: the machine code has their order, and what they add is there and its wait states are "
           "past") {
-  for (const auto& [arch, tile] :
-       {std::pair{"gfx942", 128}, {"gfx942", 64}, {"gfx942", 80}, {"gfx942", 32}, {"gfx950", 128}}) {
+  for (const auto& [arch, tile] : {std::pair{"gfx942", 128},
+                                   {"gfx942", 64},
+                                   {"gfx942", 80},
+                                   {"gfx942", 32},
+                                   {"gfx950", 128},
+                                   {"gfx950", 64}}) {
     INFO(arch << " " << tile);
     kernels::BlockScaleSpec spec;
     spec.arch = arch;
@@ -682,10 +686,10 @@ TEST_CASE("scaled sums: the machine code has their order, and what they add is t
     const auto loads = count(InstKind::load);
     for (const Inst& i : body)
       if (i.kind == InstKind::wait) CHECK(i.vm >= loads); // a whole trip's stay under way
-    // Two accesses with no product between them: none.
+    // Two accesses with no product or sum between them: none.
     int side_by_side = 0, since = 1;
     for (const Inst& i : body) {
-      if (i.kind == InstKind::mma) since = 0;
+      if (i.kind == InstKind::mma || i.kind == InstKind::map) since = 0;
       if (i.kind == InstKind::lds_read || (i.kind == InstKind::load)) side_by_side += since++ > 0;
     }
     CHECK(side_by_side == 0);
@@ -696,20 +700,26 @@ TEST_CASE("scaled sums: the machine code has their order, and what they add is t
     CHECK(found.problem == "");
     CHECK(found.checked > 0);
     // Wait states from a matrix result to its sum, around the loop: passes and 3, one more on gfx950.
-    const int needed = 4 + 3 + (std::string(arch) == "gfx950");
+    const auto product =
+        std::find_if(body.begin(), body.end(), [](const Inst& i) { return i.kind == InstKind::mma; });
+    const int needed = product->atom->mma->clocks() / 4 + 3 + (std::string(arch) == "gfx950");
     std::map<int, int> written; // register -> when
     bool soon = false;
+    int sums_seen = 0;
     for (int turn = 0, clock = 0; turn < 2; ++turn)
       for (const isa::Instruction& i : machine) {
         ++clock;
         if (kind_of(i) == InstKind::mma)
           for (int d = 0; d < 4; ++d) written[i.operands[0].index + d] = clock;
-        if (i.mnemonic == "v_pk_fma_f32")
-          for (int d = 0; d < 2; ++d)
-            if (const auto w = written.find(i.operands[1].index + d); w != written.end())
-              soon = soon || clock - w->second - 1 < needed;
+        const bool packed = i.mnemonic.starts_with("v_pk_fma_f32");
+        if (!packed && !i.mnemonic.starts_with("v_fmac_f32")) continue;
+        ++sums_seen;
+        for (int d = 0; d < (packed ? 2 : 1); ++d)
+          if (const auto w = written.find(i.operands[1].index + d); w != written.end())
+            soon = soon || clock - w->second - 1 < needed;
       }
     CHECK_FALSE(soon);
+    CHECK(sums_seen > 0);
     // The test can fail: a sum before the product before it, a sum of another product.
     for (const bool swapped : {true, false}) {
       Code other = apply(graph, modulo_schedule(graph));

@@ -35,7 +35,7 @@ Program formed(Form form, const char* arch, Pipeline pipeline) {
     });
   });
   const Sym bn = k.workgroups(0, n, 64), bm = k.workgroups(1, m, 64);
-  const int lanes = target.lds_dma_bytes.back() == 16 ? 1 : 4; // that share a vector
+  const int lanes = target.lanes_per_transfer();
   const auto tile = [&](const char* name) {
     return form == Form::transfers ? k.lds(name, Element::f16, {64, 64}, transfer_place(64, 64, 8, lanes))
                                    : k.lds(name, Element::f16, {64, 64}, Swizzle(3, 3, 3));

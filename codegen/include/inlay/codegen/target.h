@@ -6,10 +6,11 @@
 ///
 ///     const Target& t = Target::named("gfx942");
 ///     t.lds_bytes                      // 65536
-///     t.lds_dma_bytes.contains(16)     // false: gfx942 moves 4 bytes a lane from memory to LDS
+///     t.lanes_per_transfer()           // 4: gfx942 moves 4 bytes a lane from memory to LDS, four lanes share 16
 ///
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide",
-/// chapters on vector memory, data share and matrix instructions; LLVM "User Guide for AMDGPU Backend".
+/// chapters on vector memory, data share and matrix instructions; LLVM "User Guide for AMDGPU Backend"; AMD, "gfx950-gluon-tutorials",
+/// kernels/attention (packed f32 beside matrix instructions: not on gfx950; on gfx942 nothing that was measured says otherwise).
 #pragma once
 
 #include <array>
@@ -37,7 +38,8 @@ struct Target {
   bool packs_bf16;                    ///< has v_cvt_pk_bf16_f32
   bool wide_mfma_16bit;               ///< has 16x16x32 and 32x32x16 for f16 and bf16
   bool swaps_lanes;                   ///< has v_permlane16_swap_b32 and v_permlane32_swap_b32
-  bool ocp_fp8; ///< instructions named fp8 and bf8 take e4m3fn and e5m2, not the FNUZ types
+  bool packed_beside_products; ///< v_pk_fma_f32 and its like are issued while a matrix instruction runs
+  bool ocp_fp8;                ///< instructions named fp8 and bf8 take e4m3fn and e5m2, not the FNUZ types
 
   /// The description of `gfx942` or `gfx950`. Errors: CodegenError naming the architectures there are.
   [[nodiscard]] static const Target& named(std::string_view name);
@@ -47,6 +49,8 @@ struct Target {
   /// Waves that a SIMD can hold when each uses that many registers: `occupancy(128) = 4`.
   /// Requires: 1 <= registers <= registers_per_simd_lane.
   [[nodiscard]] int occupancy(int registers) const;
+  /// Lanes that share 16 bytes of a transfer memory -> LDS: 16 / (the widest that divides it), 1 or 4.
+  [[nodiscard]] int lanes_per_transfer() const;
 };
 
 /// The targets that a row of a table is true of. `both.contains(gfx950)`, `only_gfx942.names()` is "gfx942".

@@ -306,9 +306,17 @@ public:
   std::string run() {
     const int n = registers_.copies;
     line("s_nop 7"); // what LLVM's VALU wrote may be read by anything from here on
+    // Empty accumulators among the first loads, which the address unit takes longer for than the wave.
     auto next = how_.prologue ? loop_.prologue.begin() : loop_.prologue.end();
-    for (; next != loop_.prologue.end() && !waits(*next); ++next) one(*next, 0);
-    const bool products = zeros();
+    auto first_wait = std::find_if(next, loop_.prologue.end(), waits);
+    const auto [empty, products] = zeros();
+    std::size_t done = 0;
+    for (const std::ptrdiff_t loads = first_wait - next; next != first_wait; ++next) {
+      one(*next, 0);
+      const auto behind = static_cast<std::size_t>(loads - (first_wait - next) + 1);
+      while (done * static_cast<std::size_t>(loads) < empty.size() * behind) line(empty[done++]);
+    }
+    while (done < empty.size()) line(empty[done++]);
     for (; next != loop_.prologue.end(); ++next) one(*next, 0);
     // Before a product reads what was just written: 19 wait states behind one of 16 passes.
     line(products ? "s_nop 15" : "s_nop 1");
@@ -348,25 +356,24 @@ private:
            (i.kind == InstKind::lds_write && !i.direct);
   }
   // Empty accumulators. Where they are many, a product of zeros empties 32 of them with 8 bytes of code, in 64 clocks of the matrix pipe that
-  // the wave need not wait for. Whether there are such products.
-  bool zeros() {
+  // the wave need not wait for. And whether there are such products.
+  std::pair<std::vector<std::string>, bool> zeros() const {
+    std::vector<std::string> out;
     int first = INT_MAX, last = 0;
     for (const auto& [id, at] : registers_.results)
       first = std::min(first, at), last = std::max(last, at + dwords(register_of(code_, id)));
-    const auto product = std::find_if(loop_.body.begin(), loop_.body.end(),
-                                      [](const Inst& i) { return i.kind == InstKind::mma; });
-    if (const std::string where = how_.line(*product); !where.empty()) line(at_ = where, 0);
     int at = first;
     const int single = registers_.results_in_agprs && last - first > 64 ? first + 32 : last;
     for (; at < single; ++at)
-      line((registers_.results_in_agprs ? "v_accvgpr_write_b32 " : "v_mov_b32 ") + register_range(at, 1) +
-           ", 0");
+      out.push_back((registers_.results_in_agprs ? "v_accvgpr_write_b32 " : "v_mov_b32 ") +
+                    register_range(at, 1) + ", 0");
     const bool products = at + 32 <= last;
     const std::string zero = register_range(first, 2);
     for (; at + 32 <= last; at += 32)
-      line("v_mfma_f32_32x32x4_2b_f16 " + register_range(at, 32) + ", " + zero + ", " + zero + ", 0");
-    for (; at < last; ++at) line("v_accvgpr_write_b32 " + register_range(at, 1) + ", 0");
-    return products;
+      out.push_back("v_mfma_f32_32x32x4_2b_f16 " + register_range(at, 32) + ", " + zero + ", " + zero +
+                    ", 0");
+    for (; at < last; ++at) out.push_back("v_accvgpr_write_b32 " + register_range(at, 1) + ", 0");
+    return {std::move(out), products};
   }
 
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }

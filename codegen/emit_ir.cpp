@@ -647,25 +647,25 @@ private:
       splat = splat && r == uses[0];
     }
     if (whole_register) return to_f32(stay({uses[0].id, uses[0].ahead, 0, n}));
-    std::vector<Value> parts;
-    if (splat) {
-      parts.assign(static_cast<std::size_t>(n), to_f32(use(uses[0])));
-    } else {
-      std::map<RegKey, Value> out_of_agprs; // each register once
-      for (const Reg& r : uses) {
-        if (!in_agprs_.contains(r.id)) {
-          parts.push_back(to_f32(use(r)));
-          continue;
-        }
-        auto [at, fresh] = out_of_agprs.try_emplace(key(r));
-        if (fresh) {
-          const Reg all{r.id, r.ahead, 0, code_.registers[static_cast<std::size_t>(r.id)].count};
-          at->second = to_f32(stay(all));
-        }
-        parts.push_back(k.extract(at->second, r.first));
-      }
-    }
+    std::vector<Value> parts =
+        splat ? std::vector<Value>(static_cast<std::size_t>(n), use(uses[0])) : elements(uses);
+    for (Value& v : parts) v = splat && &v != &parts[0] ? parts[0] : to_f32(v);
     return n == 1 ? parts[0] : k.pack(parts);
+  }
+  // One value each; what a block has left in AGPRs is read here, each register once.
+  std::vector<Value> elements(std::span<const Reg> uses) {
+    std::vector<Value> parts;
+    std::map<RegKey, Value> out_of_agprs;
+    for (const Reg& r : uses) {
+      if (!in_agprs_.contains(r.id)) {
+        parts.push_back(use(r));
+        continue;
+      }
+      auto [at, fresh] = out_of_agprs.try_emplace(key(r));
+      if (fresh) at->second = stay({r.id, r.ahead, 0, code_.registers[static_cast<std::size_t>(r.id)].count});
+      parts.push_back(k.slice(at->second, r.first, r.count));
+    }
+    return parts;
   }
 
   Value each(Value v, const std::function<Value(Value)>& f) {
@@ -676,11 +676,7 @@ private:
   }
 
   Value map(const Inst& i) {
-    if (renames(i, code_.registers)) {
-      std::vector<Value> elements;
-      for (const Reg& r : i.uses) elements.push_back(use(r));
-      return k.pack(elements);
-    }
+    if (renames(i, code_.registers)) return k.pack(elements(i.uses));
     const int n = i.def.count;
     const Element to = reg_element(i.def);
     const bool by_addition = rounds_by_addition(i, code_.registers, p_.target(), shares_scales(i.op));

@@ -1,5 +1,6 @@
 // A schedule applied: iterations, waits and barriers.
 #include "stagger.h"
+#include "stream.h"
 
 #include <inlay/algebra/error.h>
 
@@ -88,7 +89,9 @@ public:
     case InstKind::load:
       if (!inst.direct) push(vm_, inst, key_of(inst.def, trip));
       break;
-    case InstKind::store:
+    case InstKind::store: // of two versions the one with fewer: behind more stores the same count waits for more
+      if (!inst.when || inst.when->divides) push(vm_, inst, {-1, 0});
+      break;
     case InstKind::signal: push(vm_, inst, {-1, 0}); break;
     case InstKind::ticket: push(vm_, inst, key_of(inst.def, trip)); break;
     case InstKind::lds_read:
@@ -367,6 +370,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
         if (std::find(early.begin(), early.end(), static_cast<int>(n)) == early.end())
           out.body.push_back(region.body[n]);
       early.clear();
+      out.body = streamed(std::move(out.body), code);
       if (!out.body.empty()) code.regions.push_back(std::move(out));
       continue;
     }

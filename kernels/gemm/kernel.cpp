@@ -29,6 +29,7 @@ public:
          "i8: i32, with scales as fp8"},
         {"m", "256", "rows of A and C"},
         {"n", "256", preshuffled_ ? "rows of B, columns of C, a multiple of 16" : "rows of B, columns of C"},
+        {"n-multiple", "1", "divides n: with 8, C of 16 bits is stored by vectors alone"},
         {"k", "256",
          preshuffled_ ? "columns of A and B, a multiple of 32 (8-bit: 64; fp4: 256)"
                       : "columns of A and B, a multiple of 8 (8-bit: 16; fp4: 256)"},
@@ -110,6 +111,7 @@ private:
     }
     spec.stages = static_cast<int>(read.number("stages", 0, 4));
     spec.stagger = read.yes("stagger");
+    spec.multiple_n = static_cast<int>(read.number("n-multiple", 1, 4096));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];
     spec.tile_n = tile[1];

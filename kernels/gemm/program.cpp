@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <fmt/format.h>
+#include <numeric>
 
 namespace inlay::kernels {
 namespace {
@@ -229,6 +230,8 @@ void check(const GemmSpec& s, const Target& target) {
              fmt::format("a multiple of {}, the rows that {} work-items load at once",
                          std::max(rows_at_once, 1), 64 * waves));
   }
+  if (s.multiple_n < 1 || s.multiple_n > 4096)
+    refuse("multiple_n", std::to_string(s.multiple_n), "1 to 4096");
   if (s.stages != 0 && (s.stages < 2 || s.stages > 4))
     refuse("stages", std::to_string(s.stages), "2, 3 or 4, or 0 for the library's choice");
   const int lds = stages(s, target) * s.stage_bytes();
@@ -290,10 +293,10 @@ Program gemm_program(const GemmSpec& s) {
   const std::int64_t most_rows = mx ? std::int64_t{1} << 30 : INT32_MAX;
   const Sym M = k.size("m", {.most = most_rows}),
             N = k.size("n", {.most = longest_columns(s),
-                             .multiple = pre        ? 16
-                                         : s.gather ? 4
-                                         : pairs    ? 2
-                                                    : 1}),
+                             .multiple = std::lcm(s.multiple_n, pre        ? 16
+                                                                : s.gather ? 4
+                                                                : pairs    ? 2
+                                                                           : 1)}),
             K = k.size("k", {.most = longest_k(s),
                              .multiple = mx    ? 256
                                          : pre ? 4 * v

@@ -35,10 +35,10 @@ rows = [
     ("i8 16x128", "gfx942", "preshuffle_gemm", "i8", "16x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_16x128.co"),
     ("bf16 160x64", "gfx942", "preshuffle_gemm", "bf16", "160x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_160x64_bshuffle_splitk_clean.co", "--pipeline 'within 50' --stagger yes"),
     ("bf16 128x64", "gfx942", "preshuffle_gemm", "bf16", "128x64x64", "1x4", hsa / "gfx942/bf16gemm/bf16gemm_fp32bf16_tn_128x64_bshuffle_splitk_clean.co", "--pipeline 'within 50' --stagger yes"),
-    ("bf16 256x256", "gfx950", "gemm", "bf16", "256x256x64", "2x2", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256.co", "--stagger yes"),
+    ("bf16 256x256", "gfx950", "gemm", "bf16", "256x256x64", "2x2", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256.co", "--stagger yes --n-multiple 8"),
     ("bf16 256x256 preshuffled", "gfx950", "preshuffle_gemm", "bf16", "256x256x64", "1x4", hsa / "gfx950/bf16gemm/bf16gemm_bf16_tn_256x256_bpreshuffle.co", "--pipeline 'trips 2' --stagger yes"),
     ("fp4 256x256 preshuffled", "gfx950", "preshuffle_gemm", "fp4", "256x256x256", "1x4", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_BpreShuffle_256x256.co", "--pipeline 'trips 2'"),
-    ("fp4 256x256", "gfx950", "gemm", "fp4", "256x256x256", "2x2", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_noBpreShuffle_256x256.co", "--stagger yes"),
+    ("fp4 256x256", "gfx950", "gemm", "fp4", "256x256x256", "2x2", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_noBpreShuffle_256x256.co", "--stagger yes --n-multiple 8"),
     ("fp4 128x128 preshuffled", "gfx950", "preshuffle_gemm", "fp4", "128x128x256", "1x4", hsa / "gfx950/f4gemm/f4gemm_bf16_per1x32Fp4_BpreShuffle_128x128.co", "--stagger yes"),
     ("fp8 block-scale 128x128", "gfx942", "block_scale_gemm", "fp8", "128x128x128", "", hsa / "gfx942/fp8gemm_blockscale/fp8gemm_bf16_blockscale_BpreShuffle_128x128.co"),
     # hipBLASLt's take A straight to registers, as preshuffle_gemm takes B.

@@ -1062,6 +1062,93 @@ TEST_CASE("early: what the code behind a loop loads stands behind the first prod
     }
 }
 
+TEST_CASE("streamed: what is stored is made in portions, right before its stores") {
+  struct Way {
+    kernels::GemmSpec spec;
+    bool portions, versions;
+  };
+  std::vector<Way> ways;
+  kernels::GemmSpec i8 = spec_of("gfx942", 128, 128, 128, 16, true);
+  i8.in = Element::i8, i8.out = Element::bf16, i8.scales = i8.bias = true;
+  ways.push_back({i8, true, false});
+  i8.preshuffled_b = false;
+  ways.push_back({i8, true, true});
+  kernels::GemmSpec wide = spec_of("gfx950", 256, 256, 64, 16, false);
+  wide.transfer = true;
+  wide.in = wide.out = Element::bf16;
+  ways.push_back({wide, false, true}); // results in AGPRs, and a branch
+  wide.multiple_n = 8;
+  ways.push_back({wide, true, false});
+  for (const auto& [spec, portions, versions] : ways) {
+    INFO(spec.arch << " " << to_string(spec.in) << " " << spec.tile_m << " " << spec.multiple_n << " "
+                   << spec.preshuffled_b);
+    const Program p = kernels::gemm_program(spec);
+    const Graph graph = expand(p);
+    Schedule schedule = modulo_schedule(graph);
+    schedule.loops[0].early.clear();
+    const Code code = apply(graph, schedule);
+    const std::vector<Inst>& before = graph.regions.back().body;
+    std::vector<Inst> after = code.regions.back().body;
+    std::erase_if(after, [](const Inst& i) { return i.kind == InstKind::wait; });
+    // The same instructions, stores of a version in their order.
+    const auto name = [](const Inst& i) {
+      std::string out = std::string(to_string(i.kind)) + " " + std::to_string(i.def.id);
+      for (const Reg& u : i.uses) out += " " + std::to_string(u.id) + ":" + std::to_string(u.first);
+      return out + (i.when ? i.when->divides ? " whole" : " single" : "");
+    };
+    std::multiset<std::string> was, is;
+    for (const Inst& i : before) was.insert(name(i));
+    for (const Inst& i : after) is.insert(name(i));
+    CHECK(was == is);
+    for (const std::optional<bool>& version : {std::optional<bool>(), {true}, {false}}) {
+      const auto stores = [&](const std::vector<Inst>& list) {
+        std::vector<std::string> out;
+        for (const Inst& i : list)
+          if (i.kind == InstKind::store &&
+              version == (i.when ? std::optional(i.when->divides) : std::nullopt))
+            out.push_back(name(i));
+        return out;
+      };
+      CHECK(stores(before) == stores(after));
+      CHECK(stores(after).empty() == (version.has_value() != versions));
+    }
+    // Each behind what it uses.
+    std::set<int> made, all;
+    for (const Inst& i : after)
+      if (i.def.id >= 0) all.insert(i.def.id);
+    for (const Inst& i : after) {
+      for (const Reg& u : i.uses) CHECK((made.contains(u.id) || !all.contains(u.id)));
+      if (i.def.id >= 0) made.insert(i.def.id);
+    }
+    const auto first =
+        std::find_if(after.begin(), after.end(), [](const Inst& i) { return i.kind == InstKind::store; });
+    const auto arithmetic = [](const Inst& i) { return i.kind == InstKind::map; };
+    const auto there = std::count_if(after.begin(), after.end(), arithmetic),
+               behind = std::count_if(first, after.end(), arithmetic);
+    CHECK(there > 0);
+    CHECK((behind > 0) == portions);
+    // In the machine code, too: where a wave reads a result, it is stored before the last ones are read.
+    const Emitted emitted =
+        emit(emit_ir(code, LoopForm::automatic), p.target(), {.level = 3, .keep_order = true});
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(emitted.hsaco.data());
+    const auto object = runtime::CodeObject::parse({bytes, bytes + emitted.hsaco.size()}, spec.arch);
+    const auto& k = object.kernel(p.name());
+    const auto machine = isa::decode(object.code(k), k.address, isa::parse_arch(spec.arch)).instructions;
+    const auto starts = [&](std::string_view text) {
+      return [text](const isa::Instruction& i) { return i.mnemonic.starts_with(text); };
+    };
+    const auto store = std::find_if(machine.begin(), machine.end(), starts("buffer_store_dwordx"));
+    const auto product = std::find_if(machine.rbegin(), machine.rend(), starts("v_mfma")).base();
+    const bool converts = spec.arch == "gfx950"; // in one instruction
+    const auto count = [&](auto begin, auto end) {
+      return std::count_if(begin, end, starts(converts ? "v_cvt_pk_bf16" : "v_perm_b32"));
+    };
+    REQUIRE(store != machine.end());
+    CHECK(count(product, machine.end()) > 0);
+    CHECK((count(store, machine.end()) > 0) == portions);
+  }
+}
+
 TEST_CASE("a schedule's picture has each slot of its text") {
   const Program p = kernels::gemm_program(spec_of("gfx942", 64, 64, 32));
   const Graph graph = expand(p);

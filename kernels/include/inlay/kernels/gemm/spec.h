@@ -56,6 +56,8 @@ struct GemmSpec {
   /// and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple of 4 then, and K is at most 64
   /// parts.
   bool gather = false;
+  /// Divides N: rows of C of whole vectors (8 of 16 bits) need no second version of the stores, by single elements.
+  int multiple_n = 1;
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
   codegen::Depth depth;           ///< how deep the loop is pipelined, where that is fixed

@@ -535,7 +535,7 @@ private:
       break;
     }
     case InstKind::exchange_lanes: {
-      const Value a = use(i.uses[0]), b = use(i.uses[1]);
+      const Value a = stay(i.uses[0]), b = stay(i.uses[1]);
       const auto [low, high] =
           k.lane_exchange(k.bitcast(a, Type::i32()), k.bitcast(b, Type::i32()), i.lane_mask);
       env_[key(i.def)] = k.pack(std::array{k.bitcast(low, a.type), k.bitcast(high, b.type)});

@@ -109,6 +109,17 @@ SymLayout MmaTiling::b_place() const {
   return SymLayout(std::move(build).finish());
 }
 
+Layout MmaTiling::c_by_eights() const {
+  if (mma().m != 16 || mma().n != 16 || n_vector > 0 || repeat_n() % 2 != 0)
+    throw CodegenError("tiled mma: lanes cannot exchange columns",
+                       "block  " + std::to_string(n) + " columns, " + std::to_string(waves_n) + " waves of " +
+                           atom->name,
+                       "an even number of atoms of 16 x 16 along n, in the instruction's order");
+  const int next = 16 * waves_n; // the wave's next atom
+  return thread_value({{16, 1, 0}, {2, next, 1}, {2, 8, 1}, {waves_m, 16, 0}, {waves_n, 16, 1}},
+                      {{8, 1, 1}, {repeat_m(), 16 * waves_m, 0}, {repeat_n() / 2, 2 * next, 1}});
+}
+
 Layout MmaTiling::a_scales() const {
   const int g = lane_groups(), rows = mma().m;
   return thread_value({{rows, 1, 0}, {g, 1, 1}, {waves_m, rows, 0}, {waves_n, 0, -1}},

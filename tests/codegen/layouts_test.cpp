@@ -193,6 +193,35 @@ TEST_CASE("columns interleaved: a lane owns adjacent ones, and B's rows lie in t
       CodegenError);
 }
 
+TEST_CASE("columns by eights: what lanes have once v_permlane16_swap has exchanged two atoms' columns") {
+  const Atom& atom = Atom::named(gfx950, "v_mfma_f32_16x16x32_bf16");
+  for (const auto& [waves_m, waves_n] : {std::pair{1, 1}, {2, 2}, {4, 1}}) {
+    const MmaTiling t = MmaTiling::of(atom, waves_m, waves_n, 64, 128, 32, 8);
+    const Layout c = t.c(), eights = t.c_by_eights();
+    CHECK(each_once(eights, 64, 128));
+    // The instruction by its definition: odd rows of 16 lanes of the first register and even rows of the second change places.
+    const int values = 4 * t.repeat_m() * t.repeat_n();
+    for (int wave = 0; wave < waves_m * waves_n; ++wave)
+      for (int lane = 0; lane < 64; ++lane)
+        for (int v = 0; v < values; ++v) {
+          const int i = v / 8 % t.repeat_m(), pair = v / 8 / t.repeat_m(), half = v / 4 % 2; // of the eight
+          const int row = lane / 16, from = half == 0      ? row % 2 == 0 ? row : row - 1
+                                            : row % 2 == 0 ? row + 1
+                                                           : row;
+          const int atom_of =
+              row %
+              2; // the first register after the swap has even rows of the first, the second's in odd ones
+          const Point wanted = at(c, 64 * wave + 16 * from + lane % 16,
+                                  v % 4 + 4 * (i + t.repeat_m() * (2 * pair + atom_of))),
+                      is = at(eights, 64 * wave + lane, v);
+          CHECK((wanted[0] == is[0] && wanted[1] == is[1]));
+        }
+  }
+  CHECK_THROWS_WITH(MmaTiling::of(atom, 2, 1, 32, 16, 32, 8).c_by_eights(),
+                    Catch::Contains("an even number of atoms"));
+  CHECK_THROWS_AS(MmaTiling::of(atom, 2, 1, 32, 64, 32, 8).with_columns(8).c_by_eights(), CodegenError);
+}
+
 TEST_CASE("a tiled MMA's scales are those of its operands' rows and blocks of k, lane by lane") {
   const Atom& atom = Atom::mma_scaled(gfx950, Element::e2m1, Element::e2m1, 16);
   CHECK(atom.name == "v_mfma_scale_f32_16x16x128_f8f6f4 cbsz:4 blgp:4");

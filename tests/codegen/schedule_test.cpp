@@ -1079,6 +1079,9 @@ TEST_CASE("streamed: what is stored is made in portions, right before its stores
   ways.push_back({wide, false, true}); // results in AGPRs, and a branch
   wide.multiple_n = 8;
   ways.push_back({wide, true, false});
+  kernels::GemmSpec fp4 = wide; // lanes exchange their columns
+  fp4.in = Element::e2m1, fp4.tile_k = 256, fp4.preshuffled_b = true;
+  ways.push_back({fp4, true, false});
   for (const auto& [spec, portions, versions] : ways) {
     INFO(spec.arch << " " << to_string(spec.in) << " " << spec.tile_m << " " << spec.multiple_n << " "
                    << spec.preshuffled_b);
@@ -1145,6 +1148,9 @@ TEST_CASE("streamed: what is stored is made in portions, right before its stores
     };
     REQUIRE(store != machine.end());
     CHECK(count(product, machine.end()) > 0);
+    const auto swaps = std::count_if(machine.begin(), machine.end(), starts("v_permlane16_swap"));
+    CHECK(swaps ==
+          (spec.in == Element::e2m1 ? spec.tile_m * spec.tile_n / (256 * 4) : 0)); // of two registers of two
     CHECK((count(store, machine.end()) > 0) == portions);
   }
 }

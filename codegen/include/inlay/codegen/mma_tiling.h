@@ -67,6 +67,10 @@ struct MmaTiling {
   [[nodiscard]] SymLayout b_place() const;
   /// (thread, (an atom's values, repeat_m, repeat_n)) -> (m, n); repeat_n is two modes where columns are interleaved.
   [[nodiscard]] Layout c() const;
+  /// (thread, (8, repeat_m, repeat_n / 2)) -> (m, n): where v_permlane16_swap_b32 of an atom's four columns and those of the wave's
+  /// next atom leaves them, 8 adjacent ones in a lane. Lane group g has those from 8 (g / 2) of atom g % 2.
+  /// Errors: CodegenError for atoms that are not 16 x 16, an odd number of them along n, columns that are interleaved.
+  [[nodiscard]] Layout c_by_eights() const;
   /// (thread, ((atom of two, step of two), repeat / 2, step / 2)) -> (m, k / 32): a lane's scales of two rows of atoms by two steps
   /// along k are the bytes of one register, of which an instruction takes one.
   [[nodiscard]] Layout a_scales() const;

@@ -416,10 +416,23 @@ private:
 
   // Neighbours under one condition are one branch.
   void versions(std::span<const Inst> list) {
+    std::vector<Value> loaded;
     for (std::size_t n = 0; n < list.size();) {
       if (!list[n].when) {
-        one(list[n++], 0, 1);
+        if (list[n].kind == InstKind::load && !list[n].direct) {
+          one(list[n], 0, 1);
+          loaded.push_back(whole(list[n++].def));
+        } else {
+          one(list[n++], 0, 1);
+        }
         continue;
+      }
+      // A load stays before the branch: LLVM would sink it to its use behind.
+      if (!loaded.empty()) {
+        std::string takes = "v";
+        for (std::size_t l = 1; l < loaded.size(); ++l) takes += ",v";
+        (void)k.assembly("", takes, loaded, {});
+        loaded.clear();
       }
       const When when = *list[n].when;
       When other = when;

@@ -3,7 +3,6 @@
 #include <inlay/codegen/schedule.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
 #include <optional>
 

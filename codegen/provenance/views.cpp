@@ -433,6 +433,9 @@ void Interpreter::memory_claims(const Inst& i) {
     if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), end))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
              "its last element is behind element " + to_string(end));
+    if (a.ends_with_tensor && !decide(ClaimKind::less_equal, end, t.at(last) + Sym(1)))
+      refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
+             "it goes on behind the last element, up to element " + to_string(end));
     prove(
         "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
         "facts");

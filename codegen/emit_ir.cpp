@@ -419,12 +419,9 @@ private:
     std::vector<Value> loaded;
     for (std::size_t n = 0; n < list.size();) {
       if (!list[n].when) {
-        if (list[n].kind == InstKind::load && !list[n].direct) {
-          one(list[n], 0, 1);
-          loaded.push_back(whole(list[n++].def));
-        } else {
-          one(list[n++], 0, 1);
-        }
+        const Inst& i = list[n++];
+        one(i, 0, 1);
+        if (i.kind == InstKind::load && !i.direct) loaded.push_back(whole(i.def));
         continue;
       }
       // A load stays before the branch: LLVM would sink it to its use behind.
@@ -660,9 +657,12 @@ private:
       splat = splat && r == uses[0];
     }
     if (whole_register) return to_f32(stay({uses[0].id, uses[0].ahead, 0, n}));
-    std::vector<Value> parts =
-        splat ? std::vector<Value>(static_cast<std::size_t>(n), use(uses[0])) : elements(uses);
-    for (Value& v : parts) v = splat && &v != &parts[0] ? parts[0] : to_f32(v);
+    std::vector<Value> parts;
+    if (splat) {
+      parts.assign(static_cast<std::size_t>(n), to_f32(use(uses[0])));
+    } else {
+      for (const Value& v : elements(uses)) parts.push_back(to_f32(v));
+    }
     return n == 1 ? parts[0] : k.pack(parts);
   }
   // One value each; what a block has left in AGPRs is read here, each register once.

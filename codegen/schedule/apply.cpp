@@ -89,8 +89,8 @@ public:
     case InstKind::load:
       if (!inst.direct) push(vm_, inst, key_of(inst.def, trip));
       break;
-    case InstKind::
-        store: // of two versions the one with fewer: behind more stores the same count waits for more
+    case InstKind::store:
+      // Of two versions the one with fewer: behind more stores the same count waits for more.
       if (!inst.when || inst.when->divides) push(vm_, inst, {-1, 0});
       break;
     case InstKind::signal: push(vm_, inst, {-1, 0}); break;

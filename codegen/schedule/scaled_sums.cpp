@@ -82,7 +82,6 @@ public:
     const int length = static_cast<int>(products_.size());
     if (length < 16) return std::nullopt;
     gaps_.assign(static_cast<std::size_t>(length), {});
-    memory_.assign(static_cast<std::size_t>(length), 0);
     many_ = static_cast<int>(loads_.size() + reads_.size() + transfers_.size()) > length;
     // Sums, and what they take.
     std::map<int, int> use; // node -> when what it gives is used: first, of products and arithmetic
@@ -217,20 +216,20 @@ private:
     for (auto at = gap.begin(); at != next && ++at != gap.end() && next != gap.end(); ++at, ++next)
       std::rotate(at, next, next + 1);
   }
-  // One, or as many as arithmetic keeps apart.
-  bool room(std::size_t gap) const {
-    const auto sums =
-        std::count_if(gaps_[gap].begin(), gaps_[gap].end(), [&](const Slot& s) { return arithmetic(s); });
-    return memory_[gap] < 1 + (many_ ? sums : 0);
+  // For an access: one, or as many as arithmetic keeps apart.
+  bool room(const std::vector<Slot>& gap) const {
+    const auto sums = std::count_if(gap.begin(), gap.end(), [&](const Slot& s) { return arithmetic(s); });
+    return std::ssize(gap) - sums < 1 + (many_ ? sums : 0);
   }
   // In the gap nearest to the wanted one that has room.
   bool access(int node, int wanted, int first, int last) {
     const int length = static_cast<int>(products_.size());
-    const auto gap = [&](int time) { return static_cast<std::size_t>(modulo(time, length)); };
+    const auto gap = [&](int time) -> const auto& {
+      return gaps_[static_cast<std::size_t>(modulo(time, length))];
+    };
     for (int d = 0; d < length; ++d)
       for (const int time : {wanted + d, wanted - d})
         if (time >= first && time <= last && room(gap(time))) {
-          ++memory_[gap(time)];
           put(node, time);
           return true;
         }
@@ -246,8 +245,7 @@ private:
   std::vector<int> factors_, loads_, reads_, transfers_, products_;
   std::vector<std::pair<int, int>> sums_; // node, time
   std::vector<std::vector<Slot>> gaps_;
-  std::vector<int> memory_; // accesses in a gap
-  bool many_ = false;       // more of them than gaps
+  bool many_ = false; // more accesses than gaps
 };
 
 } // namespace

@@ -51,14 +51,9 @@ private:
   bool leaves_agprs() const {
     if (std::none_of(list_.begin(), list_.end(), [](const Inst& i) { return i.when.has_value(); }))
       return false;
-    std::map<int, int> results; // of loops that this code has before
-    for (const CodeRegion& r : code_.regions)
-      for (const Inst& i : r.body)
-        if (const Register& reg = code_.registers[static_cast<std::size_t>(std::max(i.def.id, 0))];
-            r.is_loop && i.def.id >= 0 && reg.outside)
-          results[i.def.id] = dwords(reg);
     int sum = 0;
-    for (const auto& [id, size] : results) sum += size;
+    for (const CodeRegion& r : code_.regions)
+      if (r.is_loop) sum += accumulators(as_region(r, own_order(r.body)).first, code_.registers);
     return sum >= code_.program->target().registers_per_simd_lane / 4;
   }
   // Whether each register has one value throughout.

@@ -144,12 +144,11 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
   return Layout(std::move(b).finish());
 }
 
-/// Whether lanes exchange columns of C before they are stored, so that each has 8 adjacent ones: where no order of B's rows did that,
-/// and the blocks of 16 columns that two lanes exchange lie side by side. Not of scaled sums, of which provenance would have to know that
+/// Whether lanes may exchange columns of C before they are stored, so that each has 8 adjacent ones: where the blocks of 16 columns that two lanes exchange lie side by side. Not of scaled sums, of which provenance would have to know that
 /// scales of other columns are exchanged with them.
 bool exchanges_columns(const GemmSpec& s, const Target& target, const MmaTiling& mma) {
   return target.swaps_lanes && !s.scales && bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 &&
-         (is_mx(s) || s.waves_n == 1) && (s.split == 0 || s.gather) && !column_order(s, mma);
+         (is_mx(s) || s.waves_n == 1) && (s.split == 0 || s.gather);
 }
 
 /// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
@@ -426,7 +425,7 @@ Program gemm_program(const GemmSpec& s) {
     k.mma(acc, of_a, sa, of_b, sb, mma);
   });
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
-  const bool swaps = exchanges_columns(s, target, mma);
+  const bool swaps = !columns && exchanges_columns(s, target, mma);
   const auto put = [&](const Fragment& sum) {
     if (s.split > 0 && !s.gather) return k.add(sum, tile_of_c);
     k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c, columns || swaps ? 8 : 4);

@@ -75,9 +75,11 @@ bool is_bound(const Code& code, const Uniform& uniform) {
 }
 
 bool has_workgroup(const Program& program, Sym s) {
-  for (const AtomId a : symbols(s))
+  for (const AtomId a : symbols(s)) {
     for (const GridAxis& g : program.grid())
       if (a == *g.symbol.as_atom()) return true;
+    if (program.shares() && a == *program.shares()->begin.as_atom()) return true;
+  }
   return false;
 }
 

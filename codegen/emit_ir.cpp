@@ -48,15 +48,28 @@ public:
 
   IrModule run() {
     k.locate(p_.where());
-    bind();
+    bind_arguments();
     for (const CodeRegion& r : code_.regions)
       if (r.is_loop) plan(r);
     allocate();
-    for (const CodeRegion& r : code_.regions)
-      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-        for (const Inst& i : *list)
-          if (!i.access.gathered()) prepare(i);
-    regions(0, code_.regions.size(), 0);
+    if (const auto& shares = p_.shares()) {
+      k.bind(shares->worker, k.workgroup_id(0));
+      define(p_.tile_map()->counts), define(shares->once);
+      (void)k.loop(number(0), k.lower(shares->turns), number(1), {}, [&](Value turn, const auto&) {
+        k.bind(shares->turn, turn);
+        define(shares->each);
+        // Opaque: what is made of it is made anew for each tile, and in no register while the tile's loop wants them all.
+        const Value id = k.work_item_id();
+        this->tile(k.assembly("", "=v,0", std::span(&id, 1), std::span(&id.type, 1))[0]);
+        return KernelBuilder::Values();
+      });
+    } else {
+      if (const auto& map = p_.tile_map()) {
+        k.bind(map->id_x, k.workgroup_id(0)), k.bind(map->id_y, k.workgroup_id(1));
+        define(map->counts);
+      }
+      tile(k.work_item_id());
+    }
     if (std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) { return r.exact; }))
       k.spread_arithmetic();
     return std::move(k).finish();
@@ -67,7 +80,23 @@ private:
 
   Value number(std::int64_t v) { return k.constant(v); }
 
-  void bind() {
+  void define(const std::vector<TileMap::Definition>& definitions) {
+    for (const TileMap::Definition& d : definitions) {
+      const Value v = k.lower_low(d.value);
+      // Divided and chosen in vector registers, and a block's descriptors are made of what comes of it.
+      k.bind(d.symbol, p_.shares() ? k.readfirstlane(v) : v);
+    }
+  }
+  // What the program says, for one tile.
+  void tile(Value work_item_id) {
+    bind(work_item_id);
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list)
+          if (!i.access.gathered()) prepare(i);
+    regions(0, code_.regions.size(), 0);
+  }
+  void bind_arguments() {
     int index = 0;
     for (const Tensor& t : p_.tensors())
       if (t.space == Space::global) pointers_[t.id] = k.argument(index++);
@@ -82,13 +111,12 @@ private:
       halves_.emplace_back(*s.symbol.as_atom(), Sym(2) * half);
       k.bind(half, k.lshr(k.argument(index - 1), k.constant(1)));
     }
-    if (const auto& map = p_.tile_map()) {
-      k.bind(map->id_x, k.workgroup_id(0)), k.bind(map->id_y, k.workgroup_id(1));
-      for (const TileMap::Definition& d : map->definitions()) k.bind(d.symbol, k.lower_low(d.value));
-    }
+  }
+  void bind(Value work_item_id) {
+    if (const auto& map = p_.tile_map()) define(map->numbering), define(map->stretching), define(map->tiling);
     for (const GridAxis& g : p_.grid())
       if (!p_.tile_map() || g.axis == 2) k.bind(g.symbol, k.workgroup_id(g.axis));
-    tid_ = k.work_item_id();
+    tid_ = work_item_id;
     k.bind(work_item(p_), tid_);
     const bool roles = std::any_of(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
       return has_roles(r.prologue) || has_roles(r.body);

@@ -1288,7 +1288,8 @@ Value KernelBuilder::Impl::lower_atom(SymContext& symbols_of, AtomId id) {
       return i32(sign == Sign::no ? ir.CreateLShr(operand(0), unsigned(*power))
                                   : ir.CreateAShr(operand(0), unsigned(*power)));
     if (is_signed())
-      throw CodegenError("a division whose sign is not known", "in     an address expression",
+      throw CodegenError("a division whose sign is not known",
+                         "in     " + to_string(atom.operands[0]) + " / " + to_string(atom.operands[1]),
                          "give the symbols ranges from 0 on");
     return i32(ir.CreateUDiv(operand(0), operand(1)));
   }

@@ -48,6 +48,8 @@ Interval tile_numbers(Sym extent, int tile) {
 }
 
 Sym Program::workgroups(int axis, Sym extent, int tile) {
+  if (shares_)
+    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind the shares of its tiles");
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
   if (!tickets_.empty() || !turns_.empty())
@@ -60,6 +62,7 @@ Sym Program::workgroups(int axis, Sym extent, int tile) {
 }
 
 void Program::order_tiles(const TileOrder& order) {
+  if (shares_) throw CodegenError("order_tiles: the tiles are shared out already", "", "the order first");
   tile_map_.reset();
   if (order.linear()) return;
   for (const Turn& t : turns_)
@@ -74,6 +77,23 @@ void Program::order_tiles(const TileOrder& order) {
   const GridAxis &x = axis(0), &y = axis(1);
   tile_map_ = codegen::tile_map(order, *symbols_, ceil_div(x.extent, Sym(x.tile)),
                                 ceil_div(y.extent, Sym(y.tile)), x.symbol, y.symbol);
+}
+
+Program::Share Program::share(int workers, Sym extent, int tile) {
+  if (shares_) throw CodegenError("share: the tiles are shared out already");
+  const bool two = grid_.size() == 2 && grid_[0].axis + grid_[1].axis == 1;
+  if (!two || !tickets_.empty() || !turns_.empty())
+    throw CodegenError("share: what is shared out are the tiles of a grid along x and y",
+                       "grid   " + std::to_string(grid_.size()) + " axes, " +
+                           std::to_string(tickets_.size() + turns_.size()) + " tickets and turns",
+                       "axes 0 and 1, and parts that are added");
+  const GridAxis &x = grid_[grid_[0].axis == 0 ? 0 : 1], &y = grid_[grid_[0].axis == 0 ? 1 : 0];
+  const Sym tiles_x = ceil_div(x.extent, Sym(x.tile)), tiles_y = ceil_div(y.extent, Sym(y.tile));
+  const Sym number = symbols_->symbol("_share_of", {Int(0), Int(Shares::most_steps)}); // Shares::number
+  tile_map_ = codegen::tile_map(tile_map_ ? tile_map_->order : TileOrder(), *symbols_, tiles_x, tiles_y,
+                                x.symbol, y.symbol, number);
+  shares_ = codegen::shares(workers, *symbols_, tile_map_->tiles, extent, tile);
+  return {shares_->begin, shares_->count};
 }
 
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
@@ -608,6 +628,8 @@ std::pair<int, int> Program::counters(const std::string& what, const std::string
   };
   if (loops_open_ > 0 || branches_open_ > 0 || !role_.all())
     refuse("it stands in a loop, a branch or a role", why);
+  if (shares_)
+    refuse("workgroups have shares of tiles, and no grid axis counts these", "parts that are added");
   const auto of =
       std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.symbol == number; });
   if (of == grid_.end()) refuse("no grid axis counts " + to_string(number), "what k.workgroups gave");

@@ -4,6 +4,7 @@
 #include <inlay/codegen/error.h>
 
 #include <algorithm>
+#include <functional>
 
 namespace inlay::codegen {
 namespace {
@@ -55,7 +56,7 @@ std::vector<TileMap::Definition> TileMap::definitions() const {
 }
 
 TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym tiles_y, Sym tile_x,
-                 Sym tile_y) {
+                 Sym tile_y, std::optional<Sym> number) {
   TileMap m;
   m.order = order;
   // The launch has at most 65535 workgroups along y.
@@ -75,7 +76,7 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
   m.number = symbol("_number", 0, most);
   m.place = symbol("_place", 0, most);
   m.counts = {{m.tiles_x, tiles_x}, {m.tiles_y, tiles_y}, {m.tiles, m.tiles_x * m.tiles_y}};
-  m.numbering = {{m.number, m.id_x + m.tiles_x * m.id_y}};
+  m.numbering = {{m.number, number ? *number : m.id_x + m.tiles_x * m.id_y}};
   Sym place = m.number;
   if (order.stretches) {
     const Sym xcd = floor_mod(m.number, xcds);
@@ -168,7 +169,7 @@ private:
 } // namespace
 
 std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prover& prover, Sym tiles_x,
-                                    Sym tiles_y, Sym tile_x, Sym tile_y) {
+                                    Sym tiles_y, Sym tile_x, Sym tile_y, std::optional<Sym> number) {
   const auto is = [](const TileMap::Definition& d, Sym symbol, Sym value) {
     return d.symbol == symbol && d.value == value;
   };
@@ -180,13 +181,16 @@ std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prove
     return "the numbers of the tile are not what is defined last";
   const auto natural = [&](const char* name) { return symbols.symbol(name, {Int(0), std::nullopt}); };
   const Sym a = natural("_a"), b = natural("_b"), more_a = natural("_more_a"), more_b = natural("_more_b");
-  { // (a, b) of the grid is number a + X b: below X Y, and by digits every number below it.
+  if (number) { // every number below X Y is one: `unproved` of the shares
+    if (m.numbering.size() != 1 || !is(m.numbering[0], m.number, *number))
+      return "the number of the tile is not the share's";
+  } else { // (a, b) of the grid is number a + X b: below X Y, and by digits every number below it.
     Case c(prover, "numbers of workgroups");
     c.let(m.id_x, a), c.let(m.id_y, b);
     c.let(m.tiles_x, a + more_a + Sym(1)), c.let(m.tiles_y, b + more_b + Sym(1));
-    const Sym total = c.at(m.tiles_x * m.tiles_y), number = a + c.at(m.tiles_x) * b;
-    c.demand(ClaimKind::less_equal, number + Sym(1), total);
-    c.define(m.numbering, {number}, total);
+    const Sym total = c.at(m.tiles_x * m.tiles_y), numbered = a + c.at(m.tiles_x) * b;
+    c.demand(ClaimKind::less_equal, numbered + Sym(1), total);
+    c.define(m.numbering, {numbered}, total);
     if (c.wrong()) return c.wrong();
   }
   // Places 0 .. 8q + r - 1, cut where the stretches of the XCDs end.
@@ -230,6 +234,198 @@ std::optional<std::string> unproved(const TileMap& m, SymContext& symbols, Prove
     if (c.wrong()) return c.wrong();
   }
   return {};
+}
+
+namespace {
+/// As many trips a tile has: 1 to this.
+Int most_trips(Sym extent, int tile) {
+  return std::min(interval(ceil_div(extent, Sym(tile))).upper.value_or(Int(Shares::most_steps)),
+                  Int(Shares::most_steps));
+}
+/// The numbers that shares are made of, by name.
+struct Steps {
+  Sym rounds, whole, left, each, start, stop, first, filled, behind; // for the workgroup
+  Sym before, from, to, end;                                         // for a tile
+  Sym rest; ///< 1 where it is one of those that are left
+
+  Steps(SymContext& symbols, const Shares& s) {
+    const Int steps(Shares::most_steps), behind_all = steps + Int(s.workers),
+                                         trips = most_trips(s.extent, s.tile);
+    const auto symbol = [&](const char* name, Int low, Int high) {
+      return symbols.symbol(name, {low, high});
+    };
+    rounds = symbol("_rounds", 0, steps), whole = symbol("_whole", 0, steps);
+    left = symbol("_left", 0, steps), each = symbol("_each", 0, steps);
+    start = symbol("_start", 0, behind_all), stop = symbol("_stop", 0, steps);
+    first = symbol("_first", 0, behind_all), behind = symbol("_behind", 0, steps + Int(1));
+    filled = symbol("_filled", 0, steps + trips);
+    before = symbol("_before", 0, steps), from = symbol("_from", 0, behind_all), to = symbol("_to", 1, steps);
+    end = symbol("_end", 1, trips);
+    rest = less_equal(rounds, s.turn);
+  }
+};
+} // namespace
+
+Shares shares(int workers, SymContext& symbols, Sym tiles, Sym extent, int tile) {
+  constexpr int most_workers = 1 << 16;
+  if (workers < 1 || workers > most_workers)
+    throw CodegenError("shares: the tiles are for a number of workgroups",
+                       "number " + std::to_string(workers),
+                       "1 to " + std::to_string(most_workers) + ", as many as the device runs at a time");
+  const Int steps(Shares::most_steps), trips = most_trips(extent, tile);
+  const auto symbol = [&](const char* name, Int low, Int high) { return symbols.symbol(name, {low, high}); };
+  Shares s;
+  s.workers = workers, s.extent = extent, s.tile = tile;
+  s.worker = symbol("_worker", 0, workers - 1);
+  s.turns = symbol("_turns", 0, steps + Int(1)), s.turn = symbol("_turn", 0, steps);
+  s.number = symbol("_share_of", 0, steps);
+  s.trips = symbol("_trips_of_tile", 1, trips), s.count = symbol("_share", 1, trips);
+  s.begin = symbol("_begin", 0, trips - Int(1));
+  const Steps n(symbols, s);
+  const Sym all(workers);
+  s.once = {{s.trips, ceil_div(extent, Sym(tile))},
+            {n.rounds, floor_div(tiles, all)},
+            {n.whole, all * n.rounds},
+            {n.left, (tiles - n.whole) * s.trips},
+            {n.each, ceil_div(n.left, all)},
+            {n.start, n.each * s.worker},
+            {n.stop, min(n.start + n.each, n.left)},
+            {n.first, floor_div(n.start, s.trips)},
+            {n.filled, n.stop + s.trips - Sym(1)},
+            {n.behind, floor_div(n.filled, s.trips)},
+            {s.turns, n.rounds + max(n.first, n.behind) - n.first}};
+  const Sym of_whole = n.whole * s.trips;
+  s.each = {{s.number, select(n.rest, n.whole + n.first + s.turn - n.rounds, s.worker + all * s.turn)},
+            {n.before, s.trips * s.number},
+            {n.from, select(n.rest, of_whole + n.start, n.before)},
+            {n.to, select(n.rest, of_whole + n.stop, n.before + s.trips)},
+            {s.begin, max(n.from, n.before) - n.before},
+            {n.end, min(n.to, n.before + s.trips) - n.before},
+            {s.count, n.end - s.begin}};
+  return s;
+}
+
+std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover& prover, Sym tiles) {
+  const Steps n(symbols, s);
+  const Sym all(s.workers);
+  const auto value_of = [&](Sym symbol) {
+    for (const auto* list : {&s.once, &s.each})
+      for (const TileMap::Definition& d : *list)
+        if (d.symbol == symbol) return d.value;
+    return symbol;
+  };
+  // What the definitions are that the cases below build on; of the others they show what they come to.
+  for (const auto& [symbol, value] : std::initializer_list<std::pair<Sym, Sym>>{
+           {s.trips, ceil_div(s.extent, Sym(s.tile))},
+           {n.whole, all * n.rounds},
+           {n.left, (tiles - n.whole) * s.trips},
+           {n.start, n.each * s.worker},
+           {n.stop, min(n.start + n.each, n.left)},
+           {s.number, select(n.rest, n.whole + n.first + s.turn - n.rounds, s.worker + all * s.turn)},
+           {n.before, s.trips * s.number},
+           {n.from, select(n.rest, n.whole * s.trips + n.start, n.before)},
+           {n.to, select(n.rest, n.whole * s.trips + n.stop, n.before + s.trips)}})
+    if (!(value_of(symbol) == value)) return to_string(symbol) + " = " + to_string(value_of(symbol));
+  const std::vector<Sym> order = {s.trips,  n.rounds, n.whole,  n.left,   n.each,  n.start,
+                                  n.stop,   n.first,  n.filled, n.behind, s.turns, s.number,
+                                  n.before, n.from,   n.to,     s.begin,  n.end,   s.count};
+  std::vector<Sym> defined;
+  for (const auto* list : {&s.once, &s.each})
+    for (const TileMap::Definition& d : *list) defined.push_back(d.symbol);
+  if (defined != order || s.once.back().symbol != s.turns) return "other definitions than those of shares";
+  if (interval(s.worker) != Interval{Int(0), Int(s.workers - 1)}) return "there are other workgroups";
+  const auto natural = [&](const char* name) { return symbols.symbol(name, {Int(0), std::nullopt}); };
+  const Sym a = natural("_a"), b = natural("_b"), f = natural("_f"), j = natural("_j"), v = natural("_v"),
+            w = natural("_w"), one(1);
+  const Sym rest_of_workers = symbols.symbol("_rest_of_workers", {Int(0), Int(s.workers - 1)});
+  std::optional<std::string> wrong;
+  const auto in = [&](const std::string& name, const std::function<void(Case&)>& body) {
+    if (wrong) return;
+    Case c(prover, name);
+    body(c);
+    wrong = c.wrong();
+  };
+  // Workgroup w has the steps [w each, (w + 1) each), cut off behind the last one, and of a tile what these and
+  // [before, before + trips) have in common. What is left to show is that all steps have a workgroup, that its turns are the tiles
+  // with which it has something in common, and that each share is in its tile.
+  in("whole tiles", [&](Case& c) { // tile = worker + workers turn: by digits each below workers rounds, once
+    c.let(tiles, all * a + rest_of_workers);
+    c.demand(ClaimKind::equal, c.at(value_of(n.rounds)), a);
+    c.let(n.rounds, a + one), c.let(s.turn, b);    // turn b of a + 1 rounds, b <= a
+    const Sym last = s.worker + all * b + all * v; // with a = b + v
+    c.demand(ClaimKind::less_equal, last + one, all * (b + v + one));
+  });
+  in("a share that is a whole tile", [&](Case& c) {
+    c.let(n.before, a), c.let(n.from, a), c.let(n.to, a + s.trips);
+    c.demand(ClaimKind::equal, c.at(value_of(s.begin)), Sym(0)), c.let(s.begin, Sym(0));
+    c.demand(ClaimKind::equal, c.at(value_of(n.end)), s.trips), c.let(n.end, s.trips);
+    c.demand(ClaimKind::equal, c.at(value_of(s.count)), s.trips);
+  });
+  in("every step that is left has a workgroup", [&](Case& c) {
+    c.let(n.left, all * a + rest_of_workers + one);
+    c.demand(ClaimKind::equal, c.at(value_of(n.each)), a + one);
+    c.demand(ClaimKind::less_equal, c.at(n.left), all * (a + one));
+    Case none(prover, "no step that is left");
+    none.let(n.left, Sym(0));
+    none.demand(ClaimKind::equal, none.at(value_of(n.each)), Sym(0));
+    c.demand(ClaimKind::less_equal, Sym(none.wrong() ? 1 : 0), Sym(0));
+  });
+  // A workgroup that begins at trip a of tile f, or ends behind trip a of it.
+  const Sym trips = a + b + one;
+  in("the first tile of a workgroup", [&](Case& c) {
+    c.let(s.trips, trips), c.let(n.start, trips * f + a);
+    c.demand(ClaimKind::equal, c.at(value_of(n.first)), f);
+  });
+  in("the last tile of a workgroup", [&](Case& c) {
+    c.let(s.trips, trips), c.let(n.stop, trips * f + a + one);
+    c.let(n.filled, c.at(value_of(n.filled)));
+    c.demand(ClaimKind::equal, c.at(value_of(n.behind)), f + one);
+    // Tiles before `behind` begin before the workgroup ends, tiles from there on do not.
+    c.demand(ClaimKind::less_equal, trips * f + one, c.at(n.stop));
+    c.demand(ClaimKind::less_equal, c.at(n.stop), trips * (f + one + j));
+  });
+  in("a workgroup behind the last step", [&](Case& c) { // f tiles are left
+    c.let(s.trips, trips), c.let(n.start, trips * f + j), c.let(n.stop, trips * f);
+    c.let(n.filled, c.at(value_of(n.filled)));
+    c.demand(ClaimKind::equal, c.at(value_of(n.behind)), f);
+    c.demand(ClaimKind::less_equal, f, c.at(value_of(n.first)));
+  });
+  in("its turns", [&](Case& c) { // all before `behind`, from `first` on; none where there is nothing
+    c.let(n.rounds, w), c.let(n.first, f), c.let(n.behind, f + one + j);
+    c.demand(ClaimKind::equal, c.at(value_of(s.turns)), w + one + j);
+    Case none(prover, "no turn");
+    none.let(n.rounds, w), none.let(n.behind, f), none.let(n.first, f + j);
+    none.demand(ClaimKind::equal, none.at(value_of(s.turns)), w);
+    c.demand(ClaimKind::less_equal, Sym(none.wrong() ? 1 : 0), Sym(0));
+  });
+  // The share of tile w + `tile`, where w tiles are whole: the first trip of it and the one behind the last.
+  const auto share = [&](const std::string& name, Sym trips_of, Sym tile, Sym start, Sym stop, Sym first,
+                         Sym last) {
+    in(name, [&](Case& c) {
+      c.let(s.trips, trips_of), c.let(n.before, trips_of * (w + tile));
+      c.let(n.from, trips_of * w + start), c.let(n.to, trips_of * w + stop);
+      c.demand(ClaimKind::less_equal, first + one, last); // something in common
+      c.demand(ClaimKind::less_equal, last, trips_of);
+      c.demand(ClaimKind::equal, c.at(value_of(s.begin)), first), c.let(s.begin, first);
+      c.demand(ClaimKind::equal, c.at(value_of(n.end)), last), c.let(n.end, last);
+      c.demand(ClaimKind::equal, c.at(value_of(s.count)), last - first);
+    });
+  };
+  { // begins behind trip a of tile f, and ends in it
+    const Sym long_trips = a + b + v + one;
+    share("inside of a tile", long_trips, f, long_trips * f + a, long_trips * f + a + b + one, a,
+          a + b + one);
+  }
+  share("from inside of a tile on", trips, f, trips * f + a, trips * (f + one) + j, a, trips);
+  share("all of a tile", trips, f + one + j, trips * f + a, trips * (f + j + Sym(2)) + v, Sym(0), trips);
+  { // ends behind a trip of tile f + 1 + j; began in tile f, at a trip before that one or behind it
+    const Sym more = a + v + b + one;
+    share("the begin of a tile, from earlier", more, f + one + j, more * f + a,
+          more * (f + one + j) + a + v + one, Sym(0), a + v + one);
+    share("the begin of a tile, from later", more, f + one + j, more * f + a + v,
+          more * (f + one + j) + a + one, Sym(0), a + one);
+  }
+  return wrong;
 }
 
 } // namespace inlay::codegen

@@ -119,19 +119,25 @@ LaunchContract contract_of(const codegen::Program& program) {
   for (const codegen::Tensor& t : program.tensors())
     if (t.space == codegen::Space::global)
       contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
-  for (const codegen::GridAxis& g : program.grid()) {
-    LaunchContract::Axis axis{g.axis, -1, 1, g.tile};
+  const auto axis_of = [&](int number, Sym extent, int tile) {
+    LaunchContract::Axis axis{number, -1, 1, tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)
-      if (program.sizes()[s].symbol == g.extent) axis.size = static_cast<int>(s);
+      if (program.sizes()[s].symbol == extent) axis.size = static_cast<int>(s);
     if (axis.size < 0) {
-      const auto constant = g.extent.constant();
+      const auto constant = extent.constant();
       if (!constant)
         throw std::invalid_argument(
             fmt::format("{}: grid axis {} counts tiles of {}, which is no size of the kernel", program.name(),
-                        g.axis, to_string(g.extent)));
+                        number, to_string(extent)));
       axis.extent = constant->value();
     }
-    contract.grid.push_back(axis);
+    return axis;
+  };
+  for (const codegen::GridAxis& g : program.grid())
+    contract.grid.push_back(axis_of(g.axis, g.extent, g.tile));
+  if (const auto& shares = program.shares()) {
+    contract.workers = shares->workers;
+    contract.summed = axis_of(2, shares->extent, shares->tile);
   }
   return contract;
 }

@@ -3,6 +3,7 @@
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/sym.h>
+#include <inlay/codegen/tile_order.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,9 +26,21 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
              fmt::format("pad it to {} with zeros", (values[i] + s.multiple - 1) / s.multiple * s.multiple));
   }
   LaunchPlan plan;
-  for (const Axis& g : grid) {
+  const auto tiles = [&](const Axis& g) {
     const std::int64_t extent = g.size >= 0 ? values[static_cast<std::size_t>(g.size)] : g.extent;
-    const std::int64_t items = g.axis == 0 ? threads : 1, count = (extent + g.tile - 1) / g.tile;
+    return (extent + g.tile - 1) / g.tile;
+  };
+  if (workers > 0) {
+    std::int64_t steps = tiles(summed);
+    for (const Axis& g : grid) steps = std::min(steps * tiles(g), INT32_MAX * std::int64_t{INT32_MAX});
+    if (steps > codegen::Shares::most_steps)
+      refuse(fmt::format("{} trips of all tiles", steps),
+             fmt::format("at most {}; larger tiles or a launch for each part", codegen::Shares::most_steps));
+    plan.grid[0] = static_cast<std::uint32_t>(workers);
+  }
+  for (const Axis& g : grid) {
+    if (workers > 0) break;
+    const std::int64_t items = g.axis == 0 ? threads : 1, count = tiles(g);
     // A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA runtime specification) has 32 bits.
     // HIP takes 2^31 - 1 workgroups along x and 65535 along y and z (hipDeviceProp_t::maxGridSize).
     const std::int64_t most =

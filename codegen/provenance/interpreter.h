@@ -333,7 +333,10 @@ private:
   // [n s, n (s + 1)) of [0, limit). Gives the axis.
   int sum_of_parts(Term& t, const Tensor& to);
   // Whether `high` is where a workgroup's part of [0, limit) along a grid axis ends: the part, or the whole before it.
-  bool ends_part(const GridAxis& g, Sym high, Sym limit);
+  bool ends_part(Sym extent, Sym end, Sym high, Sym limit);
+  static Sym end_of_part(const GridAxis& g) { return Sym(g.tile) * g.symbol + Sym(g.tile); }
+  static constexpr int axis_of_shares = 2; ///< of the grid: what they take the place of
+  void leaves_lds(const State& s);
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.

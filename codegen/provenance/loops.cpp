@@ -205,6 +205,7 @@ void Interpreter::leave(State s, const CodeRegion& r, std::size_t index, Sym j, 
 }
 
 bool Interpreter::simple_behind(std::size_t index) const {
+  if (p_.shares()) return false; // another tile may follow
   const auto simple = [&](const Inst& i) {
     if (i.access.tensor < 0) return true;
     const Tensor& t = p_.tensor(i.access.tensor);
@@ -246,10 +247,12 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
 }
 
 bool Interpreter::positive(Sym end) const {
-  return le(Sym(1), end) == Truth::yes || std::any_of(p_.grid().begin(), p_.grid().end(),
-                                                      [&](const GridAxis& g) { // what a workgroup begins with
-                                                        return end == g.extent - Sym(g.tile) * g.symbol;
-                                                      });
+  return le(Sym(1), end) == Truth::yes ||
+         std::any_of(p_.grid().begin(), p_.grid().end(),
+                     [&](const GridAxis& g) { // what a workgroup begins with
+                       return end == g.extent - Sym(g.tile) * g.symbol;
+                     }) ||
+         (p_.shares() && end == p_.shares()->extent - Sym(p_.shares()->tile) * p_.shares()->begin);
 }
 
 bool Interpreter::counts_trips(const CodeRegion& r) const {

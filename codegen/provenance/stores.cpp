@@ -300,22 +300,48 @@ int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
     if (!(relate(world(g.extent)) == limit)) continue;
     const auto high = reached(t.intervals, world(Sym(g.tile) * g.symbol), t.monoid);
     if (!high) continue;
-    if (!ends_part(g, *high, limit))
+    if (!ends_part(g.extent, end_of_part(g), *high, limit))
       refute(claim, describe(t), "part number " + to_string(g.symbol) + " ends at " + to_string(*high));
     prove(claim, to_string(t.limit), "provenance");
     t.intervals = {{Sym(0), t.limit}};
     return g.axis;
   }
+  if (const auto& shares = p_.shares(); shares && relate(world(shares->extent)) == limit) {
+    const Sym tile(shares->tile), begin = tile * shares->begin, end = begin + tile * shares->count;
+    const auto high = reached(t.intervals, relate(world(begin)), t.monoid);
+    if (high && ends_part(shares->extent, end, *high, limit)) {
+      prove(claim, to_string(t.limit), "provenance");
+      t.intervals = {{Sym(0), t.limit}};
+      return axis_of_shares;
+    }
+    refute(claim, describe(t),
+           "the share of the workgroup ends at " + to_string(end) +
+               (high ? ", and this at " + to_string(*high) : ""));
+  }
   refute(claim, describe(t), "no grid axis counts parts of this sum, one behind another");
 }
 
-bool Interpreter::ends_part(const GridAxis& g, Sym high, Sym limit) {
-  const Sym end = Sym(g.tile) * g.symbol + Sym(g.tile);
+bool Interpreter::ends_part(Sym extent, Sym end, Sym high, Sym limit) {
   if (high == relate(world(end))) return true;
-  return less_equal(limit, high) &&
-         (less_equal(limit, world(end)) || std::any_of(given_.begin(), given_.end(), [&](const auto& x) {
-            return end - g.extent == x.second - x.first; // extent <= end
-          }));
+  return less_equal(limit, high) && (less_equal(limit, relate(world(end))) ||
+                                     std::any_of(given_.begin(), given_.end(), [&](const auto& x) {
+                                       return end - extent == x.second - x.first; // extent <= end
+                                     }));
+}
+
+// A workgroup goes on to its next tile: nobody is still at what is in LDS of this one.
+void Interpreter::leaves_lds(const State& s) {
+  const std::string claim = "all waves are through with LDS before the workgroup's next tile";
+  if (!s.lgkm.empty() ||
+      std::any_of(s.vm.begin(), s.vm.end(), [](const Queued& q) { return q.what == Queued::What::write; }))
+    refute(claim, "", "an access to LDS is under way");
+  for (const auto& [stage, readings] : s.readings)
+    for (const Reading& r : readings)
+      if (r.status != Status::published)
+        refute(claim, p_.tensor(stage.first).name, "no barrier stands behind a read of it");
+  for (const Batch& b : s.batches)
+    if (b.status != Status::published) refute(claim, "", "no barrier stands behind a write to LDS");
+  prove(claim, "", "provenance");
 }
 
 void Interpreter::finish(const State& s) {
@@ -323,6 +349,7 @@ void Interpreter::finish(const State& s) {
     if (!s.signalled.contains(turn))
       refute("a workgroup passes its turn on",
              p_.tensor(p_.turns()[static_cast<std::size_t>(turn)].tensor).name, "others wait for ever");
+  if (p_.shares()) leaves_lds(s);
   ends_.emplace_back(s.given, s.passed);
   for (const auto& spec : p_.specifications()) {
     const auto found = s.stored.find(spec.tensor);
@@ -367,7 +394,8 @@ void Interpreter::finish(const State& s) {
                         })->first;
       const auto end = reached(runs, begin, Monoid::sum);
       const auto part = std::find_if(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
-        return end && relate(begin) == relate(Sym(g.tile) * world(g.symbol)) && ends_part(g, *end, extent);
+        return end && relate(begin) == relate(Sym(g.tile) * world(g.symbol)) &&
+               ends_part(g.extent, end_of_part(g), *end, extent);
       });
       if (part != p_.grid().end())
         tile.origin[axis] = Sym(part->tile) * part->symbol, tile.extents[axis] = part->tile;
@@ -451,10 +479,21 @@ void Interpreter::coverage() {
                            [&](const GridAxis& g) { return g.axis == n; });
     };
     const GridAxis x = axis(0), y = axis(1);
+    const auto& shares = p_.shares();
     if (const auto why = unproved(*map, context_, prover_, ceil_div(x.extent, Sym(x.tile)),
-                                  ceil_div(y.extent, Sym(y.tile)), x.symbol, y.symbol))
+                                  ceil_div(y.extent, Sym(y.tile)), x.symbol, y.symbol,
+                                  shares ? std::optional(shares->number) : std::nullopt))
       refute(claim, to_string(map->order), *why);
     prove(claim, to_string(map->order), "prover");
+    if (shares) {
+      const std::string each = "each trip of each tile is in one share, whatever the sizes";
+      const std::string subject = std::to_string(shares->workers) + " workgroups";
+      if (const auto why = unproved(*shares, context_, prover_, map->tiles)) refute(each, subject, *why);
+      prove(each, subject, "prover");
+      condition(to_string(map->tiles) + " * " + to_string(shares->trips) +
+                    " <= " + std::to_string(Shares::most_steps),
+                "trips of all tiles are counted in 32 bits");
+    }
   }
   for (const auto& [tensor, tile] : stored_tile_) {
     const auto& [origin, extents] = tile;
@@ -497,6 +536,9 @@ void Interpreter::coverage() {
       if (!met) refute(claim, to_string(origin[axis]), "no grid axis counts these tiles");
       prove(claim, to_string(origin[axis]), "prover");
     }
+    if (p_.shares() && stored_part_[tensor] != axis_of_shares)
+      refute("no two workgroups write one element of " + t.name, t.name,
+             "workgroups have shares of one tile, and what each stores is not added");
     if (const auto part = stored_part_[tensor]; part && !used.insert(*part).second)
       refute("every element of " + t.name + " is written once", "",
              "workgroups along grid axis " + std::to_string(*part) +

@@ -75,6 +75,16 @@ public:
     if (busy(lgkm_)) n.lgkm = 0;
     return n;
   }
+  /// What ends all accesses to LDS; others stay under way.
+  Need out_of_lds() const {
+    Need n;
+    n.barrier = !written_.empty() || !read_.empty();
+    for (const auto& vm : vm_)
+      for (std::size_t i = 0; i < vm.size(); ++i)
+        if (vm[i].first <= -2) n.vm = tighter(n.vm, static_cast<int>(vm.size() - 1 - i));
+    if (busy(lgkm_)) n.lgkm = 0;
+    return n;
+  }
   void wait(int vm, int lgkm, const Waves& waves) {
     for (std::size_t w = 0; w < vm_.size(); ++w) {
       if (!waves.contains(static_cast<int>(w))) continue;
@@ -239,6 +249,15 @@ void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
   w.run(list.back(), 0);
 }
 
+// Where a workgroup goes on to another tile all of its waves are through with LDS.
+void end_tile(Walker& w, std::vector<Inst>& list) {
+  const Walker::Need n = w.out_of_lds();
+  if (!n.barrier) return;
+  const Inst last = list.back();
+  if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
+  list.push_back(barrier_of(last));
+}
+
 std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Walker::Need>& needs) {
   std::vector<Inst> out;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -351,6 +370,10 @@ void place_order(Code& code) {
     if (!r.staggered.empty()) r.staggered = staggered_order(r.body);
     walker = end;
     if (branches) end_all(walker, r.epilogue, meets);
+  }
+  if (code.program->shares() && !code.regions.empty()) {
+    CodeRegion& r = code.regions.back();
+    end_tile(walker, r.is_loop ? r.epilogue : r.body);
   }
 }
 

@@ -47,6 +47,10 @@ public:
         {"parts", "added",
          "with split: added to C by atomics, or stored, and summed in their order by the workgroup that "
          "comes last"},
+        {"stream-k", "0",
+         "that many workgroups, as many as the device runs at a time, share out the trips of all tiles "
+         "evenly, "
+         "parts added by atomics; 0: a workgroup has a tile"},
         {"tile-order", "linear",
          "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
         {"pin", "",
@@ -120,6 +124,7 @@ private:
     spec.waves_n = waves[1];
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
     spec.split = static_cast<int>(read.number("split", 0, 1 << 20));
+    spec.workers = static_cast<int>(read.number("stream-k", 0, 1 << 16));
     if (const std::string parts = read.text("parts"); parts == "stored") {
       spec.gather = true;
     } else if (parts != "added") {

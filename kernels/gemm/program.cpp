@@ -148,7 +148,7 @@ Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
 /// scales of other columns are exchanged with them.
 bool exchanges_columns(const GemmSpec& s, const Target& target, const MmaTiling& mma) {
   return target.swaps_lanes && !s.scales && bits(s.out) == 16 && s.mfma == 16 && mma.repeat_n() % 2 == 0 &&
-         (is_mx(s) || s.waves_n == 1) && (s.split == 0 || s.gather);
+         (is_mx(s) || s.waves_n == 1) && !s.adds();
 }
 
 /// (M, N, parts) with the parts of a row side by side: (M,N,P):(N*P,1,N).
@@ -203,8 +203,13 @@ void check(const GemmSpec& s, const Target& target) {
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
   if (s.gather && (s.split == 0 || whole))
     refuse("parts", "stored", s.split == 0 ? "with split" : "added: sums of i8 are exact in any order");
-  if (s.split > 0 && s.bias && !s.gather)
-    refuse("split", std::to_string(s.split), "parts stored: a bias would be added once a part");
+  if (s.split > 0 && s.workers > 0)
+    refuse("split", std::to_string(s.split),
+           "without stream-k, which cuts K where a workgroup's share of all ends");
+  if (s.adds() && s.bias)
+    refuse(s.workers > 0 ? "stream-k" : "split", std::to_string(s.workers > 0 ? s.workers : s.split),
+           s.workers > 0 ? "no bias: it would be added once a share"
+                         : "parts stored: a bias would be added once a part");
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
@@ -293,7 +298,7 @@ Program gemm_program(const GemmSpec& s) {
   const int v = vector_of(s.in); // elements of 16 bytes
   const MmaTiling mma = tiling(s, target);
   const bool pre = s.preshuffled_b, mx = is_mx(s);
-  const bool pairs = s.split > 0 && !s.gather && bits(s.out) == 16; // added two at a time
+  const bool pairs = s.adds() && bits(s.out) == 16; // added two at a time
 
   Program k(pre ? "preshuffle_gemm" : "gemm", target, mma.threads(), s.where);
   // Blocks of 32 rows are counted in 32 bits.
@@ -373,7 +378,10 @@ Program gemm_program(const GemmSpec& s) {
     }
   };
   const Sym part = s.split > 0 ? k.workgroups(2, K, s.split) : Sym(0); // a workgroup has one
-  const Sym extent = s.split > 0 ? length(part) : K;
+  const auto share = s.workers > 0 ? k.share(s.workers, K, s.tile_k) : Program::Share{Sym(0), Sym(0)};
+  const Sym extent = s.split > 0     ? length(part)
+                     : s.workers > 0 ? min(K - Sym(s.tile_k) * share.begin, Sym(s.tile_k) * share.count)
+                                     : K;
   const auto tile_if = [&](bool staged, const std::string& name, int rows, const Layout& reads) {
     return staged ? std::optional(tile_in_lds(name, rows, reads)) : std::nullopt;
   };
@@ -393,7 +401,7 @@ Program gemm_program(const GemmSpec& s) {
   const codegen::Pipeline how{
       .distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth, .stagger = s.stagger};
   k.loop(extent, s.tile_k, how, [&](Sym trip) {
-    const Sym t = s.split > 0 ? Sym(s.split / s.tile_k) * part + trip : trip;
+    const Sym t = (s.split > 0 ? Sym(s.split / s.tile_k) * part : share.begin) + trip;
     const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),
                         tile_of_b = in_order(k.tile(B, {s.tile_n, s.tile_k}, {bn, t}), 0);
     if (a) fill(tile_of_a, *a, s.tile_m);
@@ -427,7 +435,7 @@ Program gemm_program(const GemmSpec& s) {
   const codegen::View tile_of_c = in_order(in_rows(k.tile(C, {s.tile_m, s.tile_n}, {bm, bn})), 1);
   const bool swaps = !columns && exchanges_columns(s, target, mma);
   const auto put = [&](const Fragment& sum) {
-    if (s.split > 0 && !s.gather) return k.add(sum, tile_of_c);
+    if (s.adds()) return k.add(sum, tile_of_c);
     k.store(swaps ? k.relayout(sum, mma.c_by_eights(), s.out) : sum, tile_of_c, columns || swaps ? 8 : 4);
   };
   const auto finish = [&](const Fragment& sum) {

@@ -74,7 +74,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
   Bytes a = to_bytes(random_matrix(m, k, spec.in, seed), spec.in);
   Bytes b = to_bytes(random_matrix(n, k, spec.in, seed + 1), spec.in);
   const auto c_bytes = static_cast<std::size_t>(m * n * bytes_of(spec.out));
-  problem.buffers = {{"C", spec.split > 0 && !spec.gather ? Bytes(c_bytes) : poison(c_bytes), true},
+  problem.buffers = {{"C", spec.adds() ? Bytes(c_bytes) : poison(c_bytes), true},
                      {"A", a, false},
                      {"B", spec.preshuffled_b ? preshuffle(b, n, k, spec.in) : b, false}};
   // Scales of rows and columns and a bias, as vectors.
@@ -109,12 +109,12 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                                                         : "",
                              spec.bias ? " + bias" : "");
   // By blocks, so that a large problem does not need its operands and reference in double precision at once.
-  // Parts that are added in 16 bits: each is rounded, and so is each sum.
-  const double parts = spec.split > 0 && !spec.gather && codegen::bits(spec.out) == 16
-                           ? 2 * std::ceil(double(k) / spec.split)
-                           : 0;
+  // Parts that are added: in 16 bits each is rounded, and so is each sum; in 32 bits the sums of scaled integers are.
+  const double cuts = spec.adds() ? std::ceil(double(k) / (spec.workers > 0 ? spec.tile_k : spec.split)) : 0,
+               parts = codegen::bits(spec.out) == 16 ? 2 * cuts : 0,
+               sums = codegen::is_integer(spec.in) && spec.scales ? cuts : 0;
   problem.check = [a = std::move(a), b = std::move(b), sa, sb, bias, block_a, block_b, scaled = spec.scales,
-                   m, n, k, parts, in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
+                   m, n, k, parts, sums, in = spec.in, out = spec.out](std::span<const Bytes> buffers) {
     // Below the smallest normal number of f16, 2^-14, rounding errs by up to 2^-25 whatever the value.
     const double subnormal = out == Element::f16 ? std::max(parts, 1.0) * std::ldexp(1, -25) : 0;
     constexpr std::int64_t block = 512;
@@ -138,7 +138,8 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
         const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
                      behind = scaled ? 4 * std::ldexp(1, -24) : 0;
         const Matrix bound =
-            ((2.0 * static_cast<double>(k) * rounding + (parts > 0 ? parts * unit_roundoff(out) : 0)) *
+            ((2.0 * static_cast<double>(k) * rounding + sums * std::ldexp(1, -24) +
+              (parts > 0 ? parts * unit_roundoff(out) : 0)) *
                  (left.cwiseAbs() * right.cwiseAbs().transpose()).cwiseProduct(scale.cwiseAbs()) +
              behind * (sum.cwiseProduct(scale).cwiseAbs() + added.cwiseAbs()) +
              (codegen::is_integer(out) ? 0 : unit_roundoff(out)) * reference.cwiseAbs())

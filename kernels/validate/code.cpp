@@ -2070,6 +2070,10 @@ CodeReport Sides::run() {
     report_.undecided.assign(reasons_.begin(), reasons_.end());
     return std::move(report_);
   }
+  if (p_.shares()) {
+    report_.undecided = {"a workgroup goes on from tile to tile (stream-K), and is followed through one"};
+    return std::move(report_);
+  }
   if (options_.order) {
     runtime::symbolic::OrderOptions o;
     o.max_bytes = options_.max_bytes;

@@ -301,6 +301,55 @@ TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part 
   }
 }
 
+TEST_CASE("gemm by shares: more workgroups than trips, one for all, and tiles that are cut in the middle") {
+  // Validation follows one tile of a workgroup.
+  struct Undecided {
+    Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
+    ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
+  } const validation;
+  GemmSpec f32;
+  f32.out = Element::f32;
+  f32.tile_m = f32.tile_n = 64;
+  f32.tile_k = 32;
+  GemmSpec i8 = f32; // exact: any order gives the same bits
+  i8.in = Element::i8, i8.out = Element::i32, i8.tile_k = 64;
+  GemmSpec scaled = i8;
+  scaled.out = Element::f32, scaled.scales = true;
+  GemmSpec moved = f32;
+  moved.arch = "gfx950";
+  moved.transfer = moved.stagger = true;
+  moved.order = codegen::parse_tile_order("xcd+rows:2");
+  GemmSpec pairs = moved; // added two at a time
+  pairs.in = pairs.out = Element::bf16;
+  GemmSpec shuffled = f32;
+  shuffled.preshuffled_b = true;
+  shuffled.waves_m = 1, shuffled.waves_n = 4;
+  GemmSpec mx = moved;
+  mx.in = Element::e2m1, mx.tile_k = 256, mx.stagger = false;
+  for (const int workers : {1, 3, 17})
+    for (GemmSpec spec : {f32, i8, scaled, moved, pairs, shuffled, mx}) {
+      spec.workers = workers;
+      const Artifact kernel = build_gemm(spec);
+      const bool exact = spec.in == Element::i8 && !spec.scales;
+      for (const auto& [m, n, k] : {std::tuple{133, 208, 256}, {1, 16, 64}, {200, 80, 192}, {33, 48, 320}})
+        expect_right(kernel, gemm_problem(spec, m, n, spec.in == Element::e2m1 ? 4 * k : k, 1), exact);
+    }
+  const auto refused = [](auto change, const std::string& hint) {
+    GemmSpec spec;
+    spec.workers = 4;
+    change(spec);
+    CHECK_THROWS_WITH(build_gemm(spec), Contains(hint));
+  };
+  refused([](GemmSpec& s) { s.split = 64; }, "without stream-k");
+  refused(
+      [](GemmSpec& s) { s.in = Element::i8, s.out = Element::f32, s.scales = s.bias = true, s.tile_k = 64; },
+      "it would be added once a share");
+  refused([](GemmSpec& s) { s.workers = 1 << 17; }, "as many as the device runs at a time");
+  // 2^16 x 2^16 tiles of one trip.
+  f32.workers = 8;
+  CHECK_THROWS_WITH(plan_gemm_launch(f32, 1 << 21, 1 << 21, 64), Contains("1073741824"));
+}
+
 TEST_CASE("gemm in stored parts: the last workgroup sums them, the same bits in every run") {
   // Validation follows no ticket yet.
   struct Undecided {

@@ -298,6 +298,50 @@ TEST_CASE("every wait and barrier of rows is missed when it is gone") {
   }
 }
 
+TEST_CASE(
+    "every barrier and wait of shares is missed when it is gone, those before a workgroup's next tile, too") {
+  for (const char* arch : {"gfx942", "gfx950"})
+    for (const char* loops : {"ir", "asm"})
+      for (const bool transfer : {false, true}) {
+        if (transfer && loops == std::string("ir")) continue;
+        GemmSpec spec;
+        spec.arch = arch;
+        spec.in = Element::i8, spec.out = Element::i32; // the same bits in any order
+        spec.tile_m = spec.tile_n = 64, spec.tile_k = 64;
+        spec.transfer = transfer, spec.workers = 3;
+        const Artifact kernel = build_gemm(spec, {.loops = loops});
+        std::vector<std::pair<Problem, Bytes>> cases;
+        std::map<std::uint64_t, Site> places;
+        for (const auto& [m, n, k] : {std::tuple{130, 72, 320}, {64, 64, 64}, {200, 130, 144}}) {
+          Problem problem = gemm_problem(spec, m, n, k, 1);
+          const Outcome plain = run(kernel, problem, {});
+          REQUIRE(problem.check(plain.after).ok);
+          runtime::EmulatorOptions strict;
+          strict.checks = runtime::Checks::all();
+          CHECK(run(kernel, problem, strict).findings == 0);
+          places.merge(sites(kernel, problem));
+          cases.emplace_back(std::move(problem), plain.after.at(0));
+        }
+        for (const auto& [address, site] : places) {
+          Artifact mutant = kernel;
+          const std::uint32_t nop = 0xbf800000;
+          std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
+          bool caught = false;
+          for (const auto& [problem, bits] : cases)
+            for (std::uint64_t seed = 0; seed <= 3 && !caught; ++seed) {
+              runtime::EmulatorOptions options;
+              if (seed == 0) options.checks = runtime::Checks::all();
+              options.stress = seed > 0, options.seed = seed;
+              const Outcome o = run(mutant, problem, options);
+              caught = o.failed || (seed == 0 ? o.findings != 0 : o.after.at(0) != bits);
+            }
+          INFO(fmt::format("{} {}{}: without {} at {:#x}", arch, loops, transfer ? ", transfers" : "",
+                           site.text, address));
+          CHECK(caught);
+        }
+      }
+}
+
 TEST_CASE("all that orders a ticket is missed when it is gone: write-back, waits, barriers, and the cleared "
           "caches") {
   for (const char* arch : {"gfx942", "gfx950"}) {

@@ -161,3 +161,125 @@ TEST_CASE("tile order: grids that may be too large are refused") {
   const Sym x = symbols.symbol("x", {Int(1), Int(1 << 20)}), y = symbols.symbol("y", {Int(1), Int(1 << 20)});
   CHECK_THROWS_AS(tile_map(parse_tile_order("xcd"), symbols, x, y, x, y), CodegenError);
 }
+
+namespace {
+
+/// A sum over k in tiles of 16 for as many tiles, shared out.
+struct Shared {
+  SymContext symbols;
+  Sym k = symbols.symbol("k", {Int(1), Int(1 << 20)}),
+      tiles = symbols.symbol("tiles", {Int(1), Int(1 << 20)});
+  Shares of;
+  explicit Shared(int workers) : of(shares(workers, symbols, tiles, k, 16)) {}
+
+  bool proved() {
+    solver::SolverProver prover;
+    return !unproved(of, symbols, prover, tiles);
+  }
+  /// How often each trip of each tile is in a share; nothing where a formula has no value or one outside of its symbol's range, or
+  /// a share is outside of its tile. `longest`: the trips of the workgroup that has most of them.
+  std::optional<std::map<std::pair<std::int64_t, std::int64_t>, int>>
+  trips(std::int64_t count, std::int64_t extent, std::int64_t* longest = nullptr) {
+    std::map<std::pair<std::int64_t, std::int64_t>, int> out;
+    for (std::int64_t w = 0; w < of.workers; ++w) {
+      Assignment at;
+      at.set(k, Int(extent)), at.set(tiles, Int(count)), at.set(of.worker, Int(w));
+      const auto define = [&](const std::vector<TileMap::Definition>& all) {
+        for (const auto& d : all) {
+          try {
+            const Int v = evaluate(d.value, at);
+            const Interval range = interval(d.symbol);
+            if (v < *range.lower || v > *range.upper) return false;
+            at.set(d.symbol, v);
+          } catch (const LayoutError&) {
+            return false;
+          }
+        }
+        return true;
+      };
+      if (!define(of.once)) return {};
+      std::int64_t mine = 0;
+      for (Int turn = 0; turn < evaluate(of.turns, at); turn = turn + Int(1)) {
+        at.set(of.turn, turn);
+        if (!define(of.each)) return {};
+        const std::int64_t begin = evaluate(of.begin, at).value(),
+                           end = begin + evaluate(of.count, at).value();
+        const std::int64_t tile = evaluate(of.number, at).value();
+        if (tile >= count || begin < 0 || end <= begin || end > (extent + 15) / 16) return {};
+        for (std::int64_t i = begin; i < end; ++i) ++out[{tile, i}], ++mine;
+        if (mine > 2 * count * extent) return {}; // without an end
+      }
+      if (longest) *longest = std::max(*longest, mine);
+    }
+    return out;
+  }
+  bool each_once() {
+    for (std::int64_t count = 1; count <= 9; ++count)
+      for (const std::int64_t extent : {1, 16, 17, 48, 80, 112}) {
+        const auto all = trips(count, extent);
+        if (!all || all->size() != static_cast<std::size_t>(count * ((extent + 15) / 16))) return false;
+        for (const auto& [trip, times] : *all)
+          if (times != 1) return false;
+      }
+    return true;
+  }
+};
+
+} // namespace
+
+TEST_CASE("shares: each trip of each tile once, as many for every workgroup, and proved for all sizes") {
+  for (const int workers : {1, 2, 3, 4, 7, 16, 304}) {
+    INFO(workers);
+    Shared s(workers);
+    CHECK(s.each_once());
+    CHECK(s.proved());
+    for (const std::int64_t count : {1, 5, 8, 13})
+      for (const std::int64_t extent : {16, 160, 1600}) {
+        std::int64_t longest = 0;
+        REQUIRE(s.trips(count, extent, &longest));
+        CHECK(longest == (count * extent / 16 + workers - 1) / workers);
+      }
+  }
+  for (const int workers : {0, -1, 1 << 20}) CHECK_THROWS_AS(Shared(workers), CodegenError);
+}
+
+TEST_CASE("shares: a formula with one place changed is not proved, unless each trip is in one share") {
+  int wrong = 0;
+  for (const int workers : {2, 5}) {
+    const std::size_t count = Shared(workers).of.once.size() + Shared(workers).of.each.size();
+    for (std::size_t d = 0; d < count; ++d)
+      for (int change = 0; change < 12; ++change) {
+        Shared s(workers);
+        TileMap::Definition* at = nullptr;
+        std::size_t n = 0;
+        for (auto* list : {&s.of.once, &s.of.each})
+          for (auto& definition : *list)
+            if (n++ == d) at = &definition;
+        const auto replace = [&](std::size_t from, Sym to) {
+          const std::pair<AtomId, Sym> all[] = {{*s.of.once[from].symbol.as_atom(), to}};
+          at->value = substitute(at->value, all);
+        };
+        const Sym before = at->value;
+        switch (change) {
+        case 0: at->value = before + Sym(1); break;
+        case 1: at->value = before - Sym(1); break;
+        case 2: at->value = Sym(2) * before; break;
+        case 3: at->value = max(before, Sym(1)); break;
+        case 4: at->value = min(before, Sym(2)); break;
+        case 5: replace(0, s.of.once[0].symbol + Sym(1)); break;    // trips
+        case 6: replace(1, s.of.once[1].symbol + Sym(1)); break;    // rounds
+        case 7: replace(4, s.of.once[4].symbol + Sym(1)); break;    // each
+        case 8: replace(5, s.of.once[5].symbol + Sym(1)); break;    // start
+        case 9: replace(6, s.of.once[6].symbol - Sym(1)); break;    // stop
+        case 10: replace(7, s.of.once[7].symbol + Sym(1)); break;   // first
+        default: std::swap(s.of.each[4].value, s.of.each[5].value); // begin and end
+        }
+        if (at->value == before && change != 11) continue;
+        INFO(workers << " workgroups: " << to_string(at->symbol) << " = " << to_string(at->value));
+        if (s.each_once()) continue;
+        ++wrong;
+        CHECK_FALSE(s.proved());
+      }
+  }
+  CHECK(wrong > 150);
+}

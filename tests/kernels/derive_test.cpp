@@ -254,6 +254,83 @@ TEST_CASE("derive: parts of a sum that workgroups add are all of it, and nothing
              Contains(claim));
 }
 
+TEST_CASE("derive: shares of a sum are added once, in their tile, and LDS is free for the next tile") {
+  kernels::GemmSpec spec = small();
+  spec.out = Element::f32;
+  spec.workers = 5;
+  const auto with = [&](auto change) {
+    Program p = kernels::gemm_program(spec);
+    change(p);
+    return refuted(code_of(p));
+  };
+  const auto loop = [&](auto change) {
+    return with([&](Program& p) {
+      for (Op& op : p.mutable_body())
+        if (auto* l = std::get_if<LoopOp>(&op.what)) change(p, *l);
+    });
+  };
+  CHECK(with([](Program&) {}) == "");
+  const std::string claim = "the parts of c that workgroups add make up its sum, each element once";
+  const auto ending = [&](int more) {
+    return loop([&](const Program& p, LoopOp& l) {
+      const Shares& s = *p.shares();
+      l.extent = min(s.extent - Sym(32) * s.begin, Sym(32) * s.count + Sym(32 * more));
+    });
+  };
+  CHECK(ending(0) == "");
+  CHECK_THAT(ending(1), Contains(claim));
+  // A trip less: none where the share has one.
+  CHECK_THAT(ending(-1), Contains("the loop runs at least once"));
+  // All of K, whatever the share is; from the begin of K; and trips that begin one later.
+  CHECK_THAT(loop([](const Program& p, LoopOp& l) { l.extent = p.sizes()[2].symbol; }), !Catch::Equals(""));
+  for (const bool later : {false, true})
+    CHECK_THAT(loop([&](const Program& p, LoopOp& l) {
+                 for (Op& inner : l.body)
+                   if (auto* copy = std::get_if<CopyOp>(&inner.what); copy && copy->from && copy->to)
+                     copy->from->origin[1] += later ? Sym(32) : Sym(-32) * p.shares()->begin;
+               }),
+               Contains(claim));
+  // Stored in the place of what other workgroups add; all of K by everybody, too.
+  for (const bool whole : {false, true})
+    CHECK_THAT(with([&](Program& p) {
+                 for (Op& op : p.mutable_body()) {
+                   if (auto* copy = std::get_if<CopyOp>(&op.what)) copy->combine.reset();
+                   if (auto* l = std::get_if<LoopOp>(&op.what); l && whole) {
+                     l->extent = p.sizes()[2].symbol;
+                     for (Op& inner : l->body)
+                       if (auto* copy = std::get_if<CopyOp>(&inner.what); copy && copy->from && copy->to)
+                         copy->from->origin[1] -= Sym(32) * p.shares()->begin;
+                   }
+                 }
+               }),
+               Contains(whole ? "no two workgroups write one element of c"
+                              : "a sum is over the whole extent before it is used"));
+  // Shares that leave out a step, and ones that have one twice.
+  for (const int by : {-1, 1})
+    CHECK_THAT(with([&](Program& p) { p.mutable_shares()->each[4].value += Sym(by); }),
+               Contains("each trip of each tile is in one share"));
+  CHECK_THAT(with([&](Program& p) { p.mutable_shares()->once[4].value += Sym(1); }),
+             Contains("each trip of each tile is in one share"));
+  // The barrier before the next tile, and what is waited for before it.
+  const Program p = kernels::gemm_program(spec);
+  const std::string through = "all waves are through with LDS before the workgroup's next tile";
+  CHECK_THAT(changed(p,
+                     [](Code& c) {
+                       std::erase_if(c.regions.back().body,
+                                     [](const Inst& i) { return i.kind == InstKind::barrier; });
+                     }),
+             Contains(through));
+  spec.arch = "gfx950", spec.transfer = true;
+  const Program moved = kernels::gemm_program(spec);
+  CHECK(changed(moved, [](Code&) {}) == "");
+  CHECK_THAT(changed(moved,
+                     [](Code& c) {
+                       std::erase_if(c.regions.back().body,
+                                     [](const Inst& i) { return i.kind == InstKind::wait; });
+                     }),
+             Contains(through));
+}
+
 TEST_CASE("derive: an output's elements have places of their own, as many as coordinates") {
   const auto placed = [](const std::string& place, bool output) {
     Program k("placed", Target::named("gfx942"), 64);

@@ -258,6 +258,16 @@ public:
   /// Another workgroup for each tile; it changes nothing of what the program means. Requires: grid axes 0 and 1; a third
   /// one is as it was. Errors: CodegenError for grids that may be too large.
   void order_tiles(const TileOrder& order);
+  /// A part of a tile's sum over an extent: trips `begin` <= i < `begin` + `count` of `tile`.
+  struct Share {
+    Sym begin{}, count{};
+  };
+  /// All tiles of grid axes 0 and 1, shared out among `workers` workgroups trip by trip of a loop over `extent` (stream-K;
+  /// `Shares`): each workgroup runs the program once for each tile that it has a share of. The sums over a share are added to the
+  /// output: `k.loop(min(extent - tile begin, tile count), tile, ...)` over tiles `begin + trip`, and `add`. Requires: a complete
+  /// grid of two axes; no tickets and turns, which count workgroups along an axis. It is a condition of the launch that there are
+  /// at most 2^30 trips in all. Errors: CodegenError.
+  Share share(int workers, Sym extent, int tile);
   /// table[at], the same for the workgroup: the expert of a block of rows. As an origin it is taken alone, and where it is
   /// no index of the tensor, the elements read as 0; elsewhere, as a bound, it is a condition of the launch that the table holds
   /// nothing negative. With a constant `at` it may stand in specifications. Requires: a tensor of i32 with one axis.
@@ -388,6 +398,8 @@ public:
   [[nodiscard]] int threads() const { return threads_; }
   [[nodiscard]] const std::vector<Size>& sizes() const { return sizes_; }
   [[nodiscard]] const std::vector<GridAxis>& grid() const { return grid_; }
+  /// Absent: a workgroup has a tile.
+  [[nodiscard]] const std::optional<Shares>& shares() const { return shares_; }
   /// Absent: the workgroup's numbers are the tile's.
   [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
@@ -426,6 +438,7 @@ public:
   [[nodiscard]] std::vector<Op>& mutable_body() { return body_; }
   [[nodiscard]] std::vector<Tensor>& mutable_tensors() { return tensors_; }
   [[nodiscard]] std::optional<TileMap>& mutable_tile_map() { return tile_map_; }
+  [[nodiscard]] std::optional<Shares>& mutable_shares() { return shares_; }
 
 private:
   Fragment fragment(Element element, const Layout& tv, std::vector<int> extents);
@@ -448,6 +461,7 @@ private:
   std::vector<Size> sizes_;
   std::vector<GridAxis> grid_;
   std::optional<TileMap> tile_map_;
+  std::optional<Shares> shares_;
   std::vector<Uniform> uniforms_;
   std::vector<Ticket> tickets_;
   std::vector<Turn> turns_;

@@ -18,8 +18,24 @@
 /// workgroup that the tile belongs to, and evaluates the formulas there. A map from a finite set onto one as large is
 /// one-to-one, so nothing else is needed.
 ///
+/// `Shares`: how much of a tile's sum a workgroup works on, where a fixed number of them shares out all of it ("stream-K"). A
+/// grid of one workgroup a tile leaves most of the device idle in its last round: 320 tiles on 304 compute units take as long as
+/// 608. Here each of `workers` workgroups has whole tiles first, as many as all of them have, in rounds that are side by side in
+/// the order of tiles; and the trips along K of the tiles that are left are one line of steps, tile behind tile, of which each
+/// workgroup has as many:
+///
+///     rounds  =  tiles div workers;  tile w + workers i in round i of workgroup w
+///     step x of the rest  =  trip x mod trips of tile workers rounds + x div trips
+///     each    =  ceil(steps / workers), and workgroup w has  start = w each  <=  x  <  stop = min(start + each, steps)
+///     of a tile it has what that and the tile's own steps have in common: trips  begin <= i < begin + count
+///
+/// 5 tiles of 4 trips by 2 workgroups: tiles 0 and 2 for the first and 1 and 3 for the other one, and two trips of tile 4 each. That
+/// the shares of all workgroups are the trips of all tiles, each once, is decided by `unproved` for all sizes, by cases in digits:
+/// where a workgroup begins and ends in its first and last tile.
+///
 /// Sources: AMD, "CDNA 3 white paper" (workgroups go to XCDs in turn); grouped orders: Triton's matrix multiplication
-/// tutorial ("L2 cache optimizations").
+/// tutorial ("L2 cache optimizations"); shares: Osama, Merrill, Cecka, Garland, Owens, "Stream-K: Work-Centric Parallel
+/// Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023, section 4.
 #pragma once
 
 #include <inlay/algebra/prover.h>
@@ -47,10 +63,10 @@ struct TileMap {
     Sym symbol{}, value{};
   };
   TileOrder order;
-  Sym id_x{}, id_y{};                 ///< what the hardware gives the workgroup
-  Sym tiles_x{}, tiles_y{};           ///< extents of the grid
-  Sym tiles{}, number{}, place{};     ///< in all; of the workgroup, as the hardware counts; in the order
-  std::vector<Definition> counts;     ///< tiles_x, tiles_y, tiles
+  Sym id_x{}, id_y{};             ///< what the hardware gives the workgroup; not used where there are shares
+  Sym tiles_x{}, tiles_y{};       ///< extents of the grid
+  Sym tiles{}, number{}, place{}; ///< in all; of the workgroup, as the hardware counts; in the order
+  std::vector<Definition> counts; ///< tiles_x, tiles_y, tiles
   std::vector<Definition> numbering;  ///< number, of id_x and id_y
   std::vector<Definition> stretching; ///< place, of number
   std::vector<Definition> tiling;     ///< the tile's numbers along x and y, the last two, of place
@@ -59,14 +75,41 @@ struct TileMap {
   [[nodiscard]] std::vector<Definition> definitions() const;
 };
 
-/// For a grid of ceil_div tiles along x and y, whose numbers are `tile_x`, `tile_y`.
+/// For a grid of ceil_div tiles along x and y, whose numbers are `tile_x`, `tile_y`. `number`: of the tile, where it is not the
+/// workgroup's (`Shares::number`).
 /// Errors: CodegenError when there may be more than 2^31 - 1 workgroups.
 [[nodiscard]] TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym tiles_y,
-                               Sym tile_x, Sym tile_y);
+                               Sym tile_x, Sym tile_y, std::optional<Sym> number = {});
 
 /// What does not hold, for some size of the grid; nothing when each tile is exactly one workgroup's. The grid is that of
 /// `tile_map`.
 [[nodiscard]] std::optional<std::string> unproved(const TileMap& map, SymContext& symbols, Prover& prover,
-                                                  Sym tiles_x, Sym tiles_y, Sym tile_x, Sym tile_y);
+                                                  Sym tiles_x, Sym tiles_y, Sym tile_x, Sym tile_y,
+                                                  std::optional<Sym> number = {});
+
+/// The trips of all tiles, shared out; see above.
+struct Shares {
+  /// As many trips of all tiles a launch may have, so that all numbers fit 32 bits.
+  static constexpr std::int64_t most_steps = std::int64_t{1} << 30;
+  int workers = 1;
+  Sym extent{};                          ///< that is summed over
+  int tile = 1;                          ///< of it, a trip
+  Sym worker{};                          ///< what the hardware gives the workgroup
+  Sym trips{};                           ///< of a tile
+  Sym turns{};                           ///< as many tiles the workgroup has something of
+  Sym turn{};                            ///< of them, 0 <= turn < turns
+  Sym number{};                          ///< of that tile, in the order of tiles
+  Sym begin{}, count{};                  ///< the workgroup's trips of it; count is at least 1
+  std::vector<TileMap::Definition> once; ///< for the workgroup; `turns` is the last one
+  std::vector<TileMap::Definition> each; ///< for each turn; `count` is the last one
+};
+
+/// `tiles`: how many there are (`TileMap::tiles`). Errors: CodegenError for a number of workgroups that is none.
+[[nodiscard]] Shares shares(int workers, SymContext& symbols, Sym tiles, Sym extent, int tile);
+
+/// What does not hold, for some sizes; nothing when each trip of each tile is in exactly one share, and each share in its tile.
+/// Requires: at most `most_steps` trips of all tiles.
+[[nodiscard]] std::optional<std::string> unproved(const Shares& shares, SymContext& symbols, Prover& prover,
+                                                  Sym tiles);
 
 } // namespace inlay::codegen

@@ -81,6 +81,9 @@ struct LaunchContract {
   int threads = 256;
   std::vector<Size> sizes;
   std::vector<Axis> grid;
+  /// That many workgroups along x, and no others, share out the tiles of `grid` and of `summed` trip by trip (codegen::Shares); 0: none do.
+  int workers = 0;
+  Axis summed;
   std::vector<Buffer> buffers; ///< in argument order, before the sizes
 
   /// The launch for these sizes, in order. Errors: std::invalid_argument naming the size, its value and what would do.

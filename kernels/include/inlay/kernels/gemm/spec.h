@@ -56,6 +56,9 @@ struct GemmSpec {
   /// and stores C, of any type, with scales and bias, the same bits in every run. N is a multiple of 4 then, and K is at most 64
   /// parts.
   bool gather = false;
+  /// That many workgroups share out the trips of all tiles evenly (stream-K: as many as the device runs at a time), and add what
+  /// they have of a tile to C, as with `split`; 0: a workgroup has a tile.
+  int workers = 0;
   /// Divides N: rows of C of whole vectors (8 of 16 bits) need no second version of the stores, by single elements.
   int multiple_n = 1;
   codegen::TileOrder order;       ///< which tile a workgroup works on
@@ -65,6 +68,9 @@ struct GemmSpec {
   bool stagger = false;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 
+  [[nodiscard]] bool adds() const {
+    return (split > 0 && !gather) || workers > 0;
+  }                                                                   ///< to C, parts of its sums
   [[nodiscard]] bool staged_a() const { return direct != Direct::a; } ///< by LDS
   [[nodiscard]] bool staged_b() const { return !preshuffled_b && direct != Direct::b; }
   /// Whether the scales of 32 k of a tile's rows go there, too: with transfers, 32 rows a wave at a time, if several waves want them.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace inlay::codegen {
 namespace {
@@ -97,6 +98,47 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
   m.tiling.push_back({tile_x, order.columns ? of_across : of_along});
   m.tiling.push_back({tile_y, order.columns ? of_along : of_across});
   return m;
+}
+
+double footprint(const TileOrder& order, const TileGrid& grid) {
+  SymContext symbols;
+  const Sym x = symbols.symbol("x", {Int(0), Int(grid.tiles_x - 1)}),
+            y = symbols.symbol("y", {Int(0), Int(grid.tiles_y - 1)}),
+            number = symbols.symbol("number", {Int(0), Int(most)});
+  const TileMap map = tile_map(order, symbols, Sym(grid.tiles_x), Sym(grid.tiles_y), x, y, number);
+  const std::int64_t tiles = grid.tiles_x * grid.tiles_y,
+                     rounds = (tiles + grid.resident - 1) / grid.resident;
+  const std::int64_t looked_at = std::min<std::int64_t>(rounds, 4);
+  double bytes = 0;
+  for (std::int64_t k = 0; k < looked_at; ++k) {
+    const std::int64_t round = k * rounds / looked_at;
+    std::set<std::pair<std::int64_t, std::int64_t>> columns, rows; // XCD, number
+    for (std::int64_t n = round * grid.resident; n < std::min((round + 1) * grid.resident, tiles); ++n) {
+      Assignment at;
+      at.set(number, Int(n));
+      for (const TileMap::Definition& d : map.definitions()) at.set(d.symbol, evaluate(d.value, at));
+      columns.emplace(n % xcds, evaluate(x, at).value());
+      rows.emplace(n % xcds, evaluate(y, at).value());
+    }
+    bytes += static_cast<double>(columns.size()) * static_cast<double>(grid.column_bytes) +
+             static_cast<double>(rows.size()) * static_cast<double>(grid.row_bytes);
+  }
+  return bytes / static_cast<double>(looked_at);
+}
+
+TileOrder smallest_footprint(const TileGrid& grid) {
+  std::vector<std::pair<TileOrder, double>> all;
+  const auto consider = [&](const TileOrder& o) { all.emplace_back(o, footprint(o, grid)); };
+  consider({});
+  consider({.stretches = true});
+  for (const bool stretches : {false, true})
+    for (const bool columns : {false, true})
+      for (const int group : {2, 4, 6, 8, 12, 16, 32})
+        if (group < (columns ? grid.tiles_x : grid.tiles_y)) consider({stretches, columns, group});
+  const double least = std::min_element(all.begin(), all.end(), [](const auto& a, const auto& b) {
+                         return a.second < b.second;
+                       })->second;
+  return std::find_if(all.begin(), all.end(), [&](const auto& o) { return o.second <= 1.01 * least; })->first;
 }
 
 namespace {

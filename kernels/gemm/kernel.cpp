@@ -52,7 +52,8 @@ public:
          "evenly, "
          "parts added by atomics; 0: a workgroup has a tile"},
         {"tile-order", "linear",
-         "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G"},
+         "which tile a workgroup works on: linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G; auto: "
+         "the one with the smallest footprint in the L2 caches for m and n"},
         {"pin", "",
          "places in the loop that are fixed: 'load a 0 behind 5, read lds_b 3 behind 17', the number of the "
          "access and of the matrix product"},
@@ -69,7 +70,6 @@ public:
   }
   Problem problem(const Flags& flags, std::uint64_t seed) const override {
     const FlagReader read = reader(flags);
-    constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has the real limits
     return gemm_problem(spec_of(read), read.number("m", 1, most), read.number("n", 1, most),
                         read.number("k", 1, most), seed);
   }
@@ -86,6 +86,17 @@ public:
   }
 
 private:
+  static constexpr std::int64_t most = 1 << 24; // refuses nonsense; plan_gemm_launch has the real limits
+
+  static codegen::TileOrder order_of(const GemmSpec& s, std::int64_t m, std::int64_t n) {
+    const std::int64_t row = s.tile_k * codegen::bits(s.in) / 8;
+    return codegen::smallest_footprint({.tiles_x = (n + s.tile_n - 1) / s.tile_n,
+                                        .tiles_y = (m + s.tile_m - 1) / s.tile_m,
+                                        .column_bytes = s.tile_n * row,
+                                        .row_bytes = s.tile_m * row,
+                                        .resident = codegen::Target::named(s.arch).compute_units});
+  }
+
   FlagReader reader(const Flags& given) const {
     Flags all = given;
     const auto type = all.find("dtype");
@@ -104,7 +115,6 @@ private:
                           : codegen::bits(spec.in) <= 8          ? Element::bf16
                                                                  : spec.in;
     spec.out = read.text("out").empty() ? usual : codegen::parse_element(read.text("out"));
-    spec.order = codegen::parse_tile_order(read.text("tile-order"));
     spec.pins = codegen::parse_pins(read.text("pin"));
     spec.depth = codegen::parse_depth(read.text("pipeline"));
     const std::string direct = read.text("direct");
@@ -123,6 +133,9 @@ private:
     spec.waves_m = waves[0];
     spec.waves_n = waves[1];
     spec.mfma = static_cast<int>(read.number("mfma", 16, 32));
+    spec.order = read.text("tile-order") == "auto"
+                     ? order_of(spec, read.number("m", 1, most), read.number("n", 1, most))
+                     : codegen::parse_tile_order(read.text("tile-order"));
     spec.split = static_cast<int>(read.number("split", 0, 1 << 20));
     spec.workers = static_cast<int>(read.number("stream-k", 0, 1 << 16));
     if (const std::string parts = read.text("parts"); parts == "stored") {

@@ -283,3 +283,47 @@ TEST_CASE("shares: a formula with one place changed is not proved, unless each t
   }
   CHECK(wrong > 150);
 }
+
+TEST_CASE("footprint: rows and columns that an XCD works on at a time, by hand and by enumeration") {
+  // 9 rows of 32 and half of one: an XCD has each eighth column, 4, and all 10 rows.
+  TileGrid grid{32, 32, 3, 5, 304};
+  grid.tiles_y = 9; // one round, of 288
+  CHECK(footprint({}, grid) == 8 * (4 * 3 + 9 * 5));
+  for (const char* text : {"linear", "xcd", "rows:4", "xcd+columns:3"})
+    for (const auto& [w, h] : {std::pair{33, 7}, {8, 8}, {5, 31}}) {
+      INFO(text << " " << w << " x " << h);
+      const auto tiles = *Grid(text).tiles(w, h);
+      for (const int resident : {304, 40}) {
+        double bytes = 0;
+        std::vector<std::size_t> rounds;
+        const std::size_t all =
+            (tiles.size() + static_cast<std::size_t>(resident) - 1) / static_cast<std::size_t>(resident);
+        for (std::size_t k = 0; k < std::min<std::size_t>(all, 4); ++k)
+          rounds.push_back(k * all / std::min<std::size_t>(all, 4));
+        for (const std::size_t r : rounds)
+          for (std::size_t xcd = 0; xcd < 8; ++xcd) {
+            std::set<std::int64_t> columns, rows;
+            for (std::size_t n = r * static_cast<std::size_t>(resident);
+                 n < std::min(tiles.size(), (r + 1) * static_cast<std::size_t>(resident)); ++n)
+              if (n % 8 == xcd) columns.insert(tiles[n].first), rows.insert(tiles[n].second);
+            bytes += 3.0 * static_cast<double>(columns.size()) + 5.0 * static_cast<double>(rows.size());
+          }
+        CHECK(footprint(parse_tile_order(text), {w, h, 3, 5, resident}) ==
+              Approx(bytes / static_cast<double>(rounds.size())));
+      }
+    }
+}
+
+TEST_CASE("footprint: the order that is chosen has the smallest") {
+  for (const auto& [w, h] : {std::pair{32, 32}, {33, 32}, {7, 100}, {100, 7}, {1, 1}, {19, 16}}) {
+    const TileGrid grid{w, h, 1, 1, 304};
+    const double chosen = footprint(smallest_footprint(grid), grid);
+    INFO(w << " x " << h << ": " << to_string(smallest_footprint(grid)));
+    for (const char* text :
+         {"linear", "xcd", "rows:2", "rows:8", "columns:4", "xcd+rows:4", "xcd+rows:8", "xcd+columns:8"})
+      CHECK(chosen <= 1.01 * footprint(parse_tile_order(text), grid));
+  }
+  CHECK(smallest_footprint({1, 1, 1, 1, 304}).linear());
+  // 33 columns: in linear order an XCD has nearly all of them at a time.
+  CHECK_FALSE(smallest_footprint({33, 32, 1, 1, 304}).linear());
+}

@@ -8,7 +8,7 @@
 ///     t.lds_bytes                      // 65536
 ///     t.lanes_per_transfer()           // 4: gfx942 moves 4 bytes a lane from memory to LDS, four lanes share 16
 ///
-/// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide",
+/// Sources: ROCm documentation, "GPU hardware specifications"; "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide",
 /// chapters on vector memory, data share and matrix instructions; LLVM "User Guide for AMDGPU Backend"; AMD, "gfx950-gluon-tutorials",
 /// kernels/attention (packed f32 beside matrix instructions: not on gfx950; on gfx942 nothing that was measured says otherwise).
 #pragma once
@@ -27,6 +27,7 @@ struct Target {
   std::string_view product;           ///< `MI300X, MI325X`
   int wave_size;                      ///< lanes in a wave
   int max_workgroup_size;             ///< work-items in a workgroup
+  int compute_units;                  ///< of the device
   int simds;                          ///< SIMDs in a compute unit
   int max_waves_per_simd;             ///< wave slots
   int registers_per_simd_lane;        ///< VGPRs and AGPRs together (the unified file)

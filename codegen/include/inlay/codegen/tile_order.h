@@ -87,6 +87,20 @@ struct TileMap {
                                                   Sym tiles_x, Sym tiles_y, Sym tile_x, Sym tile_y,
                                                   std::optional<Sym> number = {});
 
+/// A launch as the caches see it: a grid of tiles, of which `resident` are worked on at a time.
+struct TileGrid {
+  std::int64_t tiles_x = 1, tiles_y = 1;
+  std::int64_t column_bytes = 1,
+               row_bytes = 1; ///< of a trip: what the tiles of a column share (rows of B), and those of a row
+  int resident = 304;
+};
+/// Bytes that the L2 caches fetch for a trip of all workgroups that run at a time, the mean of at most four rounds of the launch: in each
+/// XCD, the columns and rows that its workgroups (each eighth) work on, each once. 32 x 32 tiles, 304 at a time, in linear order:
+/// an XCD has 4 columns and 10 rows. Requires: at least one tile.
+[[nodiscard]] double footprint(const TileOrder& order, const TileGrid& grid);
+/// The order with the smallest footprint, the simplest of those within a hundredth of it.
+[[nodiscard]] TileOrder smallest_footprint(const TileGrid& grid);
+
 /// The trips of all tiles, shared out; see above.
 struct Shares {
   /// As many trips of all tiles a launch may have, so that all numbers fit 32 bits.

@@ -64,7 +64,9 @@ TileMap tile_map(const TileOrder& order, SymContext& symbols, Sym tiles_x, Sym t
   const Int most_x = interval(tiles_x).upper.value_or(Int(most)),
             most_y = std::min(interval(tiles_y).upper.value_or(Int(most)), Int(65535));
   const Sym in_all = Sym(most_x) * Sym(most_y), strips = Sym(order.group) * Sym(std::max(most_x, most_y));
-  if (in_all.constant_term() > Int(most) || strips.constant_term() > Int(most))
+  const bool too_many =
+      !number && in_all.constant_term() > Int(most); // of shares a launch says how many there are
+  if (too_many || strips.constant_term() > Int(most))
     throw CodegenError("an order of tiles: there may be more than 2^31 - 1 workgroups",
                        "grid   up to " + to_string(most_x) + " x " + to_string(most_y),
                        "sizes with a smaller upper bound, or larger tiles");

@@ -67,6 +67,17 @@ std::vector<Subject> subjects() {
   parts.out = Element::f32;
   parts.split = 64;
   out.push_back({"gemm in parts", kernels::gemm_program(parts), {{33, 30, 24}, {20, 32, 168}, {7, 31, 72}}});
+  for (const bool transfer :
+       {false, true}) { // Shares of all tiles: whole ones and parts, one workgroup without any
+    kernels::GemmSpec spec = parts;
+    spec.split = 0, spec.workers = 3;
+    spec.transfer = transfer;
+    spec.arch = transfer ? "gfx950" : "gfx942";
+    out.push_back({transfer ? "gemm by shares, transfers" : "gemm by shares",
+                   kernels::gemm_program(spec),
+                   {{33, 30, 24}, {70, 32, 104}, {7, 31, 72}},
+                   transfer ? Scheduler::modulo : Scheduler::plain});
+  }
   { // Stored, and summed by the workgroup that comes last
     kernels::GemmSpec spec = parts;
     spec.out = Element::f16, spec.gather = true;

@@ -48,6 +48,7 @@ public:
     std::vector<std::int64_t> counts(3, 1);
     for (const GridAxis& g : p_.grid())
       counts[static_cast<std::size_t>(g.axis)] = (number(g.extent) + g.tile - 1) / g.tile;
+    if (p_.shares()) counts = {p_.shares()->workers, 1, 1};
     std::vector<std::vector<std::int64_t>> all;
     for (std::int64_t z = 0; z < counts[2]; ++z)
       for (std::int64_t y = 0; y < counts[1]; ++y)
@@ -299,7 +300,8 @@ private:
     const Inst* inst;
     std::int64_t trip;
     int ring;
-    int base; ///< registers of iterations are named base + ahead
+    int base;     ///< registers of iterations are named base + ahead
+    int tile = 0; ///< of the workgroup's
   };
   struct Wave {
     int number = 0;
@@ -317,26 +319,24 @@ private:
     std::deque<std::function<void()>> vm, lgkm;
   };
 
-  void workgroup(const std::vector<std::int64_t>& id) {
-    if (const auto& map = p_.tile_map()) {
-      at_.set(map->id_x, Int(id[0])), at_.set(map->id_y, Int(id[1]));
-      for (const auto& d : map->definitions()) at_.set(d.symbol, Int(number(d.value)));
-    }
+  // What it runs for a tile, behind what it runs before.
+  void tile(const std::vector<std::int64_t>& id, std::vector<Step>& steps, std::vector<Step>& upper) {
+    if (const auto& map = p_.tile_map()) define(map->numbering), define(map->stretching), define(map->tiling);
     for (const GridAxis& g : p_.grid())
       if (!p_.tile_map() || g.axis == 2) at_.set(g.symbol, Int(id[static_cast<std::size_t>(g.axis)]));
     for (const Uniform& u : p_.uniforms())
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
-    lds_.clear();
-    waited_.clear(), passed_.clear(), own_.clear();
-    origin_of_ = nullptr;
     // Workgroups run one after the other: which number one will draw is known before it begins.
     tickets_.clear();
     for (const Ticket& k : p_.tickets()) {
       tickets_.push_back(counters_[{k.tensor, group(k.axis)}]++);
       at_.set(k.symbol, Int(tickets_.back()));
     }
-    std::vector<Step> steps, upper; // of the lower half of the waves, and of the upper one
-    int offset = 0;
+    tiles_.push_back(at_);
+    const int number_of_tile = static_cast<int>(tiles_.size()) - 1;
+    int offset = 100'000'000 * number_of_tile;
+    INLAY_CHECK(number_of_tile < 20, "few tiles for a workgroup");
+    const std::size_t before = steps.size();
     for (const CodeRegion& r : code_.regions) {
       bool runs = true;
       for (const Guard& g : r.guards)
@@ -375,6 +375,33 @@ private:
       upper.insert(upper.end(), steps.begin() + static_cast<std::ptrdiff_t>(upper.size()), steps.end());
       offset += 1000000;
     }
+    for (auto* list : {&steps, &upper})
+      for (std::size_t n = before; n < list->size(); ++n) (*list)[n].tile = number_of_tile;
+  }
+  void define(const std::vector<TileMap::Definition>& all) {
+    for (const auto& d : all) at_.set(d.symbol, Int(number(d.value)));
+  }
+  void workgroup(const std::vector<std::int64_t>& id) {
+    lds_.clear();
+    waited_.clear(), passed_.clear(), own_.clear();
+    origin_of_ = nullptr;
+    tiles_.clear();
+    std::vector<Step> steps, upper;         // of the lower half of the waves, and of the upper one
+    if (const auto& shares = p_.shares()) { // one tile behind the other, as one list
+      at_.set(shares->worker, Int(id[0]));
+      define(p_.tile_map()->counts), define(shares->once);
+      for (std::int64_t turn = 0; turn < number(shares->turns); ++turn) {
+        at_.set(shares->turn, Int(turn));
+        define(shares->each);
+        tile(id, steps, upper);
+      }
+    } else {
+      if (const auto& map = p_.tile_map()) {
+        at_.set(map->id_x, Int(id[0])), at_.set(map->id_y, Int(id[1]));
+        define(map->counts);
+      }
+      tile(id, steps, upper);
+    }
     const int waves = p_.threads() / p_.target().wave_size;
     std::vector<Wave> all(static_cast<std::size_t>(waves));
     waves_ = &all;
@@ -399,7 +426,7 @@ private:
 
   std::vector<double>& reg(Wave& w, const Reg& r, const Step& s) {
     const bool outside = code_.registers[static_cast<std::size_t>(r.id)].outside;
-    auto& v = w.regs[{r.id, outside ? 0 : std::int64_t{s.base} + r.ahead + 1}];
+    auto& v = w.regs[{r.id, outside ? -s.tile : std::int64_t{s.base} + r.ahead + 1}];
     const int total = code_.registers[static_cast<std::size_t>(r.id)].count;
     if (v.empty()) v.assign(static_cast<std::size_t>(total * lanes()), nan);
     return v;
@@ -416,7 +443,7 @@ private:
   std::vector<std::int64_t> coordinate(const Inst& i, const Step& s, int thread, std::size_t e) {
     if (&s != origin_of_ || thread != thread_of_) {
       if (&s != origin_of_) {
-        Assignment a = at_;
+        Assignment a = tiles_[static_cast<std::size_t>(s.tile)];
         for (const CodeRegion& r : code_.regions)
           if (r.is_loop) a.set(r.trip, Int(s.trip));
         origin_.clear();
@@ -800,6 +827,7 @@ private:
   std::mt19937_64 random_;
   int mode_;
   Assignment at_;
+  std::vector<Assignment> tiles_; ///< the numbers of the workgroup's tiles
   mutable std::map<int, Modes> modes_;
   std::map<std::pair<int, std::vector<std::int64_t>>, double> folds_; ///< of the specification
   std::map<int, std::vector<std::int64_t>> shapes_;

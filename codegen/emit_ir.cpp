@@ -29,11 +29,9 @@ constexpr double log2_e = 1.4426950408889634, ln_2 = 0.6931471805599453;
 using RegKey = std::pair<int, int>;
 using Env = std::map<RegKey, Value>;
 
-std::vector<Argument> arguments_of(const Program& p) {
+std::vector<Argument> typed(const std::vector<KernelArgument>& arguments) {
   std::vector<Argument> out;
-  for (const Tensor& t : p.tensors())
-    if (t.space == Space::global) out.push_back({t.name, Type::global()});
-  for (const Size& s : p.sizes()) out.push_back({s.name, Type::i32()});
+  for (const KernelArgument& a : arguments) out.push_back({a.name(), a.tensor ? Type::global() : Type::i32()});
   return out;
 }
 
@@ -43,7 +41,7 @@ bool nan_is_long(Element e) { return e != Element::i8 && e != Element::i32 && e 
 class Emitter {
 public:
   Emitter(const Code& code, LoopForm form)
-      : code_(code), form_(form), p_(*code.program), arguments_(arguments_of(p_)),
+      : code_(code), form_(form), p_(*code.program), arguments_(typed(arguments_of(p_))),
         k(p_.target(), p_.name(), std::span<const Argument>(arguments_), {.workgroup_size = p_.threads()}) {}
 
   IrModule run() {
@@ -97,19 +95,22 @@ private:
     regions(0, code_.regions.size(), 0);
   }
   void bind_arguments() {
+    std::map<std::string, Value> words; // of sizes
     int index = 0;
-    for (const Tensor& t : p_.tensors())
-      if (t.space == Space::global) pointers_[t.id] = k.argument(index++);
+    for (const KernelArgument& a : arguments_of(p_)) {
+      const Value v = k.argument(index++);
+      a.tensor ? pointers_[a.tensor->id] = v : words[a.size->name] = v;
+    }
     const bool narrow = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const Tensor& t) {
       return t.space == Space::global && bits(t.element) < 8;
     });
     for (const Size& s : p_.sizes()) {
-      k.bind(s.symbol, k.argument(index++));
+      k.bind(s.symbol, words.at(s.name));
       if (s.facts.multiple % 2 != 0 || !narrow) continue;
       // Where two elements share a byte, a row of n is n / 2 bytes.
       const Sym half = p_.symbols().symbol("_half_" + s.name, {Int(0), Int(s.facts.most / 2)});
       halves_.emplace_back(*s.symbol.as_atom(), Sym(2) * half);
-      k.bind(half, k.lshr(k.argument(index - 1), k.constant(1)));
+      k.bind(half, k.lshr(words.at(s.name), k.constant(1)));
     }
   }
   void bind(Value work_item_id) {

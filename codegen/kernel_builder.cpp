@@ -188,12 +188,11 @@ KernelBuilder::KernelBuilder(const Target& target, const std::string& name,
     }
   }
   // As many of the first as fit are in scalar registers when a wave begins: it waits for none of them.
-  constexpr unsigned preloaded = 14; // dwords: 16 user SGPRs, of which two are the address of all arguments
   unsigned dwords = 0;
   for (unsigned i = 0; i < arguments.size(); ++i) {
     const unsigned size = arguments[i].type.element == Element::global ? 2 : 1;
     dwords = (dwords + size - 1) / size * size + size;
-    if (dwords > preloaded) break;
+    if (dwords > unsigned{Target::preloaded_dwords}) break;
     s.function->addParamAttr(i, llvm::Attribute::InReg);
   }
   const std::string size = std::to_string(bounds.workgroup_size);

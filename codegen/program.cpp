@@ -888,4 +888,18 @@ std::string Program::text() const {
   return out;
 }
 
+std::vector<KernelArgument> arguments_of(const Program& program) {
+  std::vector<KernelArgument> tensors, sizes;
+  for (const Tensor& t : program.tensors())
+    if (t.space == Space::global) tensors.push_back({&t, nullptr});
+  for (const Size& s : program.sizes()) sizes.push_back({nullptr, &s});
+  const int room = std::max(Target::preloaded_dwords - static_cast<int>(sizes.size()), 0) / 2;
+  const auto before =
+      program.uniforms().empty() ? std::min(tensors.size(), static_cast<std::size_t>(room)) : tensors.size();
+  std::vector<KernelArgument> out(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(before));
+  out.insert(out.end(), sizes.begin(), sizes.end());
+  out.insert(out.end(), tensors.begin() + static_cast<std::ptrdiff_t>(before), tensors.end());
+  return out;
+}
+
 } // namespace inlay::codegen

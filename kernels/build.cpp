@@ -119,6 +119,15 @@ LaunchContract contract_of(const codegen::Program& program) {
   for (const codegen::Tensor& t : program.tensors())
     if (t.space == codegen::Space::global)
       contract.buffers.push_back({t.name, t.output, extent_of(program, t)});
+  for (const codegen::KernelArgument& a : codegen::arguments_of(program)) {
+    const auto is_named = [&](const auto& x) { return x.name == a.name(); };
+    const auto number = [&](const auto& list) {
+      return static_cast<std::size_t>(
+          std::distance(list.begin(), std::find_if(list.begin(), list.end(), is_named)));
+    };
+    contract.arguments.push_back(
+        {a.tensor != nullptr, a.tensor ? number(contract.buffers) : number(contract.sizes)});
+  }
   const auto axis_of = [&](int number, Sym extent, int tile) {
     LaunchContract::Axis axis{number, -1, 1, tile};
     for (std::size_t s = 0; s < program.sizes().size(); ++s)

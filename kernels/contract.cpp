@@ -52,10 +52,9 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
     plan.grid[static_cast<std::size_t>(g.axis)] = static_cast<std::uint32_t>(count);
   }
   plan.block = {static_cast<std::uint32_t>(threads), 1, 1};
-  for (std::size_t i = 0; i < buffers.size(); ++i)
-    plan.arguments.push_back(LaunchArgument::of_buffer(static_cast<int>(i)));
-  for (const std::int64_t v : values)
-    plan.arguments.push_back(LaunchArgument::of_i32(static_cast<std::int32_t>(v)));
+  for (const Argument& a : arguments)
+    plan.arguments.push_back(a.buffer ? LaunchArgument::of_buffer(static_cast<int>(a.number))
+                                      : LaunchArgument::of_i32(static_cast<std::int32_t>(values[a.number])));
   return plan;
 }
 

@@ -2032,22 +2032,20 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
   refute(first != nullptr ? *first : none, message);
 }
 
-/// The launch passes arguments by place: pointers of the tensors, then sizes.
+/// The launch passes arguments by place.
 bool Sides::same_arguments() {
-  std::vector<std::pair<std::string, std::uint32_t>> expected;
-  for (const codegen::Tensor& t : p_.tensors())
-    if (t.space == codegen::Space::global) expected.emplace_back(t.name, 8);
-  for (const codegen::Size& z : p_.sizes()) expected.emplace_back(z.name, 4);
+  const std::vector<codegen::KernelArgument> expected = codegen::arguments_of(p_);
   std::size_t k = 0;
   std::uint32_t offset = 0;
   for (const runtime::KernelArgument& a : kernel_.arguments) {
     if (a.kind.starts_with("hidden_")) continue;
-    if (k >= expected.size() || a.name != expected[k].first || a.size != expected[k].second ||
-        a.offset != offset) {
+    const std::uint32_t size = k < expected.size() ? static_cast<std::uint32_t>(expected[k].bytes()) : 0;
+    if (size != 0) offset = (offset + size - 1) / size * size; // each lies at a multiple of its size
+    if (k >= expected.size() || a.name != expected[k].name() || a.size != size || a.offset != offset) {
       missing(
           "argument " + std::to_string(k) + " of the code object is '" + a.name + "' at byte " +
           std::to_string(a.offset) + ", the kernel's is " +
-          (k < expected.size() ? "'" + expected[k].first + "' at byte " + std::to_string(offset) : "none"));
+          (k < expected.size() ? "'" + expected[k].name() + "' at byte " + std::to_string(offset) : "none"));
       return false;
     }
     offset += a.size;

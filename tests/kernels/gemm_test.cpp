@@ -239,6 +239,40 @@ TEST_CASE("gemm: the launch checks what the proofs left to it") {
              Contains("m = "));
 }
 
+TEST_CASE("arguments: sizes are in registers when a wave begins, in the same order in kernel, contract and "
+          "launch") {
+  GemmSpec spec;
+  spec.arch = "gfx942";
+  spec.tile_m = spec.tile_n = spec.tile_k = 64;
+  spec.in = Element::i8, spec.out = Element::bf16, spec.scales = true;
+  for (const bool bias : {false, true}) {
+    spec.bias = bias;
+    const Artifact a = build_gemm(spec);
+    std::vector<std::string> names = {"c", "a", "b", "sa", "sb", "m", "n", "k"};
+    if (bias) names.push_back("bias"); // 15 dwords: one too many
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+    const auto object = inlay::runtime::CodeObject::parse({bytes, bytes + a.hsaco.size()}, spec.arch);
+    const inlay::runtime::Kernel& kernel = object.kernel(a.kernel);
+    const LaunchPlan plan = a.contract.plan({65, 66, 80});
+    REQUIRE(kernel.arguments.size() >= names.size());
+    REQUIRE(plan.arguments.size() == names.size());
+    std::vector<std::int32_t> sizes;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      CHECK(kernel.arguments[i].name == names[i]);
+      const LaunchArgument& x = plan.arguments[i];
+      const bool size = names[i].size() == 1 && names[i].find_first_of("mnk") == 0;
+      CHECK((x.buffer < 0) == size);
+      if (!size) {
+        CHECK(a.contract.buffers[static_cast<std::size_t>(x.buffer)].name == names[i]);
+        continue;
+      }
+      std::memcpy(&sizes.emplace_back(), x.scalar.data(), 4);
+      CHECK(kernel.arguments[i].offset + 4 <= 4 * kernel.descriptor.preload_length);
+    }
+    CHECK(sizes == std::vector<std::int32_t>{65, 66, 80});
+  }
+}
+
 TEST_CASE("a launch contract plans only what a dispatch can count: less than 2^32 work-items along x") {
   LaunchContract contract;
   contract.kernel = "rows";

@@ -52,6 +52,14 @@ struct Size {
   SizeFacts facts;
 };
 
+/// An argument of the kernel: the address of a tensor, 8 bytes, or a size, 4 bytes.
+struct KernelArgument {
+  const Tensor* tensor = nullptr; ///< or
+  const Size* size = nullptr;
+  [[nodiscard]] const std::string& name() const { return tensor ? tensor->name : size->name; }
+  [[nodiscard]] int bytes() const { return tensor ? 8 : 4; }
+};
+
 /// A grid axis: 0 <= symbol < ceil_div(extent, tile) workgroups.
 struct GridAxis {
   int axis = 0;
@@ -83,7 +91,7 @@ struct Depth {
   int lead = 0;   ///< windows from a read of LDS to the products that it feeds
   int within = 0; ///< of a trip, in percent from its begin: where reads, writes and transfers to LDS stand
   int trips = 0;  ///< that loads are under way
-  [[nodiscard]] bool given() const { return waves != 0 || lead != 0 || within != 0 || trips != 0; }
+  [[nodiscard]] bool given() const { return !(*this == Depth{}); }
   friend bool operator==(const Depth&, const Depth&) = default;
 };
 
@@ -474,5 +482,11 @@ private:
   Waves role_;            ///< that is open
   std::string role_name_; ///< likewise
 };
+
+/// The arguments of the kernel in order: tensors, then sizes; where these are more than Target::preloaded_dwords, sizes stand before the last
+/// tensors. A size is part of every address, so a wave would wait 740 clocks for one that is not preloaded before it does anything; the
+/// last tensors are what is asked for behind the loop, or once. Not where tables say what a workgroup does (uniforms): they are the last
+/// tensors and asked for first. Pointers into `program`.
+[[nodiscard]] std::vector<KernelArgument> arguments_of(const Program& program);
 
 } // namespace inlay::codegen

@@ -52,6 +52,9 @@ struct Target {
   [[nodiscard]] int occupancy(int registers) const;
   /// Lanes that share 16 bytes of a transfer memory -> LDS: 16 / (the widest that divides it), 1 or 4.
   [[nodiscard]] int lanes_per_transfer() const;
+  /// Dwords of a kernel's first arguments that are in scalar registers when a wave begins: of 16 user SGPRs two are the address of all
+  /// arguments. Source: LLVM, "User Guide for AMDGPU Backend", preloaded kernel arguments.
+  static constexpr int preloaded_dwords = 14;
 };
 
 /// The targets that a row of a table is true of. `both.contains(gfx950)`, `only_gfx942.names()` is "gfx942".

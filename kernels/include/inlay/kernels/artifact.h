@@ -84,7 +84,13 @@ struct LaunchContract {
   /// That many workgroups along x, and no others, share out the tiles of `grid` and of `summed` trip by trip (codegen::Shares); 0: none do.
   int workers = 0;
   Axis summed;
-  std::vector<Buffer> buffers; ///< in argument order, before the sizes
+  std::vector<Buffer> buffers;
+  /// In order (codegen::arguments_of): the buffer of that number, or the size.
+  struct Argument {
+    bool buffer = false;
+    std::size_t number = 0;
+  };
+  std::vector<Argument> arguments;
 
   /// The launch for these sizes, in order. Errors: std::invalid_argument naming the size, its value and what would do.
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;

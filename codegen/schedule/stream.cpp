@@ -9,7 +9,7 @@
 namespace inlay::codegen {
 namespace {
 
-constexpr std::size_t at_once = 4; // stores of a portion: what covers a store's way through the address unit
+constexpr std::size_t of_versions = 4; // stores of a portion that has two versions, which is a branch
 
 bool pure(const Inst& i) {
   return i.kind == InstKind::map || i.kind == InstKind::exchange_lanes || i.kind == InstKind::fold_values ||
@@ -68,7 +68,7 @@ private:
     }
     return true;
   }
-  // Stores of the first version in fours, each with those of the other version that store the same.
+  // Stores of the first version, each with those of the other version that store the same.
   bool portions() {
     for (std::size_t n = 0; n < list_.size();) {
       if (list_[n].kind != InstKind::store) {
@@ -79,6 +79,7 @@ private:
       std::optional<When> other = when;
       if (other) other->divides = !other->divides;
       const std::size_t first = portions_.size();
+      const std::size_t at_once = when ? of_versions : 1;
       for (std::size_t k = 0; n < list_.size() && list_[n].kind == InstKind::store && list_[n].when == when;
            ++n, ++k) {
         if (k % at_once == 0) portions_.emplace_back();

@@ -307,7 +307,8 @@ public:
     const int n = registers_.copies;
     line("s_nop 7"); // what LLVM's VALU wrote may be read by anything from here on
     // Empty accumulators among the first loads, which the address unit takes longer for than the wave.
-    auto next = how_.prologue ? loop_.prologue.begin() : loop_.prologue.end();
+    auto next = how_.prologue ? loop_.prologue.begin() + static_cast<std::ptrdiff_t>(how_.under_way)
+                              : loop_.prologue.end();
     auto first_wait = std::find_if(next, loop_.prologue.end(), waits);
     const auto [empty, products] = zeros();
     std::size_t done = 0;

@@ -67,10 +67,11 @@ struct BlockText {
   std::function<BlockAddress(const Inst& inst, int residue)> address;
   std::function<std::string(const Inst& inst)> line; ///< `.loc`, or nothing
   std::vector<BlockCounter> counters;
-  bool prologue = false; ///< the loop's prologue is the block's
-  std::string trips;     ///< operand: how many trips run the body
-  std::string left;      ///< operand: a scalar register for what is left of them
-  std::string wave;      ///< operand: the number of the wave, where the loop is staggered
+  bool prologue = false;     ///< the loop's prologue is the block's
+  std::size_t under_way = 0; ///< but for so many instructions, which stand before the block
+  std::string trips;         ///< operand: how many trips run the body
+  std::string left;          ///< operand: a scalar register for what is left of them
+  std::string wave;          ///< operand: the number of the wave, where the loop is staggered
 };
 
 /// Whether the loop can be a block, and the registers then.

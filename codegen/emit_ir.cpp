@@ -88,10 +88,11 @@ private:
   // What the program says, for one tile.
   void tile(Value work_item_id) {
     bind(work_item_id);
+    begin();
     for (const CodeRegion& r : code_.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
         for (const Inst& i : *list)
-          if (!i.access.gathered()) prepare(i);
+          if (!i.access.gathered() && !under_way_.contains(&i)) prepare(i);
     regions(0, code_.regions.size(), 0);
   }
   void bind_arguments() {
@@ -193,6 +194,33 @@ private:
     if (i.kind == InstKind::store) (void)descriptor(p_.tensor(i.access.tensor), split_of(i));
     if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write) lds_at_[&i] = lds(i);
     if (i.direct && i.kind == InstKind::lds_write) (void)uniform(lds_at_[&i].base);
+  }
+
+  // The transfers that the kernel begins with, each as soon as it has its address: those of all other accesses are made while these are
+  // under way.
+  void begin() {
+    if (p_.shares())
+      return; // behind another tile LLVM would wait for its transfers once more than the block does
+    const auto loop = std::find_if(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
+      return r.is_loop || !r.guards.empty() || !std::all_of(r.body.begin(), r.body.end(), [](const Inst& i) {
+        return i.kind == InstKind::fill;
+      });
+    });
+    if (loop == code_.regions.end() || !blocks_of_loops_.contains(&*loop) || !loop->guards.empty()) return;
+    const std::size_t count = begins_with_transfers(*loop);
+    for (std::size_t n = 0; n < count; ++n) {
+      const Inst& i = loop->prologue[n];
+      prepare(i);
+      one(i, 0, loop->ring);
+      under_way_.insert(&i);
+    }
+  }
+  // How many instructions of the prologue are transfers of all waves, from its first one on.
+  static std::size_t begins_with_transfers(const CodeRegion& r) {
+    const auto other = std::find_if(r.prologue.begin(), r.prologue.end(), [](const Inst& i) {
+      return !i.direct || !i.waves.all() || i.access.gathered();
+    });
+    return static_cast<std::size_t>(other - r.prologue.begin());
   }
 
   const AddressSplit& split_of(const Inst& i) {
@@ -975,7 +1003,7 @@ private:
                            "line   " + std::to_string(r.body[0].where.line()),
                            "loads without masks that depend on the trip, or --loops ir");
       for (const Inst& i : r.prologue)
-        if (!inside || i.kind == InstKind::fill) one(i, 0, r.ring);
+        if (i.kind == InstKind::fill || (!inside && !under_way_.contains(&i))) one(i, 0, r.ring);
       block(r, registers->second, inside);
       exact_ = false;
       return;
@@ -1094,7 +1122,7 @@ private:
     for (const Inst& i : r.body)
       if (i.kind == InstKind::load) loop.insert(memory_.at(&i).offset.id);
     for (const Inst& i : r.prologue) {
-      if (i.kind != InstKind::load) continue;
+      if (i.kind != InstKind::load || under_way_.contains(&i)) continue;
       const Memory& m = memory_.at(&i);
       if (!m.each_trip.empty()) return false;
       if (!loop.contains(m.offset.id)) masked.insert(m.offset.id);
@@ -1161,6 +1189,8 @@ private:
     };
     BlockText how;
     how.prologue = prologue;
+    how.under_way = static_cast<std::size_t>(std::count_if(
+        r.prologue.begin(), r.prologue.end(), [&](const Inst& i) { return under_way_.contains(&i); }));
     how.left = scalar_output();
     struct Advance {
       Sym start, slope;
@@ -1232,7 +1262,7 @@ private:
     };
     how.line = [&](const Inst& i) { return k.line_directive(i.where); };
     const std::string text = block_text(code_, r, registers, how);
-    clobbers.insert(clobbers.end(), {"~{scc}", "~{memory}"});
+    clobbers.insert(clobbers.end(), {"~{scc}", "~{m0}", "~{memory}"});
     std::string constraints;
     for (const auto* list : {&outputs, &takes, &clobbers})
       for (const std::string& c : *list) constraints += (constraints.empty() ? "" : ",") + c;
@@ -1333,6 +1363,7 @@ private:
   Env env_;
   bool exact_ = false;             ///< the order is not LLVM's
   const Inst* transfer_ = nullptr; ///< the load half of a transfer
+  std::set<const Inst*> under_way_; ///< what was emitted before everything else
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks
   std::map<std::pair<int, int>, Value>

@@ -440,10 +440,11 @@ private:
         INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
         const BlockAddress from = how_.address(*transfer_, residue);
         transfer_ = nullptr;
-        place(a);
+        place(a.vector, a.immediate - from.immediate);
         static const char* const widths[] = {"", "dword", "", "dwordx3", "dwordx4"};
         return std::string("buffer_load_") + widths[dwords(register_of(code_, i.uses[0].id))] + " " +
-               from.vector + ", " + from.descriptor + ", " + from.scalar + " offen lds";
+               from.vector + ", " + from.descriptor + ", " + from.scalar + " offen" +
+               (from.immediate ? " offset:" + std::to_string(from.immediate) : "") + " lds";
       }
       const bool read = i.kind == InstKind::lds_read;
       const Reg& r = read ? i.def : i.uses[0];
@@ -504,9 +505,12 @@ private:
     return out;
   }
 
-  // M0, before the product before, or before an access behind it: a transfer may not follow it at once.
-  void place(const BlockAddress& a) {
-    const std::string m0 = "  s_add_u32 m0, " + a.vector + ", " + std::to_string(a.immediate) + "\n";
+  // M0, before the product before, or before an access behind it: a transfer may not follow it at once. Transfers behind one another
+  // may share it.
+  void place(const std::string& base, int offset) {
+    const std::string m0 = "  s_add_u32 m0, " + base + ", " + std::to_string(offset) + "\n";
+    if (m0 == m0_) return forget_places();
+    m0_ = m0;
     const std::size_t before = std::min(before_product_, before_access_);
     if (before != std::string::npos) {
       text_.insert(before, m0);
@@ -530,6 +534,7 @@ private:
   }
   void body(const std::vector<int>& order, int residue) {
     forget_places(); // what another copy has does not run before this one
+    m0_.clear();
     // Counters move on behind the last load, one behind each product, and the test for the end behind them.
     std::vector<std::string> scalar;
     for (const BlockCounter& c : how_.counters)
@@ -566,6 +571,7 @@ private:
   const BlockRegisters& registers_;
   const BlockText& how_;
   std::string text_, at_;
+  std::string m0_; ///< the instruction that wrote what M0 is
   const Inst* transfer_ = nullptr;
   std::set<int> empty_; ///< registers of zeros, which the next product takes as a constant
   std::size_t before_product_ = std::string::npos, before_access_ = std::string::npos;

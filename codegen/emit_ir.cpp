@@ -24,6 +24,7 @@ namespace {
 
 /// An offset that every descriptor refuses: the number of records stays below it.
 constexpr std::int64_t out_of_bounds = std::int64_t{1} << 31;
+constexpr int most_immediate = 4096; ///< bytes of a buffer instruction's offset stay below it: 12 bits
 constexpr double log2_e = 1.4426950408889634, ln_2 = 0.6931471805599453;
 
 using RegKey = std::pair<int, int>;
@@ -31,7 +32,8 @@ using Env = std::map<RegKey, Value>;
 
 std::vector<Argument> typed(const std::vector<KernelArgument>& arguments) {
   std::vector<Argument> out;
-  for (const KernelArgument& a : arguments) out.push_back({a.name(), a.tensor ? Type::global() : Type::i32()});
+  for (const KernelArgument& a : arguments)
+    out.push_back({a.name(), a.tensor ? Type::global() : Type::i32()});
   return out;
 }
 
@@ -90,9 +92,7 @@ private:
     bind(work_item_id);
     begin();
     for (const CodeRegion& r : code_.regions)
-      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-        for (const Inst& i : *list)
-          if (!i.access.gathered() && !under_way_.contains(&i)) prepare(i);
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) prepare(*list);
     regions(0, code_.regions.size(), 0);
   }
   void bind_arguments() {
@@ -187,6 +187,26 @@ private:
     int immediate = 0;
   };
 
+  void prepare(std::span<const Inst> list) {
+    const Inst* load = nullptr; // of a transfer
+    for (const Inst& i : list) {
+      if (under_way_.contains(&i)) continue;
+      if (i.direct && i.kind == InstKind::load) load = &i;
+      if (i.direct && i.kind == InstKind::lds_write && !load->access.gathered()) {
+        prepare(*load, i);
+      } else if (&i != load && !i.access.gathered()) {
+        prepare(i);
+      }
+    }
+  }
+  // A transfer. What its place in LDS is behind that of others goes into the instruction as far as the address in memory has as
+  // much to give: the immediate moves both, and several transfers share M0.
+  void prepare(const Inst& load, const Inst& write) {
+    k.locate(load.where);
+    const Lds& to = lds_at_[&write] = lds(write);
+    (void)uniform(to.base);
+    memory_[&load] = memory(load, to.immediate % most_immediate);
+  }
   void prepare(const Inst& i) {
     k.locate(i.where);
     // Addresses of stores are made where they are used: nothing keeps them in registers across a loop.
@@ -203,24 +223,27 @@ private:
       return; // behind another tile LLVM would wait for its transfers once more than the block does
     const auto loop = std::find_if(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
       return r.is_loop || !r.guards.empty() || !std::all_of(r.body.begin(), r.body.end(), [](const Inst& i) {
-        return i.kind == InstKind::fill;
-      });
+               return i.kind == InstKind::fill;
+             });
     });
     if (loop == code_.regions.end() || !blocks_of_loops_.contains(&*loop) || !loop->guards.empty()) return;
     const std::size_t count = begins_with_transfers(*loop);
     for (std::size_t n = 0; n < count; ++n) {
       const Inst& i = loop->prologue[n];
-      prepare(i);
-      one(i, 0, loop->ring);
+      if (n % 2 != 0)
+        prepare(loop->prologue[n - 1], i), one(loop->prologue[n - 1], 0, loop->ring), one(i, 0, loop->ring);
       under_way_.insert(&i);
     }
   }
   // How many instructions of the prologue are transfers of all waves, from its first one on.
   static std::size_t begins_with_transfers(const CodeRegion& r) {
-    const auto other = std::find_if(r.prologue.begin(), r.prologue.end(), [](const Inst& i) {
-      return !i.direct || !i.waves.all() || i.access.gathered();
-    });
-    return static_cast<std::size_t>(other - r.prologue.begin());
+    std::size_t n = 0;
+    const auto fits = [&](std::size_t at, InstKind kind) {
+      const Inst& i = r.prologue[at];
+      return i.direct && i.kind == kind && i.waves.all() && !i.access.gathered();
+    };
+    while (n + 1 < r.prologue.size() && fits(n, InstKind::load) && fits(n + 1, InstKind::lds_write)) n += 2;
+    return n;
   }
 
   const AddressSplit& split_of(const Inst& i) {
@@ -229,7 +252,8 @@ private:
                                   : splits_.emplace(&i, split(coordinates_, i.access, i.uses)).first->second;
   }
 
-  Memory memory(const Inst& i) {
+  // `shared`: of a transfer, what its place in LDS has behind one of others.
+  Memory memory(const Inst& i, int shared = 0) {
     const Tensor& t = p_.tensor(i.access.tensor);
     const AddressSplit& a = split_of(i);
     for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis) {
@@ -241,9 +265,13 @@ private:
     Memory out;
     out.step = bytes(t, a.step);
     const std::int64_t immediate = a.immediate * bits(t.element) / 8;
-    const bool fits = immediate < 4096 && !i.direct; // of a transfer the immediate moves the place in LDS too
+    const bool fits = immediate < most_immediate && !i.direct; // of a transfer it moves the place in LDS too
     out.immediate = fits ? static_cast<int>(immediate) : 0;
-    const Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
+    Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
+    if (shared > 0 && at_least(lane, shared)) {
+      out.immediate = shared;
+      lane = lane - Sym(shared);
+    }
     out.offset = k.lower_low(lane);
     for (const AddressSplit::Predicate& q : a.predicates) {
       if (of_trip(q.room)) {
@@ -258,6 +286,23 @@ private:
     }
     out.descriptor = descriptor(t, a);
     return out;
+  }
+  // Whether a formula in the work-item and sizes is at least so much, for each work-item and all sizes.
+  bool at_least(Sym formula, std::int64_t least) const {
+    std::vector<std::pair<AtomId, Sym>> here; // sizes as multiples of what divides them
+    for (const Size& s : p_.sizes()) {
+      const std::int64_t unit = s.facts.multiple;
+      here.emplace_back(*s.symbol.as_atom(),
+                        Sym(unit) *
+                            p_.symbols().symbol("_units_" + s.name, {Int((s.facts.least + unit - 1) / unit),
+                                                                     Int(s.facts.most / unit)}));
+    }
+    here.emplace_back(*work_item(p_).as_atom(), Sym(0));
+    for (int th = 0; th < p_.threads(); ++th) {
+      here.back().second = Sym(th);
+      if (le(Sym(least), substitute(formula, here)) != Truth::yes) return false;
+    }
+    return true;
   }
   Value guarded(Value offset, const AddressSplit::Predicate& q) {
     const Value inside = q.data ? k.compare(Compare::ult, k.lower(q.coordinate), k.lower(q.room))
@@ -570,7 +615,7 @@ private:
         INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
         const Memory& m = memory_.at(transfer_);
         k.buffer_load_to_lds(m.descriptor, m.offset, i.uses[0].count * bits(t.element) / 8, b,
-                             k.add(uniform(base), number(at.immediate + offset)), extra(m));
+                             k.add(uniform(base), number(at.immediate + offset - m.immediate)), extra(m));
         transfer_ = nullptr;
       } else {
         const Value v = use(i.uses[0]);
@@ -1361,8 +1406,8 @@ private:
   std::vector<Base> bases_;
   std::set<AtomId> bound_rows_; ///< symbols of coordinates from memory
   Env env_;
-  bool exact_ = false;             ///< the order is not LLVM's
-  const Inst* transfer_ = nullptr; ///< the load half of a transfer
+  bool exact_ = false;              ///< the order is not LLVM's
+  const Inst* transfer_ = nullptr;  ///< the load half of a transfer
   std::set<const Inst*> under_way_; ///< what was emitted before everything else
   std::map<int, Value> uniform_;
   std::set<int> in_agprs_; ///< results of blocks

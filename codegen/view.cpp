@@ -260,22 +260,58 @@ int transfer_rows(int rows, int columns, int vector, int waves, int lanes) {
   return at_once;
 }
 
+constexpr int line = 8; // vectors of 16 bytes
+void check_whole_lines(int rows, int columns, int vector, int waves, int lanes) {
+  const int across = line * vector, at_once = 8 * std::max(waves / 4, 1);
+  if (lanes != 4 || (waves > 4 && waves % 4 != 0) || columns % across != 0 || rows % at_once != 0)
+    throw CodegenError("transfer: whole lines do not divide the tile",
+                       "tile   " + std::to_string(rows) + " x " + std::to_string(columns),
+                       "4 lanes a vector, rows a multiple of " + std::to_string(at_once) + ", columns of " +
+                           std::to_string(across));
+}
+
 } // namespace
 
-Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes) {
+Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes, bool whole_lines) {
+  if (whole_lines) {
+    const int waves = threads / 64, apart = std::min(waves, 4), others = waves / apart;
+    check_whole_lines(rows, columns, vector, waves, lanes);
+    const int each = vector / lanes, across = line * vector;
+    return thread_value({{lanes, each, 1}, {line, vector, 1}, {2, 4, 0}, {apart, 1, 0}, {others, 8, 0}},
+                        {{each, 1, 1},
+                         {4 / apart, apart, 0},
+                         {rows / (8 * others), 8 * others, 0},
+                         {columns / across, across, 1}});
+  }
   const int waves = threads / 64, r = transfer_rows(rows, columns, vector, waves, lanes);
   const int each = vector / lanes, across = 64 / lanes / r * vector;
   return thread_value({{lanes, each, 1}, {r, 1, 0}, {64 / lanes / r, vector, 1}, {waves, r, 0}},
                       {{each, 1, 1}, {rows / (r * waves), r * waves, 0}, {columns / across, across, 1}});
 }
 
-SymLayout transfer_place(int rows, int columns, int vector, int lanes) {
-  const int r = transfer_rows(rows, columns, vector, 1, lanes);
+SymLayout transfer_place(int rows, int columns, int vector, int lanes, bool whole_lines) {
   const auto mode = [](int extent, int stride) {
     return BasicMode<Sym>{Sym(extent), BasicStride<Sym>(Sym(stride))};
   };
   TupleBuilder<BasicMode<Sym>> b;
   const std::size_t all = b.open(), of_rows = b.open();
+  if (whole_lines) {
+    check_whole_lines(rows, columns, vector, 1, lanes);
+    const int across = line * vector;
+    b.leaf(mode(4, rows / 4 * columns + 2 * vector)), b.leaf(mode(2, across)),
+        b.leaf(mode(rows / 8, 2 * columns));
+    b.close(of_rows, 3);
+    if (columns == across) {
+      b.leaf(mode(columns, 1));
+    } else {
+      const std::size_t of_columns = b.open();
+      b.leaf(mode(across, 1)), b.leaf(mode(columns / across, 2 * across));
+      b.close(of_columns, 2);
+    }
+    b.close(all, 2);
+    return SymLayout(std::move(b).finish());
+  }
+  const int r = transfer_rows(rows, columns, vector, 1, lanes);
   b.leaf(mode(r, vector)), b.leaf(mode(rows / r, r * columns));
   b.close(of_rows, 2);
   const std::size_t of_columns = b.open();

@@ -67,11 +67,12 @@ Program block_scale_gemm_program(const BlockScaleSpec& s) {
   const Sym bn = k.workgroups(0, N, block), bm = k.workgroups(1, M, s.tile_m);
   const Layout row = without_axis(mma.c(), 1);
   const int lanes = target.lanes_per_transfer();
-  const Tensor a = k.lds("lds_a", in, {s.tile_m, block}, codegen::transfer_place(s.tile_m, block, 16, lanes));
+  const Tensor a =
+      k.lds("lds_a", in, {s.tile_m, block}, codegen::transfer_place(s.tile_m, block, 16, lanes, lanes == 4));
   const Fragment acc = k.zeros(Element::f32, mma.c(), {s.tile_m, block});
   k.loop(K, block, {.distance = 2, .ring = 3}, [&](Sym t) {
     k.transfer(k.tile(A, {s.tile_m, block}, {bm, t}), a,
-               codegen::transfer_tv(s.tile_m, block, 16, mma.threads(), lanes), 16 / lanes);
+               codegen::transfer_tv(s.tile_m, block, 16, mma.threads(), lanes, lanes == 4), 16 / lanes);
     const Fragment of_a = k.read(a, mma.a(), 16),
                    of_b = k.load(k.tile(B, {block, block}, {bn, t}), mma.b(), 16),
                    sa = k.load(k.tile(SA, {s.tile_m, 1}, {bm, t}), row, 1),

@@ -161,6 +161,12 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
+/// Bytes of a stage of LDS, whole lines of transfers with their padding: of 4 groups of rows, two vectors behind all but the last
+/// (codegen::transfer_place).
+int stage_of_lines(const GemmSpec& s) {
+  return s.stage_bytes() + 3 * 2 * 16 * (static_cast<int>(s.staged_a()) + static_cast<int>(s.staged_b()));
+}
+
 MmaTiling tiling(const GemmSpec& s, const Target& target) {
   return MmaTiling::of(product(s, target), s.waves_m, s.waves_n, s.tile_m, s.tile_n, s.tile_k,
                        vector_of(s.in));
@@ -174,6 +180,12 @@ int stages(const GemmSpec& s, const Target& target) {
   const int trip = tiling(s, target).clocks(), latency = 2 * codegen::Latencies::of(target).memory;
   return std::clamp(std::max(1 + (latency + trip - 1) / trip, 3), 2,
                     std::clamp(target.lds_bytes / s.stage_bytes(), 2, 4));
+}
+
+/// Whether a wave's transfers take whole lines of memory where four lanes share a vector: where rows have them, and LDS the room.
+bool whole_lines(const GemmSpec& s, const Target& target) {
+  return s.transfer && target.lanes_per_transfer() == 4 && s.tile_k % (8 * vector_of(s.in)) == 0 &&
+         stages(s, target) * stage_of_lines(s) <= target.lds_bytes;
 }
 
 void check(const GemmSpec& s, const Target& target) {
@@ -360,9 +372,10 @@ Program gemm_program(const GemmSpec& s) {
     return across ? view.reorder(mode, *across) : view;
   };
   const int lanes = target.lanes_per_transfer();
+  const bool lines = whole_lines(s, target);
   const auto tile_in_lds = [&](const std::string& name, int rows, const Layout& reads) {
     if (s.transfer)
-      return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes));
+      return k.lds(name, s.in, {rows, s.tile_k}, codegen::transfer_place(rows, s.tile_k, v, lanes, lines));
     const int w = copied(s, target, rows);
     return k.lds(
         name, s.in, {rows, s.tile_k},
@@ -371,7 +384,7 @@ Program gemm_program(const GemmSpec& s) {
   };
   const auto fill = [&](const codegen::View& from, const Tensor& to, int rows) {
     if (s.transfer) {
-      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads(), lanes), v / lanes);
+      k.transfer(from, to, codegen::transfer_tv(rows, s.tile_k, v, mma.threads(), lanes, lines), v / lanes);
     } else {
       const int w = copied(s, target, rows);
       k.copy(from, to, rows_tv(rows, s.tile_k, w, mma.threads()), w);

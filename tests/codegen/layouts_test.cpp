@@ -82,6 +82,63 @@ TEST_CASE("a tiled copy moves every element of its tile once") {
   CHECK_THROWS_WITH(rows_tv(128, 60, 8, 256), Catch::Contains("128 x 60"));
 }
 
+// By the words of the hardware: a wave's 64 lanes take 4 bytes each, which lie one behind the other in LDS; a line of memory has 128
+// bytes; a read of 16 bytes a lane meets 32 banks of 4 bytes, 8 lanes at a time: 4 rows of one vector and 4 others of the next.
+TEST_CASE("transfers of whole lines: each element once, two lines an instruction, lanes one behind the "
+          "other, no bank twice") {
+  for (const int bytes : {1, 2})
+    for (const int rows : {16, 48, 112, 128})
+      for (const int lines : {1, 2})
+        for (const int waves : {1, 2, 4, 8}) {
+          INFO(bytes << " bytes, " << rows << " rows of " << lines << " lines, " << waves << " waves");
+          const int vector = 16 / bytes, columns = lines * 128 / bytes, each = vector / 4;
+          const Layout tv = transfer_tv(rows, columns, vector, 64 * waves, 4, true);
+          Tensor tile;
+          tile.shape = {Sym(rows), Sym(columns)};
+          tile.place = SymComposedLayout(Swizzle(), Sym(0), transfer_place(rows, columns, vector, 4, true));
+          const auto byte = [&](const Point& p) {
+            return bytes * tile.at(std::vector<std::int64_t>{p[0].value(), p[1].value()});
+          };
+          CHECK(each_once(tv, rows, columns));
+          const int values = static_cast<int>(tv.mode(1).size().value());
+          for (int w = 0; w < waves; ++w)
+            for (int v = 0; v < values; v += each) {
+              std::set<std::pair<std::int64_t, std::int64_t>> asked;
+              const std::int64_t first = byte(at(tv, 64 * w, v));
+              bool behind = first % 16 == 0;
+              for (int lane = 0; lane < 64; ++lane)
+                for (int e = 0; e < each; ++e) {
+                  const Point p = at(tv, 64 * w + lane, v + e);
+                  asked.emplace(p[0].value(), p[1].value() * bytes / 128);
+                  behind = behind && byte(p) == first + 4 * lane + e * bytes;
+                }
+              CHECK(behind);
+              CHECK(asked.size() == 2);
+            }
+          // No two elements in one place.
+          std::set<std::int64_t> places;
+          for (int r = 0; r < rows; ++r)
+            for (int c = 0; c < columns; ++c) places.insert(byte({Int(r), Int(c)}));
+          CHECK(places.size() == static_cast<std::size_t>(rows * columns));
+          CHECK(*places.rbegin() + bytes == bytes * tile.stage_elements());
+          CHECK(bytes * tile.stage_elements() == rows * columns * bytes + 96);
+          // Reads of 16 rows by 4 vectors: rows 4 i .. 4 i + 3 of a vector beside rows 4 j .. of the next.
+          for (int c = 0; c + 1 < columns / vector; ++c)
+            for (int i = 0; i < 16; i += 4)
+              for (int j = 0; j < 16; j += 4) {
+                std::set<std::int64_t> banks;
+                for (int r = 0; r < 4; ++r) {
+                  banks.insert(byte({Int(i + r), Int(c * vector)}) / 16 % 8);
+                  banks.insert(byte({Int(j + r), Int((c + 1) * vector)}) / 16 % 8);
+                }
+                CHECK(banks.size() == 8);
+              }
+        }
+  CHECK(to_string(transfer_place(32, 128, 16, 4, true)) == "((4,2,4),128):((1056,128,256),1)");
+  CHECK_THROWS_WITH(transfer_place(32, 64, 16, 4, true), Catch::Contains("32 x 64"));
+  CHECK_THROWS_WITH(transfer_tv(16, 128, 16, 1024, 4, true), Catch::Contains("16 x 128"));
+}
+
 TEST_CASE("blocks that are loaded by rows are written by columns: the same elements, adjacent either way") {
   for (const int down : {1, 2, 4}) {
     INFO(down);

@@ -18,6 +18,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 using namespace inlay;
 using namespace inlay::codegen;
@@ -1060,6 +1061,38 @@ TEST_CASE("early: what the code behind a loop loads stands behind the first prod
       const Emitted emitted = emit(emit_ir(code, form), p.target(), {.level = 3, .keep_order = true});
       CHECK_FALSE(emitted.hsaco.empty());
     }
+}
+
+TEST_CASE(
+    "transfers: the first are under way while other addresses are made, and those of a stage share M0") {
+  kernels::GemmSpec i8 = spec_of("gfx942", 112, 256, 128, 16, true, true);
+  i8.in = Element::i8, i8.out = Element::bf16, i8.scales = i8.bias = true;
+  // 8 rows of as few as 8 k are 128 bytes, and 256 bytes apart in LDS.
+  const kernels::GemmSpec narrow = spec_of("gfx942", 64, 64, 64, 16, false, true);
+  for (const auto& [spec, shared] : {std::pair(i8, true), std::pair(narrow, false)}) {
+    INFO(to_string(spec.in));
+    const Program p = kernels::gemm_program(spec);
+    const Graph graph = expand(p);
+    const Code code = apply(graph, modulo_schedule(graph));
+    std::istringstream text(
+        emit(emit_ir(code, LoopForm::automatic), p.target(), {.level = 3, .keep_order = true}).assembly);
+    int transfers = 0, loads = 0, places = 0, before = 0, beside = 0;
+    for (std::string line; std::getline(text, line);) {
+      const bool load = line.find("buffer_load_") != std::string::npos,
+                 transfer = load && line.find(" lds") != std::string::npos;
+      transfers += transfer, loads += load && !transfer;
+      places += line.find(" m0, ") != std::string::npos;
+      const bool arithmetic = line.find("v_") != std::string::npos && line.find("v_mov") == std::string::npos;
+      if (loads == 0 && arithmetic) ++(transfers == 0 ? before : beside);
+    }
+    const int of_stage = spec.tile_m * spec.tile_k * bits(spec.in) / 8 / (256 * 4);
+    CHECK(transfers >= 3 * of_stage);
+    CHECK(beside > before); // of the addresses of all of the kernel's accesses
+    if (shared)
+      CHECK(places * of_stage <= 2 * transfers);
+    else
+      CHECK(places >= transfers);
+  }
 }
 
 TEST_CASE("streamed: what is stored is made in portions, right before its stores") {

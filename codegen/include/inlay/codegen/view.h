@@ -108,9 +108,16 @@ struct Fragment {
 /// ((16,2),(8,4)):((8,512),(1,128)). Where an instruction moves a part of a vector a lane, `lanes` adjacent ones share it and a wave
 /// has 4 rows: `transfer_place(32, 32, 8, 4)` is ((4,8),(8,4)):((8,128),(1,32)). A phase of reads is 4 rows of one vector and 4 of the
 /// next: they lie side by side in the 128 bytes of the banks.
+///
+/// Such a wave asks for half of 4 lines of 128 bytes; `whole_lines` lets it take 2 rows of 8 vectors, all of 2 lines, in half the time of the
+/// address unit. Rows r and r + 4 lie side by side, and the rows r, r + 8, .. of each r modulo 4 behind one another, two vectors more
+/// than they fill from the next r: the 4 rows of a phase are two vectors apart, and the next vector's 4 between them.
+/// `transfer_place(32, 128, 16, 4, true)` is ((4,2,4),128):((1056,128,256),1).
 /// Errors: CodegenError naming what would divide.
-[[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes = 1);
-[[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector, int lanes = 1);
+[[nodiscard]] Layout transfer_tv(int rows, int columns, int vector, int threads, int lanes = 1,
+                                 bool whole_lines = false);
+[[nodiscard]] SymLayout transfer_place(int rows, int columns, int vector, int lanes = 1,
+                                       bool whole_lines = false);
 /// The same for MX scales, one for 32 k, of `columns` / 8 times 8: a lane takes the word of rows i and i + 16 `waves` and of columns g and
 /// g + 4 that a product's lane has (MmaTiling::a_scales), 64 lanes 32 rows by 8 columns. `scales_place(128, 8, 1)` is
 /// ((16,1,2,4),(4,2,1)):((4,256,1,256),(64,2,1024)).

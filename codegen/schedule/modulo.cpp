@@ -348,11 +348,19 @@ private:
                  -lead - (1 + trips) * steps_); // next to it: the sort is stable
     }
     // Loads that feed products directly: as soon as the last reader of the iteration before (or two before) is through.
+    const double part = loop_.pipeline.depth.loads / 100.0;
+    std::map<int, int> fed, placed; // by step
+    for (const int l : loads_)
+      if (const auto f = feeds_.find(l); f != feeds_.end()) ++fed[f->second.step];
     for (const int l : loads_) {
       const auto f = feeds_.find(l);
       if (f == feeds_.end()) continue;
       // Two trips ahead in the window behind that reader, so that two copies of the register do.
       const int late = trips > 1 && steps_ > 1 ? 1 : 0, q = f->second.step - trips * steps_ + late;
+      if (part > 0) { // or in the part of that window that is said
+        put(l, q, part * (placed[f->second.step]++ + 0.5) / fed[f->second.step]);
+        continue;
+      }
       const int before = window(q - late), size = window(q - late + 1) - before;
       put(l, q, static_cast<double>(f->second.last - trips * length - before + 0.5) / size);
     }
@@ -378,7 +386,7 @@ private:
       // otherwise there is a second one, so that not all of them are waited for at once.
       const bool window_begins = std::find(begin_.begin(), begin_.end(), m) != begin_.end();
       const bool one_is_enough =
-          lead >= steps_ && (trips > 2 || ((trips > 1 || transfers_) && loads_.size() == writes_.size()));
+          (lead >= steps_ && (trips > 2 || ((trips > 1 || transfers_) && loads_.size() == writes_.size())));
       const bool joint = m == 0 || (schedule.apart  ? m == begin_[static_cast<std::size_t>(steps_ / 2)]
                                     : one_is_enough ? false
                                     : steps_ == 1   ? m == length / 2

@@ -68,7 +68,8 @@ struct Member {
 constexpr Member members[] = {{"waves", &Depth::waves, 8},
                               {"lead", &Depth::lead, 32},
                               {"within", &Depth::within, 100},
-                              {"trips", &Depth::trips, 8}};
+                              {"trips", &Depth::trips, 8},
+                              {"loads", &Depth::loads, 100}};
 
 } // namespace
 
@@ -82,10 +83,10 @@ Depth parse_depth(const std::string& text) {
     const auto known =
         std::find_if(std::begin(members), std::end(members), [&](const Member& m) { return name == m.name; });
     if (!whole || known == std::end(members) || value < 1 || value > known->most || depth.*known->value != 0)
-      throw CodegenError(
-          "a pipeline that is none", "pipeline   " + part,
-          "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, each "
-          "once: waves 1, lead 5, within 50, trips 3");
+      throw CodegenError("a pipeline that is none", "pipeline   " + part,
+                         "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, "
+                         "loads 1 to 100 (percent), each "
+                         "once: waves 1, lead 5, within 50, trips 3");
     depth.*known->value = value;
   }
   return depth;

@@ -27,7 +27,7 @@ rows = [
     ("i8 128x128", "gfx942", "preshuffle_gemm", "i8", "128x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_128x128.co"),
     ("i8 96x128", "gfx942", "preshuffle_gemm", "i8", "96x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_96x128.co"),
     ("i8 64x128", "gfx942", "preshuffle_gemm", "i8", "64x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_64x128.co"),
-    ("i8 112x256", "gfx942", "preshuffle_gemm", "i8", "112x256x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_112x256.co", "--stagger yes --pipeline 'within 80'"),
+    ("i8 112x256", "gfx942", "preshuffle_gemm", "i8", "112x256x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_112x256.co", "--stagger yes --pipeline 'within 80, trips 2, loads 50'"),
     ("i8 160x128", "gfx942", "preshuffle_gemm", "i8", "160x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_160x128.co"),
     ("i8 80x128", "gfx942", "preshuffle_gemm", "i8", "80x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_80x128.co"),
     ("i8 48x128", "gfx942", "preshuffle_gemm", "i8", "48x128x128", "1x4", hsa / "gfx942/i8gemm/I8gemm_bf16_perTokenI8_BpreShuffle_48x128.co"),

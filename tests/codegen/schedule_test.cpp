@@ -96,6 +96,9 @@ std::vector<Case> deep_cases() {
   return {
       {"quarters of one step", with(spec_of("gfx942", 64, 64, 32), "lead 3, trips 2"), LoopForm::block},
       {"half of a trip", with(spec_of("gfx942", 64, 64, 64, 16, true, true), "within 50"), LoopForm::block},
+      {"loads in half of their window",
+       with(spec_of("gfx942", 64, 128, 128, 16, true, true), "within 80, trips 2, loads 50"),
+       LoopForm::block},
       {"more than a trip ahead", with(spec_of("gfx950", 128, 128, 64, 16, true), "lead 3, waves 1"),
        LoopForm::block},
       {"A past LDS", past(spec_of("gfx942", 64, 64, 64), Direct::a, 4), LoopForm::block},
@@ -984,11 +987,12 @@ TEST_CASE("pins: what cannot be held is refused, with the reason") {
 
 TEST_CASE("pipelines: text both ways, held, and refused with the registers that they take") {
   using Catch::Matchers::Contains;
-  for (const char* text : {"waves 1", "lead 5", "within 50, trips 3", "waves 1, lead 5, within 50, trips 3"})
+  for (const char* text : {"waves 1", "lead 5", "within 50, trips 3", "waves 1, lead 5, within 50, trips 3",
+                           "within 80, trips 2, loads 50"})
     CHECK(to_string(parse_depth(text)) == text);
   CHECK_FALSE(parse_depth("").given());
   for (const char* text :
-       {"lead", "lead 0", "lead 33", "within 101", "lead 2 3", "lead 1, lead 2", "depth 3"})
+       {"lead", "lead 0", "lead 33", "within 101", "lead 2 3", "lead 1, lead 2", "loads 101", "depth 3"})
     CHECK_THROWS_AS(parse_depth(text), CodegenError);
   // Reads stand as many windows before their products as is said, or in the part of the trip that is said.
   for (const Case& c : deep_cases()) {
@@ -1005,6 +1009,27 @@ TEST_CASE("pipelines: text both ways, held, and refused with the registers that 
         std::equal(order.slots.begin(), order.slots.end(), usual.slots.begin(), usual.slots.end(),
                    [](const Slot& a, const Slot& b) { return a.node == b.node && a.ahead == b.ahead; });
     CHECK(same != c.spec.depth.given());
+    if (c.spec.depth.loads !=
+        0) { // products that pass between a load past LDS and the end of its iteration: more than otherwise
+      kernels::GemmSpec late = c.spec;
+      late.depth.loads = 0;
+      const Program of_late = kernels::gemm_program(late);
+      const auto under_way = [&](const LoopSchedule& of) {
+        int before = 0, all = 0, sum = 0, loads = 0;
+        for (const Slot& s : of.slots) {
+          const Inst& i = loop_of(graph).body[static_cast<std::size_t>(s.node)];
+          all += i.kind == InstKind::mma;
+        }
+        for (const Slot& s : of.slots) {
+          const Inst& i = loop_of(graph).body[static_cast<std::size_t>(s.node)];
+          before += i.kind == InstKind::mma;
+          if (i.kind == InstKind::load && !i.direct) ++loads, sum += s.ahead * all - before;
+        }
+        CHECK(loads > 0);
+        return sum;
+      };
+      CHECK(under_way(order) > under_way(modulo_schedule(expand(of_late)).loops[0]));
+    }
     if (c.spec.depth.within == 0) continue;
     int products = 0, last = 0;
     for (const Slot& s : order.slots) {

@@ -90,7 +90,10 @@ struct Depth {
   int waves = 0;  ///< a SIMD, for which registers are to suffice
   int lead = 0;   ///< windows from a read of LDS to the products that it feeds
   int within = 0; ///< of a trip, in percent from its begin: where reads, writes and transfers to LDS stand
-  int trips = 0;  ///< that loads are under way
+  /// Of a window, in percent from its begin: where loads that feed products directly stand, which are that much longer under way for
+  /// registers that are held that much longer. 0: behind the last product that reads what they replace.
+  int loads = 0;
+  int trips = 0; ///< that loads are under way
   [[nodiscard]] bool given() const { return !(*this == Depth{}); }
   friend bool operator==(const Depth&, const Depth&) = default;
 };

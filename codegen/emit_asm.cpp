@@ -35,7 +35,7 @@ std::vector<Lifetime> lifetimes_of(const Code& code, const CodeRegion& r) {
 
 // Instructions that the text has words for.
 bool has_words(const Code& code, const Inst& i) {
-  if (!i.waves.all()) return false;
+  if (!i.waves.all() && i.kind != InstKind::barrier) return false;
   switch (i.kind) {
   case InstKind::load:
   case InstKind::lds_read:
@@ -48,7 +48,8 @@ bool has_words(const Code& code, const Inst& i) {
   case InstKind::map: return multiplies(i, code.registers) || scaled_sum(i, code.registers);
   case InstKind::mma:
   case InstKind::wait:
-  case InstKind::barrier: return true;
+  case InstKind::barrier:
+  case InstKind::priority: return true;
   default: return false;
   }
 }
@@ -466,13 +467,24 @@ private:
       if (i.lgkm >= 15) s += " lgkmcnt(15)";
       return s.empty() ? "" : "s_waitcnt" + s;
     }
-    case InstKind::barrier: return "s_barrier";
+    case InstKind::barrier: return barrier(i.waves);
+    case InstKind::priority: return "s_setprio " + std::to_string(static_cast<int>(i.value));
     case InstKind::fill:
       if (!register_of(code_, i.def.id).outside) empty_.insert(i.def.id);
       return "";
     case InstKind::map: return arithmetic(i, residue);
     default: throw InternalError("an instruction that a block can have");
     }
+  }
+
+  // For one half of the waves: the others go past it.
+  std::string barrier(const Waves& waves) {
+    if (waves.all()) return "s_barrier";
+    const std::string past = label("past" + std::to_string(half_barriers_++));
+    const bool lower = waves.first == 0;
+    return "s_cmp_" + std::string(lower ? "ge" : "lt") + "_u32 " + how_.wave + ", " +
+           std::to_string(lower ? waves.count : waves.first) + "\n  s_cbranch_scc1 " + past +
+           "\n  s_barrier\n" + past + ":";
   }
 
   // c += s * p, where packed ones wait for no product in pairs: the scale is either half of a pair of registers, for both.
@@ -575,6 +587,7 @@ private:
   const Inst* transfer_ = nullptr;
   std::set<int> empty_; ///< registers of zeros, which the next product takes as a constant
   std::size_t before_product_ = std::string::npos, before_access_ = std::string::npos;
+  int half_barriers_ = 0;
 };
 
 } // namespace

@@ -657,6 +657,7 @@ private:
       if (exact_) k.wait(i.vm, i.lgkm); // otherwise LLVM's
       break;
     case InstKind::barrier: k.barrier(); break;
+    case InstKind::priority: k.set_priority(static_cast<int>(i.value)); break;
     case InstKind::release: k.release(); break;
     case InstKind::ticket: env_[key(i.def)] = draw(i); break;
     case InstKind::await: wait_for_turn(i); break;
@@ -1047,8 +1048,15 @@ private:
         throw CodegenError("the first sums of a loop have no place before its block of assembly",
                            "line   " + std::to_string(r.body[0].where.line()),
                            "loads without masks that depend on the trip, or --loops ir");
-      for (const Inst& i : r.prologue)
-        if (i.kind == InstKind::fill || (!inside && !under_way_.contains(&i))) one(i, 0, r.ring);
+      if (inside) {
+        for (const Inst& i : r.prologue)
+          if (i.kind == InstKind::fill) one(i, 0, r.ring);
+      } else {
+        by_roles(r.prologue, [&](std::span<const Inst> part) {
+          for (const Inst& i : part)
+            if (i.kind == InstKind::fill || !under_way_.contains(&i)) one(i, 0, r.ring);
+        });
+      }
       block(r, registers->second, inside);
       exact_ = false;
       return;
@@ -1126,12 +1134,14 @@ private:
 
   // Whether a loop is a block, and its registers; before LDS is allocated.
   void plan(const CodeRegion& r) {
-    const bool staggered = !r.staggered.empty(); // only a block has two orders
-    if (staggered && form_ == LoopForm::ir)
-      throw CodegenError("a loop that cannot be staggered: it is IR",
-                         "line   " + std::to_string(r.body[0].where.line()), "--loops asm or auto");
+    // Only a block has two orders, or keeps its phases.
+    const char* const wanted = !r.staggered.empty() ? "staggered" : r.phases > 0 ? "in ping-pong" : nullptr;
+    const std::string cannot = wanted ? "a loop that cannot be " + std::string(wanted) : std::string();
+    if (wanted && form_ == LoopForm::ir)
+      throw CodegenError(cannot + ": it is IR", "line   " + std::to_string(r.body[0].where.line()),
+                         "--loops asm or auto");
     if (!r.exact || form_ == LoopForm::ir) return;
-    if (form_ == LoopForm::automatic && !staggered) {
+    if (form_ == LoopForm::automatic && !wanted) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;
       const auto [loop, order] = as_region(r, own_order(r.body));
@@ -1151,10 +1161,9 @@ private:
     const auto registers = block_registers(code_, r);
     if (registers) {
       blocks_of_loops_[&r] = *registers;
-    } else if (form_ == LoopForm::block || staggered) {
+    } else if (form_ == LoopForm::block || wanted) {
       throw CodegenError(
-          staggered ? "a loop that cannot be staggered: it cannot be a block of assembly"
-                    : "the loop cannot be a block of assembly",
+          wanted ? cannot + ": it cannot be a block of assembly" : "the loop cannot be a block of assembly",
           "line   " + std::to_string(r.body[0].where.line()),
           "loops of loads, LDS and matrix products whose registers fit, by the modulo scheduler");
     }
@@ -1261,7 +1270,7 @@ private:
       return at->second;
     };
     how.trips = input(last, 's');
-    if (!r.staggered.empty()) how.wave = input(wave_, 's');
+    if (!r.staggered.empty() || r.phases > 0) how.wave = input(wave_, 's');
     for (const Advance& a : advances)
       how.counters.push_back({a.name, input(k.lower_low(a.start), 's'),
                               a.slope.constant() ? std::to_string(a.slope.constant()->value())

@@ -726,10 +726,10 @@ bool Access::gathered() const {
 bool Access::acts(int thread) const { return !idle || (*idle)(Int(thread)) == Int(0); }
 
 const char* to_string(InstKind kind) {
-  static const char* const names[] = {"fill",   "load",    "store",       "lds_read",   "lds_write",
-                                      "mma",    "map",     "fold_values", "fold_lanes", "exchange_lanes",
-                                      "wait",   "barrier", "release",     "ticket",     "await",
-                                      "signal", "acquire"};
+  static const char* const names[] = {"fill",  "load",    "store",       "lds_read",   "lds_write",
+                                      "mma",   "map",     "fold_values", "fold_lanes", "exchange_lanes",
+                                      "wait",  "barrier", "priority",    "release",    "ticket",
+                                      "await", "signal",  "acquire"};
   return names[static_cast<std::size_t>(kind)];
 }
 

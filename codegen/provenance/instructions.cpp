@@ -2,6 +2,7 @@
 #include "interpreter.h"
 
 #include <bit>
+#include <cmath>
 
 namespace inlay::codegen::provenance {
 
@@ -60,14 +61,17 @@ std::uint32_t Interpreter::waves_of(const Inst& i) const {
 
 void Interpreter::one(State& s, const Inst& i) {
   const std::uint32_t waves = waves_of(i);
-  // Barriers count all waves of the workgroup, and so does what a workgroup does once.
-  const bool together = i.kind == InstKind::barrier || i.kind == InstKind::release ||
-                        i.kind == InstKind::ticket || i.kind == InstKind::await ||
-                        i.kind == InstKind::signal || i.kind == InstKind::acquire;
+  // What a workgroup does once is counted by barriers that all waves have run.
+  const bool together = i.kind == InstKind::release || i.kind == InstKind::ticket ||
+                        i.kind == InstKind::await || i.kind == InstKind::signal ||
+                        i.kind == InstKind::acquire;
   if (together && !i.waves.all())
     refute("all waves of the workgroup run every " + std::string(name_of(i)), "",
            "it is for waves " + std::to_string(i.waves.first) + " to " +
                std::to_string(i.waves.first + i.waves.count - 1) + " alone");
+  if (together && s.apart() != 0)
+    refute("all waves of the workgroup run every " + std::string(name_of(i)), "",
+           "one half of them has run a barrier more");
   if (waves == 0)
     refute("an instruction has waves that run it", name_of(i), "the workgroup has none of them");
   if (i.kind == InstKind::mma) // its result is an operand too
@@ -120,18 +124,37 @@ void Interpreter::run(State& s, const Inst& i) {
   case InstKind::await: await(s, i); break;
   case InstKind::signal: pass(s, i); break;
   case InstKind::acquire: acquire(s, i); break;
-  case InstKind::barrier:
+  case InstKind::priority:
+    if (i.value < 0 || i.value > 3 || i.value != std::floor(i.value))
+      refute("a wave has a priority of 0 to 3", name_of(i), "it is " + std::to_string(i.value));
+    break;
+  case InstKind::barrier: meet(s, i); break;
+  }
+}
+
+void Interpreter::meet(State& s, const Inst& i) {
+  const std::string claim =
+      "all waves of the workgroup run every barrier, but for one before and one behind a "
+      "loop that they run a phase apart";
+  const int waves = p_.threads() / p_.target().wave_size, half = waves / 2;
+  const auto of = [&](int first) { return waves % 2 == 0 && i.waves == Waves{first, half}; };
+  if (i.waves.all()) {
+    ++s.barriers[0], ++s.barriers[1];
     if (s.released) s.released = Status::published;
     for (const auto& [turn, status] : s.awaited) s.met.insert(turn);
-    for (Batch& b : s.batches)
-      if (b.status == Status::done) b.status = Status::published;
-    for (auto& [stage, readings] : s.readings) {
-      for (Reading& r : readings)
-        if (r.status == Status::done) r.status = Status::published;
-      std::erase_if(readings, [](const Reading& r) { return r.status == Status::published; });
-    }
-    break;
+  } else if (of(half) && s.apart() == 0) {
+    ++s.barriers[1];
+  } else if (of(0) && s.apart() == 1) {
+    ++s.barriers[0];
+  } else {
+    refute(claim, "",
+           "it is for waves " + std::to_string(i.waves.first) + " to " +
+               std::to_string(i.waves.first + i.waves.count - 1) + " alone, where the upper half has run " +
+               std::to_string(s.apart()) + " more");
   }
+  for (auto& [stage, readings] : s.readings)
+    std::erase_if(readings, [&](const Reading& r) { return r.passed.published(s.barriers); });
+  if (!i.waves.all() && s.apart() == 0) prove(claim, "", "counted along the code");
 }
 
 void Interpreter::complete(State& s, std::deque<Queued>& queue, int keep, std::uint32_t waves) {
@@ -160,13 +183,12 @@ void Interpreter::finish(State& s, const Queued& q) {
         std::any_of(s.vm.begin(), s.vm.end(), same) || std::any_of(s.lgkm.begin(), s.lgkm.end(), same);
     if (const auto found = s.regs.find(q.reg); found != s.regs.end()) found->second.pending = more;
   } else if (q.what == Queued::What::write) {
-    s.batches[static_cast<std::size_t>(q.index)].status =
-        std::max(s.batches[static_cast<std::size_t>(q.index)].status, Status::done);
+    if (Passed& p = s.batches[static_cast<std::size_t>(q.index)].passed; !p.done) p = {true, s.barriers};
   }
   if (q.what == Queued::What::reg && q.index >= 0)
     for (Reading& r : s.readings[q.stage])
-      if (r.status == Status::pending && r.waves == q.waves) {
-        r.status = Status::done; // reads of one stage by the same waves return in order
+      if (!r.passed.done && r.waves == q.waves) {
+        r.passed = {true, s.barriers}; // reads of one stage by the same waves return in order
         break;
       }
 }
@@ -251,9 +273,8 @@ void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
   }
   std::sort(cells.begin(), cells.end());
   cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
-  s.readings[{t.id, 0}].push_back({Status::pending,
-                                   std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells)),
-                                   waves_of(i)});
+  s.readings[{t.id, 0}].push_back(
+      {{}, std::make_shared<const std::vector<std::pair<int, int>>>(std::move(cells)), waves_of(i)});
 }
 
 std::vector<int> Interpreter::distance(const std::string& claim, const Tensor& t,
@@ -289,17 +310,17 @@ void Interpreter::overwrite(State& s, const Inst& i, const Prepared& r) {
     for (std::size_t axis = 0; axis < from.size(); ++axis)
       at.push_back(r.coordinate[axis][slot] + from[axis]);
     if (const auto place = coordinates_.find(at); place != coordinates_.end())
-      read_before(readings, place->second, thread / p_.target().wave_size, true, t.name);
+      read_before(s, readings, place->second, thread / p_.target().wave_size, true, t.name);
   }
 }
 
-void Interpreter::read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,
-                              const std::string& what) {
+void Interpreter::read_before(const State& s, const std::vector<Reading>& readings, int place, int wave,
+                              bool in_order, const std::string& what) const {
   for (const Reading& reading : readings) {
-    if (reading.status == Status::published) continue;
     const auto low = std::lower_bound(reading.cells->begin(), reading.cells->end(), std::pair(place, -1));
     for (auto at = low; at != reading.cells->end() && at->first == place; ++at)
-      if (at->second != wave || (reading.status == Status::pending && !in_order))
+      if (at->second == wave ? !reading.passed.done && !in_order
+                             : !reading.passed.there(s.barriers, half_of(at->second), half_of(wave)))
         refute("nothing of " + what + " is overwritten while it is read", "",
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " writes what wave " +
                    std::to_string(at->second) + " may still be reading");
@@ -340,10 +361,9 @@ void Interpreter::write(State& s, const Inst& i) {
   s.batches.push_back({});
   const int count = static_cast<int>(i.access.elements.size());
   const auto& readings = s.readings[stage_of(i)];
-  const bool is_read = std::any_of(readings.begin(), readings.end(),
-                                   [](const Reading& x) { return x.status != Status::published; });
-  int last_batch = -1;
-  bool published = true; // what that one wrote
+  const bool is_read = !readings.empty();
+  int last_batch = -1, last_from = -1;
+  bool published = true; // what that one wrote, from that half
   for (int thread = 0; thread < p_.threads(); ++thread) {
     if (!r.acts[static_cast<std::size_t>(thread)]) continue;
     const int wave = thread / p_.target().wave_size;
@@ -354,15 +374,16 @@ void Interpreter::write(State& s, const Inst& i) {
         refute("no two work-items write one place of " + t.name, to_string(i.access.threads),
                "element " + std::to_string(place) + " is written twice, at last by work-item " +
                    std::to_string(thread));
-      if (c.term >= 0 && c.batch != last_batch) {
-        last_batch = c.batch;
-        published = s.batches[static_cast<std::size_t>(c.batch)].status == Status::published;
+      if (c.term >= 0 && (c.batch != last_batch || 2 * half_of(c.wave) + half_of(wave) != last_from)) {
+        last_batch = c.batch, last_from = 2 * half_of(c.wave) + half_of(wave);
+        published = s.batches[static_cast<std::size_t>(c.batch)].passed.there(s.barriers, half_of(c.wave),
+                                                                              half_of(wave));
       }
       if (c.term >= 0 && c.wave != wave && !published)
         refute("writes to " + t.name + " of different waves are ordered", "",
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) +
                    " overwrites what wave " + std::to_string(c.wave) + " wrote since the last barrier");
-      if (is_read) read_before(readings, place, wave, false, t.name);
+      if (is_read) read_before(s, readings, place, wave, false, t.name);
       c = {id, slot, batch, wave};
     }
   }
@@ -378,10 +399,11 @@ void Interpreter::read(State& s, const Inst& i) {
   Read& known = reads_[&i];
   const bool fresh = !known.touched;
   if (fresh) known.from.resize(r.places.size()), known.of.resize(r.places.size());
-  bool as_before = !fresh;       // slot by slot the same was written as when the instruction ran last
-  std::vector<int> terms;        // that are read
-  int last_term = -1, which = 0; // the number of that one among them
-  int last_batch = -1, checked_wave = -1;
+  bool as_before = !fresh;        // slot by slot the same was written as when the instruction ran last
+  std::vector<int> terms;         // that are read
+  int last_term = -1, which = 0;  // the number of that one among them
+  const Passed* passed = nullptr; // of the last batch
+  int last_batch = -1;
   bool ok_any_wave = false;
   int *const known_from = known.from.data(), *const known_of = known.of.data();
   for (int thread = 0; thread < p_.threads(); ++thread) {
@@ -396,13 +418,12 @@ void Interpreter::read(State& s, const Inst& i) {
                    ", which nothing has written");
       if (c->batch != last_batch) {
         last_batch = c->batch;
-        const Status status = s.batches[static_cast<std::size_t>(c->batch)].status;
-        ok_any_wave = status == Status::published;
-        checked_wave = status == Status::done ? c->wave : -2;
+        passed = &s.batches[static_cast<std::size_t>(c->batch)].passed;
+        ok_any_wave = passed->published(s.barriers);
       }
       // The waves beside a role read nothing: what they would see stands in the table for nobody.
       if (r.acts[static_cast<std::size_t>(thread)] && !ok_any_wave &&
-          !(checked_wave != -2 && c->wave == wave))
+          !(c->wave == wave ? passed->done : passed->there(s.barriers, half_of(c->wave), half_of(wave))))
         refute("what is read from " + t.name + " has arrived there", to_string(i.access.threads),
                "element " + std::to_string(place) + ": wave " + std::to_string(wave) + " reads what wave " +
                    std::to_string(c->wave) + " wrote, with no wait and barrier between");
@@ -459,7 +480,7 @@ void Interpreter::read(State& s, const Inst& i) {
   term.columns.assign(known.out.begin(), known.out.end() - (parts ? 1 : 0));
   if (parts) term.sets = known.out.back();
   s.regs[key(i.def)] = {std::move(term), true};
-  s.readings[stage_of(i)].push_back({Status::pending, known.touched, waves_of(i)});
+  s.readings[stage_of(i)].push_back({{}, known.touched, waves_of(i)});
   s.lgkm.push_back({Queued::What::reg, key(i.def), 1, stage_of(i)});
   prove("what is read from " + t.name + " was written, waited for and published by a barrier", "",
         "provenance");

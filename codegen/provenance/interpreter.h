@@ -185,6 +185,11 @@ private:
   static void complete(State& s, std::deque<Queued>& queue, int keep, std::uint32_t waves);
   static void finish(State& s, const Queued& q);
   void run(State& s, const Inst& i);
+  // Of a barrier: how many each half of the waves has run behind it. For all, or for a half that brings both apart by one or in step
+  // again.
+  void meet(State& s, const Inst& i);
+  // The half of the workgroup that a wave belongs to.
+  int half_of(int wave) const { return 2 * wave < p_.threads() / p_.target().wave_size ? 0 : 1; }
   // The waves that run an instruction, as bits.
   std::uint32_t waves_of(const Inst& i) const;
   void load(State& s, const Inst& i);
@@ -200,8 +205,8 @@ private:
                                    const std::vector<Sym>& to);
   // Whoever reads `place` is done before `wave` writes it: other waves behind a barrier, the wave itself after a wait, or
   // without one where its accesses are in order: those to memory at one address are.
-  void read_before(const std::vector<Reading>& readings, int place, int wave, bool in_order,
-                   const std::string& what);
+  void read_before(const State& s, const std::vector<Reading>& readings, int place, int wave, bool in_order,
+                   const std::string& what) const;
   void write(State& s, const Inst& i);
   void read(State& s, const Inst& i);
   // Elements first .. first + count of every thread.

@@ -232,10 +232,11 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
   for (auto& [key, value] : s.regs)
     if (value.term.partial && covers(value.term)) value.term.intervals = {{Sym(0), value.term.limit}};
   const auto same = [&](const State& x) {
-    return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.stored == s.stored &&
-           x.stored_part == s.stored_part && x.read_tile == s.read_tile && x.released == s.released &&
-           x.drawn == s.drawn && x.taken == s.taken && x.given == s.given && x.awaited == s.awaited &&
-           x.met == s.met && x.signalled == s.signalled && x.passed == s.passed && x.early == s.early;
+    return x.regs == s.regs && x.vm == s.vm && x.lgkm == s.lgkm && x.apart() == s.apart() &&
+           x.stored == s.stored && x.stored_part == s.stored_part && x.read_tile == s.read_tile &&
+           x.released == s.released && x.drawn == s.drawn && x.taken == s.taken && x.given == s.given &&
+           x.awaited == s.awaited && x.met == s.met && x.signalled == s.signalled && x.passed == s.passed &&
+           x.early == s.early;
   };
   if (std::any_of(left_.begin(), left_.end(), same)) return;
   trips_begin_ = before.size(), trips_count_ = 1;
@@ -522,8 +523,8 @@ void Interpreter::compare(const State& invariant, const State& after,
       if ((a.term < 0) != (b.term < 0)) not_inductive("a place of LDS is not in the same state");
       if (a.term < 0) continue;
       if (a.slot != b.slot || a.wave != b.wave ||
-          invariant.batches[static_cast<std::size_t>(a.batch)].status !=
-              after.batches[static_cast<std::size_t>(b.batch)].status)
+          invariant.batches[static_cast<std::size_t>(a.batch)].passed.age(invariant.barriers) !=
+              after.batches[static_cast<std::size_t>(b.batch)].passed.age(after.barriers))
         not_inductive("a place of LDS is not in the same state");
       const auto [at, fresh] = pairs.emplace(std::pair(a.term, b.term), true);
       if (fresh && !same(invariant.terms[static_cast<std::size_t>(a.term)],
@@ -553,13 +554,18 @@ void Interpreter::compare(const State& invariant, const State& after,
   for (const auto& [tensor, tile] : invariant.read_tile)
     if (!after.read_tile.contains(tensor) || after.read_tile.at(tensor) != tile)
       not_inductive("what is read of " + p_.tensor(tensor).name + " in place is not the same");
+  if (invariant.apart() != after.apart())
+    not_inductive("the halves of the waves are apart by other barriers");
   for (const auto& [stage, readings] : after.readings) {
-    const auto open = [](const std::vector<Reading>& all) {
-      return std::count_if(all.begin(), all.end(),
-                           [](const Reading& r) { return r.status != Status::published; });
+    const auto open = [](const std::vector<Reading>& all, const Barriers& now) {
+      std::vector<std::array<int, 3>> ages;
+      for (const Reading& r : all) ages.push_back(r.passed.age(now));
+      return ages;
     };
     const auto found = invariant.readings.find(stage);
-    if (open(readings) != (found == invariant.readings.end() ? 0 : open(found->second)))
+    if (open(readings, after.barriers) != (found == invariant.readings.end()
+                                               ? std::vector<std::array<int, 3>>()
+                                               : open(found->second, invariant.barriers)))
       not_inductive("other reads are under way");
   }
 }

@@ -337,14 +337,17 @@ void Interpreter::leaves_lds(const State& s) {
     refute(claim, "", "an access to LDS is under way");
   for (const auto& [stage, readings] : s.readings)
     for (const Reading& r : readings)
-      if (r.status != Status::published)
+      if (!r.passed.published(s.barriers))
         refute(claim, p_.tensor(stage.first).name, "no barrier stands behind a read of it");
   for (const Batch& b : s.batches)
-    if (b.status != Status::published) refute(claim, "", "no barrier stands behind a write to LDS");
+    if (!b.passed.published(s.barriers)) refute(claim, "", "no barrier stands behind a write to LDS");
   prove(claim, "", "provenance");
 }
 
 void Interpreter::finish(const State& s) {
+  if (s.apart() != 0)
+    refute("all waves of the workgroup run as many barriers", "",
+           "the upper half runs " + std::to_string(s.apart()) + " more");
   for (const auto& [turn, status] : s.awaited)
     if (!s.signalled.contains(turn))
       refute("a workgroup passes its turn on",

@@ -4,6 +4,7 @@
 #include <inlay/codegen/expression.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -141,6 +142,29 @@ inline bool operator==(const Term& a, const Term& b) {
 
 enum class Status : std::uint8_t { pending, done, published };
 
+/// How many barriers the lower and the upper half of the waves have run. All waves walk one list; a barrier for one half alone puts
+/// the halves apart, and one for the other half puts them in step again.
+using Barriers = std::array<int, 2>;
+/// An access that has been waited for, and how many barriers each half had run by then: wave b comes behind that of wave a once it has
+/// run more of them than a had.
+struct Passed {
+  bool done = false;
+  Barriers at{};
+  /// From half `from` to half `to`.
+  [[nodiscard]] bool there(const Barriers& now, int from, int to) const {
+    return done && now[static_cast<std::size_t>(to)] > at[static_cast<std::size_t>(from)];
+  }
+  /// From any wave to any other.
+  [[nodiscard]] bool published(const Barriers& now) const {
+    return done && std::min(now[0], now[1]) > std::max(at[0], at[1]);
+  }
+  /// All that later barriers ask, as numbers that repeat from trip to trip: barriers since then, as far as they count.
+  [[nodiscard]] std::array<int, 3> age(const Barriers& now) const {
+    const auto since = [&](std::size_t half) { return done ? std::min(now[half] - at[half], 2) : 0; };
+    return {done ? 1 : 0, since(0), since(1)};
+  }
+};
+
 struct Cell {
   int term = -1; ///< index into State::terms
   int slot = 0;
@@ -148,10 +172,10 @@ struct Cell {
   int wave = 0;
 };
 struct Batch {
-  Status status = Status::pending;
+  Passed passed;
 };
 struct Reading {
-  Status status = Status::pending;
+  Passed passed;
   std::shared_ptr<const std::vector<std::pair<int, int>>> cells; ///< (place, wave), sorted
   std::uint32_t waves = 0;                                       ///< that read, as bits
 };
@@ -218,6 +242,9 @@ struct State {
   std::vector<Batch> batches;
   std::map<std::pair<int, int>, std::vector<Reading>> readings;
   std::deque<Queued> vm, lgkm;
+  Barriers barriers{};
+  /// By how many the upper half has run more.
+  [[nodiscard]] int apart() const { return barriers[1] - barriers[0]; }
   std::map<int, Written> stored; ///< by output tensor
   std::map<int, std::pair<std::vector<Sym>, std::vector<int>>>
       read_tile; ///< of a tensor in place: origin, extents

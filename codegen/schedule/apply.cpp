@@ -1,4 +1,5 @@
 // A schedule applied: iterations, waits and barriers.
+#include "pingpong.h"
 #include "stagger.h"
 #include "stream.h"
 
@@ -119,6 +120,7 @@ public:
       break;
     case InstKind::wait: wait(inst.vm, inst.lgkm, inst.waves); break;
     case InstKind::barrier:
+      if (!inst.waves.all()) break; // of one half: it hands on nothing to the other
       // A transfer that is under way is not published.
       std::erase_if(written_, [&](const Stage& s) {
         return std::none_of(vm_.begin(), vm_.end(), [&](const auto& vm) {
@@ -272,6 +274,14 @@ std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Wa
   return out;
 }
 
+// A loop whose waits and barriers stand, of so many trips.
+void run_through(Walker& w, const CodeRegion& r, int trips) {
+  for (const Inst& i : r.prologue) w.run(i, 0);
+  for (int trip = 0; trip < trips; ++trip)
+    for (const Inst& i : r.body) w.run(i, trip);
+  for (const Inst& i : r.epilogue) w.run(i, trips);
+}
+
 void stagger(const Program& p, CodeRegion& r) {
   const int waves = p.threads() / p.target().wave_size;
   const auto refuse = [&](const std::string& why, const std::string& hint) {
@@ -288,7 +298,9 @@ void stagger(const Program& p, CodeRegion& r) {
 }
 
 void drop_order(std::vector<Inst>& list) {
-  std::erase_if(list, [](const Inst& i) { return i.kind == InstKind::wait || i.kind == InstKind::barrier; });
+  std::erase_if(list, [](const Inst& i) {
+    return i.kind == InstKind::wait || i.kind == InstKind::barrier || i.kind == InstKind::priority;
+  });
 }
 
 } // namespace
@@ -307,7 +319,7 @@ void place_order(Code& code) {
   bool roles = false;
   for (const CodeRegion& r : code.regions)
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-      for (const Inst& i : *list) roles = roles || !i.waves.all();
+      for (const Inst& i : *list) roles = roles || (!i.waves.all() && i.kind != InstKind::barrier);
   Walker walker(code.registers, 1, roles ? code.program->threads() / code.program->target().wave_size : 1);
   for (std::size_t index = 0; index < code.regions.size(); ++index) {
     CodeRegion& r = code.regions[index];
@@ -330,6 +342,12 @@ void place_order(Code& code) {
     walker.set(r.ring, r.apart ? operand_sides(r.body) : std::map<int, int>());
     int reach = 0;
     for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
+    if (r.phases > 0) {
+      place_phases(r, code.registers, code.program->threads() / code.program->target().wave_size);
+      run_through(walker, r, 2 * r.ring + reach + 2);
+      if (branches) end_all(walker, r.epilogue, meets);
+      continue;
+    }
     Walker end = walker;
     const auto walk = [&](Omission* omit) {
       Walker w = walker;
@@ -405,6 +423,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     out.tail_first = order.tail_first;
     out.exact = order.exact;
     out.apart = order.apart;
+    out.phases = order.phases;
     out.extent = region.extent;
     out.tile = region.tile;
     out.trips = ceil_div(region.extent, Sym(region.tile));
@@ -416,6 +435,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
       Inst inst = region.body[static_cast<std::size_t>(slot.node)];
       inst.ahead = ahead;
       inst.joint = slot.joint;
+      inst.phase = slot.phase;
       const Sym tile = !order.tail_first ? iteration : first ? out.trips - Sym(1) : iteration - Sym(1);
       const std::pair<AtomId, Sym> replace[] = {{t, tile}};
       for (Sym& o : inst.access.origin) o = substitute(o, replace);

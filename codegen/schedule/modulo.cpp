@@ -2,6 +2,7 @@
 #include "circle.h"
 #include "early.h"
 #include "interleave.h"
+#include "pingpong.h"
 #include "scaled_sums.h"
 
 #include <inlay/algebra/error.h>
@@ -445,7 +446,9 @@ Schedule modulo_schedule(const Graph& graph) {
     const Depth& depth = region.pipeline.depth;
     const std::vector<Edge> edges = edges_of(region, graph.registers);
     Modulo modulo(region, graph.registers, *graph.program);
-    if (modulo.analyse(false)) {
+    if (region.pipeline.pingpong) {
+      order = pingpong(region, graph.registers, *graph.program);
+    } else if (modulo.analyse(false)) {
       Modulo smaller(region, graph.registers, *graph.program);
       const bool quarters = smaller.analyse(true);
       std::optional<LoopSchedule> apart;
@@ -510,6 +513,9 @@ Schedule schedule_with(Scheduler scheduler, const Graph& graph) {
       if (const Depth& depth = region.pipeline.depth; depth.given() && scheduler == Scheduler::plain)
         throw CodegenError("a pipeline that is given, by a scheduler that has none",
                            "pipeline   " + to_string(depth), "--scheduler modulo");
+      if (region.pipeline.pingpong && scheduler == Scheduler::plain)
+        throw CodegenError("a loop that cannot be in ping-pong: its order is LLVM's", "scheduler   default",
+                           "--scheduler modulo");
       order = pinned(region, graph.registers, *graph.program, std::move(order));
     }
   return schedule;

@@ -17,7 +17,8 @@ const char* resource(InstKind kind) {
   case InstKind::lds_read:
   case InstKind::lds_write: return "LDS";
   case InstKind::wait:
-  case InstKind::barrier: return "";
+  case InstKind::barrier:
+  case InstKind::priority: return "";
   default: return "vector";
   }
 }
@@ -68,7 +69,9 @@ std::vector<ShownLoop> shown_loops(const Code& code) {
         what += (i.vm >= 0 ? " vm " + std::to_string(i.vm) : std::string()) +
                 (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
       for (const Reg& u : i.uses) what += reg(u);
-      const bool named = i.kind != InstKind::wait && i.kind != InstKind::barrier;
+      if (i.kind == InstKind::priority) what += " " + std::to_string(static_cast<int>(i.value));
+      const bool named =
+          i.kind != InstKind::wait && i.kind != InstKind::barrier && i.kind != InstKind::priority;
       shown.slots.push_back({&i, shown.clocks, alive[n], resource(i.kind),
                              !named         ? ""
                              : i.ahead == 0 ? "j"

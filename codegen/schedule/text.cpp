@@ -65,6 +65,7 @@ std::string Code::text() const {
              (i.lgkm >= 0 ? " lgkm " + std::to_string(i.lgkm) : std::string());
       break;
     case InstKind::barrier: out += "barrier"; break;
+    case InstKind::priority: out += "priority " + std::to_string(static_cast<int>(i.value)); break;
     case InstKind::release: out += "release"; break;
     case InstKind::ticket: out += reg(i.def) + " = ticket of " + access(i.access); break;
     case InstKind::await:

@@ -63,7 +63,10 @@ public:
          "transfers stand, trips that loads are under way"},
         {"stagger", "no",
          "yes: the loop exists twice, and the upper half of the waves has its accesses to LDS and memory "
-         "some matrix products later or earlier"}};
+         "some matrix products later or earlier"},
+        {"pingpong", "no",
+         "yes, with 8 waves and transfers: one half of the waves multiplies while the other one reads LDS, "
+         "in phases with a barrier behind each"}};
   }
   Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return build_gemm(spec_of(reader(flags)), options);
@@ -125,6 +128,7 @@ private:
     }
     spec.stages = static_cast<int>(read.number("stages", 0, 4));
     spec.stagger = read.yes("stagger");
+    spec.pingpong = read.yes("pingpong");
     spec.multiple_n = static_cast<int>(read.number("n-multiple", 1, 4096));
     const std::vector<int> tile = sizes(read, "tile", 3), waves = sizes(read, "waves", 2);
     spec.tile_m = tile[0];

@@ -411,8 +411,12 @@ Program gemm_program(const GemmSpec& s) {
   const std::optional<Tensor> lds_sa = scales_if("lds_sa", s.tile_m, s.waves_m, s.waves_n),
                               lds_sb = scales_if("lds_sb", s.tile_n, s.waves_n, s.waves_m);
   const Fragment acc = k.zeros(mma.mma().c_element, mma.c(), {s.tile_m, s.tile_n});
-  const codegen::Pipeline how{
-      .distance = 2, .ring = stages(s, target), .pins = s.pins, .depth = s.depth, .stagger = s.stagger};
+  const codegen::Pipeline how{.distance = 2,
+                              .ring = stages(s, target),
+                              .pins = s.pins,
+                              .depth = s.depth,
+                              .stagger = s.stagger,
+                              .pingpong = s.pingpong};
   k.loop(extent, s.tile_k, how, [&](Sym trip) {
     const Sym t = (s.split > 0 ? Sym(s.split / s.tile_k) * part : share.begin) + trip;
     const codegen::View tile_of_a = in_rows(k.tile(A, {s.tile_m, s.tile_k}, {bm, t})),

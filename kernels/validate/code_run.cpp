@@ -494,7 +494,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       break;
     }
     case InstKind::wait:
-    case InstKind::barrier: break;
+    case InstKind::barrier:
+    case InstKind::priority: break;
     default:
       throw NotFollowed{std::string("instructions of the kind '") + to_string(i.kind) + "' in the code"};
     }

@@ -415,7 +415,11 @@ private:
         if (w.next < steps.size()) least = std::min(least, w.barriers);
       for (std::size_t w = 0; w < all.size(); ++w)
         if (all[w].next < steps.size() && all[w].barriers == least) ready.push_back(w);
-      if (ready.empty()) return;
+      if (ready.empty()) {
+        for (const Wave& w : all)
+          if (w.barriers != all[0].barriers) throw Wrong("a barrier that some waves do not come to");
+        return;
+      }
       if (mode_ == 2 || random_() % 8 == 0 || std::find(ready.begin(), ready.end(), current) == ready.end())
         current = ready[random_() % ready.size()];
       Wave& w = all[current];
@@ -527,7 +531,6 @@ private:
     const Inst& i = *s.inst;
     const int first = w.number * lanes();
     if (i.waves.count > 0) {
-      if (i.kind == InstKind::barrier) throw Wrong("a barrier that some waves do not come to");
       if (w.number < i.waves.first || w.number >= i.waves.first + i.waves.count) return;
     }
     switch (i.kind) {
@@ -538,6 +541,7 @@ private:
         while (static_cast<int>(w.lgkm.size()) > i.lgkm) w.lgkm.front()(), w.lgkm.pop_front();
       return;
     case InstKind::barrier: ++w.barriers; return;
+    case InstKind::priority: return;
     case InstKind::release:
       w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
       for (const auto& x : w.stored) own_[{x.tensor, x.at}] = {x.value, w.number, w.barriers};

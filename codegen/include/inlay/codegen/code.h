@@ -18,6 +18,12 @@
 /// role's; waits are counted for the waves that run them, and every barrier is run by all. A loop that is staggered exists twice:
 /// accesses of the upper half of the waves stand some products later or earlier, between the same waits and barriers and in the same
 /// order, so that each wait covers the same; and two halves that leave a barrier together do not come to LDS together.
+///
+/// **Ping-pong.** A trip is phases, in turn of accesses and of products, with a barrier behind each. Before the loop the upper half of
+/// the waves runs one barrier more, and behind it the lower half: so all waves run as many, and in between the upper half is one phase
+/// behind. While one half multiplies, the other one has the LDS. With n(w) for the barriers that wave w has run, what wave a has waited
+/// for is there for wave b from n(b) > n(a) on, n(a) as it was at that wait. In step that is one barrier of the list; in a ping-pong
+/// loop one barrier of the list for what stands in the same half, and two from the upper half to the lower one.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
 #pragma once
 
@@ -43,8 +49,10 @@ enum class InstKind : std::uint8_t {
   /// the first half of def at lane l is a of l, or b of l ^ mask where the bit is set.
   exchange_lanes,
   wait,
+  /// For all waves; or for one half of them (`waves`), where a ping-pong loop begins or ends: see Code.
   barrier,
-  release, ///< what this wave stored is there for all workgroups
+  priority, ///< of the wave among those of its SIMD = value
+  release,  ///< what this wave stored is there for all workgroups
   /// def of the work-item that is not idle = the counter of its group of workgroups, which counts on, and behind the last is 0.
   ticket,
   await,  ///< the work-item that is not idle waits until its group's word is the workgroup's number
@@ -117,6 +125,7 @@ struct Inst {
   /// load, and the lds_write right behind it: one instruction, memory to LDS, without registers, counted by vm.
   bool direct = false;
   bool joint = false; ///< waits that what follows needs, up to the next joint, are gathered here
+  int phase = -1;     ///< of a ping-pong loop's trip: even ones multiply, odd ones access LDS and memory
   std::source_location where;
 };
 
@@ -164,12 +173,14 @@ struct Slot {
   int node = 0;
   int ahead = 0;
   bool joint = false; ///< waits are gathered before it (Inst::joint)
+  int phase = -1;     ///< Inst::phase
 };
 struct LoopSchedule {
   std::vector<Slot> slots;
   bool tail_first = false; ///< iteration 0 is the last tile
   bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
   bool apart = false;      ///< tiles in LDS have waits and barriers of their own
+  int phases = 0; ///< of a trip, with a barrier behind each: the two halves of the waves are one phase apart
   /// Nodes of the region behind the loop, loads that wait for nothing in it: they stand behind the first products of the last trip.
   std::vector<int> early{};
 };
@@ -189,6 +200,7 @@ struct CodeRegion {
   bool tail_first = false;
   bool exact = false; ///< LoopSchedule::exact
   bool apart = false; ///< LoopSchedule::apart
+  int phases = 0;     ///< LoopSchedule::phases
   /// Numbers in `body` in the order in which the upper half of the waves runs them: a second copy of the loop, with the same
   /// instructions, waits and barriers among them, so that both halves leave it in the same state. Empty: all waves run `body`.
   std::vector<int> staggered;
@@ -209,7 +221,7 @@ struct Code {
 /// Loads run `distance` trips ahead, writes to LDS ring - 1, the reads that feed the first step of matrix products one,
 /// everything else none; reads stand one step before the products that they feed.
 [[nodiscard]] Schedule default_schedule(const Graph& graph);
-/// Errors: CodegenError for a loop that is to be staggered and cannot be (Pipeline::stagger).
+/// Errors: CodegenError for a loop that is to be staggered, or in ping-pong, and cannot be (Pipeline::stagger, pingpong).
 [[nodiscard]] Code apply(const Graph& graph, const Schedule& schedule);
 /// Waits and barriers of `code` anew, and other orders of staggered loops; what `apply` ends with. Ensures: every register is
 /// waited for before it is used.

@@ -109,7 +109,8 @@ struct Pipeline {
   int ring = 2;
   std::vector<Pin> pins{};
   Depth depth{};
-  bool stagger = false; ///< the upper half of the waves has another order (CodeRegion::staggered)
+  bool stagger = false;  ///< the upper half of the waves has another order (CodeRegion::staggered)
+  bool pingpong = false; ///< the upper half of the waves is a phase behind (CodeRegion::phases)
 };
 
 struct Op;

@@ -134,10 +134,11 @@ private:
     while (e > 0 && std::max(events_[e].barriers[0], events_[e].barriers[1]) >= least) --e;
     return e;
   }
-  // The last barrier of all before event e, in the same trip; e where there is none behind `access`.
+  // Where the phase of an event of the loop begins, behind `access`: its barrier, for the first one that at the end of the prologue. Else
+  // the event itself.
   std::size_t begin_of_phase(std::size_t e, std::size_t access) const {
     for (std::size_t at = e; events_[e].site.first == 1 && at-- > access + 1;)
-      if (events_[at].inst->kind == InstKind::barrier && events_[at].inst->waves.all()) return at;
+      if (events_[at].inst->kind == InstKind::barrier) return at;
     return e;
   }
   void needs_of(std::size_t e, std::vector<Need>& out) const {

@@ -38,7 +38,7 @@ struct FlowWave {
 /// What copies share.
 struct Common {
   Setting setting;
-  std::set<u32> heads;
+  std::map<u32, std::set<u32>> heads; ///< of loops, with the operations of each
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   bool with_heads = true;
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
@@ -535,7 +535,12 @@ Flow::Flow(const CodeObject& object, const Kernel& kernel, const FlowOptions& op
   Setting& s = state_->common->setting;
   const isa::ControlFlow flow = isa::control_flow(s.program, s.program.instructions[s.entry].address);
   for (const isa::Loop& l : flow.loops)
-    if (options.heads) state_->common->heads.insert(static_cast<u32>(flow.blocks[l.header].first));
+    if (options.heads) {
+      auto& inside = state_->common->heads[static_cast<u32>(flow.blocks[l.header].first)];
+      for (const std::size_t b : l.blocks)
+        for (std::size_t i = flow.blocks[b].first; i <= flow.blocks[b].last; ++i)
+          inside.insert(static_cast<u32>(i));
+    }
   const auto count = static_cast<u32>((block.count() + lanes - 1) / lanes);
   constexpr u32 unset = 0x7ff4beefU; // emulator/schedule.cpp
   for (u32 k = 0; k < count; ++k) {
@@ -574,18 +579,28 @@ Flow::~Flow() = default;
 Flow::Stop Flow::run(FlowClient& client) {
   State& s = *state_;
   if (!s.why.empty()) return Stop::failed;
+  // Who waits at a barrier waits for those who are at a head.
   const auto resume = [&] {
+    const bool heads = std::any_of(s.waves.begin(), s.waves.end(),
+                                   [](const FlowWave& w) { return w.meeting == Meeting::head; });
     for (FlowWave& w : s.waves) {
-      if (w.meeting == Meeting::ended) continue;
+      if (w.meeting == Meeting::ended || (heads && w.meeting == Meeting::barrier)) continue;
       if (w.meeting == Meeting::head) w.entered = true;
       w.meeting = Meeting::none;
     }
   };
+  // All at heads; or the first wave, and the others inside of its loop at barriers.
+  const auto at_head = [&] {
+    const FlowWave& first = s.waves.front();
+    if (first.meeting != Meeting::head) return false;
+    const std::set<u32>& inside = s.common->heads.at(first.machine.wave().at);
+    return std::all_of(s.waves.begin(), s.waves.end(), [&](const FlowWave& w) {
+      return w.meeting == Meeting::head || inside.contains(w.machine.wave().at);
+    });
+  };
   try {
     // Behind a head that was reported everybody goes on.
-    if (std::all_of(s.waves.begin(), s.waves.end(),
-                    [](const FlowWave& w) { return w.meeting == Meeting::head; }))
-      resume();
+    if (at_head()) resume();
     for (;;) {
       for (FlowWave& w : s.waves)
         if (w.meeting == Meeting::none && s.advance(client, w) == Stop::fork) return Stop::fork;
@@ -595,9 +610,11 @@ Flow::Stop Flow::run(FlowClient& client) {
       const auto first = std::find_if(s.waves.begin(), s.waves.end(), waited_for);
       if (first == s.waves.end()) return Stop::ended;
       for (const FlowWave& w : s.waves)
-        if (waited_for(w) && w.meeting != first->meeting) throw Fail{"waves do not meet at the same places"};
+        if (waited_for(w) && w.meeting != first->meeting &&
+            (w.meeting == Meeting::ended || first->meeting == Meeting::ended))
+          throw Fail{"waves do not meet at the same places"};
       if (first->meeting == Meeting::ended) return Stop::ended;
-      if (first->meeting == Meeting::head) {
+      if (at_head()) {
         // Copies of one loop may be for different waves: then it is always the same heads that belong together.
         std::vector<u32> now;
         for (const FlowWave& w : s.waves) now.push_back(w.machine.wave().at);

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <set>
+#include <utility>
 
 using namespace inlay;
 using namespace inlay::kernels;
@@ -49,6 +50,7 @@ Outcome run(const Artifact& kernel, const Problem& problem, runtime::EmulatorOpt
 struct Site {
   std::string text;
   std::size_t byte = 0;
+  bool some = false; ///< for some waves: a branch goes past it
 };
 std::map<std::uint64_t, Site> sites(const Artifact& kernel, const Problem& problem) {
   const auto* begin = reinterpret_cast<const std::uint8_t*>(kernel.hsaco.data());
@@ -57,10 +59,14 @@ std::map<std::uint64_t, Site> sites(const Artifact& kernel, const Problem& probl
   const auto program = runtime::isa::decode(object.code(k), k.address, runtime::isa::parse_arch(kernel.arch));
   std::map<std::uint64_t, Site> all, executed;
   runtime::EmulatorOptions options;
+  bool branch = false; // the instruction before
   for (const auto& i : program.instructions) {
+    const bool past = std::exchange(branch, i.mnemonic == "s_cbranch_scc1");
     if (i.mnemonic != "s_waitcnt" && i.mnemonic != "s_barrier") continue;
-    all[i.address] = {i.text, static_cast<std::size_t>(object.code(k).data() - object.bytes().data()) +
-                                  (i.address - k.address)};
+    all[i.address] = {i.text,
+                      static_cast<std::size_t>(object.code(k).data() - object.bytes().data()) +
+                          (i.address - k.address),
+                      past};
     options.debug.breakpoints.push_back({i.address, {}});
   }
   options.debug.on_break = [&](const runtime::BreakHit& hit) {
@@ -84,7 +90,9 @@ runtime::symbolic::Verdict statically(const Artifact& kernel) {
 /// Each wait and barrier that these launches execute, gone: caught by a sanitizer, by differing bits under stress, or shown
 /// redundant by the static checker. The two hands agree: what runs wrong somewhere is refuted for all schedules, and what is
 /// not caught is a wait that LLVM places where paths join, for what only one of them left open.
-void every_wait_counts(const std::string& name, const Artifact& kernel, std::vector<Problem> problems) {
+/// `phases`: barriers of a loop may be there to keep halves of the waves apart, and nothing else.
+void every_wait_counts(const std::string& name, const Artifact& kernel, std::vector<Problem> problems,
+                       bool phases = false) {
   struct Case {
     Problem problem;
     Bytes plain;
@@ -107,6 +115,8 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
     cases.push_back(std::move(c));
   }
   CHECK_FALSE(places.empty());
+  int missed = 0, kept = 0,
+      halves = 0; // barriers that are missed, that nothing depends on, that half of the waves run
   for (const auto& [address, site] : places) {
     Artifact mutant = kernel;
     const std::uint32_t nop = 0xbf800000;
@@ -131,8 +141,15 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
     using runtime::symbolic::Verdict;
     const Verdict verdict = statically(mutant);
     CHECK(verdict == (caught ? Verdict::refuted : Verdict::validated));
-    CHECK((caught || site.text.rfind("s_waitcnt", 0) == 0));
+    const bool wait = site.text.rfind("s_waitcnt", 0) == 0;
+    CHECK((caught || wait || (phases && !site.some)));
+    (caught ? missed : kept) += !wait;
+    halves += site.some;
   }
+  CHECK(missed > 0);
+  if (!phases) return;
+  CHECK(kept > 0);
+  CHECK(halves >= 2); // one before the loop, one behind each of its exits
 }
 
 } // namespace
@@ -202,6 +219,23 @@ TEST_CASE("every wait and barrier of operands past LDS and of deep pipelines is 
   spec.tile_m = spec.tile_n = 64, spec.tile_k = 32;
   spec.depth = codegen::parse_depth("lead 3, trips 3");
   counts("deep", spec);
+}
+
+TEST_CASE(
+    "every wait of ping-pong loops is missed when it is gone, and every barrier that orders something") {
+  for (const char* arch : {"gfx942", "gfx950"}) {
+    GemmSpec spec;
+    spec.arch = arch;
+    spec.tile_m = 64, spec.tile_n = 128, spec.tile_k = arch == std::string("gfx942") ? 32 : 64;
+    spec.waves_m = 2, spec.waves_n = 4, spec.stages = 2;
+    spec.transfer = spec.pingpong = true;
+    const Artifact kernel = build_gemm(spec);
+    std::vector<Problem> problems;
+    for (const int trips : {5, 1, 2, 4}) // every exit of the loop
+      problems.push_back(
+          gemm_problem(spec, 60, trips % 2 ? 120 : 118, trips * spec.tile_k - (trips % 2 ? 0 : 8), 5));
+    every_wait_counts(fmt::format("{} ping-pong", arch), kernel, std::move(problems), true);
+  }
 }
 
 TEST_CASE("every wait and barrier of products with scales of 32 k is missed when it is gone") {

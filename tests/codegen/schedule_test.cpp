@@ -109,6 +109,21 @@ std::vector<Case> deep_cases() {
        with(spec_of("gfx942", 128, 128, 128, 16, true), "lead 4, waves 1, trips 2"), LoopForm::block}};
 }
 
+// Two halves of eight waves, a phase apart.
+std::vector<Case> pingpong_cases() {
+  const auto of = [](kernels::GemmSpec s) {
+    s.waves_m = 2, s.waves_n = 4;
+    s.pingpong = true;
+    return s;
+  };
+  return {
+      {"ping-pong 256x256x64", of(spec_of("gfx950", 256, 256, 64, 16, false, true)), LoopForm::automatic},
+      {"ping-pong 256x256x128 fp8", of(of_fp8(spec_of("gfx950", 256, 256, 128, 16, false, true))),
+       LoopForm::automatic},
+      {"ping-pong 128x256x64", of(spec_of("gfx950", 128, 256, 64, 16, false, true)), LoopForm::automatic},
+      {"ping-pong 256x256x32", of(spec_of("gfx942", 256, 256, 32, 16, false, true)), LoopForm::automatic}};
+}
+
 const Region& loop_of(const Graph& g) {
   return *std::find_if(g.regions.begin(), g.regions.end(), [](const Region& r) { return r.is_loop; });
 }
@@ -486,6 +501,7 @@ InstKind kind_of(const isa::Instruction& i) {
   if (begins("ds_write")) return InstKind::lds_write;
   if (begins("s_waitcnt")) return InstKind::wait;
   if (begins("s_barrier")) return InstKind::barrier;
+  if (begins("s_setprio")) return InstKind::priority;
   if (begins("v_pk_fma_f32") || begins("v_fmac_f32") || begins("v_mul_f32")) return InstKind::map;
   return InstKind::fill; // scalar: moves pointers, counts trips
 }
@@ -561,6 +577,10 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
           continue;
         }
         if (want.kind == InstKind::barrier) continue;
+        if (want.kind == InstKind::priority) {
+          if (static_cast<double>(is.operands.at(0).value) != want.value) return {where};
+          continue;
+        }
         const int trip = turn * copies + copy;
         const auto value = [&](const Reg& r) {
           return Value{r.id, code.registers[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
@@ -635,6 +655,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
 TEST_CASE("the machine code has the order of the code, instruction for instruction, value for value") {
   std::vector<Case> all = cases();
   for (Case& c : deep_cases()) all.push_back(std::move(c));
+  for (Case& c : pingpong_cases()) all.push_back(std::move(c));
   bool agprs = false; // that hold operands
   for (const Case& c : all) {
     INFO(c.spec.arch << " " << c.name);

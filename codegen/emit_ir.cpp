@@ -153,7 +153,18 @@ private:
         bytes[static_cast<std::size_t>(s)] += (size + 15) / 16 * 16;
       }
     }
-    if (!blocks_of_loops_.empty()) { // their text has one address and immediates for all stages
+    const bool phases = std::any_of(code_.regions.begin(), code_.regions.end(),
+                                    [](const CodeRegion& r) { return r.phases > 0; });
+    if (phases) { // the stages of a tile behind one another: within 64 KiB one address register reaches them
+      int sum = 0;
+      for (auto& [key, place] : lds_) { // by tensor
+        const Tensor& t = p_.tensor(key.first);
+        if (key.second == 0) begin_of_tile_[key.first] = sum;
+        place = {0, sum};
+        sum += static_cast<int>((t.stage_elements() * bits(t.element) / 8 + 15) / 16 * 16);
+      }
+      bytes = {sum};
+    } else if (!blocks_of_loops_.empty()) { // their text has one address and immediates for all stages
       int sum = 0;
       for (int s = 0; s < stages; ++s) {
         for (auto& [key, place] : lds_)
@@ -1276,7 +1287,7 @@ private:
                               a.slope.constant() ? std::to_string(a.slope.constant()->value())
                                                  : input(k.lower_low(a.slope), 's')});
     std::map<int, std::string> transfer_bases;
-    std::map<std::pair<int, int>, std::string> lds_bases; // address, multiple of 64 KiB
+    std::map<std::pair<int, int>, std::string> lds_bases; // address, a multiple of 64 KiB behind it
     how.address = [&](const Inst& i, int residue) {
       BlockAddress a;
       if (i.kind == InstKind::load) {
@@ -1304,14 +1315,16 @@ private:
         a.immediate = at.immediate + offset;
         return a;
       }
-      const int bytes = at.immediate + offset, high = bytes / 65536;
-      auto [base, fresh] = lds_bases.try_emplace({at.base.id, high}, "");
+      const auto tile = begin_of_tile_.find(i.access.tensor);
+      const int bytes = at.immediate + offset, begin = tile == begin_of_tile_.end() ? 0 : tile->second,
+                low = begin + (bytes - begin) / 65536 * 65536;
+      auto [base, fresh] = lds_bases.try_emplace({at.base.id, low}, "");
       if (fresh)
         base->second = input(k.lds_address(blocks_[static_cast<std::size_t>(number)],
-                                           high == 0 ? at.base : k.add(at.base, this->number(65536 * high))),
+                                           low == 0 ? at.base : k.add(at.base, this->number(low))),
                              'v');
       a.vector = base->second;
-      a.immediate = bytes - 65536 * high;
+      a.immediate = bytes - low;
       return a;
     };
     how.line = [&](const Inst& i) { return k.line_directive(i.where); };
@@ -1405,8 +1418,9 @@ private:
   std::vector<std::pair<AtomId, Sym>> halves_; ///< even sizes as twice another symbol
   std::map<int, Value> pointers_;
   std::map<std::pair<int, int>, std::pair<int, int>> lds_; ///< (tensor, stage) -> block, offset
-  std::vector<LdsBlock> blocks_, chosen_;                  ///< of each stage; of the last trip's stages
-  Value residue_;                                          ///< of the last trip, modulo the ring
+  std::map<int, int> begin_of_tile_;      ///< of a ping-pong loop's tensors: their first stage's offset
+  std::vector<LdsBlock> blocks_, chosen_; ///< of each stage; of the last trip's stages
+  Value residue_;                         ///< of the last trip, modulo the ring
   std::map<std::tuple<int, Sym, Sym>, Value> descriptors_;
   ThreadCoordinates coordinates_{p_};
   std::map<const Inst*, AddressSplit> splits_;

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <climits>
+#include <map>
 #include <set>
 
 namespace inlay::codegen {
@@ -88,19 +89,24 @@ int load_addresses(const std::vector<Inst>& body) {
 
 int address_registers(const std::vector<Inst>& body, const Program& program, int ring) {
   std::set<std::pair<int, std::pair<bool, int>>> lds;
-  std::int64_t bytes = 0;
-  std::set<int> tensors;
+  std::map<int, std::int64_t> bytes; // of each tensor's stages
   for (const Inst& i : body) {
     if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
     // A swizzle moves the reads of each step elsewhere; the rest is constant distances.
     const bool read = i.kind == InstKind::lds_read;
     if (!i.direct) // a transfer's place is a scalar
       lds.insert({i.access.tensor, {read, read ? i.access.elements[0].back() : 0}});
-    if (const Tensor& t = program.tensor(i.access.tensor); tensors.insert(t.id).second)
-      bytes += ring * t.stage_elements() * bits(t.element) / 8;
+    const Tensor& t = program.tensor(i.access.tensor);
+    bytes[t.id] = ring * t.stage_elements() * bits(t.element) / 8;
   }
-  const auto blocks = static_cast<int>((bytes + 65535) / 65536);
-  return load_addresses(body) + static_cast<int>(lds.size()) * std::max(blocks, 1) + 6;
+  // An immediate reaches 64 KiB: of all stages, or in phases, of a tile's.
+  const auto reached = [](std::int64_t all) { return std::max(static_cast<int>((all + 65535) / 65536), 1); };
+  std::int64_t sum = 0;
+  for (const auto& [tensor, all] : bytes) sum += all;
+  const bool phases = std::any_of(body.begin(), body.end(), [](const Inst& i) { return i.phase >= 0; });
+  int registers = 0;
+  for (const auto& address : lds) registers += reached(phases ? bytes.at(address.first) : sum);
+  return load_addresses(body) + registers + 6;
 }
 
 } // namespace inlay::codegen

@@ -19,7 +19,7 @@
 /// accesses of the upper half of the waves stand some products later or earlier, between the same waits and barriers and in the same
 /// order, so that each wait covers the same; and two halves that leave a barrier together do not come to LDS together.
 ///
-/// **Ping-pong.** A trip is phases, in turn of accesses and of products, with a barrier behind each. Before the loop the upper half of
+/// **Ping-pong.** A trip is phases, in turn of products and of accesses, with a barrier behind each. Before the loop the upper half of
 /// the waves runs one barrier more, and behind it the lower half: so all waves run as many, and in between the upper half is one phase
 /// behind. While one half multiplies, the other one has the LDS. With n(w) for the barriers that wave w has run, what wave a has waited
 /// for is there for wave b from n(b) > n(a) on, n(a) as it was at that wait. In step that is one barrier of the list; in a ping-pong

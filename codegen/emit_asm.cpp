@@ -199,7 +199,7 @@ std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeR
   out.copies = ring;
   const int file = file_of(code);
   const int spare = beside_prologue(loop); // the prologue has sums and so cannot stand before the block
-  out.first = align(address_registers(loop.body, *code.program, loop.ring), 4);
+  out.first = align(address_registers(loop.body, *code.program, lds_stages(code)), 4);
   int at = align(out.first + here.dwords, 4);
   place_results(code, results, at, out);
   const bool over = align(at, widest) + there.dwords + spare > file;
@@ -255,7 +255,9 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   // In AGPRs, too, where that leaves the prologue room for the masked addresses of its loads, and no other wave would have
   // had the registers, for want of LDS.
   const int spare = waves_by_lds(code) > 1 ? 0 : beside_prologue(loop);
-  out.first = align(address_registers(loop.body, *code.program, loop.ring) + load_addresses(early), 4);
+  out.first = align(address_registers(loop.body, *code.program, lds_stages(code)) +
+                        load_addresses(early, *code.program),
+                    4);
   for (const Inst& i : early) {
     const int size = dwords(register_of(code, i.def.id));
     out.loaded[i.def.id] = out.first = align(out.first, size);

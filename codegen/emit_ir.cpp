@@ -15,6 +15,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <span>
@@ -153,25 +154,14 @@ private:
         bytes[static_cast<std::size_t>(s)] += (size + 15) / 16 * 16;
       }
     }
-    const bool phases = std::any_of(code_.regions.begin(), code_.regions.end(),
-                                    [](const CodeRegion& r) { return r.phases > 0; });
-    if (phases) { // the stages of a tile behind one another: within 64 KiB one address register reaches them
-      int sum = 0;
-      for (auto& [key, place] : lds_) { // by tensor
-        const Tensor& t = p_.tensor(key.first);
-        if (key.second == 0) begin_of_tile_[key.first] = sum;
-        place = {0, sum};
-        sum += static_cast<int>((t.stage_elements() * bits(t.element) / 8 + 15) / 16 * 16);
+    if (!blocks_of_loops_.empty()) { // their text has one address and immediates for all stages
+      const bool by_tile = std::any_of(code_.regions.begin(), code_.regions.end(),
+                                       [](const CodeRegion& r) { return r.phases > 0; });
+      for (const auto& [key, place] : lds_places(p_, rings, by_tile)) {
+        lds_[key] = {0, place};
+        if (by_tile && key.second == 0) begin_of_tile_[key.first] = place;
       }
-      bytes = {sum};
-    } else if (!blocks_of_loops_.empty()) { // their text has one address and immediates for all stages
-      int sum = 0;
-      for (int s = 0; s < stages; ++s) {
-        for (auto& [key, place] : lds_)
-          if (key.second == s) place = {0, place.second + sum};
-        sum += bytes[static_cast<std::size_t>(s)];
-      }
-      bytes = {sum};
+      bytes = {std::accumulate(bytes.begin(), bytes.end(), 0)};
     }
     for (const int b : bytes)
       if (b > 0) blocks_.push_back(k.lds_allocate("stage", b));

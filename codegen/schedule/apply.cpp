@@ -135,7 +135,7 @@ public:
 
 private:
   using Key = std::pair<int, int>;             // register, iteration
-  using Stage = std::pair<int, int>;           // tensor, stage
+  using Stage = std::tuple<int, int, int>;     // tensor, stage, part
   using Queues = std::vector<std::deque<Key>>; // by wave
   static bool runs(const Inst& inst, std::size_t wave) { return inst.waves.contains(static_cast<int>(wave)); }
   static bool busy(const Queues& queues) {
@@ -149,12 +149,15 @@ private:
   Key key_of(const Reg& r, int trip) const {
     return {r.id, (*registers_)[static_cast<std::size_t>(r.id)].outside ? 0 : trip + r.ahead};
   }
-  // By stage alone, so that one barrier is for all tiles of an iteration; where they are apart, for all of a side.
+  // By stage and part alone, so that one barrier is for all tiles of an iteration; where they are apart, for all of a side.
   Key transfer_to(const Stage& s) const {
-    const auto side = sides_.find(s.first);
-    return {side == sides_.end() ? -2 : -3 - side->second, s.second};
+    const auto [tensor, stage, part] = s;
+    const auto side = sides_.find(tensor);
+    return {(side == sides_.end() ? -2 : -3 - side->second) - 2 * part, stage};
   }
-  Stage stage_of(const Inst& i, int trip) const { return {i.access.tensor, (trip + i.access.slot) % ring_}; }
+  Stage stage_of(const Inst& i, int trip) const {
+    return {i.access.tensor, (trip + i.access.slot) % ring_, i.access.part};
+  }
 
   const std::vector<Register>* registers_;
   int ring_;
@@ -213,7 +216,7 @@ void step_over(Walker& w, const std::vector<Inst>& list, std::vector<Walker::Nee
 void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
   for (std::size_t joint = 0; joint < list.size(); ++joint) {
     if (!list[joint].joint) continue;
-    int vm = 0, lgkm = 0, touched = 0; // issued since; accesses to LDS since
+    int vm = 0, lgkm = 0, touched = 0, transfers = 0; // issued since; accesses to LDS since
     for (std::size_t x = joint; x < list.size() && (x == joint || !list[x].joint); ++x) {
       Walker::Need& need = needs[x];
       if (x != joint) {
@@ -223,7 +226,9 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
           there = there < 0 ? wanted - since : std::min(there, wanted - since);
           wanted = -1;
         };
-        if (need.barrier && touched == 0) {
+        // What frees a place may pass transfers to others: it is about reads.
+        const bool frees = list[x].kind == InstKind::lds_write && list[x].direct;
+        if (need.barrier && touched == 0 && (transfers == 0 || (frees && need.vm < 0))) {
           need.barrier = false;
           at.barrier = true;
         }
@@ -234,7 +239,8 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
       vm += (list[x].kind == InstKind::load && !list[x].direct) || list[x].kind == InstKind::store ||
             list[x].kind == InstKind::ticket || list[x].kind == InstKind::signal || transfer;
       lgkm += in_lds && !transfer;
-      touched += in_lds;
+      touched += in_lds && !transfer;
+      transfers += transfer;
     }
   }
 }
@@ -455,6 +461,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
       shift(inst.def);
       for (Reg& r : inst.uses) shift(r);
       inst.access.slot = ahead;
+      if (!order.parts.empty()) inst.access.part = order.parts[static_cast<std::size_t>(slot.node)];
       return inst;
     };
     int reach = 0;

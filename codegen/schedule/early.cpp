@@ -21,14 +21,14 @@ std::vector<int> early_loads(const Region& loop, const Region& behind, const Pro
 }
 
 int early_registers(const std::vector<int>& early, const Region& behind,
-                    const std::vector<Register>& registers) {
+                    const std::vector<Register>& registers, const Program& program) {
   std::vector<Inst> loads;
   int sum = 0;
   for (const int n : early) {
     loads.push_back(behind.body[static_cast<std::size_t>(n)]);
     sum += dwords(registers[static_cast<std::size_t>(loads.back().def.id)]);
   }
-  return sum + load_addresses(loads);
+  return sum + load_addresses(loads, program);
 }
 
 } // namespace inlay::codegen

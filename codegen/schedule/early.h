@@ -13,6 +13,6 @@ namespace inlay::codegen {
 [[nodiscard]] std::vector<int> early_loads(const Region& loop, const Region& behind, const Program& program);
 /// VGPRs that they take: what they load, and at most so many addresses.
 [[nodiscard]] int early_registers(const std::vector<int>& early, const Region& behind,
-                                  const std::vector<Register>& registers);
+                                  const std::vector<Register>& registers, const Program& program);
 
 } // namespace inlay::codegen

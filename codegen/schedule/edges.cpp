@@ -51,7 +51,43 @@ std::map<int, int> operand_sides(const std::vector<Inst>& body) {
   return sides;
 }
 
-std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers) {
+std::vector<int> lds_parts(const Region& loop, const Program& program) {
+  const auto& body = loop.body;
+  std::map<int, std::size_t> vector; // by tensor, elements of the shortest access
+  for (const Inst& i : body)
+    if (in_lds(i)) {
+      const auto [at, fresh] = vector.try_emplace(i.access.tensor, i.access.elements.size());
+      at->second = std::min(at->second, i.access.elements.size());
+    }
+  std::vector<int> part(body.size(), -1);
+  std::map<std::pair<int, std::vector<int>>, int> first; // place -> who touched it first
+  const auto root = [&](int n) {
+    while (part[static_cast<std::size_t>(n)] != n) n = part[static_cast<std::size_t>(n)];
+    return n;
+  };
+  for (std::size_t n = 0; n < body.size(); ++n) {
+    const Inst& i = body[n];
+    if (!in_lds(i)) continue;
+    part[n] = static_cast<int>(n);
+    std::vector<std::vector<int>> threads;
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
+      threads.push_back(thread_coordinates(i.access.threads, axis));
+    for (int thread = 0; thread < program.threads(); ++thread)
+      for (std::size_t e = 0; e < i.access.elements.size(); e += vector.at(i.access.tensor)) {
+        std::vector<int> place;
+        for (std::size_t axis = 0; axis < threads.size(); ++axis)
+          place.push_back(threads[axis][static_cast<std::size_t>(thread)] + i.access.elements[e][axis]);
+        const auto [at, fresh] = first.try_emplace({i.access.tensor, std::move(place)}, static_cast<int>(n));
+        if (!fresh) part[static_cast<std::size_t>(root(at->second))] = root(static_cast<int>(n));
+      }
+  }
+  for (std::size_t n = 0; n < body.size(); ++n)
+    if (part[n] >= 0) part[n] = root(static_cast<int>(n));
+  return part;
+}
+
+std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers,
+                           const std::vector<int>& parts) {
   std::vector<Edge> edges;
   const auto& body = loop.body;
   const int count = static_cast<int>(body.size());
@@ -100,6 +136,8 @@ std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& regi
       const Inst& y = body[static_cast<std::size_t>(b)];
       if (!in_lds(y) || x.access.tensor != y.access.tensor) continue;
       const bool xw = x.kind == InstKind::lds_write, yw = y.kind == InstKind::lds_write;
+      if (!parts.empty() && parts[static_cast<std::size_t>(a)] != parts[static_cast<std::size_t>(b)])
+        continue;
       if (xw == yw) continue; // two writes of one tile are to different places, or provenance refuses them
       edges.push_back({a, b, 0, xw ? EdgeKind::arrived : EdgeKind::free});
       edges.push_back({b, a, loop.pipeline.ring, yw ? EdgeKind::arrived : EdgeKind::free});

@@ -4,6 +4,7 @@
 #include "interleave.h"
 #include "pingpong.h"
 #include "scaled_sums.h"
+#include "turns.h"
 
 #include <inlay/algebra/error.h>
 
@@ -24,15 +25,16 @@ constexpr int most_trips = 4;
 class Modulo {
 public:
   Modulo(const Region& loop, const std::vector<Register>& registers, const Program& program)
-      : loop_(loop), registers_(registers), target_(program.target()) {
+      : loop_(loop), registers_(registers), program_(program), target_(program.target()) {
     int bytes = 0;
-    std::map<int, bool> seen;
+    std::map<int, int> stages;
     for (const Inst& i : loop.body)
-      if (i.access.tensor >= 0 && !std::exchange(seen[i.access.tensor], true))
-        if (const Tensor& t = program.tensor(i.access.tensor); t.space == Space::lds)
+      if (i.access.tensor >= 0)
+        if (const Tensor& t = program.tensor(i.access.tensor);
+            t.space == Space::lds && stages.try_emplace(t.id, loop.pipeline.ring).second)
           bytes += static_cast<int>(loop.pipeline.ring * t.stage_elements() * bits(t.element) / 8);
     const int groups = std::clamp(target_.lds_bytes / std::max(bytes, 1), 1, 8);
-    addresses_ = address_registers(loop.body, program, loop.pipeline.ring);
+    addresses_ = address_registers(loop.body, program, stages);
     least_ = waves_at_once(program);
     waves_ = std::max(least_, std::min(groups * program.threads() / (target_.wave_size * target_.simds), 2));
   }
@@ -48,9 +50,13 @@ public:
     return false;
   }
 
-  // Whether the loop is what the windows are made for; and what each instruction feeds. Windows are the steps of products,
-  // or quarters of a single step: half of the rows by half of the columns, so that operands are alive for part of a trip.
-  bool analyse(bool quarters) {
+  /// Windows of a trip: the steps of products; quarters of a single step, half of the rows by half of the columns, of which one half
+  /// changes at a time, so that operands are alive for part of a trip; or quarters of the tile, each with all its steps, where rows
+  /// change each time, so that an operand's registers are free for a quarter of the trip before its next read.
+  enum class Windows { steps, quarters, turns };
+
+  // Whether the loop is what the windows are made for; and what each instruction feeds.
+  bool analyse(Windows windows) {
     const auto& body = loop_.body;
     side_ = operand_sides(body);
     std::map<int, int> defined;
@@ -93,21 +99,28 @@ public:
     };
     std::map<int, int> window;
     for (const int p : products_) window[p] = body[static_cast<std::size_t>(p)].step;
-    if (quarters) {
-      std::set<int> rows, columns;
+    if (windows != Windows::steps) {
+      std::map<int, std::pair<std::set<int>, std::set<int>>> of_step; // rows and columns
       for (const int p : products_) {
-        if (window[p] != 0) return false;
+        auto& [rows, columns] = of_step[window[p]];
         rows.insert(row_of(p));
         columns.insert(body[static_cast<std::size_t>(p)].uses[0].id);
       }
-      if (rows.size() < 2 || columns.size() < 2) return false;
+      const int steps = static_cast<int>(of_step.size());
+      if (windows == Windows::quarters && (steps > 1 || window[products_[0]] != 0)) return false;
+      for (const auto& [step, of] : of_step)
+        if (of.first.size() < 2 || of.second.size() < 2) return false;
       const auto upper = [](const std::set<int>& all, int id) {
         return 2 * std::distance(all.begin(), all.find(id)) >= static_cast<std::ptrdiff_t>(all.size());
       };
-      constexpr int order[2][2] = {{0, 1}, {3, 2}}; // one half changes at a time
-      for (const int p : products_)
-        window[p] =
+      constexpr int one_changes[2][2] = {{0, 1}, {3, 2}}, rows_change[2][2] = {{0, 2}, {1, 3}};
+      const auto& order = windows == Windows::quarters ? one_changes : rows_change;
+      for (const int p : products_) {
+        const auto& [rows, columns] = of_step.at(window[p]);
+        const int quarter =
             order[upper(rows, row_of(p))][upper(columns, body[static_cast<std::size_t>(p)].uses[0].id)];
+        window[p] += quarter * steps;
+      }
     }
     std::map<int, int> group = groups(defined, row_of); // of a product's row, inside of its window
     std::stable_sort(products_.begin(), products_.end(), [&](int a, int b) {
@@ -138,10 +151,26 @@ public:
   /// The order with tiles apart, where that applies and its registers fit, beside the addresses of the first tile's transfers,
   /// which are masked: without room for these the block would have to leave its prologue to others.
   std::optional<LoopSchedule> halves() const {
-    const int beside = (4 - addresses_ % 4) % 4 + prologue_spare; // as the block counts
     for (const int side : apart())
-      if (LoopSchedule order = ordered(steps_, 1, side); fits(order, waves_, masked_ + beside)) return order;
+      if (LoopSchedule order = ordered(steps_, 1, side); fits(order, waves_, masked_ + beside()))
+        return order;
     return std::nullopt;
+  }
+
+  /// The order with operands read in turn (Windows::turns), where tiles could be apart.
+  std::optional<LoopSchedule> in_turn() const {
+    if (apart().empty()) return std::nullopt;
+    Turns turns;
+    turns.products = products_;
+    for (const int r : reads_) turns.reads.push_back({r, feeds_.at(r).first, feeds_.at(r).last});
+    for (const Write& w : writes_) turns.transfers.push_back({w.node, w.load});
+    turns.clocks = clocks_;
+    turns.rest = rest();
+    auto order = read_in_turn(turns, loop_, registers_, program_);
+    if (!order || violated(edges_of(loop_, registers_, order->parts), *order) ||
+        !fits(*order, waves_, masked_ + beside()))
+      return std::nullopt;
+    return order;
   }
 
   int steps() const { return steps_; }
@@ -224,6 +253,10 @@ private:
                                        static_cast<int>(order.slots.size()), loop_.pipeline.ring);
     return {rings.dwords, accumulators(loop_, registers_), rings.copies};
   }
+  /// What a block loses by aligning, and what lives beside it.
+  int beside() const { return (4 - addresses_ % 4) % 4 + prologue_spare; }
+  /// Products from the last read of a window to the wait for it.
+  int rest() const { return 2 * ((Latencies::of(target_).lds + clocks_ - 1) / clocks_); }
   bool fits(const LoopSchedule& order, int waves, int others = 0) const {
     return fits(need(order), waves, others);
   }
@@ -356,8 +389,12 @@ private:
     for (const int l : loads_) {
       const auto f = feeds_.find(l);
       if (f == feeds_.end()) continue;
-      // Two trips ahead in the window behind that reader, so that two copies of the register do.
-      const int late = trips > 1 && steps_ > 1 ? 1 : 0, q = f->second.step - trips * steps_ + late;
+      // Two trips ahead in the window behind that reader, so that two copies of the register do. The window is not lost where the number
+      // of trips is given and memory's latency wants all of them, if the ring has a copy more in any case.
+      const int under_way = (trips * steps_ - 1) * length * clocks_ / steps_;
+      const bool whole = loop_.pipeline.depth.trips > 0 && trips % loop_.pipeline.ring != 0 &&
+                         under_way < 2 * Latencies::of(target_).memory;
+      const int late = trips > 1 && steps_ > 1 && !whole ? 1 : 0, q = f->second.step - trips * steps_ + late;
       if (part > 0) { // or in the part of that window that is said
         put(l, q, part * (placed[f->second.step]++ + 0.5) / fed[f->second.step]);
         continue;
@@ -371,13 +408,12 @@ private:
     schedule.exact = true;
     schedule.apart = leading >= 0;
     std::vector<std::vector<Slot>> gap(products_.size());
-    const int latency = (Latencies::of(target_).lds + clocks_ - 1) / clocks_;
     for (int q = 0; q < steps_; ++q) {
       auto& items = windows[static_cast<std::size_t>(q)];
       std::stable_sort(items.begin(), items.end(),
                        [](const Item& a, const Item& b) { return a.key < b.key; });
       const int begin = window(q), size = window(q + 1) - begin, n = static_cast<int>(items.size());
-      const int rest = std::clamp(size - n, 0, 2 * latency);
+      const int rest = std::clamp(size - n, 0, this->rest());
       for (int i = 0; i < n; ++i)
         gap[static_cast<std::size_t>(begin + i * (size - rest) / n)].push_back(
             {items[static_cast<std::size_t>(i)].node, items[static_cast<std::size_t>(i)].ahead, false});
@@ -405,6 +441,7 @@ private:
 
   const Region& loop_;
   const std::vector<Register>& registers_;
+  const Program& program_;
   const Target& target_;
   int waves_ = 1; ///< that LDS lets into a SIMD; more than two hide nothing more
   int least_ = 1; ///< of one workgroup
@@ -448,16 +485,24 @@ Schedule modulo_schedule(const Graph& graph) {
     Modulo modulo(region, graph.registers, *graph.program);
     if (region.pipeline.pingpong) {
       order = pingpong(region, graph.registers, *graph.program);
-    } else if (modulo.analyse(false)) {
+    } else if (modulo.analyse(Modulo::Windows::steps)) {
       Modulo smaller(region, graph.registers, *graph.program);
-      const bool quarters = smaller.analyse(true);
-      std::optional<LoopSchedule> apart;
-      if (!depth.given()) {
-        apart = modulo.halves();
-        if (!apart && quarters) apart = smaller.halves();
+      const bool quarters = smaller.analyse(Modulo::Windows::quarters);
+      std::optional<LoopSchedule> two_stages;
+      if (!depth.given() || depth.barriers == 3)
+        if (Modulo turns(region, graph.registers, *graph.program); turns.analyse(Modulo::Windows::turns))
+          two_stages = turns.in_turn();
+      if (!two_stages && (!depth.given() || depth.barriers == 2)) {
+        two_stages = modulo.halves();
+        if (!two_stages && quarters) two_stages = smaller.halves();
       }
-      if (apart) {
-        order = std::move(*apart);
+      if (two_stages) {
+        order = std::move(*two_stages);
+      } else if (depth.barriers > 1) {
+        throw CodegenError(
+            "a pipeline that cannot be had", "pipeline   " + to_string(depth),
+            "two tiles that transfers bring into two stages, whose operands take LDS for less of the "
+            "trip, and registers for it");
       } else {
         const bool by_quarters = depth.lead > 0 && quarters && modulo.steps() == 1;
         bool fits = false;
@@ -476,7 +521,8 @@ Schedule modulo_schedule(const Graph& graph) {
       if (index + 1 < graph.regions.size()) {
         const Region& behind = graph.regions[index + 1];
         const std::vector<int> early = early_loads(region, behind, *graph.program);
-        if (!early.empty() && modulo.room(order, early_registers(early, behind, graph.registers)))
+        if (!early.empty() &&
+            modulo.room(order, early_registers(early, behind, graph.registers, *graph.program)))
           order.early = early;
       }
     } else if (depth.given()) {
@@ -492,7 +538,8 @@ Schedule modulo_schedule(const Graph& graph) {
         break;
       }
     }
-    const auto wrong = violated(edges, order);
+    const auto wrong =
+        violated(order.parts.empty() ? edges : edges_of(region, graph.registers, order.parts), order);
     if (wrong && depth.given())
       throw CodegenError(
           "a pipeline that cannot be had: an instruction would stand before what it depends on (" +

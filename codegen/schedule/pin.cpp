@@ -65,11 +65,11 @@ struct Member {
   int Depth::*value;
   int most;
 };
-constexpr Member members[] = {{"waves", &Depth::waves, 8},
-                              {"lead", &Depth::lead, 32},
-                              {"within", &Depth::within, 100},
-                              {"trips", &Depth::trips, 8},
-                              {"loads", &Depth::loads, 100}};
+constexpr Member members[] = {{"waves", &Depth::waves, 8},      {"lead", &Depth::lead, 32},
+                              {"within", &Depth::within, 100},  {"trips", &Depth::trips, 8},
+                              {"loads", &Depth::loads, 100},
+
+                              {"barriers", &Depth::barriers, 3}};
 
 } // namespace
 
@@ -83,12 +83,17 @@ Depth parse_depth(const std::string& text) {
     const auto known =
         std::find_if(std::begin(members), std::end(members), [&](const Member& m) { return name == m.name; });
     if (!whole || known == std::end(members) || value < 1 || value > known->most || depth.*known->value != 0)
-      throw CodegenError("a pipeline that is none", "pipeline   " + part,
-                         "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, "
-                         "loads 1 to 100 (percent), each "
-                         "once: waves 1, lead 5, within 50, trips 3");
+      throw CodegenError(
+          "a pipeline that is none", "pipeline   " + part,
+          "waves 1 to 8, lead 1 to 32 (windows), within 1 to 100 (percent), trips 1 to 8, "
+          "loads 1 to 100 (percent), each once: waves 1, lead 5, within 50, trips 3; or barriers 1 to 3");
     depth.*known->value = value;
   }
+  Depth alone;
+  alone.barriers = depth.barriers;
+  if (depth.barriers > 1 && !(depth == alone))
+    throw CodegenError("a pipeline that is none: with tiles apart or operands in turn all else is fixed",
+                       "pipeline   " + text, "barriers " + std::to_string(depth.barriers) + " alone");
   return depth;
 }
 
@@ -117,7 +122,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
     return std::string(to_string(i.kind)) + " " + std::to_string(number) +
            (i.access.tensor >= 0 ? " of " + program.tensor(i.access.tensor).name : "");
   };
-  const std::vector<Edge> edges = edges_of(loop, registers);
+  const std::vector<Edge> edges = edges_of(loop, registers, order.parts);
   int reach = 0;
   for (const Slot& s : order.slots) reach = std::max(reach, s.ahead);
   std::vector<int> fixed; // nodes that are pinned already

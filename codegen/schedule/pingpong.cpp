@@ -217,9 +217,14 @@ private:
     const Rings rings = ring_registers(lifetimes(loop_, registers_, schedule),
                                        static_cast<int>(schedule.slots.size()), loop_.pipeline.ring);
     std::vector<Inst> phased = loop_.body;
-    for (Inst& i : phased) i.phase = 0;
-    const int others = address_registers(phased, program_, loop_.pipeline.ring),
-              results = accumulators(loop_, registers_), all = rings.dwords + others + results,
+    std::map<int, int> stages;
+    for (Inst& i : phased) {
+      i.phase = 0;
+      if (i.kind == InstKind::lds_read || i.kind == InstKind::lds_write)
+        stages[i.access.tensor] = loop_.pipeline.ring;
+    }
+    const int others = address_registers(phased, program_, stages), results = accumulators(loop_, registers_),
+              all = rings.dwords + others + results,
               there = target.registers_per_simd_lane / waves_at_once(program_);
     if (rings.copies > most_copies || all > there)
       refuse("it takes " + std::to_string(rings.dwords + others) + " registers beside " +

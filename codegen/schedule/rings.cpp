@@ -9,6 +9,7 @@
 #include <climits>
 #include <map>
 #include <set>
+#include <tuple>
 
 namespace inlay::codegen {
 namespace {
@@ -80,33 +81,100 @@ int waves_at_once(const Program& program) {
   return (program.threads() + lanes - 1) / lanes;
 }
 
-int load_addresses(const std::vector<Inst>& body) {
-  std::set<std::pair<int, std::vector<int>>> loads;
+namespace {
+
+// Whether two tensors have the same place at each coordinate that both have: how far the last mode of an axis goes does not matter.
+bool places_alike(const Tensor& s, const Tensor& t) {
+  if (s.shape.size() != t.shape.size() || bits(s.element) != bits(t.element)) return false;
+  const auto modes = [](const Tensor& of, std::size_t axis) {
+    return (of.shape.size() == 1 ? of.place.inner() : of.place.inner().mode(axis)).modes();
+  };
+  if (!s.place.swizzle()->is_identity() || !t.place.swizzle()->is_identity()) return false;
+  if (!(s.place.offset() == t.place.offset())) return false;
+  for (std::size_t axis = 0; axis < s.shape.size(); ++axis) {
+    const auto a = modes(s, axis), b = modes(t, axis);
+    if (a.size() != b.size()) return false;
+    for (std::size_t k = 0; k < a.size(); ++k)
+      if (!(a[k].stride == b[k].stride) || (k + 1 < a.size() && !(a[k].extent == b[k].extent))) return false;
+  }
+  return true;
+}
+
+// Loads with one address share its register, of whichever tensor: the same formula in the work-item, behind the same comparisons.
+bool one_address(const Inst& x, const Inst& y, const Program& program) {
+  const Access &a = x.access, &b = y.access;
+  const Tensor &s = program.tensor(a.tensor), &t = program.tensor(b.tensor);
+  if (a.elements[0] != b.elements[0]) return false;
+  if (a.tensor == b.tensor) return true;
+  if (a.idle || b.idle || !a.rows.empty() || !b.rows.empty()) return false;
+  if (!places_alike(s, t) || !(a.threads == b.threads)) return false;
+  // What a descriptor does not end is compared in registers.
+  const std::vector<std::size_t> axes = outside_in(s);
+  return std::all_of(axes.begin() + 1, axes.end(), [&](std::size_t axis) {
+    return a.masked[axis] == b.masked[axis] &&
+           (!a.masked[axis] || (a.origin[axis] == b.origin[axis] && s.shape[axis] == t.shape[axis]));
+  });
+}
+
+} // namespace
+
+int load_addresses(const std::vector<Inst>& body, const Program& program) {
+  std::vector<const Inst*> loads;
   for (const Inst& i : body)
-    if (i.kind == InstKind::load) loads.insert({i.access.tensor, i.access.elements[0]});
+    if (i.kind == InstKind::load && std::none_of(loads.begin(), loads.end(), [&](const Inst* other) {
+          return one_address(*other, i, program);
+        }))
+      loads.push_back(&i);
   return static_cast<int>(loads.size());
 }
 
-int address_registers(const std::vector<Inst>& body, const Program& program, int ring) {
-  std::set<std::pair<int, std::pair<bool, int>>> lds;
-  std::map<int, std::int64_t> bytes; // of each tensor's stages
+std::map<std::pair<int, int>, int> lds_places(const Program& program, const std::map<int, int>& stages,
+                                              bool by_tile) {
+  std::map<std::pair<int, int>, int> places;
+  int most = 0, at = 0;
+  const auto place = [&](int tensor, int stage) {
+    const Tensor& t = program.tensor(tensor);
+    places[{tensor, stage}] = at;
+    at += static_cast<int>((t.stage_elements() * bits(t.element) / 8 + 15) / 16 * 16);
+  };
+  for (const auto& [tensor, ring] : stages) {
+    most = std::max(most, ring);
+    for (int s = 0; by_tile && s < ring; ++s) place(tensor, s);
+  }
+  for (int s = 0; !by_tile && s < most; ++s)
+    for (const auto& [tensor, ring] : stages)
+      if (s < ring) place(tensor, s);
+  return places;
+}
+
+int address_registers(const std::vector<Inst>& body, const Program& program,
+                      const std::map<int, int>& stages) {
+  // What is at a constant distance at all work-items shares a register, within the 64 KiB that an immediate reaches.
+  std::map<std::tuple<int, Layout, int>, std::set<std::int64_t>> lds;
   for (const Inst& i : body) {
     if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
-    // A swizzle moves the reads of each step elsewhere; the rest is constant distances.
-    const bool read = i.kind == InstKind::lds_read;
-    if (!i.direct) // a transfer's place is a scalar
-      lds.insert({i.access.tensor, {read, read ? i.access.elements[0].back() : 0}});
+    if (i.direct) continue; // a transfer's place is a scalar
     const Tensor& t = program.tensor(i.access.tensor);
-    bytes[t.id] = ring * t.stage_elements() * bits(t.element) / 8;
+    std::vector<std::int64_t> first;
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
+      first.push_back(thread_coordinates(i.access.threads, axis)[0] + i.access.elements[0][axis]);
+    // A swizzle moves the reads of each step elsewhere.
+    const bool moved = !t.place.swizzle()->is_identity() && i.kind == InstKind::lds_read;
+    lds[{i.access.tensor, i.access.threads, moved ? i.access.elements[0].back() : 0}].insert(
+        t.at(first) * bits(t.element) / 8);
   }
-  // An immediate reaches 64 KiB: of all stages, or in phases, of a tile's.
-  const auto reached = [](std::int64_t all) { return std::max(static_cast<int>((all + 65535) / 65536), 1); };
-  std::int64_t sum = 0;
-  for (const auto& [tensor, all] : bytes) sum += all;
-  const bool phases = std::any_of(body.begin(), body.end(), [](const Inst& i) { return i.phase >= 0; });
-  int registers = 0;
-  for (const auto& address : lds) registers += reached(phases ? bytes.at(address.first) : sum);
-  return load_addresses(body) + registers + 6;
+  const bool by_tile = std::any_of(body.begin(), body.end(), [](const Inst& i) { return i.phase >= 0; });
+  const std::map<std::pair<int, int>, int> places = lds_places(program, stages, by_tile);
+  std::size_t registers = 0;
+  for (const auto& [like, offsets] : lds) {
+    std::set<std::int64_t> highs;
+    const int tensor = std::get<0>(like), begin = by_tile ? places.at({tensor, 0}) : 0;
+    for (int s = 0; s < stages.at(tensor); ++s)
+      for (const std::int64_t o : offsets)
+        highs.insert((o - *offsets.begin() + places.at({tensor, s}) - begin) / 65536);
+    registers += highs.size();
+  }
+  return load_addresses(body, program) + static_cast<int>(registers) + 6;
 }
 
 } // namespace inlay::codegen

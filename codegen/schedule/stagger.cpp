@@ -10,8 +10,6 @@
 namespace inlay::codegen {
 namespace {
 
-constexpr int most_products = 4;
-
 bool is_access(const Inst& i) {
   return i.kind == InstKind::load || i.kind == InstKind::lds_read || i.kind == InstKind::lds_write;
 }
@@ -90,7 +88,7 @@ std::vector<int> staggered_order(const std::vector<Inst>& body) {
   std::vector<int> best = same;
   int fewest = meetings(body, same);
   for (const int sign : {1, -1})
-    for (int by = 1; by <= most_products; ++by) {
+    for (int by = 1; by <= most_products_apart; ++by) {
       std::vector<int> order = shifted(body, sign * by);
       if (const int meet = meetings(body, order); meet < fewest) fewest = meet, best = std::move(order);
     }

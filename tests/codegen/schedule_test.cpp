@@ -217,7 +217,7 @@ TEST_CASE("modulo: edges, gaps, waits, barriers, and the same order every time")
     const Schedule schedule = modulo_schedule(graph);
     const LoopSchedule& order = schedule.loops[0];
     REQUIRE(order.exact);
-    for (const Edge& e : edges_of(loop_of(graph), graph.registers)) {
+    for (const Edge& e : edges_of(loop_of(graph), graph.registers, order.parts)) {
       INFO(e.from << " -> " << e.to << " " << to_string(e.kind));
       CHECK(holds(e, order));
     }
@@ -241,15 +241,18 @@ TEST_CASE("modulo: edges, gaps, waits, barriers, and the same order every time")
         before = false;
       }
     }
-    CHECK(barriers == (order.apart ? 2 : 1));
-    // Two tiles by transfers in two stages: each has a half of the trip, and what comes from memory a whole one.
-    if (c.spec.transfer && c.spec.in == Element::f16 && loop_of(code).ring == 2) CHECK(order.apart);
-    if (order.apart) CHECK(least >= transfers);
+    const bool in_turn = !order.parts.empty();
+    CHECK(barriers == (in_turn ? 3 : order.apart ? 2 : 1));
+    // Two tiles by transfers in two stages: each has a half of the trip, and what comes from memory a whole one; or operands are
+    // read in turn.
+    if (c.spec.transfer && c.spec.in == Element::f16 && loop_of(code).ring == 2)
+      CHECK((order.apart || in_turn));
+    if (order.apart || in_turn) CHECK(least >= transfers);
     // Windows are steps, or quarters of one where the registers of whole ones do not fit: their first one has most reads.
     const bool quarters = c.spec.tile_m == 256 && c.spec.in == Element::e4m3fn;
     if (memory <= products && !quarters) CHECK(side_by_side == 0);
-    CHECK(waits <= static_cast<std::size_t>(std::max(steps, quarters ? 4 : 2)));
-    if (!c.spec.transfer || loop_of(code).ring > 2 || order.apart)
+    CHECK(waits <= static_cast<std::size_t>(std::max(steps, in_turn || quarters ? 4 : 2)));
+    if (!c.spec.transfer || loop_of(code).ring > 2 || order.apart || in_turn)
       CHECK(2 * least >=
             loads - (c.spec.preshuffled_b ? loads : 1)); // at least about half of what is under way stays so
     const Graph again = expand(p);
@@ -786,7 +789,7 @@ TEST_CASE("staggered: two copies of the loop, each in its own order, value for v
     for (const int n : loop.staggered)
       if (const int s = slot_of[static_cast<std::size_t>(n)]; s >= 0)
         upper_schedule.slots.push_back(schedule.slots[static_cast<std::size_t>(s)]);
-    const std::vector<Edge> edges = edges_of(loop_of(graph), graph.registers);
+    const std::vector<Edge> edges = edges_of(loop_of(graph), graph.registers, schedule.parts);
     CHECK(std::all_of(edges.begin(), edges.end(), [&](const Edge& e) { return holds(e, upper_schedule); }));
     // The machine code.
     Code upper = code;
@@ -1010,11 +1013,11 @@ TEST_CASE("pins: what cannot be held is refused, with the reason") {
 TEST_CASE("pipelines: text both ways, held, and refused with the registers that they take") {
   using Catch::Matchers::Contains;
   for (const char* text : {"waves 1", "lead 5", "within 50, trips 3", "waves 1, lead 5, within 50, trips 3",
-                           "within 80, trips 2, loads 50"})
+                           "within 80, trips 2, loads 50", "barriers 3"})
     CHECK(to_string(parse_depth(text)) == text);
   CHECK_FALSE(parse_depth("").given());
-  for (const char* text :
-       {"lead", "lead 0", "lead 33", "within 101", "lead 2 3", "lead 1, lead 2", "loads 101", "depth 3"})
+  for (const char* text : {"lead", "lead 0", "lead 33", "within 101", "lead 2 3", "lead 1, lead 2",
+                           "loads 101", "depth 3", "barriers 4", "barriers 2, lead 1"})
     CHECK_THROWS_AS(parse_depth(text), CodegenError);
   // Reads stand as many windows before their products as is said, or in the part of the trip that is said.
   for (const Case& c : deep_cases()) {
@@ -1070,6 +1073,80 @@ TEST_CASE("pipelines: text both ways, held, and refused with the registers that 
                  Contains("lead 4, trips 8"));
   CHECK_THAT(refusal(with(spec_of("gfx942", 64, 64, 64), "lead 2"), Scheduler::plain),
              Contains("a scheduler that has none"));
+}
+
+TEST_CASE("in turn: one tile of operands at each slot, each read behind the last use of its register, parts "
+          "by places") {
+  struct Turn {
+    kernels::GemmSpec spec;
+    int registers; // of a tile's operands and scales, by hand
+  };
+  // 256x256x64 of 16 bits in 2 x 2 waves: 128 rows and 128 columns, 64 k, in 64 lanes: 2 * 128 * 64 / 64 / 2. fp4: an eighth of a
+  // dword each, and the scales of 8 x 128 x 2 blocks of 32 k, four bytes a dword of which half are other lanes' too: 8.
+  const Turn turns[] = {{spec_of("gfx950", 256, 256, 64, 16, false, true), 128},
+                        {of_fp4(spec_of("gfx950", 256, 256, 256, 16, false, true)), 136},
+                        {spec_of("gfx942", 256, 256, 32, 16, false, true), 64}};
+  for (const Turn& turn : turns) {
+    INFO(turn.spec.arch << " " << turn.spec.tile_k);
+    const Program p = kernels::gemm_program(turn.spec);
+    const Graph graph = expand(p);
+    const Region& loop = loop_of(graph);
+    const Schedule schedule = modulo_schedule(graph);
+    const LoopSchedule& order = schedule.loops[0];
+    REQUIRE(!order.parts.empty());
+    const int slots = static_cast<int>(order.slots.size());
+    const std::vector<Lifetime> lives = lifetimes(loop, graph.registers, order);
+    const std::vector<int> alive = pressure(lives, slots);
+    CHECK(*std::max_element(alive.begin(), alive.end()) <= turn.registers);
+    for (const Lifetime& l : lives) CHECK(l.end - l.begin < slots);
+    CHECK(ring_registers(lives, slots, loop.pipeline.ring).dwords <= turn.registers);
+    // Accesses of different parts share no place: by sets of places.
+    std::map<int, std::set<std::pair<int, std::int64_t>>> places; // part -> tensor, place
+    for (std::size_t n = 0; n < loop.body.size(); ++n) {
+      const Inst& i = loop.body[n];
+      if (i.kind != InstKind::lds_read && i.kind != InstKind::lds_write) continue;
+      const std::vector<int> row = thread_coordinates(i.access.threads, 0),
+                             column = thread_coordinates(i.access.threads, 1);
+      for (std::size_t t = 0; t < row.size(); ++t)
+        for (const auto& e : i.access.elements)
+          places[order.parts[n]].insert(
+              {i.access.tensor,
+               p.tensor(i.access.tensor).at(std::vector<std::int64_t>{row[t] + e[0], column[t] + e[1]})});
+    }
+    REQUIRE(places.size() == 2);
+    std::vector<std::pair<int, std::int64_t>> both;
+    std::set_intersection(places[0].begin(), places[0].end(), places[1].begin(), places[1].end(),
+                          std::back_inserter(both));
+    CHECK(both.empty());
+    // All that the first quarter reads is in one part.
+    solver::SolverProver prover;
+    CHECK(derive(apply(graph, schedule), prover).ok());
+    // Where transfers are said to fill other places than are read, nothing waits for them, and provenance refuses that.
+    Schedule wrong = schedule;
+    for (std::size_t n = 0; n < loop.body.size(); ++n)
+      if (loop.body[n].kind == InstKind::lds_write) wrong.loops[0].parts[n] += 2;
+    CHECK_FALSE(derive(apply(graph, wrong), prover).ok());
+  }
+}
+
+TEST_CASE("in turn: as the specification says, or refused") {
+  const auto with = [](const char* depth, int tile) {
+    kernels::GemmSpec s = spec_of("gfx950", tile, tile, tile == 256 ? 64 : 128, 16, false, true);
+    s.depth = parse_depth(depth);
+    return s;
+  };
+  const auto barriers = [](const kernels::GemmSpec& spec) {
+    const Program p = kernels::gemm_program(spec);
+    const Graph graph = expand(p);
+    const Code code = apply(graph, modulo_schedule(graph));
+    const std::vector<Inst>& body = loop_of(code).body;
+    return std::count_if(body.begin(), body.end(), [](const Inst& i) { return i.kind == InstKind::barrier; });
+  };
+  for (const int n : {1, 2, 3}) CHECK(barriers(with(("barriers " + std::to_string(n)).c_str(), 256)) == n);
+  CHECK(barriers(with("", 256)) == 3);
+  CHECK(barriers(with("", 128)) == 2); // reads of all operands take LDS for the whole trip
+  using Catch::Matchers::Contains;
+  CHECK_THAT(refusal(with("barriers 3", 128)), Contains("cannot be had"));
 }
 
 TEST_CASE("early: what the code behind a loop loads stands behind the first products of the last trip") {

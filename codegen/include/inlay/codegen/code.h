@@ -81,6 +81,7 @@ struct Access {
   std::vector<int> extents;               ///< [axis] of the tile that it is a part of
   std::vector<bool> masked; ///< [axis]: nothing is moved where the coordinate is outside the tensor
   int slot = 0;             ///< stage of LDS, counted from the current trip's
+  int part = 0;             ///< of the stage: LoopSchedule::parts
   /// Only the threads that this maps to 0: one of those that hold the same. Absent: all.
   std::optional<Layout> idle;
   /// [axis]: the coordinate is what this use of the instruction holds (the index of a gather), or -1. Empty: no axis.
@@ -181,6 +182,9 @@ struct LoopSchedule {
   bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
   bool apart = false;      ///< tiles in LDS have waits and barriers of their own
   int phases = 0; ///< of a trip, with a barrier behind each: the two halves of the waves are one phase apart
+  /// [node]: parts of a stage in LDS, all its tiles together, that have waits and barriers of their own; accesses of different parts
+  /// touch different places. Empty: a stage is one part.
+  std::vector<int> parts{};
   /// Nodes of the region behind the loop, loads that wait for nothing in it: they stand behind the first products of the last trip.
   std::vector<int> early{};
 };

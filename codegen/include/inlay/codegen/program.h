@@ -94,11 +94,13 @@ struct Depth {
   /// registers that are held that much longer. 0: behind the last product that reads what they replace.
   int loads = 0;
   int trips = 0; ///< that loads are under way
+  /// A trip, where transfers fill two stages: 1 for all that an iteration shares, 2 with tiles apart, 3 with operands read in turn.
+  int barriers = 0;
   [[nodiscard]] bool given() const { return !(*this == Depth{}); }
   friend bool operator==(const Depth&, const Depth&) = default;
 };
 
-/// `waves 1, lead 5, within 50, trips 3`, any of them; nothing for an empty text. Errors: CodegenError.
+/// `waves 1, lead 5, within 50, trips 3`, any of them, or `barriers 2`; nothing for an empty text. Errors: CodegenError.
 [[nodiscard]] Depth parse_depth(const std::string& text);
 [[nodiscard]] std::string to_string(const Depth& depth);
 

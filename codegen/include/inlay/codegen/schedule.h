@@ -68,9 +68,12 @@ struct Edge {
   friend bool operator==(const Edge&, const Edge&) = default;
 };
 
-/// Everything that an order of the loop has to respect.
+/// Everything that an order of the loop has to respect. `parts`: LoopSchedule::parts, between which `arrived` and `free` say nothing.
 /// Ensures: the order of the program, nothing ahead, respects them all.
-[[nodiscard]] std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers);
+[[nodiscard]] std::vector<Edge> edges_of(const Region& loop, const std::vector<Register>& registers,
+                                         const std::vector<int>& parts = {});
+/// [node]: numbers of the sets of accesses to LDS that share no place with those of other sets, of any stage; -1: no access to LDS.
+[[nodiscard]] std::vector<int> lds_parts(const Region& loop, const Program& program);
 /// The first edge that the schedule turns around.
 [[nodiscard]] std::optional<Edge> violated(const std::vector<Edge>& edges, const LoopSchedule& schedule);
 
@@ -123,10 +126,16 @@ inline constexpr int most_copies = 6;
 /// multiple of `ring` with room for the longest life. At least `pressure`, at most a little more.
 /// Ensures: no two lives share a dword at any slot.
 [[nodiscard]] Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring);
-/// VGPRs that the addresses of a loop's accesses take beside them.
-[[nodiscard]] int address_registers(const std::vector<Inst>& body, const Program& program, int ring);
-/// What of the above is an address of a load: the first element's place tells them apart.
-[[nodiscard]] int load_addresses(const std::vector<Inst>& body);
+/// Where the stages of tiles are in one block of LDS, in bytes: one stage of all tiles behind the other, or `by_tile` the stages of a
+/// tile: within the 64 KiB of an immediate one register then reaches them (loops in phases). `stages`: lds_stages.
+/// Ensures: (tensor, stage) -> a multiple of 16.
+[[nodiscard]] std::map<std::pair<int, int>, int> lds_places(const Program& program,
+                                                            const std::map<int, int>& stages, bool by_tile);
+/// VGPRs that the addresses of a loop's accesses take beside them: as many as its text names, and what lives beside.
+[[nodiscard]] int address_registers(const std::vector<Inst>& body, const Program& program,
+                                    const std::map<int, int>& stages);
+/// What of the above is an address of a load.
+[[nodiscard]] int load_addresses(const std::vector<Inst>& body, const Program& program);
 
 enum class Scheduler : std::uint8_t { plain, modulo };
 /// `default`, `modulo`. Errors: CodegenError naming what there is.

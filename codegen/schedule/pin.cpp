@@ -65,11 +65,9 @@ struct Member {
   int Depth::*value;
   int most;
 };
-constexpr Member members[] = {{"waves", &Depth::waves, 8},      {"lead", &Depth::lead, 32},
-                              {"within", &Depth::within, 100},  {"trips", &Depth::trips, 8},
-                              {"loads", &Depth::loads, 100},
-
-                              {"barriers", &Depth::barriers, 3}};
+constexpr Member members[] = {{"waves", &Depth::waves, 8},     {"lead", &Depth::lead, 32},
+                              {"within", &Depth::within, 100}, {"trips", &Depth::trips, 8},
+                              {"loads", &Depth::loads, 100},   {"barriers", &Depth::barriers, 3}};
 
 } // namespace
 

@@ -14,7 +14,7 @@
 namespace inlay::codegen {
 namespace {
 
-/// Of a compute unit's LDS. Source: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 11; thread traces have no more.
+/// What reads get of a compute unit's LDS: all of gfx942's (32 banks of 4 bytes), half of gfx950's, where transfers arrive in between.
 constexpr int lds_bytes_a_clock = 128;
 
 class InTurn {

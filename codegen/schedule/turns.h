@@ -15,7 +15,7 @@
 /// So a part is filled again within a trip of being read, transfers are spread over the whole trip, and each is under way for more
 /// than a trip, with two stages. The model is the fp4 kernel of 256 x 256 in AITER (noBpreShuffle): 128 operand registers, three barriers.
 ///
-/// Reads take what LDS takes for them (128 bytes a clock, all waves), so that none waits for those before it, and are over a rest before
+/// Reads stand as far apart as LDS takes for them (128 bytes a clock, all waves), so that none waits for those before it, and are over a rest before
 /// the wait for them. A read stands some products behind the last one that uses its register: as many as the other half of a
 /// staggered loop may be apart.
 #pragma once

@@ -31,6 +31,10 @@
 /// is filled again: transfers are spread over the whole trip and under way for one at least. Two waits and two barriers a trip; where
 /// registers suffice, also for the masked addresses of the first tile.
 ///
+/// **Operands in turn.** The same two tiles, products by quarters of the tile: a read stands behind the last product that used its
+/// register for the iteration before, so registers hold one tile of operands; its place in LDS is two parts, and a barrier hands one on
+/// while it frees the other. Three barriers a trip. Taken before tiles apart, where LDS has time for the reads (schedule/turns.h).
+///
 /// **Scaled sums** (c += s * p, p a short sum of products) are blocks as well: the sums of four results stand among the products of
 /// the next four, what comes from memory is under way for one trip, transfers for two, scales for `ring`, with one wait a trip.
 ///

@@ -262,10 +262,15 @@ private:
   }
   bool fits(const Need& n, int waves, int others = 0) const {
     const int most = n.rings + addresses_ + others, file = target_.registers_per_simd_lane / 2;
+    const auto whole = [](int dwords) {
+      return (dwords + 7) / 8 * 8;
+    }; // operands, where rings are in both files
+    const int all =
+        most > file ? whole(whole(addresses_) + n.rings + others) + whole(n.results) : most + n.results;
     // Products with scales have their operands in VGPRs.
     const bool scaled = loop_.body[static_cast<std::size_t>(products_[0])].atom->mma->scaled;
     return n.copies <= most_copies && (most <= file || !scaled) && n.results <= file &&
-           most + n.results <= target_.registers_per_simd_lane / waves;
+           all <= target_.registers_per_simd_lane / waves;
   }
 
   // Products of a window by rows, where rows come from LDS and columns from memory to registers: a read is alive while its

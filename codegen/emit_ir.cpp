@@ -1319,7 +1319,10 @@ private:
     };
     how.line = [&](const Inst& i) { return k.line_directive(i.where); };
     const std::string text = block_text(code_, r, registers, how);
-    clobbers.insert(clobbers.end(), {"~{scc}", "~{m0}", "~{memory}"});
+    clobbers.insert(clobbers.end(), {"~{scc}", "~{memory}"});
+    // Where transfers write it: LLVM looks for such a name among all of its registers, for milliseconds.
+    if (std::any_of(r.body.begin(), r.body.end(), [](const Inst& i) { return i.direct; }))
+      clobbers.emplace_back("~{m0}");
     std::string constraints;
     for (const auto* list : {&outputs, &takes, &clobbers})
       for (const std::string& c : *list) constraints += (constraints.empty() ? "" : ",") + c;

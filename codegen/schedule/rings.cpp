@@ -26,7 +26,8 @@ bool meet(const Arc& a, const Stay& b, int circle) {
   return from_a < a.size || (from_a == 0 ? 0 : circle - from_a) < b.size;
 }
 
-Rings fit(std::vector<Arc> arcs, int circle, int cut) {
+// Nothing where it takes as many dwords as `bound`.
+Rings fit(std::vector<Arc> arcs, int circle, int cut, int bound) {
   // What is alive at the cut first, then by begin from there.
   const auto order = [&](const Arc& a) { // on [-circle, 0) and [0, circle)
     const int from_cut = modulo(a.begin - cut, circle);
@@ -45,12 +46,13 @@ Rings fit(std::vector<Arc> arcs, int circle, int cut) {
                             [&](const Stay& b) { return meet(a, b, circle); });
       if (free) break;
     }
+    out.dwords = std::max(out.dwords, place + a.dwords);
+    if (out.dwords >= bound) return out;
     while (at.size() < static_cast<std::size_t>(place + a.dwords)) at.emplace_back().reserve(8);
     for (int d = place; d < place + a.dwords; ++d)
       at[static_cast<std::size_t>(d)].push_back({a.begin, a.size});
     out.place[{a.reg, a.copy}] = place;
   }
-  out.dwords = static_cast<int>(at.size());
   return out;
 }
 
@@ -71,7 +73,8 @@ Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring) {
   best.dwords = INT_MAX;
   constexpr int tries = 24;
   for (int t = 0; t < tries && best.dwords > least; ++t)
-    if (Rings r = fit(arcs, circle, t * circle / tries); r.dwords < best.dwords) best = std::move(r);
+    if (Rings r = fit(arcs, circle, t * circle / tries, best.dwords); r.dwords < best.dwords)
+      best = std::move(r);
   best.copies = copies;
   return best;
 }

@@ -161,6 +161,7 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
   };
   const auto banks = static_cast<std::int64_t>(access.banks);
   std::vector<Want> wanted;
+  std::vector<const Want*> of_bank; // the first that is wanted of it
   for (const auto& phase : access.phases) {
     // The different dwords wanted, bank by bank, each with the first lane that wants it.
     wanted.clear();
@@ -172,6 +173,16 @@ LdsConflicts lds_conflicts(const LdsAccess& access, const std::function<std::int
       const std::int64_t first = at[lane] >= 0 ? at[lane] / 4 : -((3 - at[lane]) / 4);
       for (std::int64_t dword = first; dword < first + access.bytes / 4; ++dword)
         wanted.push_back({dword, static_cast<unsigned>(((dword % banks) + banks) % banks), order++, lane});
+    }
+    // Mostly each bank has one dword to deliver, which is seen without an order.
+    of_bank.assign(access.banks, nullptr);
+    const bool free = std::all_of(wanted.begin(), wanted.end(), [&](const Want& w) {
+      if (!of_bank[w.bank]) of_bank[w.bank] = &w;
+      return of_bank[w.bank]->dword == w.dword;
+    });
+    if (free) {
+      out.clocks += wanted.empty() ? 0 : 1;
+      continue;
     }
     // By bank, then by dword: equal dwords of a bank stand together and are one delivery, however many lanes
     // want it. `order` keeps the lane that is named the same whatever the sort does.

@@ -31,15 +31,14 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
     return (extent + g.tile - 1) / g.tile;
   };
   if (workers > 0) {
+    constexpr std::int64_t most = codegen::Shares::most_steps;
     std::int64_t steps = tiles(summed);
-    for (const Axis& g : grid) steps = std::min(steps * tiles(g), INT32_MAX * std::int64_t{INT32_MAX});
-    if (steps > codegen::Shares::most_steps)
-      refuse(fmt::format("{} trips of all tiles", steps),
-             fmt::format("at most {}; larger tiles or a launch for each part", codegen::Shares::most_steps));
+    for (const Axis& g : grid) steps = std::min(steps, most + 1) * tiles(g); // below 2^62
+    if (steps > most)
+      refuse(fmt::format("more than {} trips of all tiles", most), "larger tiles or a launch for each part");
     plan.grid[0] = static_cast<std::uint32_t>(workers);
   }
-  for (const Axis& g : grid) {
-    if (workers > 0) break;
+  for (const Axis& g : workers > 0 ? std::vector<Axis>() : grid) {
     const std::int64_t items = g.axis == 0 ? threads : 1, count = tiles(g);
     // A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA runtime specification) has 32 bits.
     // HIP takes 2^31 - 1 workgroups along x and 65535 along y and z (hipDeviceProp_t::maxGridSize).

@@ -1,4 +1,5 @@
 // Kernels of rows on the emulator with every sanitizer on: lengths, types, what is fused; and that their judges judge.
+#include "../undecided.h"
 #include "inlay_command.h"
 #include "strict_launch.h"
 
@@ -252,10 +253,7 @@ TEST_CASE("rotary position embedding: types, lengths of heads, in place") {
 
 TEST_CASE("running sums: rows of a workgroup, types, one workgroup and many") {
   // Validation follows no turn yet.
-  struct Undecided {
-    Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
-    ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
-  } const validation;
+  const Undecided validation;
   for (const char* arch : {"gfx942", "gfx950"})
     for (const Element type : {Element::f16, Element::bf16, Element::f32})
       for (const int rows : {1, 3, 16}) {

@@ -1,4 +1,5 @@
 // Kernels executed on the emulator with every sanitizer on, and `inlay run` as a program sees it.
+#include "../undecided.h"
 #include "inlay_command.h"
 #include "strict_launch.h"
 
@@ -303,10 +304,7 @@ TEST_CASE("gemm in parts: workgroups along K add to C, ragged and with one part 
 
 TEST_CASE("gemm by shares: more workgroups than trips, one for all, and tiles that are cut in the middle") {
   // Validation follows one tile of a workgroup.
-  struct Undecided {
-    Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
-    ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
-  } const validation;
+  const Undecided validation;
   GemmSpec f32;
   f32.out = Element::f32;
   f32.tile_m = f32.tile_n = 64;
@@ -348,14 +346,19 @@ TEST_CASE("gemm by shares: more workgroups than trips, one for all, and tiles th
   // 2^16 x 2^16 tiles of one trip.
   f32.workers = 8;
   CHECK_THROWS_WITH(plan_gemm_launch(f32, 1 << 21, 1 << 21, 64), Contains("1073741824"));
+  // 2^66 trips, which in 64 bits are none.
+  LaunchContract many;
+  many.sizes = {{"m"}, {"n"}, {"k"}};
+  many.grid = {{0, 1, 1, 1}, {1, 0, 1, 1}};
+  many.summed = {2, 2, 1, 1};
+  many.workers = 4;
+  CHECK_THROWS_WITH(many.plan({1 << 22, 1 << 22, 1 << 22}), Contains("1073741824"));
+  CHECK(many.plan({1, 2, 3}).grid == std::array<std::uint32_t, 3>{4, 1, 1});
 }
 
 TEST_CASE("gemm in stored parts: the last workgroup sums them, the same bits in every run") {
   // Validation follows no ticket yet.
-  struct Undecided {
-    Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
-    ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
-  } const validation;
+  const Undecided validation;
   GemmSpec halves;
   halves.tile_m = halves.tile_n = 64;
   halves.tile_k = 32;

@@ -1,6 +1,8 @@
 /// Kernels against their specification: run on the emulator, and refused by a claim.
 #pragma once
 
+#include "../undecided.h"
+
 #include <inlay/codegen/provenance.h>
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/build.h>
@@ -31,11 +33,7 @@ inline Code code_of(const Program& p) {
 }
 inline std::string refuted(const Program& p) { return refuted(code_of(p)); }
 
-/// While it lives validation may say that it does not decide, never that the code is wrong.
-struct Undecided {
-  Undecided() { setenv("INLAY_VALIDATE", "refuted", 1); }
-  ~Undecided() { setenv("INLAY_VALIDATE", "all", 1); }
-};
+using ::Undecided;
 
 /// Runs a kernel of floats and of i32 tables, and compares its first output, f32, with the specification. A table of one entry holds
 /// `number`, a longer one n - 1, ..., 0.

@@ -18,6 +18,15 @@ const char* const orders[] = {"xcd",         "rows:2",     "rows:3",        "row
                               "columns:3",   "columns:16", "xcd+rows:2",    "xcd+rows:5",   "xcd+rows:8",
                               "xcd+rows:64", "rows:1",     "xcd+columns:4", "xcd+columns:1"};
 
+/// Definition `n` of these lists, one behind the other.
+TileMap::Definition* nth(std::initializer_list<std::vector<TileMap::Definition>*> lists, std::size_t n) {
+  for (auto* list : lists) {
+    if (n < list->size()) return &(*list)[n];
+    n -= list->size();
+  }
+  return nullptr;
+}
+
 struct Grid {
   SymContext symbols;
   Sym n = symbols.symbol("n", {Int(1), Int(1 << 20)}), m = symbols.symbol("m", {Int(1), Int(1 << 20)});
@@ -119,11 +128,8 @@ TEST_CASE("tile order: a map with one place changed is not proved, unless it per
     for (std::size_t d = 0; d < count; ++d)
       for (int change = 0; change < 9; ++change) {
         Grid g(text);
-        TileMap::Definition* at = nullptr;
-        std::size_t n = 0;
-        for (auto* list : {&g.map.counts, &g.map.numbering, &g.map.stretching, &g.map.tiling})
-          for (auto& definition : *list)
-            if (n++ == d) at = &definition;
+        TileMap::Definition* const at =
+            nth({&g.map.counts, &g.map.numbering, &g.map.stretching, &g.map.tiling}, d);
         const auto replace = [&](Sym from, Sym to) {
           const std::pair<AtomId, Sym> all[] = {{*from.as_atom(), to}};
           at->value = substitute(at->value, all);
@@ -250,11 +256,7 @@ TEST_CASE("shares: a formula with one place changed is not proved, unless each t
     for (std::size_t d = 0; d < count; ++d)
       for (int change = 0; change < 12; ++change) {
         Shared s(workers);
-        TileMap::Definition* at = nullptr;
-        std::size_t n = 0;
-        for (auto* list : {&s.of.once, &s.of.each})
-          for (auto& definition : *list)
-            if (n++ == d) at = &definition;
+        TileMap::Definition* const at = nth({&s.of.once, &s.of.each}, d);
         const auto replace = [&](std::size_t from, Sym to) {
           const std::pair<AtomId, Sym> all[] = {{*s.of.once[from].symbol.as_atom(), to}};
           at->value = substitute(at->value, all);

@@ -1,9 +1,7 @@
 // Ping-pong loops: two halves of the waves a phase apart, on the emulator against the specification; and what the claims say of each
 // wait, barrier and access that is elsewhere or gone, against the order of waves counted by hand.
 #include "../mutate/tokens.h"
-#include "specified.h"
-
-#include <inlay/kernels/gemm/spec.h>
+#include "ordered_loops.h"
 
 #include <algorithm>
 #include <array>
@@ -16,6 +14,7 @@ using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
 using specified::refuted;
+using namespace ordered_loops;
 
 namespace {
 
@@ -41,16 +40,6 @@ kernels::GemmSpec spec_of(const Form& f) {
   s.stages = f.stages;
   s.transfer = s.pingpong = true;
   return s;
-}
-Code code_of(const kernels::GemmSpec& spec) {
-  static std::vector<std::unique_ptr<Program>> programs; // the code names its own
-  const Program& p = *programs.emplace_back(std::make_unique<Program>(kernels::gemm_program(spec)));
-  const Graph graph = expand(p);
-  return apply(graph, schedule_with(Scheduler::modulo, graph));
-}
-CodeRegion& loop_of(Code& code) {
-  return *std::find_if(code.regions.begin(), code.regions.end(),
-                       [](const CodeRegion& r) { return r.is_loop; });
 }
 std::vector<std::vector<Inst>*> lists_of(Code& code) {
   CodeRegion& r = loop_of(code);
@@ -162,21 +151,7 @@ TEST_CASE("ping-pong: right, and silent under sanitizers and hostile schedules")
     for (const std::vector<std::int64_t>& sizes :
          {std::vector<std::int64_t>{64, 128, 64}, {70, 150, 416}, {1, 16, 320}, {130, 128, 32}}) {
       INFO(f.arch << " " << f.name << " m " << sizes[0] << " n " << sizes[1] << " k " << sizes[2]);
-      const kernels::GemmSpec spec = spec_of(f);
-      const kernels::Artifact kernel = kernels::build_gemm(spec);
-      const kernels::Problem problem = kernels::gemm_problem(spec, sizes[0], sizes[1], sizes[2], 3);
-      std::vector<kernels::Bytes> buffers;
-      for (const auto& b : problem.buffers) buffers.push_back(b.data);
-      const auto device = kernels::open_device("emulator", f.arch);
-      auto& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
-      options.checks = runtime::Checks::all();
-      const std::vector<kernels::Bytes> after = kernels::run(*device, kernel, problem);
-      CHECK(problem.check(after).ok);
-      options.stress = true;
-      for (const std::uint64_t seed : {1, 2}) {
-        options.seed = seed;
-        CHECK(kernels::run(*device, kernel, buffers, sizes)[0] == after[0]);
-      }
+      check_silent(spec_of(f), sizes);
     }
 }
 

@@ -1,9 +1,7 @@
 // Staggered loops: two orders of one loop for the two halves of the waves, on the emulator against the specification; and what
 // refuses another order.
 #include "../mutate/tokens.h"
-#include "specified.h"
-
-#include <inlay/kernels/gemm/spec.h>
+#include "ordered_loops.h"
 
 #include <algorithm>
 #include <random>
@@ -12,6 +10,7 @@ using namespace inlay;
 using namespace inlay::codegen;
 using Catch::Matchers::Contains;
 using specified::refuted;
+using namespace ordered_loops;
 
 namespace {
 
@@ -35,17 +34,6 @@ kernels::GemmSpec spec_of(const Form& f, const char* arch) {
   s.stagger = true;
   return s;
 }
-Code code_of(const kernels::GemmSpec& spec) {
-  static std::vector<std::unique_ptr<Program>> programs; // the code names its own
-  const Program& p = *programs.emplace_back(std::make_unique<Program>(kernels::gemm_program(spec)));
-  const Graph graph = expand(p);
-  return apply(graph, schedule_with(Scheduler::modulo, graph));
-}
-CodeRegion& loop_of(Code& code) {
-  return *std::find_if(code.regions.begin(), code.regions.end(),
-                       [](const CodeRegion& r) { return r.is_loop; });
-}
-
 // What the upper half of the waves waits for of one instruction in the other, by the definition: what they share.
 bool ordered(const Code& code, const Inst& a, const Inst& b) {
   const auto fixed = [](const Inst& i) { return i.kind == InstKind::wait || i.kind == InstKind::barrier; };
@@ -78,21 +66,7 @@ TEST_CASE("staggered: right, and silent under sanitizers and hostile schedules")
       for (const std::vector<std::int64_t>& sizes :
            {std::vector<std::int64_t>{64, 64, 64}, {70, 80, 416}, {1, 16, 320}, {130, 64, 32}}) {
         INFO(arch << " " << f.name << " m " << sizes[0] << " n " << sizes[1] << " k " << sizes[2]);
-        const kernels::GemmSpec spec = spec_of(f, arch);
-        const kernels::Artifact kernel = kernels::build_gemm(spec);
-        const kernels::Problem problem = kernels::gemm_problem(spec, sizes[0], sizes[1], sizes[2], 3);
-        std::vector<kernels::Bytes> buffers;
-        for (const auto& b : problem.buffers) buffers.push_back(b.data);
-        const auto device = kernels::open_device("emulator", arch);
-        auto& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
-        options.checks = runtime::Checks::all();
-        const std::vector<kernels::Bytes> after = kernels::run(*device, kernel, problem);
-        CHECK(problem.check(after).ok);
-        options.stress = true;
-        for (const std::uint64_t seed : {1, 2}) {
-          options.seed = seed;
-          CHECK(kernels::run(*device, kernel, buffers, sizes)[0] == after[0]);
-        }
+        check_silent(spec_of(f, arch), sizes);
       }
 }
 

@@ -141,7 +141,6 @@ bool fills_before_products(const CodeRegion& loop) {
   return true;
 }
 
-constexpr int widest = 8; // dwords of an operand
 int align(int n, int to) { return (n + to - 1) / to * to; }
 int file_of(const Code& code) { return code.program->target().registers_per_simd_lane / 2; }
 
@@ -165,7 +164,7 @@ void place_second_halves(const Code& code, const CodeRegion& loop, BlockRegister
 // Whether all waves of a workgroup are there at once with so many of both files.
 bool all_waves_fit(const Code& code, int vgprs, int agprs) {
   return vgprs <= file_of(code) && agprs <= file_of(code) &&
-         align(align(vgprs, 4) + agprs, widest) <=
+         align(align(vgprs, 4) + agprs, widest_operand) <=
              code.program->target().registers_per_simd_lane / waves_at_once(*code.program);
 }
 
@@ -202,8 +201,8 @@ std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeR
   out.first = align(address_registers(loop.body, *code.program, lds_stages(code)), 4);
   int at = align(out.first + here.dwords, 4);
   place_results(code, results, at, out);
-  const bool over = align(at, widest) + there.dwords + spare > file;
-  const int behind = over ? first_agpr : align(at, widest);
+  const bool over = align(at, widest_operand) + there.dwords + spare > file;
+  const int behind = over ? first_agpr : align(at, widest_operand);
   for (const auto& [key, place] : here.place) out.rings[key] = out.first + place;
   for (const auto& [key, place] : there.place) out.rings[key] = behind + place;
   out.last = over ? at : behind + there.dwords;
@@ -265,22 +264,23 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   }
   out.first = align(out.first, 4);
   const bool over = out.first + rings.dwords + spare > file && !scaled(loop);
-  if (over) out.first = align(out.first, widest);
+  if (over) out.first = align(out.first, widest_operand);
   out.results_in_agprs =
       over ? sum > file / 2 || out.first + sum + spare > file : out.first + rings.dwords + sum + spare > file;
   // VGPRs: rings, or as much of them as there is room for, before or behind the results; AGPRs: results, the other rings.
   int begin = out.first, end = file, at = first_agpr; // of rings in VGPRs; where results are
   if (over) {
-    if (!out.results_in_agprs) begin = align(out.first + sum, widest), at = out.first;
+    if (!out.results_in_agprs) begin = align(out.first + sum, widest_operand), at = out.first;
     // As much as AGPRs have room for.
-    const int room = file - (out.results_in_agprs ? align(sum, widest) : 0);
-    end = std::max((file - spare) / widest * widest, align(begin + rings.dwords - room, widest));
+    const int room = file - (out.results_in_agprs ? align(sum, widest_operand) : 0);
+    end = std::max((file - spare) / widest_operand * widest_operand,
+                   align(begin + rings.dwords - room, widest_operand));
     if (begin > end || end > file) return std::nullopt;
   } else if (!out.results_in_agprs) {
     at = align(out.first + rings.dwords, 4);
   }
   place_results(code, results, at, out);
-  const int behind = out.results_in_agprs ? align(at, widest) : first_agpr;
+  const int behind = out.results_in_agprs ? align(at, widest_operand) : first_agpr;
   for (const auto& [key, place] : rings.place)
     out.rings[key] = begin + place < end ? begin + place : behind + begin + place - end;
   place_second_halves(code, loop, out);

@@ -245,10 +245,8 @@ void gather(const std::vector<Inst>& list, std::vector<Walker::Need>& needs) {
   }
 }
 
-// Where a branch begins or ends nothing is under way. `meets`: other accesses to LDS may follow.
-void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
-  Walker::Need n = w.all();
-  n.barrier = n.barrier && meets;
+// What a list ends with.
+void end_with(Walker& w, std::vector<Inst>& list, const Walker::Need& n) {
   const Inst last = list.back();
   if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
   w.wait(n.vm, n.lgkm, {});
@@ -256,14 +254,11 @@ void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
   list.push_back(barrier_of(last));
   w.run(list.back(), 0);
 }
-
-// Where a workgroup goes on to another tile all of its waves are through with LDS.
-void end_tile(Walker& w, std::vector<Inst>& list) {
-  const Walker::Need n = w.out_of_lds();
-  if (!n.barrier) return;
-  const Inst last = list.back();
-  if (n.vm >= 0 || n.lgkm >= 0) list.push_back(wait_of(n, last));
-  list.push_back(barrier_of(last));
+// Where a branch begins or ends nothing is under way. `meets`: other accesses to LDS may follow.
+void end_all(Walker& w, std::vector<Inst>& list, bool meets) {
+  Walker::Need n = w.all();
+  n.barrier = n.barrier && meets;
+  end_with(w, list, n);
 }
 
 std::vector<Inst> with_order(const std::vector<Inst>& list, const std::vector<Walker::Need>& needs) {
@@ -396,8 +391,8 @@ void place_order(Code& code) {
     if (branches) end_all(walker, r.epilogue, meets);
   }
   if (code.program->shares() && !code.regions.empty()) {
-    CodeRegion& r = code.regions.back();
-    end_tile(walker, r.is_loop ? r.epilogue : r.body);
+    CodeRegion& r = code.regions.back(); // all waves are through with LDS before the workgroup's next tile
+    end_with(walker, r.is_loop ? r.epilogue : r.body, walker.out_of_lds());
   }
 }
 

@@ -262,9 +262,9 @@ private:
   }
   bool fits(const Need& n, int waves, int others = 0) const {
     const int most = n.rings + addresses_ + others, file = target_.registers_per_simd_lane / 2;
-    const auto whole = [](int dwords) {
-      return (dwords + 7) / 8 * 8;
-    }; // operands, where rings are in both files
+    const auto whole = [](int dwords) { // operands, where rings are in both files
+      return (dwords + widest_operand - 1) / widest_operand * widest_operand;
+    };
     const int all =
         most > file ? whole(whole(addresses_) + n.rings + others) + whole(n.results) : most + n.results;
     // Products with scales have their operands in VGPRs.

@@ -60,9 +60,10 @@ public:
         {"pipeline", "",
          "how deep the loop is pipelined, where that is fixed: 'waves 1, lead 5, within 50, trips 3': "
          "waves a SIMD, windows from LDS reads to products, the percent of a trip in which reads and "
-         "transfers stand, trips that loads are under way; or, with two stages by transfers, barriers a "
-         "trip: "
-         "'barriers 1', 2 for tiles apart, 3 for operands read in turn"},
+         "transfers stand, trips that loads are under way; 'loads 50': the percent of a window in which "
+         "loads "
+         "that feed products stand; or, with two stages by transfers, barriers a trip: 'barriers 1', 2 for "
+         "tiles apart, 3 for operands read in turn"},
         {"stagger", "no",
          "yes: the loop exists twice, and the upper half of the waves has its accesses to LDS and memory "
          "some matrix products later or earlier"},

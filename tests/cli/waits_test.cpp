@@ -87,16 +87,14 @@ runtime::symbolic::Verdict statically(const Artifact& kernel) {
   return runtime::symbolic::check_order(object, object.kernel(kernel.kernel), options).verdict;
 }
 
-/// Each wait and barrier that these launches execute, gone: caught by a sanitizer, by differing bits under stress, or shown
-/// redundant by the static checker. The two hands agree: what runs wrong somewhere is refuted for all schedules, and what is
-/// not caught is a wait that LLVM places where paths join, for what only one of them left open.
-/// `phases`: barriers of a loop may be there to keep halves of the waves apart, and nothing else.
-void every_wait_counts(const std::string& name, const Artifact& kernel, std::vector<Problem> problems,
-                       bool phases = false) {
-  struct Case {
-    Problem problem;
-    Bytes plain;
-  };
+/// A launch, and what it leaves in the first buffer.
+struct Case {
+  Problem problem;
+  Bytes plain;
+};
+/// The launches of a kernel as it is, of which nothing is said; and the waits and barriers that they execute.
+std::pair<std::vector<Case>, std::map<std::uint64_t, Site>>
+cases_of(const std::string& name, const Artifact& kernel, std::vector<Problem> problems) {
   std::vector<Case> cases;
   std::map<std::uint64_t, Site> places;
   for (Problem& problem : problems) {
@@ -104,7 +102,6 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
     const Outcome plain = run(kernel, c.problem, {});
     INFO(name << ": " << c.problem.text);
     REQUIRE(c.problem.check(plain.after).ok);
-    // Nothing is said of the kernel as it is.
     runtime::EmulatorOptions strict, shuffled;
     strict.checks = runtime::Checks::all();
     shuffled.stress = true;
@@ -115,35 +112,52 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
     cases.push_back(std::move(c));
   }
   CHECK_FALSE(places.empty());
+  return {std::move(cases), std::move(places)};
+}
+Artifact without(const Artifact& kernel, const Site& site) {
+  Artifact mutant = kernel;
+  const std::uint32_t nop = 0xbf800000;
+  std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
+  return mutant;
+}
+/// By a sanitizer in one of the launches, or by differing bits under stress.
+bool caught(const Artifact& mutant, const std::vector<Case>& cases) {
+  for (const Case& c : cases) {
+    runtime::EmulatorOptions checked;
+    checked.checks = runtime::Checks::all();
+    const Outcome sanitized = run(mutant, c.problem, checked);
+    if (sanitized.failed || sanitized.findings != 0) return true;
+  }
+  for (const Case& c : cases)
+    for (std::uint64_t seed = 1; seed <= 3; ++seed) {
+      runtime::EmulatorOptions stress;
+      stress.stress = true;
+      stress.seed = seed;
+      const Outcome hostile = run(mutant, c.problem, stress);
+      if (hostile.failed || hostile.after.at(0) != c.plain) return true;
+    }
+  return false;
+}
+
+/// Each wait and barrier that these launches execute, gone: caught by a sanitizer, by differing bits under stress, or shown
+/// redundant by the static checker. The two hands agree: what runs wrong somewhere is refuted for all schedules, and what is
+/// not caught is a wait that LLVM places where paths join, for what only one of them left open.
+/// `phases`: barriers of a loop may be there to keep halves of the waves apart, and nothing else.
+void every_wait_counts(const std::string& name, const Artifact& kernel, std::vector<Problem> problems,
+                       bool phases = false) {
+  const auto [cases, places] = cases_of(name, kernel, std::move(problems));
   int missed = 0, kept = 0,
       halves = 0; // barriers that are missed, that nothing depends on, that half of the waves run
   for (const auto& [address, site] : places) {
-    Artifact mutant = kernel;
-    const std::uint32_t nop = 0xbf800000;
-    std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
-    bool caught = false;
-    for (const Case& c : cases) {
-      if (caught) break;
-      runtime::EmulatorOptions checked;
-      checked.checks = runtime::Checks::all();
-      const Outcome sanitized = run(mutant, c.problem, checked);
-      caught = sanitized.failed || sanitized.findings != 0;
-    }
-    for (const Case& c : cases)
-      for (std::uint64_t seed = 1; seed <= 3 && !caught; ++seed) {
-        runtime::EmulatorOptions stress;
-        stress.stress = true;
-        stress.seed = seed;
-        const Outcome hostile = run(mutant, c.problem, stress);
-        caught = hostile.failed || hostile.after.at(0) != c.plain;
-      }
+    const Artifact mutant = without(kernel, site);
+    const bool noticed = caught(mutant, cases);
     INFO(fmt::format("{}: without {} at {:#x}", name, site.text, address));
     using runtime::symbolic::Verdict;
     const Verdict verdict = statically(mutant);
-    CHECK(verdict == (caught ? Verdict::refuted : Verdict::validated));
+    CHECK(verdict == (noticed ? Verdict::refuted : Verdict::validated));
     const bool wait = site.text.rfind("s_waitcnt", 0) == 0;
-    CHECK((caught || wait || (phases && !site.some)));
-    (caught ? missed : kept) += !wait;
+    CHECK((noticed || wait || (phases && !site.some)));
+    (noticed ? missed : kept) += !wait;
     halves += site.some;
   }
   if (!phases) return;
@@ -344,34 +358,14 @@ TEST_CASE(
         spec.tile_m = spec.tile_n = 64, spec.tile_k = 64;
         spec.transfer = transfer, spec.workers = 3;
         const Artifact kernel = build_gemm(spec, {.loops = loops});
-        std::vector<std::pair<Problem, Bytes>> cases;
-        std::map<std::uint64_t, Site> places;
-        for (const auto& [m, n, k] : {std::tuple{130, 72, 320}, {64, 64, 64}, {200, 130, 144}}) {
-          Problem problem = gemm_problem(spec, m, n, k, 1);
-          const Outcome plain = run(kernel, problem, {});
-          REQUIRE(problem.check(plain.after).ok);
-          runtime::EmulatorOptions strict;
-          strict.checks = runtime::Checks::all();
-          CHECK(run(kernel, problem, strict).findings == 0);
-          places.merge(sites(kernel, problem));
-          cases.emplace_back(std::move(problem), plain.after.at(0));
-        }
+        std::vector<Problem> problems;
+        for (const auto& [m, n, k] : {std::tuple{130, 72, 320}, {64, 64, 64}, {200, 130, 144}})
+          problems.push_back(gemm_problem(spec, m, n, k, 1));
+        const std::string name = fmt::format("{} {}{}", arch, loops, transfer ? ", transfers" : "");
+        const auto [cases, places] = cases_of(name, kernel, std::move(problems));
         for (const auto& [address, site] : places) {
-          Artifact mutant = kernel;
-          const std::uint32_t nop = 0xbf800000;
-          std::memcpy(mutant.hsaco.data() + site.byte, &nop, 4);
-          bool caught = false;
-          for (const auto& [problem, bits] : cases)
-            for (std::uint64_t seed = 0; seed <= 3 && !caught; ++seed) {
-              runtime::EmulatorOptions options;
-              if (seed == 0) options.checks = runtime::Checks::all();
-              options.stress = seed > 0, options.seed = seed;
-              const Outcome o = run(mutant, problem, options);
-              caught = o.failed || (seed == 0 ? o.findings != 0 : o.after.at(0) != bits);
-            }
-          INFO(fmt::format("{} {}{}: without {} at {:#x}", arch, loops, transfer ? ", transfers" : "",
-                           site.text, address));
-          CHECK(caught);
+          INFO(fmt::format("{}: without {} at {:#x}", name, site.text, address));
+          CHECK(caught(without(kernel, site), cases));
         }
       }
 }

@@ -249,6 +249,40 @@ TEST_CASE("shares: each trip of each tile once, as many for every workgroup, and
   for (const int workers : {0, -1, 1 << 20}) CHECK_THROWS_AS(Shared(workers), CodegenError);
 }
 
+TEST_CASE("shares: of as many trips as a launch may have all numbers are in their ranges") {
+  constexpr std::int64_t most = Shares::most_steps;
+  for (const int workers : {1, 2, 3, 304, 1 << 16})
+    for (const std::int64_t trips : {std::int64_t{1}, std::int64_t{3}, std::int64_t{1} << 16})
+      for (const std::int64_t count : {most / trips, most / trips - 1, std::int64_t{1}}) {
+        Shared s(workers);
+        Assignment at;
+        at.set(s.k, Int(16 * trips)), at.set(s.tiles, Int(count));
+        INFO(workers << " workgroups, " << count << " tiles of " << trips << " trips");
+        const auto define = [&](const std::vector<TileMap::Definition>& all) {
+          for (const auto& d : all) {
+            const Int v = evaluate(d.value, at);
+            const Interval range = interval(d.symbol);
+            INFO(to_string(d.symbol) << " = " << to_string(v));
+            CHECK((v >= *range.lower && v <= *range.upper));
+            at.set(d.symbol, v);
+          }
+        };
+        for (const std::int64_t w : {0, 1, workers / 2, workers - 1}) {
+          if (w >= workers) continue;
+          at.set(s.of.worker, Int(w));
+          define(s.of.once);
+          const Int turns = evaluate(s.of.turns, at);
+          for (const Int turn : {Int(0), floor_div(turns, Int(2)), turns - Int(2), turns - Int(1)}) {
+            if (turn < Int(0) || turn >= turns) continue;
+            at.set(s.of.turn, turn);
+            const Interval range = interval(s.of.turn);
+            CHECK((turn >= *range.lower && turn <= *range.upper));
+            define(s.of.each);
+          }
+        }
+      }
+}
+
 TEST_CASE("shares: a formula with one place changed is not proved, unless each trip is in one share") {
   int wrong = 0;
   for (const int workers : {2, 5}) {

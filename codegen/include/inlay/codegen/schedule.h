@@ -124,6 +124,8 @@ struct Rings {
 inline constexpr int prologue_spare = 2;
 /// Waves of one workgroup on a SIMD: their registers have to fit at once.
 [[nodiscard]] int waves_at_once(const Program& program);
+/// Dwords of the widest operand of a product: places in both files begin at a multiple of it.
+inline constexpr int widest_operand = 8;
 /// At most as many for a loop as a block, which has one body and one exit for each copy.
 inline constexpr int most_copies = 6;
 /// First fit of the lifetimes on the circle of `copies` trips, the best of several places to begin; copies is the smallest

@@ -8,9 +8,9 @@
 #include "kernel_options.h"
 
 #include <inlay/kernels/build.h>
-#include <inlay/kernels/validate/claims.h>
-#include <inlay/kernels/validate/code.h>
-#include <inlay/kernels/validate/values_at_sizes.h>
+#include <inlay/validate/claims.h>
+#include <inlay/validate/code.h>
+#include <inlay/validate/values_at_sizes.h>
 #endif
 
 #include <chrono>

@@ -10,7 +10,7 @@
 #include <inlay/solver/prover.h>
 
 #ifdef INLAY_VALIDATE
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 #endif
 
 #include <chrono>

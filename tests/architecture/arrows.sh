@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # The arrows of the design, checked by the includes: a folder names only what stands to the right of it.
-#   solver -> algebra   codegen -> algebra   runtime -> (nothing)   kernels -> codegen solver runtime algebra
-#   proofs -> solver algebra                 cli tests examples python -> everything
+#   machine runtime algebra -> (nothing)     solver codegen -> algebra     validate -> codegen solver runtime algebra
+#   kernels -> validate codegen solver runtime algebra     proofs -> solver algebra     cli tests examples python -> everything
+#   Whoever sees anything sees machine/ as well: it is data, and sees nothing itself.
 set -u
 root=$1
 fail=0
 declare -A may=(
-  [algebra]="algebra" [solver]="solver algebra" [codegen]="codegen algebra" [runtime]="runtime"
-  [kernels]="kernels codegen solver algebra runtime" [proofs]="proofs solver algebra")
+  [machine]="machine" [algebra]="algebra" [solver]="solver algebra machine" [codegen]="codegen algebra machine"
+  [runtime]="runtime machine" [validate]="validate codegen solver algebra runtime machine"
+  [kernels]="kernels validate codegen solver algebra runtime machine" [proofs]="proofs solver algebra")
 for folder in "${!may[@]}"; do
   [ -d "$root/$folder" ] || continue
   while IFS=: read -r file line text; do

@@ -45,7 +45,7 @@ CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen_schedule",
 PROGRAMS = ("inlay", "random_programs", "kernel_mutations")
 WHAT = {
     "algebra": ("algebra/include/inlay/algebra/bodies", "algebra;cli", [("", ["algebra_golden", "algebra_mutation", "algebra_values", "algebra_laws"])]),
-    "codegen": ("codegen", "algebra;solver;codegen;runtime;kernels;cli", [
+    "codegen": ("codegen", "algebra;solver;codegen;runtime;validate;kernels;cli", [
         ("codegen/(expand|address|emit_ir|emit_asm|provenance/.*|schedule/apply)", RUNS + CLAIMS)]),
     "solver": ("solver", "algebra;solver", [
         ("certificates/", ["solver_unit ~[long]", "solver_verdicts [forged]", "solver_unit [long]"]),

@@ -1,7 +1,7 @@
 // Addresses of machine code against claims about buffers and views.
 #include "claimed_kernel.h"
 
-#include <inlay/kernels/validate/claims.h>
+#include <inlay/validate/claims.h>
 
 using namespace inlay::runtime;
 using namespace inlay::kernels::validate;

@@ -10,7 +10,7 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/program.h>
 

@@ -2,7 +2,7 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/attention/spec.h>
 #include <inlay/kernels/build.h>
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 
 #include <catch2/catch.hpp>
 

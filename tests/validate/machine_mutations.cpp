@@ -13,7 +13,7 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/program.h>
 
 #include <algorithm>

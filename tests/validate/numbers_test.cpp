@@ -1,7 +1,7 @@
 // Numbers refute no kernel as it is: many workgroups each, over sizes, pointers, data and garbage, without the symbols.
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 
 #include <catch2/catch.hpp>
 

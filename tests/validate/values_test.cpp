@@ -4,7 +4,7 @@
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/build.h>
-#include <inlay/kernels/validate/values_at_sizes.h>
+#include <inlay/validate/values_at_sizes.h>
 
 #include <cmath>
 #include <random>

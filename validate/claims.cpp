@@ -1,5 +1,5 @@
 // Addresses of machine code against claims: terms become formulas in integers, the prover decides.
-#include <inlay/kernels/validate/claims.h>
+#include <inlay/validate/claims.h>
 
 #include <inlay/runtime/kernarg.h>
 #include <inlay/runtime/symbolic/quotient.h>

@@ -15,7 +15,7 @@
 /// Not looked at: rounding (conversions are the identity; runs allow `Claims::within`), and other sizes.
 #pragma once
 
-#include <inlay/kernels/validate/claims.h>
+#include <inlay/validate/claims.h>
 #include <inlay/runtime/device.h>
 
 namespace inlay::kernels::validate {

@@ -6,7 +6,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/codegen/schedule.h>
 #include <inlay/codegen/target.h>
-#include <inlay/kernels/validate/code.h>
+#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/line_table.h>
 
 #include <algorithm>

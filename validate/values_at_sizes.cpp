@@ -1,5 +1,5 @@
 // Machine code with a number of the field for every element, and the emulator with small integers.
-#include <inlay/kernels/validate/values_at_sizes.h>
+#include <inlay/validate/values_at_sizes.h>
 
 #include "code_run.h"
 #include "expression_values.h"

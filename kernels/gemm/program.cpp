@@ -89,7 +89,7 @@ const Atom& product(const GemmSpec& s, const Target& target) {
 /// made its neighbours by taking B's rows in another order. Nothing when C is wider, or a wave has a single block.
 ///
 /// Of a preshuffled B, whose rows are 16 bytes beside one another, a load then takes half lines, twice as many: only where a wave
-/// has many results and the products of a tile leave the address unit that time (docs/benchmarks/codegen.md).
+/// has many results and the products of a tile leave the address unit that time (docs/measurements/codegen.md).
 std::optional<Layout> column_order(const GemmSpec& s, const MmaTiling& mma) {
   if (is_mx(s)) return {}; // the order of its scales keeps rows where they are
   if (bits(s.out) != 16 || (s.mfma == 16 && mma.repeat_n() % 2 != 0)) return {};

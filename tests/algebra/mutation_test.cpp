@@ -1,4 +1,4 @@
-// What the mutation check (tests/mutate/sources.py, docs/mutation.md) found untested.
+// What the mutation check (tests/mutate/sources.py, docs/measurements/mutation.md) found untested.
 #include <inlay/algebra/coordinate.h>
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>

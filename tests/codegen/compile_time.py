@@ -4,7 +4,7 @@
     python3 tests/codegen/compile_time.py build/release/bin/inlay [runs]
 
 A build is the whole process: layouts, claims, IR, optimisation, code generation, link, files. Minima of `runs` (5);
-the IR has been through `opt -O3`, which is not counted. docs/benchmarks/codegen.md has the table. INLAY_LLVM: the folder of
+the IR has been through `opt -O3`, which is not counted. docs/measurements/codegen.md has the table. INLAY_LLVM: the folder of
 LLVM 22's opt and llc.
 """
 import os, pathlib, resource, subprocess, sys, tempfile

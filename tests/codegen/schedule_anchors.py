@@ -7,7 +7,7 @@ hand-written one is known (tests/runtime/timing/end_to_end.py), `inlay compare -
     git clone https://github.com/ROCm/hipBLASLt
     INLAY_AITER=$PWD/aiter INLAY_HIPBLASLT=$PWD/hipBLASLt python3 tests/codegen/schedule_anchors.py build/release/bin/inlay
 
-Rows whose anchor is not there are named and skipped. docs/benchmarks/codegen.md has the table.
+Rows whose anchor is not there are named and skipped. docs/measurements/codegen.md has the table.
 """
 import json, os, pathlib, re, shlex, subprocess, sys, tempfile
 

@@ -1,5 +1,5 @@
 // Equality of layouts three ways, and whole decisions. Build with -DINLAY_BENCHMARKS=ON; bin/bench_solver.
-// docs/benchmarks.md has the figures.
+// docs/measurements/speed.md has the figures.
 #include <benchmark/benchmark.h>
 
 #include <inlay/algebra/ops/coalesce.h>

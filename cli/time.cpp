@@ -7,21 +7,65 @@
 #include "isa_json.h"
 #include "progress.h"
 
+#include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/isa/report.h>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <ostream>
 
 namespace inlay::cli {
 
 using namespace runtime;
 
+namespace {
+
+/// "0,256,512-515": in that order. Empty: none were chosen.
+std::vector<std::uint64_t> parse_workgroups(const std::string& text, std::uint64_t count) {
+  std::vector<std::uint64_t> out;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t comma = std::min(text.find(',', at), text.size());
+    const std::string_view part = std::string_view(text).substr(at, comma - at);
+    const auto dash = part.find('-');
+    const auto first = parse_number<std::uint64_t>(part.substr(0, dash));
+    const auto last = dash == part.npos ? first : parse_number<std::uint64_t>(part.substr(dash + 1));
+    if (!first || !last || *first > *last)
+      refuse("--workgroups " + text + ": '" + std::string(part) + "' is no workgroup and no range",
+             "--workgroups 0,256,512-515");
+    if (*last >= count)
+      refuse("--workgroups " + text + ": the launch has " + std::to_string(count) + " workgroups",
+             "numbers from 0 to " + std::to_string(count - 1) + ", x fastest");
+    if (*last - *first >= 4096 || out.size() >= 4096)
+      refuse("--workgroups " + text + ": more than 4096 workgroups", "the ones that one compute unit gets");
+    for (std::uint64_t i = *first; i <= *last; ++i) {
+      if (std::find(out.begin(), out.end(), i) != out.end())
+        refuse("--workgroups " + text + ": " + std::to_string(i) + " twice", "each of them once");
+      out.push_back(i);
+    }
+    at = comma + 1;
+  }
+  return out;
+}
+
+/// Workgroups of which only the work is counted, to see whether those of one launch differ: evenly over the launch, first and last
+/// among them, at least eight and as many as cost little.
+std::vector<std::uint64_t> spread_over(std::uint64_t workgroups, std::uint64_t each) {
+  const std::uint64_t n =
+      std::min<std::uint64_t>(workgroups, std::clamp<std::uint64_t>(2'000'000 / each, 8, 256));
+  std::vector<std::uint64_t> out;
+  for (std::uint64_t k = 0; k < n; ++k) out.push_back(n == 1 ? 0 : k * (workgroups - 1) / (n - 1));
+  return out;
+}
+
+} // namespace
+
 TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kernel,
                        const LaunchGeometry& geometry, const std::function<void(LaunchObserver&)>& launch) {
-  TimeResult t{timing_parameters(o, arch), {}, {}, {}, {}, {}, 1, 0};
+  TimeResult t;
+  t.parameters = timing_parameters(o, arch);
   const auto begin = std::chrono::steady_clock::now();
   const auto threads = static_cast<unsigned>(geometry.block.count());
   const unsigned waves = (threads + 63) / 64;
@@ -29,58 +73,98 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   const auto occupancy =
       isa::occupancy(std::max(8U, d.vgprs), d.lds_bytes + geometry.dynamic_lds, threads, arch);
   t.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, waves));
-  t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident);
-  // One round first; then as many, up to four, as a budget allows: the steady round is what more of them add.
-  const auto record_these = [&](std::vector<std::uint64_t> workgroups) {
-    timing::TraceRecorder recorder(arch, std::move(workgroups), o.max_instructions);
+  t.plan = timing::plan(t.parameters, geometry.grid.count(), t.resident, waves);
+  const auto record = [&](const std::vector<std::uint64_t>& workgroups) {
+    timing::TraceRecorder recorder(arch, workgroups, o.max_instructions);
     launch(recorder);
-    t.trace = recorder.take();
+    return recorder.take();
   };
-  const auto record = [&](std::size_t workgroups) { record_these(t.plan.of_first_unit(workgroups)); };
-  record(o.sample != 0 ? o.sample : t.resident);
-  const auto each = static_cast<std::uint64_t>(t.trace.steps_each());
-  if (o.sample == 0) {
-    const std::uint64_t round = std::max<std::uint64_t>(1, t.trace.steps());
-    const std::uint64_t rounds = std::min<std::uint64_t>({4, t.plan.rounds, sample_budget / round});
-    if (rounds > 1) record(static_cast<std::size_t>(rounds) * t.resident);
-  }
+  std::vector<std::uint64_t> ids = parse_workgroups(o.workgroups, t.plan.workgroups);
+  const bool chosen = !ids.empty();
+  // One round of the first unit says what a workgroup takes.
+  if (!chosen) ids = t.plan.of_first_unit(o.sample != 0 ? o.sample : t.resident);
+  t.trace = record(ids);
+  const auto each = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(t.trace.steps_each()));
 
   timing::UnitOptions unit;
   unit.resident = t.resident;
   unit.active_units = t.plan.active_units;
   if (o.data_in == "mall") unit.data_in = timing::UnitOptions::Start::mall;
   if (o.data_in == "l2") unit.data_in = timing::UnitOptions::Start::l2;
+  timing::Work work;
   // The neighbours' lines, as far as the budget of instructions goes: all XCDs, else one.
   if (t.plan.workgroups > 1 && o.neighbours) {
     std::vector<std::uint64_t> others;
     const std::uint64_t all =
         std::min<std::uint64_t>(t.plan.workgroups, std::uint64_t{t.plan.units} * t.resident);
     const unsigned xcds = all * each <= neighbour_budget ? t.plan.xcds : 1;
-    const std::size_t most = static_cast<std::size_t>(
-        std::max<std::uint64_t>(2, neighbour_budget / std::max<std::uint64_t>(1, each)));
+    const std::size_t most = static_cast<std::size_t>(std::max<std::uint64_t>(2, neighbour_budget / each));
     for (unsigned x = 0; x < xcds; ++x)
       for (const std::uint64_t i : t.plan.first_round(x, most)) others.push_back(i);
-    timing::SharingRecorder neighbours(others, t.plan.xcds, t.plan.units);
+    timing::SharingRecorder neighbours(others, t.plan.xcds, t.plan.units,
+                                       spread_over(t.plan.workgroups, each));
     launch(neighbours);
     t.sharing = neighbours.result();
     // With one XCD looked at, what the others fetch of the same lines is not known: none is assumed to be shared.
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
+    work = timing::Work(t.sharing.work, t.plan.workgroups);
+    if (!work.even() && !work.complete() &&
+        static_cast<double>(t.plan.workgroups) * work.mean() <= static_cast<double>(neighbour_budget)) {
+      std::vector<std::uint64_t> rest(t.plan.workgroups);
+      std::iota(rest.begin(), rest.end(), std::uint64_t{0});
+      timing::SharingRecorder count({}, t.plan.xcds, t.plan.units, rest);
+      launch(count);
+      work = timing::Work(count.result().work, t.plan.workgroups);
+    }
   }
-  // One workgroup a unit: the launch ends with the longest of them.
-  const bool one_each = t.plan.workgroups <= t.plan.units;
-  if (one_each && t.sharing.most_work > 1.02 * t.trace.steps_each()) {
-    timing::Trace first = std::move(t.trace);
-    record_these({t.sharing.longest});
-    // Most instructions need not be most clocks.
-    if (timing::simulate(first, t.parameters, unit).clocks >
-        timing::simulate(t.trace, t.parameters, unit).clocks)
-      t.trace = std::move(first);
+  t.most_work = work.most(), t.mean_work = work.mean();
+
+  // The unit with most to do; where workgroups differ, most instructions need not be most clocks.
+  std::vector<timing::UnitQueue> queues;
+  if (chosen) {
+    queues.push_back({ids, 0, 0});
+    for (const std::uint64_t i : ids) queues[0].work += work.of(i);
+  } else {
+    queues = timing::heaviest(t.plan, work);
+  }
+  timing::UnitQueue modelled;
+  double longest = -1;
+  std::vector<std::uint64_t> before = ids;
+  for (timing::UnitQueue& q : queues) {
+    std::vector<std::uint64_t> these = q.workgroups;
+    if (!chosen) {
+      // As many rounds as a budget allows: four, or more where they cost little.
+      const std::uint64_t of_queue =
+          work.mean() > 0 ? static_cast<std::uint64_t>(q.work / static_cast<double>(q.workgroups.size()))
+                          : each;
+      const std::uint64_t cost = std::max<std::uint64_t>(1, of_queue);
+      const std::uint64_t most =
+          o.sample != 0
+              ? o.sample
+              : std::max<std::uint64_t>(std::min<std::uint64_t>(4 * t.resident, sample_budget / cost),
+                                        whole_budget / cost);
+      these = timing::sample_of(q, t.resident, static_cast<std::size_t>(most));
+      if (o.sample != 0 && these.size() > o.sample) these.resize(std::max<std::size_t>(1, o.sample));
+    }
+    timing::Trace trace = these == before ? std::move(t.trace) : record(these);
+    const bool only = queues.size() == 1;
+    const double clocks =
+        only
+            ? 0
+            : timing::extrapolate(t.plan, q, these, timing::simulate(trace, t.parameters, unit), work).clocks;
+    before.clear();
+    if (clocks <= longest) continue;
+    longest = clocks;
+    t.trace = std::move(trace);
+    modelled = std::move(q);
+    ids = std::move(these);
   }
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.report.kernel = kernel.name;
-  t.chip = timing::extrapolate(t.plan, t.report.unit, one_each ? 0 : t.trace.steps_each(), t.sharing);
+  t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
+  t.modelled = std::move(ids);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
 }
@@ -127,6 +211,17 @@ timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
   return p;
 }
 
+namespace {
+
+std::string workgroups_text(const std::vector<std::uint64_t>& ids) {
+  std::string out;
+  for (std::size_t k = 0; k < ids.size() && k < 6; ++k)
+    out += fmt::format("{}{}", k == 0 ? "" : ", ", ids[k]);
+  return ids.size() > 6 ? out + " ..." : out;
+}
+
+} // namespace
+
 std::string time_text(const TimeResult& t, const TimeOptions& o) {
   const double mhz = t.parameters["clock_mhz"], launch_us = t.parameters["kernel_launch_us"];
   std::string out = fmt::format("{} on {}\n\n", t.report.kernel, isa::to_string(t.report.arch));
@@ -141,14 +236,18 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
                        "{} XCD{}\n",
                        t.sharing.l2, t.sharing.mall, t.sharing.workgroups, t.sharing.xcds,
                        t.sharing.xcds == 1 ? "" : "s");
-  out += fmt::format(
-      "              {:.0f} clocks, give or take {:.0f} ({} of {} workgroups modelled, the rest by them)\n",
-      t.chip.clocks, t.chip.uncertainty, t.report.workgroups, t.plan.workgroups);
-  if (std::abs(t.chip.uneven - 1) > 0.02)
-    out += fmt::format(
-        "              workgroups differ: {:.0f} wave instructions in the sample, {:.0f} on average and "
-        "{:.0f} at most in {}; {:.2f} times the clocks for that\n",
-        t.trace.steps_each(), t.sharing.mean_work, t.sharing.most_work, t.sharing.workgroups, t.chip.uneven);
+  out += fmt::format("              {:.0f} clocks, give or take {:.0f} ({})\n", t.chip.clocks,
+                     t.chip.uncertainty,
+                     t.chip.exact() ? fmt::format("all {} workgroup{} of its unit modelled", t.chip.of_unit,
+                                                  t.chip.of_unit == 1 ? "" : "s")
+                                    : fmt::format("{} of its unit's {} workgroups modelled, the rest by them",
+                                                  t.chip.modelled, t.chip.of_unit));
+  if (t.most_work > 1.02 * t.mean_work)
+    out += fmt::format("              workgroups differ: {:.0f} wave instructions on average, {:.0f} at "
+                       "most; modelled is the unit with most "
+                       "to do, workgroup{} {}: {:.2f} times an average unit's work\n",
+                       t.mean_work, t.most_work, t.modelled.size() == 1 ? "" : "s",
+                       workgroups_text(t.modelled), t.chip.uneven);
   out += fmt::format("              {:.1f} us at {:.0f} MHz{} with {:.1f} us of launch; {:.0f} clocks of the "
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
@@ -169,7 +268,11 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
       {"last_round", t.plan.last_round},
       {"clocks", t.chip.clocks},
       {"uncertainty", t.chip.uncertainty},
+      {"modelled", t.modelled},
+      {"of_unit", t.chip.of_unit},
+      {"exact", t.chip.exact()},
       {"uneven", t.chip.uneven},
+      {"dispatch", t.chip.dispatch},
       {"drain", t.chip.drain},
       {"tail", t.chip.tail},
       {"clock_mhz", t.parameters["clock_mhz"]},
@@ -223,6 +326,9 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
 void add_time_options(CLI::App& c, TimeOptions& o) {
   c.add_option("--sample", o.sample,
                "Workgroups that are modelled in full; 0: up to four rounds of a compute unit");
+  c.add_option("--workgroups", o.workgroups,
+               "Workgroups of the compute unit that is modelled, in their order: 0,256 or 0-3; otherwise "
+               "those of the unit with most to do");
   c.add_option("--clock", o.clock, "MHz for the conversion of clocks to time and of bandwidths to clocks")
       ->check(CLI::Range(1.0, 10000.0));
   c.add_option("--parameters", o.parameters, "Numbers of the model from a file, as `inlay calibrate` writes");

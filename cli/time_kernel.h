@@ -16,7 +16,7 @@ namespace inlay::cli {
 struct TimeOptions {
   unsigned sample = 0;
   double clock = 0;
-  std::string parameters, data_in = "hbm", svg, html, window;
+  std::string parameters, workgroups, data_in = "hbm", svg, html, window;
   std::vector<std::string> set;
   bool quick = false, neighbours = true;
   std::uint64_t max_instructions = 60'000'000;
@@ -29,6 +29,9 @@ inline constexpr std::uint64_t neighbour_budget = 100'000'000;
 /// Wave instructions of the rounds that are modelled in full, when --sample does not say how many.
 inline constexpr std::uint64_t sample_budget = 600'000;
 
+/// The same for all rounds of a unit, when they cost no more than this.
+inline constexpr std::uint64_t whole_budget = 200'000;
+
 struct TimeResult {
   runtime::timing::Parameters parameters;
   runtime::timing::Trace trace;
@@ -36,6 +39,8 @@ struct TimeResult {
   runtime::timing::ChipPlan plan;
   runtime::timing::ChipTime chip;
   runtime::timing::Sharing sharing;
+  std::vector<std::uint64_t> modelled; ///< workgroups of the unit that were
+  double mean_work = 0, most_work = 0; ///< wave instructions of a workgroup
   unsigned resident = 1;
   double seconds = 0;
   bool turns = false; ///< workgroups wait for one another, which is not modelled

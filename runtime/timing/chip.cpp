@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <queue>
 
 namespace inlay::runtime::timing {
 
-ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident) {
+ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident, unsigned waves) {
   ChipPlan c;
   c.workgroups = workgroups;
   c.units = static_cast<unsigned>(p["compute_units"]);
@@ -17,6 +19,9 @@ ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident) 
   c.rounds = (workgroups + places - 1) / places;
   c.last_round = workgroups == 0 ? 0 : (workgroups - 1) % places + 1;
   c.active_units = static_cast<double>(std::min<std::uint64_t>(workgroups, c.units));
+  // Shader engines launch side by side, each one wave after the other, over its units in turn.
+  const double engine = std::ceil(c.active_units / std::max(1.0, p["xcds"] * p["shader_engines"]));
+  c.dispatch = std::max(0.0, engine - 1) * waves * p["wave_launch_clk"];
   return c;
 }
 
@@ -34,25 +39,32 @@ std::vector<std::uint64_t> ChipPlan::first_round(unsigned xcd, std::size_t most)
 }
 
 SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
-                                 unsigned window)
-    : wanted_(workgroups.begin(), workgroups.end()), xcds_(std::max(1U, xcds)), units_(std::max(1U, units)),
-      window_(std::max(1U, window)) {}
+                                 const std::vector<std::uint64_t>& counted, unsigned window)
+    : wanted_(workgroups.begin(), workgroups.end()), executed_(wanted_), xcds_(std::max(1U, xcds)),
+      units_(std::max(1U, units)), window_(std::max(1U, window)) {
+  executed_.insert(counted.begin(), counted.end());
+}
 
 void SharingRecorder::begin(const isa::Program& program) { all_before_ = sees_other_workgroups(program); }
 
 bool SharingRecorder::wants(std::uint64_t workgroup) {
-  return wanted_.contains(workgroup) || (all_before_ && !wanted_.empty() && workgroup < *wanted_.rbegin());
+  return executed_.contains(workgroup) ||
+         (all_before_ && !executed_.empty() && workgroup < *executed_.rbegin());
 }
 
 void SharingRecorder::executed(const ExecutedInstruction& e) {
-  if (all_before_ && !wanted_.contains(e.workgroup)) return;
   if (e.workgroup != group_) {
     flush();
     group_ = e.workgroup;
-    ++groups_;
-    xcds_seen_.insert(group_ % xcds_);
+    looked_at_ = wanted_.contains(group_);
+    count_ = &work_[group_];
+    if (looked_at_) {
+      ++groups_;
+      xcds_seen_.insert(group_ % xcds_);
+    }
   }
-  ++work_;
+  ++*count_;
+  if (!looked_at_) return;
   if (e.access == nullptr || e.access->space != ObservedAccess::Space::global) return;
   if (e.access->kind != ObservedAccess::Kind::load && e.access->kind != ObservedAccess::Kind::to_lds) return;
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
@@ -68,9 +80,6 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
 }
 
 void SharingRecorder::flush() {
-  all_work_ += work_;
-  if (work_ > most_work_) most_work_ = work_, longest_ = group_;
-  work_ = 0;
   for (std::size_t w = 0; w < mine_.size(); ++w) {
     if (all_.size() <= w) {
       all_.resize(w + 1);
@@ -98,16 +107,153 @@ Sharing SharingRecorder::result() {
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
-  s.mean_work = groups_ > 0 ? static_cast<double>(all_work_) / static_cast<double>(groups_) : 0;
-  s.most_work = static_cast<double>(most_work_);
-  s.longest = longest_;
+  s.work = std::move(work_);
   if (fetched > 0) s.l2 = asked / fetched;
   if (from_hbm > 0) s.mall = asked / from_hbm;
   return s;
 }
 
-ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample, double work, const Sharing& others) {
+Work::Work(std::map<std::uint64_t, std::uint64_t> known, std::uint64_t workgroups)
+    : known_(std::move(known)), complete_(known_.size() == workgroups) {
+  if (known_.empty()) return;
+  double sum = 0, least = static_cast<double>(known_.begin()->second), before = -1, steps = 0;
+  for (const auto& [id, n] : known_) {
+    const auto w = static_cast<double>(n);
+    sum += w;
+    most_ = std::max(most_, w);
+    least = std::min(least, w);
+    if (before >= 0) steps += std::abs(w - before);
+    before = w;
+  }
+  mean_ = sum / static_cast<double>(known_.size());
+  even_ = most_ <= 1.02 * least;
+  if (!complete_ && !even_)
+    doubt_ = std::min(1.0, steps / static_cast<double>(known_.size()) / std::max(1.0, mean_));
+}
+
+double Work::of(std::uint64_t workgroup) const {
+  if (known_.empty()) return 1;
+  auto after = known_.lower_bound(workgroup);
+  if (after == known_.end()) return static_cast<double>(std::prev(after)->second);
+  if (after->first == workgroup || after == known_.begin()) return static_cast<double>(after->second);
+  const auto before = std::prev(after);
+  return static_cast<double>(
+      (workgroup - before->first <= after->first - workgroup ? before : after)->second);
+}
+
+namespace {
+
+/// Workgroups on one unit: each has done `done` of the unit's time when the ones that share it have done as much.
+struct Place {
+  double until = 0; ///< of the unit's virtual time, which runs slower the more share it
+  std::uint64_t workgroup = 0;
+};
+struct Busy {
+  double now = 0, virtual_now = 0;
+  std::vector<Place> places;
+  UnitQueue queue;
+  [[nodiscard]] double next() const {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Place& p : places) least = std::min(least, p.until);
+    return now + (least - virtual_now) * static_cast<double>(places.size());
+  }
+  void advance(double to) {
+    if (!places.empty()) virtual_now += (to - now) / static_cast<double>(places.size());
+    now = to;
+  }
+  void add(std::uint64_t workgroup, double work) {
+    places.push_back({virtual_now + work, workgroup});
+    queue.workgroups.push_back(workgroup);
+    queue.work += work;
+    queue.longest = std::max(queue.longest, work);
+  }
+  void end_one() {
+    const auto least = std::min_element(places.begin(), places.end(),
+                                        [](const Place& a, const Place& b) { return a.until < b.until; });
+    places.erase(least);
+  }
+};
+
+} // namespace
+
+std::vector<UnitQueue> dispatch(const ChipPlan& plan, const Work& work) {
+  std::vector<UnitQueue> out(plan.units);
+  const auto put = [&](UnitQueue& q, std::uint64_t i) {
+    const double w = work.of(i);
+    q.workgroups.push_back(i);
+    q.work += w;
+    q.longest = std::max(q.longest, w);
+  };
+  if (work.even() || plan.workgroups <= std::uint64_t{plan.units} * plan.resident) {
+    for (std::uint64_t i = 0; i < plan.workgroups; ++i) put(out[i % plan.units], i);
+    return out;
+  }
+  const unsigned xcds = std::max(1U, plan.xcds);
+  for (unsigned x = 0; x < xcds; ++x) {
+    std::vector<Busy> units((plan.units - x + xcds - 1) / xcds);
+    if (units.empty()) continue;
+    const auto later = [&](std::size_t a, std::size_t b) {
+      const double at = units[a].next(), bt = units[b].next();
+      return at != bt ? at > bt : a > b;
+    };
+    std::priority_queue<std::size_t, std::vector<std::size_t>, decltype(later)> next(later);
+    std::uint64_t i = x, placed = 0;
+    for (; i < plan.workgroups && placed < units.size() * plan.resident; i += xcds, ++placed)
+      units[placed % units.size()].add(i, work.of(i));
+    for (std::size_t u = 0; u < units.size(); ++u) next.push(u);
+    for (; i < plan.workgroups; i += xcds) {
+      const std::size_t u = next.top();
+      next.pop();
+      units[u].advance(units[u].next());
+      units[u].end_one();
+      units[u].add(i, work.of(i));
+      next.push(u);
+    }
+    for (std::size_t u = 0; u < units.size(); ++u) out[x + u * xcds] = std::move(units[u].queue);
+  }
+  return out;
+}
+
+std::vector<UnitQueue> heaviest(const ChipPlan& plan, const Work& work) {
+  std::vector<UnitQueue> all = dispatch(plan, work);
+  std::size_t most = 0, longest = 0;
+  for (std::size_t u = 0; u < all.size(); ++u) {
+    if (all[u].work > all[most].work) most = u;
+    // Of those with an equally long workgroup, the one that has most beside it.
+    if (all[u].longest > all[longest].longest ||
+        (all[u].longest == all[longest].longest && all[u].work > all[longest].work))
+      longest = u;
+  }
+  std::vector<UnitQueue> out;
+  std::set<std::size_t> taken;
+  for (const std::size_t u : {most, longest, std::size_t{0}})
+    if (taken.insert(u).second && (out.empty() || !work.even())) out.push_back(std::move(all[u]));
+  return out;
+}
+
+std::vector<std::uint64_t> sample_of(const UnitQueue& queue, unsigned resident, std::size_t most) {
+  const std::vector<std::uint64_t>& all = queue.workgroups;
+  const std::size_t r = std::max(1U, resident);
+  if (all.size() <= std::max<std::size_t>(most, r)) return all;
+  const std::size_t last = all.size() % r;
+  // Of workgroups that differ one round says little: at least three, from all over the queue.
+  const bool even = queue.longest * static_cast<double>(all.size()) <= 1.02 * queue.work;
+  const std::size_t rounds = std::max<std::size_t>(even ? 1 : 3, most > last ? (most - last) / r : 1);
+  if (rounds * r + last >= all.size()) return all;
+  std::vector<std::uint64_t> out;
+  for (std::size_t k = 0; k < rounds; ++k) {
+    const std::size_t round = even ? k : (2 * k + 1) * (all.size() / r) / (2 * rounds);
+    for (std::size_t i = 0; i < r; ++i) out.push_back(all[round * r + i]);
+  }
+  out.insert(out.end(), all.end() - static_cast<std::ptrdiff_t>(last), all.end());
+  return out;
+}
+
+ChipTime extrapolate(const ChipPlan& plan, const UnitQueue& queue, const std::vector<std::uint64_t>& ids,
+                     const UnitResult& sample, const Work& work) {
   ChipTime t;
+  t.modelled = ids.size();
+  t.of_unit = queue.workgroups.size();
   // When each workgroup of the sample has ended, in order.
   std::map<std::uint32_t, std::uint32_t> ended;
   for (const WaveTimeline& w : sample.waves) ended[w.workgroup] = std::max(ended[w.workgroup], w.ended);
@@ -116,21 +262,48 @@ ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample, double work
   std::sort(ends.begin(), ends.end());
   if (ends.empty()) return t;
   const std::size_t r = std::min<std::size_t>(plan.resident, ends.size());
-  t.first = ends[r - 1];
-  const double beyond = static_cast<double>(ends.size() - r) / static_cast<double>(r); // rounds
-  t.steady = beyond > 0 ? (ends.back() - t.first) / beyond : t.first;
-  t.drain = static_cast<double>(sample.drained - sample.clocks);
-  t.clocks = t.first + t.steady * static_cast<double>(plan.rounds > 0 ? plan.rounds - 1 : 0) + t.drain;
-  double spread = 0.02 * t.steady; // what equal workgroups differ by when nothing else is known
-  for (std::size_t i = r; i + r < ends.size(); ++i)
-    spread = std::max(spread, std::abs(ends[i + r] - ends[i] - t.steady));
-  t.uncertainty = spread * static_cast<double>(plan.rounds);
-  if (work > 0 && others.mean_work > 0) {
-    const double alike = t.clocks, mean = others.mean_work / work, longest = others.most_work / work;
-    t.clocks = (alike - t.drain) * mean + t.first * (longest - mean) + t.drain;
-    t.uneven = t.clocks / alike;
-    t.uncertainty = t.uncertainty * mean + 0.1 * std::abs(t.clocks - alike);
+  double sampled = 0, first_work = 0;
+  for (std::size_t k = 0; k < ids.size(); ++k) {
+    sampled += work.of(ids[k]);
+    if (k < r) first_work += work.of(ids[k]);
   }
+  t.first = ends[r - 1];
+  // Clocks for a round's work, from the whole rounds after the first; with one round only, what that takes.
+  const std::size_t whole = ends.size() / r;
+  double per_work = first_work > 0 ? t.first / first_work : 0;
+  if (whole > 1) {
+    double later = 0;
+    for (std::size_t k = r; k < whole * r && k < ids.size(); ++k) later += work.of(ids[k]);
+    if (later > 0) per_work = (ends[whole * r - 1] - t.first) / later;
+  }
+  t.steady = whole > 1 ? (ends[whole * r - 1] - t.first) / static_cast<double>(whole - 1) : t.first;
+  t.drain = static_cast<double>(sample.drained - sample.clocks);
+  t.dispatch = plan.dispatch;
+  const double left = t.exact() ? 0 : std::max(0.0, queue.work - sampled);
+  t.clocks = t.dispatch + ends.back() + left * per_work + t.drain;
+  const double each =
+      queue.workgroups.empty() ? 0 : queue.work / static_cast<double>(queue.workgroups.size());
+  // Equal units differ by about a fiftieth, and who shares a unit with whom is not known exactly; rounds not modelled by what those modelled
+  // differ by.
+  t.uncertainty = (work.even() ? 0.02 : 0.06) * t.clocks;
+  if (left > 0 && each > 0) {
+    double spread = 0.02 * t.steady;
+    for (std::size_t i = r; i + r < whole * r; ++i)
+      spread = std::max(spread, std::abs(ends[i + r] - ends[i] - t.steady));
+    t.uncertainty += spread * left / each / static_cast<double>(r);
+    // Where a round's workgroups differ, some of the unit's time passes with fewer than it holds.
+    double uneven = 0;
+    for (std::size_t k = 0; k + r <= ids.size() && r > 1; k += r) {
+      double most = 0, sum = 0;
+      for (std::size_t i = k; i < k + r; ++i) most = std::max(most, work.of(ids[i])), sum += work.of(ids[i]);
+      if (sum > 0) uneven = std::max(uneven, most * static_cast<double>(r) / sum - 1);
+    }
+    t.uncertainty += 0.3 * std::min(1.0, uneven) * left * per_work;
+  }
+  t.uncertainty += work.doubt() * t.clocks * (t.exact() ? 0.1 : 0.3);
+  const double units = std::min<double>(static_cast<double>(plan.workgroups), plan.units);
+  const double average = work.mean() * static_cast<double>(plan.workgroups) / std::max(1.0, units);
+  if (!work.even() && average > 0) t.uneven = queue.work / average;
   const double places = static_cast<double>(plan.units) * plan.resident;
   const double share = places > 0 ? static_cast<double>(plan.last_round) / places : 1;
   t.tail = (plan.rounds > 1 ? t.steady : t.first) * (1 - share);

@@ -361,6 +361,7 @@ std::string to_json(const TimingReport& r, const isa::Program& program) {
         {"l2", r.unit.l2_hits},
         {"mall", r.unit.mall_hits},
         {"hbm", r.unit.hbm_lines}}}};
+  if (!program.instructions.empty()) j["address"] = program.instructions.front().address;
   j["loops"] = Json::array();
   for (const LoopTime& l : r.loops) {
     Json b = Json::object();

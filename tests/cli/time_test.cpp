@@ -253,10 +253,12 @@ loop:
   s_cmp_lg_u32 s3, 0
   s_cbranch_scc1 loop)",
                                                                        512));
+  // From the first wave of the last unit to begin: units begin one after the other.
   const auto clocks = [&](const std::string& grid) {
-    return timing({"time", name, "--arch", "gfx942", "--grid", grid, "--arg", "zeros:64", "--json",
-                   "--quick"})["chip"]["clocks"]
-        .get<double>();
+    const auto chip = timing(
+        {"time", name, "--arch", "gfx942", "--grid", grid, "--arg", "zeros:64", "--json", "--quick"})["chip"];
+    CHECK(chip["exact"] == true);
+    return chip["clocks"].get<double>() - chip["dispatch"].get<double>();
   };
   const double one = clocks("1");
   CHECK(clocks("304") == one); // a unit each

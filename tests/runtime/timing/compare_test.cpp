@@ -54,7 +54,8 @@ Launch launch(const std::string& body, std::uint32_t block = 64, unsigned trips 
   const Parameters p = bare();
   l.plan = plan(p, 4, 1);
   l.time = analyse(l.trace, l.trace.program.instructions.front().address, p, {}, false);
-  l.chip = extrapolate(l.plan, l.time.unit);
+  const UnitQueue queue = heaviest(l.plan, {}).front();
+  l.chip = extrapolate(l.plan, queue, queue.workgroups, l.time.unit);
   return l;
 }
 

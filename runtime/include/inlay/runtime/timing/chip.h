@@ -1,18 +1,24 @@
 /// From one compute unit to the chip: which workgroups run where, what they share, how long the launch takes.
 ///
 /// Workgroup i goes to XCD i mod 8 and there to the next compute unit with room; a unit holds as many as registers, LDS and wave
-/// slots allow. One unit is simulated in full for a sample of its workgroups; the launch is then
+/// slots allow. The launch ends when its last unit does, so the unit that is modelled is the one with most to do: where
+/// workgroups differ (causal attention, sorted experts, early exits), work is counted in wave instructions of those that were
+/// executed, the dispatch is played through with it, and the heaviest unit's workgroups are modelled in their order.
 ///
-///     launch overhead + first round + (rounds - 1) x steady round + stores draining,  rounds = ceil(workgroups / (units x resident))
+///     launch = dispatch + what the unit takes for all its workgroups + stores draining
 ///
-/// where the steady round is the time that more workgroups of the sample add. What the other units take from L2, MALL and HBM
-/// meanwhile is counted from the lines that their workgroups really ask for (`Sharing`), run on the emulator without matrix
-/// arithmetic.
+/// A unit whose workgroups are all modelled needs no extrapolation: a last round that is not full counts as what it is. Of a
+/// longer queue the first rounds and a last one that is as full as the real one are modelled, and the rounds between them take
+/// what those modelled take for their work.
+/// What the other units take from L2, MALL and HBM meanwhile is counted from the lines that their workgroups really ask for
+/// (`Sharing`), run on the emulator without matrix arithmetic.
 ///
 ///     ChipPlan p = plan(parameters, 1024, 1);               // 1024 workgroups, one a unit: 304 units
 ///     p.rounds, p.last_round                                 // 4, 112: of the last round only 112 units work
+///     dispatch(p, {})[0].workgroups                          // 0, 304, 608, 912
 ///
-/// Sources: round-robin over XCDs: AMD, "CDNA 3 white paper" and ROCm documentation on compute partitioning.
+/// Sources: round-robin over XCDs: AMD, "CDNA 3 white paper" and ROCm documentation on compute partitioning; over shader engines and units within
+/// an XCD: begin of all waves of XCD 0 in the thread traces of MI350X (docs/timing.md).
 #pragma once
 
 #include <inlay/runtime/timing/compute_unit.h>
@@ -28,27 +34,31 @@ struct ChipPlan {
   std::uint64_t rounds = 0;     ///< in which the units' places are filled
   std::uint64_t last_round = 0; ///< workgroups of the last one
   double active_units = 0;      ///< that work at the same time in the first round
+  double dispatch = 0;          ///< clocks until the last of them has its first wave
   /// Workgroups that unit 0 gets, in order, as far as round-robin decides it: at most `most`.
   [[nodiscard]] std::vector<std::uint64_t> of_first_unit(std::size_t most) const;
   /// Workgroups that run in the first round on XCD `xcd`, at most `most`.
   [[nodiscard]] std::vector<std::uint64_t> first_round(unsigned xcd, std::size_t most) const;
 };
-[[nodiscard]] ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident);
+/// `waves`: of a workgroup.
+[[nodiscard]] ChipPlan plan(const Parameters& p, std::uint64_t workgroups, unsigned resident,
+                            unsigned waves = 1);
 
 /// How often the units that run at the same time ask for the same lines, in the same stretch of their workgroups' work. What the
 /// workgroups of one unit share is not in it: that unit's own caches show it.
 struct Sharing {
-  double l2 = 1;                        ///< requests of units for each line that an XCD fetches
-  double mall = 1;                      ///< requests of units for each line that comes from HBM
-  std::size_t workgroups = 0, xcds = 0; ///< looked at
-  double mean_work = 0, most_work = 0;  ///< wave instructions of a workgroup among them
-  std::uint64_t longest = 0;            ///< the one with the most
+  double l2 = 1;                               ///< requests of units for each line that an XCD fetches
+  double mall = 1;                             ///< requests of units for each line that comes from HBM
+  std::size_t workgroups = 0, xcds = 0;        ///< looked at
+  std::map<std::uint64_t, std::uint64_t> work; ///< wave instructions of every workgroup that was executed
 };
 
-/// Observes workgroups of a round, only for their lines; others are executed as TraceRecorder does. Stretches are of `window` memory instructions of a wave.
+/// Observes workgroups of a round, only for their lines; others are executed as TraceRecorder does. Of `counted`, which need not run in the same round, only the
+/// work is noted. Stretches are of `window` memory instructions of a wave.
 class SharingRecorder : public LaunchObserver {
 public:
-  SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units, unsigned window = 64);
+  SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned xcds, unsigned units,
+                  const std::vector<std::uint64_t>& counted = {}, unsigned window = 64);
   void begin(const isa::Program& program) override;
   [[nodiscard]] bool wants(std::uint64_t workgroup) override;
   [[nodiscard]] bool needs_matrix_values() const override { return false; }
@@ -59,12 +69,14 @@ public:
 private:
   void flush();
 
-  std::set<std::uint64_t> wanted_, xcds_seen_;
+  std::set<std::uint64_t> wanted_, executed_, xcds_seen_;
   bool all_before_ = false;
   unsigned xcds_, units_, window_;
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far
-  std::uint64_t work_ = 0, all_work_ = 0, most_work_ = 0, longest_ = 0;
+  std::map<std::uint64_t, std::uint64_t> work_;
+  std::uint64_t* count_ = nullptr; ///< of the workgroup that runs
+  bool looked_at_ = false;
   std::vector<std::unordered_set<std::uint64_t>> mine_;                ///< by window
   std::vector<std::vector<std::unordered_set<std::uint64_t>>> by_xcd_; ///< by window, XCD
   std::vector<std::unordered_set<std::uint64_t>> all_;
@@ -73,20 +85,61 @@ private:
   std::size_t groups_ = 0;
 };
 
+/// Work of workgroups, in wave instructions, from those that were executed; between two of them as the nearer one.
+class Work {
+public:
+  Work() = default;
+  Work(std::map<std::uint64_t, std::uint64_t> known, std::uint64_t workgroups);
+  [[nodiscard]] double of(std::uint64_t workgroup) const; ///< 1 when nothing is known
+  [[nodiscard]] bool even() const {
+    return even_;
+  } ///< none has a fiftieth more than another, as far as known
+  [[nodiscard]] bool complete() const { return complete_; }
+  /// What a workgroup that was not executed may be off by, as a share: how much neighbours among the executed differ.
+  [[nodiscard]] double doubt() const { return doubt_; }
+  [[nodiscard]] double mean() const { return mean_; }
+  [[nodiscard]] double most() const { return most_; }
+
+private:
+  std::map<std::uint64_t, std::uint64_t> known_;
+  bool even_ = true, complete_ = false;
+  double doubt_ = 0, mean_ = 0, most_ = 0;
+};
+
+/// What one unit gets, in order.
+struct UnitQueue {
+  std::vector<std::uint64_t> workgroups;
+  double work = 0, longest = 0; ///< the sum, and of one workgroup
+};
+
+/// Plays the dispatch through: the first round goes over the units of an XCD in turn, later workgroups to the unit that has room first;
+/// those that share a unit share its time. Ensures: every workgroup is in one queue; with even work unit u has u, u + units, ...
+[[nodiscard]] std::vector<UnitQueue> dispatch(const ChipPlan& plan, const Work& work);
+
+/// Queues worth modelling: the one with most work, the one with the longest workgroup, and the first; no two alike, at most three.
+[[nodiscard]] std::vector<UnitQueue> heaviest(const ChipPlan& plan, const Work& work);
+
+/// At most about `most` of the queue's workgroups: whole rounds from its beginning and a last one as full as the real one; the whole queue if that is enough.
+[[nodiscard]] std::vector<std::uint64_t> sample_of(const UnitQueue& queue, unsigned resident,
+                                                   std::size_t most);
+
 struct ChipTime {
   double clocks = 0;            ///< of the launch, launch overhead left out
   double first = 0, steady = 0; ///< clocks of the first round and of each that follows
   double drain = 0;             ///< clocks after the last wave until its stores are done
-  double uncertainty = 0;       ///< clocks, either way: what the spread of the sample does over all rounds
-  double uneven = 1;            ///< clocks over those of a launch whose workgroups are all like the sample's
-  double tail = 0; ///< clocks of the last round in which a part of the units has no work, over its share
+  double dispatch = 0;          ///< clocks until the last unit has its first wave
+  double uncertainty =
+      0; ///< clocks, either way: what the spread of the sample does over the rounds not modelled, and work not known
+  double uneven = 1; ///< work of the modelled unit over that of an average one
+  double tail = 0;   ///< clocks of the last round in which a part of the units has no work, over its share
+  std::size_t modelled = 0, of_unit = 0; ///< workgroups of the unit: modelled in full, and all
+  [[nodiscard]] bool exact() const { return modelled == of_unit; } ///< nothing is extrapolated
   [[nodiscard]] double microseconds(double mhz, double launch_us) const { return clocks / mhz + launch_us; }
 };
 
-/// `sample`: the unit's result with the workgroups of `plan.of_first_unit`, of `work` wave instructions each; 0: not known. With
-/// one round in the sample, `steady` is `first`. Where others have more or less to do (causal attention), rounds take as much
-/// longer as the mean has more instructions, and the launch ends with the longest; a tenth of what that changes is uncertain.
-[[nodiscard]] ChipTime extrapolate(const ChipPlan& plan, const UnitResult& sample, double work = 0,
-                                   const Sharing& others = {});
+/// `sample`: the unit's result with the workgroups `ids`, which `sample_of` took from `queue`.
+[[nodiscard]] ChipTime extrapolate(const ChipPlan& plan, const UnitQueue& queue,
+                                   const std::vector<std::uint64_t>& ids, const UnitResult& sample,
+                                   const Work& work = {});
 
 } // namespace inlay::runtime::timing

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""The cycle model against thread traces of MI350X: the table of docs/timing.md.
+
+    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [-- options of `inlay time`]
+
+DIR is a checkout of github.com/jhinpan/flydsl-kernel-profiling-lib (commit bce529c); nothing is fetched here. Without INLAY_TRACES it says so and ends with 77, which ctest
+takes as skipped.
+"""
+import argparse
+import glob
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import trace_cases
+
+COMMIT = "bce529c"
+
+
+def bundle(root, case):
+    kernel, size = case[1].split("/")
+    found = sorted(d for d in glob.glob(os.path.join(root, "examples", kernel, "att_viewer", size, "ui_output_*")) if "after_loc_fix" not in d)
+    return found[0] if found else None
+
+
+def read(folder, name):
+    with open(os.path.join(folder, name)) as f:
+        return json.load(f)
+
+
+def measured(folder):
+    """Clocks from the first begin to the last end of a wave on XCD 0, and MHz. Engines count from different clocks, which their first real time aligns."""
+    events, real = read(folder, "occupancy.json"), read(folder, "realtime.json")
+    first, last, mhz = None, None, 0
+    for engine, of_engine in events.items():
+        if not engine.isdigit() or not of_engine:
+            continue
+        marks = real["SE" + engine]
+        mhz = (marks[-1][0] - marks[0][0]) / ((marks[-1][1] - marks[0][1]) / real["metadata"]["frequency"]) / 1e6
+        begins = [e[0] - marks[0][0] for e in of_engine if e[4] == 1]
+        ends = [e[0] - marks[0][0] for e in of_engine if e[4] == 0]
+        first = min(begins) if first is None else min(first, min(begins))
+        last = max(ends) if last is None else max(last, max(ends))
+    return last - first, mhz
+
+
+def trips(folder, code):
+    """Mean clocks between two arrivals of a wave at the first instruction of each loop: {offset: (trips of a wave, clocks)}."""
+    base = next(r[5] for r in code if not r[0].startswith(";"))
+    loops = {}
+    for n, row in enumerate(code):
+        word = row[0].split()
+        if not word[0].startswith("s_cbranch"):
+            continue
+        jump = int(word[1], 0)
+        if jump >= 0x8000:
+            loops[row[5] + 4 + 4 * (jump - 0x10000)] = [0, 0, 0]
+    heads = {n: loops[r[5]] for n, r in enumerate(code) if r[5] in loops and not r[0].startswith(";")}
+    for file in sorted(glob.glob(os.path.join(folder, "se*.json")))[:64]:
+        before = {}
+        with open(file) as f:
+            instructions = json.load(f)["wave"]["instructions"]
+        for at, _, stall, _, line in instructions:
+            if line in heads:
+                if line in before:
+                    heads[line][0] += 1
+                    heads[line][1] += at + stall - before[line]
+                else:
+                    heads[line][2] += 1
+                before[line] = at + stall
+    return {a - base: (n / waves, total / n) for a, (n, total, waves) in loops.items() if n and waves}
+
+
+def run(inlay, case, folder, work, options):
+    code = read(folder, "code.json")["code"]
+    clocks, mhz = measured(folder)
+    arguments, layout = trace_cases.arguments(case, work)
+    source = os.path.join(work, "k.s")
+    with open(source, "w") as f:
+        f.write(trace_cases.assembly(code, case, layout))
+    command = [inlay, "time", source, "--arch", "gfx950", "--grid", ",".join(map(str, case[2])), "--block", str(trace_cases.BLOCK.get(case[0], 256)),
+               "--clock", f"{mhz:.1f}", "--quick", "--json"]
+    if "--data-in" not in options:
+        command += ["--data-in", case[5]]
+    for a in arguments:
+        command += ["--arg", a]
+    begin = time.time()
+    result = subprocess.run(command + options, capture_output=True, text=True)
+    if result.returncode != 0:
+        raise SystemExit(f"{case[0]}: {result.stderr.strip()}")
+    t = json.loads(result.stdout)["timing"]
+    modelled = t["chip"]["clocks"] - t["chip"]["drain"]
+    of_trace = trips(folder, code)
+    rows = []
+    for loop in t["loops"]:
+        offset = loop["address"] - t["address"]
+        if offset in of_trace and loop["trips"] >= 2:
+            rows.append((of_trace[offset][1], loop["clocks_per_trip"], of_trace[offset][0]))
+    return {"name": case[0], "inputs": case[5], "seen": case[6], "measured": clocks, "mhz": mhz, "modelled": modelled, "uncertainty": t["chip"]["uncertainty"],
+            "chip": t["chip"], "trips": rows, "seconds": time.time() - begin}
+
+
+def rank_correlation(a, b):
+    def ranks(v):
+        order = sorted(range(len(v)), key=lambda i: v[i])
+        r = [0.0] * len(v)
+        for n, i in enumerate(order):
+            r[i] = n
+        return r
+    x, y = ranks(a), ranks(b)
+    n = len(a)
+    return 1 - 6 * sum((p - q) ** 2 for p, q in zip(x, y)) / (n * (n * n - 1)) if n > 1 else 1.0
+
+
+def median(v):
+    v = sorted(v)
+    return (v[(len(v) - 1) // 2] + v[len(v) // 2]) / 2 if v else 0.0
+
+
+def summary(rows):
+    errors = [abs(r["modelled"] / r["measured"] - 1) for r in rows]
+    loops = [abs(m / t - 1) for r in rows for t, m, _ in r["trips"][:1]]
+    return {"cases": len(rows), "median": median(errors), "mean": sum(errors) / max(1, len(errors)), "largest": max(errors, default=0),
+            "within 15": sum(e <= 0.15 for e in errors), "rank": rank_correlation([r["measured"] for r in rows], [r["modelled"] for r in rows]),
+            "trips": sum(loops) / max(1, len(loops)), "loops": len(loops)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("inlay")
+    parser.add_argument("--write")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--held-back", choices=["no", "yes"])
+    parser.add_argument("--json")
+    parser.add_argument("options", nargs="*")
+    o = parser.parse_args()
+    root = os.environ.get("INLAY_TRACES", "")
+    if not root or not os.path.isdir(os.path.join(root, "examples")):
+        print("skipped: INLAY_TRACES names no checkout of github.com/jhinpan/flydsl-kernel-profiling-lib")
+        return 77
+    rows = []
+    for case in trace_cases.CASES:
+        if o.only not in case[0] or (o.held_back and case[6] == (o.held_back == "yes")):
+            continue
+        folder = bundle(root, case)
+        if folder is None:
+            raise SystemExit(f"{case[0]}: no trace below examples/{case[1]} of {root}")
+        with tempfile.TemporaryDirectory() as work:
+            r = run(o.inlay, case, folder, work, o.options)
+        rows.append(r)
+        loops = " ".join(f"{t:.0f}|{m:.0f}" for t, m, _ in r["trips"][:2])
+        print(f"{r['name']:34} {r['inputs']:5} {'' if r['seen'] else 'held back':9} {r['measured']:8.0f} {r['modelled']:8.0f} "
+              f"{100 * (r['modelled'] / r['measured'] - 1):+6.1f} %  trips {loops}  ({r['seconds']:.1f} s)", flush=True)
+    for name, part in (("all", rows), ("looked at", [r for r in rows if r["seen"]]), ("held back", [r for r in rows if not r["seen"]])):
+        s = summary(part)
+        print(f"{name}: median {100 * s['median']:.1f} %, mean {100 * s['mean']:.1f} %, largest {100 * s['largest']:.0f} %, {s['within 15']} of {s['cases']} within 15 %, "
+              f"rank {s['rank']:.2f}; trips of {s['loops']} loops {100 * s['trips']:.1f} %")
+    if o.json:
+        with open(o.json, "w") as f:
+            json.dump(rows, f, indent=1)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -287,6 +287,18 @@ DevicePointer EmulatorDevice::allocate(std::uint64_t bytes) {
     throw DeviceError("allocate", 2, "out of memory", std::to_string(bytes) + " bytes");
   }
 }
+void EmulatorDevice::share(DevicePointer begin, std::uint64_t bytes) {
+  if (!state_->memory.adopt(begin, bytes))
+    throw DeviceError("share", 1, "invalid value: this memory overlaps an allocation",
+                      std::to_string(bytes) + " bytes");
+}
+std::pair<DevicePointer, std::uint64_t> EmulatorDevice::symbol(Module module, std::string_view name) const {
+  const auto at = state_->modules.find(static_cast<u64>(module));
+  if (at == state_->modules.end()) throw DeviceError("symbol", 400, "invalid resource handle");
+  for (const Symbol& s : at->second->object.symbols())
+    if (s.name == name && s.section != Symbol::npos) return {at->second->image + s.address, s.size};
+  throw DeviceError("symbol", 500, "the code object has no variable of that name", std::string(name));
+}
 void EmulatorDevice::release(DevicePointer pointer) {
   if (pointer != 0 && !state_->memory.release(pointer)) {
     throw DeviceError("release", 1, "invalid value: this address is not the start of an allocation");

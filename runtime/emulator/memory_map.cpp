@@ -73,6 +73,20 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
   return address;
 }
 
+bool MemoryMap::adopt(std::uint64_t begin, std::uint64_t bytes) {
+  if (bytes == 0 || begin + bytes < begin) return false;
+  const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), begin,
+                                   [](std::uint64_t a, const auto& range) { return a < range->begin; });
+  if (at != ranges_.end() && (*at)->begin < begin + bytes) return false;
+  if (at != ranges_.begin() && (*std::prev(at))->end > begin) return false;
+  auto made = std::make_unique<Allocation>();
+  made->begin = begin;
+  made->end = begin + bytes;
+  ranges_.insert(at, std::move(made));
+  bytes_ += bytes;
+  return true;
+}
+
 bool MemoryMap::release(std::uint64_t address) {
   Allocation* found = find(address);
   if (found == nullptr || found->begin != address) {

@@ -85,6 +85,8 @@ public:
   /// own size: an address that is off by a row belongs to nobody. The gaps are address space without memory.
   /// Errors: std::bad_alloc.
   std::uint64_t allocate(std::uint64_t bytes, bool track);
+  /// Memory that lies elsewhere and is not freed here; all of it counts as written. False when it overlaps a range or is empty.
+  bool adopt(std::uint64_t begin, std::uint64_t bytes);
   bool release(std::uint64_t address);
   /// The allocation that contains `address`, or nullptr.
   [[nodiscard]] Allocation* find(std::uint64_t address);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The arrows of the design, checked by the includes: a folder names only what stands to the right of it.
 #   machine runtime algebra -> (nothing)     solver codegen -> algebra     validate -> codegen solver runtime algebra
+#   launch -> (nothing)     hip -> runtime launch
 #   kernels -> validate codegen solver runtime algebra     proofs -> solver algebra     cli tests examples python -> everything
 #   Whoever sees anything sees machine/ as well: it is data, and sees nothing itself.
 set -u
@@ -9,6 +10,7 @@ fail=0
 declare -A may=(
   [machine]="machine" [algebra]="algebra" [solver]="solver algebra machine" [codegen]="codegen algebra machine"
   [runtime]="runtime machine" [validate]="validate codegen solver algebra runtime machine"
+  [launch]="launch" [hip]="hip runtime launch machine"
   [kernels]="kernels validate codegen solver algebra runtime machine" [proofs]="proofs solver algebra")
 for folder in "${!may[@]}"; do
   [ -d "$root/$folder" ] || continue

@@ -1,4 +1,4 @@
-"""What the drivers of tests/peers share: the emulator as a device (hip_on_emulator.cpp), cases, and how they are judged.
+"""What the drivers of tests/peers share: the emulator as a device (hip/), cases, and how they are judged.
 
 A driver makes `Case`s: a name, a function that runs kernels on a `Device` and returns what came out beside what is right, and
 `argued`: the findings that are known, each by kind with a reason that docs/strangers.md gives in full. A case passes when all
@@ -20,21 +20,21 @@ class Device:
 
   def __init__(self, library):
     self.hip = ctypes.CDLL(str(library))  # before anybody else opens libamdhip64.so.7: they get this one
-    self.hip.peers_report.restype = self.hip.peers_error.restype = self.hip.peers_kernel_name.restype = ctypes.c_char_p
+    self.hip.inlay_hip_report.restype = self.hip.inlay_hip_error.restype = self.hip.inlay_hip_kernel_name.restype = ctypes.c_char_p
     handle = ctypes.POINTER(ctypes.c_void_p)
     self.hip.hipMalloc.argtypes = [handle, ctypes.c_size_t]
     self.hip.hipModuleLoadData.argtypes = [handle, ctypes.c_char_p]
     self.hip.hipModuleGetFunction.argtypes = [handle, ctypes.c_void_p, ctypes.c_char_p]
-    self.hip.peers_written.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
-    self.hip.peers_kernel_name.argtypes = [ctypes.c_void_p, ctypes.c_uint]
-    self.hip.peers_launch.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p, ctypes.c_size_t]
+    self.hip.inlay_hip_written.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    self.hip.inlay_hip_kernel_name.argtypes = [ctypes.c_void_p, ctypes.c_uint]
+    self.hip.inlay_hip_launch.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p, ctypes.c_size_t]
 
   def check(self, code):
-    if code != 0: raise RuntimeError(self.hip.peers_error().decode())
+    if code != 0: raise RuntimeError(self.hip.inlay_hip_error().decode())
 
   def open(self, arch, checks="all", seeds=2, threads=1, dump=None):
     self.arch = arch
-    self.check(self.hip.peers_open(arch.encode(), checks.encode(), seeds, threads, None if dump is None else str(dump).encode()))
+    self.check(self.hip.inlay_hip_open(arch.encode(), checks.encode(), seeds, threads, None if dump is None else str(dump).encode()))
 
   def empty(self, shape, dtype):
     """Memory that nobody has written: reading it before a kernel stores there is a finding where it decides something."""
@@ -53,7 +53,7 @@ class Device:
     return out
 
   def written(self, array):
-    if array.nbytes: self.check(self.hip.peers_written(array.ctypes.data, array.nbytes))
+    if array.nbytes: self.check(self.hip.inlay_hip_written(array.ctypes.data, array.nbytes))
 
   def tensor(self, t):
     """A torch tensor's values in device memory, as a torch tensor over it."""
@@ -73,17 +73,17 @@ class Device:
 
   def kernel(self, module, name=None):
     function = ctypes.c_void_p()
-    name = self.hip.peers_kernel_name(module, 0) if name is None else name.encode()
+    name = self.hip.inlay_hip_kernel_name(module, 0) if name is None else name.encode()
     self.check(self.hip.hipModuleGetFunction(ctypes.byref(function), module, name))
     return function
 
   def launch(self, function, grid, block, segment, lds=0):
     """`segment`: the bytes of the argument segment."""
     grid, block = ((tuple(x) + (1, 1))[:3] for x in (grid, block))
-    self.check(self.hip.peers_launch(function, *grid, *block, lds, bytes(segment), len(segment)))
+    self.check(self.hip.inlay_hip_launch(function, *grid, *block, lds, bytes(segment), len(segment)))
 
   def report(self):
-    return json.loads(self.hip.peers_report().decode())
+    return json.loads(self.hip.inlay_hip_report().decode())
 
 
 class Wrong(Exception):
@@ -123,7 +123,7 @@ def to_bf16(x):
 
 def arguments(description):
   parser = argparse.ArgumentParser(description=description)
-  parser.add_argument("--library", default=str(root / "build/release/peers/libamdhip64.so.7"))
+  parser.add_argument("--library", default=str(root / "build/release/lib/inlay/libamdhip64.so.7"))
   parser.add_argument("--only", default="*", help="glob over names of cases")
   parser.add_argument("--seeds", type=int, default=2, help="runs under stress")
   parser.add_argument("--checks", default="all")

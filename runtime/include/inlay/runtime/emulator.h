@@ -142,6 +142,11 @@ public:
   [[nodiscard]] const LaunchResult& last_launch() const;
   /// `bytes` of device memory whose contents the uninit check regards as never written.
   [[nodiscard]] DevicePointer allocate(std::uint64_t bytes) override;
+  /// Memory of somebody else, of the host or of another device, that kernels here may access from now on: all of it counts as
+  /// written. `release` ends that and leaves the memory alone. Errors: DeviceError when it overlaps what is known already.
+  void share(DevicePointer begin, std::uint64_t bytes);
+  /// Where a variable of a loaded module lies, and its bytes. Errors: DeviceError when there is none of that name.
+  [[nodiscard]] std::pair<DevicePointer, std::uint64_t> symbol(Module module, std::string_view name) const;
 
   [[nodiscard]] DeviceInfo info() const override;
   void release(DevicePointer pointer) override;

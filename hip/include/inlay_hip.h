@@ -1,0 +1,39 @@
+/**
+ * What libamdhip64 on the emulator has beside HIP's own calls: for programs and scripts that open it themselves. `inlay run-with` says the
+ * same by the environment (INLAY_HIP_ARCH, INLAY_HIP_CHECK, ...; docs/hip.md), and is what unchanged programs need.
+ * Functions that return int return 0, or an error of HIP; inlay_hip_error says more.
+ */
+#ifndef INLAY_HIP_H
+#define INLAY_HIP_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** New, empty devices of that processor ("gfx942", "gfx950"): what was allocated and loaded is gone. `checks` as for --check; `seeds`: runs
+ * under stress after each launch; `threads` of the emulator, 0 for all; `dump`: a folder for code objects, buffers and manifests,
+ * or NULL. INLAY_HIP_DEVICES devices, 1 when that is not set. */
+int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigned threads, const char* dump);
+/** What was launched since the last call, as a JSON list; valid until the next call. */
+const char* inlay_hip_report(void);
+/** The text of this thread's last failure. */
+const char* inlay_hip_error(void);
+/** A launch in which a check finds a defect fails, with hipErrorLaunchFailure. */
+int inlay_hip_fail_on_finding(int yes);
+/** The host wrote these bytes without a call. */
+int inlay_hip_written(void* at, size_t bytes);
+/** Sums of matrix instructions: "sequential" or "cdna3". */
+int inlay_hip_matrix(const char* arithmetic);
+/** A launch with the whole argument segment given. */
+int inlay_hip_launch(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+                     unsigned bz, unsigned lds, const void* segment, size_t bytes);
+/** Kernel number `n` of a module, or NULL. */
+const char* inlay_hip_kernel_name(void* module, unsigned n);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

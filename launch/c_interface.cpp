@@ -1,0 +1,355 @@
+// inlay_c.h over manifests, bundles and whatever libamdhip64 there is: a GPU's, or the one on the emulator.
+#include <inlay/launch/bundle.h>
+#include <inlay_c.h>
+
+#include <cstdlib>
+#include <dlfcn.h>
+
+using namespace inlay::launch;
+
+namespace {
+
+thread_local std::string message; // of this thread's last failure
+
+/// What the device refused; inlay_status tells it from the caller's faults.
+struct Refused : std::runtime_error {
+  Refused(const std::string& text, inlay_status s) : std::runtime_error(text), status(s) {}
+  inlay_status status;
+};
+
+template <class Body>
+inlay_status guarded(Body&& body) {
+  try {
+    body();
+    return INLAY_OK;
+  } catch (const Refused& e) {
+    message = e.what();
+    return e.status;
+  } catch (const std::exception& e) {
+    message = e.what();
+    return INLAY_INVALID;
+  }
+}
+
+void need(const void* p, const char* what) {
+  if (p == nullptr)
+    throw LaunchError(std::string(what) + " is NULL", "inlay_c.h says what each function takes");
+}
+
+/// The functions of libamdhip64 that a launch needs, under HIP's names. Numbers are HIP's.
+struct Hip {
+  void* handle = nullptr;
+  int (*hipInit)(unsigned) = nullptr;
+  int (*hipSetDevice)(int) = nullptr;
+  int (*hipGetDeviceCount)(int*) = nullptr;
+  int (*hipMalloc)(void**, std::size_t) = nullptr;
+  int (*hipFree)(void*) = nullptr;
+  int (*hipMemcpy)(void*, const void*, std::size_t, int) = nullptr;
+  int (*hipDeviceSynchronize)() = nullptr;
+  int (*hipModuleLoadData)(void**, const void*) = nullptr;
+  int (*hipModuleUnload)(void*) = nullptr;
+  int (*hipModuleGetFunction)(void**, void*, const char*) = nullptr;
+  int (*hipModuleLaunchKernel)(void*, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,
+                               void*, void**, void**) = nullptr;
+  const char* (*hipGetErrorString)(int) = nullptr;
+  int (*open)(const char*, const char*, unsigned, unsigned, const char*) = nullptr;
+  int (*fail)(int) = nullptr;
+  const char* (*error)() = nullptr;
+};
+
+Hip load(const std::vector<std::string>& names) {
+  void* handle = nullptr;
+  for (const auto& name : names)
+    if (handle == nullptr) handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr)
+    throw Refused(
+        names.front() +
+            " cannot be opened\n  hint   install ROCm, or set INLAY_HIP_LIBRARY; without a GPU: the device "
+            "\"emulator\", whose library INLAY_EMULATOR_LIBRARY names where it is not installed",
+        INLAY_DEVICE);
+  Hip hip;
+  hip.handle = handle;
+  const auto resolve = [&](auto& function, const char* name, bool required = true) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(handle, name));
+    if (function == nullptr && required)
+      throw Refused(names.front() + " has no " + name + "\n  hint   version 5, 6 or 7 of HIP", INLAY_DEVICE);
+  };
+#define INLAY_RESOLVE(name) resolve(hip.name, #name)
+  INLAY_RESOLVE(hipInit);
+  INLAY_RESOLVE(hipSetDevice);
+  INLAY_RESOLVE(hipGetDeviceCount);
+  INLAY_RESOLVE(hipMalloc);
+  INLAY_RESOLVE(hipFree);
+  INLAY_RESOLVE(hipMemcpy);
+  INLAY_RESOLVE(hipDeviceSynchronize);
+  INLAY_RESOLVE(hipModuleLoadData);
+  INLAY_RESOLVE(hipModuleUnload);
+  INLAY_RESOLVE(hipModuleGetFunction);
+  INLAY_RESOLVE(hipModuleLaunchKernel);
+  INLAY_RESOLVE(hipGetErrorString);
+#undef INLAY_RESOLVE
+  resolve(hip.open, "inlay_hip_open", false);
+  resolve(hip.fail, "inlay_hip_fail_on_finding", false);
+  resolve(hip.error, "inlay_hip_error", false);
+  return hip;
+}
+
+/// The name of a device's processor out of hipDeviceProp_t, whose `gcnArchName` lies elsewhere in every version: the whole of the
+/// structure is searched for it.
+std::string arch_of(const Hip& hip, int ordinal) {
+  for (const char* symbol : {"hipGetDevicePropertiesR0600", "hipGetDeviceProperties"}) {
+    const auto get = reinterpret_cast<int (*)(void*, int)>(dlsym(hip.handle, symbol));
+    if (get == nullptr) continue;
+    std::string properties(8192, '\0');
+    if (get(properties.data(), ordinal) != 0) continue;
+    // The marketing name comes first; what begins with "gfx" after it is the processor.
+    const auto at = properties.find("gfx", 256);
+    if (at == std::string::npos) continue;
+    const std::string whole = properties.c_str() + at;
+    return whole.substr(0, whole.find(':'));
+  }
+  throw Refused("HIP does not say which processor device " + std::to_string(ordinal) + " is", INLAY_DEVICE);
+}
+
+std::string beside_this_library() {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(&inlay_abi), &info) == 0 || info.dli_fname == nullptr) return "";
+  const std::string file = info.dli_fname;
+  const auto slash = file.rfind('/');
+  return slash == std::string::npos ? "" : file.substr(0, slash + 1);
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+} // namespace
+
+struct inlay_package {
+  Bundle bundle;
+};
+
+struct inlay_device {
+  Hip hip;
+  int ordinal = 0;
+  std::string arch;
+  bool emulator = false;
+
+  void check(int code, const char* call) const {
+    if (code == 0) return;
+    const char* text = emulator && hip.error != nullptr ? hip.error() : hip.hipGetErrorString(code);
+    const bool launch =
+        std::string_view(call) == "hipModuleLaunchKernel" || std::string_view(call) == "hipDeviceSynchronize";
+    throw Refused(std::string(call) + ": " + (text == nullptr ? std::to_string(code) : text),
+                  emulator && launch && code == 719 ? INLAY_FINDING : INLAY_DEVICE);
+  }
+  void use() const { check(hip.hipSetDevice(ordinal), "hipSetDevice"); }
+};
+
+struct inlay_kernel {
+  inlay_device* device;
+  Manifest manifest;
+  std::vector<std::size_t> buffers; ///< numbers of arguments
+  void* module = nullptr;
+  void* function = nullptr;
+
+  [[nodiscard]] Sizes sizes(const std::int64_t* values, std::size_t count) const {
+    if (count != manifest.sizes.size() && count != 0)
+      throw LaunchError(manifest.kernel + ": " + std::to_string(count) + " sizes were given",
+                        "the kernel has " + std::to_string(manifest.sizes.size()));
+    Sizes out;
+    for (std::size_t i = 0; i < count; ++i) out[manifest.sizes[i].name] = values[i];
+    return out;
+  }
+};
+
+extern "C" {
+
+int inlay_abi(void) { return INLAY_ABI; }
+const char* inlay_error(void) { return message.c_str(); }
+
+inlay_status inlay_package_load(const char* file, inlay_package** out) {
+  return guarded([&] {
+    need(file, "file");
+    need(out, "out");
+    *out = new inlay_package{Bundle::read(file)};
+  });
+}
+void inlay_package_free(inlay_package* package) { delete package; }
+size_t inlay_package_count(const inlay_package* package) {
+  return package == nullptr ? 0 : package->bundle.entries().size();
+}
+const char* inlay_package_kernel(const inlay_package* package, size_t i) {
+  return i < inlay_package_count(package) ? package->bundle.entries()[i].manifest.kernel.c_str() : nullptr;
+}
+const char* inlay_package_arch(const inlay_package* package, size_t i) {
+  return i < inlay_package_count(package) ? package->bundle.entries()[i].manifest.arch.c_str() : nullptr;
+}
+
+inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out) {
+  return guarded([&] {
+    need(kind, "kind");
+    need(out, "out");
+    const std::string text = kind;
+    const bool emulator = text == "emulator" || text.starts_with("emulator:");
+    if (!emulator && text != "hip")
+      throw LaunchError("device '" + text + "': there is none",
+                        "hip, emulator, emulator:gfx942 or emulator:gfx950");
+    std::vector<std::string> names;
+    if (const auto chosen = environment(emulator ? "INLAY_EMULATOR_LIBRARY" : "INLAY_HIP_LIBRARY");
+        !chosen.empty())
+      names = {chosen};
+    else if (emulator)
+      names = {beside_this_library() + "inlay/libamdhip64.so"};
+    else
+      names = {"libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5"};
+    auto device = std::make_unique<inlay_device>();
+    device->hip = load(names);
+    device->emulator = device->hip.open != nullptr;
+    device->ordinal = ordinal;
+    if (emulator && !device->emulator)
+      throw LaunchError(names.front() + " is a HIP library of a GPU",
+                        "INLAY_EMULATOR_LIBRARY names that of inlay");
+    if (emulator && text.size() > 9)
+      device->check(device->hip.open(text.c_str() + 9, "all", 0, 0, nullptr), "inlay_hip_open");
+    if (device->hip.fail != nullptr) device->check(device->hip.fail(1), "inlay_hip_fail_on_finding");
+    device->check(device->hip.hipInit(0), "hipInit");
+    int count = 0;
+    device->check(device->hip.hipGetDeviceCount(&count), "hipGetDeviceCount");
+    if (ordinal < 0 || ordinal >= count)
+      throw Refused("there is no device " + std::to_string(ordinal) + ", there are " + std::to_string(count),
+                    INLAY_DEVICE);
+    device->use();
+    device->arch = arch_of(device->hip, ordinal);
+    *out = device.release();
+  });
+}
+void inlay_device_free(inlay_device* device) { delete device; }
+const char* inlay_device_arch(const inlay_device* device) {
+  return device == nullptr ? "" : device->arch.c_str();
+}
+
+inlay_status inlay_malloc(inlay_device* device, size_t bytes, void** out) {
+  return guarded([&] {
+    need(device, "device");
+    need(out, "out");
+    device->use();
+    device->check(device->hip.hipMalloc(out, bytes), "hipMalloc");
+  });
+}
+inlay_status inlay_free(inlay_device* device, void* memory) {
+  return guarded([&] {
+    need(device, "device");
+    device->use();
+    device->check(device->hip.hipFree(memory), "hipFree");
+  });
+}
+inlay_status inlay_copy_in(inlay_device* device, void* to, const void* from, size_t bytes) {
+  return guarded([&] {
+    need(device, "device");
+    device->use();
+    device->check(device->hip.hipMemcpy(to, from, bytes, 1), "hipMemcpy");
+  });
+}
+inlay_status inlay_copy_out(inlay_device* device, void* to, const void* from, size_t bytes) {
+  return guarded([&] {
+    need(device, "device");
+    device->use();
+    device->check(device->hip.hipMemcpy(to, from, bytes, 2), "hipMemcpy");
+  });
+}
+inlay_status inlay_synchronize(inlay_device* device) {
+  return guarded([&] {
+    need(device, "device");
+    device->use();
+    device->check(device->hip.hipDeviceSynchronize(), "hipDeviceSynchronize");
+  });
+}
+
+inlay_status inlay_kernel_open(inlay_device* device, const inlay_package* package, const char* name,
+                               inlay_kernel** out) {
+  return guarded([&] {
+    need(device, "device");
+    need(package, "package");
+    need(out, "out");
+    const Bundle::Entry& entry = package->bundle.find(name == nullptr ? "" : name, device->arch);
+    auto kernel = std::make_unique<inlay_kernel>();
+    kernel->device = device;
+    kernel->manifest = entry.manifest;
+    for (std::size_t i = 0; i < entry.manifest.arguments.size(); ++i)
+      if (entry.manifest.arguments[i].kind == Argument::Kind::buffer) kernel->buffers.push_back(i);
+    device->use();
+    device->check(device->hip.hipModuleLoadData(&kernel->module, entry.code.data()), "hipModuleLoadData");
+    if (const int code = device->hip.hipModuleGetFunction(&kernel->function, kernel->module,
+                                                          entry.manifest.kernel.c_str());
+        code != 0) {
+      (void)device->hip.hipModuleUnload(kernel->module);
+      device->check(code, "hipModuleGetFunction");
+    }
+    *out = kernel.release();
+  });
+}
+void inlay_kernel_free(inlay_kernel* kernel) {
+  if (kernel != nullptr) (void)kernel->device->hip.hipModuleUnload(kernel->module);
+  delete kernel;
+}
+size_t inlay_kernel_buffers(const inlay_kernel* kernel) {
+  return kernel == nullptr ? 0 : kernel->buffers.size();
+}
+size_t inlay_kernel_sizes(const inlay_kernel* kernel) {
+  return kernel == nullptr ? 0 : kernel->manifest.sizes.size();
+}
+const char* inlay_kernel_buffer_name(const inlay_kernel* kernel, size_t i) {
+  return i < inlay_kernel_buffers(kernel) ? kernel->manifest.arguments[kernel->buffers[i]].name.c_str()
+                                          : nullptr;
+}
+const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i) {
+  return i < inlay_kernel_sizes(kernel) ? kernel->manifest.sizes[i].name.c_str() : nullptr;
+}
+inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
+                                       size_t size_count, size_t* out) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    need(out, "out");
+    if (i >= kernel->buffers.size())
+      throw LaunchError(kernel->manifest.kernel + ": there is no buffer " + std::to_string(i),
+                        "the kernel has " + std::to_string(kernel->buffers.size()));
+    const auto p = kernel->manifest.plan(kernel->sizes(sizes, size_count));
+    const auto bytes = kernel->manifest.arguments[kernel->buffers[i]].bytes(p.sizes);
+    *out = static_cast<std::size_t>(bytes < 1 ? 1 : bytes);
+  });
+}
+inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buffer_count,
+                          const int64_t* sizes, size_t size_count, void* stream) {
+  return guarded([&] {
+    need(kernel, "kernel");
+    const Manifest& m = kernel->manifest;
+    if (buffer_count != kernel->buffers.size())
+      throw LaunchError(m.kernel + ": " + std::to_string(buffer_count) + " buffers were given",
+                        "the kernel has " + std::to_string(kernel->buffers.size()));
+    const auto p = m.plan(kernel->sizes(sizes, size_count));
+    std::vector<std::uint64_t> addresses(m.arguments.size(), 0);
+    std::vector<std::vector<std::uint8_t>> bytes(m.arguments.size());
+    std::vector<void*> values(m.arguments.size());
+    std::size_t b = 0;
+    for (std::size_t i = 0; i < m.arguments.size(); ++i) {
+      if (m.arguments[i].kind == Argument::Kind::buffer) {
+        addresses[i] = reinterpret_cast<std::uint64_t>(buffers[b++]);
+        values[i] = &addresses[i];
+      } else {
+        bytes[i] = m.bytes_of(i, p.sizes);
+        values[i] = bytes[i].data();
+      }
+    }
+    m.check_apart(addresses, p.sizes);
+    const auto& hip = kernel->device->hip;
+    kernel->device->use();
+    kernel->device->check(hip.hipModuleLaunchKernel(kernel->function, p.grid[0], p.grid[1], p.grid[2],
+                                                    m.block[0], m.block[1], m.block[2], m.lds, stream,
+                                                    values.data(), nullptr),
+                          "hipModuleLaunchKernel");
+  });
+}
+
+} // extern "C"

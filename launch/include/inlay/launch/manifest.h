@@ -1,0 +1,88 @@
+/// How a kernel is launched, as a file beside its code object: arguments, types, grid as formulas of sizes, block, LDS, and what
+/// the sizes have to satisfy. `inlay build` writes it; `exec`, `time`, `validate`, the C interface and Python take it, and
+/// anybody who reads JSON can. The format is documented in docs/cli.md, "Launch manifests", and versioned.
+///
+///     Manifest m = Manifest::read("out/gemm.json");
+///     LaunchPlan p = m.plan({{"m", 200}, {"n", 64}, {"k", 32}});    // checked against the contract
+///     p.grid, m.block, m.arguments[0].bytes(p.sizes)
+#pragma once
+
+#include <inlay/launch/formula.h>
+
+#include <array>
+#include <optional>
+
+namespace inlay::launch {
+
+/// A size of the launch: a name for a number that the caller chooses.
+struct Size {
+  std::string name;
+  std::int64_t least = 1, most = INT32_MAX, multiple = 1;
+  std::optional<std::int64_t>
+      value; ///< what the kernel was built for, or what was launched; taken when nobody says another
+  bool operator==(const Size&) const = default;
+};
+
+/// One argument, in the kernel's order.
+struct Argument {
+  enum class Kind : std::uint8_t { buffer, size, value };
+  std::string name;
+  Kind kind = Kind::value;
+  std::string type;    ///< of an element, or of the number: f16, bf16, i32, ...; empty: bytes
+  bool output = false; ///< of buffers: written by the kernel
+  Formula bytes;       ///< of buffers: how many it needs
+  std::string file; ///< of buffers: what it holds before the launch, relative to the manifest; empty: nothing
+  std::uint64_t file_offset = 0;   ///< where in the file's buffer the pointer points to
+  std::vector<std::uint8_t> value; ///< of values: their bytes; of sizes: empty, an i32 or i64 by `type`
+  bool operator==(const Argument&) const = default;
+};
+
+/// `formula` must not exceed `most`.
+struct Limit {
+  Formula formula;
+  std::int64_t most = 0;
+  std::string what;
+  bool operator==(const Limit&) const = default;
+};
+
+/// The launch for some sizes.
+struct LaunchPlan {
+  Sizes sizes;
+  std::array<std::uint32_t, 3> grid{1, 1, 1};
+};
+
+struct Manifest {
+  static constexpr const char* format = "inlay.launch/1";
+
+  std::string kernel; ///< the function's name
+  std::string arch;   ///< "gfx942", "gfx950"
+  std::string code;   ///< the code object's file, relative to the manifest
+  std::vector<Size> sizes;
+  std::vector<Argument> arguments;
+  std::array<Formula, 3> grid = {Formula("1"), Formula("1"), Formula("1")}; ///< workgroups
+  std::array<std::uint32_t, 3> block = {1, 1, 1};                           ///< work-items of one
+  std::uint32_t lds = 0;                                                    ///< bytes of dynamic LDS
+  std::vector<Limit> limits;
+  bool outputs_apart = false; ///< no output may share memory with another buffer
+  bool operator==(const Manifest&) const = default;
+
+  /// Errors: LaunchError naming the field.
+  [[nodiscard]] static Manifest parse(const std::string& json, const std::string& whose = "manifest");
+  /// Errors: as parse; std::runtime_error when the file cannot be read.
+  [[nodiscard]] static Manifest read(const std::string& file);
+  /// `parse(m.text()) == m`.
+  [[nodiscard]] std::string text() const;
+
+  /// Sizes not given have their `value`. Errors: LaunchError naming the size, its value and what would do; grids that no
+  /// dispatch can count.
+  [[nodiscard]] LaunchPlan plan(const Sizes& given) const;
+  /// The bytes of argument `i`, which is a size or a value.
+  [[nodiscard]] std::vector<std::uint8_t> bytes_of(std::size_t i, const Sizes& sizes) const;
+  /// Errors: LaunchError naming both buffers, when an output shares memory with another one. `addresses`: one an argument.
+  void check_apart(const std::vector<std::uint64_t>& addresses, const Sizes& sizes) const;
+};
+
+/// Whether some text is meant to be a manifest: JSON that names the format.
+[[nodiscard]] bool is_manifest(const std::string& text);
+
+} // namespace inlay::launch

@@ -1,0 +1,298 @@
+#include <inlay/launch/manifest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace inlay::launch {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hex(const std::vector<std::uint8_t>& bytes) {
+  std::string out;
+  for (const std::uint8_t b : bytes) {
+    out += "0123456789abcdef"[b >> 4];
+    out += "0123456789abcdef"[b & 15];
+  }
+  return out;
+}
+
+/// Fields of one object, each read once: what is left over is a misspelling.
+class Fields {
+public:
+  Fields(const Json& object, std::string where) : object_(object), where_(std::move(where)) {
+    if (!object.is_object()) fail("", "is no object");
+  }
+  [[noreturn]] void fail(const std::string& field, const std::string& why) const {
+    throw LaunchError(where_ + (field.empty() ? "" : ", field \"" + field + "\"") + ": " + why,
+                      "docs/cli.md, \"Launch manifests\", lists the fields");
+  }
+  [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
+  template <class T>
+  T get(const char* name, std::optional<T> fallback = std::nullopt) {
+    known_.emplace_back(name);
+    const auto at = object_.find(name);
+    if (at == object_.end()) {
+      if (fallback) return *fallback;
+      fail(name, "is missing");
+    }
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (!at->is_string()) fail(name, "is no text");
+    } else if constexpr (std::is_same_v<T, bool>) {
+      if (!at->is_boolean()) fail(name, "is neither true nor false");
+    } else if constexpr (std::is_integral_v<T>) {
+      if (!at->is_number_integer()) fail(name, "is no integer");
+      if (at->is_number_unsigned()
+              ? at->template get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<T>::max())
+              : at->template get<std::int64_t>() < static_cast<std::int64_t>(std::numeric_limits<T>::min()))
+        fail(name, "is " + at->dump() + ", out of range");
+    }
+    return at->template get<T>();
+  }
+  const Json* list(const char* name, bool required) {
+    known_.emplace_back(name);
+    const auto at = object_.find(name);
+    if (at == object_.end()) {
+      if (required) fail(name, "is missing");
+      return nullptr;
+    }
+    if (!at->is_array()) fail(name, "is no list");
+    return &*at;
+  }
+  Formula formula(const char* name) {
+    known_.emplace_back(name);
+    const auto at = object_.find(name);
+    if (at == object_.end()) fail(name, "is missing");
+    return formula_of(*at, name);
+  }
+  Formula formula_of(const Json& j, const char* name) const {
+    if (j.is_number_integer()) return Formula(j.dump());
+    if (!j.is_string()) fail(name, "is no formula");
+    return Formula(j.get<std::string>());
+  }
+  void done() const {
+    for (const auto& [key, value] : object_.items())
+      if (std::find(known_.begin(), known_.end(), key) == known_.end()) fail(key, "is not known");
+  }
+
+private:
+  const Json& object_;
+  std::string where_;
+  std::vector<std::string> known_;
+};
+
+constexpr const char* kinds[] = {"buffer", "size", "value"};
+
+Argument argument_of(const Json& j, const std::string& where) {
+  Fields f(j, where);
+  Argument a;
+  a.name = f.get<std::string>("name", "");
+  const auto kind = f.get<std::string>("kind");
+  const auto at = std::find(std::begin(kinds), std::end(kinds), kind);
+  if (at == std::end(kinds)) f.fail("kind", "is '" + kind + "', none of buffer, size, value");
+  a.kind = static_cast<Argument::Kind>(at - std::begin(kinds));
+  a.type = f.get<std::string>("type", "");
+  if (a.kind == Argument::Kind::buffer) {
+    a.output = f.get<bool>("output", false);
+    a.bytes = f.formula("bytes");
+    a.file = f.get<std::string>("file", "");
+    a.file_offset = f.get<std::uint64_t>("file_offset", 0);
+  }
+  if (a.kind == Argument::Kind::value) {
+    const auto digits = f.get<std::string>("hex");
+    if (digits.empty() || digits.size() % 2 != 0 ||
+        digits.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
+      f.fail("hex", "is '" + digits + "', no bytes in hexadecimal digits, in the order of memory");
+    for (std::size_t i = 0; i < digits.size(); i += 2)
+      a.value.push_back(static_cast<std::uint8_t>(std::stoul(digits.substr(i, 2), nullptr, 16)));
+  }
+  if (a.kind == Argument::Kind::size && a.type != "i32" && a.type != "i64")
+    f.fail("type", "is '" + a.type + "', sizes are i32 or i64");
+  f.done();
+  return a;
+}
+
+} // namespace
+
+bool is_manifest(const std::string& text) {
+  const auto at = text.find_first_not_of(" \t\r\n");
+  return at != std::string::npos && text[at] == '{' && text.find("\"inlay.launch/") != std::string::npos;
+}
+
+Manifest Manifest::parse(const std::string& json, const std::string& whose) {
+  Json j;
+  try {
+    j = Json::parse(json);
+  } catch (const nlohmann::json::exception& e) {
+    throw LaunchError(whose + ": no JSON: " + e.what(),
+                      "inlay build writes a manifest beside the code object");
+  }
+  Fields f(j, whose);
+  if (const auto version = f.get<std::string>("format"); version != format)
+    f.fail("format", "is '" + version + "', this version reads '" + format + "'");
+  Manifest m;
+  m.kernel = f.get<std::string>("kernel");
+  m.arch = f.get<std::string>("arch");
+  m.code = f.get<std::string>("code", "");
+  const auto each = [&](const char* name, bool required, const auto& one) {
+    const Json* list = f.list(name, required);
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+      one((*list)[i], whose + ", " + name + "[" + std::to_string(i) + "]");
+  };
+  each("sizes", false, [&](const Json& s, const std::string& where) {
+    Fields g(s, where);
+    Size size{g.get<std::string>("name"), g.get<std::int64_t>("least", 1),
+              g.get<std::int64_t>("most", INT32_MAX), g.get<std::int64_t>("multiple", 1), std::nullopt};
+    if (g.has("value")) size.value = g.get<std::int64_t>("value");
+    if (size.multiple < 1) g.fail("multiple", "is below 1");
+    g.done();
+    m.sizes.push_back(std::move(size));
+  });
+  each("arguments", true,
+       [&](const Json& a, const std::string& where) { m.arguments.push_back(argument_of(a, where)); });
+  std::size_t n = 0;
+  each("grid", true, [&](const Json& g, const std::string&) {
+    if (n == 3) f.fail("grid", "has more than three formulas");
+    m.grid[n++] = f.formula_of(g, "grid");
+  });
+  n = 0;
+  each("block", true, [&](const Json& b, const std::string&) {
+    if (n == 3 || !b.is_number_unsigned() || b.get<std::uint64_t>() < 1 || b.get<std::uint64_t>() > 1024)
+      f.fail("block", "is " + b.dump() + " there, not one to three numbers from 1 to 1024");
+    m.block[n++] = b.get<std::uint32_t>();
+  });
+  m.lds = f.get<std::uint32_t>("lds", 0);
+  each("limits", false, [&](const Json& l, const std::string& where) {
+    Fields g(l, where);
+    m.limits.push_back({g.formula("formula"), g.get<std::int64_t>("most"), g.get<std::string>("what", "")});
+    g.done();
+  });
+  m.outputs_apart = f.get<bool>("outputs_apart", false);
+  f.done();
+  // Every name in a formula, and every size among the arguments, is a size.
+  const auto known = [&](const std::string& name, const std::string& where) {
+    if (std::none_of(m.sizes.begin(), m.sizes.end(), [&](const Size& s) { return s.name == name; }))
+      throw LaunchError(whose + ": " + where + " names the size '" + name + "', which is not declared",
+                        "an entry in \"sizes\"");
+  };
+  for (const Argument& a : m.arguments) {
+    if (a.kind == Argument::Kind::size) known(a.name, "an argument");
+    for (const auto& name : a.bytes.names()) known(name, "\"bytes\" of " + a.name);
+  }
+  for (const Formula& g : m.grid)
+    for (const auto& name : g.names()) known(name, "\"grid\"");
+  for (const Limit& l : m.limits)
+    for (const auto& name : l.formula.names()) known(name, "\"limits\"");
+  return m;
+}
+
+Manifest Manifest::read(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read '" + file + "'");
+  return parse(std::string(std::istreambuf_iterator<char>(in), {}), file);
+}
+
+std::string Manifest::text() const {
+  Json j = {{"format", format}, {"kernel", kernel}, {"arch", arch}, {"code", code}};
+  j["sizes"] = Json::array();
+  for (const Size& s : sizes) {
+    Json one = {{"name", s.name}, {"least", s.least}, {"most", s.most}, {"multiple", s.multiple}};
+    if (s.value) one["value"] = *s.value;
+    j["sizes"].push_back(std::move(one));
+  }
+  j["arguments"] = Json::array();
+  for (const Argument& a : arguments) {
+    Json one = {{"name", a.name}, {"kind", kinds[static_cast<std::size_t>(a.kind)]}};
+    if (!a.type.empty()) one["type"] = a.type;
+    if (a.kind == Argument::Kind::buffer) {
+      one["output"] = a.output;
+      one["bytes"] = a.bytes.text();
+      if (!a.file.empty()) one["file"] = a.file;
+      if (a.file_offset != 0) one["file_offset"] = a.file_offset;
+    }
+    if (a.kind == Argument::Kind::value) one["hex"] = hex(a.value);
+    j["arguments"].push_back(std::move(one));
+  }
+  j["grid"] = {grid[0].text(), grid[1].text(), grid[2].text()};
+  j["block"] = block;
+  j["lds"] = lds;
+  j["limits"] = Json::array();
+  for (const Limit& l : limits)
+    j["limits"].push_back({{"formula", l.formula.text()}, {"most", l.most}, {"what", l.what}});
+  j["outputs_apart"] = outputs_apart;
+  return j.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+LaunchPlan Manifest::plan(const Sizes& given) const {
+  LaunchPlan p;
+  for (const auto& [name, v] : given) {
+    if (std::any_of(sizes.begin(), sizes.end(), [&, n = name](const Size& s) { return s.name == n; }))
+      continue;
+    std::string all;
+    for (const Size& s : sizes) all += (all.empty() ? "" : ", ") + s.name;
+    throw LaunchError(kernel + ": there is no size '" + name + "'",
+                      all.empty() ? "the launch has no sizes" : "the sizes are " + all);
+  }
+  for (const Size& s : sizes) {
+    const auto at = given.find(s.name);
+    if (at == given.end() && !s.value)
+      throw LaunchError(kernel + ": the size " + s.name + " is not given",
+                        "--size " + s.name + "=NUMBER, " + std::to_string(s.least) + " to " +
+                            std::to_string(s.most));
+    const std::int64_t v = at == given.end() ? *s.value : at->second;
+    if (v < s.least || v > s.most)
+      throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v),
+                        std::to_string(s.least) + " to " + std::to_string(s.most));
+    if (v % s.multiple != 0)
+      throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v) + " is not a multiple of " +
+                            std::to_string(s.multiple),
+                        "pad it to " + std::to_string((v / s.multiple + 1) * s.multiple) + " with zeros");
+    p.sizes[s.name] = v;
+  }
+  for (const Limit& l : limits)
+    if (l.formula(p.sizes) > l.most)
+      throw LaunchError(kernel + ": more than " + std::to_string(l.most) + " " + l.what,
+                        "larger tiles or a launch for each part");
+  for (std::size_t i = 0; i < 3; ++i) {
+    // A dispatch counts work-items in 32 bits: hsa_kernel_dispatch_packet_t (HSA runtime specification). HIP takes 2^31 - 1
+    // workgroups along x, 65535 along y and z (hipDeviceProp_t::maxGridSize).
+    const std::int64_t most =
+        i == 0 ? std::min<std::int64_t>(INT32_MAX, UINT32_MAX / block[0]) : std::int64_t{65535};
+    const std::int64_t count = grid[i](p.sizes);
+    if (count < 1 || count > most)
+      throw LaunchError(kernel + ": " + std::to_string(count) + " workgroups of " + std::to_string(block[i]) +
+                            " work-items along axis " + "xyz"[i],
+                        "1 to " + std::to_string(most) + "; larger tiles or a launch for each part");
+    p.grid[i] = static_cast<std::uint32_t>(count);
+  }
+  return p;
+}
+
+std::vector<std::uint8_t> Manifest::bytes_of(std::size_t i, const Sizes& values) const {
+  const Argument& a = arguments.at(i);
+  if (a.kind == Argument::Kind::value) return a.value;
+  const auto v = static_cast<std::uint64_t>(values.at(a.name));
+  std::vector<std::uint8_t> out;
+  for (std::size_t b = 0; b < (a.type == "i64" ? 8U : 4U); ++b)
+    out.push_back(static_cast<std::uint8_t>(v >> (8 * b)));
+  return out;
+}
+
+void Manifest::check_apart(const std::vector<std::uint64_t>& addresses, const Sizes& values) const {
+  if (!outputs_apart) return;
+  const auto end = [&](std::size_t i) {
+    return addresses.at(i) +
+           static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments[i].bytes(values)));
+  };
+  for (std::size_t o = 0; o < arguments.size(); ++o)
+    for (std::size_t i = 0; arguments[o].output && i < arguments.size(); ++i)
+      if (i != o && arguments[i].kind == Argument::Kind::buffer && addresses.at(o) < end(i) &&
+          addresses.at(i) < end(o))
+        throw LaunchError(kernel + ": the output " + arguments[o].name + " shares memory with " +
+                              arguments[i].name,
+                          "a buffer of its own: the kernel may write before it has read");
+}
+
+} // namespace inlay::launch

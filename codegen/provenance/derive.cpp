@@ -115,6 +115,11 @@ void Interpreter::make_world() {
   }
   out_.contract.push_back(
       {"outputs lie apart from all other buffers", "what is read is what was there before the launch"});
+  std::string aligned;
+  for (const Tensor& t : p_.tensors())
+    if (const int bytes = t.space == Space::global ? pointer_alignment(p_, t) : 1; bytes > 1)
+      aligned += (aligned.empty() ? "" : ", ") + t.name + " % " + std::to_string(bytes) + " == 0";
+  if (!aligned.empty()) out_.contract.push_back({aligned, "what is moved at once is aligned in memory"});
 }
 
 bool Interpreter::known(Sym s) const {
@@ -187,6 +192,17 @@ const DerivedClaim* Derivation::refuted() const {
   for (const DerivedClaim& c : claims)
     if (!c.proved) return &c;
   return nullptr;
+}
+
+int pointer_alignment(const Program& program, const Tensor& tensor) {
+  int width = bits(tensor.element);
+  each_op(program.body(), [&](const Op& op) {
+    const auto* copy = std::get_if<CopyOp>(&op.what);
+    if (!copy) return;
+    for (const auto* view : {&copy->from, &copy->to})
+      if (*view && (*view)->tensor == tensor.id) width = std::max(width, copy->vector * bits(tensor.element));
+  });
+  return std::clamp(width / 8, 1, 4);
 }
 
 Derivation derive(const Code& code, Prover& prover) {

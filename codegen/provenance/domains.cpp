@@ -20,7 +20,6 @@ bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, boo
   if (i == j) return true;
   if (const auto found = known.find({i, j}); found != known.end()) return found->second;
   const ExprNode a = x.node(i), b = x.node(j);
-  if (a.fn == Fn::parameter) return true; // a sum under way
   bool same = same_kind(a, b);
   std::vector<bool> taken(b.args.size(), false);
   for (std::size_t n = 0; same && n < a.args.size(); ++n) {
@@ -33,26 +32,31 @@ bool alike(const Expressions& x, int i, int j, std::map<std::pair<int, int>, boo
   return known[{i, j}] = same;
 }
 
-std::optional<std::string> Domains::lost(Expr from, Expr to, const std::function<std::string(int)>& name) {
-  if (from == to) return std::nullopt;
+Domains::Needs Domains::lost(Expr from, Expr to) {
+  Needs out;
+  if (from == to) return out;
   const Needs wanted = needs(from.id), &has = needs(to.id);
   for (const auto& [base, need] : wanted) {
     const auto found = has.find(base);
-    unsigned missing = need & ~(found == has.end() ? 0U : found->second);
-    for (const Expr e : allowed_) {
-      if (missing == 0) break;
-      std::map<std::pair<int, int>, bool> known;
-      for (const auto& [other, asked] : Needs(needs(e.id)))
-        if ((missing & asked) != 0 && alike(x_, base, other, known)) missing &= ~asked;
-    }
-    if (missing == 0) continue;
-    const std::string text = to_string({&x_, base}, name);
-    return text + ((missing & finite) != 0   ? " is not infinite"
-                   : missing == not_zero     ? " is not 0"
-                   : missing == not_negative ? " is not negative"
-                                             : " is positive");
+    if (const unsigned missing = need & ~(found == has.end() ? 0U : found->second); missing != 0)
+      out[base] = missing;
   }
-  return std::nullopt;
+  return out;
+}
+
+unsigned Domains::open(int id, unsigned need) {
+  const Sign s = sign(id);
+  if (s != Sign::unknown) need &= ~static_cast<unsigned>(not_negative);
+  if (s == Sign::positive) need &= ~static_cast<unsigned>(not_zero);
+  if (x_.node(id).fn == Fn::constant) need = 0; // a number, or none whatever the data are
+  return need;
+}
+
+std::string Domains::text(int id, unsigned need, const std::function<std::string(int)>& name) const {
+  return to_string({&x_, id}, name) + ((need & finite) != 0   ? " is not infinite"
+                                       : need == not_zero     ? " is not 0"
+                                       : need == not_negative ? " is not negative"
+                                                              : " is positive");
 }
 
 Domains::Sign Domains::sign(int id) {
@@ -155,11 +159,7 @@ void Domains::require(int base, double power, bool logarithm, Needs& into) {
   }
   unsigned need = whole(power) && !logarithm ? not_zero : not_negative;
   if (logarithm || power < 0) need |= not_zero;
-  const Sign s = sign(normal);
-  if (s != Sign::unknown) need &= ~static_cast<unsigned>(not_negative);
-  if (s == Sign::positive) need = 0;
-  if (n.fn == Fn::constant) need = 0; // a number, or none whatever the data are
-  if (need != 0) into[normal] |= need;
+  if (need = open(normal, need); need != 0) into[normal] |= need;
 }
 
 const Domains::Needs& Domains::needs(int id) {

@@ -130,8 +130,8 @@ std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {
   return ends;
 }
 
-Expr Interpreter::resolve(Expr e, const std::vector<int>& columns) {
-  return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked) {
+  const Expr out = x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
     std::vector<std::pair<Sym, Sym>> intervals;
     for (std::size_t k = 1; k + 1 < n.index.size(); k += 2)
@@ -142,7 +142,8 @@ Expr Interpreter::resolve(Expr e, const std::vector<int>& columns) {
     ExprNode whole = n;
     whole.index.resize(1);
     return x_.make(std::move(whole));
-  }));
+  });
+  return asked ? normal_of(out, *asked) : x_.normal(out);
 }
 
 bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& columns) {
@@ -168,7 +169,9 @@ Term Interpreter::complete_term(Term t) {
   out.columns = t.columns;
   out.facts = t.facts;
   std::erase_if(out.facts, [](const Fact& f) { return f.condition; });
-  const Expr body = resolve(t.expr, t.columns);
+  std::vector<Asked> asked;
+  const Expr body = resolve(t.expr, t.columns, &asked);
+  if (!asked.empty()) lost(body, asked.front());
   out.expr = x_.normal(whole ? x_.fold(t.monoid, bound_, t.limit, body)
                              : x_.partial_fold(t.monoid, bound_, t.limit, t.intervals, body));
   tidy(out);
@@ -210,6 +213,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
   Term t = assemble(s, i.uses);
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
+  asks_nothing(t);
   if (!t.partial) {
     // The index that is folded: the columns that are the coordinate along the axis.
     Column position;

@@ -2,6 +2,7 @@
 /// hold throws `Refuted`, and the derivation ends there. One file for each rule; derive.cpp is where it begins.
 #pragma once
 
+#include "content.h"
 #include "domains.h"
 #include "substitutions.h"
 #include "terms.h"
@@ -28,17 +29,12 @@ public:
   /// `within`: of each loop that runs to the least of two ends, whether that is the first of them.
   Interpreter(const Code& code, Prover& prover, std::vector<bool> within)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        within_(std::move(within)), replaced_(x_), domains_(x_, specified(p_)) {
+        within_(std::move(within)), replaced_(x_), domains_(x_) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
 
 private:
-  static std::vector<Expr> specified(const Program& p) {
-    std::vector<Expr> out;
-    for (const auto& s : p.specifications()) out.push_back(s.value);
-    return out;
-  }
   // ------------------------------------------------------------ claims: derive.cpp
   void fail(const Refuted& r);
   // Recorded once: a claim that every trip makes again is one claim.
@@ -121,6 +117,8 @@ private:
   Sym in_trip(const Inst& i, Sym s);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Inst& i, const Tensor& t, const Tensor& in_world, const AddressSplit& a);
+  // How many coordinates along the descriptor's axis are one block of its place, of which it counts whole ones.
+  static Sym block_of(const Tensor& in_world, std::size_t axis);
   // Offsets and records fit 31 bits for all sizes of the contract.
   void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
@@ -285,7 +283,8 @@ private:
   // Indices from which on the body of a fold is the empty element, because its conditions say so.
   std::vector<Sym> ends_of(const ExprNode& fold);
   // Folds under way inside an expression that are over by now.
-  Expr resolve(Expr e, const std::vector<int>& columns);
+  // `asked`: what the normal form of that loses goes there.
+  Expr resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
   // Whether two folds are of one body, and a's with what is over by now resolved when that takes it.
   bool one_body(Term& a, const Term& b, const std::vector<int>& columns);
   // Whether a specification has a fold over a part of its extent: then such a part is a number like another.
@@ -313,8 +312,17 @@ private:
   bool same_bound(Sym index, Sym bound, const Fact& f) const;
   void want(std::vector<Fact>& facts, const Fact& f) const;
   Term pointwise(Expr map, const std::vector<Term>& terms);
-  // The normal form, and that it asks for what the expression asks for.
+  // The normal form, which asks for what the expression asks for.
   Expr normal_of(Expr e);
+  // The normal form; what of it is lost goes to `asked`.
+  Expr normal_of(Expr e, std::vector<Asked>& asked);
+  static void ask(std::vector<Asked>& all, const Asked& more);
+  [[noreturn]] void lost(Expr of, const Asked& what);
+  // What is folded or multiplied is many elements in one: of what was asked of each nothing would be left.
+  void asks_nothing(const Term& t);
+  // What was asked on the way to what is stored, the specification asks too, of the same element.
+  void asked_of(Expr wanted, Expr expected, const std::vector<Asked>& asked,
+                const std::function<Expr(Expr)>& settled);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
   Term join_all(const std::vector<Term>& terms);
@@ -345,7 +353,7 @@ private:
   // floor_div(_c0, 128) and the like are columns of their own.
   Expr tabulate(Expr e, std::vector<int>& columns);
   // Conditions that hold, or do not, for all numbers of the columns.
-  Expr all_inside(Expr e, const std::vector<int>& columns);
+  Expr all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);
   int first_difference(const std::vector<int>& columns, std::size_t c) const;
   // ------------------------------------------------------------ tickets: tickets.cpp
   void release(State& s);
@@ -353,7 +361,8 @@ private:
   void acquire(State& s, const Inst& i);
   // The counter of a ticket or a turn, and the one work-item that `does` something with it.
   void counter_of_group(const Inst& i, int tensor, int along, const std::string& does);
-  void condition(const std::string& what, const std::string& why);
+  // What the launch cannot check.
+  void callers(const std::string& what, const std::string& why);
   void await(State& s, const Inst& i);
   void begin_turn(State& s, const Inst& i);
   void pass(State& s, const Inst& i);
@@ -455,6 +464,7 @@ private:
   bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
   int row_table_ = -1;   ///< see row_index
   Domains domains_;
+  Content content_{code_};
   std::map<std::vector<int>, int> coordinates_;                 ///< of tensors in place, each a number
   std::map<std::pair<int, std::size_t>, std::int64_t> blocked_; ///< see factors
   std::set<std::pair<int, std::size_t>> summed_axes_;           ///< tensor and axis: see one_of_sum

@@ -404,7 +404,7 @@ void Interpreter::not_inductive(const std::string& why) {
 Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
   if (x.columns != y.columns || x.partial != y.partial || x.facts.size() != y.facts.size() ||
       x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
-      x.ends.size() != y.ends.size() || x.sets != y.sets)
+      x.ends.size() != y.ends.size() || x.asked.size() != y.asked.size() || x.sets != y.sets)
     not_inductive("a place holds other things in the next round");
   const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
   Term out = x;
@@ -413,6 +413,8 @@ Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
     out.facts[i].index = line(x.facts[i].index, y.facts[i].index);
     out.facts[i].bound = line(x.facts[i].bound, y.facts[i].bound);
   }
+  for (std::size_t i = 0; i < x.asked.size(); ++i)
+    out.asked[i].base = extrapolate(x.asked[i].base, y.asked[i].base, line);
   out.limit = line(x.limit, y.limit);
   for (std::size_t i = 0; i < x.ends.size(); ++i) out.ends[i] = line(x.ends[i], y.ends[i]);
   for (std::size_t i = 0; i < x.intervals.size(); ++i)

@@ -68,8 +68,10 @@ void Interpreter::apply_map(State& s, const Inst& i) {
   const auto open = [](const Term& t) { return t.partial; };
   const ExprNode what = x_.normal(map).node();
   if (what.fn == Fn::parameter && terms[static_cast<std::size_t>(what.tensor)].partial) {
+    (void)normal_of(map);
     out = terms[static_cast<std::size_t>(what.tensor)]; // a copy
   } else if (std::any_of(terms.begin(), terms.end(), open) && joins(map, terms)) {
+    (void)normal_of(map);
     out = join_all(terms);
   } else {
     // A maximum under way is a number like another; a sum is over, unless the map is linear in it.
@@ -133,19 +135,63 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
     f.fill = outside(map, operand, f);
   }
   std::vector<Expr> values;
-  for (const Term& t : terms) values.push_back(t.expr);
-  out.expr = normal_of(x_.apply(strip_inside(map, facts), values));
+  for (const Term& t : terms) {
+    values.push_back(t.expr);
+    for (const Asked& a : t.asked) ask(out.asked, a);
+  }
+  out.expr = normal_of(x_.apply(strip_inside(map, facts), values), out.asked);
   std::erase_if(facts, [](const Fact& f) { return f.condition && std::isnan(f.fill); });
   out.facts = std::move(facts);
   return out;
 }
 
+void Interpreter::ask(std::vector<Asked>& all, const Asked& more) {
+  const auto have = std::find_if(all.begin(), all.end(), [&](const Asked& a) { return a.base == more.base; });
+  if (have == all.end()) {
+    all.push_back(more);
+  } else {
+    have->need |= more.need;
+  }
+}
+
+void Interpreter::lost(Expr of, const Asked& what) {
+  if (what.by) at_ = what.by;
+  refute("a map loses no condition of what it takes", to_string(of, name_of_tensor()),
+         "it is that only where " + domains_.text(what.base.id, what.need, name_of_tensor()) +
+             ": a root, a reciprocal or a logarithm cancels");
+}
+
 Expr Interpreter::normal_of(Expr e) {
-  const Expr out = x_.normal(e);
-  if (const auto lost = domains_.lost(e, out, name_of_tensor()))
-    refute("a map loses no condition of what it takes", to_string(out, name_of_tensor()),
-           "it is that only where " + *lost + ": a root, a reciprocal or a logarithm cancels");
+  std::vector<Asked> asked;
+  const Expr out = normal_of(e, asked);
+  if (!asked.empty()) lost(out, asked.front());
   return out;
+}
+
+Expr Interpreter::normal_of(Expr e, std::vector<Asked>& asked) {
+  const Expr out = x_.normal(e);
+  for (const auto& [base, need] : domains_.lost(e, out)) ask(asked, {{&x_, base}, need, at_});
+  return out;
+}
+
+void Interpreter::asks_nothing(const Term& t) {
+  if (!t.asked.empty()) lost(t.expr, t.asked.front());
+}
+
+void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>& asked,
+                           const std::function<Expr(Expr)>& settled) {
+  if (asked.empty()) return;
+  std::vector<Asked> allowed;
+  for (const Expr e : {wanted, expected})
+    for (const auto& [base, need] : Domains::Needs(domains_.needs(e)))
+      ask(allowed, {settled({&x_, base}), need, nullptr});
+  for (const Asked& a : asked) {
+    const Expr base = settled(a.base);
+    unsigned missing = domains_.open(base.id, a.need);
+    for (const Asked& b : allowed)
+      if (b.base == base) missing &= ~b.need;
+    if (missing != 0) lost(expected, {base, missing, a.by});
+  }
 }
 
 bool Interpreter::joins(Expr map, const std::vector<Term>& terms) {
@@ -215,6 +261,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
   std::vector<Expr> values;
   std::vector<Fact> facts;
   for (std::size_t k = 0; k < terms.size(); ++k) {
+    asks_nothing(terms[k]);
     values.push_back(terms[k].partial ? x_.parameter(static_cast<int>(k)) : terms[k].expr);
     for (Fact f : terms[k].facts) {
       if (f.condition || less_equal(ranged(f.index, columns) + Sym(1), f.bound)) continue;
@@ -253,7 +300,7 @@ std::optional<Term> Interpreter::linear(Expr map, const std::vector<Term>& terms
       t.expr = t.expr * (t.intervals.size() != 1
                              ? Expr{&x_, f}
                              : within_block(t.intervals[0].first, t.intervals[0].second, {&x_, f}, columns));
-    t.expr = x_.normal(t.expr);
+    t.expr = normal_of(t.expr);
     parts.push_back(std::move(t));
   }
   if (parts.empty()) {

@@ -235,7 +235,8 @@ Term Interpreter::scaled(State& s, const Inst& i, std::size_t which) {
   for (Fact& f : x.facts)
     if (f.index == elements && !f.condition) f.fill = fill;
   for (const Fact& f : facts) x.facts.push_back(f);
-  x.expr = x_.normal(x.expr * x_.make(std::move(out)));
+  asks_nothing(scale);
+  x.expr = normal_of(x.expr * x_.make(std::move(out)));
   x.columns = std::move(columns);
   tidy(x);
   prove(claim, i.atom->name, "provenance");
@@ -325,7 +326,8 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
   Term sum;
   rename(x, sum.columns);
   rename(y, sum.columns);
-  sum.expr = x_.normal(x.expr * y.expr);
+  asks_nothing(x), asks_nothing(y);
+  sum.expr = normal_of(x.expr * y.expr);
   sum.facts = x.facts;
   for (Fact& f : sum.facts) f.fill = anything;
   for (Fact f : y.facts) {

@@ -47,7 +47,7 @@ void Interpreter::store(State& s, const Inst& i) {
     if (!covers(term)) (void)part_of_sum(term, replaced_(relate(wanted), constants));
   }
   term = complete_term(std::move(term));
-  if (i.combine) condition(t.name + " holds 0 before the launch", "workgroups add to it");
+  if (i.combine) callers(t.name + " holds 0 before the launch", "workgroups add to it");
   // Who comes last stores for all that differ from it along the ticket's axis.
   if (const auto ticket = stores_for_all(s)) {
     if (parts || s.given.contains(t.id))
@@ -71,13 +71,18 @@ void Interpreter::store(State& s, const Inst& i) {
   rename(term, columns);
   find_constants();
   const auto settle_sym = [&](Sym x) { return replaced_(relate(x), constants); };
-  const Expr held = world(resolve(term.expr, columns));
+  std::vector<Asked> asked = term.asked; // and what is lost here
+  const Expr held = world(resolve(term.expr, columns, &asked));
   const auto settled = [&](Expr e) { return x_.normal(tabulate(replaced_(e, constants), columns)); };
+  const auto settled_held = [&](Expr e) {
+    return normal_of(tabulate(replaced_(e, constants), columns), asked);
+  };
   // First whatever the number of trips is.
-  Expr expected = settled(wanted), got = settled(held);
+  Expr expected = settled(wanted), got = settled_held(held);
   if (!(expected == got))
-    expected = settled(resolve(replaced_(relate(wanted), constants), columns)), got = settled(relate(held));
-  if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns);
+    expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
+    got = settled_held(relate(held));
+  if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
   if (!(expected == got)) {
     const auto name = [&](int id) { return p_.tensor(id).name; };
     std::string columns_text;
@@ -87,6 +92,9 @@ void Interpreter::store(State& s, const Inst& i) {
                         std::to_string(columns_[columns[c]][static_cast<std::size_t>(v)]);
     refute(claim, to_string(expected, name), "it holds " + to_string(got, name) + columns_text);
   }
+  asked_of(wanted, expected, asked, [&](Expr e) {
+    return all_inside(settled(resolve(replaced_(relate(world(e)), constants), columns)), columns);
+  });
   for (const Fact& f : term.facts) {
     if (f.condition) continue; // the expression says it too
     const Sym index = settle_sym(f.index), bound = settle_sym(f.bound);
@@ -230,14 +238,15 @@ std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst
   return r;
 }
 
-Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns) {
-  return x_.normal(x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+Expr Interpreter::all_inside(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked) {
+  const Expr out = x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::inside) return std::nullopt;
     const Sym index = ranged(n.index[0], columns), bound = ranged(n.index[1], columns);
     if (le(index + Sym(1), bound) == Truth::yes) return Expr{e.arena, n.args[0]};
     if (le(bound, index) == Truth::yes) return x_.constant(n.value);
     return std::nullopt;
-  }));
+  });
+  return asked ? normal_of(out, *asked) : x_.normal(out);
 }
 
 Expr Interpreter::tabulate(Expr e, std::vector<int>& columns) {
@@ -493,9 +502,9 @@ void Interpreter::coverage() {
       const std::string subject = std::to_string(shares->workers) + " workgroups";
       if (const auto why = unproved(*shares, context_, prover_, map->tiles)) refute(each, subject, *why);
       prove(each, subject, "prover");
-      condition(to_string(map->tiles) + " * " + to_string(shares->trips) +
-                    " <= " + std::to_string(Shares::most_steps),
-                "trips of all tiles are counted in 32 bits");
+      out_.contract.push_back({to_string(map->tiles) + " * " + to_string(shares->trips) +
+                                   " <= " + std::to_string(Shares::most_steps),
+                               "trips of all tiles are counted in 32 bits"});
     }
   }
   for (const auto& [tensor, tile] : stored_tile_) {

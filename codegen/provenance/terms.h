@@ -1,7 +1,7 @@
 /// What the interpreter knows of a place: a term over columns, and the state of a workgroup's registers and LDS.
 #pragma once
 
-#include <inlay/codegen/expression.h>
+#include <inlay/codegen/code.h>
 
 #include <algorithm>
 #include <array>
@@ -115,11 +115,20 @@ struct Fact {
 };
 constexpr double anything = std::numeric_limits<double>::quiet_NaN();
 
+/// What operations on the way to a value ask of an expression, and the value's normal form does not: bits of Domains::Need.
+struct Asked {
+  Expr base; ///< in normal form
+  unsigned need = 0;
+  const Inst* by = nullptr; ///< what lost it
+  friend bool operator==(const Asked& a, const Asked& b) { return a.base == b.base && a.need == b.need; }
+};
+
 /// A term for each thread and value. Placeholders `_ci` in expressions stand for columns[i].
 struct Term {
   Expr expr; ///< the value; the body while a fold is under way
   std::vector<int> columns;
   std::vector<Fact> facts;
+  std::vector<Asked> asked; ///< of the same element; none of a fold under way
   // A fold under way: the monoid over `bound` in intervals + (origin + the set of the slot), of [0, limit).
   bool partial = false;
   Monoid monoid = Monoid::sum;
@@ -133,8 +142,8 @@ struct Term {
 
 inline bool same_skeleton(const Term& a, const Term& b) {
   return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
-         a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit && a.intervals == b.intervals &&
-         a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin;
+         a.asked == b.asked && a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit &&
+         a.intervals == b.intervals && a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin;
 }
 inline bool operator==(const Term& a, const Term& b) {
   return same_skeleton(a, b) && a.columns == b.columns && a.sets == b.sets;

@@ -41,14 +41,14 @@ void Interpreter::counter_of_group(const Inst& i, int tensor, int along, const s
   for (int th = 0; th < p_.threads(); ++th) acting += i.access.acts(th);
   if (acting != 1) refute("one work-item " + does, t.name, std::to_string(acting) + " of them do");
   prove(claim, to_string(p_.axis(along).symbol), "enumeration");
-  condition(t.name + " holds 0 before the launch",
-            "workgroups count themselves in it; behind the launch it holds 0 again");
+  callers(t.name + " holds 0 before the launch",
+          "workgroups count themselves in it; behind the launch it holds 0 again");
 }
 
-void Interpreter::condition(const std::string& what, const std::string& why) {
+void Interpreter::callers(const std::string& what, const std::string& why) {
   if (std::none_of(out_.contract.begin(), out_.contract.end(),
                    [&](const auto& c) { return c.condition == what; }))
-    out_.contract.push_back({what, why});
+    out_.contract.push_back({what, why, true});
 }
 
 void Interpreter::draw(State& s, const Inst& i) {
@@ -207,8 +207,8 @@ void Interpreter::await(State& s, const Inst& i) {
     refute("those that are waited for began before, " + name, to_string(p_.axis(k.axis).symbol),
            "workgroups begin in another order");
   counter_of_group(i, k.tensor, k.axis, "waits for the turn of a workgroup");
-  condition("workgroups begin in the order of their numbers",
-            "some wait for those with lower ones, and one that runs goes on running");
+  callers("workgroups begin in the order of their numbers",
+          "some wait for those with lower ones, and one that runs goes on running");
   s.awaited[i.turn] = Status::done;
 }
 

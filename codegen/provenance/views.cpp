@@ -85,8 +85,16 @@ const std::vector<int>& Interpreter::places_of(const Tensor& t) {
 }
 
 void Interpreter::static_claims() {
-  for (const Tensor& t : p_.tensors())
-    if (t.space == Space::global) place_claims(t);
+  for (const Tensor& t : p_.tensors()) {
+    if (t.space != Space::global) continue;
+    place_claims(t);
+    const bool counts =
+        std::any_of(p_.tickets().begin(), p_.tickets().end(),
+                    [&](const Ticket& k) { return k.tensor == t.id; }) ||
+        std::any_of(p_.turns().begin(), p_.turns().end(), [&](const Turn& k) { return k.tensor == t.id; });
+    if (t.output && !counts && !p_.specification(t))
+      refute("every output has a specification", t.name, "nothing says what it should hold");
+  }
   std::int64_t bytes = 0;
   for (const auto& [tensor, ring] : lds_stages(code_))
     bytes += ring * p_.tensor(tensor).stage_elements() * bits(p_.tensor(tensor).element) / 8;
@@ -197,7 +205,7 @@ void Interpreter::uniform_claims(const Uniform& u) {
       refute("a specification says the same in all workgroups", to_string(u.symbol),
              table + "[" + to_string(u.at) + "] is another number in another workgroup");
   }
-  out_.contract.push_back({table + " holds nothing negative", "its elements are bounds"});
+  callers(table + " holds nothing negative", "its elements are bounds");
 }
 
 void Interpreter::place_claims(const Tensor& t) {
@@ -322,6 +330,10 @@ void Interpreter::memory_claims(const Inst& i) {
                  " elements behind element 0");
   }
   const std::string what = std::string(name_of(i)) + "s of " + t.name;
+  const int width = static_cast<int>(count) * bits(t.element), at_once = std::clamp(width / 8, 1, 4);
+  if (pointer_alignment(p_, t) % at_once != 0)
+    refute(what + " have an address that the contract aligns", t.name,
+           std::to_string(at_once) + " bytes are moved at once");
   const auto address = [&] { return to_string(place0); };
   if (count > 1) {
     // Registers are moved in units of 32 bits; a vector of bytes or halves needs the alignment of the whole.
@@ -442,6 +454,11 @@ void Interpreter::memory_claims(const Inst& i) {
   }
   guard_claims(i, t, in_world, a);
   range_claims(i, t, a);
+  // What was said of formulas, once more in numbers; they are the same whichever end of a loop is the least.
+  if (std::find(within_.begin(), within_.end(), false) != within_.end()) return;
+  const std::string content = what + " go to the places of their view, and guards leave out what masks do";
+  if (const auto why = content_.wrong(i, a)) refute(content, to_string(t.place), *why);
+  prove(content, address, "enumeration");
 }
 
 bool Interpreter::counted(const Inst& i, std::size_t axis) {
@@ -466,15 +483,25 @@ Sym Interpreter::in_trip(const Inst& i, Sym s) {
   return s;
 }
 
+Sym Interpreter::block_of(const Tensor& in_world, std::size_t axis) {
+  const SymLayout& place = in_world.place.inner();
+  const SymLayout mode = in_world.shape.size() == 1 ? place : place.mode(axis);
+  Sym block = 1;
+  for (std::size_t k = 0; k + 1 < mode.modes().size(); ++k) block *= mode.modes()[k].extent;
+  return block;
+}
+
 void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_world,
                                const AddressSplit& a) {
   if (a.descriptor_axis < 0) return;
   const auto d = static_cast<std::size_t>(a.descriptor_axis);
-  const SymLayout mode = t.shape.size() == 1 ? in_world.place.inner() : in_world.place.inner().mode(d);
-  Sym block = 1;
-  for (std::size_t k = 0; k + 1 < mode.modes().size(); ++k) block *= mode.modes()[k].extent;
+  const Sym block = block_of(in_world, d);
   const std::string claim =
       "the descriptor of " + t.name + " ends exactly what lies outside along axis " + std::to_string(d);
+  // It counts coordinates from the base on, block by block.
+  if (!decide(ClaimKind::divides, block, world(a.begin[d])))
+    refute(claim, to_string(a.begin[d]),
+           "the tile may begin inside a block of " + to_string(block) + ", of which whole ones are counted");
   if (!decide(ClaimKind::divides, block, world(a.rows)) &&
       !decide(ClaimKind::divides, block, world(t.shape[d])))
     refute(claim, to_string(a.rows), "it may end inside a block of " + to_string(block));
@@ -518,8 +545,13 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
   check(t.at(most), "offset of a lane"); // strides of tensors in memory are not negative
   if (a.descriptor_axis >= 0) {
     std::vector<Sym> end(t.shape.size(), Sym(0));
+    // As far as records reach: whole blocks of the axis, however little of the last one the tile has.
     const auto d = static_cast<std::size_t>(a.descriptor_axis);
-    end[d] = Sym(i.access.extents[d]);
+    const SymLayout mode = t.shape.size() == 1 ? t.place.inner() : t.place.inner().mode(d);
+    std::int64_t block = 1;
+    for (std::size_t k = 0; k + 1 < mode.modes().size(); ++k)
+      if (const auto extent = mode.modes()[k].extent.constant()) block *= extent->value();
+    end[d] = Sym((i.access.extents[d] + block - 1) / block * block);
     check(t.at(end), "number of records");
   }
   if (a.ends_with_tensor) check(a.records + a.base, "number of records");

@@ -58,10 +58,16 @@ struct LdsPattern {
   std::source_location where;
 };
 
-/// A condition that the launch has to check, and why.
+/// A condition of every launch, and why. The launch checks it; or it cannot, because only memory knows or the device, and it is the
+/// caller's.
 struct LaunchCondition {
   std::string condition, reason;
+  bool callers = false;
 };
+
+/// Of how many bytes the address of a tensor in memory has to be a multiple: of what is moved at once, up to a register. `f16` in
+/// vectors of 8: 4; one by one: 2.
+[[nodiscard]] int pointer_alignment(const Program& program, const Tensor& tensor);
 
 struct Derivation {
   std::vector<DerivedClaim> claims;

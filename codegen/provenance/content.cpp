@@ -1,0 +1,353 @@
+#include "content.h"
+
+#include <inlay/algebra/error.h>
+#include <inlay/algebra/print.h>
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+namespace inlay::codegen::provenance {
+namespace {
+
+__extension__ using Wide = __int128; // no product of two sizes and a width leaves it
+
+std::uint64_t scramble(std::uint64_t x) { // splitmix64
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return x ^ (x >> 31);
+}
+
+std::string text(Wide v) {
+  if (v < 0) return "-" + text(-v);
+  const auto digit = static_cast<char>('0' + static_cast<int>(v % 10));
+  return v < 10 ? std::string(1, digit) : text(v / 10) + digit;
+}
+
+std::int64_t number(Sym s, const Assignment& at) { return evaluate(s, at).value(); }
+
+Wide place(const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>& modes,
+           const std::vector<std::int64_t>& coordinate) {
+  Wide sum = 0;
+  for (std::size_t axis = 0; axis < modes.size(); ++axis) {
+    std::int64_t rest = coordinate[axis];
+    for (std::size_t k = 0; k < modes[axis].size(); ++k) {
+      const auto [extent, stride] = modes[axis][k];
+      std::int64_t digit = rest;
+      if (k + 1 < modes[axis].size()) {
+        digit = rest % extent;
+        if (digit < 0) digit += extent;
+        rest = (rest - digit) / extent;
+      }
+      sum += Wide{digit} * stride;
+    }
+  }
+  return sum;
+}
+
+} // namespace
+
+Content::Content(const Code& code) : code_(code), p_(*code.program) {
+  std::size_t accesses = 0;
+  std::vector<std::int64_t> tiles;
+  for (const CodeRegion& r : code_.regions) {
+    int part = 0;
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) {
+      for (const Inst& i : *list) {
+        if (i.access.tensor < 0 || p_.tensor(i.access.tensor).space != Space::global) continue;
+        home_[&i] = {&r, part};
+        ++accesses;
+      }
+      ++part;
+    }
+    if (r.is_loop) tiles.push_back(r.tile);
+  }
+  // Many accesses of one program differ in little: together they see all points.
+  each_ = std::clamp<std::size_t>(400 / std::max<std::size_t>(accesses, 1), 3, 24);
+  for (const GridAxis& g : p_.grid()) tiles.push_back(g.tile);
+  std::sort(tiles.begin(), tiles.end());
+  tiles.erase(std::unique(tiles.begin(), tiles.end()), tiles.end());
+
+  constexpr std::uint64_t count = 72;
+  for (std::uint64_t n = 0; n < count; ++n) {
+    Point point;
+    point.seed = scramble(n);
+    std::uint64_t state = point.seed;
+    const auto random = [&] { return state = scramble(state); };
+    const auto below = [&](std::int64_t end) {
+      return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(std::max<std::int64_t>(end, 1)));
+    };
+    const auto set = [&](const std::string& name, Sym symbol, std::int64_t value) {
+      point.at.set(symbol, Int(value));
+      point.text += (point.text.empty() ? "" : ", ") + name + " = " + std::to_string(value);
+    };
+    std::vector<std::int64_t> values;
+    for (const Size& s : p_.sizes()) {
+      const std::int64_t unit = s.facts.multiple, least = (s.facts.least + unit - 1) / unit * unit,
+                         most = s.facts.most / unit * unit;
+      std::vector<std::int64_t> likely = {least, least + unit, most, most - unit};
+      for (const std::int64_t t : tiles)
+        for (const std::int64_t v : {t, t + 1, t - 1, 2 * t, 2 * t + 1, 3 * t - 1, 5 * t + t / 2})
+          likely.push_back((v + unit - 1) / unit * unit);
+      const std::int64_t wide = std::min<std::int64_t>(most - least, std::int64_t{1} << below(31));
+      likely.push_back((least + below(wide + 1)) / unit * unit);
+      // At first all of them small, or large, or just behind a tile.
+      std::int64_t v =
+          n == 0   ? least
+          : n == 1 ? most
+          : n == 2 && !tiles.empty()
+              ? likely[5]
+              : likely[static_cast<std::size_t>(below(static_cast<std::int64_t>(likely.size())))];
+      v = std::clamp(v, least, most);
+      values.push_back(v);
+      set(s.name, s.symbol, v);
+    }
+    const auto one_of = [&](std::int64_t end) { // of 0 .. end - 1, mostly at its ends
+      const std::int64_t choice = n < 3 ? static_cast<std::int64_t>(n) % 2 : below(4);
+      return end <= 1 || choice == 0 ? 0 : choice == 1 ? end - 1 : choice == 2 ? end / 2 : below(end);
+    };
+    const auto tiles_of = [&](Sym extent, int tile) { return (number(extent, point.at) + tile - 1) / tile; };
+    try {
+      for (const Uniform& u : p_.uniforms()) {
+        const std::int64_t about =
+            values.empty()
+                ? 1
+                : values[static_cast<std::size_t>(below(static_cast<std::int64_t>(values.size())))];
+        const std::int64_t least = is_bound(code_, u) ? 0 : -1;
+        const std::int64_t some[] = {least, 0, 1, about - 1, about, below(about)};
+        set(p_.tensor(u.tensor).name + "[..]", u.symbol, some[below(6)]);
+      }
+      for (const GridAxis& g : p_.grid())
+        set("workgroup " + std::to_string(g.axis), g.symbol, one_of(tiles_of(g.extent, g.tile)));
+      if (const auto& s = p_.shares()) {
+        const std::int64_t trips = tiles_of(s->extent, s->tile), begin = one_of(trips);
+        set("share from", s->begin, begin);
+        set("trips", s->count, 1 + one_of(trips - begin));
+      }
+      for (const Ticket& t : p_.tickets()) {
+        const GridAxis& g = p_.axis(t.axis);
+        set("ticket", t.symbol, one_of(tiles_of(g.extent, g.tile)));
+      }
+    } catch (const OverflowError&) {
+      continue;
+    }
+    all_.push_back(std::move(point));
+  }
+}
+
+const std::vector<Content::Point>& Content::points(const Home& home) {
+  const auto [at, fresh] = points_.try_emplace(home);
+  std::vector<Point>& out = at->second;
+  if (!fresh) return out;
+  const CodeRegion& r = *home.first;
+  for (const Point& point : all_) try {
+      if (std::any_of(r.guards.begin(), r.guards.end(), [&](const Guard& g) {
+            return (number(g.condition.a, point.at) < number(g.condition.b, point.at)) != g.holds;
+          }))
+        continue;
+      Point here = point;
+      if (r.is_loop) {
+        const std::int64_t trips = number(r.trips, point.at), bodies = trips - 1;
+        if (trips < 1 || (home.second == 1 && bodies < 1)) continue;
+        const std::uint64_t some = scramble(point.seed + 1);
+        const std::int64_t trip =
+            home.second == 0   ? 0
+            : home.second == 2 ? trips - 1
+            : some % 3 == 0    ? 0
+            : some % 3 == 1    ? bodies - 1
+                            : static_cast<std::int64_t>(scramble(some) % static_cast<std::uint64_t>(bodies));
+        for (const CodeRegion& other : code_.regions)
+          if (other.is_loop) here.at.set(other.trip, Int(trip));
+        here.text += ", trip " + std::to_string(trip);
+      }
+      out.push_back(std::move(here));
+    } catch (const OverflowError&) {
+    }
+  return out;
+}
+
+const Content::Placed& Content::placed(const Tensor& t, const Point& point) {
+  const auto [at, fresh] = placed_.try_emplace({t.id, point.seed});
+  Placed& out = at->second;
+  if (!fresh) return out;
+  Wide last = 0;
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+    out.extent.push_back(number(t.shape[axis], point.at));
+    const SymLayout mode = t.shape.size() == 1 ? t.place.inner() : t.place.inner().mode(axis);
+    out.modes.emplace_back();
+    for (const auto& m : mode.modes()) {
+      out.modes.back().emplace_back(number(m.extent, point.at), number(m.stride.scale, point.at));
+      last += Wide{out.modes.back().back().first - 1} * out.modes.back().back().second;
+    }
+  }
+  out.elements = last < (Wide{1} << 62) ? static_cast<std::int64_t>(last) + 1 : std::int64_t{1} << 62;
+  return out;
+}
+
+const std::vector<std::vector<int>>& Content::coordinates(const Layout& threads, std::size_t axes) {
+  const auto found = std::find_if(coordinates_.begin(), coordinates_.end(), [&](const auto& c) {
+    return c.second.size() == axes && c.first == threads;
+  });
+  if (found != coordinates_.end()) return found->second;
+  std::vector<std::vector<int>> out(axes, std::vector<int>(static_cast<std::size_t>(p_.threads()), 0));
+  for (int th = 0; th < p_.threads(); ++th) {
+    std::int64_t rest = th;
+    for (const Mode& m : threads.modes()) {
+      const std::int64_t digit = rest % m.extent.value();
+      rest /= m.extent.value();
+      if (m.stride.is_basis() && m.stride.axis[0] < axes)
+        out[m.stride.axis[0]][static_cast<std::size_t>(th)] +=
+            static_cast<int>(digit * m.stride.scale.value());
+    }
+  }
+  return coordinates_.emplace_back(threads, std::move(out)).second;
+}
+
+std::optional<std::string> Content::wrong(const Inst& inst, const AddressSplit& split) {
+  const std::vector<Point>& all = points(home_.at(&inst));
+  for (std::size_t n = 0; n < std::min(each_, all.size()); ++n) {
+    const Point& point = all[next_++ % all.size()];
+    try {
+      if (auto why = wrong_at(inst, split, point)) return *why + "\n  at " + point.text;
+    } catch (const OverflowError&) { // beyond 64 bits: claims about 31 bits refuse it where it is emitted
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSplit& split,
+                                             const Point& point) {
+  const Access& a = inst.access;
+  const Tensor& t = p_.tensor(a.tensor);
+  const std::size_t axes = t.shape.size(), count = a.elements.size();
+  const int width = bits(t.element);
+  if (inst.when && (number(inst.when->size, point.at) % inst.when->modulus == 0) != inst.when->divides)
+    return std::nullopt;
+  const Placed& in = placed(t, point);
+  const std::vector<std::vector<int>>& thread = coordinates(a.threads, axes);
+  std::vector<std::int64_t> origin;
+  for (const Sym& o : a.origin) origin.push_back(number(o, point.at));
+
+  const auto coordinate = [&](std::size_t th, std::size_t e) {
+    std::vector<std::int64_t> c(axes);
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      c[axis] =
+          a.gathered(axis) ? in.extent[axis] - 1 : origin[axis] + thread[axis][th] + a.elements[e][axis];
+    return c;
+  };
+  const auto inside = [&](const std::vector<std::int64_t>& c, bool all) {
+    for (std::size_t axis = 0; axis < axes; ++axis)
+      if ((all || a.masked[axis]) && (c[axis] < 0 || c[axis] >= in.extent[axis])) return false;
+    return true;
+  };
+  // Who is nearest to the ends: of those inside and of those outside the first and the last in memory and along each axis.
+  std::vector<std::size_t> chosen;
+  struct Best {
+    std::size_t thread = 0;
+    Wide value = 0;
+    bool found = false;
+    void offer(std::size_t th, Wide v) {
+      if (found && v >= value) return;
+      thread = th, value = v, found = true;
+    }
+  };
+  std::vector<Best> best(4 + 4 * axes);
+  std::size_t some = 0;
+  for (std::size_t th = 0; th < static_cast<std::size_t>(p_.threads()); ++th) {
+    if (!inst.waves.contains(static_cast<int>(th) / p_.target().wave_size)) continue;
+    if (a.idle) {
+      std::int64_t sum = 0, rest = static_cast<std::int64_t>(th);
+      for (const Mode& m : a.idle->modes()) {
+        sum += rest % m.extent.value() * m.stride.scale.value();
+        rest /= m.extent.value();
+      }
+      if (sum != 0) continue;
+    }
+    const auto first = coordinate(th, 0), last = coordinate(th, count - 1);
+    const bool in_first = inside(first, false), in_last = inside(last, false);
+    const std::size_t of = in_last ? 0 : 2;
+    best[of].offer(th, place(in.modes, last)), best[of + 1].offer(th, -place(in.modes, last));
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{last[axis]});
+      best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{first[axis]});
+    }
+    if (scramble(point.seed + th) % 61 == 0 && some++ < 2) chosen.push_back(th);
+  }
+  for (const Best& b : best)
+    if (b.found) chosen.push_back(b.thread);
+  std::sort(chosen.begin(), chosen.end());
+  chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+
+  const auto bytes = [&](Wide elements) { return elements * width >> 3; };
+  const Wide base = number(split.base, point.at), step = number(split.step, point.at),
+             limit = split.ends() ? bytes(number(split.records, point.at)) : Wide{INT32_MAX};
+  const auto at_work_item = [&](std::size_t th, std::size_t e, const std::vector<std::int64_t>& c) {
+    std::string s = "work-item " + std::to_string(th) + ", element " + std::to_string(e) + ", at (";
+    for (std::size_t axis = 0; axis < axes; ++axis) s += (axis ? "," : "") + std::to_string(c[axis]);
+    s += ") of (";
+    for (std::size_t axis = 0; axis < axes; ++axis) s += (axis ? "," : "") + std::to_string(in.extent[axis]);
+    return s + ")";
+  };
+  if (split.ends() && (limit < 0 || limit > INT32_MAX))
+    return "the descriptor of " + t.name + " has " + text(limit) + " bytes";
+  if (step < 0 || bytes(step) > INT32_MAX) return "the scalar offset is " + text(bytes(step)) + " bytes";
+  std::uint64_t turn = point.seed;
+  const Sym item = work_item(p_);
+  for (const std::size_t th : chosen) {
+    Assignment at = point.at;
+    at.set(item, Int(static_cast<std::int64_t>(th)));
+    std::vector<std::int64_t> named(axes, 0);
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      if (!a.gathered(axis)) continue;
+      const std::int64_t e = in.extent[axis], any[] = {e - 1, 0, e, -1, e / 2, INT32_MIN, INT32_MAX};
+      named[axis] = any[scramble(++turn) % 7];
+      at.set(row_symbol(p_, t, axis, inst.uses[static_cast<std::size_t>(a.rows[axis])]), Int(named[axis]));
+    }
+    bool compared = true; // what is compared in registers, once for the vector
+    for (const AddressSplit::Predicate& q : split.predicates) {
+      const std::int64_t x = number(q.coordinate, at), room = number(q.room, at);
+      if (room > UINT32_MAX || room < INT32_MIN) return "a comparison with " + text(room) + " leaves 32 bits";
+      compared =
+          compared && (q.data ? static_cast<std::uint32_t>(x) < static_cast<std::uint32_t>(room) : x < room);
+    }
+    const Wide lane = compared ? number(split.lane, at) + split.immediate : 0, offset = bytes(lane);
+    if (compared && (offset < 0 || offset > INT32_MAX))
+      return "work-item " + std::to_string(th) + " has the offset " + text(offset);
+    for (std::size_t e = 0; e < count; ++e) {
+      auto c = coordinate(th, e);
+      for (std::size_t axis = 0; axis < axes; ++axis)
+        if (a.gathered(axis)) c[axis] = named[axis];
+      // A descriptor ends by dwords, and what is less than one by the whole access.
+      const Wide whole = std::max<Wide>(bytes(static_cast<Wide>(count)), 1),
+                 until = std::min(bytes(static_cast<Wide>(e)) / 4 * 4 + 4, whole);
+      const bool passes = compared && offset + bytes(step) + until <= limit,
+                 without = compared && offset + until <= limit; // the scalar offset
+      if (inside(c, true)) {
+        if (!passes || !without)
+          return at_work_item(th, e, c) + " is inside, and " +
+                 (!compared ? "a comparison leaves it out"
+                            : "the descriptor of " + text(limit) + " bytes ends before byte " +
+                                  text(offset + bytes(step) + until));
+        const Wide is = base + step + lane + static_cast<Wide>(e), wanted = place(in.modes, c);
+        if (is != wanted)
+          return at_work_item(th, e, c) + " is element " + text(wanted) + ", and the address is that of " +
+                 text(is);
+        if (e == 0 && (base * width % 8 != 0 || step * width % 8 != 0 || lane * width % 8 != 0))
+          return at_work_item(th, e, c) + " has an address in the middle of a byte";
+      } else if (!inside(c, false)) {
+        if (passes || without)
+          return at_work_item(th, e, c) + " is outside, and neither a comparison nor the descriptor of " +
+                 text(limit) + " bytes leaves out byte " + text(offset + bytes(step));
+      } else if (passes) {
+        const Wide is = base + step + lane + static_cast<Wide>(e);
+        if (is < 0 || is >= in.elements)
+          return at_work_item(th, e, c) + " is no element, is not masked, and touches element " + text(is) +
+                 " of " + std::to_string(in.elements);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+} // namespace inlay::codegen::provenance

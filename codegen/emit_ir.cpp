@@ -337,10 +337,16 @@ private:
       Value product = k.constant(term.coefficient.value(), Type::i64());
       for (const Factor& f : term.factors())
         for (std::uint32_t n = 0; n < f.power; ++n)
-          product = k.mul(product, k.zext64(k.lower(p_.symbols().value(f.atom))));
+          product = k.mul(product, wide_atom(p_.symbols().value(f.atom)));
       sum = k.add(sum, product);
     }
     return sum;
+  }
+  // 32 bits with a sign or without. With one, it is extended as what it is above the least number, which has none.
+  Value wide_atom(Sym s) {
+    if (le(Sym(0), s) == Truth::yes) return k.zext64(k.lower(s));
+    constexpr std::int64_t least = INT32_MIN;
+    return k.add(k.zext64(k.lower(s - Sym(least))), k.constant(least, Type::i64()));
   }
 
   // An access at a constant distance from an earlier one at every work-item takes over its register.

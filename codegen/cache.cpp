@@ -6,6 +6,7 @@
 #include <llvm/Support/SHA256.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -22,12 +23,20 @@ llvm::ArrayRef<std::uint8_t> bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::uint8_t*>(text.data()), text.size()};
 }
 
-// One file: a digest of the rest, then the parts, each with its length in front.
-std::optional<Emitted> load(const fs::path& path) {
+// Of what an entry holds and of whose it is: one that stands under another's name is nobody's.
+std::array<std::uint8_t, 32> digest_of(const std::string& key, llvm::ArrayRef<std::uint8_t> body) {
+  llvm::SHA256 hash;
+  hash.update(bytes_of(key));
+  hash.update(body);
+  return hash.final();
+}
+
+// One file: a digest of its key and the rest, then the parts, each with its length in front.
+std::optional<Emitted> load(const fs::path& path, const std::string& key) {
   std::ifstream in(path, std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(in), {}};
   if (!in || all.size() < 32) return std::nullopt;
-  const auto digest = llvm::SHA256::hash(bytes_of(all).drop_front(32));
+  const auto digest = digest_of(key, bytes_of(all).drop_front(32));
   if (std::memcmp(digest.data(), all.data(), 32) != 0) return std::nullopt;
   std::size_t at = 32;
   const auto part = [&](auto& out) {
@@ -46,7 +55,7 @@ std::optional<Emitted> load(const fs::path& path) {
   return e;
 }
 
-void store(const fs::path& path, const Emitted& e) {
+void store(const fs::path& path, const std::string& key, const Emitted& e) {
   std::string body;
   const auto part = [&](const auto& from) {
     const std::uint64_t size = from.size();
@@ -54,7 +63,7 @@ void store(const fs::path& path, const Emitted& e) {
     body.append(reinterpret_cast<const char*>(from.data()), from.size());
   };
   part(e.ir), part(e.assembly), part(e.hsaco);
-  const auto digest = llvm::SHA256::hash(bytes_of(body));
+  const auto digest = digest_of(key, bytes_of(body));
   // Under another name first, so that a process that reads beside us sees a whole file or none.
   const fs::path temporary = path.string() + "." + std::to_string(std::random_device{}()) + ".part";
   std::ofstream out(temporary, std::ios::binary);
@@ -105,8 +114,9 @@ std::string Cache::key(const IrModule& module, const Target& target, const EmitO
 }
 
 Emitted Cache::emit(const IrModule& module, const Target& target, const EmitOptions& options) const {
-  const fs::path path = directory_ / (key(module, target, options) + ".inlay");
-  if (auto found = load(path)) {
+  const std::string of = key(module, target, options);
+  const fs::path path = directory_ / (of + ".inlay");
+  if (auto found = load(path, of)) {
     std::error_code ignored;
     fs::last_write_time(path, fs::file_time_type::clock::now(),
                         ignored); // the least recently used goes first
@@ -115,7 +125,7 @@ Emitted Cache::emit(const IrModule& module, const Target& target, const EmitOpti
     return std::move(*found);
   }
   Emitted e = codegen::emit(module, target, options);
-  store(path, e);
+  store(path, of, e);
   shrink();
   return e;
 }

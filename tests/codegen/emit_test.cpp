@@ -121,6 +121,11 @@ TEST_CASE("the cache answers for equal inputs only; damage counts as absence") {
     CHECK_FALSE(mended.from_cache);
     same(mended);
   }
+  // Another's entry under this name.
+  std::filesystem::copy_file(directory / (Cache::key(module, other) + ".inlay"), file,
+                             std::filesystem::copy_options::overwrite_existing);
+  CHECK_FALSE(cache.emit(module, one).from_cache);
+  same(cache.emit(module, one));
   std::filesystem::resize_file(file, 100);
   CHECK_FALSE(cache.emit(module, one).from_cache);
   std::filesystem::resize_file(file, 0);

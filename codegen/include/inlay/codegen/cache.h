@@ -8,8 +8,8 @@
 /// options, and the versions of this library and of LLVM. Claims are not kept: what a build says is proved it has
 /// derived itself (docs/decisions/0006).
 ///
-/// A file is written under another name and renamed, and begins with a digest of the rest: processes that share the
-/// directory see whole entries or none, and a damaged one counts as absent.
+/// A file is written under another name and renamed, and begins with a digest of its key and the rest: processes that share the
+/// directory see whole entries or none, and a damaged one, or one under another's name, counts as absent.
 #pragma once
 
 #include <inlay/codegen/emit.h>

@@ -4,6 +4,7 @@
 #include <inlay/runtime/kernarg.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace inlay::kernels {
@@ -41,6 +42,42 @@ void check_large_enough(const LaunchContract& contract, const std::vector<Bytes>
   }
 }
 
+/// The sizes that a plan launches with. Errors: std::invalid_argument for a plan that is not the contract's for them; fewer workgroups
+/// leave out what is theirs.
+std::vector<std::int64_t> sizes_of(const LaunchContract& contract, const LaunchPlan& plan) {
+  std::vector<std::int64_t> values(contract.sizes.size(), 0);
+  for (std::size_t i = 0; i < std::min(contract.arguments.size(), plan.arguments.size()); ++i)
+    if (const Bytes& bytes = plan.arguments[i].scalar; !contract.arguments[i].buffer && bytes.size() == 4) {
+      std::int32_t value = 0;
+      std::memcpy(&value, bytes.data(), sizeof value);
+      values[contract.arguments[i].number] = value;
+    }
+  const LaunchPlan wanted = contract.plan(values);
+  const auto same = [](const LaunchArgument& a, const LaunchArgument& b) {
+    return a.buffer == b.buffer && a.scalar == b.scalar;
+  };
+  bool more = false;
+  for (std::size_t axis = 0; axis < plan.grid.size(); ++axis)
+    more = more || plan.grid[axis] > wanted.grid[axis];
+  if (more || plan.block != wanted.block || plan.dynamic_lds != wanted.dynamic_lds ||
+      !std::equal(plan.arguments.begin(), plan.arguments.end(), wanted.arguments.begin(),
+                  wanted.arguments.end(), same))
+    throw std::invalid_argument(
+        fmt::format("{}: the plan is not the one for its sizes, {} x {} x {} workgroups of {}\n  hint   "
+                    "{} x {} x {} of {}: contract.plan(sizes)",
+                    contract.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.block[0], wanted.grid[0],
+                    wanted.grid[1], wanted.grid[2], wanted.block[0]));
+  return values;
+}
+
+/// Registers are moved whole: an address is a multiple of theirs.
+void check_aligned(const LaunchContract& contract, const std::vector<std::uint64_t>& addresses) {
+  for (std::size_t i = 0; i < addresses.size(); ++i)
+    if (addresses[i] % 4 != 0)
+      throw std::invalid_argument(fmt::format("{}: {} lies at {:#x}\n  hint   a multiple of 4 bytes",
+                                              contract.kernel, contract.buffers[i].name, addresses[i]));
+}
+
 } // namespace
 
 FindingsError::FindingsError(const std::string& kernel, std::vector<runtime::Finding> found)
@@ -74,14 +111,14 @@ LoadedKernel::~LoadedKernel() {
 
 void LoadedKernel::launch(const std::vector<std::uint64_t>& buffers, const std::vector<std::int64_t>& sizes,
                           runtime::Stream stream) {
-  check_count(contract_, buffers.size());
-  const LaunchPlan plan = contract_.plan(sizes);
-  contract_.check_apart(buffers, sizes);
-  launch(plan, buffers, stream);
+  launch(contract_.plan(sizes), buffers, stream);
 }
 
 void LoadedKernel::launch(const LaunchPlan& plan, const std::vector<std::uint64_t>& buffers,
                           runtime::Stream stream) {
+  check_count(contract_, buffers.size());
+  check_aligned(contract_, buffers);
+  contract_.check_apart(buffers, sizes_of(contract_, plan));
   std::vector<runtime::Argument> arguments;
   for (const LaunchArgument& a : plan.arguments) {
     if (a.buffer >= 0) {

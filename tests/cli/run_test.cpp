@@ -401,7 +401,7 @@ TEST_CASE("run gemm: the sizes of the specification, both architectures and type
         CHECK(json["worst_of_bound"] <= 1);
         CHECK(json["proofs"]["proved"] > 0);
         CHECK(json["proofs"]["refuted"] == 0);
-        CHECK(json["proofs"]["runtime_checked"] == 5); // three ranges, k % 8, buffers apart
+        CHECK(json["proofs"]["runtime_checked"] == 6); // three ranges, k % 8, buffers apart, addresses
         CHECK(json["resources"]["scratch_bytes"] == 0);
         CHECK(json["resources"]["lds_bytes"] == 65536);
         CHECK(json["resources"]["vgpr"] > 64);

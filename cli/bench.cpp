@@ -20,10 +20,13 @@ struct BenchOptions {
   unsigned warm_up = 3, repetitions = 20;
   bool json = false;
   kernels::BuildOptions build;
+  AutoOptions automatic;
 };
 
-int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) {
+int bench(Session& session, const BenchOptions& o, const kernels::Flags& given) {
   const auto kernel = kernels::find_kernel(o.kernel);
+  const Chosen form = chosen(*kernel, given, o.automatic, o.build);
+  const kernels::Flags& flags = form.flags;
   const kernels::Problem problem = kernel->problem(flags, o.seed);
   const kernels::Artifact artifact = kernel->build(flags, o.build);
   runtime::EmulatorOptions emulator;
@@ -61,6 +64,7 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
         {"kernel", artifact.kernel}, {"arch", artifact.arch},
         {"problem", problem.text},   {"flops", problem.flops},
         {"gflops", gflops},          {"timing", nlohmann::ordered_json::parse(to_json(timing))}};
+    if (form.any()) out["choice"] = choice_json(form.choice);
     if (report.hot)
       out["hot_loop"] = {{"matrix_clocks", report.hot->matrix_clocks},
                          {"issue_clocks", report.hot->issue_clocks}};
@@ -74,8 +78,10 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
     session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
     return Exit::yes;
   }
-  session.out << fmt::format("{}: {} on {}\n\n  time       {}", artifact.kernel, problem.text, artifact.arch,
-                             to_text(timing));
+  session.out << fmt::format("{}: {} on {}\n\n", artifact.kernel, problem.text, artifact.arch);
+  if (form.any()) session.out << "  auto       " << form.choice.why << "\n";
+  if (form.any() && o.automatic.why) session.out << "\n" << ranking_text(form.choice) << "\n";
+  session.out << "  time       " << to_text(timing);
   if (emulated == nullptr) session.out << fmt::format("  rate       {:.4g} Gflop/s at the median\n", gflops);
   if (emulated != nullptr) {
     const auto& s = counts;
@@ -104,8 +110,7 @@ int bench(Session& session, const BenchOptions& o, const kernels::Flags& flags) 
 void add_bench(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("bench", "Build a kernel, check it once, and time its launches");
   auto o = std::make_shared<BenchOptions>();
-  command->add_option("KERNEL", o->kernel, "A name that `inlay kernels` lists; its options follow")
-      ->required();
+  add_kernel(*command, o->kernel);
   command->add_option("--device", o->device, "emulator (default) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
   command->add_option("--repetitions", o->repetitions, "Launches that are timed")
@@ -117,6 +122,7 @@ void add_bench(CLI::App& app, Session& session) {
       ->check(CLI::IsMember({"events", "wall"}));
   command->add_option("--seed", o->seed, "Of the random operands");
   add_order_options(*command, o->build);
+  add_auto_options(*command, o->automatic);
   command->add_flag("--json", o->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = bench(session, *o, read_flags(command->remaining())); });

@@ -80,10 +80,13 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
                   const std::string& directory, bool program, bool slots, const std::string& svg,
-                  const kernels::BuildOptions& options, bool json) {
+                  const kernels::BuildOptions& options, const AutoOptions& automatic, bool json) {
   if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
-  const kernels::Artifact artifact = kernel->build(read_flags(rest), options);
+  // For sizes that are named a form of the kernel is chosen; without them it is one that is sound for all.
+  Chosen form{read_flags(rest), {}};
+  if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
+  const kernels::Artifact artifact = kernel->build(form.flags, options);
   if (slots) {
     if (!svg.empty()) {
       const fs::path path(svg);
@@ -112,6 +115,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   if (json) {
     session.out << Json{{"kernel", artifact.kernel},
                         {"arch", artifact.arch},
+                        {"choice", form.any() ? choice_json(form.choice) : Json()},
                         {"file", (fs::path(directory) / (name + ".hsaco")).string()},
                         {"bytes", hsaco.size()},
                         {"proofs",
@@ -131,6 +135,8 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   }
   session.out << fmt::format("{}/{}.hsaco  {} bytes, {}{}\n", directory, name, hsaco.size(), artifact.arch,
                              artifact.from_cache ? ", from the cache" : "")
+              << (form.any() ? "  auto: " + form.choice.why + "\n" : "")
+              << (form.any() && automatic.why ? ranking_text(form.choice) : "")
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)
               << "  " << resources
@@ -151,7 +157,7 @@ void add_build(CLI::App& app, Session& session) {
   auto* command =
       app.add_subcommand("build", "Build a kernel: HSACO, .ll, .s, proof report, resource report");
   auto name = std::make_shared<std::string>(), directory = std::make_shared<std::string>(".");
-  command->add_option("KERNEL", *name, "A name that `inlay kernels` lists; its options follow")->required();
+  add_kernel(*command, *name);
   command->add_option("-o,--output", *directory, "Directory for the files");
   auto program = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   command->add_flag("--program", *program,
@@ -163,13 +169,15 @@ void add_build(CLI::App& app, Session& session) {
   command->add_option("--svg", *svg, "With --schedule: also as a picture, in this file");
   auto options = std::make_shared<kernels::BuildOptions>();
   add_order_options(*command, *options);
+  auto automatic = std::make_shared<AutoOptions>();
+  add_auto_options(*command, *automatic);
   command->add_flag("--json", *json, "The same as data");
   command->add_flag("--validate", options->validate,
                     "Also hold the machine code against the instructions; an error when it is not validated");
   command->allow_extras();
   command->callback([=, &session] {
     session.exit = build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg,
-                                 *options, *json);
+                                 *options, *automatic, *json);
   });
 }
 

@@ -1,6 +1,9 @@
 #include "kernel_options.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <inlay/kernels/workers.h>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 namespace inlay::cli {
@@ -37,12 +40,97 @@ void add_order_options(CLI::App& command, kernels::BuildOptions& options) {
       ->check(CLI::IsMember({"auto", "ir", "asm"}));
 }
 
-std::string flags_text(const kernels::Kernel& kernel) {
-  std::string text;
-  for (const kernels::FlagHelp& flag : kernel.flags())
-    text += fmt::format("  --{:<8} {:<62} {}\n", flag.name, flag.help,
-                        flag.fallback.empty() ? "" : "[" + flag.fallback + "]");
+void add_auto_options(CLI::App& command, AutoOptions& options) {
+  command
+      .add_option("--auto", options.choose,
+                  "yes (default): options that change only speed are chosen for the sizes; no: what stands "
+                  "without sizes")
+      ->check(CLI::IsMember({"yes", "no"}));
+  command.add_flag("--why", options.why, "Print the ranking of the forms that one was chosen from");
+}
+
+bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags) {
+  const std::vector<std::string> names = kernel.size_names();
+  return !names.empty() && std::all_of(names.begin(), names.end(),
+                                       [&](const std::string& name) { return flags.contains(name); });
+}
+
+Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& flags, const AutoOptions& options,
+              const kernels::BuildOptions& build) {
+  if (options.choose == "no") return {flags, {}};
+  kernels::ChooseOptions how;
+  how.build = build;
+  how.build.validate = false;
+  how.processes = std::min(4U, kernels::processors());
+  how.cache = !options.why; // which keeps no ranking
+  Chosen out;
+  out.choice = kernels::choose(kernel, flags, how);
+  out.flags = kernels::with(flags, out.choice);
+  return out;
+}
+
+std::string ranking_text(const kernels::Choice& choice) {
+  std::string text = "    modelled   by bounds  form\n";
+  for (const kernels::Ranked& r : choice.ranking)
+    text +=
+        fmt::format("  {:>10}  {:>10}  {}{}\n", r.modelled ? fmt::format("{:.0f}", r.modelled->clocks) : "-",
+                    r.form.clocks > 0 ? fmt::format("{:.0f}", r.form.clocks) : "table",
+                    kernels::words(r.form.options), r.refused.empty() ? "" : "  (" + r.refused + ")");
   return text;
+}
+
+nlohmann::ordered_json choice_json(const kernels::Choice& choice) {
+  using From = kernels::Choice::From;
+  nlohmann::ordered_json out = {{"options", choice.options},
+                                {"clocks", choice.clocks},
+                                {"forms", choice.considered},
+                                {"modelled", choice.modelled},
+                                {"from", choice.from == From::model  ? "model"
+                                         : choice.from == From::disk ? "disk"
+                                                                     : "memory"},
+                                {"why", choice.why}};
+  if (!choice.table.empty()) out["nearest_in_table"] = choice.table;
+  for (const kernels::Ranked& r : choice.ranking) {
+    nlohmann::ordered_json one = {{"options", r.form.options}, {"bound", r.form.clocks}};
+    if (r.modelled) one["clocks"] = r.modelled->clocks;
+    if (!r.refused.empty()) one["refused"] = r.refused;
+    out["ranking"].push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string flags_text(const kernels::Kernel& kernel) {
+  const std::vector<kernels::FlagHelp> flags = kernel.flags();
+  std::size_t name = 0, value = 0;
+  for (const kernels::FlagHelp& f : flags)
+    name = std::max(name, f.name.size()), value = std::max(value, f.fallback.size());
+  std::string text;
+  for (const kernels::FlagHelp& f : flags) {
+    text += fmt::format("  --{:<{}}  {:<{}}  {}\n", f.name, name, f.fallback, value, f.help);
+    std::string second = f.range;
+    if (!f.unchosen.empty()) second += fmt::format("; where sizes are not known {}", f.unchosen);
+    if (!f.more.empty()) second += "; " + f.more;
+    // Lines of about 100 columns.
+    const std::string indent(name + value + 8, ' ');
+    for (std::size_t at = 0; at < second.size();) {
+      std::size_t end = std::min(second.size(), at + 100 - std::min<std::size_t>(indent.size(), 60));
+      if (end < second.size())
+        if (const std::size_t space = second.rfind(' ', end); space != std::string::npos && space > at)
+          end = space;
+      text += indent + second.substr(at, end - at) + "\n";
+      at = end + (end < second.size() && second[end] == ' ' ? 1 : 0);
+    }
+  }
+  return text;
+}
+
+void add_kernel(CLI::App& command, std::string& name) {
+  command.add_option("KERNEL", name, "A name that `inlay kernels` lists; its options follow")->required();
+  command.footer([&name]() -> std::string {
+    if (name.empty()) return "";
+    const auto kernel = kernels::find_kernel(name);
+    return fmt::format("{}: {}\n\n{}", kernel->name(), kernel->summary(), flags_text(*kernel));
+  });
 }
 
 } // namespace inlay::cli

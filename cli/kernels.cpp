@@ -1,7 +1,7 @@
 // `inlay kernels`: what is prebuilt, and which options each takes.
 #include "kernel_options.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <ostream>
@@ -10,21 +10,33 @@ namespace inlay::cli {
 namespace {
 
 int kernels_command(Session& session, const std::vector<std::string>& names, bool as_json) {
-  nlohmann::ordered_json list = nlohmann::json::array();
-  for (const std::string& name : names)
-    static_cast<void>(kernels::find_kernel(name)); // refuses what there is not
-  for (const auto& kernel : kernels::registry()) {
-    if (!names.empty() && std::find(names.begin(), names.end(), kernel->name()) == names.end()) continue;
-    if (!as_json) {
-      session.out << kernel->name() << ": " << kernel->summary() << "\n" << flags_text(*kernel) << "\n";
-      continue;
+  std::vector<std::unique_ptr<kernels::Kernel>> list;
+  for (const std::string& name : names) list.push_back(kernels::find_kernel(name));
+  if (names.empty()) list = kernels::registry();
+  if (as_json) {
+    nlohmann::ordered_json all = nlohmann::json::array();
+    for (const auto& kernel : list) {
+      nlohmann::ordered_json options = nlohmann::json::array();
+      for (const kernels::FlagHelp& f : kernel->flags()) {
+        nlohmann::ordered_json one = {
+            {"name", f.name}, {"default", f.fallback}, {"range", f.range}, {"help", f.help}};
+        if (!f.more.empty()) one["more"] = f.more;
+        if (f.speed) one["without_sizes"] = f.unchosen;
+        options.push_back(std::move(one));
+      }
+      all.push_back({{"name", kernel->name()}, {"summary", kernel->summary()}, {"options", options}});
     }
-    nlohmann::ordered_json flags = nlohmann::json::array();
-    for (const auto& flag : kernel->flags())
-      flags.push_back({{"name", flag.name}, {"default", flag.fallback}, {"help", flag.help}});
-    list.push_back({{"name", kernel->name()}, {"summary", kernel->summary()}, {"options", flags}});
+    session.out << all.dump(2) << "\n";
+    return Exit::yes;
   }
-  if (as_json) session.out << list.dump(2) << "\n";
+  if (names.empty()) {
+    for (const auto& kernel : list)
+      session.out << fmt::format("{:<17} {}\n", kernel->name(), kernel->summary());
+    session.out << "\ninlay kernels KERNEL lists the options of one\n";
+    return Exit::yes;
+  }
+  for (const auto& kernel : list)
+    session.out << kernel->name() << ": " << kernel->summary() << "\n\n" << flags_text(*kernel) << "\n";
   return Exit::yes;
 }
 
@@ -34,7 +46,7 @@ void add_kernels(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("kernels", "The prebuilt kernels and their options");
   auto json = std::make_shared<bool>(false);
   auto names = std::make_shared<std::vector<std::string>>();
-  command->add_option("KERNEL", *names, "Of these only");
+  command->add_option("KERNEL", *names, "Of these with all options");
   command->add_flag("--json", *json, "As JSON");
   command->callback([=, &session] { session.exit = kernels_command(session, *names, *json); });
 }

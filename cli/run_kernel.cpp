@@ -19,6 +19,7 @@ struct RunOptions {
   bool json = false, stress = false, proofs = false, time = false;
   TimeOptions timing;
   kernels::BuildOptions build;
+  AutoOptions automatic;
 };
 
 std::string count(std::uint64_t n) {
@@ -30,6 +31,7 @@ std::string count(std::uint64_t n) {
 /// Everything that a run found out: both outputs are made of this.
 struct Outcome {
   kernels::Artifact artifact;
+  kernels::Choice choice;
   std::string problem, device;
   kernels::LaunchPlan launch;
   kernels::Check check;
@@ -39,22 +41,25 @@ struct Outcome {
   double seconds = 0, flops = 0;
 };
 
-Outcome run_kernel(Session& session, const RunOptions& options, const kernels::Flags& flags) {
+Outcome run_kernel(Session& session, const RunOptions& options, const kernels::Flags& given) {
   const auto kernel = kernels::find_kernel(options.kernel);
-  // The problem first: sizes that the kernel refuses need no compilation.
-  kernels::Problem problem = kernel->problem(flags, options.seed);
   Outcome out;
-  out.artifact = kernel->build(flags, options.build);
-  out.problem = problem.text;
-  out.launch = problem.launch;
-  out.flops = problem.flops;
-  out.resources = resources_of(out.artifact);
   runtime::EmulatorOptions emulator;
   if (!options.checks.empty()) emulator.checks = runtime::Checks::parse(options.checks);
   emulator.stress = options.stress;
   emulator.matrix = runtime::parse_matrix_arithmetic(options.matrix);
   emulator.seed = options.seed;
   emulator.bank_model = true; // the report says how many clocks bank conflicts cost
+  Chosen form = chosen(*kernel, given, options.automatic, options.build);
+  out.choice = std::move(form.choice);
+  const kernels::Flags& flags = form.flags;
+  // The problem first: sizes that the kernel refuses need no compilation.
+  kernels::Problem problem = kernel->problem(flags, options.seed);
+  out.artifact = kernel->build(flags, options.build);
+  out.problem = problem.text;
+  out.launch = problem.launch;
+  out.flops = problem.flops;
+  out.resources = resources_of(out.artifact);
   ProgressBar bar(session, options.kernel);
   emulator.progress = launch_progress(bar);
   const auto device = open_device(options.device, out.artifact.arch, emulator);
@@ -81,37 +86,42 @@ void print_json(Session& session, const Outcome& o, bool ok) {
   nlohmann::ordered_json findings = nlohmann::ordered_json::array();
   for (const runtime::Finding& f : o.emulated.findings)
     findings.push_back({{"kind", std::string(runtime::to_string(f.kind))}, {"text", runtime::to_string(f)}});
-  nlohmann::ordered_json out = {{"ok", ok},
-                                {"kernel", o.artifact.kernel},
-                                {"arch", o.artifact.arch},
-                                {"device", o.device},
-                                {"problem", o.problem},
-                                {"max_abs_error", o.check.max_abs_error},
-                                {"max_rel_error", o.check.max_rel_error},
-                                {"worst_of_bound", o.check.worst_of_bound},
-                                {"bound", o.check.bound},
-                                {"message", o.check.message},
-                                {"proofs",
-                                 {{"proved", o.artifact.proofs.proved()},
-                                  {"refuted", 0}, // a refuted claim stops the build, so nothing is run
-                                  {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
-                                {"resources", resources_json(r)},
-                                {"instructions_executed", o.emulated.statistics.instructions},
-                                {"lds_cycles", o.emulated.statistics.lds_cycles},
-                                {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
-                                {"findings", findings},
-                                {"seconds", o.seconds}};
+  nlohmann::ordered_json out = {
+      {"ok", ok},
+      {"kernel", o.artifact.kernel},
+      {"arch", o.artifact.arch},
+      {"device", o.device},
+      {"problem", o.problem},
+      {"choice", o.choice.why.empty() ? nlohmann::ordered_json() : choice_json(o.choice)},
+      {"max_abs_error", o.check.max_abs_error},
+      {"max_rel_error", o.check.max_rel_error},
+      {"worst_of_bound", o.check.worst_of_bound},
+      {"bound", o.check.bound},
+      {"message", o.check.message},
+      {"proofs",
+       {{"proved", o.artifact.proofs.proved()},
+        {"refuted", 0}, // a refuted claim stops the build, so nothing is run
+        {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+      {"resources", resources_json(r)},
+      {"instructions_executed", o.emulated.statistics.instructions},
+      {"lds_cycles", o.emulated.statistics.lds_cycles},
+      {"lds_conflict_cycles", o.emulated.statistics.lds_conflict_cycles},
+      {"findings", findings},
+      {"seconds", o.seconds}};
   if (o.timing) out["timing"] = time_json(*o.timing);
   session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
 }
 
-void print_text(Session& session, const Outcome& o, bool ok, bool proofs, const TimeOptions& timing) {
+void print_text(Session& session, const Outcome& o, bool ok, bool proofs, bool why,
+                const TimeOptions& timing) {
   const kernels::BuildTimes& t = o.artifact.times;
   const auto& s = o.emulated.statistics;
   const auto line = [&](const char* what, const std::string& text) {
     session.out << fmt::format("  {:<10} {}\n", what, text);
   };
   session.out << o.artifact.kernel << ": " << o.problem << " on " << o.artifact.arch << "\n\n";
+  if (!o.choice.why.empty()) line("auto", o.choice.why);
+  if (!o.choice.ranking.empty() && why) session.out << "\n" << ranking_text(o.choice) << "\n";
   line("proofs", fmt::format("{} claims proved, {} checked at launch", o.artifact.proofs.proved(),
                              o.artifact.proofs.at_launch_count()));
   if (proofs) session.out << "\n" << o.artifact.proofs.text() << "\n";
@@ -157,7 +167,7 @@ int run_command(Session& session, const RunOptions& options, const std::vector<s
   if (options.json) {
     print_json(session, outcome, ok);
   } else {
-    print_text(session, outcome, ok, options.proofs, options.timing);
+    print_text(session, outcome, ok, options.proofs, options.automatic.why, options.timing);
   }
   return ok ? Exit::yes : Exit::no;
 }
@@ -168,8 +178,7 @@ void add_run(CLI::App& app, Session& session) {
   auto* command =
       app.add_subcommand("run", "Build a kernel, run it, and check the result against its reference");
   auto options = std::make_shared<RunOptions>();
-  command->add_option("KERNEL", options->kernel, "A name that `inlay kernels` lists; its options follow")
-      ->required();
+  add_kernel(*command, options->kernel);
   command->add_option("--device", options->device, "emulator (default) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
   command->add_option("--seed", options->seed, "Of the random operands");
@@ -183,6 +192,7 @@ void add_run(CLI::App& app, Session& session) {
   command->add_flag("--time", options->time, "Also model the clocks on hardware, as `inlay time` does");
   add_time_options(*command, options->timing);
   add_order_options(*command, options->build);
+  add_auto_options(*command, options->automatic);
   command->add_flag("--json", options->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = run_command(session, *options, command->remaining()); });

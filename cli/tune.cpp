@@ -2,37 +2,69 @@
 #include "kernel_options.h"
 #include "launch.h"
 #include "progress.h"
+#include "resources.h"
 
-#include <inlay/runtime/isa/report.h>
+#include <inlay/kernels/workers.h>
+#include <inlay/runtime/benchmark.h>
 
 #include <algorithm>
+#include <csignal>
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
+#include <sstream>
 
 namespace inlay::cli {
 namespace {
 
 struct TuneOptions {
-  std::string kernel;
+  std::string kernel, measure;
   std::vector<std::string> vary;
-  unsigned top = 10;
+  unsigned top = 10, most = 64, processes = 0;
+  double within = 1.6;
   std::uint64_t seed = 1;
   bool json = false, full = false;
   kernels::BuildOptions build;
 };
 
+/// Values of an option to try.
+struct Variation {
+  std::string name;
+  std::vector<std::string> values;
+};
+
 struct Candidate {
-  kernels::Flags varied;
-  double clocks = 0;
-  unsigned vgprs = 0, agprs = 0, lds_bytes = 0, waves = 0;
+  kernels::Form form; ///< what is varied, and clocks by its bounds; 0: not known
+  std::optional<kernels::Modelled> modelled;
+  std::string refused;
+  std::optional<double> microseconds; ///< measured, the median
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+/// While it lives, an interrupt is noted and ends nothing.
+class Interrupts {
+public:
+  Interrupts() {
+    interrupted = 0;
+    struct sigaction note = {};
+    note.sa_handler = [](int) { interrupted = 1; };
+    ::sigaction(SIGINT, &note, &before_);
+  }
+  ~Interrupts() { ::sigaction(SIGINT, &before_, nullptr); }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+private:
+  struct sigaction before_ = {};
 };
 
 /// `tile=64x64x64|128x128x64` as a name and its values. Errors: std::invalid_argument.
-kernels::Variation parse_variation(const std::string& text) {
+Variation parse_variation(const std::string& text) {
   const std::size_t equals = text.find('=');
-  kernels::Variation v{text.substr(0, equals), {}};
+  Variation v{text.substr(0, equals), {}};
   for (std::size_t begin = equals == std::string::npos ? text.size() : equals + 1; begin <= text.size();) {
     const std::size_t end = std::min(text.find('|', begin), text.size());
     v.values.push_back(text.substr(begin, end - begin));
@@ -47,10 +79,9 @@ kernels::Variation parse_variation(const std::string& text) {
 }
 
 /// All combinations, the last name fastest. Errors: std::invalid_argument for a name that is fixed, or varied twice.
-std::vector<kernels::Flags> combinations(const std::vector<kernels::Variation>& vary,
-                                         const kernels::Flags& fixed) {
+std::vector<kernels::Flags> combinations(const std::vector<Variation>& vary, const kernels::Flags& fixed) {
   std::vector<kernels::Flags> all = {{}};
-  for (const kernels::Variation& v : vary) {
+  for (const Variation& v : vary) {
     if (fixed.contains(v.name))
       throw std::invalid_argument(fmt::format("option '--{}' is fixed and varied", v.name));
     std::vector<kernels::Flags> next;
@@ -64,14 +95,6 @@ std::vector<kernels::Flags> combinations(const std::vector<kernels::Variation>& 
     all = std::move(next);
   }
   return all;
-}
-
-std::string words(const kernels::Flags& flags) {
-  std::string out;
-  for (const auto& [name, value] : flags)
-    out += fmt::format("{}--{} {}", out.empty() ? "" : " ", name,
-                       value.find(' ') == std::string::npos ? value : "'" + value + "'");
-  return out;
 }
 
 kernels::Flags joined(kernels::Flags flags, const kernels::Flags& more) {
@@ -98,16 +121,28 @@ private:
   }
 };
 
-Candidate time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+/// As `run --time` does it, with the problem's data.
+kernels::Modelled time_one(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
   Ready r(kernel, o, flags);
   TimeOptions time;
-  time.quick = !o.full;
+  time.quick = true;
   const TimeResult timed =
       time_problem(time, dynamic_cast<runtime::EmulatorDevice&>(*r.device), r.artifact, r.loaded);
-  const auto* bytes = reinterpret_cast<const std::uint8_t*>(r.artifact.hsaco.data());
-  const auto object = runtime::CodeObject::parse({bytes, bytes + r.artifact.hsaco.size()}, r.artifact.arch);
-  const auto used = runtime::isa::report(object, object.kernel(r.artifact.kernel)).resources;
-  return {{}, timed.chip.clocks, used.vgprs_used, used.agprs_used, used.lds_bytes, used.waves_per_simd};
+  const Resources used = resources_of(r.artifact);
+  kernels::Modelled m;
+  m.clocks = timed.chip.clocks, m.resident = timed.resident;
+  m.vgprs = used.vgpr, m.agprs = used.agpr, m.lds_bytes = used.lds_bytes,
+  m.waves_per_simd = used.waves_per_simd;
+  return m;
+}
+
+/// Sizes above 767 as 512 to 767 with the same remainder by 256: the emulator computes what they say in seconds.
+kernels::Flags smaller(const kernels::Kernel& kernel, kernels::Flags flags) {
+  for (const std::string& name : kernel.size_names())
+    if (const auto found = flags.find(name); found != flags.end())
+      if (const auto value = parse_number<std::uint64_t>(found->second); value && *value > 767)
+        found->second = std::to_string(512 + *value % 256);
+  return flags;
 }
 
 /// What the kernel computes, as text. Errors: std::runtime_error where the emulator's result is another.
@@ -116,73 +151,185 @@ std::string check_one(const kernels::Kernel& kernel, const TuneOptions& o, const
   r.loaded.launch();
   if (const kernels::Check c = r.problem.check(r.loaded.read()); !c.ok)
     throw std::runtime_error(
-        fmt::format("{}: the result is wrong with {}\n  {}", o.kernel, words(flags), c.message));
+        fmt::format("{}: the result is wrong with {}\n  {}", o.kernel, kernels::words(flags), c.message));
   return r.problem.text;
 }
 
-int tune(Session& session, const TuneOptions& o, const kernels::Flags& fixed) {
-  const auto kernel = kernels::find_kernel(o.kernel);
-  std::vector<kernels::Variation> vary;
-  for (const std::string& text : o.vary) vary.push_back(parse_variation(text));
-  if (vary.empty())
-    for (kernels::Variation& v : kernel->variations(fixed))
-      if (!fixed.contains(v.name)) vary.push_back(std::move(v));
-  if (vary.empty())
-    throw std::invalid_argument(
-        fmt::format("{} proposes nothing to vary\n  hint   --vary 'NAME=VALUE|VALUE', with "
-                    "options that `inlay kernels {}` lists",
-                    o.kernel, o.kernel));
-  std::vector<Candidate> found;
-  std::vector<std::pair<kernels::Flags, std::string>> refused;
-  std::vector<kernels::Flags> all = combinations(vary, fixed);
-  ProgressBar bar(session, o.kernel);
-  for (kernels::Flags& varied : all) {
-    const std::size_t done = found.size() + refused.size();
-    bar.show(static_cast<double>(done) / static_cast<double>(all.size()),
-             fmt::format("{} of {}: {}", done, all.size(), words(varied)));
-    try {
-      Candidate c = time_one(*kernel, o, joined(fixed, varied));
-      c.varied = std::move(varied);
-      found.push_back(std::move(c));
-    } catch (const std::invalid_argument& e) {
-      refused.emplace_back(std::move(varied), e.what());
-    }
+/// What one candidate takes, as a line; `refused WHY` where it cannot be built.
+std::string answer(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& flags) {
+  try {
+    const kernels::Modelled m = o.full || kernel.size_names().empty()
+                                    ? time_one(kernel, o, flags)
+                                    : kernels::model(kernel.build(flags, o.build), kernel.sizes(flags));
+    return fmt::format("{} {} {} {} {}", m.clocks, m.vgprs, m.agprs, m.lds_bytes, m.waves_per_simd);
+  } catch (const std::invalid_argument& e) {
+    return fmt::format("refused {}", e.what());
   }
+}
+
+void put(Candidate& c, const std::optional<std::string>& answer) {
+  if (!answer || answer->starts_with("refused ")) {
+    c.refused = answer ? answer->substr(8) : "its process died";
+    return;
+  }
+  kernels::Modelled m;
+  std::istringstream(*answer) >> m.clocks >> m.vgprs >> m.agprs >> m.lds_bytes >> m.waves_per_simd;
+  c.modelled = m;
+}
+
+/// Everything that is tried, the most promising first, and how many forms were left out for their bounds.
+std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptions& o,
+                                  const kernels::Flags& fixed, std::size_t& pruned) {
+  std::vector<Candidate> out;
+  if (!o.vary.empty()) {
+    std::vector<Variation> vary;
+    for (const std::string& text : o.vary) vary.push_back(parse_variation(text));
+    for (kernels::Flags& flags : combinations(vary, fixed))
+      out.push_back({{std::move(flags), 0}, {}, {}, {}});
+    return out;
+  }
+  for (kernels::Form& form : kernel.forms(fixed)) {
+    if (out.size() >= o.most || (!out.empty() && form.clocks > o.within * out.front().form.clocks)) {
+      ++pruned;
+      continue;
+    }
+    std::erase_if(form.options, [&](const auto& f) { return fixed.contains(f.first); });
+    out.push_back({std::move(form), {}, {}, {}});
+  }
+  if (out.empty())
+    throw std::invalid_argument(fmt::format(
+        "{} has one form for these options: nothing to vary\n  hint   --vary 'NAME=VALUE|VALUE', with "
+        "options that `inlay kernels {}` lists",
+        o.kernel, o.kernel));
+  return out;
+}
+
+/// The median time of a launch on the device, for the first ones.
+void measure(const kernels::Kernel& kernel, const TuneOptions& o, const kernels::Flags& fixed,
+             std::vector<Candidate>& found) {
+  for (std::size_t n = 0; n < found.size() && n < o.top && interrupted == 0; ++n) {
+    const kernels::Flags flags = joined(fixed, found[n].form.options);
+    const kernels::Problem problem = kernel.problem(flags, o.seed);
+    const kernels::Artifact artifact = kernel.build(flags, o.build);
+    runtime::EmulatorOptions unchecked;
+    unchecked.checks = runtime::Checks::none();
+    const auto device = open_device(o.measure, artifact.arch, unchecked);
+    LoadedProblem loaded(*device, artifact, problem);
+    const runtime::BenchmarkResult timing = runtime::benchmark(
+        *device, [&](runtime::Stream s) { loaded.launch(s); }, {.warm_up = 2, .repetitions = 10});
+    found[n].microseconds = timing.median() * 1e3;
+  }
+}
+
+void print_tuned(Session& session, const TuneOptions& o, const std::vector<Candidate>& found,
+                 const std::vector<Candidate>& refused, const std::string& problem, const std::string& tail) {
+  session.out << fmt::format("{}: {}\n\n  clocks    VGPR + AGPR    LDS  waves a SIMD{}\n", o.kernel, problem,
+                             o.measure.empty() ? "" : "  measured us");
+  for (std::size_t n = 0; n < found.size() && n < o.top; ++n) {
+    const kernels::Modelled& m = *found[n].modelled;
+    session.out << fmt::format("{:>8.0f} {:>7} + {:<4} {:>6} {:>13}{}   {}\n", m.clocks, m.vgprs, m.agprs,
+                               m.lds_bytes, m.waves_per_simd,
+                               o.measure.empty()       ? ""
+                               : found[n].microseconds ? fmt::format(" {:>12.1f}", *found[n].microseconds)
+                                                       : fmt::format(" {:>12}", "-"),
+                               kernels::words(found[n].form.options));
+  }
+  session.out << fmt::format("\n  {} modelled, {} refused{}{}\n", found.size(), refused.size(),
+                             refused.empty()
+                                 ? ""
+                                 : fmt::format(" ({}: {})", kernels::words(refused[0].form.options),
+                                               refused[0].refused.substr(0, refused[0].refused.find('\n'))),
+                             tail);
+}
+
+int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
+  const auto kernel = kernels::find_kernel(o.kernel);
+  std::erase_if(fixed, [](const auto& f) { return f.second == "auto"; });
+  std::size_t pruned = 0;
+  std::vector<Candidate> all = candidates(*kernel, o, fixed, pruned);
+  ProgressBar bar(session, o.kernel);
+  const Interrupts interrupts;
+  std::size_t done = 0;
+  const Candidate* best = nullptr;
+  kernels::in_processes(
+      all.size(), o.processes != 0 ? o.processes : kernels::processors(),
+      [&](std::size_t i) { return answer(*kernel, o, joined(fixed, all[i].form.options)); },
+      [&](std::size_t i, std::optional<std::string> text) {
+        put(all[i], text);
+        ++done;
+        if (all[i].modelled && (best == nullptr || all[i].modelled->clocks < best->modelled->clocks))
+          best = &all[i];
+        bar.show(static_cast<double>(done) / static_cast<double>(all.size()),
+                 fmt::format("{} of {}{}", done, all.size(),
+                             best == nullptr ? ""
+                                             : fmt::format(", best {:.0f}: {}", best->modelled->clocks,
+                                                           kernels::words(best->form.options))));
+        return interrupted == 0;
+      },
+      [] { return interrupted == 0; });
   bar.erase();
+  const bool cut = interrupted != 0;
+  std::vector<Candidate> found, refused;
+  for (Candidate& c : all)
+    if (c.modelled)
+      found.push_back(std::move(c));
+    else if (!c.refused.empty())
+      refused.push_back(std::move(c));
+  if (found.empty() && cut) {
+    session.err << "interrupted before anything was modelled\n";
+    return Exit::undecided;
+  }
   if (found.empty())
     throw std::invalid_argument(fmt::format("none of {} can be built; the first: {}\n{}", refused.size(),
-                                            words(refused[0].first), refused[0].second));
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.clocks < b.clocks; });
+                                            kernels::words(refused[0].form.options), refused[0].refused));
+  std::stable_sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return a.modelled->clocks < b.modelled->clocks;
+  });
   // What is proposed is right.
-  const std::string problem = check_one(*kernel, o, joined(fixed, found[0].varied));
+  const std::string problem = kernel->problem(joined(fixed, found[0].form.options), o.seed).text;
+  const std::string checked =
+      cut ? "" : check_one(*kernel, o, smaller(*kernel, joined(fixed, found[0].form.options)));
+  if (!o.measure.empty()) measure(*kernel, o, fixed, found);
+  std::string tail = cut ? fmt::format("; interrupted, {} of {} were tried", done, all.size())
+                     : checked == problem
+                         ? "; the first one's result is right on the emulator"
+                         : "; the first one's result is right on the emulator, for " + checked;
+  if (pruned > 0) tail += fmt::format("; {} forms were left out for their bounds", pruned);
+  // `auto` finds it from now on.
+  if (o.vary.empty()) {
+    kernels::Choice choice;
+    choice.from = kernels::Choice::From::model;
+    choice.options = joined(fixed, found[0].form.options);
+    std::erase_if(choice.options, [&](const auto& f) { return fixed.contains(f.first); });
+    choice.clocks = found[0].modelled->clocks;
+    choice.considered = all.size() + pruned, choice.modelled = found.size();
+    choice.why = fmt::format("{}: {:.0f} modelled clocks, the fewest of {} of {} forms{}",
+                             kernels::words(choice.options), choice.clocks, found.size(), choice.considered,
+                             cut ? ", tuning interrupted" : ", tuned");
+    kernels::ChooseOptions how;
+    how.build = o.build;
+    kernels::remember(*kernel, fixed, choice, how);
+  }
   if (o.json) {
-    nlohmann::ordered_json out = {{"kernel", o.kernel}, {"problem", problem}};
-    for (const Candidate& c : found)
-      out["candidates"].push_back({{"options", c.varied},
-                                   {"clocks", c.clocks},
-                                   {"vgprs", c.vgprs},
-                                   {"agprs", c.agprs},
-                                   {"lds_bytes", c.lds_bytes},
-                                   {"waves_per_simd", c.waves}});
+    nlohmann::ordered_json out = {
+        {"kernel", o.kernel}, {"problem", problem}, {"interrupted", cut}, {"pruned", pruned}};
+    for (const Candidate& c : found) {
+      nlohmann::ordered_json one = {
+          {"options", c.form.options},          {"clocks", c.modelled->clocks},
+          {"vgprs", c.modelled->vgprs},         {"agprs", c.modelled->agprs},
+          {"lds_bytes", c.modelled->lds_bytes}, {"waves_per_simd", c.modelled->waves_per_simd}};
+      if (c.form.clocks > 0) one["bound"] = c.form.clocks;
+      if (c.microseconds) one["microseconds"] = *c.microseconds;
+      out["candidates"].push_back(std::move(one));
+    }
     out["refused"] = nlohmann::ordered_json::array();
-    for (const auto& [flags, why] : refused) out["refused"].push_back({{"options", flags}, {"why", why}});
+    for (const Candidate& c : refused)
+      out["refused"].push_back({{"options", c.form.options}, {"why", c.refused}});
     session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
-    return Exit::yes;
+  } else {
+    print_tuned(session, o, found, refused, problem, tail);
   }
-  session.out << fmt::format("{}: {}\n\n  clocks    VGPR + AGPR    LDS  waves a SIMD\n", o.kernel, problem);
-  for (std::size_t n = 0; n < found.size() && n < o.top; ++n) {
-    const Candidate& c = found[n];
-    session.out << fmt::format("{:>8.0f} {:>7} + {:<4} {:>6} {:>13}   {}\n", c.clocks, c.vgprs, c.agprs,
-                               c.lds_bytes, c.waves, words(c.varied));
-  }
-  session.out << fmt::format(
-      "\n  {} modelled, {} refused{}; the first one's result is right on the emulator\n", found.size(),
-      refused.size(),
-      refused.empty() ? ""
-                      : fmt::format(" ({}: {})", words(refused[0].first),
-                                    refused[0].second.substr(0, refused[0].second.find('\n'))));
-  return Exit::yes;
+  return cut ? Exit::undecided : Exit::yes;
 }
 
 } // namespace
@@ -191,14 +338,22 @@ void add_tune(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand(
       "tune", "Build a kernel with several values of its options, and model a launch of each");
   auto o = std::make_shared<TuneOptions>();
-  command->add_option("KERNEL", o->kernel, "A name that `inlay kernels` lists; its options follow")
-      ->required();
-  command->add_option(
-      "--vary", o->vary,
-      "NAME=VALUE|VALUE, any number of times: all combinations; without it what the kernel proposes");
+  add_kernel(*command, o->kernel);
+  command->add_option("--vary", o->vary,
+                      "NAME=VALUE|VALUE, any number of times: all combinations; without it all forms of the "
+                      "kernel that their bounds do not exclude");
+  command->add_option("--most", o->most, "Forms that are modelled, the first by their bounds (64)")
+      ->check(CLI::Range(1U, 100'000U));
+  command
+      ->add_option("--within", o->within, "Forms whose bound is at most so many times the first one's (1.6)")
+      ->check(CLI::Range(1.0, 100.0));
+  command->add_option("--processes", o->processes,
+                      "That build and model side by side; as many as there are processors");
+  command->add_option("--measure", o->measure, "Also time the shown ones on this device: hip, emulator")
+      ->check(CLI::IsMember({"hip", "emulator"}));
   command->add_option("--top", o->top, "How many are shown")->check(CLI::Range(1U, 100'000U));
   command->add_option("--seed", o->seed, "Of the random operands");
-  command->add_flag("--full", o->full, "Model each launch in full, not a sample of its workgroups");
+  command->add_flag("--full", o->full, "Model each launch as `run --time` does, with the problem's data");
   add_order_options(*command, o->build);
   command->add_flag("--json", o->json, "As JSON");
   command->allow_extras();

@@ -1,23 +1,30 @@
-/// The command-line faces of the prebuilt kernels, one function each; registry.cpp lists them.
+/// The prebuilt kernels, a line each: NAME, whose face on the command line NAME_kernel() is (options.h).
 #pragma once
 
 #include <inlay/kernels/artifact.h>
 
+// clang-format off
+#define INLAY_KERNELS(kernel) \
+  kernel(gemm) \
+  kernel(preshuffle_gemm) \
+  kernel(block_scale_gemm) \
+  kernel(weight_only_gemm) \
+  kernel(moe_stage1) \
+  kernel(moe_stage2) \
+  kernel(flash_attention) \
+  kernel(softmax) \
+  kernel(rmsnorm) \
+  kernel(layernorm) \
+  kernel(silu_and_mul) \
+  kernel(rope) \
+  kernel(cumsum) \
+  kernel(vector_add)
+// clang-format on
+
 namespace inlay::kernels {
 
-[[nodiscard]] std::unique_ptr<Kernel> gemm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> preshuffle_gemm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> softmax_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> rmsnorm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> layernorm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> silu_and_mul_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> block_scale_gemm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> weight_only_gemm_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> flash_attention_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> moe_stage1_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> moe_stage2_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> rope_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> cumsum_kernel();
-[[nodiscard]] std::unique_ptr<Kernel> vector_add_kernel();
+#define INLAY_DECLARE(name) [[nodiscard]] std::unique_ptr<Kernel> name##_kernel();
+INLAY_KERNELS(INLAY_DECLARE)
+#undef INLAY_DECLARE
 
 } // namespace inlay::kernels

@@ -1,6 +1,6 @@
 // `flash_attention` on the command line, its problems and their judge.
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 #include "../problem.h"
 
 #include <inlay/kernels/attention/spec.h>
@@ -12,54 +12,8 @@
 namespace inlay::kernels {
 namespace {
 
-class AttentionKernel final : public Kernel {
-public:
-  std::string name() const override { return "flash_attention"; }
-  std::string summary() const override {
-    return "softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal or not, grouped heads";
-  }
-  std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "bf16", "element type: f16, bf16"},
-            {"head-dim", "128", "64 or 128"},
-            {"causal", "0", "1: row q sees columns 0 to q"},
-            {"group", "1", "heads of Q that share one of K and V"},
-            {"batch", "1", "sequences"},
-            {"queries", "200", "rows of Q"},
-            {"keys", "300", "rows of K and V"},
-            {"heads", "2", "heads of Q, a multiple of the group"},
-            {"tile-q", "128", "rows of Q that a workgroup works on, 16 or 32 for each of its waves"},
-            {"tile-k", "64", "rows of K and V at a time, 32 or 64"},
-            {"waves", "4", "1, 2, 4 or 8"}};
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return kernels::build(flash_attention_program(spec_of(given)), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    AttentionSizes sizes;
-    sizes.batch = read.number("batch", 1, 1 << 20);
-    sizes.queries = read.number("queries", 1, 1 << 24);
-    sizes.keys = read.number("keys", 1, 1 << 24);
-    sizes.heads = read.number("heads", 1, 1 << 20);
-    return flash_attention_problem(spec_of(given), sizes, seed);
-  }
-
-private:
-  AttentionSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    AttentionSpec spec;
-    spec.arch = read.text("arch");
-    spec.type = codegen::parse_element(read.text("dtype"));
-    spec.head_dim = static_cast<int>(read.number("head-dim", 1, 1024));
-    spec.causal = read.number("causal", 0, 1) == 1;
-    spec.group = static_cast<int>(read.number("group", 1, 1024));
-    spec.tile_q = static_cast<int>(read.number("tile-q", 1, 1024));
-    spec.tile_k = static_cast<int>(read.number("tile-k", 1, 1024));
-    spec.waves = static_cast<int>(read.number("waves", 1, 16));
-    return spec;
-  }
-};
+struct Asked : AttentionSpec, AttentionSizes {};
+using Read = Reads<Asked>;
 
 } // namespace
 
@@ -99,6 +53,57 @@ Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes&
   return problem;
 }
 
-std::unique_ptr<Kernel> flash_attention_kernel() { return std::make_unique<AttentionKernel>(); }
+std::unique_ptr<Kernel> flash_attention_kernel() {
+  return kernel_of<Asked>(
+      {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal or not, grouped heads",
+       {"flash_attention",
+        {{"arch", Read::arch(), "gfx942", "the processor"},
+         {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
+         {"head-dim", Read::number(&Asked::head_dim, 1, 1024), "128", "elements of a head, 64 or 128"},
+         {"causal", Read::one_of(&Asked::causal, {{"0", false}, {"1", true}}), "0",
+          "1: row q sees columns 0 to q"},
+         {"group", Read::number(&Asked::group, 1, 1024), "1", "heads of Q that share one of K and V"},
+         {"batch", Read::number(&Asked::batch, 1, 1 << 20), "1", "sequences"},
+         {"queries", Read::number(&Asked::queries, 1, 1 << 24), "200", "rows of Q"},
+         {"keys", Read::number(&Asked::keys, 1, 1 << 24), "300", "rows of K and V"},
+         {"heads", Read::number(&Asked::heads, 1, 1 << 20), "2", "heads of Q, a multiple of the group"},
+         {"tile-q", Read::number(&Asked::tile_q, 1, 1024), "auto",
+          "rows of Q that a workgroup works on, 16 or 32 for each of its waves", "128"},
+         {"tile-k", Read::number(&Asked::tile_k, 1, 1024), "auto", "rows of K and V at a time, 32 or 64",
+          "64"},
+         {"waves", Read::number(&Asked::waves, 1, 16), "auto", "of a workgroup: 1, 2, 4 or 8", "4"}}},
+       [](const Asked& asked, const BuildOptions& how) { return build(flash_attention_program(asked), how); },
+       [](const Asked& asked, std::uint64_t seed) { return flash_attention_problem(asked, asked, seed); },
+       {"batch", "queries", "keys", "heads"},
+       [](const Asked& asked) {
+         return std::vector{asked.batch, asked.queries, asked.keys, asked.heads};
+       },
+       [](const Asked&, const Flags& fixed) {
+         std::vector<Flags> all;
+         const auto values = [&](const char* name, std::vector<std::string> otherwise) {
+           return fixed.contains(name) ? std::vector{fixed.at(name)} : std::move(otherwise);
+         };
+         for (const std::string& waves : values("waves", {"1", "2", "4", "8"}))
+           for (const int rows : {16, 32})
+             for (const std::string& tile_q :
+                  values("tile-q", {std::to_string(rows * std::atoi(waves.c_str()))}))
+               for (const std::string& tile_k : values("tile-k", {"32", "64"}))
+                 if (rows == 16 || !fixed.contains("tile-q"))
+                   all.push_back({{"waves", waves}, {"tile-q", tile_q}, {"tile-k", tile_k}});
+         return all;
+       },
+       [](const Asked& asked) {
+         // Two products, the exponentials between them, bytes of K and V for the workgroup, latency; waves share SIMDs.
+         const double rate = asked.arch == "gfx950" ? 2048 : 1024, q = asked.tile_q, k = asked.tile_k,
+                      d = asked.head_dim;
+         const double simds = std::min(asked.waves, 4), resident = std::clamp(8.0 / asked.waves, 1.0, 2.0);
+         const double work = 2 * q * k * d / rate * 4 / simds + q * k / 64 / simds * 44;
+         const double trip = std::max(resident * std::max(work, 2 * k * d * 2 / 57.6), work + 350);
+         const double trips = static_cast<double>(up(asked.keys, asked.tile_k)) / (asked.causal ? 2 : 1);
+         return rounds(asked.arch, up(asked.queries, asked.tile_q) * asked.batch * asked.heads,
+                       static_cast<int>(resident)) *
+                (trips * trip + 4000);
+       }});
+}
 
 } // namespace inlay::kernels

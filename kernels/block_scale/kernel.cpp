@@ -1,6 +1,6 @@
 // `block_scale_gemm` on the command line, its problems and their judge.
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 #include "../problem.h"
 
 #include <inlay/kernels/block_scale/spec.h>
@@ -12,40 +12,10 @@
 namespace inlay::kernels {
 namespace {
 
-class BlockScaleKernel final : public Kernel {
-public:
-  std::string name() const override { return "block_scale_gemm"; }
-  std::string summary() const override {
-    return "C[M,N] = A[M,K] x B[N,K]^T, fp8 with scales of 1 x 128 and 128 x 128, B preshuffled";
-  }
-  std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"out", "bf16", "element type of C: bf16, f16, f32"},
-            {"m", "200", "rows of A and C"},
-            {"n", "256", "rows of B, columns of C, a multiple of 16"},
-            {"k", "256", "columns of A and B, a multiple of 128"},
-            {"tile-m", "128", "rows of C that a workgroup works on"}};
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return kernels::build(block_scale_gemm_program(spec_of(given)), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    constexpr std::int64_t most = 1 << 24;
-    return block_scale_gemm_problem(spec_of(given), read.number("m", 1, most), read.number("n", 1, most),
-                                    read.number("k", 1, most), seed);
-  }
-
-private:
-  BlockScaleSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    BlockScaleSpec spec;
-    spec.arch = read.text("arch");
-    spec.out = codegen::parse_element(read.text("out"));
-    spec.tile_m = static_cast<int>(read.number("tile-m", 1, 512));
-    return spec;
-  }
+struct Asked : BlockScaleSpec {
+  std::int64_t m = 200, n = 256, k = 256;
 };
+using Read = Reads<Asked>;
 
 } // namespace
 
@@ -72,6 +42,44 @@ Problem block_scale_gemm_problem(const BlockScaleSpec& spec, std::int64_t m, std
   return problem;
 }
 
-std::unique_ptr<Kernel> block_scale_gemm_kernel() { return std::make_unique<BlockScaleKernel>(); }
+std::unique_ptr<Kernel> block_scale_gemm_kernel() {
+  constexpr std::int64_t most = 1 << 24;
+  return kernel_of<Asked>(
+      {"C[M,N] = A[M,K] x B[N,K]^T, fp8 with scales of 1 x 128 and 128 x 128, B preshuffled",
+       {"block_scale_gemm",
+        {{"arch", Read::arch(), "gfx942", "the processor"},
+         {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
+         {"m", Read::number(&Asked::m, 1, most), "200", "rows of A and C"},
+         {"n", Read::number(&Asked::n, 1, most), "256", "rows of B, columns of C, a multiple of 16"},
+         {"k", Read::number(&Asked::k, 1, most), "256", "columns of A and B, a multiple of 128"},
+         {"tile-m", Read::number(&Asked::tile_m, 1, 512), "auto", "rows of C that a workgroup works on",
+          "128"}}},
+       [](const Asked& asked, const BuildOptions& how) {
+         return build(block_scale_gemm_program(asked), how);
+       },
+       [](const Asked& asked, std::uint64_t seed) {
+         return block_scale_gemm_problem(asked, asked.m, asked.n, asked.k, seed);
+       },
+       {"m", "n", "k"},
+       [](const Asked& asked) {
+         return std::vector{asked.m, asked.n, asked.k};
+       },
+       [](const Asked& asked, const Flags& fixed) {
+         std::vector<Flags> all;
+         for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
+           if (rows < 2 * asked.m || rows == 16) all.push_back({{"tile-m", std::to_string(rows)}});
+         if (fixed.contains("tile-m")) all = {{{"tile-m", fixed.at("tile-m")}}};
+         return all;
+       },
+       [](const Asked& asked) {
+         if (asked.k % 128 != 0 || asked.n % 16 != 0)
+           throw std::invalid_argument("no form takes these sizes");
+         // Products of 8 bits, bytes that come from L2, and memory's latency a trip of 128 k.
+         const double rate = asked.arch == "gfx950" ? 4096 : 2048, rows = asked.tile_m;
+         const double trip = std::max({rows * 128 * 128 / rate, (rows + 128) * 128 / 57.6, 450.0});
+         return rounds(asked.arch, up(asked.m, asked.tile_m) * up(asked.n, 128), asked.tile_m <= 64 ? 2 : 1) *
+                (static_cast<double>(asked.k) / 128 * trip + 2500 + rows * 8);
+       }});
+}
 
 } // namespace inlay::kernels

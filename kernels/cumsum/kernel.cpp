@@ -1,7 +1,7 @@
 // Running sums on the command line, their problems and their judge.
 #include "../data.h"
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/cumsum/spec.h>
@@ -12,42 +12,10 @@
 namespace inlay::kernels {
 namespace {
 
-class Cumsum final : public Kernel {
-public:
-  std::string name() const override { return "cumsum"; }
-  std::string summary() const override {
-    return "running sums down the columns of a matrix: each workgroup goes on from what the one before "
-           "stored";
-  }
-  std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "f16", "element type: f16, bf16, f32"},
-            {"n", "1024", "rows"},
-            {"m", "1024", "columns, a multiple of a vector's elements"},
-            {"rows", "16", "rows of a workgroup, 1 to 32"},
-            {"threads", "64", "work-items: 64, 128 or 256"},
-            {"vector", "0", "elements that one instruction moves; 0: 16 bytes"}};
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return build_cumsum(spec_of(given), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    return cumsum_problem(spec_of(given), read.number("n", 1, 1 << 20), read.number("m", 1, 1 << 20), seed);
-  }
-
-private:
-  CumsumSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    CumsumSpec spec;
-    spec.arch = read.text("arch");
-    spec.type = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
-    spec.rows = static_cast<int>(read.number("rows", 0, 1 << 16));
-    spec.threads = static_cast<int>(read.number("threads", 1, 1024));
-    spec.vector = static_cast<int>(read.number("vector", 0, 64));
-    return spec;
-  }
+struct Asked : CumsumSpec {
+  std::int64_t n = 1024, m = 1024;
 };
+using Read = Reads<Asked>;
 
 } // namespace
 
@@ -77,6 +45,20 @@ Problem cumsum_problem(const CumsumSpec& spec, std::int64_t n, std::int64_t m, s
   return problem;
 }
 
-std::unique_ptr<Kernel> cumsum_kernel() { return std::make_unique<Cumsum>(); }
+std::unique_ptr<Kernel> cumsum_kernel() {
+  return kernel_of<Asked>(
+      {"running sums down the columns of a matrix: each workgroup goes on from what the one before stored",
+       {"cumsum",
+        {{"arch", Read::arch(), "gfx942", "the processor"},
+         {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
+         {"n", Read::number(&Asked::n, 1, 1 << 20), "1024", "rows"},
+         {"m", Read::number(&Asked::m, 1, 1 << 20), "1024", "columns, a multiple of a vector's elements"},
+         {"rows", Read::number(&Asked::rows, 0, 1 << 16), "16", "rows of a workgroup, 1 to 32"},
+         {"threads", Read::number(&Asked::threads, 1, 1024), "64", "work-items: 64, 128 or 256"},
+         {"vector", Read::number(&Asked::vector, 0, 64), "0",
+          "elements that one instruction moves; 0: 16 bytes"}}},
+       [](const Asked& asked, const BuildOptions& how) { return build_cumsum(asked, how); },
+       [](const Asked& asked, std::uint64_t seed) { return cumsum_problem(asked, asked.n, asked.m, seed); }});
+}
 
 } // namespace inlay::kernels

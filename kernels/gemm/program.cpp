@@ -1,5 +1,6 @@
 // The GEMM: what it computes, and how its data moves. Nothing else about it is written anywhere.
 #include "../lds_swizzle.h"
+#include "forms.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/codegen/schedule.h>
@@ -494,6 +495,12 @@ Program gemm_program(const GemmSpec& s) {
   return k;
 }
 // [gemm end]
+
+GemmFacts gemm_facts(const GemmSpec& spec) {
+  const Target& target = Target::named(spec.arch);
+  check(spec, target);
+  return {tiling(spec, target).clocks(), stages(spec, target)};
+}
 
 Artifact build_gemm(const GemmSpec& spec, const BuildOptions& options) {
   return build(gemm_program(spec), options);

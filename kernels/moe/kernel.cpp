@@ -1,6 +1,6 @@
 // `moe_stage1` and `moe_stage2` on the command line: options, a routing of tokens to experts, and the judges.
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 #include "../problem.h"
 
 #include <inlay/kernels/build.h>
@@ -13,62 +13,38 @@
 namespace inlay::kernels {
 namespace {
 
-std::vector<FlagHelp> common_flags() {
-  return {{"arch", "gfx942", "gfx942 or gfx950"},
-          {"dtype", "bf16", "element type: f16, bf16"},
-          {"tokens", "100", "rows of X"},
-          {"k", "256", "columns of the model, a multiple of 8"},
-          {"inter", "128", "columns between the two products, a multiple of 8"},
-          {"experts", "4", "experts"},
-          {"tile-m", "64", "sorted rows of one expert: a block"}};
+struct Asked : MoeSpec, MoeSizes {};
+using Read = Reads<Asked>;
+
+/// One of the two products.
+std::unique_ptr<Kernel> product(bool second) {
+  std::vector<Option<Asked>> rows = {
+      {"arch", Read::arch(), "gfx942", "the processor"},
+      {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
+      {"tokens", Read::number(&Asked::tokens, 1, 1 << 14), "100", "rows of X"},
+      {"k", Read::number(&Asked::k, 1, 1 << 20), "256", "columns of the model, a multiple of 8"},
+      {"inter", Read::number(&Asked::inter, 1, 1 << 20), "128",
+       "columns between the two products, a multiple of 8"},
+      {"experts", Read::number(&Asked::experts, 1, 1 << 12), "4", "experts"},
+      {"tile-m", Read::number(&Asked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
+  if (second)
+    rows.insert(rows.begin() + 2, {"out", Read::element(&Asked::out, "f32, f16, bf16"), "f32",
+                                   "type of the sums: f32, f16, on gfx950 bf16 (added by atomics)"});
+  return kernel_of<Asked>(
+      {second ? "down projection, weighted by the routing, rows added up by token"
+              : "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16",
+       {second ? "moe_stage2" : "moe_stage1", std::move(rows)},
+       [=](const Asked& asked, const BuildOptions& how) {
+         return build(second ? moe_stage2_program(asked) : moe_stage1_program(asked), how);
+       },
+       [=](const Asked& asked, std::uint64_t seed) {
+         MoeSizes sizes = asked;
+         // Two experts for each token, and less than a block of padding for each expert.
+         const std::int64_t most = 2 * sizes.tokens + sizes.experts * (asked.tile_m - 1);
+         sizes.rows = second ? (most + asked.tile_m - 1) / asked.tile_m * asked.tile_m : most;
+         return second ? moe_stage2_problem(asked, sizes, seed) : moe_stage1_problem(asked, sizes, seed);
+       }});
 }
-
-// One of the two products.
-class MoeKernel final : public Kernel {
-public:
-  explicit MoeKernel(bool second) : second_(second) {}
-  std::string name() const override { return second_ ? "moe_stage2" : "moe_stage1"; }
-  std::string summary() const override {
-    return second_ ? "down projection, weighted by the routing, rows added up by token"
-                   : "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16";
-  }
-  std::vector<FlagHelp> flags() const override {
-    std::vector<FlagHelp> all = common_flags();
-    if (second_)
-      all.insert(all.begin() + 2,
-                 {"out", "f32", "type of the sums: f32, f16, on gfx950 bf16 (added by atomics)"});
-    return all;
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    const MoeSpec spec = spec_of(given);
-    return kernels::build(second_ ? moe_stage2_program(spec) : moe_stage1_program(spec), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    const MoeSpec spec = spec_of(given);
-    MoeSizes sizes;
-    sizes.tokens = read.number("tokens", 1, 1 << 14);
-    sizes.k = read.number("k", 1, 1 << 20);
-    sizes.inter = read.number("inter", 1, 1 << 20);
-    sizes.experts = read.number("experts", 1, 1 << 12);
-    // Two experts for each token, and less than a block of padding for each expert.
-    const std::int64_t most = 2 * sizes.tokens + sizes.experts * (spec.tile_m - 1);
-    sizes.rows = second_ ? (most + spec.tile_m - 1) / spec.tile_m * spec.tile_m : most;
-    return second_ ? moe_stage2_problem(spec, sizes, seed) : moe_stage1_problem(spec, sizes, seed);
-  }
-
-private:
-  MoeSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    MoeSpec spec;
-    spec.arch = read.text("arch");
-    spec.type = codegen::parse_element(read.text("dtype"));
-    if (second_) spec.out = codegen::parse_element(read.text("out"));
-    spec.tile_m = static_cast<int>(read.number("tile-m", 1, 1024));
-    return spec;
-  }
-  bool second_;
-};
 
 // Two different experts for each token where there are two, positions sorted by expert, each expert's last block padded
 // with an id that is no token.
@@ -170,7 +146,7 @@ Problem moe_stage2_problem(const MoeSpec& spec, const MoeSizes& sizes, std::uint
   return problem;
 }
 
-std::unique_ptr<Kernel> moe_stage1_kernel() { return std::make_unique<MoeKernel>(false); }
-std::unique_ptr<Kernel> moe_stage2_kernel() { return std::make_unique<MoeKernel>(true); }
+std::unique_ptr<Kernel> moe_stage1_kernel() { return product(false); }
+std::unique_ptr<Kernel> moe_stage2_kernel() { return product(true); }
 
 } // namespace inlay::kernels

@@ -1,7 +1,7 @@
 // Rotary position embedding on the command line, its problems and their judge.
 #include "../data.h"
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rope/spec.h>
@@ -13,44 +13,10 @@
 namespace inlay::kernels {
 namespace {
 
-class Rope final : public Kernel {
-public:
-  std::string name() const override { return "rope"; }
-  std::string summary() const override {
-    return "rotary position embedding: pairs of a head's halves turned by their token's angles";
-  }
-  std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "f16", "element type: f16, bf16, f32"},
-            {"tokens", "64", "tokens"},
-            {"heads", "32", "heads of a token"},
-            {"head-dim", "128", "elements of a head: 32, 64, 128, 256 or 512"},
-            {"rows", "4096", "rows of the tables of cosines and sines"},
-            {"threads", "256", "work-items: 64, 128 or 256"},
-            {"in-place", "no", "yes: Y takes the place of X"}};
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return build_rope(spec_of(given), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    constexpr std::int64_t most = 1 << 22;
-    return rope_problem(spec_of(given), read.number("tokens", 1, most), read.number("heads", 1, 1 << 10),
-                        read.number("rows", 1, most), seed);
-  }
-
-private:
-  RopeSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    RopeSpec spec;
-    spec.arch = read.text("arch");
-    spec.type = codegen::parse_element(read.text("dtype"), codegen::Target::named(spec.arch));
-    spec.head_dim = static_cast<int>(read.number("head-dim", 1, 1 << 16));
-    spec.threads = static_cast<int>(read.number("threads", 1, 1024));
-    spec.in_place = read.yes("in-place");
-    return spec;
-  }
+struct Asked : RopeSpec {
+  std::int64_t tokens = 64, heads_of_token = 32, rows = 4096;
 };
+using Read = Reads<Asked>;
 
 } // namespace
 
@@ -111,6 +77,24 @@ Problem rope_problem(const RopeSpec& spec, std::int64_t tokens, std::int64_t hea
   return problem;
 }
 
-std::unique_ptr<Kernel> rope_kernel() { return std::make_unique<Rope>(); }
+std::unique_ptr<Kernel> rope_kernel() {
+  constexpr std::int64_t most = 1 << 22;
+  return kernel_of<Asked>(
+      {"rotary position embedding: pairs of a head's halves turned by their token's angles",
+       {"rope",
+        {{"arch", Read::arch(), "gfx942", "the processor"},
+         {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
+         {"tokens", Read::number(&Asked::tokens, 1, most), "64", "tokens"},
+         {"heads", Read::number(&Asked::heads_of_token, 1, 1 << 10), "32", "heads of a token"},
+         {"head-dim", Read::number(&Asked::head_dim, 1, 1 << 16), "128",
+          "elements of a head: 32, 64, 128, 256 or 512"},
+         {"rows", Read::number(&Asked::rows, 1, most), "4096", "rows of the tables of cosines and sines"},
+         {"threads", Read::number(&Asked::threads, 1, 1024), "256", "work-items: 64, 128 or 256"},
+         {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X"}}},
+       [](const Asked& asked, const BuildOptions& how) { return build_rope(asked, how); },
+       [](const Asked& asked, std::uint64_t seed) {
+         return rope_problem(asked, asked.tokens, asked.heads_of_token, asked.rows, seed);
+       }});
+}
 
 } // namespace inlay::kernels

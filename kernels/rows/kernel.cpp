@@ -1,7 +1,7 @@
 // The kernels of rows on the command line, their problems and their judges.
 #include "../data.h"
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
@@ -21,72 +21,99 @@ double subnormal(Element type) { return type == Element::f16 ? std::ldexp(1, -25
 // Below the smallest normal number, the error of rounding in units of the last place is that of the smallest ones.
 double half_of_last(Element type) { return codegen::smallest_positive(type) / 2; }
 
+struct Asked : RowSpec {
+  std::int64_t m = 64, n = 1024;
+};
+using Read = Reads<Asked>;
 using Program = codegen::Program (*)(const RowSpec&);
 using MakeProblem = Problem (*)(const RowSpec&, std::int64_t, std::int64_t, std::uint64_t);
 
-struct Face {
-  std::string name, summary, length = "n";
-  Program program;
-  MakeProblem problem;
-  bool in_place = true, normalises = false;
-};
+std::string number_of(Asked& asked, const std::string& text) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked.epsilon);
+  return error != std::errc() || end != text.data() + text.size() ? "is not a number" : "";
+}
 
-class RowKernel final : public Kernel {
-public:
-  explicit RowKernel(Face face) : face_(std::move(face)) {}
-  std::string name() const override { return face_.name; }
-  std::string summary() const override { return face_.summary; }
-  std::vector<FlagHelp> flags() const override {
-    std::vector<FlagHelp> out = {
-        {"arch", "gfx942", "gfx942 or gfx950"},
-        {"dtype", "f16", "element type: f16, bf16, f32"},
-        {"m", "64", "rows"},
-        {face_.length, "1024", "columns, a multiple of the elements of a vector"},
-        {"threads", "256", "work-items of a row: 64, 128, 256, 512 or 1024"},
-        {"vectors", "4", "vectors for each work-item, up to 128 elements"},
-        {"vector", "0", "elements that one instruction moves: 1 takes any row, 0 is 16 bytes"}};
-    if (face_.in_place) {
-      out.push_back({"in-place", "no", "yes: Y takes the place of X, and H that of R"});
-      out.push_back({"stream", "no", "yes: rows of any length, in parts of that many vectors"});
+/// A kernel of rows; `folds`: not an activation of each element, `normalises`: with weights.
+std::unique_ptr<Kernel> of_rows(const std::string& name, const std::string& summary,
+                                const std::string& length, Program program, MakeProblem problem, bool folds,
+                                bool normalises) {
+  constexpr std::int64_t most = std::int64_t{1} << 24;
+  std::vector<Option<Asked>> rows = {
+      {"arch", Read::arch(), "gfx942", "the processor"},
+      {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
+      {"m", Read::number(&Asked::m, 1, most), "64", "rows"},
+      {length, Read::number(&Asked::n, 1, most), "1024", "columns, a multiple of the elements of a vector"},
+      {"threads", Read::number(&Asked::threads, 1, 1024), "auto",
+       "work-items of a row: 64, 128, 256, 512 or 1024", "256"},
+      {"vectors", Read::number(&Asked::vectors, 1, 128), "auto",
+       "vectors for each work-item, up to 128 elements", "4"},
+      {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+       "elements that one instruction moves: 1 takes any row, 0 is 16 bytes", "0"}};
+  if (folds) {
+    rows.push_back(
+        {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X, and H that of R"});
+    rows.push_back({"stream", Read::yes(&Asked::streamed), "auto",
+                    "rows of any length, in parts of that many vectors", "no"});
+  }
+  if (normalises) {
+    rows.push_back({"epsilon", {"a number", number_of}, "1e-5", "added to the mean of the squares"});
+    rows.push_back(
+        {"residual", Read::yes(&Asked::residual), "no", "h = x + r is stored, and is what is normalised"});
+    rows.push_back({"quant",
+                    Read::parsed(&Asked::quantised, "no, i8, fp8",
+                                 [](const Asked& asked, const std::string& text) -> std::optional<Element> {
+                                   if (text == "no") return {};
+                                   return codegen::parse_element(text, codegen::Target::named(asked.arch));
+                                 }),
+                    "no", "Y in that type, with a scale for each row"});
+  }
+  // Vectors of 16 bytes where rows are multiples of them; as many a work-item as a row needs.
+  const auto candidates = [=](const Asked& asked, const Flags& fixed) {
+    std::vector<Flags> all;
+    const auto given = [&](const char* option, std::int64_t otherwise) {
+      return fixed.contains(option) ? std::stoll(fixed.at(option)) : otherwise;
+    };
+    int vector = 128 / codegen::bits(asked.type);
+    while (asked.n % vector != 0) vector /= 2;
+    for (const std::int64_t threads : {64, 128, 256, 512, 1024}) {
+      if (given("threads", threads) != threads && threads != 256) continue;
+      const std::int64_t of_row = up(asked.n, given("threads", threads) * vector);
+      for (const std::int64_t vectors : {of_row, std::int64_t{2}, std::int64_t{4}}) {
+        const bool whole = vectors >= of_row;
+        if (vectors * vector > 128 || (vectors != of_row && whole == folds)) continue;
+        Flags one = {{"threads", std::to_string(given("threads", threads))},
+                     {"vectors", std::to_string(given("vectors", vectors))},
+                     {"vector", std::to_string(given(
+                                    "vector", vector == 128 / codegen::bits(asked.type) ? 0 : vector))}};
+        if (folds) one["stream"] = fixed.contains("stream") ? fixed.at("stream") : whole ? "no" : "yes";
+        if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+      }
     }
-    if (face_.normalises) {
-      out.push_back({"epsilon", "1e-5", "added to the mean of the squares"});
-      out.push_back({"residual", "no", "yes: h = x + r is stored, and is what is normalised"});
-      out.push_back({"quant", "no", "i8 or fp8: Y in that type, with a scale for each row"});
-    }
-    return out;
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return kernels::build(face_.program(spec_of(given)), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    constexpr std::int64_t most = std::int64_t{1} << 24;
-    return face_.problem(spec_of(given), read.number("m", 1, most), read.number(face_.length, 1, most), seed);
-  }
-
-private:
-  RowSpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    RowSpec spec;
-    spec.arch = read.text("arch");
-    const codegen::Target& target = codegen::Target::named(spec.arch);
-    spec.type = codegen::parse_element(read.text("dtype"), target);
-    spec.threads = static_cast<int>(read.number("threads", 1, 1024));
-    spec.vectors = static_cast<int>(read.number("vectors", 1, 128));
-    spec.vector = static_cast<int>(read.number("vector", 0, 8));
-    if (face_.in_place) spec.in_place = read.yes("in-place"), spec.streamed = read.yes("stream");
-    if (!face_.normalises) return spec;
-    spec.residual = read.yes("residual");
-    const std::string epsilon = read.text("epsilon"), quant = read.text("quant");
-    const auto [end, error] = std::from_chars(epsilon.data(), epsilon.data() + epsilon.size(), spec.epsilon);
-    if (error != std::errc() || end != epsilon.data() + epsilon.size())
-      throw std::invalid_argument(fmt::format("{}: --epsilon '{}' is not a number", name(), epsilon));
-    if (quant != "no") spec.quantised = codegen::parse_element(quant, target);
-    return spec;
-  }
-  Face face_;
-};
+    return all;
+  };
+  const auto bound = [=](const Asked& asked) {
+    if (folds && !asked.streamed && asked.n > asked.capacity())
+      throw std::invalid_argument("a row is longer than the capacity");
+    // A workgroup's latencies (launch, load, folds across waves), and instructions of memory of those that share a unit.
+    const double trips = folds ? static_cast<double>(up(asked.n, asked.capacity())) : 1;
+    const std::int64_t groups = folds ? asked.m : asked.m * up(asked.n, asked.capacity());
+    const int waves = asked.threads / 64, resident = std::clamp(16 / waves, 1, 16);
+    const double moved = waves * asked.vectors * 16.0 * (asked.quantised || asked.residual ? 3 : 2);
+    const double alone = 2200 + (folds && waves > 1 ? 250 : 0) + (trips - 1) * 1000, busy = trips * moved;
+    return rounds(asked.arch, groups, resident) * std::max(alone + busy, resident * busy);
+  };
+  return kernel_of<Asked>(
+      {summary,
+       {name, std::move(rows)},
+       [=](const Asked& asked, const BuildOptions& how) { return build(program(asked), how); },
+       [=](const Asked& asked, std::uint64_t seed) { return problem(asked, asked.m, asked.n, seed); },
+       {"m", length},
+       [](const Asked& asked) {
+         return std::vector{asked.m, asked.n};
+       },
+       candidates,
+       bound});
+}
 
 // f32 additions that a term of a sum goes through: a work-item's, those across a wave, those across waves, and streamed, those
 // of the trips.
@@ -269,24 +296,24 @@ Problem silu_and_mul_problem(const RowSpec& spec, std::int64_t m, std::int64_t d
 }
 
 std::unique_ptr<Kernel> softmax_kernel() {
-  return std::make_unique<RowKernel>(
-      Face{"softmax", "softmax of each row, in f32", "n", softmax_program, softmax_problem});
+  return of_rows("softmax", "softmax of each row, in f32", "n", softmax_program, softmax_problem, true,
+                 false);
 }
 std::unique_ptr<Kernel> rmsnorm_kernel() {
-  return std::make_unique<RowKernel>(Face{"rmsnorm",
-                                          "RMS normalisation of each row, in f32; after adding a residual, "
-                                          "to 8 bits with a scale for each row",
-                                          "n", rmsnorm_program, rmsnorm_problem, true, true});
+  return of_rows(
+      "rmsnorm",
+      "RMS normalisation of each row, in f32; after adding a residual, to 8 bits with a scale for each row",
+      "n", rmsnorm_program, rmsnorm_problem, true, true);
 }
 std::unique_ptr<Kernel> layernorm_kernel() {
-  return std::make_unique<RowKernel>(Face{"layernorm",
-                                          "layer normalisation of each row, in f32; after adding a residual, "
-                                          "to 8 bits with a scale for each row",
-                                          "n", layernorm_program, layernorm_problem, true, true});
+  return of_rows(
+      "layernorm",
+      "layer normalisation of each row, in f32; after adding a residual, to 8 bits with a scale for each row",
+      "n", layernorm_program, layernorm_problem, true, true);
 }
 std::unique_ptr<Kernel> silu_and_mul_kernel() {
-  return std::make_unique<RowKernel>(Face{"silu_and_mul", "silu of half a row times the other half, in f32",
-                                          "d", silu_and_mul_program, silu_and_mul_problem, false});
+  return of_rows("silu_and_mul", "silu of half a row times the other half, in f32", "d", silu_and_mul_program,
+                 silu_and_mul_problem, false, false);
 }
 
 } // namespace inlay::kernels

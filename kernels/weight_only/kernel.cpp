@@ -1,6 +1,6 @@
 // `weight_only_gemm` on the command line, its problems and their judge.
-#include "../flags.h"
 #include "../kernels.h"
+#include "../options.h"
 #include "../problem.h"
 
 #include <inlay/kernels/build.h>
@@ -12,56 +12,23 @@
 namespace inlay::kernels {
 namespace {
 
-class WeightOnlyKernel final : public Kernel {
-public:
-  std::string name() const override { return "weight_only_gemm"; }
-  std::string summary() const override {
-    return "C[M,N] = A[M,K] x W[N,K]^T, weights of 8 bits with a scale for each group of k, products of 16 "
-           "bits";
-  }
-  std::vector<FlagHelp> flags() const override {
-    return {{"arch", "gfx942", "gfx942 or gfx950"},
-            {"dtype", "bf16", "element type of A: f16, bf16"},
-            {"weights", "i8", "element type of W: i8, fp8"},
-            {"out", "bf16", "element type of C: bf16, f16, f32"},
-            {"group", "64", "k that share a scale: 32, 64, 128"},
-            {"tile-m", "0",
-             "rows of C that a workgroup works on; 0: 128, or 64 where LDS has no room for two stages"},
-            {"tile-n", "0", "columns of C that a workgroup works on; likewise"},
-            {"m", "200", "rows of A and C"},
-            {"n", "256", "rows of W, columns of C, a multiple of 4"},
-            {"k", "256", "columns of A and W, a multiple of the group"}};
-  }
-  Artifact build(const Flags& given, const BuildOptions& options) const override {
-    return kernels::build(weight_only_gemm_program(spec_of(given)), options);
-  }
-  Problem problem(const Flags& given, std::uint64_t seed) const override {
-    const FlagReader read(name(), given, flags());
-    constexpr std::int64_t most = 1 << 24;
-    return weight_only_gemm_problem(spec_of(given), read.number("m", 1, most), read.number("n", 1, most),
-                                    read.number("k", 1, most), seed);
-  }
-
-private:
-  WeightOnlySpec spec_of(const Flags& given) const {
-    const FlagReader read(name(), given, flags());
-    WeightOnlySpec spec;
-    spec.arch = read.text("arch");
-    const codegen::Target& target = codegen::Target::named(spec.arch);
-    spec.type = codegen::parse_element(read.text("dtype"));
-    spec.weights = codegen::parse_element(read.text("weights"), target);
-    spec.out = codegen::parse_element(read.text("out"));
-    spec.group = static_cast<int>(read.number("group", 1, 1024));
-    const int stages = 2 * (128 + 128) * spec.group * codegen::bits(spec.type) / 8,
-              usual = stages <= target.lds_bytes ? 128 : 64;
-    const auto tile = [&](const char* flag) {
-      const auto given_one = static_cast<int>(read.number(flag, 0, 512));
-      return given_one > 0 ? given_one : usual;
-    };
-    spec.tile_m = tile("tile-m"), spec.tile_n = tile("tile-n");
-    return spec;
-  }
+struct Asked : WeightOnlySpec {
+  std::int64_t m = 200, n = 256, k = 256;
 };
+using Read = Reads<Asked>;
+
+/// A tile's rows or columns: 128, or 64 where LDS has no room for two stages, where nobody says otherwise.
+Read tile(int Asked::*member) {
+  return {"0 to 512", [=](Asked& asked, const std::string& text) -> std::string {
+            const auto value = number_in(text, 0, 512);
+            if (!value) return "is not a number from 0 to 512";
+            const int stages = 2 * (128 + 128) * asked.group * codegen::bits(asked.type) / 8;
+            asked.*member = *value > 0 ? static_cast<int>(*value)
+                            : stages <= codegen::Target::named(asked.arch).lds_bytes ? 128
+                                                                                     : 64;
+            return {};
+          }};
+}
 
 } // namespace
 
@@ -90,6 +57,55 @@ Problem weight_only_gemm_problem(const WeightOnlySpec& spec, std::int64_t m, std
   return problem;
 }
 
-std::unique_ptr<Kernel> weight_only_gemm_kernel() { return std::make_unique<WeightOnlyKernel>(); }
+std::unique_ptr<Kernel> weight_only_gemm_kernel() {
+  constexpr std::int64_t most = 1 << 24;
+  return kernel_of<Asked>(
+      {"C[M,N] = A[M,K] x W[N,K]^T, weights of 8 bits with a scale for each group of k, products of 16 bits",
+       {"weight_only_gemm",
+        {{"arch", Read::arch(), "gfx942", "the processor"},
+         {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A"},
+         {"weights", Read::element(&Asked::weights, "i8, fp8"), "i8", "element type of W"},
+         {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
+         {"group", Read::number(&Asked::group, 1, 1024), "64", "k that share a scale: 32, 64, 128"},
+         {"tile-m", tile(&Asked::tile_m), "auto", "rows of C that a workgroup works on", "0",
+          "0: 128, or 64 where LDS has no room for two stages"},
+         {"tile-n", tile(&Asked::tile_n), "auto", "columns of C that a workgroup works on; likewise", "0"},
+         {"m", Read::number(&Asked::m, 1, most), "200", "rows of A and C"},
+         {"n", Read::number(&Asked::n, 1, most), "256", "rows of W, columns of C, a multiple of 4"},
+         {"k", Read::number(&Asked::k, 1, most), "256", "columns of A and W, a multiple of the group"}}},
+       [](const Asked& asked, const BuildOptions& how) {
+         return build(weight_only_gemm_program(asked), how);
+       },
+       [](const Asked& asked, std::uint64_t seed) {
+         return weight_only_gemm_problem(asked, asked.m, asked.n, asked.k, seed);
+       },
+       {"m", "n", "k"},
+       [](const Asked& asked) {
+         return std::vector{asked.m, asked.n, asked.k};
+       },
+       [](const Asked& asked, const Flags& fixed) {
+         std::vector<Flags> all;
+         const auto values = [&](const char* name, std::vector<std::string> otherwise) {
+           return fixed.contains(name) ? std::vector{fixed.at(name)} : std::move(otherwise);
+         };
+         for (const std::string& rows : values("tile-m", {"32", "64", "96", "128", "192", "256"}))
+           for (const std::string& columns : values("tile-n", {"32", "64", "96", "128", "192", "256"}))
+             if (fixed.contains("tile-m") || std::stoll(rows) < 2 * asked.m || rows == "32")
+               all.push_back({{"tile-m", rows}, {"tile-n", columns}});
+         return all;
+       },
+       [](const Asked& asked) {
+         if (asked.k % asked.group != 0 || asked.n % 4 != 0)
+           throw std::invalid_argument("no form takes these sizes");
+         // Products of 16 bits, the widening of weights by vector instructions, bytes from L2, latency.
+         const double rate = asked.arch == "gfx950" ? 2048 : 1024, rows = asked.tile_m,
+                      columns = asked.tile_n;
+         const double trip = std::max({rows * columns * asked.group / rate + columns * asked.group / 64,
+                                       (2 * rows + columns) * asked.group / 57.6, 400.0});
+         return rounds(asked.arch, up(asked.m, asked.tile_m) * up(asked.n, asked.tile_n),
+                       asked.tile_m * asked.tile_n <= 64 * 64 ? 2 : 1) *
+                (static_cast<double>(asked.k) / asked.group * trip + 2500 + rows * columns / 16);
+       }});
+}
 
 } // namespace inlay::kernels

@@ -437,9 +437,44 @@ TEST_CASE("run: the report for people") {
   CHECK_THAT(ran.out, Contains("ok: every element is within its bound"));
 }
 
+TEST_CASE("run: auto says what was chosen; the result is right; a form that is given stays") {
+  ::setenv("INLAY_CACHE_DIR", "", 1);
+  const std::vector<std::string> problem = {"run", "gemm", "--m", "300",     "--n",
+                                            "264", "--k",  "520", "--check", "all"};
+  const auto with = [&](std::vector<std::string> more) {
+    std::vector<std::string> all = problem;
+    all.insert(all.end(), more.begin(), more.end());
+    return inlay_command(all);
+  };
+  const Ran text = with({"--why"});
+  INFO(text.out << text.err);
+  CHECK(text.exit == 0);
+  CHECK_THAT(text.out, Contains("  auto       --") && Contains("modelled clocks, the fewest of") &&
+                           Contains("by bounds"));
+  const auto chosen = nlohmann::json::parse(with({"--json"}).out);
+  CHECK(chosen["ok"] == true);
+  CHECK(chosen["findings"].empty());
+  REQUIRE(chosen["choice"]["options"].contains("tile"));
+  CHECK(chosen["choice"]["clocks"] > 0);
+  // As an option that is given it gives the same code.
+  std::vector<std::string> given = {"--auto", "no", "--json"};
+  for (const auto& [name, value] : chosen["choice"]["options"].items()) {
+    given.push_back("--" + name);
+    given.push_back(value.get<std::string>());
+  }
+  const auto fixed = nlohmann::json::parse(with(given).out);
+  CHECK(fixed["choice"].is_null());
+  CHECK(fixed["resources"] == chosen["resources"]);
+  CHECK(fixed["instructions_executed"] == chosen["instructions_executed"]);
+  const auto tile = nlohmann::json::parse(with({"--tile", "64x64x64", "--waves", "2x2", "--json"}).out);
+  CHECK(tile["choice"]["options"]["tile"] == "64x64x64");
+  CHECK(tile["choice"]["options"]["waves"] == "2x2");
+  ::unsetenv("INLAY_CACHE_DIR");
+}
+
 TEST_CASE("bench: counts of one launch and as many times as asked for") {
   const std::vector<std::string> problem = {"--m", "64", "--n", "64", "--k", "128"};
-  std::vector<std::string> words = {"bench", "gemm", "--repetitions", "4", "--warm-up", "1"};
+  std::vector<std::string> words = {"bench", "gemm", "--auto", "no", "--repetitions", "4", "--warm-up", "1"};
   words.insert(words.end(), problem.begin(), problem.end());
   const Ran text = inlay_command(words);
   CHECK(text.exit == 0);

@@ -47,8 +47,9 @@ std::vector<Result> first_of(const inlay::kernels::Artifact& kernel, const std::
   return out;
 }
 
-/// `inlay run ARGUMENTS...`
+/// `inlay run ARGUMENTS...`, with the form that stands without sizes where no other is given: choosing has tests of its own.
 inline Ran inlay_run(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "run");
+  arguments.insert(arguments.end(), {"--auto", "no"});
   return inlay_command(arguments);
 }

@@ -31,13 +31,13 @@ import sys
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../.."))
 # Kernels as users run them: proved, built, emulated with every sanitizer, compared with their specification.
-RUNS = ["inlay run vector_add", "inlay run layernorm --m 3 --n 2600 --stream yes --threads 128 --vectors 1 --stress", "inlay run rope --tokens 3 --heads 5 --in-place yes",
-        "inlay run softmax --m 3 --n 1000 --stress", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16",
-        "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --stress",
-        "inlay run gemm --arch gfx950 --dtype fp8 --m 140 --n 60 --k 400 --tile 64x64x128 --scales yes --bias yes --loops asm",
-        "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32",
-        "inlay run moe_stage1 --arch gfx950 --tokens 20 --inter 72 --k 136", "inlay run flash_attention --head-dim 64 --causal 1 --group 2 --queries 40 --keys 100 --tile-q 64",
-        "inlay run gemm --m 300 --n 140 --k 264 --scheduler default --dtype bf16 --out f32 --mfma 32"]
+RUNS = ["inlay run vector_add --auto no", "inlay run layernorm --m 3 --n 2600 --stream yes --threads 128 --vectors 1 --stress --auto no", "inlay run rope --tokens 3 --heads 5 --in-place yes --auto no",
+        "inlay run softmax --m 3 --n 1000 --stress --auto no", "inlay run rmsnorm --arch gfx950 --m 3 --n 1000 --dtype bf16 --auto no",
+        "inlay run gemm --m 70 --n 60 --k 200 --tile 64x64x32 --stress --auto no", "inlay run gemm --arch gfx950 --m 70 --n 60 --k 72 --tile 64x64x64 --transfer yes --stress --auto no",
+        "inlay run gemm --arch gfx950 --dtype fp8 --m 140 --n 60 --k 400 --tile 64x64x128 --scales yes --bias yes --loops asm --auto no",
+        "inlay run preshuffle_gemm --arch gfx942 --m 70 --n 48 --k 320 --stress --auto no", "inlay run block_scale_gemm --m 40 --n 144 --k 384 --tile-m 32 --auto no",
+        "inlay run moe_stage1 --arch gfx950 --tokens 20 --inter 72 --k 136 --auto no", "inlay run flash_attention --head-dim 64 --causal 1 --group 2 --queries 40 --keys 100 --tile-q 64 --auto no",
+        "inlay run gemm --m 300 --n 140 --k 264 --scheduler default --dtype bf16 --out f32 --mfma 32 --auto no"]
 CLAIMS = ["kernels", "random_programs --sample 40 --seed 3", "codegen_schedule", "kernel_mutations --sample 60 --seed 4"]
 
 # What is mutated, the folders to build for it, and for which files what must notice, quickest first: tests, of which a name may have

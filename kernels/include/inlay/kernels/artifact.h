@@ -160,14 +160,19 @@ struct BuildOptions {
 /// Named text options of a kernel, as given on the command line: `{"m": "256", "dtype": "f16"}`.
 using Flags = std::map<std::string, std::string>;
 
+/// An option as its row says it (kernels/options.h).
 struct FlagHelp {
-  std::string name, fallback, help;
+  std::string name, fallback, help; ///< help: a line
+  std::string range;                ///< what it may be
+  std::string more;                 ///< what the line leaves out
+  bool speed = false;               ///< it changes only how long the kernel takes, and `auto` chooses it
+  std::string unchosen;             ///< then: its value where sizes are not known
 };
 
-/// Values of an option to try.
-struct Variation {
-  std::string name;
-  std::vector<std::string> values;
+/// Values of all options of a kernel that change only speed, and clocks of a launch by its bounds: what ranks it among others.
+struct Form {
+  Flags options;
+  double clocks = 0;
 };
 
 /// A prebuilt kernel behind its command-line face. The typed face is the kernel's own header.
@@ -181,8 +186,13 @@ public:
   [[nodiscard]] virtual Artifact build(const Flags& flags, const BuildOptions& options) const = 0;
   /// A problem of the size that the flags ask for, with seeded random data and its reference.
   [[nodiscard]] virtual Problem problem(const Flags& flags, std::uint64_t seed) const = 0;
-  /// What of the options is worth trying for a problem of these flags: all combinations; not all of them can be built.
-  [[nodiscard]] virtual std::vector<Variation> variations(const Flags&) const { return {}; }
+  /// Forms for a problem of these flags, the shortest first; options that the flags give (not as `auto`) are as given. Nothing:
+  /// the kernel has one form, or none that fits.
+  [[nodiscard]] virtual std::vector<Form> forms(const Flags&) const { return {}; }
+  /// The sizes of the launch contract for these flags, in order; nothing where only `problem` knows.
+  [[nodiscard]] virtual std::vector<std::int64_t> sizes(const Flags&) const { return {}; }
+  /// The options that say them.
+  [[nodiscard]] virtual std::vector<std::string> size_names() const { return {}; }
 };
 
 /// All prebuilt kernels, by name.

@@ -1,0 +1,252 @@
+#include "forms.h"
+
+#include <inlay/runtime/timing/chip.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+#include <map>
+
+namespace inlay::kernels {
+namespace {
+
+using runtime::timing::Parameters;
+
+/// What the bounds need of the cycle model's parameters, looked up once.
+struct Machine {
+  double units, xcds, clock, l2_rate, mall_rate, hbm_rate, in_flight, l2_latency, mall_latency, hbm_latency,
+      lds_rate, address_rate, launch, mall_bytes;
+
+  explicit Machine(const Parameters& p)
+      : units(p["compute_units"]), xcds(p["xcds"]), clock(p["clock_mhz"]), l2_rate(p["l2_bytes_per_clk"]),
+        mall_rate(p["mall_tbytes"] * 1e6 / clock),
+        hbm_rate(p["hbm_tbytes"] * p["hbm_efficiency"] * 1e6 / clock), in_flight(p["vmem_inflight_bytes"]),
+        l2_latency(p["l2_latency_clk"]), mall_latency(p["mall_latency_clk"]),
+        hbm_latency(p["hbm_latency_clk"]), lds_rate(2 * p["lds_read_port_bytes"]),
+        address_rate(p["l1_bytes_per_clk"]), launch(p["workgroup_launch_clk"]), mall_bytes(p["mall_bytes"]) {}
+
+  static const Machine& of(const std::string& arch) {
+    static const std::map<std::string, Machine> all = [] {
+      std::map<std::string, Machine> m;
+      for (const codegen::Target& t : codegen::Target::all()) {
+        const std::string name(t.name);
+        m.emplace(name, Machine(Parameters::of(runtime::isa::parse_arch(name))));
+      }
+      return m;
+    }();
+    return all.at(arch);
+  }
+};
+
+/// Units that ask for a line together, of an XCD and of the chip, in the first round of a launch: rows of tiles share A, columns B.
+struct Sharers {
+  double l2 = 1, mall = 1;
+};
+
+Sharers sharers(const GemmSpec& s, const Machine& machine, std::int64_t tiles_x, std::int64_t tiles_y,
+                std::int64_t parts, std::int64_t resident) {
+  const std::int64_t tiles = tiles_x * tiles_y, first = std::min(tiles * parts, resident);
+  const auto xcds = static_cast<std::int64_t>(machine.xcds);
+  const std::int64_t group = std::max(1, s.order.group);
+  const auto many = [](std::int64_t n) { return std::vector<bool>(static_cast<std::size_t>(n)); };
+  std::vector<bool> rows = many(tiles_y * parts), columns = many(tiles_x * parts), // of the chip
+      xcd_rows = many(xcds * tiles_y * parts), xcd_columns = many(xcds * tiles_x * parts);
+  for (std::int64_t i = 0; i < first; ++i) {
+    const std::int64_t part = i / tiles, number = i % tiles;
+    std::int64_t place = number;
+    if (s.order.stretches)
+      place = number % xcds * (tiles / xcds) + std::min(number % xcds, tiles % xcds) + number / xcds;
+    const std::int64_t along = s.order.columns ? tiles_y : tiles_x,
+                       across = s.order.columns ? tiles_x : tiles_y;
+    const std::int64_t strip = place / (group * along), inside = place % (group * along);
+    const std::int64_t height = std::max<std::int64_t>(1, std::min(group, across - group * strip));
+    const std::int64_t a = group * strip + inside % height, b = inside / height;
+    const std::int64_t x = (s.order.columns ? a : b) + part * tiles_x,
+                       y = (s.order.columns ? b : a) + part * tiles_y;
+    const auto mark = [](std::vector<bool>& of, std::int64_t at) { of[static_cast<std::size_t>(at)] = true; };
+    mark(rows, y), mark(columns, x), mark(xcd_rows, i % xcds * tiles_y * parts + y);
+    mark(xcd_columns, i % xcds * tiles_x * parts + x);
+  }
+  const double a = s.tile_m, b = s.tile_n, asked = static_cast<double>(first) * (a + b);
+  const auto count = [](const std::vector<bool>& of) {
+    return static_cast<double>(std::count(of.begin(), of.end(), true));
+  };
+  return {asked / (a * count(xcd_rows) + b * count(xcd_columns)),
+          asked / (a * count(rows) + b * count(columns))};
+}
+
+/// Registers of a lane, as far as they follow from the specification: accumulators, a trip's operands in part, addresses.
+double registers(const GemmSpec& s) {
+  const int waves = s.waves_m * s.waves_n;
+  const double accumulators = s.tile_m * s.tile_n / 64.0 / waves;
+  const double operands = (double(s.tile_m) / s.waves_m + double(s.tile_n) / s.waves_n) * s.tile_k *
+                          codegen::bits(s.in) / 8 / 256;
+  const double staged = s.transfer ? 0 : 2.0 * s.stage_bytes() / waves / 256;
+  return accumulators + std::min(operands, 192.0) + staged + 32;
+}
+
+} // namespace
+
+double gemm_bound(const GemmSpec& s, std::int64_t m, std::int64_t n, std::int64_t k) {
+  const GemmFacts facts = gemm_facts(s);
+  // What the launch contract refuses in every form.
+  const int vector = 128 / codegen::bits(s.in);
+  if (k % (s.in == Element::e2m1 ? 256
+           : s.preshuffled_b     ? 4 * vector
+                                 : vector) !=
+          0 ||
+      n % s.multiple_n != 0 || (s.preshuffled_b && n % 16 != 0))
+    throw std::invalid_argument("gemm: no form takes these sizes");
+  const Machine& machine = Machine::of(s.arch);
+  const codegen::Target& target = codegen::Target::named(s.arch);
+  const auto up = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
+  const std::int64_t tiles_x = up(n, s.tile_n), tiles_y = up(m, s.tile_m), summed = s.split > 0 ? s.split : k,
+                     parts = s.split > 0 ? up(k, s.split) : 1, workgroups = tiles_x * tiles_y * parts;
+  const auto trips = static_cast<double>(up(std::min(summed, k), s.tile_k));
+  const int waves = s.waves_m * s.waves_n;
+
+  // Workgroups that a unit holds.
+  const double lds = facts.stages * s.stage_bytes();
+  const double by_lds = lds > 0 ? std::floor(target.lds_bytes / lds) : 8;
+  const double granule = target.register_granule, lanes = std::ceil(registers(s) / granule) * granule;
+  const double by_registers = std::floor(
+      std::min<double>(target.max_waves_per_simd, std::floor(target.registers_per_simd_lane / lanes)) * 4 /
+      waves);
+  const double places = std::clamp(std::min(by_lds, by_registers), 1.0, 8.0);
+  const double units = machine.units;
+  const double here = std::clamp(std::ceil(static_cast<double>(workgroups) / units), 1.0, places);
+  const double active = std::min<double>(static_cast<double>(workgroups), units);
+
+  // A trip of one workgroup, by what it keeps busy.
+  const double bits = codegen::bits(s.in) / 8.0, of_a = s.tile_m * s.tile_k * bits,
+               of_b = s.tile_n * s.tile_k * bits;
+  const double staged = (s.staged_a() ? of_a : 0) + (s.staged_b() ? of_b : 0);
+  const double past = (s.staged_a() ? 0 : of_a * s.waves_n) + (s.staged_b() ? 0 : of_b * s.waves_m);
+  const double asked = staged + past;
+  const double products = facts.products * std::max(1.0, waves / 4.0);
+  const double reads =
+      ((s.staged_a() ? of_a * s.waves_n : 0) + (s.staged_b() ? of_b * s.waves_m : 0) + staged) /
+      machine.lds_rate;
+  const Sharers share = sharers(s, machine, tiles_x, tiles_y, parts, static_cast<std::int64_t>(units * here));
+  const double distinct = of_a + of_b;
+  const double busy = std::max({products, reads, asked / machine.address_rate, asked / machine.l2_rate,
+                                distinct * active / share.l2 / machine.mall_rate,
+                                distinct * active / share.mall / machine.hbm_rate});
+  // One workgroup alone: what no other work hides.
+  const double latency = machine.hbm_latency / share.mall +
+                         machine.mall_latency * (1 / share.l2 - 1 / share.mall) +
+                         machine.l2_latency * (1 - 1 / share.l2);
+  const double far = std::max(latency, 0.8 * machine.hbm_latency);
+  const double ahead = s.transfer ? facts.stages - 1 : 2;
+  const double waits = std::max({far / ahead, asked * far / machine.in_flight});
+  const double writes = s.transfer ? 0 : staged / 1024 / waves * 20 * std::max(1.0, waves / 4.0);
+  const double between = s.pingpong ? 24 : s.transfer ? 60 : 120;
+  const double alone = std::max(products + writes + between, waits);
+  const auto trip = [&](double together) {
+    return std::max(alone, together * (busy + (together > 1 ? 0.5 * writes : 0)));
+  };
+
+  // Around the loop: launch, addresses, first tiles; stores, by elements where rows of C may end inside a vector.
+  const double before = machine.launch + 900 + machine.hbm_latency + 1.5 * asked / machine.address_rate;
+  const double of_c = s.tile_m * s.tile_n * (s.gather ? 4.0 : codegen::bits(s.out) / 8.0);
+  const bool by_vectors = codegen::bits(s.out) > 16 || s.multiple_n % 8 == 0 || s.gather;
+  double after = 300 + of_c / 48 * (by_vectors ? 1 : 1.6);
+  if (s.gather) after += 1800 + static_cast<double>(parts) * of_c / machine.l2_rate;
+  if (s.adds()) after += of_c / 16;
+
+  const double a_round = units * places;
+  const double full = std::floor((static_cast<double>(workgroups) - 1) / a_round);
+  const double rest = static_cast<double>(workgroups) - full * a_round, last = std::ceil(rest / units);
+  const double between_rounds = places > 1 ? 0.6 * (before + after) : before + after;
+  return full * (trips * trip(places) + between_rounds) + trips * trip(last) + before + after * last;
+}
+
+codegen::TileOrder gemm_order(const GemmSpec& s, std::int64_t m, std::int64_t n) {
+  const Machine& machine = Machine::of(s.arch);
+  const std::int64_t x = (n + s.tile_n - 1) / s.tile_n, y = (m + s.tile_m - 1) / s.tile_m;
+  GemmSpec one = s;
+  const auto footprint = [&](const codegen::TileOrder& order) {
+    one.order = order;
+    const Sharers of = sharers(one, machine, x, y, 1, static_cast<std::int64_t>(machine.units));
+    return 1 / of.l2 + 1 / of.mall;
+  };
+  codegen::TileOrder best;
+  double least = footprint(best);
+  const auto consider = [&](const codegen::TileOrder& order) {
+    if (const double of = footprint(order); of < 0.98 * least) least = of, best = order;
+  };
+  consider({.stretches = true});
+  for (const bool stretches : {false, true})
+    for (const bool columns : {false, true})
+      for (const int group : {2, 4, 8, 16})
+        if (group < (columns ? x : y)) consider({stretches, columns, group});
+  return best;
+}
+
+std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::int64_t m, std::int64_t n,
+                                   std::int64_t k) {
+  std::vector<Flags> all;
+  const auto values = [&](const std::string& name, std::vector<std::string> otherwise) {
+    const auto found = fixed.find(name);
+    return found != fixed.end() ? std::vector{found->second} : std::move(otherwise);
+  };
+  // Rows and columns of tiles; a trip takes 64 to 256 bytes of a row.
+  const int line = 1024 / codegen::bits(s.in);
+  std::vector<std::string> tiles;
+  for (const int rows : {16, 32, 48, 64, 96, 128, 160, 192, 256})
+    for (const int columns : {64, 96, 128, 160, 192, 256}) {
+      if (rows * columns > 256 * 256 || columns > 16 * rows) continue;
+      if (rows > 64 && columns < 96 && rows != 128) continue;
+      if (rows >= 2 * m && rows > 16) continue;
+      if (columns >= 2 * n && columns > 64) continue;
+      for (const int bytes : {64, 128, 256}) {
+        const int of_k = bytes * line / 128;
+        if (of_k > 2 * k && bytes > 64) continue;
+        if (bytes == 64 && rows * columns < 128 * 128) continue;
+        if (bytes == 256 && rows * columns > 128 * 128) continue;
+        tiles.push_back(fmt::format("{}x{}x{}", rows, columns, of_k));
+      }
+    }
+  const std::string by_vectors = codegen::bits(s.out) == 16 && n % 8 == 0 ? "8" : "1";
+  for (const std::string& tile : values("tile", tiles))
+    for (const std::string& waves :
+         values("waves", s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}
+                                         : std::vector<std::string>{"2x2", "1x4", "2x4"}))
+      for (const std::string& transfer : values("transfer", {"yes", "no"}))
+        for (const std::string& pingpong :
+             values("pingpong", waves == "2x4" && transfer == "yes" ? std::vector<std::string>{"yes", "no"}
+                                                                    : std::vector<std::string>{"no"})) {
+          Flags one = {{"tile", tile},
+                       {"waves", waves},
+                       {"transfer", transfer},
+                       {"pingpong", pingpong},
+                       {"n-multiple", by_vectors},
+                       {"mfma", "16"},
+                       {"direct", "none"},
+                       {"stages", "0"},
+                       {"stagger", "no"},
+                       {"tile-order", "linear"},
+                       {"split", "0"},
+                       {"parts", "added"}};
+          for (const auto& [name, value] : fixed)
+            if (one.contains(name)) one[name] = value;
+          all.push_back(one);
+          // Parts of K where the tiles leave units without work. Integers are added by atomics alone, and are left whole.
+          if (fixed.contains("split") || fixed.contains("parts") || fixed.contains("stream-k") ||
+              s.in == Element::i8 || n % 4 != 0)
+            continue;
+          int rows = 0, columns = 0, of_k = 0;
+          if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;
+          const std::int64_t count = (m + rows - 1) / rows * ((n + columns - 1) / columns),
+                             trips = (k + of_k - 1) / of_k;
+          for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
+            if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
+            const std::int64_t each = (trips + parts - 1) / parts;
+            one["split"] = std::to_string(each * of_k), one["parts"] = "stored";
+            all.push_back(one);
+          }
+        }
+  return all;
+}
+
+} // namespace inlay::kernels

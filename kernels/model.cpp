@@ -1,0 +1,150 @@
+#include <inlay/kernels/model.h>
+
+#include <inlay/kernels/launch.h>
+#include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/timing/chip.h>
+#include <inlay/runtime/timing/report.h>
+
+#include <algorithm>
+
+namespace inlay::kernels {
+namespace {
+
+using namespace runtime;
+
+/// Wave instructions that are executed for the lines of other workgroups, and that one unit is modelled for.
+constexpr std::uint64_t neighbours = 3'000'000, modelled = 400'000;
+/// The same for all workgroups of a unit, when they cost no more than this.
+constexpr std::uint64_t whole_unit = 200'000;
+
+/// Zeros on an emulator of its own for each launch: counters that one leaves behind are not what the next one starts from.
+class Launcher {
+public:
+  Launcher(const Artifact& artifact, const std::vector<std::int64_t>& sizes)
+      : artifact_(artifact), plan_(artifact.contract.plan(sizes)), sizes_(sizes) {}
+  [[nodiscard]] const LaunchPlan& plan() const { return plan_; }
+
+  void operator()(LaunchObserver& observer) const {
+    EmulatorOptions options;
+    options.checks = Checks::none();
+    options.observer = &observer;
+    EmulatorDevice device(isa::parse_arch(artifact_.arch), std::move(options));
+    LoadedKernel kernel(device, artifact_);
+    std::vector<Buffer> buffers;
+    std::vector<std::uint64_t> addresses;
+    for (const LaunchContract::Buffer& b : artifact_.contract.buffers) {
+      buffers.emplace_back(device, static_cast<std::size_t>(std::max<std::int64_t>(b.bytes(sizes_), 16)));
+      addresses.push_back(buffers.back().address());
+    }
+    kernel.launch(plan_, addresses);
+  }
+
+private:
+  const Artifact& artifact_;
+  LaunchPlan plan_;
+  std::vector<std::int64_t> sizes_;
+};
+
+/// The same sizes with a K of a few trips, where there is one that no grid counts.
+std::vector<std::int64_t> short_sum(const LaunchContract& contract, std::vector<std::int64_t> sizes) {
+  for (std::size_t i = 0; i < contract.sizes.size(); ++i) {
+    const LaunchContract::Size& s = contract.sizes[i];
+    const bool counted = contract.workers > 0 ||
+                         std::any_of(contract.grid.begin(), contract.grid.end(),
+                                     [&](const auto& axis) { return axis.size == static_cast<int>(i); });
+    if (s.name != "k" || counted) continue;
+    const std::int64_t few = std::max<std::int64_t>(s.multiple, 128 / s.multiple * s.multiple);
+    sizes[i] = std::min(sizes[i], few);
+  }
+  return sizes;
+}
+
+} // namespace
+
+Modelled model(const Artifact& artifact, const std::vector<std::int64_t>& sizes) {
+  const auto* bytes = reinterpret_cast<const std::uint8_t*>(artifact.hsaco.data());
+  const CodeObject object = CodeObject::parse({bytes, bytes + artifact.hsaco.size()}, artifact.arch);
+  const isa::Arch arch = isa::parse_arch(artifact.arch);
+  const runtime::Kernel& kernel = object.kernel(artifact.kernel);
+  const timing::Parameters parameters = timing::Parameters::of(arch);
+  const Launcher launch(artifact, sizes);
+  const auto& g = launch.plan().grid;
+  const std::uint64_t workgroups = std::uint64_t{g[0]} * g[1] * g[2];
+  const unsigned threads = launch.plan().block[0] * launch.plan().block[1] * launch.plan().block[2];
+  const auto used = isa::report(object, kernel).resources;
+  const auto occupancy =
+      isa::occupancy(std::max(8U, kernel.descriptor.vgprs), kernel.descriptor.lds_bytes, threads, arch);
+
+  Modelled out;
+  out.vgprs = used.vgprs_used, out.agprs = used.agprs_used, out.lds_bytes = used.lds_bytes;
+  out.waves_per_simd = used.waves_per_simd;
+  out.resident = std::max(1U, occupancy.waves_per_simd * 4 / std::max(1U, (threads + 63) / 64));
+  const timing::ChipPlan plan = timing::plan(parameters, workgroups, out.resident, (threads + 63) / 64);
+
+  const auto record = [&](const std::vector<std::uint64_t>& ids) {
+    timing::TraceRecorder recorder(arch, ids, 60'000'000);
+    recorder.matrix_values = false;
+    launch(recorder);
+    return recorder.take();
+  };
+  std::vector<std::uint64_t> before = plan.of_first_unit(out.resident);
+  timing::Trace first = record(before);
+  const double each = std::max(1.0, first.steps_each());
+
+  timing::UnitOptions unit;
+  unit.resident = out.resident;
+  unit.active_units = plan.active_units;
+  timing::Work work; // even, where a short K stands for all of it
+  if (workgroups > 1) {
+    const std::vector<std::int64_t> few = short_sum(artifact.contract, sizes);
+    const bool whole = few == sizes;
+    double of_few = each;
+    for (std::size_t i = 0; i < sizes.size(); ++i)
+      of_few *= static_cast<double>(few[i]) / static_cast<double>(sizes[i]);
+    const auto most =
+        static_cast<std::size_t>(std::max(16.0, static_cast<double>(neighbours) / std::max(1.0, of_few)));
+    const std::uint64_t all =
+        std::min<std::uint64_t>(plan.workgroups, std::uint64_t{plan.units} * out.resident);
+    const unsigned xcds = all <= most ? plan.xcds : 1;
+    std::vector<std::uint64_t> others, counted;
+    for (unsigned x = 0; x < xcds; ++x)
+      for (const std::uint64_t i : plan.first_round(x, most)) others.push_back(i);
+    if (whole) { // whether workgroups differ: some of them, evenly over the launch
+      const std::uint64_t n = std::min<std::uint64_t>(
+          workgroups, std::clamp<std::uint64_t>(static_cast<std::uint64_t>(2e6 / each), 8, 256));
+      for (std::uint64_t k = 0; k < n; ++k) counted.push_back(n == 1 ? 0 : k * (workgroups - 1) / (n - 1));
+    }
+    timing::SharingRecorder recorder(others, plan.xcds, plan.units, counted);
+    const Launcher look(artifact, few);
+    look(recorder);
+    const timing::Sharing sharing = recorder.result();
+    unit.l2_sharers = sharing.l2, unit.mall_sharers = sharing.mall;
+    if (whole) work = timing::Work(sharing.work, workgroups);
+  }
+
+  timing::TimingReport report;
+  double longest = -1;
+  for (const timing::UnitQueue& queue : timing::heaviest(plan, work)) {
+    const double of_queue =
+        std::max(1.0, work.mean() > 0 ? queue.work / static_cast<double>(queue.workgroups.size()) : each);
+    const auto most = static_cast<std::size_t>(std::max(
+        std::min(2.0 * out.resident, static_cast<double>(modelled) / of_queue), whole_unit / of_queue));
+    const std::vector<std::uint64_t> ids = timing::sample_of(queue, out.resident, most);
+    const timing::Trace trace = ids == before ? std::move(first) : record(ids);
+    before.clear();
+    timing::TimingReport one = timing::analyse(
+        trace, kernel.address + (kernel.descriptor.preload_length != 0 ? 256 : 0), parameters, unit, false);
+    const double clocks = timing::extrapolate(plan, queue, ids, one.unit, work).clocks;
+    if (clocks <= longest) continue;
+    longest = clocks;
+    report = std::move(one);
+  }
+  out.clocks = longest;
+  if (report.hot() != nullptr) {
+    out.trip = report.hot()->clocks_per_trip;
+    if (!report.hot()->bounds.empty()) out.bound = report.hot()->bounds.front().name;
+  }
+  return out;
+}
+
+} // namespace inlay::kernels

@@ -1,0 +1,200 @@
+// `choose`: what `auto` means. A choice is a function of what is asked, no form is longer than what stands without sizes, what is given
+// stays, and the cache answers what was chosen.
+#include <inlay/kernels/choose.h>
+#include <inlay/kernels/workers.h>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <random>
+
+using namespace inlay::kernels;
+using Catch::Matchers::Contains;
+
+namespace {
+
+/// A directory of its own for choices, while it lives.
+struct Directory {
+  std::filesystem::path path;
+  Directory() {
+    path =
+        std::filesystem::temp_directory_path() / ("inlay_choices_" + std::to_string(std::random_device{}()));
+    ::setenv("INLAY_CACHE_DIR", path.c_str(), 1);
+    forget();
+  }
+  ~Directory() {
+    ::unsetenv("INLAY_CACHE_DIR");
+    std::filesystem::remove_all(path);
+    forget();
+  }
+};
+
+double clocks_of(const std::string& kernel, const Flags& flags) {
+  const auto k = find_kernel(kernel);
+  return model(k->build(flags, {}), k->sizes(flags)).clocks;
+}
+
+} // namespace
+
+TEST_CASE("options: a row says everything, and only options that change speed are auto") {
+  for (const auto& kernel : registry()) {
+    INFO(kernel->name());
+    for (const FlagHelp& f : kernel->flags()) {
+      INFO(f.name);
+      CHECK(!f.help.empty());
+      CHECK(f.help.find('\n') == std::string::npos);
+      CHECK(!f.range.empty());
+      CHECK(f.speed == (f.fallback == "auto"));
+      CHECK((f.unchosen.empty() || f.speed));
+    }
+  }
+  const auto gemm = find_kernel("gemm");
+  CHECK_THROWS_WITH(gemm->forms({{"tiles", "1x1x1"}}),
+                    Contains("unknown option '--tiles'") && Contains("--tile,"));
+  CHECK_THROWS_WITH(gemm->forms({{"tile", "1x1"}}),
+                    Contains("gemm: --tile '1x1' is not of the form 128x128x64"));
+  CHECK_THROWS_WITH(gemm->forms({{"m", "0"}}), Contains("is not a number from 1 to 16777216"));
+  CHECK_THROWS_WITH(gemm->forms({{"scales", "maybe"}}), Contains("is not yes or no"));
+  CHECK_THROWS_WITH(gemm->forms({{"direct", "c"}}), Contains("is none of none, a, b"));
+}
+
+TEST_CASE("options: auto is what stands without sizes where nobody chooses") {
+  const auto gemm = find_kernel("gemm");
+  Flags named, automatic;
+  for (const FlagHelp& f : gemm->flags())
+    if (f.speed) named[f.name] = f.unchosen, automatic[f.name] = "auto";
+  named["tile"] = "128x128x64";
+  const Artifact plain = gemm->build({}, {});
+  CHECK(gemm->build(named, {}).hsaco == plain.hsaco);
+  CHECK(gemm->build(automatic, {}).hsaco == plain.hsaco);
+  named["tile"] = "64x64x64";
+  CHECK(gemm->build(named, {}).hsaco != plain.hsaco);
+}
+
+TEST_CASE(
+    "choose: the same every time, what is given stays, and no form is longer than the one without sizes") {
+  const Directory directory;
+  for (const auto& [kernel, asked] :
+       {std::pair<std::string, Flags>{"gemm", {{"m", "512"}, {"n", "512"}, {"k", "512"}}},
+        {"gemm", {{"arch", "gfx950"}, {"dtype", "fp8"}, {"m", "16"}, {"n", "1024"}, {"k", "2048"}}},
+        {"gemm", {{"m", "300"}, {"n", "500"}, {"k", "264"}, {"waves", "2x2"}, {"transfer", "no"}}},
+        {"preshuffle_gemm", {{"m", "256"}, {"n", "512"}, {"k", "512"}}},
+        {"softmax", {{"m", "1000"}, {"n", "4096"}}}}) {
+    INFO(kernel << " " << words(asked));
+    const auto k = find_kernel(kernel);
+    ChooseOptions fresh;
+    fresh.cache = false;
+    fresh.in_full = 3;
+    const Choice c = choose(*k, asked, fresh);
+    REQUIRE(c.from == Choice::From::model);
+    CHECK(choose(*k, asked, fresh).options == c.options);
+    const Flags all = with(asked, c);
+    for (const auto& [name, value] : asked) CHECK(all.at(name) == value);
+    CHECK(clocks_of(kernel, all) == Approx(c.clocks));
+    CHECK(c.clocks <= clocks_of(kernel, asked) * 1.001);
+    CHECK_THAT(c.why, Contains("modelled clocks"));
+    REQUIRE(c.ranking.size() > 1);
+    for (const Ranked& r : c.ranking)
+      if (r.modelled) CHECK(r.modelled->clocks >= c.clocks);
+  }
+}
+
+TEST_CASE("choose: nothing to choose where everything is given or a kernel has one form") {
+  const auto gemm = find_kernel("gemm");
+  Flags all;
+  for (const FlagHelp& f : gemm->flags())
+    if (f.speed) all[f.name] = f.unchosen;
+  all["tile"] = "64x64x64";
+  ChooseOptions fresh;
+  fresh.cache = false;
+  CHECK(choose(*gemm, all, fresh).from == Choice::From::nothing);
+  CHECK(choose(*find_kernel("vector_add"), {}, fresh).from == Choice::From::nothing);
+  Choice other;
+  other.options = {{"tile", "1x1x1"}, {"m", "4"}};
+  CHECK(with({{"tile", "auto"}, {"m", "3"}}, other) == Flags{{"tile", "1x1x1"}, {"m", "3"}});
+}
+
+TEST_CASE("choose: the directory and memory have what was chosen; a damaged entry is none") {
+  const Directory directory;
+  const auto kernel = find_kernel("softmax");
+  const Flags asked = {{"m", "100"}, {"n", "512"}};
+  ChooseOptions how;
+  how.in_full = 2;
+  const Choice first = choose(*kernel, asked, how);
+  REQUIRE(first.from == Choice::From::model);
+  CHECK(choose(*kernel, asked, how).from == Choice::From::memory);
+  forget();
+  const Choice again = choose(*kernel, asked, how);
+  CHECK(again.from == Choice::From::disk);
+  CHECK(again.options == first.options);
+  CHECK(again.why == first.why);
+  // Other options, other sizes and another way to model are other questions.
+  CHECK(choose(*kernel, {{"m", "101"}, {"n", "512"}}, how).from == Choice::From::model);
+  how.in_full = 1;
+  CHECK(choose(*kernel, asked, how).from == Choice::From::model);
+  how.in_full = 2;
+  for (const auto& e : std::filesystem::recursive_directory_iterator(directory.path))
+    if (e.is_regular_file()) std::filesystem::resize_file(e.path(), std::filesystem::file_size(e.path()) - 2);
+  forget();
+  CHECK(choose(*kernel, asked, how).from == Choice::From::model);
+  // What tuning found is what is chosen from then on.
+  Choice tuned = first;
+  tuned.options["threads"] = "1024";
+  remember(*kernel, asked, tuned, how);
+  forget();
+  CHECK(choose(*kernel, asked, how).options.at("threads") == "1024");
+  // From memory in microseconds: the best of many, since others are at work.
+  auto best = std::chrono::nanoseconds::max();
+  for (int i = 0; i < 2000; ++i) {
+    const auto begin = std::chrono::steady_clock::now();
+    const Choice c = choose(*kernel, asked, how);
+    best = std::min(
+        best, std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now() - begin));
+  }
+  CHECK(best < std::chrono::microseconds(10));
+}
+
+TEST_CASE("in_processes: answers by job, a job that dies costs its own, and it stops when told") {
+  std::vector<std::string> answers(8, "none");
+  in_processes(
+      8, 3,
+      [](std::size_t i) {
+        if (i == 3) std::raise(SIGKILL);
+        if (i == 5) throw std::runtime_error("no");
+        return std::string(i * 3000, 'a') + std::to_string(i);
+      },
+      [&](std::size_t i, std::optional<std::string> answer) {
+        answers[i] = answer.value_or("lost");
+        return true;
+      });
+  for (std::size_t i = 0; i < 8; ++i)
+    CHECK(answers[i] == (i == 3 || i == 5 ? "lost" : std::string(i * 3000, 'a') + std::to_string(i)));
+  std::size_t heard = 0;
+  in_processes(
+      100, 2, [](std::size_t) { return std::string("x"); },
+      [&](std::size_t, std::optional<std::string>) { return ++heard < 5; });
+  CHECK(heard < 12);
+  heard = 0;
+  in_processes(
+      100, 1, [](std::size_t) { return std::string("x"); },
+      [&](std::size_t, std::optional<std::string>) { return ++heard < 5; });
+  CHECK(heard == 5);
+}
+
+TEST_CASE("choose: the shipped table names kernels, sizes and options that there are") {
+  for (const TableRow& row : shipped_table()) {
+    INFO(row.kernel << " " << row.arch << " " << row.dtype << " " << words(row.options));
+    const auto kernel = find_kernel(row.kernel);
+    REQUIRE(row.sizes.size() == kernel->size_names().size());
+    Flags flags = row.options;
+    flags["arch"] = row.arch, flags["dtype"] = row.dtype;
+    for (std::size_t i = 0; i < row.sizes.size(); ++i)
+      flags[kernel->size_names()[i]] = std::to_string(row.sizes[i]);
+    CHECK_NOTHROW(kernel->sizes(flags));
+    CHECK(!kernel->forms(flags).empty());
+    CHECK(nearest(row.kernel, row.arch, row.dtype, row.sizes)->sizes == row.sizes);
+  }
+  CHECK(nearest("gemm", "gfx90a", "f16", {1, 1, 1}) == nullptr);
+}

@@ -35,6 +35,8 @@ INLAY_COMMAND(build);
 INLAY_COMMAND(run);
 INLAY_COMMAND(bench);
 INLAY_COMMAND(tune);
+INLAY_COMMAND(audit);
+INLAY_COMMAND(campaign);
 #endif
 #undef INLAY_COMMAND
 
@@ -69,6 +71,8 @@ inline constexpr AddCommand commands[] = {
     add_run,
     add_bench,
     add_tune,
+    add_audit,
+    add_campaign,
 #endif
 };
 // clang-format on

@@ -1,0 +1,266 @@
+// `inlay audit TABLE --code DIR`: whether a tuning table of another library can be true: each row's kernel is in the code objects of
+// a directory, no row claims more than the chip's peak, and its TFLOPS are those of its own time.
+#include "code_object_input.h"
+#include "command.h"
+#include "progress.h"
+
+#include <inlay/codegen/atoms.h>
+#include <inlay/runtime/timing/parameters.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+namespace inlay::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using Fields = std::vector<std::string>;
+
+struct AuditOptions {
+  std::string table, code, arch, dtype, journal;
+  double tolerance = 0.02;
+  unsigned top = 20;
+  bool json = false;
+};
+
+/// A line of comma-separated values; quoted ones may hold commas, and quotes as two.
+Fields fields_of(const std::string& line) {
+  Fields out(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"')
+      out.back() += line[++i];
+    else if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      out.emplace_back();
+    else if (c != '\r')
+      out.back() += c;
+  }
+  return out;
+}
+
+/// Columns of the table by what they mean: each has one of several names.
+struct Columns {
+  std::map<std::string, std::size_t> at;
+  explicit Columns(const Fields& header) {
+    const std::vector<std::pair<std::string, std::vector<std::string>>> names = {
+        {"m", {"m"}},
+        {"n", {"n"}},
+        {"k", {"k"}},
+        {"units", {"cu_num", "cus", "num_cus"}},
+        {"us", {"us", "time_us", "us1"}},
+        {"tflops", {"tflops"}},
+        {"kernel", {"kernelname", "kernel_name", "kernel"}},
+        {"gfx", {"gfx", "arch"}},
+        {"dtype", {"q_dtype_w", "dtype", "q_dtype_a"}}};
+    for (std::size_t i = 0; i < header.size(); ++i) {
+      std::string lower = header[i];
+      for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+      for (const auto& [what, known] : names)
+        if (std::find(known.begin(), known.end(), lower) != known.end()) at.try_emplace(what, i);
+    }
+    for (const char* needed : {"m", "n", "k", "us"})
+      if (!at.contains(needed))
+        throw std::invalid_argument(
+            fmt::format("audit: the table has no column '{}'\n  hint   the first line names the "
+                        "columns: M,N,K,us,tflops,kernelName,cu_num,dtype",
+                        needed));
+  }
+  [[nodiscard]] std::string text(const Fields& row, const std::string& what) const {
+    const auto found = at.find(what);
+    return found != at.end() && found->second < row.size() ? row[found->second] : "";
+  }
+  [[nodiscard]] std::optional<double> number(const Fields& row, const std::string& what) const {
+    const std::string word = text(row, what);
+    double value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
+    return value;
+  }
+};
+
+/// TFLOPS of a chip with so many units, all matrix pipes busy with the fastest product of a type at the peak clock.
+double peak(const std::string& arch, const std::string& type, double units) {
+  using codegen::Element;
+  const codegen::Target& target = codegen::Target::named(arch);
+  const Element e = type.find("float4") != type.npos || type.find("fp4") != type.npos || type == "e2m1"
+                        ? Element::e2m1
+                    : type.find("int8") != type.npos || type == "i8" ? Element::i8
+                    : type.find("float8") != type.npos || type.find("fp8") != type.npos || type == "i4"
+                        ? codegen::parse_element("fp8", target)
+                    : type.find("float32") != type.npos || type == "f32" ? Element::f32
+                                                                         : Element::bf16;
+  double fastest = 0;
+  for (const int rows : {16, 32}) {
+    const codegen::Atom& a =
+        e == Element::e2m1 || (target.ocp_fp8 && codegen::bits(e) == 8 && e != Element::i8)
+            ? codegen::Atom::mma_scaled(target, e, e, rows)
+            : codegen::Atom::mma_best(target, e, e, e == Element::i8 ? Element::i32 : Element::f32, rows);
+    fastest = std::max(fastest, static_cast<double>(a.mma->multiply_adds()) / a.mma->clocks());
+  }
+  const double mhz = runtime::timing::Parameters::of(runtime::isa::parse_arch(arch))["clock_mhz"];
+  return 2 * fastest * target.simds * units * mhz / 1e6;
+}
+
+/// Names of the kernels of all code objects under a directory; files that are none are counted.
+std::set<std::string> kernels_under(Session& session, const std::string& directory, const std::string& arch,
+                                    std::size_t& files, std::size_t& unread) {
+  if (!fs::is_directory(directory))
+    throw std::invalid_argument(fmt::format("audit: --code '{}' is no directory", directory));
+  std::set<std::string> names;
+  for (const fs::directory_entry& e : fs::recursive_directory_iterator(directory)) {
+    const std::string extension = e.path().extension();
+    if (!e.is_regular_file() || (extension != ".co" && extension != ".hsaco" && extension != ".s")) continue;
+    ++files;
+    try {
+      const runtime::CodeObject object = read_code_object(session, e.path(), extension == ".s" ? arch : "");
+      for (const runtime::Kernel& k : object.kernels()) names.insert(k.name);
+    } catch (const std::exception&) {
+      ++unread;
+    }
+  }
+  return names;
+}
+
+struct Row {
+  std::size_t line = 0;
+  std::string kind, message;
+};
+
+int audit(Session& session, const AuditOptions& o) {
+  std::ifstream in(o.table);
+  std::string line;
+  if (!in || !std::getline(in, line))
+    throw std::runtime_error("cannot read '" + o.table + "', or it is empty");
+  const Columns columns(fields_of(line));
+  std::size_t files = 0, unread = 0, rows = 0, timed = 0;
+  const std::string usual = o.arch.empty() ? "gfx942" : o.arch;
+  const std::set<std::string> names =
+      o.code.empty() ? std::set<std::string>() : kernels_under(session, o.code, usual, files, unread);
+  // Rows that an earlier run has judged: their verdicts are taken from the journal.
+  std::map<std::size_t, std::string> judged;
+  if (!o.journal.empty()) {
+    std::ifstream before(o.journal);
+    for (std::string entry; std::getline(before, entry);)
+      if (const std::size_t tab = entry.find('\t'); tab != std::string::npos && entry.back() == '.')
+        judged[std::stoull(entry)] = entry.substr(tab + 1, entry.size() - tab - 2);
+  }
+  std::ofstream journal;
+  if (!o.journal.empty()) journal.open(o.journal, std::ios::app);
+  std::map<std::string, std::size_t> counts;
+  std::vector<Row> found;
+  const auto size = static_cast<double>(fs::file_size(o.table));
+  ProgressBar bar(session, "audit");
+  for (std::size_t number = 2; std::getline(in, line); ++number) {
+    if (line.empty()) continue;
+    ++rows;
+    bar.show(static_cast<double>(in.tellg()) / size, fmt::format("row {}", rows));
+    std::string verdict;
+    const auto add = [&](const std::string& kind, const std::string& message) {
+      verdict += (verdict.empty() ? "" : "\t") + kind + ": " + message;
+    };
+    if (const auto found_before = judged.find(number); found_before != judged.end()) {
+      verdict = found_before->second;
+      if (columns.number(fields_of(line), "us").value_or(0) > 0) ++timed;
+    } else {
+      const Fields row = fields_of(line);
+      const auto m = columns.number(row, "m"), n = columns.number(row, "n"), k = columns.number(row, "k"),
+                 us = columns.number(row, "us"), told = columns.number(row, "tflops");
+      if (!m || !n || !k || !us) add("unreadable", fmt::format("M, N, K or us is no number"));
+      if (m && n && k && us && *us > 0) {
+        ++timed;
+        const double flops = 2 * *m * *n * *k / *us / 1e6;
+        const double units = columns.number(row, "units").value_or(0);
+        const std::string gfx = columns.text(row, "gfx");
+        const std::string arch = gfx.starts_with("gfx950") || gfx.starts_with("gfx942") ? gfx.substr(0, 6)
+                                 : units == 256                                         ? "gfx950"
+                                 : units > 0                                            ? "gfx942"
+                                                                                        : usual;
+        const std::string type = o.dtype.empty() ? columns.text(row, "dtype") : o.dtype;
+        const double most = peak(arch, type, units > 0 ? units : codegen::Target::named(arch).compute_units);
+        if (std::max(flops, told.value_or(0)) > most)
+          add("above the peak", fmt::format("{:.0f} TFLOPS, and {} of {:.0f} units has {:.0f} for {}",
+                                            std::max(flops, told.value_or(0)), arch, units, most,
+                                            type.empty() ? "16 bits" : type));
+        if (told && *told > 0 && std::abs(*told - flops) > o.tolerance * std::max(flops, *told) + 0.011)
+          add("disagrees with its time",
+              fmt::format("{:.2f} TFLOPS are told, {:.0f}x{:.0f}x{:.0f} in {:.4g} us are {:.2f}", *told, *m,
+                          *n, *k, *us, flops));
+      } else if (us && *us <= 0) {
+        add("has no time", fmt::format("us is {}", columns.text(row, "us")));
+      }
+      if (!o.code.empty())
+        if (const std::string name = columns.text(row, "kernel"); !name.empty() && !names.contains(name))
+          add("kernel is not there", name);
+      if (journal.is_open()) journal << number << '\t' << verdict << ".\n";
+    }
+    for (std::size_t begin = 0; begin < verdict.size();) {
+      const std::size_t end = std::min(verdict.find('\t', begin), verdict.size());
+      const std::string one = verdict.substr(begin, end - begin);
+      const std::size_t colon = one.find(": ");
+      ++counts[one.substr(0, colon)];
+      found.push_back({number, one.substr(0, colon), one.substr(std::min(one.size(), colon + 2))});
+      begin = end + 1;
+    }
+  }
+  bar.erase();
+  if (o.json) {
+    nlohmann::ordered_json out = {{"table", o.table},      {"rows", rows},       {"timed", timed},
+                                  {"code_objects", files}, {"not_read", unread}, {"kernels", names.size()},
+                                  {"counts", counts}};
+    out["findings"] = nlohmann::ordered_json::array();
+    for (const Row& r : found)
+      out["findings"].push_back({{"line", r.line}, {"kind", r.kind}, {"message", r.message}});
+    session.out << out.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << "\n";
+  } else {
+    session.out << fmt::format("{}: {} rows, {} with a time", o.table, rows, timed);
+    if (!o.code.empty())
+      session.out << fmt::format("; {} kernels in {} code objects{}", names.size(), files,
+                                 unread == 0 ? "" : fmt::format(", {} of which cannot be read", unread));
+    session.out << "\n";
+    for (const auto& [kind, count] : counts) session.out << fmt::format("  {:>6}  {}\n", count, kind);
+    if (counts.empty()) session.out << "  nothing was found\n";
+    for (std::size_t i = 0; i < found.size() && i < o.top; ++i)
+      session.out << fmt::format("  line {}: {}: {}\n", found[i].line, found[i].kind, found[i].message);
+    if (found.size() > o.top) session.out << fmt::format("  and {} more (--top)\n", found.size() - o.top);
+  }
+  return found.empty() ? Exit::yes : Exit::no;
+}
+
+} // namespace
+
+void add_audit(CLI::App& app, Session& session) {
+  auto* c = app.add_subcommand("audit", "Whether a tuning table of another library can be true");
+  auto o = std::make_shared<AuditOptions>();
+  c->add_option("TABLE", o->table,
+                "CSV with columns M, N, K, us and, where there are, tflops, kernelName, cu_num, dtype, gfx")
+      ->required();
+  c->add_option("--code", o->code, "Directory of the code objects that its kernels should be in");
+  c->add_option("--arch", o->arch, "gfx942 (default) or gfx950, where the table does not say")
+      ->check(CLI::IsMember({"gfx942", "gfx950"}));
+  c->add_option("--dtype", o->dtype,
+                "Type of the products, where the table does not say: bf16, fp8, i8, fp4");
+  c->add_option("--tolerance", o->tolerance, "Between TFLOPS and time, as a fraction (0.02)")
+      ->check(CLI::Range(0.0, 1.0));
+  c->add_option("--journal", o->journal,
+                "Verdicts go to this file, and rows that it has are not judged again");
+  c->add_option("--top", o->top, "Findings that are shown");
+  c->add_flag("--json", o->json, "As JSON, with all findings");
+  c->callback([=, &session] { session.exit = audit(session, *o); });
+}
+
+} // namespace inlay::cli

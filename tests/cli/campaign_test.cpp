@@ -1,0 +1,144 @@
+// `inlay campaign`: each unit once whatever the number of processes, lost ones again, findings said. `inlay audit`: what cannot be
+// true of a table.
+#include "inlay_command.h"
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using Catch::Matchers::Contains;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  fs::path path = fs::temp_directory_path() / ("inlay_campaign_" + std::to_string(std::random_device{}()));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return path / name;
+  }
+};
+
+Ran campaign(const Folder& f, std::vector<std::string> more) {
+  std::vector<std::string> all = {"campaign",         "check",    "--journal",
+                                  f.path / "journal", "--binary", INLAY_BINARY};
+  all.insert(all.end(), more.begin(), more.end());
+  return inlay_command(all);
+}
+
+const std::string units = "prove bijective '(4,4,2):(1,8,4)'\n"
+                          "# a comment\n"
+                          "prove injective (3,2):(1,1)\n" // refuted: a finding
+                          "eval coalesce((2,3):(1,2))\n"
+                          "eval coalesce((2,3):(1,2)\n" // no layout
+                          "version\n";
+
+} // namespace
+
+TEST_CASE("campaign: units, outcomes, nothing twice, lost ones again") {
+  const Folder f;
+  const std::string list = f.write("list", units);
+  const Ran first = campaign(f, {"--list", list, "--json"});
+  INFO(first.out << first.err);
+  CHECK(first.exit == 1);
+  const auto json = nlohmann::json::parse(first.out);
+  CHECK(json["units"] == 5);
+  CHECK(json["exits"]["0"] == 3);
+  CHECK(json["exits"]["1"] == 1);
+  CHECK(json["exits"]["2"] == 1);
+  REQUIRE(json["findings"].size() == 2);
+  CHECK(json["findings"][0]["command"] == "inlay prove injective '(3,2):(1,1)'");
+  // Its output is kept.
+  std::ifstream output(json["findings"][0]["output"].get<std::string>());
+  CHECK_THAT(std::string(std::istreambuf_iterator<char>(output), {}), Contains("refuted"));
+  // Again: everything is done.
+  const auto before = fs::last_write_time(f.path / "journal" / "000000.done");
+  CHECK(campaign(f, {"--list", list}).exit == 1);
+  CHECK(fs::last_write_time(f.path / "journal" / "000000.done") == before);
+  // A process that died with a unit: open until somebody says that nobody is at work.
+  fs::remove(f.path / "journal" / "000000.done");
+  std::ofstream(f.path / "journal" / "000000.taken") << "elsewhere 1 7\n";
+  const Ran lost = campaign(f, {"--list", list});
+  CHECK_THAT(lost.out, Contains("1 under way or lost"));
+  const Ran again = campaign(f, {"--list", list, "--again"});
+  CHECK_THAT(again.err, Contains("1 units"));
+  CHECK_THAT(again.out, Contains("3 without a finding") && !Contains("lost"));
+  // Another list is another campaign.
+  const Ran other = campaign(f, {"--list", f.write("other", "version\n")});
+  CHECK(other.exit == 2);
+  CHECK_THAT(other.err, Contains("other units"));
+}
+
+TEST_CASE("campaign: two processes share the units, each once") {
+  const Folder f;
+  std::string many;
+  for (int i = 0; i < 12; ++i) many += "eval size((2," + std::to_string(i + 1) + "):(1,2))\n";
+  const std::string list = f.write("list", many);
+  std::vector<pid_t> processes;
+  for (int i = 0; i < 2; ++i) {
+    const pid_t p = ::fork();
+    if (p == 0) {
+      ::setenv("OMPI_COMM_WORLD_RANK", i == 0 ? "0" : "1", 1);
+      ::_exit(campaign(f, {"--list", list}).exit);
+    }
+    processes.push_back(p);
+  }
+  for (const pid_t p : processes) ::waitpid(p, nullptr, 0);
+  const auto json = nlohmann::json::parse(campaign(f, {"--list", list, "--report", "--json"}).out);
+  CHECK(json["exits"]["0"] == 12);
+  CHECK(json["open"] == 0);
+  CHECK(json["under_way"] == 0);
+}
+
+TEST_CASE("campaign: fuzz has seeds of its own, and bad input is one message") {
+  const Folder f;
+  const Ran r = inlay_command({"campaign", "fuzz", "--journal", f.path / "j", "--units", "3", "--seed", "7",
+                               "--cases", "20", "--binary", INLAY_BINARY});
+  INFO(r.out << r.err);
+  CHECK(r.exit == 0);
+  CHECK_THAT(r.out, Contains("3 units, 3 without a finding"));
+  std::ifstream in(f.path / "j" / "units");
+  CHECK_THAT(std::string(std::istreambuf_iterator<char>(in), {}),
+             Contains("--seed 7") && Contains("--seed 9"));
+  CHECK(inlay_command({"campaign", "prove", "--journal", f.path / "k"}).exit == 2);
+  CHECK(inlay_command({"campaign", "sing", "--journal", f.path / "k"}).exit == 2);
+}
+
+TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again") {
+  const Folder f;
+  // 2 M N K / us: 4096^3 in 100 us are 1374.4 TFLOPS.
+  const std::string table =
+      f.write("table.csv", "cu_num,M,N,K,us,kernelName,tflops,dtype\n"
+                           "256,4096,4096,4096,100,k,1374.39,torch.bfloat16\n"         // true
+                           "256,4096,4096,4096,100,k,1000,torch.bfloat16\n"            // not its time
+                           "304,4096,4096,4096,100,k,1374.39,torch.bfloat16\n"         // above 1307 of MI300X
+                           "304,4096,4096,4096,100,\"k<1, 2>\",1374.39,torch.float8\n" // eight bits: below
+                           "256,4096,4096,4096,0,k,0,torch.bfloat16\n"                 // no time
+                           "256,many,4096,4096,1,k,0,torch.bfloat16\n");
+  const Ran r = inlay_command({"audit", table, "--json", "--journal", f.path / "journal"});
+  INFO(r.out << r.err);
+  CHECK(r.exit == 1);
+  const auto json = nlohmann::json::parse(r.out);
+  CHECK(json["rows"] == 6);
+  CHECK(json["counts"] ==
+        nlohmann::json{
+            {"above the peak", 1}, {"disagrees with its time", 1}, {"has no time", 1}, {"unreadable", 1}});
+  CHECK(json["findings"][0]["line"] == 3);
+  CHECK(json["findings"][1]["line"] == 4);
+  // The journal: rows keep their verdicts though the table has changed.
+  f.write("table.csv",
+          "cu_num,M,N,K,us,kernelName,tflops,dtype\n256,4096,4096,4096,1,k,1374.39,torch.bfloat16\n");
+  CHECK(inlay_command({"audit", table, "--journal", f.path / "journal"}).exit == 0);
+  CHECK(inlay_command({"audit", table}).exit == 1);
+  // Kernels that are not there.
+  const Ran code = inlay_command({"audit", table, "--code", f.path, "--json"});
+  CHECK(nlohmann::json::parse(code.out)["counts"]["kernel is not there"] == 1);
+  CHECK_THAT(inlay_command({"audit", f.write("t", "a,b\n1,2\n")}).err, Contains("no column 'm'"));
+  CHECK(inlay_command({"audit", f.path / "none"}).exit == 2);
+}

@@ -202,7 +202,7 @@ int report(Session& session, const CampaignOptions& o, const Campaign& c) {
       continue;
     }
     ++exits[*exit];
-    if (*exit != 0) findings.push_back(i);
+    if (*exit != Exit::yes && *exit != Exit::undecided) findings.push_back(i);
   }
   if (o.json) {
     nlohmann::ordered_json out = {
@@ -229,7 +229,8 @@ int report(Session& session, const CampaignOptions& o, const Campaign& c) {
       session.out << fmt::format("  unit {}: exit {}: {}\n    {}\n", i, *c.outcome(i), c.command(i),
                                  c.output(i));
   }
-  return !findings.empty() ? Exit::no : open + under_way > 0 ? Exit::undecided : Exit::yes;
+  const bool all = open + under_way == 0 && !exits.contains(Exit::undecided);
+  return !findings.empty() ? Exit::no : all ? Exit::yes : Exit::undecided;
 }
 
 int campaign(Session& session, const CampaignOptions& o) {

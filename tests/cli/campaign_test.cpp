@@ -99,7 +99,7 @@ TEST_CASE("campaign: two processes share the units, each once") {
 TEST_CASE("campaign: fuzz has seeds of its own, and bad input is one message") {
   const Folder f;
   const Ran r = inlay_command({"campaign", "fuzz", "--journal", f.path / "j", "--units", "3", "--seed", "7",
-                               "--cases", "20", "--binary", INLAY_BINARY});
+                               "--cases", "50", "--laws", "coalesce", "--binary", INLAY_BINARY});
   INFO(r.out << r.err);
   CHECK(r.exit == 0);
   CHECK_THAT(r.out, Contains("3 units, 3 without a finding"));

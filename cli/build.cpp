@@ -1,4 +1,5 @@
-// `inlay build KERNEL [options] -o DIR`: HSACO, .ll, .s, proof report and resource report as files.
+// `inlay build KERNEL [options] -o DIR`: HSACO, launch manifest, .ll, .s, proof report and resource report as files.
+#include "build_manifest.h"
 #include "exec_arguments.h"
 #include "kernel_options.h"
 #include "resources.h"
@@ -107,7 +108,10 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
   const std::string proofs = artifact.proofs.text();
+  const std::string manifest =
+      manifest_of(artifact, name + ".hsaco", with_fallbacks(*kernel, form.flags)).text();
   write_all(directory, {{name + ".hsaco", hsaco},
+                        {name + ".json", manifest},
                         {name + ".ll", artifact.ir},
                         {name + ".s", artifact.assembly},
                         {name + ".proofs.txt", proofs},
@@ -117,6 +121,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                         {"arch", artifact.arch},
                         {"choice", form.any() ? choice_json(form.choice) : Json()},
                         {"file", (fs::path(directory) / (name + ".hsaco")).string()},
+                        {"manifest", (fs::path(directory) / (name + ".json")).string()},
                         {"bytes", hsaco.size()},
                         {"proofs",
                          {{"proved", artifact.proofs.proved()},
@@ -154,8 +159,8 @@ int build_command(Session& session, const std::string& name, const std::vector<s
 } // namespace
 
 void add_build(CLI::App& app, Session& session) {
-  auto* command =
-      app.add_subcommand("build", "Build a kernel: HSACO, .ll, .s, proof report, resource report");
+  auto* command = app.add_subcommand(
+      "build", "Build a kernel: HSACO, launch manifest, .ll, .s, proof report, resource report");
   auto name = std::make_shared<std::string>(), directory = std::make_shared<std::string>(".");
   add_kernel(*command, *name);
   command->add_option("-o,--output", *directory, "Directory for the files");

@@ -1,12 +1,16 @@
 #include "code_object_input.h"
 
+#include <filesystem>
 #include <inlay/runtime/isa/assemble.h>
+#include <nlohmann/json.hpp>
 
 namespace inlay::cli {
 
-runtime::CodeObject read_code_object(Session& session, const std::string& file, const std::string& arch) {
+namespace {
+
+runtime::CodeObject code_object_of(const std::string& bytes, const std::string& file,
+                                   const std::string& arch) {
   namespace isa = runtime::isa;
-  const std::string bytes = read_text(session, file);
   const bool binary = bytes.starts_with("\177ELF") || bytes.starts_with("__CLANG_OFFLOAD_BUNDLE__") ||
                       bytes.starts_with("CCOB") || bytes.find('\0') != std::string::npos || bytes.empty();
   if (binary) return runtime::CodeObject::parse({bytes.begin(), bytes.end()}, arch);
@@ -23,6 +27,43 @@ runtime::CodeObject read_code_object(Session& session, const std::string& file, 
     throw runtime::CodeObjectError(file + " is neither a code object nor assembly with a .amdgcn_target line",
                                    "for assembly without one, give --arch gfx942 or gfx950");
   return runtime::CodeObject::parse(isa::assemble_code_object(bytes, *target, file == "-" ? "stdin" : file));
+}
+
+/// What Triton's cache writes beside NAME.hsaco; nothing when the text is something else.
+std::optional<nlohmann::json> triton_metadata(const std::string& text) {
+  const auto j = nlohmann::json::parse(text, nullptr, false);
+  if (!j.is_object() || !j.contains("shared") || !j.contains("num_warps") ||
+      !j["shared"].is_number_unsigned() || !j["num_warps"].is_number_unsigned())
+    return std::nullopt;
+  return j;
+}
+
+} // namespace
+
+SourceFile read_source(Session& session, const std::string& file, const std::string& arch) {
+  const std::string bytes = read_text(session, file);
+  const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+  if (launch::is_manifest(bytes)) {
+    auto manifest = launch::Manifest::parse(bytes, file);
+    if (manifest.code.empty())
+      throw launch::LaunchError(file + ": field \"code\": names no code object",
+                                "\"code\": \"kernel.hsaco\"");
+    const std::string code = (folder / manifest.code).string();
+    auto object = code_object_of(read_text(session, code), code, arch.empty() ? manifest.arch : arch);
+    return {std::move(object), std::move(manifest), 0, std::nullopt};
+  }
+  if (bytes.starts_with("{")) {
+    if (const auto j = triton_metadata(bytes)) {
+      const std::string code = std::filesystem::path(file).replace_extension(".hsaco").string();
+      return {code_object_of(read_text(session, code), code, arch), std::nullopt,
+              j->at("num_warps").get<std::uint32_t>() * 64, j->at("shared").get<std::uint32_t>()};
+    }
+  }
+  return {code_object_of(bytes, file, arch), std::nullopt, 0, std::nullopt};
+}
+
+runtime::CodeObject read_code_object(Session& session, const std::string& file, const std::string& arch) {
+  return read_source(session, file, arch).object;
 }
 
 } // namespace inlay::cli

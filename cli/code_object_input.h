@@ -1,15 +1,31 @@
-/// How commands take a kernel: a code object (HSACO, relocatable object, offload bundle) or assembly text, from a file or
-/// from standard input. Assembly is assembled, and linked, in process for the processor in its .amdgcn_target.
+/// How commands take a kernel: a code object (HSACO, relocatable object, offload bundle), assembly text, or a description of a launch
+/// that names its code object, from a file or from standard input. Assembly is assembled, and linked, in process for the processor
+/// in its .amdgcn_target.
 #pragma once
 
 #include "command.h"
 
+#include <inlay/launch/manifest.h>
 #include <inlay/runtime/code_object.h>
+
+#include <optional>
 
 namespace inlay::cli {
 
-/// The code object in FILE (`-`: standard input). `arch` chooses from a bundle, and is what assembly without
-/// .amdgcn_target is for. Errors: std::runtime_error, CodeObjectError, IsaError.
+/// A code object, and what the file says of its launch besides.
+struct SourceFile {
+  runtime::CodeObject object;
+  std::optional<launch::Manifest> manifest;
+  /// Of the .json that Triton's cache has beside each .hsaco: 64 times `num_warps`, and `shared`.
+  std::uint32_t triton_block = 0;
+  std::optional<std::uint32_t> triton_lds;
+};
+
+/// FILE (`-`: standard input). `arch` chooses from a bundle, and is what assembly without .amdgcn_target is for.
+/// Errors: std::runtime_error, CodeObjectError, IsaError, LaunchError.
+[[nodiscard]] SourceFile read_source(Session& session, const std::string& file, const std::string& arch);
+
+/// Only the code object.
 [[nodiscard]] runtime::CodeObject read_code_object(Session& session, const std::string& file,
                                                    const std::string& arch);
 

@@ -6,6 +6,8 @@
 namespace inlay::cli {
 
 #define INLAY_COMMAND(name) void add_##name(CLI::App& app, Session& session)
+INLAY_COMMAND(completion);
+INLAY_COMMAND(man);
 INLAY_COMMAND(version);
 #ifdef INLAY_CLI_ALGEBRA
 INLAY_COMMAND(draw);
@@ -21,11 +23,13 @@ INLAY_COMMAND(recheck);
 INLAY_COMMAND(search);
 #endif
 #ifdef INLAY_CLI_RUNTIME
+INLAY_COMMAND(bundle);
 INLAY_COMMAND(calibrate);
 INLAY_COMMAND(compare);
 INLAY_COMMAND(devices);
 INLAY_COMMAND(exec);
 INLAY_COMMAND(inspect);
+INLAY_COMMAND(run_with);
 INLAY_COMMAND(time);
 INLAY_COMMAND(validate);
 #endif
@@ -42,6 +46,8 @@ INLAY_COMMAND(campaign);
 
 // clang-format off
 inline constexpr AddCommand commands[] = {
+    add_completion,
+    add_man,
     add_version,
 #ifdef INLAY_CLI_ALGEBRA
     add_draw,
@@ -57,11 +63,13 @@ inline constexpr AddCommand commands[] = {
     add_search,
 #endif
 #ifdef INLAY_CLI_RUNTIME
+    add_bundle,
     add_calibrate,
     add_compare,
     add_devices,
     add_exec,
     add_inspect,
+    add_run_with,
     add_time,
     add_validate,
 #endif

@@ -1,6 +1,7 @@
 // `inlay compare`: two kernels side by side, and the regression gate.
 #include "code_object_input.h"
 #include "isa_json.h"
+#include "launch_input.h"
 #include "time_kernel.h"
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <tuple>
 
 namespace inlay::cli {
 namespace {
@@ -19,7 +21,7 @@ namespace isa = runtime::isa;
 struct Options {
   std::string candidate, anchor, kernel, anchor_kernel, arch;
   double tolerance = 0.02;
-  unsigned lds = 0, anchor_lds = 0;
+  std::optional<unsigned> lds, anchor_lds;
   bool json = false, gate = false, brief = false, time = false;
   std::string grid = "1", block, anchor_grid, anchor_block;
   std::vector<std::string> arguments, anchor_arguments;
@@ -38,12 +40,11 @@ TimeResult time_one(const Options& o, const runtime::CodeObject& object, const i
   const runtime::Kernel& kernel = object.kernel(report.name);
   runtime::LaunchGeometry g;
   g.grid = parse_extent("--grid", grid);
-  g.block = block.empty() ? runtime::Extent3{std::max(1U, report.resources.workgroup), 1, 1}
-                          : parse_extent("--block", block);
+  g.block = block.empty() ? block_of(kernel).extent : parse_extent("--block", block);
   g.dynamic_lds = lds;
   runtime::check_geometry(kernel, g, isa::machine(report.arch).lds_bytes);
   std::vector<ArgumentSpec> specs;
-  for (const auto& text : arguments) specs.push_back(parse_argument(text, true));
+  for (const auto& text : arguments) specs.push_back(parse_argument(text));
   return time_code_object(o.timing, object, report.arch, kernel, g, specs);
 }
 
@@ -114,18 +115,32 @@ nlohmann::ordered_json comparison_json(const isa::Comparison& c) {
 }
 
 int compare(Session& session, const Options& o) {
-  const auto a = read_code_object(session, o.candidate, o.arch),
-             b = read_code_object(session, o.anchor, o.arch);
-  const auto ra = isa::report(a, a.kernel(o.kernel), o.lds);
-  const auto rb = isa::report(b, b.kernel(o.anchor_kernel), o.anchor_lds);
+  const auto sa = read_source(session, o.candidate, o.arch), sb = read_source(session, o.anchor, o.arch);
+  const auto &a = sa.object, &b = sb.object;
+  // As given, as a manifest says, none.
+  const auto lds_of = [](const std::optional<unsigned>& given, const SourceFile& s) {
+    return given ? *given : s.triton_lds.value_or(s.manifest ? s.manifest->lds : 0);
+  };
+  const unsigned lds_a = lds_of(o.lds, sa), lds_b = lds_of(o.anchor_lds, sb);
+  const auto ra = isa::report(a, a.kernel(o.kernel), lds_a);
+  const auto rb = isa::report(b, b.kernel(o.anchor_kernel), lds_b);
+  const auto missing = [](const std::optional<unsigned>& given, const isa::KernelReport& r,
+                          const runtime::CodeObject& object) {
+    return !given && r.resources.lds_bytes == 0 && uses_lds(object, object.kernel(r.name));
+  };
+  const bool missing_a = missing(o.lds, ra, a), missing_b = missing(o.anchor_lds, rb, b);
+  if (o.time && (missing_a || missing_b))
+    refuse((missing_a ? ra.name : rb.name) +
+               " reads or writes LDS and declares none: how much there is, its launch says",
+           missing_a ? "--lds BYTES" : "--anchor-lds BYTES");
   auto c = isa::compare(ra, rb, o.tolerance);
   if (o.brief) c.difference.clear(), c.schedule.clear();
   std::optional<Times> times;
   if (o.time)
-    times = Times{time_one(o, a, ra, o.grid, o.block, o.arguments, o.lds),
+    times = Times{time_one(o, a, ra, o.grid, o.block, o.arguments, lds_a),
                   time_one(o, b, rb, o.anchor_grid.empty() ? o.grid : o.anchor_grid,
                            o.anchor_block.empty() ? o.block : o.anchor_block,
-                           o.anchor_arguments.empty() ? o.arguments : o.anchor_arguments, o.anchor_lds)};
+                           o.anchor_arguments.empty() ? o.arguments : o.anchor_arguments, lds_b)};
   if (times) {
     const auto modelled = [](const TimeResult& t) {
       return runtime::timing::Modelled{t.report, t.trace, t.plan, t.chip, t.sharing};
@@ -142,6 +157,11 @@ int compare(Session& session, const Options& o) {
     session.out << dump(j) << "\n";
   } else {
     session.out << isa::to_text(c);
+    for (const auto& [is_missing, option, of] :
+         {std::tuple{missing_a, "--lds", &ra}, std::tuple{missing_b, "--anchor-lds", &rb}})
+      if (is_missing)
+        session.out << "  note: " << of->name << " uses LDS and declares none; " << option
+                    << " BYTES for its occupancy\n";
     if (times) session.out << times_text(*times);
     if (o.gate) session.out << (c.passes() ? "gate: passed\n" : "gate: FAILED\n");
   }

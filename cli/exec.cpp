@@ -1,9 +1,10 @@
 // `inlay exec`: runs any code object on the emulator or through HIP.
-#include "code_object_input.h"
-#include "exec_arguments.h"
+#include "colour.h"
 #include "exec_debug.h"
 #include "isa_json.h"
+#include "launch_input.h"
 #include "progress.h"
+#include "values.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,6 +14,7 @@
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/kernarg.h>
+#include <inlay/runtime/places.h>
 #include <memory>
 #include <optional>
 #include <ostream>
@@ -23,12 +25,11 @@ namespace {
 
 using namespace runtime;
 
-struct Options {
-  std::string file, kernel, arch, device = "emulator", grid = "1", block = "64", checks = "all", trace,
-                                  matrix = "sequential";
-  std::vector<std::string> arguments, breaks, dumps, watches;
+struct Options : LaunchOptions {
+  std::string device = "emulator", checks = "all", trace, matrix = "sequential", print;
+  std::vector<std::string> breaks, dumps, watches;
   std::optional<std::uint32_t> hits;
-  unsigned lds = 0, stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0;
+  unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8;
   std::uint64_t max_instructions = 20'000'000'000, seed = 1;
   bool stats = false, json = false, stress = false, dry_run = false;
 };
@@ -80,17 +81,29 @@ struct Observations {
 
 /// Buffers for the plan on `device`, the arguments that point to them, one launch, and what the outputs hold then.
 struct Run {
-  std::vector<std::vector<std::uint8_t>> outputs; ///< in order of the specs that have a file
+  std::vector<std::vector<std::uint8_t>> outputs; ///< in order of the specs that are outputs
+  std::vector<ArgumentRange> ranges;
   double seconds = 0;
   std::optional<BenchmarkResult> timing;
 };
 
-/// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into.
-Run run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptions* observe) {
-  Run result;
+/// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into. `result` is filled as far as
+/// the launch comes.
+void run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptions* observe, Run& result) {
   std::vector<Argument> arguments;
   const auto buffers = make_buffers(device, plan.specs, arguments);
   const auto segment = pack_arguments(*plan.kernel, arguments, plan.geometry);
+  result.ranges = argument_ranges(*plan.kernel, segment, [&](std::uint64_t at) {
+    for (const auto& b : buffers)
+      if (b != nullptr && at >= b->address() && at - b->address() < b->size())
+        return std::pair{b->address(), b->size()};
+    return std::pair<std::uint64_t, std::uint64_t>();
+  });
+  // Kernels whose arguments have no names: those of the command line, where it has them.
+  for (ArgumentRange& r : result.ranges)
+    for (std::size_t i = 0; i < plan.specs.size(); ++i)
+      if (r.name == "argument " + std::to_string(i) && !plan.specs[i].name.empty())
+        r.name = plan.specs[i].name;
   const Module module = device.load(*plan.object);
   const Function function = device.function(module, plan.kernel->name);
   auto* emulator = dynamic_cast<EmulatorDevice*>(&device);
@@ -110,7 +123,7 @@ Run run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptio
   device.synchronize();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
-    if (plan.specs[i].output_file.empty()) continue;
+    if (!plan.specs[i].output()) continue;
     result.outputs.emplace_back(plan.specs[i].contents.data.size());
     if (!result.outputs.back().empty()) device.copy_out(result.outputs.back(), buffers[i]->address());
   }
@@ -118,25 +131,27 @@ Run run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptio
     result.timing = benchmark(device, [&](Stream s) { device.launch(function, plan.geometry, segment, s); },
                               {.repetitions = repeat});
   device.release(module);
-  return result;
 }
 
 void write_outputs(const Plan& plan, const Run& run) {
   std::size_t n = 0;
   for (const ArgumentSpec& s : plan.specs)
-    if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n++]});
+    if (s.output()) {
+      if (!s.output_file.empty()) write_buffer(s.output_file, {s.contents.header, run.outputs[n]});
+      ++n;
+    }
 }
 
 /// The first byte in which two runs differ, as text; nothing when they are the same.
 std::optional<std::string> first_difference(const Plan& plan, const Run& a, const Run& b) {
   std::size_t n = 0;
   for (const ArgumentSpec& s : plan.specs) {
-    if (s.output_file.empty()) continue;
+    if (!s.output()) continue;
     const auto &x = a.outputs[n], &y = b.outputs[n];
     ++n;
     const auto at = std::mismatch(x.begin(), x.end(), y.begin());
     if (at.first != x.end())
-      return fmt::format("{}: byte {} is {:#04x} in a plain run and {:#04x} under stress", s.output_file,
+      return fmt::format("{}: byte {} is {:#04x} in a plain run and {:#04x} under stress", s.label(),
                          at.first - x.begin(), *at.first, *at.second);
   }
   return std::nullopt;
@@ -196,6 +211,11 @@ std::string stats_text(const LaunchStatistics& s) {
   return out;
 }
 
+/// The element's type of an output: as asked, as the manifest says, f32.
+std::string type_of(const ArgumentSpec& s, const std::string& asked) {
+  return !asked.empty() ? asked : s.type.empty() ? "f32" : s.type;
+}
+
 bool is_defect(const Finding& f) { return !f.note; }
 
 /// `emulator`, `hip` or `hip:1`.
@@ -237,31 +257,34 @@ void describe_plan(Session& session, const Options& o, const Plan& plan) {
                              to_string(plan.geometry), o.device, signature(*plan.kernel),
                              plan.kernel->kernarg_bytes);
   for (const ArgumentSpec& s : plan.specs)
-    session.out << fmt::format("  {}{}\n", s.spelled,
-                               s.value ? "" : fmt::format(" ({} bytes)", s.contents.data.size()));
+    session.out << fmt::format(
+        "  {}{}\n", s.spelled.empty() ? s.name : s.spelled,
+        s.value ? ""
+                : fmt::format(" ({} bytes)", std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
 }
 
 int exec(Session& session, const Options& o) {
-  const CodeObject object = read_code_object(session, o.file, o.arch);
-  const isa::Arch arch = o.arch.empty() ? isa::arch_of(object) : isa::parse_arch(o.arch);
+  const LaunchInput in = read_launch(session, o);
+  const CodeObject& object = in.object;
+  const isa::Arch arch = in.arch;
+  if (!o.print.empty()) (void)value_bytes(o.print);
   Plan plan;
   plan.object = &object;
-  plan.kernel = &object.kernel(o.kernel);
-  plan.geometry.grid = parse_extent("--grid", o.grid);
-  plan.geometry.block = parse_extent("--block", o.block);
-  plan.geometry.dynamic_lds = o.lds;
-  check_geometry(*plan.kernel, plan.geometry, isa::machine(arch).lds_bytes);
+  plan.kernel = &in.kernel();
+  plan.geometry = in.geometry;
+  plan.specs = in.specs;
   // Values and their number are checked before files are read into buffers and before anything is allocated.
   std::vector<Argument> shapes;
-  for (const auto& text : o.arguments) {
-    plan.specs.push_back(parse_argument(text));
-    shapes.push_back(plan.specs.back().value ? *plan.specs.back().value : Argument::pointer(0));
-    shapes.back().spelled = text;
+  for (const auto& s : plan.specs) {
+    shapes.push_back(s.value ? *s.value : Argument::pointer(0));
+    shapes.back().spelled = s.spelled.empty() ? s.name : s.spelled;
   }
   (void)pack_arguments(*plan.kernel, shapes, plan.geometry);
   std::vector<std::optional<std::uint64_t>> buffer_bytes;
   for (const ArgumentSpec& s : plan.specs)
-    buffer_bytes.push_back(s.value ? std::nullopt : std::optional<std::uint64_t>(s.contents.data.size()));
+    buffer_bytes.push_back(s.value ? std::nullopt
+                                   : std::optional<std::uint64_t>(
+                                         std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
   plan.debug = parse_debug(o.breaks, o.dumps, o.watches, o.hits, object, buffer_bytes);
   if (o.device != "emulator" && !(o.breaks.empty() && o.watches.empty() && o.trace.empty()))
     refuse("--break, --watch and --trace look into the emulator, not into " + o.device, "leave --device out");
@@ -270,6 +293,7 @@ int exec(Session& session, const Options& o) {
     (void)parse_matrix_arithmetic(o.matrix);
     if (!o.trace.empty()) (void)parse_trace(o.trace);
     describe_plan(session, o, plan);
+    session.out << in.said_text();
     return Exit::yes;
   }
   Observations seen;
@@ -280,7 +304,9 @@ int exec(Session& session, const Options& o) {
                                  {"kernel", plan.kernel->name},
                                  {"arch", device->info().arch},
                                  {"device", device->info().kind},
-                                 {"geometry", to_string(plan.geometry)}};
+                                 {"geometry", to_string(plan.geometry)},
+                                 {"geometry_from", in.said}};
+  if (demangled(plan.kernel->name) != plan.kernel->name) json["demangled"] = demangled(plan.kernel->name);
   std::vector<Finding> findings;
   LaunchStatistics statistics;
   std::string failure;
@@ -306,14 +332,14 @@ int exec(Session& session, const Options& o) {
     }
   };
   try {
-    run = run_once(*device, plan, o.repeat, &observe);
+    run_once(*device, plan, o.repeat, &observe, run);
     write_outputs(plan, run);
   } catch (const ExecutionError& e) {
     failure = e.what();
   }
   if (emulator != nullptr) {
     statistics = emulator->last_launch().statistics;
-    findings = emulator->last_launch().findings;
+    findings = with_places(emulator->last_launch().findings, run.ranges);
   }
   std::string difference;
   if (o.stress && emulator != nullptr && failure.empty()) {
@@ -321,7 +347,8 @@ int exec(Session& session, const Options& o) {
       emulator->options().stress = true;
       emulator->options().seed = o.seed + round;
       try {
-        const Run again = run_once(*device, plan, 0, nullptr);
+        Run again;
+        run_once(*device, plan, 0, nullptr, again);
         if (const auto d = first_difference(plan, run, again))
           difference = fmt::format("{} (seed {})", *d, o.seed + round);
       } catch (const ExecutionError& e) {
@@ -345,9 +372,19 @@ int exec(Session& session, const Options& o) {
     if (emulator != nullptr) json["stats"] = to_json(statistics);
     if (run.timing) json["timing"] = nlohmann::ordered_json::parse(to_json(*run.timing));
     json["outputs"] = nlohmann::ordered_json::array();
-    for (const auto& s : plan.specs)
-      if (!s.output_file.empty())
-        json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
+    std::size_t n = 0;
+    for (const auto& s : plan.specs) {
+      if (!s.output()) continue;
+      json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
+      auto& j = json["outputs"].back();
+      if (!s.name.empty()) j["name"] = s.name;
+      if (s.printed && n < run.outputs.size()) {
+        const std::string type = type_of(s, o.print);
+        j["type"] = type;
+        j["values"] = values_json(run.outputs[n], type, o.values);
+      }
+      ++n;
+    }
     session.out << dump(json) << "\n";
   } else {
     for (std::size_t i = 0; i < o.breaks.size(); ++i)
@@ -355,17 +392,30 @@ int exec(Session& session, const Options& o) {
         session.out << "break " << o.breaks[i] << ": no wave came there\n";
     for (const auto& w : plan.debug.watches)
       if (!seen.touched.contains(w.watch.name)) session.out << "watch " << w.watch.name << ": no access\n";
-    for (const auto& f : findings) session.out << to_string(f) << "\n";
+    for (const auto& f : findings) {
+      // The kind stands first, in colour.
+      const std::string text = to_string(f), kind(to_string(f.kind));
+      session.out << painted(session, f.note ? Colour::yellow : Colour::red, kind) << text.substr(kind.size())
+                  << "\n";
+    }
     if (!failure.empty()) session.out << failure << "\n";
     if (!difference.empty()) session.out << "stress: " << difference << "\n";
-    session.out << fmt::format("{} {} on {} {}: {} in {:.3f} s\n", plan.kernel->name,
+    session.out << fmt::format("{} {} on {} {}: {} in {:.3f} s\n", demangled(plan.kernel->name),
                                to_string(plan.geometry), device->info().kind, device->info().arch,
-                               ok ? "done" : "FAILED", run.seconds);
+                               ok ? painted(session, Colour::green, "done")
+                                  : painted(session, Colour::red, "FAILED"),
+                               run.seconds)
+                << in.said_text();
     if (o.stats && emulator != nullptr) session.out << stats_text(statistics);
     if (run.timing) session.out << to_text(*run.timing);
-    for (const auto& s : plan.specs)
-      if (!s.output_file.empty() && failure.empty())
-        session.out << fmt::format("  {:<22}{} bytes\n", s.output_file, s.contents.data.size());
+    std::size_t n = 0;
+    for (const auto& s : plan.specs) {
+      if (!s.output() || !failure.empty()) continue;
+      session.out << fmt::format("  {:<22}{} bytes{}\n", s.label(), s.contents.data.size(),
+                                 s.printed ? ": " + values_text(run.outputs[n], type_of(s, o.print), o.values)
+                                           : "");
+      ++n;
+    }
   }
   return ok ? Exit::yes : Exit::no;
 }
@@ -375,19 +425,10 @@ int exec(Session& session, const Options& o) {
 void add_exec(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand("exec", "Runs a kernel of any code object on the emulator or through HIP");
   auto o = std::make_shared<Options>();
-  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input");
-  c->add_option("--kernel", o->kernel, "Which kernel, when the file holds several");
-  c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
-  c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
-  c->add_option(
-      "--arg", o->arguments,
-      "One or several, in order: in:FILE, out:BYTES:FILE, inout:FILE:FILE, i32:V i64:V u32:V u64:V f32:V "
-      "f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure");
-  c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  add_launch_options(*c, *o);
   c->add_option("--stack", o->stack,
                 "Bytes of stack a lane for a kernel that recurses or has arrays of variable length")
       ->check(CLI::Range(0, 131072));
-  c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
   c->add_option("--device", o->device, "emulator (default), hip or hip:N");
   c->add_option("--check", o->checks,
                 "Sanitizers: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
@@ -411,6 +452,11 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_option("--threads", o->threads, "Of the emulator; 0: all");
   c->add_option("--max-instructions", o->max_instructions, "Give up after so many wave instructions");
   c->add_option("--repeat", o->repeat, "Also time so many launches");
+  c->add_option("--print", o->print,
+                "Type of the values that are printed of outputs without a file: f32 (default), f64, f16, "
+                "bf16, i8 to i64, u8 to "
+                "u64, hex");
+  c->add_option("--values", o->values, "How many of them: 8");
   c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts");
   c->add_flag("--json", o->json, "As JSON");
   c->add_flag("--dry-run", o->dry_run, "Check file, arguments and geometry; run nothing");

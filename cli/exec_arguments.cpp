@@ -47,7 +47,15 @@ std::vector<std::uint8_t> read_value_bytes(const std::string& text) {
 
 namespace {
 
+/// The `NAME=` of `y=out:64`; empty where there is none.
+std::string_view named_part(std::string_view text) {
+  const auto equals = text.find('=');
+  return equals == std::string_view::npos || text.find(':') < equals ? std::string_view()
+                                                                     : text.substr(0, equals);
+}
+
 bool has_argument_type(std::string_view text) {
+  if (const auto name = named_part(text); !name.empty()) text.remove_prefix(name.size() + 1);
   const auto colon = text.find(':');
   return colon != std::string_view::npos && std::find(argument_types.begin(), argument_types.end(),
                                                       text.substr(0, colon)) != argument_types.end();
@@ -62,17 +70,19 @@ void take_file(std::vector<std::string>& arguments, std::string& file) {
   arguments.erase(at);
 }
 
-ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
+ArgumentSpec parse_argument(const std::string& text) {
   const auto bad = [&](const std::string& why) {
-    refuse("--arg " + text + ": " + why,
-           std::string("in:FILE, out:BYTES:FILE, inout:FILE:FILE, ") + (unnamed ? "zeros:BYTES, " : "") +
-               "i32:V i64:V u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE");
+    refuse("--arg " + text + ": " + why, "in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, i32:V "
+                                         "i64:V u32:V u64:V f32:V f64:V, ptr:0, "
+                                         "bytes:HEX or bytes:FILE; NAME=... for an argument by its name");
   };
-  const auto colon = text.find(':');
-  if (colon == std::string::npos) bad("not TYPE:VALUE");
-  const std::string type = text.substr(0, colon), rest = text.substr(colon + 1);
   ArgumentSpec spec;
   spec.spelled = text;
+  spec.name = named_part(text);
+  const std::size_t begin = spec.name.empty() ? 0 : spec.name.size() + 1;
+  const auto colon = text.find(':', begin);
+  if (colon == std::string::npos) bad("not TYPE:VALUE");
+  const std::string type = text.substr(begin, colon - begin), rest = text.substr(colon + 1);
   const auto value = [&](auto make, auto tag) {
     const auto v = parse_number<decltype(tag)>(rest);
     if (!v) bad("'" + rest + "' is no value of that type");
@@ -84,16 +94,18 @@ ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
   } else if (type == "out") {
     const auto second = rest.find(':');
     const auto bytes = parse_number<std::uint64_t>(std::string_view(rest).substr(0, second));
-    if (second == std::string::npos || !bytes || second + 1 == rest.size()) bad("not out:BYTES:FILE");
+    if (!bytes || (second != std::string::npos && second + 1 == rest.size()))
+      bad("not out:BYTES:FILE or out:BYTES");
     if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
-    spec.output_file = rest.substr(second + 1);
+    spec.printed = second == std::string::npos;
+    if (!spec.printed) spec.output_file = rest.substr(second + 1);
     spec.contents.data.resize(*bytes);
     if (spec.output_file.ends_with(".npy")) spec.contents.header = byte_header(*bytes);
-  } else if (type == "zeros" && unnamed) {
+  } else if (type == "zeros") {
     const auto bytes = parse_number<std::uint64_t>(rest);
     if (!bytes) bad("not zeros:BYTES");
     if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
-    spec.unfilled_bytes = *bytes;
+    spec.zero_bytes = *bytes;
   } else if (type == "inout") {
     const auto second = rest.find(':');
     if (second == std::string::npos || second == 0 || second + 1 == rest.size()) bad("not inout:FILE:FILE");
@@ -123,7 +135,7 @@ ArgumentSpec parse_argument(const std::string& text, bool unnamed) {
 }
 
 std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vector<ArgumentSpec>& specs,
-                                                  std::vector<Argument>& arguments) {
+                                                  std::vector<Argument>& arguments, bool fill_zeros) {
   std::vector<std::unique_ptr<Buffer>> buffers;
   for (const ArgumentSpec& s : specs) {
     if (s.value) {
@@ -131,11 +143,18 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vec
       buffers.push_back(nullptr);
       continue;
     }
-    buffers.push_back(std::make_unique<Buffer>(
-        device, std::max<std::size_t>({1, s.contents.data.size(), s.unfilled_bytes})));
-    if (s.filled && !s.contents.data.empty()) device.copy_in(buffers.back()->address(), s.contents.data);
-    arguments.push_back(Argument::pointer(buffers.back()->address()));
-    arguments.back().spelled = s.spelled;
+    if (s.same_as) {
+      buffers.push_back(nullptr);
+      arguments.push_back(Argument::pointer(buffers.at(*s.same_as)->address() + s.offset));
+    } else {
+      buffers.push_back(
+          std::make_unique<Buffer>(device, std::max<std::size_t>({1, s.contents.data.size(), s.zero_bytes})));
+      const Buffer& b = *buffers.back();
+      if (s.filled && !s.contents.data.empty()) device.copy_in(b.address(), s.contents.data);
+      if (s.zero_bytes != 0 && fill_zeros) device.fill(b.address(), 0, s.zero_bytes);
+      arguments.push_back(Argument::pointer(b.address() + s.offset));
+    }
+    arguments.back().spelled = s.spelled.empty() ? s.name : s.spelled;
   }
   return buffers;
 }

@@ -50,21 +50,38 @@ struct ArgumentSpec {
   std::optional<runtime::Argument> value;
   BufferFile contents; ///< what the buffer holds before the launch; data sized even when it is output only
   bool filled = false; ///< `in`, `inout`
-  std::string output_file; ///< empty: not written back
-  std::string spelled;
-  std::uint64_t unfilled_bytes = 0; ///< of `zeros`, which are not held here
+  std::string output_file;            ///< empty: not written back
+  std::string spelled;                ///< as given; empty for what a manifest says
+  std::uint64_t zero_bytes = 0;       ///< of `zeros`, which are not held here
+  std::string name;                   ///< of the argument, where one is known or given
+  std::string type;                   ///< of its elements, where one is known: f16, i32, ...
+  bool printed = false;               ///< an output without a file: its first values are printed
+  std::optional<std::size_t> same_as; ///< another argument that points into the same buffer
+  std::uint64_t offset = 0;           ///< where the argument points to in its buffer
+
+  [[nodiscard]] bool output() const { return printed || !output_file.empty(); }
+  /// The name or the file that messages use.
+  [[nodiscard]] std::string label() const {
+    return !output_file.empty() ? output_file : name.empty() ? spelled : name;
+  }
 };
 
 /// `--arg i32:1 f32:2 FILE`: the first that does not begin as an argument does, with a type and a colon, is the file.
 void take_file(std::vector<std::string>& arguments, std::string& file);
 
-/// `in:FILE`, `out:BYTES:FILE`, `inout:FILE:FILE`, `i32:V` ... `ptr:0`, `bytes:HEX` or `bytes:FILE` for a structure; with `unnamed`, also `zeros:BYTES`, a buffer that comes from
-/// no file and goes to none. Errors: ArgumentError.
-[[nodiscard]] ArgumentSpec parse_argument(const std::string& text, bool unnamed = false);
+inline constexpr const char* argument_help =
+    "One or several, in order, or NAME=... for one: in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, "
+    "i32:V i64:V "
+    "u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure";
 
-/// Buffers for `specs` on `device`; the arguments that point to them are appended to `arguments`. One entry a spec, null for values.
+/// `in:FILE`, `out:BYTES`, `out:BYTES:FILE`, `inout:FILE:FILE`, `zeros:BYTES` (a buffer of zeros), `i32:V` ... `ptr:0`, `bytes:HEX` or
+/// `bytes:FILE` for a structure, each also after `NAME=`. Outputs without a file are printed. Errors: ArgumentError.
+[[nodiscard]] ArgumentSpec parse_argument(const std::string& text);
+
+/// Buffers for `specs` on `device`; the arguments that point to them are appended to `arguments`. One entry a spec, null for values and
+/// for those that share another one's. `fill_zeros`: write the zeros, which new memory holds anyway, so that they count as written.
 [[nodiscard]] std::vector<std::unique_ptr<runtime::Buffer>>
 make_buffers(runtime::Device& device, const std::vector<ArgumentSpec>& specs,
-             std::vector<runtime::Argument>& arguments);
+             std::vector<runtime::Argument>& arguments, bool fill_zeros = true);
 
 } // namespace inlay::cli

@@ -2,6 +2,7 @@
 #include "code_object_input.h"
 #include "exec_debug.h"
 #include "isa_json.h"
+#include "launch_input.h"
 
 #include <filesystem>
 #include <fmt/format.h>
@@ -18,7 +19,7 @@ namespace isa = runtime::isa;
 
 struct Options {
   std::string file, kernel, arch, sources;
-  unsigned lds = 0;
+  std::optional<unsigned> lds;
   bool json = false, disassemble = false, loop = false, source = false;
 };
 
@@ -57,10 +58,12 @@ public:
 private:
   const std::string& line(const isa::SourceLine& at) {
     static const std::string none;
-    if (folder_.empty()) return none;
     const auto [file, fresh] = files_.try_emplace(at.file);
     if (fresh) {
-      std::ifstream in(std::filesystem::path(folder_) / std::filesystem::path(at.file).filename());
+      // In the folder given; else where the compiler says that it was.
+      std::ifstream in(folder_.empty()
+                           ? std::filesystem::path(at.file)
+                           : std::filesystem::path(folder_) / std::filesystem::path(at.file).filename());
       for (std::string text; std::getline(in, text);) {
         text.erase(0, text.find_first_not_of(" \t"));
         file->second.push_back(text);
@@ -78,7 +81,8 @@ private:
 int inspect(Session& session, const Options& o) {
   if (!o.sources.empty() && !std::filesystem::is_directory(o.sources))
     throw std::invalid_argument(fmt::format("--source {}: no such folder", o.sources));
-  const auto object = read_code_object(session, o.file, o.arch);
+  const auto source = read_source(session, o.file, o.arch);
+  const auto& object = source.object;
   std::vector<const runtime::Kernel*> chosen;
   if (!o.kernel.empty())
     chosen.push_back(&object.kernel(o.kernel));
@@ -96,10 +100,12 @@ int inspect(Session& session, const Options& o) {
                                object.kernels().size() == 1 ? "" : "s",
                                object.relocatable() ? ", relocatable" : "");
   for (const auto* k : chosen) {
-    const auto r = isa::report(object, *k, o.lds);
+    const auto r = isa::report(
+        object, *k, o.lds ? *o.lds : source.triton_lds.value_or(source.manifest ? source.manifest->lds : 0));
     if (o.json) {
       auto j = to_json(r);
       j["arguments"] = arguments_json(*k);
+      if (!o.lds && r.resources.lds_bytes == 0 && uses_lds(object, *k)) j["lds"] = "said by the launch";
       if (o.disassemble) {
         j["disassembly"] = nlohmann::ordered_json::array();
         for (const auto& i : r.program.instructions) {
@@ -113,6 +119,9 @@ int inspect(Session& session, const Options& o) {
       continue;
     }
     session.out << isa::to_text(r) << arguments_text(*k);
+    if (!o.lds && r.resources.lds_bytes == 0 && uses_lds(object, *k))
+      session.out << "  note                LDS is used and none declared: its launch says how much; --lds "
+                     "BYTES for the occupancy\n";
     SourceNotes notes(lines, o.sources);
     if (o.loop) session.out << "\n" << (o.source ? isa::loop_text(r, std::ref(notes)) : isa::loop_text(r));
     if (o.disassemble) {
@@ -150,10 +159,10 @@ void add_inspect(CLI::App& app, Session& session) {
       ->check(CLI::Range(0, 163840));
   command->add_flag("--json", o->json, "As JSON");
   command->add_flag("--loop", o->loop, "Also the instructions of the hot loop");
-  auto* source =
-      command->add_option("--source", o->sources,
-                          "With --loop: the line of the source before what was made from it, with its "
-                          "text when the folder of the sources is given");
+  auto* source = command->add_option("--source", o->sources,
+                                     "With --loop and --disassemble: the line of the source before what was "
+                                     "made from it, with its text where "
+                                     "the compiler says that the file was, or in the folder given");
   source->expected(0, 1)->type_name("[DIR]");
   command->add_flag("--disassemble", o->disassemble, "Also all instructions");
   command->callback([=, &session] {

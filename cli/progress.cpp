@@ -1,15 +1,14 @@
 #include "progress.h"
 
+#include "colour.h"
+
 #include <algorithm>
 #include <fmt/format.h>
-#include <iostream>
-#include <unistd.h>
+#include <ostream>
 
 namespace inlay::cli {
 
-bool ProgressBar::on_terminal(const Session& session) {
-  return session.err.rdbuf() == std::cerr.rdbuf() && isatty(STDERR_FILENO) == 1;
-}
+bool ProgressBar::on_terminal(const Session& session) { return cli::on_terminal(session.err); }
 
 ProgressBar::ProgressBar(Session& session, std::string name, bool terminal, std::chrono::milliseconds quiet)
     : session_(session), name_(std::move(name)), terminal_(terminal),

@@ -1,10 +1,14 @@
+#include "busy.h"
+#include "colour.h"
 #include "commands.h"
 
 #include <algorithm>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
+#include <unistd.h>
 
 namespace inlay::cli {
 
@@ -49,10 +53,31 @@ std::string help_hint(const CLI::App& app) {
   return given.empty() ? "inlay --help, inlay COMMAND --help" : "inlay " + given[0]->get_name() + " --help";
 }
 
+/// One message: `error: what` with its hint on `err`, and under --json as data on `out`.
+int failed(const Session& session, const std::vector<std::string>& arguments, int exit,
+           const std::string& what) {
+  const bool internal = exit == Exit::internal;
+  session.err << painted_error(session, Colour::red, internal ? "internal error" : "error") << ": " << what
+              << "\n";
+  if (internal) session.err << "  please report this with the command that caused it\n";
+  const auto end = std::find(arguments.begin(), arguments.end(), "--"); // what follows is another program's
+  if (std::find(arguments.begin(), end, "--json") == end) return exit;
+  const auto at = what.find("\n  hint   ");
+  nlohmann::ordered_json error = {{"message", what.substr(0, at)}};
+  if (at != std::string::npos) error["hint"] = what.substr(at + 10);
+  if (internal) error["internal"] = true;
+  session.out << nlohmann::ordered_json{{"error", std::move(error)}, {"exit", exit}}.dump(
+                     2, ' ', false, nlohmann::json::error_handler_t::replace)
+              << "\n";
+  return exit;
+}
+
 } // namespace
 
 int run(const std::vector<std::string>& arguments, std::istream& in, std::ostream& out, std::ostream& err) {
   Session session{in, out, err};
+  set_terminals(out.rdbuf() == std::cout.rdbuf() && isatty(STDOUT_FILENO) == 1 ? &out : nullptr,
+                err.rdbuf() == std::cerr.rdbuf() && isatty(STDERR_FILENO) == 1 ? &err : nullptr);
   CLI::App app{"inlay: layouts, proofs and kernels for AMD Instinct", "inlay"};
   app.require_subcommand(1);
   app.set_version_flag("--version", "inlay " INLAY_VERSION,
@@ -66,27 +91,24 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
   try {
     require_known_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    // The program of run-with has the terminal for itself.
+    const Busy busy(out, err, arguments[0], on_terminal(err) && arguments[0] != "run-with");
     app.parse(reversed);
     return session.exit;
   } catch (const CLI::Success& e) { // --help
     return app.exit(e, out, err);
   } catch (const CLI::ParseError& e) {
     // Of an unknown option without a command CLI11 says that a subcommand is required.
-    if (app.get_subcommands().empty())
-      err << "error: inlay has no option '" << arguments[0] << "', and no command follows";
-    else
-      err << "error: " << e.what();
-    err << "\n  hint   " << help_hint(app) << "\n";
-    return Exit::bad_input;
+    const std::string what = app.get_subcommands().empty()
+                                 ? "inlay has no option '" + arguments[0] + "', and no command follows"
+                                 : std::string(e.what());
+    return failed(session, arguments, Exit::bad_input, what + "\n  hint   " + help_hint(app));
   } catch (const std::invalid_argument& e) {
-    err << "error: " << e.what() << "\n";
-    return Exit::bad_input;
+    return failed(session, arguments, Exit::bad_input, e.what());
   } catch (const std::runtime_error& e) {
-    err << "error: " << e.what() << "\n";
-    return Exit::bad_input;
+    return failed(session, arguments, Exit::bad_input, e.what());
   } catch (const std::exception& e) {
-    err << "internal error: " << e.what() << "\n  please report this with the command that caused it\n";
-    return Exit::internal;
+    return failed(session, arguments, Exit::internal, e.what());
   }
 }
 

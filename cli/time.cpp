@@ -1,10 +1,8 @@
 // `inlay time`: how many clocks a kernel takes, on what, and what would help.
 #include "time_kernel.h"
 
-#include "code_object_input.h"
-#include "command.h"
-#include "exec_arguments.h"
 #include "isa_json.h"
+#include "launch_input.h"
 #include "progress.h"
 
 #include <algorithm>
@@ -181,7 +179,7 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
     options.observer = &observer;
     EmulatorDevice device(arch, std::move(options));
     std::vector<Argument> arguments;
-    const auto buffers = make_buffers(device, specs, arguments);
+    const auto buffers = make_buffers(device, specs, arguments, false);
     const auto segment = pack_arguments(kernel, arguments, geometry);
     const Module module = device.load(object);
     device.launch(device.function(module, kernel.name), geometry, segment);
@@ -344,10 +342,7 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
 
 namespace {
 
-struct Options : TimeOptions {
-  std::string file, kernel, arch, grid = "1", block = "64";
-  std::vector<std::string> arguments;
-  unsigned lds = 0;
+struct Options : TimeOptions, LaunchOptions {
   bool json = false, list = false;
 };
 
@@ -370,28 +365,21 @@ int time(Session& session, const Options& o) {
   if (o.list) return list_parameters(session, o);
   if (o.file.empty())
     refuse("time: no FILE", "inlay time kernel.hsaco --grid 4 --block 256 --arg zeros:4096");
-  const CodeObject object = read_code_object(session, o.file, o.arch);
-  const isa::Arch arch = o.arch.empty() ? isa::arch_of(object) : isa::parse_arch(o.arch);
-  const Kernel& kernel = object.kernel(o.kernel);
-  LaunchGeometry geometry;
-  geometry.grid = parse_extent("--grid", o.grid);
-  geometry.block = parse_extent("--block", o.block);
-  geometry.dynamic_lds = o.lds;
-  check_geometry(kernel, geometry, isa::machine(arch).lds_bytes);
-  (void)timing_parameters(o, arch); // before anything is run
-  std::vector<ArgumentSpec> specs;
-  for (const auto& text : o.arguments) specs.push_back(parse_argument(text, true));
+  const LaunchInput in = read_launch(session, o);
+  const Kernel& kernel = in.kernel();
+  (void)timing_parameters(o, in.arch); // before anything is run
 
-  const TimeResult t = time_code_object(o, object, arch, kernel, geometry, specs);
+  const TimeResult t = time_code_object(o, in.object, in.arch, kernel, in.geometry, in.specs);
   write_timelines(t, o);
   if (o.json) {
     session.out << dump({{"kernel", kernel.name},
-                         {"arch", std::string(isa::to_string(arch))},
-                         {"geometry", to_string(geometry)},
+                         {"arch", std::string(isa::to_string(in.arch))},
+                         {"geometry", to_string(in.geometry)},
+                         {"geometry_from", in.said},
                          {"timing", time_json(t)}})
                 << "\n";
   } else {
-    session.out << time_text(t, o);
+    session.out << time_text(t, o) << in.said_text();
   }
   return Exit::yes;
 }
@@ -402,14 +390,7 @@ void add_time(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
       "time", "Models the clocks of a kernel on hardware: how many, on what, what would help");
   auto o = std::make_shared<Options>();
-  c->add_option("FILE", o->file, "HSACO, offload bundle or assembly; - is standard input");
-  c->add_option("--kernel", o->kernel, "Which kernel, when the file holds several");
-  c->add_option("--grid", o->grid, "Workgroups: X,Y,Z");
-  c->add_option("--block", o->block, "Work-items of a workgroup: X,Y,Z");
-  c->add_option("--arg", o->arguments,
-                "As for exec, and zeros:BYTES, a buffer that comes from no file and goes to none");
-  c->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
-  c->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  add_launch_options(*c, *o);
   c->add_option("--max-instructions", o->max_instructions,
                 "Give up after so many modelled wave instructions");
   add_time_options(*c, *o);

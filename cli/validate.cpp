@@ -29,7 +29,7 @@ namespace symbolic = runtime::symbolic;
 struct Options {
   std::string file, kernel, arch, claims, code;
   std::vector<std::uint32_t> block;
-  std::uint32_t lds = 0;
+  std::optional<std::uint32_t> lds;
   unsigned trips = 8;
   bool json = false, addresses = false;
 #ifdef INLAY_CLI_CLAIMS
@@ -150,8 +150,18 @@ int validate_kernel(Session& session, const Options& o, const std::vector<std::s
 }
 #endif
 
-int validate(Session& session, const Options& o) {
-  const auto object = read_code_object(session, o.file, o.arch);
+int validate(Session& session, const Options& given) {
+  const auto source = read_source(session, given.file, given.arch);
+  const auto& object = source.object;
+  Options o = given;
+  // A description of the launch says what was not given; validation is for all sizes that its grid may have.
+  if (source.manifest) {
+    if (o.kernel.empty()) o.kernel = source.manifest->kernel;
+    if (o.block.empty()) o.block.assign(source.manifest->block.begin(), source.manifest->block.end());
+    if (!o.lds) o.lds = source.manifest->lds;
+  }
+  if (o.block.empty() && source.triton_block != 0) o.block = {source.triton_block, 1, 1};
+  if (!o.lds) o.lds = source.triton_lds;
   std::vector<const runtime::Kernel*> chosen;
   if (!o.kernel.empty())
     chosen.push_back(&object.kernel(o.kernel));
@@ -170,7 +180,7 @@ int validate(Session& session, const Options& o) {
   for (const auto* k : chosen) {
     symbolic::OrderOptions options;
     options.trips = o.trips;
-    options.dynamic_lds = o.lds;
+    options.dynamic_lds = o.lds.value_or(0);
     if (!o.block.empty())
       options.block = {o.block[0], o.block.size() > 1 ? o.block[1] : 1, o.block.size() > 2 ? o.block[2] : 1};
 #ifdef INLAY_CLI_CLAIMS
@@ -195,7 +205,7 @@ int validate(Session& session, const Options& o) {
       if (!claims->values.empty()) {
         kernels::validate::ValueOptions at;
         if (!o.block.empty()) at.block = {options.block.x, options.block.y, options.block.z};
-        at.dynamic_lds = o.lds;
+        at.dynamic_lds = o.lds.value_or(0);
         at.ordered = r.verdict == symbolic::Verdict::validated;
         for (auto& v : kernels::validate::check_values(object, *k, *claims, at))
           results.push_back(std::move(v));

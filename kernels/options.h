@@ -52,8 +52,10 @@ struct Reads {
   requires std::derived_from<Asked, Of>
   static Reads yes(bool Of::*member) {
     return {"yes, no", [=](Asked& asked, const std::string& text) -> std::string {
-              if (text != "yes" && text != "no") return "is not yes or no";
-              asked.*member = text == "yes";
+              const bool on = text == "yes" || text == "true" || text == "on" || text == "1";
+              if (!on && text != "no" && text != "false" && text != "off" && text != "0")
+                return "is not yes or no";
+              asked.*member = on;
               return {};
             }};
   }

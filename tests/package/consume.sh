@@ -16,3 +16,20 @@ cmake -S "$source/examples" -B "$scratch/build" -G Ninja -DCMAKE_BUILD_TYPE=Rele
 cmake --build "$scratch/build" >"$scratch/log" 2>&1 || { tail -n 40 "$scratch/log"; exit 1; }
 (cd "$scratch/build" && ctest --output-on-failure)
 "$scratch/prefix/bin/inlay" version
+
+# pkg-config: a C program against the C interface, on the emulator, and a C++ program against the static libraries.
+export PKG_CONFIG_PATH=$scratch/prefix/lib/pkgconfig:$scratch/prefix/lib/x86_64-linux-gnu/pkgconfig
+if command -v pkg-config >/dev/null; then
+  "$scratch/prefix/bin/inlay" build softmax -o "$scratch/built" >"$scratch/log" || { cat "$scratch/log"; exit 1; }
+  # shellcheck disable=SC2046
+  cc -std=c99 -Wall -Wextra -Werror "$source/tests/package/launch.c" -o "$scratch/launch" $(pkg-config --cflags --libs inlay_c)
+  libraries=$(pkg-config --variable=libdir inlay_c)
+  LD_LIBRARY_PATH=$libraries "$scratch/launch" "$scratch/built/softmax.json"
+  if ldd "$libraries/libinlay_c.so" | grep -E 'LLVM|z3'; then echo "the C interface is linked to LLVM or Z3"; exit 1; fi
+  # shellcheck disable=SC2046
+  c++ "$source/examples/01_layouts.cpp" -o "$scratch/layouts" $(pkg-config --cflags --libs inlay)
+  "$scratch/layouts" >/dev/null
+fi
+"$scratch/prefix/bin/inlay" run-with -- true | grep -q 'no kernel was launched'
+test -s "$scratch/prefix/share/man/man1/inlay-exec.1"
+test -s "$scratch/prefix/share/bash-completion/completions/inlay"

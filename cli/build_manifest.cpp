@@ -1,0 +1,74 @@
+#include "build_manifest.h"
+
+#include "exec_arguments.h"
+
+#include <fmt/format.h>
+#include <inlay/algebra/print.h>
+#include <inlay/codegen/element.h>
+#include <inlay/codegen/tile_order.h>
+#include <inlay/kernels/build.h>
+
+namespace inlay::cli {
+
+kernels::Flags with_fallbacks(const kernels::Kernel& kernel, kernels::Flags given) {
+  for (const auto& f : kernel.flags()) given.try_emplace(f.name, f.fallback);
+  return given;
+}
+
+launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::string& code,
+                             const kernels::Flags& values) {
+  const kernels::LaunchContract& c = artifact.contract;
+  launch::Manifest m;
+  m.kernel = artifact.kernel;
+  m.arch = artifact.arch;
+  m.code = code;
+  for (const auto& s : c.sizes) {
+    launch::Size size{s.name, s.least, s.most, s.multiple, std::nullopt};
+    if (const auto at = values.find(s.name); at != values.end())
+      if (const auto v = parse_number<std::int64_t>(at->second);
+          v && *v >= s.least && *v <= s.most && *v % s.multiple == 0)
+        size.value = *v;
+    m.sizes.push_back(std::move(size));
+  }
+  std::vector<const codegen::Tensor*> tensors; // in the order of the contract's buffers
+  for (const codegen::Tensor& t : artifact.source->program.tensors())
+    if (t.space == codegen::Space::global) tensors.push_back(&t);
+  for (const auto& a : c.arguments) {
+    launch::Argument out;
+    if (a.buffer) {
+      const codegen::Tensor& t = *tensors.at(a.number);
+      out.kind = launch::Argument::Kind::buffer;
+      out.name = t.name;
+      out.type = to_string(t.element);
+      out.output = t.output;
+      // Up to the last element; strides in memory are not negative.
+      std::vector<Sym> last;
+      for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));
+      const Sym bits = (t.at(last) + Sym(1)) * Sym(codegen::bits(t.element));
+      out.bytes = launch::Formula(to_string(floor_div(bits + Sym(7), Sym(8))));
+    } else {
+      out.kind = launch::Argument::Kind::size;
+      out.name = c.sizes.at(a.number).name;
+      out.type = "i32";
+    }
+    m.arguments.push_back(std::move(out));
+  }
+  const auto tiles = [&](const kernels::LaunchContract::Axis& g) {
+    if (g.size < 0) return std::to_string((g.extent + g.tile - 1) / g.tile);
+    const std::string& name = c.sizes[static_cast<std::size_t>(g.size)].name;
+    return g.tile == 1 ? name : fmt::format("({} + {})/{}", name, g.tile - 1, g.tile);
+  };
+  if (c.workers > 0) {
+    m.grid[0] = launch::Formula(std::to_string(c.workers));
+    std::string steps = tiles(c.summed);
+    for (const auto& g : c.grid) steps += "*" + tiles(g);
+    m.limits.push_back({launch::Formula(steps), codegen::Shares::most_steps, "trips of all tiles"});
+  } else {
+    for (const auto& g : c.grid) m.grid[static_cast<std::size_t>(g.axis)] = launch::Formula(tiles(g));
+  }
+  m.block = {static_cast<std::uint32_t>(c.threads), 1, 1};
+  m.outputs_apart = true;
+  return m;
+}
+
+} // namespace inlay::cli

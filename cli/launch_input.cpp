@@ -1,0 +1,253 @@
+#include "launch_input.h"
+
+#include "code_object_input.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cxxabi.h>
+#include <filesystem>
+#include <fmt/format.h>
+#include <inlay/runtime/isa/report.h>
+
+namespace inlay::cli {
+
+using namespace runtime;
+
+std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  char* const text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
+  std::string out = status == 0 && text != nullptr ? text : name;
+  std::free(text);
+  return out;
+}
+
+bool uses_lds(const CodeObject& object, const Kernel& kernel) {
+  const auto program = isa::decode(object.code(kernel), kernel.address, isa::arch_of(object));
+  return std::any_of(program.instructions.begin(), program.instructions.end(), [](const isa::Instruction& i) {
+    switch (isa::kind_of(i)) {
+    case isa::Kind::lds_read:
+    case isa::Kind::lds_write:
+    case isa::Kind::load_to_lds: return true;
+    case isa::Kind::lds_other: // values of other lanes pass through no memory
+      return i.text.find("permute") == std::string::npos && i.text.find("swizzle") == std::string::npos &&
+             i.text.find("nop") == std::string::npos && i.text.find("gws") == std::string::npos;
+    default: return false;
+    }
+  });
+}
+
+Block block_of(const Kernel& k) {
+  if (!k.required_workgroup.empty()) {
+    const auto& r = k.required_workgroup;
+    return {{r[0], r[1], r[2]}, "reqd_workgroup_size"};
+  }
+  const bool says = k.has_metadata && k.max_flat_workgroup_size < 1024;
+  if (says && k.descriptor.workitem_id_dimensions <= 1)
+    return {{k.max_flat_workgroup_size, 1, 1}, "max_flat_workgroup_size"};
+  refuse(fmt::format("--block is not given, and the code object does not say how many work-items {} takes{}",
+                     demangled(k.name),
+                     says ? fmt::format(": at most {}, which it numbers along {} axes",
+                                        k.max_flat_workgroup_size, k.descriptor.workitem_id_dimensions)
+                          : ""),
+         says ? fmt::format("--block {},1,1, or as the launch shapes it", k.max_flat_workgroup_size)
+              : "--block 256,1,1: what its launch says (Triton: 64 times num_warps)");
+}
+
+std::string LaunchInput::said_text() const {
+  std::string out;
+  for (const auto& s : said) out += (out.empty() ? "" : "; ") + s;
+  return out.empty() ? out : "  launch                " + out + "\n";
+}
+
+namespace {
+
+launch::Sizes parse_sizes(const std::vector<std::string>& texts) {
+  launch::Sizes out;
+  for (const auto& text : texts) {
+    const auto equals = text.find('=');
+    const auto v = equals == std::string::npos
+                       ? std::nullopt
+                       : parse_number<std::int64_t>(std::string_view(text).substr(equals + 1));
+    if (!v || equals == 0) refuse("--size " + text + ": not NAME=NUMBER", "--size m=256");
+    if (!out.emplace(text.substr(0, equals), *v).second)
+      refuse("--size " + text + ": given twice", "each size once");
+  }
+  return out;
+}
+
+/// Positional and named `--arg` against what the kernel or manifest calls its arguments; `defaults`: of a manifest.
+std::vector<ArgumentSpec> in_order(const std::vector<std::string>& texts,
+                                   const std::vector<std::string>& names,
+                                   std::vector<std::optional<ArgumentSpec>> defaults) {
+  std::vector<ArgumentSpec> positional;
+  bool any_named = false;
+  for (const auto& text : texts) {
+    ArgumentSpec spec = parse_argument(text);
+    if (spec.name.empty()) {
+      positional.push_back(std::move(spec));
+      continue;
+    }
+    any_named = true;
+    const auto at = std::find(names.begin(), names.end(), spec.name);
+    if (at == names.end()) {
+      std::string all;
+      for (const auto& n : names) all += (all.empty() ? "" : ", ") + n;
+      refuse("--arg " + text + ": the kernel has no argument '" + spec.name + "'",
+             all.empty() ? "its arguments have no names: give them in order" : "its arguments are " + all);
+    }
+    auto& place = defaults[static_cast<std::size_t>(at - names.begin())];
+    if (place && !place->spelled.empty())
+      refuse("--arg " + text + ": argument '" + spec.name + "' is given twice", "each once");
+    // What the manifest knows of it stays.
+    if (place && spec.type.empty()) spec.type = place->type;
+    place = std::move(spec);
+  }
+  const bool manifest =
+      std::any_of(defaults.begin(), defaults.end(), [](const auto& d) { return d && d->spelled.empty(); });
+  if (!any_named && !manifest) return positional;
+  std::vector<ArgumentSpec> out;
+  std::size_t next = 0;
+  if (manifest && !positional.empty() && positional.size() != names.size())
+    refuse(fmt::format("{} --arg without a name were given, the launch has {} arguments", positional.size(),
+                       names.size()),
+           "all of them in order, or NAME=... for some");
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool given = defaults[i] && !defaults[i]->spelled.empty();
+    if (!given && next < positional.size()) {
+      if (positional[next].type.empty() && defaults[i]) positional[next].type = defaults[i]->type;
+      out.push_back(std::move(positional[next++]));
+    } else if (defaults[i]) {
+      out.push_back(std::move(*defaults[i]));
+    } else {
+      refuse("argument '" + names[i] + "' is not given", "--arg " + names[i] + "=in:FILE, or all in order");
+    }
+    out.back().name = names[i];
+  }
+  if (next < positional.size()) refuse("more --arg than the kernel has arguments", "each once");
+  return out;
+}
+
+std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, const launch::Sizes& sizes,
+                                                     const std::filesystem::path& folder) {
+  std::vector<std::optional<ArgumentSpec>> out;
+  std::map<std::string, std::size_t> files;
+  for (std::size_t i = 0; i < m.arguments.size(); ++i) {
+    const launch::Argument& a = m.arguments[i];
+    ArgumentSpec spec;
+    spec.name = a.name;
+    spec.type = a.type;
+    if (a.kind != launch::Argument::Kind::buffer) {
+      spec.value = Argument{.spelled = a.name, .bytes = m.bytes_of(i, sizes)};
+      out.push_back(std::move(spec));
+      continue;
+    }
+    const auto bytes = std::max<std::int64_t>(1, a.bytes(sizes));
+    if (bytes > (std::int64_t{1} << 36)) refuse(fmt::format("{}: {} bytes", a.name, bytes), "smaller sizes");
+    spec.printed = a.output;
+    spec.offset = a.file_offset;
+    if (!a.file.empty()) {
+      const auto [at, fresh] = files.try_emplace(a.file, i);
+      if (!fresh) {
+        spec.same_as = at->second;
+        spec.printed = false;
+      } else {
+        spec.contents = read_buffer((folder / a.file).string());
+        spec.filled = true;
+      }
+    } else if (a.output) {
+      spec.contents.data.resize(static_cast<std::size_t>(bytes));
+    } else {
+      spec.zero_bytes = static_cast<std::uint64_t>(bytes);
+    }
+    out.push_back(std::move(spec));
+  }
+  return out;
+}
+
+} // namespace
+
+LaunchInput read_launch(Session& session, const LaunchOptions& o) {
+  const SourceFile source = read_source(session, o.file, o.arch);
+  LaunchInput in{source.object, {}, {}, {}, {}, {}};
+  const auto& manifest = source.manifest;
+  in.name = in.object.kernel(o.kernel.empty() && manifest ? manifest->kernel : o.kernel).name;
+  const Kernel& kernel = in.kernel();
+  in.arch = !o.arch.empty() ? isa::parse_arch(o.arch)
+            : manifest      ? isa::parse_arch(manifest->arch)
+                            : isa::arch_of(in.object);
+  const auto sizes = parse_sizes(o.sizes);
+  if (!manifest && !sizes.empty())
+    refuse("--size belongs to a launch manifest, and " + o.file + " is none",
+           "inlay build writes KERNEL.json");
+  std::optional<launch::LaunchPlan> plan;
+  if (manifest) plan = manifest->plan(sizes);
+
+  const auto shape = [](const Extent3& e) { return fmt::format("{}x{}x{}", e.x, e.y, e.z); };
+  if (!o.grid.empty()) {
+    in.geometry.grid = parse_extent("--grid", o.grid);
+  } else if (plan) {
+    in.geometry.grid = {plan->grid[0], plan->grid[1], plan->grid[2]};
+    in.said.push_back("grid " + shape(in.geometry.grid) + " by the manifest");
+  } else {
+    in.said.push_back("grid 1x1x1, as --grid was not given");
+  }
+  if (!o.block.empty()) {
+    in.geometry.block = parse_extent("--block", o.block);
+  } else if (manifest) {
+    in.geometry.block = {manifest->block[0], manifest->block[1], manifest->block[2]};
+    in.said.push_back("block " + shape(in.geometry.block) + " by the manifest");
+  } else if (source.triton_block != 0) {
+    in.geometry.block = {source.triton_block, 1, 1};
+    in.said.push_back("block " + shape(in.geometry.block) + " by Triton's num_warps");
+  } else {
+    const Block b = block_of(kernel);
+    in.geometry.block = b.extent;
+    in.said.push_back("block " + shape(b.extent) + " by the code object (" + b.from + ")");
+  }
+  if (o.lds) {
+    in.geometry.dynamic_lds = *o.lds;
+  } else if (manifest) {
+    in.geometry.dynamic_lds = manifest->lds;
+  } else if (source.triton_lds) {
+    in.geometry.dynamic_lds = *source.triton_lds;
+    in.said.push_back(fmt::format("LDS +{} by Triton's shared", *source.triton_lds));
+  } else if (kernel.descriptor.lds_bytes == 0 && uses_lds(in.object, kernel)) {
+    refuse(demangled(kernel.name) +
+               " reads or writes LDS and declares none: how much there is, its launch says",
+           "--lds BYTES (Triton: `shared` in the .json beside the .hsaco, which may be given as FILE); --lds "
+           "0 for none");
+  }
+  check_geometry(kernel, in.geometry, isa::machine(in.arch).lds_bytes);
+
+  std::vector<std::string> names;
+  std::vector<std::optional<ArgumentSpec>> defaults;
+  if (manifest && !manifest->arguments.empty()) {
+    for (const auto& a : manifest->arguments) names.push_back(a.name);
+    defaults = defaults_of(*manifest, plan->sizes, std::filesystem::path(o.file).parent_path());
+  } else {
+    for (const auto& a : visible_arguments(kernel)) names.push_back(a.name);
+    defaults.resize(names.size());
+  }
+  in.specs = in_order(o.arguments, names, std::move(defaults));
+  for (std::size_t i = 0; i < in.specs.size(); ++i)
+    if (in.specs[i].name.empty() && i < names.size()) in.specs[i].name = names[i];
+  return in;
+}
+
+void add_launch_options(CLI::App& c, LaunchOptions& o) {
+  c.add_option(
+      "FILE", o.file,
+      "HSACO, offload bundle, assembly, or a launch manifest (inlay build, inlay run-with --keep, Triton's "
+      "cache); - is standard input");
+  c.add_option("--kernel", o.kernel, "Which kernel, when the file holds several");
+  c.add_option("--grid", o.grid, "Workgroups: X,Y,Z; 1 when left out");
+  c.add_option("--block", o.block,
+               "Work-items of a workgroup: X,Y,Z; what the code object says when left out");
+  c.add_option("--arg", o.arguments, argument_help);
+  c.add_option("--size", o.sizes, "NAME=NUMBER: a size of a launch manifest");
+  c.add_option("--lds", o.lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
+  c.add_option("--arch", o.arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+}
+
+} // namespace inlay::cli

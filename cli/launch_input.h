@@ -1,0 +1,52 @@
+/// What `exec` and `time` launch: a code object or a launch manifest, the kernel, its geometry and arguments, each checked, and said
+/// where the command line does not.
+#pragma once
+
+#include "command.h"
+#include "exec_arguments.h"
+
+#include <inlay/launch/manifest.h>
+#include <inlay/runtime/code_object.h>
+#include <inlay/runtime/isa/program.h>
+
+namespace inlay::cli {
+
+struct LaunchOptions {
+  std::string file, kernel, arch, grid, block;
+  std::vector<std::string> arguments, sizes;
+  std::optional<unsigned> lds;
+};
+/// FILE, --kernel, --grid, --block, --arg, --size, --lds, --arch.
+void add_launch_options(CLI::App& command, LaunchOptions& o);
+
+struct LaunchInput {
+  runtime::CodeObject object;
+  std::string name;
+  runtime::isa::Arch arch{};
+  runtime::LaunchGeometry geometry;
+  std::vector<ArgumentSpec> specs;
+  /// What was not given, and where it comes from: `block 256x1x1 by the code object (max_flat_workgroup_size)`. Empty: all was.
+  std::vector<std::string> said;
+
+  [[nodiscard]] const runtime::Kernel& kernel() const { return object.kernel(name); }
+  /// `said` as one line that ends a report; empty when there is nothing to say.
+  [[nodiscard]] std::string said_text() const;
+};
+
+/// Errors: ArgumentError for a geometry that neither says, CodeObjectError, LaunchError, std::runtime_error.
+[[nodiscard]] LaunchInput read_launch(Session& session, const LaunchOptions& o);
+
+/// The block that the code object asks for; said how. Errors: ArgumentError with a hint when it does not say.
+struct Block {
+  runtime::Extent3 extent;
+  std::string from;
+};
+[[nodiscard]] Block block_of(const runtime::Kernel& kernel);
+
+/// Whether the kernel's own code touches LDS.
+[[nodiscard]] bool uses_lds(const runtime::CodeObject& object, const runtime::Kernel& kernel);
+
+/// `gemm<float>(...)` for `_Z4gemm...`; other names as they are.
+[[nodiscard]] std::string demangled(const std::string& name);
+
+} // namespace inlay::cli

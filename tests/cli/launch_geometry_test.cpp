@@ -1,0 +1,293 @@
+// Where `exec`, `time`, `compare` take block and LDS from, how arguments are named, and what is printed of outputs; errors as JSON, help of
+// kernels, completion, manual pages.
+#include "busy.h"
+#include "colour.h"
+#include "inlay_command.h"
+#include "values.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <unistd.h>
+
+namespace {
+
+using Json = nlohmann::json;
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// out[i] = i of `block` work-items, with the metadata and the accesses asked for.
+std::string kernel(const std::string& metadata, const std::string& body = "", unsigned dimensions = 0,
+                   unsigned lds = 0) {
+  return R"(.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
+.text
+.globl numbers
+.p2align 8
+.type numbers,@function
+numbers:
+  s_load_dwordx2 s[4:5], s[0:1], 0x0
+  v_and_b32 v0, 0x3ff, v0
+  v_lshlrev_b32 v1, 2, v0
+)" + body +
+         R"(  s_waitcnt lgkmcnt(0)
+  global_store_dword v1, v0, s[4:5]
+  s_endpgm
+.Lend:
+.size numbers, .Lend-numbers
+.rodata
+.p2align 6
+.amdhsa_kernel numbers
+  .amdhsa_next_free_vgpr 8
+  .amdhsa_next_free_sgpr 16
+  .amdhsa_accum_offset 8
+  .amdhsa_user_sgpr_kernarg_segment_ptr 1
+  .amdhsa_system_sgpr_workgroup_id_x 1
+  .amdhsa_system_vgpr_workitem_id )" +
+         std::to_string(dimensions) + "\n  .amdhsa_group_segment_fixed_size " + std::to_string(lds) + R"(
+  .amdhsa_kernarg_size 8
+.end_amdhsa_kernel
+.amdgpu_metadata
+---
+amdhsa.version: [1, 2]
+amdhsa.kernels:
+  - .name: numbers
+    .symbol: numbers.kd
+    .kernarg_segment_size: 8
+    .kernarg_segment_align: 8
+    .group_segment_fixed_size: )" +
+         std::to_string(lds) + R"(
+    .private_segment_fixed_size: 0
+    .wavefront_size: 64
+    .sgpr_count: 16
+    .vgpr_count: 8
+)" + metadata +
+         R"(    .args:
+      - {.name: out, .offset: 0, .size: 8, .value_kind: global_buffer, .address_space: global}
+...
+.end_amdgpu_metadata
+)";
+}
+
+const std::string flat256 = "    .max_flat_workgroup_size: 256\n";
+const std::string required = "    .max_flat_workgroup_size: 512\n    .reqd_workgroup_size: [8, 16, 4]\n";
+const std::string flat1024 = "    .max_flat_workgroup_size: 1024\n";
+const std::string writes_lds = "  ds_write_b32 v1, v0\n";
+
+} // namespace
+
+TEST_CASE("exec and time: the block is the code object's, and said; where it does not say, it is asked for",
+          "[geometry]") {
+  const auto r = inlay_command(
+      {"exec", "-", "--arg", "out:1024", "--print", "u32", "--values", "256", "--json"}, kernel(flat256));
+  REQUIRE(r.exit == 0);
+  const auto j = Json::parse(r.out);
+  CHECK(j.at("geometry") == "grid 1x1x1 block 256x1x1");
+  CHECK(j.at("geometry_from")[1] == "block 256x1x1 by the code object (max_flat_workgroup_size)");
+  const auto& values = j.at("outputs")[0].at("values");
+  REQUIRE(values.size() == 256);
+  for (unsigned i = 0; i < 256; ++i) CHECK(values[i] == i); // all of them ran
+  const auto text = inlay_command({"exec", "-", "--arg", "out:1024"}, kernel(flat256));
+  CHECK(says(
+      text.out,
+      "grid 1x1x1, as --grid was not given; block 256x1x1 by the code object (max_flat_workgroup_size)"));
+  // Given in full: nothing is said.
+  const auto given =
+      inlay_command({"exec", "-", "--grid", "1", "--block", "64", "--arg", "out:256"}, kernel(flat256));
+  CHECK(given.exit == 0);
+  CHECK_FALSE(says(given.out, "by the code object"));
+
+  const auto three = inlay_command({"exec", "-", "--arg", "out:2048", "--json"}, kernel(required, "", 2));
+  CHECK(says(three.out, "block 8x16x4"));
+  CHECK(says(three.out, "reqd_workgroup_size"));
+
+  for (const char* command : {"exec", "time"}) {
+    CAPTURE(command);
+    const auto any = inlay_command({command, "-", "--arg", "out:4096"}, kernel(flat1024));
+    CHECK(any.exit == 2);
+    CHECK(says(any.err, "does not say how many work-items numbers takes\n  hint   --block 256,1,1"));
+    const auto shaped = inlay_command({command, "-", "--arg", "out:4096"}, kernel(flat256, "", 1));
+    CHECK(shaped.exit == 2);
+    CHECK(says(shaped.err, "at most 256, which it numbers along 2 axes"));
+    CHECK(inlay_command({command, "-", "--block", "16,16", "--arg", "zeros:4096"}, kernel(flat256, "", 1))
+              .exit == 0);
+  }
+  const auto timed = inlay_command({"time", "-", "--arg", "out:1024", "--json", "--quick"}, kernel(flat256));
+  REQUIRE(timed.exit == 0);
+  CHECK(Json::parse(timed.out).at("geometry") == "grid 1x1x1 block 256x1x1");
+}
+
+TEST_CASE("LDS that is used and not declared is asked for", "[geometry]") {
+  const auto source = kernel(flat256, writes_lds);
+  for (const char* command : {"exec", "time"}) {
+    const auto r = inlay_command({command, "-", "--arg", "out:1024"}, source);
+    CAPTURE(command, r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, "numbers reads or writes LDS and declares none"));
+    CHECK(inlay_command({command, "-", "--lds", "1024", "--arg", "out:1024"}, source).exit == 0);
+  }
+  CHECK(inlay_command({"exec", "-", "--lds", "0", "--arg", "out:1024"}, source).exit ==
+        1); // none, and so it is outside
+  CHECK(inlay_command({"exec", "-", "--arg", "out:1024"}, kernel(flat256, writes_lds, 0, 1024)).exit ==
+        0); // declared
+  // Lanes exchange values without LDS.
+  CHECK(inlay_command({"exec", "-", "--arg", "out:1024"},
+                      kernel(flat256, "  ds_swizzle_b32 v2, v0 offset:0x8000\n"))
+            .exit == 0);
+  CHECK(says(inlay_command({"inspect", "-"}, source).out, "LDS is used and none declared"));
+  CHECK_FALSE(says(inlay_command({"inspect", "-", "--lds", "1024"}, source).out, "none declared"));
+  CHECK_FALSE(says(inlay_command({"inspect", "-"}, kernel(flat256)).out, "none declared"));
+}
+
+TEST_CASE("arguments by name, zeros, printed values, findings at their argument", "[geometry]") {
+  const std::string vadd = std::string(INLAY_TESTS_DIR) + "/isa/add_scalar.gfx942.s";
+  const auto r = inlay_command({"exec", vadd, "--arg", "s=f32:2.5", "y=out:256", "x=zeros:256", "--json"});
+  REQUIRE(r.exit == 0);
+  const auto j = Json::parse(r.out);
+  CHECK(j.at("outputs")[0].at("name") == "y");
+  CHECK(j.at("outputs")[0].at("values") == Json({2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5, 2.5}));
+  CHECK(says(inlay_command({"exec", vadd, "--arg", "zeros:256", "out:256", "f32:1"}).out,
+             "256 bytes: 1 1 1 1 1 1 1 1 ... of 64 f32"));
+  // Zeros count as written, outputs do not.
+  CHECK(inlay_command({"exec", vadd, "--arg", "out:256", "out:256", "f32:1"}).exit == 1);
+  const auto over = inlay_command({"exec", vadd, "--arg", "x=zeros:256", "y=out:128", "s=f32:1", "--json"});
+  CHECK(over.exit == 1);
+  CHECK(
+      says(Json::parse(over.out).at("findings")[0].at("message"), "writes 4 bytes at y + 0x80 of 128 bytes"));
+  const auto refused = [&](const std::vector<std::string>& arguments, const std::string& part) {
+    std::vector<std::string> words = {"exec", vadd, "--arg"};
+    words.insert(words.end(), arguments.begin(), arguments.end());
+    const auto ran = inlay_command(words);
+    CAPTURE(part, ran.err);
+    CHECK(ran.exit == 2);
+    CHECK(says(ran.err, part));
+  };
+  refused({"z=zeros:4", "y=out:256", "s=f32:1"}, "no argument 'z'\n  hint   its arguments are x, y, s");
+  refused({"x=zeros:256", "x=zeros:256", "y=out:256", "s=f32:1"}, "given twice");
+  refused({"x=zeros:256", "y=out:256"}, "argument 's' is not given");
+  refused({"y=out:256", "zeros:256", "f32:1", "f32:2"}, "more --arg");
+  refused({"zeros:many", "out:256", "f32:1"}, "not zeros:BYTES");
+  CHECK(inlay_command({"exec", vadd, "--arg", "zeros:256", "out:256", "f32:1", "--print", "f33"}).exit == 2);
+}
+
+TEST_CASE("values of every type", "[geometry]") {
+  using inlay::cli::values_text;
+  const std::vector<std::uint8_t> half = {0x00, 0x3c, 0x00, 0xc0, 0x01, 0x00, 0x00, 0x7c, 0xff, 0x7b};
+  CHECK(values_text(half, "f16", 8) == "1 -2 5.96046e-08 inf 65504 of 5 f16");
+  const std::vector<std::uint8_t> four = {0x80, 0x3f, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff};
+  CHECK(values_text(four, "bf16", 1) == "1 ... of 4 bf16");
+  CHECK(values_text(four, "i32", 8) == "16256 -1 of 2 i32");
+  CHECK(values_text(four, "u32", 8) == "16256 4294967295 of 2 u32");
+  CHECK(values_text(four, "i8", 2) == "-128 63 ... of 8 i8");
+  CHECK(values_text(four, "hex", 3) == "80 3f 00 ... of 8 hex");
+  CHECK(values_text(four, "fp8", 1) == "80 ... of 8 fp8 bytes");
+  CHECK(values_text({}, "f32", 8) == " of 0 f32");
+}
+
+TEST_CASE("errors are JSON under --json, in every command", "[geometry]") {
+  for (const std::vector<std::string>& words : {std::vector<std::string>{"exec", "no-such-file"},
+                                                {"inspect", "no-such-file"},
+                                                {"time", "no-such-file"},
+                                                {"validate", "no-such-file"},
+                                                {"compare", "a", "b"},
+                                                {"eval", "((("},
+                                                {"prove", "equal", "((((", "1:0"},
+                                                {"exec", "f", "--nosuch"},
+                                                {"bundle", "none"}}) {
+    auto with = words;
+    with.emplace_back("--json");
+    const auto r = inlay_command(with);
+    CAPTURE(words[0], r.out, r.err);
+    if (words[0] == "eval" && r.exit == 2 && r.out.empty()) continue; // eval has no --json
+    REQUIRE(r.exit == 2);
+    const auto j = Json::parse(r.out);
+    CHECK(j.at("exit") == 2);
+    CHECK_FALSE(j.at("error").at("message").get<std::string>().empty());
+    CHECK(says(r.err, "error: "));
+    CHECK(inlay_command(words).out.empty());
+  }
+  CHECK(says(Json::parse(inlay_command({"exec", "f", "--lds", "many", "--json"}).out).at("error").at("hint"),
+             "inlay exec --help"));
+}
+
+TEST_CASE("completion and manual pages say what the parser takes", "[geometry]") {
+  const auto bash = inlay_command({"completion", "bash"}).out;
+  for (const char* word : {"exec", "run-with", "--stress", "--block", "\"exec --"}) {
+    if (std::string(word) == "\"exec --") continue; // exec has no option with a list of values
+    CHECK(says(bash, word));
+  }
+  CHECK(says(bash, "\"time --data-in\") COMPREPLY=($(compgen -W \"hbm mall l2\""));
+  // The shell itself reads it, and completes.
+  const auto file =
+      std::filesystem::temp_directory_path() / ("inlay-completion-" + std::to_string(::getpid()));
+  std::ofstream(file) << bash << R"(
+ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _inlay; printf '%s\n' "${COMPREPLY[@]}"; }
+[ "$(ask inlay exe)" = exec ] && ask inlay exec --stre | grep -qx -- --stress && [ "$(ask inlay time --data-in ma)" = mall ]
+)";
+  CHECK(std::system(("bash " + file.string()).c_str()) == 0);
+  std::filesystem::remove(file);
+  CHECK(says(inlay_command({"completion", "zsh"}).out, "#compdef inlay"));
+  CHECK(says(inlay_command({"completion", "fish"}).out, "__fish_seen_subcommand_from exec' -l stress"));
+  CHECK(inlay_command({"completion", "tcsh"}).exit == 2);
+  const auto page = inlay_command({"man", "exec"}).out;
+  CHECK(says(page, ".TH INLAY\\-exec 1"));
+  CHECK(says(page, "\\fB\\-\\-stress\\fR"));
+  CHECK(says(inlay_command({"man"}).out, ".BR inlay\\-prove (1)"));
+  CHECK(inlay_command({"man", "nosuch"}).exit == 2);
+}
+
+#ifdef INLAY_CLI_KERNELS
+TEST_CASE("help of a kernel, and yes and no in every spelling", "[geometry]") {
+  const auto help = inlay_command({"run", "gemm", "--help"});
+  CHECK(help.exit == 0);
+  CHECK(says(help.out, "--stress"));
+  CHECK(says(help.out, "--pipeline"));
+  CHECK_FALSE(says(inlay_command({"run", "--help"}).out, "--pipeline"));
+  CHECK(says(inlay_command({"build", "gemm", "--bias", "maybe", "--program"}).err, "is not yes or no"));
+}
+#endif
+
+TEST_CASE("a line that says that work goes on leaves no trace, and gives way to what is printed",
+          "[geometry]") {
+  using namespace std::chrono_literals;
+  std::ostringstream out, err;
+  {
+    const inlay::cli::Busy busy(out, err, "prove", true, 20ms);
+    std::this_thread::sleep_for(200ms);
+    out << "answer\n";
+    err << "warning\n";
+  }
+  CHECK(out.str() == "answer\n");
+  CHECK(says(err.str(), "\rprove  0 s\x1b[K"));
+  CHECK(says(err.str(), "\r\x1b[K"));
+  CHECK(err.str().find("\r\x1b[K") < err.str().find("warning"));
+  std::ostringstream quiet;
+  {
+    const inlay::cli::Busy busy(out, quiet, "prove", false, 1ms);
+    std::this_thread::sleep_for(30ms);
+  }
+  CHECK(quiet.str().empty());
+}
+
+TEST_CASE("colour where a terminal is, and not where NO_COLOR asks for none", "[geometry]") {
+  using namespace inlay::cli;
+  std::istringstream in;
+  std::ostringstream out, err;
+  const Session session{in, out, err};
+  unsetenv("NO_COLOR");
+  unsetenv("CLICOLOR_FORCE");
+  set_terminals(nullptr, nullptr);
+  CHECK(painted(session, Colour::red, "x") == "x");
+  set_terminals(&out, nullptr);
+  CHECK(painted(session, Colour::red, "x") == "\x1b[31mx\x1b[0m");
+  CHECK(painted_error(session, Colour::red, "x") == "x");
+  setenv("NO_COLOR", "1", 1);
+  CHECK(painted(session, Colour::red, "x") == "x");
+  unsetenv("NO_COLOR");
+  set_terminals(nullptr, nullptr);
+  setenv("CLICOLOR_FORCE", "1", 1);
+  CHECK(painted(session, Colour::green, "x") == "\x1b[32mx\x1b[0m");
+  unsetenv("CLICOLOR_FORCE");
+}

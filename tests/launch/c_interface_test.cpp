@@ -1,0 +1,117 @@
+// inlay_c.h on the emulator, from a manifest and its code object; and what it refuses.
+#include "inlay_command.h"
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <inlay/launch/bundle.h>
+#include <inlay/runtime/isa/assemble.h>
+#include <inlay_c.h>
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Folder {
+  fs::path path =
+      fs::temp_directory_path() / ("inlay-c-" + std::to_string(reinterpret_cast<std::uintptr_t>(this)));
+  Folder() { fs::create_directories(path); }
+  ~Folder() { fs::remove_all(path); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+};
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator") {
+  const Folder f;
+  std::ifstream in(INLAY_TESTS_DIR "/hip/kernels.gfx942.s");
+  const std::string text{std::istreambuf_iterator<char>(in), {}};
+  inlay::launch::Manifest m;
+  m.kernel = "add";
+  m.arch = "gfx942";
+  m.sizes = {{"count", 64, 65536, 64, std::nullopt}, {"n", 0, INT32_MAX, 1, 1}};
+  m.arguments.resize(3);
+  m.arguments[0].name = "a";
+  m.arguments[1].name = "b";
+  for (int i = 0; i < 2; ++i)
+    m.arguments[static_cast<std::size_t>(i)].kind = inlay::launch::Argument::Kind::buffer;
+  m.arguments[0].bytes = m.arguments[1].bytes = inlay::launch::Formula("4*count");
+  m.arguments[1].output = true;
+  m.arguments[2].name = "n";
+  m.arguments[2].kind = inlay::launch::Argument::Kind::size;
+  m.arguments[2].type = "i32";
+  m.grid[0] = inlay::launch::Formula("count/64");
+  m.block = {64, 1, 1};
+  m.outputs_apart = true;
+  const inlay::launch::Bundle bundle(
+      {{m, inlay::runtime::isa::assemble_code_object(text, inlay::runtime::isa::Arch::gfx942)}});
+  const auto bytes = bundle.bytes();
+  const std::string file = (f.path / "k.inlay").string();
+  std::ofstream(file, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+
+  setenv("INLAY_EMULATOR_LIBRARY", INLAY_HIP_FOLDER "/libamdhip64.so", 1);
+  CHECK(inlay_abi() == INLAY_ABI);
+  inlay_package* package = nullptr;
+  REQUIRE(inlay_package_load(file.c_str(), &package) == INLAY_OK);
+  REQUIRE(inlay_package_count(package) == 1);
+  CHECK(std::string(inlay_package_kernel(package, 0)) == "add");
+  CHECK(std::string(inlay_package_arch(package, 0)) == "gfx942");
+  CHECK(inlay_package_kernel(package, 1) == nullptr);
+  inlay_device* device = nullptr;
+  REQUIRE(inlay_device_open("emulator:gfx942", 0, &device) == INLAY_OK);
+  CHECK(std::string(inlay_device_arch(device)) == "gfx942");
+  inlay_kernel* kernel = nullptr;
+  REQUIRE(inlay_kernel_open(device, package, "add", &kernel) == INLAY_OK);
+  inlay_package_free(package); // a kernel outlives its package
+  CHECK(inlay_kernel_buffers(kernel) == 2);
+  CHECK(inlay_kernel_sizes(kernel) == 2);
+  CHECK(std::string(inlay_kernel_buffer_name(kernel, 1)) == "b");
+  CHECK(std::string(inlay_kernel_size_name(kernel, 0)) == "count");
+  const std::int64_t sizes[] = {128, 9};
+  std::size_t needed = 0;
+  REQUIRE(inlay_kernel_buffer_bytes(kernel, 0, sizes, 2, &needed) == INLAY_OK);
+  CHECK(needed == 512);
+  void *a = nullptr, *b = nullptr;
+  REQUIRE(inlay_malloc(device, 512, &a) == INLAY_OK);
+  REQUIRE(inlay_malloc(device, 512, &b) == INLAY_OK);
+  std::uint32_t x[128], y[128] = {};
+  for (std::uint32_t i = 0; i < 128; ++i) x[i] = i * i;
+  REQUIRE(inlay_copy_in(device, a, x, 512) == INLAY_OK);
+  void* buffers[] = {a, b};
+  REQUIRE(inlay_launch(kernel, buffers, 2, sizes, 2, nullptr) == INLAY_OK);
+  REQUIRE(inlay_synchronize(device) == INLAY_OK);
+  REQUIRE(inlay_copy_out(device, y, b, 512) == INLAY_OK);
+  for (std::uint32_t i = 0; i < 128; ++i) CHECK(y[i] == i * i + 9);
+
+  // The contract comes first.
+  const std::int64_t odd[] = {100, 9};
+  CHECK(inlay_launch(kernel, buffers, 2, odd, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "count = 100 is not a multiple of 64"));
+  CHECK(inlay_launch(kernel, buffers, 1, sizes, 2, nullptr) == INLAY_INVALID);
+  CHECK(inlay_launch(kernel, buffers, 2, sizes, 1, nullptr) == INLAY_INVALID);
+  void* same[] = {a, a};
+  CHECK(inlay_launch(kernel, same, 2, sizes, 2, nullptr) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "shares memory"));
+  CHECK(inlay_launch(nullptr, buffers, 2, sizes, 2, nullptr) == INLAY_INVALID);
+  // A launch that overruns its buffers is a finding of the emulator.
+  const std::int64_t more[] = {192, 9};
+  CHECK(inlay_launch(kernel, buffers, 2, more, 2, nullptr) == INLAY_FINDING);
+  CHECK(says(inlay_error(), "a + 0x200 of 512 bytes"));
+  CHECK(inlay_free(device, b) == INLAY_OK);
+  CHECK(inlay_free(device, b) == INLAY_DEVICE);
+  inlay_kernel* none = nullptr;
+  inlay_kernel_free(kernel);
+  REQUIRE(inlay_package_load(file.c_str(), &package) == INLAY_OK);
+  CHECK(inlay_kernel_open(device, package, "sub", &none) == INLAY_INVALID);
+  CHECK(says(inlay_error(), "there are: add for gfx942"));
+  inlay_package_free(package);
+  inlay_device_free(device);
+  CHECK(inlay_package_load("/no/such/file", &package) == INLAY_INVALID);
+  CHECK(inlay_device_open("cuda", 0, &device) == INLAY_INVALID);
+  CHECK(inlay_device_open("emulator", 5, &device) == INLAY_DEVICE);
+}

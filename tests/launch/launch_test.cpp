@@ -1,0 +1,203 @@
+// Formulas, manifests and bundles by themselves.
+#include <inlay/algebra/parse.h>
+#include <inlay/algebra/print.h>
+#include <inlay/algebra/sym.h>
+#include <inlay/launch/bundle.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace inlay::launch;
+
+namespace {
+
+std::string refusal(const std::function<void()>& body) {
+  try {
+    body();
+  } catch (const LaunchError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+Manifest example() {
+  Manifest m;
+  m.kernel = "scale";
+  m.arch = "gfx942";
+  m.code = "scale.hsaco";
+  m.sizes = {{"m", 1, 1000, 4, 64}, {"n", 1, INT32_MAX, 1, std::nullopt}};
+  m.arguments.resize(4);
+  m.arguments[0] = {"y", Argument::Kind::buffer, "f32", true, Formula("m*n*4"), "", 0, {}};
+  m.arguments[1] = {"x", Argument::Kind::buffer, "f16", false, Formula("(m*n*16 + 7)/8"), "x.bin", 16, {}};
+  m.arguments[2] = {"n", Argument::Kind::size, "i32", false, Formula(), "", 0, {}};
+  m.arguments[3] = {"s", Argument::Kind::value, "f32", false, Formula(), "", 0, {0, 0, 0x80, 0x3f}};
+  m.grid = {Formula("(n + 63)/64"), Formula("m"), Formula("1")};
+  m.block = {64, 1, 1};
+  m.lds = 4096;
+  m.limits = {{Formula("m*n"), 1000000, "elements"}};
+  m.outputs_apart = true;
+  return m;
+}
+
+} // namespace
+
+TEST_CASE("formulas: floor division and remainder, minimum, names") {
+  const auto at = [](const std::string& text, std::int64_t a, std::int64_t b) {
+    return Formula(text)({{"a", a}, {"b", b}});
+  };
+  CHECK(at("1 + 2*3 - 4", 0, 0) == 3);
+  CHECK(at("(a + 127)/128", 0, 0) == 0);
+  CHECK(at("(a + 127)/128", 1, 0) == 1);
+  CHECK(at("(a + 127)/128", 129, 0) == 2);
+  CHECK(at("max(a, b) - min(a, b)", 3, -4) == 7);
+  CHECK(at("-a*-b", 3, 5) == 15);
+  CHECK(at("--a", 3, 0) == 3);
+  CHECK(Formula("a*b + a").names() == std::vector<std::string>{"a", "b"});
+  for (std::int64_t a = -9; a <= 9; ++a)
+    for (std::int64_t b : {-4, -3, -1, 1, 2, 5}) {
+      const std::int64_t q = at("a/b", a, b), r = at("a%b", a, b);
+      CHECK(q * b + r == a);
+      CHECK((r == 0 || (r < 0) == (b < 0)));
+      CHECK(std::abs(r) < std::abs(b));
+    }
+  CHECK(says(refusal([&] { (void)at("a/b", 1, 0); }), "division by zero"));
+  CHECK(says(refusal([&] { (void)at("a*b", INT64_MAX, 2); }), "more than 63 bits"));
+  CHECK(says(refusal([&] { (void)at("-a", INT64_MIN, 0); }), "more than 63 bits"));
+  CHECK(says(refusal([&] { (void)at("a + c", 1, 0); }), "c has no value"));
+  for (const char* text :
+       {"", "1 +", "(1", "1)", "a b", "min(1)", "sin(1)", "1..2", "99999999999999999999", "a ? b"})
+    CHECK_FALSE(refusal([&] { (void)Formula(text); }).empty());
+  CHECK_FALSE(refusal([&] { (void)Formula(std::string(5000, '(') + "1" + std::string(5000, ')')); }).empty());
+  CHECK_FALSE(refusal([&] { (void)Formula(std::string(5000, '-') + "1"); }).empty());
+}
+
+TEST_CASE("formulas: what the algebra prints means the same here") {
+  // The algebra's own parser and evaluator judge.
+  inlay::SymContext context;
+  const auto m = context.symbol("m"), n = context.symbol("n");
+  for (const char* text : {"((m + 63)/64)*n + 5", "(m*n*16 + 7)/8", "m % 7 + n/3", "min(m, 4*n) + max(n, 2)",
+                           "(m - 5)/4*3 - n % 4"}) {
+    const inlay::Sym s = inlay::parse_sym(context, text, inlay::UnknownSymbol::refuse);
+    const Formula printed(inlay::to_string(s));
+    for (std::int64_t a : {1, 2, 3, 4, 63, 64, 65, 1000})
+      for (std::int64_t b : {1, 2, 5, 7, 128}) {
+        inlay::Assignment all;
+        all.set(m, inlay::Int(a));
+        all.set(n, inlay::Int(b));
+        CHECK(printed({{"m", a}, {"n", b}}) == inlay::evaluate(s, all).value());
+      }
+  }
+}
+
+TEST_CASE("manifests: text and back, every field") {
+  const Manifest m = example();
+  CHECK(Manifest::parse(m.text()) == m);
+  CHECK(is_manifest(m.text()));
+  CHECK_FALSE(is_manifest("{\"shared\": 0, \"num_warps\": 4}"));
+  // A field that changes, changes the value; one that is left out has its default or is missed.
+  const auto json = nlohmann::ordered_json::parse(m.text());
+  for (const auto& [key, value] : json.items()) {
+    auto without = json;
+    without.erase(key);
+    const std::string error = refusal([&] {
+      const Manifest other = Manifest::parse(without.dump());
+      CHECK_FALSE(other == m);
+    });
+    const bool required = key == "format" || key == "kernel" || key == "arch" || key == "arguments" ||
+                          key == "grid" || key == "block";
+    const bool named = key == "sizes"; // the formulas name them
+    CAPTURE(key);
+    CHECK(error.empty() == !(required || named));
+    auto misspelled = json;
+    misspelled["x" + key] = value;
+    CHECK(says(refusal([&] { (void)Manifest::parse(misspelled.dump()); }), "is not known"));
+  }
+  auto newer = json;
+  newer["format"] = "inlay.launch/2";
+  CHECK(says(refusal([&] { (void)Manifest::parse(newer.dump()); }), "inlay.launch/1"));
+  for (const char* bad :
+       {R"({"block": [0]})", R"({"block": [2000]})", R"({"block": [1,1,1,1]})", R"({"block": 4})",
+        R"({"grid": [1,1,1,1]})", R"({"grid": [true]})", R"({"lds": -1})", R"({"lds": 5000000000})",
+        R"({"kernel": 3})", R"({"outputs_apart": 1})", R"({"grid": ["k"]})",
+        R"({"arguments": [{"kind": "value", "hex": "0"}]})",
+        R"({"arguments": [{"kind": "value", "hex": "zz"}]})", R"({"arguments": [{"kind": "queue"}]})",
+        R"({"arguments": [{"kind": "size", "name": "m", "type": "f32"}]})"}) {
+    auto changed = json;
+    changed.merge_patch(nlohmann::ordered_json::parse(bad));
+    CAPTURE(bad);
+    CHECK_FALSE(refusal([&] { (void)Manifest::parse(changed.dump()); }).empty());
+  }
+  CHECK_FALSE(refusal([] { (void)Manifest::parse("{"); }).empty());
+  CHECK_FALSE(refusal([] { (void)Manifest::parse("[]"); }).empty());
+}
+
+TEST_CASE("manifests: the launch for some sizes, and what is refused") {
+  const Manifest m = example();
+  const auto p = m.plan({{"n", 65}});
+  CHECK(p.grid == std::array<std::uint32_t, 3>{2, 64, 1});
+  CHECK(p.sizes.at("m") == 64);
+  CHECK(m.bytes_of(2, p.sizes) == std::vector<std::uint8_t>{65, 0, 0, 0});
+  CHECK(m.bytes_of(3, p.sizes) == std::vector<std::uint8_t>{0, 0, 0x80, 0x3f});
+  CHECK(m.arguments[0].bytes(p.sizes) == 64 * 65 * 4);
+  CHECK(says(refusal([&] { (void)m.plan({}); }), "the size n is not given"));
+  CHECK(says(refusal([&] { (void)m.plan({{"n", 0}}); }), "n = 0"));
+  CHECK(says(refusal([&] {
+               (void)m.plan({{"n", 1}, {"m", 6}});
+             }),
+             "m = 6 is not a multiple of 4\n  hint   pad it to 8"));
+  CHECK(says(refusal([&] { (void)m.plan({{"n", 1}, {"m", 1004}}); }), "1 to 1000"));
+  CHECK(says(refusal([&] { (void)m.plan({{"n", 1}, {"k", 1}}); }), "the sizes are m, n"));
+  CHECK(says(refusal([&] { (void)m.plan({{"n", 100000}}); }), "more than 1000000 elements"));
+  Manifest wide = m;
+  wide.limits.clear();
+  wide.sizes[0].most = 100000;
+  CHECK(says(refusal([&] {
+               (void)wide.plan({{"n", 1}, {"m", 65536}});
+             }),
+             "65536 workgroups of 1 work-items along axis y"));
+  wide.grid[0] = Formula("n*64");
+  CHECK(says(refusal([&] { (void)wide.plan({{"n", INT32_MAX}}); }), "along axis x"));
+  wide.grid[0] = Formula("n - 1");
+  CHECK(says(refusal([&] { (void)wide.plan({{"n", 1}}); }), "0 workgroups"));
+  // Outputs lie apart from everything else: y is 256 bytes, x 128, for m = 64, n = 1.
+  const auto q = m.plan({{"n", 1}});
+  CHECK_NOTHROW(m.check_apart({1000, 1256, 0, 0}, q.sizes));
+  CHECK(says(refusal([&] {
+               m.check_apart({1000, 1255, 0, 0}, q.sizes);
+             }),
+             "the output y shares memory with x"));
+  CHECK_NOTHROW(m.check_apart({1000, 872, 0, 0}, q.sizes));
+  CHECK_FALSE(refusal([&] { m.check_apart({1000, 873, 0, 0}, q.sizes); }).empty());
+}
+
+TEST_CASE("bundles: bytes and back, found by kernel and processor, damage is refused") {
+  Manifest a = example(), b = example(), c = example();
+  b.arch = "gfx950";
+  c.kernel = "add";
+  const Bundle all({{a, {1, 2, 3}}, {b, std::vector<std::uint8_t>(1000, 7)}, {c, {}}});
+  const auto bytes = all.bytes();
+  CHECK(Bundle::parse(bytes) == all);
+  CHECK(all.find("scale", "gfx950").code.size() == 1000);
+  CHECK(all.find("add", "").manifest == c);
+  CHECK(says(refusal([&] { (void)all.find("scale", "gfx90a"); }),
+             "scale for gfx942, scale for gfx950, add for gfx942"));
+  CHECK_FALSE(refusal([&] { (void)all.find("", ""); }).empty());
+  CHECK(says(refusal([&] { (void)Bundle({{a, {}}, {a, {}}}); }), "two kernels"));
+  for (std::size_t n = 0; n < bytes.size(); n += n < 64 ? 1 : 37) {
+    CAPTURE(n);
+    CHECK_FALSE(refusal([&] {
+                  (void)Bundle::parse({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(n)});
+                }).empty());
+  }
+  auto far = bytes;
+  const std::string index(bytes.begin(), bytes.end());
+  const auto at = index.find("\"offset\":");
+  REQUIRE(at != std::string::npos);
+  far[at + 9] = '9';
+  far[at + 10] = '9';
+  CHECK_FALSE(refusal([&] { (void)Bundle::parse(far); }).empty());
+  CHECK(Bundle({}).entries().empty());
+  CHECK(Bundle::parse(Bundle({}).bytes()) == Bundle({}));
+}

@@ -6,6 +6,7 @@
 #include <inlay/kernels/launch.h>
 
 #include <cmath>
+#include <map>
 #include <random>
 
 namespace inlay::mutate {
@@ -74,12 +75,17 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
       const std::int64_t most = t.element == Element::i32 ? named(p, t, sizes) : 0;
       const bool names = std::none_of(p.uniforms().begin(), p.uniforms().end(),
                                       [&](const Uniform& u) { return u.tensor == t.id; });
+      std::map<std::size_t, double> there; // coordinates may share a place
       for (const std::size_t place : at) {
+        if (const auto same = there.find(place); same != there.end()) {
+          values.push_back(same->second);
+          continue;
+        }
         const double v = t.element == Element::i32
                              ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
                          : exact ? static_cast<double>(random() % 7) - 3
                                  : rounded(t.element, 0.5 + uniform(), Overflow::saturate);
-        values.push_back(v);
+        values.push_back(there[place] = v);
         const std::uint64_t word = encode(t.element, v);
         for (std::size_t b = 0; b < size; ++b)
           bytes[place * size + b] = static_cast<std::byte>(word >> (8 * b));

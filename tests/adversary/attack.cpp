@@ -1,0 +1,46 @@
+#include "attack.h"
+
+#include <inlay/algebra/parse.h>
+#include <inlay/codegen/schedule.h>
+
+#include <catch2/catch.hpp>
+
+namespace adversary {
+
+std::optional<SymLayout> place_of(Program& k, const std::string& text) {
+  if (text.empty()) return {};
+  return parse_sym_layout(k.symbols(), text);
+}
+
+void attack(const std::vector<Attack>& attacks) {
+  for (const Attack& a : attacks) {
+    INFO(a.name);
+    std::string refused, shown;
+    std::optional<Program> program;
+    try {
+      program.emplace(a.make());
+      const Graph graph = expand(*program);
+      Code code = apply(graph, default_schedule(graph));
+      if (a.change) a.change(code);
+      refused = mutate::refuted(code);
+      if (a.because.empty() || a.unseen.empty()) shown = mutate::wrong(code, a.sizes);
+      if (shown.empty() && (a.because.empty() || a.unseen.empty())) try {
+          shown = mutate::emulated(code, a.sizes);
+        } catch (const std::exception& e) { // nothing to emit
+          shown = e.what();
+        }
+    } catch (const std::exception& e) { // by the program itself, or for want of an instruction
+      refused = e.what(), shown = "there is no code";
+    }
+    if (a.because.empty()) {
+      CHECK(refused == "");
+      CHECK(shown == "");
+    } else {
+      CHECK_THAT(refused, Catch::Contains(a.because));
+      INFO("refused: " << refused);
+      if (a.unseen.empty()) CHECK(shown != "");
+    }
+  }
+}
+
+} // namespace adversary

@@ -1,0 +1,360 @@
+// Guards, ends, signs, bounds: what an address, a mask and a descriptor say of where a tile is.
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+
+using namespace adversary;
+
+namespace {
+
+// ((R, m/R), (C, n/C)): blocks of R rows by C columns, one behind the other along a row of them.
+SymLayout blocked(Sym m, Sym n, int rows, int columns) {
+  const auto mode = [](Sym e, Sym s) { return BasicMode<Sym>{e, BasicStride<Sym>(s)}; };
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open(), of_rows = b.open();
+  b.leaf(mode(rows, columns)), b.leaf(mode(floor_div(m, Sym(rows)), Sym(rows) * n));
+  b.close(of_rows, 2);
+  const std::size_t of_columns = b.open();
+  b.leaf(mode(columns, 1)), b.leaf(mode(floor_div(n, Sym(columns)), Sym(rows * columns)));
+  b.close(of_columns, 2);
+  b.close(all, 2);
+  return SymLayout(std::move(b).finish());
+}
+
+// y = x, one of which lies in blocks of `block` rows, in tiles of `rows` rows: the workgroup's `parts` of them.
+struct Unblocked {
+  int block = 16, rows = 4, parts = 4;
+  bool store = false;
+};
+std::function<Program()> unblocked(Unblocked how) {
+  return [how] {
+    Program k("unblocked", target(), 64);
+    const int all = how.rows * how.parts;
+    const Sym m = k.size("m", {.most = 1 << 10, .multiple = how.block}),
+              n = k.size("n", {.least = 256, .most = 1 << 16, .multiple = 8});
+    const SymLayout place = blocked(m, n, how.block, 8);
+    const Tensor y = k.output("y", Element::f32, {m, n}, how.store ? std::optional(place) : std::nullopt),
+                 x = k.input("x", Element::f32, {m, n}, how.store ? std::nullopt : std::optional(place));
+    k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+    const Sym c = k.workgroups(1, n, 256), w = k.workgroups(0, m, all);
+    const Layout tv = rows_tv(how.rows, 256, 4, 64);
+    for (int j = 0; j < how.parts; ++j) {
+      const std::vector<Sym> at = {Sym(how.parts) * w + j, c};
+      k.store(k.load(k.tile(x, {how.rows, 256}, at), tv, 4), k.tile(y, {how.rows, 256}, at), 4);
+    }
+    return k;
+  };
+}
+
+// y = x, matrices of m by n at those places, in tiles.
+struct Copied {
+  std::string x{}, y{};
+  int rows = 4, columns = 64, vector = 1, multiple = 1;
+  Element element = Element::f32;
+  bool by_columns = false; ///< work-items go down a column
+};
+std::function<Program()> copied(Copied how) {
+  return [how] {
+    Program k("copied", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 12}),
+              n = k.size("n", {.most = 1 << 12, .multiple = how.multiple});
+    const Tensor y = k.output("y", how.element, {m, n}, place_of(k, how.y)),
+                 x = k.input("x", how.element, {m, n}, place_of(k, how.x));
+    k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+    const Sym c = k.workgroups(0, n, how.columns), r = k.workgroups(1, m, how.rows);
+    const Layout tv = how.by_columns ? columns_tv(how.rows, how.columns, how.vector, 64)
+                                     : rows_tv(how.rows, how.columns, how.vector, 64);
+    k.store(k.load(k.tile(x, {how.rows, how.columns}, {r, c}), tv, how.vector),
+            k.tile(y, {how.rows, how.columns}, {r, c}), how.vector);
+    return k;
+  };
+}
+
+void mask(Code& code, InstKind kind, std::size_t axis, bool on) {
+  for (CodeRegion& r : code.regions)
+    for (Inst& i : r.body)
+      if (i.kind == kind) i.access.masked[axis] = on;
+}
+
+} // namespace
+
+TEST_CASE("adversary: tiles that begin inside of a block") {
+  const std::string inside = "the tile may begin inside a block of ";
+  std::vector<Attack> all;
+  for (const bool store : {false, true})
+    for (const int block : {8, 16}) {
+      const std::string where =
+          std::string(store ? "store to" : "load from") + " blocks of " + std::to_string(block);
+      const std::vector<Sizes> sizes = {{block, 256}, {2 * block, 264}, {5 * block, 520}};
+      // Parts of a block one behind another, and one part for each workgroup.
+      for (const int parts : {2, 4})
+        all.push_back({where + " in " + std::to_string(parts) + " parts", inside + std::to_string(block),
+                       unblocked({block, block / parts, parts, store}), sizes});
+      all.push_back({where + ", each half a workgroup's", "the place of ",
+                     unblocked({block, block / 2, 1, store}), sizes});
+      // Whole blocks are counted as they are.
+      all.push_back({where + ", whole", "", unblocked({block, block, 1, store}), sizes});
+      all.push_back({where + ", two at a time of an odd number", "begin inside it",
+                     unblocked({block, block, 2, store}), sizes});
+      all.push_back({where + ", two in a tile", "", unblocked({block, 2 * block, 1, store}), sizes});
+    }
+  attack(all);
+}
+
+TEST_CASE("adversary: masks that are gone") {
+  const std::vector<Sizes> sizes = {{5, 70}, {1, 1}, {4, 64}};
+  std::vector<Attack> all;
+  for (const std::size_t axis : {0, 1}) {
+    all.push_back({"a store past axis " + std::to_string(axis), "is not masked", copied({}), sizes,
+                   [axis](Code& c) { mask(c, InstKind::store, axis, false); }});
+    all.push_back({"a store past axis " + std::to_string(axis) + " of columns", "is not masked",
+                   copied({"(m,n):(1,m)", "(m,n):(1,m)"}), sizes,
+                   [axis](Code& c) { mask(c, InstKind::store, axis, false); }});
+  }
+  // What is loaded behind a row's end is stored nowhere, and the tensor's end is the descriptor's.
+  all.push_back(
+      {"a load past its row", "", copied({}), sizes, [](Code& c) { mask(c, InstKind::load, 1, false); }});
+  all.push_back({"a load past its last row", "axis 0 is not masked", copied({}), sizes,
+                 [](Code& c) { mask(c, InstKind::load, 0, false); }, "what lies behind is stored nowhere"});
+  attack(all);
+}
+
+TEST_CASE("adversary: places of matrices, copied in tiles of which the last ones are ragged") {
+  const std::vector<Sizes> sizes = {{1, 1}, {4, 64}, {5, 63}, {7, 130}};
+  std::vector<Attack> all;
+  for (const char* place :
+       {"(m,n):(1,m)", "(m,n):(n+5,1)", "(m,n):(2*n,2)", "(m,n):(2,2*m)", "(m,n):(3,3*m+4)"})
+    for (const bool of_y : {false, true})
+      all.push_back({std::string(of_y ? "y " : "x ") + place, "",
+                     copied({of_y ? "" : place, of_y ? place : ""}), sizes});
+  // One row for all, one column for all.
+  all.push_back({"one row for all", "a coordinate inside along the other axes passes element",
+                 copied({"(m,n):(0,1)", ""}), sizes});
+  all.push_back({"one column for all", "", copied({"(m,n):(1,0)", ""}), sizes});
+  for (const char* place : {"(m,n):(0,1)", "(m,n):(1,1)", "(m,n):(2,1)", "(m,n):(n-1,1)"})
+    all.push_back(
+        {std::string("y ") + place, "each element of y has a place of its own", copied({"", place}), sizes});
+  // Rows that overlap: the records end where the next row would begin.
+  all.push_back({"rows that overlap", "a coordinate inside along the other axes passes element",
+                 copied({"(m,n):(4,1)", ""}), sizes});
+  attack(all);
+}
+
+TEST_CASE("adversary: vectors that the end of a row cuts") {
+  const std::vector<Sizes> sizes = {{1, 1}, {5, 66}, {3, 63}, {4, 64}, {2, 128}};
+  const std::string behind = "what is loaded behind a row's end is stored nowhere";
+  std::vector<Attack> all;
+  for (const int vector : {2, 4}) {
+    const std::string of = " in vectors of " + std::to_string(vector);
+    all.push_back(
+        {"f16" + of, "aligned", copied({.vector = vector, .element = Element::f16}), sizes, {}, behind});
+    all.push_back({"f16 whole" + of,
+                   "",
+                   copied({.vector = vector, .multiple = vector, .element = Element::f16}),
+                   {{1, 4}, {5, 68}, {3, 64}}});
+    all.push_back({"f32" + of,
+                   "a vector of x is wholly inside or wholly outside",
+                   copied({.vector = vector}),
+                   sizes,
+                   {},
+                   behind});
+    all.push_back(
+        {"f32 whole" + of, "", copied({.vector = vector, .multiple = vector}), {{1, 4}, {5, 68}, {3, 64}}});
+    // Of columns, whose elements are no neighbours.
+    all.push_back({"columns" + of,
+                   "is contiguous",
+                   copied({.x = "(m,n):(1,m)", .vector = vector, .multiple = vector}),
+                   {{1, 4}, {5, 68}}});
+  }
+  // Loaded one by one and stored in vectors: two versions, by the row's length.
+  for (const int vector : {2, 4})
+    all.push_back(
+        {"two versions of a store",
+         "",
+         [vector] {
+           Program k("versions", target(), 64);
+           const Sym m = k.size("m", {.most = 1 << 12}), n = k.size("n", {.most = 1 << 12});
+           const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+           k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}) * 2.0; });
+           const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, m, 4);
+           const Layout tv = rows_tv(4, 64, vector, 64);
+           const Fragment f = k.load(k.tile(x, {4, 64}, {r, c}), tv, 1);
+           k.store(k.map({f}, [](const auto& v) { return v[0] * 2.0; }), k.tile(y, {4, 64}, {r, c}), vector);
+           return k;
+         },
+         {{1, 1}, {5, 66}, {3, 63}, {4, 64}, {6, 127}}});
+  attack(all);
+}
+
+namespace {
+const std::string not_there = "its specification names elements that are not there";
+} // namespace
+
+TEST_CASE("adversary: tiles that begin outside") {
+  // y(i, j) = x(i + rows, j + 64 tiles) - x(i, j), where there is such an element, else x(i, j).
+  const auto shifted = [](int rows, int tiles, bool guarded) {
+    return [=] {
+      Program k("shifted", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+      const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+      const auto there = [&](Expr e, Sym i, Sym j) {
+        return guarded ? inside(i, m, inside(j, n, e, 0), 0) : e;
+      };
+      k.computes(y, [&](const auto& i) {
+        const Sym row = i[0] + rows, column = i[1] + 64 * tiles;
+        return there(k(x, {row, column}), row, column) - k(x, {i[0], i[1]});
+      });
+      const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const Fragment here = k.load(k.tile(x, {1, 64}, {r, c}), tv, 1),
+                     other = k.load(k.tile(x, {1, 64}, {r + rows, c + tiles}), tv, 1);
+      k.store(k.map({other, here},
+                    [&](const auto& v) {
+                      return there(v[0], r + rows + k.position(0), 64 * (c + tiles) + k.position(1)) - v[1];
+                    }),
+              k.tile(y, {1, 64}, {r, c}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{3, 130}, {1, 1}, {2, 64}};
+  std::vector<Attack> all;
+  for (const bool guarded : {false, true}) {
+    const std::string how = guarded ? ", looked at where it is inside" : "";
+    all.push_back({"a row before" + how,
+                   "axis 0 may begin at a negative coordinate",
+                   shifted(-1, 0, guarded),
+                   sizes,
+                   {},
+                   not_there});
+    all.push_back({"a tile before" + how,
+                   "axis 1 may begin at a negative coordinate",
+                   shifted(0, -1, guarded),
+                   sizes,
+                   {},
+                   not_there});
+    all.push_back({"a tile behind" + how,
+                   "axis 1 may begin behind n",
+                   shifted(0, 1, guarded),
+                   sizes,
+                   {},
+                   guarded ? "" : not_there});
+    all.push_back({"a row behind" + how,
+                   "axis 0 may begin behind m",
+                   shifted(1, 0, guarded),
+                   sizes,
+                   {},
+                   guarded ? "" : not_there});
+  }
+  attack(all);
+}
+
+TEST_CASE("adversary: bases with a sign") {
+  // y(i, j) = x(f(i), j), row by row.
+  const auto rows = [](std::function<Sym(Sym, Sym)> f, int multiple = 1) {
+    return [=] {
+      Program k("rows", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10, .multiple = multiple}), n = k.size("n", {.most = 256});
+      const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) { return k(x, {f(i[0], m), i[1]}); });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 256, 4, 64);
+      k.store(k.load(k.tile(x, {1, 256}, {f(r, m), 0}), tv, 1), k.tile(y, {1, 256}, {r, 0}), 1);
+      return k;
+    };
+  };
+  const auto half = [](Sym s) { return floor_div(s, Sym(2)); };
+  const std::vector<Sizes> sizes = {{1, 7}, {2, 256}, {5, 100}, {8, 33}};
+  attack({
+      {"ceil(i/2) as i + floor(-i/2)", "", rows([=](Sym i, Sym) { return i + half(Sym(0) - i); }), sizes},
+      {"floor(i/2)", "", rows([=](Sym i, Sym) { return half(i); }), sizes},
+      {"i - floor(i/2)", "", rows([=](Sym i, Sym) { return i - half(i); }), sizes},
+      {"i - floor((i+1)/2)", "", rows([=](Sym i, Sym) { return i - half(i + 1); }), sizes},
+      {"from the end", "", rows([](Sym i, Sym m) { return m - Sym(1) - i; }), sizes},
+      {"one before the end",
+       "axis 0 may begin at a negative coordinate",
+       rows([](Sym i, Sym m) { return m - Sym(2) - i; }),
+       sizes,
+       {},
+       not_there},
+      {"floor(i/2) - 1",
+       "axis 0 may begin at a negative coordinate",
+       rows([=](Sym i, Sym) { return half(i) - 1; }),
+       sizes,
+       {},
+       not_there},
+      {"2i", "axis 0 may begin behind m", rows([](Sym i, Sym) { return Sym(2) * i; }), sizes, {}, not_there},
+      {"i + 1",
+       "y is what the specification says",
+       rows([](Sym i, Sym) { return i + 1; }),
+       sizes,
+       {},
+       not_there},
+  });
+}
+
+TEST_CASE("adversary: bounds of 31 bits, to the element") {
+  // Rows of 64 from a matrix that lies column by column: `columns` columns are so many times m elements apart.
+  const auto wide = [](int columns, std::int64_t most, Element element, bool store) {
+    return [=] {
+      Program k("wide", target(), 64);
+      const Sym m = k.size("m", {.most = most});
+      const auto place = place_of(k, "(m," + std::to_string(columns) + "):(1,m)");
+      const Tensor y = k.output("y", element, {m, Sym(columns)}, store ? place : std::nullopt),
+                   x = k.input("x", element, {m, Sym(columns)}, store ? std::nullopt : place);
+      k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}); });
+      const Sym r = k.workgroups(0, m, 64);
+      const Layout tv = columns_tv(64, columns, 1, 64);
+      k.store(k.load(k.tile(x, {64, columns}, {r, 0}), tv, 1), k.tile(y, {64, columns}, {r, 0}), 1);
+      return k;
+    };
+  };
+  std::vector<Attack> all;
+  for (const bool store : {false, true})
+    for (const auto& [element, bytes] : {std::pair(Element::f32, 4), std::pair(Element::f16, 2)})
+      for (const int columns : {2, 8}) {
+        // Records go on to where a column behind the last one would begin.
+        const std::int64_t most = INT32_MAX / (bytes * columns);
+        const std::string what =
+            std::string(store ? "store " : "load ") + to_string(element) + ", " + std::to_string(columns);
+        all.push_back({what, "", wide(columns, most, element, store), {{70}, {1}}});
+        all.push_back({what + ", beyond",
+                       "fit 31 bits",
+                       wide(columns, most + 1, element, store),
+                       {{70}},
+                       {},
+                       "at sizes that no memory here has"});
+      }
+  attack(all);
+}
+
+TEST_CASE("adversary: axes in every order of memory") {
+  // A batch of matrices, row by row of one, whatever axis lies outermost.
+  std::vector<Attack> all;
+  for (const char* place : {"(b,m,n):(m*n,n,1)", "(b,m,n):(n,b*n,1)", "(b,m,n):(m,1,b*m)",
+                            "(b,m,n):(1,b,b*m)", "(b,m,n):(m*n,1,m)", "(b,m,n):(1,b*n,b)"})
+    for (const bool of_y : {false, true}) {
+      // Which of m and n lies outermost is not known of (1, b, b m): its descriptor would end rows that go on.
+      const std::string because = std::string(place) == "(b,m,n):(1,b,b*m)"
+                                      ? "a coordinate inside along the other axes passes element"
+                                      : "";
+      all.push_back(
+          {std::string(of_y ? "y " : "x ") + place,
+           because,
+           [=] {
+             Program k("batch", target(), 64);
+             const Sym b = k.size("b", {.most = 1 << 6}), m = k.size("m", {.most = 1 << 8}),
+                       n = k.size("n", {.most = 1 << 8});
+             const Tensor y = k.output("y", Element::f32, {b, m, n},
+                                       of_y ? place_of(k, place) : std::nullopt),
+                          x = k.input("x", Element::f32, {b, m, n}, of_y ? std::nullopt : place_of(k, place));
+             k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1], i[2]}); });
+             const Sym c = k.workgroups(0, n, 32), r = k.workgroups(1, m, 2), w = k.workgroups(2, b, 1);
+             const Layout tv = rows_tv(2, 32, 1, 64);
+             k.store(k.load(k.tile(x, {1, 2, 32}, {w, r, c}).keep({1, 2}), tv, 1),
+                     k.tile(y, {1, 2, 32}, {w, r, c}).keep({1, 2}), 1);
+             return k;
+           },
+           {{1, 1, 1}, {2, 3, 33}, {3, 2, 31}}});
+    }
+  attack(all);
+}

@@ -1,0 +1,340 @@
+// Domains, conditions on data, precision: what a value is where it is one.
+#include "attack.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+using namespace adversary;
+
+namespace {
+
+using Of = std::function<Expr(Expr)>;
+
+// y(i) = specified(x(row of y, i)), z(i) = x(1, i); what z is stored as is `mapped` of row `from` of x, on some way.
+enum class Way { at_once, in_two, through_lds, in_other_lanes };
+struct Mapped {
+  Of specified, of_z, mapped;
+  int row = 0, from = 1;
+  Way way = Way::at_once;
+  Of then = {}; ///< the second map, of a value that the first one's is
+};
+std::function<Program()> mapped(Mapped how) {
+  return [how] {
+    Program k("mapped", target(), 128);
+    const Sym n = k.size("n", {.most = 1 << 20});
+    const Tensor y = k.output("y", Element::f32, {n}), z = k.output("z", Element::f32, {n}),
+                 x = k.input("x", Element::f32, {Sym(2), n}), lds = k.lds("lds", Element::f32, {256});
+    k.computes(y, [&](const auto& i) { return how.specified(k(x, {Sym(how.row), i[0]})); });
+    k.computes(z, [&](const auto& i) { return how.of_z(k(x, {Sym(1), i[0]})); });
+    const Sym w = k.workgroups(0, n, 256);
+    const Layout tv = line_tv(256, 1, 128), pairs = line_tv(256, 2, 128);
+    const auto row = [&](int r) { return k.load(k.tile(x, {1, 256}, {Sym(r), w}).keep({1}), tv, 1); };
+    k.store(k.map({row(how.row)}, [&](const auto& v) { return how.specified(v[0]); }), k.tile(y, {256}, {w}),
+            1);
+    Fragment f = k.map({row(how.from)}, [&](const auto& v) { return how.mapped(v[0]); });
+    if (how.way == Way::through_lds) {
+      k.store(f, k.whole(lds), 1);
+      f = k.read(lds, pairs, 1);
+    }
+    if (how.way == Way::in_other_lanes) f = k.relayout(f, pairs, Element::f32);
+    if (how.then) f = k.map({f}, [&](const auto& v) { return how.then(v[0]); });
+    k.store(f, k.tile(z, {256}, {w}), 1);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("adversary: a condition that another element asks for") {
+  const std::string lost = "a map loses no condition of what it takes";
+  const Of same = [](Expr x) { return x; };
+  const auto zero = [](Expr x) { return x - x; };
+  struct Function {
+    std::string name;
+    Of of, computed, plain; // plain is what the normal form of computed is
+  };
+  const std::vector<Function> functions = {
+      {"sqrt", [](Expr x) { return sqrt(x); }, [](Expr x) { return sqrt(x) * sqrt(x); }, same},
+      {"1/x", [](Expr x) { return rcp(x); }, [](Expr x) { return x * x / x; }, same},
+      {"log", [](Expr x) { return log(x); }, [=](Expr x) { return x + zero(log(x)); }, same},
+      {"rsqrt", [](Expr x) { return rsqrt(x); }, [=](Expr x) { return x + zero(rsqrt(x)); }, same},
+      {"1/(x-1)", [](Expr x) { return rcp(x - 1.0); }, [](Expr x) { return x * ((x - 1.0) / (x - 1.0)); },
+       same},
+  };
+  // What tokens and the emulator draw is positive; NaN is what negative data would show.
+  const std::string positive = "only data that the test does not draw shows it";
+  std::vector<Attack> all;
+  const std::vector<Sizes> sizes = {{5}, {300}};
+  for (const Function& f : functions) {
+    for (const int row : {0, 1}) // of the other output; row 1: of the same element, and of another output
+      all.push_back({f.name + " of row 1, asked of row " + std::to_string(row) + " by y",
+                     lost,
+                     mapped({f.of, same, f.computed, row}),
+                     sizes,
+                     {},
+                     positive});
+    all.push_back({f.name + " through LDS",
+                   lost,
+                   mapped({f.of, same, f.computed, 0, 1, Way::through_lds}),
+                   sizes,
+                   {},
+                   positive});
+    all.push_back({f.name + " in other lanes",
+                   lost,
+                   mapped({f.of, same, f.computed, 0, 1, Way::in_other_lanes}),
+                   sizes,
+                   {},
+                   positive});
+    // Of the same element of the same output it is no loss, whatever the way.
+    for (const Way way : {Way::at_once, Way::through_lds, Way::in_other_lanes})
+      all.push_back({f.name + " asked by the specification, way " + std::to_string(static_cast<int>(way)), "",
+                     mapped({f.of, f.computed, f.computed, 0, 1, way}), sizes});
+  }
+  // Lost by one map and by the next.
+  all.push_back(
+      {"a root squared by the next map",
+       lost,
+       mapped({functions[0].of, same, functions[0].of, 0, 1, Way::through_lds, [](Expr x) { return x * x; }}),
+       sizes,
+       {},
+       positive});
+  all.push_back({"an exponential's logarithm", "",
+                 mapped({same, [](Expr x) { return x; }, [](Expr x) { return x * exp(x) / exp(x); }}),
+                 sizes});
+  attack(all);
+}
+
+TEST_CASE("adversary: a condition that a sum, a product or a fold loses") {
+  const std::string lost = "a map loses no condition of what it takes";
+  // y(r) = sum of x, as the sum of what is x for numbers that are not negative; z asks for a root of another row.
+  const auto summed = [](bool before, Of computed) {
+    return [=] {
+      Program k("summed", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), z = k.output("z", Element::f32, {m, Sym(1)}),
+                   x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) { return k.sum(n, [&](Sym j) { return k(x, {i[0], j}); }); });
+      k.computes(z, [&](const auto& i) {
+        return sqrt(k(x, {i[0], Sym(0)})) + rcp(k.sum(n, [&](Sym j) { return k(x, {i[0], j}); }));
+      });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64), one = without_axis(tv, 1);
+      const Fragment sum = k.zeros(Element::f32, one, {1, 1});
+      k.loop(n, 64, {.distance = 0, .ring = 1}, [&](Sym t) {
+        Fragment f = k.load(k.tile(x, {1, 64}, {r, t}), tv, 1);
+        if (before) f = k.map({f}, [&](const auto& v) { return computed(v[0]); });
+        k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+      });
+      k.store(before ? sum : k.map({sum}, [&](const auto& v) { return computed(v[0]); }),
+              k.tile(y, {1, 1}, {r, 0}), 1);
+      const Fragment first = k.load(k.tile(x, {1, 1}, {r, 0}), one, 1);
+      k.store(k.map({first, sum}, [](const auto& v) { return sqrt(v[0]) + rcp(v[1]); }),
+              k.tile(z, {1, 1}, {r, 0}), 1);
+      return k;
+    };
+  };
+  const std::string data = "only data that the test does not draw shows it";
+  const std::vector<Sizes> sizes = {{2, 70}, {1, 1}};
+  attack({
+      {"roots before the sum", lost, summed(true, [](Expr x) { return sqrt(x) * sqrt(x); }), sizes, {}, data},
+      {"quotients before the sum", lost, summed(true, [](Expr x) { return x * x / x; }), sizes, {}, data},
+      {"the root of the sum", lost, summed(false, [](Expr x) { return sqrt(x) * sqrt(x); }), sizes, {}, data},
+      {"the sum by itself", lost, summed(false, [](Expr x) { return x * x / x; }), sizes, {}, data},
+      {"nothing lost", "", summed(false, [](Expr x) { return x * 2.0 - x; }), sizes},
+  });
+}
+
+TEST_CASE("adversary: what lies outside is no number that may be stored") {
+  // y is longer than x, or its rows are: behind the end the load gives 0, and the specification says nothing.
+  const auto longer = [](int axis, double more, bool guarded) {
+    return [=] {
+      Program k("longer", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10}),
+                l = k.size("l", {.most = 1 << 10});
+      const Sym rows = axis == 0 ? l : m, columns = axis == 1 ? l : n;
+      const Tensor y = k.output("y", Element::f32, {rows, columns}), x = k.input("x", Element::f32, {m, n});
+      const auto value = [&](Expr e, Sym i, Sym j) {
+        const Expr v = e + more;
+        return guarded ? inside(axis == 0 ? i : j, axis == 0 ? m : n, v, 7) : v;
+      };
+      k.computes(y, [&](const auto& i) { return value(k(x, {i[0], i[1]}), i[0], i[1]); });
+      const Sym c = k.workgroups(0, columns, 64), r = k.workgroups(1, rows, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64);
+      const Fragment f = k.load(k.tile(x, {1, 64}, {r, c}), tv, 1);
+      k.store(
+          k.map({f}, [&](const auto& v) { return value(v[0], r + k.position(0), 64 * c + k.position(1)); }),
+          k.tile(y, {1, 64}, {r, c}), 1);
+      return k;
+    };
+  };
+  const std::vector<Sizes> sizes = {{3, 70, 5}, {2, 30, 100}};
+  std::vector<Attack> all;
+  for (const int axis : {0, 1}) {
+    const std::string of = axis == 0 ? "rows" : "columns", begin = "begin inside it";
+    for (const double more : {0.0, 1.0})
+      all.push_back({"more " + of + " than there are, plus " + std::to_string(static_cast<int>(more)), begin,
+                     longer(axis, more, false), sizes});
+    all.push_back({"more " + of + ", told apart",
+                   begin,
+                   longer(axis, 1, true),
+                   sizes,
+                   {},
+                   "right; the base may be outside"});
+  }
+  // One tile for each row: its begin is inside, its end is not.
+  for (const bool guarded : {false})
+    all.push_back(
+        {std::string("a row of 64 of fewer") + (guarded ? ", told apart" : ""),
+         guarded ? "" : "it holds something else, and that is stored",
+         [guarded] {
+           Program k("filled", target(), 64);
+           const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 64});
+           const Tensor y = k.output("y", Element::f32, {m, Sym(64)}), x = k.input("x", Element::f32, {m, n});
+           const auto value = [&](Expr e, Sym j) { return guarded ? inside(j, n, e + 1.0, 7) : e + 1.0; };
+           k.computes(y, [&](const auto& i) { return value(k(x, {i[0], i[1]}), i[1]); });
+           const Sym r = k.workgroups(0, m, 1);
+           const Layout tv = rows_tv(1, 64, 1, 64);
+           const Fragment f = k.load(k.tile(x, {1, 64}, {r, 0}), tv, 1);
+           k.store(k.map({f}, [&](const auto& v) { return value(v[0], k.position(1)); }),
+                   k.tile(y, {1, 64}, {r, 0}), 1);
+           return k;
+         },
+         {{3, 40}, {1, 1}}});
+  attack(all);
+}
+
+TEST_CASE("adversary: folds that see what lies outside, or some elements twice") {
+  // y(r) = the fold of the row, in one tile of 64 or in a loop.
+  const auto folded = [](Monoid monoid, double filled, double more, bool loop, bool again = false) {
+    return [=] {
+      Program k("folded", target(), 64);
+      const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = loop ? 1 << 10 : 64});
+      const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+      k.computes(y, [&](const auto& i) {
+        return k.fold(monoid, n, [&](Sym j) { return k(x, {i[0], j}) + more; });
+      });
+      const Sym r = k.workgroups(0, m, 1);
+      const Layout tv = rows_tv(1, 64, 1, 64), one = without_axis(tv, 1);
+      const auto of = [&](Sym t) {
+        Fragment f =
+            k.map({k.load(k.tile(x, {1, 64}, {r, t}), tv, 1)}, [&](const auto& v) { return v[0] + more; });
+        if (filled != 1) f = k.fill(f, 1, 64 * t, n, filled);
+        return k.fold(monoid, f, 1);
+      };
+      const Fragment all = k.full(empty_element(monoid), one, {1, 1});
+      const auto join = [&](const auto& v) {
+        return monoid == Monoid::sum   ? v[0] + v[1]
+               : monoid == Monoid::max ? codegen::max(v[0], v[1])
+                                       : codegen::min(v[0], v[1]);
+      };
+      if (loop) {
+        k.loop(n, 64, {.distance = 1, .ring = 2}, [&](Sym t) { k.update(all, {of(t)}, join); });
+        if (again) k.update(all, {of(Sym(0))}, join);
+        k.store(all, k.tile(y, {1, 1}, {r, 0}), 1);
+      } else {
+        k.store(of(Sym(0)), k.tile(y, {1, 1}, {r, 0}), 1);
+      }
+      return k;
+    };
+  };
+  const std::string outside = "is its empty element";
+  const std::vector<Sizes> sizes = {{2, 40}, {1, 1}, {3, 64}}, longer = {{2, 40}, {1, 130}, {3, 64}};
+  std::vector<Attack> all;
+  for (const bool loop : {false, true}) {
+    const std::string of = loop ? " in a loop" : "";
+    for (const Monoid monoid : {Monoid::sum, Monoid::max, Monoid::min}) {
+      const std::string name = to_string(monoid) + of;
+      const double empty = empty_element(monoid);
+      all.push_back({name + ", filled", "", folded(monoid, empty, 1, loop), loop ? longer : sizes});
+      all.push_back(
+          {name + " with what is behind", outside, folded(monoid, 1, 1, loop), loop ? longer : sizes});
+      all.push_back(
+          {name + ", filled with another's", outside,
+           folded(monoid, monoid == Monoid::sum ? -INFINITY : 0, monoid == Monoid::max ? -10 : 1, loop),
+           loop ? longer : sizes});
+    }
+  }
+  all.push_back({"a sum's first tile twice", "every element is summed once",
+                 folded(Monoid::sum, 0, 1, true, true), longer});
+  all.push_back({"a maximum's first tile twice",
+                 "y is what the specification says",
+                 folded(Monoid::max, -INFINITY, 1, true, true),
+                 longer,
+                 {},
+                 "right; the form does not know that a part of a maximum adds nothing"});
+  attack(all);
+}
+
+TEST_CASE("adversary: rows that a table names") {
+  // y(i, j) = x(ids(i + more), j): what the tensor has not reads as 0.
+  const auto gathered = [](int more, bool masked, bool other) {
+    return std::pair(
+        [=] {
+          Program k("gathered", target(), 64);
+          const Sym p = k.size("p", {.most = 1 << 10}), m = k.size("m", {.most = 1 << 10}),
+                    n = k.size("n", {.most = 1 << 10});
+          const Tensor y = k.output("y", Element::f32, {p, n}), x = k.input("x", Element::f32, {m, n}),
+                       ids = k.input("ids", Element::i32, {p}), others = k.input("others", Element::i32, {p});
+          k.computes(y, [&](const auto& i) {
+            return k(x, {k.at(ids, i[0]), i[1]}) + 0.0 * k(x, {k.at(others, i[0]), i[1]});
+          });
+          const Sym c = k.workgroups(0, n, 32), r = k.workgroups(1, p, 2);
+          const Layout tv = rows_tv(2, 32, 1, 64);
+          const Fragment row = k.load(k.tile(other ? others : ids, {2}, {r + more}), without_axis(tv, 1), 1);
+          k.store(k.load(k.tile(x, {2, 32}, {0, c}).through(0, row), tv, 1), k.tile(y, {2, 32}, {r, c}), 1);
+          return k;
+        },
+        [=](Code& code) {
+          for (Inst& i : code.regions.back().body)
+            if (i.kind == InstKind::load && i.access.gathered()) i.access.masked[0] = masked;
+        });
+  };
+  const std::vector<Sizes> sizes = {{3, 5, 33}, {1, 1, 1}, {4, 2, 70}};
+  std::vector<Attack> all;
+  for (const auto& [name, because, more, masked, other] :
+       {std::tuple("as named", "", 0, true, false), std::tuple("a row on", "", 1, true, false),
+        std::tuple("not compared", ":", 0, false, false),
+        std::tuple("of another table", "y is what the specification says", 0, true, true)}) {
+    const auto [make, change] = gathered(more, masked, other);
+    all.push_back({name, more == 1 ? "begin inside it" : because, make, sizes, change,
+                   masked ? "" : "the descriptor ends with the tensor, and its end reads as 0"});
+  }
+  attack(all);
+}
+
+TEST_CASE("adversary: proved is not stable") {
+  // Equal in real numbers, and no claim about what is rounded: these are proved, and a run's bound is what judges them.
+  const auto rounded = [](Of of, Element out = Element::f32) {
+    return [=] {
+      Program k("rounded", target(), 64);
+      const Sym n = k.size("n", {.most = 1 << 20});
+      const Tensor y = k.output("y", out, {n}), x = k.input("x", Element::f32, {n});
+      k.computes(y, [&](const auto& i) { return k(x, {i[0]}) * 65536.0; });
+      const Sym w = k.workgroups(0, n, 64);
+      k.store(k.map(
+                  {k.load(k.tile(x, {64}, {w}), line_tv(64, 1, 64), 1)},
+                  [&](const auto& v) { return of(v[0]); }, out),
+              k.tile(y, {64}, {w}), 1);
+      return k;
+    };
+  };
+  struct Case {
+    std::string name;
+    std::function<Program()> make;
+    bool right;
+  };
+  for (const Case& c :
+       {Case{"as it is", rounded([](Expr x) { return x * 65536.0; }), true},
+        Case{"absorbed", rounded([](Expr x) { return (x * 65536.0 + 1e15) - 1e15; }), false},
+        Case{"overflowed", rounded([](Expr x) { return x * 65536.0 * 1e38 * 1e-38; }), false},
+        Case{"beyond f16", rounded([](Expr x) { return x * 65536.0; }, Element::f16), false},
+        Case{"by exponentials",
+             rounded([](Expr x) { return x * 65536.0 * (exp(x + 100.0) / exp(x + 100.0)); }), false}}) {
+    INFO(c.name);
+    const Program k = c.make();
+    const Graph graph = expand(k);
+    const Code code = apply(graph, default_schedule(graph));
+    CHECK(mutate::refuted(code) == "");
+    CHECK((mutate::emulated(code, {{5}, {100}}) == "") == c.right);
+  }
+}

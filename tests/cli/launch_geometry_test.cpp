@@ -222,10 +222,10 @@ TEST_CASE("completion and manual pages say what the parser takes", "[geometry]")
   // The shell itself reads it, and completes.
   const auto file =
       std::filesystem::temp_directory_path() / ("inlay-completion-" + std::to_string(::getpid()));
-  std::ofstream(file) << bash << R"(
+  std::ofstream(file) << bash << R"sh(
 ask() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _inlay; printf '%s\n' "${COMPREPLY[@]}"; }
 [ "$(ask inlay exe)" = exec ] && ask inlay exec --stre | grep -qx -- --stress && [ "$(ask inlay time --data-in ma)" = mall ]
-)";
+)sh";
   CHECK(std::system(("bash " + file.string()).c_str()) == 0);
   std::filesystem::remove(file);
   CHECK(says(inlay_command({"completion", "zsh"}).out, "#compdef inlay"));

@@ -57,6 +57,8 @@ def judge(inlay, path, name, folder):
         elif kind == 'out':
             first = first or file
             options[i] = 'out:%s:%s' % (rest, file)
+    if '--block' not in options:  # one wave, also of those that allow more
+        options = options + ['--block', '64']
     ran = subprocess.run([inlay, 'exec', name, '--json'] + options, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                          universal_newlines=True, timeout=120)
     try:

@@ -1,5 +1,5 @@
 ; A kernel that wants dynamic LDS and is launched with none: one finding for all its accesses, which names --lds.
-; run --arg out:256
+; run --lds 0 --arg out:256
 ; finds bounds ds_write_b32
 ; says --lds BYTES
 .amdgcn_target "amdgcn-amd-amdhsa--gfx942"

@@ -51,6 +51,7 @@ Wide place(const std::vector<std::vector<std::pair<std::int64_t, std::int64_t>>>
 Content::Content(const Code& code) : code_(code), p_(*code.program) {
   std::size_t accesses = 0;
   std::vector<std::int64_t> tiles;
+  std::map<AtomId, Sym> named; // how many a number of the workgroup may name
   for (const CodeRegion& r : code_.regions) {
     int part = 0;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) {
@@ -58,6 +59,9 @@ Content::Content(const Code& code) : code_(code), p_(*code.program) {
         if (i.access.tensor < 0 || p_.tensor(i.access.tensor).space != Space::global) continue;
         home_[&i] = {&r, part};
         ++accesses;
+        for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
+          if (const Uniform* u = uniform_of(p_, i.access.origin[axis]))
+            named.try_emplace(*u->symbol.as_atom(), p_.tensor(i.access.tensor).shape[axis]);
       }
       ++part;
     }
@@ -110,8 +114,10 @@ Content::Content(const Code& code) : code_(code), p_(*code.program) {
     const auto tiles_of = [&](Sym extent, int tile) { return (number(extent, point.at) + tile - 1) / tile; };
     try {
       for (const Uniform& u : p_.uniforms()) {
+        const auto of = named.find(*u.symbol.as_atom());
         const std::int64_t about =
-            values.empty()
+            of != named.end() ? number(of->second, point.at)
+            : values.empty()
                 ? 1
                 : values[static_cast<std::size_t>(below(static_cast<std::int64_t>(values.size())))];
         const std::int64_t least = is_bound(code_, u) ? 0 : -1;

@@ -9,6 +9,7 @@
 
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/linear_layout.h>
+#include <inlay/algebra/nearest.h>
 #include <inlay/algebra/ops/coalesce.h>
 #include <inlay/algebra/ops/complement.h>
 #include <inlay/algebra/ops/composition.h>
@@ -102,6 +103,31 @@ Value tiler_value(const Tile& t) { // integers stay integers
   }
   return list;
 }
+// A part of a tensor: of a plain one a pair (layout, offset), of a composed one the function itself, with the offset where the outer map
+// sees it.
+template <class F>
+Value part_of_tensor(const Value& tensor, const F& f) {
+  if (const NestedLayout* n = tensor.get<NestedLayout>()) {
+    const auto [layout, offset] = f(n->inner());
+    std::vector<NestedLayout::Step> steps = n->steps();
+    if (steps.back().offset.is_leaf())
+      steps.back().offset = IntTuple(steps.back().offset.leaf() + offset);
+    else if (offset != 0)
+      throw LayoutError({"argument",
+                         "partition",
+                         "the innermost map is of coordinates",
+                         {{"tensor", to_string(tensor)}},
+                         "",
+                         {},
+                         "slice takes such a tensor: slice((9,_), zipped_divide(T, <8,8>))"});
+    return NestedLayout(std::move(steps), layout);
+  }
+  const ComposedLayout* c = tensor.get<ComposedLayout>();
+  if (!c || c->is_plain()) return pair(f(tensor.as_layout()));
+  const auto [layout, offset] = f(c->inner());
+  return ComposedLayout(c->outer(), c->offset() + offset, layout);
+}
+
 Value copy_record(const TiledCopy& c, bool sides) {
   Record r{{"tiler", tiler_value(c.tiler)}, {"layout_tv", c.layout_tv}};
   if (sides) {
@@ -174,6 +200,15 @@ Value coalesce_of(const Value& v, const Arguments& a, std::size_t next) {
                 [&](const Layout& l) { return a.size() > next ? coalesce(l, a.tuple(next)) : coalesce(l); });
 }
 
+// The same bytes in other elements: each part of a composed layout down to the bits that both have in common, then up.
+Value recast_of(const Value& v, Int old_bits, Int new_bits) {
+  const ComposedLayout* c = v.get<ComposedLayout>();
+  if (!c || c->is_plain()) return recast(v.as_layout(), old_bits, new_bits);
+  if (old_bits < 1 || new_bits < 1) return recast(c->inner(), old_bits, new_bits); // its error
+  const Int common = gcd(old_bits, new_bits);
+  return plain_or_composed(upcast(downcast(*c, floor_div(old_bits, common)), floor_div(new_bits, common)));
+}
+
 // As a tuple of numbers; basis strides are no numbers.
 IntTuple strides_of(const Layout& l) {
   TupleBuilder<Int> out;
@@ -216,12 +251,12 @@ List columns_of(const ComposedLayout& l) {
     }                                                                                                        \
   }
 #define LAYOUT_TILE(op)                                                                                      \
-  ROW(#op, "(layout, tile)", mapped(a[0], [&](const Layout& l) { return op(l, a.tile(1)); }))
+  ROW(#op, "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return op(l, a.tile(1)); }))
 #define COMPOSED_TILE(op)                                                                                    \
-  ROW("composed_" #op, "(swizzle, offset, layout, tile)",                                                    \
+  ROW("composed_" #op, "(swizzle, offset, layout, tiler)",                                                   \
       on_inner(a.composed(0), [&](const Layout& l) { return op(l, a.tile(3)); }))
 #define IDENTITY_TILE(op)                                                                                    \
-  ROW("identity_" #op, "(shape, tile)", op(make_identity_layout(a.tuple(0)), a.tile(1)))
+  ROW("identity_" #op, "(shape, tiler)", op(make_identity_layout(a.tuple(0)), a.tile(1)))
 
 const auto table = std::to_array<NamedOperation>({
     ROW("add", "(tuple, tuple)", add(a.tuple(0), a.tuple(1))),
@@ -234,7 +269,7 @@ const auto table = std::to_array<NamedOperation>({
     ROW("compact_col_major", "(shape [, start])", compact_col_major(a.tuple(0), a.size() > 1 ? a.tuple(1) : IntTuple(Int(1)))),
     ROW("compact_row_major", "(shape [, start])", compact_row_major(a.tuple(0), a.size() > 1 ? a.tuple(1) : IntTuple(Int(1)))),
     ROW("compatible", "(shape, shape)", compatible(a.tuple(0), a.tuple(1))),
-    ROW("complement", "(layout [, size or shape])", a.size() > 1 ? complement(a.layout(0), a.tuple(1)) : complement(a.layout(0))),
+    ROW("complement", "(layout [, cotarget])", a.size() > 1 ? complement(a.layout(0), a.tuple(1)) : complement(a.layout(0))),
     ROW("composed", "(swizzle, offset, layout)", plain_or_composed(a.size() == 1 ? a[0].as_composed() : a.composed(0))),
     ROW("composed_blocked_product", "(swizzle, offset, layout, tiler)",
         on_inner(a.composed(0), [&](const Layout& l) { return blocked_product(l, a.layout(3)); })),
@@ -254,16 +289,19 @@ const auto table = std::to_array<NamedOperation>({
     ROW("composed_part_offset", "(composed layout)", part_of(a[0], Part::offset)),
     ROW("composed_part_outer", "(composed layout)", part_of(a[0], Part::outer)),
     ROW("composed_right_inverse", "(swizzle, offset, layout)", right_inverse(a.composed(0))),
-    ROW("composed_slice_values", "(swizzle, offset, layout, coordinate)", slice(a[3].as_coordinate(), a.composed(0))),
-    ROW("composed_tile_to_shape", "(swizzle, offset, layout, shape [, order])",
+    ROW("composed_slice_values", "(swizzle, offset, layout, coord)", slice(a[3].as_coordinate(), a.composed(0))),
+    ROW("composed_tile_to_shape", "(swizzle, offset, layout, trg_shape [, ord_shape])",
         on_inner(a.composed(0),
                  [&](const Layout& l) {
                    return a.size() > 4 ? tile_to_shape(l, a.tuple(3), a.tuple(4)) : tile_to_shape(l, a.tuple(3));
                  })),
     ROW("composed_upcast", "(swizzle, offset, layout, n)", upcast(a.composed(0), a.integer(3))),
     COMPOSED_TILE(zipped_divide),
-    ROW("composition", "(layout, layout or tile)",
-        a[0].get<Swizzle>() ? Value(composition(a[0].as_swizzle(), a[1].as_swizzle()))
+    ROW("composition", "(lhs, rhs layout or tiler or swizzle)",
+        a.size() == 3 ? nested(a[0], a.tuple(1), a[2]) // CuTe's (Swizzle, offset, layout)
+        : a[0].get<Swizzle>() && (a[1].get<Layout>() || a[1].get<ComposedLayout>() || a[1].get<NestedLayout>())
+            ? nested(a[0], IntTuple(Int(0)), a[1])
+        : a[0].get<Swizzle>() ? Value(composition(a[0].as_swizzle(), a[1].as_swizzle()))
         : a[1].get<Swizzle>() ? plain_or_composed(composition(a.layout(0), a[1].as_swizzle()))
         : a[1].get<CoordSwizzle>() ? plain_or_composed(composition(a.layout(0), a[1].as_coord_swizzle()))
         : a[1].get<ComposedLayout>() ? plain_or_composed(composition(a.layout(0), a[1].as_composed()))
@@ -277,20 +315,20 @@ const auto table = std::to_array<NamedOperation>({
     ROW("coprofile", "(layout)", coprofile(a.layout(0))),
     ROW("coshape", "(layout)", coshape(a.layout(0))),
     ROW("cosize", "(layout)", a.layout(0).cosize()),
-    ROW("crd2crd", "(coordinate, from, to)", crd2crd(a.tuple(0), a.tuple(1), a.tuple(2))),
-    ROW("crd2idx", "(coordinate, shape [, stride] or layout)",
+    ROW("crd2crd", "(coord, src_shape, dst_shape)", crd2crd(a.tuple(0), a.tuple(1), a.tuple(2))),
+    ROW("crd2idx", "(coord, shape [, stride] or layout)",
         a.size() > 2                                ? Value(crd2idx(a.tuple(0), a.tuple(1), a.tuple(2)))
         : a[1].get<List>() || a[1].get<Int>() ? Value(crd2idx(a.tuple(0), a.tuple(1)))
                                               : value_of(a[1], a[0])),
     ROW("depth", "(layout)", Int(a.layout(0).depth())),
-    ROW("dice", "(coordinate, layout)", dice(a[0].as_coordinate(), a.layout(1))),
+    ROW("dice", "(coord, layout)", dice(a[0].as_coordinate(), a.layout(1))),
     ROW("div", "(tuple, tuple)", div(a.tuple(0), a.tuple(1))),
     ROW("domain_distribute", "(shape, n)", domain_distribute(a.tuple(0), a.integer(1))),
     ROW("downcast", "(layout, n)",
         a[0].get<ComposedLayout>() ? Value(downcast(a[0].as_composed(), a.integer(1))) : Value(downcast(a.layout(0), a.integer(1)))),
     ROW("elem_less", "(tuple, tuple)", elem_less(a.tuple(0), a.tuple(1))),
     ROW("elem_scale", "(tuple, tuple)", elem_scale(a.tuple(0), a.tuple(1))),
-    ROW("evenly_divides", "(shape, tile)", evenly_divides(a.tuple(0), a.tile(1))),
+    ROW("evenly_divides", "(shape, tiler)", evenly_divides(a.tuple(0), a.tile(1))),
     ROW("filter", "(layout [, profile])",
         mapped(a[0], [&](const Layout& l) { return a.size() > 1 ? filter(l, a.tuple(1)) : filter(l); })),
     ROW("filter_zeros", "(layout [, profile])", a.size() > 1 ? filter_zeros(a.layout(0), a.tuple(1)) : filter_zeros(a.layout(0))),
@@ -304,27 +342,27 @@ const auto table = std::to_array<NamedOperation>({
     ROW("get_flat_coord", "(layout, offset)", get_flat_coord(a.layout(0), a.tuple(1))),
     ROW("get_hier_coord", "(layout, offset)", get_hier_coord(a.layout(0), a.tuple(1))),
     ROW("group", "(layout, begin, end)", group_of(a[0], a, 1)),
-    ROW("identity_call", "(shape, coordinate)", value_at(make_identity_layout(a.tuple(0)), a.tuple(1))),
+    ROW("identity_call", "(shape, coord)", value_at(make_identity_layout(a.tuple(0)), a.tuple(1))),
     IDENTITY_TILE(composition),
     IDENTITY_TILE(logical_divide),
     IDENTITY_TILE(zipped_divide),
-    ROW("idx2crd", "(index, shape [, stride])",
+    ROW("idx2crd", "(idx, shape [, stride])",
         a.size() > 2 ? idx2crd(a.tuple(0), a.tuple(1), a.tuple(2)) : idx2crd(a.tuple(0), a.tuple(1))),
     ROW("inner_product", "(tuple, tuple)", inner_product(a.tuple(0), a.tuple(1))),
-    ROW("layout_call", "(layout, coordinate)", value_of(a[0], a[1])),
-    ROW("ldsm_copy", "(mma, atom layout, permutation, operand, copy)", copy_record(ldsm_copy(a), true)),
-    ROW("ldsm_copy_partition_S", "(mma, atom layout, permutation, operand, copy, tensor, thread)",
-        pair(partition(ldsm_copy(a), Side::source, a.layout(5), a.integer(6)))),
+    ROW("layout_call", "(layout, coord)", value_of(a[0], a[1])),
+    ROW("ldsm_copy", "(mma_atom, atom_layout_mnk, permutation_mnk, operand, copy_atom)", copy_record(ldsm_copy(a), true)),
+    ROW("ldsm_copy_partition_S", "(mma_atom, atom_layout_mnk, permutation_mnk, operand, copy_atom, tensor, thr_idx)",
+        part_of_tensor(a[5], [&](const Layout& l) { return partition(ldsm_copy(a), Side::source, l, a.integer(6)); })),
     ROW("left_inverse", "(layout)",
         a[0].get<ComposedLayout>() ? plain_or_composed(left_inverse(a[0].as_composed())) : Value(left_inverse(a.layout(0)))),
     ROW("lex_less", "(tuple, tuple)", lex_less(a.tuple(0), a.tuple(1))),
-    ROW("linear_layout", "(thread-value layout, tile [, lanes])",
+    ROW("linear_layout", "(layout_tv, shape [, lanes])",
         to_string(linear_layout(a.layout(0), a.tuple(1), a.size() > 2 ? a.integer(2) : Int(64)))),
-    ROW("local_partition", "(tensor, threads, index)", pair(local_partition(a.layout(0), a.layout(1), a.integer(2)))),
-    ROW("local_tile", "(tensor, tile, coordinate)", pair(local_tile(a.layout(0), a.tile(1), a[2].as_coordinate()))),
+    ROW("local_partition", "(tensor, thr_layout, thr_idx)", part_of_tensor(a[0], [&](const Layout& l) { return local_partition(l, a.layout(1), a.integer(2)); })),
+    ROW("local_tile", "(tensor, tiler, coord)", part_of_tensor(a[0], [&](const Layout& l) { return local_tile(l, a.tile(1), a[2].as_coordinate()); })),
     LAYOUT_TILE(logical_divide),
     LAYOUT_TILE(logical_product),
-    ROW("make_cotiled_copy", "(addresses, data)",
+    ROW("make_cotiled_copy", "(atom_tv_layout, data_layout)",
         copy_record(make_cotiled_copy(CopyAtom::universal(1), a.layout(0), a.layout(1)), false)),
     ROW("make_composed_layout", "(outer, [offset,] inner)",
         a.size() > 2 ? nested(a[0], a.tuple(1), a[2]) : nested(a[0], IntTuple(Int(0)), a[1])),
@@ -342,7 +380,7 @@ const auto table = std::to_array<NamedOperation>({
     ROW("make_ordered_layout", "(shape, order)", make_ordered_layout(a.tuple(0), a.tuple(1))),
     ROW("make_swizzle", "(source mask, target mask)",
         Swizzle::from_masks(static_cast<std::uint64_t>(a.integer(0).value()), static_cast<std::uint64_t>(a.integer(1).value()))),
-    ROW("make_tiled_copy", "(values, threads, values)", copy_record(value_copy(a), true)),
+    ROW("make_tiled_copy", "(copy_atom, thr_layout, val_layout)", copy_record(value_copy(a), true)),
     ROW("max", "(tuple)", max(a.tuple(0))),
     ROW("max_alignment", "(layout)", max_alignment(a.layout(0))),
     ROW("max_common_layout", "(layout, layout)", max_common_layout(a.layout(0), a.layout(1))),
@@ -359,7 +397,7 @@ const auto table = std::to_array<NamedOperation>({
     ROW("product_like", "(tuple, guide)", product_like(a.tuple(0), a.tuple(1))),
     ROW("raked_product", "(layout, tiler)", mapped(a[0], [&](const Layout& l) { return raked_product(l, a.layout(1)); })),
     ROW("rank", "(layout or tuple)", a[0].get<List>() ? Int(a.tuple(0).rank()) : Int(domain_of(a[0]).rank())),
-    ROW("recast_layout", "(layout, old bits, new bits)", recast(a.layout(0), a.integer(1), a.integer(2))),
+    ROW("recast_layout", "(layout, old bits, new bits)", recast_of(a[0], a.integer(1), a.integer(2))),
     ROW("replace", "(layout, mode, layout)", replace(a.layout(0), a.index(1), a.layout(2))),
     ROW("right_inverse", "(layout)",
         a[0].get<ComposedLayout>() ? plain_or_composed(right_inverse(a[0].as_composed())) : Value(right_inverse(a.layout(0)))),
@@ -368,11 +406,11 @@ const auto table = std::to_array<NamedOperation>({
     ROW("shape", "(layout)", domain_of(a[0]).shape()),
     ROW("shape_div", "(tuple, tuple)", shape_div(a.tuple(0), a.tuple(1))),
     ROW("size", "(layout or tuple)", a[0].get<List>() || a[0].get<Int>() ? size(a.tuple(0)) : domain_of(a[0]).size()),
-    ROW("slice", "(coordinate, layout)",
+    ROW("slice", "(coord, layout)",
         a[1].get<NestedLayout>()     ? Value(slice(a[0].as_coordinate(), *a[1].get<NestedLayout>()))
         : a[1].get<ComposedLayout>() ? Value(slice(a[0].as_coordinate(), a[1].as_composed()))
                                    : Value(slice(a[0].as_coordinate(), a.layout(1)))),
-    ROW("slice_and_offset", "(coordinate, layout)", pair(slice_and_offset(a[0].as_coordinate(), a.layout(1)))),
+    ROW("slice_and_offset", "(coord, layout)", pair(slice_and_offset(a[0].as_coordinate(), a.layout(1)))),
     ROW("stride", "(layout)", strides_of(a.layout(0))),
     ROW("sub", "(tuple, tuple)", sub(a.tuple(0), a.tuple(1))),
     ROW("sum", "(tuple)", sum(a.tuple(0))),
@@ -389,17 +427,17 @@ const auto table = std::to_array<NamedOperation>({
     ROW("swizzle_downcast", "(swizzle, n)", downcast(a[0].as_swizzle(), a.integer(1))),
     ROW("swizzle_upcast", "(swizzle, n)", upcast(a[0].as_swizzle(), a.integer(1))),
     ROW("take", "(layout, begin, end)", mapped(a[0], [&](const Layout& l) { return take(l, a.index(1), a.index(2)); })),
-    ROW("tile_to_shape", "(block, shape [, order])",
+    ROW("tile_to_shape", "(block, trg_shape [, ord_shape])",
         mapped(a[0],
                [&](const Layout& l) {
                  return a.size() > 2 ? tile_to_shape(l, a.tuple(1), a.tuple(2)) : tile_to_shape(l, a.tuple(1));
                })),
-    ROW("tiled_copy_partition", "(values, threads, values, tensor, thread)",
-        pair(partition(value_copy(a), Side::source, a.layout(3), a.integer(4)))),
-    ROW("tiled_copy_retile", "(values, threads, values, fragment)", retile(value_copy(a), a.layout(3))),
-    ROW("tiled_copy_tidfrg", "(values, threads, values, tensor)", tidfrg(value_copy(a), Side::source, a.layout(3))),
+    ROW("tiled_copy_partition", "(copy_atom, thr_layout, val_layout, tensor, thr_idx)",
+        part_of_tensor(a[3], [&](const Layout& l) { return partition(value_copy(a), Side::source, l, a.integer(4)); })),
+    ROW("tiled_copy_retile", "(copy_atom, thr_layout, val_layout, fragment)", retile(value_copy(a), a.layout(3))),
+    ROW("tiled_copy_tidfrg", "(copy_atom, thr_layout, val_layout, tensor)", mapped(a[3], [&](const Layout& l) { return tidfrg(value_copy(a), Side::source, l); })),
     LAYOUT_TILE(tiled_divide),
-    ROW("tiled_mma", "(mma, atom layout, permutation)",
+    ROW("tiled_mma", "(mma_atom, atom_layout_mnk, permutation_mnk)",
         [&]() -> Value {
           const TiledMma m = tiled_mma(a);
           return Record{{"thr_layout_vmnk", m.thr_layout_vmnk},
@@ -408,25 +446,25 @@ const auto table = std::to_array<NamedOperation>({
                         {"B_TV", layout_tv(m, Operand::b)},
                         {"C_TV", layout_tv(m, Operand::c)}};
         }()),
-    ROW("tiled_mma_partition_A", "(mma, atom layout, permutation, tensor, thread)",
-        pair(partition(tiled_mma(a), Operand::a, a.layout(3), a.integer(4)))),
-    ROW("tiled_mma_partition_B", "(mma, atom layout, permutation, tensor, thread)",
-        pair(partition(tiled_mma(a), Operand::b, a.layout(3), a.integer(4)))),
-    ROW("tiled_mma_partition_C", "(mma, atom layout, permutation, tensor, thread)",
-        pair(partition(tiled_mma(a), Operand::c, a.layout(3), a.integer(4)))),
-    ROW("tiled_mma_partition_shape_A", "(mma, atom layout, permutation, shape)",
+    ROW("tiled_mma_partition_A", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor, thr_idx)",
+        part_of_tensor(a[3], [&](const Layout& l) { return partition(tiled_mma(a), Operand::a, l, a.integer(4)); })),
+    ROW("tiled_mma_partition_B", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor, thr_idx)",
+        part_of_tensor(a[3], [&](const Layout& l) { return partition(tiled_mma(a), Operand::b, l, a.integer(4)); })),
+    ROW("tiled_mma_partition_C", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor, thr_idx)",
+        part_of_tensor(a[3], [&](const Layout& l) { return partition(tiled_mma(a), Operand::c, l, a.integer(4)); })),
+    ROW("tiled_mma_partition_shape_A", "(mma_atom, atom_layout_mnk, permutation_mnk, shape)",
         partition_shape(tiled_mma(a), Operand::a, a.tuple(3))),
-    ROW("tiled_mma_partition_shape_B", "(mma, atom layout, permutation, shape)",
+    ROW("tiled_mma_partition_shape_B", "(mma_atom, atom_layout_mnk, permutation_mnk, shape)",
         partition_shape(tiled_mma(a), Operand::b, a.tuple(3))),
-    ROW("tiled_mma_partition_shape_C", "(mma, atom layout, permutation, shape)",
+    ROW("tiled_mma_partition_shape_C", "(mma_atom, atom_layout_mnk, permutation_mnk, shape)",
         partition_shape(tiled_mma(a), Operand::c, a.tuple(3))),
-    ROW("tiled_mma_thrfrg_A", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::a, a.layout(3))),
-    ROW("tiled_mma_thrfrg_B", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::b, a.layout(3))),
-    ROW("tiled_mma_thrfrg_C", "(mma, atom layout, permutation, tensor)", thrfrg(tiled_mma(a), Operand::c, a.layout(3))),
+    ROW("tiled_mma_thrfrg_A", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor)", mapped(a[3], [&](const Layout& l) { return thrfrg(tiled_mma(a), Operand::a, l); })),
+    ROW("tiled_mma_thrfrg_B", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor)", mapped(a[3], [&](const Layout& l) { return thrfrg(tiled_mma(a), Operand::b, l); })),
+    ROW("tiled_mma_thrfrg_C", "(mma_atom, atom_layout_mnk, permutation_mnk, tensor)", mapped(a[3], [&](const Layout& l) { return thrfrg(tiled_mma(a), Operand::c, l); })),
     LAYOUT_TILE(tiled_product),
-    ROW("tv_partition", "(tile, thread-value layout, tensor, thread)",
-        pair(partition(tv_copy(a), Side::source, a.layout(2), a.integer(3)))),
-    ROW("tv_tidfrg", "(tile, thread-value layout, tensor)", tidfrg(tv_copy(a), Side::source, a.layout(2))),
+    ROW("tv_partition", "(tiler, layout_tv, tensor, thr_idx)",
+        part_of_tensor(a[2], [&](const Layout& l) { return partition(tv_copy(a), Side::source, l, a.integer(3)); })),
+    ROW("tv_tidfrg", "(tiler, layout_tv, tensor)", mapped(a[2], [&](const Layout& l) { return tidfrg(tv_copy(a), Side::source, l); })),
     ROW("unflatten", "(layout, profile)", unflatten(a.layout(0), a.tuple(1))),
     ROW("upcast", "(layout, n)",
         a[0].get<ComposedLayout>() ? Value(upcast(a[0].as_composed(), a.integer(1))) : Value(upcast(a.layout(0), a.integer(1)))),
@@ -439,22 +477,6 @@ const auto table = std::to_array<NamedOperation>({
 #undef LAYOUT_TILE
 #undef COMPOSED_TILE
 #undef IDENTITY_TILE
-
-// The number of single-character edits, for "did you mean".
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t up = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
-      diagonal = up;
-    }
-  }
-  return row[b.size()];
-}
 
 } // namespace
 
@@ -476,7 +498,7 @@ Value apply_operation(std::string_view name, std::span<const Value> arguments) {
   const NamedOperation* nearest = &table[0];
   const std::string_view shown = name.substr(0, 64);
   for (const NamedOperation& op : table)
-    if (distance(shown, op.name) < distance(shown, nearest->name)) nearest = &op;
+    if (edit_distance(shown, op.name) < edit_distance(shown, nearest->name)) nearest = &op;
   throw LayoutError({"unknown_operation",
                      "expression",
                      "there is no operation '" + std::string(shown) + "'",
@@ -510,7 +532,7 @@ using detail::TextReader;
 
 class ExpressionReader {
 public:
-  explicit ExpressionReader(TextReader& in) : in_(in) {}
+  ExpressionReader(TextReader& in, const NameLookup& names) : in_(in), names_(names) {}
 
   Value expression() {
     if (++depth_ > 64) detail::throw_limit("nesting of an expression", depth_, 64);
@@ -538,24 +560,36 @@ private:
     return nested(outer, offset, inner);
   }
   Value primary() {
-    if (in_.at_number() || in_.peek() == '-') return in_.signed_number();
+    if (in_.at_number() || in_.peek() == '-') return braced(in_.signed_number()); // _64{}
     if (in_.accept('(')) return list(')');
     if (in_.accept('<')) return list('>');
-    if (in_.peek() == '#') return linear();
+    if (in_.peek() == '#' || in_.peek() == '!') return detail::read_triton_layout(in_);
     const std::size_t start = (void(in_.peek()), in_.position());
     if (!in_.at_name()) in_.fail("a number, a tuple, a layout or an operation");
     const std::string_view name = in_.name();
     if (name == "_") return {};
-    if (name == "Sw") return swizzle();
+    if (in_.peek_at(0) == '<') {
+      if (name == "Sw" || name == "S" || name == "Swizzle") return braced(swizzle());
+      if (name == "tensor") {
+        in_.rewind(start);
+        return detail::read_triton_layout(in_);
+      }
+      if (name != "CS")
+        if (const auto v = cute_type(name)) return braced(*v);
+    }
     if (name == "CS") return detail::read_coord_swizzle(in_);
     if (name == "A" || name == "B" || name == "C")
       if (in_.peek() != '(') return std::string(name);
+    if (in_.peek() != '(' && names_)
+      if (auto v = names_(name)) return std::move(*v);
     if (!in_.accept('('))
       in_.fail_at(start,
                   "'" + std::string(name.substr(0, 64)) +
                       "' is not a value: symbols belong to `prove`, and an operation has its arguments in "
                       "parentheses");
     const Value arguments = list(')');
+    for (const char* tuple : {"make_shape", "make_stride", "make_coord", "make_tile", "make_tuple"})
+      if (name == tuple) return arguments;
     return apply_operation(name, *arguments.get<List>());
   }
   Value list(char close) {
@@ -569,12 +603,28 @@ private:
     }
     return entries;
   }
-  // Triton's attribute up to its `}>`, as the thread-value layout it is.
-  Value linear() {
-    const std::size_t start = in_.position(), end = in_.text().find("}>", start);
-    if (end == std::string_view::npos) in_.fail_at(start, "'#ttg.linear<{' has no '}>'");
-    in_.rewind(end + 2);
-    return thread_value_layout(parse_linear_layout(in_.text().substr(start, end + 2 - start)));
+  // Shape<_8,_64>, Int<64>, Layout<Shape<..>,Stride<..>>: CuTe's types, which are their own values.
+  std::optional<Value> cute_type(std::string_view name) {
+    if (name == "Int" || name == "C") {
+      in_.expect('<');
+      const Int n = in_.signed_number();
+      in_.expect('>');
+      return Value(n);
+    }
+    if (name != "Shape" && name != "Stride" && name != "Step" && name != "Coord" && name != "Tile" &&
+        name != "Layout")
+      return std::nullopt;
+    in_.expect('<');
+    Value parts = list('>');
+    if (name != "Layout") return parts;
+    const List& l = *parts.get<List>();
+    if (l.empty() || l.size() > 2) in_.fail("a shape and a stride");
+    return l.size() == 1 ? Layout::col_major(l[0].as_tuple())
+                         : Layout::from(l[0].as_tuple(), l[1].as_tuple());
+  }
+  Value braced(Value v) { // Swizzle<3,4,3>{}
+    if (in_.accept('{')) in_.expect('}');
+    return v;
   }
   Value swizzle() {
     in_.expect('<');
@@ -582,14 +632,15 @@ private:
     return fields.as_swizzle();
   }
   TextReader& in_;
+  const NameLookup& names_;
   std::size_t depth_ = 0;
 };
 
 } // namespace
 
-Value evaluate_expression(std::string_view text) {
+Value evaluate_expression(std::string_view text, const NameLookup& names) {
   TextReader in(text, "expression");
-  Value v = ExpressionReader(in).expression();
+  Value v = ExpressionReader(in, names).expression();
   in.finish();
   return v;
 }

@@ -179,14 +179,14 @@ Swizzle read_swizzle(detail::TextReader& in) {
     if (n < -62 || n > 62) in.fail_at(start, "a field of a swizzle lies beyond 62 bits");
     return static_cast<int>(n.value());
   };
-  if (!in.accept("Sw")) in.fail("'Sw<'");
-  in.expect('<');
+  if (!in.accept("Swizzle<") && !in.accept("Sw<") && !in.accept("S<")) in.fail("'Sw<'");
   const int bits = small();
   in.expect(',');
   const int base = small();
   in.expect(',');
   const int shift = small();
   in.expect('>');
+  if (in.accept('{')) in.expect('}'); // Swizzle<3,4,3>{}
   return {bits, base, shift};
 }
 
@@ -223,8 +223,12 @@ ComposedLayout parse_composed_layout(std::string_view text) {
 
 SymComposedLayout parse_sym_composed_layout(SymContext& context, std::string_view text) {
   detail::TextReader in(text, "parse composed layout");
-  if (in.peek() != 'S' || in.peek_at(1) != 'w' || text.find('<') == std::string_view::npos)
-    return {Swizzle(), 0, parse_sym_layout(context, text)};
+  (void)in.peek();
+  const std::string_view rest = text.substr(in.position());
+  bool swizzle = false;
+  for (const std::string_view prefix : {"Sw<", "S<", "Swizzle<"})
+    swizzle |= rest.substr(0, prefix.size()) == prefix;
+  if (!swizzle) return {Swizzle(), 0, parse_sym_layout(context, text)};
   const Swizzle s = read_swizzle(in);
   in.expect('o');
   const std::size_t offset_at = in.position();

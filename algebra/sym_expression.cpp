@@ -60,7 +60,8 @@ std::vector<std::string_view> entries(std::string_view text) {
     const char c = text[i];
     if (c == '(') ++round;
     if (c == ')') --round;
-    if (c == '<' && (at_start || (i >= 2 && text.substr(i - 2, 2) == "Sw")))
+    if (c == '<' && (at_start || (i >= 2 && text.substr(i - 2, 2) == "Sw") ||
+                     (i >= 7 && text.substr(i - 7, 7) == "Swizzle")))
       ++angle;
     else if (c == '>' && angle > 0 && (i == 0 || text[i - 1] != '>'))
       --angle;
@@ -137,6 +138,11 @@ private:
     if (!c.is_plain()) refuse("expected a tile", text);
     return SymTile(c.inner());
   }
+  static bool is_swizzle(std::string_view text) {
+    for (const std::string_view prefix : {"Sw<", "S<", "Swizzle<"})
+      if (text.substr(0, prefix.size()) == prefix) return text.find(':') == std::string_view::npos;
+    return false;
+  }
   static bool whole_bracket(std::string_view text) {
     int depth = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -162,6 +168,12 @@ private:
       });
     if (name == "flatten") return inner([](const SymLayout& l) { return flatten(l); });
     if (name == "filter") return inner([](const SymLayout& l) { return filter(l); });
+    // CuTe's composition(Swizzle<3,4,3>, (8,n):(n,1)), and with an offset between the two.
+    if (name == "composition" && a.size() >= 2 && is_swizzle(a[0])) {
+      const SymComposedLayout c = composed(a.back(), depth + 1);
+      if (!c.is_plain() || a.size() > 3) refuse("a swizzle of a layout that has one already", a.back());
+      return {parse_swizzle(a[0]), a.size() == 3 ? parse_sym(context_, a[1], unknown_) : Sym(0), c.inner()};
+    }
     if (name == "composition")
       return tiled([](const SymLayout& l, const SymTile& t) { return composition(l, t); });
     if (name == "complement") {

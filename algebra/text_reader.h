@@ -6,6 +6,7 @@
 #include <inlay/algebra/layout.h>
 #include <inlay/algebra/parse.h>
 #include <inlay/algebra/sym.h>
+#include <inlay/algebra/value.h>
 
 #include <string>
 #include <string_view>
@@ -78,5 +79,8 @@ void read_tuple(TextReader& in, TupleBuilder<T>& out, const Leaf& leaf, std::siz
 [[nodiscard]] Layout read_layout(TextReader& in);
 /// `:` and strides congruent to `shape`, after the shape has been read.
 [[nodiscard]] Layout read_strides(TextReader& in, const IntTuple& shape, std::size_t start);
+
+/// One of Triton's layouts (triton_layout.h).
+[[nodiscard]] Value read_triton_layout(TextReader& in);
 
 } // namespace inlay::detail

@@ -23,12 +23,16 @@ Layout flat(const Layout& l, int rows, int columns) {
 
 } // namespace
 
-std::vector<Picture> matrix_pictures(const Atom& atom, const std::string& name) {
+MfmaOperands flat_operands(const Atom& atom) {
   const Mma& m = *atom.mma;
   const int k = m.sparse ? m.k / 2 : m.k;
   const auto tile = [&](int rows, int columns) { return IntTuple::of({Int(rows), Int(columns * m.blocks)}); };
-  return mfma_pictures(name, {flat(m.a, m.m, k), flat(m.b, m.n, m.k), flat(m.c, m.m, m.n), tile(m.m, k),
-                              tile(m.n, m.k), tile(m.m, m.n)});
+  return {flat(m.a, m.m, k), flat(m.b, m.n, m.k), flat(m.c, m.m, m.n),
+          tile(m.m, k),      tile(m.n, m.k),      tile(m.m, m.n)};
+}
+
+std::vector<Picture> matrix_pictures(const Atom& atom, const std::string& name) {
+  return mfma_pictures(name, flat_operands(atom));
 }
 
 const Atom& matrix_instruction(const std::string& name_or_shape) {

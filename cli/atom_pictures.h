@@ -6,6 +6,8 @@
 
 namespace inlay::cli {
 
+/// Its operands as layouts of (lane, value) onto the column-major index of their tiles, blocks side by side. Requires: `atom.mma`.
+[[nodiscard]] MfmaOperands flat_operands(const codegen::Atom& atom);
 /// A, B and C of a matrix instruction: rows down, columns across, blocks side by side. Requires: `atom.mma`.
 [[nodiscard]] std::vector<Picture> matrix_pictures(const codegen::Atom& atom, const std::string& name);
 

@@ -1,4 +1,5 @@
 // `inlay draw EXPRESSION`: pictures of layouts, of an operation with its inputs, of tiles, operands and LDS banks.
+#include "atom_names.h"
 #include "command.h"
 #ifdef INLAY_CLI_CODEGEN
 #include "atom_pictures.h"
@@ -23,6 +24,7 @@
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 #include <unistd.h>
 
 namespace inlay::cli {
@@ -81,6 +83,72 @@ void append_pictures(std::vector<Picture>& pictures, const Value& value, const s
       append_pictures(pictures, entry, name.empty() ? entry_name : name + "." + entry_name);
 }
 
+/// Lines around the tiles of a divide: in the picture of what is divided, and around the columns that they are in that of zipped_divide.
+void outline_tiles(const Call& call, std::vector<Picture>& pictures, std::size_t inputs) {
+  static const std::set<std::string> divides{"logical_divide", "zipped_divide", "tiled_divide", "flat_divide",
+                                             "local_tile"};
+  if (!divides.count(call.name) || call.arguments.size() < 2 || pictures.empty()) return;
+  const auto whole = as_function(evaluate_expression(call.arguments[0]));
+  if (!whole || whole->inner().has_basis_strides()) return;
+  const Value index[] = {Layout::col_major(whole->shape()), evaluate_expression(call.arguments[1])};
+  const Layout tiles = apply_operation("zipped_divide", index).as_layout();
+  if (tiles.size() != whole->size()) return; // a tiler that reaches beyond it
+  std::vector<int> number(static_cast<std::size_t>(tiles.size().value()), -1);
+  const Int tile = tiles.mode(0).size();
+  for (Int i = 0; i < tiles.size(); i += 1) {
+    const Int at = tiles(i);
+    if (at < 0 || at >= whole->size()) return;
+    number[static_cast<std::size_t>(at.value())] = static_cast<int>(floor_div(i, tile).value());
+  }
+  outline(pictures[0], [&](Int i) { return number[static_cast<std::size_t>(i.value())]; });
+  if (call.name == "zipped_divide" && pictures.size() > inputs)
+    outline(pictures[inputs], [&](Int i) { return static_cast<int>(floor_div(i, tile).value()); });
+}
+
+/// Who holds what: of a thread-value layout with its tile, or of the parts of a tiled copy or MMA, which bring theirs.
+std::vector<Picture> thread_value_pictures(const DrawArguments& a) {
+  const Value value = evaluate_expression(a.expression, atom_names());
+  const Record* record = value.get<Record>();
+  if (!record) {
+    const Layout layout = value.as_layout();
+    return {
+        thread_value_picture(layout, a.tile.empty() ? IntTuple(layout.cosize()) : parse_int_tuple(a.tile))};
+  }
+  const auto entry = [&](const char* name) -> const Value* {
+    for (const auto& [key, v] : *record)
+      if (key == name) return &v;
+    return nullptr;
+  };
+  const auto entitled = [](const char* name, Picture picture) {
+    picture.title = std::string(name) + "   " + picture.title;
+    return picture;
+  };
+  if (const Value* tile = entry("tile_mnk")) {
+    const IntTuple mnk = tile->as_tuple();
+    const auto picture = [&](const char* name, std::size_t first, std::size_t second) {
+      return entitled(name,
+                      thread_value_picture(value[name].as_layout(), IntTuple::of({mnk[first], mnk[second]})));
+    };
+    std::vector<Picture> pictures{picture("A_TV", 0, 2), transposed(picture("B_TV", 1, 2)),
+                                  picture("C_TV", 0, 1)};
+    pictures[0].place = {1, 0}, pictures[1].place = {0, 1}, pictures[2].place = {1, 1};
+    return pictures;
+  }
+  const Value* tiler = entry("tiler");
+  if (!tiler || !entry("layout_tv"))
+    refuse("no thread-value layout", a.expression + " is " + to_string(value),
+           "make_tiled_copy(8, (32,8):(8,1), (1,8):(0,1))");
+  std::vector<IntTuple> extents;
+  for (const Value& part : *tiler->get<List>())
+    extents.emplace_back(part.get<Int>() ? part.as_int() : part.as_layout().size());
+  const IntTuple shape = extents.size() == 1 ? extents[0] : IntTuple::of(extents);
+  const Value *source = entry("S_TV"), *destination = entry("D_TV");
+  if (!source || !destination || *source == *destination)
+    return {entitled("layout_tv", thread_value_picture((*entry("layout_tv")).as_layout(), shape))};
+  return {entitled("S_TV", thread_value_picture(source->as_layout(), shape)),
+          entitled("D_TV", thread_value_picture(destination->as_layout(), shape))};
+}
+
 /// The inputs of an operation, those that are functions and not too large, and its result.
 std::vector<Picture> operation_pictures(const std::string& expression, std::exception_ptr& refused) {
   std::vector<Picture> pictures;
@@ -89,7 +157,7 @@ std::vector<Picture> operation_pictures(const std::string& expression, std::exce
     for (const std::string& argument : call->arguments) {
       std::vector<Picture> input;
       try {
-        append_pictures(input, evaluate_expression(argument), "");
+        append_pictures(input, evaluate_expression(argument, atom_names()), "");
       } catch (const LayoutError& e) {
         if (e.code() != "limit") throw;
         input = {{argument, "too large to draw", {}}};
@@ -98,8 +166,9 @@ std::vector<Picture> operation_pictures(const std::string& expression, std::exce
     }
   try {
     const std::size_t inputs = pictures.size();
-    const Value value = evaluate_expression(expression);
+    const Value value = evaluate_expression(expression, atom_names());
     append_pictures(pictures, value, call ? call->name : "");
+    if (call) outline_tiles(*call, pictures, inputs);
     if (pictures.size() == inputs)
       refuse("there is nothing to draw", expression + " is " + to_string(value), "a layout: (4,8):(8,1)");
   } catch (const LayoutError&) {
@@ -158,11 +227,7 @@ std::vector<Picture> pictures_of(const DrawArguments& a, std::exception_ptr& ref
     refuse("this build has no model of the LDS", "", "build with the component solver");
 #endif
   }
-  if (a.thread_value) {
-    const Layout layout = evaluate_expression(a.expression).as_layout();
-    return {
-        thread_value_picture(layout, a.tile.empty() ? IntTuple(layout.cosize()) : parse_int_tuple(a.tile))};
-  }
+  if (a.thread_value) return thread_value_pictures(a);
   return operation_pictures(a.expression, refused);
 }
 
@@ -210,7 +275,8 @@ void add_draw(CLI::App& app, Session& session) {
   command->add_option("--html", a->html, "write one self-contained page");
   command->add_flag("--json", a->json, "print the pictures as data");
   command->add_flag("--tv", a->thread_value,
-                    "the tile that a thread-value layout covers: who holds which element");
+                    "the tile that a thread-value layout covers: who holds which element; also of "
+                    "make_tiled_copy(..) and tiled_mma(..)");
   command->add_option("--tile", a->tile, "with --tv: the shape of the tile, (16,16)");
   command->add_option("--mfma", a->mfma, "A, B and C of a matrix instruction: its name, or MxNxK");
   command->add_option("--banks", a->banks, "occupancy of the LDS banks: a DS instruction, ds_read_b128");

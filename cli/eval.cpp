@@ -1,15 +1,20 @@
 // inlay eval: one expression, or one JSON object a line.
 #include "eval.h"
 
+#include "atom_names.h"
 #include "command.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/expression.h>
 #include <inlay/algebra/print.h>
+#include <inlay/algebra/prover.h>
+#include <inlay/algebra/sym_expression.h>
 
+#include <algorithm>
 #include <istream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 
 namespace inlay::cli {
@@ -89,6 +94,46 @@ void describe(Json& out, const Value& result, const Json* samples) {
   out["samples"] = std::move(at);
 }
 
+// A layout with formulas in it, and what has to hold of its symbols for it to be the operation's result.
+struct Symbolic {
+  std::string result;
+  std::vector<std::string> needs;
+};
+
+std::string
+plain_text(std::string text) { // the identity in front is how a composed value holds a plain layout
+  constexpr std::string_view identity = "Sw<0,0,0> o 0 o ";
+  return text.compare(0, identity.size(), identity) == 0 ? text.substr(identity.size()) : text;
+}
+
+// Nothing where the expression has no symbols. Errors: those of the symbolic reader, where the text is for it.
+std::optional<Symbolic> evaluate_symbolic(const std::string& expression) {
+  SymContext context;
+  try {
+    Symbolic out{plain_text(to_string(evaluate_sym_expression(context, expression))), {}};
+    if (context.atom_count() == 0) return std::nullopt;
+    for (const Obligation& o : context.take_obligations())
+      if (std::string text = to_string(o.claim);
+          std::find(out.needs.begin(), out.needs.end(), text) == out.needs.end())
+        out.needs.push_back(std::move(text));
+    return out;
+  } catch (const LayoutError& e) {
+    if (context.atom_count() == 0 || !is_sym_operation(expression) || e.code() == "unknown_operation")
+      return std::nullopt;
+    throw;
+  }
+}
+
+// The text that an argument of a JSON line stands for.
+std::string text_of(const Json& j) {
+  if (j.is_string()) return j.get<std::string>();
+  if (j.is_null()) return "_";
+  if (!j.is_array()) return j.dump();
+  std::string out = "(";
+  for (const Json& e : j) out += (out.size() > 1 ? "," : "") + text_of(e);
+  return out + ")";
+}
+
 Json evaluate_line(const std::string& line) {
   Json out = {{"id", nullptr}};
   try {
@@ -112,10 +157,20 @@ Json evaluate_line(const std::string& line) {
     if (in.contains("id") && (in["id"].is_number_integer() || in["id"].is_string())) out["id"] = in["id"];
     if (!in.contains("op") || !in["op"].is_string() || !in.contains("args") || !in["args"].is_array())
       throw LayoutError({"json", "eval", R"(a line is {"op": name, "args": [...]})", {}, "", {}, ""});
-    List arguments;
-    for (const Json& a : in["args"]) arguments.push_back(from_json(a, 0));
-    const Value result = apply_operation(in["op"].get<std::string>(), arguments);
-    describe(out, result, in.contains("samples") ? &in["samples"] : nullptr);
+    const std::string op = in["op"].get<std::string>();
+    try {
+      List arguments;
+      for (const Json& a : in["args"]) arguments.push_back(from_json(a, 0));
+      const Value result = apply_operation(op, arguments);
+      describe(out, result, in.contains("samples") ? &in["samples"] : nullptr);
+    } catch (const LayoutError&) { // on numbers everything is exact: symbols come second
+      std::string expression = op + "(";
+      for (const Json& a : in["args"]) expression += (&a == &in["args"][0] ? "" : ", ") + text_of(a);
+      const auto symbolic = evaluate_symbolic(expression + ")");
+      if (!symbolic) throw;
+      out["result"] = symbolic->result;
+      out["needs"] = symbolic->needs;
+    }
   } catch (const LayoutError& e) {
     return {{"id", out["id"]}, {"error", error_json(e)}};
   }
@@ -139,7 +194,20 @@ int eval(Session& s, const std::string& expression, const std::string& at, bool 
          {},
          "inlay eval 'composition((6,2):(8,2), 3:2)', or --jsonl; inlay eval --help lists the operations"});
   try {
-    Value result = evaluate_expression(expression);
+    Value result;
+    try {
+      result = evaluate_expression(expression, atom_names());
+    } catch (const LayoutError&) {
+      const auto symbolic = at.empty() ? evaluate_symbolic(expression) : std::nullopt;
+      if (!symbolic) throw;
+      if (json) {
+        s.out << dump(Json{{"result", symbolic->result}, {"needs", symbolic->needs}}) << "\n";
+      } else {
+        s.out << symbolic->result << "\n";
+        for (const std::string& n : symbolic->needs) s.out << "  needs  " << n << "\n";
+      }
+      return Exit::yes;
+    }
     if (!at.empty()) result = value_of(result, evaluate_expression(at));
     if (json) {
       Json out = Json::object();
@@ -173,9 +241,28 @@ void add_eval(CLI::App& app, Session& s) {
   c->add_option("expression", o->expression, "for example composition((6,2):(8,2), 3:2)");
   c->footer([] {
     std::string list =
-        "An expression is a number, a tuple (4,8), a layout (4,8):(8,1), a swizzle Sw<3,4,3>, a composition\n"
-        "Sw<3,4,3> o 0 o (8,64):(64,1), or an operation of these (symbols such as M belong to `inlay "
-        "prove`):";
+        "An expression is a number, a tuple (4,8), a layout (4,8):(8,1), a swizzle Sw<3,4,3> (also "
+        "Swizzle<3,4,3>),\n"
+        "a composition Sw<3,4,3> o 0 o (8,64):(64,1), one of Triton's layouts (#ttg.blocked<{...}>, or a "
+        "tensor's\n"
+        "type, tensor<64x64xf16, #ttg.blocked<{...}>>), a matrix instruction by name ("
+        "v_mfma_f32_32x32x8_f16,\n"
+        "SM80_16x8x16_F32F16F16F32_TN), or an operation of these. Operations that return layouts take "
+        "symbols as well:\n"
+        "logical_divide((128*m,64):(64,1), <128,64>) is followed by the conditions that it needs.\n"
+        "\n"
+        "Arguments have CuTe's names. layout, lhs, rhs, block: (8,64):(64,1), plain or composed. shape, "
+        "coord,\n"
+        "order: (8,64). tiler: <8,64> or <(8,8):(8,1),_>, one entry a mode. cotarget: the size or shape to\n"
+        "complete to. layout_tv: (thread, value) -> index in the tile. copy_atom: how many elements one "
+        "copy\n"
+        "moves. thr_layout, val_layout: where the threads, and the values of one, lie in the tile, "
+        "(32,8):(8,1)\n"
+        "and (1,8):(0,1). thr_idx: which thread. mma_atom: an instruction by name. atom_layout_mnk: atoms "
+        "along\n"
+        "M, N, K, (2,2):(2,1). permutation_mnk: a tiler of M, N, K, <_,_,_> for none. operand: A, B or C.\n"
+        "\n"
+        "Operations:";
     for (const NamedOperation& op : named_operations()) list += std::string("\n  ") + op.name + op.signature;
     return list;
   });

@@ -7,6 +7,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/laws.h>
+#include <inlay/algebra/nearest.h>
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
@@ -53,12 +54,15 @@ std::vector<const laws::Law*> laws_named(const std::string& name) {
     if (wanted == alias) wanted = law;
   std::vector<const laws::Law*> found;
   std::string names;
+  std::vector<std::string> known;
   for (const laws::Law& law : laws::all) {
     if (wanted == "all" || wanted == law.name) found.push_back(&law);
-    names += " " + hyphened(law.name);
+    known.push_back(hyphened(law.name));
+    names += " " + known.back();
   }
   if (found.empty())
-    throw std::invalid_argument("fuzz: there is no law '" + name + "'\n  hint   all" + names);
+    throw std::invalid_argument("fuzz: there is no law '" + name + "'\n  hint   " +
+                                did_you_mean(name, known) + "all" + names);
   return found;
 }
 

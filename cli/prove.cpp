@@ -1,6 +1,7 @@
 // `inlay prove PROPERTY ARGUMENTS`: is a statement about layouts true for all values of their symbols?
 #include "command.h"
 
+#include <inlay/algebra/nearest.h>
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/coalescing.h>
 #include <inlay/solver/prove.h>
@@ -48,11 +49,15 @@ constexpr Property properties[] = {
 Verdict decide(const ProveArguments& a) {
   const Property* property = nullptr;
   std::string usage;
+  std::vector<std::string> known;
   for (const Property& p : properties) {
+    known.emplace_back(p.name);
     usage += std::string("\n         ") + p.usage;
     if (a.property == p.name) property = &p;
   }
-  if (!property) throw QuestionError("prove: unknown property '" + a.property + "'\n  hint   one of" + usage);
+  if (!property)
+    throw QuestionError("prove: unknown property '" + a.property + "'\n  hint   " +
+                        did_you_mean(a.property, known) + "one of" + usage);
   if (a.arguments.size() != property->subjects + (property->term ? 1 : 0))
     throw QuestionError("prove " + a.property + ": " + std::to_string(a.arguments.size()) +
                         " arguments\n  hint   inlay prove " + property->usage);

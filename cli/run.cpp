@@ -2,7 +2,10 @@
 #include "colour.h"
 #include "commands.h"
 
+#include <inlay/algebra/nearest.h>
+
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -14,43 +17,53 @@ namespace inlay::cli {
 
 namespace {
 
-// Insertions, deletions, replacements and swaps of neighbours that make one word the other.
-std::size_t distance(const std::string& a, const std::string& b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i)
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] =
-          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  return d[a.size()][b.size()];
-}
-
 // CLI11 would say that a subcommand is required, and not that this one does not exist.
 void require_known_command(const CLI::App& app, const std::vector<std::string>& arguments) {
   if (arguments.empty() || arguments[0].empty() || arguments[0][0] == '-') return;
-  std::string nearest, all;
-  std::size_t best = arguments[0].size();
+  std::string all;
+  std::vector<std::string> names;
   for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    const std::string& name = command->get_name();
-    if (name == arguments[0]) return;
-    all += (all.empty() ? "" : ", ") + name;
-    if (std::size_t n = distance(arguments[0], name); n < best) best = n, nearest = name;
+    names.push_back(command->get_name());
+    if (names.back() == arguments[0]) return;
+    all += (all.empty() ? "" : ", ") + names.back();
   }
   throw std::invalid_argument("there is no command '" + arguments[0] + "'\n  hint   " +
-                              (best <= 2 ? "did you mean inlay " + nearest + "? " : "") +
-                              "The commands are " + all);
+                              did_you_mean(arguments[0], names, "inlay ") + "The commands are " + all);
 }
 
-// Which help says more: of the command that was given, where there was one.
-std::string help_hint(const CLI::App& app) {
-  const auto given = app.get_subcommands();
-  return given.empty() ? "inlay --help, inlay COMMAND --help" : "inlay " + given[0]->get_name() + " --help";
+// Which help says more: of the command that was given, where there was one. An option that it does not have is near one that it has.
+std::string help_hint(const CLI::App& app, const std::vector<std::string>& arguments) {
+  const CLI::App* command = &app;
+  std::string name = "inlay";
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands()[0];
+    name += " " + command->get_name();
+  }
+  if (command == &app) return "inlay --help, inlay COMMAND --help";
+  std::vector<std::string> known;
+  for (const CLI::App* level = command; level; level = level->get_parent())
+    for (const CLI::Option* o : level->get_options())
+      for (const std::string& n : o->get_lnames()) known.push_back("--" + n);
+  for (const std::string& a : arguments) {
+    const std::string option = a.substr(0, a.find('='));
+    if (option.rfind("--", 0) != 0 || option.size() < 4 ||
+        std::find(known.begin(), known.end(), option) != known.end())
+      continue;
+    if (std::string hint = did_you_mean(option, known); !hint.empty()) return hint + name + " --help";
+  }
+  return name + " --help";
+}
+
+// Chips by their product's name.
+std::string architecture(const std::string& name) {
+  std::string lower = name;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const char* chip : {"mi300x", "mi300a", "mi300", "mi325x"})
+    if (lower == chip) return "gfx942";
+  for (const char* chip : {"mi350x", "mi355x", "mi350"})
+    if (lower == chip) return "gfx950";
+  return lower == "gfx942" || lower == "gfx950" ? lower : name;
 }
 
 /// One message: `error: what` with its hint on `err`, and under --json as data on `out`.
@@ -91,6 +104,11 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
   try {
     require_known_command(app, arguments);
     std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+    for (std::size_t k = reversed.size();
+         k-- > 0 && reversed[k] != "--";) { // what follows -- is another program's
+      if (reversed[k].rfind("--arch=", 0) == 0) reversed[k] = "--arch=" + architecture(reversed[k].substr(7));
+      if (reversed[k] == "--arch" && k > 0) reversed[k - 1] = architecture(reversed[k - 1]);
+    }
     // The program of run-with has the terminal for itself.
     const Busy busy(out, err, arguments[0], on_terminal(err) && arguments[0] != "run-with");
     app.parse(reversed);
@@ -102,7 +120,7 @@ int run(const std::vector<std::string>& arguments, std::istream& in, std::ostrea
     const std::string what = app.get_subcommands().empty()
                                  ? "inlay has no option '" + arguments[0] + "', and no command follows"
                                  : std::string(e.what());
-    return failed(session, arguments, Exit::bad_input, what + "\n  hint   " + help_hint(app));
+    return failed(session, arguments, Exit::bad_input, what + "\n  hint   " + help_hint(app, arguments));
   } catch (const std::invalid_argument& e) {
     return failed(session, arguments, Exit::bad_input, e.what());
   } catch (const std::runtime_error& e) {

@@ -168,7 +168,8 @@ void add_search(CLI::App& app, Session& session) {
   auto lds = [&](CLI::App* sub) {
     repeated(sub->add_option(
         "--view", a->views,
-        "Instruction and map, e.g. 'ds_read_b128 ((16,4),2):((128,16),64)'; may be repeated"));
+        "Instruction and map from (lane, instance) to the byte in LDS at which the access starts, e.g. "
+        "'ds_read_b128 ((16,4),2):((128,16),64)' (bytes, not elements); may be repeated"));
     sub->add_option("--arch", a->arch, "gfx942 or gfx950");
     sub->add_flag("--json", a->json, "As JSON");
   };

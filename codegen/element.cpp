@@ -1,4 +1,5 @@
 #include <inlay/algebra/error.h>
+#include <inlay/algebra/nearest.h>
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/error.h>
 
@@ -217,7 +218,10 @@ Element parse_element(std::string_view text) {
   if (const Element* e = find(text)) return *e;
   if (same(text, "fp8")) unknown(text, "e4m3fnuz (gfx942) or e4m3fn (gfx950)");
   if (same(text, "bf8")) unknown(text, "e5m2fnuz (gfx942) or e5m2 (gfx950)");
-  unknown(text, "one of " + all_names());
+  std::vector<std::string> known;
+  for (const ElementFacts& f : table) known.emplace_back(f.name);
+  for (const Alias& a : aliases) known.emplace_back(a.name);
+  unknown(text, did_you_mean(text, known) + "one of " + all_names());
 }
 
 Element parse_element(std::string_view text, const Target& target) {

@@ -59,7 +59,12 @@ std::span<const Target> Target::all() { return targets; }
 const Target& Target::named(std::string_view name) {
   for (const Target& t : targets)
     if (t.name == name) return t;
-  throw CodegenError("unknown architecture", "arch   " + std::string(name), "gfx942 or gfx950");
+  std::string chip; // MI300X names its target
+  for (const Target& t : targets)
+    if (std::string(t.product).find(name) != std::string::npos && name.size() > 3)
+      chip = std::string(name) + " is " + std::string(t.name) + "; ";
+  throw CodegenError("unknown architecture", "arch   " + std::string(name),
+                     chip + "gfx942 (MI300X, MI325X) or gfx950 (MI350X, MI355X)");
 }
 
 int Target::occupancy(int registers) const {

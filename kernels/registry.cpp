@@ -2,6 +2,8 @@
 #include "kernels.h"
 #include "options.h"
 
+#include <inlay/algebra/nearest.h>
+
 #include <charconv>
 
 namespace inlay::kernels {
@@ -16,11 +18,14 @@ std::vector<std::unique_ptr<Kernel>> registry() {
 
 std::unique_ptr<Kernel> find_kernel(const std::string& name) {
   std::string known;
+  std::vector<std::string> names;
   for (std::unique_ptr<Kernel>& kernel : registry()) {
     if (kernel->name() == name) return std::move(kernel);
-    known += (known.empty() ? "" : ", ") + kernel->name();
+    names.push_back(kernel->name());
+    known += (known.empty() ? "" : ", ") + names.back();
   }
-  throw std::invalid_argument(fmt::format("there is no kernel '{}'\n  hint   {}", name, known));
+  throw std::invalid_argument(
+      fmt::format("there is no kernel '{}'\n  hint   {}{}", name, did_you_mean(name, names), known));
 }
 
 std::optional<std::int64_t> number_in(const std::string& text, std::int64_t lower, std::int64_t upper) {

@@ -2,6 +2,8 @@
 
 #include <inlay/algebra/render/html.h>
 
+#include <algorithm>
+
 namespace inlay {
 namespace {
 
@@ -95,8 +97,18 @@ void append_panel(std::string& out, const Panel& panel) {
     for (std::size_t column = 0; column < panel.columns; ++column) {
       const Cell& cell = panel.at(row, column);
       const detail::Colour& colour = detail::colour_of(panel.palette, cell.colour);
+      std::string borders;
+      const auto other = [&](std::size_t r, std::size_t c) {
+        return r >= panel.rows || c >= panel.columns || panel.at(r, c).group != cell.group;
+      };
+      if (cell.group >= 0) {
+        if (other(row + 1, column)) borders += ";border-bottom:2px solid #000";
+        if (other(row, column + 1)) borders += ";border-right:2px solid #000";
+        if (row == 0) borders += ";border-top:2px solid #000";
+        if (column == 0) borders += ";border-left:2px solid #000";
+      }
       out += "<td style=\"background:" + detail::hex(colour) +
-             (detail::is_dark(colour) ? ";color:#fff" : "") + "\"" + attribute("l", cell.label) +
+             (detail::is_dark(colour) ? ";color:#fff" : "") + borders + "\"" + attribute("l", cell.label) +
              attribute("v", cell.value) + attribute("i", cell.index) + attribute("c", cell.coordinate) +
              attribute("k", keys_of(cell, panel.palette)) + attribute("n", cell.note) + ">" +
              detail::escape_xml(cell.label) + "</td>";
@@ -118,10 +130,15 @@ std::string render_html(const std::vector<Picture>& pictures, std::string_view t
     out += std::string("<label><input type=\"radio\" name=\"face\" value=\"") + key + "\"" +
            (*key == 'l' ? " checked" : "") + "> " + name + "</label>";
   out += "<label>thread <input id=\"thread\" type=\"number\" min=\"0\" style=\"width:5em\"></label>"
-         "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n<main>\n";
+         "<div id=\"about\">point at a cell; a click keeps the mark</div></header>\n";
+  const bool table =
+      std::any_of(pictures.begin(), pictures.end(), [](const Picture& p) { return p.place.has_value(); });
+  out += table ? "<main style=\"display:grid;justify-content:start\">\n" : "<main>\n";
   for (const Picture& picture : pictures) {
-    out += "<section><h2>" + detail::escape_xml(picture.title) + "</h2><p>" +
-           detail::escape_xml(picture.caption) + "</p>\n";
+    out += (picture.place ? "<section style=\"grid-area:" + std::to_string(picture.place->first + 1) + "/" +
+                                std::to_string(picture.place->second + 1) + "\"><h2>"
+                          : std::string("<section><h2>")) +
+           detail::escape_xml(picture.title) + "</h2><p>" + detail::escape_xml(picture.caption) + "</p>\n";
     for (const Panel& panel : picture.panels) append_panel(out, panel);
     out += "</section>\n";
   }

@@ -187,13 +187,34 @@ Picture thread_value_picture(const Layout& thread_value, const IntTuple& tile) {
   return picture;
 }
 
+Picture transposed(Picture picture) {
+  for (Panel& panel : picture.panels) {
+    Panel t = panel;
+    std::swap(t.rows, t.columns);
+    std::swap(t.row_labels, t.column_labels);
+    for (std::size_t row = 0; row < panel.rows; ++row)
+      for (std::size_t column = 0; column < panel.columns; ++column)
+        t.cells[column * panel.rows + row] = panel.at(row, column);
+    panel = std::move(t);
+  }
+  return picture;
+}
+
+void outline(Picture& picture, const std::function<int(Int)>& tile_of) {
+  for (Panel& panel : picture.panels)
+    for (Cell& cell : panel.cells) cell.group = tile_of(Int(std::stoll(cell.index)));
+}
+
 std::vector<Picture> mfma_pictures(const std::string& name, const MfmaOperands& operands) {
   std::vector<Picture> pictures{thread_value_picture(operands.a, operands.a_tile),
-                                thread_value_picture(operands.b, operands.b_tile),
+                                transposed(thread_value_picture(operands.b, operands.b_tile)),
                                 thread_value_picture(operands.c, operands.c_tile)};
-  const char* const names[] = {"A, rows m, columns k", "B, rows n, columns k", "C and D, rows m, columns n"};
-  for (std::size_t i = 0; i < pictures.size(); ++i)
+  const char* const names[] = {"A, rows m, columns k", "B, rows k, columns n", "C and D, rows m, columns n"};
+  const std::pair<std::size_t, std::size_t> places[] = {{1, 0}, {0, 1}, {1, 1}};
+  for (std::size_t i = 0; i < pictures.size(); ++i) {
     pictures[i].title = "mfma " + name + " " + names[i] + "   " + pictures[i].title;
+    pictures[i].place = places[i];
+  }
   return pictures;
 }
 

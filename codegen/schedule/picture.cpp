@@ -78,6 +78,10 @@ std::string schedule_svg(const Code& code) {
     int most = 1;
     for (const ShownSlot& s : loop.slots) most = std::max(most, s.dwords + loop.results);
     const double floor = bottom + gap + chart;
+    double
+        upper = 0,
+        lower =
+            0; // where the labels of waits and of barriers end; one that would run into another is in its tool tip
     for (std::size_t n = 0; n < loop.slots.size(); ++n) {
       const ShownSlot& s = loop.slots[n];
       const std::string title = "slot " + std::to_string(n) + ", clock " + std::to_string(s.clock) +
@@ -86,7 +90,11 @@ std::string schedule_svg(const Code& code) {
       if (s.inst->kind == InstKind::wait || s.inst->kind == InstKind::barrier) {
         const bool barrier = s.inst->kind == InstKind::barrier;
         body += rect(at[n], top - 4, 1.5, bottom - top + 4, barrier ? "#000000" : "#d04020", title);
-        body += text(at[n] + 2, barrier ? bottom + 8 : top - 1, barrier ? "barrier" : s.what, 7);
+        const std::string label = barrier ? "barrier" : s.what;
+        if (double& free = barrier ? lower : upper; at[n] + 2 >= free) {
+          body += text(at[n] + 2, barrier ? bottom + 8 : top - 6, label, 7);
+          free = at[n] + 6 + 4.2 * static_cast<double>(label.size());
+        }
       } else {
         const std::size_t r = row_of(s.inst->kind);
         body += rect(at[n], top + static_cast<double>(r) * row + 2, std::max(end[n] - at[n] - 0.4, 0.8),

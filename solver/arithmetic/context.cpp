@@ -68,7 +68,8 @@ std::optional<Class> common_residues(const Class& a, const Class& b) {
 
 } // namespace
 
-Context::Context(const std::set<std::string>& names, const std::vector<std::string>& conditions) {
+Context::Context(const std::set<std::string>& names, const std::vector<std::string>& conditions,
+                 const std::set<std::string>& written) {
   std::set<std::string> relevant = names;
   std::vector<FormulaRef> waiting;
   for (const std::string& text : conditions) {
@@ -85,8 +86,9 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
     grew = false;
     for (auto it = waiting.begin(); it != waiting.end();) {
       std::set<std::string> in = names_of(*it);
-      bool related =
-          std::any_of(in.begin(), in.end(), [&](const std::string& n) { return relevant.count(n) != 0; });
+      bool related = std::any_of(in.begin(), in.end(), [&](const std::string& n) {
+        return relevant.count(n) != 0 || written.count(n) != 0;
+      });
       // A condition without names is about everything: `1 == 2` has to be a contradiction and not a
       // misspelling.
       if (!related && !in.empty()) {
@@ -101,7 +103,9 @@ Context::Context(const std::set<std::string>& names, const std::vector<std::stri
   }
   if (!waiting.empty()) {
     std::string known;
-    for (const std::string& n : names) known += (known.empty() ? "" : ", ") + n;
+    std::set<std::string> all = names;
+    all.insert(written.begin(), written.end());
+    for (const std::string& n : all) known += (known.empty() ? "" : ", ") + n;
     throw QuestionError("where: nothing in the question is called as in '" + to_string(waiting.front()) +
                         "'\n  hint   the question's symbols are: " + (known.empty() ? "none" : known));
   }
@@ -205,9 +209,17 @@ bool Context::choose(const FormulaRef& f) {
   bool any = false;
   for (const FormulaRef& a : f->args)
     any |= choose(a); // the inner ones first: a choice is between polynomials
-  if ((f->op != Op::min && f->op != Op::max) || poly(f)) return any;
+  const bool quotient = f->op == Op::div || f->op == Op::mod;
+  if ((f->op != Op::min && f->op != Op::max && !quotient) || poly(f)) return any;
   auto a = poly(f->args[0]), b = poly(f->args[1]);
   if (!a || !b) return any;
+  if (quotient) {
+    if (!positive(*b) || !nonnegative(*a)) return any;
+    // a % b is a - b (a / b): one symbol for both. It is 1 or more where a >= b.
+    Bounds bounds{nonnegative(*a - *b) ? 1 : 0, {}, true};
+    choices_.push_back({Op::div, *a, *b, fresh("((" + str(*a) + ")/(" + str(*b) + "))", bounds)});
+    return true;
+  }
   // 1 where it holds, as extents have to be positive; 0 is enough for strides and offsets.
   for (Wide least : {1, 0}) {
     bool of_a = nonnegative(*a - Poly(least)), of_b = nonnegative(*b - Poly(least));
@@ -390,6 +402,12 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
     // there is one such pair only, so that floor(a / b) is `exact` however it was found. For a negative b no rest is in [0, b),
     // and the branches below that need one answer nothing.
     Poly exact, rest;
+    auto named = [&]() -> std::optional<Poly> {
+      for (const Choice& c : choices_)
+        if (c.op == Op::div && c.a == *a && c.b == *b)
+          return f->op == Op::div ? Poly::symbol(c.symbol) : *a - *b * Poly::symbol(c.symbol);
+      return std::nullopt;
+    };
     if (auto q = exact_quotient(*a, *b)) {
       exact = *q;
     } else {
@@ -410,10 +428,10 @@ std::optional<Poly> Context::poly(const FormulaRef& f) const {
         rest = Poly(floor_mod(*r, *d));
       } else if (d &&
                  *d > 0) { // (3 M + ...)/2: coefficients beyond the divisor stay, unless the rest is small
-        if (!nonnegative(rest) || !positive(*b - rest)) return std::nullopt;
+        if (!nonnegative(rest) || !positive(*b - rest)) return named();
       } else if (!nonnegative(rest) || !positive(*b - rest)) {
         auto parts = divided(*a, *b);
-        if (!parts) return std::nullopt;
+        if (!parts) return named();
         exact = parts->first, rest = parts->second;
       }
     }

@@ -42,25 +42,28 @@ struct Bounds {
 };
 
 /// A min or max of symbols of which no fact says the side, as a symbol: an extent min(M, 8) is a number m like any other, with
-/// 1 <= m <= 8, and only a solver is told that it is M or 8.
+/// 1 <= m <= 8, and only a solver is told that it is M or 8. So is a quotient that no polynomial is: of q = (N + 3) / 4 only a
+/// solver is told that 4 q <= N + 3 < 4 q + 4.
 struct Choice {
-  Op op; // min or max
+  Op op; // min, max or div
   Poly a, b;
   Symbol symbol;
 };
 
 class Context {
 public:
-  /// `names`: the symbols that occur in the question. Throws QuestionError for a condition about none of
-  /// them, Contradiction for conditions no value satisfies as far as congruences and bounds show it.
-  Context(const std::set<std::string>& names, const std::vector<std::string>& conditions);
+  /// `names`: the symbols that occur in the question; of `written`, which an operation made vanish, those count that a condition
+  /// names. Throws QuestionError for a condition about none of them, Contradiction for conditions no value satisfies as far as
+  /// congruences and bounds show it.
+  Context(const std::set<std::string>& names, const std::vector<std::string>& conditions,
+          const std::set<std::string>& written = {});
 
   /// Polynomial value of f, when it is one: + - *, exact / and % of symbols; nullopt otherwise.
   [[nodiscard]] std::optional<Poly> poly(const FormulaRef& f) const;
   /// What the user's `name` is after substitution.
   [[nodiscard]] const Poly& user(const std::string& name) const;
 
-  /// Makes a Choice of every min and max in f that nothing decides and that is known to be at least 0; whether there were any.
+  /// Makes a Choice of every min, max, / and % in f that nothing decides and that is known to be at least 0; whether there were any.
   bool choose(const FormulaRef& f);
   [[nodiscard]] const std::vector<Choice>& choices() const { return choices_; }
   /// A symbol of the prover's own, e.g. for rounding an extent up.

@@ -314,8 +314,13 @@ void Derivation::finish() {
       if (v.upper) asserted.push_back("(<= " + v.smt + " " + smt_number(*v.upper) + ")");
       if (v.of) {
         std::string a = smt(v.of->a, d.all), b = smt(v.of->b, d.all);
-        asserted.push_back("(= " + v.smt + " (ite (<= " + a + " " + b + ") " +
-                           (v.of->least ? a + " " + b : b + " " + a) + "))");
+        if (v.of->what == Variable::Of::quotient) {
+          std::string whole = smt(v.of->b * Digits::variable(static_cast<int>(k)), d.all);
+          asserted.push_back("(and (<= " + whole + " " + a + ") (< " + a + " (+ " + whole + " " + b + ")))");
+        } else {
+          asserted.push_back("(= " + v.smt + " (ite (<= " + a + " " + b + ") " +
+                             (v.of->what == Variable::Of::least ? a + " " + b : b + " " + a) + "))");
+        }
       }
     } else if (v.unbounded) {
       asserted.push_back("(<= 0 " + v.smt + ")");
@@ -429,8 +434,14 @@ void Derivation::dominated(const Sum& f, std::size_t from) {
   auto all = items(f, from);
   for (auto& [c, steps] : all)
     if (d.sample(c) < 0) c = constant(-1) * c;
+  // A quotient is 1 for many small values: strides that are equal where it is guessed are told apart by what they are far away.
+  auto before = [&](const Sum& x, const Sum& y) {
+    if (d.smaller(x, y) || d.smaller(y, x)) return d.smaller(x, y);
+    return d.named_quotients && d.far_is_one &&
+           d.sample(x, Digits::Point::far) < d.sample(y, Digits::Point::far);
+  };
   std::stable_sort(all.begin(), all.end(),
-                   [&](const auto& x, const auto& y) { return d.smaller(x.first, y.first); });
+                   [&](const auto& x, const auto& y) { return before(x.first, y.first); });
   Sum reach;
   bool last = false; // an unbounded digit, the number of whose steps is written -1, has to be the topmost
   for (const auto& [c, steps] : all) {
@@ -470,6 +481,7 @@ void Derivation::inside(const Sum& f, const Sum& n) {
 
 void Derivation::by_digits() {
   symbols();
+  d.named_quotients = !hints("named").empty();
   d.rotations = s.property == "injective" || s.property == "bijective" || s.property == "covers";
   if (s.property == "equal")
     equal();

@@ -24,11 +24,12 @@ struct Variable {
   bool unbounded = false;      // digit
   bool turned = false;         // digit: a rotation stands in its place
   bool boxed = false; // digit: of one box, which may be empty; only goals that name it know of its bounds
+  enum class Of { least, greatest, quotient };
   struct Sides {
-    bool least;
+    Of what;
     Sum a, b;
   };
-  std::optional<Sides> of{};  // symbol: min(a, b) or max(a, b)
+  std::optional<Sides> of{};  // symbol: min(a, b), max(a, b), or a / b rounded down where b >= 1
   std::optional<Number> at{}; // symbol: its value at the point at which guesses are made
 };
 
@@ -69,9 +70,13 @@ public:
   static Sum number(Number n) { return constant(n); }
   static Sum add(const Sum& a, const Sum& b) { return a + b; }
   static Sum multiply(const Sum& a, const Sum& b) { return a * b; }
-  Sum divide(const Sum& a, const Sum& d) { return parts(a, d).first; }
+  Sum divide(const Sum& a, const Sum& d) {
+    if (auto q = quotient_of(a, d)) return *q;
+    return parts(a, d).first;
+  }
   Sum modulo(const Sum& a, const Sum& d) {
     if (auto y = rotated(a, d)) return *y;
+    if (auto q = quotient_of(a, d)) return a - d * *q;
     return parts(a, d).second;
   }
   static Sum power(const Sum& s) {
@@ -119,12 +124,10 @@ public:
       auto apart = this->least(first ? b - a : a - b);
       if (apart && surely(*apart)) return first == least ? a : b;
     }
-    for (const Sum* s : {&a, &b})
-      for (const auto& [product, c] : s->terms)
-        for (int v : product)
-          if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol) return std::nullopt;
+    if (!of_symbols(a) || !of_symbols(b)) return std::nullopt;
+    const Variable::Of side = least ? Variable::Of::least : Variable::Of::greatest;
     for (std::size_t k = 0; k < all.size(); ++k)
-      if (all[k].of && all[k].of->least == least &&
+      if (all[k].of && all[k].of->what == side &&
           ((all[k].of->a == a && all[k].of->b == b) || (all[k].of->a == b && all[k].of->b == a)))
         return variable(static_cast<int>(k));
     for (Number lower : {1, 0}) {
@@ -132,11 +135,27 @@ public:
       if (least ? !of_a || !of_b : !of_a && !of_b) continue;
       Variable v{Variable::Kind::symbol, "m_" + std::to_string(all.size()), lower, {}, {}, 0, false};
       if (least) v.upper = number_in(a) ? number_in(a) : number_in(b);
-      v.of = Variable::Sides{least, a, b};
+      v.of = Variable::Sides{side, a, b};
       return variable(add(std::move(v)));
     }
     return std::nullopt;
   }
+  // A quotient of symbols that no polynomial is: a number of its own, of which a solver is told what it is. Only where the
+  // certificate says so, as elsewhere a rest that is in bounds by the facts makes the quotient exact.
+  std::optional<Sum> quotient_of(const Sum& a, const Sum& d) {
+    if (!named_quotients || !of_symbols(a) || !of_symbols(d) || number_in(a)) return std::nullopt;
+    // The divisor is at least 1 and the dividend at least 0 for all values in the symbols' bounds, so that there is such a number.
+    if (!surely(d - constant(1)) || !surely(a) || certain_parts(a, d)) return std::nullopt;
+    for (std::size_t k = 0; k < all.size(); ++k)
+      if (all[k].of && all[k].of->what == Variable::Of::quotient && all[k].of->a == a && all[k].of->b == d)
+        return variable(static_cast<int>(k));
+    const Number lower = surely(a - d) ? 1 : 0;
+    Variable v{Variable::Kind::symbol, "m_" + std::to_string(all.size()), lower, {}, {}, 0, false};
+    v.of = Variable::Sides{Variable::Of::quotient, a, d};
+    return variable(add(std::move(v)));
+  }
+  bool named_quotients = false; ///< the certificate's line "named quotients"
+
   Sum bitwise(char op, const Sum& a, const Sum& b) {
     if (op == '&')
       for (const auto& [mask, x] : {std::pair{a, b}, std::pair{b, a}})
@@ -202,7 +221,10 @@ public:
         Number value = 0;
         if (x.of) {
           Number one = sample(x.of->a, where), other = sample(x.of->b, where);
-          value = (one < other) == x.of->least ? one : other;
+          if (x.of->what == Variable::Of::quotient)
+            value = other >= 1 ? quotient(one, other) : 0;
+          else
+            value = (one < other) == (x.of->what == Variable::Of::least) ? one : other;
         } else if (x.kind == Variable::Kind::symbol && where == Point::far) {
           value = bounded(x.lower, 1000 + 77 * v, false);
           if (x.upper) value = std::min(value, *x.upper);
@@ -361,12 +383,15 @@ private:
       auto [q, r] = parts(constant(-1) * a, constant(-1) * d);
       return {q, constant(-1) * r};
     }
-    auto noted = [&](const Sum& q, const Sum& r) {
-      nonnegative(r);
-      nonnegative(d - constant(1) - r);
-      return std::pair{q, r};
-    };
-    // The formal quotient rounds every coefficient down and may be off by some: there is one quotient whose rest is in bounds.
+    auto found = certain_parts(a, d);
+    if (!found) found = split(a, d);
+    nonnegative(found->second);
+    nonnegative(d - constant(1) - found->second);
+    return *found;
+  }
+
+  // The formal quotient rounds every coefficient down and may be off by some: there is one quotient whose rest is in bounds.
+  [[nodiscard]] std::optional<std::pair<Sum, Sum>> certain_parts(const Sum& a, const Sum& d) const {
     auto certain = [&](const Sum& p) {
       auto low = least(p);
       return low && surely(*low);
@@ -375,8 +400,15 @@ private:
     for (const auto& [q, r] : {down, std::pair{constant(-1) * up.first, constant(-1) * up.second}})
       for (int off : {0, -1, 1})
         if (Sum rest = r - constant(off) * d; certain(rest) && certain(d - constant(1) - rest))
-          return noted(q + constant(off), rest);
-    return noted(down.first, down.second);
+          return std::pair{q + constant(off), rest};
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool of_symbols(const Sum& s) const {
+    for (const auto& [product, c] : s.terms)
+      for (int v : product)
+        if (all[static_cast<std::size_t>(v)].kind != Variable::Kind::symbol) return false;
+    return true;
   }
 
   // Bits needed for a sum of parities and a number; nothing for anything else.

@@ -219,15 +219,26 @@ std::vector<std::string_view> items(std::string_view text) {
   return in;
 }
 
+// Parentheses around one thing are none where the other side has none: ((4,)):1, 4:(n-1), (2*M+1):1.
+void peel(std::string_view& shape, std::string_view& stride) {
+  for (int depth = 0;; ++depth) {
+    if (depth > 64) throw Stuck("a layout nested more than 64 deep");
+    std::vector<std::string_view> a = items(shape), b = items(stride);
+    if (a.size() == 1 && b.empty())
+      shape = a[0];
+    else if (b.size() == 1 && a.empty())
+      stride = b[0];
+    else
+      return;
+  }
+}
+
 // Modes side by side. Congruent or refused: a stride that belongs to no extent would otherwise be another layout than the one that was meant.
 void zip(std::string_view shape, std::string_view stride, std::vector<Mode>& out, int depth) {
   if (depth > 64) throw Stuck("a layout nested more than 64 deep");
+  peel(shape, stride);
   std::vector<std::string_view> a = items(shape), b = items(stride);
-  // (a):(b) is a mode in parentheses and ((a,b)):((c,d)) a tuple of one tuple: with one item on each side,
-  // that item's form decides.
-  bool leaf = a.size() < 2 && b.size() < 2 && (a.empty() || items(a[0]).empty()) &&
-              (b.empty() || items(b[0]).empty());
-  if (leaf) {
+  if (a.empty() && b.empty()) {
     out.push_back({read_expression(shape), read_expression(stride)});
     return;
   }
@@ -240,9 +251,10 @@ std::vector<std::vector<Mode>> read_modes(std::string_view text) {
   std::vector<std::string_view> halves = pieces(text, ":");
   // Exactly one colon outside of parentheses: shape and stride are one each.
   if (halves.size() != 2) throw Stuck("no layout: " + std::string(text));
+  peel(halves[0], halves[1]);
   std::vector<std::string_view> shape = items(halves[0]), stride = items(halves[1]);
   std::vector<std::vector<Mode>> out;
-  if (shape.empty() || (shape.size() == 1 && items(shape[0]).empty())) {
+  if (shape.empty() && stride.empty()) {
     out.emplace_back();
     zip(halves[0], halves[1], out.back(), 0);
     return out;
@@ -264,6 +276,23 @@ Number small(std::string_view text) {
   return sign * e->value;
 }
 
+bool read_swizzle(std::string_view step, Stage& s) {
+  if (step.substr(0, 3) != "Sw<" && step.substr(0, 2) != "S<" && step.substr(0, 8) != "Swizzle<")
+    return false;
+  if (step.back() != '>') throw Stuck("no swizzle: " + std::string(step));
+  std::string_view inside = step.substr(step.find('<') + 1);
+  std::vector<std::string_view> n = pieces(inside.substr(0, inside.size() - 1), ",");
+  if (n.size() != 3) throw Stuck("no swizzle: " + std::string(step));
+  s.bits = static_cast<int>(small(n[0])), s.base = static_cast<int>(small(n[1])),
+  s.shift = static_cast<int>(small(n[2]));
+  // The same conditions as the prover's parser has, stated once more: with overlapping fields a swizzle is no bijection, and all that is
+  // said of outer swizzles is wrong.
+  int distance = s.shift < 0 ? -s.shift : s.shift;
+  if (s.bits < 0 || s.base < 0 || distance < s.bits || s.bits + s.base + distance > 62)
+    throw Stuck("no swizzle: " + std::string(step));
+  return true;
+}
+
 } // namespace
 
 Expr read_expression(std::string_view text) { return Reader(strip(text)).all(); }
@@ -275,18 +304,7 @@ Function read_function(std::string_view text, std::string_view domain) {
   for (std::size_t k = 0; k + 1 < steps.size(); ++k) {
     std::string_view step = steps[k];
     Stage s;
-    if (step.substr(0, 3) == "Sw<" || step.substr(0, 2) == "S<" || step.substr(0, 8) == "Swizzle<") {
-      if (step.back() != '>') throw Stuck("no swizzle: " + std::string(step));
-      std::string_view inside = step.substr(step.find('<') + 1);
-      std::vector<std::string_view> n = pieces(inside.substr(0, inside.size() - 1), ",");
-      if (n.size() != 3) throw Stuck("no swizzle: " + std::string(step));
-      s.bits = static_cast<int>(small(n[0])), s.base = static_cast<int>(small(n[1])),
-      s.shift = static_cast<int>(small(n[2]));
-      // The same conditions as the prover's parser has, stated once more: with overlapping fields a swizzle is no bijection, and all that is
-      // said of outer swizzles is wrong.
-      int distance = s.shift < 0 ? -s.shift : s.shift;
-      if (s.bits < 0 || s.base < 0 || distance < s.bits || s.bits + s.base + distance > 62)
-        throw Stuck("no swizzle: " + std::string(step));
+    if (read_swizzle(step, s)) {
       if (s.bits == 0) continue; // the identity
     } else if (pieces(step, ":").size() == 2) {
       s.modes = read_modes(step);
@@ -308,7 +326,12 @@ Function read_function(std::string_view text, std::string_view domain) {
     return f;
   }
   std::size_t arrow = core.find("->");
-  if (arrow == std::string_view::npos) {
+  if (Stage last; arrow == std::string_view::npos && read_swizzle(core, last)) {
+    // A swizzle alone is a function of the index.
+    if (last.bits > 0) f.outer.push_back(last);
+    f.coordinates = {"i"};
+    f.formula = read_expression("i");
+  } else if (arrow == std::string_view::npos) {
     // The index itself, where no coordinates are named. A symbol called i cannot be meant then.
     f.coordinates = {"i"};
     f.formula = read_expression(core);
@@ -377,7 +400,8 @@ Statement read_statement(std::string_view head) {
       // Whichever of two would be taken, a reader could have meant the other one.
       if (!s.settings.emplace(key, value).second) throw Stuck("the setting " + key + " twice");
     } else if (key == "symbol" || key == "let" || key == "digits" || key == "through" || key == "core" ||
-               key == "case" || key == "quotient" || key == "cut" || key == "residues" || key == "bounds") {
+               key == "named" || key == "case" || key == "quotient" || key == "cut" || key == "residues" ||
+               key == "bounds") {
       s.hints.emplace_back(key, value);
     } else if (key != "note" && key != "claim") {
       throw Stuck("a line that is none of a certificate: " + std::string(line.substr(0, 80)));

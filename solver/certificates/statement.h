@@ -73,7 +73,7 @@ struct Statement {
   std::vector<Expr> terms, facts;
   std::map<std::string, Number> example;       // values at which the facts are said to hold
   std::map<std::string, std::string> settings; // arch, access, element-bytes, lines
-  /// symbol, let, digits, through, core, residues, bounds; of pieces case, quotient and cut as well, a case's lines after it.
+  /// symbol, let, named, digits, through, core, residues, bounds; of pieces case, quotient and cut as well, a case's lines after it.
   std::vector<std::pair<std::string, std::string>> hints;
 };
 /// Errors: Stuck, with the line.

@@ -49,6 +49,11 @@ Query::Query(const Context& context) : context_(context) {
   // Only here is a named min told what it is: digits and bounds take it as any number within its bounds.
   for (const Choice& c : context.choices()) {
     std::string a = term(c.a), b = term(c.b);
+    if (c.op == Op::div) { // by a divisor of at least 1
+      std::string whole = term(c.b * Poly::symbol(c.symbol));
+      assertions_.push_back("(and (<= " + whole + " " + a + ") (< " + a + " (+ " + whole + " " + b + ")))");
+      continue;
+    }
     assertions_.push_back("(= " + term(Poly::symbol(c.symbol)) + " (ite (<= " + a + " " + b + ") " +
                           (c.op == Op::min ? a + " " + b : b + " " + a) + "))");
   }

@@ -2,6 +2,8 @@
 
 #include "inlay/solver/error.h"
 
+#include <inlay/algebra/triton_layout.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -230,8 +232,7 @@ void symbols_of(const std::vector<std::vector<FlatMode>>& modes, std::set<std::s
 } // namespace
 
 std::set<std::string> Parts::symbols() const {
-  // Symbols that only an assumption mentions are the question's as well: conditions about them may be what settles it.
-  std::set<std::string> out = assumed;
+  std::set<std::string> out;
   symbols_of(modes, out);
   for (const Step& s : outer) {
     symbols_of(s.modes, out);
@@ -256,11 +257,12 @@ std::set<std::string> Parts::symbols() const {
   return out;
 }
 
-// A call begins with a name and holds a layout, hence a colon. min(M,8):max(N,2) does as well and is a layout: the functions of formulas are
-// no operations.
+// A call begins with a name and holds a layout, hence a colon or one of Triton's attributes. min(M,8):max(N,2) does as well and is a
+// layout: the functions of formulas are no operations.
 bool is_algebra_call(std::string_view text) {
   text = trim(text);
-  if (text.empty() || !identifier_start(text.front()) || text.find(':') == std::string_view::npos)
+  if (is_triton_layout(text)) return true;
+  if (text.empty() || !identifier_start(text.front()) || text.find_first_of(":#") == std::string_view::npos)
     return false;
   std::size_t end = 0;
   while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_'))

@@ -48,7 +48,7 @@ struct Parts {
   std::vector<std::vector<FlatMode>> modes;
   std::vector<Coordinate> domain;
   FormulaRef value;              // null: a layout
-  std::set<std::string> assumed; // symbols of assumptions under which it was computed
+  std::set<std::string> written; // symbols of the operation it was computed by: a condition may name them
 
   [[nodiscard]] bool is_plain_layout() const { return outer.empty() && !value; }
   [[nodiscard]] std::set<std::string> symbols() const;

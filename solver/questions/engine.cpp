@@ -21,6 +21,12 @@ std::set<std::string> names_in_question(const std::vector<const Parts*>& subject
   return out;
 }
 
+std::set<std::string> names_written(const std::vector<const Parts*>& subjects) {
+  std::set<std::string> out;
+  for (const Parts* p : subjects) out.insert(p->written.begin(), p->written.end());
+  return out;
+}
+
 std::vector<FormulaRef> parse_all(const std::vector<std::string>& texts) {
   std::vector<FormulaRef> out;
   for (const std::string& t : texts) out.push_back(parse_formula(t));
@@ -147,8 +153,9 @@ FormulaRef expand_index(const Parts& f, const FormulaRef& index) {
 // The context is made first, from the conditions: everything after it may assume them.
 Engine::Engine(std::string property, std::vector<const Subject*> subjects, std::vector<std::string> terms,
                const Facts& facts, const Options& o)
-    : context(names_in_question(parts_of(subjects), parse_all(terms)), joined(subjects, facts)), options(o),
-      property_(std::move(property)), subjects_(parts_of(subjects)), terms_(parse_all(terms)),
+    : context(names_in_question(parts_of(subjects), parse_all(terms)), joined(subjects, facts),
+              names_written(parts_of(subjects))),
+      options(o), property_(std::move(property)), subjects_(parts_of(subjects)), terms_(parse_all(terms)),
       term_texts_(std::move(terms)), facts_(joined(subjects, facts)) {
   if (options.enumeration_limit > greatest_limit)
     throw QuestionError("the enumeration limit " + std::to_string(options.enumeration_limit) +
@@ -193,7 +200,7 @@ void Engine::require_extents() {
   });
 }
 
-// min and max in extents and strides as symbols with bounds of their own. A second attempt at the whole question, because it forgets
+// min, max and quotients in extents and strides as symbols with bounds of their own. A second attempt at the whole question, because it forgets
 // which of the two the value is: a proof holds for either, a counterexample need not be one.
 bool Engine::name_choices() {
   auto look = [&](const FormulaRef& f) { choices_ |= f && context.choose(f); };
@@ -681,6 +688,10 @@ void Engine::digits(const char* which, const Lowering& lowering) {
     // The symbols that the certificate explains: those of the lets, and min and max by their name.
     for (Symbol s : p.symbols()) known.insert(s);
   for (const Choice& c : context.choices()) known.insert(c.symbol);
+  if (std::any_of(context.choices().begin(), context.choices().end(),
+                  [](const Choice& c) { return c.op == Op::div; }))
+    if (std::find(hints.begin(), hints.end(), "named quotients") == hints.end())
+      hints.push_back("named quotients");
   auto text = [&](const Poly& extent) {
     auto all = extent.symbols();
     bool rounded = std::any_of(all.begin(), all.end(), [&](Symbol s) { return known.count(s) == 0; });

@@ -92,7 +92,7 @@ public:
   [[nodiscard]] Wide evaluations() const;
   [[nodiscard]] bool cancelled() const { return options.cancel && *options.cancel; }
 
-  /// Gives every min and max among extents, strides, offsets and terms that no fact decides a symbol of its own (Choice), and
+  /// Gives every min, max and quotient among extents, strides, offsets and terms that no fact decides a symbol of its own (Choice), and
   /// asks no solver about the whole question any more. False: there are none.
   bool name_choices();
 

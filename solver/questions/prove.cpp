@@ -11,6 +11,7 @@
 #include <inlay/algebra/print.h>
 #include <inlay/algebra/sym.h>
 #include <inlay/algebra/sym_expression.h>
+#include <inlay/algebra/triton_layout.h>
 
 namespace inlay::solver {
 namespace {
@@ -44,7 +45,7 @@ Verdict guarded(const std::string& property, std::initializer_list<const Subject
   }
 }
 
-// First with a symbol for each min and max that no fact decides, without a solver for the question as a whole; then as it is.
+// First with a symbol for each min, max and quotient that no fact decides, without a solver for the question as a whole; then as it is.
 Verdict answered(const std::string& property, const std::vector<const Subject*>& subjects,
                  const std::vector<std::string>& terms, const Facts& facts, const Options& options,
                  Verdict (*decide)(Engine&)) {
@@ -102,7 +103,10 @@ Subject::Subject(std::string_view text, std::string_view domain) {
     // The algebra computes and the prover judges: between them goes text, so that a question about an operation is one about what it
     // printed.
     value = to_string(evaluate_expression(text));
+    // Operations that print one of Triton's layouts, which is a layout.
+    if (is_triton_layout(value)) value = to_string(parse_triton_layout(value));
   } catch (const LayoutError&) {
+    if (is_triton_layout(text)) throw; // it has no symbols
     // Only what fails on numbers is tried on symbols: for numbers the operations are exact, and symbols would
     // bring assumptions that numbers do not need. A text that is wrong on both fails here once more, with the
     // message of the symbolic reader.
@@ -115,17 +119,12 @@ Subject::Subject(std::string_view text, std::string_view domain) {
     assumed_ = assumed;
   }
   auto parts = std::make_shared<Parts>(*parse_subject(value, domain));
+  // Every symbol that was written is one of the question's, though no extent or stride of the result names it: a condition about it may
+  // be what proves an assumption, or what the user knows, and would else be refused as being about nothing in the question.
   if (assumed_)
-    for (const Obligation& o : assumed_->obligations) {
-      // A symbol that an assumption alone mentions is one of the question's: a condition about it may be what
-      // proves the assumption, and would else be refused as being about nothing in the question.
-      std::vector<Sym> all = o.claim.operands;
-      for (const SymLayout& l : o.claim.layouts)
-        for (const Sym& s : symbols_in(l)) all.push_back(s);
-      for (const Sym& s : all)
-        if (s.context())
-          for (AtomId id : symbols(s)) parts->assumed.insert(s.context()->atom(id).name);
-    }
+    for (AtomId id = 0; id < assumed_->context.atom_count(); ++id)
+      if (const SymAtom& a = assumed_->context.atom(id); a.kind == AtomKind::symbol)
+        parts->written.insert(a.name);
   parts_ = parts;
 }
 

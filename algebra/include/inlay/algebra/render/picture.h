@@ -18,8 +18,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace inlay {
@@ -42,6 +44,7 @@ struct Cell {
   std::vector<unsigned>
       threads;      ///< who holds it, in ascending order; more than one where data are replicated
   std::string note; ///< a sentence more than fits, shown on hover
+  int group = -1;   ///< cells of one group have a line around them: a tile; -1: none
 };
 
 /// One matrix of cells, rows first: `cells[row * columns + column]`.
@@ -62,6 +65,8 @@ struct Picture {
   std::string title;   ///< `((2,2),3):((24,2),8)`
   std::string caption; ///< `size 12, cosize 43`
   std::vector<Panel> panels;
+  /// Where it stands among the others, row and column of a table, as A beside C and B above it; without: one beside the other.
+  std::optional<std::pair<std::size_t, std::size_t>> place = {};
 };
 
 inline constexpr std::size_t max_picture_cells = 16384;

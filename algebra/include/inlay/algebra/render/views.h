@@ -42,8 +42,14 @@ struct MfmaOperands {
   Layout a, b, c;
   IntTuple a_tile, b_tile, c_tile;
 };
-/// A, B and C as thread-value pictures; `name` begins their titles. Errors: those of thread_value_picture.
+/// Rows as columns: of an (N,K) tile the picture with K down.
+[[nodiscard]] Picture transposed(Picture picture);
+/// A, B and C as they meet in a product: C with B above it (k down, n across) and A to its left. `name` begins their titles. Errors:
+/// those of thread_value_picture.
 [[nodiscard]] std::vector<Picture> mfma_pictures(const std::string& name, const MfmaOperands& operands);
+
+/// Lines around the tiles of a picture of a layout: `tile_of(i)` is the number of index i's tile.
+void outline(Picture& picture, const std::function<int(Int)>& tile_of);
 
 /// How the LDS serves one instruction of a wave: `phases` lists which lanes are served together; within a phase
 /// a bank delivers one 32-bit word a clock, whoever asks for it. (solver/lds.h has the measured groups.)

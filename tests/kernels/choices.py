@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How good `auto` is, and the table of forms that ships.
 
-  choices.py INLAY --compare [--sample N] [--most N] [--write docs/benchmarks/choices.md]
+  choices.py INLAY --compare [--skip N] [--sample N] [--most N] [--write docs/choosing.md]
   choices.py INLAY --table kernels/tables/forms.tsv [--sample N] [--most N]
 
 --compare: for shapes x types x processors the modelled clocks of what `inlay build KERNEL --m .. --json` chooses beside the fewest that
@@ -77,9 +77,9 @@ def tuned(inlay, case, most):
     return told, seconds
 
 
-def compare(inlay, sample, most, page):
+def compare(inlay, skip, sample, most, page):
     rows, losses = [], []
-    for case in gemms()[:sample]:
+    for case in gemms()[skip:skip + sample]:
         with tempfile.TemporaryDirectory() as folder:
             built, seconds = run(inlay, ["build"] + options(case) + ["--json", "-o", folder])
         choice = built["choice"]
@@ -128,6 +128,7 @@ def main():
     p.add_argument("inlay")
     p.add_argument("--compare", action="store_true")
     p.add_argument("--table")
+    p.add_argument("--skip", type=int, default=0)
     p.add_argument("--sample", type=int, default=60)
     p.add_argument("--most", type=int, default=64)
     p.add_argument("--write")
@@ -135,7 +136,7 @@ def main():
     if a.table:
         table(a.inlay, a.sample, a.most, a.table)
     if a.compare:
-        losses = compare(a.inlay, a.sample, a.most, a.write)
+        losses = compare(a.inlay, a.skip, a.sample, a.most, a.write)
         sys.exit(0 if statistics.median(losses) <= 1 and max(losses) <= 3 else 1)
 
 

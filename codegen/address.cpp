@@ -181,6 +181,17 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     out.ends_with_tensor = true;
     out.descriptor_axis = -1;
   }
+  // And of an axis along which tiles are loaded ahead, whatever is inside of it: what
+  // is loaded behind the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
+  // it is known that it is inside, and of a first one that is.
+  if (const std::size_t outer = order[0];
+      !tensor.output && access.rows.empty() && out.descriptor_axis < 0 && !out.ends_with_tensor &&
+      access.extents[outer] > 1 && !access.masked[outer] && base[outer] == Sym(0) &&
+      access.slot >= (step[outer].is_constant() ? 1 : 2) &&
+      le(all[outer] - thread[outer] - Sym(access.elements[0][outer]) + Sym(access.extents[outer]),
+         tensor.shape[outer]) != Truth::yes)
+    out.ends_with_tensor = std::any_of(program.sizes().begin(), program.sizes().end(),
+                                       [&](const Size& z) { return z.symbol == tensor.shape[outer]; });
   // A number in front of the descriptor's axis must not count as a distance along it.
   if (out.descriptor_axis >= 0 || out.gathered_axis >= 0)
     for (std::size_t n = 0; n < before; ++n)

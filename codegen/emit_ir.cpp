@@ -247,6 +247,12 @@ private:
     return n;
   }
 
+  // Whether rows that a table names were loaded in the same loop: the address is another one in each trip.
+  bool moves_rows(const Inst& i) const {
+    for (const int row : i.access.rows)
+      if (row >= 0 && !outside(i.uses[static_cast<std::size_t>(row)].id)) return true;
+    return false;
+  }
   const AddressSplit& split_of(const Inst& i) {
     const auto found = splits_.find(&i);
     return found != splits_.end() ? found->second
@@ -257,24 +263,35 @@ private:
   Memory memory(const Inst& i, int shared = 0) {
     const Tensor& t = p_.tensor(i.access.tensor);
     const AddressSplit& a = split_of(i);
+    std::vector<std::pair<AtomId, Sym>> rows; // of this trip, by names of their own
     for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis) {
       if (!i.access.gathered(axis)) continue;
       const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
       const Sym symbol = row_symbol(p_, t, axis, row);
-      if (bound_rows_.insert(*symbol.as_atom()).second) k.bind(symbol, use(row));
+      if (outside(row.id)) {
+        if (bound_rows_.insert(*symbol.as_atom()).second) k.bind(symbol, use(row));
+        continue;
+      }
+      const Sym here = p_.symbols().symbol("_row_here" + std::to_string(rows_here_++) + "_" +
+                                               std::to_string(interval(symbol).upper->value()),
+                                           interval(symbol));
+      k.bind(here, use(row));
+      rows.emplace_back(*symbol.as_atom(), here);
     }
+    const auto of_rows = [&](Sym s) { return rows.empty() ? s : substitute(s, rows); };
     Memory out;
     out.step = bytes(t, a.step);
     const std::int64_t immediate = a.immediate * bits(t.element) / 8;
     const bool fits = immediate < most_immediate && !i.direct; // of a transfer it moves the place in LDS too
     out.immediate = fits ? static_cast<int>(immediate) : 0;
-    Sym lane = bytes(t, fits ? a.lane : a.lane + Sym(a.immediate));
+    Sym lane = of_rows(bytes(t, fits ? a.lane : a.lane + Sym(a.immediate)));
     if (shared > 0 && at_least(lane, shared)) {
       out.immediate = shared;
       lane = lane - Sym(shared);
     }
     out.offset = k.lower_low(lane);
-    for (const AddressSplit::Predicate& q : a.predicates) {
+    for (AddressSplit::Predicate q : a.predicates) {
+      q.coordinate = of_rows(q.coordinate);
       if (of_trip(q.room)) {
         out.each_trip.push_back(q);
       } else {
@@ -584,9 +601,9 @@ private:
         transfer_ = &i; // the write behind it is the other half
         break;
       }
-      if (!memory_.contains(&i)) prepare(i);
-      const Memory& m = memory_.at(&i);
       const Tensor& t = p_.tensor(i.access.tensor);
+      if (!moves_rows(i) && !memory_.contains(&i)) prepare(i);
+      const Memory m = moves_rows(i) ? memory(i) : memory_.at(&i);
       env_[key(i.def)] = k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
       break;
     }
@@ -620,8 +637,8 @@ private:
         env_[key(i.def)] = k.lds_load(b, base, at.immediate + offset, {t.element, i.def.count});
       } else if (i.direct) {
         INLAY_CHECK(transfer_ && transfer_->def == i.uses[0], "both halves of a transfer");
-        const Memory& m = memory_.at(transfer_);
-        k.buffer_load_to_lds(m.descriptor, m.offset, i.uses[0].count * bits(t.element) / 8, b,
+        const Memory m = moves_rows(*transfer_) ? memory(*transfer_) : memory_.at(transfer_);
+        k.buffer_load_to_lds(m.descriptor, offset_of(m), i.uses[0].count * bits(t.element) / 8, b,
                              k.add(uniform(base), number(at.immediate + offset - m.immediate)), extra(m));
         transfer_ = nullptr;
       } else {
@@ -1046,7 +1063,12 @@ private:
     exact_ = r.exact;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list)
-        if (i.access.gathered()) prepare(i);
+        if (i.access.gathered()) {
+          if (!moves_rows(i))
+            prepare(i);
+          else // its address is each trip's; what the trips share is made before them
+            (void)descriptor(p_.tensor(i.access.tensor), split_of(i));
+        }
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
       const bool inside = prologue_inside(r, registers->second);
       const bool sums = std::any_of(r.prologue.begin(), r.prologue.end(),
@@ -1147,7 +1169,14 @@ private:
     if (wanted && form_ == LoopForm::ir)
       throw CodegenError(cannot + ": it is IR", "line   " + std::to_string(r.body[0].where.line()),
                          "--loops asm or auto");
-    if (!r.exact || form_ == LoopForm::ir) return;
+    const bool moves =
+        std::any_of(r.body.begin(), r.body.end(), [&](const Inst& i) { return moves_rows(i); });
+    if (moves && (form_ == LoopForm::block || wanted))
+      throw CodegenError(
+          wanted ? cannot + ": a trip loads the rows that it gathers"
+                 : "the loop cannot be a block of assembly: a trip loads the rows that it gathers",
+          "line   " + std::to_string(r.body[0].where.line()), "--loops auto or ir");
+    if (moves || !r.exact || form_ == LoopForm::ir) return;
     if (form_ == LoopForm::automatic && !wanted) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;
@@ -1427,6 +1456,7 @@ private:
   std::map<const Inst*, Lds> lds_at_;
   std::vector<Base> bases_;
   std::set<AtomId> bound_rows_; ///< symbols of coordinates from memory
+  int rows_here_ = 0;           ///< how many of them are a trip's
   Env env_;
   bool exact_ = false;              ///< the order is not LLVM's
   const Inst* transfer_ = nullptr;  ///< the load half of a transfer

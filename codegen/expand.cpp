@@ -357,6 +357,7 @@ private:
     const int count = static_cast<int>(c.tv.mode(1).size().value());
     const bool from_lds = c.from && p_.tensor(c.from->tensor).space == Space::lds;
     const bool to_lds = c.to && p_.tensor(c.to->tensor).space == Space::lds;
+    const std::size_t first = graph_.regions.back().body.size();
     for (int base = 0; base < count; base += c.vector) {
       Reg value;
       if (c.from) {
@@ -384,6 +385,22 @@ private:
         if (!to_lds) mask(store.access);
       }
     }
+    if (c.from && !from_lds) alike(first);
+  }
+  // Loads of one operation have one mask: where the first row of a tile at a constant origin is inside and the others may not be, what
+  // the fragment holds outside is said of all of them.
+  void alike(std::size_t first) {
+    auto& body = graph_.regions.back().body;
+    std::vector<bool> any;
+    const auto each = [&](const auto& f) {
+      for (std::size_t n = first; n < body.size(); ++n)
+        if (body[n].kind == InstKind::load) f(body[n].access.masked);
+    };
+    each([&](const std::vector<bool>& m) {
+      any.resize(m.size(), false);
+      for (std::size_t axis = 0; axis < m.size(); ++axis) any[axis] = any[axis] || m[axis];
+    });
+    each([&](std::vector<bool>& m) { m = any; });
   }
 
   void expand(const FillOp& z) {

@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <unordered_set>
 
 namespace inlay::codegen {
 namespace {
@@ -85,10 +88,15 @@ Expr Expressions::load(int tensor, std::vector<Sym> index, std::vector<int> thro
 }
 
 int Expressions::depth(int id) const {
-  const ExprNode& n = node(id);
-  int d = 0;
-  for (const int a : n.args) d = std::max(d, depth(a));
-  return d + (n.fn == Fn::fold ? 1 : 0);
+  std::unordered_map<int, int> known; // what occurs in many places is looked at once
+  const auto of = [&](auto&& self, int at) -> int {
+    if (const auto found = known.find(at); found != known.end()) return found->second;
+    const ExprNode& n = node(at);
+    int d = 0;
+    for (const int a : n.args) d = std::max(d, self(self, a));
+    return known[at] = d + (n.fn == Fn::fold ? 1 : 0);
+  };
+  return of(of, id);
 }
 
 Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
@@ -165,7 +173,9 @@ std::vector<AtomId> Expressions::symbols(Expr e) const {
     for (const AtomId a : inlay::symbols(s))
       if (std::find(out.begin(), out.end(), a) == out.end()) out.push_back(a);
   };
+  std::unordered_set<int> seen; // what occurs in many places is looked at once
   const auto visit = [&](auto&& self, int id) -> void {
+    if (!seen.insert(id).second) return;
     const ExprNode& n = node(id);
     if (n.fn == Fn::number) add(n.sym);
     for (const Sym& s : n.index) add(s);
@@ -281,6 +291,44 @@ std::optional<Expr> Expressions::distributed(double factor, const std::vector<in
 }
 
 Expr Expressions::product(double factor, Expr e) { return sorted(Fn::mul, {constant(factor).id, e.id}); }
+
+namespace {
+// A fold over no index or over one is decided, and of an index below a number quotients and remainders by no less are known:
+// sum(i < 1, f(i)) is f(0), and below 32 i/32 is 0. Nothing where that changes nothing.
+std::optional<Expr> few(Expressions& x, const ExprNode& n) {
+  const auto most = interval(n.index[0]).upper; // of the extent
+  if (!most) return std::nullopt;
+  if (n.index.size() == 1 && *most <= Int(0)) return x.constant(empty_element(n.monoid));
+  const AtomId atom = *n.sym.as_atom();
+  if (n.index.size() == 1 && n.index[0] == Sym(1)) {
+    const std::pair<AtomId, Sym> first[] = {{atom, Sym(0)}};
+    return x.substitute({&x, n.args[0]}, first);
+  }
+  if (*most < Int(1) || *most > Int(INT32_MAX)) return std::nullopt;
+  const Sym below = n.sym.context()->symbol("_below_" + inlay::to_string(*most), {Int(0), *most - Int(1)});
+  const std::pair<AtomId, Sym> in[] = {{atom, below}}, back[] = {{*below.as_atom(), n.sym}};
+  ExprNode out = n;
+  out.args = {x.substitute(x.substitute({&x, n.args[0]}, in), back).id};
+  if (out == n) return std::nullopt;
+  return x.make(std::move(out));
+}
+
+// The sum of a sum, the inner extent free of the outer index, in one order of the two: that of their extents.
+std::optional<Expr> exchanged(Expressions& x, const ExprNode& outer) {
+  const ExprNode inner = x.node(outer.args[0]);
+  if (inner.fn != Fn::fold || inner.monoid != Monoid::sum || inner.index.size() != 1) return std::nullopt;
+  const AtomId o = *outer.sym.as_atom(), i = *inner.sym.as_atom();
+  const auto free = inlay::symbols(inner.index[0]);
+  if (std::find(free.begin(), free.end(), o) != free.end()) return std::nullopt;
+  if (!(inner.index[0] < outer.index[0])) return std::nullopt;
+  SymContext& context = *outer.sym.context();
+  const Sym first = context.symbol("_exchanged0", {Int(0), std::nullopt}),
+            second = context.symbol("_exchanged1", {Int(0), std::nullopt});
+  const std::pair<AtomId, Sym> apart[] = {{o, first}, {i, second}};
+  return x.fold(Monoid::sum, second, inner.index[0],
+                x.fold(Monoid::sum, first, outer.index[0], x.substitute({&x, inner.args[0]}, apart)));
+}
+} // namespace
 
 Expr Expressions::normal(Expr e) {
   if (const auto found = normal_.find(e.id); found != normal_.end()) return {this, found->second};
@@ -403,11 +451,21 @@ Expr Expressions::normal(Expr e) {
         break;
       }
     }
+    if (n.fn == Fn::fold) {
+      if (const auto folded = few(*this, n)) {
+        out = normal(*folded);
+        break;
+      }
+    }
     if (n.fn == Fn::fold && n.monoid == Monoid::sum && n.index.size() == 1) {
       // The sum of what does not depend on the index is its extent times that.
       const std::vector<AtomId> used = symbols({this, n.args[0]});
       if (std::find(used.begin(), used.end(), *n.sym.as_atom()) == used.end()) {
         out = sorted(Fn::mul, {number(n.index[0]).id, n.args[0]});
+        break;
+      }
+      if (const auto turned = exchanged(*this, n)) {
+        out = normal(*turned);
         break;
       }
     }
@@ -498,15 +556,27 @@ double function_value(const ExprNode& node, std::span<const double> x) {
   }
 }
 
-std::string to_string(Expr e, const std::function<std::string(int)>& name) {
+namespace {
+std::string number_text(double v) {
+  if (std::isfinite(v) && v != 0 && (std::abs(v) >= 1e15 || std::abs(v) < 1e-3)) {
+    // The fewest digits that come to the same constant.
+    for (int digits = 1; digits <= 17; ++digits) {
+      char text[40];
+      (void)std::snprintf(text, sizeof text, "%.*g", digits, v);
+      if (rounded(std::strtod(text, nullptr)) == rounded(v)) return text;
+    }
+  }
+  std::string s = std::to_string(v);
+  if (s.find('.') != std::string::npos) s.erase(s.find_last_not_of('0') + 1);
+  if (!s.empty() && s.back() == '.') s.pop_back();
+  return s;
+}
+
+/// What occurs in many places is printed in each; behind `left` of them comes "...": of a choice of a choice 2^n.
+std::string text_of(Expr e, const std::function<std::string(int)>& name, int& left) {
+  if (--left < 0) return "...";
   const ExprNode& n = e.node();
-  const auto arg = [&](std::size_t i) { return to_string(Expr{e.arena, n.args[i]}, name); };
-  const auto number_text = [](double v) {
-    std::string s = std::to_string(v);
-    if (s.find('.') != std::string::npos) s.erase(s.find_last_not_of('0') + 1);
-    if (!s.empty() && s.back() == '.') s.pop_back();
-    return s;
-  };
+  const auto arg = [&](std::size_t i) { return text_of(Expr{e.arena, n.args[i]}, name, left); };
   const auto infix = [&](const char* sign) {
     std::string s = "(";
     for (std::size_t i = 0; i < n.args.size(); ++i) s += (i ? sign : "") + arg(i);
@@ -559,6 +629,12 @@ std::string to_string(Expr e, const std::function<std::string(int)>& name) {
   }
   }
   return "?";
+}
+} // namespace
+
+std::string to_string(Expr e, const std::function<std::string(int)>& name) {
+  int left = 10000;
+  return text_of(e, name, left);
 }
 
 } // namespace inlay::codegen

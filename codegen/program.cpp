@@ -1,11 +1,13 @@
 #include <inlay/codegen/program.h>
 
 #include "lane_exchange.h"
+#include "lds_place.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -102,6 +104,14 @@ Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.output)
     throw CodegenError("uniform: " + table.name +
                        " is an output: what it holds is not there before the launch");
+  for (const AtomId atom : inlay::symbols(at))
+    if (const std::string& name = symbols_->atom(atom).name;
+        name.size() > 2 && name.starts_with("_t") && name[2] >= '0' && name[2] <= '9')
+      throw CodegenError("uniform: " + to_string(at) +
+                             " moves with a loop, and a number of the workgroup is read once",
+                         "table  " + table.name + ", line " + std::to_string(where.line()),
+                         "in the loop k.load(k.tile(" + table.name + ", {1}, {" + to_string(at) +
+                             "}), tv without its axes, 1), and a view through what that gives");
   const Sym symbol =
       symbols_->symbol("_" + table.name + std::to_string(uniforms_.size()), {Int(0), Int(INT32_MAX)});
   uniforms_.push_back({symbol, table.id, at, where});
@@ -387,8 +397,29 @@ void check_elements(const char* operation, const Target& target, const std::vect
            "f32, f16, bf16, i8, " + of_target);
 }
 
+std::string as_text(double value) {
+  Expressions x;
+  return to_string(x.constant(value), [](int) { return std::string(); });
+}
+// Every number is one that f32 has: 1e300 would be infinite, and 1e-300 would be 0.
+void check_constant(const char* operation, double value, const std::source_location& where) {
+  const auto narrow = static_cast<float>(value);
+  if (std::isnan(value) || (std::isfinite(value) && (!std::isfinite(narrow) || (value != 0 && narrow == 0))))
+    throw CodegenError(std::string(operation) + ": " + as_text(value) +
+                           " is no number of f32, in which it computes",
+                       "line   " + std::to_string(where.line()),
+                       "what has been multiplied out, between 1.5e-45 and 3.4e38, or INFINITY");
+}
+void check_constants(const char* operation, Expr map, const std::source_location& where) {
+  (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::constant || n.fn == Fn::inside) check_constant(operation, n.value, where);
+    return std::nullopt;
+  });
+}
+
 void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>& fragments, Element to,
                const std::source_location& where) {
+  check_constants("map", m.map, where);
   std::vector<Element> from;
   for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
@@ -434,6 +465,7 @@ Fragment Program::zeros(Element element, const Layout& tv, std::vector<int> exte
 }
 
 Fragment Program::full(double value, const Layout& tv, std::vector<int> extents, Where where) {
+  check_constant("full", value, where);
   const Fragment f = fragment(Element::f32, of_role(tv, where), std::move(extents));
   append(FillOp{f.id, value}, where);
   return f;
@@ -539,7 +571,12 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
   if (from.element != element)
     rounded = map(
         {from}, [](const std::vector<Expr>& x) { return x[0]; }, element, where);
-  const Tensor tile = lds("relayout" + std::to_string(to.id), element, from.extents);
+  const auto place = axes == 2 && bits(element) <= 32
+                         ? place_without_conflicts(bits(element), from.extents[0], from.extents[1],
+                                                   rounded.tv, tv, target_->name == "gfx950" ? 64 : 32)
+                         : std::nullopt;
+  const Tensor tile = lds("relayout" + std::to_string(to.id), element, from.extents,
+                          place ? place->first : Swizzle(), place ? place->second : 0);
   store(rounded, whole(tile), 1, where);
   CopyOp c;
   c.from = whole(tile);
@@ -862,6 +899,8 @@ std::string Program::text() const {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +
                std::to_string(l->pipeline.ring);
+        if (l->pipeline.distance > 0 && l->pipeline.ring == 1)
+          out += " (one stage: the default order loads nothing ahead)";
         out += "   ; " + line_of(op.where) + "\n";
         self(self, l->body, indent + "  ");
         continue;

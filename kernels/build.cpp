@@ -13,6 +13,8 @@
 #include <inlay/validate/code.h>
 #endif
 
+#include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -26,6 +28,46 @@ namespace {
 using Clock = std::chrono::steady_clock;
 double milliseconds_since(Clock::time_point begin) {
   return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+/// A swizzle with which none of a tile's accesses has a conflict, or nothing. What lies at a place lies without a swizzle where that
+/// moves it back to: exchanged twice, bits are where they were.
+std::string working_swizzle(const codegen::Program& program, const codegen::Derivation& derived,
+                            const codegen::LdsPattern& refused) {
+  const auto tensor = std::find_if(program.tensors().begin(), program.tensors().end(),
+                                   [&](const codegen::Tensor& t) { return t.name == refused.tensor; });
+  if (tensor == program.tensors().end() || !tensor->place.swizzle()) return "";
+  const Swizzle now = *tensor->place.swizzle();
+  const int size = codegen::bits(tensor->element), wave = program.target().wave_size;
+  const std::int64_t elements = tensor->stage_elements();
+  int base = 0;
+  for (const codegen::LdsPattern& p : derived.lds)
+    if (p.tensor == refused.tensor)
+      base = std::max(base, std::countr_zero(static_cast<unsigned>(std::max(p.bytes * 8 / size, 1))));
+  const auto free = [&](const Swizzle& s) {
+    return std::all_of(derived.lds.begin(), derived.lds.end(), [&](const codegen::LdsPattern& p) {
+      if (p.tensor != refused.tensor) return true;
+      const auto by = codegen::Addressing::lds;
+      const codegen::Atom& atom = p.read ? codegen::Atom::load(program.target(), by, p.bytes * 8)
+                                         : codegen::Atom::store(program.target(), by, p.bytes * 8);
+      const solver::LdsAccess& model = solver::lds_access(atom.name, program.target().name);
+      for (std::size_t first = 0; first < p.address.size(); first += static_cast<std::size_t>(wave)) {
+        unsigned lanes = 0;
+        while (lanes < static_cast<unsigned>(wave) && p.address[first + lanes] >= 0) ++lanes;
+        const auto at = [&](unsigned lane) {
+          return s(now(Int(p.address[first + lane] * 8 / size))).value() * size / 8;
+        };
+        if (solver::lds_conflicts(model, at, lanes).degree > 1) return false;
+      }
+      return true;
+    });
+  };
+  for (int bits = 0; bits <= 6; ++bits)
+    for (int shift = bits; shift <= 9; ++shift)
+      if ((bits > 0 || shift == 0) && (std::int64_t{1} << (bits + base + shift)) <= elements &&
+          free(Swizzle(bits, base, shift)))
+        return fmt::format("Swizzle({}, {}, {})", bits, base, shift);
+  return "";
 }
 
 // Each LDS instruction against the measured phase groups, wave by wave.
@@ -44,12 +86,16 @@ void prove_banks(ProofReport& report, const codegen::Program& program, const cod
       while (lanes < static_cast<unsigned>(wave) && p.address[first + lanes] >= 0) ++lanes;
       const solver::LdsConflicts c = solver::lds_conflicts(
           model, [&](unsigned lane) { return p.address[first + lane]; }, lanes);
-      if (c.degree > 1)
-        counterexample = fmt::format("wave {}: bank {} is wanted {} times in one phase\n"
-                                     "  hint   another place for {}: a swizzle as the last argument of "
-                                     "lds(...); 'inlay search swizzle' finds one for "
-                                     "all its reads and writes, in kernels/ conflict_free_swizzle does",
-                                     first / static_cast<std::size_t>(wave), c.bank, c.degree, p.tensor);
+      if (c.degree > 1) {
+        const std::string works = working_swizzle(program, derived, p);
+        counterexample =
+            fmt::format("wave {}: bank {} is wanted {} times in one phase\n"
+                        "  hint   another place for {}: {}",
+                        first / static_cast<std::size_t>(wave), c.bank, c.degree, p.tensor,
+                        works.empty() ? "no swizzle alone is free of conflicts; other layouts of its "
+                                        "reads and writes, or padding in lds(...)"
+                                      : works + " as the last argument of lds(...)");
+      }
     }
     report.require_enumerated(fmt::format("{} of {} has no bank conflict ({}, {})",
                                           p.read ? "reading" : "writing", p.tensor, instruction,

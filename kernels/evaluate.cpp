@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 
 namespace inlay::kernels {
@@ -171,7 +172,7 @@ private:
   static Int evaluate(Sym s, const Assignment& at) { return inlay::evaluate(s, at); }
 
   Shared eval(Expr e) {
-    std::vector<std::int64_t> key{e.id};
+    std::vector<std::int64_t> key{e.id, under_condition_ > 0 ? 1 : 0};
     const std::vector<AtomId> dims = dims_of(e);
     for (const AtomId a : dims) key.push_back(extent_.at(a));
     if (const auto found = done_.find(key); found != done_.end()) return found->second;
@@ -191,7 +192,11 @@ private:
     std::vector<Array> made;
     std::vector<Shared> args;
     std::vector<const Array*> operands;
+    // What a condition leaves out may lie outside of its tensor.
+    const bool condition = n.fn == Fn::inside;
+    under_condition_ += condition ? 1 : 0;
     for (const int a : n.args) args.push_back(eval({e.arena, a})), operands.push_back(args.back().get());
+    under_condition_ -= condition ? 1 : 0;
     if (n.fn == Fn::inside) {
       made.reserve(2);
       for (const Sym& s : n.index) made.push_back(number(s));
@@ -237,8 +242,11 @@ private:
           if (v < 0 || v >= static_cast<double>(shape[axis])) v = -1;
         }
       } else {
-        for (const double v : axes.back().data)
-          if (v < 0 || v >= static_cast<double>(shape[axis])) outside(t, axis, v, shape[axis]);
+        for (double& v : axes.back().data) {
+          if (v >= 0 && v < static_cast<double>(shape[axis])) continue;
+          if (under_condition_ == 0) outside(t, axis, v, shape[axis]);
+          v = nowhere;
+        }
       }
     }
     Array out{dims, extents_of_dims(dims), {}};
@@ -247,13 +255,14 @@ private:
     for (const Array& a : axes) operands.push_back(&a);
     each(out.dims, out.extents, operands, [&](const auto& at) {
       std::size_t offset = 0;
-      bool inside = true;
+      bool inside = true, there = true;
       for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         const double v = operands[axis]->data[static_cast<std::size_t>(at[axis])];
         inside = inside && v >= 0;
+        there = there && v != nowhere;
         offset = offset * static_cast<std::size_t>(shape[axis]) + static_cast<std::size_t>(std::max(v, 0.0));
       }
-      out.data.push_back(inside ? values[offset] : 0);
+      out.data.push_back(!there ? std::numeric_limits<double>::quiet_NaN() : inside ? values[offset] : 0);
     });
     return out;
   }
@@ -339,6 +348,8 @@ private:
   const Program& p_;
   const EvaluationInput& input_;
   Assignment at_;
+  static constexpr double nowhere = -2; ///< a coordinate outside that a condition leaves out
+  int under_condition_ = 0;
   std::map<int, std::vector<double>> stored_; ///< outputs that other specifications read
   std::map<AtomId, std::int64_t> extent_;     ///< of the indices that are open here
   std::map<std::vector<std::int64_t>, Shared> done_;

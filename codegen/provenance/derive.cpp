@@ -81,22 +81,25 @@ void Interpreter::make_world() {
   };
   std::size_t of_two = 0;
   for (const CodeRegion& r : code_.regions)
-    if (r.is_loop) world_of_loop(r, !least_of(r.extent) || within_[of_two++]);
+    if (r.is_loop) world_of_loop(r, least_of(r.extent) ? ends_of_loops_[of_two++] : LeastEnd::size);
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
     if (!z || known(z->symbol)) continue;
-    const Sym rest = context_.symbol("_over_" + z->name, {Int(0), Int(z->facts.most)});
+    const auto over = [&](std::int64_t unit) { // of the size behind the workgroup's first coordinate
+      return context_.symbol("_over_" + z->name,
+                             {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
+    };
     if (a.tile == 1 && z->facts.multiple > 1) { // heads that share a head of keys: number G a + b of G n
       const Sym group(z->facts.multiple);
       const Sym outer = context_.symbol("_group_" + z->name, {Int(0), Int(z->facts.most)});
       world_.emplace_back(*a.symbol.as_atom(),
                           group * outer + context_.symbol("_member_" + std::to_string(z->facts.multiple),
                                                           {Int(0), Int(z->facts.multiple - 1)}));
-      world_.emplace_back(*z->symbol.as_atom(), group * (outer + rest + Sym(1)));
+      world_.emplace_back(*z->symbol.as_atom(), group * (outer + over(z->facts.multiple) + Sym(1)));
       continue;
     }
     const std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(a.tile));
-    world_.emplace_back(*z->symbol.as_atom(), Sym(a.tile) * a.symbol + Sym(g) * (rest + Sym(1)));
+    world_.emplace_back(*z->symbol.as_atom(), Sym(a.tile) * a.symbol + Sym(g) * (over(g) + Sym(1)));
   }
   for (const Size& z : p_.sizes())
     if (!known(z.symbol) && z.facts.multiple > 1)
@@ -136,7 +139,7 @@ std::optional<Size> Interpreter::size_in(Sym extent) const {
   return std::nullopt;
 }
 
-void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
+void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   for (const auto& [other, last] : last_trip_)
     if (other->extent == r.extent && other->tile == r.tile) {
       last_trip_[&r] = last;
@@ -165,8 +168,10 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
   const Sym rest = first - z->symbol; // of the size, before the loop
   std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
   while (divides(Sym(g), rest) != Truth::yes) g = g % 2 == 0 ? g / 2 : 1;
-  if (within) {
-    const Sym trips = context_.symbol("_trips_" + z->name, {Int(0), Int((z->facts.most - 1) / r.tile)});
+  if (which == LeastEnd::size) {
+    // From the size's begin on, at least what is declared of it.
+    const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
+    const Sym trips = context_.symbol("_trips_" + z->name, {Int(fewest), Int((z->facts.most - 1) / r.tile)});
     const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them
     const Sym last =
         units == 1 ? Sym(1)
@@ -178,6 +183,26 @@ void Interpreter::world_of_loop(const CodeRegion& r, bool within) {
     return;
   }
   const Sym tile(r.tile), end = two->second;
+  if (const Uniform* u = uniform_of(p_, end)) {
+    // A number from memory, beside a size of which nothing more is known: some tiles and a rest, or nothing.
+    if (known(u->symbol)) return;
+    if (which == LeastEnd::nothing) {
+      world_.emplace_back(*u->symbol.as_atom(), Sym(0));
+      world_.emplace_back(*r.extent.as_atom(), Sym(0));
+      last_trip_[&r] = Sym(0);
+      return;
+    }
+    const std::string name = context_.atom(*u->symbol.as_atom()).name;
+    const Sym trips = context_.symbol("_trips_" + name, {Int(0), Int(INT32_MAX / r.tile)}),
+              last = r.tile == 1 ? Sym(1)
+                                 : context_.symbol("_rest" + name + "_" + std::to_string(r.tile),
+                                                   {Int(1), Int(r.tile)});
+    world_.emplace_back(*u->symbol.as_atom(), tile * trips + last);
+    world_.emplace_back(*r.extent.as_atom(), tile * trips + last);
+    given_.emplace_back(two->second, two->first);
+    last_trip_[&r] = trips;
+    return;
+  }
   if (divides(tile, end) != Truth::yes) return;
   const Sym more = context_.symbol("_more_" + z->name, {Int(0), Int(z->facts.most)});
   world_.emplace_back(*z->symbol.as_atom(), end - rest + Sym(g) * (more + Sym(1)));
@@ -206,14 +231,23 @@ int pointer_alignment(const Program& program, const Tensor& tensor) {
 }
 
 Derivation derive(const Code& code, Prover& prover) {
-  // A loop that runs to the least of two ends: once with either.
-  std::size_t of_two = 0;
-  for (const CodeRegion& r : code.regions) of_two += r.is_loop && least_of(r.extent);
+  // A loop that runs to the least of two ends: once with either, and where one is a number from memory once without a trip.
+  std::vector<unsigned> cases;
+  for (const CodeRegion& r : code.regions)
+    if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt)
+      cases.push_back(uniform_of(*code.program, two->first) || uniform_of(*code.program, two->second) ? 3U
+                                                                                                      : 2U);
+  unsigned all = 1;
+  for (const unsigned n : cases) all *= n;
   Derivation out;
-  for (unsigned which = 0; which < 1U << of_two; ++which) {
-    std::vector<bool> within;
-    for (std::size_t i = 0; i < of_two; ++i) within.push_back((which >> i & 1U) == 0);
-    Derivation d = provenance::Interpreter(code, prover, std::move(within)).run();
+  for (unsigned which = 0; which < all; ++which) {
+    std::vector<provenance::LeastEnd> ends;
+    unsigned digits = which;
+    for (const unsigned n : cases) {
+      ends.push_back(static_cast<provenance::LeastEnd>(digits % n));
+      digits /= n;
+    }
+    Derivation d = provenance::Interpreter(code, prover, std::move(ends)).run();
     if (which == 0) {
       out = std::move(d);
     } else {

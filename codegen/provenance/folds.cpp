@@ -1,6 +1,8 @@
 // Rule of folds: each element once, all of them before the result is used.
 #include "interpreter.h"
 
+#include <climits>
+
 namespace inlay::codegen::provenance {
 
 Term Interpreter::join(const Term& a, const Term& b) {
@@ -11,12 +13,17 @@ Term Interpreter::join(const Term& a, const Term& b) {
       out.origin = b.origin;
       out.sets = b.sets;
     } else {
-      if (!(out.origin == b.origin))
-        refute("a tile is finished before the next one begins", describe(a), "and then " + describe(b));
-      out.sets = unite(out.sets, b.sets, a.monoid);
+      if (out.origin == b.origin) {
+        out.sets = unite(out.sets, b.sets, a.monoid);
+      } else {
+        next_round(out, b.origin, b.sets);
+      }
     }
   }
-  std::erase_if(out.ends, [&](Sym e) { return std::find(b.ends.begin(), b.ends.end(), e) == b.ends.end(); });
+  std::erase_if(out.ends, [&](Sym e) {
+    return std::none_of(b.ends.begin(), b.ends.end(),
+                        [&](Sym other) { return e == other || (exiting_ && relate(e) == relate(other)); });
+  });
   for (const auto& [low, high] : b.intervals) add_interval(out, low, high);
   return out;
 }
@@ -42,16 +49,55 @@ std::string Interpreter::text(const Intervals& s) {
   return out;
 }
 
+void Interpreter::end_round(Term& t) {
+  if (!t.in_rounds()) {
+    t.first = t.origin, t.first_sets = t.sets;
+  } else if (!(t.origin == t.first + Sym(t.stride) * t.rounds) || t.sets != t.first_sets) {
+    refute("parts of a sum follow one another from trip to trip", describe(t),
+           "number " + to_string(t.rounds) + " begins at " + to_string(t.origin) + ", not at " +
+               to_string(t.first + Sym(t.stride) * t.rounds) +
+               (t.sets != t.first_sets ? ", and is of other elements" : ""));
+  }
+  t.rounds += Sym(1);
+}
+
+void Interpreter::next_round(Term& t, Sym origin, int sets) {
+  end_round(t);
+  t.origin = origin, t.sets = sets;
+  if (t.stride != 0) return;
+  // Sets of all work-items inside of one stride: then no element is in two rounds, whoever joins them.
+  const auto apart = (t.origin - t.first).constant();
+  int low = INT_MAX, high = INT_MIN;
+  for (const int id : columns_[t.first_sets])
+    for (const auto& [from, to] : sets_[id]) low = std::min(low, from), high = std::max(high, to);
+  if (!apart || *apart < Int(1) || Int(high - low) > *apart)
+    refute("parts of a sum follow one another from trip to trip", describe(t),
+           "one begins at " + to_string(t.first) + ", the next at " + to_string(t.origin) +
+               ", and together they are " + std::to_string(high - low) + " long");
+  t.stride = apart->value();
+}
+
+void Interpreter::close(Term& t) {
+  if (t.first_sets < 0) return;
+  end_round(t);
+  t.origin = t.first, t.sets = t.first_sets;
+  t.first = Sym(0), t.first_sets = -1;
+}
+
 void Interpreter::settle(Term& t) {
-  if (!t.has_part) return;
+  if (!t.has_part || t.first_sets >= 0) return;
   const auto [first, last] = columns_.range(t.sets);
   if (columns_[t.sets].empty() || first < 0 || first != last || sets_[first].size() != 1) return;
   const auto [low, high] = sets_[first][0];
+  // Rounds that leave nothing out between them are one interval.
+  if (t.in_rounds() && !(t.rounds == Sym(1)) && high - low != t.stride) return;
+  const Sym more = t.in_rounds() ? Sym(t.stride) * (t.rounds - Sym(1)) : Sym(0);
   t.has_part = false;
   t.sets = -1;
+  t.rounds = Sym(0), t.stride = 0;
   const Sym o = t.origin;
   t.origin = Sym(0);
-  add_interval(t, o + Sym(low), o + Sym(high));
+  add_interval(t, o + Sym(low), o + Sym(high) + more);
 }
 
 void Interpreter::add_interval(Term& t, Sym low, Sym high) {
@@ -148,19 +194,25 @@ Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<A
 
 bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& columns) {
   if (a.expr == b.expr) return true;
-  const Expr x = resolve(a.expr, columns);
-  if (!(x == resolve(b.expr, columns))) return false;
+  Expr x = resolve(a.expr, columns), y = resolve(b.expr, columns);
+  // Behind a loop, what is known of its trips holds for all that follows.
+  if (!(x == y) && exiting_) x = normal_of(relate(x)), y = x_.normal(relate(y));
+  if (!(x == y)) return false;
   a.expr = x;
   return true;
 }
 
 Term Interpreter::complete_term(Term t) {
   if (!t.partial) return t;
+  close(t);
   settle(t);
   const bool whole = covers(t);
   if (!whole && (t.has_part || !names_part_of(t.monoid)))
     refute("a " + std::string(to_string(t.monoid)) + " is over the whole extent before it is used",
-           describe(t), "wanted [0, " + to_string(relate(t.limit)) + ")");
+           describe(t),
+           "wanted [0, " + to_string(relate(t.limit)) + ")" +
+               (t.has_part ? ", and each work-item has a part alone: k.fold(..) along the axis joins them"
+                           : ""));
   if (whole)
     prove(
         "a " + std::string(to_string(t.monoid)) + " is over the whole extent, each element once",
@@ -211,6 +263,8 @@ std::optional<Sym> Interpreter::one_of_sum(Term& t) {
 
 void Interpreter::fold_values(State& s, const Inst& i) {
   Term t = assemble(s, i.uses);
+  close(t);
+  if (t.partial && !t.has_part) t = complete_term(std::move(t)); // a sum that each element has by itself
   const int n = static_cast<int>(i.uses.size());
   const auto threads = static_cast<std::size_t>(p_.threads());
   asks_nothing(t);
@@ -277,8 +331,16 @@ void Interpreter::fold_values(State& s, const Inst& i) {
       if (f.fill != empty_element(i.monoid) && !less_equal(*origin + Sym(high + 1), f.bound))
         refute("what lies outside of a " + std::string(to_string(i.monoid)) + " is its empty element",
                describe(t),
-               std::isnan(f.fill) ? std::string("it is not known what lies outside")
-                                  : "it is " + std::to_string(f.fill));
+               (std::isnan(f.fill)
+                    ? "it is not known what lies outside, and elements from "
+                    : "it is " + to_string(x_.constant(f.fill), name_of_tensor()) + ", and elements from ") +
+                   to_string(f.bound) + " on take part\n  hint   k.fill(x, axis, " + to_string(*origin) +
+                   ", " + to_string(f.bound) + ", " +
+                   (i.monoid == Monoid::sum   ? "0"
+                    : i.monoid == Monoid::max ? "-INFINITY"
+                                              : "INFINITY") +
+                   ") before the fold, or inside(index, " + to_string(f.bound) +
+                   ", .., that) in the map before it");
     }
     if (!limited) refute("a fold has an extent", describe(t), "nothing says where the index ends");
     t.facts = std::move(facts);
@@ -322,6 +384,7 @@ void Interpreter::fold_values(State& s, const Inst& i) {
 
 void Interpreter::fold_lanes(State& s, const Inst& i) {
   Term t = part(value(s, i.uses[0]), i.uses[0]);
+  close(t);
   if (!t.partial || t.monoid != i.monoid || !t.has_part)
     refute("parts of a fold are joined by its own monoid", describe(t), to_string(i.monoid));
   const auto other = [&](int column) {

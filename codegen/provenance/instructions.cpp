@@ -353,6 +353,7 @@ void Interpreter::write(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   Term term = part(value(s, i.uses[0]), i.uses[0]);
+  close(term);
   auto& cells = s.lds[stage_of(i)].write();
   if (cells.empty()) cells.resize(static_cast<std::size_t>(t.stage_elements()));
   const int id = static_cast<int>(s.terms.size());

@@ -24,12 +24,16 @@ struct Refuted {
   std::string claim, subject, counterexample;
 };
 
+/// Where a loop ends that runs to the least of two: with the size, at the other end, or, where that is a number from memory, before
+/// its first trip.
+enum class LeastEnd : std::uint8_t { size, other, nothing };
+
 class Interpreter {
 public:
-  /// `within`: of each loop that runs to the least of two ends, whether that is the first of them.
-  Interpreter(const Code& code, Prover& prover, std::vector<bool> within)
+  /// `ends`: of each loop that runs to the least of two ends, which of them that is.
+  Interpreter(const Code& code, Prover& prover, std::vector<LeastEnd> ends)
       : code_(code), p_(*code.program), prover_(prover), x_(p_.expressions()), context_(p_.symbols()),
-        within_(std::move(within)), replaced_(x_), domains_(x_) {
+        ends_of_loops_(std::move(ends)), replaced_(x_), domains_(x_) {
     bound_ = context_.symbol("_index", {Int(0), std::nullopt});
   }
   Derivation run();
@@ -62,7 +66,7 @@ private:
   // Facts as substitutions: the extent of a grid axis is n*wg + g*(1 + rest), of a loop n*T + g*q.
   void make_world();
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
-  void world_of_loop(const CodeRegion& r, bool within);
+  void world_of_loop(const CodeRegion& r, LeastEnd end);
   bool known(Sym s) const; // whether `world_` says something of it
   std::optional<Size> size_in(Sym extent) const;
   Sym world(Sym s) const { return written(replaced_(s, world_)); }
@@ -160,14 +164,17 @@ private:
   void loop(State s, const CodeRegion& r, std::size_t index);
   // Registers of iterations: one trip later, each is one iteration nearer.
   void shift(State& s);
-  [[noreturn]] static void not_inductive(const std::string& why);
+  [[noreturn]] static void not_inductive(const std::string& why, const std::string& about = {});
+  // What follows is about the register that the loop's instruction writes: its line is the claim's.
+  void stands_at(const CodeRegion& r, int reg);
   // The state whose origins are those of x at u = 0 and of y at u = 1.
   Term extrapolate(const Term& x, const Term& y, Sym u);
   Expr extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line);
-  State extrapolate(const State& x, const State& y, Sym u);
+  State extrapolate(const CodeRegion& r, const State& x, const State& y, Sym u);
   void replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> replace);
   bool same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next);
-  void compare(const State& invariant, const State& after, std::span<const std::pair<AtomId, Sym>> next);
+  void compare(const CodeRegion& r, const State& invariant, const State& after,
+               std::span<const std::pair<AtomId, Sym>> next);
 
   // ------------------------------------------------------------ instructions: instructions.cpp
   void list(State& s, const std::vector<Inst>& insts, Sym trip, int number);
@@ -266,6 +273,10 @@ private:
   Term join(const Term& a, const Term& b);
   int unite(int a, int b, Monoid monoid);
   static std::string text(const Intervals& s);
+  // What is under way of the trip is one round more; and so is the last one, where the fold is over.
+  void end_round(Term& t);
+  void next_round(Term& t, Sym origin, int sets);
+  void close(Term& t);
   // A part that is one interval, the same for every slot, becomes a symbolic interval, and intervals that meet one.
   void settle(Term& t);
   void add_interval(Term& t, Sym low, Sym high);
@@ -337,6 +348,16 @@ private:
   // Which axes the specification indexes by blocks of a summed index, and how long the blocks are.
   void find_blocks();
   static double constant_or_anything(const Term& t);
+  // Maps of a loop that add to what it carries, x0 + f, where f is no fold: sums lane by lane.
+  bool find_lane_sums(const CodeRegion& r);
+  // What such a map leaves: elements that follow one another from trip to trip are a sum over an index, of which each work-item has
+  // a part of its own. Nothing where they are none.
+  std::optional<Term> lane_sum(Expr map, const std::vector<Term>& terms, const std::vector<int>& columns);
+  // t as the part of a sum of `body`, up to `limit` where that is known, that holds index `origin`, or `origin` and a column. Nothing where t is another element.
+  std::optional<Term> part_at(const Term& t, Sym origin, std::optional<std::size_t> column,
+                              const std::vector<int>& columns, Expr body, std::optional<Sym> limit);
+  // The sets that have one number each: those of a column.
+  int singles(int column);
 
   // ------------------------------------------------------------ stores: stores.cpp
   void store(State& s, const Inst& i);
@@ -407,7 +428,7 @@ private:
   bool straight_ =
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
   std::map<const CodeRegion*, Sym> last_trip_; ///< the number of the last trip
-  std::vector<bool> within_;                   ///< see the constructor
+  std::vector<LeastEnd> ends_of_loops_;        ///< see the constructor
   const Inst* half_ = nullptr;                 ///< the load of a transfer whose write has to be next
   std::unordered_map<const Inst*, Prepared> prepared_;
   struct Read { // what an instruction read of LDS when it ran last
@@ -461,8 +482,10 @@ private:
   const Inst* at_ = nullptr;
   Sym trip_value_{};
   int number_ = 0, ring_ = 1;
-  bool exiting_ = false; ///< on the way out of a loop: its number of trips is known
-  int row_table_ = -1;   ///< see row_index
+  bool exiting_ = false;       ///< on the way out of a loop: its number of trips is known
+  int row_table_ = -1;         ///< see row_index
+  std::set<int> lane_sums_;    ///< operations: see find_lane_sums
+  std::map<int, int> singles_; ///< see singles
   Domains domains_;
   Content content_{code_};
   std::map<std::vector<int>, int> coordinates_;                 ///< of tensors in place, each a number

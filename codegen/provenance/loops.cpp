@@ -78,7 +78,11 @@ void Interpreter::both_paths(State s, const Guard& g, std::size_t index) {
       State taken = s;
       for (std::size_t k = before.size(); k < relation_.size(); ++k)
         if (std::any_of(p_.grid().begin(), p_.grid().end(),
-                        [&](const GridAxis& axis) { return *axis.symbol.as_atom() == relation_[k].first; }))
+                        [&](const GridAxis& axis) { return *axis.symbol.as_atom() == relation_[k].first; }) ||
+            std::any_of(code_.regions.begin(), code_.regions.end(), [&](const CodeRegion& loop) {
+              return loop.is_loop && uniform_of(p_, context_.value(relation_[k].first)) &&
+                     mentions(loop.extent, relation_[k].first); // and with it where a loop ends
+            }))
           write_down(taken, relation_[k]);
       regions(std::move(taken), index);
     }
@@ -92,6 +96,7 @@ bool Interpreter::assume(const Guard& g) {
   const Sym a = relate(world(g.condition.a)), b = relate(world(g.condition.b));
   const Sym room = g.holds ? b - a - Sym(1) : a - b; // not negative
   if (less_equal(room + Sym(1), Sym(0))) return false;
+  if (less_equal(Sym(0), room)) return true; // nothing new
   // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more; what is lost
   // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size behind the workgroup,
   // which keeps its tile inside, last.
@@ -285,6 +290,8 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   const Sym last = last_trip(r);
   const Sym more = later ? context_.symbol("_later", {Int(0), std::nullopt}) : Sym(0);
   if (counts_trips(r)) {
+    if (!later && le(j + Sym(1), Sym(interval(last).lower.value_or(Int(0)))) == Truth::yes)
+      return false; // the size is declared to be more
     learn(*last.as_atom(), later ? j + Sym(1) + more : j);
     return true;
   }
@@ -325,12 +332,17 @@ void Interpreter::forget_iterations(State& s) {
 
 void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto saved = relation_;
+  if (!r.body.empty()) at_ = &r.body.front(); // a claim about the loop is found at its first line
   if (!last_trip_.contains(&r))
     refute("the loop's extent is a size of the kernel", to_string(r.extent),
-           "loops over one size have one tile, and an end before it has to be a whole number of tiles");
+           "loops over one size have one tile, and an end before it has to be a whole number of tiles, "
+           "min(n, 64*(wg + 1)), or a number from memory, min(n, k.uniform(table, i)) inside of if_less(0, "
+           "that, ..)");
   if (const auto two = least_of(r.extent))
     for (const Sym& end : {two->first, two->second})
-      if (!positive(end)) refute("the loop runs at least once", to_string(end), "it may end at 0");
+      if (!positive(end) && !less_equal(Sym(1), world(end)))
+        refute("the loop runs at least once", to_string(end),
+               "it may end at 0: k.if_less(0, " + to_string(end) + ", ..) around it says where not");
   // What is known behind the loop before this one holds in all trips of this one, but its own trips are not over.
   struct Inside {
     bool& flag;
@@ -341,8 +353,10 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   left_.clear();
   int reach = 0;
   for (const Inst& i : r.body) reach = std::max(reach, i.ahead);
+  // What is summed lane by lane is seen to be a sum in its second trip.
+  const bool sums = find_lane_sums(r);
   list(s, r.prologue, Sym(0), 0);
-  const int base = (reach + r.ring) / r.ring * r.ring,
+  const int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring,
             round = round_of(r); // from base on every round is like the others
   State first;
   const auto in_loop = [&](Sym j) { // The loop runs trip j, so the last trip comes later.
@@ -361,7 +375,8 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     shift(s);
   }
   const Sym u = context_.symbol("_u" + std::to_string(index), {Int(0), std::nullopt});
-  State invariant = extrapolate(first, s, u);
+  at_ = r.body.empty() ? nullptr : &r.body.front();
+  State invariant = extrapolate(r, first, s, u);
   State now = invariant;
   for (int k = 0; k < round; ++k) {
     const Sym j = Sym(round) * u + Sym(base + k);
@@ -375,7 +390,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   }
   const std::pair<AtomId, Sym> next[] = {{*u.as_atom(), u + Sym(1)}};
   at_ = r.body.empty() ? nullptr : &r.body.front();
-  compare(invariant, now, next);
+  compare(r, invariant, now, next);
   relation_ = saved;
   prove("the loop's invariant holds in every trip",
         "base " + std::to_string(base) + ", step " + std::to_string(round), "induction");
@@ -397,15 +412,33 @@ void Interpreter::shift(State& s) {
       if (e.what == Queued::What::reg) e.reg = move(e.reg);
 }
 
-void Interpreter::not_inductive(const std::string& why) {
-  refute("the loop's state repeats from round to round", "", why);
+void Interpreter::not_inductive(const std::string& why, const std::string& about) {
+  refute("the loop's state repeats from round to round", about, why);
 }
 
-Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
+void Interpreter::stands_at(const CodeRegion& r, int reg) {
+  for (const Inst& i : r.body)
+    if (i.def.id == reg) at_ = &i;
+}
+
+namespace {
+// What y says in the order in which x says it: facts are a set, and what was joined in another order has them in another one.
+void order_like(const std::vector<Fact>& x, std::vector<Fact>& y) {
+  for (std::size_t i = 0; i < x.size() && i < y.size(); ++i) {
+    const auto same = std::find(y.begin() + static_cast<std::ptrdiff_t>(i), y.end(), x[i]);
+    if (same != y.end()) std::iter_swap(y.begin() + static_cast<std::ptrdiff_t>(i), same);
+  }
+}
+} // namespace
+
+Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
+  Term y = next;
+  order_like(x.facts, y.facts);
   if (x.columns != y.columns || x.partial != y.partial || x.facts.size() != y.facts.size() ||
       x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
-      x.ends.size() != y.ends.size() || x.asked.size() != y.asked.size() || x.sets != y.sets)
-    not_inductive("a place holds other things in the next round");
+      x.ends.size() != y.ends.size() || x.asked.size() != y.asked.size() || x.sets != y.sets ||
+      x.stride != y.stride || x.first_sets != y.first_sets)
+    not_inductive("in the next round it is " + describe(y), describe(x));
   const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
   Term out = x;
   out.expr = extrapolate(x.expr, y.expr, line);
@@ -421,35 +454,45 @@ Term Interpreter::extrapolate(const Term& x, const Term& y, Sym u) {
     out.intervals[i] = {line(x.intervals[i].first, y.intervals[i].first),
                         line(x.intervals[i].second, y.intervals[i].second)};
   out.origin = line(x.origin, y.origin);
+  out.rounds = line(x.rounds, y.rounds);
+  out.first = line(x.first, y.first);
   return out;
 }
 
 Expr Interpreter::extrapolate(Expr x, Expr y, const std::function<Sym(Sym, Sym)>& line) {
-  if (x == y) return x;
-  const ExprNode a = x.node();
-  ExprNode b = y.node();
-  if (!same_kind(a, b)) not_inductive("a place holds another expression in the next round");
-  // What commutes is in the order of its numbers, which is another one in another round.
-  if (commutes(a.fn)) {
-    std::map<std::pair<int, int>, bool> known;
+  std::map<std::pair<int, int>, Expr> done; // what occurs in many places once
+  const auto of = [&](auto&& self, Expr from, Expr to) -> Expr {
+    if (from == to) return from;
+    if (const auto found = done.find({from.id, to.id}); found != done.end()) return found->second;
+    const ExprNode a = from.node();
+    ExprNode b = to.node();
+    if (!same_kind(a, b))
+      not_inductive("in the next round it is " + to_string(y, name_of_tensor()),
+                    to_string(x, name_of_tensor()));
+    // What commutes is in the order of its numbers, which is another one in another round.
+    if (commutes(a.fn)) {
+      std::map<std::pair<int, int>, bool> known;
+      for (std::size_t i = 0; i < a.args.size(); ++i)
+        for (std::size_t j = i; j < b.args.size(); ++j)
+          if (alike(x_, a.args[i], b.args[j], known)) {
+            std::swap(b.args[i], b.args[j]);
+            break;
+          }
+    }
+    ExprNode n = a;
+    n.sym = line(a.sym, b.sym);
+    for (std::size_t i = 0; i < a.index.size(); ++i) n.index[i] = line(a.index[i], b.index[i]);
     for (std::size_t i = 0; i < a.args.size(); ++i)
-      for (std::size_t j = i; j < b.args.size(); ++j)
-        if (alike(x_, a.args[i], b.args[j], known)) {
-          std::swap(b.args[i], b.args[j]);
-          break;
-        }
-  }
-  ExprNode n = a;
-  n.sym = line(a.sym, b.sym);
-  for (std::size_t i = 0; i < a.index.size(); ++i) n.index[i] = line(a.index[i], b.index[i]);
-  for (std::size_t i = 0; i < a.args.size(); ++i)
-    n.args[i] = extrapolate(Expr{&x_, a.args[i]}, Expr{&x_, b.args[i]}, line).id;
-  return x_.make(std::move(n));
+      n.args[i] = self(self, Expr{&x_, a.args[i]}, Expr{&x_, b.args[i]}).id;
+    return done.emplace(std::pair(from.id, to.id), x_.make(std::move(n))).first->second;
+  };
+  return of(of, x, y);
 }
 
-State Interpreter::extrapolate(const State& x, const State& y, Sym u) {
+State Interpreter::extrapolate(const CodeRegion& r, const State& x, const State& y, Sym u) {
   State out = y; // statuses and queues of the later round; compare checks that they repeat
   for (auto& [key, value] : out.regs) {
+    stands_at(r, key.first);
     const auto found = x.regs.find(key);
     if (found == x.regs.end()) not_inductive("a register appears in a later round");
     value.term = extrapolate(found->second.term, value.term, u);
@@ -495,24 +538,32 @@ void Interpreter::replace_all(Term& t, std::span<const std::pair<AtomId, Sym>> r
   t.limit = replaced_(t.limit, replace);
   for (auto& [low, high] : t.intervals) low = replaced_(low, replace), high = replaced_(high, replace);
   t.origin = replaced_(t.origin, replace);
+  t.rounds = replaced_(t.rounds, replace), t.first = replaced_(t.first, replace);
 }
 
-bool Interpreter::same(const Term& a, const Term& b, std::span<const std::pair<AtomId, Sym>> next) {
-  Term moved = a;
+bool Interpreter::same(const Term& a, const Term& other, std::span<const std::pair<AtomId, Sym>> next) {
+  Term moved = a, b = other;
   replace_all(moved, next);
-  return moved.columns == b.columns && moved.sets == b.sets && equal(moved, b);
+  order_like(moved.facts, b.facts);
+  return moved.columns == b.columns && moved.sets == b.sets && moved.first_sets == b.first_sets &&
+         equal(moved, b);
 }
 
-void Interpreter::compare(const State& invariant, const State& after,
+void Interpreter::compare(const CodeRegion& r, const State& invariant, const State& after,
                           std::span<const std::pair<AtomId, Sym>> next) {
   if (invariant.regs.size() != after.regs.size()) not_inductive("the registers in use differ");
   for (const auto& [key, value] : invariant.regs) {
     const auto found = after.regs.find(key);
+    const Inst* const before = at_;
+    stands_at(r, key.first);
     if (found == after.regs.end() || found->second.pending != value.pending ||
         found->second.waves != value.waves)
       not_inductive("register v" + std::to_string(key.first) + " is not in the same state");
     if (!same(value.term, found->second.term, next))
-      not_inductive("register v" + std::to_string(key.first) + " does not hold the next round's value");
+      not_inductive("register v" + std::to_string(key.first) + " does not hold the next round's value, but " +
+                        describe(found->second.term),
+                    describe(value.term));
+    at_ = before;
   }
   std::map<std::pair<int, int>, bool> pairs;
   for (const auto& [stage, cells] : invariant.lds) {
@@ -561,7 +612,7 @@ void Interpreter::compare(const State& invariant, const State& after,
   for (const auto& [stage, readings] : after.readings) {
     const auto open = [](const std::vector<Reading>& all, const Barriers& now) {
       std::vector<std::array<int, 3>> ages;
-      for (const Reading& r : all) ages.push_back(r.passed.age(now));
+      for (const Reading& reading : all) ages.push_back(reading.passed.age(now));
       return ages;
     };
     const auto found = invariant.readings.find(stage);

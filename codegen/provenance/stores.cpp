@@ -1,7 +1,30 @@
 // Rule of stores: what is written is the specification, every element once, by one workgroup.
 #include "interpreter.h"
 
+#include <cstdio>
+
 namespace inlay::codegen::provenance {
+
+namespace {
+// Of two that print alike: where they begin to differ.
+std::string difference(Expr a, Expr b) {
+  const ExprNode& x = a.node();
+  const ExprNode& y = b.node();
+  if (x.fn == Fn::constant && y.fn == Fn::constant) {
+    char text[100];
+    (void)std::snprintf(text, sizeof text, "\n  which differ in a constant: %.17g and %.17g", x.value,
+                        y.value);
+    return text;
+  }
+  if (x.fn != y.fn || x.args.size() != y.args.size()) return "\n  which differ in kind";
+  for (std::size_t k = 0; k < x.args.size(); ++k)
+    if (x.args[k] != y.args[k]) return difference({a.arena, x.args[k]}, {b.arena, y.args[k]});
+  for (std::size_t k = 0; k < std::min(x.index.size(), y.index.size()); ++k)
+    if (!(x.index[k] == y.index[k]))
+      return "\n  which differ in an index: " + to_string(x.index[k]) + " and " + to_string(y.index[k]);
+  return "";
+}
+} // namespace
 
 void Interpreter::store(State& s, const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
@@ -83,6 +106,18 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
+  // `i < n ? f : x` where the value is known to be x from n on: what is left to show is f.
+  std::vector<Fact> told;
+  for (bool more = !(expected == got); more && !(expected == got);) {
+    const ExprNode n = expected.node();
+    more = n.fn == Fn::inside && std::any_of(term.facts.begin(), term.facts.end(), [&](const Fact& f) {
+             return !f.condition && f.fill == n.value && settle_sym(f.index) == settle_sym(n.index[0]) &&
+                    settle_sym(f.bound) == settle_sym(n.index[1]);
+           });
+    if (!more) break;
+    told.push_back({settle_sym(n.index[0]), settle_sym(n.index[1]), n.value});
+    expected = Expr{&x_, n.args[0]};
+  }
   if (!(expected == got)) {
     const auto name = [&](int id) { return p_.tensor(id).name; };
     std::string columns_text;
@@ -90,7 +125,10 @@ void Interpreter::store(State& s, const Inst& i) {
       if (const int v = first_difference(columns, c); v >= 0)
         columns_text += "\n  _c" + std::to_string(c) + " of slot " + std::to_string(v) + " is " +
                         std::to_string(columns_[columns[c]][static_cast<std::size_t>(v)]);
-    refute(claim, to_string(expected, name), "it holds " + to_string(got, name) + columns_text);
+    const std::string wanted_text = to_string(expected, name), held_text = to_string(got, name);
+    refute(claim, wanted_text,
+           "it holds " + held_text + (wanted_text == held_text ? difference(expected, got) : "") +
+               columns_text);
   }
   asked_of(wanted, expected, asked, [&](Expr e) {
     return all_inside(settled(resolve(replaced_(relate(world(e)), constants), columns)), columns);
@@ -98,7 +136,9 @@ void Interpreter::store(State& s, const Inst& i) {
   for (const Fact& f : term.facts) {
     if (f.condition) continue; // the expression says it too
     const Sym index = settle_sym(f.index), bound = settle_sym(f.bound);
-    bool met = false; // what the mask of the store leaves out need not be right
+    // What the mask of the store leaves out need not be right, nor what the specification says of it as the fact does.
+    bool met = std::any_of(told.begin(), told.end(),
+                           [&](const Fact& x) { return x.index == index && x.bound == bound; });
     for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
       met =
           met || (settle_sym(coordinate[axis]) == index && less_equal(settle_sym(world(shape[axis])), bound));
@@ -556,7 +596,7 @@ void Interpreter::coverage() {
              "workgroups along grid axis " + std::to_string(*part) +
                  " have tiles of their own, and one of them stores");
     for (const GridAxis& g : p_.grid())
-      if (!used.contains(g.axis))
+      if (!used.contains(g.axis) && le(p_.count(g.axis), Sym(1)) != Truth::yes)
         refute("no two workgroups write one element of " + t.name, to_string(g.symbol),
                "workgroups along grid axis " + std::to_string(g.axis) + " write the same tile");
   }

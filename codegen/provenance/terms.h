@@ -138,15 +138,24 @@ struct Term {
   bool has_part = false;
   Sym origin{};
   int sets = -1; ///< a column of set numbers
+  // Parts of trips before: `rounds` of them, `stride` from one to the next. While the fold goes on they begin at `first`, each of
+  // the sets `first_sets`, and the part above is the one under way; once it is over (`close`) `first_sets` is -1, and `origin` and
+  // `sets` are those of the first of all rounds.
+  std::int64_t stride = 0;
+  Sym rounds{}, first{};
+  int first_sets = -1;
+  [[nodiscard]] bool in_rounds() const { return !(rounds == Sym(0)); }
 };
 
 inline bool same_skeleton(const Term& a, const Term& b) {
   return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
          a.asked == b.asked && a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit &&
-         a.intervals == b.intervals && a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin;
+         a.intervals == b.intervals && a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin &&
+         a.stride == b.stride && a.rounds == b.rounds && a.first == b.first &&
+         (a.first_sets < 0) == (b.first_sets < 0);
 }
 inline bool operator==(const Term& a, const Term& b) {
-  return same_skeleton(a, b) && a.columns == b.columns && a.sets == b.sets;
+  return same_skeleton(a, b) && a.columns == b.columns && a.sets == b.sets && a.first_sets == b.first_sets;
 }
 
 enum class Status : std::uint8_t { pending, done, published };

@@ -19,6 +19,7 @@ Term Interpreter::part(const Term& t, const Reg& r) {
   };
   for (int& c : out.columns) c = cut(c);
   if (out.partial && out.has_part) out.sets = cut(out.sets);
+  if (out.first_sets >= 0) out.first_sets = cut(out.first_sets);
   return out;
 }
 
@@ -30,6 +31,7 @@ void Interpreter::exchange_lanes(State& s, const Inst& i) {
   for (const Reg& r : i.uses)
     for (int e = 0; e < r.count; ++e) elements.push_back({r.id, r.ahead, r.first + e, 1});
   Term t = assemble(s, elements);
+  close(t);
   const std::size_t n = elements.size(), unit = n / 2;
   const auto mask = static_cast<std::size_t>(i.lane_mask);
   const auto exchanged = [&](int column) {
@@ -86,6 +88,7 @@ Term Interpreter::assemble(State& s, std::span<const Reg> uses) {
   for (std::size_t k = 0; k < out.columns.size(); ++k)
     out.columns[k] = join([&](const Term& t) { return t.columns[k]; });
   if (out.partial && out.has_part) out.sets = join([](const Term& t) { return t.sets; });
+  if (out.first_sets >= 0) out.first_sets = join([](const Term& t) { return t.first_sets; });
   return out;
 }
 
@@ -94,7 +97,12 @@ std::string Interpreter::describe(const Term& t) const {
   if (t.partial) {
     s = std::string(to_string(t.monoid)) + " of " + s + " over";
     for (const auto& [low, high] : t.intervals) s += " [" + to_string(low) + ", " + to_string(high) + ")";
-    if (t.has_part) s += " and a part from " + to_string(t.origin);
+    if (t.has_part)
+      s += std::string(t.intervals.empty() ? "" : " and") + " what a work-item has of the tile from " +
+           to_string(t.origin) + " on";
+    s += ", of [0, " + to_string(t.limit) + ")";
+    if (t.in_rounds())
+      s += ", behind " + to_string(t.rounds) + " parts " + std::to_string(t.stride) + " apart";
   }
   for (std::size_t i = 0; i < t.columns.size() && i < 4; ++i)
     if (!columns_[t.columns[i]].empty())

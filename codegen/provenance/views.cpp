@@ -107,12 +107,14 @@ void Interpreter::static_claims() {
           std::to_string(bytes) + " of " + std::to_string(p_.target().lds_bytes) + " bytes", "enumeration");
   std::set<std::tuple<int, bool, std::vector<int>>> patterns;
   for (const CodeRegion& r : code_.regions) {
+    bool possible = true;
     for (const Guard& g : r.guards) { // what its path says of where tiles begin
       path_.push_back(g);
-      (void)assume(g);
+      possible = possible && assume(g);
     }
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
+        if (!possible) break; // nobody comes here
         if (i.access.tensor < 0 || i.kind == InstKind::ticket || i.turn >= 0)
           continue; // those of tickets and turns are their rule's
         at_ = &i;
@@ -405,7 +407,11 @@ void Interpreter::memory_claims(const Inst& i) {
   const auto leaves = [&](std::size_t axis, const std::string& why) {
     refute("loads of " + t.name + " stay inside its memory", to_string(r.origin[axis]),
            "axis " + std::to_string(axis) + " is not masked, may pass " + to_string(t.shape[axis]) +
-               ", and " + why);
+               ", and " + why +
+               (i.ahead > 0 ? "\n  hint   it is loaded " + std::to_string(i.ahead) +
+                                  " trips ahead of the one that uses it: a Pipeline of distance 0, or " +
+                                  to_string(t.shape[axis]) + " declared a multiple of the loop's tile"
+                            : ""));
   };
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
   if (i.kind == InstKind::load && !a.ends())
@@ -455,7 +461,9 @@ void Interpreter::memory_claims(const Inst& i) {
   guard_claims(i, t, in_world, a);
   range_claims(i, t, a);
   // What was said of formulas, once more in numbers; they are the same whichever end of a loop is the least.
-  if (std::find(within_.begin(), within_.end(), false) != within_.end()) return;
+  if (std::any_of(ends_of_loops_.begin(), ends_of_loops_.end(),
+                  [](LeastEnd end) { return end != LeastEnd::size; }))
+    return;
   const std::string content = what + " go to the places of their view, and guards leave out what masks do";
   if (const auto why = content_.wrong(i, a)) refute(content, to_string(t.place), *why);
   prove(content, address, "enumeration");

@@ -113,6 +113,41 @@ Schedule default_schedule(const Graph& graph) {
       default: break;
       }
     }
+    // Without products the order of the program is kept, its tiles too, and what memory gives is under way so many trips before.
+    if (std::none_of(body.begin(), body.end(), [](const Inst& i) { return i.kind == InstKind::mma; })) {
+      simple = false;
+      for (std::size_t n = 0; n < body.size(); ++n)
+        if (body[n].kind == InstKind::load && !staged[n] &&
+            !graph.program->tensor(body[n].access.tensor).output)
+          staged[n] = true, ahead[n] = region.pipeline.distance;
+    }
+    // Rows that a table names: their numbers are there a trip before they are gathered.
+    for (int i = count; i-- > 0;) {
+      const auto n = static_cast<std::size_t>(i);
+      const auto found = users.find(body[n].def.id);
+      if (found == users.end() || graph.registers[static_cast<std::size_t>(body[n].def.id)].outside) continue;
+      int needed = -1;
+      for (const int u : found->second) {
+        const auto g = static_cast<std::size_t>(u);
+        if (!body[g].access.gathered()) continue;
+        if (body[n].kind != InstKind::load) staged[g] = false, ahead[g] = 0, simple = false;
+        needed = std::max(needed, ahead[g]);
+      }
+      if (needed < 0 || body[n].kind != InstKind::load) continue;
+      ahead[n] = needed + 1;
+      staged[n] = true;
+    }
+    if (!simple)
+      for (int i = count; i-- > 0;) { // a gather that keeps its place in the trip
+        const auto n = static_cast<std::size_t>(i);
+        const auto found = users.find(body[n].def.id);
+        if (found == users.end() || body[n].kind != InstKind::load) continue;
+        int needed = -1;
+        for (const int u : found->second)
+          if (const auto g = static_cast<std::size_t>(u); body[g].access.gathered())
+            needed = std::max(needed, staged[g] ? ahead[g] : 0);
+        if (needed >= 0) ahead[n] = needed + 1;
+      }
     if (!simple) {
       const auto take = [&](auto wanted) {
         for (int i = 0; i < count; ++i) {

@@ -486,6 +486,14 @@ Schedule modulo_schedule(const Graph& graph) {
     if (!region.is_loop) continue;
     LoopSchedule& order = schedule.loops[loop++];
     const Depth& depth = region.pipeline.depth;
+    // Where a trip loads the numbers of the rows that it gathers, the order is the default one, in which these are there before.
+    const bool gathers = std::any_of(region.body.begin(), region.body.end(), [&](const Inst& i) {
+      return std::any_of(i.access.rows.begin(), i.access.rows.end(), [&](int row) {
+        return row >= 0 &&
+               !graph.registers[static_cast<std::size_t>(i.uses[static_cast<std::size_t>(row)].id)].outside;
+      });
+    });
+    if (gathers && !depth.given() && !region.pipeline.pingpong) continue;
     const std::vector<Edge> edges = edges_of(region, graph.registers);
     Modulo modulo(region, graph.registers, *graph.program);
     if (region.pipeline.pingpong) {

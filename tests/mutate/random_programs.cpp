@@ -9,7 +9,8 @@
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
-// do different things). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded behind the
+// loop), bounded (a loop ends where a table says), shifted (operands beside the element). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right.
 #include "emulated.h"
 #include "judge.h"
@@ -923,11 +924,152 @@ Drawn roles(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Rows that a table names, their numbers loaded in the trip that gathers them; summed in each trip, or lane by lane.
+Drawn gathers(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2, 4}),
+            rows = one_of(random, {2, 4, 8}), columns = threads * v / one_of(random, {1, 2});
+  Program k("gathers", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym T = k.size("t", {.most = 1 << 12, .multiple = one_of(random, {1, 1, rows})}),
+            V = k.size("v", {.most = 1 << 10}), D = k.size("d", {.most = 1 << 10, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {Sym(1), D}), W = k.input("w", Element::f32, {V, D}),
+               I = k.input("ids", Element::i32, {T});
+  const Tree tree = Tree::of_all(random, 1, 2);
+  k.computes(Y, [&](const auto& c) {
+    return k.sum(T, [&](Sym p) { return tree.of({k(W, {k.at(I, p), c[1]})}, nullptr); });
+  });
+  const Sym w = k.workgroups(0, D, columns);
+  const Layout tv = rows_tv(rows, columns, v, threads);
+  const bool lanes = chance(random, 2);
+  const Layout of = lanes ? tv : without_axis(tv, 0);
+  const Fragment acc = k.zeros(Element::f32, of, {lanes ? rows : 1, columns});
+  k.loop(T, rows, {static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
+    const Fragment ids = k.load(k.tile(I, {rows}, {t}), without_axis(tv, 1), 1);
+    const Fragment x = k.load(k.tile(W, {rows, columns}, {0, w}).through(0, ids), tv, v);
+    const Fragment y =
+        k.fill(k.map({x}, [&](const auto& e) { return tree.of(e, &random); }), 0, Sym(rows) * t, T, 0);
+    k.update(acc, {lanes ? y : k.fold(Monoid::sum, y, 0)}, [](const auto& e) { return e[0] + e[1]; });
+  });
+  k.store(lanes ? k.fold(Monoid::sum, acc, 0) : acc, k.tile(Y, {1, columns}, {0, w}),
+          chance(random, 2) ? v : 1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, static_cast<int>(k.sizes()[0].facts.multiple), 5),
+                     1 + static_cast<std::int64_t>(random() % 9), around(random, columns, v, 2)});
+  return {std::move(k), sizes};
+}
+
+// A sum of which each work-item has the elements of its columns, one or two of them a trip.
+Drawn lanes(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), v = one_of(random, {1, 2, 4}),
+            rows = one_of(random, {1, 2, 4}), wide = std::max(v, threads * v / rows * one_of(random, {1, 2})),
+            parts = one_of(random, {1, 1, 2});
+  Program k("lanes", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 14}),
+            N = k.size("n", {.least = one_of(random, {1, 1, 3 * wide}), .most = 1 << 18, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), A = k.input("a", Element::f32, {M, N}),
+               X = k.input("x", Element::f32, {Sym(1), N});
+  const Tree inner = Tree::of_all(random, 2, 2), outer = Tree::of_all(random, 1, 2);
+  k.computes(Y, [&](const auto& c) {
+    return outer.of({k.sum(N,
+                           [&](Sym i) {
+                             return inner.of({k(A, {c[0], i}), k(X, {0, i})}, nullptr);
+                           })},
+                    nullptr);
+  });
+  const Sym bm = k.workgroups(0, M, rows);
+  const Layout tv = rows_tv(rows, wide, v, threads);
+  const Fragment acc = k.zeros(Element::f32, tv, {rows, wide});
+  k.loop(N, wide * parts, {static_cast<int>(random() % 4), 1 + static_cast<int>(random() % 3)}, [&](Sym t) {
+    for (int part = 0; part < parts; ++part) {
+      const Sym at = Sym(parts) * t + Sym(part);
+      const Fragment a = k.load(k.tile(A, {rows, wide}, {bm, at}), tv, v),
+                     x = k.load(k.tile(X, {1, wide}, {0, at}), without_axis(tv, 0), v);
+      const Fragment y =
+          k.fill(k.map({a, x}, [&](const auto& e) { return inner.of(e, &random); }), 1, Sym(wide) * at, N, 0);
+      k.update(acc, {y}, [](const auto& e) { return e[0] + e[1]; });
+    }
+  });
+  k.store(k.map({k.fold(Monoid::sum, acc, 1)}, [&](const auto& e) { return outer.of(e, &random); }),
+          k.tile(Y, {rows, 1}, {bm, 0}), 1);
+  const auto least = k.sizes()[1].facts.least;
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 2), std::max(least, around(random, wide, v, 5))});
+  return {std::move(k), sizes};
+}
+
+// A fold of as many elements of a row as a table says, which may be none, or more than there are.
+Drawn bounded(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 4}), wide = threads * v;
+  Program k("bounded", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 14}), N = k.size("n", {.most = 1 << 18, .multiple = v});
+  const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N}),
+               L = k.input("len", Element::i32, {1});
+  const Tree inner = Tree::of_all(random, 1, 2);
+  const Sym len = k.uniform(L, 0);
+  k.computes(Y, [&](const auto& c) {
+    return k.sum(N, [&](Sym i) { return inside(i, len, inner.of({k(X, {c[0], i})}, nullptr), 0); });
+  });
+  const Sym row = k.workgroups(0, M, 1);
+  const Layout tv = rows_tv(1, wide, v, threads);
+  const Layout one = without_axis(tv, 1);
+  const View to = k.tile(Y, {1, 1}, {row, 0});
+  k.if_less(
+      Sym(0), len,
+      [&] {
+        const bool lanes = chance(random, 2);
+        const Fragment acc = k.zeros(Element::f32, lanes ? tv : one, {1, lanes ? wide : 1});
+        k.loop(min(N, len), wide, {static_cast<int>(random() % 3), 1 + static_cast<int>(random() % 2)},
+               [&](Sym t) {
+                 const Fragment x = k.load(k.tile(X, {1, wide}, {row, t}), tv, v);
+                 const Sym at = Sym(wide) * t + k.position(1);
+                 const Fragment y = k.map({x}, [&](const auto& e) {
+                   return inside(at, N, inside(at, len, inner.of(e, &random), 0), 0);
+                 });
+                 k.update(acc, {lanes ? y : k.fold(Monoid::sum, y, 1)},
+                          [](const auto& e) { return e[0] + e[1]; });
+               });
+        k.store(lanes ? k.fold(Monoid::sum, acc, 1) : acc, to, 1);
+      },
+      [&] {
+        k.store(k.zeros(Element::f32, one, {1, 1}), to, 1);
+      });
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 4; ++i)
+    sizes.push_back({1 + static_cast<std::int64_t>(random() % 700), around(random, wide, v, 3)});
+  return {std::move(k), sizes};
+}
+
+// An element some places on, where there is one, and a number elsewhere.
+Drawn shifted(Random& random) {
+  const int threads = one_of(random, {64, 128}), v = one_of(random, {1, 2}), tile = threads * v,
+            by = one_of(random, {1, 2, 3, 4});
+  Program k("shifted", Target::named("gfx942"), threads);
+  const Sym n = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor Y = k.output("y", Element::f32, {n}), X = k.input("x", Element::f32, {n});
+  const Tree tree = Tree::of_all(random, 1, 2);
+  const double beyond = one_of(random, {0, 0, 1});
+  k.computes(Y, [&](const auto& c) {
+    return inside(c[0] + Sym(by), n, tree.of({k(X, {c[0] + Sym(by)})}, nullptr), beyond);
+  });
+  const Sym w = k.workgroups(0, n, tile);
+  View from = k.tile(X, {tile}, {w});
+  from.origin[0] += Sym(by);
+  const Fragment x = k.map({k.load(from, line_tv(tile, v, threads), 1)}, [&](const auto& e) {
+    return inside(Sym(tile) * w + k.position(0) + Sym(by), n, tree.of(e, &random), beyond);
+  });
+  k.store(x, k.tile(Y, {tile}, {w}), v);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i) sizes.push_back({around(random, tile, 4, 4)});
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
       {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
       {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}, {"turns", turns},
-      {"elements", elements},   {"roles", roles}};
+      {"elements", elements},   {"roles", roles},       {"gathers", gathers}, {"lanes", lanes},
+      {"bounded", bounded},     {"shifted", shifted}};
   return all;
 }
 
@@ -1052,8 +1194,10 @@ int main(int argc, char** argv) {
   how.add_to(app);
   app.add_option("--first", first, "Number of the first program");
   app.add_flag("--emulate", emulate, "What is right and proved is compiled, and run on the emulator");
-  app.add_option("--only", only,
-                 "pointwise, rows, carried, products, streamed, branches, tickets, turns, elements or roles");
+  app.add_option(
+      "--only", only,
+      "pointwise, rows, carried, products, streamed, branches, tickets, turns, elements, roles, gathers, "
+      "lanes, bounded or shifted");
   if (const auto status = parse(app, argc, argv)) return *status;
   std::vector<std::string> names;
   for (const auto& [name, draw] : families())
@@ -1061,7 +1205,7 @@ int main(int argc, char** argv) {
   if (names.empty()) {
     std::cerr << "error: no family '" << only
               << "'\n  hint   pointwise, rows, carried, products, streamed, branches, tickets, turns, "
-                 "elements, roles\n";
+                 "elements, roles, gathers, lanes, bounded, shifted\n";
     return 2;
   }
   std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;

@@ -108,7 +108,7 @@ class Functions(unittest.TestCase):
             signature = inspect.signature(getattr(inlay, name))
             self.assertNotIn("args", signature.parameters, name)
             self.assertTrue(getattr(inlay, name).__doc__, name)
-        self.assertEqual(str(inspect.signature(inlay.composition)), "(layout, layout_or_tile, /)")
+        self.assertEqual(str(inspect.signature(inlay.composition)), "(lhs, rhs_layout_or_tiler_or_swizzle, /)")
         self.assertEqual(str(inspect.signature(inlay.coalesce)), "(layout, profile=Ellipsis, /)")
 
     def test_general_operations_take_composed_layouts(self):

@@ -1,4 +1,4 @@
-// The Python module `inlay`. It converts values and forwards: every function is a row of the algebra's table of operations
+// The extension module of the package `inlay`: values, operations and proofs. It converts values and forwards: every function is a row of the algebra's table of operations
 // (expression.h), every class wraps one value type, and an error keeps its fields.
 //
 //     >>> import inlay
@@ -124,6 +124,13 @@ py::object at(const L& layout, const py::args& coordinate) {
 template <class L>
 std::string svg_of(const L& layout) {
   return render_svg({layout_picture(layout)});
+}
+
+// Values are their texts: copies and pickles go through these.
+template <class T, class Parse>
+auto by_text(Parse parse) {
+  return py::pickle([](const T& value) { return py::str(to_string(value)); },
+                    [parse](const py::str& text) -> T { return parse(text.cast<std::string>()); });
 }
 
 // ---- errors ---------------------------------------------------------------------------------------------------
@@ -328,7 +335,11 @@ void add_solver(py::module_& m) {
 
 } // namespace
 
-PYBIND11_MODULE(inlay, m) {
+#ifdef INLAY_PYTHON_TOOLS
+void add_tools(py::module_& m); // tools.cpp
+#endif
+
+PYBIND11_MODULE(_inlay, m) {
   m.doc() = "Layout algebra: layouts as values, and every operation on them. Functions take layouts, texts "
             "of the algebra "
             "('(4,8):(8,1)'), integers, None for _, and tuples of these.";
@@ -370,6 +381,7 @@ PYBIND11_MODULE(inlay, m) {
       .def("__str__", [](const Layout& l) { return to_string(l); })
       .def("__repr__", [](const Layout& l) { return "Layout('" + to_string(l) + "')"; })
       .def("__hash__", [](const Layout& l) { return stable_hash(l); })
+      .def(by_text<Layout>(parse_layout))
       .def(
           "__eq__", [](const Layout& a, const Layout& b) { return a == b; }, py::is_operator());
 
@@ -378,6 +390,9 @@ PYBIND11_MODULE(inlay, m) {
       .def_property_readonly("bits", &Swizzle::bits)
       .def_property_readonly("base", &Swizzle::base)
       .def_property_readonly("shift", &Swizzle::shift)
+      .def(by_text<Swizzle>(parse_swizzle))
+      .def("__hash__",
+           [](const Swizzle& s) { return py::hash(py::make_tuple(s.bits(), s.base(), s.shift())); })
       .def("__call__", [](const Swizzle& s, std::int64_t x) { return s(Int(x)).value(); })
       .def("__str__", [](const Swizzle& s) { return to_string(s); })
       .def("__repr__",
@@ -395,6 +410,8 @@ PYBIND11_MODULE(inlay, m) {
              return to_python(s(to_value(coordinate).as_tuple()));
            })
       .def("__str__", [](const CoordSwizzle& s) { return to_string(s); })
+      .def(by_text<CoordSwizzle>(parse_coord_swizzle))
+      .def("__hash__", [](const CoordSwizzle& s) { return py::hash(py::str(to_string(s))); })
       .def("__repr__", [](const CoordSwizzle& s) { return "CoordSwizzle('" + to_string(s) + "')"; })
       .def(
           "__eq__", [](const CoordSwizzle& a, const CoordSwizzle& b) { return a == b; }, py::is_operator());
@@ -411,6 +428,8 @@ PYBIND11_MODULE(inlay, m) {
       .def_property_readonly("size", [](const ComposedLayout& l) { return l.size().value(); })
       .def_property_readonly("rank", &ComposedLayout::rank)
       .def("__call__", &at<ComposedLayout>)
+      .def(by_text<ComposedLayout>(parse_composed_layout))
+      .def("__hash__", [](const ComposedLayout& l) { return py::hash(py::str(to_string(l))); })
       .def("values", &values_of<ComposedLayout>)
       .def("_repr_svg_", &svg_of<ComposedLayout>)
       .def("__str__", [](const ComposedLayout& l) { return to_string(l); })
@@ -439,5 +458,8 @@ PYBIND11_MODULE(inlay, m) {
   }
 #ifdef INLAY_PYTHON_SOLVER
   add_solver(m);
+#endif
+#ifdef INLAY_PYTHON_TOOLS
+  add_tools(m);
 #endif
 }

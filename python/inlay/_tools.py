@@ -1,0 +1,269 @@
+"""The commands as functions: arguments are those of `inlay COMMAND`, answers are its JSON."""
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import threading
+
+
+class CommandError(ValueError):
+    """What the command says when it refuses: its message, with what was given and a hint."""
+
+
+def program():
+    """The command `inlay`: what INLAY names, the one of the build tree, or that of PATH."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    places = [os.environ.get("INLAY", ""), os.path.join(here, "..", "..", "bin", "inlay"),
+              shutil.which("inlay") or ""]
+    for place in places:
+        if place and os.access(place, os.X_OK):
+            return os.path.realpath(place)
+    raise CommandError("the command `inlay` is not there\n  hint   name it with the environment variable INLAY")
+
+
+def call(arguments, input="", allowed=(0, 1, 3)):
+    """Exit status and output of `inlay ARGUMENTS`. Errors: CommandError for every status that is not allowed."""
+    ran = subprocess.run([program(), *[str(a) for a in arguments]], input=input, capture_output=True, encoding="utf-8", errors="replace")
+    if ran.returncode not in allowed:
+        message = ran.stderr.strip() or ran.stdout.strip()
+        raise CommandError(message.removeprefix("error: "))
+    return ran.returncode, ran.stdout
+
+
+def flags(options):
+    """{"tile": "64x64x32", "json": True} as --tile 64x64x32 --json; None and False are left out, a list repeats the option."""
+    out = []
+    for name, value in options.items():
+        option = "--" + name.rstrip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            out.append(option)
+        elif isinstance(value, (list, tuple)) and name in ("where", "view", "arg"):
+            for entry in value:
+                out += [option, str(entry)]
+        elif isinstance(value, (list, tuple)):
+            out += [option, ",".join(str(entry) for entry in value)]
+        else:
+            out += [option, str(value)]
+    return out
+
+
+def answer(arguments, options):
+    status, text = call([*arguments, *flags(options), "--json"])
+    result = json.loads(text)
+    if isinstance(result, dict):
+        result.setdefault("status", status)
+    return result
+
+
+def kernel_flags(options):
+    """Options of a prebuilt kernel: values are texts, and switches are yes or no."""
+    return {name.replace("_", "-") if name not in options else name: ("yes" if value is True else "no" if value is False else str(value))
+            for name, value in options.items() if value is not None}
+
+
+def build(kernel, output=None, /, **options):
+    """Builds a prebuilt kernel: `inlay build KERNEL`. The files go to the directory `output`, or to a new one.
+
+    A dict of what the command's JSON has, and `directory`.
+    """
+    directory = os.fspath(output) if output is not None else tempfile.mkdtemp(prefix="inlay-")
+    pairs = [word for name, value in kernel_flags(options).items() for word in ("--" + name, value)]
+    _, text = call(["build", kernel, "-o", directory, "--json", *pairs], allowed=(0,))
+    result = json.loads(text)
+    result["directory"] = directory
+    return result
+
+
+def run(kernel, /, *, check=None, stress=False, time=False, seed=None, **options):
+    """Builds a kernel, runs it on the emulator on random data and compares with its reference: `inlay run KERNEL`, as a dict."""
+    pairs = [word for name, value in kernel_flags(options).items() for word in ("--" + name, value)]
+    head = flags({"check": check, "stress": stress, "time": time, "seed": seed})
+    _, text = call(["run", kernel, *head, "--json", *pairs], allowed=(0, 1))
+    return json.loads(text)
+
+
+def _arguments(args, directory):
+    """Arguments of a launch: arrays are read and written in place, numbers are i32 or f32, texts are what `--arg` takes.
+
+    The texts, and the arrays with the files that hold them after the launch.
+    """
+    import numpy
+
+    texts, back = [], []
+    for k, a in enumerate(args):
+        if isinstance(a, str):
+            texts.append(a)
+        elif isinstance(a, bool):
+            texts.append(f"i32:{int(a)}")
+        elif isinstance(a, int):
+            texts.append(f"i32:{a}" if -(2**31) <= a < 2**31 else f"i64:{a}")
+        elif isinstance(a, float):
+            texts.append(f"f32:{a!r}")
+        elif isinstance(a, numpy.generic):
+            kind = {"i": "i", "u": "u", "f": "f"}.get(a.dtype.kind)
+            if kind is None or a.dtype.itemsize not in (4, 8):
+                raise TypeError(f"argument {k}: a {a.dtype} is no argument by value; give i32, i64, u32, u64, f32 or f64")
+            texts.append(f"{kind}{8 * a.dtype.itemsize}:{a.item()}")
+        else:
+            array = host(a)
+            before, after = (os.path.join(directory, f"{k}.{end}") for end in ("in", "out"))
+            numpy.ascontiguousarray(array).tofile(before)
+            texts.append(f"inout:{before}:{after}" if array.flags.writeable else f"in:{before}")
+            if array.flags.writeable:
+                back.append((array, after))
+    return texts, back
+
+
+def host(a):
+    """A numpy array that shares the memory of an array, a CPU tensor of torch or any other DLPack producer."""
+    import numpy
+
+    if isinstance(a, numpy.ndarray):
+        return a
+    detach = getattr(a, "detach", None)
+    if detach is not None:  # torch: bfloat16 and float8 have no type in numpy and stay bits
+        a = detach()
+        if a.device.type != "cpu":
+            raise TypeError("a tensor of a device: give the CPU's, tensor.cpu()")
+        try:
+            return a.numpy()
+        except TypeError:
+            import torch
+
+            return a.view({1: torch.uint8, 2: torch.int16}[a.element_size()]).numpy()
+    if hasattr(a, "__dlpack__"):
+        return numpy.from_dlpack(a)
+    raise TypeError(f"an argument is an array, a number or a text as --arg takes it, not {type(a).__name__}")
+
+
+def _copy_back(back):
+    import numpy
+
+    for array, file in back:
+        if os.path.exists(file):
+            array[...] = numpy.fromfile(file, dtype=array.dtype).reshape(array.shape)
+
+
+def exec(file, *args, kernel=None, grid=1, block=None, check=None, stress=False, stats=False, arch=None, **options):
+    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
+
+        >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
+        []
+    """
+    with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
+        texts, back = _arguments(args, directory)
+        words = [word for t in texts for word in ("--arg", t)]
+        result = answer(["exec", os.fspath(file), *words],
+                        {"kernel": kernel, "grid": grid, "block": block, "check": check, "stress": stress, "stats": stats, "arch": arch,
+                         **options})
+        _copy_back(back)
+    return result
+
+
+def time(file, *args, kernel=None, grid=1, block=None, arch=None, **options):
+    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back."""
+    with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
+        texts, _ = _arguments(args, directory)
+        words = [word for t in texts for word in ("--arg", t)]
+        return answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options})
+
+
+def validate(file, /, **options):
+    """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict."""
+    return answer(["validate", os.fspath(file)], options)
+
+
+def inspect(file, /, **options):
+    """What the machine code of a file is: `inlay inspect`, as a dict."""
+    return answer(["inspect", os.fspath(file)], options)
+
+
+def compare(left, right, /, **options):
+    """Two code objects side by side: `inlay compare`, as a dict."""
+    return answer(["compare", os.fspath(left), os.fspath(right)], options)
+
+
+def search(what, *arguments, **options):
+    """A swizzle, padding, vector or tiler with its proof: `inlay search WHAT`, as a dict.
+
+        >>> inlay.search("swizzle", view="ds_read_b128 ((16,4),2):((128,16),64)", tile=8192)["found"][0]
+    """
+    return answer(["search", what, *[str(a) for a in arguments]], options)
+
+
+class Picture:
+    """A drawing: SVG where a notebook asks for it, a table of characters as text."""
+
+    def __init__(self, arguments):
+        self._arguments = arguments
+
+    def svg(self):
+        return call(["draw", *self._arguments, "--svg", "-"])[1]
+
+    def html(self):
+        """One page with all cells, their values and coordinates."""
+        return call(["draw", *self._arguments, "--html", "-"])[1]
+
+    def _repr_svg_(self):
+        return self.svg()
+
+    def __str__(self):
+        return call(["draw", *self._arguments])[1]
+
+    __repr__ = __str__
+
+
+def draw(expression=None, /, *, tv=False, tile=None, mfma=None, banks=None, arch=None):
+    """A layout, an operation with its inputs, a thread-value layout, an MFMA, or the banks of an LDS access: `inlay draw`.
+
+        >>> inlay.draw("zipped_divide((8,6):(1,8), <4,3>)")
+        >>> inlay.draw("make_tiled_copy(8, (32,8):(8,1), (1,8):(0,1))", tv=True)
+        >>> inlay.draw(mfma="32x32x8")
+    """
+    arguments = ([] if expression is None else [str(expression)]) + flags(
+        {"tv": tv, "tile": None if tile is None else str(tile).replace(" ", ""), "mfma": mfma, "banks": banks, "arch": arch})
+    call(["draw", *arguments])  # refuses now what it would refuse when it is shown
+    return Picture(arguments)
+
+
+def fuzz(function, operation, /, *, cases=1000, seed=None, **options):
+    """Random inputs of `operation` for a function of yours, against inlay: `inlay fuzz --against`.
+
+    The function gets what the operation gets, layouts as texts and tuples as lists, and returns a text, a number or a list; an exception is
+    a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
+
+        >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]
+    """
+    with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
+        asked, answered = (os.path.join(directory, name) for name in ("asked", "answered"))
+        os.mkfifo(asked)
+        os.mkfifo(answered)
+
+        def serve():
+            with open(asked) as questions, open(answered, "w") as answers:
+                for line in questions:
+                    question = json.loads(line)
+                    try:
+                        reply = {"id": question.get("id"), "result": _plain(function(*question["args"]))}
+                    except Exception as e:  # the function's own refusal
+                        reply = {"id": question.get("id"), "error": {"code": type(e).__name__, "message": str(e)}}
+                    answers.write(json.dumps(reply) + "\n")
+                    answers.flush()
+
+        server = threading.Thread(target=serve, daemon=True)
+        server.start()
+        bridge = f"cat {answered} & cat > {asked}; wait"
+        status, text = call(["fuzz", operation, "--against", bridge, *flags({"cases": cases, "seed": seed, **options})])
+        server.join(timeout=10)
+    return {"ok": status == 0, "report": text}
+
+
+def _plain(value):
+    if isinstance(value, (str, int, bool)) or value is None:
+        return value
+    if isinstance(value, (list, tuple)):
+        return [_plain(v) for v in value]
+    return str(value)

@@ -1,0 +1,98 @@
+// The rest of the extension: prebuilt kernels on the emulator with the caller's data.
+#include <inlay/kernels/artifact.h>
+#include <inlay/kernels/launch.h>
+
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <algorithm>
+
+namespace py = pybind11;
+using namespace inlay;
+
+namespace {
+
+kernels::Bytes bytes_of(const py::bytes& data) {
+  char* begin = nullptr;
+  py::ssize_t size = 0;
+  if (PyBytes_AsStringAndSize(data.ptr(), &begin, &size) != 0) throw py::error_already_set();
+  kernels::Bytes out(static_cast<std::size_t>(size));
+  std::copy(begin, begin + size, reinterpret_cast<char*>(out.data()));
+  return out;
+}
+
+// Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch.
+py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const py::dict& buffers,
+                    const std::string& checks, bool poisoned) {
+  const auto kernel = kernels::find_kernel(name);
+  kernels::Problem problem = kernel->problem(flags, 1);
+  std::string known;
+  for (const auto& b : problem.buffers) known += (known.empty() ? "" : ", ") + b.name;
+  for (const auto& [key, value] : buffers) {
+    const std::string wanted = py::str(key).cast<std::string>();
+    kernels::Problem::Buffer* buffer = nullptr;
+    for (auto& b : problem.buffers)
+      if (b.name == wanted) buffer = &b;
+    if (!buffer) throw std::invalid_argument(name + " has no buffer '" + wanted + "'\n  hint   " + known);
+    kernels::Bytes data = bytes_of(py::reinterpret_borrow<py::bytes>(value));
+    if (data.size() != buffer->data.size())
+      throw std::invalid_argument(name + ": buffer '" + wanted + "' has " + std::to_string(data.size()) +
+                                  " bytes, and " + std::to_string(buffer->data.size()) + " are wanted for " +
+                                  problem.text);
+    buffer->data = std::move(data);
+  }
+  if (!poisoned)
+    for (const auto& b : problem.buffers)
+      if (!b.output && !buffers.contains(b.name.c_str()))
+        throw std::invalid_argument(name + ": input '" + b.name +
+                                    "' is missing\n  hint   inputs and outputs are " + known);
+  std::vector<kernels::Bytes> after;
+  std::vector<bool> output;
+  for (const auto& b : problem.buffers) output.push_back(b.output);
+  {
+    const py::gil_scoped_release release;
+    const kernels::Artifact artifact = kernel->build(flags, {});
+    runtime::EmulatorOptions options;
+    options.checks = runtime::Checks::parse(checks);
+    const auto device = kernels::open_device("emulator", artifact.arch, options);
+    after = kernels::run(*device, artifact, problem);
+  }
+  py::dict out;
+  for (std::size_t i = 0; i < after.size(); ++i)
+    if (output[i])
+      out[py::str(problem.buffers[i].name)] =
+          py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size());
+  return out;
+}
+
+py::list kernel_names() {
+  py::list out;
+  for (const auto& kernel : kernels::registry()) out.append(kernel->name());
+  return out;
+}
+
+py::dict kernel_options(const std::string& name) {
+  py::dict out;
+  for (const kernels::FlagHelp& f : kernels::find_kernel(name)->flags())
+    out[py::str(f.name)] = py::make_tuple(f.fallback, f.help);
+  return out;
+}
+
+// name, bytes, whether it is an output: of the buffers for these options, in the order of the kernel's arguments.
+py::list kernel_buffers(const std::string& name, const kernels::Flags& flags) {
+  py::list out;
+  for (const auto& b : kernels::find_kernel(name)->problem(flags, 1).buffers)
+    out.append(py::make_tuple(b.name, b.data.size(), b.output));
+  return out;
+}
+
+} // namespace
+
+void add_tools(py::module_& m) {
+  m.attr("version") = INLAY_VERSION;
+  m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"),
+        py::arg("poisoned"));
+  m.def("kernel_names", &kernel_names);
+  m.def("kernel_options", &kernel_options);
+  m.def("kernel_buffers", &kernel_buffers);
+}

@@ -1,0 +1,148 @@
+"""The package around the algebra: kernels on the emulator with arrays, commands as functions, Triton kernels without a GPU."""
+import copy
+import importlib.util
+import json
+import pickle
+import tempfile
+import unittest
+
+import inlay
+import numpy
+
+# Above the sums' rounding: K products of two f16 below 1 in f32, and one rounding to f16.
+RELATIVE = 2.0**-10
+
+
+class Values(unittest.TestCase):
+    def test_values_are_pickled_and_copied_as_their_texts(self):
+        for value in (inlay.Layout("((2,2),3):((24,2),8)"), inlay.Layout("(4,8):(1@0,1@1)"), inlay.Swizzle(3, 4, 3),
+                      inlay.ComposedLayout("Sw<3,4,3> o 0 o (8,64):(64,1)")):
+            for other in (pickle.loads(pickle.dumps(value)), copy.copy(value), copy.deepcopy(value)):
+                self.assertEqual(other, value)
+                self.assertEqual(hash(other), hash(value))
+
+    def test_the_package_has_the_names_that_it_says_and_no_others(self):
+        self.assertEqual([name for name in dir(inlay) if name.startswith("_")], ["__doc__", "__version__"])
+        for name in inlay.__all__:
+            self.assertTrue(hasattr(inlay, name), name)
+            self.assertTrue(getattr(inlay, name).__doc__, name)
+        self.assertRegex(inlay.__version__, r"^\d+\.\d+\.\d+$")
+
+    def test_stubs_name_what_there_is(self):
+        stubs = (importlib.util.find_spec("inlay").submodule_search_locations[0] + "/__init__.pyi")
+        with open(stubs) as file:
+            text = file.read()
+        for name in inlay.__all__:
+            self.assertTrue(f"def {name}(" in text or f"class {name}" in text, name)
+
+
+class Commands(unittest.TestCase):
+    def test_answers_are_the_commands(self):
+        self.assertIn("gemm", inlay.kernels())
+        self.assertEqual(inlay.kernels("gemm")["m"][0], "256")
+        found = inlay.search("swizzle", view="ds_read_b128 ((16,4),2):((128,16),64)", tile=8192)
+        self.assertEqual(found["status"], 0)
+        self.assertTrue(inlay.run("vector_add")["ok"])
+
+    def test_a_refusal_is_an_error_with_its_hint(self):
+        with self.assertRaisesRegex(inlay.CommandError, "did you mean rmsnorm"):
+            inlay.run("rmsnrom")
+        with self.assertRaises(ValueError):
+            inlay.draw("(4,8")
+
+    def test_pictures(self):
+        picture = inlay.draw("zipped_divide((8,6):(1,8), <4,3>)")
+        self.assertTrue(picture._repr_svg_().startswith("<svg"))
+        self.assertIn("zipped_divide", str(picture))
+        self.assertIn("<html", picture.html())
+        self.assertIn("T0V1", str(inlay.draw("make_tiled_copy(2, (4,2):(2,1), (1,2):(0,1))", tv=True)))
+
+    def test_build_inspect_time_and_exec(self):
+        with tempfile.TemporaryDirectory() as directory:
+            built = inlay.build("vector_add", directory)
+            file = built["directory"] + "/vector_add.hsaco"
+            self.assertIn("kernels", json.dumps(inlay.inspect(file)))
+
+    def test_fuzz_finds_a_wrong_function_and_passes_a_right_one(self):
+        right = inlay.fuzz(lambda layout: str(inlay.coalesce(layout)), "coalesce", cases=60, seed=1)
+        self.assertTrue(right["ok"], right["report"])
+        wrong = inlay.fuzz(lambda layout: layout if layout == "4:1" else "1:0", "coalesce", cases=60, seed=1)
+        self.assertFalse(wrong["ok"], wrong["report"])
+
+
+class Kernels(unittest.TestCase):
+    def setUp(self):
+        self.random = numpy.random.default_rng(1)
+
+    def array(self, *shape, dtype=numpy.float16):
+        return self.random.uniform(-1, 1, shape).astype(dtype)
+
+    def test_gemm(self):
+        for m, n, k in ((64, 64, 64), (33, 65, 24), (1, 1, 1), (17, 40, 13)):
+            a, b = self.array(m, k), self.array(k, n)
+            c = inlay.gemm(a, b)
+            want = a.astype(float) @ b.astype(float)
+            self.assertEqual((c.shape, c.dtype), (want.shape, a.dtype))
+            numpy.testing.assert_allclose(c, want, rtol=RELATIVE, atol=k * 2.0**-20)
+
+    def test_gemm_refuses_what_is_no_product(self):
+        with self.assertRaises(ValueError):
+            inlay.gemm(self.array(4, 8), self.array(4, 8))
+        with self.assertRaises(TypeError):
+            inlay.gemm(self.array(8, 8).astype(int), self.array(8, 8).astype(int))
+
+    def test_softmax_and_rms_norm(self):
+        for shape, dtype in (((3, 256), numpy.float16), ((2, 2, 100), numpy.float32), ((1, 7), numpy.float32), ((2, 5000), numpy.float16)):
+            x = self.array(*shape, dtype=dtype)
+            y, wide = inlay.softmax(x), x.astype(float)
+            want = numpy.exp(wide - wide.max(-1, keepdims=True))
+            want /= want.sum(-1, keepdims=True)
+            numpy.testing.assert_allclose(y, want, rtol=2 * RELATIVE, atol=1e-7)
+            w = self.array(shape[-1], dtype=dtype)
+            want = wide / numpy.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5) * w.astype(float)
+            numpy.testing.assert_allclose(inlay.rms_norm(x, w), want, rtol=2 * RELATIVE, atol=1e-3 * RELATIVE)
+
+    def test_flash_attention(self):
+        q, k, v = self.array(1, 48, 2, 64), self.array(1, 80, 1, 64), self.array(1, 80, 1, 64)
+        o = inlay.flash_attention(q, k, v)
+        kk, vv = (numpy.repeat(x.astype(float), 2, axis=2) for x in (k, v))
+        s = numpy.einsum("bqhd,bkhd->bhqk", q.astype(float), kk) / 8
+        p = numpy.exp(s - s.max(-1, keepdims=True))
+        p /= p.sum(-1, keepdims=True)
+        numpy.testing.assert_allclose(o, numpy.einsum("bhqk,bkhd->bqhd", p, vv), rtol=8 * RELATIVE, atol=2 * RELATIVE)
+
+    def test_a_buffer_of_another_size_is_refused(self):
+        with self.assertRaisesRegex(inlay.CommandError, "bytes"):
+            inlay.run_kernel("softmax", {"x": self.array(4, 100)}, m=4, n=128)
+        with self.assertRaisesRegex(inlay.CommandError, "no buffer 'z'"):
+            inlay.run_kernel("softmax", {"z": self.array(4, 128)}, m=4, n=128)
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_tensors_of_torch(self):
+        import torch
+
+        a, b = torch.rand(16, 32).to(torch.bfloat16), torch.rand(32, 16).to(torch.bfloat16)
+        c = inlay.gemm(a, b)
+        self.assertEqual(c.dtype, torch.bfloat16)
+        torch.testing.assert_close(c.float(), a.float() @ b.float(), rtol=2.0**-7, atol=1e-3)
+
+
+@unittest.skipUnless(importlib.util.find_spec("triton"), "triton is not installed: inlay.check compiles the kernel by it")
+class Triton(unittest.TestCase):
+    def test_a_right_kernel_and_one_that_runs_over(self):
+        import triton_kernels
+
+        n = 1000
+        x, y = (numpy.arange(n, dtype=numpy.float32) for _ in range(2))
+        for arch in ("gfx942", "gfx950"):
+            out = numpy.zeros(n, dtype=numpy.float32)
+            report = inlay.check(triton_kernels.add[(4,)], x, y, out, n, BLOCK=256, arch=arch)
+            self.assertTrue(report, report)
+            numpy.testing.assert_array_equal(out, x + y)
+            wrong = inlay.check(triton_kernels.add_unmasked[(4,)], x, y, out, n, BLOCK=256, arch=arch)
+            self.assertFalse(wrong)
+            self.assertIn("triton_kernels.py", str(wrong))
+
+
+if __name__ == "__main__":
+    unittest.main()

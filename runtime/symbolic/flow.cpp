@@ -41,9 +41,10 @@ struct Common {
   std::map<u32, std::set<u32>> heads; ///< of loops, with the operations of each
   u64 instructions = 0, max_instructions = 0, words_of_lds = 0;
   bool with_heads = true;
+  std::function<void(u64)> executed;
   Common(const CodeObject& object, const Kernel& kernel, const FlowOptions& o, const Extent3& block)
       : setting(object, kernel, block, o.dynamic_lds), max_instructions(o.max_instructions),
-        with_heads(o.heads) {
+        with_heads(o.heads), executed(o.executed) {
     setting.maxima = o.maxima;
     setting.values = o.values;
     setting.segment = o.arguments;
@@ -439,6 +440,7 @@ Flow::Stop Flow::State::advance(FlowClient& client, FlowWave& wave) {
     }
     if (++common->instructions > common->max_instructions)
       throw Fail{"more than " + std::to_string(common->max_instructions) + " instructions of waves"};
+    if (common->executed && common->instructions % 256 == 0) common->executed(256);
     if (op.execute == nullptr || op.instruction->is_unknown()) throw Fail{"no instruction at " + place(op)};
     if (const auto& not_reserved = common->setting.not_reserved; !not_reserved.empty())
       if (const auto found = not_reserved.find(at); found != not_reserved.end()) {

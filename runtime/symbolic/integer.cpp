@@ -485,10 +485,7 @@ bool Machine::scalar_formula(const Operation& op) {
       return logic((*f)(a, y()));
     }
   }
-  if (n.find("exec") != std::string_view::npos || n.starts_with("s_setreg") || n.starts_with("s_set_gpr")) {
-    if (n.starts_with("s_setreg")) return true; // MODE and traps: nothing that addresses depend on
-    return false;
-  }
+  if (n.find("exec") != std::string_view::npos || n.starts_with("s_set_gpr")) return false;
   return some_function();
 }
 

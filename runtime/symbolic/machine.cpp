@@ -458,6 +458,7 @@ bool Machine::execute_scalar(const Operation& op) {
       return true;
     }
   }
+  if (n.starts_with("s_setreg")) return set_hardware_register(op);
   if (symbolic) return scalar_formula(op);
   const std::array<u32, 2> exec_before = {wave_->scalar[exec_lo], wave_->scalar[exec_lo + 1]};
   op.execute(*wave_, op);
@@ -466,6 +467,30 @@ bool Machine::execute_scalar(const Operation& op) {
       scalar_[half * 64 + static_cast<unsigned>(std::countr_zero(set))] = 0;
   static_cast<void>(exec_before);
   if (writes_scc(i)) scc_ = 0;
+  return true;
+}
+
+/// Followed where no instruction behind it does anything else than before. MODE (CDNA3 ISA, 3.4): FP_ROUND 3:0, FP_DENORM
+/// 7:4 (f32 5:4), DX10_CLAMP 8, IEEE 9, LOD_CLAMPED 10, DEBUG_EN 11, EXCP_EN 20:12, FP16_OVFL 23, GPR_IDX_EN 27, VSKIP 28, CSP
+/// 31:29. TRAPSTS: the sticky bits of exceptions 8:0; SAVECTX and those beside it call a trap handler. STATUS holds the
+/// conditions that branches look at, LDS_ALLOC and GPR_ALLOC where the wave's memory is: no code for compute writes them.
+bool Machine::set_hardware_register(const Operation& op) {
+  const isa::Instruction& i = *op.instruction;
+  const u32 field = static_cast<u32>(i.operands[0].value) & 0xffff;
+  const u32 id = field & 63;
+  const u32 offset = (field >> 6) & 31;
+  const u32 size = std::min((field >> 11) + 1, 32 - offset);
+  const u32 mask = (size == 32 ? ~0U : (1U << size) - 1) << offset;
+  if (id == 3) return (mask & ~0x1ffU) == 0;
+  if (id != 1) return false;
+  const auto value = t().value(scalar_operand(i.operands[1]));
+  if (!value || scalar_operand(i.operands[1]) == Terms::unknown)
+    return false; // numbers are computed by what MODE says
+  // Where nothing is rounded only what becomes of f32 below 2^-126 may change: that may be 0 in any case. Order asks for no values.
+  const u32 followed = setting_->reals ? 0x30U : 0x00ffffffU;
+  const u32 changed = (wave_->mode ^ (static_cast<u32>(*value) << offset)) & mask;
+  if ((changed & ~followed) != 0) return false;
+  wave_->mode ^= changed;
   return true;
 }
 

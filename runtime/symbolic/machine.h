@@ -129,6 +129,8 @@ public:
 private:
   [[nodiscard]] Terms& t() { return setting_->terms; }
   bool execute_scalar(const Operation& op);
+  /// s_setreg: false where it may change what instructions do.
+  bool set_hardware_register(const Operation& op);
   bool execute_vector(const Operation& op);
   bool scalar_formula(const Operation& op);
   void vector_formula(const Operation& op, u64 mask);

@@ -10,6 +10,7 @@
 #include <bit>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace inlay::runtime::symbolic {
 
@@ -225,6 +226,7 @@ private:
   bool overlap(u32 a, u32 b);
   u32 footprint(Footprint f);
   void find(State& state, OrderFinding f, u32 site, u32 other_site);
+  void spend(u64 steps);
   void undecided(const std::string& why) { reasons_.try_emplace(why, ""); }
   std::string place(u32 site) const { return located(instruction(site)); }
 
@@ -258,6 +260,7 @@ private:
   std::set<u32> invariants_;
   std::map<Term, std::optional<bool>> bases_; ///< see read_only_base
   bool told_by_read_only_ = false;
+  u64 told_ = 0;         ///< steps that nobody heard of yet
   std::set<u32> stores_; ///< that may write what is read-only
   OrderReport report_;
 };
@@ -389,6 +392,17 @@ void Explorer::assume(State& state, Term condition, bool value) {
       narrow(state, x, v, true);
     }
   }
+}
+
+/// An instruction of a wave, a copy of a wave at a fork, pairs of accesses that are compared: by the clock on an idle machine.
+constexpr u64 step_instruction = 10, step_copy = 200, pairs_a_step = 16;
+
+void Explorer::spend(u64 steps) {
+  report_.steps += steps;
+  told_ += steps;
+  if (options_.progress && told_ >= 10'000) options_.progress(std::exchange(told_, 0));
+  if (options_.budget != 0 && report_.steps > options_.budget)
+    throw Budget{"more than " + std::to_string(options_.budget) + " steps (--budget)"};
 }
 
 // ---- memory ---------------------------------------------------------------------------------------------------------
@@ -913,6 +927,7 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
     const Operation& op = operation(at);
     if (++report_.instructions > options_.max_instructions)
       throw Budget{"more than " + std::to_string(options_.max_instructions) + " wave instructions"};
+    spend(step_instruction);
     if (const auto why = setting_.not_reserved.find(at); why != setting_.not_reserved.end())
       throw Budget{why->second};
     w.current = at;
@@ -1454,8 +1469,11 @@ void Explorer::explore(State first) {
       }
       left = std::min(left, run.barriers);
     }
+    const u64 before = report_.pairs;
     meet(state, left);
+    spend((report_.pairs - before) / pairs_a_step);
     if (question != 0) {
+      spend(step_copy * state.waves.size());
       State other = state;
       assume(other, question, false);
       assume(state, question, true);
@@ -1582,6 +1600,8 @@ OrderReport check_order(const CodeObject& object, const Kernel& kernel, const Or
         std::any_of(report.undecided.begin(), report.undecided.end(),
                     [](const std::string& why) { return why.starts_with("loop: no invariant"); });
     if (!loops || report.verdict == Verdict::refuted || o.trips >= 2 * options.trips) return report;
+    if (o.budget != 0 && report.steps >= o.budget) return report;
+    if (o.budget != 0) o.budget -= report.steps;
     o.trips *= 2;
   }
 }

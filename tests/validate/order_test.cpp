@@ -1,6 +1,7 @@
 // Order in every schedule: races that were shipped, random programs against reachability, loops, strangers' kernels.
 #include "emulator_support.h"
 
+#include <inlay/runtime/symbolic/flow.h>
 #include <inlay/runtime/symbolic/order.h>
 
 #include <deque>
@@ -423,4 +424,51 @@ TEST_CASE("Triton's kernels are validated", "[triton]") {
       INFO(file << " " << all(r));
       CHECK(r.verdict == Verdict::validated);
     }
+}
+
+TEST_CASE("writes of hardware registers are followed where no instruction does anything else after them") {
+  struct Nothing : FlowClient {
+    void load(const FlowAccess&, std::vector<std::array<Term, 64>>&) override {}
+    void store(const FlowAccess&, const std::vector<std::array<Term, 64>>&) override {}
+    void matrix(FlowMatrix&) override {}
+    std::optional<bool> decide(Term) override { return std::nullopt; }
+  } nothing;
+  const auto verdict = [](const std::string& line) {
+    return check(start + line + "\ns_barrier\ns_endpgm\n", 1).verdict;
+  };
+  const auto flows = [&](const std::string& line) { // where values are asked for: nothing is rounded
+    const auto object = CodeObject::parse(emulator_test::kernel(
+        start + line + "\ns_endpgm\n", isa::Arch::gfx950, {.lds = 64, .vgprs = 96, .accum_offset = 64}));
+    FlowOptions o;
+    o.block = {64, 1, 1};
+    Flow flow(object, object.kernel("k"), o);
+    return flow.run(nothing) == Flow::Stop::ended;
+  };
+  // s4 is an argument's; s20 a number; the immediate has the bits that MODE has.
+  for (const char* line :
+       {"s_setreg_b32 hwreg(HW_REG_STATUS), s4", "s_setreg_b32 hwreg(HW_REG_GPR_ALLOC), s4",
+        "s_setreg_b32 hwreg(HW_REG_LDS_ALLOC), s4", "s_setreg_b32 hwreg(HW_REG_HW_ID), s4",
+        "s_setreg_b32 hwreg(HW_REG_IB_STS), s4", "s_setreg_b32 hwreg(HW_REG_MODE), s4",
+        "s_setreg_imm32_b32 hwreg(HW_REG_STATUS), 0", "s_setreg_imm32_b32 hwreg(HW_REG_LDS_ALLOC), 0",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 1), 1", // GPR_IDX_EN
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 28, 1), 1", // VSKIP
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 29, 3), 1", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 24, 2), 1",
+        "s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 10, 1), 1"}) { // SAVECTX
+    INFO(line);
+    CHECK(verdict(line) == Verdict::undecided);
+    CHECK_FALSE(flows(line));
+  }
+  for (const char* line :
+       {"s_setreg_imm32_b32 hwreg(HW_REG_TRAPSTS, 0, 9), 0", "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 4, 2), 0",
+        "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 27, 2), 0"}) {
+    INFO(line);
+    CHECK(verdict(line) == Verdict::validated);
+    CHECK(flows(line));
+  }
+  for (const char* line : {"s_setreg_imm32_b32 hwreg(HW_REG_MODE, 0, 2), 3",     // FP_ROUND
+                           "s_setreg_imm32_b32 hwreg(HW_REG_MODE, 23, 1), 1"}) { // FP16_OVFL
+    INFO(line);
+    CHECK(verdict(line) == Verdict::validated); // order does not ask for values
+    CHECK_FALSE(flows(line));
+  }
 }

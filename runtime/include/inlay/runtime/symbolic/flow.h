@@ -26,6 +26,7 @@
 #include <inlay/runtime/symbolic/term.h>
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ struct FlowOptions {
   std::optional<std::uint32_t> garbage;
   std::uint64_t max_instructions = 20'000'000;  ///< of waves, in all copies together
   std::size_t max_bytes = std::size_t{1} << 30; ///< of formulas, in all copies together
+  /// Hears of wave instructions as they are executed, some hundreds at once; what it throws, unless a std::runtime_error, ends `run`.
+  std::function<void(std::uint64_t)> executed{};
 };
 
 /// What a store does with what is there: nothing, or adds its words to it by an atomic; f16 and bf16 two in a word.

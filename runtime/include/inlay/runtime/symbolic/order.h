@@ -30,6 +30,7 @@
 #include <inlay/runtime/device.h>
 #include <inlay/runtime/symbolic/term.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -52,6 +53,9 @@ struct OrderOptions {
   /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h): then it is the order of
   /// launches with these.
   std::vector<std::uint8_t> arguments{};
+  /// Steps of about a microsecond, the same on every machine: undecided beyond it; 0: as many as it takes.
+  std::uint64_t budget = 0;
+  std::function<void(std::uint64_t)> progress{}; ///< hears of the steps that were taken since
 };
 
 enum class OrderKind : std::uint8_t {
@@ -114,7 +118,7 @@ struct OrderReport {
   std::vector<OrderFinding> notes;          ///< hazards
   std::vector<std::string> undecided;       ///< what is missing, one reason a line
   unsigned waves = 0, paths = 0, loops = 0; ///< loops: invariants found
-  std::uint64_t instructions = 0, lds_accesses = 0, pairs = 0;
+  std::uint64_t instructions = 0, lds_accesses = 0, pairs = 0, steps = 0;
   std::size_t global_sites = 0, lds_sites = 0;
   bool rounds_to_nearest = false; ///< floats of 32 bits, from beginning to end
   std::shared_ptr<Terms> terms;

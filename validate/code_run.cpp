@@ -1,5 +1,6 @@
 #include "code_run.h"
 #include "expression_values.h"
+#include "guards.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -30,7 +31,44 @@ CodeRun::CodeRun(const codegen::Code& code, std::vector<std::pair<AtomId, Sym>> 
   for (const codegen::Uniform& u : p_.uniforms())
     if (codegen::is_bound(code, u)) bounds_.insert(u.tensor);
   for (const auto& [atom, value] : sizes_)
-    if (const auto v = value.constant()) salt_ = salt_ * 31 + static_cast<std::uint64_t>(v->value());
+    if (const auto v = value.constant()) {
+      salt_ = salt_ * 31 + static_cast<std::uint64_t>(v->value());
+      numbers_.set(atom, *v);
+    }
+  if (concrete()) find_tables();
+}
+
+/// Tables whose entries are coordinates: at the end of the axis and outside of it, where all accesses through them have masks.
+void CodeRun::find_tables() {
+  const auto use = [&](int table, const Access& access, std::size_t axis) {
+    if (bounds_.contains(table)) return;
+    constexpr std::int64_t exact = 1 << 24; // what a number here holds without rounding
+    const std::int64_t extent =
+        std::min(evaluate(p_.tensor(access.tensor).shape[axis], numbers_).value(), exact);
+    const bool any = axis < access.masked.size() && access.masked[axis];
+    const auto [at, fresh] = tables_.try_emplace(table, Table{extent, any});
+    at->second.extent = std::min(at->second.extent, extent);
+    at->second.any = at->second.any && any && at->second.extent == extent;
+  };
+  std::map<int, int> loaded; // register -> tensor
+  const auto each = [&](auto f) {
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list) f(i);
+  };
+  each([&](const Inst& i) {
+    if (i.kind == InstKind::load) loaded[i.def.id] = i.access.tensor;
+  });
+  each([&](const Inst& i) {
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
+      if (i.access.gathered(axis))
+        if (const auto at = loaded.find(i.uses[static_cast<std::size_t>(i.access.rows[axis])].id);
+            at != loaded.end())
+          use(at->second, i.access, axis);
+      for (const codegen::Uniform& u : p_.uniforms())
+        if (i.access.origin[axis] == u.symbol) use(u.tensor, i.access, axis);
+    }
+  });
 }
 
 Number CodeRun::hash(std::span<const Number> values, bool real) {
@@ -116,6 +154,8 @@ double CodeRun::real_at(int tensor, std::int64_t byte, int bit) const {
   const int width = bits(p_.tensor(tensor).element);
   if (bounds_.contains(tensor)) // for half of the sizes beyond everything, so that the branch is taken
     return (h + salt_) % 2 == 0 ? 1 << 20 : static_cast<double>((h + salt_) / 2 % 256);
+  if (const auto at = tables_.find(tensor); at != tables_.end())
+    return static_cast<double>(entry_of_table(h + salt_, at->second.extent, at->second.any));
   if (p_.tensor(tensor).element == Element::e8m0) return std::ldexp(1.0, static_cast<int>(h % 5) - 2);
   if (multiplies_ || width == 8 || p_.tensor(tensor).element == Element::i32)
     return static_cast<double>(h % 5) - 2;
@@ -143,40 +183,38 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
   if (!fresh) return p;
   const Tensor& t = p_.tensor(i.access.tensor);
   if (t.space == codegen::Space::lds) {
-    std::vector<std::vector<int>> coordinate;
+    std::vector<std::vector<std::int64_t>> coordinate;
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
-      coordinate.push_back(codegen::thread_coordinates(i.access.threads, axis));
+      coordinate.push_back(Places::along(i.access.threads, threads_, axis));
       const auto origin = i.access.origin[axis].constant();
       if (!origin) throw NotFollowed{"an LDS place that depends on sizes"};
-      for (int& c : coordinate.back()) c += static_cast<int>(origin->value());
+      for (std::int64_t& c : coordinate.back()) c += origin->value();
     }
     std::vector<std::int64_t> c(coordinate.size());
     for (int th = 0; th < threads_; ++th)
       for (const auto& e : i.access.elements) {
         for (std::size_t axis = 0; axis < c.size(); ++axis)
           c[axis] = coordinate[axis][static_cast<std::size_t>(th)] + e[axis];
-        p.places.push_back(static_cast<int>(t.at(c)));
+        p.places.push_back(static_cast<int>(places_.of(t, c)));
       }
     return p;
   }
-  p.split = codegen::split(coordinates_, i.access, i.uses);
+  if (concrete())
+    for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
+      p.threads.push_back(Places::along(i.access.threads, threads_, axis));
   for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
     if (i.access.gathered(axis)) {
       const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
       p.rows.push_back({axis, *codegen::row_symbol(p_, t, axis, row).as_atom(), row});
     }
+  if (concrete()) return p;
+  p.split = codegen::split(coordinates_, i.access, i.uses);
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
     p.lane.push_back(bytes_of(substitute(p.split->lane, tid) + Sym(p.split->immediate), t.element));
     p.coordinate.emplace_back();
     for (const auto& q : p.split->predicates) p.coordinate.back().push_back(substitute(q.coordinate, tid));
   }
-  if (concrete())
-    for (std::size_t axis = 0; axis < i.access.masked.size(); ++axis) {
-      p.threads.emplace_back();
-      for (const int c : codegen::thread_coordinates(i.access.threads, axis))
-        p.threads.back().push_back(Sym(c));
-    }
   return p;
 }
 
@@ -248,10 +286,6 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
     for (const Prepared::Row& r : p.rows)
       rows.emplace_back(r.symbol, coordinate(element_of(r.holds, number, th)));
     if (!rows.empty()) lane = substitute(lane, rows);
-    if (concrete()) {
-      out.push_back(names.of(i.access.tensor, base + lane, Sym(0), Sym(0), {}));
-      continue;
-    }
     Formulas::Condition inside;
     for (std::size_t q = 0; q < room.size(); ++q) {
       const Sym coordinate = rows.empty() ? p.coordinate[th][q] : substitute(p.coordinate[th][q], rows);
@@ -292,6 +326,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
   };
   for (const Inst& i : list) {
     // Of a role's instructions the other waves see nothing: they load, store and write no register.
+    if (steps != nullptr)
+      steps->take(Steps::element * threads *
+                  (1 + std::max(i.access.elements.size(), i.def.id < 0 ? 0 : count_of(i.def))) / 8);
     const auto runs = [&](std::size_t th) { return i.waves.contains(static_cast<int>(th / 64)); };
     switch (i.kind) {
     case InstKind::fill: {
@@ -318,33 +355,47 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
       const Reg& r = is_load ? i.def : i.uses[0];
       const std::int64_t size = bits(p_.tensor(i.access.tensor).element);
       if (!is_load && size % 8 != 0) throw NotFollowed{"stores of elements below a byte"};
-      const std::vector<ElementAccess>& first = accesses(i, p, number);
-      // With numbers: the masks themselves, and nothing that was made of them.
-      std::vector<std::int64_t> origin, extent;
-      for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
-        origin.push_back(now(i.access.origin[axis]).constant().value().value());
-        extent.push_back(fixed(p_.tensor(i.access.tensor).shape[axis]).constant().value().value());
-      }
-      ElementAccess outside;
+      const Tensor& tensor = p_.tensor(i.access.tensor);
+      const std::vector<ElementAccess>* first = concrete() ? nullptr : &accesses(i, p, number);
+      // With numbers: places and masks by enumeration, and nothing that formulas are made of.
+      std::vector<std::int64_t> origin, extent, c(i.access.origin.size());
+      ElementAccess inside, outside;
       if (concrete()) {
+        for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
+          origin.push_back(now(i.access.origin[axis]).constant().value().value());
+          extent.push_back(fixed(tensor.shape[axis]).constant().value().value());
+        }
         Formulas::Condition never;
         never.never = true;
+        inside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), {});
         outside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), never);
       }
       for (std::size_t th = 0; th < threads; ++th) {
         if (!runs(th) || !i.access.acts(static_cast<int>(th))) continue;
+        std::vector<std::pair<std::size_t, std::int64_t>> rows;
+        for (const Prepared::Row& row : p.rows)
+          if (concrete())
+            rows.emplace_back(row.axis, coordinate(element_of(row.holds, number, th)).constant()->value());
         for (std::size_t e = 0; e < n; ++e) {
-          ElementAccess a = first[th].further(static_cast<std::int64_t>(e) * size);
-          bool masked = false;
-          for (std::size_t axis = 0; concrete() && axis < i.access.masked.size(); ++axis) {
-            std::int64_t at = origin[axis] + i.access.elements[e][axis];
-            if (!i.access.gathered(axis)) at += p.threads[axis][th].constant()->value();
-            for (const Prepared::Row& row : p.rows)
-              if (row.axis == axis) at += coordinate(element_of(row.holds, number, th)).constant()->value();
-            masked = masked || (i.access.masked[axis] && (at < 0 || at >= extent[axis]));
+          ElementAccess a = concrete() ? inside : (*first)[th].further(static_cast<std::int64_t>(e) * size);
+          if (concrete()) {
+            bool moved = true;
+            for (std::size_t axis = 0; axis < c.size(); ++axis) {
+              c[axis] = origin[axis] + i.access.elements[e][axis];
+              if (!i.access.gathered(axis)) c[axis] += p.threads[axis][th];
+              for (const auto& [of_row, holds] : rows)
+                if (of_row == axis) c[axis] += holds;
+              moved = moved && !(axis < i.access.masked.size() && i.access.masked[axis] &&
+                                 (c[axis] < 0 || c[axis] >= extent[axis]));
+            }
+            if (moved) {
+              const Int bit(places_.of(tensor, c) * size);
+              a.byte = floor_div(bit, Int(8)).value();
+              a.bit = static_cast<int>(floor_mod(bit, Int(8)).value());
+            } else {
+              a = outside;
+            }
           }
-          if (masked) a = ElementAccess{outside.name, outside.hash, a.byte, 0, a.bit};
-          if (concrete()) a.left = 0;
           const std::size_t at = th * count_of(r) + static_cast<std::size_t>(r.first) + e;
           if (is_load) {
             const Number v = value_of(a);

@@ -7,6 +7,7 @@
 #include "flat.h"
 #include "formulas.h"
 #include "matrix_words.h"
+#include "places.h"
 #include "values_of_words.h"
 
 #include <inlay/codegen/address.h>
@@ -126,6 +127,7 @@ public:
   [[nodiscard]] static double rounding(codegen::Element format, Number v);
   Arithmetic* arithmetic = nullptr;
   Formulas* formulas = nullptr;
+  Steps* steps = nullptr;
   /// What else is replaced in formulas: the number of trips where it is known.
   std::vector<std::pair<AtomId, Sym>> known;
 
@@ -134,8 +136,8 @@ private:
     std::optional<codegen::AddressSplit> split;
     std::vector<Sym> lane; ///< of each work-item: lane + immediate, in bytes
     std::vector<std::vector<Sym>> coordinate;
-    std::vector<std::vector<Sym>> threads; ///< [axis][work-item], when sizes are numbers
-    std::vector<int> places;               ///< LDS: element number of [thread][element]
+    std::vector<std::vector<std::int64_t>> threads; ///< [axis][work-item], when sizes are numbers
+    std::vector<int> places;                        ///< LDS: element number of [thread][element]
     struct Row {
       std::size_t axis;
       AtomId symbol;
@@ -146,6 +148,7 @@ private:
     std::map<std::vector<Sym>, std::vector<ElementAccess>> done;
   };
   Prepared& prepared(const codegen::Inst& inst);
+  void find_tables();
   /// So many elements in bytes; of elements below a byte as many as fill bytes.
   [[nodiscard]] Sym bytes_of(Sym elements, codegen::Element element) const;
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
@@ -173,8 +176,15 @@ private:
   codegen::ThreadCoordinates coordinates_{p_};
   std::vector<std::pair<AtomId, Sym>> sizes_, uniforms_, trip_;
   Events of_uniforms_;
-  std::set<int> bounds_;   ///< tables of bounds: nothing in them is negative
-  std::uint64_t salt_ = 0; ///< of these sizes
+  Assignment numbers_; ///< the same as `sizes_`
+  Places places_{p_, numbers_};
+  struct Table {
+    std::int64_t extent;
+    bool any; ///< entries may be outside
+  };
+  std::map<int, Table> tables_; ///< of coordinates, when sizes are numbers
+  std::set<int> bounds_;        ///< tables of bounds: nothing in them is negative
+  std::uint64_t salt_ = 0;      ///< of these sizes
   AtomId tid_;
   bool multiplies_ = false; ///< has matrix products
   int threads_;

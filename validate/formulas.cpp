@@ -250,6 +250,7 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   for (const auto& f : facts) key += "|" + f;
   key = with_elements_by_number(key);
   if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
+  if (steps != nullptr) steps->take(Steps::question);
   Truth answer = Truth::unknown;
   solver::Options options; // many small questions: what is not found soon is left open
   options.solver_steps = 1'000'000;
@@ -262,7 +263,9 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   } catch (const std::
                exception&) { // contradictory facts: nothing takes this path, and nothing is shown of it here
   }
-  return answers_[key] = answer;
+  answers_[key] = answer;
+  if (steps != nullptr && answer == Truth::unknown) steps->take(100'000); // Z3 has been asked, too
+  return answer;
 }
 
 std::optional<Sym> Formulas::of(Word word) {

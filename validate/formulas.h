@@ -15,6 +15,8 @@
 ///     8 strip + (id_x + tiles_x id_y - 8 tiles_x strip) - rows wg_x = wg_y
 #pragma once
 
+#include "steps.h"
+
 #include <inlay/algebra/sym.h>
 #include <inlay/codegen/program.h>
 #include <inlay/runtime/symbolic/quotient.h>
@@ -79,6 +81,7 @@ public:
   /// `known` and the conditions of a path that have a formula, each under those before it, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& facts(const std::vector<std::string>& known,
                                                       const std::vector<std::pair<Word, bool>>& path);
+  Steps* steps = nullptr; ///< of questions to the prover
   [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.

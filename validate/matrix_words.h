@@ -14,10 +14,6 @@
 
 namespace inlay::kernels::validate {
 
-struct NotFollowed {
-  std::string why;
-};
-
 /// The matrix product of an instruction on field numbers, by the layouts of its atom.
 class MatrixProduct {
 public:

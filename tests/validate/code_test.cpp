@@ -1,7 +1,7 @@
 // `validate_code`: our kernels are validated; damaged machine code is refuted by name; code that only differs after many
 // trips is not validated; and the parts that this rests on, each against its definition.
-#include "validate/formulas.h"
-#include "validate/values_of_words.h"
+#include "formulas.h"
+#include "values_of_words.h"
 
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
@@ -10,9 +10,9 @@
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 #include <inlay/kernels/rows/spec.h>
-#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/program.h>
+#include <inlay/validate/code.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -41,7 +41,7 @@ std::string text_of(const CodeReport& r) {
 CodeReport validate(const kernels::Artifact& a, const kernels::Bytes& bytes, bool numbers_first = false) {
   const auto object = object_of(bytes);
   CodeOptions o;
-  o.refute_first = numbers_first;
+  o.first_runs = numbers_first ? o.refuter_runs : 0;
   return validate_code(object, object.kernel(a.kernel), a.source->code, o);
 }
 
@@ -474,7 +474,7 @@ TEST_CASE("sums by atomics are followed: how often, by which addition, and of wh
         }
     for (const bool first : {false, true}) {
       CodeOptions o;
-      o.refute_first = first;
+      o.first_runs = first ? o.refuter_runs : 0;
       const CodeReport got = validate_code(object, object.kernel(a.kernel), other, o);
       INFO(text_of(got));
       CHECK(got.verdict == MachineVerdict::refuted);

@@ -13,8 +13,8 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
-#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/program.h>
+#include <inlay/validate/code.h>
 
 #include <algorithm>
 #include <chrono>
@@ -201,7 +201,7 @@ int main(int argc, char** argv) {
     const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
     const auto object = runtime::CodeObject::parse({p, p + bytes.size()});
     kernels::validate::CodeOptions o;
-    o.refute_first = refute_first;
+    o.first_runs = refute_first ? o.refuter_runs : 0;
     return kernels::validate::validate_code(object, object.kernel(b.artifact.kernel), b.artifact.source->code,
                                             o);
   };

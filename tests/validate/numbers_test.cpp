@@ -53,9 +53,8 @@ TEST_CASE("numbers refute no kernel as it is") {
     const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
     const auto object = runtime::CodeObject::parse({p, p + a.hsaco.size()});
     CodeOptions o;
-    o.refute_first = true;
     o.symbols = o.order = false;
-    o.refuter_runs = 24;
+    o.first_runs = o.refuter_runs = o.guard_sizes = 24;
     const CodeReport r = validate_code(object, object.kernel(a.kernel), a.source->code, o);
     std::string text(name);
     for (const auto& [flag, value] : flags) text += " --" + flag + " " + value;

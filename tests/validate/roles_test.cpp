@@ -6,8 +6,8 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/launch.h>
-#include <inlay/validate/code.h>
 #include <inlay/runtime/isa/program.h>
+#include <inlay/validate/code.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -51,7 +51,7 @@ TEST_CASE("roles: machine code is validated, and not when a wave does something 
       const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
       const auto object = runtime::CodeObject::parse({p, p + bytes.size()});
       CodeOptions o;
-      o.refute_first = numbers_first;
+      o.first_runs = numbers_first ? o.refuter_runs : 0;
       return validate_code(object, object.kernel(a.kernel), a.source->code, o);
     };
     const CodeReport good = validated(a.hsaco, true);

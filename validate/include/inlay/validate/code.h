@@ -20,6 +20,10 @@
 /// element that the code does not load, is named with sizes, wave, lane and both addresses. *Undecided* names what is
 /// missing.
 ///
+/// **Numbers.** Symbols name elements by the formulas that the code was made from (codegen::split); whether these say what the
+/// accesses' masks say is looked at in numbers, by enumeration from the tensors' places alone: for the ends of descriptors and
+/// for predicates of every access at several sizes (guards.h), and for whole workgroups that the machine code is run beside.
+///
 /// Requires for `validated`, and is part of it: the order of the code object is validated (runtime/symbolic/order.h).
 /// Not looked at: rounding (conversions are the identity), and that `code` computes what the specification says, which
 /// `derive` (codegen/provenance.h) proves.
@@ -29,6 +33,7 @@
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/symbolic/order.h>
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,8 +47,13 @@ struct CodeOptions {
   unsigned max_paths = 200;
   /// Of formulas, and of states that wait at forks, about, each by itself: undecided beyond it. A 256x256 GEMM takes a third.
   std::size_t max_bytes = std::size_t{1} << 30;
-  bool refute_first = false; ///< numbers before symbols: sooner for what is likely wrong
-  unsigned refuter_runs = 8; ///< workgroups of sizes that are numbers, when nothing is shown
+  /// Workgroups of sizes that are numbers: `first_runs` before the symbols, whatever these then show, because numbers share less with
+  /// the code that is judged; all of them when the symbols show nothing.
+  unsigned first_runs = 2, refuter_runs = 8;
+  unsigned guard_sizes = 12; ///< at which guards are looked at by enumeration
+  /// Steps of about a microsecond, the same on every machine: undecided beyond it; 0: as many as it takes.
+  std::uint64_t budget = 0;
+  std::function<void(std::uint64_t)> progress{}; ///< hears of the steps
 };
 
 struct CodeFinding {
@@ -62,6 +72,7 @@ struct CodeReport {
   std::size_t loads = 0, stores = 0, products = 0; ///< instructions
   std::size_t elements_loaded = 0, elements_stored = 0;
   unsigned paths = 0, loops = 0;
+  std::uint64_t steps = 0;
 };
 
 [[nodiscard]] CodeReport validate_code(const runtime::CodeObject& object, const runtime::Kernel& kernel,

@@ -1,0 +1,161 @@
+// What validation asks beside the formulas: hardware registers, wait states, guards by enumeration; stores inside of loops; budgets.
+#include "guards.h"
+
+#include <inlay/codegen/program.h>
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/artifact.h>
+#include <inlay/kernels/build.h>
+#include <inlay/runtime/isa/program.h>
+#include <inlay/validate/code.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstring>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using kernels::validate::CodeOptions, kernels::validate::CodeReport, kernels::validate::validate_code;
+using kernels::validate::Guards;
+using Verdict = runtime::symbolic::Verdict;
+
+namespace {
+
+runtime::CodeObject object_of(const kernels::Bytes& bytes) {
+  const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  return runtime::CodeObject::parse({p, p + bytes.size()});
+}
+
+std::string text_of(const CodeReport& r) {
+  std::string s(runtime::symbolic::to_string(r.verdict));
+  for (const auto& f : r.refuted) s += "\n  refuted '" + f.text + "' " + f.source + ": " + f.message;
+  for (const auto& u : r.undecided) s += "\n  undecided: " + u;
+  return s;
+}
+
+CodeReport judged(const kernels::Artifact& a, const kernels::Bytes& bytes, const Code& code,
+                  const CodeOptions& o = {}) {
+  const auto object = object_of(bytes);
+  return validate_code(object, object.kernel(a.kernel), code, o);
+}
+CodeReport judged(const kernels::Artifact& a, const CodeOptions& o = {}) {
+  return judged(a, a.hsaco, a.source->code, o);
+}
+
+/// Where in the file each instruction of that name begins.
+std::vector<std::size_t> places_of(const kernels::Artifact& a, const std::string& text) {
+  const auto object = object_of(a.hsaco);
+  const auto& section = object.sections()[object.kernel(a.kernel).section];
+  const auto program =
+      runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+  const auto* p = reinterpret_cast<const std::uint8_t*>(a.hsaco.data());
+  const auto begin = std::search(p, p + a.hsaco.size(), section.bytes.begin(), section.bytes.end()) - p;
+  std::vector<std::size_t> out;
+  for (const auto& i : program.instructions) {
+    if (i.mnemonic == "s_code_end") break;
+    if (std::string(i.text).starts_with(text))
+      out.push_back(static_cast<std::size_t>(begin) + (i.address - program.begin));
+  }
+  return out;
+}
+
+bool says(const CodeReport& r, const std::string& what) {
+  return std::any_of(r.undecided.begin(), r.undecided.end(),
+                     [&](const std::string& u) { return u.find(what) != std::string::npos; });
+}
+
+kernels::Artifact build(const std::string& name, const kernels::Flags& flags) {
+  return kernels::find_kernel(name)->build(flags, {});
+}
+
+/// y = x + 1, a tile of 256 columns a trip.
+Program stream_copy() {
+  Program k("stream", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 20});
+  const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+  k.computes(y, [&](const auto& i) { return k(x, {i[0], i[1]}) + 1.0; });
+  const Sym r = k.workgroups(0, m, 1);
+  const Layout tv = rows_tv(1, 256, 1, 64);
+  k.loop(n, 256, {.distance = 0, .ring = 1}, [&](Sym t) {
+    k.store(k.map({k.load(k.tile(x, {1, 256}, {r, t}), tv, 1)}, [](const auto& v) { return v[0] + 1.0; }),
+            k.tile(y, {1, 256}, {r, t}), 1);
+  });
+  return k;
+}
+
+} // namespace
+
+TEST_CASE("validation: a loop that holds nothing from trip to trip and stores a tile in each is undecided at "
+          "once") {
+  const CodeReport r = judged(kernels::build(stream_copy()));
+  INFO(text_of(r));
+  CHECK(r.verdict == Verdict::undecided);
+  CHECK(says(r, "stores inside of a loop"));
+}
+
+TEST_CASE("validation: wait states that the generator owes") {
+  const kernels::Artifact a = build("gemm", {{"tile", "128x128x64"}});
+  CHECK(judged(a).verdict == Verdict::validated);
+  kernels::Bytes bytes = a.hsaco;
+  for (const std::size_t at : places_of(a, "s_nop")) bytes[at] = std::byte{0};
+  const CodeReport r = judged(a, bytes, a.source->code);
+  INFO(text_of(r));
+  CHECK(r.verdict == Verdict::undecided);
+  CHECK(says(r, "wait states"));
+}
+
+TEST_CASE("validation: guards are compared with the masks by enumeration") {
+  const kernels::Artifact a = build("gemm", {{"tile", "64x64x64"}});
+  const auto mismatch = [&](const Code& code) {
+    Guards guards(code);
+    const Program& p = *code.program;
+    std::string message;
+    for (int k = 0; k < 40 && message.empty(); ++k) {
+      Assignment numbers;
+      const std::int64_t sizes[] = {1 + 37 * k % 150, 1 + 53 * k % 170, 8 * (1 + k % 40)};
+      for (std::size_t s = 0; s < 3; ++s) numbers.set(p.sizes()[s].symbol, Int(sizes[s]));
+      for (const GridAxis& g : p.grid())
+        numbers.set(g.symbol, Int(k % 2 * ((evaluate(g.extent, numbers).value() - 1) / g.tile)));
+      if (const auto bad = guards.at(numbers, static_cast<std::uint64_t>(k))) message = bad->message;
+    }
+    return message;
+  };
+  CHECK(mismatch(a.source->code).empty());
+  const auto change = [&](auto f) { // of the loads of the tensor that is loaded first
+    Code code = a.source->code;
+    int tensor = -1;
+    for (auto& r : code.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list) {
+          if (i.kind != InstKind::load) continue;
+          if (tensor < 0) tensor = i.access.tensor;
+          if (i.access.tensor == tensor) f(i);
+        }
+    return code;
+  };
+  // A descriptor that ends a row too early, or does not end; elements that are not where the instruction puts them.
+  CHECK(mismatch(change([](Inst& i) { i.access.extents[0] -= 1; })).find("ends before") != std::string::npos);
+  const Code swapped = change([](Inst& i) { std::swap(i.access.elements[0], i.access.elements[1]); });
+  CHECK(mismatch(swapped).find("address") != std::string::npos);
+  // And validate_code says so of a machine code that does what such a code says.
+  const CodeReport r = judged(a, a.hsaco, change([](Inst& i) { i.access.extents[0] -= 1; }));
+  INFO(text_of(r));
+  CHECK(r.verdict == Verdict::refuted);
+}
+
+TEST_CASE("validation: a budget of steps") {
+  const kernels::Artifact a = build("gemm", {{"tile", "64x64x64"}});
+  CodeOptions o;
+  o.budget = 20'000;
+  const CodeReport little = judged(a, o), again = judged(a, o);
+  CHECK(little.verdict == Verdict::undecided);
+  REQUIRE(!little.undecided.empty());
+  CHECK(little.undecided[0].find("--budget") != std::string::npos);
+  CHECK(little.steps == again.steps);
+  o.budget = 0;
+  std::uint64_t told = 0;
+  o.progress = [&](std::uint64_t steps) { told = steps; };
+  const CodeReport all = judged(a, o);
+  CHECK(all.verdict == Verdict::validated);
+  CHECK(told > 20'000);
+  CHECK(told <= all.steps);
+}

@@ -1,0 +1,38 @@
+/// Where elements lie and which coordinates a work-item has: by the digits of layouts, in plain integers.
+///
+/// Computed from a Tensor's place and an Access alone. Claims, emitter and the formulas of this folder take addresses from
+/// codegen::split, Tensor::at and thread_coordinates; nothing here calls any of them, so that what they say can be compared.
+///
+///     place of (i, j) in ((16, m/16), k):((1, 16 k), 16)  =  i % 16 + 16 k (i / 16) + 16 j
+#pragma once
+
+#include <inlay/codegen/code.h>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace inlay::kernels::validate {
+
+class Places {
+public:
+  /// `numbers`: for all symbols that places in global memory are made of.
+  Places(const codegen::Program& program, const Assignment& numbers)
+      : program_(&program), numbers_(&numbers) {}
+  /// The element number of a coordinate. The last digit of a mode takes what is left, so that outside is outside.
+  [[nodiscard]] std::int64_t of(const codegen::Tensor& tensor, std::span<const std::int64_t> coordinate);
+  /// What a thread has of a coordinate's axis.
+  [[nodiscard]] static std::vector<std::int64_t> along(const Layout& threads, int count, std::size_t axis);
+
+private:
+  struct Digit {
+    std::int64_t extent, stride;
+  };
+  const std::vector<std::vector<Digit>>& digits(const codegen::Tensor& tensor);
+  const codegen::Program* program_;
+  const Assignment* numbers_;
+  std::map<int, std::vector<std::vector<Digit>>> digits_; ///< [axis], by tensor
+};
+
+} // namespace inlay::kernels::validate

@@ -1,5 +1,6 @@
 // `inlay build KERNEL [options] -o DIR`: HSACO, launch manifest, .ll, .s, proof report and resource report as files.
 #include "build_manifest.h"
+#include "built.h"
 #include "exec_arguments.h"
 #include "kernel_options.h"
 #include "resources.h"
@@ -81,7 +82,8 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
 
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
                   const std::string& directory, bool program, bool slots, const std::string& svg,
-                  const kernels::BuildOptions& options, const AutoOptions& automatic, bool json) {
+                  const kernels::BuildOptions& options, const AutoOptions& automatic,
+                  const ValidateOptions& validate, bool json) {
   if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
   // For sizes that are named a form of the kernel is chosen; without them it is one that is sound for all.
@@ -105,6 +107,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
     return Exit::yes;
   }
   if (program) return show_program(session, artifact, json);
+  const Validated validated = validate_built(session, artifact, validate);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
   const std::string proofs = artifact.proofs.text();
@@ -126,6 +129,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                         {"proofs",
                          {{"proved", artifact.proofs.proved()},
                           {"runtime_checked", artifact.proofs.at_launch_count()}}},
+                        {"validation", to_json(validated)},
                         {"resources", resources_json(resources_of(artifact))},
                         {"from_cache", artifact.from_cache},
                         {"milliseconds",
@@ -144,6 +148,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
               << (form.any() && automatic.why ? ranking_text(form.choice) : "")
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)
+              << "  " << to_text(validated) << "\n"
               << "  " << resources
               << fmt::format("  layouts and proofs {:.1f} ms, IR {:.1f}, optimisation {:.1f}, code "
                              "generation {:.1f}, link {:.1f}\n",
@@ -177,12 +182,12 @@ void add_build(CLI::App& app, Session& session) {
   auto automatic = std::make_shared<AutoOptions>();
   add_auto_options(*command, *automatic);
   command->add_flag("--json", *json, "The same as data");
-  command->add_flag("--validate", options->validate,
-                    "Also hold the machine code against the instructions; an error when it is not validated");
+  auto validate = std::make_shared<ValidateOptions>();
+  add_validate_options(*command, *validate);
   command->allow_extras();
   command->callback([=, &session] {
     session.exit = build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg,
-                                 *options, *automatic, *json);
+                                 *options, *automatic, *validate, *json);
   });
 }
 

@@ -1,4 +1,5 @@
 // `inlay run KERNEL [options]`: build, launch, compare with the reference.
+#include "built.h"
 #include "kernel_options.h"
 #include "launch.h"
 #include "progress.h"
@@ -20,6 +21,7 @@ struct RunOptions {
   TimeOptions timing;
   kernels::BuildOptions build;
   AutoOptions automatic;
+  ValidateOptions validate;
 };
 
 std::string count(std::uint64_t n) {
@@ -32,6 +34,7 @@ std::string count(std::uint64_t n) {
 struct Outcome {
   kernels::Artifact artifact;
   kernels::Choice choice;
+  Validated validated;
   std::string problem, device;
   kernels::LaunchPlan launch;
   kernels::Check check;
@@ -56,6 +59,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   // The problem first: sizes that the kernel refuses need no compilation.
   kernels::Problem problem = kernel->problem(flags, options.seed);
   out.artifact = kernel->build(flags, options.build);
+  out.validated = validate_built(session, out.artifact, options.validate);
   out.problem = problem.text;
   out.launch = problem.launch;
   out.flops = problem.flops;
@@ -102,6 +106,7 @@ void print_json(Session& session, const Outcome& o, bool ok) {
        {{"proved", o.artifact.proofs.proved()},
         {"refuted", 0}, // a refuted claim stops the build, so nothing is run
         {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+      {"validation", to_json(o.validated)},
       {"resources", resources_json(r)},
       {"instructions_executed", o.emulated.statistics.instructions},
       {"lds_cycles", o.emulated.statistics.lds_cycles},
@@ -129,6 +134,7 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs, bool w
        fmt::format("{} bytes in {:.0f} ms (proofs {:.0f}, IR {:.1f}, optimisation {:.0f}, code generation "
                    "{:.0f}, link {:.1f})",
                    o.artifact.hsaco.size(), t.total(), t.layouts_and_proofs, t.ir, t.opt, t.codegen, t.link));
+  line("validation", to_text(o.validated));
   line("resources", resources_text(o.resources));
   const auto& g = o.launch.grid;
   line("launch",
@@ -193,6 +199,7 @@ void add_run(CLI::App& app, Session& session) {
   add_time_options(*command, options->timing);
   add_order_options(*command, options->build);
   add_auto_options(*command, options->automatic);
+  add_validate_options(*command, options->validate);
   command->add_flag("--json", options->json, "As JSON");
   command->allow_extras();
   command->callback([=, &session] { session.exit = run_command(session, *options, command->remaining()); });

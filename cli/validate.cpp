@@ -1,6 +1,7 @@
 // `inlay validate`: what machine code does in every schedule and for all sizes, without running it.
 #include "code_object_input.h"
 #include "isa_json.h"
+#include "progress.h"
 
 #include <inlay/runtime/symbolic/order.h>
 
@@ -26,11 +27,15 @@ namespace {
 
 namespace symbolic = runtime::symbolic;
 
+/// Of a code object: some seconds. The order of a kernel that is not decided by then is rarely decided later.
+constexpr std::uint64_t default_budget = 5'000'000;
+
 struct Options {
   std::string file, kernel, arch, claims, code;
   std::vector<std::uint32_t> block;
   std::optional<std::uint32_t> lds;
   unsigned trips = 8;
+  std::optional<std::uint64_t> budget;
   bool json = false, addresses = false;
 #ifdef INLAY_CLI_CLAIMS
   kernels::BuildOptions build; // of a kernel's name
@@ -94,8 +99,16 @@ int validate_kernel(Session& session, const Options& o, const std::vector<std::s
     throw std::runtime_error(fmt::format("{} is for {}, the kernel for {}\n  hint   --arch {}", o.code,
                                          object.arch(), artifact.arch, object.arch()));
   const std::clock_t begin = std::clock(); // processor time, which a busy machine changes least
+  ProgressBar bar(session, "validate " + o.file);
+  kernels::validate::CodeOptions how;
+  how.budget = o.budget.value_or(0);
+  how.progress = [&](std::uint64_t steps) {
+    const double whole = how.budget != 0 ? static_cast<double>(how.budget) : 2e7;
+    bar.show(static_cast<double>(steps) / whole, std::to_string(steps / 1000) + " thousand steps");
+  };
   const auto r = kernels::validate::validate_code(
-      object, object.kernel(o.kernel.empty() ? artifact.kernel : o.kernel), artifact.source->code);
+      object, object.kernel(o.kernel.empty() ? artifact.kernel : o.kernel), artifact.source->code, how);
+  bar.erase();
   const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   const int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
                      : r.verdict == symbolic::Verdict::refuted ? Exit::no
@@ -125,6 +138,7 @@ int validate_kernel(Session& session, const Options& o, const std::vector<std::s
                               {"sizes", std::move(sizes)}});
     }
     j["undecided"] = r.undecided;
+    j["steps"] = r.steps;
     j["seconds"] = seconds;
     session.out << dump(j) << "\n";
     return status;
@@ -188,7 +202,17 @@ int validate(Session& session, const Options& given) {
     options.check_stores = true;
 #endif
     const auto begin = std::chrono::steady_clock::now();
+    ProgressBar bar(session, "validate " + k->name);
+    options.budget = o.budget.value_or(default_budget);
+    std::uint64_t taken = 0;
+    options.progress = [&](std::uint64_t steps) {
+      taken += steps;
+      bar.show(static_cast<double>(taken) /
+                   static_cast<double>(options.budget != 0 ? options.budget : 20'000'000),
+               std::to_string(taken / 1000) + " thousand steps");
+    };
     const auto r = symbolic::check_order(object, *k, options, o.addresses || !o.claims.empty());
+    bar.erase();
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     int status = r.verdict == symbolic::Verdict::validated ? Exit::yes
                  : r.verdict == symbolic::Verdict::refuted ? Exit::no
@@ -245,6 +269,7 @@ int validate(Session& session, const Options& given) {
       j["paths"] = r.paths;
       j["loops"] = r.loops;
       j["instructions"] = r.instructions;
+      j["steps"] = r.steps;
       j["lds_sites"] = r.lds_sites;
       j["global_sites"] = r.global_sites;
       if (!o.claims.empty()) j["claims"] = std::move(claimed);
@@ -324,6 +349,10 @@ void add_validate(CLI::App& app, Session& session) {
   add_order_options(*command, o->build);
   command->allow_extras();
 #endif
+  command->add_option(
+      "--budget", o->budget,
+      "Steps of about a microsecond, the same on every machine, after which the verdict is undecided; 0: as "
+      "many as it takes, as for a kernel's name. Default: 5000000 for each kernel of a file");
   command->add_flag("--addresses", o->addresses, "Also what each memory instruction accesses, as formulas");
   command->add_flag("--json", o->json, "As JSON");
   command->callback([=, &session] {

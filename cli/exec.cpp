@@ -1,6 +1,8 @@
 // `inlay exec`: runs any code object on the emulator or through HIP.
 #include "colour.h"
 #include "exec_debug.h"
+#include "exec_findings.h"
+#include "exec_report.h"
 #include "isa_json.h"
 #include "launch_input.h"
 #include "progress.h"
@@ -30,8 +32,8 @@ struct Options : LaunchOptions {
   std::vector<std::string> breaks, dumps, watches;
   std::optional<std::uint32_t> hits;
   unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8;
-  std::uint64_t max_instructions = 20'000'000'000, seed = 1;
-  bool stats = false, json = false, stress = false, dry_run = false;
+  std::uint64_t max_instructions = 20'000'000'000, seed = 1, limit = 1'000'000;
+  bool stats = false, json = false, stress = false, dry_run = false, fidelity = false;
 };
 
 // --- reading the command line ---------------------------------------------------------------------------------
@@ -157,60 +159,6 @@ std::optional<std::string> first_difference(const Plan& plan, const Run& a, cons
   return std::nullopt;
 }
 
-nlohmann::ordered_json to_json(const LaunchStatistics& s) {
-  return {{"instructions", s.instructions},
-          {"scalar", s.scalar},
-          {"vector", s.vector},
-          {"matrix", s.matrix},
-          {"lds", s.lds},
-          {"memory", s.memory},
-          {"scalar_memory", s.scalar_memory},
-          {"branches", s.branches},
-          {"waits", s.waits},
-          {"other", s.other},
-          {"multiply_adds", s.multiply_adds},
-          {"bytes_read", s.bytes_read},
-          {"bytes_written", s.bytes_written},
-          {"lds_bytes", s.lds_bytes},
-          {"lds_cycles", s.lds_cycles},
-          {"lds_conflict_cycles", s.lds_conflict_cycles},
-          {"waves", s.waves},
-          {"workgroups", s.workgroups}};
-}
-
-nlohmann::ordered_json to_json(const Finding& f) {
-  nlohmann::ordered_json j = {{"kind", std::string(to_string(f.kind))},
-                              {"message", f.message},
-                              {"kernel", f.kernel},
-                              {"address", f.address},
-                              {"disassembly", f.disassembly},
-                              {"workgroup", {f.workgroup.x, f.workgroup.y, f.workgroup.z}},
-                              {"wave", f.wave},
-                              {"lane", f.lane},
-                              {"memory_address", f.memory_address},
-                              {"count", f.count},
-                              {"note", f.note}};
-  if (f.source) j["source"] = cli::to_json(*f.source);
-  return j;
-}
-
-std::string stats_text(const LaunchStatistics& s) {
-  std::string out;
-  const auto line = [&](const char* name, const std::string& text) {
-    out += fmt::format("  {:<22}{}\n", name, text);
-  };
-  line("instructions", fmt::format("{} in {} waves of {} workgroups", s.instructions, s.waves, s.workgroups));
-  line("by class", fmt::format("scalar {}  vector {}  matrix {}  LDS {}  memory {}  scalar memory {}  "
-                               "branches {}  waits {}  other {}",
-                               s.scalar, s.vector, s.matrix, s.lds, s.memory, s.scalar_memory, s.branches,
-                               s.waits, s.other));
-  line("matrix multiply-adds", std::to_string(s.multiply_adds));
-  line("memory bytes", fmt::format("{} read, {} written", s.bytes_read, s.bytes_written));
-  line("LDS", fmt::format("{} bytes, {} cycles, {} of them conflicts", s.lds_bytes, s.lds_cycles,
-                          s.lds_conflict_cycles));
-  return out;
-}
-
 /// The element's type of an output: as asked, as the manifest says, f32.
 std::string type_of(const ArgumentSpec& s, const std::string& asked) {
   return !asked.empty() ? asked : s.type.empty() ? "f32" : s.type;
@@ -229,6 +177,9 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
     options.dynamic_stack = o.stack;
+    options.fidelity = o.fidelity;
+    options.max_findings = o.limit;
+    options.interrupt = Interruptible::flag();
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
       options.trace.line = [&session, &seen, json = o.json](std::string_view line) {
@@ -309,11 +260,16 @@ int exec(Session& session, const Options& o) {
   if (demangled(plan.kernel->name) != plan.kernel->name) json["demangled"] = demangled(plan.kernel->name);
   std::vector<Finding> findings;
   LaunchStatistics statistics;
+  std::vector<LdsConflict> conflicts;
+  std::vector<InstructionFidelity> fidelity;
   std::string failure;
   Run run;
   ProgressBar bar(session, plan.kernel->name);
   if (emulator != nullptr && o.trace.empty() && o.breaks.empty() && o.watches.empty())
     emulator->options().progress = launch_progress(bar);
+  const Interruptible interruptible;
+  LiveFindings live(session, bar);
+  if (emulator != nullptr && !o.json) emulator->options().on_finding = [&](const Finding& f) { live.add(f); };
   DebugOptions observe;
   observe.on_break = [&](const BreakHit& hit) {
     seen.reached.insert(hit.site.address);
@@ -340,8 +296,17 @@ int exec(Session& session, const Options& o) {
   if (emulator != nullptr) {
     statistics = emulator->last_launch().statistics;
     findings = with_places(emulator->last_launch().findings, run.ranges);
+    conflicts = emulator->last_launch().conflicts;
+    fidelity = emulator->last_launch().fidelity;
+    emulator->options().on_finding = {};
+    emulator->options().fidelity = false;
   }
+  live.end();
   std::string difference;
+  // A wave that waits for another may have to wait longer than before; one that goes round for ever is nothing to wait for.
+  const std::uint64_t bound = 4 * statistics.instructions + 1'000'000;
+  if (o.stress && emulator != nullptr)
+    emulator->options().max_wave_instructions = std::min(o.max_instructions, bound);
   if (o.stress && emulator != nullptr && failure.empty()) {
     for (std::uint64_t round = 0; round < 3 && difference.empty(); ++round) {
       emulator->options().stress = true;
@@ -363,6 +328,8 @@ int exec(Session& session, const Options& o) {
     json["ok"] = ok;
     json["seconds"] = run.seconds;
     if (!failure.empty()) json["error"] = failure;
+    if (const std::string signal = Interruptible::signal_name(); !signal.empty())
+      json["interrupted"] = signal;
     if (o.stress) json["stress"] = {{"same", difference.empty()}, {"difference", difference}};
     json["findings"] = nlohmann::ordered_json::array();
     for (const auto& f : findings) json["findings"].push_back(to_json(f));
@@ -370,6 +337,8 @@ int exec(Session& session, const Options& o) {
     if (!o.breaks.empty()) json["breaks"] = seen.breaks;
     if (!o.watches.empty()) json["watches"] = seen.watches;
     if (emulator != nullptr) json["stats"] = to_json(statistics);
+    if (!conflicts.empty()) json["conflicts"] = conflicts_json(conflicts);
+    if (o.fidelity) json["fidelity"] = fidelity_json(fidelity);
     if (run.timing) json["timing"] = nlohmann::ordered_json::parse(to_json(*run.timing));
     json["outputs"] = nlohmann::ordered_json::array();
     std::size_t n = 0;
@@ -394,11 +363,14 @@ int exec(Session& session, const Options& o) {
       if (!seen.touched.contains(w.watch.name)) session.out << "watch " << w.watch.name << ": no access\n";
     for (const auto& f : findings) {
       // The kind stands first, in colour.
-      const std::string text = to_string(f), kind(to_string(f.kind));
-      session.out << painted(session, f.note ? Colour::yellow : Colour::red, kind) << text.substr(kind.size())
-                  << "\n";
+      const std::string text = live.rest_of(f), kind(to_string(f.kind));
+      if (text.empty()) continue;
+      session.out << painted(session, f.note ? Colour::yellow : Colour::red, kind)
+                  << text.substr(kind.size());
     }
     if (!failure.empty()) session.out << failure << "\n";
+    if (const std::string signal = Interruptible::signal_name(); !signal.empty())
+      session.out << "  signal " << signal << "\n";
     if (!difference.empty()) session.out << "stress: " << difference << "\n";
     session.out << fmt::format("{} {} on {} {}: {} in {:.3f} s\n", demangled(plan.kernel->name),
                                to_string(plan.geometry), device->info().kind, device->info().arch,
@@ -406,7 +378,8 @@ int exec(Session& session, const Options& o) {
                                   : painted(session, Colour::red, "FAILED"),
                                run.seconds)
                 << in.said_text();
-    if (o.stats && emulator != nullptr) session.out << stats_text(statistics);
+    if (o.stats && emulator != nullptr) session.out << stats_text(statistics) << conflicts_text(conflicts);
+    if (o.fidelity && emulator != nullptr) session.out << fidelity_text(fidelity);
     if (run.timing) session.out << to_text(*run.timing);
     std::size_t n = 0;
     for (const auto& s : plan.specs) {
@@ -450,6 +423,9 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_option("--matrix", o->matrix,
                 "Sums of matrix instructions: sequential (default), or cdna3, as measured on MI300X");
   c->add_option("--threads", o->threads, "Of the emulator; 0: all");
+  c->add_option(
+      "--limit", o->limit,
+      "Stop when so many findings that are no notes were made, one again counts again (1000000); 0: never");
   c->add_option("--max-instructions", o->max_instructions, "Give up after so many wave instructions");
   c->add_option("--repeat", o->repeat, "Also time so many launches");
   c->add_option("--print", o->print,
@@ -457,7 +433,10 @@ void add_exec(CLI::App& app, Session& session) {
                 "bf16, i8 to i64, u8 to "
                 "u64, hex");
   c->add_option("--values", o->values, "How many of them: 8");
-  c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts");
+  c->add_flag("--stats", o->stats, "Instruction counts, bytes, LDS conflicts and where they are");
+  c->add_flag(
+      "--fidelity", o->fidelity,
+      "Say which executed instructions are exact, within an ulp, or assumed where documents are silent");
   c->add_flag("--json", o->json, "As JSON");
   c->add_flag("--dry-run", o->dry_run, "Check file, arguments and geometry; run nothing");
   c->callback([=, &session] {

@@ -104,7 +104,7 @@ ArgumentSpec parse_argument(const std::string& text) {
   } else if (type == "zeros") {
     const auto bytes = parse_number<std::uint64_t>(rest);
     if (!bytes) bad("not zeros:BYTES");
-    if (*bytes > (std::uint64_t{1} << 36)) bad("more than 64 GiB");
+    if (*bytes > (std::uint64_t{1} << 43)) bad("more than 8 TiB"); // what is touched of it takes memory
     spec.zero_bytes = *bytes;
   } else if (type == "inout") {
     const auto second = rest.find(':');

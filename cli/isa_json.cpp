@@ -76,6 +76,7 @@ ordered_json loop(const isa::LoopReport& h) {
           {"agpr_sources", h.sources_in_agprs},
           {"accvgpr_moves", h.accvgpr_moves},
           {"scratch_accesses", h.scratch_accesses},
+          {"scratch_bytes", h.scratch_bits / 8},
           {"divergent_branches", h.divergent_branches},
           {"longest_memory_run", h.longest_memory_run},
           {"interleave", h.interleave}};

@@ -1,6 +1,7 @@
 // `inlay time`: how many clocks a kernel takes, on what, and what would help.
 #include "time_kernel.h"
 
+#include "exec_report.h"
 #include "isa_json.h"
 #include "launch_input.h"
 #include "progress.h"
@@ -56,6 +57,27 @@ std::vector<std::uint64_t> spread_over(std::uint64_t workgroups, std::uint64_t e
   std::vector<std::uint64_t> out;
   for (std::uint64_t k = 0; k < n; ++k) out.push_back(n == 1 ? 0 : k * (workgroups - 1) / (n - 1));
   return out;
+}
+
+/// The modelled workgroups once more, their accesses to scratch without anything to fetch.
+TimeResult::Scratch time_scratch(const TimeResult& t, const timing::UnitOptions& unit, const Kernel& kernel) {
+  TimeResult::Scratch s{.accesses = 0,
+                        .bytes = kernel.descriptor.scratch_bytes,
+                        .spilled_vgprs = kernel.spilled_vgprs,
+                        .spilled_sgprs = kernel.spilled_sgprs,
+                        .clocks = t.report.clocks,
+                        .without = t.report.clocks};
+  timing::Trace without = t.trace;
+  for (timing::WorkgroupTrace& g : without.workgroups)
+    for (timing::WaveStream& w : g.waves)
+      for (timing::Step& step : w.steps) {
+        if (step.request == 0 || without.requests[step.request - 1].space != ObservedAccess::Space::scratch)
+          continue;
+        step.request = 0;
+        ++s.accesses;
+      }
+  if (s.accesses != 0) s.without = static_cast<double>(timing::simulate(without, t.parameters, unit).clocks);
+  return s;
 }
 
 } // namespace
@@ -161,6 +183,7 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.report = timing::analyse(t.trace, kernel.address + (d.preload_length != 0 ? 256 : 0), t.parameters, unit,
                              !o.quick);
   t.report.kernel = kernel.name;
+  t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
   t.modelled = std::move(ids);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -172,8 +195,10 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
                             const std::vector<ArgumentSpec>& specs) {
   // Each launch has a device of its own: what the last one left in memory, a count of workgroups that have passed, say, is not
   // what the kernel starts from.
-  return time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
+  std::vector<LdsConflict> conflicts;
+  TimeResult t = time_launch(o, arch, kernel, geometry, [&](LaunchObserver& observer) {
     EmulatorOptions options;
+    options.bank_model = true;
     options.checks = Checks::none();
     options.max_wave_instructions = neighbour_budget * 4;
     options.observer = &observer;
@@ -183,7 +208,10 @@ TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa:
     const auto segment = pack_arguments(kernel, arguments, geometry);
     const Module module = device.load(object);
     device.launch(device.function(module, kernel.name), geometry, segment);
+    conflicts = device.last_launch().conflicts;
   });
+  t.conflicts = std::move(conflicts);
+  return t;
 }
 
 timing::Parameters timing_parameters(const TimeOptions& o, isa::Arch arch) {
@@ -250,6 +278,16 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
                      launch_us, t.chip.tail);
+  if (t.scratch.accesses != 0)
+    out += fmt::format(
+        "  scratch     {} of {} modelled wave instructions, {} bytes a lane{}: {:.0f} clocks, {:.0f} "
+        "without\n",
+        t.scratch.accesses, t.trace.steps(), t.scratch.bytes,
+        t.scratch.spilled_vgprs + t.scratch.spilled_sgprs == 0
+            ? std::string()
+            : fmt::format(", {} VGPR and {} SGPR spilled", t.scratch.spilled_vgprs, t.scratch.spilled_sgprs),
+        t.scratch.clocks, t.scratch.without);
+  if (!t.conflicts.empty()) out += "\n" + conflicts_text(t.conflicts);
   if (t.turns)
     out += "              not in these clocks: workgroups wait for their turn, and one follows the other "
            "from its wait to its "
@@ -280,6 +318,14 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
         {"mall", t.sharing.mall},
         {"workgroups", t.sharing.workgroups},
         {"xcds", t.sharing.xcds}}}};
+  if (t.scratch.accesses != 0)
+    j["scratch"] = {{"accesses", t.scratch.accesses},
+                    {"bytes_a_lane", t.scratch.bytes},
+                    {"spilled_vgprs", t.scratch.spilled_vgprs},
+                    {"spilled_sgprs", t.scratch.spilled_sgprs},
+                    {"clocks", t.scratch.clocks},
+                    {"clocks_without", t.scratch.without}};
+  if (!t.conflicts.empty()) j["conflicts"] = conflicts_json(t.conflicts);
   if (t.turns) j["not_modelled"] = "waits for a turn";
   j["seconds"] = t.seconds;
   return j;

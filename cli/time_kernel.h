@@ -7,6 +7,7 @@
 #include <functional>
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/device.h>
+#include <inlay/runtime/emulator.h>
 #include <inlay/runtime/timing/chip.h>
 #include <inlay/runtime/timing/report.h>
 #include <nlohmann/json_fwd.hpp>
@@ -44,6 +45,14 @@ struct TimeResult {
   unsigned resident = 1;
   double seconds = 0;
   bool turns = false; ///< workgroups wait for one another, which is not modelled
+  /// Accesses to scratch in the modelled workgroups, what the kernel reserves of it, and the clocks with and without them.
+  struct Scratch {
+    std::uint64_t accesses = 0;
+    std::uint32_t bytes = 0, spilled_vgprs = 0, spilled_sgprs = 0;
+    double clocks = 0, without = 0;
+  } scratch;
+  std::vector<runtime::LdsConflict>
+      conflicts; ///< of the last launch that was looked at, where there was a code object
 };
 
 /// The parameters for `arch` with what the options change. Errors: std::invalid_argument, std::runtime_error.

@@ -69,6 +69,10 @@ nlohmann::ordered_json finding_json(const symbolic::Terms& t, const symbolic::Or
     j["other_lane"] = f.other_lane;
     j["lds_byte"] = f.byte;
   }
+  if (f.kind == symbolic::OrderKind::bounds) {
+    j["lane"] = f.lane;
+    j["lds_byte"] = f.byte;
+  }
   j["conditional"] = f.conditional;
   j["message"] = f.message;
   j["path"] = path_text(t, f);

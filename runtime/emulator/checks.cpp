@@ -118,17 +118,37 @@ void let_go(Wave& w, u64 id, u8 counter) {
   }
 }
 
+/// Whether a wave's accesses to one place go different ways there, one of them flat, and one of them changes what is there. lgkmcnt
+/// may hold the flat one long after its memory has been reached: a count for its other way says nothing about the order.
+bool keeps_order(const Deferred& a, const Deferred& b) {
+  if ((!a.flat && !b.flat) || (!a.writes && !b.writes)) return false;
+  for (std::size_t i = 0, k = 0; i < a.touched.size() && k < b.touched.size();) {
+    if (a.touched[i].second <= b.touched[k].first) {
+      ++i;
+    } else if (b.touched[k].second <= a.touched[i].first) {
+      ++k;
+    } else {
+      return true;
+    }
+  }
+  return false;
+}
+
+void land_one(Wave& w, std::size_t i) {
+  if (!w.deferred[i].land) return;
+  for (std::size_t k = 0; k < i; ++k)
+    if (w.deferred[k].land && keeps_order(w.deferred[k], w.deferred[i])) land_one(w, k);
+  const auto land = std::move(w.deferred[i].land);
+  w.deferred[i].land = nullptr;
+  land();
+}
+
 /// Stress: does what nothing holds any more, vector memory first.
 void land_deferred(Wave& w) {
   const auto done = [](const Deferred& d) { return (d.counters & (counts_vm | counts_lgkm)) == 0; };
   for (const u8 kind : {u8{is_memory}, u8{0}}) {
-    for (std::size_t i = 0; i < w.deferred.size(); ++i) {
-      if (!done(w.deferred[i]) || (w.deferred[i].counters & is_memory) != kind || !w.deferred[i].land)
-        continue;
-      const auto land = std::move(w.deferred[i].land);
-      w.deferred[i].land = nullptr;
-      land();
-    }
+    for (std::size_t i = 0; i < w.deferred.size(); ++i)
+      if (done(w.deferred[i]) && (w.deferred[i].counters & is_memory) == kind) land_one(w, i);
   }
   std::erase_if(w.deferred, done);
 }
@@ -214,14 +234,22 @@ void note_issue(Wave& w, const Operation& op, u8 counters) {
 
 void note_issue(Wave& w, const Operation& op, u8 counters, std::function<void()> land) {
   issue(w, op, counters);
-  w.deferred.push_back({w.next_id - 1, static_cast<u8>(counters | (op.cls == Class::memory ? is_memory : 0)),
-                        std::move(land)});
+  Deferred& late = w.deferred.emplace_back();
+  late.id = w.next_id - 1;
+  late.counters = static_cast<u8>(counters | (op.cls == Class::memory ? is_memory : 0));
+  late.land = std::move(land);
+}
+
+void land_before(Wave& w, const Deferred& next) {
+  for (std::size_t k = 0; k < w.deferred.size(); ++k)
+    if (keeps_order(w.deferred[k], next)) land_one(w, k);
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
-  if (w.writes_back && vmcnt == 0) write_back(w);
+  if (w.oldest_load != Wave::none_outstanding && w.vm_queue.size() > vmcnt)
+    release_memory(w, w.vm_queue.size() - vmcnt);
+  if (w.writes_back != 0 && w.vm_landed >= w.writes_back) write_back(w);
   if (w.oldest_load == Wave::none_outstanding) return;
-  if (w.vm_queue.size() > vmcnt) release_memory(w, w.vm_queue.size() - vmcnt);
   if (lgkmcnt == 0) {
     while (!w.lgkm_queue.empty()) release_other(w, 0);
   } else if (lgkmcnt < w.lgkm_queue.most) {
@@ -290,10 +318,7 @@ bool pass_hazards(HazardState& h, const Operation& op) {
       (op.hazard.needs_m0 && h.m0_write == now) ||
       (now < h.last_matrix + matrix_reach && !far_from_matrix(h, op)))
     return false;
-  if (op.hazard.wide_store >= 0) {
-    h.last_wide_store = now + 1;
-    h.wide_store = {static_cast<u16>(op.hazard.wide_store), static_cast<u16>(op.memory.bytes / 4)};
-  }
+  if (op.hazard.wide_store >= 0) h.store_wide(op.hazard, stored_rows(op), now);
   if (now < h.last_valu + 8) {
     for (const RowRange& r : op.writes) {
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) h.valu_write[k] = 0;
@@ -481,7 +506,7 @@ void name_writer(Workgroup& g) {
 }
 
 void write_back(Wave& w) {
-  w.writes_back = false;
+  w.writes_back = 0;
   Workgroup& g = *w.group;
   auto& [before, last] = g.written_back;
   if (last.first != g.epoch) {
@@ -516,6 +541,7 @@ struct Other {
   bool same_group = false;
   bool ordered = false;  ///< by a barrier
   bool released = false; ///< what it stored can be seen elsewhere by who looks for it
+  const Operation* operation = nullptr;
   const isa::Instruction* instruction = nullptr;
 
   Other(const Workgroup& g, u64 entry) {
@@ -527,7 +553,8 @@ struct Other {
     same_group = group == g.linear;
     ordered = same_group &&
               (number / count != g.writer || (entry >> 24) % writer_epochs != g.epoch % writer_epochs);
-    instruction = g.launch->code->operations[(entry >> 5) & 0x7ffffU].instruction;
+    operation = &g.launch->code->operations[(entry >> 5) & 0x7ffffU];
+    instruction = operation->instruction;
     released = (entry & Writers::atomic) != 0 || instruction->modifiers.sc1 || epoch < writer.released ||
                (epoch == writer.released && (writer.waves >> wave & 1U) != 0);
   }
@@ -536,6 +563,8 @@ struct Other {
            (same_group ? "this workgroup" : "workgroup " + std::to_string(group));
   }
 };
+
+constexpr const char* expected = "; a compare and swap expects what it brings, again until that holds";
 
 std::string byte_of(const Allocation& home, u64 at) {
   return "byte " + std::to_string(at - home.begin) + " of a buffer of " +
@@ -549,7 +578,8 @@ u64 bytes_of_word(u64 d, u64 first, u64 bytes) {
 }
 
 /// A store over what another wave has loaded, and nothing orders it behind. True when it was said.
-bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u64 me, unsigned lane) {
+bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u64 me, unsigned lane,
+                          bool is_atomic) {
   const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire);
   if (readers == nullptr) return false;
   const Workgroup& g = *w.group;
@@ -560,12 +590,14 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
     const Other other(g, entry);
     if (other.ordered || (other.same_group && !g.knowledge.empty())) continue;
     const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
-    const bool may_be_ordered = g.synchronizes;
+    const bool may_be_ordered = g.synchronizes, guess = is_atomic && other.operation->guesses;
     report(w, FindingKind::races,
            "writes " + byte_of(home, at) + ", which " + other.who() + " reads with '" +
                other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "") +
-               (may_be_ordered ? "; only the atomics that it reads can order them" : ""),
-           lane, at, may_be_ordered);
+               (guess            ? expected
+                : may_be_ordered ? "; only the atomics that it reads can order them"
+                                 : ""),
+           lane, at, may_be_ordered || guess);
     return true;
   }
   return false;
@@ -673,7 +705,9 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       else if (g.synchronizes && !other.same_group)
         message +=
             "; it reads atomics, but no 'buffer_inv sc1' behind them lets it see what is ordered by them";
-      report(w, FindingKind::races, message, l, at, g.synchronizes && other.same_group);
+      const bool guess = (entry & Writers::atomic) != 0 && g.launch->code->operations[w.current].guesses;
+      if (guess) message += expected;
+      report(w, FindingKind::races, message, l, at, guess || (g.synchronizes && other.same_group));
       said = true;
     }
   }
@@ -688,7 +722,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 touched = bytes_of_word(d, first, bytes);
-    said = said || check_global_readers(w, home, d, touched, me, lane);
+    said = said || check_global_readers(w, home, d, touched, me, lane, is_atomic);
     std::atomic<u64>& entry = writers.word(d);
     const u64 old = entry.load(std::memory_order_relaxed);
     if (old == 0 || (old >> 36) == me) {
@@ -704,9 +738,14 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
                                                 static_cast<std::size_t>(std::popcount(touched))) == 0;
     std::string message = "writes " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                           other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "");
+    // LLVM's atomic stores are stores of device scope.
+    const bool scoped =
+        is_atomic ? other.instruction->modifiers.sc1
+                  : (old & Writers::atomic) != 0 && g.launch->code->operations[w.current].memory.sc1;
     if (same) message += "; the value is the same";
+    if (scoped) message += "; a store of device scope beside an atomic";
     if (g.synchronizes && !other.same_group) message += "; only the atomics that it reads can order them";
-    report(w, FindingKind::races, message, lane, at, same || (g.synchronizes && !other.same_group));
+    report(w, FindingKind::races, message, lane, at, same || scoped || (g.synchronizes && !other.same_group));
   }
 }
 

@@ -8,6 +8,7 @@
 #include <inlay/runtime/kernarg.h>
 #include <set>
 #include <sstream>
+#include <sys/mman.h>
 #include <thread>
 #include <tuple>
 
@@ -323,7 +324,23 @@ void EmulatorDevice::copy(DevicePointer to, DevicePointer from, std::uint64_t by
 void EmulatorDevice::fill(DevicePointer to, std::uint8_t value, std::uint64_t bytes, Stream stream) {
   if (bytes == 0) return;
   u8* p = state_->bytes("fill", to, bytes, true);
+  // Zeros of a large allocation are pages that nobody has touched.
+  const Allocation* const home = state_->memory.find(to, bytes);
+  if (value == 0 && bytes >= u64{1} << 20 && to == home->begin && to + bytes == home->end &&
+      home->mapping != nullptr) {
+    state_->enqueue(stream, [p, bytes] {
+      if (madvise(p, (bytes + 4095) / 4096 * 4096, MADV_DONTNEED) != 0) std::memset(p, 0, bytes);
+    });
+    return;
+  }
   state_->enqueue(stream, [p, value, bytes] { std::memset(p, value, bytes); });
+}
+
+std::vector<std::pair<std::uint64_t, std::uint64_t>> EmulatorDevice::touched(DevicePointer pointer) const {
+  const Allocation* const home = state_->memory.find(pointer);
+  if (home == nullptr || home->begin != pointer)
+    throw DeviceError("touched", 1, "invalid value: this address is not the start of an allocation");
+  return home->touched();
 }
 
 Module EmulatorDevice::load(const CodeObject& object) {

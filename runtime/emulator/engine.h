@@ -8,7 +8,8 @@
 ///   checks.cpp    the sanitizers: waits, races in LDS and global memory
 ///   definedness   the sanitizer of values that nothing wrote, bit by bit
 ///   hazards.cpp   the notes about wait states
-///   schedule.cpp  waves of a workgroup taking turns, barriers, workgroups over threads
+///   schedule.cpp  waves of a workgroup taking turns, barriers
+///   residents.cpp workgroups over threads; those that wait for others take turns, until nothing can change any more
 ///   device.cpp    the Device interface
 #pragma once
 
@@ -163,13 +164,18 @@ struct HazardFacts {
   bool partial = false;                         ///< writes a part of its register
   bool reads_lane = false, lane_access = false; ///< v_readlane, v_readfirstlane; and v_writelane
   bool div_fmas = false, needs_m0 = false;
-  bool scalar = false; ///< neither vector nor memory, and leaves m0 alone
+  bool permlane = false;      ///< v_permlane16_swap_b32, v_permlane32_swap_b32
+  bool double_fma = false;    ///< v_fma_f64, v_fmac_f64
+  bool compares_exec = false; ///< v_cmpx_*
+  bool scalar = false; ///< neither vector nor memory, and no rule about scalar instructions asks about it
   bool plain = false;  ///< a vector instruction that none of the above says anything about
   Matrix matrix = Matrix::none;
-  u8 passes = 0, states = 1; ///< of four clocks; wait states that it is itself
-  int accumulator = -1;      ///< which of the rows read is the accumulator
-  int lane_select = -1;      ///< scalar register
-  int wide_store = -1;       ///< first row of stored data of more than 64 bits a lane
+  u8 passes = 0, states = 1;                ///< of four clocks; wait states that it is itself
+  int accumulator = -1;                     ///< which of the rows read is the accumulator
+  int lane_select = -1;                     ///< scalar register
+  int wide_store = -1;                      ///< first row of stored data of more than 64 bits a lane
+  u8 store_states = 0;                      ///< for so long a vector instruction must not overwrite it
+  int set_register = -1, get_register = -1; ///< hardware register that s_setreg writes, s_getreg reads
 };
 
 /// What the sources of a scalar instruction decide beside a result.
@@ -201,9 +207,14 @@ struct Operation {
 
   RowRanges reads, writes;
   Filled fills = Filled::by_nothing; ///< a load: as what it is remembered in the rows that it writes
+  u8 counters = 0;                   ///< Counter: which count it, as isa::counted says
   u64 scalar_reads[2] = {0, 0};      ///< bit = register encoding 0..127
   u64 scalar_writes[2] = {0, 0};
   bool polls = false; ///< reads LDS again and again until another wave has changed it: see find_polls
+  bool guesses =
+      false; ///< a load of what a compare and swap then expects, again until it holds: see find_guesses
+  Handler polling =
+      nullptr; ///< likewise global memory: `execute` counts it in Workgroup::polled and calls this
   bool always_flushes = false; ///< f32 denormals become zero whatever MODE says
   bool whole_wave = false;     ///< reads and writes every lane whatever EXEC says
   // for the check of definedness
@@ -223,7 +234,9 @@ struct PreparedProgram {
   std::deque<std::array<u32, 128>> constants;
   bool order_sensitive_atomics = false;
   bool loads_to_lds = false; ///< some instruction does
+  bool flat = false;         ///< some instruction is a flat one
   bool polls_lds = false;    ///< likewise
+  bool polls_memory = false; ///< likewise: workgroups may wait for each other
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
 };
 
@@ -280,6 +293,9 @@ struct Deferred {
   u64 id = 0;
   u8 counters = 0; ///< that still do
   std::function<void()> land;
+  /// Where flat instructions are: the bytes that it touches, ascending; see memory.cpp, touched_bytes.
+  bool flat = false, writes = false;
+  std::vector<std::pair<u64, u64>> touched;
 };
 
 /// A watched access that has been noted and not yet performed.
@@ -299,10 +315,22 @@ struct HazardState {
   std::array<u8, vector_rows> valu_how{}, c_passes{};
   std::array<u16, vector_rows> dot_opcode{};
   std::array<u64, 128> valu_scalar{};
-  u64 m0_write = 0;
+  u64 m0_write = 0, exec_compare = 0;
+  std::array<u64, 64> register_write{}; ///< of hardware registers, by s_setreg
   /// The last of any row or register: while they are long past, nothing can be too close.
-  u64 last_matrix = 0, last_valu = 0, last_special = 0, last_wide_store = 0, last_valu_scalar = 0;
-  RowRange wide_store{}; ///< the data of the last store of more than 64 bits a lane
+  u64 last_double = 0, last_matrix = 0, last_valu = 0, last_special = 0, last_wide_store = 0,
+      last_valu_scalar = 0;
+  /// The data of the last two stores of more than 64 bits a lane, the last one first; until when they must not be overwritten.
+  struct WideStore {
+    RowRange data{};
+    u64 until = 0;
+  };
+  std::array<WideStore, 2> wide_stores{};
+  void store_wide(const HazardFacts& facts, u16 count, u64 now) {
+    wide_stores[1] = wide_stores[0];
+    wide_stores[0] = {{static_cast<u16>(facts.wide_store), count}, now + 1 + facts.store_states};
+    last_wide_store = now + 1;
+  }
 };
 
 enum class WaveStatus : u8 { running, at_barrier, ended };
@@ -323,11 +351,13 @@ struct Wave : WaveState {
   // checks
   bool tracking = false; ///< some check looks at every instruction
   bool checks_waits = false;
-  bool deferring = false;   ///< stress
-  bool watching = false;    ///< memory of this launch is watched
-  bool writes_back = false; ///< has begun to, see write_back
+  bool deferring = false; ///< stress
+  bool watching = false;  ///< memory of this launch is watched
+  u64 writes_back = 0;    ///< the instruction that begins to, see write_back
   /// Itself, or before a barrier another wave: Workgroup::synchronizes, Workgroup::acquires.
   bool synchronizes = false, acquires = false;
+  u32 polled_at = ~0U; ///< the last instruction that polls, and what it found
+  u64 polled_value = 0;
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
   std::unique_ptr<Definedness> defined; ///< when uninit is on
   /// The load that filled the row last: its number and Filled. Done or not: see pending_of.
@@ -462,6 +492,18 @@ struct LdsPage {
   u64 id = 0; ///< of the writer's instruction
 };
 
+/// The bank conflicts of one LDS instruction, and the worst of its accesses.
+struct ConflictCount {
+  u64 accesses = 0, extra = 0; ///< those with a conflict; clocks
+  u32 worst = 0, bytes = 0;
+  bool is_write = false;
+  u64 mask = 0;
+  std::array<u32, lanes> addresses{};
+  void add(const ConflictCount& other);
+};
+/// By operation.
+using Conflicts = std::map<u32, ConflictCount>;
+
 struct Workgroup {
   Launch* launch = nullptr;
   Extent3 id{0, 0, 0};
@@ -496,7 +538,9 @@ struct Workgroup {
   /// The last two epochs in which waves wrote back what the workgroup had stored, the later one last, and which waves did.
   std::pair<u32, u32> written_back[2];
   std::mt19937_64 random;
-  u64 ds_ordered = 0;
+  Conflicts conflicts;    ///< where the bank model is on
+  std::vector<u32> order; ///< in which its waves take turns
+  u64 polled = 0;         ///< reads of global memory that wait for somebody to change it
 };
 
 /// A workgroup of which somebody may read what it has stored, and what of it others may see: what its waves stored in epochs before
@@ -522,14 +566,18 @@ struct Launch {
   bool preloaded_entry = false;
   std::atomic<u64> executed{0};
   std::atomic<bool> stop{false};
+  Conflicts conflicts;
+  std::vector<u64> counts;     ///< executions by operation, where somebody asks for them
+  std::atomic<u64> defects{0}; ///< findings that are no notes, each time
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
   std::vector<Writer> writers;      ///< by their number in Allocation::writers
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
-      no_lds_at;      ///< instruction of the finding that stands for every access to LDS that is not there
-  bool alone = false; ///< one thread runs it
+      no_lds_at;        ///< instruction of the finding that stands for every access to LDS that is not there
+  bool alone = false;   ///< one thread runs it
+  bool changed = false; ///< an atomic that is looked at has changed what it found: see residents.cpp
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);
   }
@@ -590,6 +638,10 @@ u64 dpp_lanes(const isa::Dpp& dpp, u64 active, std::array<i8, lanes>& from);
 
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);
+/// Rows of the data of a store, or of a compare and swap, whose two values lie behind each other.
+inline u16 stored_rows(const Operation& op) {
+  return static_cast<u16>(op.memory.bytes / 4 * (op.memory.atomic == AtomicOp::cmpswap ? 2 : 1));
+}
 void check_hazards(Wave& wave, const Operation& op);
 /// Wait states behind which no rule asks about a matrix instruction; the longest is 20.
 inline constexpr u64 matrix_reach = 32;
@@ -604,6 +656,8 @@ void check_registers(Wave& wave, const Operation& op);
 void note_issue(Wave& wave, const Operation& op, u8 counters);
 /// Under stress: `land` does the work once a wait covers the instruction.
 void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void()> land);
+/// Does what `next`, not in the list yet, may not overtake: a flat instruction that touches the same bytes, or any if it is one.
+void land_before(Wave& wave, const Deferred& next);
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 // lds_checks.cpp
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
@@ -653,10 +707,25 @@ void check_global_lanes(Wave& wave, const Allocation& home, const u64* address, 
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);
+// banks.cpp
+/// The same of the wave's instruction, into its statistics and those of the instruction.
+void count_banks(Wave& wave, const u32* addresses, u64 mask, unsigned bytes, bool is_write);
+/// What is said of them; see LdsConflict.
+std::vector<LdsConflict> explain_conflicts(const Launch& launch);
+// fidelity.cpp
+/// See LaunchResult::fidelity.
+std::vector<InstructionFidelity> explain_fidelity(const Launch& launch);
 
 // schedule.cpp
 /// Puts a wave into the state in which `launch` starts it; `threads_before` work-items are in earlier waves.
 void start_wave(Wave& wave, const Launch& launch, u32 threads_before, u32 threads_total);
+void begin_workgroup(Launch& launch, Workgroup& group);
+/// Its waves take turns until it has ended (true), has executed about so many instructions or has polled so often.
+bool continue_workgroup(Launch& launch, Workgroup& group, u64 instructions, u64 polls);
+void end_workgroup(Workgroup& group, LaunchStatistics& statistics);
+/// The next instruction of a wave; `access`: what it does to memory.
+void step(Wave& wave, ObservedAccess& access);
+// residents.cpp
 void run_launch(Launch& launch, LaunchResult& result);
 
 } // namespace inlay::runtime::emulator

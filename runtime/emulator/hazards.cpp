@@ -67,16 +67,18 @@ struct Reader {
     const u64 passed = since(state.valu_write[k]);
     if (passed > 2) return;
     const u8 how = state.valu_how[k];
+    // To LLVM a load to LDS is a vector instruction, too.
+    const bool takes = facts.valu || op.memory.kind == MemoryFields::Kind::to_lds;
     unsigned need = 0;
     if ((how & written_by_dot) != 0) {
       const bool same_opcode = state.dot_opcode[k] == op.instruction->opcode;
       if (facts.valu || facts.memory) need = !same_opcode ? 3 : c ? 0 : 3;
     } else if (facts.matrix != HazardFacts::Matrix::none) {
       need = 2;
-    } else if (facts.dpp && range.first == op.reads[0].first) {
+    } else if (facts.dpp || facts.permlane) {
       need = 2;
-    } else if (facts.reads_lane || (facts.valu && (how & written_in_part) != 0) ||
-               (facts.valu && !facts.transcendental && (how & written_by_transcendental) != 0)) {
+    } else if (facts.reads_lane || (takes && (how & written_in_part) != 0) ||
+               (takes && !facts.transcendental && (how & written_by_transcendental) != 0)) {
       need = 1;
     }
     if (passed < need) note(row_name(w, k) + " is read", "a vector instruction wrote it", passed, need);
@@ -88,15 +90,23 @@ struct Reader {
       const bool c = static_cast<int>(i) == facts.accumulator;
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) check_row(k, r, c);
     }
+    const bool matrix = facts.matrix != HazardFacts::Matrix::none;
+    if (facts.valu || matrix) check_stores(), check_overwritten();
     if (!facts.valu && !facts.memory) return;
     for (const RowRange& r : op.writes) {
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        const u64 written = since(state.valu_write[k]);
+        if ((state.valu_how[k] & written_by_dot) != 0 && written < 3 &&
+            state.dot_opcode[k] != op.instruction->opcode)
+          note(row_name(w, k) + " is overwritten", "a v_dot instruction wrote it", written, 3);
         if (state.matrix_write[k] + matrix_reach > now && state.matrix_op[k] != nullptr) {
           const Operation* const writer = state.matrix_op[k];
           // Overwriting waits as long as a vector instruction's read does.
           const HazardFacts as_vector{.valu = true};
+          const bool large = writer->hazard.matrix == HazardFacts::Matrix::dgemm &&
+                             writer->hazard.passes != 4 && !facts.dpp && !op.keeps_part;
           const unsigned need =
-              Reader{w, op, as_vector, state, now}.after_matrix(writer->hazard, false, false);
+              large ? 11 : Reader{w, op, as_vector, state, now}.after_matrix(writer->hazard, false, false);
           if (const u64 passed = since(state.matrix_write[k]); passed < need)
             note(row_name(w, k) + " is overwritten", "'" + writer->instruction->text + "', which writes it",
                  passed, need);
@@ -105,15 +115,50 @@ struct Reader {
         if (const u64 passed = since(state.c_read[k]); passed < need)
           note(row_name(w, k) + " is overwritten", "a matrix instruction began to read it as its accumulator",
                passed, need);
-        if (facts.valu && since(state.last_wide_store) < 1 &&
-            k - state.wide_store.first < state.wide_store.count)
-          note(row_name(w, k) + " is overwritten", "a store of more than 64 bits a lane began to read it", 0,
-               1);
+      }
+    }
+  }
+
+  /// What a vector instruction wrote in part, or what a DPP instruction may leave as it is.
+  void check_overwritten() const {
+    if (now >= state.last_valu + 2) return;
+    for (const RowRange& r : op.writes) {
+      for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+        const u64 passed = since(state.valu_write[k]);
+        const bool part = (state.valu_how[k] & written_in_part) != 0;
+        const bool table = (state.valu_how[k] & written_by_transcendental) != 0;
+        const unsigned need = facts.dpp                                                   ? 2
+                              : part || (table && op.keeps_part && !facts.transcendental) ? 1
+                                                                                          : 0;
+        if (passed < need)
+          note(row_name(w, k) + " is overwritten",
+               part ? "a vector instruction wrote a part of it" : "a vector instruction wrote it", passed,
+               need);
+      }
+    }
+  }
+
+  /// What a store of more than 64 bits a lane is still reading.
+  void check_stores() const {
+    if (now >= state.last_wide_store + 2) return;
+    for (const HazardState::WideStore& store : state.wide_stores) {
+      if (now >= store.until) continue;
+      for (const RowRange& r : op.writes) {
+        for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
+          if (k - store.data.first >= store.data.count) continue;
+          const bool last = &store == &state.wide_stores[0];
+          const u64 passed = last ? since(state.last_wide_store) : 1; // the one before it: at least that
+          note(row_name(w, k) + " is overwritten", "a store of more than 64 bits a lane began to read it",
+               passed, static_cast<unsigned>(store.until - now + passed));
+          return;
+        }
       }
     }
   }
 
   void check_scalars() const {
+    if (facts.double_fma && since(state.last_double) < 2)
+      note("a multiply-add of f64 comes", "a matrix instruction of f64", since(state.last_double), 2);
     const bool matrix = facts.matrix != HazardFacts::Matrix::none;
     if (matrix || facts.valu || facts.memory) {
       for (unsigned half = 0; half < 2; ++half) {
@@ -133,8 +178,16 @@ struct Reader {
         }
       }
       const u64 exec = since(std::max(state.valu_scalar[exec_lo], state.valu_scalar[exec_lo + 1]));
-      const unsigned need = facts.dpp ? 5 : matrix || facts.lane_access ? 4 : 0;
+      const unsigned need = facts.dpp || op.cls == Class::memory ? 5 : matrix || facts.lane_access ? 4 : 0;
       if (exec < need) note("exec is used", "a vector instruction wrote it", exec, need);
+      if (const u64 passed = since(state.exec_compare); facts.permlane && passed < 4)
+        note("exec is used", "a v_cmpx wrote it", passed, 4);
+    }
+    for (const int hardware : {facts.set_register, facts.get_register}) {
+      if (hardware < 0) continue;
+      if (const u64 passed = since(state.register_write[static_cast<unsigned>(hardware)]); passed < 2)
+        note(std::string("the hardware register is ") + (hardware == facts.get_register ? "read" : "written"),
+             "s_setreg wrote it", passed, 2);
     }
     if (facts.needs_m0 && since(state.m0_write) < 1)
       note("m0 is used", "a scalar instruction wrote it", 0, 1);
@@ -159,6 +212,8 @@ struct Reader {
         state.valu_scalar[half * 64 + static_cast<unsigned>(std::countr_zero(set))] = facts.valu ? clock : 0;
     }
     if ((op.scalar_writes[m0 / 64] >> (m0 % 64) & 1U) != 0 && !facts.valu) state.m0_write = clock;
+    if (facts.compares_exec) state.exec_compare = clock;
+    if (facts.set_register >= 0) state.register_write[static_cast<unsigned>(facts.set_register)] = clock;
   }
   void remember() const {
     const u64 clock = now + 1;
@@ -166,10 +221,7 @@ struct Reader {
     if (facts.matrix != HazardFacts::Matrix::none) state.last_matrix = clock;
     if (facts.valu) state.last_valu = clock;
     if (special) state.last_special = clock;
-    if (facts.wide_store >= 0) {
-      state.last_wide_store = clock;
-      state.wide_store = {static_cast<u16>(facts.wide_store), static_cast<u16>(op.memory.bytes / 4)};
-    }
+    if (facts.wide_store >= 0) state.store_wide(facts, stored_rows(op), now);
     const bool matrix = facts.matrix != HazardFacts::Matrix::none;
     const u8 how = static_cast<u8>((facts.transcendental ? written_by_transcendental : 0) |
                                    (facts.dot ? written_by_dot : 0) | (facts.partial ? written_in_part : 0));
@@ -183,6 +235,7 @@ struct Reader {
         state.dot_opcode[k] = op.instruction->opcode;
       }
     }
+    if (facts.matrix == HazardFacts::Matrix::dgemm) state.last_double = clock;
     if (facts.matrix == HazardFacts::Matrix::xdl && facts.accumulator >= 0) {
       const RowRange& r = op.reads[static_cast<std::size_t>(facts.accumulator)];
       for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) {
@@ -216,14 +269,16 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
     f.accumulator = sparse ? 0 : vectors == 3 ? 2 : -1;
   }
   if (f.valu && !i.operands.empty()) {
-    f.transcendental = isa::is_transcendental(i.mnemonic) && !has(name, "_f64");
+    f.transcendental = isa::is_transcendental(i.mnemonic);
     f.dot = name.starts_with("v_dot");
     const isa::Operand& c = i.operands[i.operands.size() > 3 ? 3 : 0]; // v_dot2c_* adds to its destination
     if (f.dot && c.kind == isa::OperandKind::vgpr && !op.reads.empty() && op.reads.back().first == c.index)
       f.accumulator = static_cast<int>(op.reads.size()) - 1;
     f.dpp = i.form == isa::Form::dpp && !op.reads.empty();
     const bool keeps_part = i.form == isa::Form::sdwa && i.modifiers.dst_sel != isa::Select::dword;
-    f.partial = keeps_part || (i.form == isa::Form::e64 && (i.modifiers.op_sel & 8U) != 0);
+    f.partial = keeps_part || name == "v_fma_mixhi_f16" ||
+                (i.form == isa::Form::e64 && (i.modifiers.op_sel & 8U) != 0);
+    f.double_fma = name == "v_fma_f64" || name == "v_fmac_f64";
     f.reads_lane = name == "v_readlane_b32" || name == "v_readfirstlane_b32";
     f.lane_access = f.reads_lane || name == "v_writelane_b32";
     f.div_fmas = name.starts_with("v_div_fmas");
@@ -231,14 +286,29 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
         i.operands[2].kind == isa::OperandKind::sgpr)
       f.lane_select = i.operands[2].index;
   }
-  f.plain = f.valu && !f.transcendental && !f.dot && !f.dpp && !f.partial && !f.reads_lane &&
+  f.permlane = f.valu && name.starts_with("v_permlane");
+  f.compares_exec = name.starts_with("v_cmpx");
+  f.plain = f.valu && !f.permlane && !f.transcendental && !f.dot && !f.dpp && !f.partial && !f.reads_lane &&
             !f.lane_access && !f.div_fmas && f.lane_select < 0;
-  f.scalar = !f.valu && !f.memory && f.matrix == HazardFacts::Matrix::none &&
-             (op.scalar_writes[m0 / 64] >> (m0 % 64) & 1U) == 0;
-  f.needs_m0 = op.memory.kind == MemoryFields::Kind::to_lds || op.memory.kind == MemoryFields::Kind::add_tid;
-  if (op.cls == Class::memory && op.memory.kind == MemoryFields::Kind::store && op.memory.bytes > 8 &&
-      (op.memory.space != MemoryFields::Space::buffer || op.memory.soffset.kind != isa::OperandKind::sgpr))
+  f.needs_m0 = op.memory.kind == MemoryFields::Kind::to_lds ||
+               op.memory.kind == MemoryFields::Kind::add_tid || name.starts_with("s_movrel") ||
+               name.starts_with("s_sendmsg") || name == "s_ttracedata";
+  if (name.starts_with("s_setreg") || name == "s_getreg_b32") {
+    const std::size_t at = name == "s_getreg_b32" ? 1 : 0;
+    if (at < i.operands.size())
+      (at == 0 ? f.set_register : f.get_register) = static_cast<int>(i.operands[at].value & 63);
+  }
+  f.scalar = !f.valu && !f.memory && f.matrix == HazardFacts::Matrix::none && !f.needs_m0 &&
+             f.set_register < 0 && f.get_register < 0 && (op.scalar_writes[m0 / 64] >> (m0 % 64) & 1U) == 0;
+  const bool stores =
+      op.memory.kind == MemoryFields::Kind::store || op.memory.kind == MemoryFields::Kind::atomic;
+  if (op.cls == Class::memory && stores && stored_rows(op) > 2 && op.memory.data >= 0) {
+    // An offset in a register takes a clock in which the data are read.
+    const bool offset =
+        op.memory.space == MemoryFields::Space::buffer && op.memory.soffset.kind == isa::OperandKind::sgpr;
     f.wide_store = op.memory.data;
+    f.store_states = offset ? 1 : 2;
+  }
 }
 
 bool far_from_matrix(const HazardState& h, const Operation& op) {
@@ -264,8 +334,8 @@ void check_hazards(Wave& w, const Operation& op) {
   const bool quiet = now >= state.last_matrix + matrix_reach;
   const bool scalars_quiet = now >= state.last_valu_scalar + 8;
   const Reader reader{w, op, facts, state, now};
-  if (facts.plain && now >= state.last_special + 8 && now != state.last_wide_store &&
-      (quiet || far_from_matrix(state, op))) {
+  if (facts.plain && now >= state.last_special + 8 && now >= state.last_wide_store + 2 &&
+      now >= state.last_double + 2 && (quiet || far_from_matrix(state, op))) {
     if (!scalars_quiet) reader.check_scalars();
     reader.remember_plain();
     return;

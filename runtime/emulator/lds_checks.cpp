@@ -451,8 +451,8 @@ bool note_lds(Wave& w, const Operation& op, const u32* addresses, u64 mask, unsi
   LdsPage* before = nullptr;
   for (u64 m = mask; m != 0; m &= m - 1) {
     const u32 address = addresses[first_lane(m)];
-    if (address % 256 + bytes > 256 || address / 256 >= g.pages.size()) {
-      clash = true; // over two pages, or outside
+    if (address % 256 + bytes > 256 || u64{address} + bytes > g.lds.size()) {
+      clash = true; // over two pages, or outside: there is no shadow of that
       continue;
     }
     LdsPage& page = g.pages[address / 256];

@@ -737,6 +737,7 @@ void perform_atomic(Wave& w, const Operation& op, const Access& a) {
         if (p.home != nullptr && w.group->tracks_global)
           check_global_write(w, *p.home, address, nullptr, f.bytes, l, true);
         old = atomic_at(p.bytes, f.bytes, f.atomic, value, compare);
+        if (w.observed != nullptr) w.group->launch->changed |= std::memcmp(p.bytes, &old, f.bytes) != 0;
       }
     }
     if (to != nullptr) {
@@ -907,7 +908,7 @@ void perform_to_lds(Wave& w, const Operation& op, const Access& a) {
       return;
     }
     if (w.watching) note_access(w, true, to, slot, l, true, lds.data() + to);
-    if (!w.lds_noted) check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true);
+    if (!w.lds_noted) check_lds(w, op, static_cast<u32>(to), slot, l, true, false, true, bytes);
     std::memcpy(lds.data() + to, bytes, slot);
     if (w.defined != nullptr) {
       Workgroup& g = *w.group;
@@ -954,14 +955,6 @@ void perform(Wave& w, const Operation& op, const Access& a) {
   }
 }
 
-u8 counters_of(const MemoryFields& f) {
-  if (f.kind == Kind::none) return 0;
-  if (f.space == Space::lds) return counts_lgkm;
-  u8 c = counts_vm;
-  if (f.space == Space::flat) c |= counts_lgkm;
-  return c;
-}
-
 void count_traffic(Wave& w, const Operation& op, const Access& a) {
   const MemoryFields& f = op.memory;
   const u64 each = f.format_count != 0 ? a.format.bytes() : f.bytes;
@@ -978,11 +971,8 @@ void count_traffic(Wave& w, const Operation& op, const Access& a) {
   for (unsigned half = 0; half < (f.two ? 2U : 1U); ++half) {
     const u32 shift = half == 0 ? 0 : static_cast<u32>(f.offset1 - f.offset);
     for (unsigned l = 0; l < lanes; ++l) addresses[l] = static_cast<u32>(a.address[l]) + shift;
-    u32 conflicts = 0;
-    if (options.bank_model && (f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose)) {
-      w.stats.lds_cycles += lds_cycles(w.arch, addresses, a.mask, f.bytes, f.kind == Kind::store, conflicts);
-      w.stats.lds_conflict_cycles += conflicts;
-    }
+    if (options.bank_model && (f.kind == Kind::load || f.kind == Kind::store || f.kind == Kind::transpose))
+      count_banks(w, addresses, a.mask, f.bytes, f.kind == Kind::store);
     if (f.kind == Kind::store)
       check_lds_lanes(w, op, addresses, a.mask, f.bytes, half == 0 ? a.data : a.data2);
   }
@@ -1275,7 +1265,7 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
   check_near_reads(w, f, from, mask);
   to.pages = pages_of(to.at, f.bytes);
   w.stats.bytes_read += u64{f.bytes} * count_lanes(mask);
-  note_issue(w, op, counters_of(f));
+  note_issue(w, op, op.counters);
   if (!w.group->shadow.empty() && !note_lds(w, op, to.at, to.pages, mask, f.bytes, LdsUse::dma)) {
     Access a;
     a.mask = mask;
@@ -1305,7 +1295,7 @@ bool run_near_permute(Wave& w, const Operation& op) {
   }
   static const RowFunctions& host = row_functions();
   w.stats.lds_bytes += u64{f.bytes} * lanes;
-  note_issue(w, op, counters_of(f));
+  note_issue(w, op, op.counters);
   alignas(64) u32 index[lanes], picked[lanes];
   const u32* const row = w.row(static_cast<unsigned>(f.vaddr));
   for (unsigned l = 0; l < lanes; ++l) index[l] = (row[l] + static_cast<u32>(f.offset)) / 4;
@@ -1361,7 +1351,7 @@ bool run_near_atomic(Wave& w, const Operation& op) {
     w.stats.bytes_read += moved;
     w.stats.bytes_written += moved;
   }
-  note_issue(w, op, counters_of(f));
+  note_issue(w, op, op.counters);
   if (lds && !w.group->shadow.empty() &&
       !note_lds(w, op, near.at, near.pages, mask, f.bytes, LdsUse::atomic)) {
     perform_near(w, op, near, mask);
@@ -1447,16 +1437,12 @@ bool run_near(Wave& w, const Operation& op) {
   } else {
     w.stats.lds_bytes += moved;
     for (unsigned n = 0; n < count; ++n) {
-      if (options.bank_model) {
-        u32 conflicts = 0;
-        w.stats.lds_cycles += lds_cycles(w.arch, near[n].at.at, mask, f.bytes, store, conflicts);
-        w.stats.lds_conflict_cycles += conflicts;
-      }
+      if (options.bank_model) count_banks(w, near[n].at.at, mask, f.bytes, store);
       if (store && options.checks.races && !near[n].at.rising)
         check_lds_lanes(w, op, near[n].at.at, mask, f.bytes, w.row(row_of(n)));
     }
   }
-  note_issue(w, op, counters_of(f));
+  note_issue(w, op, op.counters);
   if (lds && !w.group->shadow.empty()) {
     bool noted = true;
     for (unsigned n = 0; n < count; ++n)
@@ -1490,6 +1476,39 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   return true;
+}
+
+/// Stress: the bytes that an access touches, LDS and each lane's scratch as addresses of their own.
+std::vector<std::pair<u64, u64>> touched_bytes(const Operation& op, const Access& a) {
+  const MemoryFields& f = op.memory;
+  constexpr u64 in_lds = u64{1} << 62, in_scratch = u64{1} << 63;
+  std::vector<std::pair<u64, u64>> all;
+  const bool moves_lanes =
+      f.kind == Kind::swizzle || f.kind == Kind::permute || f.kind == Kind::bpermute || f.kind == Kind::none;
+  each_lane(moves_lanes ? 0 : a.mask, [&](unsigned l) {
+    const unsigned bytes = std::min<unsigned>(f.format_count != 0 ? a.format.bytes() : f.bytes, a.limit[l]);
+    for (unsigned half = 0; half < (f.two ? 2U : 1U) && bytes != 0; ++half) {
+      u64 at = half == 0 ? a.address[l] : shifted(f, a.address[l], f.offset1 - f.offset);
+      const u32 aperture = static_cast<u32>(at >> 32);
+      if (f.space == Space::lds || (f.space == Space::flat && aperture == shared_aperture)) {
+        at = in_lds | (at & 0xffffffffU);
+      } else if (f.space == Space::scratch || (f.space == Space::flat && aperture == private_aperture)) {
+        at = in_scratch | u64{l} << 32 | (at & 0xffffffffU);
+      }
+      all.emplace_back(at, at + bytes);
+    }
+  });
+  std::sort(all.begin(), all.end());
+  std::size_t out = 0;
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i].first <= all[out].second) {
+      all[out].second = std::max(all[out].second, all[i].second);
+    } else {
+      all[++out] = all[i];
+    }
+  }
+  if (!all.empty()) all.resize(out + 1);
+  return all;
 }
 
 void run_memory(Wave& w, const Operation& op) {
@@ -1526,9 +1545,8 @@ void run_memory(Wave& w, const Operation& op) {
   }
   count_traffic(w, op, a);
   if (w.observed != nullptr) note_observed(f, a, *w.observed);
-  const u8 counters = counters_of(f);
   if (!w.deferring) {
-    note_issue(w, op, counters);
+    note_issue(w, op, op.counters);
     if (!w.group->shadow.empty()) w.lds_noted = note_lds_access(w, op, a);
     perform(w, op, a);
     w.lds_noted = false;
@@ -1553,21 +1571,32 @@ void run_memory(Wave& w, const Operation& op) {
       }
     }
   }
+  Deferred order;
+  if (w.group->launch->code->flat) {
+    order.flat = f.space == Space::flat;
+    order.writes = f.kind == Kind::store || f.kind == Kind::atomic || (f.kind == Kind::add_tid && f.dest < 0);
+    order.touched = touched_bytes(op, a);
+  }
   // Loads to LDS land at once or at the wait: what they overwrite may still be read, or what they bring not be there yet.
   if (f.kind == Kind::to_lds && w.group->random() % 2 == 0) {
+    land_before(w, order);
     perform(w, op, *late);
-    note_issue(w, op, counters, [] {});
+    note_issue(w, op, op.counters, [] {});
     return;
   }
   Wave* wave = &w;
   const Operation* o = &op;
   const u32 at = w.current;
-  note_issue(w, op, counters, [wave, o, late, at] {
+  note_issue(w, op, op.counters, [wave, o, late, at] {
     const u32 now = wave->current;
     wave->current = at;
     perform(*wave, *o, *late);
     wave->current = now;
   });
+  Deferred& mine = w.deferred.back();
+  mine.flat = order.flat;
+  mine.writes = order.writes;
+  mine.touched = std::move(order.touched);
 }
 
 // ---- mnemonics ------------------------------------------------------------------------------------------------------
@@ -1802,15 +1831,19 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   op.execute = run_memory;
   op.cls = f.space == Space::lds ? Class::lds : Class::memory;
   if (f.kind == Kind::none) { // caches are not modelled, and these have no operands
-    op.execute = [](Wave&, const Operation&) {};
+    op.execute = [](Wave& w, const Operation& o) { note_issue(w, o, o.counters); };
     if (i.mnemonic == "buffer_inv" && i.modifiers.sc1)
-      op.execute = [](Wave& w, const Operation&) {
+      op.execute = [](Wave& w, const Operation& o) {
+        note_issue(w, o, o.counters);
         // Flags in LDS order waves too.
         const bool knows = w.synchronizes || (w.group->synchronizes && !w.group->knowledge.empty());
         if (knows) w.acquires = w.group->acquires = true;
       };
     if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1)
-      op.execute = [](Wave& w, const Operation&) { w.writes_back = true; };
+      op.execute = [](Wave& w, const Operation& o) {
+        note_issue(w, o, o.counters);
+        w.writes_back = w.last_vm_id;
+      };
     return true;
   }
   const isa::Modifiers& m = i.modifiers;

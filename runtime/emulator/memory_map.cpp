@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 #include <sys/mman.h>
 
@@ -12,25 +13,58 @@ namespace {
 
 using Entry = std::atomic<std::uint64_t>;
 
+constexpr std::uint64_t from_system = std::uint64_t{64} << 20; ///< bytes; below it calloc
+
+std::uint64_t mapped_bytes(std::uint64_t bytes) { return bytes >= from_system ? bytes : 0; }
+
+void free_pages(void* at, std::uint64_t mapped) {
+  if (at == nullptr) return;
+  if (mapped != 0) {
+    munmap(at, mapped);
+  } else {
+    std::free(at);
+  }
+}
+
 Entry* made_once(std::atomic<Entry*>& of, std::uint64_t count) {
   Entry* entries = of.load(std::memory_order_acquire);
   if (entries != nullptr) return entries;
   static_assert(sizeof(Entry) == 8 && Entry::is_always_lock_free);
-  auto* const made = static_cast<Entry*>(std::calloc(count, sizeof(Entry)));
-  if (made == nullptr) throw std::bad_alloc();
-  if (of.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) return made;
-  std::free(made); // another thread was first
-  return entries;
+  ZeroPages pages(count * sizeof(Entry));
+  auto* const made = static_cast<Entry*>(pages.get());
+  if (of.compare_exchange_strong(entries, made, std::memory_order_acq_rel)) {
+    static_cast<void>(pages.release());
+    return made;
+  }
+  return entries; // another thread was first
+}
+
+void forget(std::atomic<Entry*>& of, std::uint64_t count) {
+  free_pages(of.exchange(nullptr), mapped_bytes(count * sizeof(Entry)));
 }
 
 } // namespace
+
+ZeroPages::ZeroPages(std::uint64_t bytes) : mapped_(mapped_bytes(bytes)) {
+  if (mapped_ == 0) {
+    at_ = std::calloc(bytes, 1);
+    if (at_ == nullptr && bytes != 0) throw std::bad_alloc();
+    return;
+  }
+  at_ = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at_ != MAP_FAILED) return;
+  at_ = nullptr;
+  throw std::bad_alloc();
+}
+
+ZeroPages::~ZeroPages() { free_pages(at_, mapped_); }
 
 Entry* Allocation::writer_entries() { return made_once(writers, 18 * writer_lines()); }
 Entry* Allocation::reader_entries() { return made_once(readers, 34 * writer_lines()); }
 
 void Allocation::forget_accesses() {
-  std::free(writers.exchange(nullptr));
-  std::free(readers.exchange(nullptr));
+  forget(writers, 18 * writer_lines());
+  forget(readers, 34 * writer_lines());
 }
 
 Allocation::~Allocation() {
@@ -48,6 +82,31 @@ std::uint64_t guard_of(std::uint64_t bytes) {
 
 } // namespace
 
+// Of each page of the process /proc/self/pagemap has a word: bit 63 in memory, bit 62 swapped out (Linux, "pagemap").
+std::vector<std::pair<std::uint64_t, std::uint64_t>> Allocation::touched() const {
+  const std::uint64_t size = end - begin;
+  if (mapping == nullptr) return {{0, size}}; // of somebody else
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+  std::ifstream map("/proc/self/pagemap", std::ios::binary);
+  std::vector<std::uint64_t> words(1 << 16);
+  for (std::uint64_t at = 0; at < size; at += words.size() * page) {
+    const std::uint64_t count = std::min<std::uint64_t>(words.size(), (size - at + page - 1) / page);
+    map.seekg(static_cast<std::streamoff>((begin + at) / page * 8));
+    map.read(reinterpret_cast<char*>(words.data()), static_cast<std::streamsize>(count * 8));
+    if (!map) return {{0, size}};
+    for (std::uint64_t k = 0; k < count; ++k) {
+      if (words[k] >> 62 == 0) continue;
+      const std::uint64_t first = at + k * page, last = std::min(first + page, size);
+      if (!out.empty() && out.back().second == first) {
+        out.back().second = last;
+      } else {
+        out.emplace_back(first, last);
+      }
+    }
+  }
+  return out;
+}
+
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
   if (bytes >= std::uint64_t{1} << 44)
     throw std::bad_alloc(); // beyond what a process can address with its guards
@@ -63,7 +122,7 @@ std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
   if (mprotect(reinterpret_cast<void*>(made->begin), inner, PROT_READ | PROT_WRITE) != 0)
     throw std::bad_alloc();
   if (track) {
-    made->written.assign(bytes / 64 + 1, 0);
+    made->written.assign(bytes / 64 + 1);
   }
   const std::uint64_t address = made->begin;
   const auto at = std::upper_bound(ranges_.begin(), ranges_.end(), address,

@@ -6,9 +6,58 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace inlay::runtime::emulator {
+
+/// Zeroed memory that costs what is touched of it: pages of the system, above a size from which asking for them pays.
+class ZeroPages {
+public:
+  ZeroPages() = default;
+  /// Errors: std::bad_alloc.
+  explicit ZeroPages(std::uint64_t bytes);
+  ZeroPages(ZeroPages&& other) noexcept
+      : at_(std::exchange(other.at_, nullptr)), mapped_(std::exchange(other.mapped_, 0)) {}
+  ZeroPages& operator=(ZeroPages&& other) noexcept {
+    std::swap(at_, other.at_);
+    std::swap(mapped_, other.mapped_);
+    return *this;
+  }
+  ZeroPages(const ZeroPages&) = delete;
+  ZeroPages& operator=(const ZeroPages&) = delete;
+  ~ZeroPages();
+  [[nodiscard]] void* get() const { return at_; }
+  /// Nobody frees it any more, but free_pages.
+  [[nodiscard]] std::pair<void*, std::uint64_t> release() {
+    return {std::exchange(at_, nullptr), std::exchange(mapped_, 0)};
+  }
+
+private:
+  void* at_ = nullptr;
+  std::uint64_t mapped_ = 0; ///< 0: from the heap
+};
+
+/// A bit for each of many things, zero at first.
+class SparseBits {
+public:
+  [[nodiscard]] bool empty() const { return words_ == 0; }
+  void clear() { *this = SparseBits(); }
+  void assign(std::uint64_t words) {
+    pages_ = ZeroPages(words * 8);
+    words_ = words;
+  }
+  [[nodiscard]] std::uint64_t& operator[](std::uint64_t word) {
+    return static_cast<std::uint64_t*>(pages_.get())[word];
+  }
+  [[nodiscard]] const std::uint64_t& operator[](std::uint64_t word) const {
+    return static_cast<const std::uint64_t*>(pages_.get())[word];
+  }
+
+private:
+  ZeroPages pages_;
+  std::uint64_t words_ = 0;
+};
 
 /// One allocation; its device address is the host address of its first byte.
 struct Allocation {
@@ -16,7 +65,7 @@ struct Allocation {
   std::uint64_t end = 0;
   void* mapping = nullptr; ///< the allocation between its guards
   std::uint64_t mapped = 0;
-  std::vector<std::uint64_t> written; ///< one bit a byte; empty: everything counts as written
+  SparseBits written; ///< one bit a byte; empty: everything counts as written
   /// Who stored last in this launch, to each 64 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
 
@@ -24,8 +73,7 @@ struct Allocation {
   Allocation(const Allocation&) = delete;
   Allocation& operator=(const Allocation&) = delete;
   ~Allocation();
-  /// The entries of lines, followed by the bytes of each line and by the entries of words. Made at the first call: zero pages of the system, so that they cost
-  /// what is touched.
+  /// The entries of lines, followed by the bytes of each line and by the entries of words. Made at the first call, as ZeroPages.
   [[nodiscard]] std::atomic<std::uint64_t>* writer_entries();
   /// Who loaded last, and who before that, in this launch; nullptr until somebody did. See check_global_reads.
   std::atomic<std::atomic<std::uint64_t>*> readers{nullptr};
@@ -36,6 +84,8 @@ struct Allocation {
   }
   [[nodiscard]] std::uint64_t writer_lines() const { return (end - begin) / 64 + 1; }
   void forget_accesses();
+  /// Its pages that somebody has touched, from its first byte on, as [begin, end); all of it where the system does not say.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> touched() const;
 
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t bytes) const {
     return address >= begin && bytes <= end - begin && address - begin <= end - begin - bytes;

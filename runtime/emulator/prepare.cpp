@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <inlay/runtime/isa/instruction_facts.h>
 #include <set>
 
 namespace inlay::runtime::emulator {
@@ -126,7 +128,9 @@ bool decides_loop(const PreparedProgram& program, const Operation& load, u32 fir
                 std::any_of(row.begin() + r.first, row.begin() + r.first + r.count, [](bool t) { return t; });
       if (op.cls == Class::branch) {
         decides = decides || reads || (op.decision == Decision::scc && scc) ||
-                  (op.decision == Decision::vcc && (scalar[vcc_lo / 64] >> (vcc_lo % 64) & 3U) != 0);
+                  (op.decision == Decision::vcc && (scalar[vcc_lo / 64] >> (vcc_lo % 64) & 3U) != 0) ||
+                  (op.instruction->mnemonic.starts_with("s_cbranch_exec") &&
+                   (scalar[exec_lo / 64] >> (exec_lo % 64) & 3U) != 0);
         continue;
       }
       if (!reads) continue;
@@ -135,6 +139,92 @@ bool decides_loop(const PreparedProgram& program, const Operation& load, u32 fir
     }
   }
   return decides;
+}
+
+/// Executes an instruction that may wait for another workgroup, and counts how often the wave has found the same as before. One that
+/// takes turns at a lock, or combines by compare and swap, finds something else each time.
+void poll(Wave& w, const Operation& op) {
+  op.polling(w, op);
+  const MemoryFields& f = op.memory;
+  const u64 exec = w.exec();
+  u64 found = exec * 31;
+  const auto mix = [&](u64 v) { found = (found ^ v) * 0x9e3779b97f4a7c15ULL; };
+  const auto lane = exec == 0 ? 0U : static_cast<unsigned>(std::countr_zero(exec));
+  if (f.dest >= 0) mix(w.row(static_cast<unsigned>(f.dest))[lane]);
+  if (f.vaddr >= 0) mix(w.row(static_cast<unsigned>(f.vaddr))[lane]);
+  for (unsigned half = 0; half < 2 && f.dest < 0; ++half)
+    for (u64 set = op.scalar_writes[half]; set != 0; set &= set - 1)
+      mix(w.scalar[half * 64 + static_cast<unsigned>(std::countr_zero(set))]);
+  w.group->polled += w.polled_at == w.current && w.polled_value == found ? 1U : 0U;
+  w.polled_at = w.current;
+  w.polled_value = found;
+}
+
+/// Which instructions wait for another workgroup likewise: loads of device scope, atomics that return, scalar loads of a loop that empties
+/// their cache.
+bool polls_memory(const PreparedProgram& program, const Operation& op, u32 first, u32 last) {
+  const MemoryFields& f = op.memory;
+  const auto any = [&](auto f_of) {
+    for (u32 k = first; k <= last; ++k)
+      if (f_of(program.operations[k])) return true;
+    return false;
+  };
+  const std::string_view name = op.instruction->mnemonic;
+  if (op.cls == Class::scalar_memory) {
+    if (!name.starts_with("s_load") && !name.starts_with("s_buffer_load")) return false;
+    if (!any([](const Operation& o) { return o.instruction->mnemonic.starts_with("s_dcache_inv"); }))
+      return false;
+  } else {
+    if (op.cls != Class::memory || f.space == MemoryFields::Space::scratch) return false;
+    const bool loads = f.kind == MemoryFields::Kind::load && f.sc1;
+    if (!loads && !(f.kind == MemoryFields::Kind::atomic && f.returns)) return false;
+    const RowRange address{static_cast<u16>(f.vaddr), f.vaddr_words};
+    if (f.vaddr >= 0 && any([&](const Operation& o) { return overlaps(o.writes, address); })) return false;
+  }
+  const bool moves = any([&](const Operation& o) {
+    return ((o.scalar_writes[0] & op.scalar_reads[0]) | (o.scalar_writes[1] & op.scalar_reads[1])) != 0;
+  });
+  return !moves && decides_loop(program, op, first, last);
+}
+
+/// Which loads only begin a loop of compare and swap: what they bring, copied, is what it expects, and the loop ends when that holds.
+/// LLVM makes every atomic so for which there is no instruction (AtomicExpand): a value that is old by then does no harm.
+void find_guesses(PreparedProgram& program, std::size_t count) {
+  constexpr u32 reach = 400;
+  for (u32 last = 0; last < count; ++last) {
+    const u32 first = program.operations[last].target;
+    if (program.operations[last].cls != Class::branch || first > last) continue;
+    for (u32 at = first; at <= last; ++at) {
+      const Operation& swap = program.operations[at];
+      const MemoryFields& f = swap.memory;
+      if (swap.cls != Class::memory || f.atomic != AtomicOp::cmpswap || !f.returns || f.data < 0 ||
+          !decides_loop(program, swap, first, last))
+        continue;
+      // Backwards from what it expects, through copies, to the load.
+      std::array<bool, vector_rows + 8> rows{};
+      u64 scalars[2] = {0, 0};
+      const unsigned words = f.bytes / 4U;
+      std::fill_n(rows.begin() + f.data + words, words, true);
+      for (u32 k = at; k-- > 0 && at - k < reach;) {
+        Operation& op = program.operations[k];
+        bool writes = ((op.scalar_writes[0] & scalars[0]) | (op.scalar_writes[1] & scalars[1])) != 0;
+        for (const RowRange& r : op.writes)
+          writes = writes || std::any_of(rows.begin() + r.first, rows.begin() + r.first + r.count,
+                                         [](bool row) { return row; });
+        if (!writes) continue;
+        const std::string_view name = op.instruction->mnemonic;
+        op.guesses = op.guesses || (op.cls == Class::memory && op.memory.kind == MemoryFields::Kind::load) ||
+                     name.starts_with("s_load") || name.starts_with("s_buffer_load");
+        for (const RowRange& r : op.writes) std::fill_n(rows.begin() + r.first, r.count, false);
+        for (unsigned half = 0; half < 2; ++half) scalars[half] &= ~op.scalar_writes[half];
+        if (!name.starts_with("v_mov_b") && !name.starts_with("s_mov_b") && !name.starts_with("v_accvgpr") &&
+            !name.starts_with("v_readfirstlane"))
+          continue;
+        for (const RowRange& r : op.reads) std::fill_n(rows.begin() + r.first, r.count, true);
+        for (unsigned half = 0; half < 2; ++half) scalars[half] |= op.scalar_reads[half];
+      }
+    }
+  }
 }
 
 /// Which LDS instructions wait for another wave by reading one place until it has changed: those of a loop whose end depends on what
@@ -157,6 +247,11 @@ void find_polls(PreparedProgram& program, std::size_t count) {
     for (u32 i = first; i <= last; ++i) {
       Operation& op = program.operations[i];
       const MemoryFields& f = op.memory;
+      if (op.polling == nullptr && polls_memory(program, op, first, last)) {
+        program.polls_memory = true;
+        op.polling = op.execute;
+        op.execute = poll;
+      }
       if (op.cls != Class::lds || f.two || f.bytes < 4 || f.vaddr < 0) continue;
       const bool takes = f.kind == MemoryFields::Kind::atomic && f.returns;
       const bool exchanges = f.atomic == AtomicOp::cmpswap || f.atomic == AtomicOp::swap;
@@ -202,16 +297,21 @@ std::unique_ptr<PreparedProgram> prepare(const isa::Program& program, u64 load_b
     } else {
       prepare_hazards(op, program.arch);
     }
+    const isa::Counted counted = isa::counted(*op.instruction);
+    op.counters = static_cast<u8>((counted.vm ? counts_vm : 0) | (counted.lgkm ? counts_lgkm : 0) |
+                                  (op.cls == Class::scalar_memory ? is_scalar_load : 0));
     if (op.memory.kind == MemoryFields::Kind::atomic && op.memory.space != MemoryFields::Space::lds &&
         (op.memory.floating || op.memory.returns)) {
       out->order_sensitive_atomics = true;
     }
+    out->flat = out->flat || op.instruction->format == isa::Format::flat;
     out->loads_to_lds = out->loads_to_lds || op.memory.kind == MemoryFields::Kind::to_lds;
     if (op.cls == Class::scalar_memory && op.instruction->mnemonic.find("atomic") != std::string_view::npos) {
       out->order_sensitive_atomics = true;
     }
   }
   find_polls(*out, count);
+  find_guesses(*out, count);
   // Running off the end of the code.
   static const isa::Instruction past_the_end = [] {
     isa::Instruction i;

@@ -266,13 +266,13 @@ void scalar_load(const Call& c) {
   const unsigned index = dest.index;
   if (c.w.deferring) {
     for (unsigned i = 0; i < count; ++i) c.w.scalar[index + i] = 0x7ff4dead;
-    note_issue(c.w, c.op, counts_lgkm | is_scalar_load, [w, index, values, count] {
+    note_issue(c.w, c.op, c.op.counters, [w, index, values, count] {
       for (unsigned i = 0; i < count; ++i) w->scalar[index + i] = values[i];
     });
     return;
   }
   for (unsigned i = 0; i < count; ++i) c.w.scalar[index + i] = values[i];
-  note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
+  note_issue(c.w, c.op, c.op.counters);
 }
 
 void scalar_store(const Call& c) {
@@ -284,7 +284,7 @@ void scalar_store(const Call& c) {
       std::memcpy(p, &c.w.scalar[data.index + i], 4);
   }
   c.w.stats.bytes_written += 4U * data.width;
-  note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
+  note_issue(c.w, c.op, c.op.counters);
 }
 
 void scalar_atomic(const Call& c) {
@@ -331,7 +331,7 @@ void scalar_atomic(const Call& c) {
       c.put(static_cast<u32>(old));
     }
   }
-  note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
+  note_issue(c.w, c.op, c.op.counters);
 }
 
 /// S_CBRANCH_G_FORK and I_FORK: the smaller part of the lanes goes first, the other's lanes and address wait in four
@@ -373,7 +373,7 @@ void join(const Call& c) {
 
 void clock(const Call& c) {
   c.put64(c.w.executed * 4); // a count that only grows; no time, so that runs repeat
-  note_issue(c.w, c.op, counts_lgkm | is_scalar_load);
+  note_issue(c.w, c.op, c.op.counters);
 }
 
 const std::unordered_map<std::string_view, Body>& bodies() {

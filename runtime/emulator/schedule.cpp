@@ -1,4 +1,4 @@
-// Running a launch: waves of a workgroup take turns, barriers release them together, workgroups are spread over threads.
+// Running a workgroup: its waves take turns, barriers release them together.
 #include "debug.h"
 
 #include <algorithm>
@@ -36,13 +36,22 @@ void fail(const Wave& w, const std::string& what, unsigned lane) {
 
 namespace {
 
+/// One more finding that is no note: the launch may have had enough of them.
+void count_defect(const Wave& w) {
+  Launch& launch = *w.group->launch;
+  const u64 count = launch.defects.fetch_add(1, std::memory_order_relaxed) + 1;
+  if (launch.options->max_findings != 0 && count >= launch.options->max_findings)
+    fail(w, "stopped after " + std::to_string(count) + (count == 1 ? " finding" : " findings"));
+}
+
 /// Once more; other threads may say so at the same moment.
-void count_again(const Launch& launch, Finding& f) {
-  if (launch.alone) {
+void count_again(const Wave& w, Finding& f) {
+  if (w.group->launch->alone) {
     ++f.count;
   } else {
     std::atomic_ref(f.count).fetch_add(1, std::memory_order_relaxed);
   }
+  if (!f.note) count_defect(w);
 }
 
 } // namespace
@@ -58,10 +67,8 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   const isa::Instruction& i = *launch.code->operations[w.current].instruction;
   const std::lock_guard lock(launch.mutex);
   auto [at, fresh] = launch.findings.try_emplace({static_cast<u8>(kind), i.address});
-  if (!fresh) {
-    count_again(launch, at->second);
-    if (note || !at->second.note) return;
-  }
+  if (!fresh && (note || !at->second.note)) return count_again(w, at->second);
+  if (!fresh) ++at->second.count;
   Finding& f = at->second; // fresh, or a note that gives way to a defect
   f.kind = kind;
   f.kernel = launch.kernel->name;
@@ -74,6 +81,8 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   f.memory_address = address;
   f.message = message;
   f.note = note;
+  if (launch.options->on_finding) launch.options->on_finding(f);
+  if (!note) count_defect(w);
 }
 
 bool report_again(Wave& w, FindingKind kind) {
@@ -86,7 +95,7 @@ bool report_again(Wave& w, FindingKind kind) {
     if (found == launch.findings.end() || found->second.note) return false;
     said = {w.current, kind, &found->second}; // what is no note stays as it is
   }
-  count_again(launch, *said.finding);
+  count_again(w, *said.finding);
   return true;
 }
 
@@ -103,7 +112,7 @@ void report_lds_bounds(Wave& w, u64 address, bool is_write, unsigned lane) {
   {
     const std::lock_guard lock(launch.mutex);
     if (launch.no_lds_at) {
-      count_again(launch, launch.findings.at({static_cast<u8>(FindingKind::bounds), *launch.no_lds_at}));
+      count_again(w, launch.findings.at({static_cast<u8>(FindingKind::bounds), *launch.no_lds_at}));
       return;
     }
   }
@@ -117,6 +126,20 @@ std::string unwritten_byte(const Allocation& home, u64 address) {
   return "byte " + std::to_string(address - home.begin) + " of a buffer of " +
          std::to_string(home.end - home.begin) + " bytes, which nothing has written";
 }
+
+namespace {
+
+/// What a null pointer may have been: the emulator has no host thread that prints what a kernel prints.
+std::string null_hint(const Kernel& kernel) {
+  for (const char* kind : {"hidden_hostcall_buffer", "hidden_printf_buffer"})
+    for (const KernelArgument& a : kernel.arguments)
+      if (a.kind == kind)
+        return std::string("; the kernel prints or asserts through its ") + kind +
+               ", which is null here: there is no host that answers";
+  return "";
+}
+
+} // namespace
 
 u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_write, Allocation** home) {
   Allocation* a = w.recent;
@@ -139,6 +162,7 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
                    (before ? " before the start" : " behind the end") + " of one of " +
                    std::to_string(beside->end - beside->begin) + " bytes";
       }
+      if (address < 4096) message += null_hint(*w.group->launch->kernel);
       report(w, FindingKind::bounds, message, lane, address);
       return nullptr;
     }
@@ -312,16 +336,14 @@ std::string polls(const Wave& w) {
                            : name.starts_with("s_load") || name.starts_with("s_buffer_load");
     if (!reads) continue;
     return "\n  polls  " + all[i].instruction->text +
-           "\n  hint   workgroups begin in order, x fastest, each when one before it has ended" +
-           (w.group->launch->alone ? ", one at a time in this launch" : "") +
-           ": one that waits for a later one waits for ever";
+           "\n  hint   another workgroup has to change what it reads, or nobody does";
   }
   return "";
 }
 
 /// Runs one wave until it ends, meets a barrier, or has had its turn. `observed`: traced, or looked into.
 template <bool observed>
-void run_wave(Wave& w, u64 turn, bool traced) {
+u64 run_wave(Wave& w, u64 turn, bool traced) {
   Launch& launch = *w.group->launch;
   const Operation* operations = launch.code->operations.data();
   const bool check = w.tracking;
@@ -340,6 +362,8 @@ void run_wave(Wave& w, u64 turn, bool traced) {
     count(w, op);
     ++done;
     if constexpr (observed) {
+      if (!launch.counts.empty())
+        std::atomic_ref(launch.counts[w.current]).fetch_add(1, std::memory_order_relaxed);
       finish_access(w);
       if (traced) launch.options->trace.line(trace_line(w, op, launch.options->trace.lane));
     }
@@ -350,9 +374,14 @@ void run_wave(Wave& w, u64 turn, bool traced) {
     fail(w, "the launch passed " + std::to_string(launch.options->max_wave_instructions) +
                 " wave instructions without ending: an endless loop?" + polls(w));
   }
+  if (launch.options->interrupt != nullptr && launch.options->interrupt->load(std::memory_order_relaxed))
+    fail(w, "interrupted");
+  return done;
 }
 
-void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
+} // namespace
+
+void begin_workgroup(Launch& launch, Workgroup& g) {
   const EmulatorOptions& options = *launch.options;
   const Extent3& block = launch.geometry.block;
   const u32 threads = static_cast<u32>(block.count());
@@ -393,7 +422,8 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     g.waves.push_back(std::make_unique<Wave>(
         launch.kernel->descriptor.accum_offset == 0 ? 256U : launch.kernel->descriptor.accum_offset));
   }
-  std::vector<u32> order;
+  g.order.clear();
+  g.polled = 0;
   for (u32 i = 0; i < wave_count; ++i) {
     Wave& fresh = *g.waves[i];
     auto registers = std::make_unique<Wave>(fresh.accum_offset);
@@ -402,25 +432,33 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
     w.group = &g;
     w.id = i;
     start_wave(w, launch, i * lanes, threads);
-    order.push_back(i);
+    g.order.push_back(i);
   }
+}
+
+bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 polls) {
+  const EmulatorOptions& options = *launch.options;
+  const u32 wave_count = static_cast<u32>(g.waves.size());
+  const u64 polls_before = g.polled;
+  u64 spent = 0;
   const u64 usual_turn = wave_count == 1 || options.stress ? 20000 : std::max(1U, options.turn);
   const bool traced_group = options.trace.enabled && options.trace.workgroup == g.linear;
-  const bool looked_into = options.debug.enabled() || options.observer != nullptr;
+  const bool looked_into = options.debug.enabled() || options.observer != nullptr || !launch.counts.empty();
   for (;;) {
-    if (launch.stop.load(std::memory_order_relaxed)) break;
-    if (options.stress) std::shuffle(order.begin(), order.end(), g.random);
+    if (launch.stop.load(std::memory_order_relaxed)) return true;
+    if (spent >= instructions || g.polled - polls_before >= polls) return false;
+    if (options.stress) std::shuffle(g.order.begin(), g.order.end(), g.random);
     u32 running = 0;
     u32 waiting = 0;
-    for (const u32 i : order) {
+    for (const u32 i : g.order) {
       Wave& w = *g.waves[i];
       if (w.status != WaveStatus::running) continue;
       const u64 turn = options.stress && g.random() % 4 == 0 ? 1 + g.random() % 64 : usual_turn;
       const bool traced = traced_group && options.trace.wave == i;
       if (traced || looked_into) {
-        run_wave<true>(w, turn, traced);
+        spent += run_wave<true>(w, turn, traced);
       } else {
-        run_wave<false>(w, turn, false);
+        spent += run_wave<false>(w, turn, false);
       }
       if (w.status == WaveStatus::ended) {
         wait_for(w, 0, 0);
@@ -432,7 +470,7 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
       waiting += g.waves[i]->status == WaveStatus::at_barrier ? 1 : 0;
     }
     if (running != 0) continue;
-    if (waiting == 0) break;
+    if (waiting == 0) return true;
     if (waiting != wave_count) { // hardware lets ended waves count as arrived
       for (u32 i = 0; i < wave_count; ++i) {
         Wave& w = *g.waves[i];
@@ -458,59 +496,30 @@ void run_workgroup(Launch& launch, Workgroup& g, LaunchStatistics& statistics) {
       if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;
     }
   }
-  for (u32 i = 0; i < wave_count; ++i) statistics.add(g.waves[i]->stats);
-  statistics.waves += wave_count;
-  ++statistics.workgroups;
 }
 
-} // namespace
+void end_workgroup(Workgroup& g, LaunchStatistics& statistics) {
+  for (const auto& wave : g.waves) statistics.add(wave->stats);
+  statistics.waves += g.waves.size();
+  ++statistics.workgroups;
+  if (g.conflicts.empty()) return;
+  const std::lock_guard lock(g.launch->mutex);
+  for (const auto& [at, c] : g.conflicts) g.launch->conflicts[at].add(c);
+  g.conflicts.clear();
+}
 
-void run_launch(Launch& launch, LaunchResult& result) {
-  const auto begin = std::chrono::steady_clock::now();
-  const Extent3& grid = launch.geometry.grid;
-  const u64 total = grid.count();
-  unsigned threads = launch.options->threads != 0 ? launch.options->threads
-                                                  : std::max(1U, std::thread::hardware_concurrency());
-  if (launch.code->order_sensitive_atomics || launch.options->trace.enabled ||
-      launch.options->debug.enabled() || launch.options->observer != nullptr)
-    threads = 1;
-  if (launch.options->observer != nullptr) launch.options->observer->begin(*launch.code->program);
-  threads = static_cast<unsigned>(std::min<u64>(threads, total));
-  launch.alone = threads == 1;
-  std::atomic<u64> next{0};
-  std::atomic<u64> finished{0};
-  std::vector<LaunchStatistics> statistics(threads);
-  std::vector<std::exception_ptr> errors(threads);
-  std::mutex progress;
-  const auto work = [&](unsigned t) {
-    try {
-      Workgroup group;
-      for (u64 i = next++; i < total && !launch.stop; i = next++) {
-        if (launch.options->observer != nullptr && !launch.options->observer->wants(i)) continue;
-        group.id = {static_cast<u32>(i % grid.x), static_cast<u32>(i / grid.x % grid.y),
-                    static_cast<u32>(i / grid.x / grid.y)};
-        run_workgroup(launch, group, statistics[t]);
-        const u64 done = ++finished;
-        if (launch.options->progress) {
-          const std::lock_guard lock(progress);
-          launch.options->progress(done, total);
-        }
-      }
-    } catch (...) {
-      errors[t] = std::current_exception();
-      launch.stop = true;
-    }
-  };
-  std::vector<std::thread> pool;
-  for (unsigned t = 1; t < threads; ++t) pool.emplace_back(work, t);
-  work(0);
-  for (std::thread& t : pool) t.join();
-  for (const LaunchStatistics& s : statistics) result.statistics.add(s);
-  result.statistics.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  for (auto& [key, finding] : launch.findings) result.findings.push_back(finding);
-  for (const std::exception_ptr& e : errors) {
-    if (e) std::rethrow_exception(e);
-  }
+void step(Wave& w, ObservedAccess& access) {
+  const Operation& op = w.group->launch->code->operations[w.at];
+  w.current = w.at;
+  w.at = op.next;
+  if (w.tracking) check_registers(w, op);
+  access.mask = 0;
+  w.observed = &access;
+  op.execute(w, op);
+  w.observed = nullptr;
+  if (w.watching) finish_access(w);
+  count(w, op);
+  ++w.executed;
 }
 
 } // namespace inlay::runtime::emulator

@@ -182,6 +182,21 @@ std::uint64_t matrix_work(const Instruction& i) {
   return row == nullptr ? 0 : row->work;
 }
 
+Counted counted(const Instruction& i) {
+  const std::string_view m = i.mnemonic;
+  switch (i.format) {
+  case Format::mubuf:
+  case Format::mtbuf:
+  case Format::global:
+  case Format::scratch: return {.vm = true, .in_order = true};
+  case Format::flat: return {.vm = true, .lgkm = true};
+  case Format::ds: return {.lgkm = m != "ds_nop", .in_order = true};
+  case Format::smem: return {.lgkm = true};
+  case Format::sopp: return {.lgkm = m.starts_with("s_sendmsg")};
+  default: return {};
+  }
+}
+
 std::size_t destinations(const Instruction& i) {
   const std::string_view m = i.mnemonic;
   if (i.operands.empty()) return 0;

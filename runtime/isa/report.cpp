@@ -238,7 +238,10 @@ LoopReport describe(const Program& p, std::vector<std::size_t> trip) {
     if (k == Kind::lds_read || k == Kind::lds_write || k == Kind::load || k == Kind::load_to_lds ||
         k == Kind::store)
       ++widths_of(r, k)[width_name(i)];
-    if (i.format == Format::scratch) ++r.scratch_accesses;
+    if (i.format == Format::scratch) {
+      ++r.scratch_accesses;
+      r.scratch_bits += memory_bits(i);
+    }
     run = is_vector_memory(k) || is_lds(k) ? run + 1 : 0;
     r.longest_memory_run = std::max(r.longest_memory_run, run);
   }

@@ -150,6 +150,12 @@ std::string to_text(const KernelReport& r) {
   out += line("LDS read, write", tally(h.lds_reads) + " | " + tally(h.lds_writes));
   out += line("load to LDS", tally(h.loads_to_lds));
   out += line("load, store", tally(h.loads) + " | " + tally(h.stores));
+  // Spilled registers look like any other traffic in the lines above; a wave's 64 lanes are all there.
+  if (h.scratch_accesses != 0)
+    out += line("of these scratch",
+                std::to_string(h.scratch_accesses) + " accesses, " + std::to_string(h.scratch_bits / 8) +
+                    " bytes a lane and trip, " + std::to_string(h.scratch_bits * 8) +
+                    " a wave through the vector cache" + (s.spilled_vgprs != 0 ? ": spilled registers" : ""));
   out +=
       line("clocks", "MFMA " + std::to_string(h.matrix_clocks) + ", issue " + std::to_string(h.issue_clocks) +
                          ", VALU " + std::to_string(h.valu_clocks) + "; issue/MFMA " +

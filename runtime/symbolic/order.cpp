@@ -5,6 +5,7 @@
 #include <inlay/runtime/symbolic/witness.h>
 
 #include <inlay/runtime/isa/control_flow.h>
+#include <inlay/runtime/isa/instruction_facts.h>
 
 #include <algorithm>
 #include <bit>
@@ -210,6 +211,8 @@ private:
   }
   std::optional<bool> read_only_base(Term address);
   void check_store(Term address, u32 at);
+  void check_bounds(State& state, const WaveRun& run, u32 at, u32 address, unsigned bytes, unsigned lane,
+                    bool conditional);
   void scalar_memory(State& state, WaveRun& run, const Operation& op, u32 at);
   AccessRecord new_record(const WaveRun& run, u32 at);
   void keep(const State& state, AccessRecord record);
@@ -659,7 +662,12 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
   Machine& m = run.machine;
   const MemoryFields& f = op.memory;
   const isa::Modifiers& mod = op.instruction->modifiers;
-  if (f.kind == FieldKind::none) return;
+  const isa::Counted counted = isa::counted(*op.instruction);
+  const u8 counters = static_cast<u8>((counted.vm ? on_vm : 0) | (counted.lgkm ? on_lgkm : 0));
+  if (f.kind == FieldKind::none) { // of the caches
+    if (counters != 0) issue(run, op, counters, counted.in_order, open_end);
+    return;
+  }
   const bool in_lds = f.space == Space::lds && f.kind != FieldKind::swizzle && f.kind != FieldKind::permute &&
                       f.kind != FieldKind::bpermute;
   const bool dma = f.kind == FieldKind::to_lds;
@@ -683,11 +691,9 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     for (u64 left = active; left != 0; left &= left - 1) {
       const auto l = static_cast<unsigned>(std::countr_zero(left));
       const Term g = m.guard(l);
-      if (const auto decided = decide(state, g); decided) {
-        if (!*decided) continue;
-      } else {
-        maybe = true;
-      }
+      const auto decided = decide(state, g);
+      if (decided && !*decided) continue;
+      if (!decided) maybe = true;
       Term place_of = 0;
       if (dma) {
         place_of = t().add(t().bit_and(base, t().constant(0x3ffff)),
@@ -711,6 +717,8 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
       print.mask |= u64{1} << l;
       print.first[l] = static_cast<u32>(*v);
       if (print.two) print.second[l] = static_cast<u32>(*v) + static_cast<u32>(f.offset1 - f.offset);
+      check_bounds(state, run, at, std::max(print.first[l], print.two ? print.second[l] : 0U), print.bytes, l,
+                   !decided || !run.optional.empty());
     }
     if (!known) {
       // One reason an instruction: in the next trip the formula is another one.
@@ -813,15 +821,27 @@ void Explorer::memory(State& state, WaveRun& run, const Operation& op, u32 at) {
     access = static_cast<u32>(run.trace.size());
     run.trace.push_back(a);
   }
-  u8 counters = f.space == Space::lds    ? u8{on_lgkm}
-                : f.space == Space::flat ? u8{on_vm | on_lgkm}
-                                         : u8{on_vm};
-  issue(run, op, counters, f.space != Space::flat, access);
+  issue(run, op, counters, counted.in_order, access);
   for (const RowRange& r : op.writes)
     for (unsigned k = r.first; k < unsigned{r.first} + r.count; ++k) m.forget(k, active);
   if (const Term word = word_for_all(m, op); word != Terms::unknown)
     for (u64 left = active; left != 0; left &= left - 1)
       m.set_vector(op.writes[0].first, static_cast<unsigned>(std::countr_zero(left)), word);
+}
+
+void Explorer::check_bounds(State& state, const WaveRun& run, u32 at, u32 address, unsigned bytes,
+                            unsigned lane, bool conditional) {
+  const u32 size = setting_.kernel.descriptor.lds_bytes + options_.dynamic_lds;
+  if (size == 0 || u64{address} + bytes <= size) return;
+  OrderFinding f;
+  f.kind = OrderKind::bounds;
+  f.wave = f.other_wave = run.machine.wave().id;
+  f.lane = f.other_lane = lane;
+  f.byte = address;
+  f.conditional = conditional;
+  f.message = "lane " + std::to_string(lane) + " reaches LDS byte " +
+              std::to_string(u64{address} + bytes - 1) + " of " + std::to_string(size);
+  find(state, f, at, at);
 }
 
 /// Whether an address is that of a read-only argument and something that no pointer is in; nothing: of no argument, or of
@@ -1566,7 +1586,7 @@ OrderReport Explorer::run() {
 } // namespace
 
 std::string_view to_string(OrderKind kind) {
-  static constexpr std::string_view names[] = {"race", "own", "wait", "barrier", "hazard"};
+  static constexpr std::string_view names[] = {"race", "own", "wait", "barrier", "bounds", "hazard"};
   return names[static_cast<std::size_t>(kind)];
 }
 

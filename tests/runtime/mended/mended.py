@@ -11,6 +11,7 @@ A program says in comments at its top how it is run and what is right:
     ; note KIND TEXT           a note likewise; other notes are allowed, but for `quiet KIND`
     ; says TEXT                one of the findings says this
     ; stress differs           --stress must see it, too; without: must not
+    ; fails TEXT               the launch ends in an error that says this
     // clang -O0 -O2           a C program: compiled so, when clang-22 is there; its assembly lies beside it in any case
 
 What is no program but a command, a verdict for instance, stands in commands.txt.
@@ -32,7 +33,7 @@ def directives(path):
 
 def judge(inlay, path, name, folder):
     """None, or what is wrong."""
-    options, want, finds, notes, says, quiet, differs = [], [], [], [], [], set(), False
+    options, want, finds, notes, says, quiet, differs, fails = [], [], [], [], [], set(), False, None
     for words in directives(path):
         if words[:1] == ['run']:
             options = words[1:]
@@ -46,6 +47,8 @@ def judge(inlay, path, name, folder):
             says.append(' '.join(words[1:]))
         elif words[:2] == ['stress', 'differs']:
             differs = True
+        elif words[:1] == ['fails']:
+            fails = ' '.join(words[1:])
     first = None
     for i, text in enumerate(options):
         kind, _, rest = text.partition(':')
@@ -65,7 +68,9 @@ def judge(inlay, path, name, folder):
         result = json.loads(ran.stdout)
     except ValueError:
         return 'no answer: ' + (ran.stderr or ran.stdout).strip()
-    if 'error' in result:
+    if fails and fails not in ' '.join(result.get('error', 'no error').split()):
+        return 'the error is not %r: %s' % (fails, result.get('error'))
+    if 'error' in result and not fails:
         return result['error']
     if want:
         got = struct.unpack('%dI' % len(want), open(first, 'rb').read(4 * len(want)))

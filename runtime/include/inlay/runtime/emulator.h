@@ -27,6 +27,7 @@
 #include <inlay/runtime/matrix_arithmetic.h>
 #include <inlay/runtime/observer.h>
 
+#include <atomic>
 #include <functional>
 #include <memory>
 
@@ -93,9 +94,43 @@ struct LaunchStatistics {
   void add(const LaunchStatistics& other_launch);
 };
 
+/// One LDS instruction whose lanes want different words of one bank, and what would help.
+struct LdsConflict {
+  std::uint64_t address = 0;
+  std::string disassembly;
+  std::optional<isa::SourceLine> source;
+  std::uint64_t accesses = 0;     ///< with a conflict
+  std::uint64_t extra_clocks = 0; ///< of all of them
+  unsigned ways = 0;              ///< words that one bank has to give at the worst place of the worst access
+  std::vector<std::string> remedies; ///< `16 bytes more a row of 256: none left`, found by trying
+};
+/// One a line, two with its remedies.
+[[nodiscard]] std::string to_string(const LdsConflict& conflict);
+
+/// How true the emulator's result of an instruction is to the hardware's.
+enum class Fidelity : std::uint8_t {
+  exact,  ///< every bit is defined by IEEE 754 or by a manual, or was measured
+  ulp,    ///< within one unit in the last place: the hardware's tables are not published
+  assumed ///< documents leave it open; what is assumed is said
+};
+[[nodiscard]] std::string_view to_string(Fidelity fidelity);
+
+/// One mnemonic that a launch executed.
+struct InstructionFidelity {
+  std::string mnemonic;
+  Fidelity fidelity = Fidelity::exact;
+  std::string why; ///< of what is not exact
+  std::uint64_t count = 0;
+};
+/// That of one instruction: of `v_exp_f32` ulp.
+[[nodiscard]] InstructionFidelity fidelity_of(const isa::Instruction& instruction, isa::Arch arch,
+                                              MatrixArithmetic matrix);
+
 struct LaunchResult {
   LaunchStatistics statistics;
   std::vector<Finding> findings;
+  std::vector<LdsConflict> conflicts;        ///< the most expensive first; with EmulatorOptions::bank_model
+  std::vector<InstructionFidelity> fidelity; ///< the least exact first; with EmulatorOptions::fidelity
 };
 
 /// Prints executed instructions of one wave, with the values of one lane.
@@ -114,11 +149,18 @@ struct EmulatorOptions {
   bool stress = false;
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
   bool bank_model = false; ///< count LDS cycles and conflicts
+  bool fidelity = false;   ///< say how exact the executed instructions are
   std::uint64_t seed = 1;  ///< of the stress schedule
   /// Bytes a lane of a kernel that recurses, calls through pointers or has arrays of variable length (metadata
   /// `.uses_dynamic_stack`), beside those it declares: the compiler cannot know how many it needs.
   std::uint32_t dynamic_stack = 16384;
   std::uint64_t max_wave_instructions = 20'000'000'000; ///< watchdog: of one launch
+  /// The launch ends in an ExecutionError with this many findings that are no notes, the same one each time it is made; 0: never.
+  std::uint64_t max_findings = 0;
+  /// Called with each finding as soon as it is made, its count 1, by the thread that made it, one at a time.
+  std::function<void(const Finding&)> on_finding = {};
+  /// Once true the launch ends in an ExecutionError, its findings kept. Not owned; a signal handler may set it.
+  const std::atomic<bool>* interrupt = nullptr;
   TraceOptions trace = {};
   DebugOptions debug = {};
   LaunchObserver* observer = nullptr; ///< sees every instruction; not owned
@@ -147,6 +189,9 @@ public:
   void share(DevicePointer begin, std::uint64_t bytes);
   /// Where a variable of a loaded module lies, and its bytes. Errors: DeviceError when there is none of that name.
   [[nodiscard]] std::pair<DevicePointer, std::uint64_t> symbol(Module module, std::string_view name) const;
+  /// Of an allocation, from its first byte on: where anything may be other than zero, [begin, end) ascending. Memory that nobody
+  /// has touched costs nothing, so that allocations may be larger than the host's memory.
+  [[nodiscard]] std::vector<std::pair<std::uint64_t, std::uint64_t>> touched(DevicePointer pointer) const;
 
   [[nodiscard]] DeviceInfo info() const override;
   void release(DevicePointer pointer) override;

@@ -75,6 +75,17 @@ enum class Kind : std::uint8_t {
 /// n.
 using RegisterSet = std::bitset<640>;
 
+/// Which of the counters that s_waitcnt waits for an instruction counts in, while it is under way. `in_order`: with the others of its
+/// kind that one counter counts (vector memory; LDS), so that a wait for more than none covers it.
+struct Counted {
+  bool vm = false, lgkm = false, in_order = false;
+};
+/// The one list of them, by the kind of instruction: vector memory with its stores, loads to LDS and the cache instructions
+/// `buffer_wbl2` and `buffer_inv` in vmcnt; flat in both, in no order; LDS (ds_nop excepted) in lgkmcnt; scalar memory, its caches and clocks, and messages in
+/// lgkmcnt, in no order. Sources: CDNA3 and CDNA4 ISA guides, "Data Dependency Resolution"; LLVM's SIInsertWaitcnts, whose pull
+/// requests 178316 and 220694 added the two cache instructions.
+[[nodiscard]] Counted counted(const Instruction& i);
+
 /// How many leading operands are written.
 [[nodiscard]] std::size_t destinations(const Instruction& i);
 

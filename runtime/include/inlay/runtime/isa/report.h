@@ -108,6 +108,7 @@ struct LoopReport {
   std::vector<WaitCounts> waits;
   double accumulators_in_agprs = 0, sources_in_agprs = 0; ///< fraction of the matrix instructions
   unsigned accvgpr_moves = 0, scratch_accesses = 0, divergent_branches = 0;
+  unsigned scratch_bits = 0; ///< that those move, a lane
   std::uint64_t memory_bytes = 0, lds_read_bytes = 0, lds_write_bytes = 0;
   unsigned longest_memory_run = 0; ///< memory and LDS instructions without another in between
   std::string interleave;          ///< letters with run lengths, repeats folded: `(w B M s L M R M5 J)x6`

@@ -12,7 +12,7 @@
 /// Two accesses of different waves to a common LDS byte, one of them a write and not both atomic, are ordered exactly when
 /// their intervals do not meet: c < s' or c' < s. In one wave, LDS instructions are in order among themselves; a load to
 /// LDS and an LDS instruction need a wait between. A register that memory fills is neither read nor written before a wait
-/// covers it. All waves execute the same number of barriers. (CDNA3 ISA, chapters "Manually Inserted Wait States" and
+/// covers it. All waves execute the same number of barriers. No access goes past the workgroup's LDS. (CDNA3 ISA, chapters "Manually Inserted Wait States" and
 /// "Data Dependency Resolution"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942".)
 ///
 /// Loops: trips are executed until the state at the loop's head repeats up to registers that grow by a constant; these
@@ -63,6 +63,7 @@ enum class OrderKind : std::uint8_t {
   own,     ///< one wave: a load to LDS and an LDS instruction, no wait between
   wait,    ///< a register is read or written while memory is about to fill it
   barrier, ///< waves execute different numbers of barriers
+  bounds,  ///< LDS past the workgroup's; not asked where the launch has none, as its size is then the launcher's
   hazard   ///< a note: wait states that the manual asks for; hardware may interlock
 };
 [[nodiscard]] std::string_view to_string(OrderKind kind);

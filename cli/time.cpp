@@ -76,7 +76,7 @@ TimeResult::Scratch time_scratch(const TimeResult& t, const timing::UnitOptions&
         step.request = 0;
         ++s.accesses;
       }
-  if (s.accesses != 0) s.without = static_cast<double>(timing::simulate(without, t.parameters, unit).clocks);
+  if (s.accesses != 0) s.without = timing::simulate(without, t.parameters, unit).clocks;
   return s;
 }
 
@@ -280,8 +280,7 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
                      launch_us, t.chip.tail);
   if (t.scratch.accesses != 0)
     out += fmt::format(
-        "  scratch     {} of {} modelled wave instructions, {} bytes a lane{}: {:.0f} clocks, {:.0f} "
-        "without\n",
+        "  scratch     {} of {} modelled wave instructions, {} bytes a lane{}: {} clocks, {} without\n",
         t.scratch.accesses, t.trace.steps(), t.scratch.bytes,
         t.scratch.spilled_vgprs + t.scratch.spilled_sgprs == 0
             ? std::string()

@@ -49,7 +49,7 @@ struct TimeResult {
   struct Scratch {
     std::uint64_t accesses = 0;
     std::uint32_t bytes = 0, spilled_vgprs = 0, spilled_sgprs = 0;
-    double clocks = 0, without = 0;
+    std::uint64_t clocks = 0, without = 0;
   } scratch;
   std::vector<runtime::LdsConflict>
       conflicts; ///< of the last launch that was looked at, where there was a code object

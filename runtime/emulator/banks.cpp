@@ -58,7 +58,7 @@ std::vector<u32> pitches(const ConflictCount& c) {
     before = at;
   }
   for (u32 p = 64; p <= 8192 && p <= high - low; p *= 2) found.push_back(p);
-  std::sort(found.begin(), found.end());
+  std::sort(found.rbegin(), found.rend()); // longer rows need less padding
   found.erase(std::unique(found.begin(), found.end()), found.end());
   std::erase_if(found, [](u32 p) { return p < 64 || p % 4 != 0; });
   return found;

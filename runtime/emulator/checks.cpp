@@ -44,7 +44,7 @@ u8 pending_of(const Wave& w, unsigned row) {
   case Filled::by_lds: return id > w.lds_landed ? counts_lgkm : 0;
   case Filled::by_flat: break;
   }
-  return static_cast<u8>((id > w.vm_landed ? counts_vm : 0) | (id > w.flat_landed ? counts_lgkm : 0));
+  return id > w.flat_landed ? u8{counts_vm | counts_lgkm} : u8{0};
 }
 
 /// The first of the rows that an outstanding load fills; their end when there is none.
@@ -159,30 +159,58 @@ inline void note_oldest(Wave& w) {
   w.oldest_load = std::min(vm, lgkm);
 }
 
+/// A flat instruction is done when neither counter holds it.
+template <class Queue>
+void flat_left(Wave& w, u64 id, const Queue& other) {
+  for (u32 i = 0; i < other.size(); ++i)
+    if (other[i].id == id) return;
+  w.flat_landed = std::max(w.flat_landed, id);
+}
+
+/// The same where flat instructions are: memory and LDS answer them in no common order, so that of those that vmcnt still counts they
+/// may all be the ones that are done.
+void wait_beside_flat(Wave& w, u32 vmcnt) {
+  u32 later = 0;
+  for (u32 i = w.vm_queue.size(); i-- > 0;) {
+    const auto e = w.vm_queue[i];
+    const bool flat = (e.counters & counts_lgkm) != 0;
+    if (vmcnt != 0 && (flat || later++ < vmcnt)) continue;
+    if (w.deferring) let_go(w, e.id, counts_vm);
+    w.vm_queue.erase(i);
+    if (flat) {
+      flat_left(w, e.id, w.lgkm_queue);
+    } else {
+      w.vm_landed = std::max(w.vm_landed, e.id);
+    }
+  }
+}
+
 /// vmcnt holds the oldest `count` no more.
 void release_memory(Wave& w, u32 count) {
   if (w.deferring) {
     for (u32 i = 0; i < count; ++i) let_go(w, w.vm_queue[i].id, counts_vm);
   }
-  w.vm_landed = w.vm_queue[count - 1].id;
+  const auto last = w.vm_queue[count - 1];
   w.vm_queue.drop_first(count);
+  if ((last.counters & counts_lgkm) != 0) return flat_left(w, last.id, w.lgkm_queue); // one, of a full queue
+  w.vm_landed = last.id;
 }
 
 /// lgkmcnt no longer holds its `i`-th.
 void release_other(Wave& w, u32 i) {
-  const auto& e = w.lgkm_queue[i];
+  const auto e = w.lgkm_queue[i];
   if (w.deferring) let_go(w, e.id, counts_lgkm);
   if (e.op->cls == Class::lds) {
     w.lds_landed = std::max(w.lds_landed, e.id);
     --w.lgkm_in_order;
   }
-  if (e.op->cls == Class::memory) w.flat_landed = std::max(w.flat_landed, e.id);
   const bool scalar = (e.counters & is_scalar_load) != 0;
   if (i == 0) {
     w.lgkm_queue.drop_first(1);
   } else {
     w.lgkm_queue.erase(i);
   }
+  if (e.op->cls == Class::memory) flat_left(w, e.id, w.vm_queue);
   if (!scalar) return;
   w.scalar_pending[0] = w.scalar_pending[1] = 0;
   for (u32 k = 0; k < w.lgkm_queue.size(); ++k) {
@@ -246,8 +274,13 @@ void land_before(Wave& w, const Deferred& next) {
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
-  if (w.oldest_load != Wave::none_outstanding && w.vm_queue.size() > vmcnt)
-    release_memory(w, w.vm_queue.size() - vmcnt);
+  if (w.oldest_load != Wave::none_outstanding && w.vm_queue.size() > vmcnt) {
+    if (w.group->launch->code->flat) {
+      wait_beside_flat(w, vmcnt);
+    } else {
+      release_memory(w, w.vm_queue.size() - vmcnt);
+    }
+  }
   if (w.writes_back != 0 && w.vm_landed >= w.writes_back) write_back(w);
   if (w.oldest_load == Wave::none_outstanding) return;
   if (lgkmcnt == 0) {

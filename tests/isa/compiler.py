@@ -186,6 +186,8 @@ COUNTED = ('global_store_x1 flat_store_x1 buffer_store_x1 scratch_store_x4 buffe
 # Content with less than LLVM 22.1 waits for.
 LESS = {('buffer_wbl2', 'vm'): "vmcnt counts it: LLVM's pull request 178316",
         ('buffer_inv', 'vm'): "vmcnt counts it: LLVM's pull request 220694"}
+# Not content with what LLVM 22.1 is content with.
+MORE = {('global_load_lds', 'lgkm'): 'vmcnt alone counts loads to LDS (CDNA3 ISA, "Data Dependency Resolution"); to LLVM 22.1 lgkmcnt counts this one, too'}
 UNORDERED = 'lgkmcnt(1) with two LDS reads, the newer of them after the other: one of them is done, whatever else is under way'
 
 
@@ -225,6 +227,8 @@ def counters(inlay, arch, options):
                     break
             asked += 1
             why = LESS.get((name, counter)) or (UNORDERED if counter == 'lgkm' and ours == 1 and theirs == 0 else None)
+            if ours is not None and ours < theirs and (name, counter) in MORE:
+                continue
             if ours is None or ours < theirs or (ours > theirs and why is None):
                 differ.append('%s after %s: llc %scnt(%d), inlay content with %s' % (name, counter, counter, theirs, ours))
     print('%s: %d questions about counters, %d differ' % (arch, asked, len(differ)))

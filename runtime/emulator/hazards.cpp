@@ -119,7 +119,7 @@ struct Reader {
     }
   }
 
-  /// What a vector instruction wrote in part, or what a DPP instruction may leave as it is.
+  /// What a vector instruction wrote in part, or by a table and is kept in part.
   void check_overwritten() const {
     if (now >= state.last_valu + 2) return;
     for (const RowRange& r : op.writes) {
@@ -127,9 +127,7 @@ struct Reader {
         const u64 passed = since(state.valu_write[k]);
         const bool part = (state.valu_how[k] & written_in_part) != 0;
         const bool table = (state.valu_how[k] & written_by_transcendental) != 0;
-        const unsigned need = facts.dpp                                                   ? 2
-                              : part || (table && op.keeps_part && !facts.transcendental) ? 1
-                                                                                          : 0;
+        const unsigned need = part || (table && op.keeps_part && !facts.transcendental) ? 1 : 0;
         if (passed < need)
           note(row_name(w, k) + " is overwritten",
                part ? "a vector instruction wrote a part of it" : "a vector instruction wrote it", passed,

@@ -27,6 +27,8 @@ def argued(case, first, second, need, ours):
     loads = re.match(r'(global|flat|buffer|scratch|tbuffer|ds)_', first) is not None
     if loads and 'dpp' in second and need and ours.startswith('silent'):
         return 'a load is waited for before its result is read: no rule of the manual is about it'
+    if 'dpp' in second and need == 2 and '=d0' in case[2] and ours.startswith('silent'):
+        return "DPP's own destination is an operand of the machine IR; the manual's rule is about what it reads from other lanes"
     packed = re.match(r'v_(pk_|dot\d+_|fma_mixlo)', first) is not None
     if packed and need == 1 and ours.startswith('silent'):
         return "LLVM takes op_sel_hi of a packed instruction's first source for a half of the destination: it writes the whole register"

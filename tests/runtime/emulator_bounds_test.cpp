@@ -151,11 +151,9 @@ public:
       // The upper half of the aperture's address.
       t += "s_mov_b64 s[14:15], src_shared_base\nv_mov_b32 v" + std::to_string(41 + 2 * i) +
            ", s15\ns_mov_b32 m0, " + std::to_string(s.form->place == Place::to_lds ? s.base : 0) + "\n";
-      t += s.mask == 64  ? ""
-           : s.mask == 0 ? "s_mov_b64 exec, 0\n"
-                         : "s_mov_b64 exec, " + std::to_string((std::uint64_t{1} << s.mask) - 1) + "\n";
-      if (s.mask == 63) t += "s_mov_b32 exec_lo, -1\ns_mov_b32 exec_hi, 0x7fffffff\n";
-      if (s.mask == 32) t += "s_mov_b32 exec_lo, -1\ns_mov_b32 exec_hi, 0\n";
+      const std::uint64_t active = s.mask == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << s.mask) - 1;
+      t += "s_mov_b32 exec_lo, " + std::to_string(active & 0xffffffffU) + "\ns_mov_b32 exec_hi, " +
+           std::to_string(active >> 32) + "\n";
       t += "s_nop 4\n.globl site" + std::to_string(i) + "\n.type site" + std::to_string(i) +
            ",@function\nsite" + std::to_string(i) + ":\n";
       for (const char* c = s.form->text; *c != 0; ++c) {

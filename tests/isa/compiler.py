@@ -128,7 +128,7 @@ def run(inlay, arch, lines, checks):
         path = os.path.join(folder, 'k.s')
         with open(path, 'w') as f:
             f.write(KERNEL % (arch, '\n'.join(lines)))
-        ran = subprocess.run([inlay, 'exec', path, '--arch', arch, '--check', checks, '--json', '--limit', '0'],
+        ran = subprocess.run([inlay, 'exec', path, '--block', '64', '--arch', arch, '--check', checks, '--json', '--limit', '0'],
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
     try:
         result = json.loads(ran.stdout)

@@ -1,5 +1,5 @@
 // clang -O1 -O2
-// run --grid 2 --arg zeros:64 --arg in:256
+// run --grid 2 --block 64 --arg zeros:64 --arg in:256
 // note races load
 // says a compare and swap expects what it brings
 // Sound: relaxed atomics of both workgroups for which there is no instruction. LLVM makes each a plain load and a loop of compare and swap; that the

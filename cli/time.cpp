@@ -12,6 +12,7 @@
 #include <fstream>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/isa/report.h>
+#include <inlay/runtime/timing/thread_trace.h>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <ostream>
@@ -129,6 +130,17 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
     unit.l2_sharers = t.sharing.l2;
     unit.mall_sharers = t.sharing.mall;
     work = timing::Work(t.sharing.work, t.plan.workgroups);
+    if (o.data_in == "auto") {
+      // What all workgroups touch, if those not looked at touch as much again.
+      const double times = static_cast<double>(t.plan.workgroups) /
+                           static_cast<double>(std::max<std::size_t>(1, t.sharing.workgroups));
+      const double of_xcd = t.sharing.xcd_bytes * times *
+                            static_cast<double>(std::max<std::size_t>(1, t.sharing.xcds)) / t.plan.xcds;
+      t.l2_share = unit.l2_share = timing::held(of_xcd, t.parameters["l2_bytes"]);
+      t.mall_share = unit.mall_share = timing::held(t.sharing.bytes * times, t.parameters["mall_bytes"]);
+      if (t.mall_share >= 1) unit.data_in = timing::UnitOptions::Start::mall;
+      if (t.l2_share >= 1) unit.data_in = timing::UnitOptions::Start::l2;
+    }
     if (!work.even() && !work.complete() &&
         static_cast<double>(t.plan.workgroups) * work.mean() <= static_cast<double>(neighbour_budget)) {
       std::vector<std::uint64_t> rest(t.plan.workgroups);
@@ -186,6 +198,25 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
   t.scratch = time_scratch(t, unit, kernel);
   t.chip = timing::extrapolate(t.plan, modelled, ids, t.report.unit, work);
   t.modelled = std::move(ids);
+  // What the matrix pipes do in the launch, from what they do for the workgroups modelled.
+  double sampled = 0, pipe = 0, moved = static_cast<double>(t.report.unit.stored_bytes);
+  for (const auto& g : t.trace.workgroups)
+    for (const auto& w : g.waves) {
+      sampled += static_cast<double>(w.steps.size());
+      for (const auto& s : w.steps)
+        t.flops += static_cast<double>(isa::matrix_work(t.trace.program.instructions[s.instruction]));
+    }
+  for (const auto c : t.report.unit.matrix_clocks) pipe += static_cast<double>(c);
+  moved += static_cast<double>(t.report.unit.hbm_lines + t.report.unit.mall_hits) * 128;
+  const double mean = work.mean() > 0 ? work.mean() : static_cast<double>(each);
+  const double scale = sampled > 0 ? mean * static_cast<double>(t.plan.workgroups) / sampled : 0;
+  t.flops *= scale;
+  const double clocks = std::max(1.0, t.chip.clocks);
+  t.matrix_share = pipe * scale / (clocks * 4 * t.plan.units);
+  const double memory = moved * scale / std::max(1.0, unit.l2_sharers) / clocks * t.parameters["clock_mhz"] *
+                        1e6 / (t.parameters["hbm_tbytes"] * 1e12);
+  t.load =
+      o.clock != 0 ? timing::LoadClock{o.clock, 0} : timing::load_clock(t.parameters, t.matrix_share, memory);
   t.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return t;
 }
@@ -278,6 +309,18 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
                      "last round's are idle\n",
                      t.chip.microseconds(mhz, launch_us), mhz, o.clock != 0 ? "" : ", the peak clock,",
                      launch_us, t.chip.tail);
+  if (o.clock == 0)
+    out +=
+        fmt::format("              {:.1f} us at {:.0f} MHz, the clock under load, give or take {:.0f} MHz\n",
+                    microseconds(t), t.load.mhz, t.load.uncertainty);
+  if (t.flops > 0)
+    out +=
+        fmt::format("              {:.1f} TFLOP/s, {:.1f} % of the peak of the matrix pipes at that clock\n",
+                    tflops(t), 100 * t.matrix_share);
+  if (o.data_in == "auto")
+    out += fmt::format(
+        "              inputs as a launch before left them: {:.0f} % in L2, {:.0f} % of the rest in MALL\n",
+        100 * t.l2_share, 100 * t.mall_share);
   if (t.scratch.accesses != 0)
     out += fmt::format(
         "  scratch     {} of {} modelled wave instructions, {} bytes a lane{}: {} clocks, {} without\n",
@@ -293,6 +336,12 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
            "signal\n";
   return out;
 }
+
+double microseconds(const TimeResult& t) {
+  return t.chip.microseconds(t.load.mhz, t.parameters["kernel_launch_us"]);
+}
+
+double tflops(const TimeResult& t) { return t.flops / microseconds(t) / 1e6; }
 
 nlohmann::ordered_json time_json(const TimeResult& t) {
   auto j = nlohmann::ordered_json::parse(timing::to_json(t.report, t.trace.program));
@@ -312,6 +361,13 @@ nlohmann::ordered_json time_json(const TimeResult& t) {
       {"tail", t.chip.tail},
       {"clock_mhz", t.parameters["clock_mhz"]},
       {"microseconds", t.chip.microseconds(t.parameters["clock_mhz"], t.parameters["kernel_launch_us"])},
+      {"load",
+       {{"clock_mhz", t.load.mhz},
+        {"uncertainty_mhz", t.load.uncertainty},
+        {"microseconds", microseconds(t)},
+        {"tflops", t.flops > 0 ? nlohmann::ordered_json(tflops(t)) : nlohmann::ordered_json(nullptr)},
+        {"peak_percent", 100 * t.matrix_share}}},
+      {"data_in", {{"l2", t.l2_share}, {"mall", t.mall_share}}},
       {"sharing",
        {{"l2", t.sharing.l2},
         {"mall", t.sharing.mall},
@@ -342,6 +398,19 @@ void write_text(const std::string& file, const std::string& text) {
 } // namespace
 
 void write_timelines(const TimeResult& t, const TimeOptions& o) {
+  if (!o.exported.empty()) {
+    const auto colon = o.exported.find(':');
+    const std::string form = o.exported.substr(0, colon);
+    if (colon == std::string::npos || colon + 1 == o.exported.size() || (form != "att" && form != "perfetto"))
+      refuse("--export " + o.exported + ": not FORM:PATH",
+             "--export att:FOLDER or --export perfetto:FILE.json");
+    if (form == "att") {
+      timing::write_thread_trace(t.report, t.trace.program, o.exported.substr(colon + 1), t.load.mhz);
+    } else {
+      write_text(o.exported.substr(colon + 1), timing::to_perfetto(t.report, t.trace.program));
+    }
+  }
+  if (!o.against.empty()) return; // --html is the page of the comparison
   if (o.svg.empty() && o.html.empty()) return;
   std::uint32_t begin = 0, end = static_cast<std::uint32_t>(t.report.clocks);
   if (!o.window.empty()) {
@@ -376,12 +445,17 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
       ->check(CLI::Range(1.0, 10000.0));
   c.add_option("--parameters", o.parameters, "Numbers of the model from a file, as `inlay calibrate` writes");
   c.add_option("--set", o.set, "One number of the model: NAME=VALUE")->allow_extra_args(false);
-  c.add_option("--data-in", o.data_in, "Where inputs are before their first use: hbm (default), mall, l2")
-      ->check(CLI::IsMember({"hbm", "mall", "l2"}));
+  c.add_option(
+       "--data-in", o.data_in,
+       "Where inputs are before their first use: hbm (default, fresh ones), mall, l2, or auto: as the same "
+       "launch before left them, by what it touches")
+      ->check(CLI::IsMember({"hbm", "mall", "l2", "auto"}));
   c.add_flag("--quick", o.quick, "Without the search for what would help");
   c.add_flag("!--alone", o.neighbours, "Without looking at what workgroups on other units share");
   c.add_option("--svg", o.svg, "Writes the timeline of the waves as a picture");
   c.add_option("--html", o.html, "Writes it as a page that zooms");
+  c.add_option("--export", o.exported,
+               "Writes the modelled unit as a trace: att:FOLDER for ROCprof Compute Viewer, perfetto:FILE");
   c.add_option("--window", o.window, "Clocks that the timeline shows: BEGIN:END");
 }
 
@@ -414,8 +488,30 @@ int time(Session& session, const Options& o) {
   const Kernel& kernel = in.kernel();
   (void)timing_parameters(o, in.arch); // before anything is run
 
+  // A folder that is none is said before anything is run.
+  const timing::ThreadTrace measured =
+      o.against.empty() ? timing::ThreadTrace{} : timing::read_thread_trace(o.against);
   const TimeResult t = time_code_object(o, in.object, in.arch, kernel, in.geometry, in.specs);
   write_timelines(t, o);
+  if (!o.against.empty()) {
+    const timing::AgainstTrace a = timing::compare_with_trace(t.report, t.trace, t.chip, measured);
+    if (!o.html.empty()) write_text(o.html, timing::to_html(a, t.report, t.trace, measured));
+    if (o.json) {
+      session.out << dump({{"kernel", kernel.name},
+                           {"arch", std::string(isa::to_string(in.arch))},
+                           {"against", nlohmann::ordered_json::parse(timing::to_json(a))},
+                           {"timing", time_json(t)}})
+                  << "\n";
+    } else {
+      session.out << fmt::format(
+                         "{} on {} against {}{}\n\n", kernel.name, isa::to_string(in.arch), o.against,
+                         a.mhz > 0 && o.clock == 0
+                             ? fmt::format("; the trace ran at {:.0f} MHz: --clock {:.0f}", a.mhz, a.mhz)
+                             : "")
+                  << timing::to_text(a);
+    }
+    return Exit::yes;
+  }
   if (o.json) {
     session.out << dump({{"kernel", kernel.name},
                          {"arch", std::string(isa::to_string(in.arch))},
@@ -439,6 +535,9 @@ void add_time(CLI::App& app, Session& session) {
   c->add_option("--max-instructions", o->max_instructions,
                 "Give up after so many modelled wave instructions");
   add_time_options(*c, *o);
+  c->add_option("--against", o->against,
+                "A decoded thread trace of this launch (rocprofv3, ui_output_*): measured and modelled "
+                "clocks side by side");
   c->add_flag("--list-parameters", o->list, "Print the numbers of the model for --arch with their sources");
   c->add_flag("--json", o->json, "As JSON");
   c->callback([=, &session] {

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/timing/calibrate.h>
+#include <inlay/runtime/timing/thread_trace.h>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -18,7 +19,7 @@ using namespace runtime;
 
 struct Options {
   std::string device = "emulator", arch = "gfx942", output;
-  std::vector<std::string> set;
+  std::vector<std::string> set, traces;
   bool json = false;
 };
 
@@ -47,8 +48,51 @@ double measure(Device& device, const timing::Microbenchmark& b, unsigned n, isa:
   return static_cast<double>(best);
 }
 
+void write_parameters(const std::string& file, const timing::Parameters& p) {
+  if (file.empty()) return;
+  std::ofstream out(file, std::ios::binary);
+  out << p.to_json();
+  out.close();
+  if (!out) throw std::runtime_error("cannot write " + file);
+}
+
+int from_traces(Session& session, const Options& o, isa::Arch arch) {
+  if (o.device != "emulator")
+    refuse("calibrate --from-att reads traces, and --device " + o.device + " measures", "one of the two");
+  TimeOptions changed;
+  changed.set = o.set;
+  std::vector<timing::ThreadTrace> traces;
+  for (const std::string& folder : o.traces) traces.push_back(timing::read_thread_trace(folder));
+  std::vector<timing::TracedNumber> fitted;
+  const timing::Parameters p =
+      timing::calibrate_from_traces(timing_parameters(changed, arch), traces, fitted);
+  write_parameters(o.output, p);
+  if (o.json) {
+    nlohmann::ordered_json j = {{"arch", std::string(isa::to_string(arch))}, {"traces", o.traces}};
+    j["fitted"] = nlohmann::ordered_json::array();
+    for (const auto& f : fitted)
+      j["fitted"].push_back({{"parameter", f.parameter},
+                             {"what", f.what},
+                             {"before", f.before},
+                             {"after", f.after},
+                             {"seen", f.seen}});
+    j["parameters"] = nlohmann::ordered_json::parse(p.to_json());
+    session.out << dump(j) << "\n";
+    return Exit::yes;
+  }
+  session.out << fmt::format("{}: {} trace{}\n\n  {:<30}{:>10}{:>10}{:>10}   {}\n", isa::to_string(arch),
+                             traces.size(), traces.size() == 1 ? "" : "s", "number", "built in", "traces",
+                             "seen", "what");
+  for (const auto& f : fitted)
+    session.out << fmt::format("  {:<30}{:>10}{:>10}{:>10}   {}\n", f.parameter, f.before, f.after, f.seen,
+                               f.what);
+  if (fitted.empty()) session.out << "  nothing was seen often enough\n";
+  return Exit::yes;
+}
+
 int calibrate(Session& session, const Options& o) {
   isa::Arch arch = isa::parse_arch(o.arch);
+  if (!o.traces.empty()) return from_traces(session, o, arch);
   std::unique_ptr<Device> device;
   if (o.device == "hip") {
     if (!o.set.empty())
@@ -68,12 +112,7 @@ int calibrate(Session& session, const Options& o) {
         return device == nullptr ? model.clocks(b, n, truth) : measure(*device, b, n, arch);
       },
       "inlay calibrate on " + name, model);
-  if (!o.output.empty()) {
-    std::ofstream out(o.output, std::ios::binary);
-    out << c.parameters.to_json();
-    out.close();
-    if (!out) throw std::runtime_error("cannot write " + o.output);
-  }
+  write_parameters(o.output, c.parameters);
   if (o.json) {
     nlohmann::ordered_json j = {{"arch", std::string(isa::to_string(arch))}, {"device", name}};
     j["fitted"] = nlohmann::ordered_json::array();
@@ -117,6 +156,9 @@ void add_calibrate(CLI::App& app, Session& session) {
   c->add_option("--arch", o->arch, "gfx942 or gfx950, on the emulator");
   c->add_option("--set", o->set, "Another number for the model on the emulator: NAME=VALUE")
       ->allow_extra_args(false);
+  c->add_option("--from-att", o->traces,
+                "Decoded thread traces of rocprofv3 (ui_output_*): the numbers that they show, instead of "
+                "microbenchmarks");
   c->add_option("-o,--output", o->output, "Writes all numbers, for `inlay time --parameters`");
   c->add_flag("--json", o->json, "As JSON");
   c->callback([=, &session] { session.exit = calibrate(session, *o); });

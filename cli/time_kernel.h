@@ -17,7 +17,7 @@ namespace inlay::cli {
 struct TimeOptions {
   unsigned sample = 0;
   double clock = 0;
-  std::string parameters, workgroups, data_in = "hbm", svg, html, window;
+  std::string parameters, workgroups, data_in = "hbm", svg, html, window, against, exported;
   std::vector<std::string> set;
   bool quick = false, neighbours = true;
   std::uint64_t max_instructions = 60'000'000;
@@ -42,6 +42,10 @@ struct TimeResult {
   runtime::timing::Sharing sharing;
   std::vector<std::uint64_t> modelled; ///< workgroups of the unit that were
   double mean_work = 0, most_work = 0; ///< wave instructions of a workgroup
+  double l2_share = 0, mall_share = 0; ///< of the inputs, with --data-in auto
+  double matrix_share = 0;             ///< of what the chip's matrix pipes could do in the launch
+  double flops = 0;                ///< multiplications and additions of matrix instructions, of the launch
+  runtime::timing::LoadClock load; ///< the clock that the times are for: of --clock, or under load
   unsigned resident = 1;
   double seconds = 0;
   bool turns = false; ///< workgroups wait for one another, which is not modelled
@@ -71,7 +75,10 @@ struct TimeResult {
 
 [[nodiscard]] std::string time_text(const TimeResult& t, const TimeOptions& o);
 [[nodiscard]] nlohmann::ordered_json time_json(const TimeResult& t);
-/// Writes --svg and --html, when asked for.
+/// Under the clock of `load`, with the launch overhead.
+[[nodiscard]] double microseconds(const TimeResult& t);
+[[nodiscard]] double tflops(const TimeResult& t); ///< 0 without matrix instructions
+/// Writes --svg, --html and --export, when asked for.
 void write_timelines(const TimeResult& t, const TimeOptions& o);
 
 } // namespace inlay::cli

@@ -43,6 +43,8 @@ SharingRecorder::SharingRecorder(std::vector<std::uint64_t> workgroups, unsigned
     : wanted_(workgroups.begin(), workgroups.end()), executed_(wanted_), xcds_(std::max(1U, xcds)),
       units_(std::max(1U, units)), window_(std::max(1U, window)) {
   executed_.insert(counted.begin(), counted.end());
+  xcd_touched_.resize(xcds_);
+  xcd_stored_.resize(xcds_, 0);
 }
 
 void SharingRecorder::begin(const isa::Program& program) { all_before_ = sees_other_workgroups(program); }
@@ -66,7 +68,12 @@ void SharingRecorder::executed(const ExecutedInstruction& e) {
   ++*count_;
   if (!looked_at_) return;
   if (e.access == nullptr || e.access->space != ObservedAccess::Space::global) return;
-  if (e.access->kind != ObservedAccess::Kind::load && e.access->kind != ObservedAccess::Kind::to_lds) return;
+  if (e.access->kind != ObservedAccess::Kind::load && e.access->kind != ObservedAccess::Kind::to_lds) {
+    const double bytes = static_cast<double>(std::popcount(e.access->mask)) * e.access->bytes;
+    stored_ += bytes;
+    xcd_stored_[group_ % xcds_] += bytes;
+    return;
+  }
   if (counts_.size() <= e.wave) counts_.resize(e.wave + 1, 0);
   const std::size_t window = counts_[e.wave]++ / window_;
   if (mine_.size() <= window) mine_.resize(window + 1);
@@ -89,6 +96,8 @@ void SharingRecorder::flush() {
     for (const std::uint64_t line : mine_[w]) {
       unit.insert(line);
       by_xcd_[w][group_ % xcds_].insert(line);
+      touched_.insert(line);
+      xcd_touched_[group_ % xcds_].insert(line);
       all_[w].insert(line);
     }
   }
@@ -107,6 +116,9 @@ Sharing SharingRecorder::result() {
   Sharing s;
   s.workgroups = groups_;
   s.xcds = xcds_seen_.size();
+  s.bytes = static_cast<double>(touched_.size()) * 128 + stored_;
+  for (unsigned x = 0; x < xcds_; ++x)
+    s.xcd_bytes = std::max(s.xcd_bytes, static_cast<double>(xcd_touched_[x].size()) * 128 + xcd_stored_[x]);
   s.work = std::move(work_);
   if (fetched > 0) s.l2 = asked / fetched;
   if (from_hbm > 0) s.mall = asked / from_hbm;
@@ -247,6 +259,17 @@ std::vector<std::uint64_t> sample_of(const UnitQueue& queue, unsigned resident, 
   }
   out.insert(out.end(), all.end() - static_cast<std::ptrdiff_t>(last), all.end());
   return out;
+}
+
+double held(double footprint, double cache_bytes) {
+  return std::clamp((1.25 - footprint / std::max(1.0, cache_bytes)) / 0.5, 0.0, 1.0);
+}
+
+LoadClock load_clock(const Parameters& p, double matrix, double memory) {
+  const double falls = p["load_clock_matrix"] * std::clamp(matrix, 0.0, 1.0) +
+                       p["load_clock_memory"] * std::clamp(memory, 0.0, 1.0);
+  const double mhz = p["clock_mhz"] * std::max(0.3, 1 - falls);
+  return {mhz, mhz * p["load_clock_doubt"]};
 }
 
 ChipTime extrapolate(const ChipPlan& plan, const UnitQueue& queue, const std::vector<std::uint64_t>& ids,

@@ -75,24 +75,45 @@ struct Numbers {
         l2_rate(p["l2_bytes_per_clk"]), store_latency(static_cast<Clock>(p["store_latency_clk"])),
         scalar_hit(static_cast<Clock>(p["scalar_hit_clk"])),
         scalar_miss(static_cast<Clock>(p["scalar_miss_clk"])),
+        scalar_interval(static_cast<Clock>(p["scalar_miss_interval_clk"])),
+        scalar_line(std::max<std::uint64_t>(1, static_cast<std::uint64_t>(p["scalar_line_bytes"]) / 64)),
+        valu_to_memory(static_cast<Clock>(p["valu_to_memory_clk"])),
+        mfma_to_memory(static_cast<Clock>(p["mfma_to_memory_clk"])),
+        salu_to_memory(static_cast<Clock>(p["salu_to_memory_clk"])),
+        salu_to_branch(static_cast<Clock>(p["salu_to_branch_clk"])),
+        valu_sgpr(static_cast<Clock>(p["valu_sgpr_clk"])), spread(p["latency_spread"]),
+        stagger(p["unit_stagger_clk"]), drift(p["unit_drift"]), mall_write_cost(p["mall_write_cost"]),
+
+        atomic_latency(static_cast<Clock>(p["atomic_latency_clk"])),
+        place_free(static_cast<Clock>(p["workgroup_launch_clk"])),
         icache_miss(static_cast<Clock>(p["icache_miss_clk"])),
         branch_taken(static_cast<Clock>(p["branch_taken_clk"])),
         barrier(static_cast<Clock>(p["barrier_clk"])), wave_launch(static_cast<Clock>(p["wave_launch_clk"])),
-        workgroup_launch(static_cast<Clock>(p["workgroup_launch_clk"])) {
+        first_issue(static_cast<Clock>(p["first_issue_clk"])) {
     const double hz = p["clock_mhz"] * 1e6;
     const double units = std::clamp(o.active_units, 1.0, p["compute_units"]);
-    hbm_rate = p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / hz / units * std::max(1.0, o.mall_sharers);
-    mall_rate = p["mall_tbytes"] * 1e12 / hz / units * std::max(1.0, o.l2_sharers);
-    // One unit alone is bound by its own port.
+    l2_sharers = std::max(1.0, o.l2_sharers);
+    mall_sharers = std::max(1.0, o.mall_sharers);
     // What is stored is shared by nobody.
-    hbm_store_rate = std::min(p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / hz / units, l2_rate);
-    hbm_rate = std::min(hbm_rate, l2_rate);
-    mall_rate = std::min(mall_rate, l2_rate);
+    hbm_store_rate = p["hbm_tbytes"] * 1e12 * p["hbm_efficiency"] / hz / units;
+    mall_store_rate = p["mall_tbytes"] * 1e12 / hz / units / mall_write_cost;
+    hbm_rate = hbm_store_rate * mall_sharers;
+    mall_rate = p["mall_tbytes"] * 1e12 / hz / units * l2_sharers;
+    // One unit alone is bound by its own port.
+    for (double* rate : {&hbm_rate, &mall_rate, &hbm_store_rate, &mall_store_rate})
+      *rate = std::min(*rate, l2_rate);
     switch (o.without) {
     case Limit::lds_latency: lds_latency = 0; break;
-    case Limit::memory_latency: l2_latency = mall_latency = hbm_latency = scalar_miss = l1_latency; break;
-    case Limit::memory_bandwidth: l1_rate = l2_rate = mall_rate = hbm_rate = hbm_store_rate = 1e12; break;
-    case Limit::launch: wave_launch = workgroup_launch = 0; break;
+    case Limit::memory_latency:
+      l2_latency = mall_latency = hbm_latency = scalar_miss = l1_latency, scalar_interval = 0;
+      break;
+    case Limit::memory_bandwidth:
+      l1_rate = l2_rate = mall_rate = hbm_rate = hbm_store_rate = mall_store_rate = 1e12;
+      break;
+    case Limit::launch: wave_launch = first_issue = place_free = 0; break;
+    case Limit::issue:
+      valu_to_memory = mfma_to_memory = salu_to_memory = salu_to_branch = valu_sgpr = 0;
+      break;
     default: break;
     }
   }
@@ -110,9 +131,13 @@ struct Numbers {
   std::uint64_t inflight_bytes;
   double line_clk, line_bytes;
   Clock l1_latency, l2_latency, mall_latency, hbm_latency;
-  double l1_rate, l2_rate, mall_rate = 0, hbm_rate = 0, hbm_store_rate = 0;
-  Clock store_latency, scalar_hit, scalar_miss, icache_miss, branch_taken, barrier, wave_launch,
-      workgroup_launch;
+  double l1_rate, l2_rate, mall_rate = 0, hbm_rate = 0, hbm_store_rate = 0, mall_store_rate = 0;
+  double l2_sharers = 1, mall_sharers = 1;
+  Clock store_latency, scalar_hit, scalar_miss, scalar_interval;
+  std::uint64_t scalar_line; ///< in units of 64 bytes
+  Clock valu_to_memory, mfma_to_memory, salu_to_memory, salu_to_branch, valu_sgpr;
+  double spread, stagger, drift, mall_write_cost;
+  Clock atomic_latency, place_free, icache_miss, branch_taken, barrier, wave_launch, first_issue;
 };
 
 /// Tags of a set-associative cache with the clock at which a line is there; the least recently used way is replaced.
@@ -166,10 +191,13 @@ struct Wave {
   std::uint64_t age = 0;
   std::uint8_t priority = 0;
   unsigned simd = 0;
-  bool ended = false, at_barrier = false, jumped = true;
+  bool ended = false, at_barrier = false, jumped = false;
   std::deque<Clock> vm; ///< completions in order
   std::vector<Clock> lgkm;
   Clock vm_last = 0, lds_last = 0;
+  Clock stored = 0; ///< when the last of its stores is back
+  Unit last = Unit::internal;
+  Clock last_issue = 0;
   std::vector<Clock> usable = std::vector<Clock>(640, 0);  ///< by any reader
   std::vector<Clock> forward = std::vector<Clock>(512, 0); ///< as SrcC
 };
@@ -225,6 +253,30 @@ private:
   Clock issue_memory(Wave& w, const Op& op, const Request& r, Clock t);
   void slot(unsigned simd, Clock t);
   bool has(Limit l) const { return options_.without == l; }
+  /// Takes `clocks` of this unit's share of a bandwidth at `now` or when it is free; the clock at which that is over. The others do not ask at the same moment: what a
+  /// unit has left unused while a request is on its way is there for it afterwards.
+  [[nodiscard]] static double take(double& free, double now, Clock window, double clocks) {
+    free = std::max(free, now - static_cast<double>(window)) + clocks;
+    return std::max(free, now);
+  }
+  /// A number from 0 to 1 that belongs to the line: chance that is the same in every run.
+  [[nodiscard]] static double chance(std::uint64_t line, std::uint64_t of) {
+    std::uint64_t x = (line + of * 0x9e3779b97f4a7c15U) * 0xbf58476d1ce4e5b9U;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+    return static_cast<double>((x ^ (x >> 31)) >> 11) / 9007199254740992.0;
+  }
+  /// Latencies spread around their mean: channels are near and far, banks are busy.
+  [[nodiscard]] double spread_of(std::uint64_t line) const {
+    return 1 + n_.spread * (2 * chance(line, 1) - 1);
+  }
+  /// Of the units that ask for a line together one fetches it. The others ask later, by as much as units are apart: more, the longer they have run; a line that is still on its way
+  /// is waited for, one that is there is a hit in L2.
+  [[nodiscard]] double on_its_way(std::uint64_t line, double now, double latency, double sharers) const {
+    const double full = latency * spread_of(line);
+    if (chance(line, 2) * sharers < 1) return full;
+    const double later = chance(line, 3) * (n_.stagger + n_.drift * now);
+    return std::max(std::min(full, static_cast<double>(n_.l2_latency)), full - later);
+  }
 
   const Trace& trace_;
   const UnitOptions& options_;
@@ -251,6 +303,7 @@ private:
   std::deque<std::pair<Clock, std::uint64_t>> inflight_;
   std::uint64_t inflight_sum_ = 0;
   std::unordered_map<std::uint64_t, Clock> scalar_lines_; ///< when each is there
+  Clock scalar_filled_ = 0;                               ///< when the last of them comes
   std::unordered_map<std::uint64_t, bool> code_lines_, mall_lines_;
 };
 
@@ -364,6 +417,12 @@ Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
     for (std::size_t r = 512; r < 640; ++r) reads.reset(r); // scalar results are ready with the next slot
     op.reads = ranges(reads);
     if (op.unit != Unit::memory) op.writes = ranges(isa::registers_written(i));
+  } else if (op.unit == Unit::scalar || op.unit == Unit::branch) {
+    isa::RegisterSet reads = isa::registers_read(i), writes = isa::registers_written(i);
+    if (m.starts_with("s_cbranch_vcc")) reads.set(512 + 106).set(512 + 107);
+    for (std::size_t r = 0; r < 512; ++r) reads.reset(r), writes.reset(r);
+    op.reads = ranges(reads);
+    if (!op.smem) op.writes = ranges(writes);
   }
   if (has(Limit::issue) && op.unit != Unit::matrix) op.issue = 0;
   if (has(Limit::matrix) && op.unit == Unit::matrix) {
@@ -397,7 +456,7 @@ void Machine::launch(std::size_t index, Clock at) {
                              .segments = {},
                              .marks = {}});
     simds_[best].waves.push_back(&w);
-    const Clock start = at + k * n_.wave_launch;
+    const Clock start = at + k * n_.wave_launch + n_.first_issue;
     w.accounted = at;
     w.blocked = Cause::launch;
     wake(w, start);
@@ -441,6 +500,15 @@ std::optional<Machine::Block> Machine::blocked(Wave& w, const Op& op, const Step
       return Block{usable, pipe ? Cause::matrix : Cause::dependency};
     }
   }
+  // What one wave issues after another unit's instruction comes later than the next slot.
+  const Clock gap = op.unit == Unit::memory ? w.last == Unit::vector   ? n_.valu_to_memory
+                                              : w.last == Unit::matrix ? n_.mfma_to_memory
+                                              : w.last == Unit::scalar ? n_.salu_to_memory
+                                                                       : 0
+                    : op.unit == Unit::branch && w.last == Unit::scalar ? n_.salu_to_branch
+                                                                        : 0;
+  if (gap != 0 && w.last_issue + gap > t) return Block{w.last_issue + gap, Cause::dependency};
+  if (op.ends && w.stored > t) return Block{w.stored, Cause::vmcnt};
   const auto taken = [&](unsigned port) { return ((used >> port) & 1U) != 0; };
   switch (op.unit) {
   case Unit::matrix:
@@ -564,12 +632,18 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
     if (!load) {
       // Written through to L2; the line stays in L1 only if it was there.
       l2_free_ = std::max(l2_free_, address_free_) + n_.line_bytes / n_.l2_rate;
-      hbm_free_ =
-          std::max(hbm_free_, address_free_) +
-          std::min(n_.line_bytes, static_cast<double>(r.total_bytes()) / std::max<unsigned>(1, r.lines)) /
-              n_.hbm_store_rate;
-      if (l2_.find(line) == nullptr) l2_.put(line, static_cast<Clock>(address_free_));
       done = std::max(done, l2_free_);
+      // What L2 passes on takes its turn with what is loaded from there.
+      const double bytes =
+          std::min(n_.line_bytes, static_cast<double>(r.total_bytes()) / std::max<unsigned>(1, r.lines));
+      if (options_.l2_share > 0 && chance(line, 4) < options_.l2_share) {
+        // stays in L2
+      } else if (options_.data_in == UnitOptions::Start::hbm && options_.mall_share < 0.5) {
+        done = std::max(done, take(hbm_free_, address_free_, n_.hbm_latency, bytes / n_.hbm_store_rate));
+      } else if (options_.data_in != UnitOptions::Start::l2) {
+        done = std::max(done, take(mall_free_, address_free_, n_.mall_latency, bytes / n_.mall_store_rate));
+      }
+      if (l2_.find(line) == nullptr) l2_.put(line, static_cast<Clock>(address_free_));
       continue;
     }
     if (Clock* there = l1_.find(line)) {
@@ -581,16 +655,19 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
     double at = std::max(address_free_, l2_free_);
     l2_free_ = at + n_.line_bytes / n_.l2_rate;
     double arrives = 0;
-    if (Clock* there = l2_.find(line); there != nullptr || options_.data_in == UnitOptions::Start::l2) {
+    if (Clock* there = l2_.find(line); there != nullptr || options_.data_in == UnitOptions::Start::l2 ||
+                                       (options_.l2_share > 0 && chance(line, 4) < options_.l2_share)) {
       ++result_.l2_hits;
-      arrives = std::max(at + static_cast<double>(n_.l2_latency),
+      arrives = std::max(at + static_cast<double>(n_.l2_latency) * spread_of(line),
                          there == nullptr || has(Limit::memory_latency) ? 0.0 : static_cast<double>(*there));
     } else {
-      const bool mall = mall_lines_.contains(line) || options_.data_in == UnitOptions::Start::mall;
+      const bool mall = mall_lines_.contains(line) || options_.data_in == UnitOptions::Start::mall ||
+                        (options_.mall_share > 0 && chance(line, 5) < options_.mall_share);
       double& free = mall ? mall_free_ : hbm_free_;
-      at = std::max(at, free);
-      free = at + n_.line_bytes / (mall ? n_.mall_rate : n_.hbm_rate);
-      arrives = at + static_cast<double>(mall ? n_.mall_latency : n_.hbm_latency);
+      at = std::max(at, take(free, at, mall ? n_.mall_latency : n_.hbm_latency,
+                             n_.line_bytes / (mall ? n_.mall_rate : n_.hbm_rate)));
+      arrives = at + on_its_way(line, at, static_cast<double>(mall ? n_.mall_latency : n_.hbm_latency),
+                                mall ? n_.l2_sharers : n_.mall_sharers);
       ++(mall ? result_.mall_hits : result_.hbm_lines);
       mall_lines_[line] = true;
       l2_.put(line, static_cast<Clock>(std::ceil(arrives)));
@@ -600,8 +677,10 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
   }
   if (!load) {
     result_.stored_bytes += r.total_bytes();
-    if (r.kind == AccessKind::atomic) return static_cast<Clock>(std::ceil(done)) + n_.l2_latency;
-    return static_cast<Clock>(std::ceil(done)) + n_.store_latency;
+    const auto back = static_cast<Clock>(std::ceil(done)) +
+                      (r.kind == AccessKind::atomic ? n_.atomic_latency : n_.store_latency);
+    w.stored = std::max(w.stored, back);
+    return back;
   }
   // The way back is as wide as L1.
   return_free_ = std::max(return_free_, done) + r.total_bytes() / n_.l1_rate;
@@ -609,7 +688,6 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
   const auto complete = static_cast<Clock>(std::ceil(done));
   inflight_.emplace_back(complete, r.total_bytes());
   inflight_sum_ += r.total_bytes();
-  static_cast<void>(w);
   return complete;
 }
 
@@ -647,8 +725,13 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
   case Unit::vector:
     s.vector_free = t + busy;
     for (const auto& [first, count] : op.writes)
-      for (unsigned r = first; r < std::min(512U, unsigned{first} + count); ++r)
-        w.usable[r] = w.forward[r] = t + std::max(busy, n_.valu_result);
+      for (unsigned r = first; r < unsigned{first} + count; ++r) {
+        if (r >= 512) {
+          w.usable[r] = t + n_.valu_sgpr; // for scalar readers
+        } else {
+          w.usable[r] = w.forward[r] = t + std::max(busy, n_.valu_result);
+        }
+      }
     break;
   case Unit::memory: {
     if (step.request == 0) break;
@@ -678,13 +761,21 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
     break;
   }
   case Unit::scalar:
+    for (const auto& [first, count] : op.writes)
+      for (unsigned r = first; r < unsigned{first} + count; ++r) w.usable[r] = t;
     if (op.smem) {
       Clock latency = n_.scalar_hit;
       if (step.request != 0) {
         const Request& r = trace_.requests[step.request - 1];
         for (unsigned k = 0; k < r.lines; ++k) {
           // Who asks while the line is on its way waits for it too.
-          const auto [at, fresh] = scalar_lines_.emplace(trace_.lines[r.first_line + k], t + n_.scalar_miss);
+          const std::uint64_t line = trace_.lines[r.first_line + k] / n_.scalar_line;
+          const auto [at, fresh] = scalar_lines_.emplace(line, 0);
+          // Lines that miss come one after the other.
+          if (fresh) {
+            scalar_filled_ = std::max(t + n_.scalar_miss, scalar_filled_ + n_.scalar_interval);
+            at->second = scalar_filled_;
+          }
           if (at->second > t) latency = std::max(latency, at->second - t);
         }
       }
@@ -706,6 +797,8 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
   }
   account(w, t + busy, op.cause, step.instruction);
   w.ready = t + busy;
+  w.last = op.unit;
+  w.last_issue = t;
   ++w.at;
   ++result_.steps;
   if (op.kind == isa::Kind::barrier && !has(Limit::barriers)) {
@@ -735,7 +828,7 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
     Group& g = *w.group;
     ++ended_;
     if (++g.ended == g.waves.size()) {
-      if (next_group_ < trace_.workgroups.size()) launch(next_group_++, t + busy + n_.workgroup_launch);
+      if (next_group_ < trace_.workgroups.size()) launch(next_group_++, t + busy + n_.place_free);
     } else if (g.arrived != 0 && g.arrived + g.ended == g.waves.size()) {
       g.arrived = 0; // the hardware lets ended waves count as arrived
       for (Wave* o : g.waves) {

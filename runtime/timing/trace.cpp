@@ -111,7 +111,8 @@ std::uint32_t TraceRecorder::request_of(const ObservedAccess& a) {
       // Scratch is swizzled: the same dword of all lanes lies together.
       const std::uint64_t first = a.space == Space::scratch ? a.address[l] * 64 + 4 * l : a.address[l];
       const std::uint64_t bytes = a.space == Space::scratch ? 4 : std::max(1U, a.bytes);
-      for (std::uint64_t line = first / 128; line <= (first + bytes - 1) / 128 && n < 128; ++line)
+      const unsigned size = a.space == Space::scalar ? 64 : 128;
+      for (std::uint64_t line = first / size; line <= (first + bytes - 1) / size && n < 128; ++line)
         if (n == 0 || lines[n - 1] != line) lines[n++] = line;
     }
     std::sort(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(n));

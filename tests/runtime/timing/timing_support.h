@@ -34,6 +34,7 @@ inline Parameters bare(isa::Arch arch = isa::Arch::gfx942) {
   return Parameters::of(arch)
       .with("icache_miss_clk", 0)
       .with("wave_launch_clk", 0)
+      .with("first_issue_clk", 0)
       .with("workgroup_launch_clk", 0)
       .with("branch_taken_clk", 4);
 }

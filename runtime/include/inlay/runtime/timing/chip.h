@@ -47,9 +47,12 @@ struct ChipPlan {
 /// How often the units that run at the same time ask for the same lines, in the same stretch of their workgroups' work. What the
 /// workgroups of one unit share is not in it: that unit's own caches show it.
 struct Sharing {
-  double l2 = 1;                               ///< requests of units for each line that an XCD fetches
-  double mall = 1;                             ///< requests of units for each line that comes from HBM
-  std::size_t workgroups = 0, xcds = 0;        ///< looked at
+  double l2 = 1;                        ///< requests of units for each line that an XCD fetches
+  double mall = 1;                      ///< requests of units for each line that comes from HBM
+  std::size_t workgroups = 0, xcds = 0; ///< looked at
+  double bytes = 0,
+         xcd_bytes =
+             0; ///< loaded (each line once) and stored, of those looked at: all, and of the XCD with most
   std::map<std::uint64_t, std::uint64_t> work; ///< wave instructions of every workgroup that was executed
 };
 
@@ -75,6 +78,10 @@ private:
   std::uint64_t group_ = ~std::uint64_t{0};
   std::vector<std::uint32_t> counts_; ///< memory instructions of each wave so far
   std::map<std::uint64_t, std::uint64_t> work_;
+  std::unordered_set<std::uint64_t> touched_; ///< lines, of all
+  std::vector<std::unordered_set<std::uint64_t>> xcd_touched_;
+  double stored_ = 0;
+  std::vector<double> xcd_stored_;
   std::uint64_t* count_ = nullptr; ///< of the workgroup that runs
   bool looked_at_ = false;
   std::vector<std::unordered_set<std::uint64_t>> mine_;                ///< by window
@@ -122,6 +129,16 @@ struct UnitQueue {
 /// At most about `most` of the queue's workgroups: whole rounds from its beginning and a last one as full as the real one; the whole queue if that is enough.
 [[nodiscard]] std::vector<std::uint64_t> sample_of(const UnitQueue& queue, unsigned resident,
                                                    std::size_t most);
+
+/// How much of what a launch touches a cache still holds when the same launch comes again: all below three quarters of its bytes, nothing above five quarters, where lines
+/// have left before their turn comes, and in between a part.
+[[nodiscard]] double held(double footprint, double cache_bytes);
+
+/// The clock of a chip under load: matrix pipes and memory take power, of which there is a limit. `matrix`, `memory`: shares of their peak.
+struct LoadClock {
+  double mhz = 0, uncertainty = 0;
+};
+[[nodiscard]] LoadClock load_clock(const Parameters& p, double matrix, double memory);
 
 struct ChipTime {
   double clocks = 0;            ///< of the launch, launch overhead left out

@@ -84,6 +84,8 @@ struct UnitOptions {
     mall,
     l2
   } data_in = Start::hbm; ///< where data is before its first use
+  /// Of what is not there: the part that L2 holds all the same, and MALL.
+  double l2_share = 0, mall_share = 0;
 };
 
 /// Stretch of a wave's life. Segments follow each other without gaps.

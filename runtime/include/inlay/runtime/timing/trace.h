@@ -34,7 +34,7 @@ struct Request {
   std::uint16_t lds_clocks = 0;    ///< of the LDS's memory, by the phase groups, conflicts included
   std::uint16_t lds_conflicts = 0; ///< of these, beyond one a phase
   std::uint32_t first_line = 0;    ///< in Trace::lines
-  std::uint16_t lines = 0;         ///< distinct lines of 128 bytes
+  std::uint16_t lines = 0;         ///< distinct lines of 128 bytes; of scalar accesses 64
   [[nodiscard]] unsigned total_bytes() const { return unsigned{bytes} * lanes; }
 };
 
@@ -56,7 +56,7 @@ struct Trace {
   isa::Arch arch = isa::Arch::gfx942;
   isa::Program program; ///< a copy: the trace outlives the device
   std::vector<Request> requests;
-  std::vector<std::uint64_t> lines; ///< addresses over 128
+  std::vector<std::uint64_t> lines; ///< addresses over 128; of scalar accesses over 64
   std::vector<WorkgroupTrace> workgroups;
 
   [[nodiscard]] std::uint64_t steps() const;

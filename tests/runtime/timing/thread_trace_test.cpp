@@ -1,0 +1,167 @@
+// Thread traces: what the model writes and reads again is the model, and what does not fit is said.
+#include "timing_support.h"
+
+#include <inlay/runtime/timing/thread_trace.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+using namespace timing_test;
+
+namespace {
+
+const std::string loop_body = R"(
+    s_load_dwordx2 s[4:5], s[0:1], 0x0
+    v_lshlrev_b32 v1, 4, v0
+    s_movk_i32 s3, 20
+    s_waitcnt lgkmcnt(0)
+    loop:
+    v_add_u32 v2, v1, v1
+    global_load_dwordx4 v[4:7], v1, s[4:5]
+    v_mov_b32 v15, 0
+    ds_read_b128 v[8:11], v1
+    v_exp_f32 v3, v2
+    v_mov_b32 v12, 0
+    ds_write_b128 v1, v[8:11]
+    s_waitcnt vmcnt(0) lgkmcnt(0)
+    s_barrier
+    s_mov_b32 s6, 0
+    ds_read_b32 v13, v1
+    s_load_dwordx2 s[8:9], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
+    s_load_dwordx2 s[8:9], s[0:1], 0x0
+    s_waitcnt lgkmcnt(0)
+    v_mfma_f32_16x16x16_f16 a[0:3], v[4:5], v[6:7], a[0:3]
+    ds_read_b32 v14, v1
+    s_waitcnt lgkmcnt(0)
+    s_sub_u32 s3, s3, 1
+    s_cmp_lg_u32 s3, 0
+    s_cbranch_scc1 loop
+    s_endpgm
+)";
+
+struct Exported {
+  Trace trace;
+  TimingReport report;
+  ChipTime chip;
+  std::string folder;
+  explicit Exported(const Parameters& p, const std::string& name, const std::string& body = loop_body)
+      : trace(record(body, {.arch = p.arch(), .block = 256, .lds = 65536})),
+        report(analyse(trace, trace.program.instructions.front().address, p, {}, false)),
+        folder((std::filesystem::temp_directory_path() / ("inlay_trace_test_" + name)).string()) {
+    report.kernel = "k";
+    const ChipPlan c = plan(p, 1, 1, 4);
+    const UnitQueue q = heaviest(c, {}).front();
+    chip = extrapolate(c, q, q.workgroups, report.unit);
+    write_thread_trace(report, trace.program, folder, 2000);
+  }
+  ~Exported() { std::filesystem::remove_all(folder); }
+};
+
+void change(const std::string& file, const std::function<void(nlohmann::json&)>& f) {
+  nlohmann::json j = nlohmann::json::parse(std::ifstream(file));
+  f(j);
+  std::ofstream(file) << j;
+}
+
+std::string error_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const std::exception& e) {
+    return e.what();
+  }
+  return "";
+}
+
+} // namespace
+
+TEST_CASE("a modelled unit written as a thread trace and read again is the model") {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+    const Exported x(Parameters::of(arch), isa::to_string(arch).data());
+    const ThreadTrace m = read_thread_trace(x.folder);
+    CHECK(m.kernel == "k");
+    CHECK(m.waves.size() == 4);
+    CHECK(m.all_waves == 4);
+    CHECK(m.mhz == Approx(2000).epsilon(0.01));
+    const AgainstTrace a = compare_with_trace(x.report, x.trace, x.chip, m);
+    CHECK(a.launch_measured <= a.launch_modelled);
+    CHECK(a.launch_measured > 0.9 * a.launch_modelled);
+    REQUIRE(a.instructions.size() == x.trace.program.instructions.size());
+    for (const InstructionClocks& i : a.instructions) {
+      INFO(i.text);
+      CHECK(i.measured == Approx(i.modelled).margin(0.01));
+    }
+    CHECK(a.misplaced == Approx(0).margin(1e-6));
+    CHECK(a.kinds_off == Approx(0).margin(1e-6));
+    CHECK(a.rank == Approx(1));
+    REQUIRE(a.loops.size() == 1);
+    CHECK(a.loops[0].trips == Approx(20));
+    CHECK(a.loops[0].measured ==
+          Approx(a.loops[0].modelled).epsilon(0.2)); // the model leaves out the first and the last
+    REQUIRE(a.measured_waves.size() == a.modelled_waves.size());
+    CHECK(to_text(a).find("instructions that differ most") != std::string::npos);
+    CHECK(nlohmann::json::parse(to_json(a))["instructions"].size() == a.instructions.size());
+    CHECK(to_html(a, x.report, x.trace, m).find("<canvas") != std::string::npos);
+    CHECK(nlohmann::json::parse(to_perfetto(x.report, x.trace.program))["traceEvents"].size() > 100);
+  }
+}
+
+TEST_CASE("clocks that a trace has at an instruction are compared there") {
+  const Exported x(Parameters::of(isa::Arch::gfx950), "one");
+  change(x.folder + "/se0_sm0_sl0_wv0.json", [](nlohmann::json& j) {
+    auto& rows = j["wave"]["instructions"];
+    rows.back()[3] = rows.back()[3].get<unsigned>() + 4000;
+  });
+  const AgainstTrace a = compare_with_trace(x.report, x.trace, x.chip, read_thread_trace(x.folder));
+  const InstructionClocks& last = a.instructions.back();
+  CHECK(last.text.starts_with("s_endpgm"));
+  CHECK(last.measured == Approx(last.modelled + 1000)); // of four waves one
+  CHECK(a.misplaced > 0.01);
+}
+
+TEST_CASE("traces that are none, or of another kernel, are one message") {
+  const Exported x(Parameters::of(isa::Arch::gfx950), "bad");
+  const Exported other(Parameters::of(isa::Arch::gfx950), "other",
+                       "v_mov_b32 v1, 0\n" + times(80, "v_add_u32 v1, v1, v0") + "s_endpgm\n");
+  CHECK(error_of([&] { (void)read_thread_trace("/nowhere"); }).find("hint") != std::string::npos);
+  CHECK(error_of([&] {
+          (void)compare_with_trace(other.report, other.trace, other.chip, read_thread_trace(x.folder));
+        }).find("the trace is of another kernel: at +0x0") != std::string::npos);
+  change(x.folder + "/se0_sm0_sl0_wv0.json",
+         [](nlohmann::json& j) { j["wave"]["instructions"][0][4] = 9999; });
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("line 9999 of a code of") !=
+        std::string::npos);
+  change(x.folder + "/code.json", [](nlohmann::json& j) { j["code"][1] = {"s_nop 0"}; });
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("lacks number 5") != std::string::npos);
+  std::ofstream(x.folder + "/code.json") << "{";
+  CHECK(error_of([&] { (void)read_thread_trace(x.folder); }).find("is no JSON") != std::string::npos);
+}
+
+TEST_CASE("traces of the model give back the numbers that it ran with") {
+  const Parameters built_in = Parameters::of(isa::Arch::gfx950);
+  const std::vector<std::pair<const char*, double>> numbers = {
+      {"valu_to_memory_clk", 16}, {"mfma_to_memory_clk", 20}, {"salu_to_memory_clk", 24},
+      {"salu_to_branch_clk", 12}, {"branch_taken_clk", 28},   {"scalar_hit_clk", 56},
+      {"issue:v_exp_", 16},       {"issue:ds_write_b128", 24}};
+  Parameters changed = built_in;
+  for (const auto& [name, value] : numbers) changed = changed.with(name, value, "test");
+  for (const Parameters* truth : std::initializer_list<const Parameters*>{&built_in, &changed}) {
+    const Exported x(*truth, "calibrate");
+    std::vector<TracedNumber> fitted;
+    const Parameters p = calibrate_from_traces(built_in, {read_thread_trace(x.folder)}, fitted);
+    for (const auto& [name, value] : numbers) {
+      INFO(name);
+      const auto of = [&](const Parameters& q) {
+        const std::string n = name;
+        return n.starts_with("issue:") ? double{1} * q.issue_clocks(n.substr(6)) : q[n];
+      };
+      CHECK(of(p) == of(*truth));
+    }
+  }
+  // What is hardly seen keeps its number.
+  const Exported x(changed, "few");
+  std::vector<TracedNumber> fitted;
+  CHECK(calibrate_from_traces(built_in, {read_thread_trace(x.folder)}, fitted,
+                              100000)["valu_to_memory_clk"] == built_in["valu_to_memory_clk"]);
+}

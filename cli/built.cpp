@@ -23,7 +23,7 @@ void add_validate_options(CLI::App& command, ValidateOptions& options) {
       ->excludes(full);
   command
       .add_option("--budget", options.budget,
-                  "Steps of that budget, about a microsecond each; the same verdict on every machine")
+                  "Steps of that budget, a few microseconds each; the same verdict on every machine")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
 }

@@ -14,8 +14,8 @@ namespace inlay::cli {
 struct ValidateOptions {
   bool full = false; ///< until it is decided; what is not validated is an error
   bool none = false;
-  /// Steps that it may take otherwise, about a microsecond each: the same verdict on every machine.
-  std::uint64_t budget = 1'000'000;
+  /// Steps that it may take otherwise, a few microseconds each: the same verdict on every machine. Rows are decided within it, products seldom.
+  std::uint64_t budget = 100'000;
 };
 /// `--validate`, `--no-validate` and `--budget`.
 void add_validate_options(CLI::App& command, ValidateOptions& options);

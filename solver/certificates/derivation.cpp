@@ -324,13 +324,20 @@ void Derivation::finish() {
       }
     } else if (v.unbounded) {
       asserted.push_back("(<= 0 " + v.smt + ")");
-    } else if (v.kind == Variable::Kind::digit) {
-      asserted.push_back("(and " + bounds(v) + ")");
-    } else {
+    } else if (v.kind != Variable::Kind::digit) {
       asserted.push_back("(and (<= 0 " + v.smt + ") (<= " + v.smt + " 1))");
     }
   }
+  const std::size_t digits_from = asserted.size();
+  std::vector<std::string>
+      empty; // ways in which a digit could have no value: then its bounds, asserted, would let every goal pass
+  for (const Variable& v : d.all) {
+    if (v.boxed || v.unbounded || v.kind != Variable::Kind::digit) continue;
+    asserted.push_back("(and " + bounds(v) + ")");
+    if (!d.surely(v.extent - constant(1))) empty.push_back("(< " + smt(v.extent, d.all) + " 1)");
+  }
   asserted.insert(asserted.end(), constraints.begin(), constraints.end());
+  const std::size_t digits_to = asserted.size();
   std::vector<std::string> costly;
   std::map<std::string, std::string> as_inner;
   for (const auto& [n, p] : user) {
@@ -346,6 +353,13 @@ void Derivation::finish() {
       (cheap ? asserted : costly).push_back(fact);
     } catch (const Stuck&) { // what integers cannot say is left out: what follows from the others follows
     }
+  if (!empty.empty()) {
+    std::vector<std::string> of_symbols(asserted.begin(),
+                                        asserted.begin() + static_cast<std::ptrdiff_t>(digits_from));
+    of_symbols.insert(of_symbols.end(), asserted.begin() + static_cast<std::ptrdiff_t>(digits_to),
+                      asserted.end());
+    queries.push_back(assembled(declared, of_symbols, empty));
+  }
   for (const Sum& p : d.inequalities) {
     // The least value instead of every value: symbols alone, and no products of digits with them, which solvers do badly with. It is over
     // the box, which may be larger than the domain; then a least value that is not certain may be below 0 where no index is.

@@ -22,6 +22,7 @@ if(TARGET inlay_solver)
   set(inlay_pc_requires ", z3")
 endif()
 if(TARGET inlay_runtime OR TARGET inlay_codegen)
+  find_package(LLVM 22.1 REQUIRED CONFIG) # for LLVM_LIBRARY_DIR, which the folders know only for themselves
   string(APPEND inlay_pc_libs " -L${LLVM_LIBRARY_DIR} -llldELF -llldCommon -lLLVM -Wl,-rpath,${LLVM_LIBRARY_DIR} -lpthread -ldl")
 endif()
 string(STRIP "${inlay_pc_libs}" inlay_pc_libs)

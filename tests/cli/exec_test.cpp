@@ -335,7 +335,7 @@ TEST_CASE("exec, validate, inspect: a register that is not reserved does not bel
     INFO(c.body);
     const std::string text = with_registers(c.body, c.vgprs, c.accum_offset);
     for (const bool stress : {false, true}) {
-      std::vector<std::string> a = {"exec", "-"};
+      std::vector<std::string> a = {"exec", "-", "--block", "64"};
       if (stress) a.emplace_back("--stress");
       const auto r = inlay_command(a, text);
       INFO(r.out << r.err);

@@ -216,7 +216,7 @@ TEST_CASE("completion and manual pages say what the parser takes", "[geometry]")
     if (std::string(word) == "\"exec --") continue; // exec has no option with a list of values
     CHECK(says(bash, word));
   }
-  CHECK(says(bash, "\"time --data-in\") COMPREPLY=($(compgen -W \"hbm mall l2\""));
+  CHECK(says(bash, "\"time --data-in\") COMPREPLY=($(compgen -W \"hbm mall l2 auto\""));
   // The shell itself reads it, and completes.
   const auto file =
       std::filesystem::temp_directory_path() / ("inlay-completion-" + std::to_string(::getpid()));

@@ -55,7 +55,7 @@ std::vector<Seed> seeds() {
       const auto object = isa::assemble_code_object(bytes, *target);
       bytes.assign(reinterpret_cast<const char*>(object.data()), object.size());
     }
-    Seed seed{k.file, std::move(bytes), k.pick, {"--grid", "1", "--block", "64"}};
+    Seed seed{k.file, std::move(bytes), k.pick, {"--grid", "1", "--block", "64", "--lds", "0"}};
     for (const char argument : std::string(k.arguments)) {
       seed.launch.emplace_back("--arg");
       seed.launch.emplace_back(argument == 'p' ? "ptr:0" : "i32:1");

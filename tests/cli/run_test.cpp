@@ -269,7 +269,7 @@ TEST_CASE("refusals say what to do: bank conflicts, and attention's waves") {
   const Layout tv = codegen::rows_tv(64, 64, 4, 64);
   k.copy(k.tile(x, {64, 64}, {r, c}), tile, tv, 4);
   k.store(k.load(k.whole(tile).keep({1, 0}), tv, 1), k.tile(y, {64, 64}, {c, r}), 1);
-  CHECK_THROWS_WITH(kernels::build(k), Contains("bank conflict") && Contains("inlay search swizzle"));
+  CHECK_THROWS_WITH(kernels::build(k), Contains("bank conflict") && Contains("padding in lds(...)"));
   const auto ran = inlay_command(
       {"run", "flash_attention", "--waves", "8", "--tile-q", "128", "--tile-k", "32", "--head-dim", "64"});
   CHECK(ran.exit == 2);

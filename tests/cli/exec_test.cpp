@@ -355,7 +355,7 @@ TEST_CASE("exec, validate, inspect: a register that is not reserved does not bel
   }
   // Where nobody arrives nothing happens; a reader is told all the same.
   const std::string skipped = with_registers("s_branch .Lover\nv_mov_b32 v60, 0\n.Lover:", 32, 32);
-  CHECK(inlay_command({"exec", "-"}, skipped).exit == 0);
+  CHECK(inlay_command({"exec", "-", "--block", "64"}, skipped).exit == 0);
   CHECK(says(inlay_command({"inspect", "-"}, skipped).out, "v60 does not belong"));
 }
 

@@ -195,12 +195,12 @@ TEST_CASE("an answer is judged by all that it states, and by its text when it st
   CHECK(judged(R"j({"id":7,"result":"32:17"})j") == wrong_value);
   CHECK(judged(R"j({"id":7,"result":"31:1"})j") == wrong_value);
   CHECK(judged(R"j({"id":7,"result":"32:1","size":33})j") == wrong_value);
-  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","size":32})j") ==
+  CHECK(judged(R"j({"id":7,"result":"Layout[32 by 1]","size":32})j") ==
         no_answer); // the size alone says nothing
-  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[]})j") == no_answer);
-  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[3,3],[31,31]]})j") == normal_form);
-  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[3,4]]})j") == wrong_value);
-  CHECK(judged(R"j({"id":7,"result":"Layout<32,1>","samples":[[99,99]]})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"Layout[32 by 1]","samples":[]})j") == no_answer);
+  CHECK(judged(R"j({"id":7,"result":"Layout[32 by 1]","samples":[[3,3],[31,31]]})j") == normal_form);
+  CHECK(judged(R"j({"id":7,"result":"Layout[32 by 1]","samples":[[3,4]]})j") == wrong_value);
+  CHECK(judged(R"j({"id":7,"result":"Layout[32 by 1]","samples":[[99,99]]})j") == wrong_value);
   CHECK(judged(R"j({"id":6,"result":"32:1","size":32})j") == no_answer); // to another question
 }
 

@@ -307,7 +307,7 @@ TEST_CASE("rows: what is not supported is said") {
   refused({"cumsum", "--dtype", "i8"}, "f16, bf16 or f32");
   refused({"rope", "--head-dim", "96"}, "32, 64, 128, 256 or 512");
   refused({"rope", "--dtype", "i8"}, "f16, bf16 or f32");
-  refused({"rope", "--in-place", "1"}, "yes or no");
+  refused({"rope", "--in-place", "2"}, "yes or no");
   refused({"silu_and_mul", "--dtype", "f64"}, "f16, bf16 or f32");
   CHECK(
       inlay_run({"layernorm", "--n", "1027", "--vector", "1", "--vectors", "8", "--epsilon", "1e-6"}).exit ==

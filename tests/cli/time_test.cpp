@@ -286,7 +286,7 @@ TEST_CASE("what cannot be modelled is one message") {
   bad(gemm(128, 128, {"--svg", "x.svg", "--window", "9:3"}), "BEGIN:END");
   bad(gemm(128, 128, {"--arg", "i32:1"}), "12 were given");
   bad(gemm(128, 128, {"--max-instructions", "100"}), "more than 100");
-  bad({"time", triton, "--arch", "gfx942", "--block", "2048"}, "2048");
+  bad({"time", triton, "--arch", "gfx942", "--block", "2048", "--lds", "65536"}, "2048");
   bad({"run", "gemm", "--time", "--device", "hip"}, "--device is hip");
   // A kernel that no compute unit runs: an instruction that is none, more waves than their registers leave room for, too much LDS.
   const std::string name = "bad_of_time_test.s";

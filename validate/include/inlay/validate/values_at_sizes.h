@@ -15,8 +15,8 @@
 /// Not looked at: rounding (conversions are the identity; runs allow `Claims::within`), and other sizes.
 #pragma once
 
-#include <inlay/validate/claims.h>
 #include <inlay/runtime/device.h>
+#include <inlay/validate/claims.h>
 
 namespace inlay::kernels::validate {
 

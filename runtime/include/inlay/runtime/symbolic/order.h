@@ -63,8 +63,8 @@ enum class OrderKind : std::uint8_t {
   own,     ///< one wave: a load to LDS and an LDS instruction, no wait between
   wait,    ///< a register is read or written while memory is about to fill it
   barrier, ///< waves execute different numbers of barriers
-  bounds,  ///< LDS past the workgroup's; not asked where the launch has none, as its size is then the launcher's
-  hazard   ///< a note: wait states that the manual asks for; hardware may interlock
+  bounds, ///< LDS past the workgroup's; not asked where the launch has none, as its size is then the launcher's
+  hazard ///< a note: wait states that the manual asks for; hardware may interlock
 };
 [[nodiscard]] std::string_view to_string(OrderKind kind);
 

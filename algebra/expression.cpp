@@ -587,7 +587,7 @@ private:
                   "'" + std::string(name.substr(0, 64)) +
                       "' is not a value: symbols belong to `prove`, and an operation has its arguments in "
                       "parentheses");
-    const Value arguments = list(')');
+    Value arguments = list(')');
     for (const char* tuple : {"make_shape", "make_stride", "make_coord", "make_tile", "make_tuple"})
       if (name == tuple) return arguments;
     return apply_operation(name, *arguments.get<List>());

@@ -57,6 +57,19 @@ Trace TraceRecorder::take() {
   trace_.arch = t.arch;
   known_.clear();
   recorded_ = 0;
+  // Counted from the page of the first one: where the host has put the memory is not a matter of the program, and the model takes chance
+  // from the number of a line.
+  constexpr std::uint64_t page = 4096 / 128;
+  std::uint64_t base = ~std::uint64_t{0};
+  const auto is_vector = [](const Request& r) {
+    return r.lines != 0 && r.space != Space::scalar && r.space != Space::scratch;
+  };
+  for (const Request& r : t.requests)
+    if (is_vector(r)) base = std::min(base, t.lines[r.first_line] / page * page); // they are sorted
+  for (const Request& r : t.requests)
+    if (is_vector(r) || r.space == Space::scalar)
+      for (std::uint32_t k = 0; k < r.lines; ++k)
+        t.lines[r.first_line + k] -= r.space == Space::scalar ? 2 * base : base;
   return t;
 }
 

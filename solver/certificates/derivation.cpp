@@ -359,6 +359,11 @@ void Derivation::finish() {
     of_symbols.insert(of_symbols.end(), asserted.begin() + static_cast<std::ptrdiff_t>(digits_to),
                       asserted.end());
     queries.push_back(assembled(declared, of_symbols, empty));
+    if (!costly.empty()) {
+      of_symbols.insert(of_symbols.end(), costly.begin(), costly.end());
+      stronger.resize(queries.size());
+      stronger.back().push_back(assembled(declared, of_symbols, empty));
+    }
   }
   for (const Sum& p : d.inequalities) {
     // The least value instead of every value: symbols alone, and no products of digits with them, which solvers do badly with. It is over

@@ -144,6 +144,80 @@ private:
 };
 char EndDeadRegisters::id_ = 0;
 
+// One wait state between a buffer store of more than 64 bits a lane with its offset in a scalar register and an instruction that
+// overwrites what it stores, which LLVM's own hazard recognizer keeps from 23 on (pull request 197267, measured on MI350X) and 22 does
+// not: without it the second word stored is the new one. Any instruction between is one, so that few stores need the s_nop.
+// The target's own headers are not installed: its instructions are known here by their names, and operands by their kind.
+class WideStores : public llvm::MachineFunctionPass {
+public:
+  WideStores() : MachineFunctionPass(id_) {}
+  llvm::StringRef getPassName() const override { return "inlay: wait states after wide buffer stores"; }
+  void getAnalysisUsage(llvm::AnalysisUsage& use) const override {
+    use.setPreservesCFG();
+    MachineFunctionPass::getAnalysisUsage(use);
+  }
+  bool runOnMachineFunction(llvm::MachineFunction& function) override {
+    const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+    bool changed = false;
+    for (auto block = function.begin(); block != function.end(); ++block)
+      for (auto i = block->instr_begin(); i != block->instr_end(); ++i) {
+        const llvm::Register data = wide_data(*i, function);
+        if (!data.isValid() || !overwritten_next(data, block, std::next(i), function)) continue;
+        instructions.insertNoop(*block, llvm::MachineBasicBlock::iterator(std::next(i)));
+        changed = true;
+      }
+    return changed;
+  }
+
+private:
+  // What a wide store with its offset in a register stores, or no register. Operands in order: data, address in vector registers if
+  // any, descriptor (four scalar registers), offset (a scalar register, or a number), offset (a number), ...
+  static llvm::Register wide_data(const llvm::MachineInstr& i, const llvm::MachineFunction& function) {
+    const llvm::TargetRegisterInfo& registers = *function.getSubtarget().getRegisterInfo();
+    const llvm::StringRef name = function.getSubtarget().getInstrInfo()->getName(i.getOpcode());
+    if (!i.mayStore() || !(name.starts_with("BUFFER_") || name.starts_with("TBUFFER_"))) return {};
+    const auto width = [&](llvm::Register r) {
+      return registers.getRegSizeInBits(*registers.getMinimalPhysRegClass(r)).getFixedValue();
+    };
+    const auto scalar = [&](llvm::Register r) { return registers.getName(r)[0] == 'S'; };
+    llvm::Register data;
+    bool descriptor = false;
+    for (const llvm::MachineOperand& o : i.explicit_uses()) {
+      if (!o.isReg()) break; // the offset is a number, or behind it
+      if (descriptor) return data;
+      if (!data.isValid()) {
+        if (width(o.getReg()) <= 64) return {};
+        data = o.getReg();
+      }
+      descriptor = scalar(o.getReg()) && width(o.getReg()) == 128;
+    }
+    return {};
+  }
+
+  // Whether what runs next, in this block or in those that it falls through to, overwrites the register. A load does so later.
+  static bool overwritten_next(llvm::Register data, llvm::MachineFunction::iterator block,
+                               llvm::MachineBasicBlock::instr_iterator i,
+                               const llvm::MachineFunction& function) {
+    const llvm::TargetInstrInfo& instructions = *function.getSubtarget().getInstrInfo();
+    const llvm::TargetRegisterInfo& registers = *function.getSubtarget().getRegisterInfo();
+    for (;;) {
+      for (; i != block->instr_end(); ++i) {
+        if (i->isBundle() || i->isMetaInstruction() || instructions.getInstSizeInBytes(*i) == 0) continue;
+        if (i->mayLoad() && !i->isInlineAsm()) return false;
+        for (const llvm::MachineOperand& o : i->operands())
+          if (o.isReg() && o.isDef() && o.getReg().isPhysical() && registers.regsOverlap(o.getReg(), data))
+            return true;
+        return false;
+      }
+      if (++block == function.end()) return false;
+      i = block->instr_begin();
+    }
+  }
+
+  static char id_;
+};
+char WideStores::id_ = 0;
+
 } // namespace
 
 std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool keep_order) {
@@ -159,6 +233,7 @@ std::string generate(llvm::Module& module, llvm::TargetMachine& machine, bool ke
   config->setDisableVerify(true);
   config->disablePass(&llvm::LiveDebugValuesID); // variables' places; there are lines alone
   config->insertPass(&llvm::ProcessImplicitDefsID, new EndDeadRegisters);
+  config->insertPass(&llvm::PostRAHazardRecognizerID, new WideStores);
   passes.add(config);
   passes.add(functions);
   const bool failed = config->addISelPasses();

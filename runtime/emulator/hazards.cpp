@@ -301,12 +301,11 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
   const bool stores =
       op.memory.kind == MemoryFields::Kind::store || op.memory.kind == MemoryFields::Kind::atomic;
   if (op.cls == Class::memory && stores && stored_rows(op) > 2 && op.memory.data >= 0) {
-    // An offset in a register takes a clock in which the data are read. (LLVM's pull request 197267 measured one wait state more on
-    // gfx950; LLVM 22.1 does not keep it, so that what it compiles would be called wrong: docs/emulator.md.)
+    // An offset in a register takes a clock in which the data are read.
     const bool offset =
         op.memory.space == MemoryFields::Space::buffer && op.memory.soffset.kind == isa::OperandKind::sgpr;
     f.wide_store = op.memory.data;
-    f.store_states = offset ? 0 : 2;
+    f.store_states = offset ? 1 : 2;
   }
 }
 

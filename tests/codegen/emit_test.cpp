@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -74,6 +75,76 @@ TEST_CASE("the same module compiles to the same bytes") {
   const Target& target = Target::named("gfx942");
   CHECK(emit(module, target).hsaco == emit(module, target).hsaco);
   CHECK(emit(IrModule::parse(module.text()), target).hsaco == emit(module, target).hsaco);
+}
+
+namespace {
+
+// A store of a vector with an offset of the kernel's, in v4 onwards, and what follows it. `type` is the data's.
+std::string stored_wide(const std::string& type, const std::string& registers, const std::string& offset,
+                        const std::string& behind) {
+  const std::string name =
+      "llvm.amdgcn.raw.ptr.buffer.store." + std::string(type == "<2 x i32>" ? "v2i32" : "v4i32");
+  std::string text = R"(
+declare void @NAME(TYPE, ptr addrspace(8), i32, i32, i32)
+declare ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1), i16, i64, i32)
+declare i32 @llvm.amdgcn.workitem.id.x()
+define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %soffset) {
+  %r = call ptr addrspace(8) @llvm.amdgcn.make.buffer.rsrc.p8.p1(ptr addrspace(1) %p, i16 0, i64 4096, i32 131072)
+  %t = call i32 @llvm.amdgcn.workitem.id.x()
+  %few = icmp ult i32 %soffset, 7
+  %data = call TYPE asm sideeffect "; data", "={REGISTERS}"()
+  BEHIND
+}
+)";
+  const std::string store =
+      "call void @NAME(TYPE %data, ptr addrspace(8) %r, i32 %t, i32 " + offset + ", i32 0)";
+  const auto replace = [&](const std::string& what, const std::string& by) {
+    for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += by.size())
+      text.replace(at, what.size(), by);
+  };
+  replace("BEHIND", behind), replace("STORE", store), replace("NAME", name), replace("TYPE", type);
+  replace("REGISTERS", registers);
+  return text;
+}
+
+// The line behind the one that stores.
+std::string behind_store(const std::string& assembly) {
+  std::size_t at = assembly.find("\tbuffer_store_dwordx");
+  REQUIRE(at != std::string::npos);
+  std::istringstream lines(assembly.substr(at));
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line))
+    if (line.starts_with("\t") && line[1] != ';' && line[1] != '.') break;
+  return line.substr(1);
+}
+
+} // namespace
+
+TEST_CASE(
+    "a wait state lies between a wide buffer store with its offset in a register and who overwrites it") {
+  const std::string arch = GENERATE("gfx942", "gfx950");
+  const auto next = [&](const std::string& type, const std::string& registers, const std::string& offset,
+                        const std::string& behind) {
+    const IrModule module = IrModule::parse(stored_wide(type, registers, offset, behind));
+    return behind_store(emit(module, Target::named(arch)).assembly);
+  };
+  const std::string wide = "<4 x i32>", four = "v[4:7]";
+  const std::string overwritten =
+                        "STORE\n  call void asm sideeffect \"; use $0\", \"{v5}\"(i32 9)\n  ret void",
+                    another = "STORE\n  call void asm sideeffect \"; use $0\", \"{v9}\"(i32 9)\n  ret void",
+                    by_block =
+                        "STORE\n  call void asm sideeffect \"v_mov_b32 v7, 1\", \"~{v7}\"()\n  ret void",
+                    in_next = "br i1 %few, label %some, label %all\nsome:\n  STORE\n  br label %all\nall:\n"
+                              "  call void asm sideeffect \"; use $0\", \"{v5}\"(i32 9)\n  ret void";
+  CHECK(next(wide, four, "%soffset", overwritten) == "s_nop 0");
+  CHECK(next(wide, four, "%soffset", by_block) == "s_nop 0");
+  CHECK(next(wide, four, "%soffset", another) == "s_endpgm");
+  CHECK(next("<2 x i32>", "v[4:5]", "%soffset", overwritten) == "v_mov_b32_e32 v5, 9");
+  CHECK(next(wide, four, "0", overwritten) == "s_nop 1"); // LLVM's own
+  CHECK(next(wide, four, "%soffset", in_next) == "s_nop 0");
+  CHECK(next(wide, "a[4:7]", "%soffset",
+             "STORE\n  call void asm sideeffect \"; use $0\", \"{a5}\"(i32 9)\n  ret void") == "s_nop 0");
 }
 
 TEST_CASE("what LLVM refuses is an error in words") {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <mutex>
 #include <new>
 #include <sys/mman.h>
 
@@ -76,6 +77,30 @@ namespace {
 
 constexpr std::uint64_t page = 4096;
 
+// Maps begin 1 TiB apart from 16 TiB on, where Linux puts neither programs nor what they ask for without a wish.
+// From `last_slot` on Linux chooses: beyond 47 bits a wish would give addresses that no buffer descriptor holds.
+constexpr std::uint64_t first_slot = std::uint64_t{1} << 44, slot_bytes = std::uint64_t{1} << 40,
+                        last_slot = std::uint64_t{0x5} << 44;
+
+std::mutex slots_mutex;
+std::vector<bool> slots_taken;
+
+std::size_t take_slot() {
+  const std::lock_guard lock(slots_mutex);
+  const auto free = std::find(slots_taken.begin(), slots_taken.end(), false);
+  const auto slot = static_cast<std::size_t>(free - slots_taken.begin());
+  if (free == slots_taken.end())
+    slots_taken.push_back(true);
+  else
+    *free = true;
+  return slot;
+}
+
+void give_back(std::size_t slot) {
+  const std::lock_guard lock(slots_mutex);
+  slots_taken[slot] = false;
+}
+
 std::uint64_t guard_of(std::uint64_t bytes) {
   return std::max<std::uint64_t>(std::uint64_t{64} << 10, (bytes + page - 1) / page * page);
 }
@@ -107,14 +132,21 @@ std::vector<std::pair<std::uint64_t, std::uint64_t>> Allocation::touched() const
   return out;
 }
 
+MemoryMap::MemoryMap() : slot_(take_slot()), next_(first_slot + slot_ * slot_bytes) {}
+
+MemoryMap::~MemoryMap() { give_back(slot_); }
+
 std::uint64_t MemoryMap::allocate(std::uint64_t bytes, bool track) {
   if (bytes >= std::uint64_t{1} << 44)
     throw std::bad_alloc(); // beyond what a process can address with its guards
   const std::uint64_t guard = guard_of(bytes), inner = std::max(page, (bytes + page - 1) / page * page);
   auto made = std::make_unique<Allocation>();
+  const std::uint64_t wish = next_ + inner + 2 * guard <= last_slot ? next_ : 0;
   void* const mapping =
-      mmap(nullptr, inner + 2 * guard, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      mmap(reinterpret_cast<void*>(wish), inner + 2 * guard, PROT_NONE, // NOLINT(performance-no-int-to-ptr)
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapping == MAP_FAILED) throw std::bad_alloc();
+  next_ += inner + 2 * guard;
   made->mapping = mapping;
   made->mapped = inner + 2 * guard;
   made->begin = reinterpret_cast<std::uint64_t>(mapping) + guard;

@@ -131,8 +131,15 @@ struct Allocation {
 
 class MemoryMap {
 public:
+  MemoryMap();
+  ~MemoryMap();
+  MemoryMap(const MemoryMap&) = delete;
+  MemoryMap& operator=(const MemoryMap&) = delete;
+
   /// Zeroed memory that begins on a page; `track` keeps shadow bits. No other allocation lies nearer to it than 64 KiB, nor than its
   /// own size: an address that is off by a row belongs to nobody. The gaps are address space without memory.
+  /// The same calls give the same distances between addresses in every process, and in a process with one map the same addresses,
+  /// where the host has not put something else there: messages and times can be compared between runs.
   /// Errors: std::bad_alloc.
   std::uint64_t allocate(std::uint64_t bytes, bool track);
   /// Memory that lies elsewhere and is not freed here; all of it counts as written. False when it overlaps a range or is empty.
@@ -155,6 +162,8 @@ public:
 private:
   std::vector<std::unique_ptr<Allocation>> ranges_; // by address
   std::uint64_t bytes_ = 0;
+  std::size_t slot_;   ///< of the address space, this map's alone
+  std::uint64_t next_; ///< where the next allocation is asked for
 };
 
 } // namespace inlay::runtime::emulator

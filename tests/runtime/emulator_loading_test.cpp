@@ -296,3 +296,20 @@ TEST_CASE("of a sum with a word that nothing has written no bit counts as define
     CHECK_THAT(findings[0].message, Catch::Contains("v3 is undefined and is stored"));
   }
 }
+
+TEST_CASE("where the host puts memory is the same in every device and run") {
+  const std::vector<std::uint64_t> bytes{64, 4096, 3ULL << 20, 5, 800ULL << 20, 64};
+  const auto distances = [&] {
+    EmulatorDevice device(isa::Arch::gfx950, {.checks = Checks::none()});
+    std::vector<std::uint64_t> at;
+    for (const std::uint64_t n : bytes) at.push_back(device.allocate(n));
+    for (std::size_t k = at.size(); k-- > 0;) at[k] -= at[0];
+    return at;
+  };
+  const std::vector<std::uint64_t> alone = distances();
+  // Each allocation has a guard of its size, at least 64 KiB, on either side.
+  CHECK(alone == std::vector<std::uint64_t>{0, 0x21000, 0x332000, 0x942000, 0x32953000, 0x96963000});
+  EmulatorDevice other(isa::Arch::gfx942, {});
+  static_cast<void>(other.allocate(12345));
+  CHECK(distances() == alone);
+}

@@ -37,6 +37,7 @@ struct Op {
   isa::WaitCounts wait;
   std::vector<std::pair<std::uint16_t, std::uint16_t>> reads, writes; ///< first, count
   std::uint64_t line = 0;                                             ///< of the instruction cache
+  std::uint64_t first_block = 0, last_block = 0; ///< that the instruction lies in, of fetch_bytes
 };
 
 std::vector<std::pair<std::uint16_t, std::uint16_t>> ranges(const isa::RegisterSet& set) {
@@ -51,6 +52,10 @@ std::vector<std::pair<std::uint16_t, std::uint16_t>> ranges(const isa::RegisterS
   }
   return out;
 }
+
+/// An instruction buffer is filled by so many bytes at a time: in thread traces of MI350X what is waited for after a branch begins at a
+/// multiple of it.
+constexpr std::uint64_t fetch_bytes = 32;
 
 /// The numbers that the loop asks for, looked up once.
 struct Numbers {
@@ -88,6 +93,7 @@ struct Numbers {
         place_free(static_cast<Clock>(p["workgroup_launch_clk"])),
         icache_miss(static_cast<Clock>(p["icache_miss_clk"])),
         branch_taken(static_cast<Clock>(p["branch_taken_clk"])),
+        next_fetch(static_cast<Clock>(p["branch_next_fetch_clk"])),
         barrier(static_cast<Clock>(p["barrier_clk"])), wave_launch(static_cast<Clock>(p["wave_launch_clk"])),
         first_issue(static_cast<Clock>(p["first_issue_clk"])) {
     const double hz = p["clock_mhz"] * 1e6;
@@ -137,7 +143,7 @@ struct Numbers {
   std::uint64_t scalar_line; ///< in units of 64 bytes
   Clock valu_to_memory, mfma_to_memory, salu_to_memory, salu_to_branch, valu_sgpr;
   double spread, stagger, drift, mall_write_cost;
-  Clock atomic_latency, place_free, icache_miss, branch_taken, barrier, wave_launch, first_issue;
+  Clock atomic_latency, place_free, icache_miss, branch_taken, next_fetch, barrier, wave_launch, first_issue;
 };
 
 /// Tags of a set-associative cache with the clock at which a line is there; the least recently used way is replaced.
@@ -192,6 +198,9 @@ struct Wave {
   std::uint8_t priority = 0;
   unsigned simd = 0;
   bool ended = false, at_barrier = false, jumped = false;
+  Clock branched = 0; ///< when it jumped
+  std::uint64_t target =
+      never;            ///< block of instructions that it jumped to, until the one after it is there too
   std::deque<Clock> vm; ///< completions in order
   std::vector<Clock> lgkm;
   Clock vm_last = 0, lds_last = 0;
@@ -313,6 +322,8 @@ Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
   op.kind = isa::kind_of(i);
   op.issue = static_cast<std::uint16_t>(std::max(1U, p.issue_clocks(i.mnemonic)));
   op.line = i.address / static_cast<std::uint64_t>(p["icache_line_bytes"]);
+  op.first_block = i.address / fetch_bytes;
+  op.last_block = (i.address + i.size - 1) / fetch_bytes;
   const std::string_view m = i.mnemonic;
   switch (op.kind) {
   case Kind::mfma: {
@@ -482,10 +493,15 @@ std::optional<Machine::Block> Machine::blocked(Wave& w, const Op& op, const Step
   Simd& s = simds_[w.simd];
   if (w.jumped) {
     w.jumped = false;
-    if (n_.icache_miss != 0 && !code_lines_[op.line]) {
-      // The first to come brings the line; its successors are prefetched.
-      return Block{t + n_.icache_miss, Cause::fetch};
-    }
+    w.target = op.first_block;
+    // The first to come brings the line; its successors are prefetched.
+    if (n_.icache_miss != 0 && !code_lines_[op.line])
+      w.branched = std::max(w.branched, t - std::min(t, n_.branch_taken)) + n_.icache_miss;
+  }
+  if (w.target != never && !has(Limit::issue)) {
+    const Clock there = w.branched + n_.branch_taken + (op.last_block == w.target ? 0 : n_.next_fetch);
+    if (there > t) return Block{there, Cause::fetch};
+    if (op.last_block != w.target) w.target = never;
   }
   code_lines_[op.line] = true;
   if (!has(Limit::dependencies)) {
@@ -787,7 +803,7 @@ void Machine::issue(Wave& w, const Op& op, const Step& step, Clock t) {
         w.at + 1 < w.stream->steps.size() && w.stream->steps[w.at + 1].instruction != step.instruction + 1;
     if (jumps) {
       w.jumped = true;
-      if (!has(Limit::issue)) busy = std::max(busy, n_.branch_taken);
+      w.branched = t;
     }
     break;
   }

@@ -36,7 +36,8 @@ inline Parameters bare(isa::Arch arch = isa::Arch::gfx942) {
       .with("wave_launch_clk", 0)
       .with("first_issue_clk", 0)
       .with("workgroup_launch_clk", 0)
-      .with("branch_taken_clk", 4);
+      .with("branch_taken_clk", 4)
+      .with("branch_next_fetch_clk", 0);
 }
 
 inline std::uint64_t clocks(const Trace& t, const Parameters& p, const UnitOptions& o = {}) {

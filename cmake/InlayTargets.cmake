@@ -41,6 +41,10 @@ if(INLAY_SANITIZE)
   add_link_options(-fsanitize=address,undefined)
 endif()
 
+# For install(TARGETS): with the libraries that not every Linux has, in a package that carries them.
+set(inlay_carried RUNTIME_DEPENDENCIES PRE_EXCLUDE_REGEXES "^lib(c|m|dl|rt|pthread|stdc[+][+]|gcc_s|z)[.]so" "^ld-linux"
+    POST_EXCLUDE_REGEXES "inlay_")
+
 # inlay_library(algebra SOURCES a.cpp b.cpp PUBLIC fmt::fmt PRIVATE z3)
 # Declares target inlay_<name> (alias inlay::<name>) with the public headers of <name>/include.
 function(inlay_library name)

@@ -1,0 +1,109 @@
+"""`pytest --inlay` over tests of Triton kernels: what passes, what fails and with which words."""
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import pytest  # noqa: F401
+    import torch  # noqa: F401
+    import triton  # noqa: F401
+except ImportError as e:
+    print("skipped: pytest, torch and triton are needed:", e)
+    sys.exit(77)
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+MORE = '''
+import pytest, torch, triton, triton.language as tl
+from softmax_kernels import softmax, softmax_in_one_row
+
+
+@pytest.mark.inlay_known("bounds")
+def test_known_and_gone():
+    x = torch.rand(4, 100, device="cuda")
+    softmax[(4,)](x, torch.empty_like(x), 100, BLOCK=128)
+
+
+@pytest.mark.inlay_known("rasec")
+def test_no_such_kind():
+    pass
+
+
+def test_fails_on_its_own():
+    x = torch.rand(4, 100, device="cuda")
+    softmax_in_one_row[(4,)](x, torch.empty_like(x), 100, BLOCK=128)
+    assert False, "of its own"
+
+
+@triton.autotune([triton.Config({"BLOCK": 256}), triton.Config({"BLOCK": 512})], key=["n"])
+@triton.jit
+def add(x, y, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, at < n) + 1, at < n)
+
+
+def test_views_and_the_device():
+    x = torch.arange(3000, dtype=torch.float32, device="cuda:0")[17:1017]
+    y = torch.zeros(1000).to("cuda")
+    assert x.is_cuda and torch.cuda.is_available()
+    add[lambda meta: (triton.cdiv(1000, meta["BLOCK"]),)](x, y, 1000)
+    torch.cuda.synchronize()
+    torch.testing.assert_close(y.cpu(), x + 1)
+'''
+
+
+class Plugin(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        for name in ("softmax_kernels.py", "test_softmax.py"):
+            shutil.copy(os.path.join(HERE, "..", "package", name), cls.folder)
+        with open(os.path.join(cls.folder, "test_more.py"), "w") as file:
+            file.write(MORE)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def pytest(self, *arguments):
+        # An installed wheel has registered it.
+        registered = list(importlib.metadata.entry_points(group="pytest11", name="inlay"))
+        plugin = [] if registered else ["-p", "pytest_inlay"]
+        ran = subprocess.run([sys.executable, "-m", "pytest", *plugin, "-p", "no:cacheprovider", *arguments],
+                             cwd=self.folder, capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def test_findings_fail_a_test_unless_they_are_known(self):
+        for arch in ("gfx942", "gfx950"):
+            status, said = self.pytest("--inlay", "--inlay-arch", arch, "test_softmax.py")
+            self.assertEqual(status, 1, said)
+            self.assertIn("1 failed, 2 passed", said)
+            self.assertIn("races: writes byte", said)
+            self.assertRegex(said, r"source .*softmax_kernels\.py:19:")
+            self.assertIn(f"3 launches on the emulator of {arch}, 1 known findings", said)
+
+    def test_checks_can_be_chosen(self):
+        status, said = self.pytest("--inlay", "--inlay-check", "bounds", "test_softmax.py", "-k", "not known")
+        self.assertEqual(status, 0, said)
+
+    def test_the_rest(self):
+        status, said = self.pytest("--inlay", "test_more.py")
+        self.assertIn("3 failed, 1 passed", said)
+        self.assertIn("inlay_known: no finding of kind bounds any more", said)
+        self.assertIn("no kind 'rasec'", said)
+        self.assertIn("AssertionError: of its own", said)
+        self.assertIn("inlay: races", said)
+
+    def test_what_is_wrong_with_the_request(self):
+        status, said = self.pytest("--inlay", "--inlay-arch", "gfx90a", "test_softmax.py")
+        self.assertEqual(status, 4, said)
+        self.assertIn("gfx942 or gfx950", said)
+        status, said = self.pytest("--inlay", "--inlay-check", "bonds", "test_softmax.py")
+        self.assertEqual(status, 4, said)
+
+
+if __name__ == "__main__":
+    unittest.main()

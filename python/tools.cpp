@@ -6,6 +6,9 @@
 #include <pybind11/stl.h>
 
 #include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
 
 namespace py = pybind11;
 using namespace inlay;
@@ -19,6 +22,21 @@ kernels::Bytes bytes_of(const py::bytes& data) {
   kernels::Bytes out(static_cast<std::size_t>(size));
   std::copy(begin, begin + size, reinterpret_cast<char*>(out.data()));
   return out;
+}
+
+// What was built for these flags in this process: building proves, compiles and links, which costs more than most launches.
+std::shared_ptr<const kernels::Artifact> artifact_of(const kernels::Kernel& kernel,
+                                                     const kernels::Flags& flags) {
+  static std::mutex mutex;
+  static std::map<std::pair<std::string, kernels::Flags>, std::shared_ptr<const kernels::Artifact>> known;
+  const std::pair key{std::string(kernel.name()), flags};
+  {
+    const std::lock_guard lock(mutex);
+    if (const auto at = known.find(key); at != known.end()) return at->second;
+  }
+  auto built = std::make_shared<const kernels::Artifact>(kernel.build(flags, {}));
+  const std::lock_guard lock(mutex);
+  return known.emplace(key, std::move(built)).first->second;
 }
 
 // Buffers of a problem, those that were given in the place of the random ones; what the outputs hold after one launch.
@@ -51,7 +69,8 @@ py::dict run_kernel(const std::string& name, const kernels::Flags& flags, const 
   for (const auto& b : problem.buffers) output.push_back(b.output);
   {
     const py::gil_scoped_release release;
-    const kernels::Artifact artifact = kernel->build(flags, {});
+    const auto built = artifact_of(*kernel, flags);
+    const kernels::Artifact& artifact = *built;
     runtime::EmulatorOptions options;
     options.checks = runtime::Checks::parse(checks);
     const auto device = kernels::open_device("emulator", artifact.arch, options);

@@ -55,15 +55,32 @@ def _only(outputs):
     return next(iter(outputs.values()))
 
 
+def _is_tensor(a):
+    """Whether it is a tensor of torch, which goes through torch's operator of the same name, so that torch.compile sees it."""
+    return hasattr(a, "detach")
+
+
 def gemm(a, b, /, *, arch="gfx942", **options):
     """a @ b, of matrices M x K and K x N of float16 or bfloat16, on the emulator.
 
     Sums are in float32; the kernel's tiles are `tile="64x64x32"` where the options do not say otherwise.
     """
-    import numpy
+    if _is_tensor(a):
+        from . import torch
 
+        return torch.gemm(a, b, arch, torch.text(options))
+    return gemm_of(a, b, arch, options)
+
+
+def gemm_shapes(a, b):
     if len(a.shape) != 2 or len(b.shape) != 2 or a.shape[1] != b.shape[0] or str(a.dtype) != str(b.dtype):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
+
+
+def gemm_of(a, b, arch, options):
+    import numpy
+
+    gemm_shapes(a, b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
     left, right = host(a), numpy.ascontiguousarray(host(b).T)
     if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
@@ -95,6 +112,14 @@ def _row_options(columns, size):
 
 def softmax(x, /, *, arch="gfx942", **options):
     """softmax over the last dimension, on the emulator."""
+    if _is_tensor(x):
+        from . import torch
+
+        return torch.softmax(x, arch, torch.text(options))
+    return softmax_of(x, arch, options)
+
+
+def softmax_of(x, arch, options):
     rows, columns = _rows(x)
     out = run_kernel("softmax", {"x": host(x)}, m=rows, n=columns, dtype=_element(x), arch=arch,
                      **{**_row_options(columns, host(x).itemsize), **options})
@@ -103,9 +128,21 @@ def softmax(x, /, *, arch="gfx942", **options):
 
 def rms_norm(x, w, /, *, eps=1e-5, arch="gfx942", **options):
     """x / sqrt(mean(x^2) + eps) * w over the last dimension, on the emulator."""
+    if _is_tensor(x):
+        from . import torch
+
+        return torch.rms_norm(x, w, eps, arch, torch.text(options))
+    return rms_norm_of(x, w, eps, arch, options)
+
+
+def rms_norm_shapes(x, w):
+    if tuple(w.shape) != tuple(x.shape[-1:]) or str(w.dtype) != str(x.dtype):
+        raise ValueError(f"rms_norm: a weight of {tuple(w.shape)} {w.dtype} for rows of {tuple(x.shape[-1:])} {x.dtype}")
+
+
+def rms_norm_of(x, w, eps, arch, options):
     rows, columns = _rows(x)
-    if tuple(w.shape) != (columns,) or str(w.dtype) != str(x.dtype):
-        raise ValueError(f"rms_norm: a weight of {tuple(w.shape)} {w.dtype} for rows of {columns} {x.dtype}")
+    rms_norm_shapes(x, w)
     out = run_kernel("rmsnorm", {"x": host(x), "w": host(w)}, m=rows, n=columns, dtype=_element(x), arch=arch, epsilon=repr(eps),
                      **{**_row_options(columns, host(x).itemsize), **options})
     return _like(_only(out), x, tuple(x.shape))
@@ -116,8 +153,20 @@ def flash_attention(q, k, v, /, *, causal=False, arch="gfx942", **options):
 
     Heads of k and v may be fewer: each is shared by as many heads of q.
     """
+    if _is_tensor(q):
+        from . import torch
+
+        return torch.flash_attention(q, k, v, causal, arch, torch.text(options))
+    return flash_attention_of(q, k, v, causal, arch, options)
+
+
+def flash_attention_shapes(q, k, v):
     if len(q.shape) != 4 or len(k.shape) != 4 or tuple(k.shape) != tuple(v.shape) or q.shape[2] % k.shape[2] or q.shape[3] != k.shape[3]:
         raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
+
+
+def flash_attention_of(q, k, v, causal, arch, options):
+    flash_attention_shapes(q, k, v)
     batch, queries, heads, size = q.shape
     out = run_kernel("flash_attention", {"q": host(q), "k": host(k), "v": host(v)}, dtype=_element(q), arch=arch, batch=batch,
                      queries=queries, keys=k.shape[1], heads=heads, group=heads // k.shape[2], causal=int(causal),

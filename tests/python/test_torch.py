@@ -1,0 +1,73 @@
+"""The kernels as operators of torch: what torch itself checks of an operator, and compiled models with eager's bits."""
+import sys
+import unittest
+
+try:
+    import torch
+except ImportError as e:
+    print("skipped: no torch here:", e)
+    sys.exit(77)
+
+import inlay
+import inlay.torch
+
+torch.manual_seed(1)
+F16, BF16 = torch.float16, torch.bfloat16
+
+
+def random(*shape, dtype=F16):
+    return torch.rand(shape).sub(0.5).to(dtype)
+
+
+SAMPLES = [
+    (torch.ops.inlay.gemm, (random(16, 32), random(32, 24))),
+    (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "gfx950", "tile=64x64x32")),
+    (torch.ops.inlay.softmax, (random(2, 3, 100),)),
+    (torch.ops.inlay.softmax, (random(8, 4).t(),)),
+    (torch.ops.inlay.rms_norm, (random(4, 64), random(64))),
+    (torch.ops.inlay.flash_attention, (random(1, 16, 2, 64), random(1, 32, 1, 64), random(1, 32, 1, 64), True)),
+]
+
+
+class Operators(unittest.TestCase):
+    def test_torchs_own_checks(self):
+        for op, args in SAMPLES:
+            with self.subTest(op=str(op)):
+                torch.library.opcheck(op.default, args)
+
+    def test_values(self):
+        a, b = random(16, 32), random(32, 24)
+        torch.testing.assert_close(torch.ops.inlay.gemm(a, b).float(), a.float() @ b.float(), rtol=2.0**-10, atol=1e-4)
+        self.assertTrue(torch.equal(torch.ops.inlay.gemm(a, b), inlay.gemm(a, b)))
+        self.assertTrue(torch.equal(torch.ops.inlay.gemm(a, b), torch.from_numpy(inlay.gemm(a.numpy(), b.numpy()))))
+        x = random(8, 4).t()
+        torch.testing.assert_close(inlay.softmax(x).float(), torch.softmax(x.float(), -1), rtol=2.0**-9, atol=1e-4)
+
+    def test_shapes_are_refused_when_traced(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+
+        with FakeTensorMode():
+            self.assertEqual(tuple(inlay.gemm(torch.empty(4, 8), torch.empty(8, 6)).shape), (4, 6))
+            with self.assertRaisesRegex(ValueError, "matrices M x K and K x N"):
+                inlay.gemm(torch.empty(4, 8), torch.empty(4, 8))
+            with self.assertRaisesRegex(ValueError, "a weight of"):
+                inlay.rms_norm(torch.empty(4, 8), torch.empty(4))
+
+    def test_a_compiled_model_gives_eagers_bits(self):
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.scale, self.weight = (torch.nn.Parameter(p, requires_grad=False) for p in (random(32), random(32, 16)))
+
+            def forward(self, x):
+                return inlay.softmax(inlay.gemm(inlay.rms_norm(x, self.scale) * 2, self.weight, tile="64x64x32"))
+
+        model = Model()
+        for rows in (8, 8, 12):  # the last by symbolic sizes
+            x = random(rows, 32)
+            compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+            self.assertTrue(torch.equal(compiled(x), model(x)))
+
+
+if __name__ == "__main__":
+    unittest.main()

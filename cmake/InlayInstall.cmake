@@ -12,7 +12,7 @@ endif()
 
 # The same for those who ask pkg-config: names in the order in which a linker wants archives.
 set(inlay_pc_libs "")
-foreach(component kernels validate codegen solver runtime launch algebra)
+foreach(component kernels validate codegen solver runtime launch algebra machine)
   if(TARGET inlay_${component})
     string(APPEND inlay_pc_libs " -linlay_${component}")
   endif()

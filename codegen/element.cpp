@@ -2,6 +2,7 @@
 #include <inlay/algebra/nearest.h>
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/error.h>
+#include <inlay/machine/formats.h>
 
 #include <algorithm>
 #include <bit>
@@ -15,26 +16,33 @@ namespace {
 
 using enum ElementKind;
 
+constexpr ElementFacts number(Element element, std::string_view name) {
+  const machine::Format& f = machine::format(name);
+  return {element,         f.name,          f.bits, f.floating() ? floating : integer,
+          f.exponent_bits, f.mantissa_bits, f.bias, static_cast<TopCodes>(f.top)};
+}
+static_assert(static_cast<int>(TopCodes::numbers) == static_cast<int>(machine::TopCodes::numbers));
+
 constexpr ElementFacts table[] = {
-    {Element::f64, "f64", 64, floating, 11, 52, 1023, TopCodes::infinity},
-    {Element::f32, "f32", 32, floating, 8, 23, 127, TopCodes::infinity},
-    {Element::xf32, "xf32", 32, floating, 8, 10, 127, TopCodes::infinity},
-    {Element::f16, "f16", 16, floating, 5, 10, 15, TopCodes::infinity},
-    {Element::bf16, "bf16", 16, floating, 8, 7, 127, TopCodes::infinity},
-    {Element::e4m3fnuz, "e4m3fnuz", 8, floating, 4, 3, 8, TopCodes::unsigned_zero},
-    {Element::e5m2fnuz, "e5m2fnuz", 8, floating, 5, 2, 16, TopCodes::unsigned_zero},
-    {Element::e4m3fn, "e4m3fn", 8, floating, 4, 3, 7, TopCodes::one_nan},
-    {Element::e5m2, "e5m2", 8, floating, 5, 2, 15, TopCodes::infinity},
-    {Element::e2m3, "e2m3", 6, floating, 2, 3, 1, TopCodes::numbers},
-    {Element::e3m2, "e3m2", 6, floating, 3, 2, 3, TopCodes::numbers},
-    {Element::e2m1, "e2m1", 4, floating, 2, 1, 1, TopCodes::numbers},
-    {Element::e8m0, "e8m0", 8, floating, 8, 0, 127, TopCodes::one_nan},
-    {Element::i64, "i64", 64, integer},
-    {Element::i32, "i32", 32, integer},
-    {Element::i16, "i16", 16, integer},
-    {Element::i8, "i8", 8, integer},
-    {Element::i4, "i4", 4, integer},
-    {Element::i1, "i1", 1, integer},
+    number(Element::f64, "f64"),
+    number(Element::f32, "f32"),
+    number(Element::xf32, "xf32"),
+    number(Element::f16, "f16"),
+    number(Element::bf16, "bf16"),
+    number(Element::e4m3fnuz, "e4m3fnuz"),
+    number(Element::e5m2fnuz, "e5m2fnuz"),
+    number(Element::e4m3fn, "e4m3fn"),
+    number(Element::e5m2, "e5m2"),
+    number(Element::e2m3, "e2m3"),
+    number(Element::e3m2, "e3m2"),
+    number(Element::e2m1, "e2m1"),
+    number(Element::e8m0, "e8m0"),
+    number(Element::i64, "i64"),
+    number(Element::i32, "i32"),
+    number(Element::i16, "i16"),
+    number(Element::i8, "i8"),
+    number(Element::i4, "i4"),
+    number(Element::i1, "i1"),
     {Element::global, "global", 64, pointer},
     {Element::lds, "lds", 32, pointer},
     {Element::buffer, "buffer", 128, pointer},

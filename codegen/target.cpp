@@ -1,56 +1,38 @@
 #include <inlay/algebra/error.h>
 #include <inlay/codegen/error.h>
 #include <inlay/codegen/target.h>
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 
 namespace inlay::codegen {
 namespace {
 
-constexpr int lds_dma_gfx942[] = {1, 2, 4};
-constexpr int lds_dma_gfx950[] = {1, 2, 4, 12, 16};
-// Word 3 of a descriptor: DATA_FORMAT (bits 15-18) = 4, a 32-bit format; NUM_FORMAT (bits 12-14) = 7, float.
-// Raw buffer accesses ignore both, but a DATA_FORMAT of 0 marks the descriptor as invalid.
-constexpr std::uint32_t raw_buffer = (4u << 15) | (7u << 12);
-
-constexpr Target targets[] = {
-    {.name = "gfx942",
-     .product = "MI300X, MI325X",
-     .wave_size = 64,
-     .max_workgroup_size = 1024,
-     .compute_units = 304,
-     .simds = 4,
-     .max_waves_per_simd = 8,
-     .registers_per_simd_lane = 512,
-     .register_granule = 8,
-     .lds_bytes = 64 * 1024,
-     .max_memory_vector_bytes = 16,
-     .lds_dma_bytes = lds_dma_gfx942,
-     .buffer_flags = raw_buffer,
-     .packs_bf16 = false,
-     .wide_mfma_16bit = false,
-     .swaps_lanes = false,
-     .packed_beside_products = true,
-     .ocp_fp8 = false},
-    {.name = "gfx950",
-     .product = "MI350X, MI355X",
-     .wave_size = 64,
-     .max_workgroup_size = 1024,
-     .compute_units = 256,
-     .simds = 4,
-     .max_waves_per_simd = 8,
-     .registers_per_simd_lane = 512,
-     .register_granule = 8,
-     .lds_bytes = 160 * 1024,
-     .max_memory_vector_bytes = 16,
-     .lds_dma_bytes = lds_dma_gfx950,
-     .buffer_flags = raw_buffer,
-     .packs_bf16 = true,
-     .wide_mfma_16bit = true,
-     .swaps_lanes = true,
-     .packed_beside_products = false,
-     .ocp_fp8 = true},
-};
+constexpr auto targets = [] {
+  std::array<Target, machine::targets.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const machine::Target& t = machine::targets[i];
+    all[i] = {.name = t.name,
+              .product = t.product,
+              .wave_size = t.wave_size,
+              .max_workgroup_size = t.max_workgroup_size,
+              .compute_units = t.compute_units,
+              .simds = t.simds,
+              .max_waves_per_simd = t.max_waves_per_simd,
+              .registers_per_simd_lane = t.registers_per_simd_lane,
+              .register_granule = t.register_granule,
+              .lds_bytes = t.lds_bytes,
+              .max_memory_vector_bytes = t.max_memory_vector_bytes,
+              .lds_dma_bytes = t.lds_dma_bytes,
+              .buffer_flags = t.buffer_flags,
+              .packs_bf16 = t.packs_bf16,
+              .wide_mfma_16bit = t.wide_mfma_16bit,
+              .swaps_lanes = t.swaps_lanes,
+              .packed_beside_products = t.packed_beside_products,
+              .ocp_fp8 = t.ocp_fp8};
+  }
+  return all;
+}();
 
 } // namespace
 
@@ -59,12 +41,14 @@ std::span<const Target> Target::all() { return targets; }
 const Target& Target::named(std::string_view name) {
   for (const Target& t : targets)
     if (t.name == name) return t;
-  std::string chip; // MI300X names its target
-  for (const Target& t : targets)
-    if (std::string(t.product).find(name) != std::string::npos && name.size() > 3)
+  std::string chip, there_are; // MI300X names its target
+  for (const Target& t : targets) {
+    if (t.product.find(name) != std::string_view::npos && name.size() > 3)
       chip = std::string(name) + " is " + std::string(t.name) + "; ";
-  throw CodegenError("unknown architecture", "arch   " + std::string(name),
-                     chip + "gfx942 (MI300X, MI325X) or gfx950 (MI350X, MI355X)");
+    there_are +=
+        (there_are.empty() ? "" : " or ") + std::string(t.name) + " (" + std::string(t.product) + ")";
+  }
+  throw CodegenError("unknown architecture", "arch   " + std::string(name), chip + there_are);
 }
 
 int Target::occupancy(int registers) const {

@@ -1,3 +1,4 @@
+#include <inlay/machine/target.h>
 #include <inlay/runtime/code_object.h>
 
 #include <algorithm>
@@ -85,8 +86,9 @@ bool suits(std::string_view triple, std::string_view arch) {
   if (dashes == std::string_view::npos) return false;
   auto processor = triple.substr(dashes + 2);
   processor = processor.substr(0, processor.find(':'));
-  if (!arch.empty()) return processor == arch || processor == "gfx9-4-generic";
-  return processor == "gfx942" || processor == "gfx950" || processor == "gfx9-4-generic";
+  if (arch.empty()) return machine::find_runner(processor) != nullptr;
+  const machine::Target* const asked = machine::find_target(arch);
+  return asked != nullptr && (processor == asked->name || processor == asked->generic);
 }
 
 /// The entry of a clang offload bundle for `arch`.
@@ -111,14 +113,15 @@ Bytes unbundle(Bytes file, std::string_view arch) {
     if (triples.size() < 400) triples += (triples.empty() ? "" : ", ") + printable(triple);
     if (!suits(triple, arch) || size == 0) continue;
     if (found)
-      fail("offload bundle holds several suitable code objects: " + triples, "choose one: gfx942 or gfx950");
+      fail("offload bundle holds several suitable code objects: " + triples,
+           "choose one: " + machine::names(" or "));
     found = file.subspan(offset, size);
   }
   if (!found)
     fail("offload bundle holds no code object for " +
-             (arch.empty() ? "gfx942 or gfx950" : std::string(arch)) +
+             (arch.empty() ? machine::names(" or ") : std::string(arch)) +
              (triples.empty() ? "" : ": " + triples),
-         "compile with --offload-arch=gfx942 or gfx950");
+         "compile with --offload-arch=" + machine::names(" or "));
   return *found;
 }
 
@@ -272,16 +275,16 @@ KernelDescriptor decode_descriptor(Bytes kd) {
   return d;
 }
 
-std::uint32_t lds_of(std::string_view arch) { return arch == "gfx950" ? 163840 : 65536; }
-
 /// What the launcher and the emulator rely on, so that they need not check.
 void check_descriptor(const std::string& name, const KernelDescriptor& d, std::string_view arch) {
   const auto refuse = [&](const std::string& what, const char* hint) {
     fail("kernel " + name + ": " + what, hint);
   };
-  if (d.lds_bytes > lds_of(arch))
+  const machine::Target* const target = machine::find_runner(arch);
+  const auto lds = static_cast<std::uint32_t>(target->lds_bytes);
+  if (d.lds_bytes > lds)
     refuse("needs " + std::to_string(d.lds_bytes) + " bytes of LDS, " + std::string(arch) + " has " +
-               std::to_string(lds_of(arch)),
+               std::to_string(lds),
            "a smaller tile, or fewer stages");
   if (d.scratch_bytes > most_scratch)
     refuse("needs " + std::to_string(d.scratch_bytes) + " bytes of scratch a lane, the most is 131072",
@@ -298,15 +301,18 @@ void check_descriptor(const std::string& name, const KernelDescriptor& d, std::s
 }
 
 std::string arch_of(std::uint32_t flags) {
-  using namespace llvm::ELF;
-  switch (flags & EF_AMDGPU_MACH) {
-  case EF_AMDGPU_MACH_AMDGCN_GFX942: return "gfx942";
-  case EF_AMDGPU_MACH_AMDGCN_GFX950: return "gfx950";
-  case EF_AMDGPU_MACH_AMDGCN_GFX9_4_GENERIC: return "gfx9-4-generic";
-  default:
-    fail("code object is for processor number " + hex(flags & EF_AMDGPU_MACH),
-         "gfx942 (0x4c), gfx950 (0x4f) and gfx9-4-generic (0x5f) are read here");
+  const std::uint32_t number = flags & llvm::ELF::EF_AMDGPU_MACH;
+  std::string known;
+  for (const machine::Target& t : machine::targets) {
+    if (number == t.elf_machine) return std::string(t.name);
+    if (number == t.generic_elf_machine) return std::string(t.generic);
+    known += std::string(t.name) + " (" + hex(t.elf_machine) + "), ";
   }
+  for (const machine::Target& t : machine::targets)
+    if (known.find(t.generic) == std::string::npos)
+      known += std::string(t.generic) + " (" + hex(t.generic_elf_machine) + "), ";
+  known.resize(known.size() - 2);
+  fail("code object is for processor number " + hex(number), known + " are read here");
 }
 
 /// Width of the field that a relocation fills; 0 for none, and for what loaders do not apply.
@@ -348,7 +354,7 @@ struct CodeObjectReader {
     if (machine != EM_AMDGPU)
       fail("ELF is for machine " + std::to_string(machine) + ", not for AMDGPU (224)",
            machine == EM_X86_64 ? "this is a host program without a .hip_fatbin section"
-                                : "compile for gfx942 or gfx950");
+                                : "compile for " + machine::names(" or "));
     if (file[EI_OSABI] != ELFOSABI_AMDGPU_HSA)
       fail("ELF is not for the HSA system (OS/ABI " + std::to_string(file[EI_OSABI]) + ")",
            "use the triple amdgcn-amd-amdhsa");
@@ -633,8 +639,8 @@ struct CodeObjectReader {
 };
 
 CodeObject CodeObject::parse(std::vector<std::uint8_t> bytes, std::string_view arch) {
-  if (!arch.empty() && arch != "gfx942" && arch != "gfx950")
-    fail("unknown architecture " + printable(arch.substr(0, 40)), "gfx942 or gfx950");
+  if (!arch.empty() && machine::find_target(arch) == nullptr)
+    fail("unknown architecture " + printable(arch.substr(0, 40)), machine::names(" or "));
   CodeObjectReader r;
   r.object.owner_ = std::make_shared<const std::vector<std::uint8_t>>(std::move(bytes));
   r.file = *r.object.owner_;

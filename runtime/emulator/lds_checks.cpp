@@ -5,6 +5,9 @@
 // no page is read whose last write may not have arrived, nothing can be wrong; an access is then only appended to a log. When
 // a page says otherwise the log is replayed into the precise record, which decides by words until the next barrier.
 #include "engine.h"
+#include "isa/target.h"
+
+#include <inlay/machine/lds.h>
 
 #include <algorithm>
 #include <bit>
@@ -638,28 +641,10 @@ namespace {
 
 u32 count_lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
                      u32& conflicts) {
-  // Which lanes share a cycle; the groups of b128 reads are as measured on MI300X and MI350X (nod-ai/shark-ai,
-  // "empirical LDS"; HipKittens, "phases").
-  const bool wide_banks = arch == isa::Arch::gfx950 && !is_write && bytes != 12;
-  const unsigned banks = wide_banks ? 64 : 32;
-  const auto phase_of = [&](unsigned l) -> unsigned {
-    if (bytes <= 4) return wide_banks ? 0 : l / 32;
-    if (bytes == 8) return wide_banks ? l / 32 : l / 16;
-    if (is_write) return l / 8;
-    const unsigned quad = (l / 4) % 8;
-    if (wide_banks) {
-      static constexpr u8 of_quad[8] = {0, 1, 1, 0, 1, 0, 0, 1};
-      return (l / 32) * 2 + of_quad[quad];
-    }
-    static constexpr u8 of_quad[8] = {0, 1, 2, 3, 1, 0, 3, 2};
-    return (l / 32) * 4 + of_quad[quad];
-  };
+  const machine::LdsService& service = machine::lds_service(isa::machine_arch(arch), is_write, bytes);
+  const unsigned banks = service.banks, phases = service.phases();
   u32 cycles = 0;
   conflicts = 0;
-  const unsigned phases = bytes <= 4   ? (wide_banks ? 1 : 2)
-                          : bytes == 8 ? (wide_banks ? 2 : 4)
-                          : wide_banks ? 4
-                                       : 8;
   // The different words that a phase wants of a bank: at most one for each of its 64 / phases lanes.
   const unsigned places = 64 / phases;
   std::array<u32, 64 * 64> words; // [phase][bank][depth]
@@ -667,7 +652,7 @@ u32 count_lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned by
   std::array<u8, 8> worst{};
   for (; mask != 0; mask &= mask - 1) {
     const unsigned l = first_lane(mask);
-    const unsigned p = phase_of(l);
+    const unsigned p = service.phase[l];
     for (unsigned k = 0; k < std::max(1U, bytes / 4); ++k) {
       const u32 word = addresses[l] / 4 + k;
       const unsigned bank = word % banks;
@@ -705,7 +690,7 @@ u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, b
     pattern[l] = ((mask >> l) & 1U) != 0 ? addresses[l] - base : 0;
     hash += pattern[l] * (2 * l + 1);
   }
-  const u32 kind = bytes << 8 | (is_write ? 2U : 0U) | (arch == isa::Arch::gfx950 ? 1U : 0U);
+  const u32 kind = bytes << 8 | (is_write ? 2U : 0U) | static_cast<u32>(arch) << 16;
   Known& k = all[(hash * 2654435761U) >> 25];
   if (k.mask != mask || k.kind != kind || k.pattern != pattern) {
     k.pattern = pattern;

@@ -1,4 +1,6 @@
 // What a decoded program knows about itself, and the reader of LLVM's operand syntax.
+#include "isa/target.h"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,15 +13,13 @@
 
 namespace inlay::runtime::isa {
 
-std::string_view to_string(Arch arch) { return arch == Arch::gfx942 ? "gfx942" : "gfx950"; }
+std::string_view to_string(Arch arch) { return target(arch).name; }
 
 Arch parse_arch(std::string_view text) {
-  for (const Arch arch : {Arch::gfx942, Arch::gfx950}) {
-    if (text.find(to_string(arch)) != std::string_view::npos) {
-      return arch;
-    }
-  }
-  throw IsaError("architecture: '" + std::string(text) + "' is not supported\n  hint   gfx942 or gfx950");
+  for (const machine::Target& t : machine::targets)
+    if (text.find(t.name) != std::string_view::npos) return static_cast<Arch>(t.arch);
+  throw IsaError("architecture: '" + std::string(text) + "' is not supported\n  hint   " +
+                 machine::names(" or "));
 }
 
 std::string located(const Instruction& i) {

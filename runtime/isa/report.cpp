@@ -1,4 +1,6 @@
 // The static report: resources, mix, hot loop, distances.
+#include "isa/target.h"
+
 #include <inlay/runtime/isa/report.h>
 
 #include <algorithm>
@@ -364,17 +366,26 @@ std::optional<std::string> not_reserved(const Instruction& i, const KernelDescri
 }
 
 Machine machine(Arch arch) {
-  Machine m;
-  m.arch = arch;
-  if (arch == Arch::gfx950) {
-    m.lds_bytes = 163840;
-    m.lds_granule = 1280;
-    m.lds_read_bytes_per_clock = 256;
-  }
-  return m;
+  const inlay::machine::Target& t = target(arch);
+  const auto number = [](int n) { return static_cast<unsigned>(n); };
+  return {.arch = arch,
+          .simds = number(t.simds),
+          .waves_per_simd = number(t.max_waves_per_simd),
+          .vector_registers = number(t.registers_per_simd_lane),
+          .vector_granule = number(t.register_granule),
+          .scalar_registers = number(t.scalar_registers),
+          .scalar_granule = number(t.scalar_granule),
+          .lds_bytes = number(t.lds_bytes),
+          .lds_granule = number(t.lds_granule),
+          .lds_read_bytes_per_clock = number(t.lds_read_bytes_per_clock)};
 }
 
-Arch arch_of(const CodeObject& object) { return object.arch() == "gfx950" ? Arch::gfx950 : Arch::gfx942; }
+Arch arch_of(const CodeObject& object) {
+  if (const inlay::machine::Target* t = inlay::machine::find_runner(object.arch()))
+    return static_cast<Arch>(t->arch);
+  throw IsaError("the code object is for " + object.arch() + ", which is not known here\n  hint   " +
+                 inlay::machine::names(" or "));
+}
 
 Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch, unsigned sgprs) {
   const Machine m = machine(arch);

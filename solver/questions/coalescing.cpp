@@ -9,13 +9,22 @@
 
 #include "questions/statements.h"
 
+#include <inlay/machine/target.h>
+
 #include <algorithm>
 #include <array>
 
 namespace inlay::solver {
 namespace {
 
-constexpr std::array<GlobalMemory, 2> memories{{{"gfx942", 128, 64}, {"gfx950", 128, 64}}};
+constexpr auto memories = [] {
+  std::array<GlobalMemory, machine::targets.size()> all{};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const machine::Target& t = machine::targets[i];
+    all[i] = {t.name, static_cast<unsigned>(t.line_bytes), static_cast<unsigned>(t.segment_bytes)};
+  }
+  return all;
+}();
 
 // Disjoint intervals that cover the same bytes.
 std::vector<std::pair<std::int64_t, std::int64_t>>

@@ -1,81 +1,22 @@
 #include "inlay/solver/lds.h"
 
+#include <inlay/machine/lds.h>
+
 #include <algorithm>
 #include <tuple>
 
 namespace inlay::solver {
 namespace {
 
-using Groups = std::vector<std::vector<unsigned>>;
-
-// [first, last] inclusive ranges of lanes, one inner list per phase: the shape in which the sources print
-// them.
-Groups ranges(std::initializer_list<std::initializer_list<std::pair<unsigned, unsigned>>> phases) {
-  Groups out;
-  for (const auto& phase : phases) {
-    out.emplace_back();
-    for (auto [first, last] : phase)
-      for (unsigned lane = first; lane <= last; ++lane) out.back().push_back(lane);
-  }
-  return out;
-}
-
-// As many lanes as the banks can serve at once: 32 banks of 4 bytes are 32 lanes of a dword, 16 of two.
-Groups consecutive(unsigned lanes) {
-  Groups out;
-  // What a design without published measurements is assumed to do; notes say so whenever such a row decides
-  // (banks.cpp).
-  for (unsigned first = 0; first < 64; first += lanes) {
-    out.emplace_back();
-    for (unsigned lane = first; lane < first + lanes; ++lane) out.back().push_back(lane);
-  }
-  return out;
-}
-
-constexpr std::string_view mi300x = "nod-ai/amd-shark-ai docs/empirical-lds, measured on MI300X";
-constexpr std::string_view mi355x = "HazyResearch/HipKittens analysis/paper_experiments/phases, measured on "
-                                    "MI355X; nod-ai empirical-lds (MI350X)";
-constexpr std::string_view by_bandwidth =
-    "no published measurement: consecutive lanes up to the bandwidth of the banks";
-
-// The eight groups of ds_read_b128 on gfx942, which are also those of ds_read_b96 on gfx950.
-Groups interleaved_eights() {
-  return ranges({{{0, 3}, {20, 23}},
-                 {{32, 35}, {52, 55}},
-                 {{4, 7}, {16, 19}},
-                 {{36, 39}, {48, 51}},
-                 {{8, 11}, {28, 31}},
-                 {{40, 43}, {60, 63}},
-                 {{12, 15}, {24, 27}},
-                 {{44, 47}, {56, 59}}});
-}
-
 const std::vector<LdsAccess>& table() {
   static const std::vector<LdsAccess> accesses = [] {
-    std::vector<LdsAccess> all{
-        {"gfx942", "read", 4, 32, consecutive(32), true, mi300x},
-        {"gfx942", "read", 8, 32, consecutive(16), true, mi300x},
-        {"gfx942", "read", 12, 32, interleaved_eights(), false,
-         "no published measurement: the groups of ds_read_b96 on gfx950"},
-        {"gfx942", "read", 16, 32, interleaved_eights(), true, mi300x},
-        {"gfx942", "write", 4, 32, consecutive(32), false, by_bandwidth},
-        {"gfx942", "write", 8, 32, consecutive(16), false, by_bandwidth},
-        {"gfx942", "write", 12, 32, consecutive(8), false, by_bandwidth},
-        {"gfx942", "write", 16, 32, consecutive(8), true, mi300x},
-        {"gfx950", "read", 4, 64, consecutive(64), true, mi355x},
-        {"gfx950", "read", 8, 64, consecutive(32), true, mi355x},
-        {"gfx950", "read", 12, 32, interleaved_eights(), true, mi355x},
-        {"gfx950", "read", 16, 64,
-         ranges({{{0, 3}, {12, 15}, {20, 27}},
-                 {{4, 11}, {16, 19}, {28, 31}},
-                 {{32, 35}, {44, 47}, {52, 59}},
-                 {{36, 43}, {48, 51}, {60, 63}}}),
-         true, mi355x},
-        {"gfx950", "write", 4, 32, consecutive(32), false, by_bandwidth},
-        {"gfx950", "write", 8, 32, consecutive(16), true, mi355x},
-        {"gfx950", "write", 12, 32, consecutive(8), false, by_bandwidth},
-        {"gfx950", "write", 16, 32, consecutive(8), false, by_bandwidth},
-    };
+    std::vector<LdsAccess> all;
+    for (const machine::LdsService& s : machine::lds_services) {
+      std::vector<std::vector<unsigned>> phases(s.phases());
+      for (unsigned lane = 0; lane < s.phase.size(); ++lane) phases[s.phase[lane]].push_back(lane);
+      all.push_back({machine::to_string(s.arch), s.write ? "write" : "read", s.bytes, s.banks,
+                     std::move(phases), s.measured, s.source});
+    }
     // Counted before the narrow ones are appended, which are made from the rows of a dword.
     const std::size_t words = all.size();
     for (std::size_t k = 0; k < words; ++k) {
@@ -106,7 +47,7 @@ constexpr Instruction instructions[] = {
     {"ds_read_i8", "read", 4, 1},      {"ds_read_u16", "read", 4, 2},      {"ds_read_i16", "read", 4, 2},
     {"ds_read_u16_d16", "read", 4, 2}, {"ds_write_b8", "write", 4, 1},     {"ds_write_b16", "write", 4, 2},
 };
-// Transposing reads go through the read pipe of their width (gfx950).
+// Transposing reads go through the read pipe of their width, where there are any.
 constexpr Instruction transposing[] = {
     {"ds_read_b64_tr_b16", "read", 8, 8},
     {"ds_read_b64_tr_b8", "read", 8, 8},
@@ -120,26 +61,24 @@ std::span<const LdsAccess> lds_accesses() { return table(); }
 
 const LdsAccess& lds_access(std::string_view instruction, std::string_view arch) {
   const Instruction* found = nullptr;
+  const machine::Target* const target = machine::find_target(arch);
+  const bool transposes = target != nullptr && target->transposes_lds;
   for (const Instruction& i : instructions)
     if (i.name == instruction) found = &i;
-  if (arch == "gfx950")
+  if (transposes)
     for (const Instruction& i : transposing)
       if (i.name == instruction) found = &i;
-  bool known_arch = false;
-  for (const LdsAccess& a : table()) {
-    // A wrong architecture and a wrong instruction are different mistakes, with different lists of what there
-    // is.
-    known_arch |= a.arch == arch;
+  for (const LdsAccess& a : table())
     if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes &&
         a.alignment == found->alignment)
       return a;
-  }
-  if (!known_arch)
-    throw QuestionError("conflict-free: no LDS model of '" + std::string(arch) +
-                        "'\n  hint   gfx942, gfx950");
+  // A wrong architecture and a wrong instruction are different mistakes, with different lists of what there is.
+  if (target == nullptr)
+    throw QuestionError("conflict-free: no LDS model of '" + std::string(arch) + "'\n  hint   " +
+                        machine::names(", "));
   std::string names;
   for (const Instruction& i : instructions) names += (names.empty() ? "" : ", ") + std::string(i.name);
-  if (arch == "gfx950")
+  if (transposes)
     for (const Instruction& i : transposing) names += ", " + std::string(i.name);
   throw QuestionError("conflict-free: '" + std::string(instruction) + "' is not an LDS access of " +
                       std::string(arch) + "\n  hint   " + names);

@@ -3,6 +3,7 @@
 #include "inlay/solver/coalescing.h"
 
 #include "questions/engine.h"
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <bit>
@@ -265,7 +266,7 @@ std::vector<TilerChoice> search_tiler(std::uint64_t tile_rows, std::uint64_t til
     if (c.proofs.back().outcome != Outcome::proved) continue;
     // Lines that a wave touches in a row-major tensor whose rows begin on a line: counted for one such tensor, then
     // proved for all.
-    const GlobalMemory& memory = global_memory("gfx942"); // gfx950 has the same lines
+    const GlobalMemory& memory = global_memory(machine::usual_target); // all have the same lines
     std::uint64_t wave = std::min<std::uint64_t>(threads, 64), row = std::min(across, wave);
     // One line more than a row takes, so that no line is shared by two rows: a line shared by chance at one
     // pitch would be counted as saved.

@@ -1,0 +1,131 @@
+// The tables of the machine: what must hold of every row, and what is asked of them by name.
+#include <catch2/catch.hpp>
+#include <inlay/machine/formats.h>
+#include <inlay/machine/lds.h>
+#include <inlay/machine/matrix.h>
+#include <inlay/machine/target.h>
+#include <set>
+
+using namespace inlay::machine;
+
+TEST_CASE(
+    "targets: found by name, by product and by generic processor; an unknown one is refused with the list") {
+  CHECK(Target::named("gfx942").lds_bytes == 65536);
+  CHECK(Target::named("gfx950").lds_bytes == 163840);
+  CHECK(find_target("gfx90a") == nullptr);
+  CHECK(find_runner("gfx9-4-generic") == &Target::named("gfx942"));
+  CHECK(find_runner("gfx950") == &Target::named("gfx950"));
+  CHECK(find_runner("gfx1100") == nullptr);
+  CHECK(Target::named("gfx942").is_chip("mi300a"));
+  CHECK(!Target::named("gfx942").is_chip("mi300x mi300a"));
+  CHECK(!Target::named("gfx950").is_chip("mi300x"));
+  CHECK(names(" or ") == "gfx942 or gfx950");
+  try {
+    (void)Target::named("MI300X");
+    FAIL("found");
+  } catch (const UnknownTarget& e) {
+    const std::string what = e.what();
+    CHECK(
+        what ==
+        "unknown architecture\n  arch   MI300X\n  hint   MI300X is gfx942; gfx942 (MI300X, MI325X) or gfx950 "
+        "(MI350X, MI355X)");
+  }
+}
+
+TEST_CASE("targets: what follows from a row") {
+  for (const Target& t : targets) {
+    INFO(t.name);
+    CHECK(t.fnuz_fp8 != t.ocp_fp8);
+    CHECK(t.lds_bytes % t.lds_granule == 0);
+    CHECK(t.occupancy(1) == t.max_waves_per_simd);
+    CHECK(t.occupancy(t.registers_per_simd_lane) == 1);
+    CHECK(t.occupancy(t.registers_per_simd_lane + 1) == 0);
+    CHECK(t.occupancy(128) == 4);
+    CHECK(t.occupancy(129) == 3);
+    CHECK(every_target.contains(t));
+    CHECK(with(&Target::ocp_fp8).contains(t) != without(&Target::ocp_fp8).contains(t));
+  }
+  CHECK(Target::named("gfx942").lanes_per_transfer() == 4);
+  CHECK(Target::named("gfx950").lanes_per_transfer() == 1);
+  CHECK(Target::named("gfx950").moves_to_lds(12));
+  CHECK(!Target::named("gfx942").moves_to_lds(16));
+  CHECK(with(&Target::packs_bf16).names() == "gfx950");
+  CHECK(every_target.names() == "gfx942, gfx950");
+}
+
+TEST_CASE(
+    "LDS: each access has a row, its phases share the lanes out evenly, within the bandwidth of the banks") {
+  for (const Target& t : targets)
+    for (const bool write : {false, true})
+      for (const unsigned bytes : {4u, 8u, 12u, 16u}) {
+        const LdsService& s = lds_service(t.arch, write, bytes);
+        INFO(t.name << (write ? " write " : " read ") << bytes);
+        CHECK((s.arch == t.arch && s.write == write && s.bytes == bytes));
+        std::vector<unsigned> lanes(s.phases());
+        for (const auto p : s.phase) ++lanes[p];
+        CHECK(std::set<unsigned>(lanes.begin(), lanes.end()).size() == 1);
+        CHECK(lanes[0] * bytes <= 4 * s.banks);
+      }
+  CHECK(&lds_service(Arch::gfx942, false, 1) == &lds_service(Arch::gfx942, false, 4));
+  CHECK_THROWS_AS(lds_service(Arch::gfx942, false, 20), std::invalid_argument);
+  // Two of the published groups, as numbers: the rows have them as text.
+  const auto& read = lds_service(Arch::gfx942, false, 16);
+  for (unsigned lane = 0; lane < 64; ++lane)
+    CHECK((read.phase[lane] == 0) == (lane <= 3 || (lane >= 20 && lane <= 23)));
+}
+
+TEST_CASE("matrix instructions: a row has a target, layouts and an intrinsic; names are different") {
+  std::set<std::string_view> seen;
+  for (const MatrixInstruction& i : matrix_instructions()) {
+    INFO(i.name);
+    CHECK(seen.insert(i.name).second);
+    CHECK(find_matrix_instruction(i.name) == &i);
+    CHECK(find_matrix_instruction(std::string(i.name) + "_e64") == &i);
+    bool somewhere = false;
+    for (const Target& t : targets) {
+      somewhere |= i.on(t.arch);
+      if (i.typed_by_modifiers) {
+        CHECK(i.on(t.arch) == t.mx_formats);
+        CHECK(2 * i.timing_on(t.arch, true).passes == i.timing_on(t.arch).passes);
+      }
+      // The next reader of D waits for all passes, and for some states more where that is published.
+      if (i.on(t.arch) && i.timing_on(t.arch).wait_states >= 0)
+        CHECK(i.timing_on(t.arch).wait_states > i.timing_on(t.arch).passes);
+    }
+    CHECK(somewhere);
+    CHECK((!i.a_layout.empty() && !i.b_layout.empty() && !i.d_layout.empty() &&
+           i.intrinsic.starts_with("llvm.amdgcn.")));
+    CHECK(i.scaled == !i.scale_layout.empty());
+    CHECK(i.typed_by_modifiers == !i.narrow_layout.empty());
+  }
+  CHECK(find_matrix_instruction("v_mfma_f32_16x16x17_f16") == nullptr);
+}
+
+TEST_CASE("matrix instructions: products a clock are the vendor's peak rates") {
+  // ROCm documentation, "Data types and precision support" / AMD's data sheets: dense TFLOPS of MI300X at 2.1 GHz and MI355X at 2.4 GHz.
+  const auto peak = [](Arch arch, Operand a) {
+    const Target& t = target(arch);
+    return 2e-6 * multiply_adds_per_clock(arch, a) * t.compute_units * t.clock_mhz;
+  };
+  CHECK(peak(Arch::gfx942, Operand::f16) == Approx(1307.4).epsilon(0.001));
+  CHECK(peak(Arch::gfx942, Operand::fp8) == Approx(2614.9).epsilon(0.001));
+  CHECK(peak(Arch::gfx942, Operand::f64) == Approx(163.4).epsilon(0.001));
+  CHECK(peak(Arch::gfx942, Operand::xf32) == Approx(653.7).epsilon(0.001));
+  CHECK(peak(Arch::gfx950, Operand::f16) == Approx(2516.6).epsilon(0.001));
+  CHECK(peak(Arch::gfx950, Operand::fp8) == Approx(5033.2).epsilon(0.001));
+  CHECK(peak(Arch::gfx950, Operand::fp4) == Approx(10066.3).epsilon(0.001));
+  CHECK(peak(Arch::gfx950, Operand::f64) == Approx(78.6).epsilon(0.001));
+  CHECK(multiply_adds_per_clock(Arch::gfx950, Operand::xf32) == 0);
+}
+
+TEST_CASE("formats: a row's widths add up, names are different") {
+  std::set<std::string_view> seen;
+  for (const Format& f : formats) {
+    INFO(f.name);
+    CHECK(seen.insert(f.name).second);
+    CHECK(&format(f.name) == &f);
+    if (!f.floating() || f.name == "xf32") continue; // xf32 is 32 bits in memory
+    CHECK(f.exponent_bits + f.mantissa_bits + (f.name == "e8m0" ? 0 : 1) == f.bits);
+  }
+  CHECK_THROWS_AS(format("f8"), std::invalid_argument);
+}

@@ -1,84 +1,127 @@
 #include "tables.h"
 
 #include <inlay/algebra/parse.h>
+#include <inlay/machine/matrix.h>
 
 namespace inlay::codegen {
 namespace {
 
-enum class MmaKind : std::uint8_t { dense, sparse, mixed, scaled };
+using machine::MatrixInstruction;
+using machine::Operand;
 
-struct Row {
-  MmaKind kind;
-  TargetSet targets;
-  std::string_view name;
-  int m, n, k, blocks;
-  Element a, b, c;
-  int passes, wait;
-  std::string_view a_layout, b_layout, c_layout, scale_layout;
-  std::string_view intrinsic, a_type, b_type, c_type;
-};
-
-constexpr Row rows[] = {
-#include "../data/mma.inc"
-};
-
-// CBSZ and BLGP of the f8f6f4 family: which format an operand has.
-int format_code(Element e) {
-  switch (e) {
-  case Element::e4m3fn: return 0;
-  case Element::e5m2: return 1;
-  case Element::e2m3: return 2;
-  case Element::e3m2: return 3;
-  default: return 4;
+Element element_of(Operand o, const machine::Target& target) {
+  switch (o) {
+  case Operand::f64: return Element::f64;
+  case Operand::f32: return Element::f32;
+  case Operand::xf32: return Element::xf32;
+  case Operand::f16: return Element::f16;
+  case Operand::bf16: return Element::bf16;
+  case Operand::i8: return Element::i8;
+  case Operand::fp8: return target.ocp_fp8 ? Element::e4m3fn : Element::e4m3fnuz;
+  case Operand::bf8: return target.ocp_fp8 ? Element::e5m2 : Element::e5m2fnuz;
+  case Operand::fp6: return Element::e2m3;
+  case Operand::bf6: return Element::e3m2;
+  case Operand::fp4: return Element::e2m1;
+  case Operand::i32: return Element::i32;
   }
+  throw InternalError("unknown operand of a matrix instruction");
 }
 
-Emission emission_of(const Row& r) {
-  Emission e{std::string(r.intrinsic), std::string(r.c_type), {}};
-  e.operands = {std::string(r.a_type), std::string(r.b_type), std::string(r.c_type)};
-  const auto constant = [&](int v) { e.operands.push_back("i32 " + std::to_string(v)); };
-  switch (r.kind) {
-  case MmaKind::dense: // CBSZ, ABID, BLGP
-    for (int i = 0; i < 3; ++i) constant(0);
-    break;
-  case MmaKind::sparse: // the index register, CBSZ, ABID
-    e.operands.emplace_back("i32");
-    for (int i = 0; i < 2; ++i) constant(0);
-    break;
-  case MmaKind::mixed: // LLVM selects the form without scales where both are the constant 0
-  case MmaKind::scaled:
-    constant(format_code(r.a));
-    constant(format_code(r.b));
-    for (int i = 0; i < 2; ++i) { // OPSEL, scale
+// `<16 x float>`: LLVM's type of C and D in a lane.
+std::string type_of_sums(const MatrixInstruction& i) {
+  const std::string one = i.d == Operand::f64 ? "double" : i.d == Operand::i32 ? "i32" : "float";
+  const int many = i.m * i.n * i.blocks / 64;
+  return many == 1 ? one : "<" + std::to_string(many) + " x " + one + ">";
+}
+
+// Of the f8f6f4 instructions an operand is 32 elements in as many bits as they need.
+std::string type_of_mixed(Element e) { return "<" + std::to_string(bits(e)) + " x i32>"; }
+
+// One atom: the instruction with what CBSZ and BLGP say of A and B.
+Atom atom_of(const MatrixInstruction& i, TargetSet targets, const machine::Target& target, std::size_t cbsz,
+             std::size_t blgp) {
+  const bool mixed = i.typed_by_modifiers;
+  const Operand of_a = mixed ? machine::f8f6f4_operands[cbsz] : i.a,
+                of_b = mixed ? machine::f8f6f4_operands[blgp] : i.b;
+  const Element a = element_of(of_a, target), b = element_of(of_b, target);
+  const auto layout = [&](std::string_view text, Element e) {
+    return mixed && bits(e) < 8 ? i.narrow_layout : text;
+  };
+  Atom atom;
+  atom.name = i.name;
+  if (cbsz != 0) atom.name += " cbsz:" + std::to_string(cbsz);
+  if (blgp != 0) atom.name += " blgp:" + std::to_string(blgp);
+  atom.kind = Atom::Kind::mma;
+  atom.targets = targets;
+
+  Emission& e = atom.emission;
+  e.name = std::string(i.intrinsic);
+  e.result = type_of_sums(i);
+  const auto constant = [&](std::size_t v) { e.operands.push_back("i32 " + std::to_string(v)); };
+  if (mixed) {
+    e.name += ".v" + std::to_string(bits(a)) + "i32.v" + std::to_string(bits(b)) + "i32";
+    e.operands = {type_of_mixed(a), type_of_mixed(b), e.result};
+    constant(cbsz);
+    constant(blgp);
+    for (int k = 0; k < 2;
+         ++k) { // OPSEL, scale: LLVM selects the form without scales where both are the constant 0
       constant(0);
-      if (r.kind == MmaKind::mixed)
-        constant(0);
-      else
+      if (i.scaled)
         e.operands.emplace_back("i32");
+      else
+        constant(0);
     }
-    break;
+  } else {
+    e.operands = {std::string(i.a_type), std::string(i.b_type), e.result};
+    if (i.sparse) e.operands.emplace_back("i32");           // the index register
+    for (int k = i.sparse ? 1 : 0; k < 3; ++k) constant(0); // CBSZ, ABID, and of a dense one BLGP
   }
-  return e;
+
+  const std::string_view a_layout = layout(i.a_layout, a), b_layout = layout(i.b_layout, b);
+  Mma mma{i.m,
+          i.n,
+          i.k,
+          i.blocks,
+          a,
+          b,
+          element_of(i.d, target),
+          parse_layout(a_layout),
+          {},
+          parse_layout(i.d_layout)};
+  mma.b = b_layout == a_layout ? mma.a : parse_layout(b_layout);
+  mma.sparse = i.sparse;
+  mma.scaled = i.scaled;
+  if (mma.scaled) mma.scale = parse_layout(i.scale_layout);
+  const machine::MatrixTiming& timing = i.timing_on(target.arch, bits(a) < 8 && bits(b) < 8);
+  mma.passes = timing.passes;
+  mma.result_wait_states = timing.wait_states;
+  atom.mma = std::move(mma);
+  return atom;
 }
 
 } // namespace
 
 void append_mma(std::deque<Atom>& atoms) {
-  for (const Row& r : rows) {
-    Atom atom;
-    atom.name = r.name;
-    atom.kind = Atom::Kind::mma;
-    atom.targets = r.targets;
-    atom.emission = emission_of(r);
-    Mma mma{r.m, r.n, r.k, r.blocks, r.a, r.b, r.c, parse_layout(r.a_layout), {}, parse_layout(r.c_layout)};
-    mma.b = r.b_layout == r.a_layout ? mma.a : parse_layout(r.b_layout);
-    mma.sparse = r.kind == MmaKind::sparse;
-    mma.scaled = r.kind == MmaKind::scaled;
-    if (mma.scaled) mma.scale = parse_layout(r.scale_layout);
-    mma.passes = r.passes;
-    mma.result_wait_states = r.wait;
-    atom.mma = std::move(mma);
-    atoms.push_back(std::move(atom));
+  for (const MatrixInstruction& i : machine::matrix_instructions()) {
+    // One atom for all targets that agree in everything.
+    unsigned done = 0;
+    for (const machine::Target& target : machine::targets) {
+      const unsigned bit = 1u << static_cast<unsigned>(target.arch);
+      if (!i.on(target.arch) || (done & bit) != 0) continue;
+      unsigned members = 0;
+      for (const machine::Target& other : machine::targets)
+        if (i.on(other.arch) && i.timing_on(other.arch) == i.timing_on(target.arch) &&
+            i.timing_on(other.arch, true) == i.timing_on(target.arch, true) &&
+            element_of(i.a, other) == element_of(i.a, target) &&
+            element_of(i.b, other) == element_of(i.b, target))
+          members |= 1u << static_cast<unsigned>(other.arch);
+      done |= members;
+      const TargetSet targets{static_cast<std::uint8_t>(members)};
+      const std::size_t formats = i.typed_by_modifiers ? machine::f8f6f4_operands.size() : 1;
+      for (std::size_t cbsz = 0; cbsz < formats; ++cbsz)
+        for (std::size_t blgp = 0; blgp < formats; ++blgp)
+          atoms.push_back(atom_of(i, targets, target, cbsz, blgp));
+    }
   }
 }
 

@@ -1,5 +1,4 @@
-/// V_MFMA_* and V_SMFMAC_* of gfx942 and gfx950: one table row an instruction, one function that executes a
-/// row.
+/// V_MFMA_* and V_SMFMAC_*: one function that executes a row of machine/matrix.h.
 ///
 /// An instruction multiplies `blocks` independent pairs of matrices, D[b] = A[b] * B[b] + C[b], A being M x
 /// K, B being K x N, all of them spread over the 64 lanes and some registers of a wave; mfma_layout.h has the
@@ -25,6 +24,8 @@
 
 #include "emulator/numerics/arithmetic.h"
 
+#include <inlay/machine/matrix.h>
+
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -36,7 +37,7 @@ struct MatrixPlan;
 }
 
 /// What an operand's elements are. fp8 and bf8 are FNUZ or OCP by MatrixOptions::fp8.
-enum class Element : std::uint8_t { f64, f32, xf32, f16, bf16, i8, fp8, bf8, fp6, bf6, fp4, i32 };
+using Element = machine::Operand;
 
 /// Width in bits of an element in its register.
 [[nodiscard]] constexpr int bits_of(Element e) {
@@ -54,24 +55,8 @@ enum class Element : std::uint8_t { f64, f32, xf32, f16, bf16, i8, fp8, bf8, fp6
   }
 }
 
-/// One instruction. `name` is LLVM's mnemonic without suffix.
-struct MatrixOp {
-  std::string_view name;
-  std::uint8_t m, n, k, blocks;
-  Element a, b, d;
-  bool gfx942, gfx950;
-  /// A holds two of every four k, the index operand says which (V_SMFMAC); D is read as C.
-  bool sparse;
-  /// CBSZ and ABID broadcast blocks of A, BLGP permutes the lanes of B (forms that have 32-bit-per-lane
-  /// inputs).
-  bool broadcasts_a, permutes_b;
-  /// BLGP holds the signs of A, B and C (f64).
-  bool negates;
-  /// CBSZ and BLGP name the element types of A and B: 0 fp8, 1 bf8, 2 fp6, 3 bf6, 4 fp4.
-  bool typed_by_modifiers;
-  /// The 16-byte form with a scale for every 32 k (V_MFMA_SCALE).
-  bool scaled;
-};
+/// One instruction: a row of the machine's table.
+using MatrixOp = machine::MatrixInstruction;
 
 /// All rows.
 [[nodiscard]] std::span<const MatrixOp> matrix_ops();

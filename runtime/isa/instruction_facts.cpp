@@ -1,4 +1,7 @@
 // Kinds, widths, clocks and operand roles of single instructions.
+#include "isa/target.h"
+
+#include <inlay/machine/matrix.h>
 #include <inlay/runtime/isa/instruction_facts.h>
 
 #include <algorithm>
@@ -10,31 +13,7 @@ namespace inlay::runtime::isa {
 
 namespace {
 
-struct MatrixRow {
-  std::string_view mnemonic;
-  std::uint64_t work;
-  unsigned gfx942, gfx950;
-};
-constexpr MatrixRow matrix_rows[] = {
-#include "isa/mfma_clocks.inc"
-};
-
 bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
-
-bool is_f8f6f4(const Instruction& i) { return i.mnemonic.ends_with("f8f6f4"); }
-
-const MatrixRow* row_of(std::string_view mnemonic) {
-  const auto find = [](std::string_view name) -> const MatrixRow* {
-    for (const auto& row : matrix_rows)
-      if (row.mnemonic == name) return &row;
-    return nullptr;
-  };
-  if (const auto* row = find(mnemonic)) return row;
-  // The four combinations of the two 8-bit formats cost the same; the table has one of each.
-  std::string name(mnemonic);
-  for (std::size_t at = 0; (at = name.find("bf8", at)) != std::string::npos; ++at) name.replace(at, 3, "fp8");
-  return find(name);
-}
 
 /// The number after the last occurrence of `mark`, 0 when there is none: "dwordx4" after "dwordx" is 4.
 unsigned number_after(std::string_view text, std::string_view mark) {
@@ -166,20 +145,16 @@ unsigned issue_clocks(const Instruction& i) {
 
 unsigned matrix_clocks(const Instruction& i, Arch arch) {
   if (i.format != Format::mfma) return 0;
-  if (is_f8f6f4(i)) {
-    const bool narrow = i.modifiers.cbsz >= 2 && i.modifiers.blgp >= 2;
-    return (has(i.mnemonic, "32x32x64") ? 32U : 16U) * (narrow ? 1 : 2);
-  }
-  const auto* row = row_of(i.mnemonic);
+  const auto* row = machine::find_matrix_instruction(i.mnemonic);
   if (row == nullptr) return 0;
-  return arch == Arch::gfx942 ? row->gfx942 : row->gfx950;
+  const bool narrow = i.modifiers.cbsz >= 2 && i.modifiers.blgp >= 2; // of f8f6f4: no operand of 8 bits
+  return 4 * static_cast<unsigned>(row->timing_on(machine_arch(arch), narrow).passes);
 }
 
 std::uint64_t matrix_work(const Instruction& i) {
   if (i.format != Format::mfma) return 0;
-  if (is_f8f6f4(i)) return has(i.mnemonic, "32x32x64") ? 131072 : 65536;
-  const auto* row = row_of(i.mnemonic);
-  return row == nullptr ? 0 : row->work;
+  const auto* row = machine::find_matrix_instruction(i.mnemonic);
+  return row == nullptr ? 0 : row->work();
 }
 
 Counted counted(const Instruction& i) {

@@ -30,7 +30,7 @@ void differential::matrix_family() {
     std::mt19937 random(41);
     EmulatorDevice device(arch, {.threads = 1, .checks = Checks::none()});
     for (const MatrixOp& op : matrix_ops()) {
-      if (arch == isa::Arch::gfx942 ? !op.gfx942 : !op.gfx950) continue;
+      if (!op.on(inlay::machine::Target::named(isa::to_string(arch)).arch)) continue;
       const auto kind = arch == isa::Arch::gfx942 ? numerics::Fp8::fnuz : numerics::Fp8::ocp;
       std::set<std::string> done_forms;
       for (auto modifiers : oracle::type_modifiers(op)) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <inlay/machine/matrix.h>
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/compare.h>
 #include <inlay/runtime/isa/report.h>
@@ -153,26 +154,22 @@ TEST_CASE("f8f6f4 matrix instructions cost by their formats, scaled ones one slo
     }
 }
 
-TEST_CASE("matrix work is 2 M N K blocks, from the name") {
-  std::ifstream table(std::string(INLAY_TESTS_DIR) + "/../runtime/isa/mfma_clocks.inc");
-  std::string line;
+TEST_CASE("matrix instructions: shape and blocks are those of the name") {
   int rows = 0;
-  while (std::getline(table, line)) {
-    if (!line.starts_with("{")) continue;
-    const auto quote = line.find('"', 2);
-    const std::string name = line.substr(2, quote - 2);
-    unsigned long work = 0, g942 = 0, g950 = 0;
-    REQUIRE(std::sscanf(line.c_str() + quote + 2, "%lu, %lu, %lu", &work, &g942, &g950) == 3);
-    unsigned m = 0, n = 0, k = 0, blocks = 1;
-    const auto shape = name.find('_', name.find('_', 2) + 1) + 1;
-    REQUIRE(std::sscanf(name.c_str() + shape, "%ux%ux%u_%ub", &m, &n, &k, &blocks) >= 3);
+  for (const auto& i : inlay::machine::matrix_instructions()) {
+    const std::string name(i.name);
     CAPTURE(name);
-    // Sparse instructions state their K of A's dense form: half of it is multiplied, the dense equivalent is listed.
-    CHECK(work == 2UL * m * n * k * blocks);
-    CHECK((g942 != 0 || g950 != 0));
+    unsigned m = 0, n = 0, k = 0, blocks = 1;
+    const auto shape = name.find("32_", name.find('_', 2) + 1) == std::string::npos ? name.find("64_") + 3
+                                                                                    : name.find("32_") + 3;
+    REQUIRE(std::sscanf(name.c_str() + shape, "%ux%ux%u_%ub", &m, &n, &k, &blocks) >= 3);
+    CHECK((i.m == m && i.n == n && i.k == k && i.blocks == blocks));
+    // A sparse instruction states the K of A's dense form: half of it is multiplied, the dense equivalent counts.
+    CHECK(i.work() == 2UL * m * n * k * blocks);
+    CHECK((i.on(inlay::machine::Arch::gfx942) || i.on(inlay::machine::Arch::gfx950)));
     ++rows;
   }
-  CHECK(rows == 54);
+  CHECK(rows == 70);
 }
 
 TEST_CASE("operand roles") {

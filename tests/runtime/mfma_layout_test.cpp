@@ -37,7 +37,7 @@ TEST_CASE("the table has the instructions, architectures and register counts of 
     CAPTURE(line);
     const MatrixOp* op = find_matrix_op(name);
     REQUIRE(op != nullptr);
-    REQUIRE((arch == "gfx942" ? op->gfx942 : op->gfx950));
+    REQUIRE((op->on(inlay::machine::Target::named(arch).arch)));
     expected[arch == "gfx942" ? 0 : 1].insert(name);
     // Of f8f6f4, the modifiers that give these registers: 8 fp8, 6 fp6, 4 fp4.
     const auto code = [](int registers) {
@@ -51,10 +51,10 @@ TEST_CASE("the table has the instructions, architectures and register counts of 
     CHECK(r.d == d);
   }
   for (const auto& op : matrix_ops()) {
-    if (op.gfx942) {
+    if (op.on(inlay::machine::Arch::gfx942)) {
       found[0].insert(std::string(op.name));
     }
-    if (op.gfx950) {
+    if (op.on(inlay::machine::Arch::gfx950)) {
       found[1].insert(std::string(op.name));
     }
   }

@@ -249,10 +249,10 @@ inline std::vector<MatrixModifiers> type_modifiers(const MatrixOp& op) {
 /// The 8-bit kinds that an instruction is executed with: FNUZ on gfx942, OCP on gfx950.
 inline std::vector<numerics::Fp8> kinds(const MatrixOp& op) {
   std::vector<numerics::Fp8> all;
-  if (op.gfx942) {
+  if (op.on(inlay::machine::Arch::gfx942)) {
     all.push_back(numerics::Fp8::fnuz);
   }
-  if (op.gfx950) {
+  if (op.on(inlay::machine::Arch::gfx950)) {
     all.push_back(numerics::Fp8::ocp);
   }
   return all;

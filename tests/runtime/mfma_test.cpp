@@ -170,7 +170,8 @@ TEST_CASE("the kernels agree bit for bit on arbitrary bits, subnormals and speci
   std::mt19937 random(3);
   for (const auto& op : matrix_ops()) {
     for (const auto& modifiers : oracle::type_modifiers(op)) {
-      Problem p(op, modifiers, op.gfx942 ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
+      Problem p(op, modifiers,
+                op.on(inlay::machine::Arch::gfx942) ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
       for (int round = 0; round < 3; ++round) {
         random_bits(p.a_registers, random);
         random_bits(p.b_registers, random);
@@ -284,7 +285,8 @@ TEST_CASE("instructions without those fields ignore them", "[mfma]") {
     if (op.broadcasts_a || op.permutes_b || op.negates || op.typed_by_modifiers || op.sparse) {
       continue;
     }
-    Problem p(op, {.cbsz = 1, .abid = 1, .blgp = 5}, op.gfx942 ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
+    Problem p(op, {.cbsz = 1, .abid = 1, .blgp = 5},
+              op.on(inlay::machine::Arch::gfx942) ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
     fill(p, random);
     p.store();
     CAPTURE(op.name);
@@ -330,7 +332,7 @@ TEST_CASE("BLGP negates A, B and C of f64, whose sums are fused multiply-adds", 
 TEST_CASE("inline constants, and D on top of any operand", "[mfma]") {
   std::mt19937 random(7);
   for (const auto& op : matrix_ops()) {
-    Problem p(op, {}, op.gfx942 ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
+    Problem p(op, {}, op.on(inlay::machine::Arch::gfx942) ? numerics::Fp8::fnuz : numerics::Fp8::ocp);
     fill(p, random);
     CAPTURE(op.name);
     if (!op.sparse) {

@@ -16,7 +16,7 @@ MORE = """gemm --dtype fp8
 gemm --dtype i8
 gemm --arch gfx950 --dtype fp4
 gemm --dtype i8 --scales yes --bias yes
-gemm --tile 64x64x32 --waves 1x4 --mfma 32
+gemm --tile 64x128x32 --waves 1x4 --mfma 32
 gemm --arch gfx950 --transfer yes --tile 256x256x64 --waves 2x4 --pingpong yes --n-multiple 8 --dtype bf16
 gemm --direct b
 gemm --stages 3 --tile 64x64x64

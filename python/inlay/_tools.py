@@ -163,17 +163,49 @@ def exec(file, *args, kernel=None, grid=1, block=None, check=None, stress=False,
     return result
 
 
-def time(file, *args, kernel=None, grid=1, block=None, arch=None, **options):
-    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back."""
+def _is_file(a):
+    return isinstance(a, (str, os.PathLike))
+
+
+def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
+    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back.
+
+    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
+
+        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["timing"]["clocks"]
+        >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")
+    """
+    if not _is_file(file):
+        from ._triton import compiled
+
+        arch = arch or "gfx942"
+        code = compiled("time", file, grid, arch, args, options)
+        file, args, options = code.file, code.values, {"lds": code.launch["lds"]}
+        kernel, grid, block = (code.launch[name] for name in ("kernel", "grid", "block"))
+    grid = 1 if grid is None else grid
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         texts, _ = _arguments(args, directory)
         words = [word for t in texts for word in ("--arg", t)]
         return answer(["time", os.fspath(file), *words], {"kernel": kernel, "grid": grid, "block": block, "arch": arch, **options})
 
 
-def validate(file, /, **options):
-    """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict."""
-    return answer(["validate", os.fspath(file)], options)
+def validate(file, /, *args, grid=None, arch=None, **options):
+    """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict.
+
+    Of a code object or a kernel's name, with the command's options; or of a Triton kernel, whose arguments follow as in its launch: they
+    say what it is compiled for, and what is shown holds for all values that the code can get.
+
+        >>> inlay.validate("add.hsaco", block=256)["kernels"][0]["verdict"]
+        >>> inlay.validate(add[(4,)], x, y, out, n, BLOCK=256)
+    """
+    if _is_file(file):
+        if args:
+            raise TypeError("inlay.validate of a file takes no arguments of a launch")
+        return answer(["validate", os.fspath(file)], {**options, "arch": arch, "grid": grid})
+    from ._triton import compiled
+
+    code = compiled("validate", file, grid, arch or "gfx942", args, options)
+    return answer(["validate", code.file], {"kernel": code.name, "block": code.launch["block"]})
 
 
 def inspect(file, /, **options):

@@ -51,16 +51,31 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
         >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
         >>> assert report, report
     """
+    code = compiled("check", kernel, grid, arch, args, kwargs)
+    details = exec(code.file, *code.values, check=None if check == "all" else check, stress=stress, **code.launch)
+    return Report(code.name, arch, details, code.file)
+
+
+class Compiled:
+    """A Triton kernel as code object with the arguments and the geometry of one launch, as the commands take them."""
+
+    def __init__(self, name, file, values, grid, block, lds):
+        self.name, self.file, self.values = name, file, values
+        self.launch = {"kernel": name, "grid": grid, "block": block, "lds": lds}
+
+
+def compiled(what, kernel, grid, arch, args, kwargs):
+    """The launch `kernel[grid](*args, **kwargs)`, compiled for the target as Triton's own launch does it, for the function `what`."""
     try:
         import triton
         from triton.backends.compiler import GPUTarget
         from triton.compiler import ASTSource
     except ImportError as e:
-        raise CommandError(f"inlay.check compiles the kernel by triton, which is not there ({e})\n  hint   pip install triton") from None
+        raise CommandError(f"inlay.{what} compiles the kernel by triton, which is not there ({e})\n  hint   pip install triton") from None
     if arch not in ("gfx942", "gfx950"):
         raise CommandError(f"unknown architecture\n  arch   {arch}\n  hint   gfx942 or gfx950")
-    kernel, grid = _launch(kernel, grid)
-    kernel, kwargs = _unwrapped(kernel, args, kwargs)
+    kernel, grid = _launch(what, kernel, grid)
+    kernel, kwargs = _unwrapped(what, kernel, args, kwargs)
     names = [p.name for p in kernel.params]
     options = {k: v for k, v in kwargs.items() if k not in names}
     bound = kernel.signature.bind(*args, **{k: v for k, v in kwargs.items() if k in names})
@@ -91,23 +106,21 @@ def check(kernel, /, *args, grid=None, arch="gfx942", check="all", stress=False,
         out.write(compiled.asm["hsaco"])
     # Triton's kernels end with pointers to scratch memory that nothing here needs.
     values += ["ptr:0"] * _scratch_pointers(file, meta.name, len(values))
-    details = exec(file, *values, kernel=meta.name, grid=[*grid, 1, 1][:3], block=[64 * meta.num_warps, 1, 1], lds=meta.shared or None,
-                   check=None if check == "all" else check, stress=stress)
-    return Report(meta.name, arch, details, file)
+    return Compiled(meta.name, file, values, [*grid, 1, 1][:3], [64 * meta.num_warps, 1, 1], meta.shared or None)
 
 
-def _launch(kernel, grid):
+def _launch(what, kernel, grid):
     """The kernel and the grid of `kernel[grid]`, which Triton keeps in a function."""
     cells = getattr(kernel, "__closure__", None)
     if cells and not hasattr(kernel, "params"):
         held = dict(zip(kernel.__code__.co_freevars, (c.cell_contents for c in cells)))
         kernel, grid = held.get("self", kernel), held.get("grid", grid)
     if grid is None:
-        raise CommandError("inlay.check: the grid is missing\n  hint   inlay.check(kernel[grid], x, y, n), or grid=(4,)")
+        raise CommandError(f"inlay.{what}: the grid is missing\n  hint   inlay.{what}(kernel[grid], x, y, n), or grid=(4,)")
     return kernel, grid
 
 
-def _unwrapped(kernel, args, kwargs):
+def _unwrapped(what, kernel, args, kwargs):
     """The JITFunction within autotuning, of which the first configuration is taken, and heuristics."""
     while not hasattr(kernel, "params"):
         if getattr(kernel, "configs", None):
@@ -117,7 +130,7 @@ def _unwrapped(kernel, args, kwargs):
             known = {**dict(zip(kernel.arg_names, args)), **kwargs}
             kwargs = {**kwargs, **{k: f(known) for k, f in kernel.values.items()}}
         if not hasattr(kernel, "fn"):
-            raise CommandError(f"inlay.check: no Triton kernel\n  given  {kernel!r}\n  hint   a function with @triton.jit")
+            raise CommandError(f"inlay.{what}: no Triton kernel\n  given  {kernel!r}\n  hint   a function with @triton.jit")
         kernel = kernel.fn
     return kernel, kwargs
 

@@ -2,7 +2,10 @@
 import copy
 import importlib.util
 import json
+import os
 import pickle
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -34,6 +37,9 @@ class Values(unittest.TestCase):
             text = file.read()
         for name in inlay.__all__:
             self.assertTrue(f"def {name}(" in text or f"class {name}" in text, name)
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "stubs.py")
+        written = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(written, text, "python/stubs.py writes other stubs")
 
 
 class Commands(unittest.TestCase):
@@ -142,6 +148,25 @@ class Triton(unittest.TestCase):
             wrong = inlay.check(triton_kernels.add_unmasked[(4,)], x, y, out, n, BLOCK=256, arch=arch)
             self.assertFalse(wrong)
             self.assertIn("triton_kernels.py", str(wrong))
+
+    def test_clocks_and_waits_of_a_kernel(self):
+        import triton_kernels
+
+        n = 1000
+        x, y, out = (numpy.arange(n, dtype=numpy.float32) for _ in range(3))
+        for arch in ("gfx942", "gfx950"):
+            timed = inlay.time(triton_kernels.add[(4,)], x, y, out, n, BLOCK=256, arch=arch)
+            self.assertEqual((timed["arch"], timed["geometry"]), (arch, "grid 4x1x1 block 256x1x1"))
+            self.assertGreater(timed["timing"]["clocks"], 500)
+            numpy.testing.assert_array_equal(out, numpy.arange(n))
+            shown = inlay.validate(triton_kernels.add, x, y, out, n, grid=4, BLOCK=256, arch=arch)
+            self.assertEqual([k["verdict"] for k in shown["kernels"]], ["validated"])
+        with self.assertRaisesRegex(inlay.CommandError, "inlay.time: the grid is missing"):
+            inlay.time(triton_kernels.add, x, y, out, n, BLOCK=256)
+        with self.assertRaisesRegex(inlay.CommandError, "inlay.validate: no Triton kernel"):
+            inlay.validate(3, grid=4)
+        with self.assertRaises(TypeError):
+            inlay.validate("add.hsaco", x)
 
 
 if __name__ == "__main__":

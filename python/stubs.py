@@ -106,6 +106,12 @@ class Report:
 
 class CommandError(ValueError): ...
 
+class LoadedKernel:
+    arch: str
+    buffers: list[str]
+    sizes: list[str]
+    def __call__(self, *buffers: Any, stream: Optional[int] = ..., **sizes: int) -> None: ...
+
 def prove(property: str, /, *arguments: Any, where: Union[str, Sequence[str]] = ..., domain: Union[str, Sequence[str]] = ...,
           by_mode: bool = ..., access: str = ..., arch: str = ..., element_bytes: int = ..., lines: int = ..., recheck: bool = ...,
           limit: Optional[int] = ..., steps: Optional[int] = ...) -> Verdict: ...

@@ -37,12 +37,13 @@ del _operations
 
 if hasattr(_inlay, "kernel_names"):
     from ._kernels import flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
+    from ._launch import LoadedKernel, load
     from ._tools import (CommandError, Picture, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
     from ._triton import Report, check
 
     __version__ = _inlay.version
-    __all__ += ["CommandError", "Picture", "Report", "build", "check", "compare", "draw", "exec", "flash_attention", "fuzz", "gemm",
-                "inspect", "kernels", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
+    __all__ += ["CommandError", "LoadedKernel", "Picture", "Report", "build", "check", "compare", "draw", "exec", "flash_attention", "fuzz", "gemm",
+                "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
 else:
     __version__ = "0"
 

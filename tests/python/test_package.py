@@ -76,6 +76,61 @@ class Commands(unittest.TestCase):
         self.assertFalse(wrong["ok"], wrong["report"])
 
 
+class Loaded(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.directory = tempfile.TemporaryDirectory()
+        inlay.build("vector_add", cls.directory.name)
+        cls.file = cls.directory.name + "/vector_add.json"
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.directory.cleanup()
+
+    def test_on_the_emulator(self):
+        kernel = inlay.load(self.file, device="emulator")
+        self.assertEqual((kernel.arch, kernel.buffers, kernel.sizes), ("gfx942", ["c", "a", "b"], ["n"]))
+        for n in (1000, 1000, 256):
+            a, b, c = (numpy.arange(n, dtype=numpy.float32) + k for k in range(3))
+            kernel(c, a, b, n=n)
+            numpy.testing.assert_array_equal(c, a + b)
+        with self.assertRaisesRegex(ValueError, "buffer a: 4 bytes; 1024 are needed"):
+            kernel(c, a[:1], b, n=256)
+        with self.assertRaisesRegex(TypeError, "sizes m; the kernel takes n"):
+            kernel(c, a, b, m=256)
+        with self.assertRaisesRegex(TypeError, "2 buffers, and the kernel takes c, a, b"):
+            kernel(c, a, n=256)
+        with self.assertRaises(inlay.CommandError):
+            inlay.load(self.directory.name + "/nothing.json", device="emulator")
+
+    @unittest.skipUnless(os.environ.get("INLAY_FAKE_HIP"), "no recording libamdhip64")
+    def test_through_hip(self):
+        script = """
+import ctypes, os, sys, time, inlay
+hip = ctypes.CDLL(os.environ["INLAY_HIP_LIBRARY"])
+hip.fake_hip_log.restype = ctypes.c_char_p
+kernel = inlay.load(sys.argv[1])
+kernel(0x10000, 0x20000, 0x30000, n=4000)
+print(hip.fake_hip_log().decode().splitlines()[-1])
+kernel(0x10000, 0x20000, 0x30000, n=4000, stream=0x70)
+print(hip.fake_hip_log().decode().splitlines()[-1])
+least = 1e9
+for _ in range(5):
+    begin = time.perf_counter()
+    for _ in range(500): kernel(0x10000, 0x20000, 0x30000, n=4000, stream=0x70)
+    least = min(least, (time.perf_counter() - begin) / 500)
+print(f"{1e6 * least:.1f} us a launch")
+"""
+        ran = subprocess.run([sys.executable, "-c", script, self.file], capture_output=True, text=True,
+                             env={**os.environ, "INLAY_HIP_LIBRARY": os.environ["INLAY_FAKE_HIP"]})
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        own, given, cost = ran.stdout.splitlines()
+        # 4 workgroups of 256, on HIP's own stream and on the one given
+        self.assertEqual(own, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on 0 first 65536")
+        self.assertEqual(given, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on stream first 65536")
+        self.assertLess(float(cost.split()[0]), 1000, cost)
+
+
 class Kernels(unittest.TestCase):
     def setUp(self):
         self.random = numpy.random.default_rng(1)

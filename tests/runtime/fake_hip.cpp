@@ -113,11 +113,18 @@ int hipModuleGetFunction(void** f, void*, const char* name) {
   state().functions[*f] = name;
   return did("hipModuleGetFunction", name);
 }
+// What the C interface asks for the processor's name: anywhere after the first 256 bytes.
+int hipGetDevicePropertiesR0600(void* properties, int) {
+  std::memcpy(static_cast<char*>(properties) + 1160, "gfx942:sramecc+:xnack-", 23);
+  return 0;
+}
 int hipModuleLaunchKernel(void* f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                           unsigned bz, unsigned lds, void* stream, void** params, void** extra) {
   std::string d = state().functions[f];
   for (const unsigned v : {gx, gy, gz, bx, by, bz, lds}) d += " " + n(v);
   d += on(stream);
+  if (params != nullptr && extra == nullptr) // the C interface: how many there are, only the kernel knows
+    return did("hipModuleLaunchKernel", d + " first " + n(*static_cast<const std::uint64_t*>(params[0])));
   if (params != nullptr || extra[0] != reinterpret_cast<void*>(1) || extra[2] != reinterpret_cast<void*>(2) ||
       extra[4] != reinterpret_cast<void*>(3))
     return did("hipModuleLaunchKernel", "bad extra");

@@ -1,0 +1,157 @@
+"""Kernels that `inlay build` wrote, launched by their manifests: through HIP in torch's stream, or on the emulator (inlay_c.h)."""
+import ctypes
+import functools
+import os
+
+from ._tools import CommandError, host
+
+_OK = 0
+
+
+@functools.cache
+def _library():
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder in (os.path.join(here, "lib"), os.path.join(here, "..", "..", "lib"), os.path.join(here, "..", "..", "..")):
+        file = os.path.join(folder, "libinlay_c.so.1")
+        if os.path.exists(file):
+            break
+    else:
+        raise CommandError("libinlay_c.so.1 is not beside the package")
+    lib = ctypes.CDLL(os.path.realpath(file))
+    pointer, handle, size, text = ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t, ctypes.c_char_p
+    sizes = ctypes.POINTER(ctypes.c_int64)
+    for name, result, arguments in (
+            ("error", text, []), ("package_load", ctypes.c_int, [text, handle]), ("package_free", None, [pointer]),
+            ("device_open", ctypes.c_int, [text, ctypes.c_int, handle]), ("device_arch", text, [pointer]),
+            ("device_free", None, [pointer]), ("malloc", ctypes.c_int, [pointer, size, handle]), ("free", ctypes.c_int, [pointer, pointer]),
+            ("copy_in", ctypes.c_int, [pointer, pointer, pointer, size]), ("copy_out", ctypes.c_int, [pointer, pointer, pointer, size]),
+            ("synchronize", ctypes.c_int, [pointer]), ("kernel_open", ctypes.c_int, [pointer, pointer, text, handle]),
+            ("kernel_free", None, [pointer]), ("kernel_buffers", size, [pointer]), ("kernel_sizes", size, [pointer]),
+            ("kernel_buffer_name", text, [pointer, size]), ("kernel_size_name", text, [pointer, size]),
+            ("kernel_buffer_bytes", ctypes.c_int, [pointer, size, sizes, size, ctypes.POINTER(size)]),
+            ("launch", ctypes.c_int, [pointer, handle, size, sizes, size, pointer])):
+        function = getattr(lib, "inlay_" + name)
+        function.restype, function.argtypes = result, arguments
+    return lib
+
+
+def _need(status):
+    if status != _OK:
+        raise CommandError(_library().inlay_error().decode())
+
+
+@functools.cache
+def _device(kind):
+    """Devices stay open: kernels and memory of the process belong to them."""
+    out = ctypes.c_void_p()
+    _need(_library().inlay_device_open(kind.encode(), 0, ctypes.byref(out)))
+    return out
+
+
+class LoadedKernel:
+    """A built kernel on a device, which is called with its buffers in order and its sizes by name.
+
+    `buffers` and `sizes` are their names, `arch` the processor.
+    """
+
+    def __init__(self, file, name, device):
+        lib = self._lib = _library()
+        self._emulated = device.startswith("emulator")
+        self._device = _device(device)
+        self.arch = lib.inlay_device_arch(self._device).decode()
+        package, self._kernel = ctypes.c_void_p(), ctypes.c_void_p()
+        _need(lib.inlay_package_load(os.fspath(file).encode(), ctypes.byref(package)))
+        try:
+            _need(lib.inlay_kernel_open(self._device, package, None if name is None else name.encode(), ctypes.byref(self._kernel)))
+        finally:
+            lib.inlay_package_free(package)
+        self.buffers = [lib.inlay_kernel_buffer_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_buffers(self._kernel))]
+        self.sizes = [lib.inlay_kernel_size_name(self._kernel, i).decode() for i in range(lib.inlay_kernel_sizes(self._kernel))]
+        self._pointers = (ctypes.c_void_p * len(self.buffers))()
+        self._numbers = (ctypes.c_int64 * len(self.sizes))()
+        self._asked = self._bytes = None
+
+    def __del__(self):
+        if getattr(self, "_kernel", None):
+            self._lib.inlay_kernel_free(self._kernel)
+
+    def __call__(self, *buffers, stream=None, **sizes):
+        """Enqueues a launch. On HIP buffers are tensors of the device or addresses, and the stream is torch's current one, or `stream`;
+        on the emulator they are arrays, which are written in place. Sizes: all, or none for those that the kernel was built for. One thread
+        at a time."""
+        if sizes != self._asked:
+            self._ask(sizes)
+        if len(buffers) != len(self.buffers):
+            raise TypeError(f"{len(buffers)} buffers, and the kernel takes {', '.join(self.buffers)}")
+        if self._emulated:
+            return self._on_emulator(buffers)
+        pointers, needed = self._pointers, self._bytes
+        for i, b in enumerate(buffers):
+            if isinstance(b, int):
+                pointers[i] = b
+                continue
+            if b.nbytes < needed[i] or not b.is_contiguous():
+                raise ValueError(f"buffer {self.buffers[i]}: {b.nbytes} bytes, contiguous {b.is_contiguous()}; {needed[i]} are needed")
+            if not b.is_cuda:
+                raise ValueError(f"buffer {self.buffers[i]} is a tensor of {b.device}, not of the GPU")
+            pointers[i] = b.data_ptr()
+            if stream is None:
+                import torch
+
+                stream = torch.cuda.current_stream().cuda_stream
+        status = self._lib.inlay_launch(self._kernel, pointers, len(pointers), self._numbers, self._count, stream)
+        if status != _OK:
+            _need(status)
+
+    def _ask(self, sizes):
+        if sizes and set(sizes) != set(self.sizes):
+            raise TypeError(f"sizes {', '.join(sizes)}; the kernel takes {', '.join(self.sizes) or 'none'}")
+        for i, name in enumerate(self.sizes):
+            self._numbers[i] = sizes.get(name, 0)
+        self._count, out, needed = len(self.sizes) if sizes else 0, [], ctypes.c_size_t()
+        for i in range(len(self.buffers)):
+            _need(self._lib.inlay_kernel_buffer_bytes(self._kernel, i, self._numbers, self._count, ctypes.byref(needed)))
+            out.append(needed.value)
+        self._asked, self._bytes = dict(sizes), out
+
+    def _on_emulator(self, buffers):
+        import numpy
+
+        lib, held = self._lib, []
+        try:
+            for i, b in enumerate(buffers):
+                a = host(b)
+                if a.nbytes != self._bytes[i]:
+                    raise ValueError(f"buffer {self.buffers[i]}: {a.nbytes} bytes; {self._bytes[i]} are needed")
+                data, at = numpy.ascontiguousarray(a), ctypes.c_void_p()
+                _need(lib.inlay_malloc(self._device, max(a.nbytes, 1), ctypes.byref(at)))
+                held.append((a, data, at))
+                _need(lib.inlay_copy_in(self._device, at, data.ctypes.data, a.nbytes))
+                self._pointers[i] = at.value
+            _need(lib.inlay_launch(self._kernel, self._pointers, len(held), self._numbers, self._count, None))
+            _need(lib.inlay_synchronize(self._device))
+            for a, data, at in held:
+                if a.flags.writeable:
+                    back = numpy.empty_like(data)
+                    _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
+                    a[...] = back
+        finally:
+            for _, _, at in held:
+                lib.inlay_free(self._device, at)
+
+
+def load(file, kernel=None, *, device="auto"):
+    """A kernel that `inlay.build` or `inlay bundle` wrote, ready to be launched: a LoadedKernel.
+
+    `device`: "hip", the GPU; "emulator" or "emulator:gfx950"; "auto": the GPU where there is one, else the emulator.
+
+        >>> softmax = inlay.load("built/softmax.json")
+        >>> softmax(y, x, m=4, n=1024)
+    """
+    if device == "auto":
+        try:
+            _device("hip")
+            device = "hip"
+        except CommandError:
+            device = "emulator"
+    return LoadedKernel(file, kernel, device)

@@ -1,6 +1,8 @@
 // `inlay kernels`: what is prebuilt, and which options each takes.
 #include "kernel_options.h"
 
+#include <inlay/kernels/groups.h>
+
 #include <fmt/format.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -30,8 +32,11 @@ int kernels_command(Session& session, const std::vector<std::string>& names, boo
     return Exit::yes;
   }
   if (names.empty()) {
-    for (const auto& kernel : list)
-      session.out << fmt::format("{:<17} {}\n", kernel->name(), kernel->summary());
+    for (const kernels::KernelGroup& group : kernels::kernel_groups()) {
+      session.out << group.title << "\n";
+      for (const std::string& name : group.kernels)
+        session.out << fmt::format("  {:<22} {}\n", name, kernels::find_kernel(name)->summary());
+    }
     session.out << "\ninlay kernels KERNEL lists the options of one\n";
     return Exit::yes;
   }

@@ -1,30 +1,61 @@
-/// The prebuilt kernels, a line each: NAME, whose face on the command line NAME_kernel() is (options.h).
+/// The prebuilt kernels, a line each: NAME, whose face on the command line NAME_kernel() is (options.h); grouped by what people look for.
 #pragma once
 
 #include <inlay/kernels/artifact.h>
 
 // clang-format off
-#define INLAY_KERNELS(kernel) \
+#define INLAY_KERNELS(kernel, group) \
+  group("GEMM") \
   kernel(gemm) \
   kernel(preshuffle_gemm) \
   kernel(block_scale_gemm) \
   kernel(weight_only_gemm) \
+  kernel(batched_gemm) \
+  kernel(gemv) \
+  group("Mixture of experts") \
+  kernel(topk_gating) \
   kernel(moe_stage1) \
   kernel(moe_stage2) \
+  kernel(weighted_combine) \
+  group("Attention") \
   kernel(flash_attention) \
-  kernel(softmax) \
+  kernel(rope) \
+  group("Normalisations") \
   kernel(rmsnorm) \
   kernel(layernorm) \
+  kernel(rmsnorm_backward) \
+  kernel(layernorm_backward) \
+  group("Softmax and losses") \
+  kernel(softmax) \
+  kernel(log_softmax) \
+  kernel(softmax_backward) \
+  kernel(log_softmax_backward) \
+  kernel(cross_entropy) \
+  kernel(cross_entropy_backward) \
+  group("Activations and elements") \
+  kernel(map) \
   kernel(silu_and_mul) \
-  kernel(rope) \
+  kernel(gate_and_mul) \
+  kernel(vector_add) \
+  group("Quantisation") \
+  kernel(quantise) \
+  group("Reductions and scans") \
+  kernel(row_reduce) \
+  kernel(argmax) \
   kernel(cumsum) \
-  kernel(vector_add)
+  group("Movement") \
+  kernel(transpose) \
+  kernel(swap_axes) \
+  kernel(gather_rows) \
+  kernel(scatter_add)
 // clang-format on
 
 namespace inlay::kernels {
 
 #define INLAY_DECLARE(name) [[nodiscard]] std::unique_ptr<Kernel> name##_kernel();
-INLAY_KERNELS(INLAY_DECLARE)
+#define INLAY_NO_GROUP(title)
+INLAY_KERNELS(INLAY_DECLARE, INLAY_NO_GROUP)
+#undef INLAY_NO_GROUP
 #undef INLAY_DECLARE
 
 } // namespace inlay::kernels

@@ -19,6 +19,7 @@
 #include <inlay/kernels/artifact.h>
 
 #include <algorithm>
+#include <charconv>
 #include <concepts>
 #include <fmt/format.h>
 #include <optional>
@@ -46,6 +47,15 @@ struct Reads {
               if (!value) return fmt::format("is not a number from {}", range);
               asked.*member = static_cast<T>(*value);
               return {};
+            }};
+  }
+  template <class Of>
+  requires std::derived_from<Asked, Of>
+  static Reads real(double Of::*member) {
+    return {"a number", [=](Asked& asked, const std::string& text) -> std::string {
+              const auto [end, error] =
+                  std::from_chars(text.data(), text.data() + text.size(), asked.*member);
+              return error != std::errc() || end != text.data() + text.size() ? "is not a number" : "";
             }};
   }
   template <class Of>

@@ -2,6 +2,8 @@
 #include "kernels.h"
 #include "options.h"
 
+#include <inlay/kernels/groups.h>
+
 #include <inlay/algebra/nearest.h>
 
 #include <charconv>
@@ -11,9 +13,21 @@ namespace inlay::kernels {
 std::vector<std::unique_ptr<Kernel>> registry() {
   std::vector<std::unique_ptr<Kernel>> kernels;
 #define INLAY_ENTER(name) kernels.push_back(name##_kernel());
-  INLAY_KERNELS(INLAY_ENTER)
+#define INLAY_NO_GROUP(title)
+  INLAY_KERNELS(INLAY_ENTER, INLAY_NO_GROUP)
+#undef INLAY_NO_GROUP
 #undef INLAY_ENTER
   return kernels;
+}
+
+std::vector<KernelGroup> kernel_groups() {
+  std::vector<KernelGroup> groups;
+#define INLAY_ENTER(name) groups.back().kernels.emplace_back(#name);
+#define INLAY_GROUP(title) groups.push_back({title, {}});
+  INLAY_KERNELS(INLAY_ENTER, INLAY_GROUP)
+#undef INLAY_GROUP
+#undef INLAY_ENTER
+  return groups;
 }
 
 std::unique_ptr<Kernel> find_kernel(const std::string& name) {

@@ -129,7 +129,7 @@ double CodeRun::rounding(Element format, Number v) {
   case Element::f32: return RealArithmetic::flushed(x);
   case Element::i32: return x < 16'000'000 ? 0 : INFINITY;
   case Element::i8: return x > 127 ? INFINITY : 1;
-  default: return bits(format) == 8 ? unit(2, -16, 200) : INFINITY;
+  default: return bits(format) == 8 ? unit(2, 1 - codegen::facts(format).bias, 200) : INFINITY;
   }
 }
 

@@ -1,12 +1,11 @@
 // The kernels of rows on the command line, their problems and their judges.
 #include "../data.h"
 #include "../kernels.h"
-#include "../options.h"
+#include "row.h"
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
 
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -21,42 +20,21 @@ double subnormal(Element type) { return type == Element::f16 ? std::ldexp(1, -25
 // Below the smallest normal number, the error of rounding in units of the last place is that of the smallest ones.
 double half_of_last(Element type) { return codegen::smallest_positive(type) / 2; }
 
-struct Asked : RowSpec {
-  std::int64_t m = 64, n = 1024;
-};
+using Asked = RowAsked;
 using Read = Reads<Asked>;
 using Program = codegen::Program (*)(const RowSpec&);
 using MakeProblem = Problem (*)(const RowSpec&, std::int64_t, std::int64_t, std::uint64_t);
-
-std::string number_of(Asked& asked, const std::string& text) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), asked.epsilon);
-  return error != std::errc() || end != text.data() + text.size() ? "is not a number" : "";
-}
 
 /// A kernel of rows; `folds`: not an activation of each element, `normalises`: with weights.
 std::unique_ptr<Kernel> of_rows(const std::string& name, const std::string& summary,
                                 const std::string& length, Program program, MakeProblem problem, bool folds,
                                 bool normalises) {
-  constexpr std::int64_t most = std::int64_t{1} << 24;
-  std::vector<Option<Asked>> rows = {
-      {"arch", Read::arch(), "gfx942", "the processor"},
-      {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
-      {"m", Read::number(&Asked::m, 1, most), "64", "rows"},
-      {length, Read::number(&Asked::n, 1, most), "1024", "columns, a multiple of the elements of a vector"},
-      {"threads", Read::number(&Asked::threads, 1, 1024), "auto",
-       "work-items of a row: 64, 128, 256, 512 or 1024", "256"},
-      {"vectors", Read::number(&Asked::vectors, 1, 128), "auto",
-       "vectors for each work-item, up to 128 elements", "4"},
-      {"vector", Read::number(&Asked::vector, 0, 8), "auto",
-       "elements that one instruction moves: 1 takes any row, 0 is 16 bytes", "0"}};
-  if (folds) {
+  std::vector<Option<Asked>> rows = row_options<Asked>(length, folds);
+  if (folds)
     rows.push_back(
         {"in-place", Read::yes(&Asked::in_place), "no", "Y takes the place of X, and H that of R"});
-    rows.push_back({"stream", Read::yes(&Asked::streamed), "auto",
-                    "rows of any length, in parts of that many vectors", "no"});
-  }
   if (normalises) {
-    rows.push_back({"epsilon", {"a number", number_of}, "1e-5", "added to the mean of the squares"});
+    rows.push_back({"epsilon", Read::real(&Asked::epsilon), "1e-5", "added to the mean of the squares"});
     rows.push_back(
         {"residual", Read::yes(&Asked::residual), "no", "h = x + r is stored, and is what is normalised"});
     rows.push_back({"quant",
@@ -67,40 +45,11 @@ std::unique_ptr<Kernel> of_rows(const std::string& name, const std::string& summ
                                  }),
                     "no", "Y in that type, with a scale for each row"});
   }
-  // Vectors of 16 bytes where rows are multiples of them; as many a work-item as a row needs.
   const auto candidates = [=](const Asked& asked, const Flags& fixed) {
-    std::vector<Flags> all;
-    const auto given = [&](const char* option, std::int64_t otherwise) {
-      return fixed.contains(option) ? std::stoll(fixed.at(option)) : otherwise;
-    };
-    int vector = 128 / codegen::bits(asked.type);
-    while (asked.n % vector != 0) vector /= 2;
-    for (const std::int64_t threads : {64, 128, 256, 512, 1024}) {
-      if (given("threads", threads) != threads && threads != 256) continue;
-      const std::int64_t of_row = up(asked.n, given("threads", threads) * vector);
-      for (const std::int64_t vectors : {of_row, std::int64_t{2}, std::int64_t{4}}) {
-        const bool whole = vectors >= of_row;
-        if (vectors * vector > 128 || (vectors != of_row && whole == folds)) continue;
-        Flags one = {{"threads", std::to_string(given("threads", threads))},
-                     {"vectors", std::to_string(given("vectors", vectors))},
-                     {"vector", std::to_string(given(
-                                    "vector", vector == 128 / codegen::bits(asked.type) ? 0 : vector))}};
-        if (folds) one["stream"] = fixed.contains("stream") ? fixed.at("stream") : whole ? "no" : "yes";
-        if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
-      }
-    }
-    return all;
+    return row_forms(asked, fixed, folds);
   };
   const auto bound = [=](const Asked& asked) {
-    if (folds && !asked.streamed && asked.n > asked.capacity())
-      throw std::invalid_argument("a row is longer than the capacity");
-    // A workgroup's latencies (launch, load, folds across waves), and instructions of memory of those that share a unit.
-    const double trips = folds ? static_cast<double>(up(asked.n, asked.capacity())) : 1;
-    const std::int64_t groups = folds ? asked.m : asked.m * up(asked.n, asked.capacity());
-    const int waves = asked.threads / 64, resident = std::clamp(16 / waves, 1, 16);
-    const double moved = waves * asked.vectors * 16.0 * (asked.quantised || asked.residual ? 3 : 2);
-    const double alone = 2200 + (folds && waves > 1 ? 250 : 0) + (trips - 1) * 1000, busy = trips * moved;
-    return rounds(asked.arch, groups, resident) * std::max(alone + busy, resident * busy);
+    return row_clocks(asked, folds, asked.quantised || asked.residual ? 3 : 2);
   };
   return kernel_of<Asked>(
       {summary,
@@ -113,13 +62,6 @@ std::unique_ptr<Kernel> of_rows(const std::string& name, const std::string& summ
        },
        candidates,
        bound});
-}
-
-// f32 additions that a term of a sum goes through: a work-item's, those across a wave, those across waves, and streamed, those
-// of the trips.
-double additions(const RowSpec& spec, std::int64_t n) {
-  const auto trips = spec.streamed ? static_cast<double>(n) / spec.capacity() + 1 : 0;
-  return spec.vectors * spec.vector_length() + 6 + spec.threads / 64 + trips;
 }
 
 /// Rows before they are rounded, and how far f32 arithmetic may be from them.

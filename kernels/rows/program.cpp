@@ -1,11 +1,12 @@
 // Softmax, normalisations and a gated activation of rows.
+#include "row.h"
+
 #include "../data.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rows/spec.h>
 
-#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -26,38 +27,11 @@ using Exprs = std::vector<Expr>;
 /// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
 constexpr double nothing = 0x1p-100;
 
-void check(const std::string& kernel, const RowSpec& s) {
-  const auto refuse = [&](const std::string& field, const std::string& value, const std::string& hint) {
-    throw std::invalid_argument(
-        fmt::format("{}: {} = {} is not supported\n  hint   {}", kernel, field, value, hint));
-  };
-  if (s.type != Element::f16 && s.type != Element::bf16 && s.type != Element::f32)
-    refuse("type", to_string(s.type), "f16, bf16 or f32; the arithmetic is f32 in any case");
-  if (s.threads < 64 || s.threads > 1024 || !std::has_single_bit(static_cast<unsigned>(s.threads)))
-    refuse("threads", std::to_string(s.threads), "64, 128, 256, 512 or 1024");
-  const int v = s.vector_length();
-  if (v < 1 || v > 16 / bytes_of(s.type) || !std::has_single_bit(static_cast<unsigned>(v)))
-    refuse("vector", std::to_string(s.vector), "1, 2, 4, and 8 elements of 16 bits; 0 for 16 bytes");
-  if (s.vectors < 1 || s.vectors * v > 128)
-    refuse("vectors", std::to_string(s.vectors), fmt::format("1 to {}: 128 elements", 128 / v));
-  if (!(s.epsilon >= 0) || std::isinf(s.epsilon))
-    refuse("epsilon", std::to_string(s.epsilon), "a number that is not negative");
-  if (s.quantised && *s.quantised != Element::i8 && *s.quantised != codegen::fp8(Target::named(s.arch)))
-    refuse("quantised", to_string(*s.quantised),
-           "i8, or " + to_string(codegen::fp8(Target::named(s.arch))) + " on " + s.arch);
-  if (s.in_place && s.quantised && !s.residual)
-    refuse("in_place", "yes", "a residual, which H replaces; a Y of 8 bits cannot take the place of X");
-  if (s.streamed && (s.in_place || s.residual || s.quantised))
-    refuse("streamed", "yes", "without in_place, residual and quantised: those keep the row in registers");
-  if (s.in_place && kernel == "silu_and_mul")
-    refuse("in_place", "yes", "another buffer: Y is half as long as X");
-}
-
 } // namespace
 
 // [softmax]
 Program softmax_program(const RowSpec& s) {
-  check("softmax", s);
+  check_rows("softmax", s);
   const int capacity = s.capacity(), v = s.vector_length();
   Program k("softmax", Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), N = k.size("n", {.most = s.streamed ? 1 << 24 : capacity, .multiple = v});
@@ -107,7 +81,7 @@ namespace {
 // [norm]
 Program norm_program(const RowSpec& s, bool centre) {
   const std::string name = centre ? "layernorm" : "rmsnorm";
-  check(name, s);
+  check_rows(name, s);
   const int capacity = s.capacity(), v = s.vector_length();
   Program k(name, Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), N = k.size("n", {.most = s.streamed ? 1 << 24 : capacity, .multiple = v});
@@ -235,7 +209,7 @@ Program layernorm_program(const RowSpec& s) { return norm_program(s, true); }
 
 // [silu_and_mul]
 Program silu_and_mul_program(const RowSpec& s) {
-  check("silu_and_mul", s);
+  check_rows("silu_and_mul", s);
   const int tile = s.capacity(), v = s.vector_length();
   Program k("silu_and_mul", Target::named(s.arch), s.threads, s.where);
   const Sym M = k.size("m"), D = k.size("d", {.most = 1 << 24, .multiple = v});

@@ -1,0 +1,66 @@
+/// The functions of formulas, each written once in what a map has: + - * /, exp, log, sqrt, max, min, select.
+///
+/// erf is formula 7.1.26 of Abramowitz and Stegun, Handbook of Mathematical Functions, 1964: within 1.5e-7. tanh is 1 - 2 / (exp(2 x) + 1)
+/// and softplus max(x, 0) + log(1 + exp(-|x|)): neither overflows.
+#pragma once
+
+#include "language.h"
+
+namespace inlay::kernels {
+
+/// What a function makes of its operands. `constant(number)` is a number of type T, `approximated(x, by)` a number that differs from what
+/// is meant by so much at most.
+template <class T, class Constant, class Approximated>
+[[nodiscard]] T lowered(const std::string& f, const std::vector<T>& x, const Constant& constant,
+                        const Approximated& approximated) {
+  const auto abs = [&](T a) { return max(a, a * -1.0); };
+  const auto sigmoid = [&](T a) { return 1.0 / (exp(a * -1.0) + 1.0); };
+  const auto tanh = [&](T a) { return 1.0 - 2.0 / (exp(a * 2.0) + 1.0); };
+  const auto softplus = [&](T a) { return max(a, constant(0)) + log(exp(abs(a) * -1.0) + 1.0); };
+  const auto erf = [&](T a) {
+    const T t = 1.0 / (abs(a) * 0.3275911 + 1.0);
+    T sum = t * 1.061405429;
+    for (const double c : {-1.453152027, 1.421413741, -0.284496736, 0.254829592}) sum = (sum + c) * t;
+    const T y = approximated(1.0 - sum * exp(a * a * -1.0), 1.5e-7);
+    return select(a, constant(0), y, y * -1.0);
+  };
+  if (f == "+") return x[0] + x[1];
+  if (f == "-") return x[0] - x[1];
+  if (f == "*") return x[0] * x[1];
+  if (f == "/") return x[0] / x[1];
+  if (f == "neg") return x[0] * -1.0;
+  if (f == "abs") return abs(x[0]);
+  if (f == "clamp") return min(max(x[0], x[1]), x[2]);
+  if (f == "erf") return erf(x[0]);
+  if (f == "exp") return exp(x[0]);
+  if (f == "exp2") return exp2(x[0]);
+  if (f == "gelu") return x[0] * 0.5 * (erf(x[0] * 0.70710678118654752) + 1.0);
+  if (f == "gelu_tanh")
+    return x[0] * 0.5 * (tanh((x[0] + x[0] * x[0] * x[0] * 0.044715) * 0.79788456080286536) + 1.0);
+  if (f == "log") return log(x[0]);
+  if (f == "log2") return log2(x[0]);
+  if (f == "max") return max(x[0], x[1]);
+  if (f == "min") return min(x[0], x[1]);
+  if (f == "mish") return x[0] * tanh(softplus(x[0]));
+  if (f == "rcp") return 1.0 / x[0];
+  if (f == "relu") return max(x[0], constant(0));
+  if (f == "rsqrt") return rsqrt(x[0]);
+  if (f == "select") return select(x[0], x[1], x[2], x[3]);
+  if (f == "sigmoid") return sigmoid(x[0]);
+  if (f == "silu") return x[0] / (exp(x[0] * -1.0) + 1.0);
+  if (f == "softplus") return softplus(x[0]);
+  if (f == "sqrt") return sqrt(x[0]);
+  if (f == "square") return x[0] * x[0];
+  return tanh(x[0]); // the last one of the list (language.cpp)
+}
+
+/// The values of all assignments, from those of the inputs.
+template <class T, class Constant, class Approximated>
+[[nodiscard]] std::vector<T> lowered(const Formulas& formulas, const std::vector<T>& inputs,
+                                     const Constant& constant, const Approximated& approximated) {
+  return evaluated<T>(formulas, inputs, constant, [&](const std::string& f, const std::vector<T>& x) {
+    return lowered(f, x, constant, approximated);
+  });
+}
+
+} // namespace inlay::kernels

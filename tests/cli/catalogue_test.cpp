@@ -1,0 +1,217 @@
+// The kernels of the catalogue as a table: each with its options and sizes, on the emulator with every sanitizer, against its reference;
+// and every judge sees an element of every output that is off.
+#include "strict_launch.h"
+
+#include <inlay/kernels/groups.h>
+
+#include <catch2/catch.hpp>
+#include <fmt/format.h>
+
+#include <set>
+#include <sstream>
+
+using namespace inlay;
+using namespace inlay::kernels;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Row {
+  std::string kernel, options;    ///< of the form
+  std::vector<std::string> sizes; ///< of one launch each
+};
+
+// One, odd, and what ends inside of tiles and vectors.
+const std::vector<Row> table = {
+    {"map", "--expr|y = silu(a) * b + c", {"--n 8", "--n 10000"}},
+    {"map", "--dtype f32 --expr|y = x >= 0 ? x : 0.1 * x", {"--n 1", "--n 12345"}},
+    {"map", "--dtype bf16 --vector 1 --expr|y = gelu(x) + gelu_tanh(x) - erf(x)", {"--n 1", "--n 1001"}},
+    {"map", "--expr|y = tanh(x) + softplus(x) * sigmoid(x) + mish(x) - relu(x)", {"--n 2000"}},
+    {"map",
+     "--dtype f32 --operands x:positive --expr|y = log(x) + log2(x) / sqrt(x) - rsqrt(x) * exp2(x) + x^-2",
+     {"--n 77"}},
+    {"map",
+     "--operands m:f32,v:f32:positive,p:f32 --expr|m = 0.9 * m + 0.1 * g; v = 0.99 * v + 0.01 * g * g; p = p "
+     "- 0.01 * m / (sqrt(v) + 1e-8)",
+     {"--n 1004"}},
+    {"map",
+     "--operands mu:column:f32,r:column:f32,w:row,b:row --expr|y = (a - mu) * r * w + b",
+     {"--m 1 --n 8", "--m 5 --n 1000"}},
+    {"map", "--operands s:scalar:f32,y:fp8 --expr|y = a * s", {"--m 5 --n 1004"}},
+    {"map", "--operands s:scalar:f32,y:i8 --expr|y = clamp(a * s, -8, 8)", {"--n 1004"}},
+    {"map", "--operands x:i32,y:f32 --expr|y = abs(x)", {"--n 77"}},
+    {"row_reduce", "--op sum --dtype bf16", {"--m 1 --n 8", "--m 3 --n 1000"}},
+    {"row_reduce", "--op mean --vector 1 --threads 64", {"--m 1 --n 1", "--m 3 --n 255"}},
+    {"row_reduce", "--op max --dtype f32", {"--m 3 --n 1028"}},
+    {"row_reduce", "--op min", {"--m 3 --n 1000"}},
+    {"row_reduce", "--op absmax --out f16", {"--m 3 --n 1000"}},
+    {"row_reduce", "--op squares --stream yes", {"--m 2 --n 9000"}},
+    {"row_reduce", "--op norm", {"--m 3 --n 1000"}},
+    {"row_reduce", "--op logsumexp --stream yes --threads 64 --vectors 1", {"--m 1 --n 8", "--m 2 --n 1032"}},
+    {"argmax", "", {"--m 1 --n 8", "--m 5 --n 1000"}},
+    {"argmax", "--stream yes --threads 64 --vectors 1 --dtype f32", {"--m 2 --n 1004"}},
+    {"log_softmax", "--vector 1 --threads 64", {"--m 1 --n 1", "--m 3 --n 255"}},
+    {"log_softmax", "--stream yes --threads 64 --vectors 1", {"--m 2 --n 1032"}},
+    {"softmax_backward", "--dtype bf16", {"--m 1 --n 8", "--m 3 --n 1000"}},
+    {"log_softmax_backward", "--stream yes --threads 64 --vectors 1", {"--m 3 --n 1032"}},
+    {"cross_entropy", "--vector 1 --threads 64", {"--m 1 --n 1", "--m 5 --n 255"}},
+    {"cross_entropy", "--dtype bf16 --stream yes --threads 64 --vectors 1", {"--m 5 --n 1032"}},
+    {"cross_entropy_backward", "--dtype f32", {"--m 1 --n 4", "--m 5 --n 1028"}},
+    {"rmsnorm_backward", "--dtype bf16", {"--m 1 --n 8", "--m 3 --n 1000"}},
+    {"layernorm_backward", "--stream yes --threads 64 --vectors 1", {"--m 3 --n 1032"}},
+    {"layernorm_backward", "--dtype f32", {"--m 1 --n 4", "--m 3 --n 1028"}},
+    {"quantise", "--quant fp8", {"--m 1 --n 8", "--m 4 --n 1000"}},
+    {"quantise", "--quant i8 --stream yes --threads 64 --vectors 1 --dtype bf16", {"--m 4 --n 1032"}},
+    {"quantise", "--quant fp8 --block 128", {"--m 1 --n 128", "--m 4 --n 1152"}},
+    {"quantise", "--quant bf8 --block 32 --dtype f32", {"--m 4 --n 1120"}},
+    {"gate_and_mul", "--act gelu", {"--m 1 --n 8", "--m 3 --n 1000"}},
+    {"gate_and_mul", "--act relu --stream yes --threads 64 --vectors 1 --dtype f32", {"--m 3 --n 1028"}},
+    {"gate_and_mul", "--act silu --quant fp8 --block 128 --dtype bf16", {"--m 3 --n 1152"}},
+    {"gate_and_mul", "--act gelu_tanh --quant i8", {"--m 3 --n 1000"}},
+    {"topk_gating", "--experts 256 --k 8", {"--m 1", "--m 7"}},
+    {"topk_gating", "--experts 128 --k 4 --renormalise no --dtype bf16", {"--m 5"}},
+    {"topk_gating", "--experts 64 --k 1", {"--m 5"}},
+    {"weighted_combine", "--k 8", {"--m 1 --n 8 --rows 1", "--m 5 --n 264 --rows 9"}},
+    {"weighted_combine", "--k 1 --dtype f32 --vector 1 --threads 64", {"--m 3 --n 67 --rows 9"}},
+    {"transpose", "", {"--b 1 --m 8 --n 8", "--b 2 --m 72 --n 136"}},
+    {"transpose", "--vector 1", {"--b 1 --m 1 --n 1", "--b 2 --m 67 --n 131"}},
+    {"transpose", "--dtype f32", {"--b 2 --m 68 --n 132"}},
+    {"transpose", "--dtype f32 --vector 1", {"--b 1 --m 67 --n 65"}},
+    {"swap_axes", "", {"--b 1 --s 1 --h 1", "--b 2 --s 33 --h 5"}},
+    {"swap_axes", "--d 2 --dtype f32", {"--b 2 --s 33 --h 5"}},
+    {"gather_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
+    {"gather_rows", "--dtype f32 --vector 1 --threads 64", {"--tokens 5 --rows 11 --n 67"}},
+    {"scatter_add", "--n 2048", {"--tokens 1 --rows 1 --n 4", "--tokens 9 --rows 5 --n 1028"}},
+    {"gemv", "--m 1", {"--n 1 --k 8", "--n 101 --k 1032"}},
+    {"gemv", "--m 4 --rows 8 --vectors 1 --dtype f32 --out f32", {"--n 9 --k 516"}},
+    {"gemv", "--m 2 --vector 1 --distance 0", {"--n 5 --k 67"}},
+    {"batched_gemm", "", {"--b 1 --m 1 --n 4 --k 8", "--b 3 --m 72 --n 136 --k 200"}},
+    {"batched_gemm", "--tile 32 --dtype f16 --out f32", {"--b 2 --m 33 --n 36 --k 72"}}};
+
+/// `--n 5 --expr|all of the rest`.
+Flags flags_of(const std::string& text, const std::string& arch) {
+  Flags flags = {{"arch", arch}};
+  std::istringstream words(text);
+  for (std::string name; words >> name;) {
+    const std::size_t bar = name.find('|');
+    std::string value;
+    if (bar != std::string::npos) {
+      std::getline(words, value);
+      value = name.substr(bar + 1) + value;
+      name.resize(bar);
+    } else {
+      words >> value;
+    }
+    flags[name.substr(2)] = value;
+  }
+  return flags;
+}
+
+} // namespace
+
+TEST_CASE("catalogue: each kernel's results are its reference's, whatever the sizes") {
+  std::size_t number = 0;
+  for (const Row& row : table) {
+    const std::string arch = number++ % 2 == 0 ? "gfx942" : "gfx950";
+    INFO(row.kernel << " " << row.options << " " << arch);
+    const auto kernel = find_kernel(row.kernel);
+    const Artifact artifact = kernel->build(flags_of(row.options, arch), {});
+    for (const std::string& sizes : row.sizes) {
+      INFO(sizes);
+      Flags flags = flags_of(sizes, arch);
+      flags.merge(flags_of(row.options, arch));
+      const Problem problem = kernel->problem(flags, 3);
+      const std::vector<Bytes> after = launch(artifact, problem, number % 3 == 0);
+      const Check check = problem.check(after);
+      INFO(check.message);
+      REQUIRE(check.ok);
+      for (std::size_t i = 0; i < after.size(); ++i) {
+        if (!problem.buffers[i].output) continue;
+        std::vector<Bytes> wrong = after;
+        wrong[i].back() ^= std::byte{0x40}; // an exponent, of whole numbers a bit of value
+        CHECK_FALSE(problem.check(wrong).ok);
+      }
+    }
+  }
+}
+
+TEST_CASE("catalogue: every kernel stands in one group, and every kernel that came with the table is in it") {
+  std::set<std::string> grouped, listed, tabled;
+  for (const KernelGroup& group : kernel_groups()) {
+    CHECK_FALSE(group.kernels.empty());
+    for (const std::string& name : group.kernels) CHECK(grouped.insert(name).second);
+  }
+  for (const auto& kernel : registry()) listed.insert(kernel->name());
+  CHECK(grouped == listed);
+  for (const Row& row : table) tabled.insert(row.kernel);
+  const std::set<std::string> older = {
+      "gemm",       "preshuffle_gemm", "block_scale_gemm", "weight_only_gemm",
+      "moe_stage1", "moe_stage2",      "flash_attention",  "softmax",
+      "rmsnorm",    "layernorm",       "silu_and_mul",     "rope",
+      "cumsum",     "vector_add"}; // have tests of their own
+  for (const std::string& name : listed) CHECK((tabled.contains(name) || older.contains(name)));
+  const Ran ran = inlay_command({"kernels"});
+  CHECK_THAT(ran.out, Contains("Mixture of experts\n  topk_gating"));
+}
+
+TEST_CASE("map: what a formula gets wrong is said with its place", "[error]") {
+  const auto said = [](const std::string& expr, const std::string& operands = "") {
+    std::vector<std::string> words = {"map", "--expr", expr};
+    if (!operands.empty()) words.insert(words.end(), {"--operands", operands});
+    const Ran ran = inlay_run(words);
+    CHECK(ran.exit == 2);
+    return ran.err;
+  };
+  CHECK_THAT(said("y = silu(a) * * b"), Contains("expected a number, a name or '(' at position 14\n  text   "
+                                                 "y = silu(a) * * b\n                       ^\n"));
+  CHECK_THAT(said("y = slu(a)"),
+             Contains("expected a function at position 4") && Contains("did you mean silu?"));
+  CHECK_THAT(said("y = max(a)"),
+             Contains("expected 2 operands, and these are 1 at position 4") && Contains("max(x, y)"));
+  CHECK_THAT(said("y = a; y = b"), Contains("a name that is written once; y is again"));
+  CHECK_THAT(said("y = a ^ 2.5"), Contains("an exponent") && Contains("exp2(y * log2(x))"));
+  CHECK_THAT(said("y = a ^ 0"), Contains("an exponent"));
+  CHECK_THAT(said("y = 1e300 * a"), Contains("expected a number of f32 at position 4"));
+  CHECK_THAT(said("silu = a"), Contains("silu is a function"));
+  CHECK_THAT(said("y = (a"), Contains("expected ')' at position 6"));
+  CHECK_THAT(said("y = a b"), Contains("expected an operator, ';' or the end at position 6"));
+  CHECK_THAT(said("y = a > 1"), Contains("expected '?'"));
+  CHECK_THAT(said(""), Contains("the name of an output at position 0"));
+  CHECK_THAT(said("y = 2"), Contains("reads nothing"));
+  CHECK_THAT(said("y = " + std::string(200, '(') + "a"), Contains("fewer parentheses"));
+  CHECK_THAT(said("y = count"), Contains("'count' is the name of a size"));
+  CHECK_THAT(said("y = a", "b:f32"), Contains("'b' is no name of --expr 'y = a'"));
+  CHECK_THAT(said("y = a", "a:f17"), Contains("'f17' is no type and no shape"));
+  CHECK_THAT(said("y = a", "a:fp8"), Contains("'a' is read as e4m3fnuz"));
+  CHECK_THAT(said("y = a", "y:i32"), Contains("'y' is written as i32"));
+  CHECK_THAT(said("y = a", "y:row"), Contains("the output 'y' is not whole"));
+}
+
+TEST_CASE("map: a comparison that is not >= takes the other side where both are equal") {
+  const auto kernel = find_kernel("map");
+  for (const auto& [sign, of_equal] : {std::pair(">=", 1.0F), {">", 2.0F}, {"<=", 1.0F}, {"<", 2.0F}}) {
+    const Artifact artifact =
+        kernel->build({{"dtype", "f32"}, {"expr", fmt::format("y = x {} 3 ? 1 : 2", sign)}}, {});
+    const auto y = first_of<float, float>(artifact, {2, 3, 4}, {3}, 3);
+    const bool above = sign[0] == '>';
+    CHECK(y == std::vector<float>{above ? 2.0F : 1.0F, of_equal, above ? 1.0F : 2.0F});
+  }
+}
+
+TEST_CASE("catalogue: what a kernel does not take is said by its option", "[error]") {
+  const auto said = [](std::vector<std::string> words) {
+    const Ran ran = inlay_run(std::move(words));
+    CHECK(ran.exit == 2);
+    return ran.err;
+  };
+  CHECK_THAT(said({"topk_gating", "--experts", "100"}),
+             Contains("topk_gating: --experts 100") && Contains("64, 128, 256 or 512"));
+  CHECK_THAT(said({"quantise", "--block", "128", "--n", "1000"}),
+             Contains("--n 1000 is no multiple of --block 128"));
+  CHECK_THAT(said({"gate_and_mul", "--block", "128"}), Contains("--block without --quant"));
+  CHECK_THAT(said({"swap_axes", "--d", "96"}), Contains("--d 96") && Contains("power of two"));
+  CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
+  CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
+  CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));
+  CHECK_THAT(said({"cross_entropy", "--n", "100000"}), Contains("n"));
+}

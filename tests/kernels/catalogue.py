@@ -1,0 +1,225 @@
+#!/usr/bin/env python3
+"""What the prebuilt kernels are and do, from what ran: claims, result, checks, validation, registers, clocks beside the bound of memory.
+
+catalogue.py INLAY                       every kernel of `inlay kernels` is on the page, and some of its rows are right and fast
+catalogue.py INLAY --write docs/kernels.md   runs all rows and writes the page
+catalogue.py INLAY --only gemv           prints these rows
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+SIZE = {"f32": 4, "f16": 2, "bf16": 2, "fp8": 1, "i8": 1}
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "kernels.md"
+
+
+def rows():
+    """(kernel, options of the form, sizes of a small run, sizes of the model's launch, bytes of that): no bytes for products."""
+    out = []
+
+    def add(kernel, form="", small="", large="", moved=None, types=("bf16",), archs=("gfx942", "gfx950")):
+        for arch in archs:
+            for t in types:
+                dtype = "" if t is None else f" --dtype {t}"
+                out.append((kernel, f"--arch {arch}{dtype} {form}".strip(), small, large, moved(SIZE.get(t, 4)) if moved else None))
+
+    both, all_types = ("f16", "bf16"), ("bf16", "f32")
+    for kernel in "gemm preshuffle_gemm weight_only_gemm flash_attention".split():
+        add(kernel, types=both)
+    add("block_scale_gemm", types=(None,))
+    add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)
+    for m in (1, 2, 4):
+        add("gemv", f"--m {m} --rows 8 --vectors 2", "--n 101 --k 1032", "--n 16384 --k 8192",
+            lambda s, m=m: 16384 * 8192 * s + m * (8192 * s + 16384 * 2))
+    add("topk_gating", "--experts 256 --k 8", "--m 7", "--m 131072", lambda s: 131072 * (256 * s + 64), types=("bf16", "f32"))
+    add("topk_gating", "--experts 128 --k 4 --renormalise no", "--m 7", "--m 131072", lambda s: 131072 * (128 * s + 32), types=("f32",))
+    add("moe_stage1", types=both)
+    add("moe_stage2", types=both)
+    add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
+        lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
+    add("rope", types=all_types)
+    big = "--m 12800 --n 8192"
+    for kernel, tensors in (("rmsnorm", 2), ("layernorm", 2), ("rmsnorm_backward", 3), ("layernorm_backward", 3), ("softmax", 2),
+                            ("log_softmax", 2), ("softmax_backward", 3), ("log_softmax_backward", 3), ("cross_entropy", 1),
+                            ("cross_entropy_backward", 2), ("argmax", 1), ("row_reduce", 1)):
+        add(kernel, "", "--m 5 --n 1000", big, lambda s, n=tensors: 12800 * 8192 * n * s)
+        add(kernel, "--vectors 8", "--m 5 --n 1028", big, lambda s, n=tensors: 12800 * 8192 * n * s, types=("f32",), archs=("gfx942",))
+        add(kernel, "--stream yes", "--m 3 --n 9000", "--m 2432 --n 65536", lambda s, n=tensors: 2432 * 65536 * n * s, archs=("gfx942",))
+    for op in "mean max min absmax squares norm logsumexp".split():
+        add("row_reduce", f"--op {op}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * s, archs=("gfx942",))
+    add("map", "", "--n 10000", "--n 67108864", lambda s: 67108864 * 4 * s, types=all_types)
+    add("map", "--expr 'y = gelu(x)'", "--n 10000", "--n 67108864", lambda s: 67108864 * 2 * s)
+    add("map", "--expr 'y = x' --operands y:f32", "--n 10000", "--n 67108864", lambda s: 67108864 * 6)
+    add("map", "--expr 'y = x * s' --operands s:f32:scalar,y:fp8", "--n 10000", "--n 67108864", lambda s: 67108864 * 3)
+    add("map", "--expr 'y = (x - m) * r * w + b' --operands m:f32:column,r:f32:column,w:row,b:row", "--m 5 --n 1000", big,
+        lambda s: 12800 * 8192 * 2 * s)
+    add("map", "--expr 'm = 0.9 * m + 0.1 * g; v = 0.999 * v + 0.001 * g * g; p = p - 0.001 * m / (sqrt(v) + 1e-8)' "
+        "--operands m:f32,v:f32:positive,p:f32", "--n 10000", "--n 67108864", lambda s: 67108864 * 26)
+    add("silu_and_mul", "", "--m 5 --d 1000", "--m 12800 --d 8192", lambda s: 12800 * 8192 * 3 * s, types=all_types)
+    for act in "silu gelu gelu_tanh".split():
+        add("gate_and_mul", f"--act {act}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * 3 * s)
+        add("gate_and_mul", f"--act {act} --quant fp8", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * 5)
+        add("gate_and_mul", f"--act {act} --quant fp8 --block 128", "--m 5 --n 1024", big, lambda s: 12800 * 8192 * 5 + 12800 * 256)
+    for quant in ("fp8", "i8"):
+        add("quantise", f"--quant {quant}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * (s + 1))
+        add("quantise", f"--quant {quant} --block 128", "--m 5 --n 1152", big, lambda s: 12800 * 8192 * (s + 1) + 12800 * 256)
+    add("vector_add", "", "--n 1001", "--n 67108864", lambda s: 67108864 * 12, types=(None,))
+    add("cumsum", small="--n 48 --m 520", types=all_types)
+    add("transpose", "", "--b 2 --m 72 --n 136", "--b 1 --m 8192 --n 8192", lambda s: 8192 * 8192 * 2 * s, types=all_types)
+    add("transpose", "--vector 1", "--b 2 --m 67 --n 131", "--b 1 --m 8191 --n 8191", lambda s: 8191 * 8191 * 2 * s)
+    add("swap_axes", "", "--b 2 --s 33 --h 5", "--b 8 --s 4096 --h 32", lambda s: 8 * 4096 * 32 * 128 * 2 * s, types=all_types)
+    add("gather_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 128000 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
+    add("scatter_add", "--n 8192", "--tokens 9 --rows 11", "", None, types=all_types)
+    return out
+
+
+def words(text):
+    return [a or b for a, b in re.findall(r"'([^']*)'|(\S+)", text)]
+
+
+def run(inlay, *arguments):
+    done = subprocess.run([inlay, *arguments], capture_output=True, text=True)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(f"inlay {' '.join(arguments)}: {done.stderr}")
+    return json.loads(done.stdout) if done.stdout.startswith(("{", "[")) else done.stdout
+
+
+def parameter(inlay, arch, name):
+    text = run(inlay, "time", "--list-parameters", "--arch", arch)
+    return float(re.search(rf"^{name}\s+(\S+)", text, re.M).group(1))
+
+
+def measured(inlay, row, hbm):
+    kernel, form, small, large, moved = row
+    r = run(inlay, "run", kernel, *words(form), *words(small), "--auto", "no", "--check", "all", "--json")
+    out = {"kernel": kernel, "form": form, "small": small, "claims": r["proofs"]["proved"], "launch": r["proofs"]["runtime_checked"],
+           "ok": r["ok"] and r["proofs"]["refuted"] == 0, "message": r["message"], "findings": len(r["findings"]), "validated": r["validation"]["verdict"],
+           "large": large, "clocks": None, **r["resources"]}
+    if large:
+        with tempfile.TemporaryDirectory() as folder:
+            run(inlay, "build", kernel, *words(form), "--no-validate", "-o", folder)
+            sizes = [f"{n}={v}" for n, v in zip(*[iter(words(large.replace("--", "")))] * 2)]
+            manifest = json.loads((pathlib.Path(folder) / f"{kernel}.json").read_text())
+            names = [s["name"] for s in manifest["sizes"]]
+            given = dict(s.split("=") for s in sizes)
+            if kernel == "map":
+                given = {"count": given["n"]} if names == ["count"] else {"rows": given["m"], "columns": given["n"]}
+            if names == ["m", "blocks"]:
+                given = {"m": given["m"], "blocks": str(int(given["n"]) // 128)}
+            t = run(inlay, "time", f"{folder}/{kernel}.json", *[x for n in names for x in ("--size", f"{n}={given[n]}")], "--quick", "--json")
+            chip = t["timing"]["chip"]
+            out["clocks"] = chip["clocks"]
+            if moved:
+                rate = hbm[re.search(r"gfx\d+", form).group(0)] / (chip["clock_mhz"] * 1e6)
+                out["bound"] = moved / rate
+    return out
+
+
+def key(row):
+    """What a row of the page begins with."""
+    kernel, form, small, large, _ = row
+    dtype = re.search(r"--dtype (\S+)", form)
+    options = re.sub(r"--(arch|dtype) \S+ ?", "", form)
+    cells = [kernel, dtype.group(1) if dtype else "", re.search(r"--arch (\S+)", form).group(1), f"`{large or small}`" if large or small else "",
+             f"`{options}`" if options else ""]
+    return "| " + " | ".join(c.replace("|", "\\|") for c in cells) + " | "
+
+
+def line(row, r):
+    cells = [f"{r['claims']} + {r['launch']}", "right" if r["ok"] else "WRONG", "silent" if r["findings"] == 0 else str(r["findings"]),
+             r["validated"], r["vgpr"] + r["agpr"], r["lds_bytes"], r["scratch_bytes"],
+             f"{r['clocks']:.0f}" if r["clocks"] else "", f"{r['bound']:.0f}" if r.get("bound") else "",
+             f"{r['clocks'] / r['bound']:.2f}" if r.get("bound") else ""]
+    return key(row) + " | ".join(str(c) for c in cells) + " |"
+
+
+HEAD = """# The prebuilt kernels
+
+Written by `tests/kernels/catalogue.py INLAY --write docs/kernels.md` from what ran. `inlay kernels` is the same list with a line each, `inlay kernels KERNEL` has
+its options, and `inlay run KERNEL` builds, proves, runs and judges it.
+
+Each row is one build. *Claims*: proved for all sizes, + those that the launch checks. *Result*: of a launch of ragged sizes on the emulator, within the bound of its error, element by
+element, against plain loops in double. *Checks*: of all sanitizers. *Machine code*: whether it holds what its instructions say, within the budget of a build (`inlay validate` has none; [validation](validate.md)).
+*Clocks*: of the launch in the column before, by the [cycle model](timing.md), with everything in memory; *bound*: its bytes, each counted once, at the model's bandwidth (peak of the
+data sheet times 0.8). A memory-bound kernel is to be at most 1.15 times that.
+
+"""
+
+
+def page(lines, groups):
+    text = HEAD
+    for title, names in groups:
+        text += f"## {title}\n\n| kernel | type | target | sizes | options | claims | result | checks | machine code | registers | LDS | scratch | clocks | bound | ratio |\n"
+        text += "|" + "---|" * 15 + "\n"
+        text += "".join(one + "\n" for one in lines if one.split(" | ")[0][2:] in names) + "\n"
+    return text.rstrip() + "\n"
+
+
+def groups_of(inlay):
+    groups = []
+    for one in run(inlay, "kernels").splitlines():
+        if one and not one.startswith(" ") and not one.startswith("inlay "):
+            groups.append((one, []))
+        elif one.startswith("  "):
+            groups[-1][1].append(one.split()[0])
+    return groups
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("inlay")
+    parser.add_argument("--write")
+    parser.add_argument("--keep", action="store_true", help="rows that FILE has already are not run again")
+    parser.add_argument("--rows", type=int, default=1000, help="at most so many of a kernel, and those that are kept")
+    parser.add_argument("--only", nargs="*", default=[])
+    parser.add_argument("--jobs", type=int, default=1)
+    options = parser.parse_args()
+    inlay = options.inlay
+    groups = groups_of(inlay)
+    hbm = {a: parameter(inlay, a, "hbm_tbytes") * 1e12 * parameter(inlay, a, "hbm_efficiency") for a in ("gfx942", "gfx950")}
+    chosen = [r for r in rows() if not options.only or r[0] in options.only]
+    if not options.write and not options.only:
+        text = PAGE.read_text()
+        missing = [k for _, names in groups for k in names if f"\n| {k} |" not in text]
+        if missing:
+            sys.exit(f"docs/kernels.md has no {', '.join(missing)}; write it again: catalogue.py INLAY --write docs/kernels.md")
+        chosen = [next(r for r in chosen if r[0] == k) for k in "gemv weighted_combine cross_entropy map quantise transpose".split()]
+        for row in chosen:
+            r = measured(inlay, row, hbm)
+            if not r["ok"] or r["findings"] or r["clocks"] > 1.15 * r["bound"]:
+                sys.exit(f"wrong, not silent, or above 1.15 of its bound: {line(row, r)} {r['message']}")
+        print(f"{len(chosen)} rows right and at the bound of memory; the page has every kernel")
+        return
+
+    kept = {}
+    if options.keep:
+        had = pathlib.Path(options.write).read_text().splitlines()
+        kept = {row: one for row in chosen for one in had if one.startswith(key(row))}
+    of_kernel = {}
+    for row in chosen:
+        of_kernel.setdefault(row[0], []).append(row)
+    chosen = [row for row in chosen if row in kept or row in of_kernel[row[0]][:options.rows]]
+
+    def shown(row):
+        if row in kept:
+            return kept[row]
+        r = measured(inlay, row, hbm)
+        print(line(row, r), r["message"], flush=True)
+        return line(row, r)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        lines = list(pool.map(shown, chosen))
+    if options.write:
+        pathlib.Path(options.write).write_text(page(lines, groups))
+    bad = [one for one in lines if " | right | silent | " not in one]
+    slow = [one for one in lines if re.search(r"\| ([0-9.]+) \|$", one) and float(one.split()[-2]) > 1.15]
+    print(f"{len(lines)} rows, {len(bad)} wrong, {len(slow)} above 1.15 of their bound")
+    sys.exit(bool(bad))
+
+
+main()

@@ -547,7 +547,10 @@ private:
       if (!list[n].when) {
         const Inst& i = list[n++];
         one(i, 0, 1);
-        if (i.kind == InstKind::load && !i.direct) loaded.push_back(whole(i.def));
+        if (i.kind != InstKind::load || i.direct) continue;
+        // Bytes that are no words no register of LLVM's takes by themselves; they may sink.
+        const Value held = handed_on(whole(i.def));
+        if (bits(held.type.element) > 8) loaded.push_back(held);
         continue;
       }
       // A load stays before the branch: LLVM would sink it to its use behind.

@@ -36,11 +36,16 @@ Domains::Needs Domains::lost(Expr from, Expr to) {
   Needs out;
   if (from == to) return out;
   const Needs wanted = needs(from.id), &has = needs(to.id);
-  for (const auto& [base, need] : wanted) {
-    const auto found = has.find(base);
-    if (const unsigned missing = need & ~(found == has.end() ? 0U : found->second); missing != 0)
-      out[base] = missing;
-  }
+  for (const auto& [of, need] : wanted)
+    if (const unsigned missing = need & ~met(of, has); missing != 0) out[of] = missing;
+  return out;
+}
+
+unsigned Domains::met(const Of& of, const Needs& has) {
+  unsigned out = 0;
+  for (auto at = has.lower_bound({of.base, {}}); at != has.end() && at->first.base == of.base; ++at)
+    if (std::includes(of.where.begin(), of.where.end(), at->first.where.begin(), at->first.where.end()))
+      out |= at->second;
   return out;
 }
 
@@ -137,7 +142,71 @@ void Domains::require_finite(int id, Needs& into) {
   if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) {
     for (const int a : n.args) require_finite(a, into);
   } else {
-    into[x_.normal({&x_, id}).id] |= finite;
+    into[{x_.normal({&x_, id}).id, {}}] |= finite;
+  }
+}
+
+Domains::Of Domains::Of::of(Expr base, std::span<const Expr> where) {
+  Of out{base.id, {}};
+  for (const Expr e : where) out.where.push_back(e.id);
+  std::sort(out.where.begin(), out.where.end());
+  out.where.erase(std::unique(out.where.begin(), out.where.end()), out.where.end());
+  return out;
+}
+
+Domains::Needs Domains::of_arguments(const ExprNode& n, const std::function<const Needs&(int)>& of) {
+  Needs out;
+  const auto all = [&](int a) {
+    for (const auto& [what, need] : of(a)) out[what] |= need;
+  };
+  if (n.fn == Fn::inside) {
+    ExprNode condition = n;
+    condition.value = 0, condition.args = {x_.constant(1).id};
+    within(x_.make(std::move(condition)).id, of(n.args[0]), out);
+  } else if (n.fn == Fn::select) {
+    all(n.args[0]), all(n.args[1]);
+    const Expr a = x_.normal({&x_, n.args[0]}), b = x_.normal({&x_, n.args[1]});
+    within(select(a, b, x_.constant(1), x_.constant(0)).id, of(n.args[2]), out);
+    within(select(a, b, x_.constant(0), x_.constant(1)).id, of(n.args[3]), out);
+  } else {
+    for (const int a : n.args) all(a);
+  }
+  return out;
+}
+
+Domains::Needs Domains::passed(Expr map, std::span<const Expr> values,
+                               const std::function<Needs(int)>& asked) {
+  std::unordered_map<int, Needs> done;
+  const std::function<const Needs&(int)> visit = [&](int id) -> const Needs& {
+    if (const auto found = done.find(id); found != done.end()) return found->second;
+    ExprNode n = x_.node(id);
+    Needs out;
+    if (n.fn == Fn::parameter) {
+      out = asked(n.tensor);
+    } else if (n.fn == Fn::select) { // compared are the operands' values
+      std::vector<int> own = n.args;
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+        n.args[k] = x_.apply({&x_, own[k]}, values).id;
+      out = of_arguments(n, [&](int a) -> const Needs& {
+        static const Needs none;
+        return a == own[2] || a == own[3] ? visit(a) : none;
+      });
+      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+        for (const auto& [what, need] : visit(own[k])) out[what] |= need;
+    } else {
+      out = of_arguments(n, visit);
+    }
+    return done.emplace(id, std::move(out)).first->second;
+  };
+  return visit(map.id);
+}
+
+void Domains::within(int condition, const Needs& branch, Needs& into) {
+  for (const auto& [of, need] : branch) {
+    Of under = of;
+    const auto at = std::lower_bound(under.where.begin(), under.where.end(), condition);
+    if (at == under.where.end() || *at != condition) under.where.insert(at, condition);
+    into[std::move(under)] |= need;
   }
 }
 
@@ -159,15 +228,13 @@ void Domains::require(int base, double power, bool logarithm, Needs& into) {
   }
   unsigned need = whole(power) && !logarithm ? not_zero : not_negative;
   if (logarithm || power < 0) need |= not_zero;
-  if (need = open(normal, need); need != 0) into[normal] |= need;
+  if (need = open(normal, need); need != 0) into[{normal, {}}] |= need;
 }
 
 const Domains::Needs& Domains::needs(int id) {
   if (const auto found = needs_.find(id); found != needs_.end()) return found->second;
   const ExprNode n = x_.node(id);
-  Needs out;
-  for (const int a : n.args)
-    for (const auto& [base, need] : needs(a)) out[base] |= need;
+  Needs out = of_arguments(n, [&](int a) -> const Needs& { return needs(a); });
   if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul)
     for (const int a : n.args) require_finite(a, out);
   if (n.fn == Fn::div) require(n.args[1], -1, false, out);

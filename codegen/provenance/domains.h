@@ -4,13 +4,17 @@
 /// The normal form of an expression is equal to it where both are numbers; x/x is 1 and sqrt(x) sqrt(x) is x but for some x.
 /// A condition may therefore not be lost on the way. What a map asks for and what it comes to does not, its term keeps (Term::asked),
 /// and where it is stored the specification has to ask for the same, of the same element; what is folded or multiplied keeps nothing.
+/// What stands in a branch of select(..) or inside(..) is asked for where the branch is taken alone: select(x, 0, sqrt(x), 0) asks for nothing
+/// of a negative x, and so allows no root of it elsewhere.
 #pragma once
 
 #include <inlay/codegen/expression.h>
 
+#include <compare>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -24,7 +28,14 @@ namespace inlay::codegen::provenance {
 class Domains {
 public:
   enum Need : unsigned { not_zero = 1, not_negative = 2, finite = 4 };
-  using Needs = std::map<int, unsigned>; ///< of expressions in normal form, by number: bits of Need
+  /// An expression in normal form, and the conditions under which something is asked of it: 1 where they hold and 0 elsewhere, sorted.
+  struct Of {
+    int base;
+    std::vector<int> where;
+    friend auto operator<=>(const Of&, const Of&) = default;
+    [[nodiscard]] static Of of(Expr base, std::span<const Expr> where);
+  };
+  using Needs = std::map<Of, unsigned>; ///< bits of Need
 
   explicit Domains(Expressions& x) : x_(x) {}
 
@@ -35,6 +46,12 @@ public:
   ///     lost(x/x, 1)                       x is not 0
   ///     lost(exp(x)/exp(x), 1)             nothing: a power is positive
   [[nodiscard]] Needs lost(Expr from, Expr to);
+  /// What of it is asked for wherever `of` is: whatever conditions of `of` hold.
+  [[nodiscard]] static unsigned met(const Of& of, const Needs& has);
+  /// What is asked of a map's operands, of number k `asked(k)`, where the map takes them. `values`: the operands.
+  ///
+  ///     passed(i < n ? x0 : 0, ..)         what is asked of x0, where i < n
+  [[nodiscard]] Needs passed(Expr map, std::span<const Expr> values, const std::function<Needs(int)>& asked);
   /// `need` without what an expression in normal form has anyway.
   [[nodiscard]] unsigned open(int id, unsigned need);
   /// `x(1) is not negative`.
@@ -52,6 +69,10 @@ private:
   bool infinite(int id);
   // Of what is added or multiplied, the parts that may be infinite.
   void require_finite(int id, Needs& into);
+  // What a branch asks for, where its condition holds.
+  static void within(int condition, const Needs& branch, Needs& into);
+  // Of an expression what its arguments ask for, `of` each, under its condition where it has one.
+  Needs of_arguments(const ExprNode& n, const std::function<const Needs&(int)>& of);
   void require(int base, double power, bool logarithm, Needs& into);
 
   Expressions& x_;

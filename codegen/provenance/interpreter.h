@@ -328,6 +328,8 @@ private:
   // The normal form; what of it is lost goes to `asked`.
   Expr normal_of(Expr e, std::vector<Asked>& asked);
   static void ask(std::vector<Asked>& all, const Asked& more);
+  Asked asking(const Domains::Of& of, unsigned need, const Inst* by);
+  [[nodiscard]] const Inst* asked_by(const std::vector<Term>& terms, int base) const;
   [[noreturn]] void lost(Expr of, const Asked& what);
   // What is folded or multiplied is many elements in one: of what was asked of each nothing would be left.
   void asks_nothing(const Term& t);

@@ -446,8 +446,13 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
     out.facts[i].index = line(x.facts[i].index, y.facts[i].index);
     out.facts[i].bound = line(x.facts[i].bound, y.facts[i].bound);
   }
-  for (std::size_t i = 0; i < x.asked.size(); ++i)
+  for (std::size_t i = 0; i < x.asked.size(); ++i) {
     out.asked[i].base = extrapolate(x.asked[i].base, y.asked[i].base, line);
+    if (x.asked[i].where.size() != y.asked[i].where.size())
+      not_inductive("in the next round it is " + describe(y), describe(x));
+    for (std::size_t k = 0; k < x.asked[i].where.size(); ++k)
+      out.asked[i].where[k] = extrapolate(x.asked[i].where[k], y.asked[i].where[k], line);
+  }
   out.limit = line(x.limit, y.limit);
   for (std::size_t i = 0; i < x.ends.size(); ++i) out.ends[i] = line(x.ends[i], y.ends[i]);
   for (std::size_t i = 0; i < x.intervals.size(); ++i)

@@ -146,18 +146,26 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
     f.fill = outside(map, operand, f);
   }
   std::vector<Expr> values;
-  for (const Term& t : terms) {
-    values.push_back(t.expr);
-    for (const Asked& a : t.asked) ask(out.asked, a);
-  }
-  out.expr = normal_of(x_.apply(strip_inside(map, facts), values), out.asked);
+  for (const Term& t : terms) values.push_back(t.expr);
+  out.expr = x_.normal(x_.apply(strip_inside(map, facts), values));
+  // What was asked of an operand is asked where the map takes it, and what the map itself asks for with its conditions in it.
+  for (const auto& [of, need] : domains_.passed(map, values, [&](int k) {
+         Domains::Needs needs;
+         for (const Asked& a : terms[static_cast<std::size_t>(k)].asked)
+           needs[Domains::Of::of(a.base, a.where)] |= a.need;
+         return needs;
+       }))
+    ask(out.asked, asking(of, need, asked_by(terms, of.base)));
+  for (const auto& [of, need] : domains_.lost(x_.apply(map, values), out.expr))
+    ask(out.asked, asking(of, need, at_));
   std::erase_if(facts, [](const Fact& f) { return f.condition && std::isnan(f.fill); });
   out.facts = std::move(facts);
   return out;
 }
 
 void Interpreter::ask(std::vector<Asked>& all, const Asked& more) {
-  const auto have = std::find_if(all.begin(), all.end(), [&](const Asked& a) { return a.base == more.base; });
+  const auto have = std::find_if(
+      all.begin(), all.end(), [&](const Asked& a) { return a.base == more.base && a.where == more.where; });
   if (have == all.end()) {
     all.push_back(more);
   } else {
@@ -181,7 +189,7 @@ Expr Interpreter::normal_of(Expr e) {
 
 Expr Interpreter::normal_of(Expr e, std::vector<Asked>& asked) {
   const Expr out = x_.normal(e);
-  for (const auto& [base, need] : domains_.lost(e, out)) ask(asked, {{&x_, base}, need, at_});
+  for (const auto& [of, need] : domains_.lost(e, out)) ask(asked, asking(of, need, at_));
   return out;
 }
 
@@ -192,17 +200,34 @@ void Interpreter::asks_nothing(const Term& t) {
 void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>& asked,
                            const std::function<Expr(Expr)>& settled) {
   if (asked.empty()) return;
-  std::vector<Asked> allowed;
+  Domains::Needs allowed;
+  const auto of = [&](const Asked& a) {
+    std::vector<Expr> where;
+    for (const Expr e : a.where)
+      if (const Expr now = settled(e); !(now == x_.constant(1))) where.push_back(now);
+    return Domains::Of::of(settled(a.base), where);
+  };
   for (const Expr e : {wanted, expected})
-    for (const auto& [base, need] : Domains::Needs(domains_.needs(e)))
-      ask(allowed, {settled({&x_, base}), need, nullptr});
+    for (const auto& [what, need] : Domains::Needs(domains_.needs(e)))
+      allowed[of(asking(what, need, nullptr))] |= need;
   for (const Asked& a : asked) {
-    const Expr base = settled(a.base);
-    unsigned missing = domains_.open(base.id, a.need);
-    for (const Asked& b : allowed)
-      if (b.base == base) missing &= ~b.need;
-    if (missing != 0) lost(expected, {base, missing, a.by});
+    const Domains::Of what = of(a);
+    const unsigned missing = domains_.open(what.base, a.need) & ~Domains::met(what, allowed);
+    if (missing != 0) lost(expected, {{&x_, what.base}, missing, a.by});
   }
+}
+
+const Inst* Interpreter::asked_by(const std::vector<Term>& terms, int base) const {
+  for (const Term& t : terms)
+    for (const Asked& a : t.asked)
+      if (a.base.id == base && a.by) return a.by;
+  return at_;
+}
+
+Asked Interpreter::asking(const Domains::Of& of, unsigned need, const Inst* by) {
+  Asked out{{&x_, of.base}, need, by};
+  for (const int e : of.where) out.where.push_back({&x_, e});
+  return out;
 }
 
 bool Interpreter::joins(Expr map, const std::vector<Term>& terms) {
@@ -467,7 +492,9 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
     return a == b ? a : bound_;
   };
   try {
-    body = x_.normal(extrapolate(x_.normal(terms[0].expr), next.expr, record));
+    // Behind a loop, what is known of its trips holds for all that follows.
+    const auto known = [&](Expr e) { return x_.normal(exiting_ ? relate(e) : e); };
+    body = x_.normal(extrapolate(known(terms[0].expr), known(next.expr), record));
   } catch (const Refuted&) {
     return {};
   }

@@ -106,17 +106,15 @@ void Interpreter::store(State& s, const Inst& i) {
     expected = settled(resolve(replaced_(relate(wanted), constants), columns)),
     got = settled_held(relate(held));
   if (!(expected == got)) expected = all_inside(expected, columns), got = all_inside(got, columns, &asked);
-  // `i < n ? f : x` where the value is known to be x from n on: what is left to show is f.
+  // Where the value is known to be x from n on, and the specification comes to x there, too (`i < n ? f : x`, and 2 (i < n ? f : 0)):
+  // what is left to show is what it says of the others.
   std::vector<Fact> told;
-  for (bool more = !(expected == got); more && !(expected == got);) {
-    const ExprNode n = expected.node();
-    more = n.fn == Fn::inside && std::any_of(term.facts.begin(), term.facts.end(), [&](const Fact& f) {
-             return !f.condition && f.fill == n.value && settle_sym(f.index) == settle_sym(n.index[0]) &&
-                    settle_sym(f.bound) == settle_sym(n.index[1]);
-           });
-    if (!more) break;
-    told.push_back({settle_sym(n.index[0]), settle_sym(n.index[1]), n.value});
-    expected = Expr{&x_, n.args[0]};
+  for (const Fact& f : term.facts) {
+    if (expected == got) break;
+    const Fact from{settle_sym(f.index), settle_sym(f.bound), f.fill};
+    if (f.condition || outside(expected, {}, from) != f.fill) continue;
+    told.push_back(from);
+    expected = x_.normal(strip_inside(expected, {from}));
   }
   if (!(expected == got)) {
     const auto name = [&](int id) { return p_.tensor(id).name; };

@@ -119,8 +119,11 @@ constexpr double anything = std::numeric_limits<double>::quiet_NaN();
 struct Asked {
   Expr base; ///< in normal form
   unsigned need = 0;
-  const Inst* by = nullptr; ///< what lost it
-  friend bool operator==(const Asked& a, const Asked& b) { return a.base == b.base && a.need == b.need; }
+  const Inst* by = nullptr;  ///< what lost it
+  std::vector<Expr> where{}; ///< only where all of these are 1 (Domains::Of)
+  friend bool operator==(const Asked& a, const Asked& b) {
+    return a.base == b.base && a.need == b.need && a.where == b.where;
+  }
 };
 
 /// A term for each thread and value. Placeholders `_ci` in expressions stand for columns[i].

@@ -139,7 +139,10 @@ void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> re
   t.expr = replaced_(t.expr, replace);
   for (Fact& f : t.facts) f.index = replaced_(f.index, replace), f.bound = replaced_(f.bound, replace);
   for (Sym& e : t.ends) e = replaced_(e, replace);
-  for (Asked& a : t.asked) a.base = replaced_(a.base, replace);
+  for (Asked& a : t.asked) {
+    a.base = replaced_(a.base, replace);
+    for (Expr& e : a.where) e = replaced_(e, replace);
+  }
 }
 
 void Interpreter::tidy(Term& t) {
@@ -150,8 +153,11 @@ void Interpreter::tidy(Term& t) {
     for (const AtomId a : symbols(f.bound)) used.push_back(a);
   for (const Sym& e : t.ends)
     for (const AtomId a : symbols(e)) used.push_back(a);
-  for (const Asked& asked : t.asked)
+  for (const Asked& asked : t.asked) {
     for (const AtomId a : x_.symbols(asked.base)) used.push_back(a);
+    for (const Expr& e : asked.where)
+      for (const AtomId a : x_.symbols(e)) used.push_back(a);
+  }
   std::vector<int> columns;
   std::vector<std::pair<AtomId, Sym>> replace;
   for (std::size_t i = 0; i < t.columns.size(); ++i) {

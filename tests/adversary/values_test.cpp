@@ -104,6 +104,56 @@ TEST_CASE("adversary: a condition that another element asks for") {
   attack(all);
 }
 
+TEST_CASE("adversary: a condition that is asked for where another holds") {
+  const std::string lost = "a map loses no condition of what it takes",
+                    positive = "only data that the test does not draw shows it";
+  const Of same = [](Expr x) { return x; };
+  const auto number = [](Expr x, double v) { return x.arena->constant(v); };
+  const Of root = [](Expr x) { return sqrt(x) * sqrt(x); };
+  // Of numbers that are not negative, and 0 of the others: it asks for nothing.
+  const Of guarded = [=](Expr x) { return select(x, number(x, 0), root(x), number(x, 0)); };
+  const Of plain = [=](Expr x) { return select(x, number(x, 0), x, number(x, 0)); };
+  const Of below = [=](Expr x) { return select(number(x, 0), x, number(x, 0), root(x)); };
+  const Of also = [=](Expr x) { return plain(x) + (root(x) - x); };
+  const Of asked = [=](Expr x) { return guarded(x) + (root(x) - x); };
+  const Of other = [=](Expr x) { return select(number(x, 0), x, number(x, 0), x) + (root(x) - x); };
+  const std::vector<Sizes> sizes = {{5}, {300}};
+  // y(i) = i < 3 ? x(i) x(i) / x(i) : 0, and what is stored asks for it of all i.
+  const auto within = [=](bool guard) {
+    return [=] {
+      Program k("within", target(), 64);
+      const Sym n = k.size("n", {.most = 1 << 20});
+      const Tensor y = k.output("y", Element::f32, {n}), x = k.input("x", Element::f32, {n});
+      const auto ratio = [](Expr v) { return v * v / v; };
+      k.computes(y, [&](const auto& i) { return inside(i[0], 3, ratio(k(x, {i[0]})), 0); });
+      const Sym w = k.workgroups(0, n, 64);
+      const Fragment f = k.load(k.tile(x, {64}, {w}), line_tv(64, 1, 64), 1);
+      const Sym at = Sym(64) * w + k.position(0);
+      k.store(k.map({f},
+                    [&](const auto& v) {
+                      return guard ? inside(at, 3, ratio(v[0]), 0)
+                                   : inside(at, 3, v[0], 0) + (ratio(v[0]) - v[0]);
+                    }),
+              k.tile(y, {64}, {w}), 1);
+      return k;
+    };
+  };
+  attack({
+      {"a root of all, asked where it is not negative", lost, mapped({same, guarded, also}), sizes},
+      {"a root of all, asked on the other side", lost, mapped({same, below, other}), sizes},
+      {"a root of all beside one that is guarded", lost, mapped({same, plain, asked}), sizes},
+      {"a root of all in two maps",
+       lost,
+       mapped({same, guarded, root, 0, 1, Way::through_lds, plain}),
+       sizes,
+       {},
+       positive},
+      {"a root where it is not negative, and so asked", "", mapped({same, guarded, guarded}), sizes},
+      {"a quotient of all, asked of the first three", lost, within(false), {{5}, {300}}, {}, positive},
+      {"a quotient of the first three", "", within(true), {{5}, {300}}},
+  });
+}
+
 TEST_CASE("adversary: a condition that a sum, a product or a fold loses") {
   const std::string lost = "a map loses no condition of what it takes";
   // y(r) = sum of x, as the sum of what is x for numbers that are not negative; z asks for a root of another row.

@@ -11,7 +11,7 @@
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
 // do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded behind the
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
-// refused though right.
+// refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
 #include "sampling.h"
@@ -995,6 +995,7 @@ Drawn lanes(Random& random) {
   std::vector<Sizes> sizes;
   for (int i = 0; i < 3; ++i)
     sizes.push_back({around(random, rows, 1, 2), std::max(least, around(random, wide, v, 5))});
+  for (const int tiles : {1, 2}) sizes.push_back({rows, std::max<std::int64_t>(least, tiles * wide)});
   return {std::move(k), sizes};
 }
 
@@ -1208,7 +1209,8 @@ int main(int argc, char** argv) {
                  "elements, roles, gathers, lanes, bounded, shifted\n";
     return 2;
   }
-  std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, missed = 0, broken = 0;
+  std::size_t drawn = 0, impossible = 0, right = 0, caught = 0, cautious = 0, cancels = 0, missed = 0,
+              broken = 0;
   for (std::uint64_t n = first; drawn < static_cast<std::size_t>(how.sample); ++n) {
     Random random(how.seed * 1000003 + n); // each program by itself, so that one can be repeated
     const std::string& name = names[random() % names.size()];
@@ -1252,6 +1254,8 @@ int main(int argc, char** argv) {
       ++right, fate = "right";
     } else if (claim.empty()) {
       ++missed, fate = "MISSED";
+    } else if (token.empty() && what == "as drawn" && claim.rfind("a map loses no condition", 0) == 0) {
+      ++cancels, fate = "cancels";
     } else if (token.empty()) {
       ++cautious, fate = "cautious";
     } else if (what == "as drawn") {
@@ -1268,7 +1272,8 @@ int main(int argc, char** argv) {
   }
   std::cout << drawn << " programs, " << impossible << " more that no instructions are for: " << right
             << " right and proved, " << caught << " wrong and refused, " << cautious
-            << " refused though the tokens are right, " << broken << " wrong as drawn\n"
+            << " refused though the tokens are right, " << cancels << " because something cancels, " << broken
+            << " wrong as drawn\n"
             << "wrong words: " << missed << " of " << drawn << "\n";
-  return missed == 0 && broken == 0 && cautious * 8 <= drawn ? 0 : 1;
+  return missed == 0 && broken == 0 && cautious * 20 <= drawn && cancels * 20 <= drawn ? 0 : 1;
 }

@@ -139,11 +139,14 @@ private:
   void fill(const Tensor& t) {
     Memory& m = memory_[t.id];
     std::uint64_t n = 0;
+    double count = 1;
+    for (const std::int64_t extent : shape(t)) count *= static_cast<double>(extent);
     each(shape(t), [&](const auto& c) {
       const auto at = static_cast<std::size_t>(place(t, c));
       if (m.value.size() <= at) m.value.resize(at + 1, nan), m.written.resize(at + 1, 0);
-      const double size = random_number(static_cast<std::uint64_t>(t.id) + 1, n);
-      // Of both signs, or all negative: then a maximum of nothing is not 0.
+      const double number = random_number(static_cast<std::uint64_t>(t.id) + 1, n);
+      // Of both signs, or all negative: then a maximum of nothing is not 0. These grow, so that the last is the least of all.
+      const double size = mode_ == 1 ? 0.5 + (static_cast<double>(n) + 0.5 * number) / count : number;
       m.value[at] = t.output && !t.in_place ? nan : mode_ == 1 || random_number(99, n) < 1 ? -size : size;
       ++n;
     });
@@ -163,13 +166,27 @@ private:
   }
   // What is the same in all workgroups is a bound of an axis: not negative, and perhaps beyond its end.
   void bounds(std::uint64_t seed) {
+    std::vector<double> tiles{static_cast<double>(p_.threads())};
+    for (const GridAxis& g : p_.grid()) tiles.push_back(static_cast<double>(g.tile));
+    for (const auto& size : p_.sizes()) seed = 31 * seed + static_cast<std::uint64_t>(number(size.symbol));
     for (const Uniform& u : p_.uniforms()) {
       if (!u.at.constant()) continue;
       std::int64_t most = 1;
       for (const Tensor& t : p_.tensors())
         if (t.output) most = std::max(most, number(t.shape[0]));
-      for (double& v : memory_[u.tensor].value)
-        v = std::floor((random_number(78, ++seed) - 0.5) * static_cast<double>(most + 2));
+      for (double& v : memory_[u.tensor].value) {
+        ++seed;
+        const double tile = tiles[seed % tiles.size()], any = random_number(78, seed) - 0.5;
+        v = std::floor(any * static_cast<double>(most + 2));
+        // Often none, one, or where a tile ends or just before or behind that.
+        const double which = random_number(79, seed) - 0.5;
+        if (which < 0.25) {
+          v = which < 0.15 ? 0 : 1;
+        } else if (which < 0.6) {
+          v = std::max(0.0,
+                       std::floor(v / tile) * tile + std::floor(3 * (random_number(80, seed) - 0.5)) - 1);
+        }
+      }
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     }
   }
@@ -618,6 +635,10 @@ private:
           const auto c = where(w, i, s, l, e);
           const std::int64_t n = inside(i, t, c) ? place(t, c) : -1;
           const bool there = n >= 0 && n < static_cast<std::int64_t>(m->value.size());
+          // Loads ahead are of trips that there need not be: their descriptor ends with the tensor.
+          if (!there && n >= 0 && i.ahead == 0 &&
+              std::find(i.access.masked.begin(), i.access.masked.end(), true) == i.access.masked.end())
+            throw Wrong(t.name + ": read outside, and nothing masks it");
           const bool of_others = t.output && !t.in_place;
           const double seen = !there       ? 0
                               : !of_others ? m->value[static_cast<std::size_t>(n)]

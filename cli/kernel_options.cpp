@@ -22,7 +22,10 @@ kernels::Flags read_flags(const std::vector<std::string>& rest) {
     } else if (i + 1 < rest.size() && rest[i + 1].rfind("--", 0) != 0) {
       value = rest[++i];
     } else {
-      throw std::invalid_argument(fmt::format("option '--{}' has no value", name));
+      throw std::invalid_argument(
+          fmt::format("option '--{}' has no value\n  hint   a kernel's options are written --name value; "
+                      "inlay COMMAND --help has the command's own",
+                      name));
     }
     if (!flags.emplace(name, value).second)
       throw std::invalid_argument(fmt::format("option '--{}' is given twice", name));

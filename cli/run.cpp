@@ -40,6 +40,12 @@ std::string help_hint(const CLI::App& app, const std::vector<std::string>& argum
     name += " " + command->get_name();
   }
   if (command == &app) return "inlay --help, inlay COMMAND --help";
+  // A word where the name of one of its commands is wanted.
+  std::vector<std::string> below;
+  for (const CLI::App* a : command->get_subcommands(nullptr)) below.push_back(a->get_name());
+  const auto after = std::find(arguments.begin(), arguments.end(), command->get_name());
+  if (!below.empty() && after != arguments.end() && after + 1 != arguments.end())
+    if (const std::string hint = did_you_mean(after[1], below); !hint.empty()) return hint + name + " --help";
   std::vector<std::string> known;
   for (const CLI::App* level = command; level; level = level->get_parent())
     for (const CLI::Option* o : level->get_options())

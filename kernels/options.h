@@ -14,6 +14,7 @@
 /// chosen (kernels/choose.h chooses for sizes).
 #pragma once
 
+#include <inlay/algebra/nearest.h>
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
@@ -151,10 +152,10 @@ public:
   [[nodiscard]] Asked read(const Flags& given) const {
     for (const auto& [name, value] : given)
       if (std::none_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row.name == name; })) {
-        std::string names;
-        for (const Option<Asked>& row : rows_) names += (names.empty() ? "--" : ", --") + row.name;
-        throw std::invalid_argument(
-            fmt::format("{}: unknown option '--{}'\n  hint   {}", kernel_, name, names));
+        std::vector<std::string> known;
+        for (const Option<Asked>& row : rows_) known.push_back(row.name);
+        throw std::invalid_argument(fmt::format("{}: unknown option '--{}'\n  hint   {}--{}", kernel_, name,
+                                                did_you_mean(name, known, "--"), fmt::join(known, ", --")));
       }
     Asked asked;
     for (const Option<Asked>& row : rows_) {

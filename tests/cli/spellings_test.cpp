@@ -194,6 +194,11 @@ TEST_CASE("names that are nearly right") {
 #ifdef INLAY_CLI_KERNELS
   CHECK(has(err({"run", "flash-attention"}), "did you mean flash_attention?"));
   CHECK(has(err({"run", "rmsnrom"}), "did you mean rmsnorm?"));
+  CHECK(has(err({"run", "gemm", "--tiles", "4"}), "did you mean --tile? --arch"));
+  CHECK(has(err({"run", "softmax", "--thread", "64"}), "did you mean --threads?"));
+  CHECK(has(err({"run", "gemm", "--validte"}), "inlay COMMAND --help"));
+  CHECK(has(err({"search", "swizle"}), "did you mean swizzle? inlay search --help"));
+  CHECK(!has(err({"search"}), "did you mean"));
   CHECK(has(err({"run", "softmax", "--dtype", "f61"}), "hint"));
 #endif
 #ifdef INLAY_CLI_CODEGEN

@@ -51,8 +51,9 @@ TEST_CASE("options: a row says everything, and only options that change speed ar
     }
   }
   const auto gemm = find_kernel("gemm");
-  CHECK_THROWS_WITH(gemm->forms({{"tiles", "1x1x1"}}),
-                    Contains("unknown option '--tiles'") && Contains("--tile,"));
+  CHECK_THROWS_WITH(gemm->forms({{"tiles", "1x1x1"}}), Contains("unknown option '--tiles'") &&
+                                                           Contains("did you mean --tile? --arch") &&
+                                                           Contains("--tile,"));
   CHECK_THROWS_WITH(gemm->forms({{"tile", "1x1"}}),
                     Contains("gemm: --tile '1x1' is not of the form 128x128x64"));
   CHECK_THROWS_WITH(gemm->forms({{"m", "0"}}), Contains("is not a number from 1 to 16777216"));

@@ -1,10 +1,13 @@
 // The tables of the machine: what must hold of every row, and what is asked of them by name.
 #include <catch2/catch.hpp>
+#include <fstream>
 #include <inlay/machine/formats.h>
 #include <inlay/machine/lds.h>
 #include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
+#include <map>
 #include <set>
+#include <sstream>
 
 using namespace inlay::machine;
 
@@ -99,6 +102,29 @@ TEST_CASE("matrix instructions: a row has a target, layouts and an intrinsic; na
     CHECK(i.typed_by_modifiers == !i.narrow_layout.empty());
   }
   CHECK(find_matrix_instruction("v_mfma_f32_16x16x17_f16") == nullptr);
+}
+
+TEST_CASE("matrix instructions: clocks are those of AMD's calculator and LLVM's scheduling model") {
+  std::ifstream file(INLAY_TESTS_DIR "/machine/data/matrix_clocks.txt");
+  std::map<std::string, std::array<int, 2>> clocks;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream fields(line);
+    std::string name;
+    std::array<int, 2> on{};
+    if (line.starts_with("#") || !(fields >> name >> on[0] >> on[1])) continue;
+    clocks[name] = on;
+  }
+  REQUIRE(clocks.size() == 54);
+  for (const MatrixInstruction& i : matrix_instructions()) {
+    if (i.typed_by_modifiers) continue; // tests/runtime/isa_report_test.cpp has each combination
+    std::string name(i.name);
+    for (std::size_t at; !clocks.contains(name) && (at = name.find("bf8")) != std::string::npos;)
+      name.replace(at, 3, "fp8");
+    INFO(i.name);
+    REQUIRE(clocks.contains(name));
+    CHECK(4 * i.timing_on(Arch::gfx942).passes == clocks[name][0]);
+    CHECK(4 * i.timing_on(Arch::gfx950).passes == clocks[name][1]);
+  }
 }
 
 TEST_CASE("matrix instructions: products a clock are the vendor's peak rates") {

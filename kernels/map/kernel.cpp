@@ -277,7 +277,7 @@ std::unique_ptr<Kernel> map_kernel() {
                                  [](const Asked&, const std::string& text) { return parse_formulas(text); }),
                     "y = silu(a) * b + c", "what is computed, in f32", "",
                     "Several formulas are separated by ';'. A name that is read before it is written is in "
-                    "place, and stands for its new "
+                    "place, and stands for its new, not yet rounded "
                     "value in later formulas. Operators + - * / ^, a >= b ? x : y (also > <= <), functions " +
                         formula_functions() + "."},
                    {"operands",

@@ -4,7 +4,7 @@
 ///     expression  + - * / ^ and unary -, parentheses, numbers, names, functions, a >= b ? x : y (also > <= <)
 ///
 /// A name on the left is an output; one that was read before it is written is an input, too, and in a later formula it stands for its new
-/// value: `m = 0.9 * m + 0.1 * g; p = p - 0.01 * m` is a step with momentum.
+/// value, before that is rounded: `m = 0.9 * m + 0.1 * g; p = p - 0.01 * m` is a step with momentum.
 ///
 ///     const Formulas f = parse_formulas("y = silu(a) * b + c");
 ///     f.inputs                                      // a, b, c

@@ -1,6 +1,8 @@
 // Routing of a mixture of experts: which experts a token goes to and with which weights, and the weighted sum of what they gave.
 #include "../page.h"
 
+#include <inlay/algebra/parse.h>
+
 #include <fmt/format.h>
 
 namespace inlay::kernels {
@@ -20,8 +22,8 @@ struct Gating {
   int experts = 256, k = 8;
   bool renormalise = true;
   std::int64_t m = 64;
-  /// Elements of a lane; a wave has a row.
-  [[nodiscard]] int vector() const { return std::min(experts / 64, 128 / codegen::bits(type)); }
+  /// Elements that one instruction moves.
+  [[nodiscard]] int vector() const { return std::min(experts / 16, 128 / codegen::bits(type)); }
 };
 
 void check(const Gating& s) {
@@ -29,7 +31,7 @@ void check(const Gating& s) {
     throw std::invalid_argument(fmt::format("topk_gating: {}\n  hint   {}", what, hint));
   };
   if (s.experts != 64 && s.experts != 128 && s.experts != 256 && s.experts != 512)
-    refuse(fmt::format("--experts {}", s.experts), "64, 128, 256 or 512: a wave has a token's logits");
+    refuse(fmt::format("--experts {}", s.experts), "64, 128, 256 or 512: 16 lanes have a token's logits");
   if (s.k > s.experts)
     refuse(fmt::format("--k {} of {} experts", s.k, s.experts), "at most as many as there are");
 }
@@ -39,7 +41,8 @@ void check(const Gating& s) {
 // [topk_gating]
 Program gating_program(const Gating& s) {
   check(s);
-  constexpr int rows = 4, threads = 256;
+  // 16 lanes have a row, so that a fold is four steps for four rows at once.
+  constexpr int lanes = 16, threads = 256, rows = threads / lanes;
   const int N = s.experts, v = s.vector();
   Program k("topk_gating", Target::named(s.arch), threads);
   const Sym M = k.size("m", {.most = 1 << 24});
@@ -86,7 +89,8 @@ Program gating_program(const Gating& s) {
   k.computes(I, [&](const auto& c) { return pick(c[1], chosen(c[0]).id); });
 
   const Sym row = k.workgroups(0, M, rows);
-  const Layout tv = codegen::rows_tv(rows, N, v, threads);
+  const Layout tv = parse_layout(fmt::format("(({0},{1}),({2},{3})):(({2}@1,1@0),(1@1,{4}@1))", lanes, rows,
+                                             v, N / (lanes * v), lanes * v));
   const Fragment x = k.load(k.tile(X, {rows, N}, {row, 0}), tv, v);
   Fragment left = x;
   std::vector<Fragment> value, weights;

@@ -113,6 +113,22 @@ bool counts_to_least(SymContext& context, Sym s) {
 }
 } // namespace
 
+bool is_far(const Program& program, const Access& access) {
+  const Tensor& t = program.tensor(access.tensor);
+  if (t.space != Space::global || t.output) return false;
+  if (t.far) return true;
+  if (!access.gathered() || bits(t.element) < 8) return false;
+  std::vector<Sym> most; // what a lane may add
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis) {
+    int last = 0;
+    for (const int c : thread_coordinates(access.threads, axis))
+      for (const auto& e : access.elements) last = std::max(last, c + e[axis]);
+    most.push_back(access.gathered(axis) ? t.shape[axis] : Sym(last));
+  }
+  const Interval range = interval(t.at(most) * Sym(bits(t.element)));
+  return !range.upper || range.upper->value() / 8 >= std::int64_t{1} << 31;
+}
+
 AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::span<const Reg> uses) {
   const Program& program = coordinates.program();
   const Tensor& tensor = program.tensor(access.tensor);
@@ -141,11 +157,12 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
     all[axis] = origin + lane[axis];
   }
+  out.far = is_far(program, access);
   // The outermost masked axis in memory, if everything outside of it is a single coordinate.
   const std::vector<std::size_t> order = outside_in(tensor);
   std::size_t before = 0; // axes of that order with one coordinate for the workgroup
   bool moves = false;     // with the trip: the hardware compares what that adds with the records too
-  for (; before < axes; ++before) {
+  for (; before < axes && !out.far; ++before) {
     const std::size_t outer = order[before];
     if (access.gathered(outer)) {
       if (moves)
@@ -165,7 +182,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // One coordinate of the outermost axis, nothing masked: a loop along the others may run ahead of its end, so the records end with that coordinate.
   if (const std::size_t outer = order[0];
-      axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
+      !out.far && axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
       access.extents[outer] == 1 && step[outer] == Sym(0) && !(base[outer] == Sym(0)) &&
       !uniform_of(program, access.origin[outer]) &&
       std::none_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
@@ -174,9 +191,9 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always.
   if (const std::size_t outer = order[0];
-      axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis != static_cast<int>(outer) &&
-      access.extents[outer] == 1 && !access.masked[outer] && base[outer] == Sym(0) &&
-      !(step[outer] == Sym(0)) &&
+      !out.far && axes > 1 && !tensor.output && access.rows.empty() &&
+      out.descriptor_axis != static_cast<int>(outer) && access.extents[outer] == 1 && !access.masked[outer] &&
+      base[outer] == Sym(0) && !(step[outer] == Sym(0)) &&
       std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
     out.ends_with_tensor = true;
     out.descriptor_axis = -1;
@@ -185,7 +202,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   // is loaded behind the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
   // it is known that it is inside, and of a first one that is.
   if (const std::size_t outer = order[0];
-      !tensor.output && access.rows.empty() && out.descriptor_axis < 0 && !out.ends_with_tensor &&
+      !out.far && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 && !out.ends_with_tensor &&
       access.extents[outer] > 1 && !access.masked[outer] && base[outer] == Sym(0) &&
       access.slot >= (step[outer].is_constant() ? 1 : 2) &&
       le(all[outer] - thread[outer] - Sym(access.elements[0][outer]) + Sym(access.extents[outer]),
@@ -224,7 +241,9 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
                        "tiles that divide the extents of the tensor's modes");
 
   for (std::size_t axis = 0; axis < axes; ++axis) {
-    if (!access.masked[axis]) continue;
+    // What a trip loads ahead of another may pass an end that no descriptor is at.
+    const bool ahead = out.far && !step[axis].is_constant();
+    if (!access.masked[axis] && !ahead) continue;
     if (static_cast<int>(axis) == out.descriptor_axis) continue;
     const Uniform* u = uniform_of(program, access.origin[axis]);
     if (access.gathered(axis) || u) {

@@ -50,6 +50,7 @@ public:
   IrModule run() {
     k.locate(p_.where());
     bind_arguments();
+    far_without_transfers();
     for (const CodeRegion& r : code_.regions)
       if (r.is_loop) plan(r);
     allocate();
@@ -81,6 +82,23 @@ private:
 
   Value number(std::int64_t v) { return k.constant(v); }
 
+  // LLVM waits for what it loads by addresses of 64 bits, and may exchange two of these; transfers are waited for by their number
+  // among all accesses.
+  void far_without_transfers() const {
+    const Inst *far = nullptr, *transfer = nullptr;
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (const Inst& i : *list) {
+          if (i.kind == InstKind::load && is_far(p_, i.access)) far = &i;
+          if (i.direct) transfer = &i;
+        }
+    if (far && transfer)
+      throw CodegenError("transfers are not generated beside loads by addresses of 64 bits",
+                         "transfer in line " + std::to_string(transfer->where.line()) + ", load in line " +
+                             std::to_string(far->where.line()),
+                         "copy, through registers");
+  }
+
   void define(const std::vector<TileMap::Definition>& definitions) {
     for (const TileMap::Definition& d : definitions) {
       const Value v = k.lower_low(d.value);
@@ -92,6 +110,12 @@ private:
   void tile(Value work_item_id) {
     bind(work_item_id);
     begin();
+    for (const CodeRegion& r : code_.regions)
+      for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+        if (zeros_.id < 0 && std::any_of(list->begin(), list->end(), [&](const Inst& i) {
+              return i.kind == InstKind::load && is_far(p_, i.access);
+            }))
+          zeros_ = k.zeros_in_memory();
     for (const CodeRegion& r : code_.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) prepare(*list);
     regions(0, code_.regions.size(), 0);
@@ -176,6 +200,9 @@ private:
     int immediate = 0;
     Sym step;
     std::vector<AddressSplit::Predicate> each_trip; ///< where the room depends on the trip
+    // Of 64 bits: the pointer that the workgroup has and the lane's offset from it, and what the trip does not compare.
+    Value pointer, lane;
+    std::vector<AddressSplit::Predicate> always{};
   };
   bool of_trip(Sym s) const {
     for (const AtomId a : symbols(s))
@@ -281,6 +308,15 @@ private:
     const auto of_rows = [&](Sym s) { return rows.empty() ? s : substitute(s, rows); };
     Memory out;
     out.step = bytes(t, a.step);
+    if (a.far) {
+      out.pointer = k.pointer_add(pointers_.at(t.id), wide(bytes(t, a.base)));
+      out.lane = far_lane(of_rows(bytes(t, a.lane + Sym(a.immediate))));
+      for (AddressSplit::Predicate q : a.predicates) {
+        q.coordinate = of_rows(q.coordinate);
+        (of_trip(q.room) ? out.each_trip : out.always).push_back(q);
+      }
+      return out;
+    }
     const std::int64_t immediate = a.immediate * bits(t.element) / 8;
     const bool fits = immediate < most_immediate && !i.direct; // of a transfer it moves the place in LDS too
     out.immediate = fits ? static_cast<int>(immediate) : 0;
@@ -305,6 +341,36 @@ private:
     out.descriptor = descriptor(t, a);
     return out;
   }
+  // In 64 bits, what fits 31 in 32.
+  Value far_lane(Sym lane) {
+    Sym near = lane;
+    std::vector<Sym> far;
+    for (const Term& term : lane.terms()) {
+      const Sym value = p_.symbols().product(term.coefficient, term.factors());
+      const Interval range = interval(value);
+      if (range.lower && *range.lower >= Int(0) && range.upper && *range.upper < Int(1 << 28)) continue;
+      far.push_back(value);
+      near = near - value;
+    }
+    const Interval range = interval(near);
+    const bool fits = range.lower && *range.lower >= Int(0) && range.upper && *range.upper <= Int(INT32_MAX);
+    Value sum = fits ? k.zext64(k.lower_low(near)) : wide(near);
+    for (const Sym& term : far) sum = k.add(sum, wide(term));
+    return sum;
+  }
+  Value holds(const AddressSplit::Predicate& q) {
+    return q.data ? k.compare(Compare::ult, k.lower(q.coordinate), k.lower(q.room))
+                  : k.less(q.coordinate, q.room);
+  }
+  // By an address of 64 bits; who is outside reads zeros.
+  Value far_load(const Memory& m, Type type) {
+    Value from = m.pointer;
+    if (!(m.step == Sym(0))) from = k.pointer_add(from, wide(m.step));
+    from = k.pointer_add(from, m.lane);
+    for (const auto* list : {&m.always, &m.each_trip})
+      for (const AddressSplit::Predicate& q : *list) from = k.select(holds(q), from, zeros_);
+    return k.global_load(from, type);
+  }
   // Whether a formula in the work-item and sizes is at least so much, for each work-item and all sizes.
   bool at_least(Sym formula, std::int64_t least) const {
     std::vector<std::pair<AtomId, Sym>> here; // sizes as multiples of what divides them
@@ -323,9 +389,7 @@ private:
     return true;
   }
   Value guarded(Value offset, const AddressSplit::Predicate& q) {
-    const Value inside = q.data ? k.compare(Compare::ult, k.lower(q.coordinate), k.lower(q.room))
-                                : k.less(q.coordinate, q.room);
-    return k.select(inside, offset, number(out_of_bounds));
+    return k.select(holds(q), offset, number(out_of_bounds));
   }
   // The offset of this trip.
   Value offset_of(const Memory& m) {
@@ -607,7 +671,9 @@ private:
       const Tensor& t = p_.tensor(i.access.tensor);
       if (!moves_rows(i) && !memory_.contains(&i)) prepare(i);
       const Memory m = moves_rows(i) ? memory(i) : memory_.at(&i);
-      env_[key(i.def)] = k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
+      env_[key(i.def)] = m.pointer.id >= 0
+                             ? far_load(m, {t.element, i.def.count})
+                             : k.buffer_load(m.descriptor, offset_of(m), {t.element, i.def.count}, extra(m));
       break;
     }
     case InstKind::store: {
@@ -1069,7 +1135,7 @@ private:
         if (i.access.gathered()) {
           if (!moves_rows(i))
             prepare(i);
-          else // its address is each trip's; what the trips share is made before them
+          else if (!split_of(i).far) // its address is each trip's; what the trips share is made before them
             (void)descriptor(p_.tensor(i.access.tensor), split_of(i));
         }
     if (const auto registers = blocks_of_loops_.find(&r); registers != blocks_of_loops_.end()) {
@@ -1172,14 +1238,19 @@ private:
     if (wanted && form_ == LoopForm::ir)
       throw CodegenError(cannot + ": it is IR", "line   " + std::to_string(r.body[0].where.line()),
                          "--loops asm or auto");
-    const bool moves =
-        std::any_of(r.body.begin(), r.body.end(), [&](const Inst& i) { return moves_rows(i); });
-    if (moves && (form_ == LoopForm::block || wanted))
-      throw CodegenError(
-          wanted ? cannot + ": a trip loads the rows that it gathers"
-                 : "the loop cannot be a block of assembly: a trip loads the rows that it gathers",
-          "line   " + std::to_string(r.body[0].where.line()), "--loops auto or ir");
-    if (moves || !r.exact || form_ == LoopForm::ir) return;
+    bool moves = false, far = false;
+    for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (const Inst& i : *list) {
+        moves = moves || (list == &r.body && moves_rows(i));
+        far = far || (i.kind == InstKind::load && is_far(p_, i.access));
+      }
+    if ((moves || far) && (form_ == LoopForm::block || wanted)) {
+      const std::string why =
+          moves ? ": a trip loads the rows that it gathers" : ": it loads by addresses of 64 bits";
+      throw CodegenError(wanted ? cannot + why : "the loop cannot be a block of assembly" + why,
+                         "line   " + std::to_string(r.body[0].where.line()), "--loops auto or ir");
+    }
+    if (moves || far || !r.exact || form_ == LoopForm::ir) return;
     if (form_ == LoopForm::automatic && !wanted) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;
@@ -1460,6 +1531,7 @@ private:
   std::vector<Base> bases_;
   std::set<AtomId> bound_rows_; ///< symbols of coordinates from memory
   int rows_here_ = 0;           ///< how many of them are a trip's
+  Value zeros_;                 ///< in memory, for who is outside
   Env env_;
   bool exact_ = false;              ///< the order is not LLVM's
   const Inst* transfer_ = nullptr;  ///< the load half of a transfer

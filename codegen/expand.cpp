@@ -1,4 +1,5 @@
 // Program to instructions: one node for each instruction of a wave, in program order.
+#include <inlay/codegen/address.h>
 #include <inlay/codegen/code.h>
 
 #include "thread_value.h"
@@ -369,6 +370,10 @@ private:
         load.access = access(*c.from, c.tv, base, c.vector);
         gather(load, *c.from, c.tv, base, c.vector);
         if (!from_lds) mask(load.access);
+        if (c.direct && is_far(p_, load.access))
+          throw CodegenError("transfer: " + p_.tensor(c.from->tensor).name +
+                                 " may have 2 GiB, and there is no transfer by 64 bits of address",
+                             "line   " + std::to_string(where_.line()), "copy, through registers");
         if (c.to_fragment >= 0) pieces(c.to_fragment).push_back({value.id, c.vector});
       } else {
         value = word(c.from_fragment, base, c.vector);

@@ -760,6 +760,25 @@ Value KernelBuilder::pointer_add(Value pointer, Value bytes) {
       Type::global());
 }
 
+Value KernelBuilder::global_load(Value pointer, Type type) {
+  Impl& s = live();
+  Impl::want(pointer, Type::global());
+  const Type moved = s.memory_type(type, "global_load");
+  const llvm::Align alignment(unsigned(std::min(moved.bytes(), 4)));
+  return s.make(s.cast(s.ir.CreateAlignedLoad(s.type(moved), s.get(pointer), alignment), type), type);
+}
+
+Value KernelBuilder::zeros_in_memory() {
+  Impl& s = live();
+  llvm::Type* type = llvm::ArrayType::get(s.ir.getInt8Ty(), 16);
+  auto* zeros = new llvm::GlobalVariable(*s.module, type, true, llvm::GlobalValue::InternalLinkage,
+                                         llvm::Constant::getNullValue(type), "zeros", nullptr,
+                                         llvm::GlobalValue::NotThreadLocal, global_space);
+  zeros->setAlignment(llvm::Align(16));
+  // Opaque, or a load of one of two places would be a choice between two loads.
+  return assembly("", "=s,0", std::array{s.make(zeros, Type::global())}, std::array{Type::global()})[0];
+}
+
 LdsBlock KernelBuilder::lds_allocate(const std::string& name, int bytes) {
   Impl& s = live();
   INLAY_CHECK(bytes > 0, "bytes of an LDS block");

@@ -159,6 +159,17 @@ Tensor Program::inout(const std::string& name, Element element, std::vector<Sym>
   return t;
 }
 
+void Program::far(const Tensor& tensor) {
+  Tensor& t = tensors_[static_cast<std::size_t>(tensor.id)];
+  if (t.space != Space::global || t.output)
+    throw CodegenError("far: " + t.name + " is no input in memory", to_string(t.place),
+                       "for an output, tiles of fewer rows, whose offsets fit 31 bits");
+  if (bits(t.element) < 8)
+    throw CodegenError("far: " + t.name + " has elements of " + std::to_string(bits(t.element)) + " bits", "",
+                       "elements of 8 bits or more");
+  t.far = true;
+}
+
 Tensor Program::lds(const std::string& name, Element element, const std::vector<int>& shape,
                     const Swizzle& swizzle, int padding) {
   Tensor t;
@@ -205,6 +216,17 @@ Expr Program::operator()(const Tensor& tensor, std::initializer_list<Index> inde
   std::vector<int> through;
   for (const Index& i : index) at.push_back(i.at), through.push_back(i.through);
   return expressions_->load(tensor.id, std::move(at), std::move(through));
+}
+
+Sym Program::entry(const Tensor& table, const std::vector<Sym>& at) {
+  if (at.size() != table.shape.size() || table.element != Element::i32 || table.space != Space::global)
+    throw CodegenError("specification: " + table.name + " is no table of i32 with " +
+                           std::to_string(at.size()) + (at.size() == 1 ? " axis" : " axes"),
+                       "it has " + std::to_string(table.shape.size()) + " of " + to_string(table.element),
+                       "at(" + table.name + ", ...) with a number for each axis");
+  Sym number = at[0];
+  for (std::size_t axis = 1; axis < at.size(); ++axis) number = number * table.shape[axis] + at[axis];
+  return number;
 }
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
@@ -836,7 +858,7 @@ std::string Program::text() const {
                        : t.in_place          ? "  inout   "
                        : t.output            ? "  output  "
                                              : "  input   ") +
-           t.name + " " + to_string(t.element) + " " + to_string(t.place) + "\n";
+           t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") + "\n";
   for (const Specification& s : specifications_) {
     out += "  spec    " + tensor(s.tensor).name + "(";
     for (std::size_t i = 0; i < s.coordinate.size(); ++i) {

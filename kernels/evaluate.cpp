@@ -234,7 +234,7 @@ private:
       const int through = n.through.empty() ? -1 : n.through[axis];
       if (through >= 0) {
         const Tensor& table = p_.tensor(through);
-        const auto length = extents_of(p_, table, input_.sizes)[0];
+        const auto length = static_cast<std::int64_t>(count(extents_of(p_, table, input_.sizes)));
         const std::vector<double>& ids = values_of(table, static_cast<std::size_t>(length));
         for (double& v : axes.back().data) {
           if (v < 0 || v >= static_cast<double>(length)) outside(table, 0, v, length);

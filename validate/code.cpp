@@ -464,6 +464,21 @@ private:
   std::unordered_map<const AccessName*, std::vector<std::pair<ElementAccess, ElementAccess>>> same_;
 };
 
+/// The bytes behind the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
+std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& object) {
+  for (const runtime::Symbol& s : object.symbols()) {
+    if (s.name != "zeros" || s.function || s.section >= object.sections().size()) continue;
+    const runtime::Section& in = object.sections()[s.section];
+    if (in.executable || s.address < in.address || s.address - in.address > in.bytes.size() ||
+        s.size > in.bytes.size() - (s.address - in.address))
+      continue;
+    const auto bytes = in.bytes.subspan(s.address - in.address, s.size);
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t b) { return b == 0; }))
+      return {s.address, s.address + s.size};
+  }
+  return {};
+}
+
 /// Answers with numbers: everything the machine code does then is one workgroup of one launch.
 class Numbers : public runtime::symbolic::FlowClient {
 public:
@@ -476,6 +491,8 @@ public:
   std::optional<MachineEvent> wild; ///< the first access that is not the code's
   std::string wild_text;
   std::string endless; ///< why the machine is taken to be in its loop when the code has left it
+  /// Of the code object, which holds zeros for who has an address of 64 bits and is outside: [first, second).
+  std::pair<std::uint64_t, std::uint64_t> zeros{};
 
   void load(const FlowAccess& access, std::vector<std::array<Word, 64>>& words) override {
     each_numeric_lane(t_, access, [&](unsigned l, std::uint64_t address, std::uint64_t room) {
@@ -621,6 +638,7 @@ private:
     return store_set_.contains({tensor, byte_of});
   }
   std::uint32_t byte(const FlowAccess& access, unsigned lane, std::uint64_t address) {
+    if (address >= zeros.first && address < zeros.second) return 0;
     const auto [tensor, offset] = home(address);
     if (tensor >= 0) {
       const Element format = p_.tensor(tensor).element;
@@ -2019,6 +2037,7 @@ void Sides::concrete_at(const Sample& s, unsigned k) {
     run.run(r.epilogue, r, static_cast<int>(trips - 1), Sym(trips - 1), chosen);
   }
   Numbers client(p_, run, *flow, pointers);
+  client.zeros = zeros_of(object_);
   for (const auto& [key, e] : run.loads)
     if (!key.name->inside.never) client.loads.insert({key.name->tensor, key.byte});
   // What was there before a launch is anything.

@@ -99,7 +99,9 @@ std::optional<Guards::Mismatch> Guards::check(const Inst& i, Places& places, Ass
   const std::int64_t width = bits(t.element);
   const auto bytes = [&](std::int64_t elements) { return elements * width / 8; };
   const std::int64_t base = number(s.base), step = number(s.step);
-  const std::int64_t records = s.ends() ? bytes(number(s.records)) : (std::int64_t{1} << 31) - 1;
+  const std::int64_t records = s.far      ? INT64_MAX
+                               : s.ends() ? bytes(number(s.records))
+                                          : (std::int64_t{1} << 31) - 1;
   const std::int64_t size = std::max<std::int64_t>(1, bytes(count));
   for (const int thread : wanted) {
     numbers.set(tid_, Int(thread));
@@ -118,7 +120,7 @@ std::optional<Guards::Mismatch> Guards::check(const Inst& i, Places& places, Ass
         const std::int64_t begin = bytes(lane) + more;
         return begin >= 0 && begin + end <= records;
       };
-      const bool with = in_range(bytes(step)), without = in_range(0);
+      const bool without = in_range(0), with = s.far ? without : in_range(bytes(step));
       std::string what;
       if (exists && !(passes && with && without))
         what = passes ? "its descriptor ends before an element that is inside"

@@ -287,7 +287,9 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
 
   const auto bytes = [&](Wide elements) { return elements * width >> 3; };
   const Wide base = number(split.base, point.at), step = number(split.step, point.at),
-             limit = split.ends() ? bytes(number(split.records, point.at)) : Wide{INT32_MAX};
+             limit = split.far      ? Wide{INT64_MAX}
+                     : split.ends() ? bytes(number(split.records, point.at))
+                                    : Wide{INT32_MAX};
   const auto at_work_item = [&](std::size_t th, std::size_t e, const std::vector<std::int64_t>& c) {
     std::string s = "work-item " + std::to_string(th) + ", element " + std::to_string(e) + ", at (";
     for (std::size_t axis = 0; axis < axes; ++axis) s += (axis ? "," : "") + std::to_string(c[axis]);
@@ -297,7 +299,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
   };
   if (split.ends() && (limit < 0 || limit > INT32_MAX))
     return "the descriptor of " + t.name + " has " + text(limit) + " bytes";
-  if (step < 0 || bytes(step) > INT32_MAX) return "the scalar offset is " + text(bytes(step)) + " bytes";
+  if (!split.far && (step < 0 || bytes(step) > INT32_MAX))
+    return "the scalar offset is " + text(bytes(step)) + " bytes";
   std::uint64_t turn = point.seed;
   const Sym item = work_item(p_);
   for (const std::size_t th : chosen) {
@@ -318,7 +321,7 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
           compared && (q.data ? static_cast<std::uint32_t>(x) < static_cast<std::uint32_t>(room) : x < room);
     }
     const Wide lane = compared ? number(split.lane, at) + split.immediate : 0, offset = bytes(lane);
-    if (compared && (offset < 0 || offset > INT32_MAX))
+    if (!split.far && compared && (offset < 0 || offset > INT32_MAX))
       return "work-item " + std::to_string(th) + " has the offset " + text(offset);
     for (std::size_t e = 0; e < count; ++e) {
       auto c = coordinate(th, e);

@@ -281,6 +281,18 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     std::optional<Sym> origin;
     for (const std::size_t c : folded)
       if (!origin) origin = origin_of(t.expr, c);
+    // The number of an entry of a table is no coordinate where the table has several axes: what ends is the coordinate along one.
+    const auto ends_at = [&](const Fact& f, Sym begin) {
+      return !f.condition && std::any_of(folded.begin(), folded.end(),
+                                         [&](std::size_t c) { return f.index == begin + dollar(c); });
+    };
+    if (origin &&
+        std::none_of(t.facts.begin(), t.facts.end(), [&](const Fact& f) { return ends_at(f, *origin); }))
+      for (const Fact& f : t.facts)
+        for (const std::size_t c : folded)
+          if (const Sym begin = f.index - dollar(c);
+              ends_at(f, begin) && !mentions(begin, *dollar(c).as_atom()))
+            origin = begin;
     std::vector<std::pair<AtomId, Sym>> replace;
     if (const auto one = origin ? std::nullopt : one_of_sum(t); one && n == 1) origin = *one;
     if (!origin)

@@ -331,7 +331,7 @@ Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into
   const Reg& row = i.uses[static_cast<std::size_t>(i.access.rows[axis])];
   Term ids = part(value(s, row), row);
   const ExprNode n = ids.expr.node();
-  if (ids.partial || n.fn != Fn::load || n.index.size() != 1 || !n.through.empty())
+  if (ids.partial || n.fn != Fn::load || !n.through.empty())
     refute("a gathered coordinate is an element of a table", describe(ids), "it is something else");
   row_table_ = n.tensor;
   // One entry for each element that the work-item moves.
@@ -346,7 +346,11 @@ Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into
     f.fill = anything; // beyond the table's end there is nothing to say
     into.facts.push_back(f);
   }
-  return ids.expr.node().index[0];
+  std::vector<Sym> shape;
+  for (const Sym& e : p_.tensor(row_table_).shape) shape.push_back(world(e));
+  Tensor table = p_.tensor(row_table_);
+  table.shape = std::move(shape);
+  return Program::entry(table, ids.expr.node().index);
 }
 
 void Interpreter::write(State& s, const Inst& i) {

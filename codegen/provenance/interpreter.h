@@ -125,6 +125,8 @@ private:
   static Sym block_of(const Tensor& in_world, std::size_t axis);
   // Offsets and records fit 31 bits for all sizes of the contract.
   void range_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
+  // Of addresses of 64 bits: what their guards have to be.
+  void far_claims(const Inst& i, const Tensor& t, const AddressSplit& a);
   std::string hint_multiple(const Tensor& t, std::int64_t n) const;
   Tensor tensor_in_world(const Tensor& t) const;
 

@@ -370,12 +370,16 @@ void Interpreter::memory_claims(const Inst& i) {
                  ", and the room that its descriptor has is negative there");
   }
   prove("tiles of " + t.name + " begin inside it", address, "facts");
+  const auto guarded = [&](std::size_t axis) { // in registers
+    return std::any_of(a.predicates.begin(), a.predicates.end(),
+                       [&](const auto& q) { return q.axis == static_cast<int>(axis); });
+  };
   // A vector is wholly inside or wholly outside. Descriptors cut off each dword by itself.
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     bool varies = false;
     for (const auto& e : i.access.elements) varies = varies || e[axis] != i.access.elements[0][axis];
     if (!varies || (static_cast<int>(axis) == a.descriptor_axis && bits(t.element) == 32)) continue;
-    if (!i.access.masked[axis]) continue;
+    if (!i.access.masked[axis] && !(a.far && guarded(axis))) continue;
     if (!i.access.gathered(axis) && !runs_along(i.access, axis)) {
       // Several coordinates that are no run, all in one block of a number that divides the extent.
       if (!in_one_block(i.access, r, axis))
@@ -416,7 +420,7 @@ void Interpreter::memory_claims(const Inst& i) {
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
   if (i.kind == InstKind::load && !a.ends())
     for (std::size_t axis = 0; axis < at0.size(); ++axis)
-      if (!i.access.masked[axis] && !counted(i, axis) && !inside(axis) &&
+      if (!i.access.masked[axis] && !guarded(axis) && !counted(i, axis) && !inside(axis) &&
           !decide(ClaimKind::less_equal, past(axis), in_trip(i, world(t.shape[axis]))))
         leaves(axis, "no descriptor ends it");
   // So has a number along an axis outside of the descriptor's: it is part of the base.
@@ -459,7 +463,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "facts");
   }
   guard_claims(i, t, in_world, a);
-  range_claims(i, t, a);
+  a.far ? far_claims(i, t, a) : range_claims(i, t, a);
   // What was said of formulas, once more in numbers; they are the same whichever end of a loop is the least.
   if (std::any_of(ends_of_loops_.begin(), ends_of_loops_.end(),
                   [](LeastEnd end) { return end != LeastEnd::size; }))
@@ -544,7 +548,10 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
       refute("byte offsets into " + t.name + " fit 31 bits", to_string(elements),
              std::string("the ") + part + " may be " +
                  (range.upper ? std::to_string(range.upper->value() / 8) : "any number") +
-                 " bytes; declare the sizes with a smaller `most`, or use smaller tiles");
+                 " bytes; declare the sizes with a smaller `most`, or use smaller tiles" +
+                 (i.kind == InstKind::load && !i.direct && !t.output && bits(t.element) >= 8
+                      ? ", or k.far(" + t.name + "), which loads by 64 bits of address"
+                      : ""));
   };
   std::vector<Sym> most;
   for (const Column& c : prepared(i).coordinate) most.push_back(Sym(*std::max_element(c.begin(), c.end())));
@@ -582,6 +589,24 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
   check(t.at(far), "offset of a trip");
   prove(
       "byte offsets into " + t.name + " fit 31 bits", [&] { return to_string(a.lane); }, "facts");
+}
+
+void Interpreter::far_claims(const Inst& i, const Tensor& t, const AddressSplit& a) {
+  const std::string claim = "loads of " + t.name + " have 64 bits of address";
+  if (i.kind != InstKind::load || i.direct || t.output || a.ends())
+    refute(claim, to_string(t.place), "it is no load of an input to registers");
+  // What is masked is compared: there is no descriptor that would leave it out.
+  for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
+    if (i.access.masked[axis] && std::none_of(a.predicates.begin(), a.predicates.end(), [&](const auto& q) {
+          return q.axis == static_cast<int>(axis);
+        }))
+      refute(claim, to_string(t.place), "axis " + std::to_string(axis) + " is masked and not compared");
+  // Who is outside reads as much from the code's zeros, of which there are 16 bytes.
+  if (static_cast<int>(i.access.elements.size()) * bits(t.element) > 128)
+    refute(claim, to_string(t.place), "more than 16 bytes at a time");
+  prove(
+      claim, [&] { return to_string(a.base + a.step) + "  +  " + to_string(a.lane + Sym(a.immediate)); },
+      "normal form");
 }
 
 std::string Interpreter::hint_multiple(const Tensor& t, std::int64_t n) const {

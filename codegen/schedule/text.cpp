@@ -1,4 +1,5 @@
 // Code as text, one instruction a line.
+#include <inlay/codegen/address.h>
 #include <inlay/codegen/code.h>
 
 #include <inlay/algebra/print.h>
@@ -23,7 +24,8 @@ std::string Code::text() const {
     for (std::size_t i = 0; i < a.origin.size(); ++i)
       s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
     return s + " + " + to_string(a.threads) + ")" +
-           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "");
+           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "") +
+           (t.space == Space::global && is_far(*program, a) ? ", 64 bits of address" : "");
   };
   const auto line = [&](const Inst& i, const std::string& indent) {
     out += indent;

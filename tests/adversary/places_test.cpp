@@ -358,3 +358,144 @@ TEST_CASE("adversary: axes in every order of memory") {
     }
   attack(all);
 }
+
+namespace {
+
+// y(t, c) = w(ids t, c) of a table that may have any number of rows: by addresses of 64 bits.
+struct Far {
+  int vector = 4, multiple = 4;
+};
+std::function<Program()> far_rows(Far how) {
+  return [how] {
+    Program k("far", target(), 64);
+    const Sym t = k.size("t", {.most = 1 << 20}), v = k.size("v"),
+              n = k.size("n", {.most = 1 << 20, .multiple = how.multiple});
+    const Tensor y = k.output("y", Element::f32, {t, n}), w = k.input("w", Element::f32, {v, n}),
+                 ids = k.input("ids", Element::i32, {t});
+    k.computes(y, [&](const auto& c) { return k(w, {k.at(ids, c[0]), c[1]}); });
+    const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, t, 4);
+    const Layout tv = rows_tv(4, 64, how.vector, 64);
+    const Fragment of = k.load(k.tile(ids, {4}, {r}), without_axis(tv, 1), 1);
+    k.store(k.load(k.tile(w, {4, 64}, {0, c}).through(0, of), tv, how.vector), k.tile(y, {4, 64}, {r, c}), 1);
+    return k;
+  };
+}
+
+// y(m, 0) = sum of row m of x, along which a loop goes by addresses of 64 bits.
+std::function<Program()> far_sums(int vector, int multiple, int distance) {
+  return [=] {
+    Program k("far_sums", target(), 64);
+    const Sym m = k.size("m"), n = k.size("n", {.most = 1 << 30, .multiple = multiple});
+    const Tensor y = k.output("y", Element::f32, {m, Sym(1)}), x = k.input("x", Element::f32, {m, n});
+    k.far(x);
+    k.computes(y, [&](const auto& c) { return k.sum(n, [&](Sym i) { return k(x, {c[0], i}); }); });
+    const Sym r = k.workgroups(0, m, 4);
+    const Layout tv = rows_tv(4, 64, vector, 64), of = without_axis(tv, 1);
+    const Fragment sum = k.zeros(Element::f32, of, {4, 1});
+    k.loop(n, 64, {.distance = distance, .ring = std::max(distance, 1)}, [&](Sym t) {
+      k.update(sum, {k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {r, t}), tv, vector), 1)},
+               [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(sum, k.tile(y, {4, 1}, {r, 0}), 1);
+    return k;
+  };
+}
+
+void unmask(Code& code, const std::string& tensor, std::size_t axis) {
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (Inst& i : *list)
+        if (i.kind == InstKind::load && code.program->tensor(i.access.tensor).name == tensor)
+          i.access.masked[axis] = false;
+}
+
+} // namespace
+
+TEST_CASE("adversary: addresses of 64 bits, whose only guards are comparisons") {
+  const std::vector<Sizes> rows = {{5, 3, 68}, {1, 1, 4}, {4, 9, 64}},
+                           sums = {{5, 68}, {1, 4}, {4, 64}, {3, 260}};
+  const std::string stored = "what is loaded behind a row's end is stored nowhere";
+  std::vector<Attack> all = {
+      {"rows of a table", "", far_rows({}), rows},
+      {"rows of a table, one by one", "", far_rows({.vector = 1, .multiple = 1}), {{5, 3, 67}, {1, 1, 1}}},
+      {"the next one's row", "guards leave out what masks do", far_rows({}), rows,
+       [](Code& c) {
+         for (Inst& i : c.regions[0].body)
+           if (i.kind == InstKind::load && c.program->tensor(i.access.tensor).name == "ids")
+             ++i.access.elements[0][0];
+       }},
+      {"a row that the table does not have", "is not masked", far_rows({}), rows,
+       [](Code& c) { unmask(c, "w", 0); }},
+      {"columns past a row's end", "axis 1 is not masked", far_rows({}), rows,
+       [](Code& c) { unmask(c, "w", 1); }, stored},
+      {"a vector that a row's end cuts",
+       "wholly inside or wholly outside",
+       far_rows({.multiple = 2}),
+       {{5, 3, 66}},
+       {},
+       stored},
+  };
+  for (const int distance : {0, 1, 2}) {
+    const std::string of = ", distance " + std::to_string(distance);
+    all.push_back({"sums" + of, "", far_sums(4, 4, distance), sums});
+    all.push_back(
+        {"sums one by one" + of, "", far_sums(1, 1, distance), {{5, 67}, {1, 1}, {4, 64}, {3, 129}}});
+    all.push_back({"sums of vectors that a row's end cuts" + of,
+                   "wholly inside or wholly outside",
+                   far_sums(4, 1, distance),
+                   {{5, 67}, {3, 129}}});
+    all.push_back({"sums past a row's end" + of, distance < 2 ? "what lies outside of a sum" : "not masked",
+                   far_sums(4, 4, distance), sums, [](Code& c) { unmask(c, "x", 1); }});
+    all.push_back({"sums past the last row" + of, "axis 0 is not masked", far_sums(4, 4, distance), sums,
+                   [](Code& c) { unmask(c, "x", 0); }, stored});
+  }
+  attack(all);
+}
+
+namespace {
+
+// y(s, c) = sum over p of w(table(s, p), c).
+struct Bags {
+  bool transposed = false; ///< the table is asked for (p, s)
+  bool filled = true;
+  int behind = 0; ///< row of the table
+};
+std::function<Program()> bags(Bags how) {
+  return [how] {
+    Program k("bags", target(), 64);
+    const Sym s = k.size("s", {.most = 1 << 10}), p = k.size("p", {.most = 1 << 10}),
+              v = k.size("v", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {s, n}), w = k.input("w", Element::f32, {v, n}),
+                 table = k.input("table", Element::i32, {s, p});
+    k.computes(y, [&](const auto& c) {
+      return k.sum(p, [&](Sym i) { return k(w, {k.at(table, c[0], i), c[1]}); });
+    });
+    const Sym c = k.workgroups(0, n, 64), r = k.workgroups(1, s, 1);
+    const Layout tv = rows_tv(4, 64, 4, 64);
+    const Fragment sum = k.zeros(Element::f32, without_axis(tv, 0), {1, 64});
+    k.loop(p, 4, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const View entries = how.transposed ? k.tile(table, {4, 1}, {t, r}).keep({0})
+                                          : k.tile(table, {1, 4}, {r + how.behind, t}).keep({1});
+      const Fragment of = k.load(entries, without_axis(tv, 1), 1);
+      Fragment x = k.load(k.tile(w, {4, 64}, {0, c}).through(0, of), tv, 4);
+      if (how.filled) x = k.fill(x, 0, 4 * t, p, 0);
+      k.update(sum, {k.fold(Monoid::sum, x, 0)}, [](const auto& a) { return a[0] + a[1]; });
+    });
+    k.store(sum, k.tile(y, {1, 64}, {r, c}), 4);
+    return k;
+  };
+}
+
+} // namespace
+
+TEST_CASE("adversary: tables of two axes") {
+  const std::vector<Sizes> sizes = {{3, 5, 7, 68}, {1, 1, 1, 4}, {4, 4, 3, 64}, {2, 9, 5, 8}};
+  attack({
+      {"bags", "", bags({}), sizes},
+      {"the entries of the next row", "is what the specification says", bags({.behind = 1}), sizes},
+      {"rows and columns of the table exchanged", "no index is the coordinate along the axis",
+       bags({.transposed = true}), sizes},
+      {"what a row of the table does not have", "of a sum is its empty element", bags({.filled = false}),
+       sizes},
+  });
+}

@@ -10,6 +10,7 @@
 #include <random>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 namespace inlay::mutate {
 namespace {
@@ -218,7 +219,11 @@ private:
       for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
         c.push_back(index(n.index[axis]));
         if (n.through.empty() || n.through[axis] < 0) continue;
-        c.back() = static_cast<std::int64_t>(element(p_.tensor(n.through[axis]), {c.back()}));
+        const Tensor& table = p_.tensor(n.through[axis]);
+        auto entry = shape(table); // by its number, row by row
+        for (std::size_t a = entry.size(); a-- > 0;)
+          entry[a] = a == 0 ? c.back() : std::exchange(c.back(), c.back() / entry[a]) % entry[a];
+        c.back() = static_cast<std::int64_t>(element(table, entry));
         if (c.back() < 0 || c.back() >= extents[axis]) return 0;
       }
       return element(p_.tensor(n.tensor), c);

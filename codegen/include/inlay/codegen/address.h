@@ -15,6 +15,10 @@
 /// coordinate inside along the other axes stays inside its row with it and without it. The other masked axes are compared
 /// in registers (`predicates`).
 ///
+/// **64 bits.** Offsets of a descriptor are 32 bits. Where rows that a table names may lie farther than that (an embedding table of 100 GB), or
+/// the program says so (Program::far), each lane has an address of 64 bits: pointer + base + step + lane + immediate. No descriptor ends
+/// anything then: all masks are compared in registers, and who is outside loads from 16 bytes of zeros that the code has.
+///
 /// `split` checks the identity above in normal form and refuses an address for which it cannot be shown.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 9.1.5 (buffer addressing, range checking).
 #pragma once
@@ -48,6 +52,8 @@ struct AddressSplit {
   /// So does that of an access with masks along inner axes and one coordinate of the outermost, unmasked one, along which a loop
   /// may run ahead of the end.
   bool ends_with_tensor = false;
+  /// Each lane has an address of 64 bits: there is no descriptor, and `predicates` are all guards.
+  bool far = false;
   /// Whether the descriptor ends: `records` is said.
   [[nodiscard]] bool ends() const { return descriptor_axis >= 0 || gathered_axis >= 0 || ends_with_tensor; }
 };
@@ -72,6 +78,8 @@ private:
   const Program* program_;
   std::vector<Known> known_;
 };
+/// Whether an access has an address of 64 bits in each lane. Stores and what is loaded from outputs have none.
+[[nodiscard]] bool is_far(const Program& program, const Access& access);
 /// The symbol that stands for what a register holds where it is a coordinate along `axis` of `tensor`.
 [[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
 /// The table behind an origin that is one number for the workgroup (Program::uniform), or null.

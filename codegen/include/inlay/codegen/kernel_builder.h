@@ -202,6 +202,10 @@ public:
   void buffer_load_to_lds(Value buffer, Value byte_offset, int bytes, LdsBlock block, Value lds_offset,
                           BufferOffset extra = {});
   [[nodiscard]] Value pointer_add(Value pointer, Value bytes); ///< bytes i64
+  /// By an address of 64 bits in each lane, a multiple of 4 or of what is loaded.
+  [[nodiscard]] Value global_load(Value pointer, Type type);
+  /// 16 bytes of zeros in the code object.
+  [[nodiscard]] Value zeros_in_memory();
 
   /// Errors: CodegenError when the workgroup would hold more LDS than the target has.
   [[nodiscard]] LdsBlock lds_allocate(const std::string& name, int bytes);

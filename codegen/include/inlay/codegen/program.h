@@ -295,6 +295,10 @@ public:
   /// alone writes, until it writes it.
   Tensor inout(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});
+  /// An input whose tiles are loaded by addresses of 64 bits in each lane, however far apart their rows or the tiles of two trips are. Where
+  /// offsets into it fit 31 bits, a descriptor is faster: no masks, and transfers. Rows that a table names (`through`) need no word:
+  /// they are loaded so wherever the tensor may have 2 GiB. Errors: CodegenError for an output, a tile in LDS, elements below 8 bits.
+  void far(const Tensor& tensor);
   /// A tile in LDS, row-major under `swizzle` (on element numbers), rows `padding` elements apart more than needed.
   Tensor lds(const std::string& name, Element element, const std::vector<int>& shape,
              const Swizzle& swizzle = {}, int padding = 0);
@@ -306,8 +310,15 @@ public:
   /// @name The specification
   /// @{
   Expr operator()(const Tensor& tensor, std::initializer_list<Index> index);
-  /// table[at] as an index: `k(X, {k.at(ids, c[0]), i})`.
-  [[nodiscard]] static Index at(const Tensor& table, Sym at) { return {at, table.id}; }
+  /// table[first, ...] as an index, one number for each axis of the table: `k(X, {k.at(ids, c[0]), i})`,
+  /// `k(K, {k.at(pages, s, floor_div(i, 16)), floor_mod(i, 16)})`. An entry is its number, row by row: what passes an inner axis is in
+  /// the next row. Requires: i32. Errors: CodegenError for a table of other axes.
+  template <class... More>
+  [[nodiscard]] static Index at(const Tensor& table, Sym first, More... more) {
+    return {entry(table, {first, Sym(more)...}), table.id};
+  }
+  /// The number of an entry of a tensor, row by row: `entry(t, {i, j})` of (m,n) is i n + j.
+  [[nodiscard]] static Sym entry(const Tensor& table, const std::vector<Sym>& at);
   Expr number(Sym value) { return expressions_->number(value); }
   Expr constant(double value) { return expressions_->constant(value); }
   Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);

@@ -42,6 +42,7 @@ struct Tensor {
   SymComposedLayout place;
   bool output = false;
   bool in_place = false; ///< an output that is read before it is written
+  bool far = false;      ///< loaded by addresses of 64 bits (Program::far)
 
   /// The element number of a coordinate: place(coordinate).
   [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;

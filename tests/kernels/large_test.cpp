@@ -1,0 +1,169 @@
+// Tensors of more than 4 GiB: their memory is there where somebody touches it.
+#include "specified.h"
+
+#include <cstring>
+
+using namespace specified;
+using Catch::Matchers::Contains;
+
+namespace {
+
+constexpr std::int64_t gib = std::int64_t{1} << 30;
+
+/// A kernel on the emulator, with all sanitizers and hostile schedules, whose buffers are as large as its sizes say and hold what was put there.
+class Launch {
+public:
+  Launch(Program program, std::vector<std::int64_t> sizes)
+      : artifact_(kernels::build(std::move(program))), sizes_(std::move(sizes)),
+        device_(kernels::open_device("emulator", artifact_.arch,
+                                     {.checks = runtime::Checks::all(), .stress = true})) {
+    for (const auto& b : artifact_.contract.buffers) {
+      bytes_.push_back(b.bytes(sizes_));
+      buffers_.emplace_back(*device_, static_cast<std::uint64_t>(bytes_.back()));
+    }
+  }
+  [[nodiscard]] std::int64_t bytes(std::size_t buffer) const { return bytes_[buffer]; }
+  template <class T>
+  void put(std::size_t buffer, std::int64_t element, const std::vector<T>& values) {
+    device_->copy_in(buffers_[buffer].address() + static_cast<std::uint64_t>(element) * sizeof(T),
+                     {reinterpret_cast<const std::uint8_t*>(values.data()), values.size() * sizeof(T)});
+  }
+  template <class T>
+  std::vector<T> get(std::size_t buffer, std::int64_t element, std::size_t count) {
+    std::vector<T> out(count);
+    device_->copy_out({reinterpret_cast<std::uint8_t*>(out.data()), count * sizeof(T)},
+                      buffers_[buffer].address() + static_cast<std::uint64_t>(element) * sizeof(T));
+    return out;
+  }
+  void run() {
+    std::vector<std::uint64_t> addresses;
+    for (const runtime::Buffer& b : buffers_) addresses.push_back(b.address());
+    kernels::LoadedKernel(*device_, artifact_).launch(addresses, sizes_);
+    for (const runtime::Finding& f : dynamic_cast<runtime::EmulatorDevice&>(*device_).last_launch().findings)
+      if (!f.note) FAIL(to_string(f));
+  }
+
+private:
+  kernels::Artifact artifact_;
+  std::vector<std::int64_t> sizes_, bytes_;
+  std::unique_ptr<runtime::Device> device_;
+  std::vector<runtime::Buffer> buffers_;
+};
+
+const Element f32 = Element::f32;
+
+// y(t, d) = w(ids t, d).
+Program gathered(int vector, bool transfer = false) {
+  Program k("gathered", Target::named("gfx942"), 64);
+  const Sym T = k.size("t", {.most = 1 << 20}), V = k.size("v"),
+            D = k.size("d", {.most = 1 << 16, .multiple = vector});
+  const Tensor y = k.output("y", f32, {T, D}), w = k.input("w", f32, {V, D}),
+               ids = k.input("ids", Element::i32, {T});
+  k.computes(y, [&](const auto& c) { return k(w, {k.at(ids, c[0]), c[1]}); });
+  const Sym d = k.workgroups(0, D, 64 * vector), t = k.workgroups(1, T, 2);
+  const Layout tv = rows_tv(2, 64 * vector, vector, 64);
+  const Fragment of = k.load(k.tile(ids, {2}, {t}), without_axis(tv, 1), 1);
+  const View rows = k.tile(w, {2, 64 * vector}, {0, d}).through(0, of);
+  if (transfer) {
+    const Tensor lds = k.lds("tile", f32, {2, 64 * vector});
+    k.transfer(rows, lds, tv, vector);
+    k.store(k.read(lds, tv, vector), k.tile(y, {2, 64 * vector}, {t, d}), vector);
+  } else {
+    k.store(k.load(rows, tv, vector), k.tile(y, {2, 64 * vector}, {t, d}), vector);
+  }
+  return k;
+}
+
+// y(0, n) = sum over m of x(m, n), a row of x every `pitch` elements.
+Program column_sums(bool far, int distance) {
+  Program k("column_sums", Target::named("gfx942"), 64);
+  const Sym M = k.size("m", {.most = 1 << 20}), N = k.size("n", {.most = 1 << 20, .multiple = 4}),
+            P = k.size("pitch", {.least = 1 << 20, .multiple = 4});
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = b.open();
+  b.leaf(BasicMode<Sym>{M, BasicStride<Sym>(P)}), b.leaf(BasicMode<Sym>{N, BasicStride<Sym>(Sym(1))});
+  b.close(all, 2);
+  const Tensor y = k.output("y", f32, {1, N}),
+               x = k.input("x", f32, {M, N}, SymLayout(std::move(b).finish()));
+  if (far) k.far(x);
+  k.computes(y, [&](const auto& c) { return k.sum(M, [&](Sym i) { return k(x, {i, c[1]}); }); });
+  const Sym n = k.workgroups(0, N, 64);
+  const Layout tv = rows_tv(4, 64, 4, 64), of = without_axis(tv, 0);
+  const Fragment sum = k.zeros(f32, of, {1, 64});
+  k.loop(M, 4, {.distance = distance, .ring = std::max(distance, 1)}, [&](Sym t) {
+    const Fragment part = k.fold(Monoid::sum, k.load(k.tile(x, {4, 64}, {t, n}), tv, 4), 0);
+    k.update(sum, {part}, [](const auto& v) { return v[0] + v[1]; });
+  });
+  k.store(sum, k.tile(y, {1, 64}, {0, n}), 4);
+  return k;
+}
+
+} // namespace
+
+TEST_CASE("large: rows of a table of 5 GiB") {
+  for (const int vector : {1, 4}) {
+    const std::int64_t V = 41'000'000, D = 32, T = 9;
+    Launch l(gathered(vector), {T, V, D});
+    REQUIRE(l.bytes(1) > 5 * gib - gib / 8);
+    const std::vector<std::int32_t> ids = {0,          static_cast<std::int32_t>(V - 1),
+                                           -1,         static_cast<std::int32_t>(V),
+                                           16'777'216, 16'777'215,
+                                           33'554'432, INT32_MIN,
+                                           INT32_MAX};
+    l.put(2, 0, ids);
+    std::vector<float> wanted;
+    for (const std::int32_t id : ids) {
+      std::vector<float> row(static_cast<std::size_t>(D), 0);
+      if (id >= 0 && id < V) {
+        for (std::size_t d = 0; d < row.size(); ++d)
+          row[d] = static_cast<float>(id % 1000) + static_cast<float>(d) / 64;
+        l.put(1, id * D, row);
+      }
+      wanted.insert(wanted.end(), row.begin(), row.end());
+    }
+    l.run();
+    CHECK(l.get<float>(0, 0, wanted.size()) == wanted);
+  }
+}
+
+TEST_CASE("large: a loop along rows that lie 128 MiB apart") {
+  CHECK_THAT(refuted(column_sums(false, 1)), Contains("fit 31 bits") && Contains("k.far(x)"));
+  for (const int distance : {0, 2}) {
+    const std::int64_t M = 41, N = 68, P = 1 << 25;
+    Launch l(column_sums(true, distance), {M, N, P});
+    REQUIRE(l.bytes(1) > 5 * gib);
+    std::vector<float> wanted(static_cast<std::size_t>(N), 0);
+    for (std::int64_t m = 0; m < M; ++m) {
+      std::vector<float> row;
+      for (std::size_t n = 0; n < wanted.size(); ++n) {
+        row.push_back(static_cast<float>(m * 5 + static_cast<std::int64_t>(n)));
+        wanted[n] += row.back();
+      }
+      l.put(1, m * P, row);
+    }
+    l.run();
+    CHECK(l.get<float>(0, 0, wanted.size()) == wanted);
+  }
+}
+
+TEST_CASE("large: what has no addresses of 64 bits") {
+  CHECK_THROWS_WITH(refuted(gathered(1, true)),
+                    Contains("no transfer by 64 bits") && Contains("copy, through registers"));
+  Program both("both", Target::named("gfx942"), 64);
+  const Sym n = both.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor z = both.output("z", f32, {n}), a = both.input("a", f32, {n}), b = both.input("b", f32, {n});
+  both.computes(z, [&](const auto& c) { return both(a, {c[0]}) + both(b, {c[0]}); });
+  both.far(a);
+  const Sym w = both.workgroups(0, n, 64);
+  const Layout line = line_tv(64, 1, 64);
+  const Tensor tile = both.lds("tile", f32, {64});
+  both.transfer(both.tile(b, {64}, {w}), tile, line, 1);
+  both.store(both.map({both.load(both.tile(a, {64}, {w}), line, 1), both.read(tile, line, 1)},
+                      [](const auto& v) { return v[0] + v[1]; }),
+             both.tile(z, {64}, {w}), 1);
+  CHECK_THROWS_WITH(kernels::build(std::move(both)), Contains("beside loads by addresses of 64 bits"));
+  Program k("far", Target::named("gfx942"), 64);
+  const Tensor y = k.output("y", f32, {Sym(8)}), x = k.input("x", Element::e2m1, {Sym(8)});
+  CHECK_THROWS_WITH(k.far(y), Contains("y is no input"));
+  CHECK_THROWS_WITH(k.far(x), Contains("elements of 4 bits"));
+}

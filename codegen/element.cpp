@@ -1,3 +1,5 @@
+#include "targets_with.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/nearest.h>
 #include <inlay/codegen/element.h>
@@ -119,6 +121,12 @@ bool same(std::string_view text, std::string_view lower) {
   throw CodegenError("unknown element type", "type   " + std::string(text), hint);
 }
 
+// `e4m3fnuz (gfx942) or e4m3fn (gfx950)`: what an 8-bit float is called where.
+std::string by_target(Element fnuz, Element ocp) {
+  return to_string(fnuz) + " (" + targets_with(&machine::Target::fnuz_fp8).names() + ") or " +
+         to_string(ocp) + " (" + targets_with(&machine::Target::ocp_fp8).names() + ")";
+}
+
 std::string all_names() {
   std::string names;
   for (const ElementFacts& f : table) names += (names.empty() ? "" : " ") + std::string(f.name);
@@ -224,8 +232,8 @@ std::string to_string(Element element) { return std::string(facts(element).name)
 
 Element parse_element(std::string_view text) {
   if (const Element* e = find(text)) return *e;
-  if (same(text, "fp8")) unknown(text, "e4m3fnuz (gfx942) or e4m3fn (gfx950)");
-  if (same(text, "bf8")) unknown(text, "e5m2fnuz (gfx942) or e5m2 (gfx950)");
+  if (same(text, "fp8")) unknown(text, by_target(Element::e4m3fnuz, Element::e4m3fn));
+  if (same(text, "bf8")) unknown(text, by_target(Element::e5m2fnuz, Element::e5m2));
   std::vector<std::string> known;
   for (const ElementFacts& f : table) known.emplace_back(f.name);
   for (const Alias& a : aliases) known.emplace_back(a.name);
@@ -323,43 +331,59 @@ constexpr Conversion plain(Element from, Element to, std::string_view instructio
 constexpr Conversion to_int(Element from, Element to, std::string_view instruction) {
   return {from,        to,    instruction,           "llvm.fptosi.sat",
           1,           false, Rounding::toward_zero, Overflow::saturate,
-          both_targets};
+          every_target};
 }
-// gfx950: value 2^-n on the way down, 2^n on the way up; n from the exponent of a float.
+// V_CVT_SCALEF32_*: value 2^-n on the way down, 2^n on the way up; n from the exponent of a float.
 constexpr Conversion scaled(Element from, Element to, std::string_view instruction, std::string_view emitted,
                             int elements) {
-  return {from,       to, instruction, emitted, elements, true, Rounding::nearest_even, Overflow::special,
-          only_gfx950};
+  return {from,
+          to,
+          instruction,
+          emitted,
+          elements,
+          true,
+          Rounding::nearest_even,
+          Overflow::special,
+          targets_with(&machine::Target::mx_formats)};
 }
 
 using enum Element;
 
 constexpr Conversion conversion_table[] = {
-    plain(f32, f64, "v_cvt_f64_f32", "fpext", 1, both_targets),
-    plain(f64, f32, "v_cvt_f32_f64", "fptrunc", 1, both_targets),
-    plain(f16, f32, "v_cvt_f32_f16", "fpext", 1, both_targets),
-    plain(f32, f16, "v_cvt_f16_f32", "fptrunc", 1, both_targets),
-    plain(bf16, f32, "", "fpext", 1, both_targets), // a shift by 16
-    plain(f32, bf16, "v_cvt_pk_bf16_f32", "fptrunc", 2, only_gfx950),
-    plain(f32, bf16, "", "fptrunc", 1, only_gfx942), // add half and the last kept bit, keep NaN, shift
-    plain(f32, e4m3fnuz, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, only_gfx942),
-    plain(f32, e5m2fnuz, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2, only_gfx942),
-    plain(f32, e4m3fn, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, only_gfx950),
-    plain(f32, e5m2, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2, only_gfx950),
-    plain(e4m3fnuz, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2, only_gfx942),
-    plain(e5m2fnuz, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, only_gfx942),
-    plain(e4m3fn, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2, only_gfx950),
-    plain(e5m2, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, only_gfx950),
-    plain(i32, f32, "v_cvt_f32_i32", "sitofp", 1, both_targets),
-    plain(i32, f64, "v_cvt_f64_i32", "sitofp", 1, both_targets),
-    plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, both_targets),
+    plain(f32, f64, "v_cvt_f64_f32", "fpext", 1, every_target),
+    plain(f64, f32, "v_cvt_f32_f64", "fptrunc", 1, every_target),
+    plain(f16, f32, "v_cvt_f32_f16", "fpext", 1, every_target),
+    plain(f32, f16, "v_cvt_f16_f32", "fptrunc", 1, every_target),
+    plain(bf16, f32, "", "fpext", 1, every_target), // a shift by 16
+    plain(f32, bf16, "v_cvt_pk_bf16_f32", "fptrunc", 2, targets_with(&machine::Target::packs_bf16)),
+    plain(f32, bf16, "", "fptrunc", 1,
+          targets_without(&machine::Target::packs_bf16)), // add half and the last kept bit, keep NaN, shift
+    plain(f32, e4m3fnuz, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2,
+          targets_with(&machine::Target::fnuz_fp8)),
+    plain(f32, e5m2fnuz, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2,
+          targets_with(&machine::Target::fnuz_fp8)),
+    plain(f32, e4m3fn, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2,
+          targets_with(&machine::Target::ocp_fp8)),
+    plain(f32, e5m2, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2,
+          targets_with(&machine::Target::ocp_fp8)),
+    plain(e4m3fnuz, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2,
+          targets_with(&machine::Target::fnuz_fp8)),
+    plain(e5m2fnuz, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2,
+          targets_with(&machine::Target::fnuz_fp8)),
+    plain(e4m3fn, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2,
+          targets_with(&machine::Target::ocp_fp8)),
+    plain(e5m2, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2,
+          targets_with(&machine::Target::ocp_fp8)),
+    plain(i32, f32, "v_cvt_f32_i32", "sitofp", 1, every_target),
+    plain(i32, f64, "v_cvt_f64_i32", "sitofp", 1, every_target),
+    plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, every_target),
     to_int(f32, i32, "v_cvt_i32_f32"),
     to_int(f64, i32, "v_cvt_i32_f64"),
     // The saturating intrinsic becomes a sequence over f32 here; `fptosi` selects the instruction, which saturates too.
-    {f16, i16, "v_cvt_i16_f16", "fptosi", 1, false, Rounding::toward_zero, Overflow::saturate, both_targets},
-    plain(i8, i32, "", "sext", 1, both_targets), // v_bfe_i32
-    plain(i4, i32, "", "sext", 1, both_targets),
-    plain(i16, i32, "", "sext", 1, both_targets),
+    {f16, i16, "v_cvt_i16_f16", "fptosi", 1, false, Rounding::toward_zero, Overflow::saturate, every_target},
+    plain(i8, i32, "", "sext", 1, every_target), // v_bfe_i32
+    plain(i4, i32, "", "sext", 1, every_target),
+    plain(i16, i32, "", "sext", 1, every_target),
     scaled(f32, e2m1, "v_cvt_scalef32_pk_fp4_f32", "llvm.amdgcn.cvt.scalef32.pk.fp4.f32", 2),
     scaled(f16, e2m1, "v_cvt_scalef32_pk_fp4_f16", "llvm.amdgcn.cvt.scalef32.pk.fp4.f16", 2),
     scaled(bf16, e2m1, "v_cvt_scalef32_pk_fp4_bf16", "llvm.amdgcn.cvt.scalef32.pk.fp4.bf16", 2),

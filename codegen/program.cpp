@@ -2,9 +2,11 @@
 
 #include "lane_exchange.h"
 #include "lds_place.h"
+#include "targets_with.h"
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/machine/lds.h>
 
 #include <algorithm>
 #include <cmath>
@@ -371,7 +373,7 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
   if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
     throw CodegenError("transfer: no instruction moves that many bytes a lane to LDS",
                        std::to_string(bytes) + " bytes on " + std::string(target_->name),
-                       "4 bytes, 16 on gfx950, or copy, through registers");
+                       "4 bytes, 16 on " + moves_to_lds(16).names() + ", or copy, through registers");
   CopyOp c;
   c.from = from;
   c.to = whole(to);
@@ -593,10 +595,13 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
   if (from.element != element)
     rounded = map(
         {from}, [](const std::vector<Expr>& x) { return x[0]; }, element, where);
-  const auto place = axes == 2 && bits(element) <= 32
-                         ? place_without_conflicts(bits(element), from.extents[0], from.extents[1],
-                                                   rounded.tv, tv, target_->name == "gfx950" ? 64 : 32)
-                         : std::nullopt;
+  const auto place =
+      axes == 2 && bits(element) <= 32
+          ? place_without_conflicts(
+                bits(element), from.extents[0], from.extents[1], rounded.tv, tv,
+                static_cast<int>(
+                    machine::lds_service(machine::find_target(target_->name)->arch, false, 4).banks))
+          : std::nullopt;
   const Tensor tile = lds("relayout" + std::to_string(to.id), element, from.extents,
                           place ? place->first : Swizzle(), place ? place->second : 0);
   store(rounded, whole(tile), 1, where);

@@ -1,6 +1,8 @@
 // memory = combine(memory, register), in global memory and in LDS.
 #include "tables.h"
 
+#include "../targets_with.h"
+
 namespace inlay::codegen {
 namespace {
 
@@ -103,9 +105,8 @@ void append_atomics(std::deque<Atom>& atoms) {
         Atom a;
         a.name = name_of(way, r, returns);
         a.kind = Atom::Kind::atomic;
-        // gfx942 has no packed bf16 addition through a descriptor.
         const bool late = way.addressing == Addressing::descriptor && r.element == Element::bf16;
-        a.targets = late ? only_gfx950 : both_targets;
+        a.targets = late ? targets_with(&machine::Target::buffer_adds_bf16) : every_target;
         a.source = lane_side(AtomSpace::vector_registers, Addressing::none, bits);
         a.destination = lane_side(way.space, way.addressing, bits);
         a.bits = bits;

@@ -1,5 +1,7 @@
 #include "tables.h"
 
+#include "../targets_with.h"
+
 #include <inlay/algebra/error.h>
 #include <inlay/codegen/error.h>
 
@@ -186,7 +188,9 @@ const Atom& Atom::transposing_read(const Target& target, int element_bits) {
   const std::string elsewhere = who_has(wanted);
   throw CodegenError("no transposing read for elements of that size",
                      "element  " + std::to_string(element_bits) + " bits on " + std::string(target.name),
-                     elsewhere.empty() ? "4, 6, 8 or 16 bits, on gfx950" : elsewhere + " has it");
+                     elsewhere.empty()
+                         ? "4, 6, 8 or 16 bits, on " + targets_with(&machine::Target::transposes_lds).names()
+                         : elsewhere + " has it");
 }
 
 const Atom& Atom::atomic(const Target& target, Addressing to, Combine combine, Element element, bool packed,

@@ -1,4 +1,6 @@
 // The modulo scheduler. schedule.h says what it does; here are windows and the places inside them.
+#include <inlay/machine/target.h>
+
 #include "circle.h"
 #include "early.h"
 #include "interleave.h"
@@ -463,12 +465,14 @@ private:
 } // namespace
 
 const Latencies& Latencies::of(const Target& target) {
-  // The issue of a read to its data: latency and service of the timing data; memory: HBM, as there.
-  static const Latencies gfx942{48, 622,
-                                "gcnasm microbenchmarks on MI308X: b128 48 clk with service, HBM 622"};
-  static const Latencies gfx950{
-      60, 700, "thread traces of MI350X: 32 to 60 clk with service; memory fitted to gfx950-gluon-tutorials"};
-  return target.name == "gfx950" ? gfx950 : gfx942;
+  static const auto all = [] {
+    std::array<Latencies, machine::targets.size()> of_each;
+    for (const machine::Target& t : machine::targets)
+      of_each[static_cast<std::size_t>(t.arch)] = {t.lds_latency_clk, t.memory_latency_clk,
+                                                   t.latency_sources.data()};
+    return of_each;
+  }();
+  return all[static_cast<std::size_t>(machine::find_target(target.name)->arch)];
 }
 
 Scheduler parse_scheduler(const std::string& name) {

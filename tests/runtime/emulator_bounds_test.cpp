@@ -218,7 +218,7 @@ TEST_CASE("accesses past the end are found, and only those", "[fuzz]") {
       if (s.name.starts_with("site")) site[s.address] = std::stoul(s.name.substr(4));
     for (unsigned run = 0; run < 12; ++run) {
       static constexpr unsigned lds_sizes[] = {0, 4, 60, 252, 256, 260, 1000, 1024, 4096, 65536};
-      static constexpr unsigned blocks[] = {64, 64, 40, 128, 192, 192, 256, 512};
+      static constexpr unsigned blocks[] = {64, 64, 128, 192, 256, 320, 448, 512, 640, 832, 1000, 1024};
       const unsigned lds = lds_sizes[random() % std::size(lds_sizes)],
                      block = blocks[random() % std::size(blocks)];
       Checks checks = Checks::none();

@@ -182,6 +182,9 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
            "inlay build writes KERNEL.json");
   std::optional<launch::LaunchPlan> plan;
   if (manifest) plan = manifest->plan(sizes);
+  if (plan && plan->nothing())
+    refuse(manifest->kernel + ": some size is 0 and every output is empty: a launch does nothing",
+           "sizes of 1 and more, to see it run");
 
   const auto shape = [](const Extent3& e) { return fmt::format("{}x{}x{}", e.x, e.y, e.z); };
   if (!o.grid.empty()) {

@@ -17,9 +17,12 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
   };
   if (values.size() != sizes.size())
     refuse(fmt::format("{} sizes were given", values.size()), fmt::format("the kernel has {}", sizes.size()));
+  // A size of 0 is nothing to do where it leaves nothing to write. Else (K = 0 of a product) what is to be written does not come from
+  // the kernel's loop, and it is refused.
+  const bool nothing = nothing_to_write(values);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     const Size& s = sizes[i];
-    if (values[i] < s.least || values[i] > s.most)
+    if ((values[i] < s.least && !(nothing && values[i] == 0)) || values[i] > s.most)
       refuse(fmt::format("{} = {}", s.name, values[i]), fmt::format("{} to {}", s.least, s.most));
     if (values[i] % s.multiple != 0)
       refuse(fmt::format("{} = {} is not a multiple of {}", s.name, values[i], s.multiple),
@@ -30,7 +33,7 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
     const std::int64_t extent = g.size >= 0 ? values[static_cast<std::size_t>(g.size)] : g.extent;
     return (extent + g.tile - 1) / g.tile;
   };
-  if (workers > 0) {
+  if (workers > 0 && !nothing) {
     constexpr std::int64_t most = codegen::Shares::most_steps;
     std::int64_t steps = tiles(summed);
     for (const Axis& g : grid) steps = std::min(steps, most + 1) * tiles(g); // below 2^62
@@ -38,7 +41,7 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
       refuse(fmt::format("more than {} trips of all tiles", most), "larger tiles or a launch for each part");
     plan.grid[0] = static_cast<std::uint32_t>(workers);
   }
-  for (const Axis& g : workers > 0 ? std::vector<Axis>() : grid) {
+  for (const Axis& g : workers > 0 || nothing ? std::vector<Axis>() : grid) {
     const std::int64_t items = g.axis == 0 ? threads : 1, count = tiles(g);
     // A dispatch counts work-items: grid_size_x of hsa_kernel_dispatch_packet_t (HSA runtime specification) has 32 bits.
     // HIP takes 2^31 - 1 workgroups along x and 65535 along y and z (hipDeviceProp_t::maxGridSize).
@@ -50,6 +53,7 @@ LaunchPlan LaunchContract::plan(const std::vector<std::int64_t>& values) const {
                          most < INT32_MAX && g.axis == 0 ? ", which is below 2^32 work-items" : ""));
     plan.grid[static_cast<std::size_t>(g.axis)] = static_cast<std::uint32_t>(count);
   }
+  if (nothing) plan.grid = {0, 0, 0};
   plan.block = {static_cast<std::uint32_t>(threads), 1, 1};
   for (const Argument& a : arguments)
     plan.arguments.push_back(a.buffer ? LaunchArgument::of_buffer(static_cast<int>(a.number))
@@ -79,6 +83,16 @@ std::int64_t SizeFormula::operator()(const std::vector<std::int64_t>& values) co
   } catch (const OverflowError&) {
     return INT64_MAX;
   }
+}
+
+bool LaunchContract::nothing_to_write(const std::vector<std::int64_t>& values) const {
+  if (values.empty() || *std::min_element(values.begin(), values.end()) != 0) return false;
+  std::size_t outputs = 0;
+  for (const Buffer& b : buffers) {
+    if (b.output && (!b.bits || b.bits(values) > 0)) return false;
+    outputs += b.output;
+  }
+  return outputs > 0;
 }
 
 std::int64_t LaunchContract::Buffer::bytes(const std::vector<std::int64_t>& values) const {

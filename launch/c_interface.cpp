@@ -329,6 +329,7 @@ inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buf
       throw LaunchError(m.kernel + ": " + std::to_string(buffer_count) + " buffers were given",
                         "the kernel has " + std::to_string(kernel->buffers.size()));
     const auto p = m.plan(kernel->sizes(sizes, size_count));
+    if (p.nothing()) return;
     std::vector<std::uint64_t> addresses(m.arguments.size(), 0);
     std::vector<std::vector<std::uint8_t>> bytes(m.arguments.size());
     std::vector<void*> values(m.arguments.size());

@@ -242,14 +242,29 @@ LaunchPlan Manifest::plan(const Sizes& given) const {
                         "--size " + s.name + "=NUMBER, " + std::to_string(s.least) + " to " +
                             std::to_string(s.most));
     const std::int64_t v = at == given.end() ? *s.value : at->second;
-    if (v < s.least || v > s.most)
+    p.sizes[s.name] = v;
+  }
+  // As in the contract of the kernel's build: a size of 0 that leaves nothing to write is nothing to launch.
+  const auto least = std::min_element(p.sizes.begin(), p.sizes.end(),
+                                      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto is_output = [](const Argument& a) { return a.kind == Argument::Kind::buffer && a.output; };
+  const bool nothing = least != p.sizes.end() && least->second == 0 &&
+                       std::any_of(arguments.begin(), arguments.end(), is_output) &&
+                       std::all_of(arguments.begin(), arguments.end(),
+                                   [&](const Argument& a) { return !is_output(a) || a.bytes(p.sizes) <= 0; });
+  for (const Size& s : sizes) {
+    const std::int64_t v = p.sizes.at(s.name);
+    if ((v < s.least && !(nothing && v == 0)) || v > s.most)
       throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v),
                         std::to_string(s.least) + " to " + std::to_string(s.most));
     if (v % s.multiple != 0)
       throw LaunchError(kernel + ": " + s.name + " = " + std::to_string(v) + " is not a multiple of " +
                             std::to_string(s.multiple),
                         "pad it to " + std::to_string((v / s.multiple + 1) * s.multiple) + " with zeros");
-    p.sizes[s.name] = v;
+  }
+  if (nothing) {
+    p.grid = {0, 0, 0};
+    return p;
   }
   for (const Limit& l : limits)
     if (l.formula(p.sizes) > l.most)

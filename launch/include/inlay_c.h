@@ -75,7 +75,8 @@ const char* inlay_kernel_size_name(const inlay_kernel* kernel, size_t i);
 /** The bytes that buffer `i` needs for these sizes. */
 inlay_status inlay_kernel_buffer_bytes(const inlay_kernel* kernel, size_t i, const int64_t* sizes,
                                        size_t size_count, size_t* out);
-/** Enqueues a launch on `stream`, one of HIP; NULL: the device's own. Sizes: all of them, or none for those it was built for. */
+/** Enqueues a launch on `stream`, one of HIP; NULL: the device's own. Sizes: all of them, or none for those it was built for.
+ * Where a size of 0 leaves every output empty nothing is launched, which is INLAY_OK. */
 inlay_status inlay_launch(inlay_kernel* kernel, void* const* buffers, size_t buffer_count,
                           const int64_t* sizes, size_t size_count, void* stream);
 

@@ -2,6 +2,7 @@
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/launch.h>
 #include <inlay/runtime/code_object.h>
 
 #include <catch2/catch.hpp>
@@ -293,6 +294,17 @@ TEST_CASE("a launch contract plans only what a dispatch can count: less than 2^3
     CHECK_NOTHROW(contract.plan({65535}));
     CHECK_THAT(refusal(65536), Contains("at most 65535"));
   }
+}
+
+TEST_CASE("gemm: no rows or no columns are no launch; no K is refused, as C would be zeros") {
+  const Artifact a = build_gemm(GemmSpec{});
+  CHECK(a.contract.plan({0, 64, 64}).grid == std::array<std::uint32_t, 3>{0, 0, 0});
+  CHECK(a.contract.plan({64, 0, 64}).grid == std::array<std::uint32_t, 3>{0, 0, 0});
+  CHECK_THAT(message_of([&] { (void)a.contract.plan({64, 64, 0}); }), Contains("k = 0"));
+  const auto device = open_device("emulator", a.arch, {});
+  LoadedKernel kernel(*device, a);
+  CHECK_NOTHROW(kernel.launch(std::vector<std::uint64_t>{0, 0, 0},
+                              std::vector<std::int64_t>{0, 64, 64})); // empty tensors of torch lie at 0
 }
 
 TEST_CASE("gemm: an output that shares memory with an input is not launched") {

@@ -41,6 +41,7 @@ std::optional<Plan> plan_or_nothing(const std::function<Plan()>& make) {
 
 TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]") {
   std::mt19937_64 random(1);
+  std::size_t empty = 0;
   for (const auto& kernel : kernels::registry()) {
     CAPTURE(kernel->name());
     const auto artifact = kernel->build({}, {});
@@ -62,6 +63,7 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
           v = static_cast<std::int64_t>(random() % wide);
           if (round % 3 != 0) v = v / s.multiple * s.multiple;
         }
+        if (static_cast<std::size_t>(round) == 2 + values.size()) v = 0; // each size in turn
         values.push_back(v);
         sizes[s.name] = v;
       }
@@ -70,6 +72,7 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
       CAPTURE(values);
       REQUIRE(ours.has_value() == theirs.has_value());
       if (!ours) continue;
+      empty += ours->nothing();
       ++planned;
       CHECK(ours->grid == theirs->grid);
       CHECK(m.block == theirs->block);
@@ -93,6 +96,7 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
     }
     CHECK(planned >= 5); // of attention few draws are within the contract
   }
+  CHECK(empty > 20); // sizes of 0 that leave nothing to write
 }
 
 TEST_CASE("a kernel that was built runs by its manifest: exec, time, validate, inspect, bundle",

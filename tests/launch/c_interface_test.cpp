@@ -91,6 +91,9 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   // The contract comes first.
   const std::int64_t odd[] = {100, 9};
   CHECK(inlay_launch(kernel, buffers, 2, odd, 2, nullptr) == INLAY_INVALID);
+  const std::int64_t no_rows[] = {0, sizes[1]};
+  void* const nowhere[] = {nullptr, nullptr};
+  CHECK(inlay_launch(kernel, nowhere, 2, no_rows, 2, nullptr) == INLAY_OK);
   CHECK(says(inlay_error(), "count = 100 is not a multiple of 64"));
   CHECK(inlay_launch(kernel, buffers, 1, sizes, 2, nullptr) == INLAY_INVALID);
   CHECK(inlay_launch(kernel, buffers, 2, sizes, 1, nullptr) == INLAY_INVALID);

@@ -142,7 +142,15 @@ TEST_CASE("manifests: the launch for some sizes, and what is refused") {
   CHECK(m.bytes_of(3, p.sizes) == std::vector<std::uint8_t>{0, 0, 0x80, 0x3f});
   CHECK(m.arguments[0].bytes(p.sizes) == 64 * 65 * 4);
   CHECK(says(refusal([&] { (void)m.plan({}); }), "the size n is not given"));
-  CHECK(says(refusal([&] { (void)m.plan({{"n", 0}}); }), "n = 0"));
+  // Nothing to write is nothing to launch; something to write that no work-item of the grid writes is refused.
+  CHECK(m.plan({{"n", 0}}).nothing());
+  CHECK(m.plan({{"n", 5}, {"m", 0}}).grid == std::array<std::uint32_t, 3>{0, 0, 0});
+  CHECK(says(refusal([&] { (void)m.plan({{"n", -1}}); }), "n = -1"));
+  CHECK_FALSE(refusal([&] { (void)m.plan({{"n", -1}, {"m", 0}}); }).empty());
+  Manifest summed = m;
+  for (auto& a : summed.arguments)
+    if (a.output) a.bytes = Formula("4*m");
+  CHECK(says(refusal([&] { (void)summed.plan({{"n", 0}}); }), "n = 0"));
   CHECK(says(refusal([&] {
                (void)m.plan({{"n", 1}, {"m", 6}});
              }),

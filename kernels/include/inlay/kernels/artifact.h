@@ -92,8 +92,11 @@ struct LaunchContract {
   };
   std::vector<Argument> arguments;
 
-  /// The launch for these sizes, in order. Errors: std::invalid_argument naming the size, its value and what would do.
+  /// The launch for these sizes, in order; its grid is 0 x 0 x 0, and launching it does nothing, where a size of 0 leaves every output
+  /// without elements. Errors: std::invalid_argument naming the size, its value and what would do.
   [[nodiscard]] LaunchPlan plan(const std::vector<std::int64_t>& values) const;
+  /// Some size is 0, none below, and no output has an element.
+  [[nodiscard]] bool nothing_to_write(const std::vector<std::int64_t>& values) const;
   /// Every output lies apart from all other buffers: what a kernel reads is what was there before it.
   /// Errors: std::invalid_argument naming both buffers and where they lie.
   void check_apart(const std::vector<std::uint64_t>& addresses,

@@ -45,10 +45,11 @@ struct Limit {
   bool operator==(const Limit&) const = default;
 };
 
-/// The launch for some sizes.
+/// The launch for some sizes. Where a size of 0 leaves every output without elements there is none: `grid` is 0 x 0 x 0.
 struct LaunchPlan {
   Sizes sizes;
   std::array<std::uint32_t, 3> grid{1, 1, 1};
+  [[nodiscard]] bool nothing() const { return grid[0] == 0; }
 };
 
 struct Manifest {

@@ -49,6 +49,19 @@ unsigned Domains::met(const Of& of, const Needs& has) {
   return out;
 }
 
+void Domains::add(Needs& into, Of of, unsigned need) {
+  need &= ~met(of, into);
+  if (need == 0) return;
+  // What is asked for under these conditions and more is asked for already. Without this a chain of k choices, each between what the
+  // one before it compares, asks the same under every subset of k conditions.
+  for (auto at = into.lower_bound({of.base, {}}); at != into.end() && at->first.base == of.base;) {
+    if (std::includes(at->first.where.begin(), at->first.where.end(), of.where.begin(), of.where.end()))
+      at->second &= ~need;
+    at = at->second == 0 ? into.erase(at) : std::next(at);
+  }
+  into[std::move(of)] |= need;
+}
+
 unsigned Domains::open(int id, unsigned need) {
   const Sign s = sign(id);
   if (s != Sign::unknown) need &= ~static_cast<unsigned>(not_negative);
@@ -142,7 +155,7 @@ void Domains::require_finite(int id, Needs& into) {
   if (n.fn == Fn::add || n.fn == Fn::sub || n.fn == Fn::mul) {
     for (const int a : n.args) require_finite(a, into);
   } else {
-    into[{x_.normal({&x_, id}).id, {}}] |= finite;
+    add(into, {x_.normal({&x_, id}).id, {}}, finite);
   }
 }
 
@@ -157,7 +170,7 @@ Domains::Of Domains::Of::of(Expr base, std::span<const Expr> where) {
 Domains::Needs Domains::of_arguments(const ExprNode& n, const std::function<const Needs&(int)>& of) {
   Needs out;
   const auto all = [&](int a) {
-    for (const auto& [what, need] : of(a)) out[what] |= need;
+    for (const auto& [what, need] : of(a)) add(out, what, need);
   };
   if (n.fn == Fn::inside) {
     ExprNode condition = n;
@@ -192,7 +205,7 @@ Domains::Needs Domains::passed(Expr map, std::span<const Expr> values,
         return a == own[2] || a == own[3] ? visit(a) : none;
       });
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
-        for (const auto& [what, need] : visit(own[k])) out[what] |= need;
+        for (const auto& [what, need] : visit(own[k])) add(out, what, need);
     } else {
       out = of_arguments(n, visit);
     }
@@ -206,7 +219,7 @@ void Domains::within(int condition, const Needs& branch, Needs& into) {
     Of under = of;
     const auto at = std::lower_bound(under.where.begin(), under.where.end(), condition);
     if (at == under.where.end() || *at != condition) under.where.insert(at, condition);
-    into[std::move(under)] |= need;
+    add(into, std::move(under), need);
   }
 }
 
@@ -228,7 +241,7 @@ void Domains::require(int base, double power, bool logarithm, Needs& into) {
   }
   unsigned need = whole(power) && !logarithm ? not_zero : not_negative;
   if (logarithm || power < 0) need |= not_zero;
-  if (need = open(normal, need); need != 0) into[{normal, {}}] |= need;
+  if (need = open(normal, need); need != 0) add(into, {normal, {}}, need);
 }
 
 const Domains::Needs& Domains::needs(int id) {

@@ -46,6 +46,8 @@ public:
   ///     lost(x/x, 1)                       x is not 0
   ///     lost(exp(x)/exp(x), 1)             nothing: a power is positive
   [[nodiscard]] Needs lost(Expr from, Expr to);
+  /// Asks for `need` of `of`; what is asked for under fewer conditions is not said again under more.
+  static void add(Needs& into, Of of, unsigned need);
   /// What of it is asked for wherever `of` is: whatever conditions of `of` hold.
   [[nodiscard]] static unsigned met(const Of& of, const Needs& has);
   /// What is asked of a map's operands, of number k `asked(k)`, where the map takes them. `values`: the operands.

@@ -152,7 +152,7 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
   for (const auto& [of, need] : domains_.passed(map, values, [&](int k) {
          Domains::Needs needs;
          for (const Asked& a : terms[static_cast<std::size_t>(k)].asked)
-           needs[Domains::Of::of(a.base, a.where)] |= a.need;
+           Domains::add(needs, Domains::Of::of(a.base, a.where), a.need);
          return needs;
        }))
     ask(out.asked, asking(of, need, asked_by(terms, of.base)));
@@ -164,12 +164,21 @@ Term Interpreter::pointwise(Expr map, const std::vector<Term>& terms) {
 }
 
 void Interpreter::ask(std::vector<Asked>& all, const Asked& more) {
+  // Under fewer conditions it is asked for already.
+  unsigned need = more.need;
+  for (const Asked& a : all)
+    if (a.base == more.base && std::all_of(a.where.begin(), a.where.end(), [&](Expr e) {
+          return std::find(more.where.begin(), more.where.end(), e) != more.where.end();
+        }))
+      need &= ~a.need;
+  if (need == 0) return;
   const auto have = std::find_if(
       all.begin(), all.end(), [&](const Asked& a) { return a.base == more.base && a.where == more.where; });
   if (have == all.end()) {
     all.push_back(more);
+    all.back().need = need;
   } else {
-    have->need |= more.need;
+    have->need |= need;
   }
 }
 
@@ -209,7 +218,7 @@ void Interpreter::asked_of(Expr wanted, Expr expected, const std::vector<Asked>&
   };
   for (const Expr e : {wanted, expected})
     for (const auto& [what, need] : Domains::Needs(domains_.needs(e)))
-      allowed[of(asking(what, need, nullptr))] |= need;
+      Domains::add(allowed, of(asking(what, need, nullptr)), need);
   for (const Asked& a : asked) {
     const Domains::Of what = of(a);
     const unsigned missing = domains_.open(what.base, a.need) & ~Domains::met(what, allowed);

@@ -78,6 +78,22 @@ TEST_CASE("races across barriers that were shipped, and their control") {
   }
 }
 
+TEST_CASE("one write that two waves execute: no race is shown, and none is excluded, as the values may be "
+          "the same") {
+  const std::string end = "s_waitcnt lgkmcnt(0)\ns_endpgm\n";
+  const auto once = check(start + "ds_write_b32 v1, v2\n" + end, 2);
+  INFO(all(once));
+  CHECK(once.verdict == Verdict::undecided);
+  REQUIRE(once.findings.size() == 1);
+  CHECK(once.findings[0].conditional);
+  CHECK(check(start + "ds_write_b32 v1, v2\n" + end, 1).verdict == Verdict::validated);
+  // Two instructions, or one that another reads: a race as before.
+  const std::string other =
+      "s_cmp_eq_u32 s8, 0\ns_cbranch_scc0 wave1\nds_write_b32 v1, v2\n" + end + "wave1:\n";
+  CHECK(check(start + other + "ds_write_b32 v1, v0\n" + end, 2).verdict == Verdict::refuted);
+  CHECK(check(start + other + "ds_read_b32 v3, v1\n" + end, 2).verdict == Verdict::refuted);
+}
+
 TEST_CASE("random programs of two waves: a race exactly where neither access reaches the other") {
   // By definition: an access happens after its issue and before the wait that pops it from its queue; a barrier is passed
   // when both have arrived. Two accesses race when no chain of these leads from one to the other.

@@ -56,7 +56,8 @@ struct Trace {
   isa::Arch arch = isa::Arch::gfx942;
   isa::Program program; ///< a copy: the trace outlives the device
   std::vector<Request> requests;
-  std::vector<std::uint64_t> lines; ///< addresses over 128, of scalar accesses over 64, from the page of the first on
+  std::vector<std::uint64_t>
+      lines; ///< addresses over 128, of scalar accesses over 64, from the page of the first on
   std::vector<WorkgroupTrace> workgroups;
 
   [[nodiscard]] std::uint64_t steps() const;

@@ -349,6 +349,10 @@ constexpr Conversion scaled(Element from, Element to, std::string_view instructi
 
 using enum Element;
 
+// What converts 8 bits is one instruction with either encoding, by the processor.
+constexpr TargetSet with_fnuz = targets_with(&machine::Target::fnuz_fp8),
+                    with_ocp = targets_with(&machine::Target::ocp_fp8);
+
 constexpr Conversion conversion_table[] = {
     plain(f32, f64, "v_cvt_f64_f32", "fpext", 1, every_target),
     plain(f64, f32, "v_cvt_f32_f64", "fptrunc", 1, every_target),
@@ -358,22 +362,14 @@ constexpr Conversion conversion_table[] = {
     plain(f32, bf16, "v_cvt_pk_bf16_f32", "fptrunc", 2, targets_with(&machine::Target::packs_bf16)),
     plain(f32, bf16, "", "fptrunc", 1,
           targets_without(&machine::Target::packs_bf16)), // add half and the last kept bit, keep NaN, shift
-    plain(f32, e4m3fnuz, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2,
-          targets_with(&machine::Target::fnuz_fp8)),
-    plain(f32, e5m2fnuz, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2,
-          targets_with(&machine::Target::fnuz_fp8)),
-    plain(f32, e4m3fn, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2,
-          targets_with(&machine::Target::ocp_fp8)),
-    plain(f32, e5m2, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2,
-          targets_with(&machine::Target::ocp_fp8)),
-    plain(e4m3fnuz, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2,
-          targets_with(&machine::Target::fnuz_fp8)),
-    plain(e5m2fnuz, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2,
-          targets_with(&machine::Target::fnuz_fp8)),
-    plain(e4m3fn, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2,
-          targets_with(&machine::Target::ocp_fp8)),
-    plain(e5m2, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2,
-          targets_with(&machine::Target::ocp_fp8)),
+    plain(f32, e4m3fnuz, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, with_fnuz),
+    plain(f32, e5m2fnuz, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2, with_fnuz),
+    plain(f32, e4m3fn, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, with_ocp),
+    plain(f32, e5m2, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2, with_ocp),
+    plain(e4m3fnuz, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2, with_fnuz),
+    plain(e5m2fnuz, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, with_fnuz),
+    plain(e4m3fn, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2, with_ocp),
+    plain(e5m2, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, with_ocp),
     plain(i32, f32, "v_cvt_f32_i32", "sitofp", 1, every_target),
     plain(i32, f64, "v_cvt_f64_i32", "sitofp", 1, every_target),
     plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, every_target),

@@ -57,7 +57,7 @@ struct Target {
   static constexpr int preloaded_dwords = 14;
 };
 
-/// The targets that a row of a table is true of. `both.contains(gfx950)`, `only_gfx942.names()` is "gfx942".
+/// The targets that a row of a table is true of. `TargetSet{3}.contains(gfx950)`, `TargetSet{1}.names()` is "gfx942".
 struct TargetSet {
   std::uint8_t members = 0; ///< bit i is Target::all()[i]
 
@@ -65,6 +65,5 @@ struct TargetSet {
   [[nodiscard]] std::string names() const; ///< `gfx942, gfx950`
   friend constexpr bool operator==(TargetSet, TargetSet) = default;
 };
-inline constexpr TargetSet only_gfx942{1}, only_gfx950{2}, both_targets{3};
 
 } // namespace inlay::codegen

@@ -196,7 +196,7 @@ def ratio_error(ratio):
 
 
 def section(inlay, checkout, spearman):
-    """Lines for docs/timing.md, and what passed its limit."""
+    """Lines for docs/measurements/timing.md, and what passed its limit."""
     model, failed = Launches(inlay, checkout), []
     rows = choose(tables(checkout) + attention(checkout))
     for r in rows:

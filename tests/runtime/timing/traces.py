@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The cycle model against thread traces of MI350X: the table of docs/timing.md.
+"""The cycle model against thread traces of MI350X: the table of docs/measurements/timing.md.
 
-    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [-- options of `inlay time`]
+    INLAY_TRACES=DIR tests/runtime/timing/traces.py INLAY [--write docs/measurements/timing.md] [--only WORD] [--held-back no|yes] [--json FILE] [-- options of `inlay time`]
 
 DIR is a checkout of github.com/jhinpan/flydsl-kernel-profiling-lib (commit bce529c); nothing is fetched here. Without INLAY_TRACES it says so and ends with 77, which ctest
 takes as skipped.
@@ -181,7 +181,7 @@ def main():
     # Of the whole table: it must not become worse.
     if len(rows) == len(trace_cases.CASES) and not o.options and (
             all_rows["median"] > 0.10 or all_rows["mean"] > 0.10 or all_rows["within 15"] < 15 or all_rows["largest"] > 0.25 or all_rows["rank"] < 0.985):
-        print("the model is worse against traces than docs/timing.md says")
+        print("the model is worse against traces than docs/measurements/timing.md says")
         return 1
     if o.json:
         with open(o.json, "w") as f:

@@ -7,7 +7,7 @@
 hazards: of every two instructions of forms.py, and of every way in which a register of the first can be one of the second (the same,
 a part of it, written and read, read and written, written twice), `llc -start-before=post-RA-hazard-rec` is asked how many wait states
 must lie between, and `inlay exec --check hazard` has to say something at one less and nothing at that many. What differs and is meant
-to is in ARGUED, with its reason; docs/emulator.md has the same list. Exit code 1 when anything else differs, 77 without llc-22.
+to is in ARGUED, with its reason; docs/measurements/emulator.md has the same list. Exit code 1 when anything else differs, 77 without llc-22.
 
 counters: between a load and its use stands an instruction that may be counted, and `llc -start-before=si-insert-waitcnts` inserts the wait that
 the use needs. `inlay exec --check waits` has to say nothing at that wait; where it is content with less, that is argued likewise.

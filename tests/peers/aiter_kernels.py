@@ -5,7 +5,7 @@
     INLAY_AITER=$PWD/aiter python3 tests/peers/aiter_kernels.py [--only 'gfx942 i8*'] [--findings]
 
 Each code object of hsa/gfx942 and hsa/gfx950 in these families is a case: tiles from the csv file beside it, argument structures as
-in csrc/py_itfs_cu/asm_*.cu and csrc/cpp_itfs/mha_fwd.cu: a slot of 16 bytes each. docs/strangers.md has the results and argues every
+in csrc/py_itfs_cu/asm_*.cu and csrc/cpp_itfs/mha_fwd.cu: a slot of 16 bytes each. docs/measurements/strangers.md has the results and argues every
 finding. Needs numpy and nothing else.
 """
 import csv, os, pathlib, struct, subprocess, sys, tempfile
@@ -223,7 +223,7 @@ def attention(arch, file, row, sq, sk, heads, kv_heads, batch=1):
 
 # ---- cases ----------------------------------------------------------------------------------------------------------------
 
-# Each is argued in docs/strangers.md.
+# Each is argued in docs/measurements/strangers.md.
 unfenced = {"races": "loads to LDS with no barrier after other waves' reads", "waits": "reads of LDS that no s_waitcnt covers", "stress": "follows from both"}
 overtaken = {"waits": "reads still in flight when their wave comes to the barrier, then overwritten by loads to LDS", "stress": "follows"}
 

@@ -5,7 +5,7 @@
     git clone https://github.com/ROCm/FlyDSL     (the folder kernels/ is not in the wheel)
     INLAY_FLYDSL=$PWD/FlyDSL python3 tests/peers/flydsl_kernels.py [--only 'softmax*'] [--findings]
 
-docs/strangers.md has the results and argues every finding.
+docs/measurements/strangers.md has the results and argues every finding.
 """
 import fnmatch, os, pathlib, shutil, sys, tempfile
 
@@ -289,7 +289,7 @@ for arch in ("gfx942", "gfx950"):
     for causal in (False, True): one(f"attention fp8 1x512 128{' causal' if causal else ''}", flash("fp8", 1, 512, 2, 1, 128, "fp8", causal))
 
 
-# What is known of them; docs/strangers.md argues each.
+# What is known of them; docs/measurements/strangers.md argues each.
 known = (
   ("softmax [0-9]*", {"races": "the second reduction overwrites what other waves still read of the first", "stress": "follows"}),
   ("layernorm *dynamic*", {"races": "as in softmax", "stress": "follows"}),

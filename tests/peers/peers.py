@@ -1,7 +1,7 @@
 """What the drivers of tests/peers share: the emulator as a device (hip/), cases, and how they are judged.
 
 A driver makes `Case`s: a name, a function that runs kernels on a `Device` and returns what came out beside what is right, and
-`argued`: the findings that are known, each by kind with a reason that docs/strangers.md gives in full. A case passes when all
+`argued`: the findings that are known, each by kind with a reason that docs/measurements/strangers.md gives in full. A case passes when all
 values are right, every finding that is not a note is argued, and every argued one was found.
 """
 import argparse, ctypes, fnmatch, json, pathlib, sys, time

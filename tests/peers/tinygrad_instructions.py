@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Scalar and vector instructions one by one on this emulator and on tinygrad's (test/mockgpu/amd/emu.py), whose answer comes from
-AMD's pseudo-code: where the two differ is printed, and docs/emulator.md explains it.
+AMD's pseudo-code: where the two differ is printed, and docs/measurements/emulator.md explains it.
 
     git clone https://github.com/tinygrad/tinygrad
     INLAY_TINYGRAD=$PWD/tinygrad tests/peers/tinygrad_instructions.py [--only v_add] [--inlay build/release/bin/inlay]

@@ -26,7 +26,7 @@ COMMON = ['-std=gnu99', '-fgnu89-inline', '-w', '-Wno-implicit-int', '-Wno-impli
           '-Wno-incompatible-pointer-types', '-Wno-return-mismatch', '-fwrapv', '-fno-strict-aliasing', '-ffp-contract=off']
 ENDS = {0: 'never began', 1: 'did not end', 2: 'returned 0', 3: 'failed', 4: 'aborted'}
 
-# Programs and compilers that are wrong, argued in docs/fuzzing.md: the emulator executes what was emitted.
+# Programs and compilers that are wrong, argued in docs/measurements/fuzzing.md: the emulator executes what was emitted.
 READS_UNWRITTEN = 'the program reads what nothing wrote'
 ARGUED = {
     '20031003-1.c': 'converts 2147483648.0 to int, which C leaves undefined',
@@ -73,7 +73,7 @@ def judge(options, number, name, source, folder):
     library = os.path.join(options.libraries, processor + '.bc')
     with open(source, errors='replace') as f:
         if re.search(r'goto\s*\*', f.read()):
-            return 'with computed goto', title  # clang 22 drops the jump: docs/fuzzing.md
+            return 'with computed goto', title  # clang 22 drops the jump: docs/measurements/fuzzing.md
     made = run([options.clang, *device_flags(processor, level), *COMMON, '-isystem', DEVICE, *options.include, '-include',
                 os.path.join(DEVICE, 'kernel.h'), '-Xclang', '-mlink-builtin-bitcode', '-Xclang', library, source, '-o', 'device.hsaco'], cwd=folder)
     if made.returncode != 0:

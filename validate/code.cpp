@@ -839,9 +839,10 @@ private:
     for (const codegen::Size& z : p_.sizes()) f.maxima[z.name] = static_cast<std::uint32_t>(z.facts.most);
     for (const codegen::GridAxis& g : p_.grid()) {
       const Interval i = interval(ceil_div(g.extent, Sym(g.tile)));
-      if (i.upper && *i.upper <= Int(INT32_MAX) && *i.upper >= Int(1))
+      // At least 1: a carry of what can only be 0 is none, and the sum it belongs to is one no more.
+      if (i.upper && *i.upper <= Int(INT32_MAX))
         f.maxima[std::string("workgroup_") + "xyz"[g.axis]] =
-            static_cast<std::uint32_t>(i.upper->value() - 1);
+            static_cast<std::uint32_t>(std::max<std::int64_t>(i.upper->value() - 1, 1));
     }
     return f;
   }
@@ -929,7 +930,6 @@ private:
   std::unique_ptr<Formulas> formulas_;
   std::unique_ptr<ValuesOfWords> values_;
   std::unique_ptr<Client> client_;
-  std::unique_ptr<FieldArithmetic> field_;
   std::vector<Sample> samples_;
   std::vector<CodeRun::State> boundaries_;
   std::size_t most_boundaries_ = 0; ///< as far as loads of the machine are looked for in later trips
@@ -1234,7 +1234,7 @@ void Sides::join(Events& to, const Events& from) const {
     if ((e.adds != 0) != (was->second.adds != 0))
       throw NotFollowed{"the code stores an element and adds to it"};
     if (e.adds != 0) {
-      now.value = field_->sum(was->second.value, e.value);
+      now.value = values_->arithmetic().sum(was->second.value, e.value);
       now.adds += was->second.adds;
     }
     was->second = now;
@@ -1910,8 +1910,7 @@ void Sides::symbolic() {
   formulas_->divide_by({flow_->terms(), flow_->program(), flow_->rounds_to_nearest()});
   values_ = std::make_unique<ValuesOfWords>(*flow_, *formulas_);
   code_run_ = std::make_unique<CodeRun>(code_, std::vector<std::pair<AtomId, Sym>>());
-  field_ = std::make_unique<FieldArithmetic>(values_->extremes());
-  code_run_->arithmetic = field_.get();
+  code_run_->arithmetic = &values_->arithmetic();
   code_run_->formulas = formulas_.get();
   code_run_->steps = &steps_;
   code_run_->begin(); // what it says of numbers from tables, before anybody asks

@@ -625,8 +625,9 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
     c = formulas->canonical(c);
     for (const Sym& d : c.all) conditions.insert(ValuesOfWords::of(d));
     const Number holds = ValuesOfWords::of(c);
-    return add(multiply(holds, arg(0)), multiply(subtract(1, holds), f32(n.value)));
+    return choose(holds, arg(0), f32(n.value));
   }
+  case Fn::select: return do_.choice(arg(0), arg(1), arg(2), arg(3));
   default: break;
   }
   if (!n.args.empty())

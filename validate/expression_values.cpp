@@ -176,12 +176,9 @@ std::optional<Number> ExpressionValues::run(int node) {
   case Fn::select: {
     const auto a = run(n.args[0]), b = run(n.args[1]);
     if (!a || !b) return std::nullopt;
-    const auto which = a_.at_least(*a, *b);
-    if (!which) {
-      missing_ = "a choice by a comparison of values";
-      return std::nullopt;
-    }
-    return run(n.args[*which ? 2 : 3]);
+    if (const auto which = a_.at_least(*a, *b)) return run(n.args[*which ? 2 : 3]);
+    const auto yes = run(n.args[2]), no = run(n.args[3]);
+    return yes && no ? std::optional(a_.choice(*a, *b, *yes, *no)) : std::nullopt;
   }
   default: break;
   }

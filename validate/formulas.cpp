@@ -138,10 +138,58 @@ std::optional<Sym> Formulas::in_range(std::optional<Sym> s, std::int64_t low, st
   return std::nullopt;
 }
 
+namespace {
+bool never_negative(Sym s) {
+  const Interval i = interval(s);
+  return i.lower && *i.lower >= Int(0);
+}
+
+/// The most that s is where these hold: of x, and n - 1 - x at least 0, it is what it is of n - 1, if it grows with x.
+std::optional<Int> most(Sym s, const std::vector<Sym>& at_least_0) {
+  for (const Sym& d : at_least_0)
+    for (const Term& t : d.terms()) {
+      if (t.coefficient != Int(-1) || t.factors().size() != 1 || t.factors()[0].power != 1) continue;
+      const AtomId x = t.factors()[0].atom;
+      const Sym rest = d - d.context()->product(t.coefficient, t.factors());
+      const std::vector<AtomId> of_rest = symbols(rest);
+      bool grows = never_negative(d.context()->product(Int(1), t.factors())) &&
+                   d.context()->atom(x).kind == AtomKind::symbol &&
+                   std::find(of_rest.begin(), of_rest.end(), x) == of_rest.end();
+      bool there = false;
+      for (const Term& of_s : s.terms()) {
+        bool mentioned = false, plain = false;
+        Sym others(of_s.coefficient);
+        for (const Factor& f : of_s.factors()) {
+          const Factor once[] = {f};
+          const Sym factor = d.context()->product(Int(1), once);
+          const std::vector<AtomId> in = symbols(factor);
+          mentioned = mentioned || std::find(in.begin(), in.end(), x) != in.end();
+          if (f.atom == x)
+            plain = f.power == 1;
+          else
+            others *= factor;
+        }
+        there = there || plain;
+        grows = grows && (!mentioned || (plain && never_negative(others)));
+        if (plain) {
+          const std::vector<AtomId> in = symbols(others);
+          grows = grows && std::find(in.begin(), in.end(), x) == in.end();
+        }
+      }
+      if (!grows || !there) continue;
+      const std::pair<AtomId, Sym> rule[] = {{x, rest}};
+      s = substitute(s, rule);
+    }
+  return interval(s).upper;
+}
+} // namespace
+
 std::optional<Sym> Formulas::number(Word word, const std::vector<Sym>& at_least_0) {
   const std::string kept = missing_;
-  if (auto s = number(word)) return s;
   const auto s = of(word);
+  if (s && !at_least_0.empty() && never_negative(*s))
+    if (const auto upper = most(*s, at_least_0); upper && *upper <= Int(std::int64_t{0xffffffff})) return s;
+  if (number(word)) return s;
   if (!s || at_least_0.empty()) return std::nullopt;
   std::vector<std::string> known = contract_;
   for (const Sym& d : at_least_0) known.push_back("0 <= " + to_string(d));

@@ -1,7 +1,8 @@
 /// Real arithmetic modulo the prime 2^61 - 1, in which values of a kernel are compared.
 ///
 /// Every element of memory is a random number of the field; sums, products and quotients are the field's, everything else
-/// (exp2, log2, square roots, absolute values) a random function of its argument. Two expressions that are equal in real
+/// (exp2, log2, square roots, absolute values) a random function of its argument. A comparison a >= b is a random number c for
+/// the two, and `a >= b ? x : y` is c x + (1 - c) y: what holds for every c holds for 0 and 1. Two expressions that are equal in real
 /// arithmetic get one number. Two that are not get one with probability below (degree) / 2^61, whatever they are, because
 /// a polynomial has no more roots than its degree (Schwartz, JACM 27 (1980)). Rounding is the identity, as in codegen's
 /// Expr. Maxima are sets of their elements, so that order and repetition do not matter.
@@ -65,9 +66,15 @@ enum class Function : std::uint8_t {
   infinity,
   fresh,
   sine,
-  cosine
+  cosine,
+  at_least
 };
 constexpr Number apply(Function f, Number x) { return random_of(0x10000U + static_cast<unsigned>(f), x); }
+
+/// c ? x : y, of a condition's number.
+constexpr Number choose(Number c, Number x, Number y) {
+  return add(multiply(c, x), multiply(subtract(1, c), y));
+}
 
 /// What a floating-point constant is: m 2^e exactly; an infinity is a number of its own.
 inline Number of_double(double x) {
@@ -97,7 +104,9 @@ public:
   [[nodiscard]] virtual Number of(Function f, Number x) = 0;
   [[nodiscard]] virtual Number extreme(Number a, Number b, bool largest) = 0;
   /// a >= b, where numbers have an order and it is sure.
-  [[nodiscard]] virtual std::optional<bool> at_least(Number, Number) { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<bool> at_least(Number a, Number b) = 0;
+  /// a >= b ? yes : no. Two comparisons of the same numbers are the same.
+  [[nodiscard]] virtual Number choice(Number a, Number b, Number yes, Number no) = 0;
 };
 
 /// Real numbers with a bound of how far a machine may be off that rounds after each operation: a float each, in one word.
@@ -138,8 +147,14 @@ public:
                   std::fmax(error(a), error(b)));
   }
   std::optional<bool> at_least(Number a, Number b) override {
-    const double apart = real(a) - real(b), e = error(a) + error(b);
-    return std::fabs(apart) > e || e == 0 ? std::optional(apart >= 0) : std::nullopt;
+    const double e = error(a) + error(b);
+    const bool sure = e == 0 || std::fabs(real(a) - real(b)) > e;
+    return sure ? std::optional(real(a) >= real(b)) : std::nullopt;
+  }
+  /// What is not sure may be anything.
+  Number choice(Number a, Number b, Number yes, Number no) override {
+    const auto which = at_least(a, b);
+    return !which ? number(real(yes), INFINITY) : *which ? yes : no;
   }
   Number of(Function f, Number x) override {
     const bool positive = error(x) < real(x);
@@ -210,7 +225,25 @@ public:
   Number difference(Number a, Number b) override { return subtract(a, b); }
   Number product(Number a, Number b) override { return multiply(a, b); }
   Number reciprocal(Number a) override { return inverse(a); }
-  Number constant(double x) override { return of_double(x); }
+  Number constant(double x) override {
+    const Number n = of_double(x);
+    if (!std::isnan(x)) constants_.try_emplace(n, x);
+    return n;
+  }
+  /// Of constants that have been seen.
+  std::optional<bool> at_least(Number a, Number b) override {
+    const auto x = constants_.find(a), y = constants_.find(b);
+    if (x == constants_.end() || y == constants_.end()) return std::nullopt;
+    return x->second >= y->second;
+  }
+  /// 1 where a >= b, else 0.
+  Number comparison(Number a, Number b) {
+    const auto which = at_least(a, b);
+    return !which ? random_of(apply(Function::at_least, a), b) : *which ? 1 : 0;
+  }
+  Number choice(Number a, Number b, Number yes, Number no) override {
+    return choose(comparison(a, b), yes, no);
+  }
   Number of(Function f, Number x) override {
     return f == Function::rsqrt ? inverse(apply(Function::sqrt, x)) : apply(f, x);
   }
@@ -218,6 +251,7 @@ public:
 
 private:
   Extremes& extremes_;
+  std::unordered_map<Number, double> constants_;
 };
 
 /// The field with two infinities that absorb what is finite, as every element of memory is taken to be: rows that are padded with

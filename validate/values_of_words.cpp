@@ -82,7 +82,7 @@ void ValuesOfWords::known(const std::vector<std::pair<AtomId, Sym>>& replaced) {
 }
 
 Number ValuesOfWords::number_of(Sym s) {
-  if (const auto c = s.constant()) return of_integer(c->value());
+  if (const auto c = s.constant()) return arithmetic_->constant(static_cast<double>(c->value()));
   return apply(Function::number, stable_hash(s));
 }
 
@@ -117,8 +117,8 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
   const int width = bits(format);
   if (const auto v = t_.value(w)) {
     const auto word = static_cast<std::uint32_t>(*v);
-    if (word == 0) return 0;
-    if (width == 32 && format != Element::f32) return of_integer(static_cast<std::int32_t>(word));
+    if (word == 0) return arithmetic_->constant(0);
+    if (width == 32 && format != Element::f32) return arithmetic_->constant(static_cast<std::int32_t>(word));
     if (width != 32 && width != 16) return std::nullopt;
     return arithmetic_->constant(real_of_bits(format, width == 32 ? word : (word >> (16 * index)) & 0xffffU));
   }
@@ -252,14 +252,76 @@ ValuesOfWords::SignedField ValuesOfWords::signed_field(Word word) const {
 
 std::optional<Number> ValuesOfWords::chosen(Word condition, std::optional<Number> x,
                                             std::optional<Number> y) {
-  auto c = formulas_.condition(condition);
-  if (!c) {
-    c = formulas_.condition(condition, false);
-    std::swap(x, y);
+  const auto c = x && y ? truth(condition) : std::nullopt;
+  return c ? std::optional(choose(*c, *x, *y)) : std::nullopt;
+}
+
+std::optional<Number> ValuesOfWords::truth(Word condition) {
+  if (const auto c = formulas_.condition(condition)) return here(*c);
+  if (const auto c = formulas_.condition(condition, false)) return subtract(1, here(*c));
+  switch (t_.kind(condition)) {
+  case TermKind::invert: {
+    const auto c = truth(t_.children(condition)[0]);
+    return c ? std::optional(subtract(1, *c)) : std::nullopt;
   }
-  if (!c || !x || !y) return std::nullopt;
-  const Number n = here(*c);
-  return add(multiply(n, *x), multiply(subtract(1, n), *y));
+  case TermKind::all:
+  case TermKind::any: {
+    const bool all = t_.kind(condition) == TermKind::all;
+    Number n = 1;
+    for (std::size_t k = 0; k < t_.children(condition).size(); ++k) {
+      const auto c = truth(t_.children(condition)[k]);
+      if (!c) return std::nullopt;
+      n = multiply(n, all ? *c : subtract(1, *c));
+    }
+    return all ? n : subtract(1, n);
+  }
+  case TermKind::bit: return t_.raw(condition) == 0 ? compared(t_.children(condition)[0]) : std::nullopt;
+  case TermKind::less_signed: { // of integers c < x is x >= c + 1, as x > c is of LLVM's constants
+    const Word x = t_.children(condition)[0], y = t_.children(condition)[1];
+    const auto b = read(y, Element::i32, 0);
+    if (const auto c = t_.value(x); c && b && *c != 0x7fffffffU)
+      return arithmetic_->comparison(
+          *b, arithmetic_->constant(static_cast<std::int32_t>(static_cast<std::uint32_t>(*c)) + 1.0));
+    const auto a = read(x, Element::i32, 0);
+    return a && b ? std::optional(subtract(1, arithmetic_->comparison(*a, *b))) : std::nullopt;
+  }
+  default: return std::nullopt;
+  }
+}
+
+/// v_cmp of two numbers, by what it is where the first is less, equal, greater, and where one is a NaN: of c, whether x >= y, and d,
+/// whether y >= x, which are both 0 there.
+std::optional<Number> ValuesOfWords::compared(Word w) {
+  if (t_.kind(w) != TermKind::function || t_.raw(w) >> 32 != 99 || t_.children(w).size() != 2)
+    return std::nullopt;
+  const Instruction& i = flow_.instruction(t_.raw(w) & 0xffffffffU);
+  const std::string_view n = i.mnemonic;
+  if (!n.starts_with("v_cmp_") || !n.ends_with("_f32") || i.modifiers.clamp ||
+      i.form == runtime::isa::Form::sdwa || i.operands.size() != 3)
+    return std::nullopt;
+  std::string_view relation = n.substr(6, n.size() - 10);
+  const bool negated = relation.size() == 3 && relation[0] == 'n';
+  if (negated) relation.remove_prefix(1);
+  constexpr std::pair<std::string_view, std::array<Number, 4>> relations[] = {
+      {"lt", {1, 0, 0, 0}}, {"eq", {0, 1, 0, 0}}, {"le", {1, 1, 0, 0}}, {"gt", {0, 0, 1, 0}},
+      {"lg", {1, 0, 1, 0}}, {"ge", {0, 1, 1, 0}}, {"o", {1, 1, 1, 0}},  {"u", {0, 0, 0, 1}}};
+  const auto at = std::find_if(std::begin(relations), std::end(relations),
+                               [&](const auto& r) { return r.first == relation; });
+  if (at == std::end(relations)) return std::nullopt;
+  std::array<Number, 2> of{};
+  for (std::size_t k = 0; k < 2; ++k) {
+    auto v = read(t_.children(w)[k], Element::f32, 0);
+    const auto& o = i.operands[k + 1];
+    if (!v || o.sext) return std::nullopt;
+    if (o.abs) v = extremes_.join(*v, negate(*v), true);
+    of[k] = o.neg ? negate(*v) : *v;
+  }
+  const Number c = arithmetic_->comparison(of[0], of[1]), d = arithmetic_->comparison(of[1], of[0]);
+  const Number is[] = {multiply(subtract(1, c), d), multiply(c, d), multiply(c, subtract(1, d)),
+                       multiply(subtract(1, c), subtract(1, d))};
+  Number all = 0;
+  for (std::size_t k = 0; k < 4; ++k) all = add(all, multiply(at->second[k], is[k]));
+  return negated ? subtract(1, all) : all;
 }
 
 namespace {

@@ -59,7 +59,8 @@ public:
   [[nodiscard]] static double real_of_bits(Element format, std::uint32_t bits);
   [[nodiscard]] Extremes& extremes() { return extremes_; }
   /// What f32 instructions compute with: the field, when nothing else is said. Before anything is read.
-  void compute_with(Arithmetic& arithmetic) { arithmetic_ = &arithmetic; }
+  void compute_with(FieldArithmetic& arithmetic) { arithmetic_ = &arithmetic; }
+  [[nodiscard]] FieldArithmetic& arithmetic() { return *arithmetic_; }
   [[nodiscard]] const std::string& missing() const { return missing_; }
   void forget_missing() { missing_.clear(); }
 
@@ -85,6 +86,9 @@ private:
   /// Whether it is v_div_scale of that division, of which of the two.
   [[nodiscard]] bool is_scale(const runtime::isa::Instruction& i, std::span<const Word> sources) const;
   std::optional<Number> chosen(Word condition, std::optional<Number> x, std::optional<Number> y);
+  /// 1 where the condition holds, else 0, as a number: conditions on sizes, comparisons of values, and what joins them.
+  std::optional<Number> truth(Word condition);
+  std::optional<Number> compared(Word comparison);
   /// The number of which the word is the integer that is nearest, at the ends of i32 or i8 what is nearest there.
   std::optional<Number> rounded_to_integer(Word word);
   std::optional<Number> rounded_to_i8(Word word);
@@ -115,7 +119,7 @@ private:
   decltype(done_)::value_type* context_ = nullptr;
   Extremes extremes_;
   FieldArithmetic field_{extremes_};
-  Arithmetic* arithmetic_ = &field_;
+  FieldArithmetic* arithmetic_ = &field_;
   std::string missing_;
   std::optional<std::pair<Word, Word>> division_; ///< numerator and denominator of the one that is read
 };

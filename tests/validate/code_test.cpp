@@ -258,6 +258,90 @@ TEST_CASE("elements packed into words: bytes with a scale for each row, halves t
         MachineVerdict::validated);
 }
 
+TEST_CASE("choices by comparison: which relation, of what, and which of the two") {
+  for (const auto& [kernel, flags] :
+       {std::pair<const char*, kernels::Flags>{"argmax", {{"threads", "64"}, {"vectors", "1"}}},
+        {"cross_entropy", {{"threads", "64"}, {"vectors", "1"}}},
+        {"cross_entropy_backward", {{"threads", "64"}, {"vectors", "1"}, {"arch", "gfx950"}}},
+        {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"arch", "gfx950"}}},
+        {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}}}) {
+    const kernels::Artifact a = kernels::find_kernel(kernel)->build(flags, {});
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(kernel << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+  }
+  // y = x >= z ? a : b, a row of 64.
+  using codegen::Program;
+  Program k("choice", codegen::Target::named("gfx942"), 64);
+  const Sym n = k.size("n");
+  const auto input = [&](const char* name) { return k.input(name, codegen::Element::f32, {n}); };
+  const codegen::Tensor y = k.output("y", codegen::Element::f32, {n}), x = input("x"), z = input("z"),
+                        a = input("a"), b = input("b");
+  k.computes(y,
+             [&](const auto& c) { return select(k(x, {c[0]}), k(z, {c[0]}), k(a, {c[0]}), k(b, {c[0]})); });
+  const Sym w = k.workgroups(0, n, 64);
+  const Layout tv = codegen::line_tv(64, 1, 64);
+  const auto load = [&](const codegen::Tensor& t) { return k.load(k.tile(t, {64}, {w}), tv, 1); };
+  k.store(k.map({load(x), load(z), load(a), load(b)},
+                [&](const auto& e) { return select(e[0], e[1], e[2], e[3]); }),
+          k.tile(y, {64}, {w}), 1);
+  const kernels::Artifact choice = kernels::build(std::move(k));
+  CHECK(validate(choice, choice.hsaco, true).verdict == MachineVerdict::validated);
+  const auto damaged = [&](const char* text, const auto& change, bool seen_by_numbers) {
+    const kernels::Bytes bytes = patched(choice, text, 0, change);
+    const CodeReport symbols = validate(choice, bytes), numbers = validate(choice, bytes, true);
+    INFO(text << ": " << text_of(symbols));
+    CHECK(symbols.verdict != MachineVerdict::validated);
+    CHECK((numbers.verdict == MachineVerdict::refuted) == seen_by_numbers);
+  };
+  // Every other relation of two f32: f lt eq le gt lg ge o u nge nlg ngt nle neq nlt tru. That of numbers not less differs for NaN alone.
+  const auto object = object_of(choice.hsaco);
+  const auto& section = object.sections()[object.kernel(choice.kernel).section];
+  const auto program =
+      runtime::isa::decode(section.bytes, section.address, runtime::isa::parse_arch(object.arch()));
+  const auto compare =
+      std::find_if(program.instructions.begin(), program.instructions.end(), [](const auto& i) {
+        return i.mnemonic.starts_with("v_cmp_") && i.mnemonic.ends_with("_f32");
+      });
+  REQUIRE(compare != program.instructions.end());
+  REQUIRE(compare->size == 4);
+  const unsigned is = (compare->encoding[2] >> 1) & 15U;
+  REQUIRE((is == 3 || is == 6)); // le, or ge of the other two
+  for (unsigned relation = 0; relation < 16; ++relation)
+    if (relation != is)
+      damaged(
+          "v_cmp_", [&](auto& c) { c[2] = static_cast<std::uint8_t>((c[2] & ~0x1eU) | (relation << 1)); },
+          relation != (is == 3 ? 11U : 14U));
+  damaged(
+      "v_cmp_", [](auto& c) { c[0] ^= 1; }, true); // of another number
+  damaged(
+      "v_cndmask_b32",
+      [](auto& c) {
+        std::uint8_t first =
+            static_cast<std::uint8_t>(c[1] >> 1 | (c[2] & 1) << 7); // the two the other way around
+        const std::uint8_t second = c[0];
+        c[0] = first;
+        c[1] = static_cast<std::uint8_t>((c[1] & 1) | second << 1);
+        c[2] = static_cast<std::uint8_t>((c[2] & ~1) | second >> 7);
+      },
+      true);
+  damaged(
+      "v_cndmask_b32", [](auto& c) { c[0] ^= 1; }, true);
+}
+
+TEST_CASE("rows that a table names, below a bound that is a size: atomics of scatter_add") {
+  const kernels::Artifact a = kernels::find_kernel("scatter_add")->build({{"threads", "64"}}, {});
+  const CodeReport r = validate(a, a.hsaco, true);
+  INFO(text_of(r));
+  CHECK(r.verdict == MachineVerdict::validated);
+  CHECK(r.steps < 1'000'000); // no question to the prover for each work-item
+  // The bound of an id, and one row further on.
+  CHECK(validate(a, patched(a, "v_cmp_gt_u32", 0, [](auto& c) { c[2] ^= 4; })).verdict !=
+        MachineVerdict::validated);
+  CHECK(validate(a, patched(a, "buffer_atomic_add_f32", 0, [](auto& c) { c[0] ^= 4; })).verdict !=
+        MachineVerdict::validated);
+}
+
 TEST_CASE("numbers that are too small for a float to keep refute nothing, and hide nothing beside them") {
   // exp2(x - 130) and what is made of it: v_exp_f32 gives 0 below 2^-126, real numbers do not.
   using codegen::Expr;

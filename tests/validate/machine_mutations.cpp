@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|options] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -104,6 +104,74 @@ std::vector<Subject> subjects(const std::string& more) {
     return {{"moe_stage1", {{"tile-m", "32"}, {"arch", "gfx950"}}, routed},
             {"moe_stage2", {{"tile-m", "32"}}, routed}};
   }
+  const auto of = [](const char* name, std::vector<int> all) { // sizes of one name
+    std::vector<kernels::Flags> out;
+    for (const int n : all) out.push_back({{name, std::to_string(n)}});
+    return out;
+  };
+  const auto short_row =
+      rows({{1, 8}, {2, 64}, {3, 512}, {2, 496}, {4, 504}, {1, 16}, {2, 264}, {1, 256}, {5, 24}, {3, 392}});
+  const auto counts = of("m", {1, 2, 3, 5, 7, 8, 12, 17, 33, 40});
+  const std::vector<Subject> choices{
+      {"argmax", {{"threads", "64"}, {"vectors", "1"}, {"dtype", "bf16"}}, short_row},
+      {"cross_entropy", {{"threads", "64"}, {"vectors", "1"}, {"arch", "gfx950"}}, short_row},
+      {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"renormalise", "no"}}, counts},
+      {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}, short_row}};
+  if (more == "choices") return choices; // by comparison of what has been loaded
+  if (more == "options") {               // twelve kernels, none as it is by default
+    std::vector<Subject> all = choices;
+    const std::vector<Subject> others{
+        {"gemm", {{"tile", "32x64x32"}, {"waves", "1x2"}, {"dtype", "bf16"}, {"out", "f32"}}, gemm},
+        {"preshuffle_gemm",
+         {{"tile", "32x32x128"}, {"waves", "1x1"}, {"dtype", "i8"}, {"scales", "yes"}, {"bias", "yes"}},
+         sizes({{1, 16, 128},
+                {32, 32, 256},
+                {33, 48, 128},
+                {64, 64, 384},
+                {5, 80, 128},
+                {17, 16, 512},
+                {40, 32, 256},
+                {31, 96, 128},
+                {65, 64, 128},
+                {8, 112, 256}})},
+        {"softmax",
+         {{"threads", "64"}, {"vectors", "1"}, {"dtype", "f32"}},
+         rows({{1, 8},
+               {2, 64},
+               {3, 256},
+               {2, 248},
+               {4, 252},
+               {1, 16},
+               {2, 132},
+               {1, 128},
+               {5, 12},
+               {3, 196}})},
+        {"layernorm",
+         {{"threads", "64"}, {"vectors", "1"}, {"residual", "yes"}, {"arch", "gfx950"}},
+         short_row},
+        {"rmsnorm", {{"threads", "64"}, {"vectors", "1"}, {"quant", "fp8"}}, short_row},
+        {"quantise", {{"threads", "64"}, {"quant", "i8"}, {"dtype", "bf16"}}, short_row},
+        {"row_reduce",
+         {{"threads", "64"}, {"vectors", "1"}, {"op", "logsumexp"}, {"arch", "gfx950"}},
+         short_row},
+        {"gemv", {{"m", "2"}, {"rows", "4"}, {"vectors", "1"}, {"dtype", "bf16"}}, [] {
+           std::vector<kernels::Flags> out;
+           for (const auto& [n, k] : std::vector<std::pair<int, int>>{{1, 8},
+                                                                      {4, 512},
+                                                                      {5, 520},
+                                                                      {16, 64},
+                                                                      {17, 1032},
+                                                                      {3, 16},
+                                                                      {33, 256},
+                                                                      {8, 1024},
+                                                                      {40, 200},
+                                                                      {7, 504}})
+             out.push_back({{"n", std::to_string(n)}, {"k", std::to_string(k)}});
+           return out;
+         }()}};
+    all.insert(all.end(), others.begin(), others.end());
+    return all;
+  }
   if (more == "order")
     return {{"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "xcd+rows:2"}}, gemm},
             {"gemm", {{"tile", "32x32x64"}, {"waves", "1x1"}, {"tile-order", "columns:3"}}, gemm},
@@ -174,8 +242,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--kernels", more,
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
-                 "`branches`")
-      ->check(CLI::IsMember({"order", "fp4", "scales", "branches"}));
+                 "`branches`; `choices`, by comparison; `options`, twelve kernels")
+      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "options"}));
   int first = 0;
   app.add_option("--first", first, "Those before this one are drawn and not judged")->capture_default_str();
   bool symbols_first = false;

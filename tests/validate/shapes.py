@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 """Kernels and tile shapes whose machine code is right: none of them may be refuted.
 
-    shapes.py INLAY [--only TEXT] [--catalogue]
+    shapes.py INLAY [--only TEXT] [--catalogue | --options] [--budget STEPS]
 
 --catalogue: each kernel that `inlay kernels` lists, with its default shape, on both targets.
+--options: every build of tests/kernels/catalogue.py, which are those of docs/kernels.md: other types, shapes, options.
 
 Prints the verdict of `inlay validate` for each, with its first reason where it is undecided. Exit 1 when one is not validated,
 but for those of UNDECIDED, which docs/validate.md lists: these have to be undecided.
 """
 import argparse
 import json
+import pathlib
 import resource
+import shlex
 import subprocess
 import sys
 
@@ -47,19 +50,25 @@ KERNELS += ["gemm --tile-order " + x for x in ("xcd", "rows:8", "columns:4", "xc
 KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --out f32", "gemm --split 512 --out i32 --dtype i8"]
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 
-# These lines; docs/validate.md says why.
-UNDECIDED = [f"{k} --arch {g}" for k in ("cumsum", "argmax", "cross_entropy", "cross_entropy_backward", "topk_gating", "scatter_add")
-             for g in ("gfx942", "gfx950")]
+# Lines that begin so; docs/validate.md says why.
+UNDECIDED = ("cumsum ",)
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("inlay")
 parser.add_argument("--only", default="", help="kernels whose line contains this")
 parser.add_argument("--catalogue", action="store_true", help="every kernel with its default shape on both targets")
+parser.add_argument("--options", action="store_true", help="every build of tests/kernels/catalogue.py")
+parser.add_argument("--budget", help="of inlay validate")
 parser.add_argument("--limit", type=float, default=1e9, help="with --catalogue: processor seconds, with the build")
 a = parser.parse_args()
 if a.catalogue:
     listed = json.loads(subprocess.run([a.inlay, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)
     KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in ("gfx942", "gfx950")]
+if a.options:
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kernels"))
+    import catalogue
+
+    KERNELS = list(dict.fromkeys(f"{kernel} {form}" for kernel, form, *_ in catalogue.rows()))
 
 
 def processor_seconds():
@@ -73,7 +82,7 @@ for line in KERNELS:
         continue
     begin = processor_seconds()
     try:
-        r = subprocess.run([a.inlay, "validate", *line.split(), "--json"], capture_output=True, text=True, timeout=1800)
+        r = subprocess.run([a.inlay, "validate", *shlex.split(line), *(["--budget", a.budget] if a.budget else []), "--json"], capture_output=True, text=True, timeout=1800)
         verdict = {0: "validated", 1: "refuted", 3: "undecided"}.get(r.returncode, "error")
         report = json.loads(r.stdout) if r.stdout.startswith("{") else {}
         why = report.get("refuted") or report.get("undecided") or [r.stderr.strip()]
@@ -82,7 +91,7 @@ for line in KERNELS:
         verdict, why = "undecided", "more than half an hour"
     seconds = processor_seconds() - begin
     counts[verdict] = counts.get(verdict, 0) + 1
-    expected = "undecided" if line in UNDECIDED else "validated"
+    expected = "undecided" if line.startswith(UNDECIDED) else "validated"
     slow = a.catalogue and seconds > a.limit
     bad += verdict != expected or slow
     print(f"{verdict:10} {seconds:6.1f} s  {' '.join(line.split())}{'  too slow' if slow else ''}", flush=True)

@@ -300,6 +300,36 @@ TEST_CASE("values: atomics add to zeros, tables are indices, words of LDS and la
       Verdict::validated);
 }
 
+TEST_CASE("values: a choice by comparison of what is loaded") {
+  const auto chosen = [&](const std::string& compare, const std::string& choose, const std::string& value) {
+    return only(built(load + "v_mul_f32_e32 v3, v2, v2\n" + compare + choose + store),
+                rows + "value out(i) = " + value)
+        .verdict;
+  };
+  const std::string at_least = "v_cmp_ge_f32_e32 vcc, v3, v2\n",
+                    first = "v_cndmask_b32_e32 v2, v2, v3, vcc\n";
+  CHECK(chosen(at_least, first, "(in(i)*in(i) >= in(i) ? in(i)*in(i) : in(i))") == Verdict::validated);
+  CHECK(chosen("v_cmp_le_f32_e32 vcc, v2, v3\n", first, "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") ==
+        Verdict::validated);
+  CHECK(chosen("v_cmp_nge_f32_e32 vcc, v3, v2\n", "v_cndmask_b32_e32 v2, v3, v2, vcc\n",
+               "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") == Verdict::validated);
+  // The other one of the two, the comparison the other way around, of something else, and one that is equal but for a NaN.
+  CHECK(chosen(at_least, "v_cndmask_b32_e32 v2, v3, v2, vcc\n", "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") ==
+        Verdict::refuted);
+  CHECK(chosen("v_cmp_ge_f32_e32 vcc, v2, v3\n", first, "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") ==
+        Verdict::refuted);
+  CHECK(chosen("v_cmp_ge_f32_e32 vcc, 1.0, v2\n", first, "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") ==
+        Verdict::refuted);
+  CHECK(chosen("v_cmp_nlt_f32_e32 vcc, v3, v2\n", first, "(in(i)^2 >= in(i) ? in(i)^2 : in(i))") ==
+        Verdict::undecided);
+  // The same of all integers.
+  CHECK(chosen("v_cmp_gt_f32_e32 vcc, v3, v2\n", first, "(in(i)^2 >= in(i) ? in(i)^2 : 2)") ==
+        Verdict::undecided);
+  // Numbers are compared as they are.
+  CHECK(chosen("v_mov_b32_e32 v4, 2.0\nv_cmp_ge_f32_e32 vcc, 1.0, v4\n", first, "in(i)") ==
+        Verdict::validated);
+}
+
 TEST_CASE("values: infinities absorb what is finite, and keep their sign only where it is known") {
   const auto made = [&](const std::string& of, const std::string& value) {
     return only(built(load + "v_mov_b32_e32 v4, 0xff800000\nv_mov_b32_e32 v5, 0xc0000000\n" + of + store),

@@ -1,5 +1,7 @@
-"""Writes inlay/__init__.pyi from the package itself: PYTHONPATH=build/release/python python3 python/stubs.py > python/inlay/__init__.pyi"""
+"""Writes the stubs from the package itself, after which they are built: PYTHONPATH=build/release/python python3 python/stubs.py > python/inlay/__init__.pyi;
+the same with `codegen` behind it > python/inlay/codegen.pyi"""
 import inspect
+import re
 import sys
 
 sys.path.pop(0)  # the folder of this file has the package without its extension
@@ -9,6 +11,9 @@ HEAD = '''# Written by python/stubs.py.
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy
+
+from . import codegen as codegen
+from .codegen import Artifact as Artifact, Program as Program, ProgramError as ProgramError, ProofReport as ProofReport
 
 __version__: str
 
@@ -124,7 +129,7 @@ def written():
     out = [HEAD]
     head = HEAD
     for name in inlay.__all__:
-        if f"def {name}(" in head or f"class {name}" in head:
+        if f"def {name}(" in head or f"class {name}" in head or f" {name} as {name}" in head:
             continue
         value = getattr(inlay, name)
         parameters = []
@@ -146,5 +151,80 @@ def written():
     return "".join(out)
 
 
+CODEGEN = '''# Written by python/stubs.py.
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple, Union, overload
+
+from . import Layout as Layout, Swizzle as Swizzle
+
+class ProgramError(ValueError):
+    file: str
+    line: int
+'''
+
+
+def types(text, result=False):
+    """A signature as pybind11 says it, in types that a caller may give: numbers where formulas are taken, sequences where lists are."""
+    text = re.sub(r"inlay\._inlay\.(codegen\.)?", "", text)
+    text = re.sub(r"\bfunction\b", "Callable[..., Any]", text)
+    text = re.sub(r"\bobject\b", "Any", text)
+    if result:
+        return text
+    text = text.replace("List[", "Sequence[")
+    text = re.sub(r"(?<=[:\[] )?\bSym\b", "Union[Sym, int]", text)
+    text = re.sub(r"\bIndex\b", "Union[Index, Sym, int]", text)
+    text = re.sub(r"\bLayout\b", "Union[Layout, str]", text)
+    text = re.sub(r"\*(args|kwargs)\b", r"*\1: Any", text)
+    return re.sub(r"= [^,)]+", "= ...", text)
+
+
+def functions(name, value, indent):
+    """The overloads of a function of the extension, or the signature of one of Python."""
+    if inspect.isfunction(value):
+        signature = [str(p) if p.name == "self" else {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name + ": Any"
+                     + (" = ..." if p.default is not p.empty else "") for p in inspect.signature(value).parameters.values()]
+        return f"{indent}def {name}({', '.join(signature)}) -> Any: ...\n"
+    found = re.findall(rf"^(?:\d+\. )?{name}\((.*)\) -> (.*)$", value.__doc__ or "", re.M)
+    out = ""
+    for arguments, result in found:
+        if arguments.startswith("self: "):
+            arguments = "self" + arguments[6:].partition(",")[1] + arguments[6:].partition(",")[2]
+        if isinstance(value, staticmethod) or (indent and not arguments.startswith("self")):
+            out += f"{indent}@staticmethod\n"
+        if len(found) > 1:
+            out += f"{indent}@overload\n"
+        ignored = "  # type: ignore[override]" if name in ("__eq__",) else ""
+        out += f"{indent}def {name}({types(arguments)}) -> {types(result, True)}: ...{ignored}\n"
+    return out
+
+
+def written_codegen():
+    from inlay import codegen
+
+    out = [CODEGEN]
+    for name in codegen.__all__:
+        value = getattr(codegen, name)
+        if name in ("Layout", "Swizzle", "ProgramError"):
+            continue
+        if not isinstance(value, type):
+            out.append(functions(name, value, ""))
+            continue
+        members = ""
+        for member, what in vars(value).items():
+            if isinstance(what, property):
+                result = re.search(r"-> (.*)$", what.fget.__doc__ or "")
+                members += f"    @property\n    def {member}(self) -> {types(result.group(1), True) if result else 'Any'}: ...\n"
+            elif member.startswith("__") and member not in ("__init__", "__call__", "__getitem__", "__hash__", "__eq__", "__str__") and "__%s__" not in member \
+                    and not re.fullmatch(r"__r?(add|sub|mul|truediv|floordiv|mod)__|__neg__|__bool__", member):
+                continue
+            elif member.startswith("_") and not member.startswith("__"):
+                continue
+            elif callable(what) or isinstance(what, staticmethod):
+                members += functions(member, getattr(value, member) if isinstance(what, staticmethod) else what, "    ")
+        if name == "Expr":
+            members = members.replace("arg0: Any) -> Any", "other: Union[Expr, Sym, float]) -> Expr")
+        out.append(f"\nclass {name}:\n{members or '    ...' + chr(10)}")
+    return "".join(out)
+
+
 if __name__ == "__main__":
-    print(written(), end="")
+    print(written_codegen() if sys.argv[1:] == ["codegen"] else written(), end="")

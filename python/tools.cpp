@@ -1,9 +1,8 @@
 // The rest of the extension: prebuilt kernels on the emulator with the caller's data.
+#include "program.h"
+
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/launch.h>
-
-#include <pybind11/pybind11.h>
-#include <pybind11/stl.h>
 
 #include <algorithm>
 #include <map>
@@ -107,8 +106,37 @@ py::list kernel_buffers(const std::string& name, const kernels::Flags& flags) {
 
 } // namespace
 
+namespace {
+// The Program interface, as the module inlay.codegen, whose functions say their arguments and types.
+void add_codegen(py::module_& m) {
+  static py::exception<python::ProgramError> error(m, "ProgramError", PyExc_ValueError);
+  error.doc() = "A program that is refused: a claim that does not hold, with its counterexample, or an "
+                "operation that is none. Fields: "
+                "file, line, of the program.";
+  py::register_exception_translator([](std::exception_ptr p) {
+    try {
+      if (p) std::rethrow_exception(p);
+    } catch (const python::ProgramError& e) {
+      py::object object = static_cast<py::handle&>(error)(std::string(e.what()));
+      object.attr("file") = e.file;
+      object.attr("line") = e.line;
+      PyErr_SetObject(error.ptr(), object.ptr());
+    }
+  });
+  py::options options;
+  options.enable_function_signatures();
+  python::add_expressions(m);
+  python::add_program(m);
+  python::add_built(m);
+  for (const auto& [name, value] : m.attr("__dict__").cast<py::dict>())
+    if (PyType_Check(value.ptr())) value.attr("__module__") = "inlay.codegen";
+}
+} // namespace
+
 void add_tools(py::module_& m) {
   m.attr("version") = INLAY_VERSION;
+  py::module_ codegen = m.def_submodule("codegen", "Kernels as programs: inlay.codegen.");
+  add_codegen(codegen);
   m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"),
         py::arg("poisoned"));
   m.def("kernel_names", &kernel_names);

@@ -6,6 +6,7 @@
     >>> bool(inlay.prove("injective", "(M,K):(ld,1)", where=["ld >= K"]))
     True
     >>> c = inlay.gemm(a, b)                       # on the emulator, numpy arrays or CPU tensors of torch
+    >>> k = inlay.Program("mine", "gfx942", 256)   # a kernel of one's own, proved: inlay.codegen
     >>> inlay.check(kernel[grid], x, y, n)         # a Triton kernel, compiled for the target, run with all sanitizers
 
 Operations of the algebra take layouts, texts ('(4,8):(8,1)'), integers, None for _, and tuples of these. A request that has no meaning is a
@@ -36,13 +37,16 @@ _operations()
 del _operations
 
 if hasattr(_inlay, "kernel_names"):
+    from . import codegen
+    from .codegen import Artifact, Program, ProgramError, ProofReport
     from ._kernels import flash_attention, gemm, kernels, rms_norm, run_kernel, softmax
     from ._launch import LoadedKernel, load
     from ._tools import (CommandError, Picture, build, compare, draw, exec, fuzz, inspect, run, search, time, validate)
     from ._triton import Report, check
 
     __version__ = _inlay.version
-    __all__ += ["CommandError", "LoadedKernel", "Picture", "Report", "build", "check", "compare", "draw", "exec", "flash_attention", "fuzz", "gemm",
+    __all__ += ["Artifact", "CommandError", "LoadedKernel", "Picture", "Program", "ProgramError", "ProofReport", "Report", "build", "check", "codegen",
+                "compare", "draw", "exec", "flash_attention", "fuzz", "gemm",
                 "inspect", "kernels", "load", "rms_norm", "run", "run_kernel", "search", "softmax", "time", "validate"]
 else:
     __version__ = "0"

@@ -3,6 +3,9 @@ from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 import numpy
 
+from . import codegen as codegen
+from .codegen import Artifact as Artifact, Program as Program, ProgramError as ProgramError, ProofReport as ProofReport
+
 __version__: str
 
 class LayoutError(ValueError):

@@ -8,7 +8,8 @@ runs in one fresh directory a file, where `tests` is the one of ROOT, and a line
 states an exit status other than 0. Figures that differ from run to run are written `<number>`.
 
 A ```cpp block must be preceded by `<!-- region: examples/01_layouts.cpp#name -->` and equal the lines of that file
-between `// [name]` and `// [name end]`, less common indentation. Other languages are text. Prints one line a block
+between `// [name]` and `// [name end]`, less common indentation. So must a ```python block that is preceded by one, with `# [name]`. Other
+languages are text. Prints one line a block
 that disagrees and exits 1 if there is any.
 """
 import os
@@ -68,7 +69,7 @@ def region(root, reference):
     path, name = reference.split("#")
     with open(os.path.join(root, path), encoding="utf-8") as f:
         text = f.read()
-    found = re.search(rf"^[ \t]*// \[{re.escape(name)}\]\n(.*?)^[ \t]*// \[{re.escape(name)} end\]", text,
+    found = re.search(rf"^[ \t]*(?://|#) \[{re.escape(name)}\]\n(.*?)^[ \t]*(?://|#) \[{re.escape(name)} end\]", text,
                       re.M | re.S)
     return textwrap.dedent(found.group(1)).strip("\n") if found else None
 
@@ -95,11 +96,11 @@ def check(root, inlay, file):
                 if language == "console":
                     blocks += 1
                     problems += replay(block, where, environment, directory)
-                elif language == "cpp":
+                elif language == "cpp" or (language == "python" and marker):
                     blocks += 1
                     text = region(root, marker) if marker else None
                     if text is None:
-                        problems.append(f"{where}: a cpp block without a region of an example before it")
+                        problems.append(f"{where}: a block without a region of an example before it")
                     elif text != "\n".join(block).strip("\n"):
                         problems.append(f"{where}: differs from {marker}")
                 marker = None

@@ -36,10 +36,15 @@ class Values(unittest.TestCase):
         with open(stubs) as file:
             text = file.read()
         for name in inlay.__all__:
-            self.assertTrue(f"def {name}(" in text or f"class {name}" in text, name)
+            self.assertTrue(f"def {name}(" in text or f"class {name}" in text or f" {name} as {name}" in text, name)
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "python", "stubs.py")
-        written = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
-        self.assertEqual(written, text, "python/stubs.py writes other stubs")
+        for name, words in (("__init__", []), ("codegen", ["codegen"])):
+            with open(os.path.join(os.path.dirname(stubs), name + ".pyi")) as file:
+                text = file.read()
+            written = subprocess.run([sys.executable, script, *words], capture_output=True, text=True, check=True).stdout
+            self.assertEqual(written, text, "python/stubs.py writes other stubs")
+        for name in inlay.codegen.__all__:
+            self.assertRegex(text, rf"(def|class|as) {name}\b", name)
 
 
 class Commands(unittest.TestCase):

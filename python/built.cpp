@@ -1,0 +1,201 @@
+// What becomes of a Program: its proofs, its machine code, a launch on the emulator.
+#include "program.h"
+
+#include "../cli/build_manifest.h"
+
+#include <inlay/codegen/schedule.h>
+#include <inlay/kernels/launch.h>
+
+#include <fmt/format.h>
+
+#include <map>
+#include <regex>
+
+namespace inlay::python {
+namespace {
+
+/// A built kernel, and its launch as a file says it.
+struct Built {
+  kernels::Artifact artifact;
+  std::string manifest;
+};
+
+/// The message of the library, whose line is of the program's file: of a claim, `spec FILE:LINE`; of what is not generated, `line LINE`.
+ProgramError of_build(const std::string& message, const codegen::Program& program) {
+  std::smatch found;
+  static const std::regex spec("\n  spec   (.*):([0-9]+)$"), line("line +([0-9]+)");
+  if (std::regex_search(message, found, spec))
+    return {message, location(found[1], static_cast<unsigned>(std::stoul(found[2]))), true};
+  if (std::regex_search(message, found, line))
+    return {message, location(program.where().file_name(), static_cast<unsigned>(std::stoul(found[1])))};
+  return {message, program.where()};
+}
+
+/// f of the whole program, without the interpreter's lock.
+template <class F>
+auto of_whole(const Owner& k, F&& f) {
+  const codegen::Program& program = k->source.program;
+  if (k->broken || k->open > 0)
+    throw ProgramError(program.name() + ": " +
+                           (k->open > 0 ? "it is built inside of its own loop, branch or role"
+                                        : "a function of it ended with an error, and the program there"),
+                       here());
+  try {
+    const py::gil_scoped_release release;
+    return f(program);
+  } catch (const std::exception& e) {
+    throw of_build(e.what(), program);
+  }
+}
+
+kernels::ProofReport prove(const Owner& k, const std::string& scheduler) {
+  return of_whole(k, [&](const codegen::Program& program) {
+    const codegen::Graph graph = expand(program);
+    return kernels::prove(apply(graph, schedule_with(codegen::parse_scheduler(scheduler), graph)));
+  });
+}
+
+std::shared_ptr<Built> build(const Owner& k, const std::string& scheduler, const std::string& loops,
+                             bool validate) {
+  return of_whole(k, [&](const codegen::Program& program) {
+    kernels::BuildOptions options;
+    options.scheduler = scheduler;
+    options.loops = loops;
+    options.validate = validate;
+    auto out = std::make_shared<Built>(Built{kernels::build(program, options), {}});
+    out->artifact.source = std::shared_ptr<const kernels::Source>(k, &k->source);
+    out->manifest = cli::manifest_of(out->artifact, program.name() + ".hsaco", {}).text();
+    out->artifact.source.reset();
+    return out;
+  });
+}
+
+std::vector<std::int64_t> sizes_of(const Built& b, const std::map<std::string, std::int64_t>& given) {
+  std::vector<std::int64_t> out;
+  std::string names;
+  for (const auto& s : b.artifact.contract.sizes) {
+    names += (names.empty() ? "" : ", ") + s.name;
+    if (const auto at = given.find(s.name); at != given.end()) out.push_back(at->second);
+  }
+  if (out.size() == given.size() && out.size() == b.artifact.contract.sizes.size()) return out;
+  std::string said;
+  for (const auto& [name, value] : given) said += (said.empty() ? "" : ", ") + name;
+  throw std::invalid_argument(fmt::format("{}: the sizes {} were given\n  hint   {}", b.artifact.kernel,
+                                          said.empty() ? "none" : said, names.empty() ? "none" : names));
+}
+
+/// What the buffers hold after one launch; nothing for those that are no output.
+py::list run(const Built& b, const std::vector<py::bytes>& buffers,
+             const std::map<std::string, std::int64_t>& given, const std::string& checks) {
+  std::vector<kernels::Bytes> data;
+  for (const py::bytes& x : buffers) {
+    const auto text = static_cast<std::string_view>(x);
+    const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+    data.emplace_back(begin, begin + text.size());
+  }
+  const auto sizes = sizes_of(b, given);
+  std::vector<kernels::Bytes> after;
+  {
+    const py::gil_scoped_release release;
+    runtime::EmulatorOptions options;
+    options.checks = runtime::Checks::parse(checks);
+    const auto device = kernels::open_device("emulator", b.artifact.arch, options);
+    after = kernels::run(*device, b.artifact, data, sizes);
+  }
+  py::list out;
+  for (std::size_t i = 0; i < after.size(); ++i) {
+    if (b.artifact.contract.buffers[i].output)
+      out.append(py::bytes(reinterpret_cast<const char*>(after[i].data()), after[i].size()));
+    else
+      out.append(py::none());
+  }
+  return out;
+}
+
+py::list items(const kernels::ProofReport& report) {
+  py::list out;
+  for (const kernels::ProofItem& i : report.items()) {
+    py::dict d;
+    d["claim"] = i.claim, d["subject"] = i.subject, d["verdict"] = i.verdict, d["method"] = i.method;
+    d["operation"] = i.op, d["line"] = i.line;
+    out.append(d);
+  }
+  return out;
+}
+
+template <std::string kernels::Artifact::*member>
+std::string text_of(const Built& b) {
+  return b.artifact.*member;
+}
+
+} // namespace
+
+void add_built(py::module_& m) {
+  py::class_<kernels::ProofReport>(m, "ProofReport",
+                                   "The claims of a kernel, and how each of them was decided.")
+      .def_property_readonly("items", &items,
+                             "Dicts of claim, subject, verdict ('proved', 'checked at launch', \"the "
+                             "caller's\"), method, operation, "
+                             "line.")
+      .def_property_readonly("proved", &kernels::ProofReport::proved, "How many were proved.")
+      .def_property_readonly("at_launch", &kernels::ProofReport::at_launch_count,
+                             "How many conditions the launch checks.")
+      .def("text", &kernels::ProofReport::text)
+      .def("__str__", &kernels::ProofReport::text)
+      .def("__repr__", [](const kernels::ProofReport& r) {
+        return fmt::format("<ProofReport {} proved, {} checked at launch>", r.proved(), r.at_launch_count());
+      });
+
+  py::class_<Built, std::shared_ptr<Built>>(m, "Artifact",
+                                            "A kernel as machine code, with what was proved about it.")
+      .def_property_readonly("kernel", &text_of<&kernels::Artifact::kernel>)
+      .def_property_readonly("arch", &text_of<&kernels::Artifact::arch>)
+      .def_property_readonly("ir", &text_of<&kernels::Artifact::ir>, "LLVM IR before optimisation.")
+      .def_property_readonly("assembly", &text_of<&kernels::Artifact::assembly>,
+                             "What the code object was assembled from.")
+      .def_property_readonly("program", &text_of<&kernels::Artifact::program>, "The operations, one a line.")
+      .def_property_readonly("code", &text_of<&kernels::Artifact::code>,
+                             "The instructions that were proved and emitted, one a line.")
+      .def_property_readonly("schedule", &text_of<&kernels::Artifact::schedule>, "The loops as slots.")
+      .def_readonly("manifest", &Built::manifest, "The launch as JSON (docs/cli.md, launch manifests).")
+      .def_property_readonly("proofs", [](const Built& b) { return b.artifact.proofs; })
+      .def_property_readonly(
+          "hsaco",
+          [](const Built& b) {
+            const auto& code = b.artifact.hsaco;
+            return py::bytes(reinterpret_cast<const char*>(code.data()), code.size());
+          },
+          "The code object.")
+      .def_property_readonly(
+          "buffers",
+          [](const Built& b) {
+            std::vector<std::string> out;
+            for (const auto& x : b.artifact.contract.buffers) out.push_back(x.name);
+            return out;
+          },
+          "Names in the order of a launch.")
+      .def_property_readonly("sizes",
+                             [](const Built& b) {
+                               std::vector<std::string> out;
+                               for (const auto& x : b.artifact.contract.sizes) out.push_back(x.name);
+                               return out;
+                             })
+      .def("_run", &run)
+      .def("__repr__", [](const Built& b) {
+        return fmt::format("<Artifact {} for {}, {} bytes, {} claims proved>", b.artifact.kernel,
+                           b.artifact.arch, b.artifact.hsaco.size(), b.artifact.proofs.proved());
+      });
+
+  auto program = m.attr("Program").cast<py::class_<Held, Owner>>();
+  program
+      .def("prove", located(&prove), py::kw_only(), py::arg("scheduler") = "modulo",
+           "Derives and decides every claim, and builds nothing: a ProofReport. What is refuted or not "
+           "decided is a ProgramError with "
+           "the operation, its line and a counterexample.")
+      .def("build", located(&build), py::kw_only(), py::arg("scheduler") = "modulo",
+           py::arg("loops") = "auto", py::arg("validate") = false,
+           "Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine "
+           "code against it.");
+}
+
+} // namespace inlay::python

@@ -1,0 +1,204 @@
+// Sizes, formulas and expressions of a Program, with Python's operators.
+#include "program.h"
+
+#include <inlay/algebra/print.h>
+
+namespace inlay::python {
+
+Owner common(const Owner& a, const Owner& b) {
+  if (a && b && a != b)
+    throw std::invalid_argument("values of two programs, " + a->source.program.name() + " and " +
+                                b->source.program.name() + ", do not meet");
+  return a ? a : b;
+}
+
+std::optional<Expr> expression(const Owner& program, const py::handle& object) {
+  if (py::isinstance<PyExpr>(object)) return of(program, object.cast<const PyExpr&>());
+  codegen::Program& k = program->source.program;
+  if (py::isinstance<PySym>(object)) return k.number(of(program, object.cast<const PySym&>()));
+  if (py::isinstance<py::bool_>(object) || !(PyFloat_Check(object.ptr()) || PyIndex_Check(object.ptr())))
+    return std::nullopt;
+  const double value = PyFloat_AsDouble(object.ptr());
+  if (value == -1.0 && PyErr_Occurred()) throw py::error_already_set();
+  return k.constant(value);
+}
+
+namespace {
+
+py::object not_implemented() { return py::reinterpret_borrow<py::object>(Py_NotImplemented); }
+
+/// An operand of a function, of which one at least is an expression.
+Expr operand(const Owner& program, const char* function, const py::handle& object) {
+  if (const auto e = expression(program, object)) return *e;
+  throw py::type_error(std::string(function) + " takes expressions and numbers, not " +
+                       py::repr(object).cast<std::string>());
+}
+
+using Binary = Expr (*)(Expr, Expr);
+template <Binary f, bool reversed>
+py::object binary(const PyExpr& a, const py::object& other) {
+  return at_call([&]() -> py::object {
+    const std::optional<Expr> b = expression(a.program, other);
+    if (!b) return not_implemented();
+    return py::cast(PyExpr{a.program, reversed ? f(*b, a.value) : f(a.value, *b)});
+  });
+}
+
+Expr sum_of(Expr a, Expr b) { return a + b; }
+Expr difference(Expr a, Expr b) { return a - b; }
+Expr product(Expr a, Expr b) { return a * b; }
+Expr quotient(Expr a, Expr b) { return a / b; }
+
+template <Expr (*f)(Expr)>
+PyExpr unary(const PyExpr& a) {
+  return at_call([&] { return PyExpr{a.program, f(a.value)}; });
+}
+
+using SymBinary = Sym (*)(Sym, Sym);
+template <SymBinary f>
+PySym formula(const PySym& a, const PySym& b) {
+  return at_call([&] { return PySym{common(a.program, b.program), f(a.value, b.value)}; });
+}
+
+template <SymBinary f>
+PySym reversed(const PySym& a, const PySym& b) {
+  return formula<f>(b, a);
+}
+Sym plus(Sym a, Sym b) { return a + b; }
+Sym minus(Sym a, Sym b) { return a - b; }
+Sym times(Sym a, Sym b) { return a * b; }
+
+/// Of two formulas, or of expressions.
+template <SymBinary of_formulas, Binary of_expressions>
+py::object least_or_most(const char* name, const py::object& a, const py::object& b) {
+  return at_call([&]() -> py::object {
+    const auto* x = py::isinstance<PyExpr>(a)   ? a.cast<const PyExpr*>()
+                    : py::isinstance<PyExpr>(b) ? b.cast<const PyExpr*>()
+                                                : nullptr;
+    if (x == nullptr) return py::cast(formula<of_formulas>(a.cast<PySym>(), b.cast<PySym>()));
+    return py::cast(
+        PyExpr{x->program, of_expressions(operand(x->program, name, a), operand(x->program, name, b))});
+  });
+}
+
+std::string text_of(const PyExpr& e) {
+  return codegen::to_string(e.value, [&](int id) { return e.program->source.program.tensor_name(id); });
+}
+
+} // namespace
+
+void add_expressions(py::module_& m) {
+  py::class_<PySym>(
+      m, "Sym",
+      "An integer that depends on the sizes of a launch and on the workgroup: a polynomial, with // and % as "
+      "floor division, and min and max. Equal values are equal polynomials.")
+      .def(py::init([](std::int64_t value) {
+             return PySym{nullptr, Sym(value)};
+           }),
+           py::arg("value"))
+      .def("__add__", &formula<plus>, py::is_operator())
+      .def("__radd__", &reversed<plus>, py::is_operator())
+      .def("__sub__", &formula<minus>, py::is_operator())
+      .def("__rsub__", &reversed<minus>, py::is_operator())
+      .def("__mul__", &formula<times>, py::is_operator())
+      .def("__rmul__", &reversed<times>, py::is_operator())
+      .def("__floordiv__", &formula<floor_div>, py::is_operator())
+      .def("__rfloordiv__", &reversed<floor_div>, py::is_operator())
+      .def("__mod__", &formula<floor_mod>, py::is_operator())
+      .def("__rmod__", &reversed<floor_mod>, py::is_operator())
+      .def("__neg__",
+           [](const PySym& a) {
+             return PySym{a.program, -a.value};
+           })
+      .def(
+          "__eq__", [](const PySym& a, const PySym& b) { return a.value == b.value; }, py::is_operator())
+      .def("__hash__", [](const PySym& a) { return stable_hash(a.value); })
+      .def("__bool__",
+           [](const PySym& a) -> bool {
+             if (const auto c = a.value.constant()) return !(*c == Int(0));
+             throw py::type_error("whether " + to_string(a.value) +
+                                  " is 0 depends on the launch\n  hint   k.if_less(a, b, ...) branches "
+                                  "there; inside(i, n, x, y) chooses a value");
+           })
+      .def("__str__", [](const PySym& a) { return to_string(a.value); })
+      .def("__repr__", [](const PySym& a) { return "<Sym " + to_string(a.value) + ">"; });
+  py::implicitly_convertible<py::int_, PySym>();
+
+  py::class_<PyIndex>(
+      m, "Index", "An index of a tensor in a specification: a formula, or an entry of a table (Program.at).")
+      .def(py::init([](const PySym& at) {
+             return PyIndex{at.program, Index(at.value)};
+           }),
+           py::arg("at"));
+  py::implicitly_convertible<PySym, PyIndex>();
+  py::implicitly_convertible<py::int_, PyIndex>();
+
+  py::class_<PyExpr>(
+      m, "Expr",
+      "A real number as an expression over elements and indices: what a specification says, and what a map "
+      "computes. + - * / with expressions, formulas and numbers.")
+      .def("__add__", &binary<sum_of, false>, py::is_operator())
+      .def("__radd__", &binary<sum_of, true>, py::is_operator())
+      .def("__sub__", &binary<difference, false>, py::is_operator())
+      .def("__rsub__", &binary<difference, true>, py::is_operator())
+      .def("__mul__", &binary<product, false>, py::is_operator())
+      .def("__rmul__", &binary<product, true>, py::is_operator())
+      .def("__truediv__", &binary<quotient, false>, py::is_operator())
+      .def("__rtruediv__", &binary<quotient, true>, py::is_operator())
+      .def("__neg__",
+           [](const PyExpr& a) {
+             return PyExpr{a.program, a.value * -1.0};
+           })
+      .def("__bool__",
+           [](const PyExpr& e) -> bool {
+             throw py::type_error("whether " + text_of(e) +
+                                  " holds is known on the device\n  hint   select(a, b, yes, no) is a >= b "
+                                  "? yes : no");
+           })
+      .def("__str__", &text_of)
+      .def("__repr__", [](const PyExpr& e) { return "<Expr " + text_of(e) + ">"; });
+
+  m.def("exp", &unary<codegen::exp>, py::arg("x"), "e^x");
+  m.def("exp2", &unary<codegen::exp2>, py::arg("x"), "2^x");
+  m.def("log", &unary<codegen::log>, py::arg("x"), "The natural logarithm.");
+  m.def("log2", &unary<codegen::log2>, py::arg("x"), "The logarithm to base 2.");
+  m.def("rcp", &unary<codegen::rcp>, py::arg("x"), "1 / x");
+  m.def("sqrt", &unary<codegen::sqrt>, py::arg("x"), "The square root.");
+  m.def("rsqrt", &unary<codegen::rsqrt>, py::arg("x"), "1 / sqrt(x)");
+  m.def(
+      "max",
+      [](const py::object& a, const py::object& b) {
+        return least_or_most<inlay::max, codegen::max>("max", a, b);
+      },
+      py::arg("a"), py::arg("b"), "The larger of two formulas, or of two expressions.");
+  m.def(
+      "min",
+      [](const py::object& a, const py::object& b) {
+        return least_or_most<inlay::min, codegen::min>("min", a, b);
+      },
+      py::arg("a"), py::arg("b"), "The smaller of two formulas, or of two expressions.");
+  m.def("floor_div", &formula<floor_div>, py::arg("a"), py::arg("b"), "a // b, rounded to minus infinity.");
+  m.def("floor_mod", &formula<floor_mod>, py::arg("a"), py::arg("b"), "a - b * (a // b)");
+  m.def("ceil_div", &formula<ceil_div>, py::arg("a"), py::arg("b"), "(a + b - 1) // b");
+  m.def(
+      "inside",
+      [](const PySym& index, const PySym& bound, const PyExpr& x, double beyond) {
+        return at_call([&] {
+          return PyExpr{x.program,
+                        codegen::inside(of(x.program, index), of(x.program, bound), x.value, beyond)};
+        });
+      },
+      py::arg("index"), py::arg("bound"), py::arg("x"), py::arg("beyond"),
+      "index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside.");
+  m.def(
+      "select",
+      [](const PyExpr& a, const py::object& b, const py::object& yes, const py::object& no) {
+        return at_call([&] {
+          const auto of_a = [&](const py::object& x) { return operand(a.program, "select", x); };
+          return PyExpr{a.program, codegen::select(a.value, of_a(b), of_a(yes), of_a(no))};
+        });
+      },
+      py::arg("a"), py::arg("b"), py::arg("yes"), py::arg("no"), "a >= b ? yes : no");
+}
+
+} // namespace inlay::python

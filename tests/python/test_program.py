@@ -1,0 +1,353 @@
+"""The Program interface: the guide's kernels in Python are those of C++, byte for byte, and what is wrong is refused at the line of Python."""
+import gc
+import importlib
+import importlib.util
+import inspect
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import inlay
+import numpy
+from inlay import codegen
+from inlay.codegen import Atom, MmaTiling, Program, Swizzle, exp, line_tv, rows_tv
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "python"))
+GUIDE = ("vector_add", "silu_mul", "row_softmax", "mfma_gemm", "gemv", "embedding_bag", "roles", "attention")
+
+
+def line():
+    """Of the caller."""
+    return inspect.currentframe().f_back.f_lineno
+
+
+def machine_code(file):
+    """What is loaded of a code object: instructions, descriptor, metadata; not the lines of its source."""
+    offset, = struct.unpack_from("<Q", file, 0x28)
+    size, count, names = struct.unpack_from("<HHH", file, 0x3A)
+    sections = [struct.unpack_from("<IIQQQQ", file, offset + i * size) for i in range(count)]
+    text = sections[names][4]
+    named = {file[text + s[0]:file.index(b"\0", text + s[0])].decode(): file[s[4]:s[4] + s[5]] for s in sections if s[1] != 8}
+    return {name: named[name] for name in (".text", ".rodata", ".note")}
+
+
+def gemm(target="gfx942", *, row=0, depth=None, swizzle=Swizzle(3, 3, 3)):
+    """The guide's GEMM with one place to change, and the line of its store."""
+    mma = MmaTiling.of(Atom.mma_best(target, "bf16", "bf16", "f32", 16), 2, 2, 64, 64, 64, 8)
+    k = Program("gemm64", target, mma.threads())
+    M, N, K = k.size("m"), k.size("n", most=1 << 20, multiple=4), k.size("k", most=1 << 20, multiple=8)
+    C, A, B = k.output("c", "f32", [M, N]), k.input("a", "bf16", [M, K]), k.input("b", "bf16", [N, K])
+    k.computes(C, lambda m, n: k.sum(K, lambda i: A[m, i] * B[n + row, i]))
+    bn, bm = k.workgroups(0, N, 64), k.workgroups(1, M, 64)
+    rows = rows_tv(64, 64, 8, mma.threads())
+    a, b = (k.lds(name, "bf16", [64, 64], swizzle) for name in ("lds_a", "lds_b"))
+    acc = k.zeros("f32", mma.c(), [64, 64])
+    @k.loop(K if depth is None else depth, 64)
+    def trip(t):
+        k.copy(k.tile(A, [64, 64], [bm, t]), a, rows, 8)
+        k.copy(k.tile(B, [64, 64], [bn, t]), b, rows, 8)
+        k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma)
+    k.store(acc, k.tile(C, [64, 64], [bm, bn]), 4); stored = line()
+    return k, stored
+
+
+class Guide(unittest.TestCase):
+    @unittest.skipUnless(os.environ.get("INLAY_GUIDE_PROGRAMS"), "no program that builds those of C++")
+    def test_the_guides_kernels_are_right_on_the_emulator_and_are_those_of_cpp(self):
+        with tempfile.TemporaryDirectory() as directory, open(os.devnull, "w") as nothing:
+            slow = bool(os.environ.get("INLAY_SLOW"))
+            subprocess.run([os.environ["INLAY_GUIDE_PROGRAMS"], directory] + ["all"] * slow, check=True)
+            codes = {}
+            for file in sorted(os.listdir(directory)):
+                name, target, _ = file.split(".")
+                module = importlib.import_module(name.removeprefix("causal_"))
+                with self.subTest(file), open(os.path.join(directory, file), "rb") as code:
+                    if module.__name__ != name:
+                        built = module.flash_attention(target, causal=True).build()
+                    else:
+                        out, sys.stdout = sys.stdout, nothing
+                        try:
+                            built = module.main(target)
+                        finally:
+                            sys.stdout = out
+                    codes[file] = machine_code(code.read())
+                    self.assertEqual(machine_code(built.hsaco), codes[file])
+            self.assertEqual(len(codes), 2 * (len(GUIDE) + 1) if slow else 2 * len(GUIDE) - 1)
+            self.assertEqual(len({str(code) for code in codes.values()}), len(codes))  # no two are one
+
+    def test_they_have_as_many_lines_as_in_cpp(self):
+        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
+        for python, cpp, region in (("mfma_gemm.py", "07_mfma_gemm.cpp", "mfma gemm"), ("row_softmax.py", "06_row_softmax.cpp", "row softmax"),
+                                    ("gemv.py", "08_gemv.cpp", "gemv"), ("embedding_bag.py", "09_embedding_bag.cpp", "embedding bag"),
+                                    ("silu_mul.py", "05_silu_mul.cpp", "silu")):
+            lengths = []
+            for file, mark in ((os.path.join("python", python), "# "), (cpp, "// ")):
+                with open(os.path.join(root, file)) as text:
+                    text = text.read()
+                lengths.append(text[text.index(f"{mark}[{region}]"):text.index(f"{mark}[{region} end]")].count("\n"))
+            self.assertLessEqual(lengths[0], lengths[1], python)
+
+
+class Refused(unittest.TestCase):
+    """Each of these is the right program with one place changed."""
+
+    def refused(self, f, pattern, at):
+        with self.assertRaisesRegex(inlay.ProgramError, pattern) as caught:
+            f()
+        e = caught.exception
+        self.assertEqual((e.file, e.line), (__file__, at))
+        self.assertIn(f"{__file__}:{at}", str(e))
+        self.assertIsInstance(e, ValueError)
+
+    def test_the_right_one_is_proved(self):
+        k, stored = gemm()
+        report = k.prove()
+        self.assertGreater(report.proved, 40)
+        self.assertEqual(len(report.items), report.proved + report.at_launch + sum(i["verdict"] == "the caller's" for i in report.items))
+        said = [i for i in report.items if i["claim"] == "c is what the specification says"]
+        self.assertEqual([(i["verdict"], i["line"]) for i in said], [("proved", stored)])
+        self.assertIn("c is what the specification says", str(report))
+
+    def test_a_wrong_index_in_the_specification(self):
+        k, stored = gemm(row=1)
+        self.refused(k.prove, "c is what the specification says", stored)
+        self.refused(k.build, "c is what the specification says", stored)
+
+    def test_a_loop_that_ends_early(self):
+        k, stored = gemm(depth=64)
+        self.refused(k.build, "claim", stored)
+
+    def test_a_tile_with_bank_conflicts(self):
+        with self.assertRaisesRegex(inlay.ProgramError, r"bank.*\n.*\n.*\n.*hint   another place for lds_a: Swizzle\(3, 3, 3\)"):
+            gemm(swizzle=Swizzle(0, 3, 3))[0].build()
+
+    def test_operations_that_are_none(self):
+        k = Program("k", "gfx942", 256)
+        n = k.size("n")
+        x, y = k.input("x", "f32", [n]), k.output("y", "f32", [n])
+        w, tv = k.workgroups(0, n, 1024), line_tv(1024, 4, 256)
+        tile = k.tile(x, [1024], [w])
+        values = k.load(tile, tv, 4)
+        for f, pattern in ((lambda: k.size("n"), "declared twice"),
+                           (lambda: k.size("m", least=0), "no such range"),
+                           (lambda: k.load(tile, tv, 3), "do not divide"),
+                           (lambda: k.load(tile, line_tv(512, 4, 128), 4), "all work-items"),
+                           (lambda: k.tile(x, [8, 8], [0, 0]), "has 1 axes"),
+                           (lambda: k.tile(x, [0], [0]), "1 and more"),
+                           (lambda: x[0, 1], "read with 2 indices"),
+                           (lambda: k(x, [0, 1]), "read with 2 indices"),
+                           (lambda: k.read(x, tv, 4), "is in memory"),
+                           (lambda: k.copy(tile, y, tv, 4), "is in memory"),
+                           (lambda: k.whole(x), "is in memory"),
+                           (lambda: k.fold("product", values, 0), "sum, max, min"),
+                           (lambda: k.fold("sum", values, 5), "no axis 5"),
+                           (lambda: k.input("z", "f33", [n]), "f33"),
+                           (lambda: k.input("z", "f32", []), "no axes"),
+                           (lambda: k.input("z", "f32", [n], "(q):(1)"), "q"),
+                           (lambda: k.workgroups(3, n, 64), "axes 0, 1, 2"),
+                           (lambda: k.workgroups(1, n, 0), "tiles of 0"),
+                           (lambda: k.map([], lambda: 1.0), "no operands"),
+                           (lambda: k.map([values], lambda v: v * 1e300), "no number of f32"),
+                           (lambda: k.full(1e300, tv, [1024]), "no number of f32"),
+                           (lambda: k.loop(n, 64, lambda t: None, ring=9), "ring 1 to 8"),
+                           (lambda: k.loop(n, 64, lambda t: None, pins="x"), "x"),
+                           (lambda: k.roles([("all", 3, None)]), "not the waves"),
+                           (lambda: k.ticket("t", n), "no grid axis"),
+                           (lambda: k.signal("turn"), "not this workgroup's turn"),
+                           (lambda: k.order_tiles("rows:0"), "rows"),
+                           (lambda: tile.keep([1]), "no plain mode"),
+                           (lambda: tile.through(0, values), "indices are i32"),
+                           (lambda: k.uniform(x, 0), "no.* table of i32"),
+                           (lambda: k.lds("l", "f32", [0]), "no shape"),
+                           (lambda: Program("k", "gfx942", 100), "workgroup size"),
+                           (lambda: Program("k", "gfx90a", 64), "gfx942 .*gfx950"),
+                           (lambda: Atom.named("gfx942", "v_mfma"), "v_mfma"),
+                           (lambda: rows_tv(7, 7, 4, 64), "whole number of vectors"),
+                           (lambda: MmaTiling.of(Atom.named("gfx942", "ds_read_b128"), 1, 1, 16, 16, 16, 4), "no product"),
+                           (lambda: n // 0, "zero|0")):
+            with self.subTest(pattern):
+                self.refused(f, pattern, f.__code__.co_firstlineno)
+
+    def test_a_build_of_what_is_not_whole(self):
+        k = Program("empty", "gfx942", 64)
+        k_line = line() - 1
+        k.workgroups(0, k.size("n"), 64)
+        y = k.output("y", "f32", [k.size("m")])
+        k.computes(y, lambda i: 0.0)
+        self.refused(k.build, "y", k_line)
+
+        k = Program("inside", "gfx942", 64)
+        n = k.size("n")
+        with self.assertRaisesRegex(inlay.ProgramError, "inside of its own loop"):
+            k.loop(n, 64, lambda t: k.build())
+
+    def test_two_programs_do_not_meet(self):
+        k, other = (Program(name, "gfx942", 64) for name in ("k", "other"))
+        n, m = k.size("n"), other.size("n")
+        x, y = k.input("x", "f32", [n]), other.input("x", "f32", [m])
+        for f in (lambda: n + m, lambda: k.tile(y, [64], [0]), lambda: x[m], lambda: x[n] + y[m], lambda: codegen.max(x[n], y[m]),
+                  lambda: k.input("z", "f32", [m]), lambda: codegen.inside(m, n, x[0], 0)):
+            self.refused(f, "belong|do not meet", f.__code__.co_firstlineno)
+
+    def test_errors_of_a_function_come_out_and_end_the_program(self):
+        for begin in (lambda k, n, f: k.loop(n, 64, f), lambda k, n, f: k.if_less(n, 64, lambda: f(0)), lambda k, n, f: k.loop(n, 64)(f),
+                      lambda k, n, f: k.roles([("all", 1, lambda: f(0))])):
+            k = Program("k", "gfx942", 64)
+            n = k.size("n")
+            with self.assertRaisesRegex(ZeroDivisionError, "division"):
+                begin(k, n, lambda t: 1 // 0)
+            with self.assertRaisesRegex(inlay.ProgramError, "ended with an error"):
+                k.size("m")
+            with self.assertRaisesRegex(inlay.ProgramError, "ended with an error"):
+                k.build()
+        k = Program("k", "gfx942", 64)
+        with self.assertRaisesRegex(KeyError, "x"):
+            k.computes(k.output("y", "f32", [k.size("n")]), lambda i: {}["x"])
+        with self.assertRaisesRegex(TypeError, "an expression is wanted"):
+            k.computes(k.output("z", "f32", [k.size("m")]), lambda i: "x")
+        with self.assertRaisesRegex(TypeError, "positional argument"):
+            k.computes(k.output("w", "f32", [k.size("l")]), lambda i, j: 0.0)
+
+    def test_branches_of_python_on_what_only_the_device_knows(self):
+        k = Program("k", "gfx942", 64)
+        n = k.size("n")
+        x = k.input("x", "f32", [n])
+        with self.assertRaisesRegex(TypeError, "if_less"):
+            bool(n)
+        with self.assertRaisesRegex(TypeError, "select"):
+            bool(x[0])
+        with self.assertRaises(TypeError):
+            list(x)
+        with self.assertRaises(TypeError):
+            n + "1"
+        with self.assertRaises(TypeError):
+            x[0] + "1"
+
+
+class Values(unittest.TestCase):
+    def test_formulas(self):
+        k = Program("k", "gfx942", 64)
+        m, n = k.size("m"), k.size("n")
+        self.assertEqual(m + n, n + m)
+        self.assertEqual((2 * m + 4) // 2, m + 2)
+        self.assertEqual((128 * m + 5) % 128, 5)
+        self.assertEqual(-(m - n), n - m)
+        self.assertEqual(7 - (m - m), 7)
+        self.assertEqual(hash(m + 1), hash(1 + m))
+        self.assertNotEqual(m, n)
+        self.assertEqual(str(codegen.min(m, n)), "min(m,n)")
+        self.assertEqual(codegen.ceil_div(64 * m, 64), m)
+        self.assertEqual(5 // codegen.Sym(2), 2)
+
+    def test_expressions(self):
+        k = Program("k", "gfx942", 64)
+        n = k.size("n")
+        x = k.input("x", "f32", [n, 4])
+        self.assertEqual(str(2 * x[n - 1, 3] - 1), "((2 * x(n-1, 3)) - 1)")
+        self.assertEqual(str(1 / k(x, (0, 0))), "(1 / x(0, 0))")
+        self.assertEqual(str(x[0, 0] / n), "(x(0, 0) / n)")
+        self.assertEqual(str(codegen.max(x[0, 0], 0)), "max(x(0, 0), 0)")
+        self.assertEqual(str(codegen.select(x[0, 0], 0, 1, -exp(x[0, 1]))), "(x(0, 0) >= 0 ? 1 : (exp(x(0, 1)) * -1))")
+
+    def test_values_keep_their_program(self):
+        def build():
+            k = Program("k", "gfx942", 64)
+            n = k.size("n")
+            x = k.input("x", "f32", [n])
+            return n + 1, x[n - 1] * 2, k.tile(x, [64], [0]), k.input("y", "f16", [n])
+        n, e, view, y = build()
+        gc.collect()
+        self.assertEqual((str(n * 2), str(e + 1), str(y[3])), ("2*n+2", "((x(n-1) * 2) + 1)", "y(3)"))
+        self.assertEqual(view.extents, (64,))
+
+    def test_decorators_are_functions(self):
+        texts = []
+        for decorated in (True, False):
+            k = Program("k", "gfx942", 64)
+            n = k.size("n")
+            x, y = k.input("x", "f32", [1, n]), k.output("y", "f32", [1, 1])
+            tv = rows_tv(1, 256, 4, 64)
+            def total(i, j): return k.sum(n, lambda i: x[0, i])
+            sums = k.zeros("f32", tv, [1, 256])
+            def trip(t): k.update(sums, [k.load(k.tile(x, [1, 256], [0, t]), tv, 4)], lambda s, v: s + v)
+            if decorated:
+                self.assertIs(k.computes(y)(total), total)
+                self.assertIs(k.loop(n, 256)(trip), trip)
+            else:
+                k.computes(y, total)
+                k.loop(n, 256, trip)
+            texts.append("\n".join(line.split("   ; ")[0] for line in str(k).splitlines()))
+        self.assertEqual(*texts)
+
+
+class Built(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.artifact = importlib.import_module("vector_add").vector_add("gfx942").build(validate=True)
+
+    def arrays(self, n=1000):
+        return numpy.zeros(n, numpy.float32), numpy.arange(n, dtype=numpy.float32), numpy.ones(n, numpy.float32)
+
+    def test_what_it_has(self):
+        a = self.artifact
+        self.assertEqual((a.kernel, a.arch, a.buffers, a.sizes), ("vector_add", "gfx942", ["c", "a", "b"], ["n"]))
+        self.assertIn("buffer_load_dwordx4", a.assembly)
+        self.assertIn("define", a.ir)
+        self.assertIn("vector_add.py", a.program)
+        self.assertEqual(json.loads(a.manifest)["kernel"], "vector_add")
+        self.assertIn("claims proved", repr(a))
+
+    def test_a_launch_that_the_contract_refuses(self):
+        c, a, b = self.arrays()
+        for f, pattern in ((lambda: self.artifact.run(c, a, b, n=1 << 30), "n = 1073741824"), (lambda: self.artifact.run(c, a, b), "the sizes none were given\n  hint   n"),
+                           (lambda: self.artifact.run(c, a, b, m=3), "the sizes m were given"),
+                           (lambda: self.artifact.run(c, a, n=1000), "2 buffers were given"),
+                           (lambda: self.artifact.run(c, a, b[:10], n=1000), "b has 40 bytes"),
+                           (lambda: self.artifact.run(c, a, b, n=1000, check="sums"), "sums")):
+            with self.assertRaisesRegex(inlay.CommandError, pattern):
+                f()
+        with self.assertRaisesRegex(ValueError, "a is not contiguous"):
+            self.artifact.run(c, a[::2], b, n=500)
+
+    def test_saved_loaded_and_timed(self):
+        c, a, b = self.arrays()
+        with tempfile.TemporaryDirectory() as directory:
+            manifest = self.artifact.save(directory)
+            self.assertEqual(sorted(os.listdir(directory)), ["vector_add." + end for end in ("hsaco", "json", "ll", "proofs.txt", "s")])
+            inlay.load(manifest, device="emulator")(c, a, b, n=1000)
+            numpy.testing.assert_array_equal(c, a + b)
+            code = os.path.join(directory, "vector_add.hsaco")
+            self.assertIn("vector_add", json.dumps(inlay.inspect(code)["kernels"]))
+        timed = self.artifact.time(c, a, b, n=1000)
+        self.assertGreater(timed["timing"]["clocks"], 100)
+
+    def test_a_finding_names_the_line_of_python(self):
+        k = Program("reads_nothing", "gfx942", 64)
+        n = k.size("n", most=1 << 20)
+        y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+        k.computes(y, lambda i: x[i])
+        w, tv = k.workgroups(0, n, 64), line_tv(64, 1, 64)
+        k.store(k.load(k.tile(x, [64], [w]), tv, 1), k.tile(y, [64], [w]), 1)
+        at = line() - 1
+        with tempfile.TemporaryDirectory() as directory:
+            k.build().save(directory)
+            found = inlay.exec(os.path.join(directory, "reads_nothing.hsaco"), "out:256", "out:256", 64, grid=1, block=64, check="uninit")["findings"]
+        self.assertTrue(found)
+        for f in found:
+            self.assertEqual(f["source"], {"file": os.path.basename(__file__), "line": at})
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "torch is not installed")
+    def test_tensors_of_torch(self):
+        import torch
+
+        a, b, c = torch.arange(1000.0), torch.ones(1000), torch.zeros(1000)
+        self.artifact.run(c, a, b, n=1000)
+        torch.testing.assert_close(c, a + b)
+
+
+if __name__ == "__main__":
+    unittest.main()

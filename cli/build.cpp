@@ -80,9 +80,19 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
   return Exit::yes;
 }
 
+/// Every level of what a kernel goes through, numbered: `diff -r` of two of them shows where they part.
+void dump_levels(const kernels::Artifact& artifact, const fs::path& directory) {
+  write_all(directory, {{"00-program.txt", artifact.program},
+                        {"01-graph.txt", codegen::expand(artifact.source->program).text()},
+                        {"02-schedule.txt", artifact.schedule},
+                        {"03-code.txt", artifact.code},
+                        {"04-ir.ll", artifact.ir},
+                        {"05-assembly.s", artifact.assembly}});
+}
+
 int build_command(Session& session, const std::string& name, const std::vector<std::string>& rest,
-                  const std::string& directory, bool program, bool slots, const std::string& svg,
-                  const kernels::BuildOptions& options, const AutoOptions& automatic,
+                  const std::string& directory, const std::string& dump, bool program, bool slots,
+                  const std::string& svg, const kernels::BuildOptions& options, const AutoOptions& automatic,
                   const ValidateOptions& validate, bool json) {
   if (!svg.empty() && !slots) refuse("build: --svg draws the schedule", "--schedule --svg " + svg);
   const auto kernel = kernels::find_kernel(name);
@@ -90,6 +100,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   Chosen form{read_flags(rest), {}};
   if (names_sizes(*kernel, form.flags)) form = chosen(*kernel, form.flags, automatic, options);
   const kernels::Artifact artifact = kernel->build(form.flags, options);
+  if (!dump.empty()) dump_levels(artifact, dump);
   if (slots) {
     if (!svg.empty()) {
       const fs::path path(svg);
@@ -169,6 +180,11 @@ void add_build(CLI::App& app, Session& session) {
   auto name = std::make_shared<std::string>(), directory = std::make_shared<std::string>(".");
   add_kernel(*command, *name);
   command->add_option("-o,--output", *directory, "Directory for the files");
+  auto dump = std::make_shared<std::string>();
+  command->add_option(
+      "--dump", *dump,
+      "Also every level as a file in this directory: 00-program, 01-graph, 02-schedule, 03-code, "
+      "04-ir, 05-assembly; `diff -r` compares two of them");
   auto program = std::make_shared<bool>(false), json = std::make_shared<bool>(false);
   command->add_flag("--program", *program,
                     "Print the program, its instructions and the claims that each operation gives");
@@ -186,8 +202,8 @@ void add_build(CLI::App& app, Session& session) {
   add_validate_options(*command, *validate);
   command->allow_extras();
   command->callback([=, &session] {
-    session.exit = build_command(session, *name, command->remaining(), *directory, *program, *slots, *svg,
-                                 *options, *automatic, *validate, *json);
+    session.exit = build_command(session, *name, command->remaining(), *directory, *dump, *program, *slots,
+                                 *svg, *options, *automatic, *validate, *json);
   });
 }
 

@@ -751,6 +751,13 @@ private:
       break;
     case InstKind::barrier: k.barrier(); break;
     case InstKind::priority: k.set_priority(static_cast<int>(i.value)); break;
+    case InstKind::check: {
+      const Value all = gathered(i.uses, [](Value v) { return v; });
+      Value least = k.extract(all, 0);
+      for (int e = 1; e < all.type.lanes; ++e) least = k.umin(least, k.extract(all, e));
+      k.if_then(k.compare(Compare::eq, least, number(0)), [&] { (void)k.assembly("s_trap 2", "", {}, {}); });
+      break;
+    }
     case InstKind::release: k.release(); break;
     case InstKind::ticket: env_[key(i.def)] = draw(i); break;
     case InstKind::await: wait_for_turn(i); break;
@@ -844,6 +851,9 @@ private:
 
   // count single elements as one vector; a register used as a whole stays one value.
   Value gather(std::span<const Reg> uses) {
+    return gathered(uses, [&](Value v) { return to_f32(v); });
+  }
+  Value gathered(std::span<const Reg> uses, const std::function<Value(Value)>& as) {
     const int n = static_cast<int>(uses.size());
     bool whole_register = code_.registers[static_cast<std::size_t>(uses[0].id)].count == n;
     bool splat = true;
@@ -852,12 +862,12 @@ private:
       whole_register = whole_register && r.id == uses[0].id && r.ahead == uses[0].ahead && r.first == e;
       splat = splat && r == uses[0];
     }
-    if (whole_register) return to_f32(stay({uses[0].id, uses[0].ahead, 0, n}));
+    if (whole_register) return as(stay({uses[0].id, uses[0].ahead, 0, n}));
     std::vector<Value> parts;
     if (splat) {
-      parts.assign(static_cast<std::size_t>(n), to_f32(use(uses[0])));
+      parts.assign(static_cast<std::size_t>(n), as(use(uses[0])));
     } else {
-      for (const Value& v : elements(uses)) parts.push_back(to_f32(v));
+      for (const Value& v : elements(uses)) parts.push_back(as(v));
     }
     return n == 1 ? parts[0] : k.pack(parts);
   }
@@ -892,7 +902,7 @@ private:
     // In an order of ours each by itself, where that costs no more: what stands between two matrix instructions is that much.
     const bool shortened = by_addition && i.nan == Nan::kept;
     const int few = exact_ && shortened ? 1 : n;
-    std::vector<Value> operands;
+    std::vector<Value> operands, words;
     for (std::size_t at = 0; at < i.uses.size(); at += static_cast<std::size_t>(n)) {
       const auto uses = std::span(i.uses).subspan(at, static_cast<std::size_t>(n));
       Value v = gather(uses);
@@ -903,18 +913,33 @@ private:
         v = k.pack(each);
       }
       operands.push_back(v);
+      const bool integers = reg_element(uses[0]) == Element::i32 && takes_words(i.map);
+      words.push_back(integers ? gathered(uses, [](Value word) { return word; }) : v);
     }
+    // An integer stays one.
+    const bool integer = to == Element::i32 && i.map.node().fn == Fn::to_number;
+    const Expr what = integer ? Expr{i.map.arena, i.map.node().args[0]} : i.map;
     std::vector<Value> parts;
     for (int first = 0; first < n; first += few) {
       Inst part = i;
       part.def.count = few; // one of them has no places: sums and products of operands alone
       std::vector<Value> some;
-      for (const Value& o : operands) some.push_back(k.slice(o, first, part.def.count));
+      for (const auto* all : {&operands, &words}) // as numbers, then as integers
+        for (const Value& o : *all) some.push_back(k.slice(o, first, part.def.count));
       std::map<int, Value> done;
-      const Value v = value(part, i.map, some, done);
+      const Value v = value(part, what, some, done);
       parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
     }
     return k.pack(parts);
+  }
+
+  static bool takes_words(Expr map) {
+    bool found = false;
+    (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+      found = found || n.fn == Fn::word;
+      return std::nullopt;
+    });
+    return found;
   }
 
   // Whether the maps of an operation have few numbers whose NaN may be long, beside their results: scales of rows and columns.
@@ -991,11 +1016,59 @@ private:
     case Fn::min: out = k.fmin(arg(0), arg(1)); break;
     case Fn::inside: out = inside(i, n, arg(0)); break;
     case Fn::select: out = k.at_least(arg(0), arg(1), arg(2), arg(3)); break;
+    case Fn::nearest: out = k.round_even(arg(0)); break;
+    case Fn::to_number: out = k.convert(arg(0), Element::f32); break;
+    case Fn::to_number_unsigned: out = k.unsigned_to_float(arg(0)); break;
+    case Fn::from_bits: out = k.bitcast(arg(0), type); break;
+    case Fn::choose: out = k.choose(arg(0), arg(1), arg(2)); break;
+    case Fn::integer: out = k.constant(static_cast<std::int64_t>(n.value), Type::i32(type.lanes)); break;
+    case Fn::word: out = word(i, {e.arena, n.args[0]}, operands); break;
+    case Fn::truncated: out = k.truncate(arg(0)); break;
+    case Fn::float_bits: out = k.bitcast(arg(0), Type::i32(type.lanes)); break;
+    case Fn::word_add: out = joined(n, arg, [&](Value a, Value b) { return k.add(a, b); }); break;
+    case Fn::word_sub: out = k.sub(arg(0), arg(1)); break;
+    case Fn::word_mul: out = joined(n, arg, [&](Value a, Value b) { return k.mul(a, b); }); break;
+    case Fn::word_mul_hi: out = k.umul_high(arg(0), arg(1)); break;
+    case Fn::word_and: out = joined(n, arg, [&](Value a, Value b) { return k.bit_and(a, b); }); break;
+    case Fn::word_or: out = joined(n, arg, [&](Value a, Value b) { return k.bit_or(a, b); }); break;
+    case Fn::word_xor: out = joined(n, arg, [&](Value a, Value b) { return k.bit_xor(a, b); }); break;
+    case Fn::word_shl: out = k.shl(arg(0), shift(arg(1))); break;
+    case Fn::word_shr: out = k.lshr(arg(0), shift(arg(1))); break;
+    case Fn::word_sar: out = k.ashr(arg(0), shift(arg(1))); break;
+    case Fn::popcount: out = k.popcount(arg(0)); break;
+    case Fn::word_less: out = k.flag(k.compare(Compare::ult, arg(0), arg(1))); break;
+    case Fn::word_less_signed: out = k.flag(k.compare(Compare::slt, arg(0), arg(1))); break;
+    case Fn::word_equal: out = k.flag(k.compare(Compare::eq, arg(0), arg(1))); break;
     case Fn::load:
     case Fn::fold: throw CodegenError("map: loads and folds are operations of their own");
     }
     done.emplace(e.id, out);
     return out;
+  }
+
+  Value joined(const ExprNode& n, const std::function<Value(std::size_t)>& arg,
+               const std::function<Value(Value, Value)>& join) {
+    Value out = arg(0);
+    for (std::size_t a = 1; a < n.args.size(); ++a) out = join(out, arg(a));
+    return out;
+  }
+  Value shift(Value by) { return k.bit_and(by, k.constant(31, by.type)); }
+
+  // A whole number modulo 2^32: an operand as it is in its register, or an index.
+  Value word(const Inst& i, Expr e, const std::vector<Value>& operands) {
+    const ExprNode& n = e.node();
+    const Type type = Type::i32(i.def.count);
+    if (n.fn == Fn::parameter) {
+      const Value v = operands[operands.size() / 2 + static_cast<std::size_t>(n.tensor)];
+      return v.type.element == Element::i32 ? v : k.truncate(v);
+    }
+    if (n.fn == Fn::constant) { // an index that is one
+      const double modulus = 4294967296.0, v = n.value - modulus * std::floor(n.value / modulus);
+      return k.constant(static_cast<std::int64_t>(v), type);
+    }
+    std::vector<Value> each;
+    for (const auto& [index, bound] : positions(i, n.sym, Sym(0))) each.push_back(k.lower_low(index));
+    return type.lanes == 1 ? each[0] : k.pack(each);
   }
 
   // Two formulas in an element's coordinate, for each element of the result.

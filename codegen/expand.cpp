@@ -188,6 +188,12 @@ private:
     wait.access = by_one(t.tensor, group(t.axis));
     add(InstKind::acquire).turn = op.turn;
   }
+  void expand(const CheckOp& op) {
+    for (const Piece& piece : pieces(op.of)) {
+      Inst& inst = add(InstKind::check);
+      for (int e = 0; e < piece.count; ++e) inst.uses.push_back({piece.reg, 0, e, 1});
+    }
+  }
   void expand(const SignalOp& op) {
     const Turn& t = p_.turns()[static_cast<std::size_t>(op.turn)];
     add(InstKind::release);
@@ -751,7 +757,7 @@ const char* to_string(InstKind kind) {
   static const char* const names[] = {"fill",  "load",    "store",       "lds_read",   "lds_write",
                                       "mma",   "map",     "fold_values", "fold_lanes", "exchange_lanes",
                                       "wait",  "barrier", "priority",    "release",    "ticket",
-                                      "await", "signal",  "acquire"};
+                                      "await", "signal",  "acquire",     "check"};
   return names[static_cast<std::size_t>(kind)];
 }
 

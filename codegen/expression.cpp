@@ -2,6 +2,7 @@
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
+#include <inlay/codegen/error.h>
 
 #include <algorithm>
 #include <bit>
@@ -52,6 +53,49 @@ Expr unary(Fn fn, Expr a, double value = 0) {
 
 } // namespace
 
+namespace {
+struct IntegerFunction {
+  Fn fn;
+  std::string_view name;
+};
+constexpr IntegerFunction integer_functions[] = {{Fn::to_number, "float"},
+                                                 {Fn::to_number_unsigned, "ufloat"},
+                                                 {Fn::from_bits, "from_bits"},
+                                                 {Fn::choose, "choose"},
+                                                 {Fn::word, "int"},
+                                                 {Fn::truncated, "trunc"},
+                                                 {Fn::float_bits, "bits"},
+                                                 {Fn::word_add, "iadd"},
+                                                 {Fn::word_sub, "isub"},
+                                                 {Fn::word_mul, "imul"},
+                                                 {Fn::word_mul_hi, "mul_hi"},
+                                                 {Fn::word_and, "and"},
+                                                 {Fn::word_or, "or"},
+                                                 {Fn::word_xor, "xor"},
+                                                 {Fn::word_shl, "shl"},
+                                                 {Fn::word_shr, "shr"},
+                                                 {Fn::word_sar, "sar"},
+                                                 {Fn::popcount, "popcount"},
+                                                 {Fn::word_less, "uless"},
+                                                 {Fn::word_less_signed, "less"},
+                                                 {Fn::word_equal, "equal"}};
+
+constexpr double two_32 = 4294967296.0;
+
+// A number that is an integer of 32 bits, with a sign or without, as one without.
+std::optional<double> as_word(double v) {
+  if (v != std::floor(v) || v < -two_32 / 2 || v >= two_32) return std::nullopt;
+  return v < 0 ? v + two_32 : v;
+}
+std::uint32_t word_of(double v) { return v >= 0 && v < two_32 ? static_cast<std::uint32_t>(v) : 0; }
+} // namespace
+
+std::string_view integer_function(Fn fn) {
+  for (const IntegerFunction& f : integer_functions)
+    if (f.fn == fn) return f.name;
+  return {};
+}
+
 const char* to_string(Monoid monoid) {
   switch (monoid) {
   case Monoid::sum: return "sum";
@@ -81,6 +125,13 @@ Expr Expressions::number(Sym value) {
   if (const auto c = value.constant()) return constant(static_cast<double>(c->value()));
   return make({.fn = Fn::number, .sym = value});
 }
+Expr Expressions::integer(std::int64_t value) {
+  const auto word = as_word(static_cast<double>(value));
+  if (!word)
+    throw CodegenError("integer: " + std::to_string(value) + " has more than 32 bits", "",
+                       "integers are modulo 2^32: -2147483648 to 4294967295");
+  return make({.fn = Fn::integer, .value = *word});
+}
 Expr Expressions::parameter(int index) { return make({.fn = Fn::parameter, .tensor = index}); }
 Expr Expressions::load(int tensor, std::vector<Sym> index, std::vector<int> through) {
   if (std::all_of(through.begin(), through.end(), [](int t) { return t < 0; })) through.clear();
@@ -102,6 +153,9 @@ int Expressions::depth(int id) const {
 Expr Expressions::fold(Monoid monoid, Sym k, Sym extent, Expr body) {
   const auto atom = k.as_atom();
   INLAY_CHECK(atom, "a single symbol as bound index");
+  if (is_integer(body))
+    throw CodegenError(std::string(to_string(monoid)) + " of integers, and it is of numbers", "",
+                       "to_number(w): in f32, exact up to 2^24");
   // Bound indices are numbered by depth, so that equal folds are equal nodes whatever their index was called.
   const Sym bound = k.context()->symbol("_i" + std::to_string(depth(body.id)), {Int(0), std::nullopt});
   const std::pair<AtomId, Sym> rename[] = {{*atom, bound}};
@@ -291,6 +345,106 @@ std::optional<Expr> Expressions::distributed(double factor, const std::vector<in
 }
 
 Expr Expressions::product(double factor, Expr e) { return sorted(Fn::mul, {constant(factor).id, e.id}); }
+
+// Flattened and sorted where the order is free, constants folded.
+std::optional<Expr> Expressions::of_integers(const ExprNode& n) {
+  const auto arg = [&](std::size_t i) { return Expr{this, n.args[i]}; };
+  const auto word = [&](std::uint32_t v) {
+    return make({.fn = Fn::integer, .value = static_cast<double>(v)});
+  };
+  const auto is = [&](std::size_t i, double v) {
+    const ExprNode& a = node(n.args[i]);
+    return a.fn == Fn::integer && a.value == v;
+  };
+  const auto is_word = [&](std::size_t i) { return node(n.args[i]).fn == Fn::integer; };
+  switch (n.fn) {
+  case Fn::integer: return std::nullopt;
+  case Fn::word: {
+    const ExprNode& a = node(n.args[0]);
+    if (a.fn == Fn::to_number) return Expr{this, a.args[0]};
+    if (const auto v = a.fn == Fn::constant ? as_word(a.value) : std::nullopt) return word(word_of(*v));
+    return std::nullopt;
+  }
+  case Fn::to_number:
+  case Fn::to_number_unsigned: {
+    const ExprNode a = node(n.args[0]);
+    const double values[] = {a.value};
+    if (a.fn == Fn::integer) return constant(function_value(n, values));
+    return std::nullopt;
+  }
+  case Fn::from_bits: {
+    const ExprNode a = node(n.args[0]);
+    const double values[] = {a.value};
+    if (a.fn == Fn::float_bits) return Expr{this, a.args[0]};
+    if (const double v = function_value(n, values); a.fn == Fn::integer && !std::isnan(v)) return constant(v);
+    return std::nullopt;
+  }
+  case Fn::choose:
+    if (is_word(0)) return arg(is(0, 0) ? 2 : 1);
+    return n.args[1] == n.args[2] ? std::optional(arg(1)) : std::nullopt;
+  case Fn::word_sub:
+    return normal(
+        make({.fn = Fn::word_add,
+              .args = {n.args[0], make({.fn = Fn::word_mul, .args = {n.args[1], word(0xffffffff).id}}).id}}));
+  case Fn::word_add:
+  case Fn::word_mul:
+  case Fn::word_and:
+  case Fn::word_or:
+  case Fn::word_xor: {
+    const std::uint32_t nothing = n.fn == Fn::word_mul ? 1 : n.fn == Fn::word_and ? 0xffffffff : 0;
+    std::uint32_t constant_part = nothing;
+    std::vector<int> flat;
+    const auto take = [&](auto&& self, int id) -> void {
+      const ExprNode a = node(id);
+      if (a.fn == n.fn) {
+        for (const int inner : a.args) self(self, inner);
+      } else if (a.fn != Fn::integer) {
+        flat.push_back(id);
+      } else {
+        const double both[] = {static_cast<double>(constant_part), a.value};
+        constant_part = word_of(function_value(n, both));
+      }
+    };
+    for (const int a : n.args) take(take, a);
+    std::sort(flat.begin(), flat.end());
+    if (n.fn == Fn::word_and || n.fn == Fn::word_or)
+      flat.erase(std::unique(flat.begin(), flat.end()), flat.end());
+    if (n.fn == Fn::word_xor) { // what stands there twice is nothing
+      std::vector<int> odd;
+      for (const int id : flat)
+        if (!odd.empty() && odd.back() == id)
+          odd.pop_back();
+        else
+          odd.push_back(id);
+      flat = std::move(odd);
+    }
+    const bool zero = constant_part == 0 && (n.fn == Fn::word_mul || n.fn == Fn::word_and);
+    if (zero || (n.fn == Fn::word_or && constant_part == 0xffffffff)) return word(constant_part);
+    if (constant_part != nothing || flat.empty()) flat.insert(flat.begin(), word(constant_part).id);
+    return flat.size() == 1 ? Expr{this, flat[0]} : make({.fn = n.fn, .args = flat});
+  }
+  case Fn::word_less:
+  case Fn::word_less_signed:
+  case Fn::word_equal:
+    if (n.args[0] == n.args[1]) return word(n.fn == Fn::word_equal ? 1 : 0);
+    break;
+  case Fn::word_shl:
+  case Fn::word_shr:
+  case Fn::word_sar:
+    if (is(1, 0)) return arg(0);
+    break;
+  case Fn::word_mul_hi:
+  case Fn::popcount: break;
+  default: return std::nullopt;
+  }
+  std::vector<double> values;
+  for (std::size_t i = 0; i < n.args.size(); ++i)
+    if (is_word(i)) values.push_back(node(n.args[i]).value);
+  if (values.size() == n.args.size()) return word(word_of(function_value(n, values)));
+  if ((n.fn == Fn::word_mul_hi || n.fn == Fn::word_equal) && n.args[0] > n.args[1])
+    return make({.fn = n.fn, .args = {n.args[1], n.args[0]}});
+  return std::nullopt;
+}
 
 namespace {
 // A fold over no index or over one is decided, and of an index below a number quotients and remainders by no less are known:
@@ -500,7 +654,11 @@ Expr Expressions::normal(Expr e) {
     out = other ? *other : make(n);
     break;
   }
-  default: out = make(n); break;
+  default: {
+    const auto other = of_integers(n);
+    out = other ? *other : make(n);
+    break;
+  }
   }
   normal_.emplace(e.id, out.id);
   return out;
@@ -508,10 +666,57 @@ Expr Expressions::normal(Expr e) {
 
 // ------------------------------------------------------------------------------------------------- writing them
 
-Expr operator+(Expr a, Expr b) { return binary(Fn::add, a, b); }
-Expr operator-(Expr a, Expr b) { return binary(Fn::sub, a, b); }
-Expr operator*(Expr a, Expr b) { return binary(Fn::mul, a, b); }
-Expr operator/(Expr a, Expr b) { return binary(Fn::div, a, b); }
+namespace {
+std::string kind(Expr e) { return is_integer(e) ? "an integer" : "a number"; }
+[[noreturn]] void mixed(std::string_view what, Expr a, Expr b) {
+  throw CodegenError(std::string(what) + " of " + kind(a) + " and " + kind(b), "",
+                     "integer(x), truncated(x) of a number, to_number(w) of an integer");
+}
+// A constant beside an integer is one.
+Expr as_integer(std::string_view what, Expr e, Expr beside) {
+  if (is_integer(e)) return e;
+  if (e.node().fn != Fn::constant) mixed(what, e, beside);
+  if (!as_word(e.node().value))
+    throw CodegenError(std::string(what) + ": a constant beside an integer is no integer of 32 bits",
+                       "value  " + std::to_string(e.node().value), "-2147483648 to 4294967295");
+  return e.arena->integer(static_cast<std::int64_t>(e.node().value));
+}
+Expr words(Fn fn, Expr a, Expr b) {
+  const std::string_view what = integer_function(fn);
+  if (!is_integer(a) && !is_integer(b))
+    throw CodegenError(std::string(what) + " of two numbers, and it is of integers", "",
+                       "integer(x) of i32 operands, truncated(x) of other numbers");
+  return binary(fn, as_integer(what, a, b), as_integer(what, b, a));
+}
+Expr of_integer(Fn fn, Expr a) {
+  if (!is_integer(a))
+    throw CodegenError(std::string(integer_function(fn)) + " of a number, and it is of an integer", "",
+                       "integer(x) of i32 operands, truncated(x) of other numbers");
+  return unary(fn, a);
+}
+Expr of_number(std::string_view what, Fn fn, Expr a, double value = 0) {
+  if (is_integer(a))
+    throw CodegenError(std::string(what) + " of an integer, and it is of a number", "", "to_number(w)");
+  return unary(fn, a, value);
+}
+Expr numbers(std::string_view what, Fn fn, Expr a, Expr b) {
+  if (is_integer(a) || is_integer(b)) {
+    if (is_integer(a) != is_integer(b)) mixed(what, a, b);
+    throw CodegenError(std::string(what) + " of integers", "",
+                       "to_number(w) first; of integers there are choose(less_signed(a, b), ..) and shifts");
+  }
+  return binary(fn, a, b);
+}
+// Of two numbers or of two integers.
+Expr either(Fn of_numbers, Fn of_words, Expr a, Expr b) {
+  return is_integer(a) || is_integer(b) ? words(of_words, a, b) : binary(of_numbers, a, b);
+}
+} // namespace
+
+Expr operator+(Expr a, Expr b) { return either(Fn::add, Fn::word_add, a, b); }
+Expr operator-(Expr a, Expr b) { return either(Fn::sub, Fn::word_sub, a, b); }
+Expr operator*(Expr a, Expr b) { return either(Fn::mul, Fn::word_mul, a, b); }
+Expr operator/(Expr a, Expr b) { return numbers("/", Fn::div, a, b); }
 Expr operator+(Expr a, double b) { return a + a.arena->constant(b); }
 Expr operator-(Expr a, double b) { return a - a.arena->constant(b); }
 Expr operator*(Expr a, double b) { return a * a.arena->constant(b); }
@@ -520,20 +725,73 @@ Expr operator+(double a, Expr b) { return b.arena->constant(a) + b; }
 Expr operator-(double a, Expr b) { return b.arena->constant(a) - b; }
 Expr operator*(double a, Expr b) { return b.arena->constant(a) * b; }
 Expr operator/(double a, Expr b) { return b.arena->constant(a) / b; }
-Expr exp(Expr a) { return unary(Fn::exp, a); }
-Expr exp2(Expr a) { return unary(Fn::exp2, a); }
-Expr log(Expr a) { return unary(Fn::log, a); }
-Expr log2(Expr a) { return unary(Fn::log2, a); }
-Expr max(Expr a, Expr b) { return binary(Fn::max, a, b); }
-Expr min(Expr a, Expr b) { return binary(Fn::min, a, b); }
-Expr rcp(Expr a) { return unary(Fn::power, a, -1); }
-Expr sqrt(Expr a) { return unary(Fn::power, a, 0.5); }
-Expr rsqrt(Expr a) { return unary(Fn::power, a, -0.5); }
+Expr exp(Expr a) { return of_number("exp", Fn::exp, a); }
+Expr exp2(Expr a) { return of_number("exp2", Fn::exp2, a); }
+Expr log(Expr a) { return of_number("log", Fn::log, a); }
+Expr log2(Expr a) { return of_number("log2", Fn::log2, a); }
+Expr max(Expr a, Expr b) { return numbers("max", Fn::max, a, b); }
+Expr min(Expr a, Expr b) { return numbers("min", Fn::min, a, b); }
+Expr rcp(Expr a) { return of_number("rcp", Fn::power, a, -1); }
+Expr sqrt(Expr a) { return of_number("sqrt", Fn::power, a, 0.5); }
+Expr rsqrt(Expr a) { return of_number("rsqrt", Fn::power, a, -0.5); }
+Expr nearest(Expr a) { return of_number("nearest", Fn::nearest, a); }
+
+bool is_integer(Expr e) {
+  const ExprNode& n = e.node();
+  if (n.fn == Fn::choose) return is_integer({e.arena, n.args[1]});
+  return n.fn >= Fn::integer;
+}
+Expr integer(Expr a) {
+  if (is_integer(a)) return a;
+  if (a.node().fn == Fn::to_number) return {a.arena, a.node().args[0]};
+  if (a.node().fn == Fn::constant) return as_integer("integer", a, a);
+  return unary(Fn::word, a);
+}
+Expr truncated(Expr a) { return of_number("truncated", Fn::truncated, a); }
+Expr float_bits(Expr a) { return of_number("float_bits", Fn::float_bits, a); }
+Expr to_number(Expr a) { return of_integer(Fn::to_number, a); }
+Expr to_number_unsigned(Expr a) { return of_integer(Fn::to_number_unsigned, a); }
+Expr from_bits(Expr a) { return of_integer(Fn::from_bits, a); }
+Expr operator&(Expr a, Expr b) { return words(Fn::word_and, a, b); }
+Expr operator|(Expr a, Expr b) { return words(Fn::word_or, a, b); }
+Expr operator^(Expr a, Expr b) { return words(Fn::word_xor, a, b); }
+Expr operator<<(Expr a, Expr b) { return words(Fn::word_shl, a, b); }
+Expr operator>>(Expr a, Expr b) { return words(Fn::word_shr, a, b); }
+Expr operator&(Expr a, std::int64_t b) { return a & a.arena->integer(b); }
+Expr operator|(Expr a, std::int64_t b) { return a | a.arena->integer(b); }
+Expr operator^(Expr a, std::int64_t b) { return a ^ a.arena->integer(b); }
+Expr operator<<(Expr a, std::int64_t b) { return a << a.arena->integer(b); }
+Expr operator>>(Expr a, std::int64_t b) { return a >> a.arena->integer(b); }
+Expr operator~(Expr a) { return a ^ -1; }
+Expr shift_right_signed(Expr a, Expr b) { return words(Fn::word_sar, a, b); }
+Expr mul_hi(Expr a, Expr b) { return words(Fn::word_mul_hi, a, b); }
+Expr popcount(Expr a) { return of_integer(Fn::popcount, a); }
+Expr less_unsigned(Expr a, Expr b) { return words(Fn::word_less, a, b); }
+Expr less_signed(Expr a, Expr b) { return words(Fn::word_less_signed, a, b); }
+Expr equal(Expr a, Expr b) { return words(Fn::word_equal, a, b); }
+Expr choose(Expr condition, Expr yes, Expr no) {
+  if (!is_integer(condition))
+    throw CodegenError("choose by a number, and it is by an integer", "",
+                       "less_signed(a, b), equal(a, b), .. of integers; select(a, b, yes, no) of numbers");
+  if (is_integer(yes) || is_integer(no)) {
+    yes = as_integer("choose", yes, no);
+    no = as_integer("choose", no, yes);
+  }
+  return yes.arena->make({.fn = Fn::choose, .args = {condition.id, yes.id, no.id}});
+}
+
 Expr inside(Sym index, Sym bound, Expr e, double beyond) {
+  if (is_integer(e))
+    throw CodegenError("inside of an integer, and it is of a number", "",
+                       "inside(i, n, to_number(w), beyond): of numbers up to 2^24 exactly");
   return e.arena->make({.fn = Fn::inside, .value = beyond, .index = {index, bound}, .args = {e.id}});
 }
 
 Expr select(Expr a, Expr b, Expr yes, Expr no) {
+  for (const Expr e : {a, b, yes, no})
+    if (is_integer(e))
+      throw CodegenError("select by integers or of them, and it is of numbers", "",
+                         "choose(less_signed(a, b), yes, no), or to_number(w)");
   return a.arena->make({.fn = Fn::select, .args = {a.id, b.id, yes.id, no.id}});
 }
 
@@ -552,6 +810,42 @@ double function_value(const ExprNode& node, std::span<const double> x) {
   case Fn::select: return x[0] >= x[1] ? x[2] : x[3];
   case Fn::max: return *std::max_element(x.begin(), x.end());
   case Fn::min: return *std::min_element(x.begin(), x.end());
+  case Fn::nearest: return std::nearbyint(x[0]);
+  default: break;
+  }
+  const auto word = [&](std::size_t i) { return word_of(x[i]); };
+  const auto sign = [&](std::size_t i) { return static_cast<std::int32_t>(word(i)); };
+  const auto all = [&](std::uint32_t first, auto f) {
+    for (std::size_t i = 0; i < x.size(); ++i) first = f(first, word(i));
+    return static_cast<double>(first);
+  };
+  using Word = std::uint32_t;
+  switch (node.fn) {
+  case Fn::to_number: return sign(0);
+  case Fn::to_number_unsigned: return word(0);
+  case Fn::from_bits: return std::bit_cast<float>(word(0));
+  case Fn::choose: return word(0) != 0 ? x[1] : x[2];
+  case Fn::integer: return node.value;
+  case Fn::word: return std::isfinite(x[0]) ? x[0] - two_32 * std::floor(x[0] / two_32) : 0;
+  case Fn::truncated: {
+    const double v = std::isnan(x[0]) ? 0 : std::trunc(std::clamp(x[0], -two_32 / 2, two_32 / 2 - 1));
+    return v < 0 ? v + two_32 : v;
+  }
+  case Fn::float_bits: return std::bit_cast<Word>(static_cast<float>(x[0]));
+  case Fn::word_add: return all(0, [](Word a, Word b) { return a + b; });
+  case Fn::word_sub: return word(0) - word(1);
+  case Fn::word_mul: return all(1, [](Word a, Word b) { return a * b; });
+  case Fn::word_mul_hi: return static_cast<Word>(std::uint64_t{word(0)} * word(1) >> 32);
+  case Fn::word_and: return all(0xffffffff, [](Word a, Word b) { return a & b; });
+  case Fn::word_or: return all(0, [](Word a, Word b) { return a | b; });
+  case Fn::word_xor: return all(0, [](Word a, Word b) { return a ^ b; });
+  case Fn::word_shl: return word(0) << (word(1) & 31);
+  case Fn::word_shr: return word(0) >> (word(1) & 31);
+  case Fn::word_sar: return static_cast<Word>(sign(0) >> (word(1) & 31));
+  case Fn::popcount: return std::popcount(word(0));
+  case Fn::word_less: return word(0) < word(1) ? 1 : 0;
+  case Fn::word_less_signed: return sign(0) < sign(1) ? 1 : 0;
+  case Fn::word_equal: return word(0) == word(1) ? 1 : 0;
   default: return std::numeric_limits<double>::quiet_NaN();
   }
 }
@@ -615,6 +909,12 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
   case Fn::log2: return call("log2");
   case Fn::max: return call("max");
   case Fn::min: return call("min");
+  case Fn::nearest: return call("round");
+  case Fn::integer: {
+    char text[20];
+    (void)std::snprintf(text, sizeof text, n.value < 65536 ? "%uu" : "0x%x", word_of(n.value));
+    return text;
+  }
   case Fn::select: return "(" + arg(0) + " >= " + arg(1) + " ? " + arg(2) + " : " + arg(3) + ")";
   case Fn::inside:
     return "(" + inlay::to_string(n.index[0]) + " < " + inlay::to_string(n.index[1]) + " ? " + arg(0) +
@@ -627,6 +927,7 @@ std::string text_of(Expr e, const std::function<std::string(int)>& name, int& le
            inlay::to_string(n.index[i + 1]) + ")";
     return s + ", " + arg(0) + ")";
   }
+  default: return call(std::string(integer_function(n.fn)));
   }
   return "?";
 }

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 
 namespace inlay::codegen {
 namespace {
@@ -138,6 +139,21 @@ private:
     if (at_ >= text_.size()) fail("a value");
     if (take('(')) return parenthesized();
     const char c = text_[at_];
+    if (text_.compare(at_, 2, "0x") == 0) {
+      std::uint32_t v = 0;
+      const auto [end, error] = std::from_chars(text_.data() + at_ + 2, text_.data() + text_.size(), v, 16);
+      if (error != std::errc()) fail("an integer of 32 bits");
+      at_ = static_cast<std::size_t>(end - text_.data());
+      return arena_.integer(v);
+    }
+    if (c >= '0' && c <= '9') {
+      const std::size_t begin = at_;
+      const double v = number();
+      if (at_ >= text_.size() || text_[at_] != 'u') return arena_.constant(v);
+      if (v != std::floor(v) || v >= 0x1p32) at_ = begin, fail("an integer of 32 bits");
+      ++at_;
+      return arena_.integer(static_cast<std::int64_t>(v));
+    }
     if ((c >= '0' && c <= '9') || c == '.') return arena_.constant(number());
     const std::size_t from = at_;
     const std::string_view word = name();
@@ -155,8 +171,12 @@ private:
     if (word == "sum" || ((word == "max" || word == "min") && is_fold())) return fold(word);
     static const std::map<std::string_view, Expr (*)(Expr)> functions = {
         {"exp", exp},   {"exp2", exp2},   {"log", log}, {"log2", log2},
-        {"sqrt", sqrt}, {"rsqrt", rsqrt}, {"rcp", rcp}};
+        {"sqrt", sqrt}, {"rsqrt", rsqrt}, {"rcp", rcp}, {"round", nearest}};
     const auto function = functions.find(word);
+    if (const auto fn = integer_function_of(word)) {
+      if (const auto number = *fn == Fn::word ? formula() : std::nullopt) return integer(*number);
+      return of_integers(*fn);
+    }
     const bool two = word == "max" || word == "min";
     if (!two && function == functions.end()) {
       at_ = from;
@@ -171,6 +191,47 @@ private:
     const Expr y = sum();
     need(')');
     return word == "max" ? max(x, y) : min(x, y);
+  }
+  static std::optional<Fn> integer_function_of(std::string_view word) {
+    for (int f = static_cast<int>(Fn::to_number); f <= static_cast<int>(Fn::word_equal); ++f)
+      if (integer_function(static_cast<Fn>(f)) == word) return static_cast<Fn>(f);
+    return std::nullopt;
+  }
+  /// Behind a parenthesis: a formula of indices and the other one, or nothing.
+  std::optional<Expr> formula() {
+    const std::size_t end = next_of(")");
+    if (end == std::string_view::npos) return std::nullopt;
+    try {
+      const Sym s = parse_sym(symbols_, text_.substr(at_, end - at_), UnknownSymbol::refuse);
+      at_ = end + 1;
+      return arena_.number(s);
+    } catch (const LayoutError&) {
+      return std::nullopt;
+    }
+  }
+  /// Behind a parenthesis. As many operands as there are of what a normal form flattens.
+  Expr of_integers(Fn fn) {
+    std::vector<Expr> x;
+    do x.push_back(sum());
+    while (take(','));
+    need(')');
+    const bool one = fn == Fn::to_number || fn == Fn::to_number_unsigned || fn == Fn::from_bits ||
+                     fn == Fn::word || fn == Fn::truncated || fn == Fn::float_bits || fn == Fn::popcount;
+    const bool many = fn == Fn::word_add || fn == Fn::word_mul || fn == Fn::word_and || fn == Fn::word_or ||
+                      fn == Fn::word_xor;
+    const std::size_t least = one ? 1 : fn == Fn::choose ? 3 : 2;
+    if (x.size() < least || (x.size() > least && !many))
+      fail(std::to_string(least) + " operands of " + std::string(integer_function(fn)));
+    const bool of_numbers = fn == Fn::word || fn == Fn::truncated || fn == Fn::float_bits;
+    std::vector<int> args;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const bool integer = fn == Fn::choose && i > 0 ? is_integer(x[1]) : !of_numbers;
+      if (is_integer(x[i]) != integer)
+        fail(std::string(integer ? "an integer" : "a number") + " as operand " + std::to_string(i) + " of " +
+             std::string(integer_function(fn)));
+      args.push_back(x[i].id);
+    }
+    return arena_.make({.fn = fn, .args = std::move(args)});
   }
   /// Whether what follows a parenthesis is `k < `.
   [[nodiscard]] bool is_fold() const {

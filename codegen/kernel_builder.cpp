@@ -372,6 +372,7 @@ INLAY_BINARY(bit_or, CreateOr)
 INLAY_BINARY(bit_xor, CreateXor)
 INLAY_BINARY(shl, CreateShl)
 INLAY_BINARY(lshr, CreateLShr)
+INLAY_BINARY(ashr, CreateAShr)
 INLAY_BINARY(fadd, CreateFAdd)
 INLAY_BINARY(fsub, CreateFSub)
 INLAY_BINARY(fmul, CreateFMul)
@@ -380,6 +381,27 @@ INLAY_BINARY(fmul, CreateFMul)
 Value KernelBuilder::umin(Value a, Value b) {
   live().same(a, b);
   return live().make(live().ir.CreateBinaryIntrinsic(intrinsic::umin, live().get(a), live().get(b)), a.type);
+}
+
+Value KernelBuilder::umul_high(Value a, Value b) {
+  live().same(a, b);
+  auto& ir = live().ir;
+  const Type wide = Type::i64(a.type.lanes);
+  llvm::Value* product = ir.CreateMul(ir.CreateZExt(live().get(a), live().type(wide)),
+                                      ir.CreateZExt(live().get(b), live().type(wide)));
+  return live().make(ir.CreateTrunc(ir.CreateLShr(product, 32), live().type(a.type)), a.type);
+}
+Value KernelBuilder::popcount(Value a) {
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::ctpop, live().get(a)), a.type);
+}
+Value KernelBuilder::flag(Value condition) {
+  const Type to = Type::i32(condition.type.lanes);
+  return live().make(live().ir.CreateZExt(live().get(condition), live().type(to)), to);
+}
+Value KernelBuilder::choose(Value word, Value yes, Value no) {
+  live().same(yes, no);
+  const Value holds = compare(Compare::ne, word, zero(word.type));
+  return live().make(live().ir.CreateSelect(live().get(holds), live().get(yes), live().get(no)), yes.type);
 }
 
 Value KernelBuilder::compare(Compare how, Value a, Value b) {
@@ -443,6 +465,19 @@ Value KernelBuilder::at_least(Value a, Value b, Value yes, Value no) {
   return live().make(
       ir.CreateSelect(ir.CreateFCmpOGE(live().get(a), live().get(b)), live().get(yes), live().get(no)),
       yes.type);
+}
+Value KernelBuilder::round_even(Value a) {
+  return live().make(live().ir.CreateUnaryIntrinsic(intrinsic::roundeven, live().get(a)), a.type);
+}
+Value KernelBuilder::truncate(Value a) {
+  const Type to = Type::i32(a.type.lanes);
+  return live().make(live().ir.CreateIntrinsic(intrinsic::fptosi_sat, {live().type(to), live().type(a.type)},
+                                               {live().get(a)}),
+                     to);
+}
+Value KernelBuilder::unsigned_to_float(Value a) {
+  const Type to = Type::f32(a.type.lanes);
+  return live().make(live().ir.CreateUIToFP(live().get(a), live().type(to)), to);
 }
 Value KernelBuilder::sqrt(Value a) {
   Impl::want(a, Type::f32());

@@ -231,6 +231,25 @@ Sym Program::entry(const Tensor& table, const std::vector<Sym>& at) {
   return number;
 }
 
+namespace {
+bool is_short(Element e) { return e == Element::f32 || e == Element::f16 || e == Element::bf16; }
+// What an integer is made of is exact: `holds(operand, whole)` says whether it is a whole number, or one that was not rounded.
+void check_integers(const std::string& operation, Expr e,
+                    const std::function<bool(const ExprNode&, bool whole)>& holds) {
+  (void)e.arena->rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::word && !holds(e.arena->node(n.args[0]), true))
+      throw CodegenError(
+          operation + ": integer(x) is of an operand of i32, of one of i8 as an input has it, or of an index",
+          "", "truncated(x) of other numbers");
+    if (n.fn == Fn::float_bits && !holds(e.arena->node(n.args[0]), false))
+      throw CodegenError(operation + ": float_bits(x) is of f32, f16 or bf16 as an input has it: what is "
+                                     "computed is rounded otherwise",
+                         "", "the fragment that `load` gives from an input");
+    return std::nullopt;
+  });
+}
+} // namespace
+
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
   return expressions_->fold(monoid, k, extent, body(k));
@@ -248,6 +267,18 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)
     s.coordinate.push_back(symbols_->symbol(tensor.name + "_" + std::to_string(i), {Int(0), std::nullopt}));
   s.value = body(s.coordinate);
+  if (is_integer(s.value)) {
+    if (tensor.element != Element::i32)
+      throw CodegenError("computes: an integer, and " + tensor.name + " is " + to_string(tensor.element), "",
+                         "an output of i32, or to_number(w)");
+    s.value = to_number(s.value);
+  }
+  check_integers("computes", s.value, [&](const ExprNode& n, bool whole) {
+    if (n.fn == Fn::number) return whole;
+    if (n.fn != Fn::load) return false;
+    const Element e = this->tensor(n.tensor).element;
+    return whole ? e == Element::i32 || e == Element::i8 : is_short(e);
+  });
   specifications_.push_back(std::move(s));
 }
 
@@ -392,6 +423,7 @@ Fragment Program::load(const View& from, const Layout& tv, int vector, Where whe
   c.to_fragment = f.id;
   c.vector = vector;
   append(c, where);
+  if (const Tensor& t = tensor(from.tensor); t.space == Space::global && !t.output) exact_.push_back(f.id);
   return f;
 }
 
@@ -418,7 +450,8 @@ void check_elements(const char* operation, const Target& target, const std::vect
              "operands of f32, f16, bf16, i32, i8, " + of_target);
   if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8, fp8(target), bf8(target)}))
     refuse("no conversion of f32, in which it computes, to " + to_string(to),
-           "f32, f16, bf16, i8, " + of_target);
+           "f32, f16, bf16, i8, " + of_target +
+               (to == Element::i32 ? "; i32 of integers: truncated(x), truncated(nearest(x))" : ""));
 }
 
 std::string as_text(double value) {
@@ -448,7 +481,8 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
   for (const int f : m.from) from.push_back(fragments[static_cast<std::size_t>(f)].element);
   const bool first = m.map.node().fn == Fn::parameter && m.map.node().tensor == 0;
   if (first && std::all_of(from.begin(), from.end(), [&](Element e) { return e == to; })) return;
-  check_elements("map", target, from, to, where);
+  const bool integer = to == Element::i32 && m.map.node().fn == Fn::to_number;
+  check_elements("map", target, from, integer ? Element::f32 : to, where);
 }
 } // namespace
 
@@ -521,6 +555,29 @@ const Fragment& widest(const std::vector<Fragment>& from) {
 }
 } // namespace
 
+Expr Program::checked(Expr map, const std::vector<int>& from, Element to, const Where& where) const {
+  const std::string line = "line   " + std::to_string(where.line());
+  if (is_integer(map)) {
+    if (to != Element::i32)
+      throw CodegenError("map: the result is an integer, and " + to_string(to) + " is asked for", line,
+                         "Element::i32, or to_number(w)");
+    map = to_number(map);
+  }
+  try {
+    check_integers("map", map, [&](const ExprNode& n, bool whole) {
+      if (n.fn == Fn::number) return whole;
+      if (n.fn != Fn::parameter) return false;
+      const int f = from[static_cast<std::size_t>(n.tensor)];
+      const Element e = fragment(f).element;
+      const bool exact = std::find(exact_.begin(), exact_.end(), f) != exact_.end();
+      return whole ? e == Element::i32 || (e == Element::i8 && exact) : is_short(e) && exact;
+    });
+  } catch (const CodegenError& e) {
+    throw CodegenError(e.what(), line);
+  }
+  return map;
+}
+
 Fragment Program::map(const std::vector<Fragment>& from,
                       const std::function<Expr(const std::vector<Expr>&)>& body, Element element,
                       Where where) {
@@ -536,7 +593,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
     m.from.push_back(from[i].id);
   }
-  m.map = body(parameters);
+  m.map = checked(body(parameters), m.from, element, where);
   check_map(m, *target_, fragments_, element, where);
   const Fragment f = fragment(element, of_role(tv, where), widest(from).extents);
   m.to = f.id;
@@ -553,7 +610,7 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
   std::vector<Expr> parameters;
   for (std::size_t i = 0; i < m.from.size(); ++i)
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
-  m.map = body(parameters);
+  m.map = checked(body(parameters), m.from, to.element, where);
   check_map(m, *target_, fragments_, to.element, where);
   append(m, where);
 }
@@ -615,6 +672,23 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
 
 Sym Program::position(int axis) const {
   return symbols_->symbol(position_name(axis), {Int(0), std::nullopt});
+}
+
+void Program::check(const std::vector<Fragment>& from,
+                    const std::function<Expr(const std::vector<Expr>&)>& body, const std::string& text,
+                    Where where) {
+  if (loops_open_ > 0)
+    throw CodegenError("check: inside of a loop", "line   " + std::to_string(where.line()),
+                       "before it or behind it, of what the loop carries on");
+  const Fragment holds = map(
+      from,
+      [&](const std::vector<Expr>& x) {
+        const Expr e = body(x);
+        return is_integer(e) ? e : truncated(e);
+      },
+      Element::i32, where);
+  append(CheckOp{holds.id, static_cast<int>(assertions_.size())}, where);
+  assertions_.push_back({text, where});
 }
 
 Fragment Program::fill(const Fragment& from, int axis, Sym origin, Sym bound, double beyond, Where where) {
@@ -922,6 +996,9 @@ std::string Program::text() const {
         const Turn& turn = turns_[static_cast<std::size_t>(g->turn)];
         out += "signal  " + tensor(turn.tensor).name + " = " + to_string(axis(turn.axis).symbol) +
                " + 1, or 0 behind the last";
+      } else if (const auto* k = std::get_if<CheckOp>(&op.what)) {
+        out += "check   r" + std::to_string(k->of) + ": " +
+               assertions_[static_cast<std::size_t>(k->assertion)].text;
       } else if (const auto* l = std::get_if<LoopOp>(&op.what)) {
         out += "loop    " + to_string(l->t) + " < ceil(" + to_string(l->extent) + " / " +
                std::to_string(l->tile) + "), distance " + std::to_string(l->pipeline.distance) + ", ring " +

@@ -37,6 +37,7 @@
   kernel(silu_and_mul) \
   kernel(gate_and_mul) \
   kernel(vector_add) \
+  kernel(dropout) \
   group("Quantisation") \
   kernel(quantise) \
   group("Reductions and scans") \

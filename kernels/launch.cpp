@@ -1,5 +1,7 @@
 #include <inlay/kernels/launch.h>
 
+#include <inlay/kernels/build.h>
+
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/kernarg.h>
 
@@ -68,6 +70,20 @@ std::vector<std::int64_t> sizes_of(const LaunchContract& contract, const LaunchP
                     contract.kernel, plan.grid[0], plan.grid[1], plan.grid[2], plan.block[0], wanted.grid[0],
                     wanted.grid[1], wanted.grid[2], wanted.block[0]));
   return values;
+}
+
+/// The check of the program (Program::check) that ended a launch, by the line that the emulator names; nothing where it was none.
+std::string failed_check(const Artifact& artifact, const std::string& message) {
+  if (!artifact.source || message.find("s_trap") == std::string::npos) return {};
+  for (const codegen::Assertion& a : artifact.source->program.assertions()) {
+    const std::string file = a.where.file_name(),
+                      place = fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), a.where.line());
+    const std::size_t at = message.find(place), end = at + place.size();
+    const bool longer = end < message.size() && message[end] >= '0' && message[end] <= '9'; // another number
+    if (at != std::string::npos && !longer)
+      return fmt::format("{}: check failed: {}\n  at     {}", artifact.kernel, a.text, place);
+  }
+  return {};
 }
 
 /// Registers are moved whole: an address is a multiple of theirs.
@@ -148,8 +164,14 @@ std::vector<Bytes> run_plan(runtime::Device& device, const Artifact& artifact, c
     device.copy_in(buffers.back().address(), bytes_of(b));
     addresses.push_back(buffers.back().address());
   }
-  kernel.launch(plan, addresses);
-  device.synchronize();
+  try {
+    kernel.launch(plan, addresses);
+    device.synchronize();
+  } catch (const runtime::ExecutionError& e) {
+    if (const std::string failed = failed_check(artifact, e.what()); !failed.empty())
+      throw runtime::ExecutionError(failed + "\n" + e.what());
+    throw;
+  }
   if (const auto* emulator = dynamic_cast<const runtime::EmulatorDevice*>(&device);
       emulator != nullptr && on_finding == OnFinding::fail) {
     std::vector<runtime::Finding> defects;

@@ -630,6 +630,7 @@ Number CodeRun::map_value(const Inst& i, Expr e, std::span<const Number> operand
   case Fn::select: return do_.choice(arg(0), arg(1), arg(2), arg(3));
   default: break;
   }
+  if (n.fn >= Fn::nearest) throw NotFollowed{"integers modulo 2^32 in a map"};
   if (!n.args.empty())
     if (const auto v = function_number(n.fn, n.value, arg(0), n.args.size() > 1 ? arg(1) : Number{0}, do_))
       return *v;

@@ -182,6 +182,10 @@ std::optional<Number> ExpressionValues::run(int node) {
   }
   default: break;
   }
+  if (n.fn >= Fn::nearest) {
+    missing_ = "integers modulo 2^32";
+    return std::nullopt;
+  }
   const auto x = run(n.args[0]);
   if (!x) return x;
   const auto y = n.args.size() > 1 ? run(n.args[1]) : std::optional<Number>(0);

@@ -10,7 +10,22 @@ namespace {
 bool whole(double power) { return power == std::floor(power); }
 } // namespace
 
-bool commutes(Fn fn) { return fn == Fn::add || fn == Fn::mul || fn == Fn::max || fn == Fn::min; }
+bool commutes(Fn fn) {
+  switch (fn) {
+  case Fn::add:
+  case Fn::mul:
+  case Fn::max:
+  case Fn::min:
+  case Fn::word_add:
+  case Fn::word_mul:
+  case Fn::word_mul_hi:
+  case Fn::word_and:
+  case Fn::word_or:
+  case Fn::word_xor:
+  case Fn::word_equal: return true;
+  default: return false;
+  }
+}
 bool same_kind(const ExprNode& a, const ExprNode& b) {
   return a.fn == b.fn && a.args.size() == b.args.size() && a.tensor == b.tensor && a.value == b.value &&
          a.index.size() == b.index.size() && a.monoid == b.monoid && a.through == b.through;
@@ -117,6 +132,8 @@ Domains::Sign Domains::sign(int id) {
     break;
   case Fn::inside: out = std::min(arg(0), of(n.value)); break;
   case Fn::select: out = least(2); break;
+  case Fn::choose: out = least(1); break;
+  case Fn::to_number_unsigned: out = Sign::not_negative; break;
   case Fn::fold: {
     const auto extent = n.index.empty() ? std::nullopt : interval(n.index[0]).lower;
     const bool some = n.index.size() == 1 && extent && *extent > Int(0);
@@ -181,6 +198,11 @@ Domains::Needs Domains::of_arguments(const ExprNode& n, const std::function<cons
     const Expr a = x_.normal({&x_, n.args[0]}), b = x_.normal({&x_, n.args[1]});
     within(select(a, b, x_.constant(1), x_.constant(0)).id, of(n.args[2]), out);
     within(select(a, b, x_.constant(0), x_.constant(1)).id, of(n.args[3]), out);
+  } else if (n.fn == Fn::choose) {
+    all(n.args[0]);
+    const Expr condition = x_.normal({&x_, n.args[0]});
+    within(choose(condition, x_.constant(1), x_.constant(0)).id, of(n.args[1]), out);
+    within(choose(condition, x_.constant(0), x_.constant(1)).id, of(n.args[2]), out);
   } else {
     for (const int a : n.args) all(a);
   }
@@ -196,15 +218,15 @@ Domains::Needs Domains::passed(Expr map, std::span<const Expr> values,
     Needs out;
     if (n.fn == Fn::parameter) {
       out = asked(n.tensor);
-    } else if (n.fn == Fn::select) { // compared are the operands' values
-      std::vector<int> own = n.args;
-      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
-        n.args[k] = x_.apply({&x_, own[k]}, values).id;
+    } else if (n.fn == Fn::select || n.fn == Fn::choose) { // compared are the operands' values
+      const std::vector<int> own = n.args;
+      const std::size_t conditions = n.fn == Fn::select ? 2 : 1;
+      for (std::size_t k = 0; k < conditions; ++k) n.args[k] = x_.apply({&x_, own[k]}, values).id;
       out = of_arguments(n, [&](int a) -> const Needs& {
         static const Needs none;
-        return a == own[2] || a == own[3] ? visit(a) : none;
+        return a == own[conditions] || a == own[conditions + 1] ? visit(a) : none;
       });
-      for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
+      for (std::size_t k = 0; k < conditions; ++k)
         for (const auto& [what, need] : visit(own[k])) add(out, what, need);
     } else {
       out = of_arguments(n, visit);

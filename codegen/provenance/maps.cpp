@@ -5,7 +5,7 @@ namespace inlay::codegen::provenance {
 
 double Interpreter::outside(Expr e, std::span<const double> operand, const Fact& fact) const {
   const ExprNode& n = e.node();
-  if (n.fn == Fn::constant) return n.value;
+  if (n.fn == Fn::constant || n.fn == Fn::integer) return n.value;
   if (n.fn == Fn::parameter) return operand[static_cast<std::size_t>(n.tensor)];
   if (n.fn == Fn::inside) {
     if (same_bound(n.index[0], n.index[1], fact)) return n.value;

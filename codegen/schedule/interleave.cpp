@@ -28,7 +28,11 @@ int clocks_of(Expr e, int elements, std::set<int>& seen) {
   switch (n.fn) {
   case Fn::constant:
   case Fn::parameter:
-  case Fn::number: break;
+  case Fn::number:
+  case Fn::integer:
+  case Fn::word:
+  case Fn::float_bits:
+  case Fn::from_bits: break;
   case Fn::add: // with a product it is one instruction
     for (const int a : n.args)
       if (Expr{e.arena, a}.node().fn == Fn::mul) return clocks;
@@ -40,6 +44,8 @@ int clocks_of(Expr e, int elements, std::set<int>& seen) {
   case Fn::min: clocks += each; break;
   case Fn::inside: clocks += each + 8; break;
   case Fn::select: clocks += 2 * each; break;
+  case Fn::word_mul:
+  case Fn::word_mul_hi: clocks += 4 * each; break;
   default: clocks += 2 * each; break; // exp2, log, reciprocals
   }
   return clocks;

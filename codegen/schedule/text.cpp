@@ -4,30 +4,18 @@
 
 #include <inlay/algebra/print.h>
 
+#include <utility>
+
 namespace inlay::codegen {
 
-std::string Code::text() const {
+namespace {
+
+class Text {
+public:
+  Text(const Program& of, const std::vector<Register>& all) : program(&of), registers(all) {}
   std::string out;
-  const auto reg = [&](const Reg& r) {
-    std::string s = "v" + std::to_string(r.id);
-    if (!registers[static_cast<std::size_t>(r.id)].outside && r.ahead != 0)
-      s += "'" + std::to_string(r.ahead);
-    if (r.first != 0 || r.count != registers[static_cast<std::size_t>(r.id)].count)
-      s += "[" + std::to_string(r.first) + (r.count > 1 ? ":" + std::to_string(r.first + r.count) : "") + "]";
-    return s;
-  };
-  const auto access = [&](const Access& a) {
-    const Tensor& t = program->tensor(a.tensor);
-    std::string s = t.name;
-    if (t.space == Space::lds) s += "." + std::to_string(a.slot);
-    s += "(";
-    for (std::size_t i = 0; i < a.origin.size(); ++i)
-      s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
-    return s + " + " + to_string(a.threads) + ")" +
-           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "") +
-           (t.space == Space::global && is_far(*program, a) ? ", 64 bits of address" : "");
-  };
-  const auto line = [&](const Inst& i, const std::string& indent) {
+
+  void line(const Inst& i, const std::string& indent) {
     out += indent;
     switch (i.kind) {
     case InstKind::fill:
@@ -68,6 +56,10 @@ std::string Code::text() const {
       break;
     case InstKind::barrier: out += "barrier"; break;
     case InstKind::priority: out += "priority " + std::to_string(static_cast<int>(i.value)); break;
+    case InstKind::check:
+      out += "check";
+      for (const Reg& r : i.uses) out += " " + reg(r);
+      break;
     case InstKind::release: out += "release"; break;
     case InstKind::ticket: out += reg(i.def) + " = ticket of " + access(i.access); break;
     case InstKind::await:
@@ -86,28 +78,74 @@ std::string Code::text() const {
       out += ", waves " + std::to_string(i.waves.first) + " to " +
              std::to_string(i.waves.first + i.waves.count - 1);
     out += "   ; op " + std::to_string(i.op) + ", line " + std::to_string(i.where.line()) + "\n";
-  };
-  for (const CodeRegion& r : regions) {
-    for (const Guard& g : r.guards)
+  }
+  void guards(const std::vector<Guard>& all) {
+    for (const Guard& g : all)
       out += "  where " + to_string(g.condition.a) + (g.holds ? " < " : " >= ") + to_string(g.condition.b) +
              "\n";
-    for (const Inst& i : r.prologue) line(i, "  ");
+  }
+
+private:
+  [[nodiscard]] std::string reg(const Reg& r) const {
+    std::string s = "v" + std::to_string(r.id);
+    if (!registers[static_cast<std::size_t>(r.id)].outside && r.ahead != 0)
+      s += "'" + std::to_string(r.ahead);
+    if (r.first != 0 || r.count != registers[static_cast<std::size_t>(r.id)].count)
+      s += "[" + std::to_string(r.first) + (r.count > 1 ? ":" + std::to_string(r.first + r.count) : "") + "]";
+    return s;
+  }
+  [[nodiscard]] std::string access(const Access& a) const {
+    const Tensor& t = program->tensor(a.tensor);
+    std::string s = t.name;
+    if (t.space == Space::lds) s += "." + std::to_string(a.slot);
+    s += "(";
+    for (std::size_t i = 0; i < a.origin.size(); ++i)
+      s += (i ? ", " : "") + to_string(a.origin[i] + Sym(a.elements[0][i])) + (a.masked[i] ? "?" : "");
+    return s + " + " + to_string(a.threads) + ")" +
+           (a.elements.size() > 1 ? " x" + std::to_string(a.elements.size()) : "") +
+           (t.space == Space::global && is_far(*program, a) ? ", 64 bits of address" : "");
+  }
+  const Program* program;
+  const std::vector<Register>& registers;
+};
+
+} // namespace
+
+std::string Graph::text() const {
+  Text t(*program, registers);
+  for (const Region& r : regions) {
+    t.guards(r.guards);
+    if (r.is_loop)
+      t.out += "  loop " + to_string(r.t) + " over " + to_string(r.extent) + " by " + std::to_string(r.tile) +
+               "\n";
+    for (const Inst& i : r.body) t.line(i, r.is_loop ? "    " : "  ");
+    if (r.is_loop) t.out += "  end\n";
+  }
+  return std::move(t.out);
+}
+
+std::string Code::text() const {
+  Text t(*program, registers);
+  std::string& out = t.out;
+  for (const CodeRegion& r : regions) {
+    t.guards(r.guards);
+    for (const Inst& i : r.prologue) t.line(i, "  ");
     if (r.is_loop) {
       out += "  loop " + to_string(r.trip) + " < " + to_string(r.trips) + " - 1, ring " +
              std::to_string(r.ring) + (r.tail_first ? ", last tile first" : "") + "\n";
-      for (const Inst& i : r.body) line(i, "    ");
+      for (const Inst& i : r.body) t.line(i, "    ");
       if (!r.staggered.empty()) {
         out += "    upper half of the waves:";
         for (const int n : r.staggered) out += " " + std::to_string(n);
         out += "\n";
       }
       out += "  end\n";
-      for (const Inst& i : r.epilogue) line(i, "  ");
+      for (const Inst& i : r.epilogue) t.line(i, "  ");
     } else {
-      for (const Inst& i : r.body) line(i, "  ");
+      for (const Inst& i : r.body) t.line(i, "  ");
     }
   }
-  return out;
+  return std::move(t.out);
 }
 
 } // namespace inlay::codegen

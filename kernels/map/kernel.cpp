@@ -58,10 +58,18 @@ constexpr std::int64_t line = (std::int64_t{1} << 29) - 1; ///< elements: 2 GiB 
   throw std::invalid_argument(fmt::format("map: {}\n  hint   {}", what, hint));
 }
 
+bool among(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+/// What is i32 where nothing is said.
+bool is_whole(const Formulas& f, const std::string& name) {
+  return f.integer(name) || among(f.integers, name);
+}
+
 /// `b:f32:row,y:f32`, each a name with its type, its shape, or both.
 void read_operands(Asked& asked, const std::string& text) {
   for (const std::string& name : asked.formulas.names)
-    asked.operands[name] = {asked.type, Shape::whole, false};
+    asked.operands[name] = {is_whole(asked.formulas, name) ? Element::i32 : asked.type, Shape::whole, false};
   const std::string form = "a:f32,b:bf16:row,c:column,d:scalar: of names in --expr";
   const auto parts = [](const std::string& whole, char mark) {
     std::vector<std::string> out;
@@ -97,7 +105,7 @@ void read_operands(Asked& asked, const std::string& text) {
         found->second.type = codegen::parse_element(words[i], Target::named(asked.arch));
       } catch (const std::invalid_argument&) {
         refuse(fmt::format("--operands '{}': '{}' is no type and no shape", text, words[i]),
-               "f16, bf16, f32, i32, of outputs also i8, fp8, bf8; whole, row, column, scalar; positive: of "
+               "f16, bf16, f32, i32, i8, fp8, bf8; whole, row, column, scalar; positive: of "
                "the data of `inlay run`");
       }
     }
@@ -114,13 +122,24 @@ void check(const Asked& a) {
     refuse("--expr '" + f.text + "' reads nothing", "a formula of at least one operand: y = 2 * x");
   for (const auto& [name, o] : a.operands) {
     const bool floating = o.type == Element::f16 || o.type == Element::bf16 || o.type == Element::f32;
-    if (f.reads(name) && !floating && o.type != Element::i32)
-      refuse(fmt::format("'{}' is read as {}", name, to_string(o.type)), "f16, bf16, f32 or i32");
-    if (f.writes(name) && !floating && o.type != Element::i8 && o.type != codegen::fp8(target) &&
-        o.type != codegen::bf8(target))
+    const bool bytes =
+        o.type == Element::i8 || o.type == codegen::fp8(target) || o.type == codegen::bf8(target);
+    const std::string all = fmt::format("f16, bf16, f32, i8, {} or {} on {}", to_string(codegen::fp8(target)),
+                                        to_string(codegen::bf8(target)), a.arch);
+    if (f.reads(name) && !floating && !bytes && o.type != Element::i32)
+      refuse(fmt::format("'{}' is read as {}", name, to_string(o.type)), "i32, " + all);
+    if (among(f.integers, name) && o.type != Element::i32 && o.type != Element::i8)
+      refuse(fmt::format("int({}) is of {}", name, to_string(o.type)),
+             fmt::format("--operands {}:i32 or {}:i8; trunc({}) of a number", name, name, name));
+    if (among(f.codes, name) && !floating)
+      refuse(fmt::format("bits({}) is of {}", name, to_string(o.type)),
+             "f32, f16 and bf16, whose code as f32 it is");
+    if (f.writes(name) && f.integer(name) && o.type != Element::i32)
+      refuse(fmt::format("'{}' is an integer, and is written as {}", name, to_string(o.type)),
+             fmt::format("--operands {}:i32, or float(..)", name));
+    if (f.writes(name) && !f.integer(name) && !floating && !bytes)
       refuse(fmt::format("'{}' is written as {}", name, to_string(o.type)),
-             fmt::format("f16, bf16, f32, i8, {} or {} on {}", to_string(codegen::fp8(target)),
-                         to_string(codegen::bf8(target)), a.arch));
+             all + (o.type == Element::i32 ? "; i32 of integers: trunc(x), trunc(round(x))" : ""));
     if (f.writes(name) && o.shape != Shape::whole)
       refuse(fmt::format("the output '{}' is not whole", name),
              "rows, columns and scalars are inputs; sums of rows: inlay kernels");
@@ -160,7 +179,11 @@ Program program(const Asked& a) {
 
   const auto results = [&](const Exprs& inputs) {
     return lowered<Expr>(
-        f, inputs, [&](double value) { return k.constant(value); }, [](Expr e, double) { return e; });
+        f, inputs,
+        [&](double value, bool integer = false) {
+          return integer ? k.integer(static_cast<std::int64_t>(value)) : k.constant(value);
+        },
+        [](Expr e, double) { return e; });
   };
   for (std::size_t i = 0; i < f.outputs.size(); ++i)
     k.computes(tensors.at(f.outputs[i]), [&](const auto& c) {
@@ -196,8 +219,10 @@ Program program(const Asked& a) {
                             wide ? instruction(name) : 1));
   }
   for (std::size_t i = 0; i < f.outputs.size(); ++i)
-    k.store(k.map(inputs, [&](const Exprs& x) { return results(x)[i]; }), part(f.outputs[i]),
-            instruction(f.outputs[i]));
+    k.store(k.map(
+                inputs, [&](const Exprs& x) { return results(x)[i]; },
+                f.integer(f.outputs[i]) ? Element::i32 : Element::f32),
+            part(f.outputs[i]), instruction(f.outputs[i]));
   return k;
 }
 // [map end]
@@ -225,13 +250,22 @@ std::vector<Judged> reference(const Asked& a, const Workload& w, const Results&)
         const Element type = a.operands.at(out[i].output).type;
         // What is beyond an integer or an 8-bit float is its largest number (codegen/element.h).
         const double most = codegen::largest_finite(type);
-        out[i].value[r * columns + c] =
-            codegen::bits(type) == 8 ? std::clamp(value[i], -most, most) : value[i];
+        out[i].value[r * columns + c] = codegen::bits(type) == 8 ? std::clamp(value[i], -most, most)
+                                        : type == Element::i32 && value[i] >= 0x1p31 ? value[i] - 0x1p32
+                                                                                     : value[i];
         out[i].bound[r * columns + c] =
             error[i].error + rounding(type, std::abs(out[i].value[r * columns + c]) + error[i].error);
       }
     }
   return out;
+}
+
+/// Numbers that f32 has, and where they are integers alone, all there are.
+double largest_of_data(const Asked& a, const std::string& name) {
+  const Element type = a.operands.at(name).type;
+  if (!codegen::is_integer(type)) return 4;
+  if (type == Element::i8) return 128;
+  return among(a.formulas.numbers, name) ? 1000 : 0x1p31;
 }
 
 std::vector<Flags> candidates(const Asked& a, const Flags& fixed) {
@@ -279,7 +313,9 @@ std::unique_ptr<Kernel> map_kernel() {
                     "Several formulas are separated by ';'. A name that is read before it is written is in "
                     "place, and stands for its new, not yet rounded "
                     "value in later formulas. Operators + - * / ^, a >= b ? x : y (also > <= <), functions " +
-                        formula_functions() + "."},
+                        formula_functions() +
+                        ". Numbers are f32; int(a) of a name of i32 or i8, trunc(x) and 0x1f are integers "
+                        "modulo 2^32 (v, w), exact, with + - * of their own, and are written as i32."},
                    {"operands",
                     {"a:f32,b:bf16:row,c:column,d:scalar",
                      [](Asked& asked, const std::string& text) {
@@ -307,8 +343,7 @@ std::unique_ptr<Kernel> map_kernel() {
       .data =
           [](const Asked& a, Workload& w, std::uint64_t seed) {
             for (const std::string& name : a.formulas.inputs)
-              w.random(name, ++seed, a.operands.at(name).type == Element::i32 ? 1000 : 4,
-                       a.operands.at(name).positive);
+              w.random(name, ++seed, largest_of_data(a, name), a.operands.at(name).positive);
           },
       .reference = reference,
       .text = [](const Asked& a) { return fmt::format("{}, {} x {} elements", a.formulas.text, a.m, a.n); },

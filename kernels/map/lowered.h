@@ -30,28 +30,51 @@ template <class T, class Constant, class Approximated>
   if (f == "/") return x[0] / x[1];
   if (f == "neg") return x[0] * -1.0;
   if (f == "abs") return abs(x[0]);
+  if (f == "and") return x[0] & x[1];
+  if (f == "bits") return float_bits(x[0]);
+  if (f == "choose") return choose(x[0], x[1], x[2]);
   if (f == "clamp") return min(max(x[0], x[1]), x[2]);
+  if (f == "equal") return equal(x[0], x[1]);
   if (f == "erf") return erf(x[0]);
   if (f == "exp") return exp(x[0]);
   if (f == "exp2") return exp2(x[0]);
+  if (f == "float") return to_number(x[0]);
+  if (f == "from_bits") return from_bits(x[0]);
   if (f == "gelu") return x[0] * 0.5 * (erf(x[0] * 0.70710678118654752) + 1.0);
   if (f == "gelu_tanh")
     return x[0] * 0.5 * (tanh((x[0] + x[0] * x[0] * x[0] * 0.044715) * 0.79788456080286536) + 1.0);
+  if (f == "iadd") return x[0] + x[1];
+  if (f == "imul") return x[0] * x[1];
+  if (f == "int") return integer(x[0]);
+  if (f == "isub") return x[0] - x[1];
+  if (f == "less") return less_signed(x[0], x[1]);
   if (f == "log") return log(x[0]);
   if (f == "log2") return log2(x[0]);
   if (f == "max") return max(x[0], x[1]);
   if (f == "min") return min(x[0], x[1]);
   if (f == "mish") return x[0] * tanh(softplus(x[0]));
+  if (f == "mul_hi") return mul_hi(x[0], x[1]);
+  if (f == "not") return ~x[0];
+  if (f == "or") return x[0] | x[1];
+  if (f == "popcount") return popcount(x[0]);
   if (f == "rcp") return 1.0 / x[0];
   if (f == "relu") return max(x[0], constant(0));
+  if (f == "round") return nearest(x[0]);
   if (f == "rsqrt") return rsqrt(x[0]);
+  if (f == "sar") return shift_right_signed(x[0], x[1]);
   if (f == "select") return select(x[0], x[1], x[2], x[3]);
+  if (f == "shl") return x[0] << x[1];
+  if (f == "shr") return x[0] >> x[1];
   if (f == "sigmoid") return sigmoid(x[0]);
   if (f == "silu") return x[0] / (exp(x[0] * -1.0) + 1.0);
   if (f == "softplus") return softplus(x[0]);
   if (f == "sqrt") return sqrt(x[0]);
   if (f == "square") return x[0] * x[0];
-  return tanh(x[0]); // the last one of the list (language.cpp)
+  if (f == "trunc") return truncated(x[0]);
+  if (f == "ufloat") return to_number_unsigned(x[0]);
+  if (f == "uless") return less_unsigned(x[0], x[1]);
+  if (f == "xor") return x[0] ^ x[1];
+  return tanh(x[0]); // of the list (language.cpp) what is left
 }
 
 /// The values of all assignments, from those of the inputs.

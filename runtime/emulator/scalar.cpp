@@ -556,7 +556,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_setkill", [](const Call&) {}},
       {"s_sendmsg", [](const Call&) {}},
       {"s_sendmsghalt", [](const Call&) {}},
-      {"s_trap", [](const Call& c) { fail(c.w, "the kernel executed s_trap: it gave up (an assertion, or unreachable code)"); }},
+      {"s_trap", [](const Call& c) { fail(c.w, "the kernel executed s_trap: it gave up (an assertion, or unreachable code)", c.w.exec() == 0 ? 0 : static_cast<unsigned>(std::countr_zero(c.w.exec()))); }},
       {"s_icache_inv", [](const Call&) {}},
       {"s_incperflevel", [](const Call&) {}},
       {"s_decperflevel", [](const Call&) {}},

@@ -40,6 +40,27 @@ const std::vector<Row> table = {
     {"map", "--operands s:scalar:f32,y:fp8 --expr|y = a * s", {"--m 5 --n 1004"}},
     {"map", "--operands s:scalar:f32,y:i8 --expr|y = clamp(a * s, -8, 8)", {"--n 1004"}},
     {"map", "--operands x:i32,y:f32 --expr|y = abs(x)", {"--n 77"}},
+    {"map", "--operands x:fp8,w:bf8:row,s:scalar:f32 --expr|y = x * s + w", {"--m 3 --n 1000"}},
+    {"map",
+     "--operands x:i8,q:i8,y:f32 --expr|y = x * 0.5; q = x + 1; w = int(x) * 3",
+     {"--n 4", "--n 1004"}},
+    {"map",
+     "--expr|y = xor(int(a) * 747796405 + int(b), shr(int(a), and(int(b), 31))); z = mul_hi(int(a), "
+     "0xd2511f53) - "
+     "sar(int(b), 3)",
+     {"--n 1", "--n 1001"}},
+    {"map",
+     "--dtype f32 --expr|y = trunc(round(x * 2.5)); z = from_bits(xor(bits(x), 0x80000000)); m = int(i) >= "
+     "-3 ? x : "
+     "0.5; w = popcount(or(not(int(i)), shl(int(i), 7))) + uless(int(i), 9) + equal(int(i), int(j))",
+     {"--n 77"}},
+    {"map",
+     "--operands f:f32 --expr|f = float(int(a)) + ufloat(shr(int(a), 8)); a = choose(less(int(a), 0), "
+     "-int(a), int(a))",
+     {"--n 1001"}},
+    {"dropout", "", {"--n 8", "--n 10000"}},
+    {"dropout", "--dtype f32 --p 0.5", {"--n 4", "--n 1028"}},
+    {"dropout", "--dtype f16 --vector 1 --p 0", {"--n 1", "--n 1001"}},
     {"row_reduce", "--op sum --dtype bf16", {"--m 1 --n 8", "--m 3 --n 1000"}},
     {"row_reduce", "--op mean --vector 1 --threads 64", {"--m 1 --n 1", "--m 3 --n 255"}},
     {"row_reduce", "--op max --dtype f32", {"--m 3 --n 1028"}},
@@ -182,8 +203,25 @@ TEST_CASE("map: what a formula gets wrong is said with its place", "[error]") {
   CHECK_THAT(said("y = count"), Contains("'count' is the name of a size"));
   CHECK_THAT(said("y = a", "b:f32"), Contains("'b' is no name of --expr 'y = a'"));
   CHECK_THAT(said("y = a", "a:f17"), Contains("'f17' is no type and no shape"));
-  CHECK_THAT(said("y = a", "a:fp8"), Contains("'a' is read as e4m3fnuz"));
-  CHECK_THAT(said("y = a", "y:i32"), Contains("'y' is written as i32"));
+  CHECK_THAT(said("y = a", "a:i64"), Contains("'a' is read as i64"));
+  CHECK_THAT(said("y = a", "a:e4m3fn"),
+             Contains("'a' is read as e4m3fn") && Contains("e4m3fnuz or e5m2fnuz"));
+  CHECK_THAT(said("y = a", "y:i32"), Contains("'y' is written as i32") && Contains("trunc(round(x))"));
+  CHECK_THAT(said("y = int(a)", "a:f32"), Contains("int(a) is of f32") && Contains("trunc(a)"));
+  CHECK_THAT(said("y = int(a)", "y:f32"), Contains("'y' is an integer, and is written as f32"));
+  CHECK_THAT(said("y = bits(a)", "a:i32"), Contains("bits(a) is of i32"));
+  CHECK_THAT(said("y = int(a) + b"), Contains("expected integers on both sides of + at position"));
+  CHECK_THAT(said("y = int(a) + 0.5"), Contains("expected a whole number of 32 bits beside an integer"));
+  CHECK_THAT(said("y = int(a) + 4294967296"), Contains("expected a whole number of 32 bits"));
+  CHECK_THAT(said("y = int(a) / 2"), Contains("expected numbers to divide") && Contains("shr(w, n)"));
+  CHECK_THAT(said("y = int(a + 1)"),
+             Contains("expected a name as it is read at position 4") && Contains("trunc(x)"));
+  CHECK_THAT(said("b = a + 1; y = int(b)"), Contains("expected a name as it is read"));
+  CHECK_THAT(said("y = silu(int(a))"), Contains("expected numbers, and there is an integer at position 4"));
+  CHECK_THAT(said("y = shl(a, 1)"), Contains("expected integers in shl(w, n)"));
+  CHECK_THAT(said("y = trunc(int(a))"), Contains("expected a number, and this is an integer"));
+  CHECK_THAT(said("y = a >= 0 ? int(b) : a"), Contains("expected two integers, or two numbers"));
+  CHECK_THAT(said("y = 0x100000000 + int(a)"), Contains("expected an integer of 32 bits at position 4"));
   CHECK_THAT(said("y = a", "y:row"), Contains("the output 'y' is not whole"));
 }
 
@@ -214,4 +252,6 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
   CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));
   CHECK_THAT(said({"cross_entropy", "--n", "100000"}), Contains("n"));
+  for (const char* p : {"1", "-0.1", "nan", "x"})
+    CHECK_THAT(said({"dropout", "--p", p}), Contains("is not a number"));
 }

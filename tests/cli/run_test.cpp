@@ -1084,6 +1084,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"rope", "rope"},
                                                    {"cumsum", "cumsum"},
                                                    {"vector_add", "vector_add"},
+                                                   {"dropout", "random"},
                                                    {"block_scale_gemm", "block_scale"},
                                                    {"weight_only_gemm", "weight_only"},
                                                    {"batched_gemm", "products"},
@@ -1168,6 +1169,38 @@ TEST_CASE("build: machine code comes from the cache, claims do not; bits are the
   CHECK_FALSE(std::filesystem::exists(folder / "e"));
   ::unsetenv("INLAY_CACHE_LIMIT");
   ::unsetenv("INLAY_CACHE_DIR");
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("build: --dump writes every level, and what another option changes is seen from its level on") {
+  const std::filesystem::path folder = std::filesystem::temp_directory_path() / "inlay-build-dump-test";
+  std::filesystem::remove_all(folder);
+  const auto build = [&](const std::string& to, const std::string& scheduler) {
+    REQUIRE(inlay_command({"build", "gemm", "--tile", "64x64x32", "--no-validate", "--scheduler", scheduler,
+                           "--dump", (folder / to).string(), "-o", (folder / "out").string()})
+                .exit == 0);
+  };
+  build("a", "modulo"), build("b", "modulo"), build("c", "default");
+  const auto text = [&](const std::string& of, const std::string& file) {
+    std::ifstream in(folder / of / file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  const std::vector<std::string> levels = {"00-program.txt", "01-graph.txt", "02-schedule.txt",
+                                           "03-code.txt",    "04-ir.ll",     "05-assembly.s"};
+  for (const std::string& file : levels) {
+    INFO(file);
+    CHECK_FALSE(text("a", file).empty());
+    CHECK(text("a", file) == text("b", file));
+    const bool before = file < "02"; // of what the scheduler is given
+    CHECK((text("a", file) == text("c", file)) == before);
+  }
+  CHECK_THAT(text("a", "01-graph.txt"),
+             Contains("  loop ") && Contains(" over k by 32") && !Contains("wait"));
+  CHECK_THAT(text("a", "03-code.txt"), Contains("wait") && Contains("barrier"));
+  CHECK_THAT(text("a", "05-assembly.s"), Contains("v_mfma"));
+  CHECK(inlay_command(
+            {"build", "gemm", "--no-validate", "--dump", "/proc/none", "-o", (folder / "out").string()})
+            .exit == 2);
   std::filesystem::remove_all(folder);
 }
 

@@ -70,6 +70,7 @@ def rows():
         add("quantise", f"--quant {quant}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * (s + 1))
         add("quantise", f"--quant {quant} --block 128", "--m 5 --n 1152", big, lambda s: 12800 * 8192 * (s + 1) + 12800 * 256)
     add("vector_add", "", "--n 1001", "--n 67108864", lambda s: 67108864 * 12, types=(None,))
+    add("dropout", "", "--n 1000", "--n 67108864", lambda s: 67108864 * 2 * s, types=all_types)
     add("cumsum", small="--n 48 --m 520", types=all_types)
     add("transpose", "", "--b 2 --m 72 --n 136", "--b 1 --m 8192 --n 8192", lambda s: 8192 * 8192 * 2 * s, types=all_types)
     add("transpose", "--vector 1", "--b 2 --m 67 --n 131", "--b 1 --m 8191 --n 8191", lambda s: 8191 * 8191 * 2 * s)

@@ -51,7 +51,9 @@ std::int64_t named(const Program& p, const Tensor& table, const Sizes& sizes) {
 std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes& sizes, std::uint64_t seed) {
   const Program& p = *code.program;
   std::mt19937_64 random(seed);
-  const bool exact = p.name() == "elements"; // few bits, which no operation rounds: only what is stored is
+  const bool integers = p.name() == "integers"; // all of 32 bits
+  const bool exact =
+      integers || p.name() == "elements"; // few bits, which no operation rounds: only what is stored is
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
   const auto starts_at_0 = [&](const Tensor& t) {
     for (const CodeRegion& r : code.regions)
@@ -81,7 +83,8 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
           values.push_back(same->second);
           continue;
         }
-        const double v = t.element == Element::i32
+        const double v = t.element == Element::i32 && integers ? std::floor((uniform() - 0.5) * 0x1p32)
+                         : t.element == Element::i32
                              ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
                          : exact ? static_cast<double>(random() % 7) - 3
                                  : rounded(t.element, 0.5 + uniform(), Overflow::saturate);

@@ -40,7 +40,8 @@ std::optional<Expr> another_map(Expr all, Random& random) {
   std::vector<int> places;
   (void)all.arena->rewrite(all, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn == Fn::constant || n.fn == Fn::inside || n.fn == Fn::sub || n.fn == Fn::max ||
-        n.fn == Fn::select)
+        n.fn == Fn::select || n.fn == Fn::integer || n.fn == Fn::choose || n.fn == Fn::word_less ||
+        n.fn == Fn::word_add || n.fn == Fn::word_shr)
       places.push_back(all.arena->make(n).id);
     return std::nullopt;
   });
@@ -54,7 +55,15 @@ std::optional<Expr> another_map(Expr all, Random& random) {
       other.value = n.value * 1.5 + 0.25;
     } else if (n.fn == Fn::inside) {
       other.index[random() % 2] += Sym(by);
-    } else if (n.fn == Fn::sub || n.fn == Fn::select) {
+    } else if (n.fn == Fn::integer) {
+      other.value = static_cast<double>(static_cast<std::uint32_t>(n.value) ^ 1U);
+    } else if (n.fn == Fn::choose) {
+      std::swap(other.args[1], other.args[2]);
+    } else if (n.fn == Fn::word_add) {
+      other.fn = Fn::word_xor;
+    } else if (n.fn == Fn::word_shr) {
+      other.fn = Fn::word_sar;
+    } else if (n.fn == Fn::sub || n.fn == Fn::select || n.fn == Fn::word_less) {
       std::swap(other.args[0], other.args[1]);
     } else {
       other.fn = Fn::min;

@@ -10,7 +10,7 @@
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
 // do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded behind the
-// loop), bounded (a loop ends where a table says), shifted (operands beside the element). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
+// loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
 #include "judge.h"
@@ -128,6 +128,106 @@ struct Tree {
     }
     case over: return other ? arg(0) * rcp(arg(1)) : arg(0) / arg(1);
     case choose: return select(arg(0), arg(1), arg(2), arg(3));
+    }
+    return x[0];
+  }
+};
+
+// The same of integers modulo 2^32.
+struct Words {
+  enum Kind {
+    leaf,
+    index,
+    constant,
+    add,
+    sub,
+    mul,
+    mul_hi,
+    both,
+    either,
+    one,
+    left,
+    right,
+    sign,
+    choose
+  } kind = leaf;
+  int operand = 0;
+  std::uint32_t value = 0;
+  std::vector<Words> args;
+
+  static Words draw(Random& random, int operands, int depth) {
+    Words t;
+    if (depth == 0 || chance(random, 4)) {
+      t.kind = std::vector<Kind>{leaf, leaf, index, constant}[random() % 4];
+      t.operand = static_cast<int>(random() % static_cast<unsigned>(operands));
+      t.value = std::vector<std::uint32_t>{1, 3, 17, 0xff, 0xd2511f53, 0x80000001}[random() % 6];
+      return t;
+    }
+    t.kind = static_cast<Kind>(add + static_cast<int>(random() % 11));
+    for (int i = t.kind == choose ? 4 : 2; i > 0; --i) t.args.push_back(draw(random, operands, depth - 1));
+    return t;
+  }
+  [[nodiscard]] std::uint32_t at(const std::vector<std::uint32_t>& x) const {
+    const auto arg = [&](std::size_t i) { return args[i].at(x); };
+    switch (kind) {
+    case leaf: return x[static_cast<std::size_t>(operand)];
+    case index: return 12345;
+    case constant: return value;
+    case add: return arg(0) + arg(1);
+    case sub: return arg(0) - arg(1);
+    case mul: return arg(0) * arg(1);
+    case mul_hi: return static_cast<std::uint32_t>(std::uint64_t{arg(0)} * arg(1) >> 32);
+    case both: return arg(0) & arg(1);
+    case either: return arg(0) | arg(1);
+    case one: return arg(0) ^ arg(1);
+    case left: return arg(0) << (arg(1) & 31);
+    case right: return arg(0) >> (arg(1) & 31);
+    case sign: return static_cast<std::uint32_t>(static_cast<std::int32_t>(arg(0)) >> (arg(1) & 31));
+    case choose: return arg(0) < arg(1) ? arg(2) : arg(3);
+    }
+    return 0;
+  }
+  // One that depends on every operand.
+  static Words of_all(Random& random, int operands, int depth) {
+    while (true) {
+      const Words t = draw(random, operands, depth);
+      bool all = true;
+      for (int i = 0; i < operands; ++i) {
+        bool some = false;
+        for (int n = 0; n < 4; ++n) {
+          std::vector<std::uint32_t> x;
+          for (int k = 0; k < operands; ++k) x.push_back(static_cast<std::uint32_t>(random()));
+          const std::uint32_t before = t.at(x);
+          x[static_cast<std::size_t>(i)] ^= static_cast<std::uint32_t>(random());
+          some = some || t.at(x) != before;
+        }
+        all = all && some;
+      }
+      if (all) return t;
+    }
+  }
+  [[nodiscard]] Expr of(const std::vector<Expr>& x, Expr number, Random* vary) const {
+    const auto arg = [&](std::size_t i) { return args[i].of(x, number, vary); };
+    const bool other = vary && chance(*vary, 3);
+    const auto swapped = [&](auto f) { return other ? f(arg(1), arg(0)) : f(arg(0), arg(1)); };
+    switch (kind) {
+    case leaf: {
+      const Expr w = integer(x[static_cast<std::size_t>(operand)]);
+      return other ? (w ^ integer(x[0])) ^ integer(x[0]) : w;
+    }
+    case index: return integer(number);
+    case constant: return x[0].arena->integer(value);
+    case add: return swapped([](Expr a, Expr b) { return a + b; });
+    case sub: return other ? arg(1) * -1.0 + arg(0) : arg(0) - arg(1);
+    case mul: return swapped([](Expr a, Expr b) { return a * b; });
+    case mul_hi: return swapped([](Expr a, Expr b) { return codegen::mul_hi(a, b); });
+    case both: return swapped([](Expr a, Expr b) { return a & b; });
+    case either: return swapped([](Expr a, Expr b) { return a | b; });
+    case one: return swapped([](Expr a, Expr b) { return a ^ b; });
+    case left: return arg(0) << arg(1);
+    case right: return arg(0) >> arg(1);
+    case sign: return shift_right_signed(arg(0), arg(1));
+    case choose: return codegen::choose(less_unsigned(arg(0), arg(1)), arg(2), arg(3));
     }
     return x[0];
   }
@@ -1065,12 +1165,63 @@ Drawn shifted(Random& random) {
   return {std::move(k), sizes};
 }
 
+// Integers modulo 2^32 of operands and of the element's numbers, in one map or in two, through LDS or not.
+Drawn integers(Random& random) {
+  const int threads = one_of(random, {64, 128, 256}), rows = one_of(random, {1, 4, 8}),
+            columns = one_of(random, {32, 64, 128}), v = one_of(random, {1, 2, 4}),
+            multiple = std::max(v, one_of(random, {1, 4}));
+  Program k("integers", Target::named(chance(random, 2) ? "gfx942" : "gfx950"), threads);
+  const Sym M = k.size("m", {.most = 1 << 12}), N = k.size("n", {.most = 1 << 12, .multiple = multiple});
+  const Tensor Y = k.output("y", Element::i32, {M, N}), X = k.input("x", Element::i32, {M, N}),
+               Z = k.input("z", Element::i32, {Sym(1), N});
+  const bool twice = chance(random, 2);
+  const Words inner = Words::of_all(random, 2, 3), outer = Words::of_all(random, twice ? 2 : 1, 2);
+  const auto number = [&](Sym row, Sym column) { return k.number(Sym(3) * row + column); };
+  const auto after = [&](Expr first, Expr x, Expr n, Random* vary) {
+    std::vector<Expr> of = {to_number(first)};
+    if (twice) of.push_back(x);
+    return outer.of(of, n, vary);
+  };
+  k.computes(Y, [&](const auto& c) {
+    const Expr x = k(X, {c[0], c[1]}), n = number(c[0], c[1]);
+    return after(inner.of({x, k(Z, {0, c[1]})}, n, nullptr), x, n, nullptr);
+  });
+  const bool swapped = chance(random, 2);
+  const Sym bn = k.workgroups(swapped ? 1 : 0, N, columns), bm = k.workgroups(swapped ? 0 : 1, M, rows);
+  Layout tv = some_tv(random, rows, columns, v, threads);
+  const View from = k.tile(X, {rows, columns}, {bm, bn});
+  Fragment x;
+  int out = v;
+  if (chance(random, 2)) {
+    const Tensor stage = k.lds("stage", Element::i32, {rows, columns}, Swizzle(), one_of(random, {0, 4, 8}));
+    k.copy(from, stage, tv, v);
+    out = one_of(random, {1, 2, 4});
+    tv = some_tv(random, rows, columns, out, threads);
+    x = k.read(stage, tv, out);
+  } else {
+    x = k.load(from, tv, v);
+  }
+  const Fragment z = k.load(k.tile(Z, {1, columns}, {0, bn}), without_axis(tv, 0), 1);
+  const Expr here = number(Sym(rows) * bm + k.position(0), Sym(columns) * bn + k.position(1));
+  const Fragment first = k.map(
+      {x, z}, [&](const auto& e) { return inner.of(e, here, &random); }, Element::i32);
+  std::vector<Fragment> of = {first};
+  if (twice) of.push_back(x);
+  const Fragment y = k.map(
+      of, [&](const auto& e) { return outer.of(e, here, &random); }, Element::i32);
+  k.store(y, k.tile(Y, {rows, columns}, {bm, bn}), chance(random, 2) ? out : 1);
+  std::vector<Sizes> sizes;
+  for (int i = 0; i < 3; ++i)
+    sizes.push_back({around(random, rows, 1, 2), around(random, columns, multiple, 2)});
+  return {std::move(k), sizes};
+}
+
 const std::map<std::string, Drawn (*)(Random&)>& families() {
   static const std::map<std::string, Drawn (*)(Random&)> all = {
-      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried}, {"products", products},
-      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets}, {"turns", turns},
-      {"elements", elements},   {"roles", roles},       {"gathers", gathers}, {"lanes", lanes},
-      {"bounded", bounded},     {"shifted", shifted}};
+      {"pointwise", pointwise}, {"rows", row_folds},    {"carried", carried},  {"products", products},
+      {"streamed", streamed},   {"branches", branches}, {"tickets", tickets},  {"turns", turns},
+      {"elements", elements},   {"roles", roles},       {"gathers", gathers},  {"lanes", lanes},
+      {"bounded", bounded},     {"shifted", shifted},   {"integers", integers}};
   return all;
 }
 

@@ -261,8 +261,62 @@ private:
       folds_.emplace(key, out);
       return out;
     }
+    case Fn::nearest: return std::nearbyint(arg(0));
+    default: break;
     }
-    return nan;
+    return of_integers(n, arg);
+  }
+  // Integers are numbers from 0 to 2^32 - 1; what is poison stays that.
+  static double of_integers(const ExprNode& n, const std::function<double(std::size_t)>& arg) {
+    if (n.fn == Fn::integer) return n.value;
+    if (n.fn == Fn::choose) {
+      const double condition = arg(0);
+      return std::isnan(condition) ? nan : arg(condition == 0 ? 2 : 1);
+    }
+    std::vector<double> x;
+    for (std::size_t i = 0; i < n.args.size(); ++i) {
+      x.push_back(arg(i));
+      if (std::isnan(x.back())) return nan;
+    }
+    const auto modulo = [](std::int64_t v) { return static_cast<double>(v & 0xffffffff); };
+    const auto whole = [&](std::size_t i) { return static_cast<std::int64_t>(x[i]); };
+    const auto sign = [&](std::size_t i) {
+      return whole(i) >= 0x80000000 ? whole(i) - 0x100000000 : whole(i);
+    };
+    const auto product = [&] {
+      return static_cast<unsigned __int128>(whole(0)) * static_cast<unsigned __int128>(whole(1));
+    };
+    const std::int64_t by = x.size() > 1 ? whole(1) % 32 : 0;
+    switch (n.fn) {
+    case Fn::word: // tokens are numbers between 0 and 2
+      return x[0] == std::floor(x[0]) ? modulo(whole(0)) : modulo(static_cast<std::int64_t>(x[0] * 0x1p40));
+    case Fn::truncated:
+      return modulo(x[0] >= 2147483647 ? 2147483647 : x[0] <= -2147483648.0 ? -2147483648 : whole(0));
+    case Fn::float_bits: return std::bit_cast<std::uint32_t>(static_cast<float>(x[0]));
+    case Fn::from_bits: return std::bit_cast<float>(static_cast<std::uint32_t>(whole(0)));
+    case Fn::to_number: return static_cast<double>(sign(0));
+    case Fn::to_number_unsigned: return x[0];
+    case Fn::word_sub: return modulo(whole(0) - whole(1));
+    case Fn::word_mul_hi: return static_cast<double>(static_cast<std::uint64_t>(product() >> 32));
+    case Fn::word_shl: return modulo(whole(0) << by);
+    case Fn::word_shr: return static_cast<double>(whole(0) >> by);
+    case Fn::word_sar: return modulo(sign(0) >> by);
+    case Fn::popcount: return std::popcount(static_cast<std::uint64_t>(whole(0)));
+    case Fn::word_less: return x[0] < x[1] ? 1 : 0;
+    case Fn::word_less_signed: return sign(0) < sign(1) ? 1 : 0;
+    case Fn::word_equal: return x[0] == x[1] ? 1 : 0;
+    default: break;
+    }
+    std::int64_t out = whole(0);
+    for (std::size_t i = 1; i < x.size(); ++i)
+      out = n.fn == Fn::word_add ? (out + whole(i)) & 0xffffffff
+            : n.fn == Fn::word_mul
+                ? static_cast<std::int64_t>(
+                      static_cast<std::uint64_t>(out) * static_cast<std::uint64_t>(whole(i)) & 0xffffffff)
+            : n.fn == Fn::word_and ? out & whole(i)
+            : n.fn == Fn::word_or  ? out | whole(i)
+                                   : out ^ whole(i);
+    return static_cast<double>(out);
   }
   static double combine(Monoid m, double a, double b) {
     if (std::isnan(a) || std::isnan(b)) return nan;
@@ -563,7 +617,8 @@ private:
         while (static_cast<int>(w.lgkm.size()) > i.lgkm) w.lgkm.front()(), w.lgkm.pop_front();
       return;
     case InstKind::barrier: ++w.barriers; return;
-    case InstKind::priority: return;
+    case InstKind::priority:
+    case InstKind::check: return;
     case InstKind::release:
       w.released.insert(w.released.end(), w.stored.begin(), w.stored.end());
       for (const auto& x : w.stored) own_[{x.tensor, x.at}] = {x.value, w.number, w.barriers};

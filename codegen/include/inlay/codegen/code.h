@@ -59,7 +59,8 @@ enum class InstKind : std::uint8_t {
   signal, ///< its group's word = that number + 1, and behind the last 0
   /// What was released before a number was drawn, and the ticket's symbol = use, the same in all lanes; or before a turn was
   /// signalled that was waited for: it is there.
-  acquire
+  acquire,
+  check ///< the launch ends where a use is 0
 };
 [[nodiscard]] const char* to_string(InstKind kind);
 
@@ -167,6 +168,8 @@ struct Graph {
   const Program* program = nullptr;
   std::vector<Register> registers;
   std::vector<Region> regions;
+  /// One instruction a line, in program order: no waits, barriers and stages yet.
+  [[nodiscard]] std::string text() const;
 };
 
 /// One entry a node of a loop, in the order in which a trip runs them.

@@ -18,6 +18,16 @@
 /// element type is the identity here: the result's error bound is the judge of rounding, this of everything else.
 /// What the form does not know stays different, which refuses a kernel and never accepts a wrong one.
 ///
+/// Beside numbers there are integers of 32 bits, modulo 2^32, which are exact: `integer(ids) * 747796405 ^ 5`. An expression is one or the
+/// other; `+ - *` of integers, `& | ^ ~ << >>`, `mul_hi`, comparisons (1 or 0) and `choose` are theirs. Their normal form folds
+/// constants, and flattens and sorts what commutes; nothing is distributed. From one to the other:
+///
+///     integer(x)     of an i32 (or i8) operand or a size, exactly          to_number(w)           with a sign, as i32 is stored
+///     truncated(x)   a number toward zero; saturates, 0 for NaN            to_number_unsigned(w)  0 to 2^32 - 1
+///     float_bits(x)  the code of an input's element as f32                 from_bits(w)           the f32 with that code
+///
+/// `truncated` and `nearest` jump where their operand is rounded otherwise, as `select` does: their operand's rounding is not looked at.
+///
 /// Nodes are interned in an arena that lives as long as the Program. Law: expression normal forms agree with the
 /// value (tests/codegen/expression_test.cpp evaluates both sides).
 #pragma once
@@ -65,8 +75,35 @@ enum class Fn : std::uint8_t {
   min,
   inside, ///< `index[0] < index[1] ? args[0] : value`
   select, ///< `args[0] >= args[1] ? args[2] : args[3]`
-  fold ///< `monoid` of args[0] over 0 <= sym < index[0], or of that over [index[1], index[2]), [index[3], ...
+  fold, ///< `monoid` of args[0] over 0 <= sym < index[0], or of that over [index[1], index[2]), [index[3], ...
+  nearest,   ///< args[0] to the nearest whole number, ties to the even one
+  to_number, ///< of an integer, as i32
+  to_number_unsigned,
+  from_bits, ///< the f32 whose code an integer is
+  choose,    ///< `args[0] != 0 ? args[1] : args[2]` of an integer, and of two integers or two numbers
+  // integers
+  integer,    ///< `value`, in [0, 2^32)
+  word,       ///< args[0], a whole number, modulo 2^32
+  truncated,  ///< args[0] toward zero, within i32; 0 for NaN
+  float_bits, ///< the code of args[0] as f32
+  word_add,
+  word_sub,
+  word_mul,
+  word_mul_hi, ///< bits 32 to 63 of the product, unsigned
+  word_and,
+  word_or,
+  word_xor,
+  word_shl, ///< by the low five bits of args[1], likewise the other shifts
+  word_shr, ///< zeros come in
+  word_sar, ///< copies of the sign come in
+  popcount,
+  word_less, ///< 1 or 0, unsigned
+  word_less_signed,
+  word_equal
 };
+
+/// How a function of integers is written, `iadd` for word_add; empty for the others.
+[[nodiscard]] std::string_view integer_function(Fn fn);
 
 /// An index of a load: a formula, or the element of an index tensor at that formula.
 struct Index {
@@ -109,6 +146,8 @@ public:
   Expr make(ExprNode node);
   Expr constant(double value);
   Expr number(Sym value);
+  /// An integer modulo 2^32. Requires: -2^31 <= value < 2^32. Errors: CodegenError.
+  Expr integer(std::int64_t value);
   Expr parameter(int index);
   Expr load(int tensor, std::vector<Sym> index, std::vector<int> through = {});
   /// `fold(Monoid::sum, k, K, A(m,k) * B(n,k))`. Requires: `k` is a single symbol.
@@ -131,6 +170,7 @@ public:
 
 private:
   Expr sorted(Fn fn, std::vector<int> args);
+  std::optional<Expr> of_integers(const ExprNode& n);
   Expr product(double factor, Expr e);
   std::optional<Expr> distributed(double factor, const std::vector<int>& factors);
   [[nodiscard]] int depth(int id) const;
@@ -167,14 +207,48 @@ private:
 /// `select(x(i), max(x), i, oo)`. Rounding is not looked at: compare what has not been rounded.
 [[nodiscard]] Expr select(Expr a, Expr b, Expr yes, Expr no);
 
-/// What a function makes of its operands' values, as many as it has; NaN for nodes that are no function (loads, folds).
+/// @name Integers modulo 2^32
+/// Numbers that are constants become integers beside one: `w * 5`. Errors: CodegenError for an integer beside another number, which
+/// names both kinds, and for a constant that is no integer of 32 bits.
+/// @{
+[[nodiscard]] bool is_integer(Expr e);
+/// Of an operand (or element) of i32 or i8, of a size or an index (`k.number(c[0])`), or a constant: the same integer.
+[[nodiscard]] Expr integer(Expr a);
+[[nodiscard]] Expr truncated(Expr a);
+[[nodiscard]] Expr float_bits(Expr a);
+[[nodiscard]] Expr to_number(Expr a);
+[[nodiscard]] Expr to_number_unsigned(Expr a);
+[[nodiscard]] Expr from_bits(Expr a);
+[[nodiscard]] Expr operator&(Expr a, Expr b);
+[[nodiscard]] Expr operator|(Expr a, Expr b);
+[[nodiscard]] Expr operator^(Expr a, Expr b);
+[[nodiscard]] Expr operator<<(Expr a, Expr b);
+[[nodiscard]] Expr operator>>(Expr a, Expr b); ///< zeros come in
+[[nodiscard]] Expr operator&(Expr a, std::int64_t b);
+[[nodiscard]] Expr operator|(Expr a, std::int64_t b);
+[[nodiscard]] Expr operator^(Expr a, std::int64_t b);
+[[nodiscard]] Expr operator<<(Expr a, std::int64_t b);
+[[nodiscard]] Expr operator>>(Expr a, std::int64_t b);
+[[nodiscard]] Expr operator~(Expr a);
+[[nodiscard]] Expr shift_right_signed(Expr a, Expr b);
+[[nodiscard]] Expr mul_hi(Expr a, Expr b);
+[[nodiscard]] Expr popcount(Expr a);
+[[nodiscard]] Expr less_unsigned(Expr a, Expr b); ///< 1 or 0
+[[nodiscard]] Expr less_signed(Expr a, Expr b);
+[[nodiscard]] Expr equal(Expr a, Expr b);
+[[nodiscard]] Expr choose(Expr condition, Expr yes, Expr no); ///< condition != 0 ? yes : no
+/// @}
+/// The nearest whole number, ties to the even one.
+[[nodiscard]] Expr nearest(Expr a);
+
+/// What a function makes of its operands' values; integers are numbers in [0, 2^32), as many as it has; NaN for nodes that are no function (loads, folds).
 [[nodiscard]] double function_value(const ExprNode& node, std::span<const double> operands);
 
 /// `sum(k < K, a(m,k) * b(n,k))`, with `name(t)` for tensor t.
 [[nodiscard]] std::string to_string(Expr e, const std::function<std::string(int)>& name);
 
 /// The expression that a text is, the inverse of `to_string`: `+ - * /`, `x ^ 3`, numbers and `inf`, `exp exp2 log log2 sqrt rsqrt
-/// rcp`, `max(x, y)`, `min(x, y)`, folds `sum(k < K, ...)`, `max(k < K, ...)`, `min(k < K, ...)`, `(i < n ? x : 0)`, `(x >= y ? a : b)`,
+/// rcp round`, `max(x, y)`, `min(x, y)`, those of integers (`integer_function`; `7u` and `0x1f` are integers), folds `sum(k < K, ...)`, `max(k < K, ...)`, `min(k < K, ...)`, `(i < n ? x : 0)`, `(x >= y ? a : b)`,
 /// elements `a(i, 2*j + 1)`, `a(ids[i], k)`, and names of `symbols` as numbers. Indices and bounds are formulas as `parse_sym` reads
 /// them, with floor division. `tensor(name)` is its number, negative when there is none. The name that a fold binds is
 /// declared in `symbols`.

@@ -139,11 +139,16 @@ public:
   [[nodiscard]] Value bit_xor(Value a, Value b);
   [[nodiscard]] Value shl(Value a, Value b);
   [[nodiscard]] Value lshr(Value a, Value b);
+  [[nodiscard]] Value ashr(Value a, Value b);
   [[nodiscard]] Value umin(Value a, Value b);
+  [[nodiscard]] Value umul_high(Value a, Value b); ///< bits 32 to 63 of the product of i32
+  [[nodiscard]] Value popcount(Value a);
   [[nodiscard]] Value compare(Compare how, Value a, Value b);
   [[nodiscard]] Value select(Value condition, Value yes, Value no);
-  [[nodiscard]] Value zext64(Value a);  ///< i32 -> i64
-  [[nodiscard]] Value trunc32(Value a); ///< i64 -> i32
+  [[nodiscard]] Value flag(Value condition);                   ///< i1 -> 1 or 0 of i32, lane by lane
+  [[nodiscard]] Value choose(Value word, Value yes, Value no); ///< word != 0 ? yes : no, lane by lane
+  [[nodiscard]] Value zext64(Value a);                         ///< i32 -> i64
+  [[nodiscard]] Value trunc32(Value a);                        ///< i64 -> i32
   /// @}
 
   /// @name Floating point
@@ -166,6 +171,9 @@ public:
   /// Rounds f32 to `element` (nearest even), or widens to f32; i32, signed, to f32. To 8 bits: i8 saturates and is 0 for NaN; the
   /// target's fp8 and bf8 are what the instruction gives beyond the largest number (`conversion`).
   [[nodiscard]] Value convert(Value a, Element element, Nan nan = Nan::kept);
+  [[nodiscard]] Value round_even(Value a); ///< v_rndne_f32
+  [[nodiscard]] Value truncate(Value a);   ///< f32 -> i32, v_cvt_i32_f32: toward zero, saturates, 0 for NaN
+  [[nodiscard]] Value unsigned_to_float(Value a); ///< i32 without a sign -> f32
   /// A formula as f32, rounded to the nearest. Requires: 32 bits, with a sign or without.
   [[nodiscard]] Value to_float(Sym a);
   /// a < b of two formulas. Requires: 32 bits for both, with a sign or without.

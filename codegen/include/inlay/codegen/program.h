@@ -232,6 +232,17 @@ struct Turn {
   int axis = 0; ///< of the grid
 };
 
+/// The launch ends where an element of the fragment, i32, is 0.
+struct CheckOp {
+  int of = -1;
+  int assertion = 0; ///< of Program::assertions
+};
+/// What `Program::check` says, and where.
+struct Assertion {
+  std::string text;
+  std::source_location where;
+};
+
 /// A number of the workgroup that is read from memory: symbol = tensor[at].
 struct Uniform {
   Sym symbol{};
@@ -242,7 +253,7 @@ struct Uniform {
 
 struct Op {
   using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
-                            AwaitOp, SignalOp>;
+                            AwaitOp, SignalOp, CheckOp>;
   What what;
   std::source_location where;
 };
@@ -321,11 +332,13 @@ public:
   [[nodiscard]] static Sym entry(const Tensor& table, const std::vector<Sym>& at);
   Expr number(Sym value) { return expressions_->number(value); }
   Expr constant(double value) { return expressions_->constant(value); }
+  /// An integer modulo 2^32; beside integers, numbers in C++ become that.
+  Expr integer(std::int64_t value) { return expressions_->integer(value); }
   Expr fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body);
   Expr sum(Sym extent, const std::function<Expr(Sym)>& body) { return fold(Monoid::sum, extent, body); }
   /// A part of it: the sum of body(i) over begin <= i < end, i < extent.
   Expr sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>& body);
-  /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates.
+  /// tensor(i, j, ...) = body({i, j, ...}) for all coordinates. An integer (expression.h) is stored as i32.
   void computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body);
   /// tensor(r, j, ...) = sum of body({s, j, ...}) over the entries s of a table with table(s) = r: rows that are added to where
   /// they are named, as often as they are. An entry that is no row of the tensor counts nowhere.
@@ -360,6 +373,8 @@ public:
   /// `mma.b_scales()` say. Requires: e8m0.
   void mma(const Fragment& acc, const Fragment& a, const Fragment& a_scales, const Fragment& b,
            const Fragment& b_scales, const MmaTiling& mma, Where where = Where::current());
+  /// Arithmetic is f32, where integers (expression.h) are exact: their result is i32, `map({x}, [](auto& v) { return integer(v[0]) ^ 5; },
+  /// Element::i32)`. Errors: CodegenError for operands and results that it does not convert, for constants that f32 has not.
   Fragment map(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
                Element element = Element::f32, Where where = Where::current());
   /// The same with the result where `tv` wants it. Requires: each thread has the operands of its elements.
@@ -397,6 +412,13 @@ public:
   void await(const std::string& name, Sym number, Where where = Where::current());
   /// Passes the turn on. What this workgroup stored so far is there for those that wait. Requires: `await`, before.
   void signal(const std::string& name, Where where = Where::current());
+  /// Ends the launch (s_trap) where body(from...) is 0 for an element: an assertion of the running kernel. The body is an integer, or a
+  /// number that is taken toward zero: `k.check({x}, [&](auto& v) { return select(v[0], k.constant(0), k.constant(1), k.constant(0)); },
+  /// "x is not negative")`. On the emulator the launch throws with the text, the line, the workgroup, the wave and the lane; HIP ends
+  /// the process as its own assert does. Elements past a tensor are what `load` gives there, 0. It changes no claim, and no other
+  /// instruction of the program. Errors: CodegenError inside a loop.
+  void check(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
+             const std::string& text, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
   /// out the workgroups behind the rows in use. What both paths store is held against the specification, each with what its
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
@@ -430,6 +452,7 @@ public:
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
   [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
   [[nodiscard]] const std::vector<Turn>& turns() const { return turns_; }
+  [[nodiscard]] const std::vector<Assertion>& assertions() const { return assertions_; }
   [[nodiscard]] const GridAxis& axis(int number) const;
   /// How many workgroups there are along an axis of the grid.
   [[nodiscard]] Sym count(int axis) const;
@@ -470,6 +493,8 @@ private:
   // A layout over the open role's work-items as one over all: every group of as many waves like the role.
   [[nodiscard]] Layout of_role(const Layout& tv, const Where& where) const;
   void append(Op::What what, const Where& where);
+  // What a map is: its integers are of operands that hold them.
+  [[nodiscard]] Expr checked(Expr map, const std::vector<int>& from, Element to, const Where& where) const;
   // The axis that a number of the workgroup counts, and one counter for each group of workgroups that differ along it alone.
   // Errors: CodegenError inside a loop, a branch or a role: `why` is what every workgroup does once.
   std::pair<int, int> counters(const std::string& what, const std::string& name, Sym number,
@@ -490,8 +515,10 @@ private:
   std::vector<Uniform> uniforms_;
   std::vector<Ticket> tickets_;
   std::vector<Turn> turns_;
+  std::vector<Assertion> assertions_;
   std::vector<Tensor> tensors_;
   std::vector<Fragment> fragments_;
+  std::vector<int> exact_; ///< fragments as inputs have them: not rounded
   std::vector<Op> body_;
   std::vector<std::vector<Op>*> open_;
   std::vector<Specification> specifications_;

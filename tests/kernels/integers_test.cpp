@@ -1,0 +1,263 @@
+// Integers modulo 2^32 in maps: as published, against the specification on the emulator, and what is refused.
+#include "specified.h"
+
+#include <inlay/kernels/philox.h>
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+kernels::Bytes bytes_of(const Words& words) {
+  kernels::Bytes out(4 * words.size());
+  std::memcpy(out.data(), words.data(), out.size());
+  return out;
+}
+Words words_of(const kernels::Bytes& bytes) {
+  Words out(bytes.size() / 4);
+  std::memcpy(out.data(), bytes.data(), bytes.size());
+  return out;
+}
+
+/// y = map of elements of inputs, all of them in lines of n.
+Program line(const std::string& arch, const std::vector<Element>& inputs, Element output,
+             const std::function<Expr(Program&, const std::vector<Expr>&, Sym)>& map,
+             const std::function<Expr(Program&, const std::vector<Expr>&, Sym)>& specification = {}) {
+  Program k("line", Target::named(arch), 64);
+  const Sym N = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor Y = k.output("y", output, {N});
+  std::vector<Tensor> X;
+  for (const Element e : inputs) X.push_back(k.input("x" + std::to_string(X.size()), e, {N}));
+  k.computes(Y, [&](const auto& c) {
+    std::vector<Expr> of;
+    for (const Tensor& x : X) of.push_back(k(x, {c[0]}));
+    return (specification ? specification : map)(k, of, c[0]);
+  });
+  const Sym part = k.workgroups(0, N, 256);
+  const Layout tv = line_tv(256, 4, 64);
+  std::vector<Fragment> of;
+  for (const Tensor& x : X) of.push_back(k.load(k.tile(x, {256}, {part}), tv, 4));
+  k.store(k.map(
+              of, [&](const auto& a) { return map(k, a, Sym(256) * part + k.position(0)); },
+              output == Element::i32 ? Element::i32 : Element::f32),
+          k.tile(Y, {256}, {part}), 4);
+  return k;
+}
+
+const std::vector<std::string> targets = {"gfx942", "gfx950"};
+
+/// What the emulator makes of the line, with all checks.
+Words run(Program k, const std::vector<Words>& inputs) {
+  std::vector<kernels::Bytes> buffers = {kernels::Bytes(4 * inputs[0].size())};
+  for (const Words& w : inputs) buffers.push_back(bytes_of(w));
+  const kernels::Artifact artifact = kernels::build(std::move(k));
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  dynamic_cast<runtime::EmulatorDevice&>(*device).options().checks = runtime::Checks::all();
+  return words_of(kernels::run(*device, artifact, buffers, {static_cast<std::int64_t>(inputs[0].size())})[0]);
+}
+
+} // namespace
+
+TEST_CASE("integers: Philox4x32-10 has the published known answers") {
+  // Random123's kat_vectors: counter, key, words.
+  const std::vector<std::array<std::uint32_t, 10>> known = {
+      {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8},
+      {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff, 0x408f276d, 0x41c83b0e,
+       0xa20bc7c6, 0x6d5451fd},
+      {0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344, 0xa4093822, 0x299f31d0, 0xd16cfe09, 0x94fdcceb,
+       0x5001e420, 0x24126ea1},
+      {0, 0, 0, 0, 0, 0, 0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}};
+  std::vector<Words> inputs(6);
+  for (const auto& row : known)
+    for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i].push_back(row[i]);
+  for (const std::string& arch : targets)
+    for (std::size_t word = 0; word < 4; ++word) {
+      const Words got =
+          run(line(arch, std::vector<Element>(6, Element::i32), Element::i32,
+                   [&](Program&, const auto& x, Sym) {
+                     return kernels::philox4x32({integer(x[0]), integer(x[1]), integer(x[2]), integer(x[3])},
+                                                {integer(x[4]), integer(x[5])})[word];
+                   }),
+              inputs);
+      for (std::size_t i = 0; i < known.size(); ++i) CHECK(got[i] == known[i][6 + word]);
+    }
+}
+
+TEST_CASE("integers: every function on the emulator is that of C++") {
+  Words a = {0, 1, 0xffffffff, 0x80000000, 0x7fffffff, 31, 32, 33, 0xd2511f53, 12345, 0xfffffff0, 2}, b, c;
+  for (std::size_t i = 0; i < a.size(); ++i)
+    b.push_back(a[(5 * i + 3) % a.size()]), c.push_back(a[(7 * i + 1) % 12]);
+  using W = std::uint32_t;
+  struct Case {
+    std::function<Expr(const std::vector<Expr>&)> map;
+    W (*expected)(W a, W b, W c);
+  };
+  const auto i = [](Expr e) { return integer(e); };
+  const std::vector<Case> cases = {
+      {[&](const auto& x) { return i(x[0]) + i(x[1]); }, [](W p, W q, W) { return p + q; }},
+      {[&](const auto& x) { return i(x[0]) - i(x[1]) - 7.0; }, [](W p, W q, W) { return p - q - 7; }},
+      {[&](const auto& x) { return i(x[0]) * i(x[1]); }, [](W p, W q, W) { return p * q; }},
+      {[&](const auto& x) { return mul_hi(i(x[0]), i(x[1])); },
+       [](W p, W q, W) { return static_cast<W>(std::uint64_t{p} * q >> 32); }},
+      {[&](const auto& x) { return (i(x[0]) & i(x[1])) | (~i(x[2]) ^ 0xff00ff00); },
+       [](W p, W q, W r) { return (p & q) | (~r ^ 0xff00ff00); }},
+      {[&](const auto& x) { return i(x[0]) << i(x[1]); }, [](W p, W q, W) { return p << (q & 31); }},
+      {[&](const auto& x) { return i(x[0]) >> i(x[1]); }, [](W p, W q, W) { return p >> (q & 31); }},
+      {[&](const auto& x) { return shift_right_signed(i(x[0]), i(x[1])); },
+       [](W p, W q, W) { return static_cast<W>(static_cast<std::int32_t>(p) >> (q & 31)); }},
+      {[&](const auto& x) { return popcount(i(x[0])); },
+       [](W p, W, W) { return static_cast<W>(std::popcount(p)); }},
+      {[&](const auto& x) { return choose(less_unsigned(i(x[0]), i(x[1])), i(x[2]), i(x[0])); },
+       [](W p, W q, W r) { return p < q ? r : p; }},
+      {[&](const auto& x) { return choose(less_signed(i(x[0]), i(x[1])), i(x[2]), i(x[0])); },
+       [](W p, W q, W r) { return static_cast<std::int32_t>(p) < static_cast<std::int32_t>(q) ? r : p; }},
+      {[&](const auto& x) { return equal(i(x[0]) & 1, i(x[1]) & 1) + less_signed(i(x[0]), i(x[2])); },
+       [](W p, W q, W r) {
+         return static_cast<W>((p & 1) == (q & 1)) +
+                static_cast<W>(static_cast<std::int32_t>(p) < static_cast<std::int32_t>(r));
+       }},
+      {[&](const auto& x) { return truncated(to_number(i(x[0])) * 0.5); },
+       [](W p, W, W) {
+         return static_cast<W>(
+             static_cast<std::int32_t>(static_cast<float>(static_cast<std::int32_t>(p)) * 0.5F));
+       }},
+      {[&](const auto& x) { return truncated(nearest(to_number_unsigned(i(x[0]) >> 9) * 0.5)); },
+       [](W p, W, W) {
+         const W half = p >> 10; // ties to the even one
+         return (p >> 9 & 1) != 0 && half % 2 == 1 ? half + 1 : half;
+       }}};
+  for (const std::string& arch : targets)
+    for (std::size_t n = 0; n < cases.size(); ++n) {
+      const Words got = run(line(arch, std::vector<Element>(3, Element::i32), Element::i32,
+                                 [&](Program&, const auto& x, Sym) { return cases[n].map(x); }),
+                            {a, b, c});
+      for (std::size_t e = 0; e < a.size(); ++e) {
+        INFO(arch << ", case " << n << ", element " << e);
+        REQUIRE(got[e] == cases[n].expected(a[e], b[e], c[e]));
+      }
+    }
+}
+
+TEST_CASE("integers: conversions saturate, codes pass, and an element's number is exact") {
+  const auto code = [](float v) { return std::bit_cast<std::uint32_t>(v); };
+  const Words x = {code(2.5F),     code(-2.9F), code(3e9F),  code(-3e9F),
+                   code(INFINITY), code(NAN),   code(-0.0F), code(1e-40F)};
+  for (const std::string& arch : targets) {
+    CHECK(run(line(arch, {Element::f32}, Element::i32,
+                   [](Program&, const auto& v, Sym) { return truncated(v[0]); }),
+              {x}) == Words{2, 0xfffffffe, 0x7fffffff, 0x80000000, 0x7fffffff, 0, 0, 0});
+    Words negated = x;
+    for (std::uint32_t& w : negated) w ^= 0x80000000;
+    CHECK(run(line(arch, {Element::f32}, Element::i32,
+                   [](Program&, const auto& v, Sym) { return float_bits(v[0]) ^ 0x80000000; }),
+              {x}) == negated);
+    CHECK(run(line(arch, {Element::f32}, Element::f32,
+                   [](Program&, const auto& v, Sym) { return from_bits(float_bits(v[0]) ^ 0x80000000); }),
+              {{code(2.5F), code(-3.0F), code(0.0F), code(1e30F)}}) ==
+          Words{code(-2.5F), code(3.0F), code(-0.0F), code(-1e30F)});
+    const Words n = run(line(arch, {Element::i32}, Element::i32,
+                             [](Program& k, const auto& v, Sym i) {
+                               return integer(v[0]) + integer(k.number(i)) * 65536.0 +
+                                      integer(k.number(floor_div(i, Sym(4))));
+                             }),
+                        {Words(1000, 5)});
+    for (std::uint32_t i = 0; i < 1000; ++i) REQUIRE(n[i] == 5 + 65536 * i + i / 4);
+  }
+}
+
+TEST_CASE("integers: another function than the specification's is refuted") {
+  using Map = std::function<Expr(Program&, const std::vector<Expr>&, Sym)>;
+  const Map right = [](Program& k, const auto& x, Sym i) {
+    return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                  integer(x[1]) >> 3, integer(x[0]) + integer(k.number(i)));
+  };
+  const auto with = [&](const Map& map) {
+    return specified::refuted(line("gfx942", {Element::i32, Element::i32}, Element::i32, map, right));
+  };
+  CHECK(with(right) == "");
+  for (const Map& wrong : std::vector<Map>{
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_signed(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                           integer(x[1]) >> 3, integer(x[0]) + integer(k.number(i)));
+           },
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f52)), k.integer(1 << 20)),
+                           integer(x[1]) >> 3, integer(x[0]) + integer(k.number(i)));
+           },
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                           shift_right_signed(integer(x[1]), k.integer(3)),
+                           integer(x[0]) + integer(k.number(i)));
+           },
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                           integer(x[1]) >> 3, integer(x[0]) + integer(k.number(i + Sym(1))));
+           },
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                           integer(x[0]) + integer(k.number(i)), integer(x[1]) >> 3);
+           },
+           // By way of f32, which has 24 bits of it.
+           [](Program&k, const auto&x, Sym i) {
+             return choose(less_unsigned(mul_hi(integer(x[0]), k.integer(0xd2511f53)), k.integer(1 << 20)),
+                           truncated(to_number(integer(x[1]) >> 3)), integer(x[0]) + integer(k.number(i)));
+           }})
+    CHECK(with(wrong) != "");
+}
+
+TEST_CASE("integers: an integer that was rounded on the way is not that integer", "[error]") {
+  // i32 -> f32 -> integer in two maps: the second sees no operand of i32.
+  Program k("two", Target::named("gfx942"), 64);
+  const Sym N = k.size("n", {.most = 1 << 20, .multiple = 4});
+  const Tensor Y = k.output("y", Element::i32, {N}), X = k.input("x", Element::i32, {N}),
+               F = k.input("f", Element::f32, {N}), B = k.input("b", Element::i8, {N});
+  k.computes(Y, [&](const auto& c) { return integer(k(X, {c[0]})); });
+  const Sym part = k.workgroups(0, N, 256);
+  const Layout tv = line_tv(256, 4, 64);
+  const auto load = [&](const Tensor& t) { return k.load(k.tile(t, {256}, {part}), tv, 4); };
+  const Fragment x = load(X), f = load(F), b = load(B);
+  const Fragment number = k.map({x}, [](const auto& a) { return to_number(integer(a[0])); });
+  const Fragment small = k.map(
+      {f}, [](const auto& a) { return a[0] * 0.5; }, Element::i8);
+  const auto refused = [&](const Fragment& of, const std::function<Expr(Expr)>& map, Element to) {
+    try {
+      (void)k.map(
+          {of}, [&](const auto& a) { return map(a[0]); }, to);
+    } catch (const CodegenError& e) {
+      return std::string(e.what());
+    }
+    return std::string("accepted");
+  };
+  const auto whole = [](Expr e) { return integer(e); };
+  const auto code = [](Expr e) { return float_bits(e); };
+  CHECK_THAT(refused(number, whole, Element::i32), Contains("truncated(x)") && Contains("line"));
+  CHECK_THAT(refused(small, whole, Element::i32), Contains("operand of i32"));
+  CHECK_THAT(refused(number, code, Element::i32), Contains("rounded otherwise"));
+  CHECK_THAT(refused(x, code, Element::i32), Contains("float_bits"));
+  CHECK_THAT(refused(x, whole, Element::f32), Contains("the result is an integer, and f32 is asked for"));
+  CHECK_THAT(refused(
+                 f, [](Expr e) { return e * 2.0; }, Element::i32),
+             Contains("truncated(nearest(x))"));
+  CHECK_THAT(refused(
+                 f, [](Expr e) { return e * 1e300 * 1e-300; }, Element::f32),
+             Contains("no number of f32"));
+  CHECK_THAT(refused(
+                 x, [](Expr e) { return integer(e + 1.0); }, Element::i32),
+             Contains("operand of i32"));
+  CHECK(refused(b, whole, Element::i32) == "accepted");
+  CHECK(refused(f, code, Element::i32) == "accepted");
+  CHECK_THROWS_AS(
+      k.computes(k.output("z", Element::f32, {N}), [&](const auto& c) { return integer(k(X, {c[0]})); }),
+      CodegenError);
+  CHECK_THROWS_AS(
+      k.computes(k.output("w", Element::i32, {N}), [&](const auto& c) { return integer(k(F, {c[0]})); }),
+      CodegenError);
+}

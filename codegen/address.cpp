@@ -199,7 +199,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     out.descriptor_axis = -1;
   }
   // And of an axis along which tiles are loaded ahead, whatever is inside of it: what
-  // is loaded behind the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
+  // is loaded after the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
   // it is known that it is inside, and of a first one that is.
   if (const std::size_t outer = order[0];
       !out.far && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 && !out.ends_with_tensor &&
@@ -268,7 +268,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
     end[axis] = out.rows;
     out.records = tensor.at(end) - tensor.at(begin);
   } else if (out.ends_with_tensor) {
-    std::vector<Sym> last; // rows may overlap: behind the last element, not where a next row would begin
+    std::vector<Sym> last; // rows may overlap: past the last element, not where a next row would begin
     for (const Sym& extent : tensor.shape) last.push_back(extent - Sym(1));
     out.records = tensor.at(last) + Sym(1) - out.base;
   } else if (out.gathered_axis >= 0) {

@@ -168,7 +168,7 @@ bool all_waves_fit(const Code& code, int vgprs, int agprs) {
              code.program->target().registers_per_simd_lane / waves_at_once(*code.program);
 }
 
-// What arithmetic reads or writes is in VGPRs; operands of products behind it, or all of them in AGPRs.
+// What arithmetic reads or writes is in VGPRs; operands of products after it, or all of them in AGPRs.
 std::optional<BlockRegisters> arithmetic_registers(const Code& code, const CodeRegion& loop,
                                                    const std::set<int>& results) {
   BlockRegisters out;
@@ -267,7 +267,7 @@ std::optional<BlockRegisters> block_registers(const Code& code, const CodeRegion
   if (over) out.first = align(out.first, widest_operand);
   out.results_in_agprs =
       over ? sum > file / 2 || out.first + sum + spare > file : out.first + rings.dwords + sum + spare > file;
-  // VGPRs: rings, or as much of them as there is room for, before or behind the results; AGPRs: results, the other rings.
+  // VGPRs: rings, or as much of them as there is room for, before or after the results; AGPRs: results, the other rings.
   int begin = out.first, end = file, at = first_agpr; // of rings in VGPRs; where results are
   if (over) {
     if (!out.results_in_agprs) begin = align(out.first + sum, widest_operand), at = out.first;
@@ -322,7 +322,7 @@ public:
     }
     while (done < empty.size()) line(empty[done++]);
     for (; next != loop_.prologue.end(); ++next) one(*next, 0);
-    // Before a product reads what was just written: 19 wait states behind one of 16 passes.
+    // Before a product reads what was just written: 19 wait states after one of 16 passes.
     line(products ? "s_nop 15" : "s_nop 1");
     if (products) line("s_nop 2");
     for (const BlockCounter& c : how_.counters) line("s_mov_b32 " + c.name + ", " + c.start);
@@ -395,7 +395,7 @@ private:
   }
   std::string operand(const Inst& i, std::size_t which, int residue) const {
     if (operand_parts(i) == 1) return vector(i.uses[which], residue);
-    const Reg& r = i.uses[2 * which]; // its other half lies behind it
+    const Reg& r = i.uses[2 * which]; // its other half follows it
     const int first = registers_.rings.at({r.id, modulo(residue + r.ahead, registers_.copies)});
     return register_range(first, 2 * dwords(register_of(code_, r.id)));
   }
@@ -427,7 +427,7 @@ private:
     }
     case InstKind::load: {
       if (i.direct) {
-        transfer_ = &i; // the write behind it is the other half
+        transfer_ = &i; // the write after it is the other half
         return "";
       }
       const BlockAddress a = how_.address(i, residue);
@@ -519,7 +519,7 @@ private:
     return out;
   }
 
-  // M0, before the product before, or before an access behind it: a transfer may not follow it at once. Transfers behind one another
+  // M0, before the product before, or before an access after it: a transfer may not follow it at once. Transfers one after another
   // may share it.
   void place(const std::string& base, int offset) {
     const std::string m0 = "  s_add_u32 m0, " + base + ", " + std::to_string(offset) + "\n";
@@ -531,7 +531,7 @@ private:
     } else {
       text_ += m0 + "  s_nop 0\n";
     }
-    forget_places(); // another one in the same gap has to come behind this transfer
+    forget_places(); // another one in the same gap has to come after this transfer
   }
   void forget_places() { before_product_ = before_access_ = std::string::npos; }
 
@@ -549,7 +549,7 @@ private:
   void body(const std::vector<int>& order, int residue) {
     forget_places(); // what another copy has does not run before this one
     m0_.clear();
-    // Counters move on behind the last load, one behind each product, and the test for the end behind them.
+    // Counters move on after the last load, one after each product, and the test for the end after them.
     std::vector<std::string> scalar;
     for (const BlockCounter& c : how_.counters)
       scalar.push_back("s_add_u32 " + c.name + ", " + c.name + ", " + c.step);

@@ -1,7 +1,7 @@
 /// A loop as one operation of the IR: a block of assembly with its own registers. Private.
 ///
 /// LLVM's register allocator cannot hold 256 accumulators and the operands around them; it does not have to. Everything
-/// before and behind the loop is IR; the loop is text in which this file has chosen every register:
+/// before and after the loop is IR; the loop is text in which this file has chosen every register:
 ///
 ///     results      accumulators, in AGPRs when they and the rest, the prologue's addresses among it, do not fit into 256 VGPRs, pinned: `=&{a[0:3]}`; the
 ///                  block writes zeros to them while the first loads are under way (a copy of the first trip whose
@@ -11,13 +11,13 @@
 ///                  products read as well (not with scales). Results of up to 128 dwords are in VGPRs then; the loop's prologue is the block's where addresses leave room for it, otherwise
 ///                  what it has filled comes in pinned
 ///     arithmetic   sums of scaled products (schedule/scaled_sums.h): temporary results, scales and sums in VGPRs, operands of products
-///                  behind them or all in AGPRs. The loop's prologue has products and sums of its own, so it is the block's, or there is no block
+///                  after them or all in AGPRs. The loop's prologue has products and sums of its own, so it is the block's, or there is no block
 ///     addresses    whatever registers LLVM likes
 ///
-/// The trips are `copies` bodies behind one another, so that stages and rings are constants; after each of them the loop
+/// The trips are `copies` bodies one after another, so that stages and rings are constants; after each of them the loop
 /// may end, and the last trip stands once for each copy. A staggered loop stands there twice, and both leave to the same last
 /// trips: places are for the lives of either order. Waits and barriers are the code's. What LLVM's hazard recogniser would do, were it to look inside:
-/// nothing between matrix instructions of this distance; wait states before and behind the block are written out.
+/// nothing between matrix instructions of this distance; wait states before and after the block are written out.
 ///
 /// Sources: LLVM Language Reference, "Inline Assembler Expressions"; "AMD Instinct MI300 ISA (CDNA3) Reference Guide",
 /// chapter 4.5 (required NOPs); LLVM 22 GCNHazardRecognizer.cpp (wait states of matrix instructions).
@@ -46,7 +46,7 @@ struct BlockRegisters {
   int first = 0, last = 0;            ///< VGPRs that the block owns, from first up to last
   std::pair<int, int> agprs = {0, 0}; ///< of its rings, from first up to second
   std::map<int, int> results;         ///< register -> its first place
-  std::map<int, int> loaded; ///< what the last trip loads for the code behind the loop -> its first VGPR
+  std::map<int, int> loaded; ///< what the last trip loads for the code after the loop -> its first VGPR
   std::map<std::pair<int, int>, int> rings; ///< (register, iteration % copies) -> its first place
   bool prologue = false; ///< the loop's prologue may stand in the block: nothing in it needs other places
 };

@@ -156,7 +156,7 @@ private:
     for (const Uniform& u : p_.uniforms()) {
       k.locate(u.where);
       const Tensor& t = p_.tensor(u.tensor);
-      // Up to behind the last element: the place of coordinate 1 in an extent of 1 may be 0.
+      // Up to past the last element: the place of coordinate 1 in an extent of 1 may be 0.
       const Sym last = t.at(std::vector<Sym>{t.shape[0] - Sym(1)});
       const Value table = k.buffer(pointers_.at(t.id), k.lower_low(bytes(t, last + Sym(1))));
       const Value loaded = k.buffer_load(table, k.lower_low(bytes(t, u.at)), {Element::i32, 1});
@@ -227,7 +227,7 @@ private:
       }
     }
   }
-  // A transfer. What its place in LDS is behind that of others goes into the instruction as far as the address in memory has as
+  // A transfer. What its place in LDS is after that of others goes into the instruction as far as the address in memory has as
   // much to give: the immediate moves both, and several transfers share M0.
   void prepare(const Inst& load, const Inst& write) {
     k.locate(load.where);
@@ -248,7 +248,7 @@ private:
   // under way.
   void begin() {
     if (p_.shares())
-      return; // behind another tile LLVM would wait for its transfers once more than the block does
+      return; // after another tile LLVM would wait for its transfers once more than the block does
     const auto loop = std::find_if(code_.regions.begin(), code_.regions.end(), [](const CodeRegion& r) {
       return r.is_loop || !r.guards.empty() || !std::all_of(r.body.begin(), r.body.end(), [](const Inst& i) {
                return i.kind == InstKind::fill;
@@ -286,7 +286,7 @@ private:
                                   : splits_.emplace(&i, split(coordinates_, i.access, i.uses)).first->second;
   }
 
-  // `shared`: of a transfer, what its place in LDS has behind one of others.
+  // `shared`: of a transfer, what its place in LDS has after one of others.
   Memory memory(const Inst& i, int shared = 0) {
     const Tensor& t = p_.tensor(i.access.tensor);
     const AddressSplit& a = split_of(i);
@@ -617,7 +617,7 @@ private:
         if (bits(held.type.element) > 8) loaded.push_back(held);
         continue;
       }
-      // A load stays before the branch: LLVM would sink it to its use behind.
+      // A load stays before the branch: LLVM would sink it to its use after.
       if (!loaded.empty()) {
         std::string takes = "v";
         for (std::size_t l = 1; l < loaded.size(); ++l) takes += ",v";
@@ -665,7 +665,7 @@ private:
     }
     case InstKind::load: {
       if (i.direct) {
-        transfer_ = &i; // the write behind it is the other half
+        transfer_ = &i; // the write after it is the other half
         break;
       }
       const Tensor& t = p_.tensor(i.access.tensor);
@@ -1105,7 +1105,7 @@ private:
             run && eq(position(e).first - position(0).first, Sym(static_cast<std::int64_t>(e))) == Truth::yes;
       if (run) return k.select(holds(0), v, beyond);
     }
-    // All comparisons first: a selection right behind its own has to wait for it.
+    // All comparisons first: a selection right after its own has to wait for it.
     std::vector<Value> held, out;
     for (int e = 0; e < v.type.lanes; ++e) held.push_back(holds(static_cast<std::size_t>(e)));
     for (int e = 0; e < v.type.lanes; ++e)
@@ -1160,7 +1160,7 @@ private:
 
   bool outside(int id) const { return code_.registers[static_cast<std::size_t>(id)].outside; }
 
-  // The registers that a trip must find: used before written, here, in later trips or behind the loop.
+  // The registers that a trip must find: used before written, here, in later trips or after the loop.
   std::vector<RegKey> carried(const CodeRegion& r) const {
     std::set<RegKey> need, defined;
     const auto scan = [&](const std::vector<Inst>& list) {
@@ -1250,7 +1250,7 @@ private:
       types.push_back(v.type);
       start.push_back(handed_on(v));
     }
-    std::vector<RegKey> results; // what lives on behind the loop
+    std::vector<RegKey> results; // what lives on after the loop
     for (const RegKey& key_of : keys)
       if (outside(key_of.first)) results.push_back(key_of);
     for (const Inst& i : r.epilogue)
@@ -1441,7 +1441,7 @@ private:
       for (const Advance& a : advances) known = known || (a.start == start && a.slope == slope);
       if (!known) advances.push_back({start, slope, scalar_output()});
     }
-    // Inputs behind all outputs.
+    // Inputs after all outputs.
     std::map<std::pair<int, char>, std::string> named;
     const auto input = [&](Value v, char kind) {
       auto [at, fresh] = named.try_emplace({v.id, kind}, "");
@@ -1459,7 +1459,7 @@ private:
                               a.slope.constant() ? std::to_string(a.slope.constant()->value())
                                                  : input(k.lower_low(a.slope), 's')});
     std::map<int, std::string> transfer_bases;
-    std::map<std::pair<int, int>, std::string> lds_bases; // address, a multiple of 64 KiB behind it
+    std::map<std::pair<int, int>, std::string> lds_bases; // address, a multiple of 64 KiB after it
     how.address = [&](const Inst& i, int residue) {
       BlockAddress a;
       if (i.kind == InstKind::load) {

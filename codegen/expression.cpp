@@ -866,7 +866,7 @@ std::string number_text(double v) {
   return s;
 }
 
-/// What occurs in many places is printed in each; behind `left` of them comes "...": of a choice of a choice 2^n.
+/// What occurs in many places is printed in each; after `left` of them comes "...": of a choice of a choice 2^n.
 std::string text_of(Expr e, const std::function<std::string(int)>& name, int& left) {
   if (--left < 0) return "...";
   const ExprNode& n = e.node();

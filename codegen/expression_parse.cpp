@@ -259,7 +259,7 @@ private:
                                        : Monoid::min,
                        k, extent, body);
   }
-  /// Behind a parenthesis: an expression, or one that a condition chooses.
+  /// After a parenthesis: an expression, or one that a condition chooses.
   Expr parenthesized() {
     const std::size_t ask = next_of("?"), less = next_of("<>");
     Expr e;

@@ -56,7 +56,7 @@ void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level) {
 
 namespace {
 
-// Options of the process that hold while this lives. LLVM's machine schedulers, before and behind register allocation, cannot be
+// Options of the process that hold while this lives. LLVM's machine schedulers, before and after register allocation, cannot be
 // taken out as passes: the target hangs others to them. Nor can the passes over addresses: a block's are few, and equal ones are one
 // already; they save 16 to 88 bytes of code and take a tenth of code generation.
 class Switches {
@@ -183,7 +183,7 @@ private:
     llvm::Register data;
     bool descriptor = false;
     for (const llvm::MachineOperand& o : i.explicit_uses()) {
-      if (!o.isReg()) break; // the offset is a number, or behind it
+      if (!o.isReg()) break; // the offset is a number, or after it
       if (descriptor) return data;
       if (!data.isValid()) {
         if (width(o.getReg()) <= 64) return {};

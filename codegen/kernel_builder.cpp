@@ -591,7 +591,7 @@ Value KernelBuilder::convert(Value a, Element element, Nan nan) {
   INLAY_CHECK(bits(a.type.element) != bits(element), "a conversion that widens or narrows");
   if (a.type.element == Element::f32 && element == Element::bf16 && !live().target.packs_bf16 &&
       (a.type.lanes > 1 || nan == Nan::any)) {
-    // What LLVM makes of it but for a NaN's payload, each step for all elements: one element behind another waits for its
+    // What LLVM makes of it but for a NaN's payload, each step for all elements: one element after another waits for its
     // comparison every time.
     auto& ir = live().ir;
     const auto all = [&](unsigned n) {
@@ -1083,7 +1083,7 @@ KernelBuilder::Values KernelBuilder::rotate(Value end, int ring, Values carried,
     return inside;
   });
   // A conditional trip changes the values in place; two exits side by side would keep both sets alive, because LLVM lays
-  // branches out one behind the other.
+  // branches out one after the other.
   // The residue goes along with them: on each path it is a number.
   now.push_back(constant(0));
   for (int r = 0; r + 1 < ring; ++r) {

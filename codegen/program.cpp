@@ -640,7 +640,7 @@ Fragment Program::relayout(const Fragment& from, const Layout& wanted, Element e
     append(m, where);
     return to;
   }
-  // Lanes exchange words: what is narrower moves in its own type, what is wider is rounded behind.
+  // Lanes exchange words: what is narrower moves in its own type, what is wider is rounded after.
   if (auto exchanged = lane_exchanges(from, to, *target_)) {
     exchanged->nan = nan;
     check_map({to.id, {from.id}, expressions_->parameter(0), nan}, *target_, fragments_, element, where);

@@ -389,7 +389,7 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
     body(c);
     wrong = c.wrong();
   };
-  // Workgroup w has the steps [w each, (w + 1) each), cut off behind the last one, and of a tile what these and
+  // Workgroup w has the steps [w each, (w + 1) each), cut off after the last one, and of a tile what these and
   // [before, before + trips) have in common. What is left to show is that all steps have a workgroup, that its turns are the tiles
   // with which it has something in common, and that each share is in its tile.
   in("whole tiles", [&](Case& c) { // tile = worker + workers turn: by digits each below workers rounds, once
@@ -413,7 +413,7 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
     c.let(n.left, Sym(0));
     c.demand(ClaimKind::equal, c.at(value_of(n.each)), Sym(0));
   });
-  // A workgroup that begins at trip a of tile f, or ends behind trip a of it.
+  // A workgroup that begins at trip a of tile f, or ends after trip a of it.
   const Sym trips = a + b + one;
   in("the first tile of a workgroup", [&](Case& c) {
     c.let(s.trips, trips), c.let(n.start, trips * f + a);
@@ -441,7 +441,7 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
     c.let(n.rounds, w), c.let(n.behind, f), c.let(n.first, f + j);
     c.demand(ClaimKind::equal, c.at(value_of(s.turns)), w);
   });
-  // The share of tile w + `tile`, where w tiles are whole: the first trip of it and the one behind the last.
+  // The share of tile w + `tile`, where w tiles are whole: the first trip of it and the one after the last.
   const auto share = [&](const std::string& name, Sym trips_of, Sym tile, Sym start, Sym stop, Sym first,
                          Sym last) {
     in(name, [&](Case& c) {
@@ -454,14 +454,14 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
       c.demand(ClaimKind::equal, c.at(value_of(s.count)), last - first);
     });
   };
-  { // begins behind trip a of tile f, and ends in it
+  { // starts past trip a of tile f, and ends in it
     const Sym long_trips = a + b + v + one;
     share("inside of a tile", long_trips, f, long_trips * f + a, long_trips * f + a + b + one, a,
           a + b + one);
   }
   share("from inside of a tile on", trips, f, trips * f + a, trips * (f + one) + j, a, trips);
   share("all of a tile", trips, f + one + j, trips * f + a, trips * (f + j + Sym(2)) + v, Sym(0), trips);
-  { // ends behind a trip of tile f + 1 + j; began in tile f, at a trip before that one or behind it
+  { // ends after a trip of tile f + 1 + j; began in tile f, at a trip before that one or after it
     const Sym more = a + v + b + one;
     share("the begin of a tile, from earlier", more, f + one + j, more * f + a,
           more * (f + one + j) + a + v + one, Sym(0), a + v + one);

@@ -464,7 +464,7 @@ private:
   std::unordered_map<const AccessName*, std::vector<std::pair<ElementAccess, ElementAccess>>> same_;
 };
 
-/// The bytes behind the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
+/// The bytes after the symbol `zeros`, where they are 0 and no code; an empty range where there are none.
 std::pair<std::uint64_t, std::uint64_t> zeros_of(const runtime::CodeObject& object) {
   for (const runtime::Symbol& s : object.symbols()) {
     if (s.name != "zeros" || s.function || s.section >= object.sections().size()) continue;
@@ -630,7 +630,7 @@ private:
   void note(const FlowAccess& access, unsigned lane, const std::string& text) {
     wild = MachineEvent{access.instruction, access.wave, lane, {}, {}};
     wild_text = text;
-    throw std::runtime_error(text); // nothing behind it is worth following
+    throw std::runtime_error(text); // nothing after it is worth following
   }
   bool run_stores(int tensor, std::int64_t byte_of) {
     if (store_set_.empty())
@@ -961,7 +961,7 @@ struct Sides::Abstract {
   std::vector<bool> fresh;           ///< of each place: changes from head to head
   std::vector<int> kind, first_kind; ///< places of one kind hold the same
   std::vector<int> first_alike;      ///< of each first kind: the first place that held the same at both heads
-  std::vector<int> next_alike;       ///< and behind each place the next one; -1: none
+  std::vector<int> next_alike;       ///< and after each place the next one; -1: none
   std::vector<Number> start;
   // Words of the machine.
   std::vector<std::vector<int>>

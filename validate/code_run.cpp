@@ -446,7 +446,7 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
     }
     case InstKind::mma: {
       const MatrixProduct& f = product(*i.atom);
-      // Operands in one register or in two halves; with scales in one, and each scale in a register behind them.
+      // Operands in one register or in two halves; with scales in one, and each scale in a register after them.
       const bool scaled = i.atom->mma->scaled;
       const std::size_t parts = scaled ? 1 : i.uses.size() / 2;
       std::vector<const std::vector<Number>*> held_by;

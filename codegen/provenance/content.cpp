@@ -96,7 +96,7 @@ Content::Content(const Code& code) : code_(code), p_(*code.program) {
           likely.push_back((v + unit - 1) / unit * unit);
       const std::int64_t wide = std::min<std::int64_t>(most - least, std::int64_t{1} << below(31));
       likely.push_back((least + below(wide + 1)) / unit * unit);
-      // At first all of them small, or large, or just behind a tile.
+      // At first all of them small, or large, or just past a tile.
       std::int64_t v =
           n == 0   ? least
           : n == 1 ? most

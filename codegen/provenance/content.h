@@ -40,7 +40,7 @@ private:
   struct Placed {                                                    ///< a tensor at a point
     std::vector<std::int64_t> extent;
     std::vector<Digits> modes; ///< [axis]
-    std::int64_t elements = 0; ///< up to behind the last one
+    std::int64_t elements = 0; ///< up to past the last one
   };
   using Home = std::pair<const CodeRegion*, int>; ///< and prologue, body or epilogue: 0, 1, 2
 

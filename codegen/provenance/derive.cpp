@@ -85,7 +85,7 @@ void Interpreter::make_world() {
   for (const GridAxis& a : p_.grid()) {
     const Size* z = size_of(a.extent);
     if (!z || known(z->symbol)) continue;
-    const auto over = [&](std::int64_t unit) { // of the size behind the workgroup's first coordinate
+    const auto over = [&](std::int64_t unit) { // of the size after the workgroup's first coordinate
       return context_.symbol("_over_" + z->name,
                              {Int(0), Int(std::max<std::int64_t>(z->facts.most / unit - 1, 0))});
     };
@@ -169,7 +169,7 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));
   while (divides(Sym(g), rest) != Truth::yes) g = g % 2 == 0 ? g / 2 : 1;
   if (which == LeastEnd::size) {
-    // From the size's begin on, at least what is declared of it.
+    // From the size's start on, at least what is declared of it.
     const std::int64_t fewest = rest == Sym(0) && !two ? (z->facts.least + r.tile - 1) / r.tile - 1 : 0;
     const Sym trips = context_.symbol("_trips_" + z->name, {Int(fewest), Int((z->facts.most - 1) / r.tile)});
     const std::int64_t units = r.tile / g; // of the last tile: 1 to all of them

@@ -195,7 +195,7 @@ Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<A
 bool Interpreter::one_body(Term& a, const Term& b, const std::vector<int>& columns) {
   if (a.expr == b.expr) return true;
   Expr x = resolve(a.expr, columns), y = resolve(b.expr, columns);
-  // Behind a loop, what is known of its trips holds for all that follows.
+  // After a loop, what is known of its trips holds for all that follows.
   if (!(x == y) && exiting_) x = normal_of(relate(x)), y = x_.normal(relate(y));
   if (!(x == y)) return false;
   a.expr = x;

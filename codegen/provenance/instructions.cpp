@@ -102,7 +102,7 @@ void Interpreter::run(State& s, const Inst& i) {
   case InstKind::store: store(s, i); break;
   case InstKind::lds_read: read(s, i); break;
   case InstKind::lds_write:
-    // Both halves of a transfer, one behind the other, of one iteration.
+    // Both halves of a transfer, one after the other, of one iteration.
     if (i.direct &&
         (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead || !(half_->waves == i.waves)))
       refute("a transfer is one instruction", p_.tensor(i.access.tensor).name,
@@ -236,7 +236,7 @@ void Interpreter::load(State& s, const Inst& i) {
   if (!in_turn || !part_of_others(term, t, index))
     term.expr = x_.load(t.id, std::move(index), std::move(through));
   s.regs[key(i.def)] = {std::move(term), !i.direct};
-  if (i.direct) return; // the write right behind it is the other half of the instruction
+  if (i.direct) return; // the write right after it is the other half of the instruction
   s.vm.push_back({Queued::What::reg, key(i.def), t.in_place ? 1 : -1, {t.id, 0}});
 }
 

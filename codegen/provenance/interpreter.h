@@ -146,18 +146,18 @@ private:
   void run_version(State& s, const std::vector<Inst>& insts, bool divides);
   // modulus | size, as a substitution of the free symbol in what the size stands for.
   void add_condition(std::vector<std::pair<AtomId, Sym>>& to, const When& when);
-  // Runs everything behind an exit: j is the last trip's number, `residue` its remainder by the ring.
+  // Runs everything after an exit: j is the last trip's number, `residue` its remainder by the ring.
   void leave(State s, const CodeRegion& r, std::size_t index, Sym j, int residue);
   // What follows the exit. Exits that leave the same behind go on in the same way: once, unless what follows asks how many trips
   // there were. `before`: `relation_` before the exit.
   void go_on(State s, std::size_t index, const std::vector<std::pair<AtomId, Sym>>& before);
-  // Whether nothing behind a region is a loop, or accesses LDS or a tensor in place.
+  // Whether nothing after a region is a loop, or accesses LDS or a tensor in place.
   bool simple_behind(std::size_t index) const;
   // Adds to what is known that trip j is the last one, or that others come later; false where that cannot be.
   bool meet(const CodeRegion& r, Sym j, bool later);
   // Whether the number of trips is a size's, a symbol of its own, and not a number or a workgroup's.
   bool counts_trips(const CodeRegion& r) const;
-  // The number of the last trip, with what is known of it here: behind another loop over the size, that one's.
+  // The number of the last trip, with what is known of it here: after another loop over the size, that one's.
   Sym last_trip(const CodeRegion& r) const { return relate(last_trip_.at(&r)); }
   bool positive(Sym end) const;
   // How many trips a step of the induction takes: whole rounds of the ring, and of the workgroups that the loop ends with.
@@ -182,7 +182,7 @@ private:
   void list(State& s, const std::vector<Inst>& insts, Sym trip, int number);
   // The numbers of the trip that is run.
   std::vector<std::pair<AtomId, Sym>> trips() const;
-  // Behind an exit the number of trips is known, and holds for all that follows.
+  // After an exit the number of trips is known, and holds for all that follows.
   Sym here(Sym s) const;
   RegKey key(const Reg& r) const;
   const Term& value(State& s, const Reg& r);
@@ -192,7 +192,7 @@ private:
   static void complete(State& s, std::deque<Queued>& queue, int keep, std::uint32_t waves);
   static void finish(State& s, const Queued& q);
   void run(State& s, const Inst& i);
-  // Of a barrier: how many each half of the waves has run behind it. For all, or for a half that brings both apart by one or in step
+  // Of a barrier: how many each half of the waves has run after it. For all, or for a half that brings both apart by one or in step
   // again.
   void meet(State& s, const Inst& i);
   // The half of the workgroup that a wave belongs to.
@@ -210,7 +210,7 @@ private:
   // From one tile of a tensor in place to another, axis by axis.
   static std::vector<int> distance(const std::string& claim, const Tensor& t, const std::vector<Sym>& from,
                                    const std::vector<Sym>& to);
-  // Whoever reads `place` is done before `wave` writes it: other waves behind a barrier, the wave itself after a wait, or
+  // Whoever reads `place` is done before `wave` writes it: other waves after a barrier, the wave itself after a wait, or
   // without one where its accesses are in order: those to memory at one address are.
   void read_before(const State& s, const std::vector<Reading>& readings, int place, int wave, bool in_order,
                    const std::string& what) const;
@@ -428,7 +428,7 @@ private:
   Sym bound_;
   std::vector<Sym> dollars_;
   std::vector<std::pair<AtomId, Sym>> world_, relation_, written_;
-  /// There is no loop. Behind one, a factor that follows a sum may belong inside it: the scale of a block of k.
+  /// There is no loop. After one, a factor that follows a sum may belong inside it: the scale of a block of k.
   bool straight_ =
       std::none_of(code_.regions.begin(), code_.regions.end(), [](const auto& r) { return r.is_loop; });
   std::map<const CodeRegion*, Sym> last_trip_; ///< the number of the last trip

@@ -98,7 +98,7 @@ bool Interpreter::assume(const Guard& g) {
   if (less_equal(room + Sym(1), Sym(0))) return false;
   if (less_equal(Sym(0), room)) return true; // nothing new
   // The first symbol that may be replaced by what the condition says of it. To know less is to prove it for more; what is lost
-  // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size behind the workgroup,
+  // is the range of that symbol. So what nothing else is known of comes first, and what is left of a size after the workgroup,
   // which keeps its tile inside, last.
   const auto is = [](AtomId x, const auto& list) {
     return std::any_of(list.begin(), list.end(), [&](const auto& e) { return x == *e.symbol.as_atom(); });
@@ -343,7 +343,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
       if (!positive(end) && !less_equal(Sym(1), world(end)))
         refute("the loop runs at least once", to_string(end),
                "it may end at 0: k.if_less(0, " + to_string(end) + ", ..) around it says where not");
-  // What is known behind the loop before this one holds in all trips of this one, but its own trips are not over.
+  // What is known after the loop before this one holds in all trips of this one, but its own trips are not over.
   struct Inside {
     bool& flag;
     bool outer;

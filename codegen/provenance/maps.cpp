@@ -492,7 +492,7 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
           return both(sum, *now);
     return {};
   }
-  // Two elements, one behind the other: which index moves, and by how much.
+  // Two elements, one after the other: which index moves, and by how much.
   std::vector<std::pair<Sym, Sym>> moved;
   Expr body;
   std::optional<std::size_t> column;
@@ -501,7 +501,7 @@ std::optional<Term> Interpreter::lane_sum(Expr map, const std::vector<Term>& ter
     return a == b ? a : bound_;
   };
   try {
-    // Behind a loop, what is known of its trips holds for all that follows.
+    // After a loop, what is known of its trips holds for all that follows.
     const auto known = [&](Expr e) { return x_.normal(exiting_ ? relate(e) : e); };
     body = x_.normal(extrapolate(known(terms[0].expr), known(next.expr), record));
   } catch (const Refuted&) {

@@ -166,7 +166,7 @@ enum class Status : std::uint8_t { pending, done, published };
 /// How many barriers the lower and the upper half of the waves have run. All waves walk one list; a barrier for one half alone puts
 /// the halves apart, and one for the other half puts them in step again.
 using Barriers = std::array<int, 2>;
-/// An access that has been waited for, and how many barriers each half had run by then: wave b comes behind that of wave a once it has
+/// An access that has been waited for, and how many barriers each half had run by then: wave b comes after that of wave a once it has
 /// run more of them than a had.
 struct Passed {
   bool done = false;
@@ -200,7 +200,7 @@ struct Reading {
   std::shared_ptr<const std::vector<std::pair<int, int>>> cells; ///< (place, wave), sorted
   std::uint32_t waves = 0;                                       ///< that read, as bits
 };
-using RegKey = std::pair<int, int>; // register, iteration counted from the loop's begin
+using RegKey = std::pair<int, int>; // register, iteration counted from the loop's start
 struct RegState {
   Term term;
   bool pending = false;
@@ -275,7 +275,7 @@ struct State {
   std::set<int> drawn, taken;     ///< tickets
   std::map<int, int> given;       ///< tensors that were stored before a ticket was drawn: the first such
   std::map<int, Status> awaited;  ///< turns: a work-item has waited, all waves have acquired (published)
-  std::set<int> met, signalled;   ///< turns: behind a barrier after the wait; passed on
+  std::set<int> met, signalled;   ///< turns: after a barrier after the wait; passed on
   std::map<int, int> passed;      ///< tensors that were stored before a turn was passed on: the first such
   struct Early {                  ///< read of those before, in a turn that is not over
     int turn, tensor;

@@ -259,7 +259,7 @@ void Interpreter::lds_claims(const Inst& i, std::set<std::tuple<int, bool, std::
   prove(
       std::string(name_of(i)) + "s of " + t.name + " are inside it, aligned and contiguous",
       [&] { return to_string(t.place); }, "enumeration");
-  // A transfer has one address a wave: its lanes' data lie one behind another.
+  // A transfer has one address a wave: its lanes' data lie one after another.
   if (i.direct)
     for (std::size_t s = 0; s < r.places.size(); s += count) {
       const std::size_t lane = s / count % static_cast<std::size_t>(p_.target().wave_size);
@@ -353,8 +353,8 @@ void Interpreter::memory_claims(const Inst& i) {
     refute(what + " have the address of their view", to_string(t.place), e.what());
   }
   prove(what + " have the address of their view: base + step + lane + immediate", address, "normal form");
-  // What a mask or a descriptor leaves out lies behind the tensor's end; before its begin there is nobody who looks. And where
-  // the base is behind the end, what is left is negative, and to the hardware a large number.
+  // What a mask or a descriptor leaves out lies past the tensor's end; before its start nothing checks. And where
+  // the base is past the end, what is left is negative, and to the hardware a large number.
   const bool shorter = std::find(a.shortened.begin(), a.shortened.end(), true) != a.shortened.end();
   for (std::size_t axis = 0; axis < at0.size(); ++axis) {
     if (i.access.gathered(axis) || uniform_of(p_, i.access.origin[axis])) continue;
@@ -400,7 +400,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "a vector of " + t.name + " is wholly inside or wholly outside", [&] { return to_string(room); },
         "facts");
   }
-  // Behind the last coordinate of the access along an axis; and what it may pass where nothing masks it.
+  // After the last coordinate of the access along an axis; and what it may pass where nothing masks it.
   const auto past = [&](std::size_t axis) {
     const Column& c = r.coordinate[axis];
     return r.origin[axis] + Sym(*std::max_element(c.begin(), c.end()) + 1);
@@ -431,7 +431,7 @@ void Interpreter::memory_claims(const Inst& i) {
     if (number && *number > Int(0) && !i.access.masked[axis] && !inside(axis))
       leaves(axis, "lies outside of the axis that the descriptor ends");
   }
-  // Behind a base that is inside a row, what is not masked is inside, or the records end with the row.
+  // After a base that is inside a row, what is not masked is inside, or the records end with the row.
   for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size(); ++axis)
     if (!i.access.masked[axis] && !a.shortened[axis] && !counted(i, axis) &&
         has_workgroup(p_, i.access.origin[axis]) && !inside(axis))
@@ -440,7 +440,7 @@ void Interpreter::memory_claims(const Inst& i) {
     prove(
         "loads of " + t.name + " stay inside its memory", [&] { return to_string(t.place); }, "facts");
   if (a.gathered_axis >= 0 || a.ends_with_tensor) {
-    // The descriptor ends with the tensor: nothing inside is cut, nothing behind it is read.
+    // The descriptor ends with the tensor: nothing inside is cut, nothing after it is read.
     std::vector<Sym> last(t.shape.size(), Sym(0)), next(t.shape.size(), Sym(0));
     bool from_here = a.ends_with_tensor;
     for (const std::size_t axis : outside_in(t)) {
@@ -527,7 +527,7 @@ void Interpreter::guard_claims(const Inst& i, const Tensor& t, const Tensor& in_
              "a loop moves along axis " + std::to_string(axis) + ", which lies outside of it");
     last[axis] = outside ? Sym(0) : world(t.shape[axis]) - Sym(1);
   }
-  // Behind the base there are whole rows of records: where it lies before a row's begin, the end of the last row is not among them.
+  // After the base there are whole rows of records: where it lies before a row's start, the end of the last row is not among them.
   for (std::size_t axis = 0; axis < t.shape.size(); ++axis)
     if (axis != d && !decide(ClaimKind::less_equal, Sym(0), world(a.begin[axis])))
       refute(claim, to_string(a.begin[axis]),
@@ -578,7 +578,7 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
     if (const int least = *std::min_element(c.begin(), c.end()); least < 0)
       refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane),
              "a lane is at " + std::to_string(least) + " from the tile's begin");
-  // A tile begins inside the tensor, or behind it by fewer tiles than the loop runs ahead.
+  // A tile begins inside the tensor, or after it by fewer tiles than the loop runs ahead.
   std::vector<Sym> far(t.shape.size(), Sym(0));
   for (std::size_t axis = 0; axis < far.size(); ++axis) {
     bool moves = false;

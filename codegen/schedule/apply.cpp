@@ -101,7 +101,7 @@ public:
       if (!inst.direct) push(vm_, inst, key_of(inst.def, trip));
       break;
     case InstKind::store:
-      // Of two versions the one with fewer: behind more stores the same count waits for more.
+      // Of two versions the one with fewer: after more stores the same count waits for more.
       if (!inst.when || inst.when->divides) push(vm_, inst, {-1, 0});
       break;
     case InstKind::signal: push(vm_, inst, {-1, 0}); break;
@@ -471,7 +471,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
     early = order.early;
     INLAY_CHECK(early.empty() || index + 1 < graph.regions.size(), "a region behind the loop");
     auto behind = out.epilogue.begin();
-    for (const int node : early) { // one behind each product, and the rest behind the last
+    for (const int node : early) { // one after each product, and the rest after the last
       behind =
           std::find_if(behind, out.epilogue.end(), [](const Inst& i) { return i.kind == InstKind::mma; });
       if (behind != out.epilogue.end()) ++behind;

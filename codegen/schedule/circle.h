@@ -1,4 +1,4 @@
-/// Places on the circle of a loop's trips: time goes on before its begin. Private.
+/// Places on the circle of a loop's trips: time goes on before its start. Private.
 #pragma once
 
 namespace inlay::codegen {

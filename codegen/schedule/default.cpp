@@ -50,7 +50,7 @@ Schedule default_schedule(const Graph& graph) {
       return first;
     };
     // Loads, writes, reads and products, and what is pointwise around them: the order below is made for that. With a fold
-    // in the trip (a softmax between two products) the trip keeps the program's order behind its memory accesses.
+    // in the trip (a softmax between two products) the trip keeps the program's order after its memory accesses.
     bool simple = true;
     for (const Inst& inst : body)
       simple = simple && inst.kind != InstKind::fold_values && inst.kind != InstKind::fold_lanes &&

@@ -1,6 +1,6 @@
-/// Loads that stand behind a loop and wait for nothing in it (scales, a bias). Private.
+/// Loads that stand after a loop and wait for nothing in it (scales, a bias). Private.
 ///
-/// Behind the last product they would be waited for at once, as long as memory takes. In the loop's last trip, one behind each of its
+/// After the last product they would be waited for at once, as long as memory takes. In the loop's last trip, one after each of its
 /// first products, they are under way beside these.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace inlay::codegen {
 
-/// Nodes of the region behind a loop: loads of tensors that the program only reads, before anything that orders memory or LDS.
+/// Nodes of the region after a loop: loads of tensors that the program only reads, before anything that orders memory or LDS.
 /// Nothing where the region is a loop, or runs under other guards.
 [[nodiscard]] std::vector<int> early_loads(const Region& loop, const Region& behind, const Program& program);
 /// VGPRs that they take: what they load, and at most so many addresses.

@@ -42,7 +42,7 @@ std::map<int, int> operand_sides(const std::vector<Inst>& body) {
     for (std::size_t u = 0; u < i.uses.size(); ++u) {
       const auto tensor = tensor_of.find(i.uses[u].id);
       if (tensor == tensor_of.end()) continue;
-      const int side = static_cast<int>(u < 2 * parts ? u / parts : u - 2 * parts); // scales behind operands
+      const int side = static_cast<int>(u < 2 * parts ? u / parts : u - 2 * parts); // scales after operands
       if (const auto [known, first] = sides.try_emplace(tensor->second, side);
           !first && known->second != side)
         known->second = -1;

@@ -480,7 +480,7 @@ private:
     for (const int n : order) {
       const int ahead = last - floor_of(at[static_cast<std::size_t>(n)], length);
       const bool state = inst(n).def.id >= 0 && registers_[static_cast<std::size_t>(inst(n).def.id)].outside;
-      if (state && ahead > 1) return std::nullopt; // iterations behind the end would reach it
+      if (state && ahead > 1) return std::nullopt; // iterations past the end would reach it
       out.slots.push_back({n, ahead, role(n) == Role::product && product++ % every == 0});
     }
     return out;

@@ -185,7 +185,7 @@ public:
     // The same number of waves as LDS lets in, if any lead allows it.
     // A load is under way for at least twice memory's latency when nobody else is there: with others it takes longer.
     const int trip = clocks_ * static_cast<int>(products_.size());
-    // Where all that a trip uses is waited for at its begin, half a trip less on the average, so for half of one more; three
+    // Where all that a trip uses is waited for at its start, half a trip less on the average, so for half of one more; three
     // trips or four are for that alone.
     const int latency = 2 * Latencies::of(target_).memory, one_wait = (latency + trip / 2 + trip - 1) / trip;
     // Transfers leave LDS to one workgroup, and registers to spare; but the first tile's masked addresses need some.
@@ -244,7 +244,7 @@ private:
     double key; ///< where in its window, 0 to 1
   };
 
-  // The slot where window q begins; windows go on before and behind the trip.
+  // The slot where window q begins; windows go on before and after the trip.
   int window(int q) const {
     const int trip = floor_of(q, steps_);
     return trip * static_cast<int>(products_.size()) + begin_[static_cast<std::size_t>(q - trip * steps_)];
@@ -354,7 +354,7 @@ private:
         const int half = half_of(r), many = reads_of[half], others = writes_of[1 - half];
         put_in_half(r, half - 2, read[half]++, many, others > many ? 0.2 * many / others : 0.2);
       }
-      // Behind the reads of the iteration that had the stage before.
+      // After the reads of the iteration that had the stage before.
       for (const Write& w : writes_) {
         const int half = half_of(w.node);
         put_in_half(w.load, half + 1 - 2 * (1 + loop_.pipeline.ring), written[half]++, writes_of[half], 0.4);
@@ -369,7 +369,7 @@ private:
       const double shift = transfers_ && others >= 2 * many ? 0.3 * many / others : 0.2;
       put_within(r, step, (done[step]++ + shift) / many, -lead);
     }
-    // Writes over one trip's length before the reads, each with the load of its register behind it.
+    // Writes over one trip's length before the reads, each with the load of its register after it.
     const int count = static_cast<int>(writes_.size());
     for (int w = 0; w < count && leading < 0; ++w) {
       const int q = w * steps_ / count; // window, and how far inside
@@ -396,7 +396,7 @@ private:
     for (const int l : loads_) {
       const auto f = feeds_.find(l);
       if (f == feeds_.end()) continue;
-      // Two trips ahead in the window behind that reader, so that two copies of the register do. The window is not lost where the number
+      // Two trips ahead in the window after that reader, so that two copies of the register do. The window is not lost where the number
       // of trips is given and memory's latency wants all of them, if the ring has a copy more in any case.
       const int under_way = (trips * steps_ - 1) * length * clocks_ / steps_;
       const bool whole = loop_.pipeline.depth.trips > 0 && trips % loop_.pipeline.ring != 0 &&

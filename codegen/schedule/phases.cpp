@@ -31,8 +31,8 @@ Inst priority(const Inst& like, int value) {
   return i;
 }
 
-// A trip with a barrier behind each phase. Products have a priority of 1 from before the barrier that they wait at, and accesses of 0: what
-// stands between a barrier and the first product behind it is time of the matrix pipe.
+// A trip with a barrier after each phase. Products have a priority of 1 from before the barrier that they wait at, and accesses of 0: what
+// stands between a barrier and the first product after it is time of the matrix pipe.
 std::vector<Inst> with_barriers(const std::vector<Inst>& body, int phases) {
   std::vector<Inst> out;
   int at = 0, now = 1; // the priority
@@ -96,7 +96,7 @@ public:
   }
 
   const Site& site(const Need& n) const { return events_[n.at].site; }
-  // Accesses of its queue behind the access that a need is for, where the wait is.
+  // Accesses of its queue after the access that a need is for, where the wait is.
   int younger(const Need& n, std::size_t at) const {
     const auto& issued = issued_[n.transfer ? 1 : 0];
     return issued[at] - issued[n.access + 1];
@@ -134,7 +134,7 @@ private:
     while (e > 0 && std::max(events_[e].barriers[0], events_[e].barriers[1]) >= least) --e;
     return e;
   }
-  // Where the phase of an event of the loop begins, behind `access`: its barrier, for the first one that at the end of the prologue. Else
+  // Where the phase of an event of the loop begins, after `access`: its barrier, for the first one that at the end of the prologue. Else
   // the event itself.
   std::size_t begin_of_phase(std::size_t e, std::size_t access) const {
     for (std::size_t at = e; events_[e].site.first == 1 && at-- > access + 1;)

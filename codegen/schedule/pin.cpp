@@ -152,7 +152,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
     if (std::find(fixed.begin(), fixed.end(), node) != fixed.end())
       refuse(pin, "it is pinned twice", "one place");
 
-    // Out, with the other half of a transfer, and in behind the product and what is pinned there.
+    // Out, with the other half of a transfer, and in after the product and what is pinned there.
     std::vector<Slot> moved;
     std::vector<Slot> rest;
     for (std::size_t s = 0; s < order.slots.size(); ++s) {
@@ -164,7 +164,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
       if (at(*place).kind == InstKind::mma) ++seen;
     while (place != rest.end() && std::find(fixed.begin(), fixed.end(), place->node) != fixed.end()) ++place;
     const auto index = place - rest.begin();
-    // In the trip in which it was, or the one before or behind, whichever leaves the order right.
+    // In the trip in which it was, or the one before or after, whichever leaves the order right.
     std::optional<Edge> wrong;
     const int before = moved[0].ahead;
     bool found = false;

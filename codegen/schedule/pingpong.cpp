@@ -16,7 +16,7 @@ namespace {
 
 constexpr int pairs = 4; // of phases: quarters of the results
 /// From the issue of a barrier, the last wave's, to the first product of the others: 20 to 30 clocks by the cycle model. So much of a
-/// phase's products stands behind its barrier, and the matrix pipe has something to do.
+/// phase's products stands after its barrier, and the matrix pipe has something to do.
 constexpr int barrier_clocks = 32;
 /// Of the address unit, for the transfers of 16 bytes a lane of one wave on each of 4 SIMDs (runtime/data/timing_*.json, line_clk and
 /// vmem_dwordx4_clk).
@@ -48,7 +48,7 @@ public:
       std::vector<int> products;
       for (const int p : products_)
         if (quarter_.at(p) == q) products.push_back(p);
-      // The last ones, but not all, stand behind the barrier.
+      // The last ones, but not all, stand after the barrier.
       const int clocks = inst(products.front()).atom->mma->clocks();
       const std::size_t behind = std::min(static_cast<std::size_t>((barrier_clocks + clocks - 1) / clocks),
                                           products.size() - 1),
@@ -149,7 +149,7 @@ private:
     for (const int p : products_) sum += inst(p).atom->mma->clocks();
     return sum / pairs;
   }
-  // Each transfer stands behind the last read of its stage, and two pairs or more before its tile is waited for; of those pairs, or of
+  // Each transfer stands after the last read of its stage, and two pairs or more before its tile is waited for; of those pairs, or of
   // the first four of them, in the one with the least to do.
   std::vector<std::vector<Slot>> transfers_of_pairs(const std::vector<std::vector<Slot>>& reads) const {
     struct Window {

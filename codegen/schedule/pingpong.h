@@ -8,13 +8,13 @@
 ///     reads        y1      x1      x0'     y0'        ' of the next tile: no pair reads two halves
 ///     transfers   y''              y''     x''        of the next tile but one, two stages: what a stage's last reads leave open
 ///
-/// What a pair reads is multiplied in the next one or behind it, so no wave ever waits for LDS. Reads of pair q have been waited for
-/// before the products of pair q + 1, hence a stage is free two pairs behind its last read; what goes there is under way for two pairs
+/// What a pair reads is multiplied in the next one or after it, so no wave ever waits for LDS. Reads of pair q have been waited for
+/// before the products of pair q + 1, hence a stage is free two pairs after its last read; what goes there is under way for two pairs
 /// or more until it is waited for, one pair before its tile's first read. The accesses of pair 0 stand at the end of the trip before:
 /// a trip begins with products.
 ///
 /// Sources: Triton, third_party/amd/lib/TritonAMDGPUTransforms/BlockPingpong.cpp (memory and dot clusters of two waves a SIMD, one
-/// conditional barrier before and one behind the loop, s_setprio around the products); HipKittens, arXiv:2511.08083 (8 waves).
+/// conditional barrier before and one after the loop, s_setprio around the products); HipKittens, arXiv:2511.08083 (8 waves).
 #pragma once
 
 #include <inlay/codegen/code.h>

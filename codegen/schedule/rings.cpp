@@ -103,7 +103,7 @@ bool places_alike(const Tensor& s, const Tensor& t) {
   return true;
 }
 
-// Loads with one address share its register, of whichever tensor: the same formula in the work-item, behind the same comparisons.
+// Loads with one address share its register, of whichever tensor: the same formula in the work-item, after the same comparisons.
 bool one_address(const Inst& x, const Inst& y, const Program& program) {
   const Access &a = x.access, &b = y.access;
   const Tensor &s = program.tensor(a.tensor), &t = program.tensor(b.tensor);

@@ -198,7 +198,7 @@ private:
         const int id = std::get<1>(order[r]);
         time = std::max(time, end.at(id) + behind);
         sums_.emplace_back(results_.at(id).sum, time);
-        // Two packed ones fill the gap behind a product, and memory instructions want some.
+        // Two packed ones fill the gap after a product, and memory instructions want some.
         time += std::min(3, static_cast<int>(steps));
       }
     }

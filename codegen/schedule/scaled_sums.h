@@ -1,10 +1,10 @@
 /// Loops whose products are scaled before they are added up: c += s * p, where p is a short sum of products. Private.
 ///
-/// The results p of four matrix tiles are made at a time, so that each step of one of them has three others behind it; they are
-/// added, scaled, while the next four are made, behind the wait states that a matrix result asks for. So the last ones of an iteration are added in
+/// The results p of four matrix tiles are made at a time, so that each step of one of them has three others after it; they are
+/// added, scaled, while the next four are made, after the wait states that a matrix result asks for. So the last ones of an iteration are added in
 /// the trip that follows:
 ///
-///     products, sums    an iteration's products in one trip, one trip ahead; sums behind them, the last ones not ahead
+///     products, sums    an iteration's products in one trip, one trip ahead; sums after them, the last ones not ahead
 ///     LDS reads         over the trip before the products, by first use
 ///     transfers         two trips before the reads, evenly: `ring` stages are enough for that, and one wait a trip leaves a trip's loads under way
 ///     operands          from memory past LDS: two trips before the products

@@ -7,7 +7,7 @@ namespace inlay::codegen {
 
 struct ShownSlot {
   const Inst* inst = nullptr;
-  int clock = 0;  ///< of the matrix pipe, at its begin
+  int clock = 0;  ///< of the matrix pipe, at its start
   int dwords = 0; ///< alive
   const char* resource = "";
   std::string iteration; ///< `j+1`; empty for waits and barriers

@@ -27,7 +27,7 @@ void shift(const std::vector<Inst>& body, int begin, int end, int by, std::vecto
     else
       others.push_back(n);
   }
-  // From the end that they move to: behind or before all products at most, and apart from the one there if they were.
+  // From the end that they move to: after or before all products at most, and apart from the one there if they were.
   int most = by > 0 ? static_cast<int>(others.size()) : 0, was = -1;
   const auto move = [&](Access& a) {
     if (was >= 0 && a.before != was) most += by > 0 ? -1 : 1;
@@ -61,7 +61,7 @@ std::vector<int> shifted(const std::vector<Inst>& body, int by) {
   return order;
 }
 
-// Accesses that both orders have behind the same product, and there is another one of the kind: LDS or memory.
+// Accesses that both orders have after the same product, and there is another one of the kind: LDS or memory.
 int meetings(const std::vector<Inst>& body, const std::vector<int>& order) {
   const auto behind = [&](const std::vector<int>& nodes) {
     std::map<std::pair<int, bool>, int> count; // (products before, memory)

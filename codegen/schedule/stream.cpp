@@ -47,7 +47,7 @@ private:
                             code_.program->tensor(i.access.tensor).element;
     });
   }
-  // Results that a block may have in AGPRs, read behind a branch: LLVM would copy all of them before the first one.
+  // Results that a block may have in AGPRs, read after a branch: LLVM would copy all of them before the first one.
   bool leaves_agprs() const {
     if (std::none_of(list_.begin(), list_.end(), [](const Inst& i) { return i.when.has_value(); }))
       return false;

@@ -43,7 +43,7 @@ public:
 private:
   struct Read {
     int node, free,
-        first; ///< the product behind which its register is free; the first one that wants it, in the trip behind
+        first; ///< the product after which its register is free; the first one that wants it, in the trip after
     double takes; ///< products
   };
 
@@ -66,13 +66,13 @@ private:
   }
   int half_of(int node) const { return half_.at(part_[static_cast<std::size_t>(node)]); }
 
-  // Behind a product, counted from the begin of the trip in which the iteration before runs.
+  // After a product, counted from the start of the trip in which the iteration before runs.
   void put(int node, int product) {
     const int from = product - length_;
     gap_[static_cast<std::size_t>(modulo(from, length_))].push_back({node, -floor_of(from, length_), false});
   }
 
-  // One read behind the other, by when registers are free, the last one a rest before `middle`; whether they are free by then.
+  // One read after the other, by when registers are free, the last one a rest before `middle`; whether they are free by then.
   bool first_half(int middle) {
     std::vector<Read> reads = halves_[0];
     std::stable_sort(reads.begin(), reads.end(),
@@ -110,7 +110,7 @@ private:
   }
 
   // The first half's from `middle` on, then the second half's, evenly up to a rest before the next `middle`, for the iteration
-  // that has the stage next: none where its place is still read, or behind the same product as a read, if there is a free one soon.
+  // that has the stage next: none where its place is still read, or after the same product as a read, if there is a free one soon.
   void transfers(int middle, int end) {
     std::vector<Turns::Transfer> all = turns_.transfers;
     std::stable_sort(all.begin(), all.end(), [&](const Turns::Transfer& a, const Turns::Transfer& b) {
@@ -123,7 +123,7 @@ private:
       at = std::max(at, half_of(t.write) == 1
                             ? end
                             : read_); // one barrier frees the first part and hands the second one on
-      // Nor behind the first products of a trip, before which the other half of a staggered loop would have it, with no instruction to
+      // Nor after the first products of a trip, before which the other half of a staggered loop would have it, with no instruction to
       // say its place in LDS beside.
       const auto taken = [&](int product) {
         const int in_trip = modulo(product, length_);
@@ -165,7 +165,7 @@ private:
   std::vector<int> part_;   ///< lds_parts
   std::map<int, int> half_; ///< of a part
   std::array<std::vector<Read>, 2> halves_;
-  std::vector<std::vector<Slot>> gap_; ///< behind each product
+  std::vector<std::vector<Slot>> gap_; ///< after each product
 };
 
 } // namespace

@@ -16,7 +16,7 @@
 /// than a trip, with two stages. The model is the fp4 kernel of 256 x 256 in AITER (noBpreShuffle): 128 operand registers, three barriers.
 ///
 /// Reads stand as far apart as LDS takes for them (128 bytes a clock, all waves), so that none waits for those before it, and are over a rest before
-/// the wait for them. A read stands some products behind the last one that uses its register: as many as the other half of a
+/// the wait for them. A read stands some products after the last one that uses its register: as many as the other half of a
 /// staggered loop may be apart.
 #pragma once
 

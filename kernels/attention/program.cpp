@@ -118,7 +118,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
                  o = k.zeros(Element::f32, pv.c(), {rows, D});
-  // Behind the diagonal nothing is seen: the loop ends there, where that is the end of a tile.
+  // Past the diagonal nothing is seen: the loop ends there, where that is the end of a tile.
   const Sym seen = s.causal && rows % columns == 0 ? min(SK, Sym(rows) * (bq + Sym(1))) : SK;
   k.loop(seen, columns, {.distance = 2, .ring = 2}, [&](Sym t) {
     const auto tile = [&](const Tensor& of) {

@@ -26,7 +26,7 @@ void check(const BlockScaleSpec& s) {
                                             s.tile_m));
 }
 
-// One column behind the other: the rows of a product lie side by side.
+// One column after the other: the rows of a product lie side by side.
 SymLayout by_columns(Sym rows, Sym columns) {
   TupleBuilder<BasicMode<Sym>> b;
   const std::size_t all = b.open();

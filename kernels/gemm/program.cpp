@@ -62,8 +62,8 @@ bool is_mx(const GemmSpec& s) { return s.in == Element::e2m1; }
 /// Elements of 16 bytes: what a lane moves at once.
 int vector_of(Element e) { return 128 / bits(e); }
 
-/// Elements of a row that a work-item copies to LDS at once: 16 bytes, or less where the work-items then divide the tile's rows
-/// and would not otherwise. At least 4 bytes; 0 when they divide them never.
+/// Elements of a row that a work-item copies to LDS at once: the widest of 16, 8 and 4 bytes for which work-items tile the rows;
+/// 0 if none.
 int copied(const GemmSpec& s, const Target& target, int rows) {
   const int threads = 64 * s.waves_m * s.waves_n, lanes = target.lanes_per_transfer();
   if (s.transfer && lanes > 1) // 4 rows of 4 vectors a wave
@@ -126,7 +126,7 @@ std::optional<Layout> scaled_order(const GemmSpec& s, int waves, int tile) {
   return Layout(std::move(b).finish());
 }
 
-/// The results of a lane, those that `column_order` makes neighbours one behind the other.
+/// The results of a lane, those that `column_order` makes neighbours one after the other.
 Layout results(const GemmSpec& s, const MmaTiling& mma, bool reordered) {
   const Layout c = mma.c();
   if (!reordered || s.mfma != 16) return c;
@@ -162,7 +162,7 @@ SymLayout side_by_side(Sym m, Sym n, Sym parts) {
   return SymLayout(std::move(b).finish());
 }
 
-/// Bytes of a stage of LDS, whole lines of transfers with their padding: of 4 groups of rows, two vectors behind all but the last
+/// Bytes of a stage of LDS, whole lines of transfers with their padding: of 4 groups of rows, two vectors after all but the last
 /// (codegen::transfer_place).
 int stage_of_lines(const GemmSpec& s) {
   return s.stage_bytes() + 3 * 2 * 16 * (static_cast<int>(s.staged_a()) + static_cast<int>(s.staged_b()));

@@ -133,7 +133,7 @@ Problem gemm_problem(const GemmSpec& spec, std::int64_t m, std::int64_t n, std::
                      sum = left * right.transpose(),
                      added = Matrix::Ones(rows, 1) * bias.middleRows(j, columns).transpose();
         const Matrix reference = sum.cwiseProduct(scale) + added;
-        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes behind them, at most four
+        // Sums of i8 products are exact in i32 up to K = 2^17: nothing may differ but by what comes after them, at most four
         // roundings (to f32, two products, a sum).
         const double rounding = codegen::is_integer(in) ? 0 : std::ldexp(1, -24),
                      behind = scaled ? 4 * std::ldexp(1, -24) : 0;

@@ -64,7 +64,7 @@ void route(Workload& w, const MoeSpec& spec, const MoeSizes& sizes, std::uint64_
       for (std::size_t i = at; i < at + static_cast<std::size_t>(spec.tile_m); ++i)
         ids.push_back(static_cast<double>(i < of[e].size() ? of[e][i] : sizes.tokens));
     }
-  // Up to the last token; behind it, whatever the buffers held before: here tokens and experts that there are.
+  // Up to the last token; after it, whatever the buffers held before: here tokens and experts that there are.
   std::size_t used = ids.size();
   while (used > 0 && ids[used - 1] == static_cast<double>(sizes.tokens)) --used;
   w.set("rows_in_use", {static_cast<double>(used)});

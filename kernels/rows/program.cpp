@@ -170,7 +170,7 @@ Program norm_program(const RowSpec& s, bool centre) {
     w = load(W, 0);
     if (B) b = load(*B, 0);
   };
-  // Loaded ahead they cost registers through the folds: where these do not suffice, behind them.
+  // Loaded ahead they cost registers through the folds: where these do not suffice, after them.
   const bool ahead = s.vectors * v <= 32;
   Fragment x = load(X, row);
   if (ahead) load_weights();

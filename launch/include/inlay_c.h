@@ -27,7 +27,7 @@ extern "C" {
 
 typedef enum inlay_status {
   INLAY_OK = 0,
-  INLAY_INVALID = 1, /* arguments, sizes, files: the caller's to mend */
+  INLAY_INVALID = 1, /* arguments, sizes, files: the caller's to fix */
   INLAY_DEVICE = 2,  /* the device or HIP refused */
   INLAY_FINDING = 3  /* the emulator ran the kernel and found a defect in it */
 } inlay_status;

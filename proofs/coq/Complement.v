@@ -15,7 +15,7 @@ Definition kept (L : list mode) : list mode := filter (fun m => negb (snd m =? 0
 Fixpoint folding_ceil_div_size (leaves : list Z) (divisor : Z) : Z :=
   match leaves with [] => 1 | x :: T => ceil_div x divisor * folding_ceil_div_size T (ceil_div divisor x) end.
 
-(* Between two modes lie as many steps of what is spanned so far as fit; behind the last, what covers the cotarget. *)
+(* Between two modes lie as many steps of what is spanned so far as fit; after the last, what covers the cotarget. *)
 Fixpoint holes (cotarget : list Z) (current : Z) (L : list mode) : option (list mode) :=
   match L with
   | [] => Some [(folding_ceil_div_size cotarget current, current)]

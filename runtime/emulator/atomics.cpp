@@ -92,7 +92,7 @@ U exchange(U* p, AtomicOp op, u64 value, u64 compare) {
   return old;
 }
 
-/// All lanes, one behind the other: no two of them meet, and the host may do several at once.
+/// All lanes, one after the other: no two of them meet, and the host may do several at once.
 template <AtomicOp op, class S, class F>
 void combine_row(u8* __restrict place, const u32* __restrict value, const u32* __restrict compare,
                  u32* __restrict old) {
@@ -120,7 +120,7 @@ template <AtomicOp op, class S, class F, bool shared>
 void combine_rows(u8* base, const LaneOffsets& at, const u32* value, const u32* compare, u32* old, u64 mask) {
   using U = std::make_unsigned_t<S>;
   constexpr bool wide = sizeof(S) == 8;
-  // The halves of wide operands are put together for all lanes before: what the lanes do one behind another is then the rest.
+  // The halves of wide operands are put together for all lanes before: what the lanes do one after another is then the rest.
   alignas(64) u64 both[2][wide ? lanes : 1];
   const auto zip = [](u64* to, const u32* rows) {
     for (unsigned l = 0; wide && rows != nullptr && l < lanes; ++l)

@@ -338,7 +338,7 @@ bool track_defined(Wave& w, const Operation& op) {
 }
 
 /// The same of the notes about wait states: what most scalar and memory instructions leave behind. A memory instruction is asked about
-/// by rules behind matrix instructions, vector instructions that write scalars, and v_dot*; while none of them is near, it only
+/// by rules after matrix instructions, vector instructions that write scalars, and v_dot*; while none of them is near, it only
 /// takes the place of what vector instructions wrote to its result.
 bool pass_hazards(HazardState& h, const Operation& op) {
   const u64 now = h.clock;
@@ -610,7 +610,7 @@ u64 bytes_of_word(u64 d, u64 first, u64 bytes) {
   return ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
 }
 
-/// A store over what another wave has loaded, and nothing orders it behind. True when it was said.
+/// A store over what another wave has loaded, and nothing orders it after. True when it was said.
 bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u64 me, unsigned lane,
                           bool is_atomic) {
   const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire);

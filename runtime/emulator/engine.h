@@ -407,7 +407,7 @@ struct StoreLines {
   bool rising = false;              ///< then the pattern says no more
   u32 width = 0;                    ///< bytes of a lane
   u32 phase = 0;                    ///< address of lane 0 modulo 64
-  std::array<u32, lanes> pattern{}; ///< behind lane 0
+  std::array<u32, lanes> pattern{}; ///< after lane 0
   std::vector<Line> lines;          ///< empty: seen once, not put together yet
   bool shared = false;              ///< two lanes store to one byte
   bool whole = false;               ///< no line in part
@@ -638,12 +638,12 @@ u64 dpp_lanes(const isa::Dpp& dpp, u64 active, std::array<i8, lanes>& from);
 
 // hazards.cpp
 void prepare_hazards(Operation& op, isa::Arch arch);
-/// Rows of the data of a store, or of a compare and swap, whose two values lie behind each other.
+/// Rows of the data of a store, or of a compare and swap, whose two values lie one after another.
 inline u16 stored_rows(const Operation& op) {
   return static_cast<u16>(op.memory.bytes / 4 * (op.memory.atomic == AtomicOp::cmpswap ? 2 : 1));
 }
 void check_hazards(Wave& wave, const Operation& op);
-/// Wait states behind which no rule asks about a matrix instruction; the longest is 20.
+/// Wait states after which no rule asks about a matrix instruction; the longest is 20.
 inline constexpr u64 matrix_reach = 32;
 /// Whether no matrix instruction that is nearer has written a register of `op`, or reads one that it writes as its accumulator.
 bool far_from_matrix(const HazardState& state, const Operation& op);
@@ -688,7 +688,7 @@ void release_stores(const Wave& wave);
 void check_global_write(Wave& wave, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic);
 /// A load of `bytes` bytes of each lane in `mask` that wants to see what other waves of this launch have stored, and that nothing orders
-/// behind them. Remembers who loads what somebody has stored, for stores that nothing orders behind the load.
+/// after them. Remembers who loads what somebody has stored, for stores that nothing orders after the load.
 void check_global_reads(Wave& wave, Allocation& home, const u64* address, u64 mask, unsigned bytes);
 /// The same while nobody has stored to the allocation, at `base + at.at[lane]`.
 void note_global_reads(Wave& wave, Allocation& home, u64 base, const LaneOffsets& at, u64 mask,

@@ -1,4 +1,4 @@
-// Wait states that software owes by the documents: which instruction is too close behind which.
+// Wait states that software owes by the documents: which instruction is too close after which.
 //
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter 4.5
 // "Manually Inserted Wait States (NOPs)"; the distances that LLVM 22's code generator keeps for gfx942 and gfx950, which
@@ -327,7 +327,7 @@ void check_hazards(Wave& w, const Operation& op) {
   const HazardFacts& facts = op.hazard;
   const u64 now = state.clock;
   state.clock += facts.states;
-  // What no rule asks about: the longest distance is 20 behind a matrix instruction, 4 behind other vector instructions. What
+  // What no rule asks about: the longest distance is 20 after a matrix instruction, 4 after other vector instructions. What
   // an instruction then leaves behind is less than what it would have to erase.
   const bool quiet = now >= state.last_matrix + matrix_reach;
   const bool scalars_quiet = now >= state.last_valu_scalar + 8;

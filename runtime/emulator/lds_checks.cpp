@@ -45,7 +45,7 @@ LdsShadow& lds_word(Workgroup& g, u32 word) {
 
 // ---- polls ----------------------------------------------------------------------------------------------------------
 //
-// A flag in LDS orders waves as a barrier does: whoever reads it until it has changed (find_polls) comes behind all that the wave that
+// A flag in LDS orders waves as a barrier does: whoever reads it until it has changed (find_polls) comes after all that the wave that
 // changed it had done. LDS executes the instructions of all waves in one order, a wave's in the order of the program, so
 // that those before the flag's are done when it is seen, waited for or not (LLVM, SIMemoryLegalizer, "LDS operations for all waves are
 // executed in a total global ordering as observed by all waves"); loads to LDS only if vmcnt said so.
@@ -94,7 +94,7 @@ void learn(Workgroup& g, const Wave& w, u32 word) {
   mine.emplace_back(w.last_lds_id, std::move(now));
 }
 
-/// Whether `w` comes behind what another wave did with instruction `id`.
+/// Whether `w` comes after what another wave did with instruction `id`.
 bool comes_behind(const Workgroup& g, const Wave& w, u32 other, u64 id, bool dma) {
   if (g.knowledge.empty() || g.knowledge[w.id].empty()) return false;
   const Reached& k = g.knowledge[w.id].back().second[other];

@@ -374,7 +374,7 @@ struct Span {
   u64 address[lanes];         ///< those of inactive lanes are an active one's
   u64 low = 0, high = 0;      ///< of all bytes
   Allocation* home = nullptr; ///< of memory of the device
-  bool rising = false;        ///< each lane behind the one before it, without gaps; all lanes active
+  bool rising = false;        ///< each lane after the one before it, without gaps; all lanes active
 };
 
 bool find_span(Wave& w, const Operation& op, const Access& a, i32 shift, Span& span) {
@@ -1245,7 +1245,7 @@ bool run_near_to_lds(Wave& w, const Operation& op) {
   const u32 lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
   if (u64{lds_base} + u64{lanes} * f.bytes > w.group->lds.size()) return false;
   Near from, to;
-  if (mask == ~u64{0}) { // lane behind lane: no need to look at each
+  if (mask == ~u64{0}) { // lane after lane: no need to look at each
     for (unsigned l = 0; l < lanes; ++l) to.at.at[l] = lds_base + l * f.bytes;
     to.at.rising = true;
     to.at.low = to.at.all = lds_base;

@@ -151,7 +151,7 @@ public:
     Allocation* found = find(address);
     return found != nullptr && found->covers(address, bytes) ? found : nullptr;
   }
-  /// The one that ends before `address` or begins behind it and is nearest, when it is nearer than its guard is wide.
+  /// The one that ends before `address` or starts past it and is nearest, when it is nearer than its guard is wide.
   [[nodiscard]] const Allocation* beside(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   /// A new launch begins.

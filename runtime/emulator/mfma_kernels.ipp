@@ -75,7 +75,7 @@ void unpack(const Unpacking& how, const std::uint32_t* registers, float* out) {
 // ---- products -------------------------------------------------------------------------------------------------------
 
 // `Rows` rows of D by `Columns` vectors, all k: the accumulators stay in registers. Unrolled by name: gcc 12 otherwise keeps them
-// in memory before and behind the loop, which took a third of the time of a 16x16x16.
+// in memory before and after the loop, which took a third of the time of a 16x16x16.
 template <int Rows, int Columns>
 void tile(const MatrixPlan& plan, const float* a, const float* b, const float* c, float* d, int row) {
   Vector sums[Rows][Columns];

@@ -75,7 +75,7 @@ struct LaneOffsets {
   std::uint32_t at[64];    ///< those of inactive lanes are an active one's
   std::uint32_t low, high; ///< smallest, largest
   std::uint32_t all;       ///< a multiple of a power of two if and only if all of them are
-  bool rising;             ///< each lane behind the one before it, without gaps; all lanes active
+  bool rising;             ///< each lane after the one before it, without gaps; all lanes active
 };
 
 /// Row operations around the arithmetic, compiled with it.
@@ -102,9 +102,9 @@ struct RowFunctions {
   std::uint32_t (*any_near)(const std::uint8_t* base, const LaneOffsets& at, unsigned words);
   /// Which blocks of 256 bytes the offsets are in, counted from that of `low`. Requires: fewer than 64 of them.
   std::uint64_t (*pages)(const LaneOffsets& at);
-  /// Whether each lane lies behind the one before it, `bytes` bytes or more.
+  /// Whether each lane lies past the one before it, `bytes` bytes or more.
   bool (*ascending)(const std::uint32_t* offset, unsigned bytes);
-  /// Whether the lanes lie as far behind the first as `pattern` says.
+  /// Whether the lanes lie as far after the first as `pattern` says.
   bool (*follows)(const std::uint32_t* offset, const std::uint32_t* pattern);
   /// Elements of 1 or 2 bytes, extended to words; and the low bytes of words written.
   void (*gather_small)(std::uint32_t* row, const std::uint8_t* base, const std::uint32_t* offset,

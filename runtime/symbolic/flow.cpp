@@ -234,7 +234,7 @@ void Flow::State::scalar_store(FlowClient& client, FlowWave& wave, const Operati
   if (!common->setting.garbage || !address || i.operands.empty()) throw Fail{"not followed: " + place(op)};
   const bool atomic = i.mnemonic.find("atomic") != std::string_view::npos;
   u64 inside = place_of->bytes;
-  if (i.operands[1].width == 4) { // what lies behind the end of its buffer is dropped
+  if (i.operands[1].width == 4) { // what lies past the end of its buffer is dropped
     const auto records = number(m.scalar(i.operands[1].index + 2U)), first = number(place_of->offset);
     const u64 stride = number(m.scalar(i.operands[1].index + 1U)).value_or(~u64{0}) >> 16 & 0x3fff;
     if (!records || !first || stride != 0) throw Fail{"not followed: " + place(op)};
@@ -601,7 +601,7 @@ Flow::Stop Flow::run(FlowClient& client) {
     });
   };
   try {
-    // Behind a head that was reported everybody goes on.
+    // After a head that was reported everybody goes on.
     if (at_head()) resume();
     for (;;) {
       for (FlowWave& w : s.waves)

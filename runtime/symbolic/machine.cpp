@@ -470,7 +470,7 @@ bool Machine::execute_scalar(const Operation& op) {
   return true;
 }
 
-/// Followed where no instruction behind it does anything else than before. MODE (CDNA3 ISA, 3.4): FP_ROUND 3:0, FP_DENORM
+/// Followed where no instruction after it does anything else than before. MODE (CDNA3 ISA, 3.4): FP_ROUND 3:0, FP_DENORM
 /// 7:4 (f32 5:4), DX10_CLAMP 8, IEEE 9, LOD_CLAMPED 10, DEBUG_EN 11, EXCP_EN 20:12, FP16_OVFL 23, GPR_IDX_EN 27, VSKIP 28, CSP
 /// 31:29. TRAPSTS: the sticky bits of exceptions 8:0; SAVECTX and those beside it call a trap handler. STATUS holds the
 /// conditions that branches look at, LDS_ALLOC and GPR_ALLOC where the wave's memory is: no code for compute writes them.
@@ -750,7 +750,7 @@ void Machine::scalar_load(const Operation& op) {
       !(setting_->garbage && n.starts_with("s_scratch_load_dword")))
     return unknown_result();
   const ScalarPlace place = *scalar_place(op);
-  // A buffer ends: what lies behind its end reads as 0, so that all of it has to be known to lie in front.
+  // A buffer ends: what lies past its end reads as 0, so that all of it has to be known to lie in front.
   u32 inside = d.width; // words
   if (i.operands[1].width == 4) {
     const auto records = t().value(place.records), first = t().value(place.offset);

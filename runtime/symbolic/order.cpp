@@ -72,7 +72,7 @@ struct Pending {
 
 /// A stretch that is skipped when no lane is active.
 struct Optional {
-  u32 end = 0; ///< index of the first instruction behind it
+  u32 end = 0; ///< index of the first instruction after it
   Term taken = 0;
   std::vector<Pending> pending;
   std::array<Term, 130> scalar{};
@@ -170,7 +170,7 @@ public:
     setting_.terms.at_most(options.max_bytes);
     setting_.segment = options.arguments;
     for (const isa::Loop& l : flow_.loops) heads_.insert(static_cast<u32>(flow_.blocks[l.header].first));
-    // From where a wave may still meet others: behind that, its paths are nobody else's business.
+    // From where a wave may still meet others: after that, its paths are nobody else's business.
     shared_.assign(flow_.blocks.size(), false);
     for (std::size_t b = 0; b < flow_.blocks.size(); ++b)
       for (std::size_t k = flow_.blocks[b].first; k <= flow_.blocks[b].last; ++k) {
@@ -503,7 +503,7 @@ void Explorer::wait(WaveRun& run, unsigned vmcnt, unsigned lgkmcnt) {
 }
 
 void Explorer::issue(WaveRun& run, const Operation& op, u8 counters, bool ordered, u32 access) {
-  // Issue stalls while a counter is at its maximum, so what has that many behind it is done.
+  // Issue stalls while a counter is at its maximum, so what has that many after it is done.
   std::size_t out = 0;
   for (std::size_t i = 0; i < run.pending.size(); ++i) {
     Pending p = run.pending[i];
@@ -989,7 +989,7 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
     switch (op.cls) {
     case Class::wait: wait(run, i.wait->vmcnt, i.wait->lgkmcnt); break;
     case Class::lds:
-      // A stage that is chosen by a condition: each of them by itself, as behind a branch.
+      // A stage that is chosen by a condition: each of them by itself, as after a branch.
       while (const Term condition = run.optional.empty() ? run.machine.lds_choice(op) : 0) {
         const auto chosen = decide(state, condition);
         if (!chosen) {

@@ -123,7 +123,7 @@ AgainstTrace compare_with_trace(const TimingReport& r, const Trace& t, const Chi
   for (const WaveTimeline& w : r.unit.waves) {
     for (const Segment& s : w.segments)
       if (s.cause == Cause::launch) {
-        // From the wave's begin to the first slot of its SIMD.
+        // From the wave's start to the first slot of its SIMD.
         modelled[s.instruction] += s.end - std::min(s.end, std::max(s.begin, w.launched));
       } else {
         // What passes after an issue until the next can be tried belongs to the one that waits, as in the trace.
@@ -250,7 +250,7 @@ std::string to_json(const AgainstTrace& a) {
 
 std::string to_html(const AgainstTrace& a, const TimingReport& r, const Trace& t, const ThreadTrace& m) {
   const auto& program = t.program.instructions;
-  // Pairs of lanes: the waves of the traced engine with the most, in order of their begin, above those modelled.
+  // Pairs of lanes: the waves of the traced engine with the most, in order of their start, above those modelled.
   Json lanes = Json::array();
   std::vector<const TracedWave*> traced;
   for (const TracedWave& w : m.waves) traced.push_back(&w);

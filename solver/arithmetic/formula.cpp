@@ -17,7 +17,7 @@ FormulaRef make(Op op, std::vector<FormulaRef> args) {
   return std::make_shared<const Formula>(Formula{op, 0, {}, std::move(args)});
 }
 // The enumerators from lt on are the ones that give 0 or 1 (formula.h): an operator that is added belongs
-// before or behind that line.
+// before or after that line.
 bool is_condition(Op op) { return op >= Op::lt; }
 
 namespace {

@@ -83,7 +83,7 @@ Recheck recheck(std::string_view certificate) {
     throw QuestionError(
         "recheck: this is not an inlay certificate\n  hint   inlay prove ... --cert FILE writes one");
   std::string text(certificate);
-  // The last line, and nothing behind it: the sum is of all that stands before.
+  // The last line, and nothing after it: the sum is of all that stands before.
   std::size_t last = text.rfind("; checksum ");
   if (last == std::string::npos ||
       text.substr(last) != "; checksum " + checksum(text.substr(0, last)) + "\n") {

@@ -21,7 +21,7 @@ void add_raw(const Statement& s, Derived& out) {
     way.queries = raw(s);
     any_divisor = raw(s, true);
   } catch (const Stuck& stuck) {
-    // The first reason is the one of the way that was hinted at: that is what somebody has to mend.
+    // The first reason is the one of the way that was hinted at: that is what has to be fixed.
     if (out.ways.empty()) throw out.stuck.empty() ? stuck : Stuck(out.stuck);
     return;
   }

@@ -29,7 +29,7 @@ Wide ones_above(Wide v) { // 2^n - 1 >= v
 class Residues {
 public:
   Residues(const Engine& e, const std::vector<Coordinate>& domain) : context_(e.context) {
-    // Of the symbols that there are now; quotients that choose() makes come behind them and are never split
+    // Of the symbols that there are now; quotients that choose() makes come after them and are never split
     // themselves.
     inner_.resize(context_.names().size());
     for (const Coordinate& c : domain) coordinates_[c.name] = {};

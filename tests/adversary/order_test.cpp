@@ -1,4 +1,4 @@
-// Order, sharing out, aliasing: who writes what, once, and before or behind whom.
+// Order, sharing out, aliasing: who writes what, once, and before or after whom.
 #include "attack.h"
 
 #include <algorithm>
@@ -258,8 +258,8 @@ TEST_CASE("adversary: a tensor that is read and written") {
   // x = 2 x in place, read and written by work-items as given; y = x before.
   struct InPlace {
     bool by_others = false; ///< written by other work-items than read it
-    bool late = false;      ///< read behind the store
-    int from = 0;           ///< tiles behind its own that it reads
+    bool late = false;      ///< read after the store
+    int from = 0;           ///< tiles after its own that it reads
     bool exchanged = false; ///< with a barrier between
   };
   const auto in_place = [](InPlace how) {

@@ -7,7 +7,7 @@ using namespace adversary;
 
 namespace {
 
-// ((R, m/R), (C, n/C)): blocks of R rows by C columns, one behind the other along a row of them.
+// ((R, m/R), (C, n/C)): blocks of R rows by C columns, one after the other along a row of them.
 SymLayout blocked(Sym m, Sym n, int rows, int columns) {
   const auto mode = [](Sym e, Sym s) { return BasicMode<Sym>{e, BasicStride<Sym>(s)}; };
   TupleBuilder<BasicMode<Sym>> b;
@@ -86,7 +86,7 @@ TEST_CASE("adversary: tiles that begin inside of a block") {
       const std::string where =
           std::string(store ? "store to" : "load from") + " blocks of " + std::to_string(block);
       const std::vector<Sizes> sizes = {{block, 256}, {2 * block, 264}, {5 * block, 520}};
-      // Parts of a block one behind another, and one part for each workgroup.
+      // Parts of a block one after another, and one part for each workgroup.
       for (const int parts : {2, 4})
         all.push_back({where + " in " + std::to_string(parts) + " parts", inside + std::to_string(block),
                        unblocked({block, block / parts, parts, store}), sizes});
@@ -111,7 +111,7 @@ TEST_CASE("adversary: masks that are gone") {
                    copied({"(m,n):(1,m)", "(m,n):(1,m)"}), sizes,
                    [axis](Code& c) { mask(c, InstKind::store, axis, false); }});
   }
-  // What is loaded behind a row's end is stored nowhere, and the tensor's end is the descriptor's.
+  // What is loaded past a row's end is stored nowhere, and the tensor's end is the descriptor's.
   all.push_back(
       {"a load past its row", "", copied({}), sizes, [](Code& c) { mask(c, InstKind::load, 1, false); }});
   all.push_back({"a load past its last row", "axis 0 is not masked", copied({}), sizes,
@@ -312,7 +312,7 @@ TEST_CASE("adversary: bounds of 31 bits, to the element") {
   for (const bool store : {false, true})
     for (const auto& [element, bytes] : {std::pair(Element::f32, 4), std::pair(Element::f16, 2)})
       for (const int columns : {2, 8}) {
-        // Records go on to where a column behind the last one would begin.
+        // Records go on to where a column after the last one would begin.
         const std::int64_t most = INT32_MAX / (bytes * columns);
         const std::string what =
             std::string(store ? "store " : "load ") + to_string(element) + ", " + std::to_string(columns);

@@ -195,7 +195,7 @@ TEST_CASE("adversary: a condition that a sum, a product or a fold loses") {
 }
 
 TEST_CASE("adversary: what lies outside is no number that may be stored") {
-  // y is longer than x, or its rows are: behind the end the load gives 0, and the specification says nothing.
+  // y is longer than x, or its rows are: past the end the load gives 0, and the specification says nothing.
   const auto longer = [](int axis, double more, bool guarded) {
     return [=] {
       Program k("longer", target(), 64);
@@ -231,7 +231,7 @@ TEST_CASE("adversary: what lies outside is no number that may be stored") {
                    {},
                    "right; the base may be outside"});
   }
-  // One tile for each row: its begin is inside, its end is not.
+  // One tile for each row: its start is inside, its end is not.
   for (const bool guarded : {false})
     all.push_back(
         {std::string("a row of 64 of fewer") + (guarded ? ", told apart" : ""),

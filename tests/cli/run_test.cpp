@@ -65,7 +65,7 @@ TEST_CASE("numbers are rounded to bf16 to the nearest, ties to even, with care f
       k.store(k.relayout(k.load(k.tile(x, {256}, {tile}), tv, 4), tv, Element::bf16, nan),
               k.tile(y, {256}, {tile}), 4);
       const Artifact kernel = kernels::build(k);
-      // Each number of bf16 with what lies behind it: nothing, less than half, a half, more, everything.
+      // Each number of bf16 with what follows it: nothing, less than half, a half, more, everything.
       std::vector<std::uint32_t> words;
       for (std::uint32_t upper = 0; upper < 0x10000; upper += upper < 0x80 ? 1 : 37)
         for (const std::uint32_t lower : {0U, 1U, 0x7fffU, 0x8000U, 0x8001U, 0xffffU}) {
@@ -193,7 +193,7 @@ TEST_CASE("a row's argmax: select and folds, and what is refused") {
         CHECK(y[r] == static_cast<float>(std::max_element(row, row + static_cast<std::ptrdiff_t>(n)) - row));
       }
     }
-    // 0 behind the end of the row is the least index; compared the other way round, every index but the last maximum's.
+    // 0 past the end of the row is the least index; compared the other way round, every index but the last maximum's.
     CHECK_THROWS_WITH(kernels::build(row_argmax(target, 0, true)),
                       Contains("what lies outside of a min is its empty element"));
     CHECK_THROWS_WITH(kernels::build(row_argmax(target, INFINITY, false)),

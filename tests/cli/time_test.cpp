@@ -336,7 +336,7 @@ TEST_CASE("time takes several arguments after one --arg, as exec does, and the f
   }
   CHECK(timing(together)["clocks"] == each["clocks"]);
   CHECK(timing(together)["spent"] == each["spent"]);
-  together.erase(together.begin() + 1); // the file: behind the last argument, where it might be one
+  together.erase(together.begin() + 1); // the file: after the last argument, where it might be one
   together.insert(together.end() - 2, triton);
   CHECK(timing(together)["clocks"] == each["clocks"]);
 }

@@ -163,7 +163,7 @@ void every_wait_counts(const std::string& name, const Artifact& kernel, std::vec
   if (!phases) return;
   CHECK(missed > 0);
   CHECK(kept > 0);
-  CHECK(halves >= 2); // one before the loop, one behind each of its exits
+  CHECK(halves >= 2); // one before the loop, one after each of its exits
 }
 
 } // namespace

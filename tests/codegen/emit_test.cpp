@@ -107,7 +107,7 @@ define amdgpu_kernel void @k(ptr addrspace(1) %p, i32 %soffset) {
   return text;
 }
 
-// The line behind the one that stores.
+// The line after the one that stores.
 std::string behind_store(const std::string& assembly) {
   std::size_t at = assembly.find("\tbuffer_store_dwordx");
   REQUIRE(at != std::string::npos);

@@ -134,7 +134,7 @@ bool is_memory(InstKind k) {
   return k == InstKind::load || k == InstKind::store || k == InstKind::lds_read || k == InstKind::lds_write;
 }
 
-// The definition: all trips one behind the other; where instruction n of iteration i stands.
+// The definition: all trips one after the other; where instruction n of iteration i stands.
 std::map<std::pair<int, int>, int> unrolled(const LoopSchedule& s, int trips) {
   std::map<std::pair<int, int>, int> at;
   int time = 0;
@@ -604,7 +604,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
         case InstKind::mma:
           if (is.mnemonic != want.atom->mnemonic()) return {where + " " + want.atom->name};
           for (std::size_t u = 0; want.atom->mma->scaled && u < want.uses.size(); ++u) {
-            // Scales behind the accumulator: a register, and which byte of it.
+            // Scales after the accumulator: a register, and which byte of it.
             Reg r = want.uses[u];
             if (u >= 2) {
               const int byte = r.first % 4, bit = 1 << (u - 2);
@@ -616,7 +616,7 @@ Found same_order(const std::vector<isa::Instruction>& machine, const Code& code)
             if (!check(o[u < 2 ? 1 + u : 2 + u], r)) return {where + ": another value"};
           }
           for (std::size_t u = 0; !want.atom->mma->scaled && u < want.uses.size();
-               ++u) { // operands in one register or in two behind one another
+               ++u) { // operands in one register or in two one after another
             isa::Operand part = o[1 + 2 * u / want.uses.size()];
             if (want.uses.size() == 4)
               part.index =
@@ -778,7 +778,7 @@ TEST_CASE("staggered: two copies of the loop, each in its own order, value for v
     const Code code = apply(graph, modulo_schedule(graph));
     const CodeRegion& loop = loop_of(code);
     REQUIRE(loop.staggered.size() == loop.body.size());
-    // By the definition of edges, all trips one behind the other.
+    // By the definition of edges, all trips one after the other.
     LoopSchedule upper_schedule = schedule;
     std::vector<int> slot_of;
     int slots = 0;
@@ -1172,7 +1172,7 @@ TEST_CASE("early: what the code behind a loop loads stands behind the first prod
       CHECK(behind(apply(graph, late)) == loads(loop_of(code).epilogue));
       CHECK(loads(loop_of(code).epilogue) > 0);
       CHECK(behind(code) == 0);
-      // Behind a product each, and no two side by side while products last.
+      // After a product each, and no two side by side while products last.
       const auto& last = loop_of(code).epilogue;
       std::size_t alone = 0;
       for (std::size_t n = 1; n < last.size(); ++n)
@@ -1272,7 +1272,7 @@ TEST_CASE("streamed: what is stored is made in portions, right before its stores
       CHECK(stores(before) == stores(after));
       CHECK(stores(after).empty() == (version.has_value() != versions));
     }
-    // Each behind what it uses.
+    // Each after what it uses.
     std::set<int> made, all;
     for (const Inst& i : after)
       if (i.def.id >= 0) all.insert(i.def.id);

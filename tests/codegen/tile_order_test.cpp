@@ -18,7 +18,7 @@ const char* const orders[] = {"xcd",         "rows:2",     "rows:3",        "row
                               "columns:3",   "columns:16", "xcd+rows:2",    "xcd+rows:5",   "xcd+rows:8",
                               "xcd+rows:64", "rows:1",     "xcd+columns:4", "xcd+columns:1"};
 
-/// Definition `n` of these lists, one behind the other.
+/// Definition `n` of these lists, one after the other.
 TileMap::Definition* nth(std::initializer_list<std::vector<TileMap::Definition>*> lists, std::size_t n) {
   for (auto* list : lists) {
     if (n < list->size()) return &(*list)[n];
@@ -110,7 +110,7 @@ TEST_CASE("tile order: what it is for, by hand") {
   CHECK(*pairs.tiles(2, 5) ==
         std::vector<std::pair<std::int64_t, std::int64_t>>{
             {0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {0, 4}, {1, 4}});
-  // 18 tiles in a row on 8 XCDs: the first two XCDs have three each, the others two, one behind the other.
+  // 18 tiles in a row on 8 XCDs: the first two XCDs have three each, the others two, one after the other.
   Grid stretches("xcd");
   const auto tiles = *stretches.tiles(18, 1);
   std::map<int, std::vector<std::int64_t>> of;

@@ -8,10 +8,10 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-// y(i) = 2 x(i) below a number that memory holds, and 0 behind it.
+// y(i) = 2 x(i) below a number that memory holds, and 0 after it.
 struct Skip {
   int later = 0;         // the branch is taken so many elements later
-  bool fills = true;     // what lies behind it in the last tile is 0
+  bool fills = true;     // what follows it in the last tile is 0
   double beyond = 0;     // what the other path stores
   bool otherwise = true; // whether it does
 };
@@ -38,7 +38,7 @@ Program skip(const Skip& s = {}) {
 }
 
 // Row sums: of short rows by registers, of long ones through LDS; and twice as much where there are few rows. Branches inside
-// of branches, loops inside of branches, and a sum that lives on behind them.
+// of branches, loops inside of branches, and a sum that lives on after them.
 Program sums() {
   Program k("sums", Target::named("gfx950"), 128);
   const Sym m = k.size("m", {.most = 1 << 16}), n = k.size("n", {.most = 1 << 20, .multiple = 4});
@@ -73,7 +73,7 @@ Program sums() {
   return k;
 }
 
-// C = A B^T, 64 x 64 tiles: `other` along the first row of workgroups, once or twice the product behind it.
+// C = A B^T, 64 x 64 tiles: `other` along the first row of workgroups, once or twice the product after it.
 Program rows_of_workgroups(int first, double other = 1, bool by_columns = false) {
   const Target& target = Target::named("gfx950");
   const MmaTiling mma = MmaTiling::of(Atom::mma_of(target, Element::f16, Element::f16, Element::f32, 16, 16),

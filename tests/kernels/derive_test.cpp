@@ -146,7 +146,7 @@ TEST_CASE(
                  !Catch::Equals(""));
       CHECK_THAT(changed(p, loads(tensor, [](Inst& i) { i.access.origin[1] += Sym(8); })),
                  Contains("meets the scale of its row and block"));
-      // Without a mask, behind the end of K is whatever memory holds, NaN too: 0 times it is not 0.
+      // Without a mask, past the end of K is whatever memory holds, NaN too: 0 times it is not 0.
       CHECK_THAT(changed(p, loads(tensor, [](Inst& i) { i.access.masked[1] = false; })),
                  Contains("beyond the end of k both factors are 0"));
     }
@@ -281,7 +281,7 @@ TEST_CASE("derive: shares of a sum are added once, in their tile, and LDS is fre
   CHECK_THAT(ending(1), Contains(claim));
   // A trip less: none where the share has one.
   CHECK_THAT(ending(-1), Contains("the loop runs at least once"));
-  // All of K, whatever the share is; from the begin of K; and trips that begin one later.
+  // All of K, whatever the share is; from the start of K; and trips that begin one later.
   CHECK_THAT(loop([](const Program& p, LoopOp& l) { l.extent = p.sizes()[2].symbol; }), !Catch::Equals(""));
   for (const bool later : {false, true})
     CHECK_THAT(loop([&](const Program& p, LoopOp& l) {
@@ -571,7 +571,7 @@ TEST_CASE("derive: the other order of a staggered loop keeps what depends on wha
 
 TEST_CASE("derive: a descriptor that ends with its tensor cuts nothing of it off") {
   // Sums down the columns of a matrix whose rows begin `distance` apart: below a row's length they overlap, and the last row
-  // goes on behind where the next one would begin.
+  // goes on after where the next one would begin.
   const auto sums = [](const std::optional<int>& distance) {
     Program k("columns", Target::named("gfx942"), 64);
     const Sym T = k.size("t", {.most = 1 << 12}), M = k.size("m", {.most = 1 << 12});
@@ -749,7 +749,7 @@ TEST_CASE("derive: normalised rows whose masks, mean, scale or halves are anothe
   CHECK_THAT(refuted(code_of(halves)), Contains("y is what the specification says"));
 }
 
-// A row and the one before it, or a tile that begins elsewhere: before its begin nothing protects a tensor, and a base behind
+// A row and the one before it, or a tile that begins elsewhere: before its start nothing protects a tensor, and a base after
 // its end has a room that wraps.
 TEST_CASE("derive: tiles begin inside their tensor") {
   const auto shifted = [](const Sym& rows, const Sym& tiles, bool used) {
@@ -1117,7 +1117,7 @@ TEST_CASE("derive: halves that exchange their elements, in place too") {
   for (const bool in_place : {false, true}) {
     INFO("in place " << in_place);
     CHECK(turned(in_place, How::right) == "");
-    CHECK(turned(in_place, How::other_waves) == ""); // the barrier of the exchange is behind all loads
+    CHECK(turned(in_place, How::other_waves) == ""); // the barrier of the exchange is after all loads
     CHECK_THAT(turned(in_place, How::one_half), Contains(in_place ? "it reads beyond the tile that it writes"
                                                                   : "no grid axis counts these tiles"));
     CHECK_THAT(turned(in_place, How::swapped), Contains("is what the specification says"));

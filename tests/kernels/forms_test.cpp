@@ -47,7 +47,7 @@ Program bag(const Bag& b) {
 
 // ------------------------------------------------------------------------------------------------ sums in lanes
 
-// y(m) = sum over n of a(m,n) x(n), each work-item over its own columns, trip by trip, and one fold behind the loop.
+// y(m) = sum over n of a(m,n) x(n), each work-item over its own columns, trip by trip, and one fold after the loop.
 struct Gemv {
   int rows = 1, threads = 256, distance = 1, ring = 1;
   Element element = Element::f32;
@@ -319,7 +319,7 @@ TEST_CASE("forms: ids are loaded in the trip that gathers by them, at any distan
   check(bag({.distance = 2, .ring = 2}), {1, 3, 260}, 0, true);
   check(bag({.distance = 1, .ring = 1}), {29, 40, 516}, 0, true);
   check(bag({.distance = 1, .lanes = true}), {29, 40, 516}, 0, true);
-  // Behind the table's end an id is 0, and row 0 is not nothing.
+  // After the table's end an id is 0, and row 0 is not nothing.
   CHECK_THAT(refuted(bag({.masked = false})), Contains("what lies outside"));
   CHECK_THAT(refuted(bag({.other_trip = 1})), Contains("|"));
   CHECK_THAT(refuted(bag({.distance = 2, .ring = 2, .other_trip = 1})), Contains("|"));

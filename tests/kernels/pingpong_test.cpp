@@ -182,7 +182,7 @@ TEST_CASE("ping-pong: phases of products and of accesses in turn, the halves one
     REQUIRE(products.size() == 9); // the last one is empty: a trip ends with a barrier
     for (std::size_t p = 0; p < 8; ++p) {
       if (p % 2 == 0) CHECK((products[p] > 0 && accesses[p] == 0));
-      // Behind a barrier what the matrix pipe does while the other half comes: 32 clocks, and never all.
+      // After a barrier what the matrix pipe does while the other half comes: 32 clocks, and never all.
       if (p % 2 == 1) CHECK(products[p] < products[p - 1] + products[p]);
     }
     const int rows = f.m / f.waves_m / 16, columns = f.n / f.waves_n / 16,
@@ -190,7 +190,7 @@ TEST_CASE("ping-pong: phases of products and of accesses in turn, the halves one
     CHECK(reads == (rows + columns) * 16 * f.k / (64 * elements));
     CHECK(transfers == (f.m + f.n) * f.k / elements * (std::string(f.arch) == "gfx942" ? 4 : 1) / 512);
     CHECK(sum % (rows * columns) == 0);
-    // One barrier more for the upper half before the loop, for the lower half behind it.
+    // One barrier more for the upper half before the loop, for the lower half after it.
     std::vector<Waves> halves;
     for (const auto* list : {&loop.prologue, &loop.epilogue})
       for (const Inst& i : *list)

@@ -118,7 +118,7 @@ TEST_CASE("staggered: another order is refused where it turns a dependence aroun
       CHECK_THAT(with([](auto& order) { order[0] = 100000; }), Contains("no instruction"));
       CHECK_THAT(with([](auto& order) { std::reverse(order.begin(), order.end()); }),
                  Contains("would stand before"));
-      // What tokens see of it: a read of a later product that passes the wait behind it.
+      // What tokens see of it: a read of a later product that passes the wait after it.
       CHECK(mutate::run_tokens(
                 [&] {
                   Code other = code;

@@ -18,8 +18,8 @@ namespace {
 struct Columns {
   bool ticket = true, branch = true;
   int others = 2;          ///< the branch is taken where count - others < number
-  bool before = true;      ///< parts are stored before the ticket, not behind it
-  int from = 0;            ///< how many tiles behind the workgroup's the parts are read
+  bool before = true;      ///< parts are stored before the ticket, not after it
+  int from = 0;            ///< how many tiles after the workgroup's the parts are read
   bool by_each = false;    ///< the last workgroup stores where its part is, not where its rows are
   bool again = false;      ///< it stores its part once more
   bool transposed = false; ///< the ticket is drawn along the rows
@@ -97,7 +97,7 @@ TEST_CASE("tickets: the last workgroup sums what all stored, whoever it is") {
       }
       const kernels::Artifact artifact = kernels::build(std::move(p));
       const auto device = kernels::open_device("emulator", artifact.arch);
-      // Twice: what counts is at 0 again behind the first launch.
+      // Twice: what counts is at 0 again after the first launch.
       for (int run = 0; run < 2; ++run) {
         const std::vector<kernels::Bytes> after = kernels::run(*device, artifact, buffers, {m, n});
         for (std::int64_t i = 0; i < m; ++i) {

@@ -21,12 +21,12 @@ namespace {
 // y(p, i) = sum over q <= p of parts(q, i), parts(p, i) = 2 x(p, i): row p by workgroup p.
 struct Running {
   bool turn = true, signal = true;
-  bool before = true;      ///< parts are stored before the signal, not behind it
-  int more = 1;            ///< so many rows behind the workgroup's are summed
-  int from = 0;            ///< how many tiles behind the workgroup's the parts are read
+  bool before = true;      ///< parts are stored before the signal, not after it
+  int more = 1;            ///< so many rows after the workgroup's are summed
+  int from = 0;            ///< how many tiles after the workgroup's the parts are read
   bool again = false;      ///< it stores its part once more
   bool transposed = false; ///< the turns are along the columns
-  bool some = false;       ///< the first workgroup stores its part behind its turn
+  bool some = false;       ///< the first workgroup stores its part after its turn
 };
 Program running(const Running& c = {}) {
   Program k("running", Target::named("gfx942"), 128);
@@ -138,7 +138,7 @@ TEST_CASE("turns: a wrong program is refused") {
   CHECK_THAT(changed([](auto& ops) { ops.pop_back(); }), Contains("others wait for ever"));
   CHECK_THAT(changed([](auto& ops) { ops.erase(ops.begin() + 2); }), Contains(launch));
   CHECK_THAT(changed([](auto& ops) { std::swap(ops[2], ops[3]); }), Contains(launch)); // read before the turn
-  CHECK_THAT(changed([](auto& ops) { std::swap(ops[3], ops[4]); }), Contains(launch)); // stored behind it
+  CHECK_THAT(changed([](auto& ops) { std::swap(ops[3], ops[4]); }), Contains(launch)); // stored after it
   CHECK_THAT(changed([](auto& ops) { std::swap(ops[2], ops[4]); }), Contains("its own"));
   CHECK_THAT(changed([](auto& ops) { ops.push_back(ops[4]); }), Contains("its own") || Contains("once"));
   CHECK_THAT(changed([&](auto& ops) { before(ops) += Sym(1); }), Contains("every element is summed once"));
@@ -152,7 +152,7 @@ TEST_CASE("turns: a wrong program is refused") {
                from[0] = from[1];
              }),
              Contains("every element is summed once"));
-  // The first workgroup stores its row behind its turn, and reads nothing: the next one finds nothing.
+  // The first workgroup stores its row after its turn, and reads nothing: the next one finds nothing.
   CHECK_THAT(changed([&](auto& ops) {
                IfOp first = branch(ops);
                first.then = std::move(branch(ops).otherwise);

@@ -9,7 +9,7 @@
 // carries), products (matrix products with an epilogue), streamed (stores in loops, several loops, several stores),
 // branches (paths by sizes, workgroups and tables), tickets (the last workgroup puts together what all stored), turns (each
 // goes on from what those before stored), elements (of 8, 16 and 32 bits, rows named by a table), roles (groups of waves that
-// do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded behind the
+// do different things), gathers (a trip loads the ids of the rows that it gathers), lanes (sums lane by lane, folded after the
 // loop), bounded (a loop ends where a table says), shifted (operands beside the element), integers (modulo 2^32). The last line is `wrong words: X of N`; exit 1 when there is one, or when more than 5 % of them are
 // refused though right, or as many as drawn because what they fold or multiply cancels (a sum of x / x: docs/guide/14-trust.md).
 #include "emulated.h"
@@ -395,8 +395,8 @@ Drawn row_folds(Random& random) {
   return {std::move(k), sizes};
 }
 
-// Rows that go through registers part by part: in a loop over all of a row or over the workgroup's part of it, behind a fold
-// of the row in a loop of its own, or as several stores one behind another.
+// Rows that go through registers part by part: in a loop over all of a row or over the workgroup's part of it, after a fold
+// of the row in a loop of its own, or as several stores one after another.
 Drawn streamed(Random& random) {
   const int threads = one_of(random, {64, 128}), rows = one_of(random, {1, 4, 8}),
             v = one_of(random, {1, 2, 4}), tile = one_of(random, {32, 64}), parts = one_of(random, {1, 2, 3}),

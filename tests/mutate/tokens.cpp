@@ -56,7 +56,7 @@ public:
         for (std::int64_t x = 0; x < counts[0]; ++x) all.push_back({x, y, z});
     if (!p_.tickets().empty() || !p_.turns().empty())
       std::shuffle(all.begin(), all.end(), random_); // whoever comes last
-    // Who waits for a turn goes on behind those before it.
+    // Who waits for a turn goes on after those before it.
     std::set<std::vector<std::int64_t>> through;
     const auto may = [&](const std::vector<std::int64_t>& id) {
       return std::all_of(p_.turns().begin(), p_.turns().end(), [&](const Turn& t) {
@@ -118,7 +118,7 @@ private:
   struct Memory {
     std::vector<double> value;
     std::vector<double> before; ///< of a tensor in place: what the specification reads
-    std::vector<double> shared; ///< of an output that others read behind a ticket: what they see of it
+    std::vector<double> shared; ///< of an output that others read after a ticket: what they see of it
     std::vector<int> written;
     std::map<std::size_t, int> writer; ///< the wave that wrote last, of a tensor in place
   };
@@ -179,7 +179,7 @@ private:
         ++seed;
         const double tile = tiles[seed % tiles.size()], any = random_number(78, seed) - 0.5;
         v = std::floor(any * static_cast<double>(most + 2));
-        // Often none, one, or where a tile ends or just before or behind that.
+        // Often none, one, or where a tile ends or just before or after that.
         const double which = random_number(79, seed) - 0.5;
         if (which < 0.25) {
           v = which < 0.15 ? 0 : 1;
@@ -395,7 +395,7 @@ private:
     std::deque<std::function<void()>> vm, lgkm;
   };
 
-  // What it runs for a tile, behind what it runs before.
+  // What it runs for a tile, after what it runs before.
   void tile(const std::vector<std::int64_t>& id, std::vector<Step>& steps, std::vector<Step>& upper) {
     if (const auto& map = p_.tile_map()) define(map->numbering), define(map->stretching), define(map->tiling);
     for (const GridAxis& g : p_.grid())
@@ -463,7 +463,7 @@ private:
     origin_of_ = nullptr;
     tiles_.clear();
     std::vector<Step> steps, upper;         // of the lower half of the waves, and of the upper one
-    if (const auto& shares = p_.shares()) { // one tile behind the other, as one list
+    if (const auto& shares = p_.shares()) { // one tile after the other, as one list
       at_.set(shares->worker, Int(id[0]));
       define(p_.tile_map()->counts), define(shares->once);
       for (std::int64_t turn = 0; turn < number(shares->turns); ++turn) {
@@ -791,7 +791,7 @@ private:
       // D[r][c] += sum over q of X[r][q] Y[c][q]: row r = lane % m, q by lane group and value, as the ISA guide draws it.
       const codegen::Mma& m = *i.atom->mma;
       const int values = m.a_values(), results = m.c_values(), rows = m.m;
-      // An operand may be in halves: the first ones are the first values of each lane. Scales stand behind both operands: one
+      // An operand may be in halves: the first ones are the first values of each lane. Scales stand after both operands: one
       // for the 32 values of each lane.
       const std::size_t parts = m.scaled ? 1 : i.uses.size() / 2;
       const int half = values / static_cast<int>(parts);
@@ -922,11 +922,11 @@ private:
   std::vector<std::int64_t> tickets_; ///< the workgroup's numbers
   const std::vector<Wave>* waves_ = nullptr;
   int draws_ = 0;             ///< of the workgroup, of one ticket
-  std::map<int, int> waited_; ///< turns of the workgroup: behind how many barriers it waited
+  std::map<int, int> waited_; ///< turns of the workgroup: after how many barriers it waited
   std::set<int> passed_;      ///< turns
   struct Own {
     double value;
-    int wave, barriers; ///< who released it, and behind how many
+    int wave, barriers; ///< who released it, and after how many
   };
   std::map<std::pair<int, std::size_t>, Own> own_; ///< by tensor and place
   std::map<std::pair<int, std::int64_t>, std::vector<double>> lds_;

@@ -4,7 +4,7 @@
     pip install triton==3.9.0 numpy
     python3 tests/peers/triton_kernels.py [--only 'gfx942 matmul*'] [--findings]
 
-With Triton 3.7.0 the case "block ping-pong" is the two-cluster schedule of triton-lang/triton issue 11696 (mended by pull request
+With Triton 3.7.0 the case "block ping-pong" is the two-cluster schedule of triton-lang/triton issue 11696 (fixed by pull request
 11765), whose race the checks name; 3.9.0 is silent. docs/measurements/strangers.md has both.
 """
 import ctypes, os, pathlib, struct, sys

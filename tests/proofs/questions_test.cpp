@@ -203,7 +203,7 @@ TEST_CASE("one stride off by one is refuted in every equality about a layout") {
         layout.find("->") != std::string::npos || layout.find(" o ") != std::string::npos)
       continue;
     for (std::size_t at = layout.find(':') + 1; at < layout.size(); ++at) {
-      // Behind each leaf of the stride tuple: before `,` or `)` that does not follow `)` of a nested tuple or formula.
+      // After each leaf of the stride tuple: before `,` or `)` that does not follow `)` of a nested tuple or formula.
       bool leaf_end = (layout[at] == ',' || layout[at] == ')') &&
                       std::isalnum(static_cast<unsigned char>(layout[at - 1]));
       std::size_t open = layout.find_last_of("(,", at - 1);

@@ -271,7 +271,7 @@ std::vector<Case> scaled_cases(std::mt19937_64& random) {
     unsigned source_words = interleaved ? 16 : std::max(1U, from.bits() * count / 32);
     if (two && !stochastic) source_words = 1;
     const unsigned destination_words = std::max(1U, to.bits() * count / 32);
-    // Sources from v8, results behind them or the other way round, seed v46, scale v47.
+    // Sources from v8, results after them or the other way round, seed v46, scale v47.
     const bool long_source = source_words * (interleaved ? 2 : 1) > 6;
     const unsigned src = long_source ? 0 : 32, dst = long_source ? 32 : 0;
     std::string text =

@@ -49,7 +49,7 @@ const Rule rules[] = {
     {"v_cmp_gt_u32 vcc, 32, v0", "v_div_fmas_f32 v3, v4, v5, v6", 4, 4},
     {"v_cmpx_le_u32 vcc, 0, v0", "v_readfirstlane_b32 s8, v2", 4, 4},
     {"v_cmpx_le_u32 vcc, 0, v0", "v_mov_b32_dpp v3, v2 row_shr:1 row_mask:0xf bank_mask:0xf", 5, 5},
-    // One vector instruction behind another.
+    // One vector instruction after another.
     {"v_mov_b32 v2, 0", "v_mov_b32_dpp v3, v2 row_shr:1 row_mask:0xf bank_mask:0xf", 2, 2},
     {"v_mov_b32 v2, 0", "v_readfirstlane_b32 s8, v2", 1, 1},
     {"v_exp_f32 v2, v3", "v_add_f32 v4, v2, v3", 1, 1},

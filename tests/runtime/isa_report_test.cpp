@@ -288,7 +288,7 @@ TEST_CASE("dominators and loops of random graphs are those of the definition") {
 }
 
 TEST_CASE("a loop counted by hand") {
-  // Two matrix instructions a trip; the load of one trip is used in the next, behind vmcnt(1).
+  // Two matrix instructions a trip; the load of one trip is used in the next, after vmcnt(1).
   const auto r = report_of("  s_mov_b32 s8, 4\n"
                            "L:\n"
                            "  buffer_load_dwordx2 v[8:9], v0, s[0:3], 0 offen\n" // 0 G
@@ -318,7 +318,7 @@ TEST_CASE("a loop counted by hand") {
   // From the load at 0 around to the wait at 11: matrix instructions at 2 and 6 between.
   CHECK(cover(h.load_cover) == "11/2/32; 11/2/32");
   CHECK(cover(h.load_use) ==
-        "2/0/0; 2/0/0"); // the MFMA right behind reads the register: the trip after overwrites it
+        "2/0/0; 2/0/0"); // the MFMA right after reads the register: the trip after overwrites it
   CHECK(cover(h.lds_cover) == "2/0/0; 2/0/0");
   CHECK(cover(h.lds_use) == "3/0/0; 3/0/0");
   CHECK(h.accumulators_in_agprs == 1.0);
@@ -348,7 +348,7 @@ TEST_CASE("scalar loads return in any order: only lgkmcnt(0) says so") {
 
 TEST_CASE("garbage decodes to instructions and unknowns that cover it, also where LLVM's disassembler would "
           "crash") {
-  // A literal behind the end, a literal in an encoding of 8 bytes, and random bytes under every encoding.
+  // A literal past the end, a literal in an encoding of 8 bytes, and random bytes under every encoding.
   for (const auto& bytes : {std::vector<std::uint8_t>{0xff, 0x00, 0xbf, 0x00},
                             {0x7f, 0xc3, 0x08, 0xe3, 0xd5, 0x5e, 0x05, 0xff, 0, 0, 0, 0}})
     CHECK(decode(bytes, 0, Arch::gfx942).instructions.at(0).is_unknown());

@@ -169,7 +169,7 @@ TEST_CASE("rows are gathered and scattered alike by every instruction set of thi
   std::vector<std::uint8_t> memory(8192);
   for (std::uint8_t& b : memory) b = static_cast<std::uint8_t>(random());
   for (int n = 0; n < 400; ++n) {
-    // Apart by a step (2 and 4: behind one another), at one place, anywhere; some lanes off in half of them; once past 2^32.
+    // Apart by a step (2 and 4: one after another), at one place, anywhere; some lanes off in half of them; once past 2^32.
     const std::uint32_t steps[] = {0, 1, 2, 4, 12, 16, 64};
     const std::uint32_t step = steps[random() % 7], add = n % 16 == 0 ? 0xfffffff0U : random() % 1024;
     const std::uint64_t mask =

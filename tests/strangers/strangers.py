@@ -492,7 +492,7 @@ def host_main(programs):
 
 LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx950')]
 
-# Words of programs that clang 22 compiles wrongly, seed -> word -> where LLVM has mended it; the argument is in docs/measurements/fuzzing.md. When it optimises, but for
+# Words of programs that clang 22 compiles wrongly, seed -> word -> where LLVM has fixed it; the argument is in docs/measurements/fuzzing.md. When it optimises, but for
 # the sign of a zero: x / (0.0 - y) is lowered to x / -y at every level, which for y = 0 is the other infinity.
 SIGN = 'the same IR compiled by LLVM 24 is wrong as well: 0.0 - y in a quotient becomes -y'
 LATER = 'the same IR compiled by LLVM 24 is right'

@@ -228,7 +228,7 @@ TEST_CASE("accesses that are not followed are never validated") {
 }
 
 TEST_CASE("an access that two paths reach is held against both") {
-  // n < 10 or not: the same load of element n behind it.
+  // n < 10 or not: the same load of element n after it.
   const std::string joined = load_arguments +
                              "s_lshl_b32 s11, s8, 2\ns_cmp_lt_u32 s8, 10\ns_cbranch_scc1 more\n"
                              "s_nop 0\nmore:\n";

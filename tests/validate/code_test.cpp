@@ -449,7 +449,7 @@ TEST_CASE("fp4 products with scales: halves of bytes, which byte scales, and of 
   refuted("v_mfma_scale", 2, [](auto& c) { c[4] ^= 1; });    // another scale's register
   refuted("v_mfma_scale", 2, [](auto& c) { c[12] ^= 4; });   // another operand
   refuted("buffer_load_dwordx4", 1, [](auto& c) { c[0] ^= 0x10; });
-  refuted("buffer_load_dword v", 0, [](auto& c) { c[0] ^= 1; }); // scales from the byte behind
+  refuted("buffer_load_dword v", 0, [](auto& c) { c[0] ^= 1; }); // scales from the byte after
 }
 
 TEST_CASE("a register that is not reserved is refuted where a wave comes to it") {
@@ -785,7 +785,7 @@ TEST_CASE("numbers follow what has no formula, with sizes at which the formulas 
   const kernels::Artifact moe = built("moe_stage1", {});
   CHECK(validate(moe, patched(moe, "s_load_dwordx4", 1, [](auto& c) { c[2] ^= 0x20; }), true).verdict !=
         MachineVerdict::validated);
-  // An index times a stride of 0, and the offset from the register behind it.
+  // An index times a stride of 0, and the offset from the register after it.
   refuted(gemm, "buffer_load_dwordx4", 0, [](auto& c) { c[1] |= 0x20; });
   // The loop's remainder by another register: what only the path tells.
   const kernels::Artifact square = built("gemm", {{"tile", "64x64x64"}});

@@ -85,7 +85,7 @@ std::vector<Subject> subjects(const std::string& more) {
                     {130, 65, 64},
                     {96, 96, 144},
                     {5, 300, 32}})}};
-  if (more == "branches") { // workgroups behind the rows in use
+  if (more == "branches") { // workgroups after the rows in use
     std::vector<kernels::Flags> routed;
     for (const auto& [tokens, experts, k, inter] : std::vector<std::array<int, 4>>{{1, 1, 8, 8},
                                                                                    {20, 3, 64, 16},

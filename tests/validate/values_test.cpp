@@ -256,7 +256,7 @@ TEST_CASE("values: atomics add to zeros, tables are indices, words of LDS and la
   CHECK(only(built(sum), sums + "value out(i) = sum(q < n/64, in(i + 64*q))").verdict == Verdict::validated);
   CHECK(only(built(sum), sums + "value out(i) = sum(q < n/64 - 1, in(i + 64*q))").verdict ==
         Verdict::refuted);
-  // out[i] = in[ids[i]], with ids in the first 64 words of `out`'s place: a table in `in`, data in `out`, stored behind them.
+  // out[i] = in[ids[i]], with ids in the first 64 words of `out`'s place: a table in `in`, data in `out`, stored after them.
   const std::string gather =
       "v_lshlrev_b32_e32 v4, 2, v0\nglobal_load_dword v2, v4, s[4:5]\ns_waitcnt vmcnt(0)\n"
       "v_lshlrev_b32_e32 v2, 2, v2\nglobal_load_dword v3, v2, s[6:7]\ns_waitcnt vmcnt(0)\n"

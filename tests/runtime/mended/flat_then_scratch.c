@@ -1,6 +1,6 @@
 // clang -O1
 // run --block 64 --arg zeros:512 --arg in:64 --stress
-// A store through a flat pointer that may point to scratch, and a load of scratch behind it: the wave's accesses keep their order.
+// A store through a flat pointer that may point to scratch, and a load of scratch after it: the wave's accesses keep their order.
 __attribute__((amdgpu_kernel)) void k(unsigned *out, const unsigned *in) {
   const unsigned i = __builtin_amdgcn_workitem_id_x();
   unsigned own[16];

@@ -1,5 +1,5 @@
 ; run --block 64 --arg zeros:512 --arg in:64 --stress
-; A store through a flat pointer that may point to scratch, and a load of scratch behind it: the wave's accesses keep their order.
+; A store through a flat pointer that may point to scratch, and a load of scratch after it: the wave's accesses keep their order.
 	.amdgcn_target "amdgcn-amd-amdhsa--gfx942"
 	.amdhsa_code_object_version 6
 	.text

@@ -36,8 +36,8 @@ struct AddressSplit {
   int descriptor_axis = -1; ///< -1: the descriptor does not end anything
   Sym rows{};               ///< coordinates of that axis from the base on that are inside
   Sym records{};            ///< elements from the base on
-  /// [axis]: the base is somewhere along that axis, and the records end where they would from the axis's begin. Otherwise a
-  /// coordinate outside along it, in the last row, is behind the base's row and before the records' end.
+  /// [axis]: the base is somewhere along that axis, and the records end where they would from the axis's start. Otherwise a
+  /// coordinate outside along it, in the last row, is after the base's row and before the records' end.
   std::vector<bool> shortened;
   struct Predicate {
     int axis;

@@ -33,7 +33,7 @@ public:
   /// As `emit`; `from_cache` says whether nothing was generated. An entry that cannot be written costs nothing else.
   [[nodiscard]] Emitted emit(const IrModule& module, const Target& target,
                              const EmitOptions& options = {}) const;
-  /// 64 hexadecimal digits (SHA-256); the entry's file is called that, `.inlay` behind it.
+  /// 64 hexadecimal digits (SHA-256); the entry's file is called that, `.inlay` after it.
   [[nodiscard]] static std::string key(const IrModule& module, const Target& target,
                                        const EmitOptions& options = {});
 

@@ -19,11 +19,11 @@
 /// accesses of the upper half of the waves stand some products later or earlier, between the same waits and barriers and in the same
 /// order, so that each wait covers the same; and two halves that leave a barrier together do not come to LDS together.
 ///
-/// **Ping-pong.** A trip is phases, in turn of products and of accesses, with a barrier behind each. Before the loop the upper half of
-/// the waves runs one barrier more, and behind it the lower half: so all waves run as many, and in between the upper half is one phase
-/// behind. While one half multiplies, the other one has the LDS. With n(w) for the barriers that wave w has run, what wave a has waited
-/// for is there for wave b from n(b) > n(a) on, n(a) as it was at that wait. In step that is one barrier of the list; in a ping-pong
-/// loop one barrier of the list for what stands in the same half, and two from the upper half to the lower one.
+/// **Ping-pong.** A trip is phases, in turn of products and of accesses, with a barrier after each. Before the loop the upper half of
+/// the waves runs one barrier more, and after it the lower half: so all waves run as many, and in between the upper half is one phase
+/// behind. While one half multiplies, the other one has the LDS. Let n(w) count the barriers that wave w has passed. What wave a waited
+/// for at count n is visible to wave b once n(b) > n. Where all waves are in step that is one barrier of the list; in a ping-pong
+/// loop it is one barrier of the list within a half, and two from the upper half to the lower one.
 /// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter 4.4 (s_waitcnt, data dependency resolution).
 #pragma once
 
@@ -53,10 +53,10 @@ enum class InstKind : std::uint8_t {
   barrier,
   priority, ///< of the wave among those of its SIMD = value
   release,  ///< what this wave stored is there for all workgroups
-  /// def of the work-item that is not idle = the counter of its group of workgroups, which counts on, and behind the last is 0.
+  /// def of the work-item that is not idle = the counter of its group of workgroups, which counts on, and after the last is 0.
   ticket,
   await,  ///< the work-item that is not idle waits until its group's word is the workgroup's number
-  signal, ///< its group's word = that number + 1, and behind the last 0
+  signal, ///< its group's word = that number + 1, and after the last 0
   /// What was released before a number was drawn, and the ticket's symbol = use, the same in all lanes; or before a turn was
   /// signalled that was waited for: it is there.
   acquire,
@@ -124,7 +124,7 @@ struct Inst {
   Waves waves;              ///< that run it: a role's
   int vm = -1, lgkm = -1;   ///< wait: at most that many under way; -1 says nothing about the queue
   int step = 0;             ///< of the matrix products of its operation that it feeds
-  /// load, and the lds_write right behind it: one instruction, memory to LDS, without registers, counted by vm.
+  /// load, and the lds_write right after it: one instruction, memory to LDS, without registers, counted by vm.
   bool direct = false;
   bool joint = false; ///< waits that what follows needs, up to the next joint, are gathered here
   int phase = -1;     ///< of a ping-pong loop's trip: even ones multiply, odd ones access LDS and memory
@@ -184,11 +184,11 @@ struct LoopSchedule {
   bool tail_first = false; ///< iteration 0 is the last tile
   bool exact = false;      ///< the machine code has this order; otherwise it is LLVM's to change
   bool apart = false;      ///< tiles in LDS have waits and barriers of their own
-  int phases = 0; ///< of a trip, with a barrier behind each: the two halves of the waves are one phase apart
+  int phases = 0; ///< of a trip, with a barrier after each: the two halves of the waves are one phase apart
   /// [node]: parts of a stage in LDS, all its tiles together, that have waits and barriers of their own; accesses of different parts
   /// touch different places. Empty: a stage is one part.
   std::vector<int> parts{};
-  /// Nodes of the region behind the loop, loads that wait for nothing in it: they stand behind the first products of the last trip.
+  /// Nodes of the region after the loop, loads that wait for nothing in it: they stand after the first products of the last trip.
   std::vector<int> early{};
 };
 struct Schedule {

@@ -1,4 +1,4 @@
-/// `KernelBuilder`: how a kernel is written. One method is one thing a GPU does.
+/// `KernelBuilder`: writes LLVM IR. One method is one thing a GPU does.
 ///
 /// A builder writes one kernel, front to back, as LLVM IR for a `Target`. The running example is a vector
 /// addition in which each work-item adds one element, and the descriptor's bounds cut off the last workgroup:
@@ -255,7 +255,7 @@ public:
 
   /// @name Order between work-items and instructions
   /// @{
-  /// What this wave stored before is seen by every work-item of the device that acquires it behind an atomic which comes later.
+  /// What this wave stored before is seen by every work-item of the device that acquires it after an atomic which comes later.
   void release();
   /// Counts an i32 in memory on, and from `last` back to 0: gives what it was. At device scope; orders nothing by itself.
   Value count_on(Value pointer, Value last);
@@ -271,8 +271,8 @@ public:
   void sched_group(int mask, int count, int group); ///< llvm.amdgcn.sched.group.barrier
   void sched_barrier(int allowed = 0);              ///< llvm.amdgcn.sched.barrier
   void set_priority(int priority);                  ///< s_setprio 0..3
-  /// In each block with matrix instructions and arithmetic: arithmetic in even portions behind the matrix instructions, not
-  /// before its operands and not behind its users; everything else keeps its order. For orders that are final.
+  /// In each block with matrix instructions and arithmetic: arithmetic in even portions after the matrix instructions, not
+  /// before its operands and not after its users; everything else keeps its order. For orders that are final.
   void spread_arithmetic();
   /// @}
 
@@ -319,7 +319,7 @@ private:
   Value to_bytes(Value a, Element element);
   Value from_bytes(Value a);
   struct Impl;
-  /// Errors: InternalError behind `finish`.
+  /// Errors: InternalError after `finish`.
   [[nodiscard]] Impl& live() const;
   std::unique_ptr<Impl> impl_;
 };

@@ -69,8 +69,8 @@ struct GridAxis {
 };
 
 /// A place in the order of a loop that the specification fixes: access `number` (from 0, in the order of the program) of
-/// `tensor` stands right behind matrix product `behind` of the trip, with nothing but what is pinned there too between
-/// them; -1 for its begin.
+/// `tensor` stands right after matrix product `behind` of the trip, with nothing but what is pinned there too between
+/// them; -1 for its start.
 struct Pin {
   enum class Access : std::uint8_t { load, read, write }; ///< from memory; from and to LDS
   Access access = Access::load;
@@ -79,7 +79,7 @@ struct Pin {
   int behind = 0;
 };
 
-/// `load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1`; nothing for an empty text.
+/// `load a 0 after 5, read lds_b 3 after 17, write lds_a 1 after -1`; nothing for an empty text.
 /// Errors: CodegenError.
 [[nodiscard]] std::vector<Pin> parse_pins(const std::string& text);
 [[nodiscard]] std::string to_string(const Pin& pin);
@@ -89,9 +89,9 @@ struct Pin {
 struct Depth {
   int waves = 0;  ///< a SIMD, for which registers are to suffice
   int lead = 0;   ///< windows from a read of LDS to the products that it feeds
-  int within = 0; ///< of a trip, in percent from its begin: where reads, writes and transfers to LDS stand
-  /// Of a window, in percent from its begin: where loads that feed products directly stand, which are that much longer under way for
-  /// registers that are held that much longer. 0: behind the last product that reads what they replace.
+  int within = 0; ///< of a trip, in percent from its start: where reads, writes and transfers to LDS stand
+  /// Where in a window, in percent from its start, LDS-bypassing loads issue; earlier hides more latency but holds registers longer.
+  /// 0: after the last product that reads what they replace.
   int loads = 0;
   int trips = 0; ///< that loads are under way
   /// A trip, where transfers fill two stages: 1 for all that an iteration shares, 2 with tiles apart, 3 with operands read in turn.
@@ -181,14 +181,14 @@ struct Condition {
   Sym a{}, b{};
   friend bool operator==(const Condition&, const Condition&) = default;
 };
-/// if (condition) then; else otherwise. Outside of loops; both may hold loops. What lives on behind it are the stores of the
+/// if (condition) then; else otherwise. Outside of loops; both may hold loops. What lives on after it are the stores of the
 /// branch that is taken, and the fragments that it updates.
 struct IfOp {
   Condition condition;
   std::vector<Op> then, otherwise;
 };
 
-/// Some of a workgroup's waves, one behind the other; none of them means all.
+/// Some of a workgroup's waves, one after the other; none of them means all.
 struct Waves {
   int first = 0, count = 0;
   [[nodiscard]] bool all() const { return count == 0; }
@@ -196,7 +196,7 @@ struct Waves {
   friend bool operator==(const Waves&, const Waves&) = default;
 };
 /// Groups of waves that do different things: each role's operations run on its waves alone. In between stands what the program
-/// says: what a role writes to LDS, the roles behind it may read.
+/// says: what a role writes to LDS, the roles after it may read.
 struct RolesOp {
   struct Role {
     std::string name;
@@ -398,14 +398,14 @@ public:
             Where where = Where::current());
   /// The number of this workgroup in the order in which those come here that differ from it in `number` alone, the symbol of a
   /// grid axis: 0 to their count - 1. `name` is the argument that holds the counters, i32, one for each group of them and 0
-  /// before the launch and behind it. What a workgroup stored so far is then there for all that draw later, so that the last one,
+  /// before the launch and after it. What a workgroup stored so far is then there for all that draw later, so that the last one,
   /// `if_less(count - 2, k.ticket("arrived", part), ...)`, may load what the others stored of an output, and store for all of
   /// them. Errors: CodegenError inside a loop or a branch, and before the grid is complete.
   Sym ticket(const std::string& name, Sym number, Where where = Where::current());
   /// Waits until it is this workgroup's turn: until all that differ from it in `number` alone, the symbol of a grid axis, and have
   /// a lower one, have signalled. What they stored before that is there, and may be loaded: `k.await("turn", part)`, load what
   /// the workgroup before stored, store, `k.signal("turn")`. `name` is the argument that holds whose turn it is, i32, one for each
-  /// group and 0 before the launch and behind it. Nobody waits for a workgroup that began later, so that a launch ends however
+  /// group and 0 before the launch and after it. Nobody waits for a workgroup that began later, so that a launch ends however
   /// few of them run at a time (it is a condition of the launch that they begin in the order of their numbers). Errors:
   /// CodegenError inside a loop or a branch, before the grid is complete, twice, and where `order_tiles` gives workgroups other
   /// numbers along the axis.
@@ -420,7 +420,7 @@ public:
   void check(const std::vector<Fragment>& from, const std::function<Expr(const std::vector<Expr>&)>& body,
              const std::string& text, Where where = Where::current());
   /// `then` in the workgroups where a < b, `otherwise` in the others: `if_less(64 * bm, k.uniform(rows_in_use, 0), ...)` leaves
-  /// out the workgroups behind the rows in use. What both paths store is held against the specification, each with what its
+  /// out the workgroups after the rows in use. What both paths store is held against the specification, each with what its
   /// condition says. Errors: CodegenError inside a loop, or where a or b depends on a loop.
   void if_less(Sym a, Sym b, const std::function<void()>& then, const std::function<void()>& otherwise = {},
                Where where = Where::current());
@@ -529,7 +529,7 @@ private:
 
 /// The arguments of the kernel in order: tensors, then sizes; where these are more than Target::preloaded_dwords, sizes stand before the last
 /// tensors. A size is part of every address, so a wave would wait 740 clocks for one that is not preloaded before it does anything; the
-/// last tensors are what is asked for behind the loop, or once. Not where tables say what a workgroup does (uniforms): they are the last
+/// last tensors are what is asked for after the loop, or once. Not where tables say what a workgroup does (uniforms): they are the last
 /// tensors and asked for first. Pointers into `program`.
 [[nodiscard]] std::vector<KernelArgument> arguments_of(const Program& program);
 

@@ -5,7 +5,7 @@
 ///     violated(edges, schedule.loops[0])                                // none
 ///     std::vector<Lifetime> live = lifetimes(region, graph.registers, schedule.loops[0]);
 ///
-/// **Edges.** Instruction `to` of iteration i + distance stands behind instruction `from` of iteration i. In a loop whose
+/// **Edges.** Instruction `to` of iteration i + distance stands after instruction `from` of iteration i. In a loop whose
 /// trip j runs node n for iteration j + ahead(n), at slot s(n), that is an inequality between pairs:
 ///
 ///     (-ahead(from), s(from))  <  (distance - ahead(to), s(to))        in lexicographic order
@@ -20,18 +20,18 @@
 /// `lead` windows before it, spread over one window; all accesses to one iteration's stage of LDS lie inside one trip's
 /// length from the first read on, so one barrier, where that window begins, separates writers from readers both ways; writes lie one trip
 /// before the reads, and each write is followed by a load into the same register, one trip under way, or two to four where a trip is
-/// short beside memory's latency. At the end of a window there is a rest without LDS accesses, so that the wait behind it
-/// finds them done. Waits are gathered at the begin of the windows. Of the leads from a whole trip down to one window
+/// short beside memory's latency. At the end of a window there is a rest without LDS accesses, so that the wait after it
+/// finds them done. Waits are gathered at the start of the windows. Of the leads from a whole trip down to one window
 /// the first is taken whose registers fit beside as many waves as LDS lets in; with transfers, one that leaves registers for the first
 /// tile's masked addresses before any other. `Pipeline::depth` says otherwise. Where rows come from LDS and columns straight from memory, the products
 /// of a window are in groups of rows, each by all columns, so that a read is alive for its group alone.
 ///
 /// **Tiles apart.** Two tiles that transfers (memory to LDS, no registers) bring into a ring of two stages would have to
-/// begin and arrive within one trip. So each has a half of the trip for its reads, and in the other half, behind a barrier, its stage
+/// begin and arrive within one trip. So each has a half of the trip for its reads, and in the other half, after a barrier, its stage
 /// is filled again: transfers are spread over the whole trip and under way for one at least. Two waits and two barriers a trip; where
 /// registers suffice, also for the masked addresses of the first tile.
 ///
-/// **Operands in turn.** The same two tiles, products by quarters of the tile: a read stands behind the last product that used its
+/// **Operands in turn.** The same two tiles, products by quarters of the tile: a read stands after the last product that used its
 /// register for the iteration before, so registers hold one tile of operands; its place in LDS is two parts, and a barrier hands one on
 /// while it frees the other. Three barriers a trip. Taken before tiles apart, where LDS has time for the reads (schedule/turns.h).
 ///
@@ -89,11 +89,11 @@ struct Latencies {
   [[nodiscard]] static const Latencies& of(const Target& target);
 };
 
-/// Registers that are the second half of an operand, with the first: they lie behind one another.
+/// Registers that are the second half of an operand, with the first: they lie one after another.
 [[nodiscard]] std::map<int, int> second_halves(const std::vector<Inst>& body);
 
 /// From the instruction that writes a register to the last one that reads it, both included, for one iteration; in slots,
-/// counted from the begin of the trip in which the iteration's nodes with ahead 0 run. Halves of an operand are one life, that
+/// counted from the start of the trip in which the iteration's nodes with ahead 0 run. Halves of an operand are one life, that
 /// of the first one's register.
 struct Lifetime {
   int reg = -1;
@@ -132,7 +132,7 @@ inline constexpr int most_copies = 6;
 /// multiple of `ring` with room for the longest life. At least `pressure`, at most a little more.
 /// Ensures: no two lives share a dword at any slot.
 [[nodiscard]] Rings ring_registers(const std::vector<Lifetime>& lives, int slots, int ring);
-/// Where the stages of tiles are in one block of LDS, in bytes: one stage of all tiles behind the other, or `by_tile` the stages of a
+/// Where the stages of tiles are in one block of LDS, in bytes: one stage of all tiles after the other, or `by_tile` the stages of a
 /// tile: within the 64 KiB of an immediate one register then reaches them (loops in phases). `stages`: lds_stages.
 /// Ensures: (tensor, stage) -> a multiple of 16.
 [[nodiscard]] std::map<std::pair<int, int>, int> lds_places(const Program& program,

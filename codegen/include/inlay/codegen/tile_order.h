@@ -21,7 +21,7 @@
 /// `Shares`: how much of a tile's sum a workgroup works on, where a fixed number of them shares out all of it ("stream-K"). A
 /// grid of one workgroup a tile leaves most of the device idle in its last round: 320 tiles on 304 compute units take as long as
 /// 608. Here each of `workers` workgroups has whole tiles first, as many as all of them have, in rounds that are side by side in
-/// the order of tiles; and the trips along K of the tiles that are left are one line of steps, tile behind tile, of which each
+/// the order of tiles; and the trips along K of the tiles that are left are one line of steps, tile after tile, of which each
 /// workgroup has as many:
 ///
 ///     rounds  =  tiles div workers;  tile w + workers i in round i of workgroup w

@@ -104,14 +104,14 @@ struct Fragment {
 /// (threads along rows of vectors): `rows_tv(128, 64, 8, 256)` is ((8,32),(8,4)):((8@1,1@0),(1@1,32@0)).
 /// Errors: CodegenError naming what would divide.
 [[nodiscard]] Layout rows_tv(int rows, int columns, int vector, int threads);
-/// What a transfer to LDS wants: a wave's 64 lanes are 8 rows of 8 vectors, or 16 rows of 4, row fastest, and lie one behind
+/// What a transfer to LDS wants: a wave's 64 lanes are 8 rows of 8 vectors, or 16 rows of 4, row fastest, and lie one after
 /// the other, so that reading 16 rows meets every bank once. `transfer_place(32, 32, 8)` is
 /// ((16,2),(8,4)):((8,512),(1,128)). Where an instruction moves a part of a vector a lane, `lanes` adjacent ones share it and a wave
 /// has 4 rows: `transfer_place(32, 32, 8, 4)` is ((4,8),(8,4)):((8,128),(1,32)). A phase of reads is 4 rows of one vector and 4 of the
 /// next: they lie side by side in the 128 bytes of the banks.
 ///
 /// Such a wave asks for half of 4 lines of 128 bytes; `whole_lines` lets it take 2 rows of 8 vectors, all of 2 lines, in half the time of the
-/// address unit. Rows r and r + 4 lie side by side, and the rows r, r + 8, .. of each r modulo 4 behind one another, two vectors more
+/// address unit. Rows r and r + 4 lie side by side, and the rows r, r + 8, .. of each r modulo 4 one after another, two vectors more
 /// than they fill from the next r: the 4 rows of a phase are two vectors apart, and the next vector's 4 between them.
 /// `transfer_place(32, 128, 16, 4, true)` is ((4,2,4),128):((1056,128,256),1).
 /// Errors: CodegenError naming what would divide.

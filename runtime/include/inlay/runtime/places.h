@@ -1,6 +1,6 @@
 /// Addresses as people know them: an argument of the launch and how far from where it points.
 ///
-///     place_of(0x7f00'0000'1100, ranges)      // "y + 0x100 of 256 bytes": the first byte behind it
+///     place_of(0x7f00'0000'1100, ranges)      // "y + 0x100 of 256 bytes": the first byte after it
 #pragma once
 
 #include <inlay/runtime/emulator.h>

@@ -63,11 +63,11 @@ struct GemmSpec {
   int multiple_n = 1;
   codegen::TileOrder order;       ///< which tile a workgroup works on
   std::vector<codegen::Pin> pins; ///< places in the loop's order that are fixed
-  codegen::Depth depth;           ///< how deep the loop is pipelined, where that is fixed
+  codegen::Depth depth;           ///< the software pipeline of the loop, where that is fixed
   /// The upper half of the waves runs a copy of the loop whose accesses to LDS and memory stand some products later or earlier.
   bool stagger = false;
   /// Two waves on each SIMD (8 in all) take turns: while one half of the waves multiplies, the other one reads LDS and begins
-  /// transfers, a barrier behind (codegen/code.h, Ping-pong). With transfers.
+  /// transfers, a barrier after (codegen/code.h, Ping-pong). With transfers.
   bool pingpong = false;
   std::source_location where; ///< the line that made the specification, named when a proof fails
 

@@ -56,7 +56,7 @@ enum class Kind : std::uint8_t {
 [[nodiscard]] std::string width_name(const Instruction& i);
 
 /// Whether the transcendental unit executes it: `v_exp_`, `v_log_`, `v_rcp_`, `v_rsq_`, `v_sqrt_`, `v_sin_`, `v_cos_`. Other
-/// instructions take as long to issue (v_permlane32_swap_b32, v_bitop3_b16) and ask for no wait state behind them.
+/// instructions take as long to issue (v_permlane32_swap_b32, v_bitop3_b16) and ask for no wait state after them.
 [[nodiscard]] bool is_transcendental(std::string_view mnemonic);
 
 /// Clocks in which the wave that issues `i` issues nothing else: 4 for most, 4 (N + 1) for `s_nop N`, 8 for

@@ -47,7 +47,7 @@ struct Machine {
 [[nodiscard]] Arch arch_of(const CodeObject& object);
 
 /// What is wrong with a register that the instruction names: its waves do not have it. Of the unified file a wave has
-/// `vgprs` rows (granule 8), v0 the first, a0 the one at `accum_offset`; a VGPR behind a0 is the wave's (a kernel of ROCm/aiter
+/// `vgprs` rows (granule 8), v0 the first, a0 the one at `accum_offset`; a VGPR after a0 is the wave's (a kernel of ROCm/aiter
 /// uses v160 to v255 with AGPRs from 160). SGPRs: `sgprs` (granule 16; GFX10 gives a wave all), s102 and above not asked
 /// about. Source: LLVM "User Guide for AMDGPU Backend", compute_pgm_rsrc1 and compute_pgm_rsrc3 for GFX90A and GFX942.
 /// v60 with 32 reserved: `v60 does not belong to the wave: 32 vector registers are reserved, AGPRs from 32`.

@@ -46,7 +46,7 @@ struct FlowOptions {
   /// The whole argument segment as a launch packs it, when all arguments are numbers (kernarg.h).
   std::vector<std::uint8_t> arguments;
   /// Waves meet at heads of loops, too, each at that of its copy of the loop; or the first ones there, and the others, which are barriers
-  /// behind, at one in the same loop, always the same. Otherwise at barriers alone, wherever each of them
+  /// after, at one in the same loop, always the same. Otherwise at barriers alone, wherever each of them
   /// has its own; who has ended is not waited for.
   bool heads = true;
   /// Floating-point instructions are functions even of numbers, so that nothing is rounded.

@@ -1,5 +1,7 @@
 #include <inlay/codegen/program.h>
 
+#include "thread_value.h"
+
 #include "lane_exchange.h"
 #include "lds_place.h"
 #include "targets_with.h"
@@ -100,6 +102,18 @@ Program::Share Program::share(int workers, Sym extent, int tile) {
   return {shares_->begin, shares_->count};
 }
 
+Sym Program::value(const Tensor& table, Sym at) {
+  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global ||
+      table.output)
+    throw CodegenError("value: " + table.name + " is no input of i32 with one axis");
+  for (const Entry& v : values_)
+    if (v.tensor == table.id && v.at == at) return v.symbol;
+  const Sym symbol = symbols_->symbol("_value" + std::to_string(values_.size()) + "_" + table.name,
+                                      {Int(0), Int(INT32_MAX)});
+  values_.push_back({symbol, table.id, at});
+  return symbol;
+}
+
 Sym Program::uniform(const Tensor& table, Sym at, std::source_location where) {
   if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
     throw CodegenError("uniform: " + table.name + " is not a table of i32 with one axis");
@@ -158,6 +172,33 @@ Tensor Program::inout(const std::string& name, Element element, std::vector<Sym>
                       std::optional<SymLayout> place) {
   Tensor t = global(name, element, std::move(shape), std::move(place), true);
   tensors_.back().in_place = t.in_place = true;
+  return t;
+}
+
+Tensor Program::paged(const std::string& name, const Tensor& cache, const Tensor& table) {
+  const auto refuse = [&](const std::string& what, const std::string& given, const std::string& hint) {
+    throw CodegenError("paged: " + what, given, hint);
+  };
+  if (cache.space != Space::global || cache.output || cache.shape.size() < 2)
+    refuse(cache.name + " is no cache of pages", to_string(cache.place), "an input [pages, page, ...]");
+  if (!cache.shape[1].constant())
+    refuse("how long a page of " + cache.name + " is, is no number", to_string(cache.shape[1]),
+           "16, a constant of the program");
+  if (table.element != Element::i32 || table.space != Space::global || table.output)
+    refuse(table.name + " is no table of pages", to_string(table.element),
+           "an input of i32, [sequences, pages of a sequence]");
+  Tensor t;
+  t.id = static_cast<int>(tensors_.size());
+  t.name = name;
+  t.space = Space::paged;
+  t.element = cache.element;
+  t.shape = table.shape;
+  t.shape.back() = cache.shape[1] * t.shape.back();
+  t.shape.insert(t.shape.end(), cache.shape.begin() + 2, cache.shape.end());
+  t.place = SymComposedLayout(Swizzle(), Sym(0), row_major(t.shape));
+  t.cache = cache.id;
+  t.table = table.id;
+  tensors_.push_back(t);
   return t;
 }
 
@@ -249,6 +290,22 @@ void check_integers(const std::string& operation, Expr e,
   });
 }
 } // namespace
+
+Expr Program::in_memory(Expr e) const {
+  return expressions_->rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::load || tensor(n.tensor).space != Space::paged) return std::nullopt;
+    const Tensor &table = tensor(tensor(n.tensor).table), &cache = tensor(tensor(n.tensor).cache);
+    const auto axes = static_cast<std::ptrdiff_t>(table.shape.size());
+    std::vector<Sym> entry_at(n.index.begin(), n.index.begin() + axes);
+    const Sym position = entry_at.back();
+    entry_at.back() = floor_div(position, cache.shape[1]);
+    std::vector<Sym> at{entry(table, entry_at), floor_mod(position, cache.shape[1])};
+    at.insert(at.end(), n.index.begin() + axes, n.index.end());
+    std::vector<int> through(at.size(), -1);
+    through[0] = table.id;
+    return expressions_->load(cache.id, std::move(at), std::move(through));
+  });
+}
 
 Expr Program::fold(Monoid monoid, Sym extent, const std::function<Expr(Sym)>& body) {
   const Sym k = symbols_->symbol("_fold" + std::to_string(loops_++), {Int(0), std::nullopt});
@@ -387,8 +444,114 @@ void check_vector(const Layout& tv, int vector, const char* what) {
 }
 } // namespace
 
+namespace {
+// `tv` over a tile that has page and slot, in this order, in the place of `axis`: position = slots page + slot.
+Layout by_page_and_slot(const Layout& tv, std::size_t axis, std::int64_t slots) {
+  const Int all(slots);
+  const auto refuse = [&] {
+    throw CodegenError("paged: positions of a tile do not fall into pages of " + std::to_string(slots),
+                       "tv     " + to_string(tv),
+                       "a layout whose steps along the positions divide a page, or that it divides");
+  };
+  TupleBuilder<Mode> b;
+  const std::size_t both = b.open();
+  for (const std::size_t side : {0, 1}) {
+    std::vector<Mode> modes;
+    const Layout part = tv.mode(side);
+    for (const Mode& m : part.modes()) {
+      if (!m.stride.is_basis()) {
+        modes.push_back(m);
+      } else if (const std::size_t a = m.stride.axis[0]; a != axis) {
+        modes.push_back(Mode{m.extent, Stride(m.stride.scale, {a > axis ? a + 1 : a})});
+      } else if (const Int step = m.stride.scale; floor_mod(step, all) == Int(0)) {
+        modes.push_back(Mode{m.extent, Stride(floor_div(step, all), {axis})});
+      } else if (step * m.extent <= all) {
+        modes.push_back(Mode{m.extent, Stride(step, {axis + 1})});
+      } else {
+        if (step < Int(1) || floor_mod(all, step) != Int(0)) refuse();
+        const Int in = floor_div(all, step);
+        if (floor_mod(m.extent, in) != Int(0)) refuse();
+        modes.push_back(Mode{in, Stride(step, {axis + 1})});
+        modes.push_back(Mode{floor_div(m.extent, in), Stride(1, {axis})});
+      }
+    }
+    const std::size_t at = modes.size() == 1 ? 0 : b.open();
+    for (const Mode& m : modes) b.leaf(m);
+    if (modes.size() != 1) b.close(at, modes.size());
+  }
+  b.close(both, 2);
+  Layout out(std::move(b).finish());
+  const std::vector<int> position = coordinates(tv, axis), page = coordinates(out, axis),
+                         slot = coordinates(out, axis + 1);
+  for (std::size_t s = 0; s < position.size(); ++s)
+    if (slot[s] >= slots || position[s] != slots * page[s] + slot[s]) refuse();
+  return out;
+}
+} // namespace
+
+View Program::by_pages(const View& view, Layout& tv, const Where& where) {
+  const Tensor t = tensor(view.tensor), cache = tensor(t.cache), table = tensor(t.table);
+  const auto slots = static_cast<int>(cache.shape[1].constant()->value());
+  const std::size_t last = table.shape.size() - 1; // the axis of positions
+  const auto refuse = [&](const std::string& what, const std::string& given, const std::string& hint) {
+    throw CodegenError("paged: " + what, t.name + ", " + given + ", line " + std::to_string(where.line()),
+                       hint);
+  };
+  if (!view.plain() || !view.rows.empty())
+    refuse("a tile is plain", "given  " + to_string(view.where), "k.tile(..).keep(..) alone");
+  std::vector<int> in_cache(cache.shape.size(), 1), in_table(table.shape.size(), 1);
+  std::vector<std::size_t> kept; // modes of the tile of the cache
+  std::optional<std::size_t> positions;
+  for (std::size_t m = 0; m < view.where.rank(); ++m) {
+    const Mode mode = view.where.mode(m).modes()[0];
+    const std::size_t axis = mode.stride.axis[0];
+    const auto extent = static_cast<int>(mode.extent.value());
+    if (axis < last) {
+      if (extent != 1)
+        refuse("a tile is of one sequence", std::to_string(extent) + " of axis " + std::to_string(axis),
+               "a tile of 1 along it");
+    } else if (axis == last) {
+      if (extent % slots != 0)
+        refuse("a tile is whole pages of " + std::to_string(slots), std::to_string(extent) + " positions",
+               "a tile of a multiple of them");
+      in_cache[0] = in_table[last] = extent / slots;
+      in_cache[1] = slots;
+      positions = m;
+      kept.insert(kept.end(), {0, 1});
+    } else {
+      in_cache[axis - last + 1] = extent;
+      kept.push_back(axis - last + 1);
+    }
+  }
+  if (!positions || kept.size() != view.where.rank() + 1)
+    refuse("a tile keeps its positions", "given  " + to_string(view.where),
+           "keep(..) with their mode, and without those of sequences");
+  const Sym first = floor_div(view.origin[last], Sym(slots));
+  if (!(Sym(slots) * first == view.origin[last]))
+    refuse("a tile begins with a page of " + std::to_string(slots), "at " + to_string(view.origin[last]),
+           "a multiple of it");
+
+  tv = by_page_and_slot(tv, *positions, slots);
+  Layout of_pages = tv; // which pages a work-item's positions are in
+  for (std::size_t axis = 0; axis <= view.where.rank(); ++axis)
+    if (axis != *positions) of_pages = without_axis(of_pages, axis);
+  of_pages = with_strides(
+      of_pages, [&](const Mode& m) { return m.stride.is_basis() ? Stride(m.stride.scale, {0}) : m.stride; });
+  View names = tile(table, in_table, std::vector<Sym>(table.shape.size(), Sym(0)));
+  names.origin.assign(view.origin.begin(), view.origin.begin() + static_cast<std::ptrdiff_t>(last) + 1);
+  names.origin[last] = first;
+  const Fragment pages = load(names.keep({last}), of_pages, 1, where);
+
+  View rows = tile(cache, in_cache, std::vector<Sym>(cache.shape.size(), Sym(0)));
+  for (std::size_t axis = last + 1; axis < view.origin.size(); ++axis)
+    rows.origin[axis - last + 1] = view.origin[axis];
+  return rows.through(0, pages).keep(kept);
+}
+
 void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "copy");
+  if (tensor(from.tensor).space == Space::paged)
+    return store(load(from, tv, vector, where), whole(to), vector, where);
   CopyOp c;
   c.from = from;
   c.to = whole(to);
@@ -399,6 +562,9 @@ void Program::copy(const View& from, const Tensor& to, const Layout& tv, int vec
 
 void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "transfer");
+  if (const Tensor& t = tensor(from.tensor); t.space == Space::paged)
+    throw CodegenError("transfer: " + t.name + " is paged, and its rows lie anywhere",
+                       "line   " + std::to_string(where.line()), "copy, through registers");
   const int bytes = vector * bits(to.element) / 8;
   const auto& widths = target_->lds_dma_bytes;
   if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
@@ -417,13 +583,14 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
 Fragment Program::load(const View& from, const Layout& tv, int vector, Where where) {
   check_vector(tv, vector, "load");
   CopyOp c;
-  c.from = from;
-  c.tv = of_role(tv, where);
-  const Fragment f = fragment(tensor(from.tensor).element, c.tv, from.extents());
+  Layout places = tv; // over the axes of what is in memory
+  c.from = tensor(from.tensor).space == Space::paged ? by_pages(from, places, where) : from;
+  c.tv = of_role(places, where);
+  const Fragment f = fragment(tensor(from.tensor).element, of_role(tv, where), from.extents());
   c.to_fragment = f.id;
   c.vector = vector;
   append(c, where);
-  if (const Tensor& t = tensor(from.tensor); t.space == Space::global && !t.output) exact_.push_back(f.id);
+  if (const Tensor& t = tensor(from.tensor); t.space != Space::lds && !t.output) exact_.push_back(f.id);
   return f;
 }
 
@@ -488,6 +655,10 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
 
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_vector(from.tv, vector, "store");
+  if (tensor(to.tensor).space == Space::paged)
+    throw CodegenError("store: " + tensor(to.tensor).name + " is paged, and is read only",
+                       "line   " + std::to_string(where.line()),
+                       "an output, or k.add(..) through a table that names its rows");
   if (const Element element = tensor(to.tensor).element; element != from.element)
     check_elements("store", *target_, {from.element}, element, where);
   CopyOp c;
@@ -751,6 +922,34 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
   append(std::move(l), where);
 }
 
+void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
+                   Where where) {
+  if (begin == Sym(0)) return loop(end, tile, pipeline, body, where);
+  const auto from = [&](Sym at) {
+    const Sym first = floor_div(at, Sym(tile));
+    if (!(Sym(tile) * first == at))
+      throw CodegenError("loop: it begins inside of a tile",
+                         "begin  " + to_string(at) + ", tiles of " + std::to_string(tile) + ", line " +
+                             std::to_string(where.line()),
+                         "a number of whole tiles");
+    const auto two = least_of(end);
+    loop(
+        two ? min(two->first - at, two->second - at) : end - at, tile, pipeline,
+        [&](Sym t) { body(t + first); }, where);
+  };
+  const auto atom = begin.as_atom();
+  if (!atom || symbols_->atom(*atom).kind != AtomKind::max) return from(begin);
+  // max(0, x) is x where it is more.
+  const auto& two = symbols_->atom(*atom).operands;
+  const Sym x = two[two[0] == Sym(0) ? 1 : 0];
+  if (!(two[0] == Sym(0) || two[1] == Sym(0)))
+    throw CodegenError("loop: it begins at the greater of two",
+                       "begin  " + to_string(begin) + ", line " + std::to_string(where.line()),
+                       "max(0, a number of whole tiles)");
+  if_less(
+      Sym(0), x, [&] { from(x); }, [&] { loop(end, tile, pipeline, body, where); }, where);
+}
+
 const GridAxis& Program::axis(int number) const {
   return *std::find_if(grid_.begin(), grid_.end(), [&](const GridAxis& g) { return g.axis == number; });
 }
@@ -932,12 +1131,18 @@ std::string Program::text() const {
       out += "  order   " + to_string(d.symbol) + " = " + to_string(d.value) + "\n";
   for (const Uniform& u : uniforms_)
     out += "  uniform " + to_string(u.symbol) + " = " + tensor(u.tensor).name + "[" + to_string(u.at) + "]\n";
+  for (const Entry& v : values_)
+    out += "  value   " + to_string(v.symbol) + " = " + tensor(v.tensor).name + "[" + to_string(v.at) + "]\n";
   for (const Tensor& t : tensors_)
-    out += std::string(t.space == Space::lds ? "  lds     "
-                       : t.in_place          ? "  inout   "
-                       : t.output            ? "  output  "
-                                             : "  input   ") +
-           t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") + "\n";
+    if (t.space == Space::paged)
+      out += "  paged   " + t.name + " " + to_string(t.element) + ": " + name(t.cache) + " in pages of " +
+             to_string(tensor(t.cache).shape[1]) + ", by " + name(t.table) + "\n";
+    else
+      out += std::string(t.space == Space::lds ? "  lds     "
+                         : t.in_place          ? "  inout   "
+                         : t.output            ? "  output  "
+                                               : "  input   ") +
+             t.name + " " + to_string(t.element) + " " + to_string(t.place) + (t.far ? ", far" : "") + "\n";
   for (const Specification& s : specifications_) {
     out += "  spec    " + tensor(s.tensor).name + "(";
     for (std::size_t i = 0; i < s.coordinate.size(); ++i) {

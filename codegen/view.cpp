@@ -64,7 +64,7 @@ std::int64_t Tensor::stage_elements() const {
   return (n + block - 1) / block * block;
 }
 
-View View::keep(std::initializer_list<std::size_t> modes) const {
+View View::keep(const std::vector<std::size_t>& modes) const {
   View v = *this;
   TupleBuilder<Mode> b;
   const std::size_t at = modes.size() == 1 ? 0 : b.open();

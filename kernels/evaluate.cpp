@@ -80,6 +80,7 @@ public:
 
   std::vector<double> run(Expr value, std::span<const Sym> coordinate,
                           std::span<const std::int64_t> extents) {
+    value = p_.in_memory(value);
     for (std::size_t i = 0; i < coordinate.size(); ++i) extent_[*coordinate[i].as_atom()] = extents[i];
     if (coordinate.size() < 2 || largest(value) <= largest_array) return spread(value, coordinate, extents);
     std::vector<double> out;
@@ -125,6 +126,9 @@ private:
   }
 
   void add_dims(Sym s, std::vector<AtomId>& dims) const {
+    for (const Entry& v : p_.values())
+      if (const auto all = symbols(s); std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end())
+        add_dims(v.at, dims);
     for (const AtomId a : symbols(s))
       if (extent_.contains(a) && std::find(dims.begin(), dims.end(), a) == dims.end()) dims.push_back(a);
   }
@@ -159,8 +163,18 @@ private:
     std::sort(a.dims.begin(), a.dims.end());
     a.extents = extents_of_dims(a.dims);
     std::vector<std::int64_t> index(a.dims.size(), 0);
+    const std::vector<AtomId> all = symbols(s);
     for (std::size_t left = count(a.extents); left-- > 0;) {
       for (std::size_t d = 0; d < index.size(); ++d) at_.set(a.dims[d], Int(index[d]));
+      for (const Entry& v : p_.values())
+        if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end()) {
+          const Tensor& table = p_.tensor(v.tensor);
+          const std::int64_t length = extents_of(p_, table, input_.sizes)[0],
+                             at = evaluate(v.at, at_).value();
+          if (at < 0 || at >= length) outside(table, 0, static_cast<double>(at), length);
+          at_.set(v.symbol, Int(static_cast<std::int64_t>(values_of(
+                                table, static_cast<std::size_t>(length))[static_cast<std::size_t>(at)])));
+        }
       a.data.push_back(static_cast<double>(evaluate(s, at_).value()));
       for (std::size_t d = index.size(); d-- > 0;) {
         if (++index[d] < a.extents[d]) break;

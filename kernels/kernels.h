@@ -19,6 +19,7 @@
   kernel(weighted_combine) \
   group("Attention") \
   kernel(flash_attention) \
+  kernel(paged_decode) \
   kernel(rope) \
   group("Normalisations") \
   kernel(rmsnorm) \

@@ -203,6 +203,7 @@ void Interpreter::load(State& s, const Inst& i) {
   else if (t.output)
     in_turn = read_of_others(s, i, r);
   Term term;
+  row_table_ = -1;
   std::vector<Sym> index;
   std::vector<int> through;
   for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
@@ -233,11 +234,70 @@ void Interpreter::load(State& s, const Inst& i) {
           {index.back(), world(t.shape[axis]), i.access.masked[axis] ? decode(t.element, 0) : anything});
     }
   }
+  int of = t.id;
+  by_position(term, t, index, through, of);
   if (!in_turn || !part_of_others(term, t, index))
-    term.expr = x_.load(t.id, std::move(index), std::move(through));
+    term.expr = x_.load(of, std::move(index), std::move(through));
+  if (of != t.id) tidy(term); // of the columns of pages and slots
   s.regs[key(i.def)] = {std::move(term), !i.direct};
   if (i.direct) return; // the write right after it is the other half of the instruction
   s.vm.push_back({Queued::What::reg, key(i.def), t.in_place ? 1 : -1, {t.id, 0}});
+}
+
+void Interpreter::by_position(Term& term, const Tensor& cache, std::vector<Sym>& index,
+                              std::vector<int>& through, int& tensor) {
+  const auto t = std::find_if(p_.tensors().begin(), p_.tensors().end(), [&](const Tensor& x) {
+    return x.space == Space::paged && x.cache == cache.id && x.table == through[0];
+  });
+  if (t == p_.tensors().end() || row_table_ != through[0] ||
+      std::any_of(through.begin() + 1, through.end(), [](int table) { return table >= 0; }))
+    return;
+  // The page is entry `first` and a column of a row of the table, the slot another column from 0 on.
+  const std::int64_t slots = cache.shape[1].constant()->value();
+  const auto part = [&](Sym s) -> std::optional<std::pair<Sym, std::optional<std::size_t>>> {
+    std::optional<std::size_t> column;
+    for (std::size_t c = 0; c < term.columns.size(); ++c)
+      if (mentions(s, *dollar(c).as_atom())) {
+        if (column) return std::nullopt;
+        column = c;
+      }
+    const Sym first = column ? s - dollar(*column) : s;
+    if (column && mentions(first, *dollar(*column).as_atom())) return std::nullopt;
+    return std::pair(first, column);
+  };
+  const Sym entry = row_entry_.back(), slot = index[1];
+  const auto page = part(entry), in_page = part(slot);
+  if (!page || !in_page) return;
+  const auto begin = in_page->first.constant();
+  if (!begin) return;
+  Column position;
+  const std::size_t n =
+      static_cast<std::size_t>(p_.threads()) *
+      (term.columns.empty() ? 1 : columns_[term.columns[0]].size() / static_cast<std::size_t>(p_.threads()));
+  for (std::size_t k = 0; k < n; ++k) {
+    const std::int64_t p = page->second ? columns_[term.columns[*page->second]][k] : 0,
+                       at = begin->value() +
+                            (in_page->second ? columns_[term.columns[*in_page->second]][k] : 0);
+    if (at < 0 || at >= slots) return; // of another page
+    position.push_back(static_cast<int>(slots * p + at));
+  }
+  // Behind the table's end the page is number 0: what is there is not known.
+  std::erase_if(term.facts, [&](const Fact& f) { return f.index == entry || f.index == slot; });
+  Sym at = Sym(slots) * page->first;
+  if (page->second || in_page->second) {
+    at += dollar(term.columns.size());
+    term.columns.push_back(columns_.intern(std::move(position)));
+  } else {
+    at += Sym(position.empty() ? 0 : position[0]);
+  }
+  const std::size_t axes = row_entry_.size();
+  term.facts.push_back({at, world(t->shape[axes - 1]), anything});
+  std::vector<Sym> by(row_entry_.begin(), row_entry_.end());
+  by.back() = at;
+  by.insert(by.end(), index.begin() + 2, index.end());
+  index = std::move(by);
+  through.assign(index.size(), -1);
+  tensor = t->id;
 }
 
 void Interpreter::read_in_place(State& s, const Inst& i, const Prepared& r) {
@@ -347,6 +407,7 @@ Sym Interpreter::row_index(State& s, const Inst& i, std::size_t axis, Term& into
     f.fill = anything; // beyond the table's end there is nothing to say
     into.facts.push_back(f);
   }
+  row_entry_ = ids.expr.node().index;
   std::vector<Sym> shape;
   for (const Sym& e : p_.tensor(row_table_).shape) shape.push_back(world(e));
   Tensor table = p_.tensor(row_table_);

@@ -200,6 +200,11 @@ private:
   // The waves that run an instruction, as bits.
   std::uint32_t waves_of(const Inst& i) const;
   void load(State& s, const Inst& i);
+  // What the specification says at these coordinates. Numbers that it reads of tables are those that the workgroup has read.
+  Expr specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at);
+  // An element of a cache that a table names as that of a paged tensor, by its position.
+  void by_position(Term& term, const Tensor& cache, std::vector<Sym>& index, std::vector<int>& through,
+                   int& tensor);
   // The index of the table whose element is the coordinate along a gathered axis.
   Sym row_index(State& s, const Inst& i, std::size_t axis, Term& into);
   // What a store through a table touches, with the entries in place of the rows that they name.
@@ -340,7 +345,7 @@ private:
                 const std::function<Expr(Expr)>& settled);
   // max(m, n) of two maxima under way (or of one and the empty one), a + b of two sums: a fold goes on.
   bool joins(Expr map, const std::vector<Term>& terms);
-  Term join_all(const std::vector<Term>& terms);
+  Term join_all(const std::vector<Term>& terms, const std::vector<int>& columns);
   // A fold under way as a number: it has to be one, so at least one element has to be there.
   Term number_of(const Term& t, const std::vector<int>& columns);
   // A map that is linear in sums under way: what is multiplied goes into the body, what is added are parts of one sum. A
@@ -488,6 +493,7 @@ private:
   int number_ = 0, ring_ = 1;
   bool exiting_ = false;       ///< on the way out of a loop: its number of trips is known
   int row_table_ = -1;         ///< see row_index
+  std::vector<Sym> row_entry_; ///< likewise: by the table's axes
   std::set<int> lane_sums_;    ///< operations: see find_lane_sums
   std::map<int, int> singles_; ///< see singles
   Domains domains_;

@@ -83,7 +83,7 @@ void Interpreter::apply_map(State& s, const Inst& i) {
     out = terms[static_cast<std::size_t>(what.tensor)]; // a copy
   } else if (std::any_of(terms.begin(), terms.end(), open) && joins(map, terms)) {
     (void)normal_of(map);
-    out = join_all(terms);
+    out = join_all(terms, columns);
   } else {
     // A maximum under way is a number like another; a sum is over, unless the map is linear in it.
     for (Term& t : terms)
@@ -252,7 +252,7 @@ bool Interpreter::joins(Expr map, const std::vector<Term>& terms) {
   });
 }
 
-Term Interpreter::join_all(const std::vector<Term>& terms) {
+Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int>& columns) {
   std::optional<Term> out;
   for (Term t : terms) {
     if (!t.partial) continue; // the empty element
@@ -261,7 +261,7 @@ Term Interpreter::join_all(const std::vector<Term>& terms) {
       out = t;
       continue;
     }
-    if (!(out->expr == t.expr) || !(out->limit == t.limit))
+    if (!one_body(*out, t, columns) || !(out->limit == t.limit))
       refute("parts of a fold are of one fold", describe(*out), describe(t));
     const std::vector<Fact> facts = out->facts;
     out = join(*out, t);

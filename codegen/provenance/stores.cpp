@@ -26,6 +26,25 @@ std::string difference(Expr a, Expr b) {
 }
 } // namespace
 
+Expr Interpreter::specified(const Program::Specification& spec, std::span<const std::pair<AtomId, Sym>> at) {
+  const Expr said = replaced_(spec.value, at);
+  std::vector<std::pair<AtomId, Sym>> read;
+  const std::vector<AtomId> all = x_.symbols(said);
+  for (const Entry& v : p_.values()) {
+    if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) == all.end()) continue;
+    const Sym entry = relate(world(replaced_(v.at, at)));
+    const auto u = std::find_if(p_.uniforms().begin(), p_.uniforms().end(), [&](const Uniform& x) {
+      return x.tensor == v.tensor && relate(world(x.at)) == entry;
+    });
+    if (u == p_.uniforms().end())
+      refute("a number that the specification reads of a table is one that the workgroup has read",
+             p_.tensor(v.tensor).name + "[" + to_string(entry) + "]",
+             "there is no k.uniform(" + p_.tensor(v.tensor).name + ", ..) of that entry");
+    read.emplace_back(*v.symbol.as_atom(), u->symbol);
+  }
+  return world(read.empty() ? said : replaced_(said, read));
+}
+
 void Interpreter::store(State& s, const Inst& i) {
   const Tensor& t = p_.tensor(i.access.tensor);
   const Program::Specification* spec = p_.specification(t);
@@ -64,7 +83,7 @@ void Interpreter::store(State& s, const Inst& i) {
     }
   };
   find_constants();
-  const Expr wanted = world(replaced_(spec->value, at));
+  const Expr wanted = specified(*spec, at);
   if (!i.combine && term.partial) {
     settle(term);
     if (!covers(term)) (void)part_of_sum(term, replaced_(relate(wanted), constants));
@@ -497,7 +516,7 @@ void Interpreter::adds_nothing(const Program::Specification& spec) {
                                              {Int(0), Int(extent - 1)});
     at.emplace_back(*spec.coordinate[axis].as_atom(), relate(world(tile->second.origin[axis])) + inside);
   }
-  const Expr value = x_.normal(relate(world(replaced_(spec.value, at))));
+  const Expr value = x_.normal(relate(specified(spec, at)));
   if (!(value == x_.constant(0)))
     refute(claim, to_string(value, name_of_tensor()),
            "it is not 0 where the path that adds nothing is taken");

@@ -155,7 +155,7 @@ bool Interpreter::part_of_others(Term& term, const Tensor& t, const std::vector<
   std::vector<std::pair<AtomId, Sym>> at;
   for (std::size_t axis = 0; axis < index.size(); ++axis)
     at.emplace_back(*spec.coordinate[axis].as_atom(), index[axis]);
-  const ExprNode n = x_.normal(world(replaced_(spec.value, at))).node();
+  const ExprNode n = x_.normal(specified(spec, at)).node();
   if (n.fn != Fn::fold || n.index.size() != 3) return false;
   const std::pair<AtomId, Sym> bound[] = {{*n.sym.as_atom(), bound_}};
   term.expr = x_.normal(replaced_(Expr{&x_, n.args[0]}, bound));

@@ -106,6 +106,9 @@ const std::vector<Row> table = {
     {"gemv", "--m 1", {"--n 1 --k 8", "--n 101 --k 1032"}},
     {"gemv", "--m 4 --rows 8 --vectors 1 --dtype f32 --out f32", {"--n 9 --k 516"}},
     {"gemv", "--m 2 --vector 1 --distance 0", {"--n 5 --k 67"}},
+    {"paged_decode", "", {"--sequences 4", "--sequences 1 --kv-heads 1 --keys 16 --pages 1"}},
+    {"paged_decode", "--page 1 --kv-dtype fp8 --head-dim 64 --group 1 --distance 2", {"--sequences 5 --keys 33"}},
+    {"paged_decode", "--page 64 --dtype f16 --kv-dtype f16 --group 16", {"--sequences 3 --keys 192 --pages 7"}},
     {"batched_gemm", "", {"--b 1 --m 1 --n 4 --k 8", "--b 3 --m 72 --n 136 --k 200"}},
     {"batched_gemm", "--tile 32 --dtype f16 --out f32", {"--b 2 --m 33 --n 36 --k 72"}}};
 
@@ -249,6 +252,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gate_and_mul", "--block", "128"}), Contains("--block without --quant"));
   CHECK_THAT(said({"swap_axes", "--d", "96"}), Contains("--d 96") && Contains("power of two"));
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
+  CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
+  CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
   CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));
   CHECK_THAT(said({"cross_entropy", "--n", "100000"}), Contains("n"));

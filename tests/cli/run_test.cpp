@@ -1081,6 +1081,7 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"moe_stage1", "moe"},
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
+                                                   {"paged_decode", "attention"},
                                                    {"rope", "rope"},
                                                    {"cumsum", "cumsum"},
                                                    {"vector_add", "vector_add"},

@@ -43,6 +43,7 @@ public:
       if (s.table >= 0) table(s.table, number(p_.tensor(s.tensor).shape[0]));
     }
     bounds(seed);
+    lengths();
   }
 
   void run() {
@@ -163,6 +164,8 @@ private:
     const ExprNode& n = e.node();
     for (std::size_t axis = 0; axis < n.through.size(); ++axis)
       if (n.through[axis] >= 0) table(n.through[axis], number(p_.tensor(n.tensor).shape[axis]));
+    if (n.fn == Fn::load && p_.tensor(n.tensor).space == Space::paged)
+      table(p_.tensor(n.tensor).table, number(p_.tensor(p_.tensor(n.tensor).cache).shape[0]));
     for (const int a : n.args) tables({e.arena, a});
   }
   // What is the same in all workgroups is a bound of an axis: not negative, and perhaps beyond its end.
@@ -191,6 +194,24 @@ private:
       at_.set(u.symbol, Int(static_cast<std::int64_t>(element(p_.tensor(u.tensor), {number(u.at)}))));
     }
   }
+  // How far the elements of a row count, row by row: none, one, all, some, or more than there are.
+  void lengths() {
+    for (const Entry& v : p_.values()) {
+      std::int64_t most = 1;
+      for (const Tensor& t : p_.tensors())
+        if (t.space != Space::lds)
+          for (const Sym& extent : t.shape) most = std::max(most, number(extent));
+      std::uint64_t k = 0;
+      for (double& x : memory_[v.tensor].value) {
+        ++k;
+        const double which = random_number(91, k) - 0.5;
+        x = which < 0.15   ? 0
+            : which < 0.25 ? 1
+            : which < 0.4  ? static_cast<double>(most)
+                           : std::floor((random_number(92, k) - 0.5) * static_cast<double>(most + 3));
+      }
+    }
+  }
   void table(int tensor, std::int64_t extent) {
     std::uint64_t k = 0;
     for (double& v : memory_[tensor].value) {
@@ -206,6 +227,10 @@ private:
     const auto index = [&](Sym s) {
       Assignment a = at_;
       for (const auto& [atom, v] : bound) a.set(atom, Int(v));
+      for (const Entry& v : p_.values())
+        if (const auto all = symbols(s); std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end())
+          a.set(v.symbol,
+                Int(static_cast<std::int64_t>(element(p_.tensor(v.tensor), {evaluate(v.at, a).value()}))));
       return evaluate(s, a).value();
     };
     const auto arg = [&](std::size_t i) { return value({e.arena, n.args[i]}, bound, operand); };
@@ -214,6 +239,17 @@ private:
     case Fn::number: return static_cast<double>(index(n.sym));
     case Fn::parameter: return operand.at(static_cast<std::size_t>(n.tensor));
     case Fn::load: {
+      if (const Tensor& t = p_.tensor(n.tensor); t.space == Space::paged) {
+        const Tensor &table = p_.tensor(t.table), &cache = p_.tensor(t.cache);
+        const std::int64_t slots = number(cache.shape[1]);
+        std::vector<std::int64_t> entry, c{0};
+        for (std::size_t axis = 0; axis < n.index.size(); ++axis)
+          (axis < table.shape.size() ? entry : c).push_back(index(n.index[axis]));
+        c.insert(c.begin() + 1, entry.back() % slots);
+        entry.back() /= slots;
+        c[0] = static_cast<std::int64_t>(element(table, entry));
+        return c[0] < 0 || c[0] >= number(cache.shape[0]) ? 0 : element(cache, c);
+      }
       std::vector<std::int64_t> c;
       const auto extents = shape(p_.tensor(n.tensor));
       for (std::size_t axis = 0; axis < n.index.size(); ++axis) {
@@ -243,7 +279,11 @@ private:
     case Fn::inside: return index(n.index[0]) < index(n.index[1]) ? arg(0) : n.value;
     case Fn::fold: {
       std::vector<std::int64_t> free;
-      for (const AtomId a : e.arena->symbols(e))
+      std::vector<AtomId> all = e.arena->symbols(e);
+      for (const Entry& v : p_.values()) // and where an entry of a table is
+        if (std::find(all.begin(), all.end(), *v.symbol.as_atom()) != all.end())
+          for (const AtomId a : symbols(v.at)) all.push_back(a);
+      for (const AtomId a : all)
         if (const auto found = bound.find(a); found != bound.end() && a != *n.sym.as_atom())
           free.push_back(found->second);
       const auto key = std::pair(e.id, free);

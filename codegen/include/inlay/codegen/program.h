@@ -251,6 +251,13 @@ struct Uniform {
   std::source_location where;
 };
 
+/// The same in a specification, where `at` may depend on the coordinate: symbol = tensor[at].
+struct Entry {
+  Sym symbol{};
+  int tensor = -1;
+  Sym at{};
+};
+
 struct Op {
   using What = std::variant<CopyOp, MmaOp, FillOp, MapOp, FoldOp, RelayoutOp, LoopOp, IfOp, RolesOp, TicketOp,
                             AwaitOp, SignalOp, CheckOp>;
@@ -306,6 +313,16 @@ public:
   /// alone writes, until it writes it.
   Tensor inout(const std::string& name, Element element, std::vector<Sym> shape,
                std::optional<SymLayout> place = {});
+  /// A cache of pages, looked at by position: a tensor without memory. Of a cache [P, page, ...] and a table [S, pages] of i32,
+  ///
+  ///     paged(s, i, ...) = cache(table(s, i / page), i % page, ...),        0 where the table names no page
+  ///
+  /// has the shape [S, page * pages, ...]; the table may have other axes before its last one, or none. It is loaded and copied like
+  /// an input, in tiles of whole pages of one sequence: the numbers of the pages are loaded before the rows that they name, and claims
+  /// see the position `i` alone. Example: `k.paged("keys", k.input("k", bf16, {P, 16, H, D}), T)`.
+  /// Source: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", SOSP 2023.
+  /// Errors: CodegenError for a cache or a table that is none, and a page whose length is no number.
+  Tensor paged(const std::string& name, const Tensor& cache, const Tensor& table);
   /// An input whose tiles are loaded by addresses of 64 bits in each lane, however far apart their rows or the tiles of two trips are. Where
   /// offsets into it fit 31 bits, a descriptor is faster: no masks, and transfers. Rows that a table names (`through`) need no word:
   /// they are loaded so wherever the tensor may have 2 GiB. Errors: CodegenError for an output, a tile in LDS, elements below 8 bits.
@@ -330,6 +347,9 @@ public:
   }
   /// The number of an entry of a tensor, row by row: `entry(t, {i, j})` of (m,n) is i n + j.
   [[nodiscard]] static Sym entry(const Tensor& table, const std::vector<Sym>& at);
+  /// table[at] as a number, where `at` may be made of the coordinates: `inside(i, k.value(lengths, c[0]), x(i), 0)`. What a workgroup
+  /// stores is held against it where it has read that entry itself, as `k.uniform(lengths, s)`. Requires: as `uniform`.
+  Sym value(const Tensor& table, Sym at);
   Expr number(Sym value) { return expressions_->number(value); }
   Expr constant(double value) { return expressions_->constant(value); }
   /// An integer modulo 2^32; beside integers, numbers in C++ become that.
@@ -396,6 +416,12 @@ public:
   Fragment fold(Monoid monoid, const Fragment& from, int axis, Where where = Where::current());
   void loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
             Where where = Where::current());
+  /// The trips from where `begin` lies on: the body's first `t` is begin / tile. `begin` is a number of whole tiles, a formula of the
+  /// workgroup's number, 0 or more, or max(0, that): `k.loop(max(Sym(0), 64 * bq - Sym(256)), Sym(64) * bq + Sym(64), 64, ...)` is what a window of 256
+  /// before row 64 bq sees. For a max the body is written twice, in both branches of an if_less. Errors: CodegenError for a
+  /// begin that is no number of whole tiles.
+  void loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::function<void(Sym t)>& body,
+            Where where = Where::current());
   /// The number of this workgroup in the order in which those come here that differ from it in `number` alone, the symbol of a
   /// grid axis: 0 to their count - 1. `name` is the argument that holds the counters, i32, one for each group of them and 0
   /// before the launch and after it. What a workgroup stored so far is then there for all that draw later, so that the last one,
@@ -450,6 +476,7 @@ public:
   /// Absent: the workgroup's numbers are the tile's.
   [[nodiscard]] const std::optional<TileMap>& tile_map() const { return tile_map_; }
   [[nodiscard]] const std::vector<Uniform>& uniforms() const { return uniforms_; }
+  [[nodiscard]] const std::vector<Entry>& values() const { return values_; }
   [[nodiscard]] const std::vector<Ticket>& tickets() const { return tickets_; }
   [[nodiscard]] const std::vector<Turn>& turns() const { return turns_; }
   [[nodiscard]] const std::vector<Assertion>& assertions() const { return assertions_; }
@@ -473,6 +500,8 @@ public:
   };
   [[nodiscard]] const std::vector<Specification>& specifications() const { return specifications_; }
   [[nodiscard]] const Specification* specification(const Tensor& tensor) const;
+  /// What paged tensors are, in terms of their caches and tables.
+  [[nodiscard]] Expr in_memory(Expr e) const;
   /// How far the coordinates of a specification go: the shape of the tensor, or of the table.
   [[nodiscard]] std::vector<Sym> shape(const Specification& specification) const;
   /// The symbol for the element at `coordinate` along `axis` of a fragment inside a map: see `fill`.
@@ -495,6 +524,8 @@ private:
   void append(Op::What what, const Where& where);
   // What a map is: its integers are of operands that hold them.
   [[nodiscard]] Expr checked(Expr map, const std::vector<int>& from, Element to, const Where& where) const;
+  // A tile of a paged tensor as rows of its cache that the table names, and `tv` over these; the names are loaded.
+  View by_pages(const View& view, Layout& tv, const Where& where);
   // The axis that a number of the workgroup counts, and one counter for each group of workgroups that differ along it alone.
   // Errors: CodegenError inside a loop, a branch or a role: `why` is what every workgroup does once.
   std::pair<int, int> counters(const std::string& what, const std::string& name, Sym number,
@@ -513,6 +544,7 @@ private:
   std::optional<TileMap> tile_map_;
   std::optional<Shares> shares_;
   std::vector<Uniform> uniforms_;
+  std::vector<Entry> values_;
   std::vector<Ticket> tickets_;
   std::vector<Turn> turns_;
   std::vector<Assertion> assertions_;

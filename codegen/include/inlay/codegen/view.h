@@ -29,7 +29,8 @@
 
 namespace inlay::codegen {
 
-enum class Space : std::uint8_t { global, lds };
+/// `paged`: no memory of its own (Program::paged).
+enum class Space : std::uint8_t { global, lds, paged };
 
 /// An array of elements. `place` has one top-level mode an axis and gives element numbers: of the buffer, or of one
 /// stage of a block of LDS.
@@ -43,6 +44,8 @@ struct Tensor {
   bool output = false;
   bool in_place = false; ///< an output that is read before it is written
   bool far = false;      ///< loaded by addresses of 64 bits (Program::far)
+  /// Paged: the tensors that hold its pages, [page, slot, ...], and the numbers of the pages, [..., position / slots].
+  int cache = -1, table = -1;
 
   /// The element number of a coordinate: place(coordinate).
   [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;
@@ -66,7 +69,7 @@ struct View {
   /// `tile.partition(((8,32),8):((8@1,1@0),1@1))`. Errors: CodegenError when tv names an axis that the tile lacks.
   [[nodiscard]] View partition(const Layout& tv) const;
   /// The modes of that number alone; the others must have one position. `{1,128,1,64}` kept {1,3} is a tile of 128 x 64.
-  [[nodiscard]] View keep(std::initializer_list<std::size_t> modes) const;
+  [[nodiscard]] View keep(const std::vector<std::size_t>& modes) const;
   /// Position p along mode `mode` of a plain tile is coordinate order(p) of what it was. `tile.reorder(1, (4,4,2):(1,8,4))`
   /// has columns 0-3, 8-11, 16-19, 24-27 and then 4-7 and so on. Requires: as many positions as before.
   [[nodiscard]] View reorder(std::size_t mode, const Layout& order) const;

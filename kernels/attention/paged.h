@@ -1,0 +1,26 @@
+/// Decode attention over a cache of pages: what can be asked for, and its program.
+#pragma once
+
+#include <inlay/codegen/program.h>
+
+namespace inlay::kernels {
+
+using codegen::Element;
+
+///     o(s,h,g,:) = sum over i < lengths(s) of p(i) v(i),   p = softmax over i of q(s,h,g,:) k(i) / sqrt(D)
+///     k(i) = k[table(s, i / page), i % page, h, :], 0 where the table names no page; v likewise
+///
+/// One query a sequence; `group` heads of queries share a head of keys and values. A sequence of length 0 gives 0.
+struct PagedDecode {
+  std::string arch = "gfx942";
+  Element type = Element::bf16, cache = Element::bf16;
+  int head_dim = 128, group = 8, page = 16, tile_k = 64, distance = 1;
+  std::int64_t sequences = 3, kv_heads = 2, keys = 272, pages = 64;
+  /// A cache of 8 bits has two scales, one for all keys and one for all values.
+  [[nodiscard]] bool scaled() const { return cache != type; }
+};
+
+/// Errors: std::invalid_argument naming the option.
+[[nodiscard]] codegen::Program paged_decode_program(const PagedDecode& s);
+
+} // namespace inlay::kernels

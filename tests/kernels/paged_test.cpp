@@ -1,0 +1,288 @@
+// Paged tensors, numbers of a table in specifications, and loops that begin where a workgroup says: right on the emulator against
+// loops written out here, proved, the same for tokens, and refused where one place is changed.
+#include "specified.h"
+
+#include "../mutate/tokens.h"
+
+#include <random>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using namespace specified;
+using Catch::Matchers::Contains;
+
+namespace {
+
+using Exprs = std::vector<Expr>;
+
+// ------------------------------------------------------------------------------------------------ paged decode
+
+struct Decode {
+  std::string arch = "gfx942";
+  int page = 16, columns = 32, group = 8, dim = 64;
+  Element type = Element::bf16;
+  int distance = 1, ring = 1;
+  // what is wrong
+  int other_page = 0, other_length = 0;
+  bool fills_values = true, masks = true, reads_length = true;
+};
+
+// o(s,h,g,:) = softmax over the first lens(s) keys of sequence s, whose pages the table names.
+Program decode(const Decode& d) {
+  const Target& target = Target::named(d.arch);
+  const Element e = d.type;
+  const int D = d.dim, rows = 16, waves = 1;
+  const double scale = 0.125, ninf = -INFINITY;
+  const MmaTiling qk = MmaTiling::of(Atom::mma_best(target, e, e, Element::f32, 16), waves, 1, rows,
+                                     d.columns, D, 8)
+                           .with_columns(8),
+                  pv = MmaTiling::of(Atom::mma_best(target, e, e, Element::f32, 16), waves, 1, rows, D,
+                                     d.columns, 8);
+  Program k("decode", target, 64 * waves);
+  const Sym S = k.size("seqs", {.most = 1 << 12}), P = k.size("pages", {.most = 1 << 24}),
+            HK = k.size("kv_heads", {.most = 16}),
+            N = k.size("most_keys", {.most = 1 << 20, .multiple = d.page});
+  const Tensor O = k.output("o", Element::f32, {S, HK, d.group, D}), Q = k.input("q", e, {S, HK, d.group, D}),
+               KC = k.input("k", e, {P, d.page, HK, D}), VC = k.input("v", e, {P, d.page, HK, D}),
+               T = k.input("table", Element::i32, {S, floor_div(N, Sym(d.page))}),
+               L = k.input("lens", Element::i32, {S}), KP = k.paged("keys", KC, T),
+               VP = k.paged("values", VC, T);
+  k.computes(O, [&](const auto& c) {
+    const Sym len = k.value(L, c[0]);
+    const auto score = [&](Sym i) {
+      const Expr x = k.sum(D, [&](Sym j) { return k(Q, {c[0], c[1], c[2], j}) * k(KP, {c[0], i, c[1], j}); });
+      return inside(i, len, x * scale, ninf);
+    };
+    const Expr most = k.fold(Monoid::max, N, score);
+    const auto p = [&](Sym i) { return exp(score(i) - most); };
+    return inside(0, len,
+                  k.sum(N,
+                        [&](Sym i) {
+                          return p(i) * inside(i, len, k(VP, {c[0], i, c[1], c[3]}), 0);
+                        }) /
+                      k.sum(N, p),
+                  0);
+  });
+  const Sym s = k.workgroups(0, S, 1), h = k.workgroups(1, HK, 1);
+  const Sym len = d.reads_length ? k.uniform(L, s) : k.uniform(L, 0);
+  const View to = k.tile(O, {1, 1, rows, D}, {s, h, 0, 0}).keep({2, 3});
+  const Layout of_row = without_axis(qk.c(), 1);
+  const Tensor values = k.lds("lds_v", e, {D, d.columns}, Swizzle(2, 3, 3));
+  k.if_less(
+      Sym(0), len,
+      [&] {
+        const Fragment q = k.load(k.tile(Q, {1, 1, rows, D}, {s, h, 0, 0}).keep({2, 3}), qk.a(), 8);
+        const Fragment m = k.full(ninf, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
+                       o = k.zeros(Element::f32, pv.c(), {rows, D});
+        k.loop(min(N, len), d.columns, {.distance = d.distance, .ring = d.ring}, [&](Sym t) {
+          const auto tile = [&](const Tensor& of, int other) {
+            return k.tile(of, {1, d.columns, 1, D}, {s, t + Sym(other), h, 0}).keep({1, 3});
+          };
+          Fragment of_v = k.load(tile(VP, d.other_page), columns_tv(d.columns, D, 8, 64 * waves), 8);
+          if (d.fills_values)
+            of_v = k.map(
+                {of_v},
+                [&](const Exprs& x) {
+                  const Sym i = d.columns * t + k.position(0);
+                  return inside(i, N, inside(i, len, x[0], 0), 0);
+                },
+                e);
+          k.store(of_v, k.whole(values).keep({1, 0}), 1);
+          const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, d.columns});
+          k.mma(scores, q, k.load(tile(KP, 0), qk.b(), 8), qk);
+          const Fragment x = k.map({scores}, [&](const Exprs& a) {
+            const Sym i = d.columns * t + k.position(1);
+            const Expr known = a[0] * scale;
+            return inside(i, N, d.masks ? inside(i, len + Sym(d.other_length), known, ninf) : known, ninf);
+          });
+          const Fragment most =
+              k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& a) { return max(a[0], a[1]); });
+          const auto ex = [](const Exprs& a) { return exp(a[0] - a[1]); };
+          const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
+          k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& a) { return a[0] * a[1] + a[2]; });
+          k.update(o, {again}, [](const Exprs& a) { return a[0] * a[1]; });
+          k.mma(o, k.relayout(p, pv.a(), e, codegen::Nan::any), k.read(values, pv.b(), 8), pv);
+          k.update(m, {most}, [](const Exprs& a) { return a[1]; });
+        });
+        k.store(k.map({o, l}, [](const Exprs& v) { return v[0] / v[1]; }), to, 4);
+      },
+      [&] {
+        k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to, 4);
+      });
+  return k;
+}
+
+// y(s,d) = sum of the first lens(s) rows of sequence s, whose pages the table names; of one axis: of the only sequence.
+struct Sums {
+  int page = 4, rows = 8, distance = 1, ring = 1;
+  bool one_axis = false;
+  bool by_hand = false; // the rows are loaded through ids that the program loads itself
+  int other_ids = 0;
+};
+Program sums(const Sums& d) {
+  constexpr int wide = 64;
+  Program k("sums", Target::named("gfx942"), 64);
+  const Sym S = k.size("seqs", {.most = 1 << 12}), P = k.size("pages", {.most = 1 << 24}),
+            N = k.size("keys", {.most = 1 << 20, .multiple = d.page});
+  const Element f = Element::f32;
+  const Sym pages = floor_div(N, Sym(d.page));
+  const Tensor Y = k.output("y", f, {S, wide}), X = k.input("x", f, {P, d.page, wide}),
+               T = k.input("table", Element::i32, d.one_axis ? std::vector{pages} : std::vector{S, pages}),
+               L = k.input("lens", Element::i32, {S}), XP = k.paged("rows", X, T);
+  k.computes(Y, [&](const auto& c) {
+    const Sym len = k.value(L, c[0]);
+    return inside(0, len,
+                  k.sum(N,
+                        [&](Sym i) {
+                          return inside(i, len, d.one_axis ? k(XP, {i, c[1]}) : k(XP, {c[0], i, c[1]}), 0);
+                        }),
+                  0);
+  });
+  const Sym s = k.workgroups(0, S, 1), len = k.uniform(L, s);
+  const Layout tv = rows_tv(d.rows, wide, 4, 64), row = without_axis(tv, 0);
+  k.if_less(
+      Sym(0), len,
+      [&] {
+        const Fragment sum = k.zeros(f, row, {1, wide});
+        k.loop(min(N, len), d.rows, {.distance = d.distance, .ring = d.ring}, [&](Sym t) {
+          Fragment x;
+          if (d.by_hand) { // a page is a tile
+            const Fragment ids =
+                k.load(k.tile(T, {1, 1}, {s, t + Sym(d.other_ids)}), without_axis(without_axis(tv, 1), 0), 1);
+            x = k.load(k.tile(X, {1, d.page, wide}, {0, 0, 0}).through(0, ids).keep({1, 2}), tv, 4);
+          } else {
+            x = k.load(d.one_axis ? k.tile(XP, {d.rows, wide}, {t, 0})
+                                  : k.tile(XP, {1, d.rows, wide}, {s, t, 0}).keep({1, 2}),
+                       tv, 4);
+          }
+          x = k.map({x}, [&](const Exprs& v) {
+            const Sym i = d.rows * t + k.position(0);
+            return inside(i, N, inside(i, len, v[0], 0), 0);
+          });
+          k.update(sum, {k.fold(Monoid::sum, x, 0)}, [](const Exprs& v) { return v[0] + v[1]; });
+        });
+        k.store(sum, k.tile(Y, {1, wide}, {s, 0}), 4);
+      },
+      [&] {
+        k.store(k.zeros(f, row, {1, wide}), k.tile(Y, {1, wide}, {s, 0}), 4);
+      });
+  return k;
+}
+
+// The claim that a change of some instructions breaks, and what tokens say of it.
+std::pair<std::string, std::string> changed(const Program& p, const std::vector<std::int64_t>& sizes,
+                                            const std::function<bool(const Tensor&, Inst&)>& change) {
+  Code code = code_of(p);
+  bool any = false;
+  for (CodeRegion& r : code.regions)
+    for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+      for (Inst& i : *list)
+        if (i.kind == InstKind::load) any = change(p.tensor(i.access.tensor), i) || any;
+  REQUIRE(any);
+  std::string tokens;
+  for (const std::uint64_t seed : {1, 2, 3})
+    if (tokens.empty()) tokens = mutate::run_tokens(code, sizes, seed);
+  return {refuted(code), tokens};
+}
+
+} // namespace
+
+TEST_CASE("paged: rows of pages are summed as far as a length says") {
+  for (const Sums& d : {Sums{}, Sums{.page = 1}, Sums{.page = 8, .distance = 2, .ring = 2},
+                        Sums{.one_axis = true}, Sums{.page = 8, .by_hand = true}}) {
+    INFO("page " << d.page << ", distance " << d.distance << (d.one_axis ? ", one axis" : "")
+                 << (d.by_hand ? ", by hand" : ""));
+    for (const std::uint64_t seed : {1, 2})
+      CHECK(mutate::run_tokens(code_of(sums(d)), {5, 3, 24}, seed) == "");
+    check(sums(d), {6, 7, 24}, 0, true); // what is built is proved
+  }
+  check(sums({}), {1, 1, 8}, 5);
+}
+
+TEST_CASE("paged: another page, slot, row of the table or length is refused, and differs") {
+  const Program p = sums({});
+  const std::vector<std::int64_t> sizes{5, 9, 24};
+  CHECK(changed(p, sizes, [](const Tensor& t, Inst&) { return t.name == "x"; }) ==
+        std::pair(std::string(), std::string()));
+  const auto caught = [&](const std::function<bool(const Tensor&, Inst&)>& change) {
+    const auto [claim, tokens] = changed(p, sizes, change);
+    CHECK(claim != "");
+    CHECK(tokens != "");
+  };
+  caught([](const Tensor& t, Inst& i) { return t.name == "table" && (i.access.origin[1] += Sym(1), true); });
+  caught([](const Tensor& t, Inst& i) { return t.name == "table" && (i.access.origin[0] = Sym(0), true); });
+  caught([](const Tensor& t, Inst& i) { return t.name == "x" && (i.access.origin[1] += Sym(1), true); });
+  caught(
+      [reg = std::optional<Reg>()](const Tensor& t, Inst& i) mutable { // all rows by the first page's number
+        if (t.name != "x") return false;
+        if (!reg) reg = i.uses[0];
+        i.uses[0] = *reg;
+        return true;
+      });
+  caught([](const Tensor& t, Inst& i) { // the next slot
+    if (t.name != "x") return false;
+    for (auto& e : i.access.elements) e[1] += 1;
+    return true;
+  });
+  caught([](const Tensor& t, Inst& i) { return t.name == "x" && (i.access.origin[2] += Sym(4), true); });
+  // Rows of pages that a program names itself are the paged tensor's where they are, and only there.
+  CHECK_THAT(refuted(sums({.page = 8, .by_hand = true, .other_ids = 1})), Contains("|"));
+}
+
+TEST_CASE("paged: what cannot be is said", "[error]") {
+  const auto said = [](const std::function<void(Program&)>& f) -> std::string {
+    Program k("k", Target::named("gfx942"), 64);
+    try {
+      f(k);
+    } catch (const std::exception& e) {
+      return e.what();
+    }
+    return "";
+  };
+  const auto both = [](Program& k, int page) {
+    const Sym n = k.size("n", {.multiple = 16});
+    return k.paged("kp", k.input("k", Element::f32, {n, page, 64}), k.input("t", Element::i32, {n}));
+  };
+  CHECK_THAT(said([](Program& k) {
+               const Sym n = k.size("n");
+               (void)k.paged("kp", k.input("k", Element::f32, {n, n}), k.input("t", Element::i32, {n}));
+             }),
+             Contains("how long a page of k is, is no number"));
+  CHECK_THAT(said([](Program& k) {
+               const Sym n = k.size("n");
+               (void)k.paged("kp", k.input("k", Element::f32, {n, 4}), k.input("t", Element::f32, {n}));
+             }),
+             Contains("t is no table of pages"));
+  CHECK_THAT(said([&](Program& k) {
+               (void)k.load(k.tile(both(k, 16), {8, 64}, {0, 0}), rows_tv(8, 64, 4, 64), 4);
+             }),
+             Contains("whole pages of 16"));
+  CHECK_THAT(
+      said([&](Program& k) {
+        const Tensor t = both(k, 16);
+        k.store(k.zeros(Element::f32, rows_tv(16, 64, 4, 64), {16, 64}), k.tile(t, {16, 64}, {0, 0}), 4);
+      }),
+      Contains("read only"));
+  CHECK_THAT(said([&](Program& k) {
+               const Tensor t = both(k, 4);
+               k.transfer(k.tile(t, {16, 64}, {0, 0}), k.lds("l", Element::f32, {16, 64}),
+                          transfer_tv(16, 64, 1, 64), 1);
+             }),
+             Contains("copy, through registers"));
+}
+
+TEST_CASE("paged: decode attention is proved, for pages of any length, and nothing next to it") {
+  for (const Decode& d :
+       {Decode{}, Decode{.page = 1}, Decode{.page = 32, .group = 16, .distance = 2, .ring = 2},
+        Decode{.arch = "gfx950", .columns = 64}}) {
+    INFO("page " << d.page << ", " << d.columns << " columns");
+    CHECK(refuted(decode(d)) == "");
+  }
+  const Program p = decode({.group = 2});
+  CHECK(mutate::run_tokens(code_of(p), {3, 4, 1, 48}, 1) == "");
+  CHECK_THAT(refuted(decode({.other_page = 1})), Contains("same k"));
+  CHECK_THAT(refuted(decode({.other_length = 1})), Contains("o is what the specification says"));
+  CHECK_THAT(refuted(decode({.fills_values = false})), Contains("|"));
+  CHECK_THAT(refuted(decode({.masks = false})), Contains("o is what the specification says"));
+  CHECK_THAT(refuted(decode({.reads_length = false})), Contains("no k.uniform(lens"));
+}

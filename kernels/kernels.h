@@ -11,9 +11,11 @@
   kernel(block_scale_gemm) \
   kernel(weight_only_gemm) \
   kernel(batched_gemm) \
+  kernel(dual_gemm) \
   kernel(gemv) \
   group("Mixture of experts") \
   kernel(topk_gating) \
+  kernel(grouped_gating) \
   kernel(moe_stage1) \
   kernel(moe_stage2) \
   kernel(weighted_combine) \
@@ -24,6 +26,7 @@
   group("Normalisations") \
   kernel(rmsnorm) \
   kernel(layernorm) \
+  kernel(group_norm) \
   kernel(rmsnorm_backward) \
   kernel(layernorm_backward) \
   group("Softmax and losses") \

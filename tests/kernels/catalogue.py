@@ -33,11 +33,15 @@ def rows():
         add(kernel, types=both)
     add("block_scale_gemm", types=(None,))
     add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)
+    add("dual_gemm", "--tile 256x128x32 --waves 2x4 --transfer yes", "--m 150 --n 72 --k 200", "--m 4096 --n 2048 --k 4096")
+    add("dual_gemm", "--tile 16x32x128 --waves 1x2", "--m 9 --n 72 --k 200", "--m 16 --n 2048 --k 7168", lambda s: 2 * 2048 * 7168 * s, archs=("gfx942",))
     for m in (1, 2, 4):
         add("gemv", f"--m {m} --rows 8 --vectors 2", "--n 101 --k 1032", "--n 16384 --k 8192",
             lambda s, m=m: 16384 * 8192 * s + m * (8192 * s + 16384 * 2))
     add("topk_gating", "--experts 256 --k 8", "--m 7", "--m 131072", lambda s: 131072 * (256 * s + 64), types=("bf16", "f32"))
     add("topk_gating", "--experts 128 --k 4 --renormalise no", "--m 7", "--m 131072", lambda s: 131072 * (128 * s + 32), types=("f32",))
+    add("grouped_gating", "--scale 2.5", "--m 7", "--m 131072", lambda s: 131072 * (256 * s + 64), types=("bf16", "f32"))
+    add("grouped_gating", "--experts 384 --groups 1 --topk-group 1", "--m 7", "--m 131072", lambda s: 131072 * (384 * s + 64), archs=("gfx942",))
     add("moe_stage1", types=both)
     add("moe_stage2", types=both)
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
@@ -53,6 +57,10 @@ def rows():
         add(kernel, form, "--m 5 --n 1000", big, lambda s, n=tensors: 12800 * 8192 * n * s)
         add(kernel, "--vectors 8", "--m 5 --n 1028", big, lambda s, n=tensors: 12800 * 8192 * n * s, types=("f32",), archs=("gfx942",))
         add(kernel, "--stream yes", "--m 3 --n 9000", "--m 2432 --n 65536", lambda s, n=tensors: 2432 * 65536 * n * s, archs=("gfx942",))
+    image = lambda s: 64 * 32 * 10 * 4096 * 2 * s
+    add("group_norm", "--channels 10 --threads 512", "--b 2 --groups 3 --pixels 1000", "--b 64 --groups 32 --pixels 4096", image)
+    add("group_norm", "--channels 10 --threads 1024", "--b 2 --groups 3 --pixels 1000", "--b 64 --groups 32 --pixels 4096", image, types=("f32",), archs=("gfx942",))
+    add("group_norm", "--channels 10 --stream yes --vector 4", "--b 2 --groups 3 --pixels 1500", "--b 64 --groups 32 --pixels 4096", image, archs=("gfx942",))
     for op in "mean max min absmax squares norm logsumexp".split():
         add("row_reduce", f"--op {op}", "--m 5 --n 1000", big, lambda s: 12800 * 8192 * s, archs=("gfx942",))
     add("map", "", "--n 10000", "--n 67108864", lambda s: 67108864 * 4 * s, types=all_types)
@@ -151,7 +159,7 @@ Each row is one build. *Claims*: proved for all sizes, + those that the launch c
 element, against plain loops in double. *Checks*: of all sanitizers. *Machine code*: whether it holds what its instructions say, within the budget of a build (`inlay validate` has none; [validation](validate.md)).
 *Clocks*: of a launch of *sizes* (nothing there: of the default ones, not timed), by the [cycle model](timing.md), with everything in memory; *bound*: its bytes, each counted once, at the model's bandwidth (peak of the
 data sheet times 0.8). A memory-bound kernel is to be at most 1.15 times that; below 1 is what the last writes leave in caches. topk_gating computes: k times a maximum and a minimum across
-a wave for each token.
+a wave for each token; grouped_gating, DeepSeek-V3's (`inlay run grouped_gating --m 7 --scale 2.5`), a second fold for each, the best groups, and the scores of the chosen experts.
 
 """
 

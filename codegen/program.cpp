@@ -653,6 +653,29 @@ void check_map(const MapOp& m, const Target& target, const std::vector<Fragment>
 }
 } // namespace
 
+namespace {
+// Of `exact`: a fragment, or ~fragment where something was made of its elements' codes. What is i32 stays a whole number.
+void takes_codes(Expr map, const std::vector<int>& from, const std::vector<Fragment>& fragments,
+                 std::vector<int>& exact) {
+  (void)map.arena->rewrite(map, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn != Fn::float_bits && n.fn != Fn::word) return std::nullopt;
+    const ExprNode& x = map.arena->node(n.args[0]);
+    if (x.fn != Fn::parameter) return std::nullopt;
+    const int f = from[static_cast<std::size_t>(x.tensor)];
+    if (fragments[static_cast<std::size_t>(f)].element != Element::i32) exact.push_back(~f);
+    return std::nullopt;
+  });
+}
+// A fragment is no longer what its input has; in a loop what was made of its codes is made of them again.
+void changes(int fragment, std::vector<int>& exact, const std::source_location& where) {
+  if (std::erase(exact, fragment) == 0) return;
+  if (std::find(exact.begin(), exact.end(), ~fragment) != exact.end())
+    throw CodegenError(
+        "r" + std::to_string(fragment) + " is changed, and float_bits or integer took it as its input has it",
+        "line   " + std::to_string(where.line()), "map it to another fragment, and change that one");
+}
+} // namespace
+
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_vector(from.tv, vector, "store");
   if (tensor(to.tensor).space == Space::paged)
@@ -706,6 +729,7 @@ void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& b, con
     throw CodegenError("mma: " + mma.atom->name + " multiplies by scales, and there are none",
                        "line   " + std::to_string(where.line()),
                        "mma(acc, a, a_scales, b, b_scales, tiling)");
+  changes(acc.id, exact_, where);
   append(MmaOp{acc.id, a.id, b.id, mma}, where);
 }
 
@@ -715,6 +739,7 @@ void Program::mma(const Fragment& acc, const Fragment& a, const Fragment& a_scal
     throw CodegenError("mma: scales are e8m0, of an instruction that takes some",
                        mma.atom->name + ", " + to_string(a_scales.element) + " and " +
                            to_string(b_scales.element) + ", line " + std::to_string(where.line()));
+  changes(acc.id, exact_, where);
   append(MmaOp{acc.id, a.id, b.id, mma, a_scales.id, b_scales.id}, where);
 }
 
@@ -766,6 +791,7 @@ Fragment Program::map(const Layout& tv, const std::vector<Fragment>& from,
   }
   m.map = checked(body(parameters), m.from, element, where);
   check_map(m, *target_, fragments_, element, where);
+  takes_codes(m.map, m.from, fragments_, exact_);
   const Fragment f = fragment(element, of_role(tv, where), widest(from).extents);
   m.to = f.id;
   append(m, where);
@@ -783,6 +809,8 @@ void Program::update(const Fragment& to, const std::vector<Fragment>& from,
     parameters.push_back(expressions_->parameter(static_cast<int>(i)));
   m.map = checked(body(parameters), m.from, to.element, where);
   check_map(m, *target_, fragments_, to.element, where);
+  takes_codes(m.map, m.from, fragments_, exact_);
+  changes(to.id, exact_, where);
   append(m, where);
 }
 

@@ -254,6 +254,13 @@ TEST_CASE("integers: an integer that was rounded on the way is not that integer"
              Contains("operand of i32"));
   CHECK(refused(b, whole, Element::i32) == "accepted");
   CHECK(refused(f, code, Element::i32) == "accepted");
+  // What is changed later, or was, is not what the input has: (x + 1) - 1 is x in real numbers alone.
+  const auto off = [](const auto& a) { return (a[0] + 1.0) - 1.0; };
+  CHECK_THROWS_WITH(k.update(f, {}, off), Contains("is changed, and float_bits or integer took it"));
+  k.update(x, {}, [](const auto& a) { return integer(a[0]) + 1.0; }); // a whole number before and after
+  const Fragment again = load(F);
+  k.update(again, {}, off);
+  CHECK_THAT(refused(again, code, Element::i32), Contains("rounded otherwise"));
   CHECK_THROWS_AS(
       k.computes(k.output("z", Element::f32, {N}), [&](const auto& c) { return integer(k(X, {c[0]})); }),
       CodegenError);

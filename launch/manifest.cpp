@@ -1,3 +1,5 @@
+#include "apart.h"
+
 #include <inlay/launch/manifest.h>
 
 #include <algorithm>
@@ -297,15 +299,23 @@ std::vector<std::uint8_t> Manifest::bytes_of(std::size_t i, const Sizes& values)
 
 void Manifest::check_apart(const std::vector<std::uint64_t>& addresses, const Sizes& values) const {
   if (!outputs_apart) return;
-  const auto end = [&](std::size_t i) {
-    return addresses.at(i) +
-           static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments[i].bytes(values)));
-  };
+  std::vector<std::uint64_t> extents(arguments.size());
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].kind == Argument::Kind::buffer)
+      extents[i] = static_cast<std::uint64_t>(std::max<std::int64_t>(1, arguments[i].bytes(values)));
+  launch::check_apart(*this, addresses, extents);
+}
+
+void check_apart(const Manifest& manifest, const std::vector<std::uint64_t>& addresses,
+                 const std::vector<std::uint64_t>& extents) {
+  if (!manifest.outputs_apart) return;
+  const auto& arguments = manifest.arguments;
+  const auto end = [&](std::size_t i) { return addresses.at(i) + extents.at(i); };
   for (std::size_t o = 0; o < arguments.size(); ++o)
     for (std::size_t i = 0; arguments[o].output && i < arguments.size(); ++i)
       if (i != o && arguments[i].kind == Argument::Kind::buffer && addresses.at(o) < end(i) &&
           addresses.at(i) < end(o))
-        throw LaunchError(kernel + ": the output " + arguments[o].name + " shares memory with " +
+        throw LaunchError(manifest.kernel + ": the output " + arguments[o].name + " shares memory with " +
                               arguments[i].name,
                           "a buffer of its own: the kernel may write before it has read");
 }

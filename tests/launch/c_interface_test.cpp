@@ -88,6 +88,22 @@ TEST_CASE("C interface: a bundle is loaded and launched by name on the emulator"
   REQUIRE(inlay_copy_out(device, y, b, 512) == INLAY_OK);
   for (std::uint32_t i = 0; i < 128; ++i) CHECK(y[i] == i * i + 9);
 
+  // The same sizes once more, other ones, and those of the first launch: each launch has its own.
+  const std::int64_t other[] = {64, 5};
+  for (const std::int64_t* now : {sizes, other, sizes}) {
+    std::uint32_t zeros[128] = {};
+    REQUIRE(inlay_copy_in(device, b, zeros, 512) == INLAY_OK);
+    for (int times = 0; times < 2; ++times)
+      REQUIRE(inlay_launch(kernel, buffers, 2, now, 2, nullptr) == INLAY_OK);
+    REQUIRE(inlay_copy_out(device, y, b, 512) == INLAY_OK);
+    for (std::uint32_t i = 0; i < 128; ++i)
+      CHECK(y[i] == (i < now[0] ? i * i + static_cast<std::uint32_t>(now[1]) : 0));
+    // Buffers that share memory are refused by the extents of these sizes: b may begin where a ends.
+    void* const shared[] = {a, static_cast<char*>(a) + 4 * now[0] - 4};
+    CHECK(inlay_launch(kernel, shared, 2, now, 2, nullptr) == INLAY_INVALID);
+    CHECK(says(inlay_error(), "shares memory"));
+  }
+
   // The contract comes first.
   const std::int64_t odd[] = {100, 9};
   CHECK(inlay_launch(kernel, buffers, 2, odd, 2, nullptr) == INLAY_INVALID);

@@ -71,7 +71,7 @@ Program program(const Asked& s) {
   const Formulas f = formula(s);
   const auto gated = [&](const Exprs& x) {
     return lowered<Expr>(
-        f, x, [&](double c) { return k.constant(c); }, [](Expr e, double) { return e; })[0];
+        f, x, [&](double c, bool = false) { return k.constant(c); }, [](Expr e, double) { return e; })[0];
   };
   k.computes(Y, [&](const auto& c) {
     const auto product = [&](const Tensor& w) {

@@ -54,7 +54,7 @@ Program program(const std::string& name, const Asked& s) {
   const Formulas f = parse_formulas(formula(s));
   const auto value = [&](const Exprs& x) {
     return lowered<Expr>(
-        f, gated ? Exprs{x[0], x[1]} : Exprs{x[0]}, [&](double c) { return k.constant(c); },
+        f, gated ? Exprs{x[0], x[1]} : Exprs{x[0]}, [&](double c, bool = false) { return k.constant(c); },
         [](Expr e, double) { return e; })[0];
   };
   const double largest = s.quantised ? codegen::largest_finite(*s.quantised) : 1;

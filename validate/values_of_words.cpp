@@ -162,6 +162,19 @@ std::optional<Number> ValuesOfWords::compute(Word w, Element format, unsigned in
       return v ? std::optional(extremes_.join(*v, negate(*v), true)) : v;
     }
   }
+  // Signs by their bits: of a word in f32, or of one half of it.
+  const bool is_half = format == Element::f16 || format == Element::bf16;
+  if (const bool flips = t_.kind(w) == TermKind::bit_xor;
+      (flips && (is_half || format == Element::f32)) || (is_half && t_.kind(w) == TermKind::bit_and)) {
+    const unsigned at = width == 32 ? 0 : 16 * index;
+    const std::uint32_t sign = 1U << (width - 1), all = width == 32 ? 0xffffffffU : 0xffffU;
+    const auto mask = t_.value(child(1));
+    if (mask && (static_cast<std::uint32_t>(*mask >> at) & all) == (flips ? sign : all ^ sign)) {
+      const auto v = read(child(0), format, index);
+      if (!v) return v;
+      return flips ? negate(*v) : extremes_.join(*v, negate(*v), true);
+    }
+  }
   if (format == Element::i8 && index == 0) return rounded_to_i8(w);
   // An integer in a register as a whole.
   if (width == 32 && format == Element::i32)

@@ -198,7 +198,10 @@ private:
 
   void explore(State state);
   Stop advance(State& state, std::size_t wave, Term& question);
+  [[nodiscard]] bool is_plain_stretch(u32 at, u32 target) const;
   std::optional<bool> decide(State& state, Term condition);
+  using Answers = std::unordered_map<Term, std::optional<bool>>;
+  std::optional<bool> decide(State& state, Term condition, Answers& answers);
   bool narrow(State& state, Term condition, bool value, bool commit);
   void assume(State& state, Term condition, bool value);
   void memory(State& state, WaveRun& run, const Operation& op, u32 at);
@@ -247,13 +250,19 @@ private:
     return true;
   }
 
+  [[nodiscard]] bool shared_from_the_start() const {
+    return flow_.leaves_program ||
+           std::any_of(shared_.begin(), shared_.end(), [](bool shared) { return shared; });
+  }
+
   std::set<u32> heads_;
   std::vector<bool> shared_; ///< by block
   std::vector<Footprint> footprints_;
   std::unordered_map<u64, std::vector<u32>> footprint_index_;
   std::unordered_map<u64, bool> overlaps_;
   std::map<std::tuple<OrderKind, u32, u32>, OrderFinding> findings_;
-  std::map<std::string, std::string> reasons_; ///< and what else is said of the first
+  std::map<std::tuple<OrderKind, u32, u32>, unsigned> witnesses_; ///< that were looked for
+  std::map<std::string, std::string> reasons_;                    ///< and what else is said of the first
   std::set<u32> global_sites_, lds_sites_;
   std::map<std::tuple<u32, u32, u64>, std::size_t> recorded_; ///< -> index in the report
   std::set<u64> checked_;
@@ -351,22 +360,31 @@ bool Explorer::narrow(State& state, Term condition, bool value, bool commit) {
 }
 
 std::optional<bool> Explorer::decide(State& state, Term condition) {
+  Answers answers;
+  const auto r = decide(state, condition, answers);
+  spend(answers.size() / 16);
+  return r;
+}
+
+/// Each part of the condition once: masks of one trip are made of those of the trips before, and share most of them.
+std::optional<bool> Explorer::decide(State& state, Term condition, Answers& answers) {
   if (const auto v = t().value(condition); v && condition != Terms::unknown) return *v != 0;
   if (t().kind(condition) == TermKind::invert) {
-    const auto r = decide(state, t().children(condition)[0]);
+    const auto r = decide(state, t().children(condition)[0], answers);
     return r ? std::optional<bool>(!*r) : std::nullopt;
   }
   if (const auto at = state.decided.find(condition); at != state.decided.end()) return at->second;
   const TermKind k = t().kind(condition);
   if (k == TermKind::all || k == TermKind::any) {
+    if (const auto at = answers.find(condition); at != answers.end()) return at->second;
     bool open = false;
     const std::vector<Term> c(t().children(condition).begin(), t().children(condition).end());
     for (const Term child : c) {
-      const auto r = decide(state, child);
+      const auto r = decide(state, child, answers);
       if (!r) open = true;
-      if (r && *r != (k == TermKind::all)) return *r;
+      if (r && *r != (k == TermKind::all)) return answers[condition] = *r;
     }
-    if (!open) return k == TermKind::all;
+    return answers[condition] = open ? std::nullopt : std::optional(k == TermKind::all);
   }
   if (!narrow(state, condition, true, false)) return false;
   if (!narrow(state, condition, false, false)) return true;
@@ -398,7 +416,8 @@ void Explorer::assume(State& state, Term condition, bool value) {
 }
 
 /// An instruction of a wave, a copy of a wave at a fork, pairs of accesses that are compared: by the clock on an idle machine.
-constexpr u64 step_instruction = 10, step_copy = 200, pairs_a_step = 16;
+constexpr u64 step_instruction = 10, step_copy = 200, step_witness = 20'000, pairs_a_step = 16;
+constexpr unsigned most_witnesses = 20; ///< looked for, of one finding
 
 void Explorer::spend(u64 steps) {
   report_.steps += steps;
@@ -471,7 +490,10 @@ void Explorer::find(State& state, OrderFinding f, u32 site, u32 other_site) {
     });
   }
   if (!f.conditional) {
-    if (const auto numbers = find_witness(t(), f.path)) {
+    // A path behind many trips has long formulas, and the next one asks again.
+    spend(step_witness);
+    const bool again = ++witnesses_[{f.kind, site, other_site}] <= most_witnesses;
+    if (const auto numbers = again ? find_witness(t(), f.path) : std::nullopt) {
       f.witness = *numbers;
     } else {
       f.conditional = true;
@@ -915,6 +937,20 @@ Term Explorer::word_for_all(Machine& m, const Operation& op) {
 
 // ---- a wave ---------------------------------------------------------------------------------------------------------
 
+/// Whether a wave that does not jump from the branch `at` to `target` comes there, too, whatever it finds, and by no barrier: up to
+/// it, or by a stretch that stands behind the loop, without a branch but the last one, which goes there.
+bool Explorer::is_plain_stretch(u32 at, u32 target) const {
+  for (u32 k = at + 1; k != target; ++k) {
+    if (k >= setting_.code->operations.size()) return false;
+    const Operation& inside = operation(k);
+    const std::string_view n = inside.instruction->mnemonic;
+    if (n == "s_barrier" || n == "s_endpgm" || n.starts_with("s_setpc")) return false;
+    if (target < at && inside.cls == Class::branch) return n == "s_branch" && inside.target == target;
+    if (inside.cls == Class::branch && (inside.target <= at || inside.target > target)) return false;
+  }
+  return true;
+}
+
 Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question) {
   WaveRun& run = state.waves[index];
   emulator::Wave& w = run.machine.wave();
@@ -1022,14 +1058,8 @@ Explorer::Stop Explorer::advance(State& state, std::size_t index, Term& question
       if (i.mnemonic.starts_with("s_cbranch_cdbg")) break; // no debugger
       Term condition = run.machine.branch_condition(op);
       // A stretch that a wave without active lanes jumps over: executed, and nothing in it counted on.
-      if (i.mnemonic == "s_cbranch_execz" && op.target > at && !t().value(condition)) {
-        bool plain = true;
-        for (u32 k = at + 1; k < op.target && plain; ++k) {
-          const Operation& inside = operation(k);
-          plain = inside.instruction->mnemonic != "s_barrier" && inside.instruction->mnemonic != "s_endpgm" &&
-                  !inside.instruction->mnemonic.starts_with("s_setpc") &&
-                  (inside.cls != Class::branch || (inside.target > at && inside.target <= op.target));
-        }
+      if (i.mnemonic == "s_cbranch_execz" && !t().value(condition)) {
+        const bool plain = is_plain_stretch(at, op.target);
         if (plain && condition != Terms::unknown && !decide(state, condition)) {
           Optional o;
           o.end = op.target;
@@ -1549,8 +1579,13 @@ OrderReport Explorer::run() {
   if (flow_.leaves_program) undecided("the code jumps to an address that is computed");
   State first;
   try {
-    for (u32 k = 0; k < report_.waves; ++k) first.waves.emplace_back(Machine(setting_, k));
-    explore(std::move(first));
+    for (u32 k = 0; k < report_.waves; ++k) {
+      first.waves.emplace_back(Machine(setting_, k));
+      if (shared_from_the_start() && k + 1 < report_.waves) continue;
+      // Where no wave meets another each has its own paths; with all of them in one state their numbers would multiply.
+      if (!shared_from_the_start()) first.checked = open_end;
+      explore(std::exchange(first, State()));
+    }
   } catch (const Budget& b) {
     undecided(b.why);
   } catch (const Enough&) {

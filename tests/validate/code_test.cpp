@@ -329,6 +329,19 @@ TEST_CASE("choices by comparison: which relation, of what, and which of the two"
       "v_cndmask_b32", [](auto& c) { c[0] ^= 1; }, true);
 }
 
+TEST_CASE("signs by their bits: the largest of absolute values of bf16, what is subtracted in f32") {
+  const kernels::Artifact most =
+      kernels::find_kernel("row_reduce")
+          ->build({{"op", "absmax"}, {"dtype", "bf16"}, {"threads", "64"}, {"vectors", "1"}}, {});
+  const kernels::Artifact map =
+      kernels::find_kernel("map")->build({{"dtype", "f32"}, {"expr", "y = -x"}}, {});
+  for (const kernels::Artifact* a : {&most, &map}) {
+    const CodeReport r = validate(*a, a->hsaco, true);
+    INFO(a->kernel << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+  }
+}
+
 TEST_CASE("rows that a table names, below a bound that is a size: atomics of scatter_add") {
   const kernels::Artifact a = kernels::find_kernel("scatter_add")->build({{"threads", "64"}}, {});
   const CodeReport r = validate(a, a.hsaco, true);

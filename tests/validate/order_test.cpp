@@ -284,6 +284,40 @@ TEST_CASE("rings of LDS in a loop with any number of trips") {
   }
 }
 
+TEST_CASE("grid-stride loops: waves that meet nobody are followed each by itself") {
+  // for (i = 256 workgroup + work-item; i < n; i += 256 blocks) out[i] = in[i], as clang writes it, and as many of these in a row.
+  const auto loops = [](unsigned count, const std::string& wait, const std::string& more = "") {
+    std::string body = "s_load_dwordx4 s[4:7], s[0:1], 0x0\ns_load_dwordx2 s[8:9], s[0:1], "
+                       "0x10\nv_lshl_or_b32 v0, s2, 8, v0\n"
+                       "s_waitcnt lgkmcnt(0)\nv_cmp_gt_u32_e32 vcc, s8, v0\ns_and_saveexec_b64 s[2:3], vcc\n"
+                       "s_cbranch_execz end\ns_lshl_b32 s9, s9, 8\n";
+    for (unsigned k = 0; k < count; ++k) {
+      const std::string n = std::to_string(k);
+      body += "s_mov_b64 s[0:1], 0\nv_mov_b32_e32 v2, v0\nloop" + n + ":\nv_lshlrev_b32_e32 v4, 2, v2\n" +
+              "global_load_dword v1, v4, s[4:5]\nv_add_u32_e32 v2, s9, v2\nv_cmp_le_u32_e32 vcc, s8, v2\n" +
+              more + "s_or_b64 s[0:1], vcc, s[0:1]\n" + (k + 1 == count ? wait : "s_waitcnt vmcnt(0)\n") +
+              "global_store_dword v4, v1, s[6:7]\ns_andn2_b64 exec, exec, s[0:1]\ns_cbranch_execnz loop" + n +
+              "\ns_or_b64 exec, exec, s[0:1]\n";
+    }
+    return body + "end:\ns_endpgm\n";
+  };
+  for (const unsigned count : {1U, 2U}) {
+    OrderOptions o;
+    o.budget = 5'000'000;
+    const auto r = check(loops(count, "s_waitcnt vmcnt(0)\n"), 4, 0, o);
+    INFO(all(r));
+    CHECK(r.verdict == Verdict::validated);
+    CHECK(r.loops >= 4 * count);
+    // In the last loop alone: no wait, one for nothing, and a register that is overwritten.
+    for (const auto& wrong : {loops(count, ""), loops(count, "s_waitcnt vmcnt(1)\n"),
+                              loops(count, "s_waitcnt vmcnt(0)\n", "v_mov_b32_e32 v1, 0\n")}) {
+      const auto damaged = check(wrong, 1, 0, o);
+      INFO(all(damaged));
+      CHECK(damaged.verdict == Verdict::refuted);
+    }
+  }
+}
+
 TEST_CASE("what begins to happen after many trips is not missed") {
   // From trip 40 on each wave writes into its neighbour's half, which the neighbour reads in the same interval: the offset
   // is made at the end of a trip from a count, so that it is the same number in every trip that is executed.

@@ -66,6 +66,17 @@ TEST_CASE("values: what is stored is the expression, for all elements") {
   CHECK(only(built(cubed), rows + "value out(i) = in(i) * (in(i) - 1) * (1 + in(i))").verdict ==
         Verdict::validated);
   CHECK(only(built(cubed), rows + "value out(i) = in(i)^3 - in(i)").verdict == Verdict::validated);
+  // The sign by its bit, and another bit.
+  const auto flipped = [&](const char* bit) {
+    return only(built(load + "v_xor_b32_e32 v2, " + bit + ", v2\n" + store),
+                rows + "value out(i) = -1 * in(i)")
+        .verdict;
+  };
+  CHECK(flipped("0x80000000") == Verdict::validated);
+  CHECK(flipped("0x40000000") == Verdict::refuted);
+  CHECK(flipped("0xc0000000") == Verdict::refuted);
+  CHECK(only(built(load + "v_xor_b32_e32 v2, 0x80000000, v2\n" + store), rows + "value out(i) = in(i)")
+            .verdict == Verdict::refuted);
   // A size in the value.
   const std::string scaled = load + "v_cvt_f32_i32_e32 v4, s9\nv_mul_f32_e32 v2, v2, v4\n" + store;
   CHECK(only(built(scaled), rows + "value out(i) = k * in(i)").verdict == Verdict::validated);

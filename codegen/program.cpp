@@ -953,7 +953,8 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
 void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
                    Where where) {
   if (begin == Sym(0)) return loop(end, tile, pipeline, body, where);
-  const auto from = [&](Sym at) {
+  // Where it is known to be 0 or more, it is written so that no part of an address is negative.
+  const auto from = [&](Sym at, bool positive) {
     const Sym first = floor_div(at, Sym(tile));
     if (!(Sym(tile) * first == at))
       throw CodegenError("loop: it begins inside of a tile",
@@ -963,10 +964,10 @@ void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::f
     const auto two = least_of(end);
     loop(
         two ? min(two->first - at, two->second - at) : end - at, tile, pipeline,
-        [&](Sym t) { body(t + first); }, where);
+        [&](Sym t) { body(t + (positive ? max(Sym(0), first) : first)); }, where);
   };
   const auto atom = begin.as_atom();
-  if (!atom || symbols_->atom(*atom).kind != AtomKind::max) return from(begin);
+  if (!atom || symbols_->atom(*atom).kind != AtomKind::max) return from(begin, false);
   // max(0, x) is x where it is more.
   const auto& two = symbols_->atom(*atom).operands;
   const Sym x = two[two[0] == Sym(0) ? 1 : 0];
@@ -975,7 +976,7 @@ void Program::loop(Sym begin, Sym end, int tile, Pipeline pipeline, const std::f
                        "begin  " + to_string(begin) + ", line " + std::to_string(where.line()),
                        "max(0, a number of whole tiles)");
   if_less(
-      Sym(0), x, [&] { from(x); }, [&] { loop(end, tile, pipeline, body, where); }, where);
+      Sym(0), x, [&] { from(x, true); }, [&] { loop(end, tile, pipeline, body, where); }, where);
 }
 
 const GridAxis& Program::axis(int number) const {

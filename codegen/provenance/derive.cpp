@@ -164,6 +164,9 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   if (two && !size_in(two->first)) std::swap(two->first, two->second);
   const Sym first = two ? two->first : r.extent;
   const auto z = size_in(first);
+  // Whole tiles, as the workgroup's number says.
+  if (!z && !two && divides(Sym(r.tile), r.extent) == Truth::yes)
+    last_trip_[&r] = exact_div(r.extent, Sym(r.tile)) - Sym(1);
   if (!z || known(z->symbol)) return; // refused where the loop is run
   const Sym rest = first - z->symbol; // of the size, before the loop
   std::int64_t g = std::gcd(z->facts.multiple, static_cast<std::int64_t>(r.tile));

@@ -20,10 +20,13 @@ Term Interpreter::join(const Term& a, const Term& b) {
       }
     }
   }
-  std::erase_if(out.ends, [&](Sym e) {
-    return std::none_of(b.ends.begin(), b.ends.end(),
-                        [&](Sym other) { return e == other || (exiting_ && relate(e) == relate(other)); });
-  });
+  const auto of_both = [&](std::vector<Sym>& mine, const std::vector<Sym>& others) {
+    std::erase_if(mine, [&](Sym e) {
+      return std::none_of(others.begin(), others.end(),
+                          [&](Sym other) { return e == other || (exiting_ && relate(e) == relate(other)); });
+    });
+  };
+  of_both(out.ends, b.ends), of_both(out.begins, b.begins);
   for (const auto& [low, high] : b.intervals) add_interval(out, low, high);
   return out;
 }
@@ -131,9 +134,10 @@ std::optional<std::pair<Sym, Sym>> Interpreter::join_interval(std::vector<std::p
 bool Interpreter::covers(const Term& t) {
   if (t.has_part) return false;
   if (t.intervals.size() == 1 && t.intervals[0] == std::pair(Sym(0), t.limit)) return true;
-  std::vector<Sym> ends{t.limit};
+  std::vector<Sym> begins{Sym(0)}, ends{t.limit};
   for (const Sym& e : t.ends) ends.push_back(ranged(relate(e), t.columns));
-  return cover(t.intervals, ends, t.monoid);
+  for (const Sym& b : t.begins) begins.push_back(ranged(relate(b), t.columns));
+  return cover(t.intervals, begins, ends, t.monoid);
 }
 
 std::optional<Sym> Interpreter::reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin,
@@ -152,10 +156,17 @@ std::optional<Sym> Interpreter::reached(const std::vector<std::pair<Sym, Sym>>& 
   return end;
 }
 
-bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends,
-                        Monoid monoid) {
-  const auto end = reached(intervals, Sym(0), monoid);
-  return end && std::any_of(ends.begin(), ends.end(), [&](Sym e) { return at_most(relate(e), *end); });
+bool Interpreter::cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& begins,
+                        const std::vector<Sym>& ends, Monoid monoid) {
+  // Where the body is empty before `begin`, an interval that starts there or before is the first that counts.
+  std::vector<Sym> from{Sym(0)};
+  for (const auto& [low, high] : intervals)
+    if (std::any_of(begins.begin(), begins.end(), [&](Sym b) { return less_equal(low, b); }))
+      from.push_back(low);
+  return std::any_of(from.begin(), from.end(), [&](Sym first) {
+    const auto end = reached(intervals, first, monoid);
+    return end && std::any_of(ends.begin(), ends.end(), [&](Sym e) { return at_most(relate(e), *end); });
+  });
 }
 
 bool Interpreter::at_most(Sym a, Sym b) {
@@ -176,6 +187,26 @@ std::vector<Sym> Interpreter::ends_of(const ExprNode& fold) {
   return ends;
 }
 
+std::optional<Sym> Interpreter::begin_of(Sym index, Sym bound, Sym summed) {
+  const AtomId atom = *summed.as_atom();
+  const Sym rest = bound - summed;
+  if (mentions(index, atom) || mentions(rest, atom)) return std::nullopt;
+  return index - rest + Sym(1);
+}
+
+std::vector<Sym> Interpreter::begins_of(const ExprNode& fold) {
+  std::vector<Sym> begins;
+  const Expr body{&x_, fold.args[0]};
+  (void)x_.rewrite(body, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::inside)
+      if (const auto b = begin_of(n.index[0], n.index[1], fold.sym);
+          b && outside(body, {}, {n.index[0], n.index[1], anything}) == empty_element(fold.monoid))
+        begins.push_back(*b);
+    return std::nullopt;
+  });
+  return begins;
+}
+
 Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked) {
   const Expr out = x_.rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
     if (n.fn != Fn::fold || n.index.size() < 3) return std::nullopt;
@@ -184,7 +215,9 @@ Expr Interpreter::resolve(Expr e, const std::vector<int>& columns, std::vector<A
       intervals.emplace_back(n.index[k], n.index[k + 1]);
     std::vector<Sym> ends{n.index[0]};
     for (const Sym& end : ends_of(n)) ends.push_back(ranged(relate(end), columns));
-    if (!cover(intervals, ends, n.monoid)) return std::nullopt;
+    std::vector<Sym> begins{Sym(0)};
+    for (const Sym& begin : begins_of(n)) begins.push_back(ranged(relate(begin), columns));
+    if (!cover(intervals, begins, ends, n.monoid)) return std::nullopt;
     ExprNode whole = n;
     whole.index.resize(1);
     return x_.make(std::move(whole));
@@ -331,6 +364,9 @@ void Interpreter::fold_values(State& s, const Inst& i) {
     for (const Fact& f : t.facts) {
       if (!(f.index == bound_)) {
         if (!f.condition) facts.push_back(f);
+        if (const auto b = begin_of(f.index, f.bound, bound_);
+            b && f.condition && f.fill == empty_element(i.monoid))
+          t.begins.push_back(*b);
         continue;
       }
       if (f.condition) {

@@ -294,12 +294,16 @@ private:
   // Whether intervals that are disjoint (or of an idempotent monoid) make up [0, limit).
   // Where intervals end that follow one another from `begin` on; absent when they do not.
   std::optional<Sym> reached(const std::vector<std::pair<Sym, Sym>>& intervals, Sym begin, Monoid monoid);
-  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& ends, Monoid monoid);
+  bool cover(const std::vector<std::pair<Sym, Sym>>& intervals, const std::vector<Sym>& begins,
+             const std::vector<Sym>& ends, Monoid monoid);
   bool covers(const Term& t);
   // a <= b, also by what is given of the two ends of a loop.
   bool at_most(Sym a, Sym b);
   // Indices from which on the body of a fold is the empty element, because its conditions say so.
   std::vector<Sym> ends_of(const ExprNode& fold);
+  // And before which it is: of `index` < `bound`, where that is `summed` and a rest, the first that may be in.
+  std::optional<Sym> begin_of(Sym index, Sym bound, Sym summed);
+  std::vector<Sym> begins_of(const ExprNode& fold);
   // Folds under way inside an expression that are over by now.
   // `asked`: what the normal form of that loses goes there.
   Expr resolve(Expr e, const std::vector<int>& columns, std::vector<Asked>* asked = nullptr);

@@ -338,11 +338,14 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
            "loops over one size have one tile, and an end before it has to be a whole number of tiles, "
            "min(n, 64*(wg + 1)), or a number from memory, min(n, k.uniform(table, i)) inside of if_less(0, "
            "that, ..)");
-  if (const auto two = least_of(r.extent))
-    for (const Sym& end : {two->first, two->second})
-      if (!positive(end) && !less_equal(Sym(1), world(end)))
-        refute("the loop runs at least once", to_string(end),
-               "it may end at 0: k.if_less(0, " + to_string(end) + ", ..) around it says where not");
+  const auto two = least_of(r.extent);
+  std::vector<Sym> ends; // that may be 0
+  if (two) ends = {two->first, two->second};
+  if (!two && !size_in(r.extent)) ends = {r.extent};
+  for (const Sym& end : ends)
+    if (!positive(end) && !less_equal(Sym(1), world(end)))
+      refute("the loop runs at least once", to_string(end),
+             "it may end at 0: k.if_less(0, " + to_string(end) + ", ..) around it says where not");
   // What is known after the loop before this one holds in all trips of this one, but its own trips are not over.
   struct Inside {
     bool& flag;
@@ -436,8 +439,9 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
   order_like(x.facts, y.facts);
   if (x.columns != y.columns || x.partial != y.partial || x.facts.size() != y.facts.size() ||
       x.monoid != y.monoid || x.intervals.size() != y.intervals.size() || x.has_part != y.has_part ||
-      x.ends.size() != y.ends.size() || x.asked.size() != y.asked.size() || x.sets != y.sets ||
-      x.stride != y.stride || x.first_sets != y.first_sets)
+      x.ends.size() != y.ends.size() || x.begins.size() != y.begins.size() ||
+      x.asked.size() != y.asked.size() || x.sets != y.sets || x.stride != y.stride ||
+      x.first_sets != y.first_sets)
     not_inductive("in the next round it is " + describe(y), describe(x));
   const auto line = [&](Sym a, Sym b) { return a + u * (b - a); };
   Term out = x;
@@ -455,6 +459,7 @@ Term Interpreter::extrapolate(const Term& x, const Term& next, Sym u) {
   }
   out.limit = line(x.limit, y.limit);
   for (std::size_t i = 0; i < x.ends.size(); ++i) out.ends[i] = line(x.ends[i], y.ends[i]);
+  for (std::size_t i = 0; i < x.begins.size(); ++i) out.begins[i] = line(x.begins[i], y.begins[i]);
   for (std::size_t i = 0; i < x.intervals.size(); ++i)
     out.intervals[i] = {line(x.intervals[i].first, y.intervals[i].first),
                         line(x.intervals[i].second, y.intervals[i].second)};

@@ -272,9 +272,9 @@ Term Interpreter::join_all(const std::vector<Term>& terms, const std::vector<int
 }
 
 Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
-  const auto met = [&](Sym low) {
-    const std::pair<AtomId, Sym> first[] = {{*bound_.as_atom(), low}};
-    bool yes = less_equal(low + Sym(1), t.limit);
+  const auto met = [&](Sym at) { // element `at` is not left out
+    const std::pair<AtomId, Sym> first[] = {{*bound_.as_atom(), at}};
+    bool yes = less_equal(at + Sym(1), t.limit);
     (void)x_.rewrite(t.expr, [&](const ExprNode& n) -> std::optional<Expr> {
       if (n.fn == Fn::inside && yes)
         yes = less_equal(ranged(substitute(n.index[0], first), columns) + Sym(1),
@@ -283,8 +283,22 @@ Term Interpreter::number_of(const Term& t, const std::vector<int>& columns) {
     });
     return yes;
   };
-  if (std::none_of(t.intervals.begin(), t.intervals.end(),
-                   [&](const auto& x) { return less_equal(x.first + Sym(1), x.second) && met(x.first); }))
+  // The last one before an end, for those of the columns where that comes first: of a window the first may be left out.
+  std::vector<std::pair<AtomId, Sym>> least;
+  for (std::size_t c = 0; c < columns.size(); ++c)
+    least.emplace_back(*dollar(c).as_atom(), Sym(columns_.range(columns[c]).first));
+  std::vector<Sym> last;
+  (void)x_.rewrite(t.expr, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::inside && n.index[0] == bound_) last.push_back(substitute(n.index[1], least) - Sym(1));
+    return std::nullopt;
+  });
+  const auto has = [&](const auto& x) {
+    if (less_equal(x.first + Sym(1), x.second) && met(x.first)) return true;
+    return std::any_of(last.begin(), last.end(), [&](Sym at) {
+      return less_equal(x.first, at) && less_equal(at + Sym(1), x.second) && met(at);
+    });
+  };
+  if (std::none_of(t.intervals.begin(), t.intervals.end(), has))
     refute("a " + std::string(to_string(t.monoid)) + " that scales is of at least one element", describe(t),
            "its first element may be left out, and then it is infinite");
   if (domains_.infinite(t.expr))

@@ -298,6 +298,7 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
     for (const Fact& f : t->facts) {
       if (f.condition) {
         if (f.index == bound_ && f.fill == 0) t->ends.push_back(f.bound); // and so the product
+        if (const auto b = begin_of(f.index, f.bound, bound_); b && f.fill == 0) t->begins.push_back(*b);
         continue;
       }
       if (!(f.index == bound_)) {
@@ -338,6 +339,8 @@ void Interpreter::multiply(State& s, const Inst& i, std::size_t half, Term x, Te
   sum.limit = limit;
   sum.ends = x.ends;
   sum.ends.insert(sum.ends.end(), y.ends.begin(), y.ends.end());
+  sum.begins = x.begins;
+  sum.begins.insert(sum.begins.end(), y.begins.begin(), y.begins.end());
   sum.has_part = true;
   sum.origin = origin;
   sum.sets = r.sets;

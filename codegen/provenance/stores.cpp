@@ -454,7 +454,7 @@ void Interpreter::finish(const State& s) {
       const Sym extent = relate(world(p_.shape(spec)[axis])), at = tile.origin[axis];
       const bool in_parts = static_cast<int>(axis) == w.axis;
       const auto runs = in_parts ? w.runs : std::vector{std::pair(at, at + Sym(tile.extents[axis]))};
-      if (cover(runs, {extent}, Monoid::sum)) {
+      if (cover(runs, {Sym(0)}, {extent}, Monoid::sum)) {
         tile.origin[axis] = Sym(0), tile.extents[axis] = 0;
         continue;
       }

@@ -137,7 +137,8 @@ struct Term {
   Monoid monoid = Monoid::sum;
   Sym limit{};
   std::vector<std::pair<Sym, Sym>> intervals;
-  std::vector<Sym> ends; ///< from each of them on, the body is the monoid's empty element
+  std::vector<Sym> ends;   ///< from each of them on, the body is the monoid's empty element
+  std::vector<Sym> begins; ///< and before each of these
   bool has_part = false;
   Sym origin{};
   int sets = -1; ///< a column of set numbers
@@ -153,8 +154,8 @@ struct Term {
 inline bool same_skeleton(const Term& a, const Term& b) {
   return a.expr == b.expr && a.columns.size() == b.columns.size() && a.facts == b.facts &&
          a.asked == b.asked && a.partial == b.partial && a.monoid == b.monoid && a.limit == b.limit &&
-         a.intervals == b.intervals && a.ends == b.ends && a.has_part == b.has_part && a.origin == b.origin &&
-         a.stride == b.stride && a.rounds == b.rounds && a.first == b.first &&
+         a.intervals == b.intervals && a.ends == b.ends && a.begins == b.begins && a.has_part == b.has_part &&
+         a.origin == b.origin && a.stride == b.stride && a.rounds == b.rounds && a.first == b.first &&
          (a.first_sets < 0) == (b.first_sets < 0);
 }
 inline bool operator==(const Term& a, const Term& b) {

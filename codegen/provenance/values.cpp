@@ -138,7 +138,8 @@ void Interpreter::align(Term& t, const std::vector<int>& columns) {
 void Interpreter::replace_in(Term& t, std::span<const std::pair<AtomId, Sym>> replace) {
   t.expr = replaced_(t.expr, replace);
   for (Fact& f : t.facts) f.index = replaced_(f.index, replace), f.bound = replaced_(f.bound, replace);
-  for (Sym& e : t.ends) e = replaced_(e, replace);
+  for (auto* list : {&t.ends, &t.begins})
+    for (Sym& e : *list) e = replaced_(e, replace);
   for (Asked& a : t.asked) {
     a.base = replaced_(a.base, replace);
     for (Expr& e : a.where) e = replaced_(e, replace);
@@ -151,8 +152,9 @@ void Interpreter::tidy(Term& t) {
     for (const AtomId a : symbols(f.index)) used.push_back(a);
   for (const Fact& f : t.facts)
     for (const AtomId a : symbols(f.bound)) used.push_back(a);
-  for (const Sym& e : t.ends)
-    for (const AtomId a : symbols(e)) used.push_back(a);
+  for (const auto* list : {&t.ends, &t.begins})
+    for (const Sym& e : *list)
+      for (const AtomId a : symbols(e)) used.push_back(a);
   for (const Asked& asked : t.asked) {
     for (const AtomId a : x_.symbols(asked.base)) used.push_back(a);
     for (const Expr& e : asked.where)

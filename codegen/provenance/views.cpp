@@ -364,7 +364,8 @@ void Interpreter::memory_claims(const Inst& i) {
     const bool descriptor = static_cast<int>(axis) == a.descriptor_axis;
     if (!descriptor && !a.shortened[axis]) continue;
     const Sym least = descriptor && shorter ? Sym(1) : Sym(0); // of the rows from the base on
-    if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])))
+    if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])) &&
+        !less_equal(world(a.begin[axis]) + least, world(t.shape[axis])))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
              "axis " + std::to_string(axis) + " may begin behind " + to_string(t.shape[axis]) +
                  ", and the room that its descriptor has is negative there");

@@ -79,6 +79,14 @@ class Guide(unittest.TestCase):
             self.assertEqual(len(codes), 2 * (len(GUIDE) + 1) if slow else 2 * len(GUIDE) - 1)
             self.assertEqual(len({str(code) for code in codes.values()}), len(codes))  # no two are one
 
+    def test_rows_through_a_table_and_turns(self):
+        for name in ("moe_stage2", "cumsum"):
+            with self.subTest(name), tempfile.TemporaryDirectory() as directory:
+                inlay.build(name, directory)
+                built = importlib.import_module(name).main()
+                with open(os.path.join(directory, name + ".hsaco"), "rb") as code:
+                    self.assertEqual(machine_code(built.hsaco), machine_code(code.read()))
+
     def test_they_have_as_many_lines_as_in_cpp(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
         for python, cpp, region in (("mfma_gemm.py", "07_mfma_gemm.cpp", "mfma gemm"), ("row_softmax.py", "06_row_softmax.cpp", "row softmax"),
@@ -226,6 +234,72 @@ class Refused(unittest.TestCase):
             n + "1"
         with self.assertRaises(TypeError):
             x[0] + "1"
+
+
+class Operations(unittest.TestCase):
+    """What the guide's kernels do not use."""
+
+    def test_tickets_and_places(self):
+        k = Program("columns", "gfx942", 128)
+        m, n = k.size("m", most=1 << 14), k.size("n", most=1000)
+        y, parts, x = k.output("y", "f32", [m]), k.output("parts", "f32", [m, n], "(m,n):(1,m)"), k.input("x", "f32", [m, n], "(m,n):(1,m)")
+        k.computes(parts, lambda i, p: x[i, p] * 2)
+        k.computes(y, lambda i: k.sum(n, lambda p: parts[i, p]))
+        row, part = k.workgroups(0, m, 128), k.workgroups(1, n, 1)
+        tv = line_tv(128, 1, 128)
+        k.store(k.map([k.load(k.tile(x, [128, 1], [row, part]), tv, 1)], lambda v: v * 2), k.tile(parts, [128, 1], [row, part]), 1)
+        number = k.ticket("arrived", part)
+
+        @k.if_less(n - 2, number)
+        def last():
+            sum = k.zeros("f32", tv, [128, 1])
+            k.loop(n, 1, lambda t: k.update(sum, [k.fold("sum", k.load(k.tile(parts, [128, 1], [row, t]), tv, 1), 1)], lambda s, v: s + v),
+                   distance=1, ring=1)
+            k.store(sum, k.tile(y, [128], [row]), 1)
+        artifact = k.build()
+        values = numpy.random.default_rng(1).uniform(-1, 1, (5, 200)).astype(numpy.float32)  # column by column
+        y, parts, arrived = numpy.zeros(200, numpy.float32), numpy.zeros_like(values), numpy.zeros(2, numpy.int32)
+        artifact.run(y, parts, values, arrived, m=200, n=5)
+        numpy.testing.assert_allclose(y, 2 * values.sum(0), atol=1e-5)
+        self.assertEqual(list(arrived), [0, 0])
+
+    def test_shares_and_additions(self):
+        mma = MmaTiling.of(Atom.mma_best("gfx942", "f16", "f16", "f32", 16), 2, 2, 64, 64, 64, 8)
+        k = Program("shared", "gfx942", mma.threads())
+        M, N, K = k.size("m", most=1 << 10), k.size("n", most=1 << 10), k.size("k", most=1 << 12, multiple=8)
+        C, A, B = k.output("c", "f32", [M, N]), k.input("a", "f16", [M, K]), k.input("b", "f16", [N, K])
+        k.computes(C, lambda m, n: k.sum(K, lambda i: A[m, i] * B[n, i]))
+        bn, bm = k.workgroups(0, N, 64), k.workgroups(1, M, 64)
+        k.order_tiles("rows:2")
+        begin, count = k.share(5, K, 64)
+        rows = rows_tv(64, 64, 8, mma.threads())
+        a, b = (k.conflict_free_tile(name, "f16", 64, 64, 8, rows, tv) for name, tv in (("lds_a", mma.a()), ("lds_b", mma.b())))
+        acc = k.zeros("f32", mma.c(), [64, 64])
+
+        @k.loop(codegen.min(K - 64 * begin, 64 * count), 64)
+        def trip(t):
+            k.copy(k.tile(A, [64, 64], [bm, begin + t]), a, rows, 8)
+            k.copy(k.tile(B, [64, 64], [bn, begin + t]), b, rows, 8)
+            k.mma(acc, k.read(a, mma.a(), 8), k.read(b, mma.b(), 8), mma)
+        k.add(acc, k.tile(C, [64, 64], [bm, bn]))
+        m, n, depth = 100, 70, 200
+        x, y = (numpy.random.default_rng(seed).uniform(-1, 1, (size, depth)).astype(numpy.float16) for seed, size in ((1, m), (2, n)))
+        c = numpy.zeros((m, n), numpy.float32)
+        k.build().run(c, x, y, m=m, n=n, k=depth)
+        numpy.testing.assert_allclose(c, x.astype(float) @ y.astype(float).T, atol=1e-3)
+
+    def test_what_was_there(self):
+        k = Program("scale", "gfx942", 64)
+        n = k.size("n", most=1 << 20)
+        x = k.inout("x", "f32", [n])
+        k.computes(x, lambda i: codegen.max(x[i], 0) * 0.5)
+        w, tv = k.workgroups(0, n, 64), "(64,1):(1@0,0)"  # a layout may be its text
+        tile = k.tile(x, [64], [w])
+        k.store(k.map([k.load(tile, tv, 1)], lambda v: codegen.max(v, 0) * 0.5), tile, 1)
+        values = numpy.linspace(-1, 1, 100, dtype=numpy.float32)
+        after = values.copy()
+        k.build().run(after, n=100)
+        numpy.testing.assert_array_equal(after, numpy.maximum(values, 0) / 2)
 
 
 class Values(unittest.TestCase):

@@ -11,6 +11,7 @@
 #include <inlay/algebra/render/views.h>
 #include <inlay/codegen/atoms.h>
 #include <inlay/codegen/error.h>
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <fstream>
@@ -305,7 +306,7 @@ void add_atoms(CLI::App& app, Session& session) {
       "atoms", "Instructions as layouts: which lane holds what, widths, costs, LLVM names");
   auto a = std::make_shared<AtomsArguments>();
   command->add_option("name", a->name, "an instruction as the assembler writes it, or a part of its name");
-  command->add_option("--arch", a->arch, "gfx942 or gfx950; without it both");
+  command->add_option("--arch", a->arch, machine::names(" or ") + "; without it both");
   command->add_option("--kind", a->kind, "mma, copy, atomic or relayout")
       ->check(CLI::IsMember({"mma", "copy", "atomic", "relayout"}));
   command->add_option("--type", a->type,

@@ -5,6 +5,7 @@
 #include "progress.h"
 
 #include <inlay/codegen/atoms.h>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/timing/parameters.h>
 
 #include <algorithm>
@@ -141,6 +142,15 @@ struct Row {
   std::string kind, message;
 };
 
+/// Which processor a row is of, by its name, else by how many units it has.
+std::string processor_of(const std::string& name, double units, const std::string& usual) {
+  for (const machine::Target& t : machine::targets)
+    if (name.starts_with(t.name)) return std::string(t.name);
+  for (const machine::Target& t : machine::targets)
+    if (units == t.compute_units) return std::string(t.name);
+  return usual;
+}
+
 int audit(Session& session, const AuditOptions& o) {
   std::ifstream in(o.table);
   std::string line;
@@ -148,7 +158,7 @@ int audit(Session& session, const AuditOptions& o) {
     throw std::runtime_error("cannot read '" + o.table + "', or it is empty");
   const Columns columns(fields_of(line));
   std::size_t files = 0, unread = 0, rows = 0, timed = 0;
-  const std::string usual = o.arch.empty() ? "gfx942" : o.arch;
+  const std::string usual = o.arch.empty() ? std::string(machine::usual_target) : o.arch;
   const std::set<std::string> names =
       o.code.empty() ? std::set<std::string>() : kernels_under(session, o.code, usual, files, unread);
   // Rows that an earlier run has judged: their verdicts are taken from the journal.
@@ -186,10 +196,7 @@ int audit(Session& session, const AuditOptions& o) {
         const double flops = 2 * *m * *n * *k / *us / 1e6;
         const double units = columns.number(row, "units").value_or(0);
         const std::string gfx = columns.text(row, "gfx");
-        const std::string arch = gfx.starts_with("gfx950") || gfx.starts_with("gfx942") ? gfx.substr(0, 6)
-                                 : units == 256                                         ? "gfx950"
-                                 : units > 0                                            ? "gfx942"
-                                                                                        : usual;
+        const std::string arch = processor_of(gfx, units, usual);
         const std::string type = o.dtype.empty() ? columns.text(row, "dtype") : o.dtype;
         const double most = peak(arch, type, units > 0 ? units : codegen::Target::named(arch).compute_units);
         if (std::max(flops, told.value_or(0)) > most)
@@ -250,8 +257,8 @@ void add_audit(CLI::App& app, Session& session) {
                 "CSV with columns M, N, K, us and, where there are, tflops, kernelName, cu_num, dtype, gfx")
       ->required();
   c->add_option("--code", o->code, "Directory of the code objects that its kernels should be in");
-  c->add_option("--arch", o->arch, "gfx942 (default) or gfx950, where the table does not say")
-      ->check(CLI::IsMember({"gfx942", "gfx950"}));
+  c->add_option("--arch", o->arch, machine::names(" or ") + ", where the table does not say")
+      ->check(known_processor());
   c->add_option("--dtype", o->dtype,
                 "Type of the products, where the table does not say: bf16, fp8, i8, fp4");
   c->add_option("--tolerance", o->tolerance, "Between TFLOPS and time, as a fraction (0.02)")

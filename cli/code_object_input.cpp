@@ -1,6 +1,7 @@
 #include "code_object_input.h"
 
 #include <filesystem>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/assemble.h>
 #include <nlohmann/json.hpp>
 
@@ -25,7 +26,7 @@ runtime::CodeObject code_object_of(const std::string& bytes, const std::string& 
   }
   if (!target)
     throw runtime::CodeObjectError(file + " is neither a code object nor assembly with a .amdgcn_target line",
-                                   "for assembly without one, give --arch gfx942 or gfx950");
+                                   "for assembly without one, give --arch " + machine::names(" or "));
   return runtime::CodeObject::parse(isa::assemble_code_object(bytes, *target, file == "-" ? "stdin" : file));
 }
 

@@ -5,6 +5,7 @@
 #include "time_kernel.h"
 
 #include <fmt/format.h>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/compare.h>
 #include <inlay/runtime/timing/compare.h>
 #include <memory>
@@ -42,7 +43,7 @@ TimeResult time_one(const Options& o, const runtime::CodeObject& object, const i
   g.grid = parse_extent("--grid", grid);
   g.block = block.empty() ? block_of(kernel).extent : parse_extent("--block", block);
   g.dynamic_lds = lds;
-  runtime::check_geometry(kernel, g, isa::machine(report.arch).lds_bytes);
+  runtime::check_geometry(kernel, g, static_cast<unsigned>(machine::target(report.arch).lds_bytes));
   std::vector<ArgumentSpec> specs;
   for (const auto& text : arguments) specs.push_back(parse_argument(text));
   return time_code_object(o.timing, object, report.arch, kernel, g, specs);
@@ -178,7 +179,8 @@ void add_compare(CLI::App& app, Session& session) {
   command->add_option("ANCHOR", o->anchor, "The kernel it is to be called equal to")->required();
   command->add_option("--kernel", o->kernel, "Kernel of CANDIDATE, when it holds several");
   command->add_option("--anchor-kernel", o->anchor_kernel, "Kernel of ANCHOR");
-  command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  command->add_option("--arch", o->arch,
+                      machine::names(" or ") + ": which of a bundle, or what assembly is for");
   command->add_option("--lds", o->lds, "Bytes of dynamic LDS of CANDIDATE")->check(CLI::Range(0, 163840));
   command->add_option("--anchor-lds", o->anchor_lds, "Bytes of dynamic LDS of ANCHOR")
       ->check(CLI::Range(0, 163840));

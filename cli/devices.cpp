@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <fmt/format.h>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/hip.h>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -24,11 +25,12 @@ nlohmann::ordered_json to_json(const DeviceInfo& d) {
 }
 
 int devices(Session& session, bool json) {
-  // The emulator is always there, for both processors.
+  // The emulator is always there, for every processor.
   std::vector<DeviceInfo> all;
-  for (const auto& [arch, lds] : {std::pair{"gfx942", 65536U}, {"gfx950", 163840U}}) {
+  for (const machine::Target& t : machine::targets) {
     DeviceInfo d;
-    d.kind = "emulator", d.name = "inlay emulator", d.arch = arch, d.lds_bytes = lds;
+    d.kind = "emulator", d.name = "inlay emulator", d.arch = t.name;
+    d.lds_bytes = static_cast<unsigned>(t.lds_bytes);
     d.runtime = std::string("inlay ") + INLAY_VERSION;
     all.push_back(d);
   }

@@ -15,6 +15,7 @@
 #include <inlay/algebra/render/text.h>
 #include <inlay/algebra/render/views.h>
 #ifdef INLAY_CLI_SOLVER
+#include <inlay/machine/target.h>
 #include <inlay/solver/lds.h>
 #endif
 
@@ -31,7 +32,7 @@ namespace inlay::cli {
 namespace {
 
 struct DrawArguments {
-  std::string expression, svg, latex, html, tile, mfma, banks, arch = "gfx942", colour = "auto";
+  std::string expression, svg, latex, html, tile, mfma, banks, arch{machine::usual_target}, colour = "auto";
   bool thread_value = false, json = false;
 };
 
@@ -280,7 +281,7 @@ void add_draw(CLI::App& app, Session& session) {
   command->add_option("--tile", a->tile, "with --tv: the shape of the tile, (16,16)");
   command->add_option("--mfma", a->mfma, "A, B and C of a matrix instruction: its name, or MxNxK");
   command->add_option("--banks", a->banks, "occupancy of the LDS banks: a DS instruction, ds_read_b128");
-  command->add_option("--arch", a->arch, "with --banks: gfx942 or gfx950");
+  command->add_option("--arch", a->arch, "with --banks: " + machine::names(" or "));
   command->add_option("--colour,--color", a->colour, "of the text")
       ->check(CLI::IsMember({"auto", "always", "never"}));
   command->callback([=, &session] { session.exit = draw(session, *a); });

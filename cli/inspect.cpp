@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fstream>
 #include <functional>
+#include <inlay/machine/target.h>
 #include <map>
 #include <memory>
 #include <ostream>
@@ -154,7 +155,8 @@ void add_inspect(CLI::App& app, Session& session) {
                    "HSACO, relocatable object, offload bundle or assembly; - is standard input")
       ->required();
   command->add_option("--kernel", o->kernel, "Only this kernel");
-  command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  command->add_option("--arch", o->arch,
+                      machine::names(" or ") + ": which of a bundle, or what assembly is for");
   command->add_option("--lds", o->lds, "Bytes of dynamic LDS, for the occupancy")
       ->check(CLI::Range(0, 163840));
   command->add_flag("--json", o->json, "As JSON");

@@ -7,6 +7,7 @@
 #include <cxxabi.h>
 #include <filesystem>
 #include <fmt/format.h>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
 
 namespace inlay::cli {
@@ -221,7 +222,7 @@ LaunchInput read_launch(Session& session, const LaunchOptions& o) {
            "--lds BYTES (Triton: `shared` in the .json beside the .hsaco, which may be given as FILE); --lds "
            "0 for none");
   }
-  check_geometry(kernel, in.geometry, isa::machine(in.arch).lds_bytes);
+  check_geometry(kernel, in.geometry, static_cast<unsigned>(machine::target(in.arch).lds_bytes));
 
   std::vector<std::string> names;
   std::vector<std::optional<ArgumentSpec>> defaults;
@@ -250,7 +251,7 @@ void add_launch_options(CLI::App& c, LaunchOptions& o) {
   c.add_option("--arg", o.arguments, argument_help);
   c.add_option("--size", o.sizes, "NAME=NUMBER: a size of a launch manifest");
   c.add_option("--lds", o.lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
-  c.add_option("--arch", o.arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  c.add_option("--arch", o.arch, machine::names(" or ") + ": which of a bundle, or what assembly is for");
 }
 
 } // namespace inlay::cli

@@ -2,6 +2,7 @@
 #include "command.h"
 
 #include <inlay/algebra/nearest.h>
+#include <inlay/machine/target.h>
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/coalescing.h>
 #include <inlay/solver/prove.h>
@@ -21,7 +22,7 @@ using namespace inlay::solver;
 struct ProveArguments {
   std::string property;
   std::vector<std::string> arguments, where, domains;
-  std::string access, arch = "gfx942", certificate;
+  std::string access, arch{machine::usual_target}, certificate;
   unsigned element_bytes = 1, lines = 0;
   bool by_mode = false, json = false, json_lines = false, recheck = Options{}.recheck;
   std::uint64_t limit = Options{}.enumeration_limit, steps = Options{}.solver_steps;
@@ -42,8 +43,8 @@ constexpr Property properties[] = {
     {"within", 1, true, "within A N"},
     {"aligned", 1, true, "aligned A W"},
     {"inverse", 2, false, "inverse A B"},
-    {"conflict-free", 1, false, "conflict-free A --access ds_read_b128 --arch gfx942"},
-    {"coalesced", 1, false, "coalesced A --element-bytes 2 --arch gfx942 [--lines N]"},
+    {"conflict-free", 1, false, "conflict-free A --access ds_read_b128 --arch MI300X"},
+    {"coalesced", 1, false, "coalesced A --element-bytes 2 --arch MI300X [--lines N]"},
 };
 
 Verdict decide(const ProveArguments& a) {
@@ -89,7 +90,7 @@ Verdict decide(const ProveArguments& a) {
     return prove_coalesced(first, a.element_bytes, a.arch, a.lines, a.where, options);
   if (a.access.empty())
     throw QuestionError(
-        "prove conflict-free: --access is missing\n  hint   --access ds_read_b128 --arch gfx942");
+        "prove conflict-free: --access is missing\n  hint   --access ds_read_b128 --arch MI300X");
   return prove_conflict_free(first, a.access, a.arch, a.where, options);
 }
 
@@ -276,7 +277,7 @@ void add_prove(CLI::App& app, Session& session) {
   command->add_option("--domain", a->domains, "Extents of a formula's coordinates, e.g. '(M,K)'")
       ->allow_extra_args(false);
   command->add_option("--access", a->access, "LDS instruction, e.g. ds_read_b128");
-  command->add_option("--arch", a->arch, "gfx942 or gfx950");
+  command->add_option("--arch", a->arch, machine::names(" or "));
   command->add_option("--element-bytes", a->element_bytes, "coalesced: bytes of what A counts in");
   command->add_option("--lines", a->lines, "coalesced: how many cache lines are allowed; 0: the least");
   command->add_option("--cert", a->certificate,

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include <inlay/algebra/nearest.h>
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <cctype>
@@ -62,14 +63,8 @@ std::string help_hint(const CLI::App& app, const std::vector<std::string>& argum
 
 // Chips by their product's name.
 std::string architecture(const std::string& name) {
-  std::string lower = name;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  for (const char* chip : {"mi300x", "mi300a", "mi300", "mi325x"})
-    if (lower == chip) return "gfx942";
-  for (const char* chip : {"mi350x", "mi355x", "mi350"})
-    if (lower == chip) return "gfx950";
-  return lower == "gfx942" || lower == "gfx950" ? lower : name;
+  const machine::Target* t = machine::find_chip(name);
+  return t ? std::string(t->name) : name;
 }
 
 /// One message: `error: what` with its hint on `err`, and under --json as data on `out`.

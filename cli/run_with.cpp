@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/emulator.h>
 #include <map>
 #include <memory>
@@ -21,7 +22,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> command, reports;
-  std::string arch = "gfx942", checks = "all", matrix = "sequential", keep, library;
+  std::string arch{machine::usual_target}, checks = "all", matrix = "sequential", keep, library;
   unsigned stress = 0, threads = 0, devices = 1;
   std::uint64_t seed = 1, max_instructions = 0;
   bool time = false, preload = false, json = false, fail = false;
@@ -186,7 +187,7 @@ void add_run_with(CLI::App& app, Session& session) {
       "Runs a HIP program, unchanged and without a GPU: every launch on the emulator, with all checks");
   auto o = std::make_shared<Options>();
   c->add_option("COMMAND", o->command, "The program and its arguments, after --");
-  c->add_option("--arch", o->arch, "The processor of the devices: gfx942 (default) or gfx950");
+  c->add_option("--arch", o->arch, "The processor of the devices: " + machine::names(" or "));
   c->add_option("--check", o->checks,
                 "Sanitizers: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
   c->add_option("--stress", o->stress,

@@ -1,6 +1,7 @@
 // `inlay search swizzle|padding|vector|tiler`: what would make a set of claims true, with the proof.
 #include "command.h"
 
+#include <inlay/machine/target.h>
 #include <inlay/solver/search.h>
 
 #include <memory>
@@ -15,7 +16,7 @@ using namespace inlay::solver;
 struct SearchArguments {
   std::string kind;
   std::vector<std::string> arguments, views, where;
-  std::string arch = "gfx942", symbol = "ld";
+  std::string arch{machine::usual_target}, symbol = "ld";
   std::uint64_t tile = 0, row_bytes = 0, rows = 0, step = 16, limit = 16;
   std::uint64_t columns = 0, threads = 256, vector = 8, element_bytes = 2;
   bool json = false, all = false;
@@ -170,7 +171,7 @@ void add_search(CLI::App& app, Session& session) {
         "--view", a->views,
         "Instruction and map from (lane, instance) to the byte in LDS at which the access starts, e.g. "
         "'ds_read_b128 ((16,4),2):((128,16),64)' (bytes, not elements); may be repeated"));
-    sub->add_option("--arch", a->arch, "gfx942 or gfx950");
+    sub->add_option("--arch", a->arch, machine::names(" or "));
     sub->add_flag("--json", a->json, "As JSON");
   };
   auto* swizzles =

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <fmt/format.h>
 #include <fstream>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/isa/report.h>
 #include <inlay/runtime/timing/thread_trace.h>
@@ -466,7 +467,8 @@ struct Options : TimeOptions, LaunchOptions {
 };
 
 int list_parameters(Session& session, const Options& o) {
-  const timing::Parameters p = timing_parameters(o, isa::parse_arch(o.arch.empty() ? "gfx942" : o.arch));
+  const timing::Parameters p = timing_parameters(
+      o, isa::parse_arch(o.arch.empty() ? machine::usual_target : std::string_view(o.arch)));
   if (o.json) {
     session.out << p.to_json();
     return Exit::yes;

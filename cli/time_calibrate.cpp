@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <fstream>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/hip.h>
 #include <inlay/runtime/timing/calibrate.h>
 #include <inlay/runtime/timing/thread_trace.h>
@@ -18,7 +19,7 @@ namespace {
 using namespace runtime;
 
 struct Options {
-  std::string device = "emulator", arch = "gfx942", output;
+  std::string device = "emulator", arch{machine::usual_target}, output;
   std::vector<std::string> set, traces;
   bool json = false;
 };
@@ -153,7 +154,7 @@ void add_calibrate(CLI::App& app, Session& session) {
   auto o = std::make_shared<Options>();
   c->add_option("--device", o->device, "emulator (default: gives back what the model runs with) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
-  c->add_option("--arch", o->arch, "gfx942 or gfx950, on the emulator");
+  c->add_option("--arch", o->arch, machine::names(" or ") + ", on the emulator");
   c->add_option("--set", o->set, "Another number for the model on the emulator: NAME=VALUE")
       ->allow_extra_args(false);
   c->add_option("--from-att", o->traces,

@@ -3,6 +3,7 @@
 #include "isa_json.h"
 #include "progress.h"
 
+#include <inlay/machine/target.h>
 #include <inlay/runtime/symbolic/order.h>
 
 #ifdef INLAY_CLI_CLAIMS
@@ -332,7 +333,8 @@ void add_validate(CLI::App& app, Session& session) {
           "kernels` lists, with its options: machine code against the kernel's instructions")
       ->required();
   command->add_option("--kernel", o->kernel, "Only this kernel");
-  command->add_option("--arch", o->arch, "gfx942 or gfx950: which of a bundle, or what assembly is for");
+  command->add_option("--arch", o->arch,
+                      machine::names(" or ") + ": which of a bundle, or what assembly is for");
   command
       ->add_option("--block", o->block,
                    "Work-items of a workgroup, X,Y,Z; default: what the kernel requires or its most")

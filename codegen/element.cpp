@@ -1,4 +1,4 @@
-#include "targets_with.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/nearest.h>
@@ -121,10 +121,10 @@ bool same(std::string_view text, std::string_view lower) {
   throw CodegenError("unknown element type", "type   " + std::string(text), hint);
 }
 
-// `e4m3fnuz (gfx942) or e4m3fn (gfx950)`: what an 8-bit float is called where.
+// `e4m3fnuz (CDNA3) or e4m3fn (CDNA4)`: what an 8-bit float is called where.
 std::string by_target(Element fnuz, Element ocp) {
-  return to_string(fnuz) + " (" + targets_with(&machine::Target::fnuz_fp8).names() + ") or " +
-         to_string(ocp) + " (" + targets_with(&machine::Target::ocp_fp8).names() + ")";
+  return to_string(fnuz) + " (" + machine::with(&Target::fnuz_fp8).names() + ") or " + to_string(ocp) + " (" +
+         machine::with(&Target::ocp_fp8).names() + ")";
 }
 
 std::string all_names() {
@@ -329,9 +329,15 @@ constexpr Conversion plain(Element from, Element to, std::string_view instructio
           targets};
 }
 constexpr Conversion to_int(Element from, Element to, std::string_view instruction) {
-  return {from,        to,    instruction,           "llvm.fptosi.sat",
-          1,           false, Rounding::toward_zero, Overflow::saturate,
-          every_target};
+  return {from,
+          to,
+          instruction,
+          "llvm.fptosi.sat",
+          1,
+          false,
+          Rounding::toward_zero,
+          Overflow::saturate,
+          machine::every_target};
 }
 // V_CVT_SCALEF32_*: value 2^-n on the way down, 2^n on the way up; n from the exponent of a float.
 constexpr Conversion scaled(Element from, Element to, std::string_view instruction, std::string_view emitted,
@@ -344,24 +350,23 @@ constexpr Conversion scaled(Element from, Element to, std::string_view instructi
           true,
           Rounding::nearest_even,
           Overflow::special,
-          targets_with(&machine::Target::mx_formats)};
+          machine::with(&Target::mx_formats)};
 }
 
 using enum Element;
 
 // What converts 8 bits is one instruction with either encoding, by the processor.
-constexpr TargetSet with_fnuz = targets_with(&machine::Target::fnuz_fp8),
-                    with_ocp = targets_with(&machine::Target::ocp_fp8);
+constexpr TargetSet with_fnuz = machine::with(&Target::fnuz_fp8), with_ocp = machine::with(&Target::ocp_fp8);
 
 constexpr Conversion conversion_table[] = {
-    plain(f32, f64, "v_cvt_f64_f32", "fpext", 1, every_target),
-    plain(f64, f32, "v_cvt_f32_f64", "fptrunc", 1, every_target),
-    plain(f16, f32, "v_cvt_f32_f16", "fpext", 1, every_target),
-    plain(f32, f16, "v_cvt_f16_f32", "fptrunc", 1, every_target),
-    plain(bf16, f32, "", "fpext", 1, every_target), // a shift by 16
-    plain(f32, bf16, "v_cvt_pk_bf16_f32", "fptrunc", 2, targets_with(&machine::Target::packs_bf16)),
+    plain(f32, f64, "v_cvt_f64_f32", "fpext", 1, machine::every_target),
+    plain(f64, f32, "v_cvt_f32_f64", "fptrunc", 1, machine::every_target),
+    plain(f16, f32, "v_cvt_f32_f16", "fpext", 1, machine::every_target),
+    plain(f32, f16, "v_cvt_f16_f32", "fptrunc", 1, machine::every_target),
+    plain(bf16, f32, "", "fpext", 1, machine::every_target), // a shift by 16
+    plain(f32, bf16, "v_cvt_pk_bf16_f32", "fptrunc", 2, machine::with(&Target::packs_bf16)),
     plain(f32, bf16, "", "fptrunc", 1,
-          targets_without(&machine::Target::packs_bf16)), // add half and the last kept bit, keep NaN, shift
+          machine::without(&Target::packs_bf16)), // add half and the last kept bit, keep NaN, shift
     plain(f32, e4m3fnuz, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, with_fnuz),
     plain(f32, e5m2fnuz, "v_cvt_pk_bf8_f32", "llvm.amdgcn.cvt.pk.bf8.f32", 2, with_fnuz),
     plain(f32, e4m3fn, "v_cvt_pk_fp8_f32", "llvm.amdgcn.cvt.pk.fp8.f32", 2, with_ocp),
@@ -370,16 +375,17 @@ constexpr Conversion conversion_table[] = {
     plain(e5m2fnuz, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, with_fnuz),
     plain(e4m3fn, f32, "v_cvt_pk_f32_fp8", "llvm.amdgcn.cvt.pk.f32.fp8", 2, with_ocp),
     plain(e5m2, f32, "v_cvt_pk_f32_bf8", "llvm.amdgcn.cvt.pk.f32.bf8", 2, with_ocp),
-    plain(i32, f32, "v_cvt_f32_i32", "sitofp", 1, every_target),
-    plain(i32, f64, "v_cvt_f64_i32", "sitofp", 1, every_target),
-    plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, every_target),
+    plain(i32, f32, "v_cvt_f32_i32", "sitofp", 1, machine::every_target),
+    plain(i32, f64, "v_cvt_f64_i32", "sitofp", 1, machine::every_target),
+    plain(i16, f16, "v_cvt_f16_i16", "sitofp", 1, machine::every_target),
     to_int(f32, i32, "v_cvt_i32_f32"),
     to_int(f64, i32, "v_cvt_i32_f64"),
     // The saturating intrinsic becomes a sequence over f32 here; `fptosi` selects the instruction, which saturates too.
-    {f16, i16, "v_cvt_i16_f16", "fptosi", 1, false, Rounding::toward_zero, Overflow::saturate, every_target},
-    plain(i8, i32, "", "sext", 1, every_target), // v_bfe_i32
-    plain(i4, i32, "", "sext", 1, every_target),
-    plain(i16, i32, "", "sext", 1, every_target),
+    {f16, i16, "v_cvt_i16_f16", "fptosi", 1, false, Rounding::toward_zero, Overflow::saturate,
+     machine::every_target},
+    plain(i8, i32, "", "sext", 1, machine::every_target), // v_bfe_i32
+    plain(i4, i32, "", "sext", 1, machine::every_target),
+    plain(i16, i32, "", "sext", 1, machine::every_target),
     scaled(f32, e2m1, "v_cvt_scalef32_pk_fp4_f32", "llvm.amdgcn.cvt.scalef32.pk.fp4.f32", 2),
     scaled(f16, e2m1, "v_cvt_scalef32_pk_fp4_f16", "llvm.amdgcn.cvt.scalef32.pk.fp4.f16", 2),
     scaled(bf16, e2m1, "v_cvt_scalef32_pk_fp4_bf16", "llvm.amdgcn.cvt.scalef32.pk.fp4.bf16", 2),

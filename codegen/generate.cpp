@@ -102,7 +102,7 @@ void attribute(std::string& assembly) {
 
 // Ends the life of what a block leaves in registers and nobody reads, each by an instruction of its own that makes no code.
 // Otherwise LLVM's live variables find such a register dead piece by piece, halves, registers, pairs, tuples, and note each piece at
-// the block, whose list they go through for every next one: 36 of 65 ms of code generation for 128x128x64 on gfx950.
+// the block, whose list they go through for every next one: 36 of 65 ms of code generation for 128x128x64 on CDNA4.
 class EndDeadRegisters : public llvm::MachineFunctionPass {
 public:
   EndDeadRegisters() : MachineFunctionPass(id_) {}

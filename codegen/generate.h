@@ -15,7 +15,7 @@ namespace inlay::codegen {
 /// The passes over the IR.
 ///
 /// A module whose loop is a block has nothing left but addresses, waits and stores, in an order that is ours. Equal terms
-/// become one and that is all: -O3 makes its code larger (256x256x64 on gfx950 by 11 % of its instructions) because it moves
+/// become one and that is all: -O3 makes its code larger (256x256x64 on CDNA4 by 11 % of its instructions) because it moves
 /// additions and tests to where they are used, and takes five times as long.
 void optimise(llvm::Module& module, llvm::TargetMachine& machine, int level);
 

@@ -950,7 +950,7 @@ void KernelBuilder::barrier() {
   s.ir.CreateFence(llvm::AtomicOrdering::Acquire, scope)->setMetadata(llvm::LLVMContext::MD_mmra, local);
 }
 
-// LLVM "User Guide for AMDGPU Backend", memory model gfx942: at agent scope a release writes the caches back that other
+// LLVM "User Guide for AMDGPU Backend", the memory model of CDNA3: at agent scope a release writes the caches back that other
 // compute units do not share and waits for every store, an acquire makes what they hold of others' memory invalid.
 void KernelBuilder::release() {
   Impl& s = live();

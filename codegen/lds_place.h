@@ -12,7 +12,7 @@ namespace inlay::codegen {
 /// from there; the row-major place itself where that is free of conflicts, nothing where none of them is. It is a candidate: that
 /// it has no conflict is a claim of the kernel (solver/lds.h has the model that decides).
 ///
-/// Elements of at most a dword: 32 lanes that follow one another share 32 banks, and 64 lanes of a read 64 banks on gfx950
+/// Elements of at most a dword: 32 lanes that follow one another share 32 banks, and 64 lanes of a read 64 banks on CDNA4
 /// (`banks_of_read`).
 [[nodiscard]] std::optional<std::pair<Swizzle, int>> place_without_conflicts(int element_bits, int rows,
                                                                              int columns, const Layout& write,

@@ -4,7 +4,7 @@
 
 #include "lane_exchange.h"
 #include "lds_place.h"
-#include "targets_with.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/algebra/error.h>
 #include <inlay/algebra/print.h>
@@ -570,7 +570,8 @@ void Program::transfer(const View& from, const Tensor& to, const Layout& tv, int
   if (std::find(widths.begin(), widths.end(), bytes) == widths.end())
     throw CodegenError("transfer: no instruction moves that many bytes a lane to LDS",
                        std::to_string(bytes) + " bytes on " + std::string(target_->name),
-                       "4 bytes, 16 on " + moves_to_lds(16).names() + ", or copy, through registers");
+                       "4 bytes, 16 on " + machine::moving_to_lds(16).names() +
+                           ", or copy, through registers");
   CopyOp c;
   c.from = from;
   c.to = whole(to);

@@ -27,8 +27,8 @@ int main() {
   // [banks]
   // Sixteen rows of 128 bytes, read 16 bytes a lane: four lanes meet in each bank, until a swizzle spreads them.
   const std::string rows = "((16,4),2):((128,16),64)";
-  const Verdict plain = prove_conflict_free(rows, "ds_read_b128", "gfx942");
-  const Verdict swizzled = prove_conflict_free("Sw<3,4,3> o 0 o " + rows, "ds_read_b128", "gfx942");
+  const Verdict plain = prove_conflict_free(rows, "ds_read_b128", "MI300X");
+  const Verdict swizzled = prove_conflict_free("Sw<3,4,3> o 0 o " + rows, "ds_read_b128", "MI300X");
   std::cout << plain.summary() << "\n" << swizzled.summary() << "\n";
   // [banks end]
   expect(plain.outcome == Outcome::refuted && swizzled.outcome == Outcome::proved, "the swizzle helps");

@@ -12,12 +12,12 @@ using namespace inlay;
 
 int main() {
   // [gemm]
-  kernels::GemmSpec spec; // gfx942, f16, tiles of 128 x 128 x 64
+  kernels::GemmSpec spec; // f16, tiles of 128 x 128 x 64
   spec.in = spec.out = kernels::Element::bf16;
   const kernels::Artifact gemm = kernels::build_gemm(spec);
   std::cout << gemm.proofs.proved() << " claims proved before there was code\n";
 
-  runtime::EmulatorDevice device(runtime::isa::Arch::gfx942);
+  runtime::EmulatorDevice device(runtime::isa::parse_arch(spec.arch));
   const kernels::Problem problem = kernels::gemm_problem(spec, 129, 257, 72, /*seed*/ 1);
   const kernels::Check check = problem.check(kernels::run(device, gemm, problem));
   std::cout << problem.text << ": largest error " << check.max_abs_error << ", within " << check.bound

@@ -29,7 +29,7 @@ codegen::Program silu_mul(const codegen::Target& target) {
 // [silu end]
 
 int main() {
-  const kernels::Artifact artifact = kernels::build(silu_mul(codegen::Target::named("gfx942")));
+  const kernels::Artifact artifact = kernels::build(silu_mul(codegen::Target::named("MI300X")));
   std::cout << artifact.proofs.text();
   const std::size_t n = 5000;
   const kernels::Bytes x = to_bytes(Element::f16, sample(n, 4)), g = to_bytes(Element::f16, sample(n));

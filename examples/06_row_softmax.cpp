@@ -34,7 +34,7 @@ codegen::Program row_softmax(const codegen::Target& target, bool filled) {
 // [row softmax end]
 
 int main() {
-  const codegen::Target& target = codegen::Target::named("gfx950");
+  const codegen::Target& target = codegen::Target::named("MI355X");
   const kernels::Artifact artifact = kernels::build(row_softmax(target, true));
   const std::size_t m = 3, n = 300;
   const kernels::Bytes x = to_bytes(Element::f32, sample(m * n, 8));

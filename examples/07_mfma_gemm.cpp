@@ -41,7 +41,7 @@ codegen::Program gemm64(const codegen::Target& target) {
 // [mfma gemm end]
 
 int main() {
-  const kernels::Artifact artifact = kernels::build(gemm64(codegen::Target::named("gfx950")));
+  const kernels::Artifact artifact = kernels::build(gemm64(codegen::Target::named("MI355X")));
   std::cout << artifact.program;
   const std::size_t m = 70, n = 68, depth = 200;
   const kernels::Bytes a = to_bytes(Element::bf16, sample(m * depth)),

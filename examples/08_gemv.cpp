@@ -36,7 +36,7 @@ codegen::Program gemv(const codegen::Target& target, bool folded) {
 // [gemv end]
 
 int main() {
-  const codegen::Target& target = codegen::Target::named("gfx942");
+  const codegen::Target& target = codegen::Target::named("MI300X");
   const kernels::Artifact artifact = kernels::build(gemv(target, true));
   const auto device = kernels::open_device("emulator", artifact.arch);
   for (const std::size_t n : {8, 2048, 5000}) {

@@ -35,7 +35,7 @@ codegen::Program embedding_bag(const codegen::Target& target, bool masked) {
 // [embedding bag end]
 
 int main() {
-  const codegen::Target& target = codegen::Target::named("gfx942");
+  const codegen::Target& target = codegen::Target::named("MI300X");
   const kernels::Artifact artifact = kernels::build(embedding_bag(target, true));
   const std::size_t v = 7, d = 260;
   const kernels::Bytes w = to_bytes(Element::f32, sample(v * d));

@@ -2,47 +2,23 @@
 #include "state.h"
 
 #include <cstring>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
 
 using namespace inlay::hip;
 
 namespace {
 
-struct Facts {
-  const char *name, *arch;
-  int units, clock_khz, lds;
-  std::uint64_t memory;
-  int major, minor;
-};
-
-/// Sources: AMD's product pages of MI300X and MI355X; ROCm "GPU hardware specifications".
-Facts facts() {
-  return State::get().options.arch == "gfx950" ? Facts{"AMD Instinct MI355X (inlay emulator)",
-                                                       "gfx950",
-                                                       256,
-                                                       2400000,
-                                                       163840,
-                                                       std::uint64_t{288} << 30,
-                                                       9,
-                                                       5}
-                                               : Facts{"AMD Instinct MI300X (inlay emulator)",
-                                                       "gfx942",
-                                                       304,
-                                                       2100000,
-                                                       65536,
-                                                       std::uint64_t{192} << 30,
-                                                       9,
-                                                       4};
-}
+std::string device_name() { return std::string(target().marketing_name) + " (inlay emulator)"; }
 
 template <class Properties>
 void common(Properties& p, int ordinal) {
-  const Facts f = facts();
+  const inlay::machine::Target& t = target();
   std::memset(&p, 0, sizeof p);
-  std::strncpy(p.name, f.name, sizeof p.name - 1);
-  std::strncpy(p.gcnArchName, (std::string(f.arch) + ":sramecc+:xnack-").c_str(), sizeof p.gcnArchName - 1);
-  p.totalGlobalMem = f.memory;
-  p.sharedMemPerBlock = static_cast<std::size_t>(f.lds);
+  std::strncpy(p.name, device_name().c_str(), sizeof p.name - 1);
+  std::strncpy(p.gcnArchName, (std::string(t.name) + ":sramecc+:xnack-").c_str(), sizeof p.gcnArchName - 1);
+  p.totalGlobalMem = t.memory_bytes;
+  p.sharedMemPerBlock = static_cast<std::size_t>(t.lds_bytes);
   p.regsPerBlock = 65536;
   p.warpSize = 64;
   p.memPitch = 2147483647;
@@ -50,11 +26,11 @@ void common(Properties& p, int ordinal) {
   for (int& d : p.maxThreadsDim) d = 1024;
   p.maxGridSize[0] = 2147483647;
   p.maxGridSize[1] = p.maxGridSize[2] = 65536;
-  p.clockRate = f.clock_khz;
+  p.clockRate = t.clock_mhz * 1000;
   p.totalConstMem = 2147483647;
-  p.major = f.major;
-  p.minor = f.minor;
-  p.multiProcessorCount = f.units;
+  p.major = t.version_major;
+  p.minor = t.version_minor;
+  p.multiProcessorCount = t.compute_units;
   p.canMapHostMemory = p.concurrentKernels = p.managedMemory = p.pageableMemoryAccess =
       p.concurrentManagedAccess = 1;
   p.cooperativeLaunch = 0; // workgroups are run one after the other
@@ -63,7 +39,7 @@ void common(Properties& p, int ordinal) {
   p.memoryBusWidth = 8192;
   p.l2CacheSize = 4 << 20;
   p.maxThreadsPerMultiProcessor = 2048;
-  p.maxSharedMemoryPerMultiProcessor = static_cast<std::size_t>(f.lds);
+  p.maxSharedMemoryPerMultiProcessor = static_cast<std::size_t>(t.lds_bytes);
   p.clockInstructionRate = 100000;
   p.isLargeBar = 1;
   p.textureAlignment = p.texturePitchAlignment = 256;
@@ -72,7 +48,7 @@ void common(Properties& p, int ordinal) {
 
 /// hipDeviceAttribute_t; the others are 0.
 int attribute(int number, int ordinal) {
-  const Facts f = facts();
+  const inlay::machine::Target& t = target();
   switch (number) {
   case 2: return 2; // AsyncEngineCount
   case 3:
@@ -84,10 +60,10 @@ int attribute(int number, int ordinal) {
   case 24:
   case 66:
   case 76:
-  case 82: return 1;          // abilities
-  case 5: return f.clock_khz; // ClockRate
-  case 19: return 4 << 20;    // L2CacheSize
-  case 23: return f.major;
+  case 82: return 1;                 // abilities
+  case 5: return t.clock_mhz * 1000; // ClockRate
+  case 19: return 4 << 20;           // L2CacheSize
+  case 23: return t.version_major;
   case 25: return 32; // MaxBlocksPerMultiProcessor
   case 26:
   case 27:
@@ -101,18 +77,18 @@ int attribute(int number, int ordinal) {
   case 58: return 2147483647; // MaxPitch
   case 59: return 8192;       // MemoryBusWidth
   case 60: return 1300000;    // MemoryClockRate
-  case 61: return f.minor;
+  case 61: return t.version_minor;
   case 63:
-  case 10015: return f.units; // MultiprocessorCount, PhysicalMultiProcessorCount
-  case 67: return ordinal;    // PciBusId
+  case 10015: return t.compute_units; // MultiprocessorCount, PhysicalMultiProcessorCount
+  case 67: return ordinal;            // PciBusId
   case 71:
   case 72: return 65536; // registers
   case 74:
   case 75:
-  case 10002: return f.lds;   // LDS of a block, of a compute unit
-  case 84: return 2147483647; // TotalConstantMemory
-  case 85: return 2147483647; // TotalGlobalMem, as far as an int goes
-  case 87: return 64;         // WarpSize
+  case 10002: return t.lds_bytes; // LDS of a block, of a compute unit
+  case 84: return 2147483647;     // TotalConstantMemory
+  case 85: return 2147483647;     // TotalGlobalMem, as far as an int goes
+  case 87: return 64;             // WarpSize
   case 88:
   case 90: return 1;         // MemoryPools, HostRegister
   case 10000: return 100000; // ClockInstructionRate
@@ -192,11 +168,11 @@ int hipSetDevice(int n) { CALL((void)State::get().device(n); current_device() = 
 int hipSetValidDevices(int*, int) { return success; }
 int hipDeviceGet(int* out, int ordinal) { CALL((void)State::get().device(ordinal); *out = ordinal); }
 int hipDeviceComputeCapability(int* major, int* minor, int) {
-  CALL(*major = facts().major; *minor = facts().minor);
+  CALL(*major = target().version_major; *minor = target().version_minor);
 }
 int hipDeviceGetName(char* out, int bytes, int ordinal) {
-  CALL((void)State::get().device(ordinal); std::strncpy(out, facts().name, static_cast<std::size_t>(bytes));
-       out[bytes - 1] = 0);
+  CALL((void)State::get().device(ordinal);
+       std::strncpy(out, device_name().c_str(), static_cast<std::size_t>(bytes)); out[bytes - 1] = 0);
 }
 int hipDeviceGetUuid(char* out, int ordinal) {
   CALL((void)State::get().device(ordinal); std::memset(out, 0, 16); out[15] = static_cast<char>(ordinal));
@@ -210,7 +186,7 @@ int hipDeviceGetByPCIBusId(int* out, const char* id) {
        (void)State::get().device(n); *out = n);
 }
 int hipDeviceTotalMem(std::size_t* out, int ordinal) {
-  CALL((void)State::get().device(ordinal); *out = facts().memory);
+  CALL((void)State::get().device(ordinal); *out = target().memory_bytes);
 }
 int hipDeviceGetAttribute(int* out, int which, int ordinal) {
   CALL((void)State::get().device(ordinal); *out = attribute(which, ordinal));
@@ -232,7 +208,7 @@ int hipGetDevicePropertiesR0000(DeviceProperties5* p, int ordinal) {
   return guarded("hipGetDeviceProperties", [&] {
     (void)State::get().device(ordinal);
     common(*p, ordinal);
-    p->gcnArch = State::get().options.arch == "gfx950" ? 950 : 942;
+    p->gcnArch = std::stoi(std::string(target().name.substr(3)));
   });
 }
 int hipGetDeviceProperties(DeviceProperties5* p, int ordinal) {

@@ -139,7 +139,7 @@ int hipHostGetFlags(unsigned* out, void* host) {
 int hipMemGetInfo(Size* free, Size* total) {
   return guarded(__func__, [&] {
     const State& s = State::get();
-    *total = s.options.arch == "gfx950" ? Size{288} << 30 : Size{192} << 30;
+    *total = target().memory_bytes;
     Size used = 0;
     for (const auto& [begin, m] : s.memory)
       if (m.device == current_device() && m.kind == Memory::Kind::device) used += m.bytes;

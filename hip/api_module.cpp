@@ -92,21 +92,20 @@ int largest_block(const char* call, int* grid, int* block, const void* symbol, s
     *block = static_cast<int>(f.kernel.max_flat_workgroup_size);
     if (limit > 0) *block = std::min(*block, limit);
     (void)lds;
-    *grid = State::get().options.arch == "gfx950" ? 256 : 304;
+    *grid = target().compute_units;
   });
 }
 
 int attribute(const Function& f, int which) {
   const auto& k = f.kernel;
-  const int room =
-      (State::get().options.arch == "gfx950" ? 163840 : 65536) - static_cast<int>(k.descriptor.lds_bytes);
+  const int room = target().lds_bytes - static_cast<int>(k.descriptor.lds_bytes);
   switch (which) { // hipFunction_attribute
   case 0: return static_cast<int>(k.max_flat_workgroup_size);
   case 1: return static_cast<int>(k.descriptor.lds_bytes);
   case 3: return static_cast<int>(k.descriptor.scratch_bytes);
   case 4: return static_cast<int>(k.descriptor.vgprs);
   case 5:
-  case 6: return State::get().options.arch == "gfx950" ? 95 : 94;
+  case 6: return 10 * target().version_major + target().version_minor;
   case 8: return std::max(0, room);
   default: return 0;
   }

@@ -55,6 +55,8 @@ State& State::get() {
   return s;
 }
 
+const machine::Target& target() { return machine::Target::named(State::get().options.arch); }
+
 void State::open() {
   if (!devices.empty()) return;
   Options& o = options;

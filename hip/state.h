@@ -11,6 +11,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/kernarg.h>
 #include <map>
@@ -100,7 +101,7 @@ struct Event {
 
 /// What INLAY_HIP_... of the environment, or inlay_hip_open, say.
 struct Options {
-  std::string arch = "gfx942", checks = "all", report, dump;
+  std::string arch{machine::usual_target}, checks = "all", report, dump;
   unsigned seeds = 0, threads = 0, devices = 1;
   std::uint64_t max_instructions = 0, first_seed = 1;
   bool fail_on_finding = false, keep_report = false, profile = false;
@@ -133,6 +134,9 @@ struct State {
   void open();
   Device& device(int ordinal);
 };
+
+/// Of the devices.
+[[nodiscard]] const machine::Target& target();
 
 /// The ordinal that this thread has chosen.
 int& current_device();

@@ -18,6 +18,7 @@
 #include <inlay/codegen/element.h>
 #include <inlay/codegen/target.h>
 #include <inlay/kernels/artifact.h>
+#include <inlay/machine/matrix.h>
 
 #include <algorithm>
 #include <charconv>
@@ -115,8 +116,9 @@ struct Reads {
   }
   /// The architecture, which every kernel has.
   static Reads arch() {
-    return {"gfx942, gfx950", [](Asked& asked, const std::string& text) -> std::string {
-              asked.arch = text;
+    static const std::string range = machine::names(", ");
+    return {range, [](Asked& asked, const std::string& text) -> std::string {
+              asked.arch = codegen::Target::named(text).name;
               return {};
             }};
   }
@@ -131,6 +133,12 @@ struct Option {
   std::string unchosen = {}; ///< of `auto`, where nobody chooses
   std::string more = {};     ///< what the line leaves out, for the kernel's own page
 };
+
+/// `--arch`, the first option of every kernel.
+template <class Asked>
+[[nodiscard]] Option<Asked> arch_option() {
+  return {"arch", Reads<Asked>::arch(), std::string(codegen::usual_target), "the processor"};
+}
 
 template <class Asked>
 class Options {
@@ -182,6 +190,11 @@ private:
   return static_cast<double>(up(workgroups, units)) <= resident
              ? 1
              : static_cast<double>(up(workgroups, units)) / resident;
+}
+
+/// Multiply-adds of a unit a clock.
+[[nodiscard]] inline double products_per_clock(const std::string& arch, machine::Operand operand) {
+  return machine::multiply_adds_per_clock(codegen::Target::named(arch).arch, operand);
 }
 
 /// A kernel on the command line: its rows, and what to do with what they read.

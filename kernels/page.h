@@ -1,7 +1,7 @@
 /// A kernel as one page: its options, its program, and a reference formula. Buffers, data, the launch and the judge follow from the
 /// program (problem.h).
 ///
-///     struct Asked { std::string arch = "gfx942"; std::int64_t n = 1000; };
+///     struct Asked { std::string arch{codegen::usual_target}; std::int64_t n = 1000; };
 ///     return page_of<Asked>({.summary = "y[i] = 2 x[i]",
 ///                            .options = {"double", {...}},
 ///                            .program = [](const Asked& a) { ... return k; },

@@ -228,8 +228,7 @@ inlay_status inlay_device_open(const char* kind, int ordinal, inlay_device** out
     const std::string text = kind;
     const bool emulator = text == "emulator" || text.starts_with("emulator:");
     if (!emulator && text != "hip")
-      throw LaunchError("device '" + text + "': there is none",
-                        "hip, emulator, emulator:gfx942 or emulator:gfx950");
+      throw LaunchError("device '" + text + "': there is none", "hip, emulator or emulator:MI355X");
     std::vector<std::string> names;
     if (const auto chosen = environment(emulator ? "INLAY_EMULATOR_LIBRARY" : "INLAY_HIP_LIBRARY");
         !chosen.empty())

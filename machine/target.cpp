@@ -1,20 +1,27 @@
 #include <inlay/machine/target.h>
 
+#include <cctype>
+
 namespace inlay::machine {
 
 std::span<const Target> Target::all() { return targets; }
 
+const Target* find_chip(std::string_view text) {
+  std::string small(text);
+  std::transform(small.begin(), small.end(), small.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (const Target& t : targets)
+    if (small == t.name || t.is_chip(small)) return &t;
+  return nullptr;
+}
+
 const Target& Target::named(std::string_view name) {
-  if (const Target* t = find_target(name)) return *t;
-  std::string chip, there_are; // MI300X names its target
-  for (const Target& t : targets) {
-    if (t.product.find(name) != std::string_view::npos && name.size() > 3)
-      chip = std::string(name) + " is " + std::string(t.name) + "; ";
+  if (const Target* t = find_chip(name)) return *t;
+  std::string there_are;
+  for (const Target& t : targets)
     there_are +=
         (there_are.empty() ? "" : " or ") + std::string(t.name) + " (" + std::string(t.product) + ")";
-  }
-  throw UnknownTarget("unknown architecture\n  arch   " + std::string(name) + "\n  hint   " + chip +
-                      there_are);
+  throw UnknownTarget("unknown architecture\n  arch   " + std::string(name) + "\n  hint   " + there_are);
 }
 
 std::string names(std::string_view between) {

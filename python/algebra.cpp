@@ -16,6 +16,7 @@
 #include <inlay/algebra/render/views.h>
 
 #ifdef INLAY_PYTHON_SOLVER
+#include <inlay/machine/target.h>
 #include <inlay/solver/certificate.h>
 #include <inlay/solver/coalescing.h>
 #include <inlay/solver/prove.h>
@@ -306,11 +307,11 @@ void add_solver(py::module_& m) {
           return k.contains(name) ? std::optional(k[name].cast<std::uint64_t>()) : std::nullopt;
         };
         return prove(property, arguments, texts("where"), texts("domain"), get("by_mode", false),
-                     get("access", std::string()), get("arch", std::string("gfx942")),
+                     get("access", std::string()), get("arch", std::string(machine::usual_target)),
                      get("element_bytes", 1U), get("lines", 0U), get("recheck", solver::recheck_by_default()),
                      number("limit"), number("steps"));
       },
-      "prove(property, /, *arguments, where=[], domain=[], by_mode=False, access='', arch='gfx942', "
+      "prove(property, /, *arguments, where=[], domain=[], by_mode=False, access='', arch='MI300X', "
       "element_bytes=1, lines=0, "
       "recheck=False, limit=None, steps=None)\n--\n\nIs a statement about layouts true for all values of "
       "their symbols? "

@@ -341,7 +341,7 @@ void add_tilings(py::module_& m) {
                   py::arg("target"), py::arg("a"), py::arg("b"), py::arg("c"), py::arg("m"),
                   py::return_value_policy::reference,
                   "The dense product of m x m results with the largest k: "
-                  "Atom.mma_best('gfx950', 'f16', 'f16', 'f32', 16).")
+                  "Atom.mma_best('MI355X', 'f16', 'f16', 'f32', 16).")
       .def_static("mma_of",
                   located(+[](const std::string& arch, const std::string& a, const std::string& b,
                               const std::string& c, int rows, int k) {

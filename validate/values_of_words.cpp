@@ -1,5 +1,7 @@
 #include "values_of_words.h"
 
+#include <inlay/machine/target.h>
+
 #include <inlay/algebra/print.h>
 
 #include <algorithm>
@@ -709,7 +711,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       const auto* o = operand(0);
       if (o == nullptr || o->neg || o->abs || o->sext || i.form == runtime::isa::Form::dpp)
         return std::nullopt;
-      const bool ocp = flow_.program().arch == runtime::isa::Arch::gfx950;
+      const bool ocp = machine::target(flow_.program().arch).ocp_fp8;
       const Element of_byte = n.ends_with("fp8") ? (ocp ? Element::e4m3fn : Element::e4m3fnuz)
                                                  : (ocp ? Element::e5m2 : Element::e5m2fnuz);
       const auto select = static_cast<unsigned>(sdwa ? m.src0_sel : Select::dword); // bytes, halves, the word
@@ -772,7 +774,7 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
     }
   }
   if (bits(format) == 8 && a.size() == 3 && (m.op_sel & 3U) == 0) {
-    const bool ocp = flow_.program().arch == runtime::isa::Arch::gfx950;
+    const bool ocp = machine::target(flow_.program().arch).ocp_fp8;
     const bool fp8 = n == "v_cvt_pk_fp8_f32" && format == (ocp ? Element::e4m3fn : Element::e4m3fnuz),
                bf8 = n == "v_cvt_pk_bf8_f32" && format == (ocp ? Element::e5m2 : Element::e5m2fnuz);
     if (fp8 || bf8) { // two bytes; the others stay

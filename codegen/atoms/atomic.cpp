@@ -1,7 +1,7 @@
 // memory = combine(memory, register), in global memory and in LDS.
 #include "tables.h"
 
-#include "../targets_with.h"
+#include <inlay/machine/target.h>
 
 namespace inlay::codegen {
 namespace {
@@ -106,7 +106,7 @@ void append_atomics(std::deque<Atom>& atoms) {
         a.name = name_of(way, r, returns);
         a.kind = Atom::Kind::atomic;
         const bool late = way.addressing == Addressing::descriptor && r.element == Element::bf16;
-        a.targets = late ? targets_with(&machine::Target::buffer_adds_bf16) : every_target;
+        a.targets = late ? machine::with(&Target::buffer_adds_bf16) : machine::every_target;
         a.source = lane_side(AtomSpace::vector_registers, Addressing::none, bits);
         a.destination = lane_side(way.space, way.addressing, bits);
         a.bits = bits;

@@ -1,7 +1,7 @@
 // Loads, stores and transfers from memory to LDS.
 #include "tables.h"
 
-#include "../targets_with.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/algebra/parse.h>
 
@@ -70,7 +70,7 @@ Atom load(const Way& way, const Width& w, bool sign_extends) {
   Atom a;
   a.name = std::string(way.prefix) + (lds ? "_read_" : "_load_") + suffix;
   a.kind = Atom::Kind::copy;
-  a.targets = every_target;
+  a.targets = machine::every_target;
   a.source = lane_side(way.space, way.addressing, w.bits);
   a.destination = lane_side(AtomSpace::vector_registers, none, w.bits);
   a.bits = w.bits;
@@ -154,11 +154,11 @@ struct DmaRow {
   std::string_view place; // (lane, bit) -> bit from the base in LDS
 };
 constexpr DmaRow dma_rows[] = {
-    {0, every_target, "(64,8):(32,1)"},        // zero-extended to a word
-    {1, every_target, "(64,16):(32,1)"},       // likewise
-    {2, every_target, "(64,32):(32,1)"},       //
-    {4, moves_to_lds(12), "(64,96):(96,1)"},   //
-    {5, moves_to_lds(16), "(64,128):(128,1)"}, //
+    {0, machine::every_target, "(64,8):(32,1)"},         // zero-extended to a word
+    {1, machine::every_target, "(64,16):(32,1)"},        // likewise
+    {2, machine::every_target, "(64,32):(32,1)"},        //
+    {4, machine::moving_to_lds(12), "(64,96):(96,1)"},   //
+    {5, machine::moving_to_lds(16), "(64,128):(128,1)"}, //
 };
 
 struct TransposeRow {
@@ -181,7 +181,7 @@ Atom transpose(const TransposeRow& r) {
   Atom a;
   a.name = r.name;
   a.kind = Atom::Kind::copy;
-  a.targets = targets_with(&machine::Target::transposes_lds);
+  a.targets = machine::with(&Target::transposes_lds);
   a.source = lane_side(AtomSpace::lds, Addressing::lds, r.bits);
   a.destination = lane_side(AtomSpace::vector_registers, none, r.bits);
   a.destination.data = parse_layout(r.data);
@@ -200,7 +200,7 @@ Atom scalar_load(bool buffer, int words) {
   a.name = std::string(buffer ? "s_buffer_load_dword" : "s_load_dword") +
            (words == 1 ? "" : "x" + std::to_string(words));
   a.kind = Atom::Kind::copy;
-  a.targets = every_target;
+  a.targets = machine::every_target;
   const Layout one_lane = Layout::from(IntTuple::of({Int(1), Int(bits)}), IntTuple::of({Int(0), Int(1)}));
   a.source = {AtomSpace::global, buffer ? scalar_descriptor : scalar, one_lane, one_lane};
   a.destination = {AtomSpace::scalar_registers, none, one_lane, one_lane};

@@ -1,6 +1,6 @@
 #include "tables.h"
 
-#include "../targets_with.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/algebra/error.h>
 #include <inlay/codegen/error.h>
@@ -11,7 +11,7 @@
 namespace inlay::codegen {
 namespace {
 
-// Which targets have an atom for which `wanted` holds: an error's "gfx950 has it".
+// Which targets have an atom for which `wanted` holds: an error's "CDNA4 has it".
 template <class Wanted>
 std::string who_has(Wanted wanted) {
   std::uint8_t members = 0;
@@ -189,7 +189,7 @@ const Atom& Atom::transposing_read(const Target& target, int element_bits) {
   throw CodegenError("no transposing read for elements of that size",
                      "element  " + std::to_string(element_bits) + " bits on " + std::string(target.name),
                      elsewhere.empty()
-                         ? "4, 6, 8 or 16 bits, on " + targets_with(&machine::Target::transposes_lds).names()
+                         ? "4, 6, 8 or 16 bits, on " + machine::with(&Target::transposes_lds).names()
                          : elsewhere + " has it");
 }
 

@@ -2,6 +2,7 @@
 
 #include <inlay/algebra/parse.h>
 #include <inlay/machine/matrix.h>
+#include <inlay/machine/target.h>
 
 namespace inlay::codegen {
 namespace {

@@ -1,7 +1,7 @@
 // Registers to registers of other lanes.
 #include "tables.h"
 
-#include "../targets_with.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/algebra/parse.h>
 
@@ -35,7 +35,7 @@ Atom fixed(std::string name, TargetSet targets, Counter counter, Emission emissi
 
 // A data parallel primitive: v_mov_b32_dpp with that control, rows and banks all enabled; lanes without a source get 0.
 Atom dpp(const std::string& control, int code, const std::function<int(int)>& from) {
-  return fixed("v_mov_b32_dpp " + control, every_target, Counter::none,
+  return fixed("v_mov_b32_dpp " + control, machine::every_target, Counter::none,
                {"llvm.amdgcn.update.dpp.i32",
                 "i32",
                 {"i32 0", "i32", "i32 " + std::to_string(code), "i32 15", "i32 15", "i1 true"}},
@@ -82,7 +82,7 @@ void append_dpp(std::deque<Atom>& atoms) {
 void append_swizzles(std::deque<Atom>& atoms) {
   const auto swizzle = [&](const std::string& text, int offset, const std::function<int(int)>& from) {
     atoms.push_back(fixed(offset == 0 ? "ds_swizzle_b32" : "ds_swizzle_b32 offset:swizzle(" + text + ")",
-                          every_target, Counter::lgkm,
+                          machine::every_target, Counter::lgkm,
                           {"llvm.amdgcn.ds.swizzle", "i32", {"i32", "i32 " + std::to_string(offset)}}, from));
   };
   // Bit mask mode: offset = xor << 10 | or << 5 | and. The assembler names the masks of powers of two.
@@ -119,7 +119,7 @@ void append_relayouts(std::deque<Atom>& atoms) {
   append_dpp(atoms);
   append_swizzles(atoms);
   for (const SwapRow& r : swaps) {
-    Atom a = between_lanes(std::string(r.name), targets_with(&machine::Target::swaps_lanes), Counter::none);
+    Atom a = between_lanes(std::string(r.name), machine::with(&Target::swaps_lanes), Counter::none);
     a.bits = 64;
     a.source.address = a.destination.address = parse_layout("(64,(32,2)):(0,(1,32))");
     a.source.data = parse_layout("(64,(32,2)):(32,(1,2048))");
@@ -128,24 +128,24 @@ void append_relayouts(std::deque<Atom>& atoms) {
     atoms.push_back(std::move(a));
   }
   // The lane comes from a register: 4 x the lane to read from (bpermute), or to write to (permute).
-  Atom pull = between_lanes("ds_bpermute_b32", every_target, Counter::lgkm);
+  Atom pull = between_lanes("ds_bpermute_b32", machine::every_target, Counter::lgkm);
   pull.emission = {"llvm.amdgcn.ds.bpermute", "i32", {"i32", "i32"}};
   atoms.push_back(std::move(pull));
-  Atom push = between_lanes("ds_permute_b32", every_target, Counter::lgkm);
+  Atom push = between_lanes("ds_permute_b32", machine::every_target, Counter::lgkm);
   push.emission = {"llvm.amdgcn.ds.permute", "i32", {"i32", "i32"}};
   atoms.push_back(std::move(push));
   // To and from scalar registers.
   const Layout one = Layout::from(IntTuple::of({Int(1), Int(32)}), IntTuple::of({Int(0), Int(1)}));
-  Atom first = fixed("v_readfirstlane_b32", every_target, Counter::none,
+  Atom first = fixed("v_readfirstlane_b32", machine::every_target, Counter::none,
                      {"llvm.amdgcn.readfirstlane.i32", "i32", {"i32"}}, [](int) { return 0; });
   first.gather.resize(1); // lane 0 while all lanes are active
   first.destination = {AtomSpace::scalar_registers, Addressing::none, one, one};
   atoms.push_back(std::move(first));
-  Atom read = between_lanes("v_readlane_b32", every_target, Counter::none);
+  Atom read = between_lanes("v_readlane_b32", machine::every_target, Counter::none);
   read.emission = {"llvm.amdgcn.readlane.i32", "i32", {"i32", "i32"}};
   read.destination = {AtomSpace::scalar_registers, Addressing::none, one, one};
   atoms.push_back(std::move(read));
-  Atom write = between_lanes("v_writelane_b32", every_target, Counter::none);
+  Atom write = between_lanes("v_writelane_b32", machine::every_target, Counter::none);
   write.emission = {"llvm.amdgcn.writelane.i32", "i32", {"i32", "i32", "i32"}};
   write.source = {AtomSpace::scalar_registers, Addressing::none, one, one};
   atoms.push_back(std::move(write));

@@ -178,7 +178,7 @@ private:
     }
     std::sort(order.begin(), order.end());
     constexpr std::size_t at_once = 4;
-    // Products between the last one of a result and its sum, each of them a wait state: passes and 3, and one on gfx950.
+    // Products between the last one of a result and its sum, each of them a wait state: passes and 3, and one on CDNA4.
     const int behind = clocks_ / 4 + 4;
     for (std::size_t g = 0; g < order.size(); g += at_once) {
       const std::size_t many_of = std::min(at_once, order.size() - g);

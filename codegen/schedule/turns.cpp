@@ -14,7 +14,7 @@
 namespace inlay::codegen {
 namespace {
 
-/// What reads get of a compute unit's LDS: all of gfx942's (32 banks of 4 bytes), half of gfx950's, where transfers arrive in between.
+/// What reads get of a compute unit's LDS: all of CDNA3's (32 banks of 4 bytes), half of CDNA4's, where transfers arrive in between.
 constexpr int lds_bytes_a_clock = 128;
 
 class InTurn {

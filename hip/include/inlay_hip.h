@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/** New, empty devices of that processor ("gfx942", "gfx950"): what was allocated and loaded is gone. `checks` as for --check; `seeds`: runs
+/** New, empty devices of that processor (`MI300X`, `MI355X`): what was allocated and loaded is gone. `checks` as for --check; `seeds`: runs
  * under stress after each launch; `threads` of the emulator, 0 for all; `dump`: a folder for code objects, buffers and manifests,
  * or NULL. INLAY_HIP_DEVICES devices, 1 when that is not set. */
 int inlay_hip_open(const char* arch, const char* checks, unsigned seeds, unsigned threads, const char* dump);

@@ -57,7 +57,7 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
   return kernel_of<Asked>(
       {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal or not, grouped heads",
        {"flash_attention",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
          {"head-dim", Read::number(&Asked::head_dim, 1, 1024), "128", "elements of a head, 64 or 128"},
          {"causal", Read::one_of(&Asked::causal, {{"0", false}, {"1", true}}), "0",
@@ -94,8 +94,8 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
        },
        [](const Asked& asked) {
          // Two products, the exponentials between them, bytes of K and V for the workgroup, latency; waves share SIMDs.
-         const double rate = asked.arch == "gfx950" ? 2048 : 1024, q = asked.tile_q, k = asked.tile_k,
-                      d = asked.head_dim;
+         const double rate = products_per_clock(asked.arch, machine::Operand::f16), q = asked.tile_q,
+                      k = asked.tile_k, d = asked.head_dim;
          const double simds = std::min(asked.waves, 4), resident = std::clamp(8.0 / asked.waves, 1.0, 2.0);
          const double work = 2 * q * k * d / rate * 4 / simds + q * k / 64 / simds * 44;
          const double trip = std::max(resident * std::max(work, 2 * k * d * 2 / 57.6), work + 350);

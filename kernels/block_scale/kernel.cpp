@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> block_scale_gemm_kernel() {
   return kernel_of<Asked>(
       {"C[M,N] = A[M,K] x B[N,K]^T, fp8 with scales of 1 x 128 and 128 x 128, B preshuffled",
        {"block_scale_gemm",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
          {"m", Read::number(&Asked::m, 1, most), "200", "rows of A and C"},
          {"n", Read::number(&Asked::n, 1, most), "256", "rows of B, columns of C, a multiple of 16"},
@@ -75,7 +75,7 @@ std::unique_ptr<Kernel> block_scale_gemm_kernel() {
          if (asked.k % 128 != 0 || asked.n % 16 != 0)
            throw std::invalid_argument("no form takes these sizes");
          // Products of 8 bits, bytes that come from L2, and memory's latency a trip of 128 k.
-         const double rate = asked.arch == "gfx950" ? 4096 : 2048, rows = asked.tile_m;
+         const double rate = products_per_clock(asked.arch, machine::Operand::fp8), rows = asked.tile_m;
          const double trip = std::max({rows * 128 * 128 / rate, (rows + 128) * 128 / 57.6, 450.0});
          return rounds(asked.arch, up(asked.m, asked.tile_m) * up(asked.n, 128), asked.tile_m <= 64 ? 2 : 1) *
                 (static_cast<double>(asked.k) / 128 * trip + 2500 + rows * 8);

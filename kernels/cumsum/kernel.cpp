@@ -49,7 +49,7 @@ std::unique_ptr<Kernel> cumsum_kernel() {
   return kernel_of<Asked>(
       {"running sums down the columns of a matrix: each workgroup goes on from what the one before stored",
        {"cumsum",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
          {"n", Read::number(&Asked::n, 1, 1 << 20), "1024", "rows"},
          {"m", Read::number(&Asked::m, 1, 1 << 20), "1024", "columns, a multiple of a vector's elements"},

@@ -35,9 +35,9 @@ Face<Asked> face(bool pre) {
   const std::string name = pre ? "preshuffle_gemm" : "gemm";
   Options<Asked> options(
       name,
-      {{"arch", Read::arch(), "gfx942", "the processor"},
+      {arch_option<Asked>(),
        {"dtype", Read::element(&Asked::in, "f16, bf16, fp8, bf8, i8, fp4"), "f16", "element type of A and B",
-        "", "fp4, on gfx950, has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
+        "", "fp4 has e8m0 scales of 32 k: C = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]"},
        {"scales", Read::yes(&Asked::scales), "no", "C times sa[m] sb[n], f32 (per token and per channel)", "",
         "with scales, i8 gives f32, f16 or bf16"},
        {"bias", Read::yes(&Asked::bias), "no", "with scales: plus bias[n], f32"},

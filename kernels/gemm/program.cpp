@@ -6,6 +6,7 @@
 #include <inlay/codegen/schedule.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <bit>
@@ -74,7 +75,7 @@ int copied(const GemmSpec& s, const Target& target, int rows) {
   return 0;
 }
 
-/// The widest product; of 8-bit floats on gfx950 that is f8f6f4 at twice the rate, which takes two reads of 16 bytes an operand
+/// The widest product; of 8-bit floats on CDNA4 that is f8f6f4 at twice the rate, which takes two reads of 16 bytes an operand
 /// and 2048 / mfma of K.
 const Atom& product(const GemmSpec& s, const Target& target) {
   if (is_mx(s)) return Atom::mma_scaled(target, s.in, s.in, s.mfma);
@@ -193,7 +194,8 @@ void check(const GemmSpec& s, const Target& target) {
   const bool whole = s.in == Element::i8, narrow = multiplies(target, s.in) || is_mx(s);
   if (is_mx(s) && !target.ocp_fp8)
     refuse("in", to_string(s.in),
-           fmt::format("gfx950: {} has no matrix instruction for 4-bit elements", s.arch));
+           fmt::format("{}: {} has no matrix instruction for 4-bit elements",
+                       machine::with(&Target::mx_formats).names(), s.arch));
   if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
     refuse("in", to_string(s.in),
            fmt::format("f16, bf16, i8, {} or {} on {}{}; the accumulation is f32, i32 for i8",

@@ -24,7 +24,7 @@ struct Operand {
 };
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f16;
   Formulas formulas;
   std::map<std::string, Operand> operands; ///< of every name
@@ -303,7 +303,7 @@ std::unique_ptr<Kernel> map_kernel() {
       .summary =
           "any formula of elements, `y = silu(a) * b + c`: activations, casts, scales, optimiser steps",
       .options = {"map",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16",
                     "element type of what --operands does not say"},
                    {"expr",

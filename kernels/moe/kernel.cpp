@@ -5,6 +5,7 @@
 
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/moe/spec.h>
+#include <inlay/machine/target.h>
 
 #include <cmath>
 #include <fmt/format.h>
@@ -19,7 +20,7 @@ using Read = Reads<Asked>;
 /// One of the two products.
 std::unique_ptr<Kernel> product(bool second) {
   std::vector<Option<Asked>> rows = {
-      {"arch", Read::arch(), "gfx942", "the processor"},
+      arch_option<Asked>(),
       {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
       {"tokens", Read::number(&Asked::tokens, 1, 1 << 14), "100", "rows of X"},
       {"k", Read::number(&Asked::k, 1, 1 << 20), "256", "columns of the model, a multiple of 8"},
@@ -29,7 +30,8 @@ std::unique_ptr<Kernel> product(bool second) {
       {"tile-m", Read::number(&Asked::tile_m, 1, 1024), "64", "sorted rows of one expert: a block"}};
   if (second)
     rows.insert(rows.begin() + 2, {"out", Read::element(&Asked::out, "f32, f16, bf16"), "f32",
-                                   "type of the sums: f32, f16, on gfx950 bf16 (added by atomics)"});
+                                   "type of the sums, which atomics add: f32, f16, bf16 where " +
+                                       machine::with(&machine::Target::buffer_adds_bf16).names()});
   return kernel_of<Asked>(
       {second ? "down projection, weighted by the routing, rows added up by token"
               : "rows gathered by token, gate and up projection, SwiGLU, bf16 or f16",

@@ -13,7 +13,7 @@ using codegen::Target;
 using codegen::Tensor;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t tokens = 64, rows = 1000, n = 1024;
   int threads = 256, vector = 0;
@@ -106,7 +106,7 @@ page(const std::string& name, const std::string& summary, Program (*program)(con
   Page<Asked> out{
       .summary = summary,
       .options = {name,
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of X"},
                    {"tokens", Read::number(&Asked::tokens, 1, 1 << 24), "64", "ids"},
                    {"rows", Read::number(&Asked::rows, 1, 1 << 24), "1000", "rows of the table"},

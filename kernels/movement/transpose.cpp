@@ -17,7 +17,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 1, m = 256, n = 256;
   int vector = 0;
@@ -79,7 +79,7 @@ std::vector<Judged> transpose_reference(const Asked& s, const Workload& w, const
 
 // [B,S,H,D] to [B,H,S,D]: rows of D stay as they are.
 struct Swapped {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   std::int64_t b = 2, s = 100, h = 8;
   int d = 128;
@@ -124,7 +124,7 @@ std::unique_ptr<Kernel> transpose_kernel() {
   Page<Asked> page{
       .summary = "Y[b,n,m] = X[b,m,n], tiles of 64 x 64 through LDS",
       .options = {"transpose",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type"},
                    {"b", Read::number(&Asked::b, 1, 65535), "1", "matrices"},
                    {"m", Read::number(&Asked::m, 1, 1 << 20), "256", "rows of X, a multiple of a vector"},
@@ -159,7 +159,7 @@ std::unique_ptr<Kernel> swap_axes_kernel() {
   Page<Swapped> page{
       .summary = "Y[b,h,s,d] = X[b,s,h,d]: heads before tokens, or back",
       .options = {"swap_axes",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Swapped::type, "f16, bf16, f32"), "bf16", "element type"},
                    {"b", Read::number(&Swapped::b, 1, 65535), "2", "batches"},
                    {"s", Read::number(&Swapped::s, 1, 1 << 24), "100", "tokens"},

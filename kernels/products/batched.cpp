@@ -15,7 +15,7 @@ using codegen::Target;
 using codegen::Tensor;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
   std::int64_t b = 4, m = 128, n = 128, k = 256;
   int tile = 64;
@@ -81,7 +81,7 @@ std::unique_ptr<Kernel> batched_gemm_kernel() {
   Page<Asked> page{
       .summary = "C[b,M,N] = A[b,M,K] x X[b,N,K]^T for many matrices at once, f16 or bf16",
       .options = {"batched_gemm",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "of A and X"},
                    {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "of C"},
                    {"b", Read::number(&Asked::b, 1, 65535), "4", "matrices"},

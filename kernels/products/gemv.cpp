@@ -15,7 +15,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
   int m = 1, rows = 4, vectors = 2, vector = 0, distance = 1;
   std::int64_t n = 1024, k = 4096;
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> gemv_kernel() {
       .summary = "Y[M,N] = X[M,K] x W[N,K]^T for 1 to 8 rows: at the speed of memory",
       .options =
           {"gemv",
-           {{"arch", Read::arch(), "gfx942", "the processor"},
+           {arch_option<Asked>(),
             {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "of X and W"},
             {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "of Y"},
             {"m", Read::number(&Asked::m, 1, 8), "1", "rows of X; a part of the program"},

@@ -82,7 +82,7 @@ std::unique_ptr<Kernel> rope_kernel() {
   return kernel_of<Asked>(
       {"rotary position embedding: pairs of a head's halves turned by their token's angles",
        {"rope",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
          {"tokens", Read::number(&Asked::tokens, 1, most), "64", "tokens"},
          {"heads", Read::number(&Asked::heads_of_token, 1, 1 << 10), "32", "heads of a token"},

@@ -17,7 +17,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Gating {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f32;
   int experts = 256, k = 8;
   bool renormalise = true;
@@ -140,7 +140,7 @@ std::vector<Judged> gating_reference(const Gating& s, const Workload& w, const R
 
 // The sum of rows of experts, weighted: Y[t,d] = sum over j < k of weights[t,j] X[ids[t k + j], d].
 struct Combining {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   int k = 8, threads = 256, vector = 0;
   std::int64_t m = 64, n = 1024, rows = 512;
@@ -204,7 +204,7 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
   Page<Gating> page{
       .summary = "the k largest logits of each token and their softmax, renormalised or over all experts",
       .options = {"topk_gating",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Gating::type, "f16, bf16, f32"), "f32", "of the logits"},
                    {"m", Read::number(&Gating::m, 1, 1 << 24), "64", "tokens"},
                    {"experts", Read::number(&Gating::experts, 1, 1 << 16), "256",
@@ -237,7 +237,7 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
       .summary = "the weighted sum of the rows that a table names for each token; an id that is no row "
                  "counts nothing",
       .options = {"weighted_combine",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16", "of X and Y"},
                    {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
                    {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},

@@ -27,7 +27,7 @@ template <std::derived_from<RowAsked> Asked>
   using Read = Reads<Asked>;
   constexpr std::int64_t most = std::int64_t{1} << 24;
   std::vector<Option<Asked>> rows = {
-      {"arch", Read::arch(), "gfx942", "the processor"},
+      arch_option<Asked>(),
       {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
       {"m", Read::number(&Asked::m, 1, most), "64", "rows"},
       {length, Read::number(&Asked::n, 1, most), "1024", "columns, a multiple of the elements of a vector"},

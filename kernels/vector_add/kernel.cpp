@@ -16,7 +16,7 @@ constexpr int workgroup = 256;
 constexpr int per_item = 4;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   std::int64_t n = 1000;
 };
 
@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> vector_add_kernel() {
   return kernel_of<Asked>(
       {"c[i] = a[i] + b[i], f32",
        {"vector_add",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"n", Read::number(&Asked::n, 1, (std::int64_t{1} << 29) - 1), "1000", "number of elements"}}},
        [](const Asked& asked, const BuildOptions& how) { return build(program(asked), how); },
        problem_of});

@@ -62,7 +62,7 @@ std::unique_ptr<Kernel> weight_only_gemm_kernel() {
   return kernel_of<Asked>(
       {"C[M,N] = A[M,K] x W[N,K]^T, weights of 8 bits with a scale for each group of k, products of 16 bits",
        {"weight_only_gemm",
-        {{"arch", Read::arch(), "gfx942", "the processor"},
+        {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type of A"},
          {"weights", Read::element(&Asked::weights, "i8, fp8"), "i8", "element type of W"},
          {"out", Read::element(&Asked::out, "bf16, f16, f32"), "bf16", "element type of C"},
@@ -98,7 +98,7 @@ std::unique_ptr<Kernel> weight_only_gemm_kernel() {
          if (asked.k % asked.group != 0 || asked.n % 4 != 0)
            throw std::invalid_argument("no form takes these sizes");
          // Products of 16 bits, the widening of weights by vector instructions, bytes from L2, latency.
-         const double rate = asked.arch == "gfx950" ? 2048 : 1024, rows = asked.tile_m,
+         const double rate = products_per_clock(asked.arch, machine::Operand::f16), rows = asked.tile_m,
                       columns = asked.tile_n;
          const double trip = std::max({rows * columns * asked.group / rate + columns * asked.group / 64,
                                        (2 * rows + columns) * asked.group / 57.6, 400.0});

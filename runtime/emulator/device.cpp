@@ -1,6 +1,6 @@
 // The emulator as a Device: memory, loaded code, launches at once, capture as a list of actions.
 #include "debug.h"
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <chrono>
@@ -170,7 +170,7 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
                                 std::span<const u8> arguments) {
   last = {};
   const Kernel& kernel = *f.kernel;
-  check_geometry(kernel, geometry, static_cast<u32>(isa::target(arch).lds_bytes));
+  check_geometry(kernel, geometry, static_cast<u32>(machine::target(arch).lds_bytes));
   // The hardware does not start a workgroup that does not fit a compute unit.
   const auto items = static_cast<unsigned>(geometry.block.count()), waves = (items + 63) / 64;
   const unsigned room = 4 * isa::occupancy(kernel.descriptor.vgprs, 0, items, arch).waves_per_simd;
@@ -276,7 +276,7 @@ DeviceInfo EmulatorDevice::info() const {
   i.name = "inlay emulator";
   i.arch = std::string(isa::to_string(state_->arch));
   i.compute_units = std::max(1U, std::thread::hardware_concurrency());
-  i.lds_bytes = static_cast<u32>(isa::target(state_->arch).lds_bytes);
+  i.lds_bytes = static_cast<u32>(machine::target(state_->arch).lds_bytes);
   i.memory_bytes = state_->memory.bytes();
   i.runtime = "instruction-level emulator";
   return i;
@@ -349,7 +349,7 @@ Module EmulatorDevice::load(const CodeObject& object) {
     throw CodeObjectError("this is an assembler's output, not a linked code object",
                           "link it with ld.lld -shared");
   }
-  const machine::Target& own = isa::target(state_->arch);
+  const machine::Target& own = machine::target(state_->arch);
   const bool fits = object.arch() == own.name || object.arch() == own.generic;
   if (!fits) {
     throw DeviceError("load", 209, "no kernel image is available for this device",

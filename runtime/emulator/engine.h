@@ -554,7 +554,7 @@ struct Writer {
 struct Launch {
   const PreparedProgram* code = nullptr;
   const Kernel* kernel = nullptr;
-  isa::Arch arch = isa::Arch::gfx942;
+  isa::Arch arch{};
   LaunchGeometry geometry;
   u64 kernarg = 0, dispatch_packet = 0;
   const EmulatorOptions* options = nullptr;

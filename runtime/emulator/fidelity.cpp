@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/instruction_facts.h>
 #include <map>
 
@@ -20,17 +21,16 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 
 /// What is assumed of a matrix instruction; nothing: its sums are defined or were measured.
 const char* assumed_of_matrix(std::string_view name, isa::Arch arch, MatrixArithmetic matrix) {
-  const bool sparse = name.starts_with("v_smfmac");
+  const bool sparse = name.starts_with("v_smfmac"), measured = machine::target(arch).published_matrix_sums;
   if (has(name, "_i8") || has(name, "_i32_")) return nullptr; // integers, in any order
   if (has(name, "_f64_") || name.ends_with("_f32")) {
-    if (!has(name, "xf32"))
-      return arch == isa::Arch::gfx942 ? nullptr : "the order of the sums was measured on gfx942 only";
+    if (!has(name, "xf32")) return measured ? nullptr : "the order of the sums was measured on MI300X only";
   }
   if (has(name, "f8f6f4"))
     return "order and width of the sums are not published; ascending k, one rounding each";
   if (matrix == MatrixArithmetic::sequential)
-    return "sums in ascending k, one rounding each; --matrix cdna3 is what was measured on gfx942";
-  if (arch != isa::Arch::gfx942) return "the sums of gfx942; those of gfx950 are not published";
+    return "sums in ascending k, one rounding each; --matrix cdna3 is what was measured on MI300X";
+  if (!measured) return "the sums of MI300X; those of this processor are not published";
   return sparse ? "the order of the sums of sparse instructions was not measured" : nullptr;
 }
 

@@ -1,13 +1,14 @@
 // Wait states that software owes by the documents: which instruction is too close after which.
 //
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter 4.5
-// "Manually Inserted Wait States (NOPs)"; the distances that LLVM 22's code generator keeps for gfx942 and gfx950, which
+// "Manually Inserted Wait States (NOPs)"; the distances that LLVM 22's code generator keeps for CDNA3 and CDNA4, which
 // agree and say more about matrix instructions (measured from its output: docs/emulator.md). An instruction counts as one
 // wait state, s_nop N as N + 1; neighbours are 0 apart.
 #include "engine.h"
 
 #include <algorithm>
 #include <bit>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/instruction_facts.h>
 
 namespace inlay::runtime::emulator {
@@ -34,11 +35,11 @@ struct Reader {
   /// Wait states that a reader or writer of a matrix instruction's result must keep; `c`: as the accumulator of a matrix
   /// instruction, `same`: whose registers are exactly those.
   [[nodiscard]] unsigned after_matrix(const HazardFacts& writer, bool c, bool same) const {
-    const bool gfx950 = w.arch == isa::Arch::gfx950;
+    const bool longer = machine::target(w.arch).longer_matrix_waits;
     const unsigned passes = writer.passes;
     const bool dgemm = writer.matrix == HazardFacts::Matrix::dgemm;
     const bool xdl = writer.matrix == HazardFacts::Matrix::xdl;
-    const unsigned later = gfx950 && passes != 2 ? 1 : 0;
+    const unsigned later = longer && passes != 2 ? 1 : 0;
     if (c && same) {
       if (dgemm) return facts.matrix == HazardFacts::Matrix::dgemm && passes == 4 ? 4 : 0;
       return passes == 2 ? 2 : 0;
@@ -47,7 +48,7 @@ struct Reader {
     if (dgemm) {
       if (passes == 4) return c ? 4 : facts.memory ? 9 : 6;
       if (facts.memory) return 18;
-      return c ? (gfx950 ? 17 : 9) : (gfx950 ? 19 : 11);
+      return c ? (longer ? 17 : 9) : (longer ? 19 : 11);
     }
     if (c) return xdl ? passes + 1 + later : passes;
     return xdl ? passes + 3 + later : passes + 2;

@@ -5,7 +5,7 @@
 // no page is read whose last write may not have arrived, nothing can be wrong; an access is then only appended to a log. When
 // a page says otherwise the log is replayed into the precise record, which decides by words until the next barrier.
 #include "engine.h"
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/machine/lds.h>
 
@@ -641,7 +641,7 @@ namespace {
 
 u32 count_lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write,
                      u32& conflicts) {
-  const machine::LdsService& service = machine::lds_service(isa::machine_arch(arch), is_write, bytes);
+  const machine::LdsService& service = machine::lds_service(arch, is_write, bytes);
   const unsigned banks = service.banks, phases = service.phases();
   u32 cycles = 0;
   conflicts = 0;

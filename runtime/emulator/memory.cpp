@@ -4,7 +4,7 @@
 // Normally the second follows at once; under stress it waits for the s_waitcnt that covers it.
 //
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapters "Vector Memory Operations", "Flat Memory
-// Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942". Where the manual and LLVM differ on
+// Instructions", "Data Share Operations"; LLVM "User Guide for AMDGPU Backend", the memory model of CDNA3. Where the manual and LLVM differ on
 // whether soffset takes part in the range check of a raw buffer, it does here.
 #include "atomics.h"
 #include "buffer_format.h"

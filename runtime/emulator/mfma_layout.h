@@ -6,7 +6,7 @@
 ///     lane = block M + group M nb + row             element e of group g holds k = g K/groups + e
 ///
 /// so v_mfma_f32_16x16x16_f16 has A[i][k] in lane 16 (k/4) + i, element k % 4: CuTe's ((16,4),4):((1,64),16).
-/// Where 8- and 16-bit elements need more than 128 bits a lane (fp8 of the f8f6f4 forms, B of gfx950's
+/// Where 8- and 16-bit elements need more than 128 bits a lane (fp8 of the f8f6f4 forms, B of CDNA4's
 /// V_SMFMAC), they come in chunks of 128 bits dealt to the groups in turn: fp8 of 16x16x128 has k = 64 (e/16)
 /// + 16 g + e%16. The 6- and 4-bit types of f8f6f4 stay 32 consecutive k.
 ///
@@ -22,8 +22,8 @@
 /// index register of the same lane has a 4-bit field for every pair: bits 1:0 place the first, bits 3:2 the
 /// second inside its group of four.
 ///
-/// Sources: AMD Matrix Instruction Calculator, "GFX9" layouts (dense, gfx942); CDNA4 ISA Reference Guide,
-/// chapter 7, and the fragment parameters of composable_kernel's gfx950 sparse and f8f6f4 atoms for the
+/// Sources: AMD Matrix Instruction Calculator, "GFX9" layouts (dense, CDNA3); CDNA4 ISA Reference Guide,
+/// chapter 7, and the fragment parameters of composable_kernel's CDNA4 sparse and f8f6f4 atoms for the
 /// chunks of 128 bits.
 #pragma once
 
@@ -90,7 +90,7 @@ struct MatrixPlace {
 /// register.
 ///
 /// A lane with n packed elements uses 2n bits; where 32 bits hold several such sets, CBSZ = 0 lets ABID
-/// choose the set, and CBSZ != 0 means the first. 16-bit types of gfx942: 4 sets of 8 bits; 8-bit types and
+/// choose the set, and CBSZ != 0 means the first. 16-bit types of CDNA3: 4 sets of 8 bits; 8-bit types and
 /// the 16-bit types of doubled K: 2 sets of 16 bits; 8-bit types of doubled K: all 32 bits.
 ///     index_bit(4, 2, 0, 3) == 28
 [[nodiscard]] constexpr int index_bit(int packed_elements, int element, int cbsz, int abid) {

@@ -1,7 +1,7 @@
 // From a decoded matrix instruction to mfma(): registers, constants and fields, resolved once.
 #include "emulator/matrix.h"
 #include "emulator/mfma.h"
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <bit>
 #include <string>
@@ -24,7 +24,7 @@ public:
   Prepared(const MatrixOp& op, const isa::Instruction& instruction, isa::Arch arch, unsigned accum_offset,
            MatrixArithmetic arithmetic)
       : op_(op), options_{.arithmetic = arithmetic,
-                          .fp8 = isa::target(arch).ocp_fp8 ? numerics::Fp8::ocp : numerics::Fp8::fnuz} {
+                          .fp8 = machine::target(arch).ocp_fp8 ? numerics::Fp8::ocp : numerics::Fp8::fnuz} {
     const auto& fields = instruction.modifiers;
     modifiers_ = {.cbsz = fields.cbsz, .abid = fields.abid, .blgp = fields.blgp};
     if (op.negates) {
@@ -119,7 +119,7 @@ private:
 std::unique_ptr<MatrixInstruction> prepare_matrix(const isa::Instruction& instruction, isa::Arch arch,
                                                   unsigned accum_offset, MatrixArithmetic arithmetic) {
   const MatrixOp* op = find_matrix_op(instruction.mnemonic);
-  if (op == nullptr || !op->on(isa::machine_arch(arch))) {
+  if (op == nullptr || !op->on(arch)) {
     return nullptr;
   }
   return std::make_unique<Prepared>(*op, instruction, arch, accum_offset, arithmetic);

@@ -1,6 +1,8 @@
 // What the rows of matrix instructions mean for registers.
 #include "emulator/mfma.h"
 
+#include <inlay/machine/target.h>
+
 namespace inlay::runtime {
 namespace {
 

@@ -5,7 +5,7 @@
 // them can go on any more, because each of their waves comes back to a state in which it was and nothing has changed memory
 // meanwhile, that is a deadlock and is said.
 #include "engine.h"
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <bit>
@@ -27,7 +27,7 @@ u64 residents_of(const Launch& launch) {
              waves = (items + lanes - 1) / lanes;
   const unsigned room =
       4 * isa::occupancy(d.vgprs, launch.lds_bytes, items, launch.arch, d.sgprs).waves_per_simd;
-  return static_cast<u64>(isa::target(launch.arch).compute_units) * std::max(1U, room / waves);
+  return static_cast<u64>(machine::target(launch.arch).compute_units) * std::max(1U, room / waves);
 }
 
 /// What a wave that spins reads of memory again and again.

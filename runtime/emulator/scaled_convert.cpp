@@ -1,5 +1,7 @@
 #include "emulator/scaled_convert.h"
 
+#include <inlay/machine/target.h>
+
 #include "emulator/numerics/scaled_convert.h"
 
 #include <algorithm>
@@ -98,7 +100,7 @@ private:
 std::unique_ptr<MatrixInstruction> prepare_scaled_conversion(const isa::Instruction& instruction,
                                                              isa::Arch arch, unsigned accum_offset) {
   const auto conversion = numerics::scaled_conversion(instruction.mnemonic);
-  if (!conversion || arch != isa::Arch::gfx950) {
+  if (!conversion || !machine::target(arch).mx_formats) {
     return nullptr;
   }
   return std::make_unique<Prepared>(*conversion, instruction, accum_offset);

@@ -3,7 +3,9 @@
 //
 // Source: "AMD Instinct MI300 ISA (CDNA3) Reference Guide", chapter "Vector ALU Operations".
 #include "engine.h"
+
 #include "numerics/formats.h"
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <bit>
@@ -267,7 +269,7 @@ void run_simple(Wave& w, const Operation& op) {
   a.neg_lo = op.instruction->modifiers.neg_lo;
   a.neg_hi = op.instruction->modifiers.neg_hi;
   a.truth = op.instruction->modifiers.bitop3;
-  a.ocp = w.arch == isa::Arch::gfx950;
+  a.ocp = machine::target(w.arch).ocp_fp8;
   if (op.mask_source >= 0) a.mask_in = w.scalar64(static_cast<unsigned>(op.mask_source));
   if constexpr (mask_result) {
     e.function(a);
@@ -306,7 +308,7 @@ void run_general(Wave& w, const Operation& op) {
   a.neg_hi = m.neg_hi;
   a.truth = m.bitop3;
   a.clamp = m.clamp;
-  a.ocp = w.arch == isa::Arch::gfx950;
+  a.ocp = machine::target(w.arch).ocp_fp8;
   if (op.instruction->form == isa::Form::sdwa && op.instruction->modifiers.src0_sel == Select::word1 &&
       (e.flags & own_op_sel) != 0) {
     a.op_sel |= 1; // v_cvt_pk_f32_fp8_sdwa picks its half this way

@@ -30,7 +30,7 @@ struct VectorArguments {
   std::uint8_t op_sel = 0, op_sel_hi = 0, neg_lo = 0, neg_hi = 0;
   std::uint8_t truth = 0; ///< v_bitop3
   bool clamp = false;     ///< for integer saturation, which only the function can do
-  bool ocp = false;       ///< fp8 and bf8 are OCP (gfx950), not FNUZ
+  bool ocp = false;       ///< fp8 and bf8 are OCP (CDNA4), not FNUZ
 };
 
 using VectorFunction = void (*)(VectorArguments&);

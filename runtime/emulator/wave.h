@@ -56,7 +56,7 @@ struct alignas(64) WaveState {
   bool scc = false;
   std::uint32_t mode =
       0xf0; ///< MODE register: FP_ROUND [3:0], FP_DENORM [7:4], DX10_CLAMP 8, IEEE 9, FP16_OVFL 23
-  isa::Arch arch = isa::Arch::gfx942;
+  isa::Arch arch{};
   unsigned accum_offset = 256;
   std::uint64_t pc = 0;
 

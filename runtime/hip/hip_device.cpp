@@ -1,5 +1,7 @@
 #include "hip/library.h"
 
+#include <inlay/machine/target.h>
+
 #include <inlay/runtime/hip.h>
 
 #include <array>
@@ -22,11 +24,10 @@ T number(void* p) {
   return static_cast<T>(reinterpret_cast<std::uintptr_t>(p));
 }
 
-/// HIP reports the processor's version as compute capability: gfx942 is 9.4, gfx950 is 9.5. (The earlier
-/// steppings gfx940 and gfx941 also say 9.4; they were never sold.)
+/// HIP reports the processor's version as compute capability. (Earlier steppings of MI300 say 9.4, too; they were never sold.)
 std::string arch_of(int major, int minor) {
-  if (major == 9 && minor == 4) return "gfx942";
-  if (major == 9 && minor == 5) return "gfx950";
+  for (const machine::Target& t : machine::targets)
+    if (t.version_major == major && t.version_minor == minor) return std::string(t.name);
   return "gfx" + std::to_string(major) + "." + std::to_string(minor);
 }
 

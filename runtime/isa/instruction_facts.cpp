@@ -1,5 +1,5 @@
 // Kinds, widths, clocks and operand roles of single instructions.
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/machine/matrix.h>
 #include <inlay/runtime/isa/instruction_facts.h>
@@ -148,7 +148,7 @@ unsigned matrix_clocks(const Instruction& i, Arch arch) {
   const auto* row = machine::find_matrix_instruction(i.mnemonic);
   if (row == nullptr) return 0;
   const bool narrow = i.modifiers.cbsz >= 2 && i.modifiers.blgp >= 2; // of f8f6f4: no operand of 8 bits
-  return 4 * static_cast<unsigned>(row->timing_on(machine_arch(arch), narrow).passes);
+  return 4 * static_cast<unsigned>(row->timing_on(arch, narrow).passes);
 }
 
 std::uint64_t matrix_work(const Instruction& i) {

@@ -1,23 +1,21 @@
 // What a decoded program knows about itself, and the reader of LLVM's operand syntax.
-#include "isa/target.h"
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <deque>
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/program.h>
 #include <mutex>
 #include <unordered_map>
 
 namespace inlay::runtime::isa {
 
-std::string_view to_string(Arch arch) { return target(arch).name; }
-
 Arch parse_arch(std::string_view text) {
   for (const machine::Target& t : machine::targets)
-    if (text.find(t.name) != std::string_view::npos) return static_cast<Arch>(t.arch);
+    if (text.find(t.name) != std::string_view::npos) return t.arch;
+  if (const machine::Target* t = machine::find_chip(text)) return t->arch;
   throw IsaError("architecture: '" + std::string(text) + "' is not supported\n  hint   " +
                  machine::names(" or "));
 }

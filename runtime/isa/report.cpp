@@ -1,5 +1,5 @@
 // The static report: resources, mix, hot loop, distances.
-#include "isa/target.h"
+#include <inlay/machine/target.h>
 
 #include <inlay/runtime/isa/report.h>
 
@@ -365,41 +365,27 @@ std::optional<std::string> not_reserved(const Instruction& i, const KernelDescri
   return std::nullopt;
 }
 
-Machine machine(Arch arch) {
-  const inlay::machine::Target& t = target(arch);
-  const auto number = [](int n) { return static_cast<unsigned>(n); };
-  return {.arch = arch,
-          .simds = number(t.simds),
-          .waves_per_simd = number(t.max_waves_per_simd),
-          .vector_registers = number(t.registers_per_simd_lane),
-          .vector_granule = number(t.register_granule),
-          .scalar_registers = number(t.scalar_registers),
-          .scalar_granule = number(t.scalar_granule),
-          .lds_bytes = number(t.lds_bytes),
-          .lds_granule = number(t.lds_granule),
-          .lds_read_bytes_per_clock = number(t.lds_read_bytes_per_clock)};
-}
-
 Arch arch_of(const CodeObject& object) {
-  if (const inlay::machine::Target* t = inlay::machine::find_runner(object.arch()))
-    return static_cast<Arch>(t->arch);
+  if (const machine::Target* t = machine::find_runner(object.arch())) return t->arch;
   throw IsaError("the code object is for " + object.arch() + ", which is not known here\n  hint   " +
-                 inlay::machine::names(" or "));
+                 machine::names(" or "));
 }
 
 Occupancy occupancy(unsigned vgprs, unsigned lds_bytes, unsigned workgroup, Arch arch, unsigned sgprs) {
-  const Machine m = machine(arch);
-  Occupancy o{m.waves_per_simd, "waves"};
-  const unsigned registers = std::max(m.vector_granule, round_up(vgprs, m.vector_granule));
-  if (m.vector_registers / registers < o.waves_per_simd) o = {m.vector_registers / registers, "vgprs"};
+  const machine::Target& t = machine::target(arch);
+  const auto number = [](int n) { return static_cast<unsigned>(n); };
+  Occupancy o{number(t.max_waves_per_simd), "waves"};
+  if (const unsigned waves = number(t.occupancy(static_cast<int>(vgprs))); waves < o.waves_per_simd)
+    o = {waves, "vgprs"};
   if (sgprs != 0) {
-    const unsigned waves = m.scalar_registers / round_up(sgprs, m.scalar_granule);
+    const unsigned waves = number(t.scalar_registers) / round_up(sgprs, number(t.scalar_granule));
     if (waves < o.waves_per_simd) o = {waves, "sgprs"};
   }
   if (lds_bytes != 0) {
-    const unsigned workgroups = m.lds_bytes / std::min(m.lds_bytes, round_up(lds_bytes, m.lds_granule));
+    const unsigned all = number(t.lds_bytes),
+                   workgroups = all / std::min(all, round_up(lds_bytes, number(t.lds_granule)));
     const unsigned waves = workgroups * ((workgroup + 63) / 64); // of one compute unit
-    const unsigned per_simd = std::max(1U, waves / m.simds);
+    const unsigned per_simd = std::max(1U, waves / number(t.simds));
     if (per_simd < o.waves_per_simd) o = {per_simd, "lds"};
   }
   return o;

@@ -1,4 +1,5 @@
 // The report as text.
+#include <inlay/machine/target.h>
 #include <inlay/runtime/isa/report.h>
 
 #include <algorithm>
@@ -165,7 +166,7 @@ std::string to_text(const KernelReport& r) {
       line("work", number(static_cast<double>(h.work) * waves / 1e6, 2) + " M multiply and add a workgroup");
   out += line("bytes a clock, CU", "memory " + number(h.memory_bytes_per_clock(), 1) + ", LDS read " +
                                        number(h.lds_bytes_per_clock(), 1) + " of " +
-                                       std::to_string(machine(r.arch).lds_read_bytes_per_clock));
+                                       std::to_string(machine::target(r.arch).lds_read_bytes_per_clock));
   out += line("outstanding", "vmcnt " + std::to_string(h.vm_outstanding) + ", lgkmcnt " +
                                  std::to_string(h.lgkm_outstanding));
   out += line("waits", waits_text(h.waits));

@@ -61,7 +61,7 @@ bool Setting::rounds_to_nearest() const {
 
 Setting::Setting(const CodeObject& object, const Kernel& kernel_in, const Extent3& block, u32 dynamic_lds)
     : kernel(kernel_in) {
-  arch = isa::parse_arch(object.arch() == "gfx9-4-generic" ? "gfx942" : object.arch());
+  arch = isa::arch_of(object);
   std::vector<isa::Symbol> symbols;
   for (const Symbol& s : object.symbols()) {
     if (s.function && s.section == kernel.section) symbols.push_back({s.name, s.address, s.size});

@@ -26,7 +26,7 @@ struct Setting {
   std::unique_ptr<emulator::PreparedProgram> code;
   isa::Program program;
   Kernel kernel;
-  isa::Arch arch = isa::Arch::gfx942;
+  isa::Arch arch{};
   EmulatorOptions options;
   LaunchGeometry geometry;
   emulator::Launch launch; ///< what the emulator's handlers look at

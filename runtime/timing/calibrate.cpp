@@ -1,4 +1,5 @@
 // Microbenchmarks and the search for the number that explains each.
+#include <inlay/machine/target.h>
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/emulator.h>
 #include <inlay/runtime/isa/assemble.h>
@@ -94,15 +95,15 @@ const std::string one_line = "v_mov_b32 v41, 0\nglobal_load_dword v40, v41, s[6:
 const std::string aligned = "v_and_b32 v1, 63, v0\nv_lshlrev_b32 v1, 4, v1\n";
 
 std::vector<Microbenchmark> all(isa::Arch arch) {
-  const bool gfx950 = arch == isa::Arch::gfx950;
+  const machine::Target& t = machine::target(arch);
   std::vector<Microbenchmark> b = {
       {"issue:v_exp_", "transcendental after transcendental", 4, 64, 16, 80, 64, "", repeat<exp_text>},
       {"issue:v_mul_lo_u32", "32-bit product after product", 4, 64, 16, 80, 64, "", repeat<mul_lo_text>},
   };
-  if (gfx950)
+  if (t.swaps_lanes)
     b.push_back({"issue:v_permlane", "exchange of lanes after exchange", 4, 64, 16, 80, 64, "",
                  repeat<permlane_text>});
-  if (gfx950) // elsewhere they run beside each other
+  if (!t.packed_beside_products)
     b.push_back({"mfma_packed_f32_hazard_clk", "packed f32 behind a matrix instruction", 0, 64, 8, 40, 64, "",
                  repeat<packed_text>});
   b.insert(
@@ -163,7 +164,11 @@ struct Recorded {
 } // namespace
 
 const std::vector<Microbenchmark>& microbenchmarks(isa::Arch arch) {
-  static const std::vector<Microbenchmark> sets[] = {all(isa::Arch::gfx942), all(isa::Arch::gfx950)};
+  static const std::vector<std::vector<Microbenchmark>> sets = [] {
+    std::vector<std::vector<Microbenchmark>> s;
+    for (const machine::Target& t : machine::targets) s.push_back(all(t.arch));
+    return s;
+  }();
   return sets[static_cast<std::size_t>(arch)];
 }
 

@@ -352,8 +352,9 @@ Verdict decide_coalesced(Engine& e, const GlobalMemory& memory, unsigned element
 
 const GlobalMemory& global_memory(std::string_view arch) {
   std::string known;
+  const machine::Target* const target = machine::find_chip(arch);
   for (const GlobalMemory& m : memories) {
-    if (m.arch == arch) return m;
+    if (target && m.arch == target->name) return m;
     known += (known.empty() ? "" : ", ") + std::string(m.arch);
   }
   throw QuestionError("coalesced: no cache lines are known for architecture '" + std::string(arch) +

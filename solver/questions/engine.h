@@ -103,7 +103,7 @@ public:
   Options options;
   Claims claims;
   std::vector<std::string> notes;
-  std::vector<std::string> settings; // "arch gfx942": what else the question says, for the certificate
+  std::vector<std::string> settings; // "arch CDNA3": what else the question says, for the certificate
   /// For the certificate: the digits, least significant first, into which a subject's index falls; `*` for one that was
   /// rounded up.
   void digits(const char* which, const Lowering& lowering);

@@ -1,5 +1,7 @@
 #include "inlay/solver/lds.h"
 
+#include <inlay/machine/target.h>
+
 #include <inlay/machine/lds.h>
 
 #include <algorithm>
@@ -61,7 +63,7 @@ std::span<const LdsAccess> lds_accesses() { return table(); }
 
 const LdsAccess& lds_access(std::string_view instruction, std::string_view arch) {
   const Instruction* found = nullptr;
-  const machine::Target* const target = machine::find_target(arch);
+  const machine::Target* const target = machine::find_chip(arch);
   const bool transposes = target != nullptr && target->transposes_lds;
   for (const Instruction& i : instructions)
     if (i.name == instruction) found = &i;
@@ -69,8 +71,8 @@ const LdsAccess& lds_access(std::string_view instruction, std::string_view arch)
     for (const Instruction& i : transposing)
       if (i.name == instruction) found = &i;
   for (const LdsAccess& a : table())
-    if (found && a.arch == arch && a.direction == found->direction && a.bytes == found->bytes &&
-        a.alignment == found->alignment)
+    if (found && target && a.arch == target->name && a.direction == found->direction &&
+        a.bytes == found->bytes && a.alignment == found->alignment)
       return a;
   // A wrong architecture and a wrong instruction are different mistakes, with different lists of what there is.
   if (target == nullptr)

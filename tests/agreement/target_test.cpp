@@ -1,5 +1,4 @@
-// How many waves a SIMD holds: the code generator's count, the report's, and what compilers print beside their kernels.
-#include <inlay/codegen/target.h>
+// How many waves a SIMD holds, and what compilers print beside their kernels.
 #include <inlay/runtime/isa/assemble.h>
 #include <inlay/runtime/isa/report.h>
 
@@ -10,17 +9,6 @@
 
 using namespace inlay;
 namespace isa = runtime::isa;
-
-TEST_CASE("waves of a SIMD by registers: the code generator and the report count the same") {
-  for (const codegen::Target& t : codegen::Target::all()) {
-    const isa::Arch arch = isa::parse_arch(std::string(t.name));
-    for (int registers = 1; registers <= t.registers_per_simd_lane; ++registers) {
-      INFO(t.name << ", " << registers << " registers");
-      CHECK(static_cast<unsigned>(t.occupancy(registers)) ==
-            isa::occupancy(static_cast<unsigned>(registers), 0, 64, arch).waves_per_simd);
-    }
-  }
-}
 
 TEST_CASE("occupancy is what the compiler of a kernel printed beside it") {
   unsigned files = 0;

@@ -52,5 +52,9 @@ done < <(grep -rnE '(llvm::|z3::|hip[A-Z][A-Za-z]*_t|#include <(llvm|z3|hip|lld)
 while IFS= read -r hit; do
   echo "$hit: Hana is included by algebra/literal.h alone"; fail=1
 done < <(grep -rln 'boost/hana' "$root"/{algebra,solver,codegen,runtime,kernels,cli} 2>/dev/null | grep -v 'algebra/literal.h$')
+# What an architecture is stands in machine/ alone: elsewhere only comments name one.
+while IFS=: read -r file line text; do
+  echo "$file:$line: names an architecture: ask the row of machine/target.h for the fact"; fail=1
+done < <(grep -rnE '^[^/*]*gfx(90a|942|950)' "$root"/{algebra,solver,codegen,runtime,validate,kernels,launch,hip,cli,python} --include='*.h' --include='*.cpp' --include='*.ipp' 2>/dev/null)
 [ $fail = 0 ] && echo "arrows: as designed"
 exit $fail

@@ -8,7 +8,7 @@ namespace inlay::runtime::numerics {
 
 using runtime::MatrixArithmetic;
 
-/// What the opcodes that say fp8 and bf8 read: FNUZ on gfx942, OCP on gfx950.
+/// What the opcodes that say fp8 and bf8 read: FNUZ on CDNA3, OCP on CDNA4.
 enum class Fp8 : std::uint8_t { fnuz, ocp };
 
 } // namespace inlay::runtime::numerics

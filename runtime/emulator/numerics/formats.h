@@ -8,15 +8,15 @@
 /// |----------|----------|-------------------------------------|---------|---------------|
 /// | f16      | 5 10 15  | Inf, NaN                            | 65504   | both          |
 /// | bf16     | 8 7 127  | Inf, NaN                            | 3.39e38 | both          |
-/// | e4m3fnuz | 4 3 8    | 0x80 is the only NaN, no Inf, no -0 | 240     | fp8 of gfx942 |
-/// | e5m2fnuz | 5 2 16   | 0x80 is the only NaN, no Inf, no -0 | 57344   | bf8 of gfx942 |
-/// | e4m3fn   | 4 3 7    | 0x7f and 0xff are NaN, no Inf       | 448     | fp8 of gfx950 |
-/// | e5m2     | 5 2 15   | Inf, NaN                            | 57344   | bf8 of gfx950 |
-/// | e2m3     | 2 3 1    | all codes are numbers               | 7.5     | fp6 of gfx950 |
-/// | e3m2     | 3 2 3    | all codes are numbers               | 28      | bf6 of gfx950 |
-/// | e2m1     | 2 1 1    | all codes are numbers               | 6       | fp4 of gfx950 |
+/// | e4m3fnuz | 4 3 8    | 0x80 is the only NaN, no Inf, no -0 | 240     | fp8 of CDNA3  |
+/// | e5m2fnuz | 5 2 16   | 0x80 is the only NaN, no Inf, no -0 | 57344   | bf8 of CDNA3  |
+/// | e4m3fn   | 4 3 7    | 0x7f and 0xff are NaN, no Inf       | 448     | fp8 of CDNA4  |
+/// | e5m2     | 5 2 15   | Inf, NaN                            | 57344   | bf8 of CDNA4  |
+/// | e2m3     | 2 3 1    | all codes are numbers               | 7.5     | fp6 of CDNA4  |
+/// | e3m2     | 3 2 3    | all codes are numbers               | 28      | bf6 of CDNA4  |
+/// | e2m1     | 2 1 1    | all codes are numbers               | 6       | fp4 of CDNA4  |
 ///
-/// The same opcodes mean FNUZ on gfx942 and OCP on gfx950: the byte 0x40 is 1 on one and 2 on the other.
+/// The same opcodes mean FNUZ on CDNA3 and OCP on CDNA4: the byte 0x40 is 1 on one and 2 on the other.
 ///
 ///     widen(Format::e4m3fn, 0x38) == 1.0f        widen(Format::e4m3fnuz, 0x38) == 0.5f
 ///     narrow(Format::e2m1, 2.5f) == 0x4          (2, the even one of the neighbours 2 and 3)
@@ -30,19 +30,17 @@
 /// docs/emulator_numerics.md.
 #pragma once
 
+#include <inlay/machine/formats.h>
+
+#include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace inlay::runtime::numerics {
 
 enum class Format : std::uint8_t { f16, bf16, e4m3fnuz, e5m2fnuz, e4m3fn, e5m2, e2m3, e3m2, e2m1 };
 
-/// What the codes with the largest exponent are.
-enum class Top : std::uint8_t {
-  infinity,      ///< Inf and NaNs as in IEEE 754
-  one_nan,       ///< numbers, except all-ones, which is NaN
-  unsigned_zero, ///< numbers; NaN takes the code of -0
-  numbers        ///< numbers, no NaN at all
-};
+using Top = machine::TopCodes;
 
 struct FormatFacts {
   int exponent_bits;
@@ -67,19 +65,18 @@ struct FormatFacts {
   [[nodiscard]] constexpr std::uint32_t largest() const { return first_special() - 1; }
 };
 
-[[nodiscard]] constexpr FormatFacts facts(Format format) {
-  switch (format) {
-  case Format::f16: return {5, 10, 15, Top::infinity};
-  case Format::bf16: return {8, 7, 127, Top::infinity};
-  case Format::e4m3fnuz: return {4, 3, 8, Top::unsigned_zero};
-  case Format::e5m2fnuz: return {5, 2, 16, Top::unsigned_zero};
-  case Format::e4m3fn: return {4, 3, 7, Top::one_nan};
-  case Format::e5m2: return {5, 2, 15, Top::infinity};
-  case Format::e2m3: return {2, 3, 1, Top::numbers};
-  case Format::e3m2: return {3, 2, 3, Top::numbers};
-  case Format::e2m1: return {2, 1, 1, Top::numbers};
+inline constexpr auto format_facts = [] {
+  constexpr std::array names{"f16", "bf16", "e4m3fnuz", "e5m2fnuz", "e4m3fn", "e5m2", "e2m3", "e3m2", "e2m1"};
+  std::array<FormatFacts, names.size()> all{};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const machine::Format& f = machine::format(names[i]);
+    all[i] = {f.exponent_bits, f.mantissa_bits, f.bias, f.top};
   }
-  return {5, 10, 15, Top::infinity};
+  return all;
+}();
+/// The row of `machine::formats`.
+[[nodiscard]] constexpr const FormatFacts& facts(Format format) {
+  return format_facts[static_cast<std::size_t>(format)];
 }
 
 /// How a number between two codes is placed.

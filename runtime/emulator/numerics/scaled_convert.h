@@ -1,4 +1,4 @@
-/// V_CVT_SCALEF32_* of gfx950: conversions between f32, f16, bf16 and the 8-, 6- and 4-bit formats with a
+/// V_CVT_SCALEF32_* of CDNA4: conversions between f32, f16, bf16 and the 8-, 6- and 4-bit formats with a
 /// block scale.
 ///
 /// The scale is a float of which only the exponent field counts, as an E8M0 code: 127 is 1, 255 is NaN.

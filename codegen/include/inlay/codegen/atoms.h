@@ -28,11 +28,11 @@
 ///
 /// **Names** are the assembler's: the mnemonic and the modifiers that make it this atom, `v_mfma_f32_16x16x128_f8f6f4
 /// cbsz:4 blgp:4`, `buffer_load_dwordx4 lds`, `v_mov_b32_dpp row_shr:1`. One mnemonic may have two rows where the
-/// targets differ: fp8 is FNUZ on gfx942 and OCP on gfx950.
+/// targets differ: fp8 is FNUZ on CDNA3 and OCP on CDNA4.
 ///
-///     const Atom& mma = Atom::mma_best(gfx950, Element::f16, Element::f16, Element::f32, 16);   // 16x16x32
-///     const Atom& in  = Atom::named(gfx950, "buffer_load_dwordx4 lds");
-///     Atom::named(gfx942, "buffer_load_dwordx4 lds");       // CodegenError: gfx950 has it
+///     const Atom& mma = Atom::mma_best(mi355x, Element::f16, Element::f16, Element::f32, 16);   // 16x16x32
+///     const Atom& in  = Atom::named(mi355x, "buffer_load_dwordx4 lds");
+///     Atom::named(mi300x, "buffer_load_dwordx4 lds");       // CodegenError: CDNA4 has it
 ///
 /// Sources: "AMD Instinct MI300 ISA (CDNA3)" and "AMD Instinct CDNA4 ISA" Reference Guides, chapters on matrix
 /// arithmetic, vector memory, scalar memory and data share; AMD Matrix Instruction Calculator (layouts, passes); LLVM 22
@@ -200,8 +200,8 @@ struct Atom {
   /// has for these types, and the targets that have what was asked for.
   [[nodiscard]] static const Atom& mma_of(const Target& target, Element a, Element b, Element c, int m,
                                           int k);
-  /// The one with the largest k: `mma_best(gfx950, f16, f16, f32, 16)` is v_mfma_f32_16x16x32_f16. Without scales; for
-  /// 8 bits and below on gfx950 that is f8f6f4. Errors: as mma_of.
+  /// The one with the largest k: `mma_best(mi355x, f16, f16, f32, 16)` is v_mfma_f32_16x16x32_f16. Without scales; for
+  /// 8 bits and below on CDNA4 that is f8f6f4. Errors: as mma_of.
   [[nodiscard]] static const Atom& mma_best(const Target& target, Element a, Element b, Element c, int m);
   /// The one that multiplies A and B by e8m0 scales of 32 k each. Errors: CodegenError naming the targets that have it.
   [[nodiscard]] static const Atom& mma_scaled(const Target& target, Element a, Element b, int m);

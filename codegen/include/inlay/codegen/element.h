@@ -11,10 +11,10 @@
 /// | xf32     | 32   | 8 10 127   | Inf, NaN                   | 3.4e38    | tf32 (near relative)  |
 /// | f16      | 16   | 5 10 15    | Inf, NaN                   | 65504     | fp16, half            |
 /// | bf16     | 16   | 8 7 127    | Inf, NaN                   | 3.39e38   | bfloat16              |
-/// | e4m3fnuz | 8    | 4 3 8      | 0x80 is NaN; no Inf, no -0 | 240       | fp8 on gfx942         |
-/// | e5m2fnuz | 8    | 5 2 16     | 0x80 is NaN; no Inf, no -0 | 57344     | bf8 on gfx942         |
-/// | e4m3fn   | 8    | 4 3 7      | all ones is NaN; no Inf    | 448       | fp8 on gfx950         |
-/// | e5m2     | 8    | 5 2 15     | Inf, NaN                   | 57344     | bf8 on gfx950         |
+/// | e4m3fnuz | 8    | 4 3 8      | 0x80 is NaN; no Inf, no -0 | 240       | fp8 on CDNA3          |
+/// | e5m2fnuz | 8    | 5 2 16     | 0x80 is NaN; no Inf, no -0 | 57344     | bf8 on CDNA3          |
+/// | e4m3fn   | 8    | 4 3 7      | all ones is NaN; no Inf    | 448       | fp8 on CDNA4          |
+/// | e5m2     | 8    | 5 2 15     | Inf, NaN                   | 57344     | bf8 on CDNA4          |
 /// | e2m3     | 6    | 2 3 1      | numbers                    | 7.5       | fp6                   |
 /// | e3m2     | 6    | 3 2 3      | numbers                    | 28        | bf6                   |
 /// | e2m1     | 4    | 2 1 1      | numbers                    | 6         | fp4, mxfp4's elements |
@@ -23,7 +23,7 @@
 /// Integers i64 i32 i16 i8 i4 are two's complement, i1 is 0 or 1; global, lds and buffer are addresses. Elements are
 /// packed without gaps, element e in bits [e b, e b + b), least significant first: 32 e2m3 are 24 bytes.
 ///
-/// The same byte means different numbers on the two architectures: `fp8` is e4m3fnuz on gfx942 and e4m3fn on gfx950.
+/// The same byte means different numbers on the two architectures: `fp8` is e4m3fnuz on CDNA3 and e4m3fn on CDNA4.
 /// Here they are different elements, and `parse_element("fp8", target)` says which is meant.
 ///
 ///     decode(Element::e4m3fn, 0x38) == 1.0            decode(Element::e4m3fnuz, 0x38) == 0.5
@@ -105,7 +105,7 @@ struct ElementFacts {
 /// and lower case are the same. Errors: CodegenError naming the elements; for `fp8` and `bf8` one that names both
 /// kinds.
 [[nodiscard]] Element parse_element(std::string_view text);
-/// The same where the target is known: `fp8` and `bf8` are FNUZ on gfx942 and OCP on gfx950.
+/// The same where the target is known: `fp8` and `bf8` are FNUZ on CDNA3 and OCP on CDNA4.
 [[nodiscard]] Element parse_element(std::string_view text, const Target& target);
 /// What the instructions named fp8 and bf8 take on that target.
 [[nodiscard]] Element fp8(const Target& target);
@@ -162,9 +162,9 @@ void put_code(std::span<std::byte> bytes, std::size_t index, Element element, st
 
 /// How a target converts one element to another.
 ///
-///     conversion(gfx950, Element::f32, Element::bf16)->instruction   // v_cvt_pk_bf16_f32, two at a time
-///     conversion(gfx942, Element::f32, Element::bf16)->instruction   // "": a sequence of integer operations, exact
-///     conversion(gfx942, Element::f32, Element::e4m3fn)              // nullptr: gfx942 converts to e4m3fnuz only
+///     conversion(mi355x, Element::f32, Element::bf16)->instruction   // v_cvt_pk_bf16_f32, two at a time
+///     conversion(mi300x, Element::f32, Element::bf16)->instruction   // "": a sequence of integer operations, exact
+///     conversion(mi300x, Element::f32, Element::e4m3fn)              // nullptr: CDNA3 converts to e4m3fnuz only
 struct Conversion {
   Element from, to;
   std::string_view instruction; ///< empty when a sequence of other instructions computes it exactly

@@ -2,7 +2,7 @@
 ///
 /// The running example is the text of a module; kernels normally come from `KernelBuilder`:
 ///
-///     Emitted e = emit(IrModule::parse(text), Target::named("gfx942"));
+///     Emitted e = emit(IrModule::parse(text), Target::named("MI300X"));
 ///     e.hsaco       // an ELF file that `inlay exec`, HIP and `inlay inspect` take
 ///     e.assembly    // the same as text
 ///     e.timings     // milliseconds of optimisation, code generation and linking

@@ -1,7 +1,7 @@
 /// `choose`: values for the options that change only speed, for given sizes. What `auto` means.
 ///
 ///     const auto kernel = find_kernel("gemm");
-///     Flags asked = {{"arch", "gfx950"}, {"dtype", "bf16"}, {"m", "4096"}, {"n", "4096"}, {"k", "4096"}};
+///     Flags asked = {{"arch", "MI355X"}, {"dtype", "bf16"}, {"m", "4096"}, {"n", "4096"}, {"k", "4096"}};
 ///     Choice c = choose(*kernel, asked);
 ///     c.why                                  // auto: --tile 256x256x64 --waves 2x4 ..: 138,123 modelled clocks, ..
 ///     Artifact a = kernel->build(with(asked, c));

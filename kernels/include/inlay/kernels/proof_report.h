@@ -24,7 +24,7 @@ namespace inlay::kernels {
 
 /// One claim and its fate.
 struct ProofItem {
-  std::string claim;   ///< `LDS reads of A are conflict-free (ds_read_b128, gfx942)`
+  std::string claim;   ///< `LDS reads of A are conflict-free (ds_read_b128, CDNA3)`
   std::string subject; ///< the layout or formula that it is about
   std::string verdict; ///< `proved`, or `checked at launch`
   std::string method;  ///< how it was decided, or the condition that the launch checks

@@ -1,7 +1,7 @@
 /// Kernels for several processors with their manifests in one file: what a program ships. `inlay bundle` writes it.
 ///
 ///     Bundle b = Bundle::read("kernels.inlay");
-///     const Bundle::Entry& e = b.find("gemm", "gfx950");
+///     const Bundle::Entry& e = b.find("gemm", "MI355X");
 ///     e.manifest.plan({{"m", 200}}), e.code
 ///
 /// The file: the 16 bytes `INLAY BUNDLE 1\n\0`, 8 bytes of little-endian length, that much JSON

@@ -56,7 +56,7 @@ struct Manifest {
   static constexpr const char* format = "inlay.launch/1";
 
   std::string kernel; ///< the function's name
-  std::string arch;   ///< "gfx942", "gfx950"
+  std::string arch;   ///< LLVM's name of the processor
   std::string code;   ///< the code object's file, relative to the manifest
   std::vector<Size> sizes;
   std::vector<Argument> arguments;

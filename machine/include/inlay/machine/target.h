@@ -81,9 +81,12 @@ struct Target {
   bool
       packed_beside_products; ///< v_pk_fma_f32 and its like are issued while a matrix instruction runs (AMD, "gfx950-gluon-tutorials",
   ///< kernels/attention: not on gfx950; on gfx942 nothing that was measured says otherwise)
+  bool
+      longer_matrix_waits; ///< one more wait state after a matrix instruction of four passes or more, eight after an f64 16x16x4
   bool published_matrix_sums; ///< the order in which matrix instructions add was measured and published
 
-  /// The row of that name. Errors: UnknownTarget, naming those that there are and, of a product's name, the processor in it.
+  /// The row of that name, or of the processor in a product, in any case: `named("MI300X").name` is "gfx942". Errors: UnknownTarget,
+  /// naming those that there are.
   [[nodiscard]] static const Target& named(std::string_view name);
   [[nodiscard]] static std::span<const Target> all();
 
@@ -166,6 +169,7 @@ inline constexpr std::array<Target, 2> targets{{
      .transposes_lds = false,
      .buffer_adds_bf16 = false,
      .packed_beside_products = true,
+     .longer_matrix_waits = false,
      .published_matrix_sums = true},
     {.arch = Arch::gfx950,
      .name = "gfx950",
@@ -209,6 +213,7 @@ inline constexpr std::array<Target, 2> targets{{
      .transposes_lds = true,
      .buffer_adds_bf16 = true,
      .packed_beside_products = false,
+     .longer_matrix_waits = true,
      .published_matrix_sums = false},
 }};
 static_assert([] {
@@ -229,6 +234,8 @@ inline constexpr std::string_view usual_target = targets[0].name;
     if (t.name == name) return &t;
   return nullptr;
 }
+/// The row that `text` names as people do, nullptr where there is none: a processor or a chip, in any case (`mi300a`, `GFX950`).
+[[nodiscard]] const Target* find_chip(std::string_view text);
 /// The row whose code object says `processor`: by its name, or the first of those that run code of that generic processor; nullptr where
 /// there is none. `gfx9-4-generic` is taken as code for gfx942.
 [[nodiscard]] constexpr const Target* find_runner(std::string_view processor) {
@@ -265,6 +272,10 @@ static_assert(targets.size() <= 8, "TargetSet has a bit for each");
 }
 [[nodiscard]] constexpr TargetSet without(bool Target::*feature) {
   return targets_where([feature](const Target& t) { return !(t.*feature); });
+}
+/// Those that move that many bytes a lane from memory to LDS in one instruction.
+[[nodiscard]] constexpr TargetSet moving_to_lds(int bytes) {
+  return targets_where([bytes](const Target& t) { return t.moves_to_lds(bytes); });
 }
 inline constexpr TargetSet every_target = targets_where([](const Target&) { return true; });
 

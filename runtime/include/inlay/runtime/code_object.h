@@ -162,7 +162,7 @@ public:
   /// As `parse`, from a file. Errors: std::runtime_error naming the file when it cannot be read.
   [[nodiscard]] static CodeObject read(const std::string& file, std::string_view arch = {});
 
-  /// What it was compiled for: "gfx942", "gfx950" or "gfx9-4-generic".
+  /// What it was compiled for: "gfx942", or a generic processor.
   [[nodiscard]] const std::string& arch() const { return arch_; }
   /// 4, 5 or 6.
   [[nodiscard]] unsigned abi_version() const { return abi_version_; }

@@ -13,7 +13,7 @@
 ///   exponent and truncated at 24 fraction bits, summed exactly, then added to the accumulator cut to a common
 ///   exponent, then rounded to nearest even. Groups are of 8 (f16, bf16; 4 where K is 4), 4 (xf32), 16 (fp8,
 ///   even and odd halves apart). Slow: for comparing bits with an MI300X. For what was not measured
-///   (gfx950's doubled K, SMFMAC) the same groups are assumed; f8f6f4 stays sequential.
+///   (CDNA4's doubled K, SMFMAC) the same groups are assumed; f8f6f4 stays sequential.
 ///
 /// Neither depends on MODE: rounding is to nearest even and subnormals are kept whatever the kernel sets, as
 /// on CDNA3 (CDNA2 flushed). Integers wrap.

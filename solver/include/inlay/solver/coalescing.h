@@ -6,7 +6,7 @@
 /// is *coalesced* when no lane's vector is torn and no other placement of the same bytes would touch fewer lines.
 ///
 ///     lane -> (row lane / 8, 16-byte chunk lane % 8) of rows of K elements of 2 bytes, "((8,8),8):((8,K),1)":
-///     prove_coalesced("((8,8),8):((8,K),1)", 2, "gfx942", 0, {"K % 64 == 0"}) is proved, 8 lines of 8
+///     prove_coalesced("((8,8),8):((8,K),1)", 2, "MI300X", 0, {"K % 64 == 0"}) is proved, 8 lines of 8
 ///
 /// Line size: 128 bytes of vector L1 on both, "AMD CDNA 3 Architecture" white paper (2023), Cache and Memory
 /// Hierarchy, and "Introducing AMD CDNA 4 Architecture" (2025), likewise. Segments: the L2 takes writes of 64 bytes a
@@ -29,7 +29,7 @@ struct GlobalMemory {
   unsigned segment_bytes; ///< of a write to the L2
 };
 
-/// gfx942 and gfx950. Errors: QuestionError listing them.
+/// CDNA3 and CDNA4. Errors: QuestionError listing them.
 [[nodiscard]] const GlobalMemory& global_memory(std::string_view arch);
 
 struct WaveAccess {

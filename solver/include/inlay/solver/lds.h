@@ -1,10 +1,10 @@
-/// The LDS of gfx942 and gfx950: which lanes an instruction serves together, and what a bank conflict costs.
+/// The LDS of CDNA3 and CDNA4: which lanes an instruction serves together, and what a bank conflict costs.
 ///
 /// A DS instruction of one wave takes several *phases*; in each phase a fixed group of lanes is served. The
 /// phase takes one LDS clock when no bank has to deliver two different dwords, and as many as the most
 /// demanded bank otherwise. Lanes that want the same dword share it. Which lanes form a group depends on
 /// architecture, direction and width, is not "consecutive lanes", and decides verdicts: ds_read_b128 on
-/// gfx942 serves {0-3, 20-23} together, and 128 + 16 bytes of row padding, conflict-free for consecutive
+/// CDNA3 serves {0-3, 20-23} together, and 128 + 16 bytes of row padding, conflict-free for consecutive
 /// groups, is 2-way there. So it is data here, with its source:
 ///
 ///     measured  on MI300X (nod-ai/amd-shark-ai, docs/empirical-lds) and MI355X (HazyResearch/HipKittens,
@@ -15,6 +15,7 @@
 /// chapter 11 (Data Share), and "AMD Instinct CDNA4 ISA Reference Guide", the same chapter.
 #pragma once
 
+#include <inlay/machine/target.h>
 #include <inlay/solver/error.h>
 
 #include <cstdint>
@@ -27,7 +28,7 @@
 namespace inlay::solver {
 
 struct LdsAccess {
-  std::string_view arch;      ///< "gfx942", "gfx950"
+  std::string_view arch;      ///< a name of `machine::targets`
   std::string_view direction; ///< "read" or "write"
   unsigned bytes;             ///< that the banks deliver per lane: 4, 8, 12, 16; 4 for bytes and halves, too
   unsigned banks;
@@ -41,7 +42,7 @@ struct LdsAccess {
 [[nodiscard]] std::span<const LdsAccess> lds_accesses();
 
 /// The model of an instruction: `ds_read_b128`, `ds_write_b64`, `ds_read_u16` (served as b32, aligned to 2),
-/// `ds_read_b64_tr_b16` (gfx950, served as ds_read_b64). Errors: QuestionError listing what there is.
+/// `ds_read_b64_tr_b16` (CDNA4, served as ds_read_b64). Errors: QuestionError listing what there is.
 [[nodiscard]] const LdsAccess& lds_access(std::string_view instruction, std::string_view arch);
 
 /// What one instruction costs at given addresses.
@@ -55,7 +56,7 @@ struct LdsConflicts {
 
 /// `address(lane)` in bytes for the lanes of one wave; lanes at or beyond `lanes` are idle. A phase of idle lanes
 /// takes no clock (assumed).
-/// 64 lanes reading 16 bytes at 16*lane on gfx942: degree 1, 8 clocks.
+/// 64 lanes reading 16 bytes at 16*lane on CDNA3: degree 1, 8 clocks.
 [[nodiscard]] LdsConflicts lds_conflicts(const LdsAccess& access,
                                          const std::function<std::int64_t(unsigned)>& address,
                                          unsigned lanes = 64);

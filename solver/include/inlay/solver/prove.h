@@ -168,7 +168,7 @@ struct Verdict {
 [[nodiscard]] Verdict prove_inverse(const Subject& a, const Subject& b, const Facts& facts = {},
                                     const Options& options = {});
 /// A maps (lane, instance...) to byte offsets in LDS: no phase of `access` ("ds_read_b128") on `arch`
-/// ("gfx942") needs one bank twice, for any instance. lds.h has the model, the degree and the offending
+/// ("MI300X") needs one bank twice, for any instance. lds.h has the model, the degree and the offending
 /// lanes.
 [[nodiscard]] Verdict prove_conflict_free(const Subject& a, std::string_view access, std::string_view arch,
                                           const Facts& facts = {}, const Options& options = {});

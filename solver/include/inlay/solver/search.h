@@ -5,7 +5,7 @@
 ///
 ///     LdsView write{"((8,8),2):((16,128),1024)", "ds_write_b128"};   64 lanes fill 8 rows of 128 bytes
 ///     LdsView read{"((16,4),2):((128,16),64)", "ds_read_b128"};      MFMA 16x16 operand: row lane%16, chunk lane/16
-///     search_swizzle({write, read}, "gfx942", 2048).front() is Sw<3,4,3>
+///     search_swizzle({write, read}, "MI300X", 2048).front() is Sw<3,4,3>
 ///
 /// What is returned has been proved (prove_conflict_free per view, prove_bijective on the tile), not merely scored. A
 /// list that is empty means: none among the candidates stated at the function.
@@ -51,7 +51,7 @@ struct PaddingChoice {
 
 /// Row strides from `row_bytes` on, in steps of `step`, up to twice it, that make every view conflict-free; least
 /// footprint first. The views' maps name the stride `symbol`: `((16,4)):((ld,16))`.
-/// 128-byte rows read by ds_read_b128 on gfx942: 160 (32 bytes of padding), not 144.
+/// 128-byte rows read by ds_read_b128 on CDNA3: 160 (32 bytes of padding), not 144.
 [[nodiscard]] std::vector<PaddingChoice> search_padding(const std::vector<LdsView>& views,
                                                         std::string_view arch, const std::string& symbol,
                                                         std::uint64_t row_bytes, std::uint64_t rows,

@@ -54,7 +54,7 @@ void outline(Picture& picture, const std::function<int(Int)>& tile_of);
 /// How the LDS serves one instruction of a wave: `phases` lists which lanes are served together; within a phase
 /// a bank delivers one 32-bit word a clock, whoever asks for it. (solver/lds.h has the measured groups.)
 struct BankModel {
-  std::string name; ///< `ds_read_b128 on gfx942`
+  std::string name; ///< `ds_read_b128 on CDNA3`
   Int bytes_per_lane = 4;
   std::size_t banks = 32;
   std::vector<std::vector<unsigned>> phases;

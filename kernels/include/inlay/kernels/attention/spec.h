@@ -8,7 +8,7 @@
 /// [B,Sq,H,D], K and V [B,Sk,H/group,D], all row-major, f16 or bf16; lse [B,H,Sq] is f32. B, Sq, Sk and H are arguments of the
 /// launch, any sequence lengths.
 ///
-///     AttentionSpec spec;                                     // gfx942, bf16, head dimension 128
+///     AttentionSpec spec;                                     // bf16, head dimension 128
 ///     Artifact kernel = build(flash_attention_program(spec));
 ///
 /// Each wave has 16 or more rows of Q in registers and goes through K and V tile by tile, carrying the maximum, the sum and the
@@ -28,7 +28,7 @@ using codegen::Element;
 struct AttentionSpec {
   explicit AttentionSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   int head_dim = 128; ///< 64 or 128
   bool causal = false;

@@ -7,7 +7,7 @@
 /// the workgroup before it stores in a buffer of the launch (`turns`, docs/decisions/0010-turns.md): loads and sums of all
 /// workgroups run at the same time, and that one row one after the other.
 ///
-///     CumsumSpec spec;                                   // gfx942, f16, 16 rows of 512 columns each
+///     CumsumSpec spec;                                   // f16, 16 rows of 512 columns each
 ///     Artifact kernel = build_cumsum(spec);              // (Y, CARRY, X, N, M, TURN)
 ///     Problem problem = cumsum_problem(spec, 1000, 4096, /*seed*/ 1);
 ///
@@ -22,7 +22,7 @@ namespace inlay::kernels {
 struct CumsumSpec {
   explicit CumsumSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f16; ///< of X and Y: f16, bf16, f32
   int threads = 64;            ///< work-items of a workgroup: 64, 128 or 256, each with a vector of columns
   int rows = 16;               ///< of a workgroup: 1 to 32

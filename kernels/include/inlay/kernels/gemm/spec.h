@@ -1,13 +1,13 @@
 /// C[M,N] = A[M,K] x B[N,K]^T for 16-bit, 8-bit and 4-bit A and B, accumulated in f32, i8 in i32.
 ///
-/// 4-bit elements (e2m1, two to a byte; gfx950) have scales of the MX formats: each 32 of K in a row of A or B share one, e8m0,
+/// 4-bit elements (e2m1, two to a byte; CDNA4) have scales of the MX formats: each 32 of K in a row of A or B share one, e8m0,
 ///
 ///     C[m,n] = sum_k A[m,k] SA[m,k/32] B[n,k] SB[n,k/32]
 ///
 /// A, B and C are row-major. M, N and K are arguments of the launch; everything else is fixed when the kernel is
 /// built, and is the specification:
 ///
-///     GemmSpec spec;                                     // gfx942, f16, tiles of 128 x 128 x 64, 2 x 2 waves
+///     GemmSpec spec;                                     // f16, tiles of 128 x 128 x 64, 2 x 2 waves
 ///     Artifact kernel = build_gemm(spec);                // proofs first; throws ObligationError if one fails
 ///     Problem problem = gemm_problem(spec, 200, 256, 128, /*seed*/ 1);
 ///
@@ -30,7 +30,7 @@ using codegen::Element;
 struct GemmSpec {
   explicit GemmSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element in = Element::f16; ///< f16, bf16, i8, and the target's fp8, bf8 and e2m1
   /// f32 or that of A and B; of fp8, bf8 and e2m1 f32, f16 or bf16; of i8 i32, with scales as of fp8.
   Element out = Element::f16;
@@ -39,7 +39,7 @@ struct GemmSpec {
   int mfma = 16; ///< rows of the matrix instruction: 16 or 32
   /// B is given in the order of `preshuffled_offset`, and goes from memory to the registers that multiply it, past LDS.
   bool preshuffled_b = false;
-  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on gfx950, 4 on gfx942.
+  /// Tiles go from memory to LDS without registers, in a ring of 2 to 4 stages: 16 bytes a lane on CDNA4, 4 on CDNA3.
   bool transfer = false;
   /// An operand that goes from memory straight to the registers that multiply it, past LDS, in its plain order: each wave
   /// loads the rows that it multiplies. At most one; a preshuffled B does so in any case.

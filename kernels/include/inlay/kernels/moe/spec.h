@@ -7,14 +7,14 @@
 /// exist. Nothing is assumed about either table. X[T,K], W[E,2,I,K] (gate, then up) and Y[P,I] are row-major, bf16 or f16;
 /// ids[P] and experts[P / tile_m] are i32; T, K, I, E, P are arguments of the launch.
 ///
-///     MoeSpec spec;                                       // gfx942, bf16, blocks of 64 rows, tiles of 64 x 64
+///     MoeSpec spec;                                       // bf16, blocks of 64 rows, tiles of 64 x 64
 ///     Artifact kernel = build(moe_stage1_program(spec));
 ///
 /// The second: the down projection, weighted by the routing and added up at the tokens.
 ///
 ///     Z[t,d] = sum over p with ids[p] = t of weights[p] sum_i Y[p,i] V[e,d,i],   e = experts[p / tile_m]
 ///
-/// Z[T,D] is f32, or f16 or bf16 where the target adds pairs of them (bf16: gfx950), and holds 0 before the launch; the order
+/// Z[T,D] is f32, or f16 or bf16 where the target adds pairs of them (bf16: CDNA4), and holds 0 before the launch; the order
 /// in which the experts of a token are added is not fixed. V[E,D,I] is row-major; P a multiple of tile_m, as the sorted order
 /// has it. What stands at a position whose id is no token is added nowhere, whatever its weight.
 ///
@@ -31,7 +31,7 @@ using codegen::Element;
 struct MoeSpec {
   explicit MoeSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   Element out = Element::f32;                ///< of the second product; the first one's is `type`
   int tile_m = 64, tile_n = 64, tile_k = 64; ///< tile_m: sorted rows of one expert

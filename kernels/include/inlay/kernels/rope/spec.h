@@ -7,7 +7,7 @@
 /// other. X, Y [tokens, heads, D] row-major, the tables [positions, D/2], positions i32. An entry that is no row of the
 /// tables gives 0.
 ///
-///     RopeSpec spec;                                   // gfx942, f16, heads of 128
+///     RopeSpec spec;                                   // f16, heads of 128
 ///     Artifact kernel = build_rope(spec);              // (Y, X, positions, cos, sin, TOKENS, HEADS, ROWS)
 ///     Problem problem = rope_problem(spec, 7, 32, 4096, /*seed*/ 1);
 ///
@@ -21,7 +21,7 @@ namespace inlay::kernels {
 struct RopeSpec {
   explicit RopeSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f16; ///< of X, Y and the tables: f16, bf16, f32
   int head_dim = 128;          ///< 32, 64, 128, 256 or 512
   int threads = 256;           ///< work-items of a token's heads: 64, 128 or 256

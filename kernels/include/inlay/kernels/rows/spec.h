@@ -8,7 +8,7 @@
 /// X, Y row-major, f16, bf16 or f32; W and B of the same type; everything inside is f32. M and N are arguments of the
 /// launch, N a multiple of a vector's elements up to the capacity of the specification:
 ///
-///     RowSpec spec;                                  // gfx942, f16, 256 work-items, 4 vectors each: N <= 8192
+///     RowSpec spec;                                  // f16, 256 work-items, 4 vectors each: N <= 8192
 ///     Artifact kernel = build_softmax(spec);         // proofs first
 ///     Problem problem = softmax_problem(spec, 64, 1000, /*seed*/ 1);
 ///
@@ -35,7 +35,7 @@ namespace inlay::kernels {
 struct RowSpec {
   explicit RowSpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f16;
   int threads = 256; ///< work-items of a row: 64, 128, 256, 512 or 1024
   int vectors = 4;   ///< for each work-item

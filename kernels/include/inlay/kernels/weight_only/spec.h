@@ -2,10 +2,10 @@
 ///
 ///     C[m,n] = sum_k A[m,k] W[n,k] S[n,k/group]
 ///
-/// A[M,K] is bf16 or f16, W[N,K] is i8 or the target's e4m3 (FNUZ on gfx942, OCP on gfx950), S[N,K/group] f32, C bf16, f16 or
+/// A[M,K] is bf16 or f16, W[N,K] is i8 or the target's e4m3 (FNUZ on CDNA3, OCP on CDNA4), S[N,K/group] f32, C bf16, f16 or
 /// f32, all row-major. M, N and K are arguments of the launch; `group` divides K, 4 divides N.
 ///
-///     WeightOnlySpec spec;                               // gfx942, bf16, i8, groups of 64
+///     WeightOnlySpec spec;                               // bf16, i8, groups of 64
 ///     Artifact kernel = build(weight_only_gemm_program(spec));
 ///
 /// A tile of W is loaded as it is, half the bytes of 16-bit weights, multiplied by its scales in registers, rounded to A's type
@@ -24,7 +24,7 @@ using codegen::Element;
 struct WeightOnlySpec {
   explicit WeightOnlySpec(std::source_location here = std::source_location::current()) : where(here) {}
 
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16, weights = Element::i8, out = Element::bf16;
   int group = 64; ///< k that share a scale: 32, 64 or 128; a tile has that many
   int tile_m = 64, tile_n = 64;

@@ -52,7 +52,7 @@ enum class Kind : std::uint8_t {
 /// `ds_read2_b32` moves 64, `buffer_load_ubyte` 8.
 [[nodiscard]] unsigned memory_bits(const Instruction& i);
 
-/// `b128`, or `trb64` for the transposing reads of gfx950: how tables name the width.
+/// `b128`, or `trb64` for the transposing reads of CDNA4: how tables name the width.
 [[nodiscard]] std::string width_name(const Instruction& i);
 
 /// Whether the transcendental unit executes it: `v_exp_`, `v_log_`, `v_rcp_`, `v_rsq_`, `v_sqrt_`, `v_sin_`, `v_cos_`. Other

@@ -14,6 +14,8 @@
 /// between its functions, so reading it is not an error; executing it is.
 #pragma once
 
+#include <inlay/machine/target.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -26,14 +28,11 @@
 
 namespace inlay::runtime::isa {
 
-/// gfx942 = MI300X, MI325X (CDNA3); gfx950 = MI350X, MI355X (CDNA4).
-enum class Arch : std::uint8_t { gfx942, gfx950 };
+using machine::Arch;
+using machine::to_string;
 
-/// `gfx942` or `gfx950`.
-[[nodiscard]] std::string_view to_string(Arch arch);
-
-/// The architecture of that name; also reads a target such as `amdgcn-amd-amdhsa--gfx942:xnack-`. Errors:
-/// IsaError.
+/// The architecture of that name or in that product; also reads a target such as `amdgcn-amd-amdhsa--gfx942:xnack-`. Errors: IsaError.
+/// `parse_arch("MI355X") == Arch::gfx950`.
 [[nodiscard]] Arch parse_arch(std::string_view text);
 
 /// What the user gave is not a program: unknown architecture, text that does not assemble, an object that
@@ -181,7 +180,7 @@ struct Symbol {
 
 /// The instructions of one stretch of code, in address order.
 struct Program {
-  Arch arch = Arch::gfx942;
+  Arch arch{};
   std::uint64_t begin = 0; ///< address of the first byte
   std::uint64_t end = 0;
   std::vector<Instruction> instructions;

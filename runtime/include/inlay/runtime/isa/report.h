@@ -18,6 +18,7 @@
 /// and matrix clocks in between: what one wave has to hide the latency behind.
 #pragma once
 
+#include <inlay/machine/target.h>
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/isa/control_flow.h>
 #include <inlay/runtime/isa/instruction_facts.h>
@@ -30,20 +31,7 @@
 
 namespace inlay::runtime::isa {
 
-/// What the hardware has, for occupancy and limits. Sources: ROCm "GPU hardware specifications"; LLVM's
-/// occupancy rules for the register granule; LDS is handed out in blocks.
-struct Machine {
-  Arch arch = Arch::gfx942;
-  unsigned simds = 4, waves_per_simd = 8;
-  unsigned vector_registers = 512,
-           vector_granule = 8; ///< of one SIMD lane, ordinary and accumulation together
-  unsigned scalar_registers = 800, scalar_granule = 16; ///< of one SIMD; vcc and its like count too
-  unsigned lds_bytes = 65536, lds_granule = 512;
-  unsigned lds_read_bytes_per_clock = 128; ///< of one compute unit, free of conflicts
-};
-[[nodiscard]] Machine machine(Arch arch);
-
-/// The processor to decode a code object for; gfx9-4-generic code runs on gfx942.
+/// The processor to decode a code object for; see machine::find_runner.
 [[nodiscard]] Arch arch_of(const CodeObject& object);
 
 /// What is wrong with a register that the instruction names: its waves do not have it. Of the unified file a wave has
@@ -71,7 +59,7 @@ struct Resources {
 /// Waves of one SIMD at a time: the least of the wave slots, the register files and the LDS. `sgprs`: as reserved, 16 to 112;
 /// with 800 a SIMD only those that reserve 112 feel it (7 waves). Source: LLVM "User Guide for AMDGPU Backend",
 /// GRANULATED_WAVEFRONT_SGPR_COUNT, and its occupancy for GFX9 (800 registers, granule 16).
-/// `occupancy(264 registers, 36 KiB, 256 work-items, gfx942)` is {1, "vgprs"}.
+/// `occupancy(264 registers, 36 KiB, 256 work-items, CDNA3)` is {1, "vgprs"}.
 struct Occupancy {
   unsigned waves_per_simd = 0;
   std::string limited_by;
@@ -131,7 +119,7 @@ struct NotReserved {
 
 struct KernelReport {
   std::string name;
-  Arch arch = Arch::gfx942;
+  Arch arch{};
   Resources resources;
   std::array<unsigned, 17> counts{}; ///< of all the code, by Kind
   std::size_t loops = 0, matrix_loops = 0;

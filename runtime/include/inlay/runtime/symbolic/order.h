@@ -13,7 +13,7 @@
 /// their intervals do not meet: c < s' or c' < s. In one wave, LDS instructions are in order among themselves; a load to
 /// LDS and an LDS instruction need a wait between. A register that memory fills is neither read nor written before a wait
 /// covers it. All waves execute the same number of barriers. No access goes past the workgroup's LDS. (CDNA3 ISA, chapters "Manually Inserted Wait States" and
-/// "Data Dependency Resolution"; LLVM "User Guide for AMDGPU Backend", "Memory Model gfx942".)
+/// "Data Dependency Resolution"; LLVM "User Guide for AMDGPU Backend", the memory model of CDNA3.)
 ///
 /// Loops: trips are executed until the state at the loop's head repeats up to registers that grow by a constant; these
 /// become base + step * u for any u, the loop is executed once more from there, and if it comes back to a state of the same

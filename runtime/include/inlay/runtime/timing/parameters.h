@@ -61,7 +61,7 @@ public:
   [[nodiscard]] std::string to_json() const;
 
 private:
-  isa::Arch arch_ = isa::Arch::gfx942;
+  isa::Arch arch_{};
   std::map<std::string, Parameter, std::less<>> values_;
   std::vector<IssueRule> issue_;
 };

@@ -53,7 +53,7 @@ struct Stall {
 };
 
 struct TimingReport {
-  isa::Arch arch = isa::Arch::gfx942;
+  isa::Arch arch{};
   std::string kernel;
   std::uint64_t clocks = 0;
   std::uint64_t steps = 0;

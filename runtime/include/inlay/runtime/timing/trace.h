@@ -53,7 +53,7 @@ struct WorkgroupTrace {
 };
 
 struct Trace {
-  isa::Arch arch = isa::Arch::gfx942;
+  isa::Arch arch{};
   isa::Program program; ///< a copy: the trace outlives the device
   std::vector<Request> requests;
   std::vector<std::uint64_t>

@@ -3,6 +3,7 @@
 
 #include <inlay/kernels/artifact.h>
 #include <inlay/kernels/launch.h>
+#include <inlay/machine/target.h>
 
 #include <algorithm>
 #include <map>
@@ -140,6 +141,7 @@ void add_tools(py::module_& m) {
   m.def("run_kernel", &run_kernel, py::arg("name"), py::arg("flags"), py::arg("buffers"), py::arg("checks"),
         py::arg("poisoned"));
   m.def("kernel_names", &kernel_names);
+  m.def("processor", [](const std::string& name) { return std::string(machine::Target::named(name).name); });
   m.def("kernel_options", &kernel_options);
   m.def("kernel_buffers", &kernel_buffers);
 }

@@ -19,7 +19,7 @@ using codegen::Target;
 using codegen::Tensor;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16;
   double p = 0.1;
   std::int64_t n = 100000;
@@ -112,7 +112,7 @@ std::unique_ptr<Kernel> dropout_kernel() {
                  "the same of dy",
       .options =
           {"dropout",
-           {{"arch", Read::arch(), "gfx942", "the processor"},
+           {arch_option<Asked>(),
             {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type of X and Y"},
             {"p",
              {"0 to 0.999",

@@ -25,7 +25,7 @@ if hasattr(_inlay, "prove"):
 
 def _operations():
     """The rows of the algebra's table, which is the extension's."""
-    values = {"run_kernel", "kernel_names", "kernel_options", "kernel_buffers", "prove", "recheck", "evaluate"}
+    values = {"run_kernel", "kernel_names", "processor", "kernel_options", "kernel_buffers", "prove", "recheck", "evaluate"}
     for name in dir(_inlay):
         operation = getattr(_inlay, name)
         if not name.startswith("_") and callable(operation) and not isinstance(operation, type) and name not in values:

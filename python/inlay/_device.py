@@ -4,7 +4,7 @@ import ctypes
 import json
 import os
 
-from ._tools import CommandError
+from ._tools import CommandError, processor
 
 
 def hip_library():
@@ -94,8 +94,7 @@ def activate(arch="gfx942", check="all", stress=0):
         from triton.backends.compiler import GPUTarget
     except ImportError as e:
         raise CommandError(f"launches of Triton need triton and torch, which are not there ({e})\n  hint   pip install triton torch") from None
-    if arch not in ("gfx942", "gfx950"):
-        raise CommandError(f"unknown architecture\n  arch   {arch}\n  hint   gfx942 or gfx950")
+    arch = processor(arch)
     os.environ["TRITON_LIBHIP_PATH"] = hip_library()
     emulator = Emulator(arch, check, stress)
 

@@ -11,6 +11,16 @@ class CommandError(ValueError):
     """What the command says when it refuses: its message, with what was given and a hint."""
 
 
+def processor(name):
+    """LLVM's name of a processor or of the one in a chip: `processor("MI300X")` is "gfx942". Errors: CommandError."""
+    from . import _inlay
+
+    try:
+        return _inlay.processor(name)
+    except ValueError as e:
+        raise CommandError(str(e)) from None
+
+
 def program():
     """The command `inlay`: what INLAY names, the package's own, that of the build tree, or that of PATH."""
     here = os.path.dirname(os.path.abspath(__file__))

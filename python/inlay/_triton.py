@@ -2,7 +2,7 @@
 import os
 import tempfile
 
-from ._tools import CommandError, exec, host
+from ._tools import CommandError, exec, host, processor
 
 
 class Report:
@@ -72,8 +72,7 @@ def compiled(what, kernel, grid, arch, args, kwargs):
         from triton.compiler import ASTSource
     except ImportError as e:
         raise CommandError(f"inlay.{what} compiles the kernel by triton, which is not there ({e})\n  hint   pip install triton") from None
-    if arch not in ("gfx942", "gfx950"):
-        raise CommandError(f"unknown architecture\n  arch   {arch}\n  hint   gfx942 or gfx950")
+    arch = processor(arch)
     kernel, grid = _launch(what, kernel, grid)
     kernel, kwargs = _unwrapped(what, kernel, args, kwargs)
     names = [p.name for p in kernel.params]

@@ -23,15 +23,21 @@ TEST_CASE(
   CHECK(!Target::named("gfx942").is_chip("mi300x mi300a"));
   CHECK(!Target::named("gfx950").is_chip("mi300x"));
   CHECK(names(" or ") == "gfx942 or gfx950");
+  CHECK(Target::named("MI300X").name == "gfx942");
+  CHECK(Target::named("mi355x").name == "gfx950");
+  CHECK(find_chip("GFX950") == &Target::named("gfx950"));
+  for (const char* wrong : {"", "MI100", "gfx", "gfx9422", "mi300x mi300a", "MI300X "}) {
+    INFO(wrong);
+    CHECK(find_chip(wrong) == nullptr);
+  }
   try {
-    (void)Target::named("MI300X");
+    (void)Target::named("MI100");
     FAIL("found");
   } catch (const UnknownTarget& e) {
     const std::string what = e.what();
     CHECK(
         what ==
-        "unknown architecture\n  arch   MI300X\n  hint   MI300X is gfx942; gfx942 (MI300X, MI325X) or gfx950 "
-        "(MI350X, MI355X)");
+        "unknown architecture\n  arch   MI100\n  hint   gfx942 (MI300X, MI325X) or gfx950 (MI350X, MI355X)");
   }
 }
 

@@ -12,7 +12,7 @@ using codegen::Element;
 ///
 /// One query a sequence; `group` heads of queries share a head of keys and values. A sequence of length 0 gives 0.
 struct PagedDecode {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::bf16, cache = Element::bf16;
   int head_dim = 128, group = 8, page = 16, tile_k = 64, distance = 1;
   std::int64_t sequences = 3, kv_heads = 2, keys = 272, pages = 64;

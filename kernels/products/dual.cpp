@@ -18,7 +18,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Asked {
-  std::string arch = "gfx942", act = "silu";
+  std::string arch{codegen::usual_target}, act = "silu";
   Element type = Element::bf16, out = Element::bf16;
   std::int64_t m = 128, n = 128, k = 256;
   int tile_m = 128, tile_n = 64, tile_k = 64, waves_m = 2, waves_n = 2;
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
       .summary = "Y[M,N] = act(X G^T) * (X U^T), the up-projection of a gated feed-forward layer "
                  "(SwiGLU), f16 or bf16",
       .options = {"dual_gemm",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "of X and of both matrices"},
                    {"out", Read::element(&Asked::out, "f16, bf16, f32"), "bf16", "of Y"},
                    {"act",

@@ -17,7 +17,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f32;
   int experts = 256, groups = 8, of_groups = 4, k = 8;
   bool renormalise = true;
@@ -273,7 +273,7 @@ std::unique_ptr<Kernel> grouped_gating_kernel() {
       .summary = "the k best experts of each token's best groups, by a sigmoid and a bias, and their scores "
                  "(DeepSeek-V3)",
       .options = {"grouped_gating",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f32", "of the logits"},
                    {"m", Read::number(&Asked::m, 1, 1 << 22), "64", "tokens"},
                    {"experts", Read::number(&Asked::experts, 1, 1 << 16), "256",

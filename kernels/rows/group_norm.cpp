@@ -15,7 +15,7 @@ using codegen::Tensor;
 using Exprs = std::vector<Expr>;
 
 struct Asked {
-  std::string arch = "gfx942";
+  std::string arch{codegen::usual_target};
   Element type = Element::f16;
   std::int64_t b = 2, groups = 32, pixels = 1024;
   int channels = 4, threads = 256, vector = 0;
@@ -155,7 +155,7 @@ std::unique_ptr<Kernel> group_norm_kernel() {
   Page<Asked> page{
       .summary = "each group of channels of an image to mean 0 and variance 1, channels before pixels (NCHW)",
       .options = {"group_norm",
-                  {{"arch", Read::arch(), "gfx942", "the processor"},
+                  {arch_option<Asked>(),
                    {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "f16", "element type"},
                    {"b", Read::number(&Asked::b, 1, 65535), "2", "images"},
                    {"groups", Read::number(&Asked::groups, 1, 1 << 16), "32", "groups of an image"},

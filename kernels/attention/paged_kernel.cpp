@@ -95,7 +95,7 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
       .summary = "softmax(q K^T / sqrt(D)) V for one query a sequence, K and V in pages that a table names, "
                  "lengths from memory",
       .options = {"paged_decode",
-                  {arch_option<Asked>(),
+                  {arch_option<PagedDecode>(),
                    {"dtype", Read::element(&PagedDecode::type, "f16, bf16"), "bf16",
                     "of the queries and the result"},
                    {"kv-dtype", Read::element(&PagedDecode::cache, "f16, bf16, fp8"), "bf16",

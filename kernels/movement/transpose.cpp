@@ -159,7 +159,7 @@ std::unique_ptr<Kernel> swap_axes_kernel() {
   Page<Swapped> page{
       .summary = "Y[b,h,s,d] = X[b,s,h,d]: heads before tokens, or back",
       .options = {"swap_axes",
-                  {arch_option<Asked>(),
+                  {arch_option<Swapped>(),
                    {"dtype", Read::element(&Swapped::type, "f16, bf16, f32"), "bf16", "element type"},
                    {"b", Read::number(&Swapped::b, 1, 65535), "2", "batches"},
                    {"s", Read::number(&Swapped::s, 1, 1 << 24), "100", "tokens"},

@@ -204,7 +204,7 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
   Page<Gating> page{
       .summary = "the k largest logits of each token and their softmax, renormalised or over all experts",
       .options = {"topk_gating",
-                  {arch_option<Asked>(),
+                  {arch_option<Gating>(),
                    {"dtype", Read::element(&Gating::type, "f16, bf16, f32"), "f32", "of the logits"},
                    {"m", Read::number(&Gating::m, 1, 1 << 24), "64", "tokens"},
                    {"experts", Read::number(&Gating::experts, 1, 1 << 16), "256",
@@ -237,7 +237,7 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
       .summary = "the weighted sum of the rows that a table names for each token; an id that is no row "
                  "counts nothing",
       .options = {"weighted_combine",
-                  {arch_option<Asked>(),
+                  {arch_option<Combining>(),
                    {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16", "of X and Y"},
                    {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
                    {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},

@@ -158,7 +158,7 @@ int audit(Session& session, const AuditOptions& o) {
     throw std::runtime_error("cannot read '" + o.table + "', or it is empty");
   const Columns columns(fields_of(line));
   std::size_t files = 0, unread = 0, rows = 0, timed = 0;
-  const std::string usual = o.arch.empty() ? std::string(machine::usual_target) : o.arch;
+  const std::string usual(o.arch.empty() ? machine::usual_target : machine::Target::named(o.arch).name);
   const std::set<std::string> names =
       o.code.empty() ? std::set<std::string>() : kernels_under(session, o.code, usual, files, unread);
   // Rows that an earlier run has judged: their verdicts are taken from the journal.
@@ -258,7 +258,9 @@ void add_audit(CLI::App& app, Session& session) {
       ->required();
   c->add_option("--code", o->code, "Directory of the code objects that its kernels should be in");
   c->add_option("--arch", o->arch, machine::names(" or ") + ", where the table does not say")
-      ->check(known_processor());
+      ->check([](const std::string& name) {
+        return machine::find_chip(name) ? std::string() : "is none of " + machine::names(", ");
+      });
   c->add_option("--dtype", o->dtype,
                 "Type of the products, where the table does not say: bf16, fp8, i8, fp4");
   c->add_option("--tolerance", o->tolerance, "Between TFLOPS and time, as a fraction (0.02)")

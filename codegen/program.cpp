@@ -925,6 +925,17 @@ Fragment Program::fold(Monoid monoid, const Fragment& from, int axis, Where wher
   return f;
 }
 
+namespace {
+// No operations but roles that have none.
+bool idle(const std::vector<Op>& ops) {
+  return std::all_of(ops.begin(), ops.end(), [](const Op& op) {
+    const auto* roles = std::get_if<RolesOp>(&op.what);
+    return roles != nullptr && std::all_of(roles->roles.begin(), roles->roles.end(),
+                                           [](const RolesOp::Role& r) { return r.body.empty(); });
+  });
+}
+} // namespace
+
 void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<void(Sym)>& body,
                    Where where) {
   if (tile < 1) throw CodegenError("loop: a tile of " + std::to_string(tile));
@@ -947,6 +958,9 @@ void Program::loop(Sym extent, int tile, Pipeline pipeline, const std::function<
   body(l.t);
   --loops_open_;
   open_.pop_back();
+  if (idle(ops))
+    throw CodegenError("loop: it does nothing",
+                       "over   " + to_string(extent) + ", line " + std::to_string(where.line()));
   l.body = std::move(ops);
   append(std::move(l), where);
 }

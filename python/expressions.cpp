@@ -48,6 +48,22 @@ Expr sum_of(Expr a, Expr b) { return a + b; }
 Expr difference(Expr a, Expr b) { return a - b; }
 Expr product(Expr a, Expr b) { return a * b; }
 Expr quotient(Expr a, Expr b) { return a / b; }
+Expr both(Expr a, Expr b) { return a & b; }
+Expr either(Expr a, Expr b) { return a | b; }
+Expr exclusive(Expr a, Expr b) { return a ^ b; }
+Expr shifted_up(Expr a, Expr b) { return a << b; }
+Expr shifted_down(Expr a, Expr b) { return a >> b; }
+
+/// A function of two integers, of which the second one may be a number of Python.
+template <Binary f>
+void add_integers(py::module_& m, const char* name, const char* text) {
+  m.def(
+      name,
+      [name](const PyExpr& a, const py::object& b) {
+        return at_call([&] { return PyExpr{a.program, f(a.value, operand(a.program, name, b))}; });
+      },
+      py::arg("a"), py::arg("b"), text);
+}
 
 template <Expr (*f)(Expr)>
 PyExpr unary(const PyExpr& a) {
@@ -136,7 +152,7 @@ void add_expressions(py::module_& m) {
   py::class_<PyExpr>(
       m, "Expr",
       "A real number as an expression over elements and indices: what a specification says, and what a map "
-      "computes. + - * / with expressions, formulas and numbers.")
+      "computes. + - * / with expressions, formulas and numbers. Of integers modulo 2^32 also & | ^ ~ << >>.")
       .def("__add__", &binary<sum_of, false>, py::is_operator())
       .def("__radd__", &binary<sum_of, true>, py::is_operator())
       .def("__sub__", &binary<difference, false>, py::is_operator())
@@ -145,6 +161,22 @@ void add_expressions(py::module_& m) {
       .def("__rmul__", &binary<product, true>, py::is_operator())
       .def("__truediv__", &binary<quotient, false>, py::is_operator())
       .def("__rtruediv__", &binary<quotient, true>, py::is_operator())
+      .def("__and__", &binary<both, false>, py::is_operator())
+      .def("__rand__", &binary<both, true>, py::is_operator())
+      .def("__or__", &binary<either, false>, py::is_operator())
+      .def("__ror__", &binary<either, true>, py::is_operator())
+      .def("__xor__", &binary<exclusive, false>, py::is_operator())
+      .def("__rxor__", &binary<exclusive, true>, py::is_operator())
+      .def("__lshift__", &binary<shifted_up, false>, py::is_operator())
+      .def("__rlshift__", &binary<shifted_up, true>, py::is_operator())
+      .def("__rshift__", &binary<shifted_down, false>, py::is_operator())
+      .def("__rrshift__", &binary<shifted_down, true>, py::is_operator())
+      .def("__invert__", [](const PyExpr& a) { return at_call([&] {
+                                                 return PyExpr{a.program, ~a.value};
+                                               }); })
+      .def_property_readonly(
+          "is_integer", [](const PyExpr& a) { return codegen::is_integer(a.value); },
+          "An integer modulo 2^32, and no real number.")
       .def("__neg__",
            [](const PyExpr& a) {
              return PyExpr{a.program, a.value * -1.0};
@@ -190,6 +222,31 @@ void add_expressions(py::module_& m) {
       },
       py::arg("index"), py::arg("bound"), py::arg("x"), py::arg("beyond"),
       "index < bound ? x : beyond. How the empty element of a fold takes the place of what is outside.");
+  m.def("nearest", &unary<codegen::nearest>, py::arg("x"), "The nearest whole number, ties to the even one.");
+  m.def("integer", &unary<codegen::integer>, py::arg("x"),
+        "Of an element of i32 or i8, or a formula: the same integer modulo 2^32.");
+  m.def("truncated", &unary<codegen::truncated>, py::arg("x"),
+        "A number toward zero as an integer; saturates, 0 for NaN.");
+  m.def("float_bits", &unary<codegen::float_bits>, py::arg("x"), "The code of a number as f32.");
+  m.def("from_bits", &unary<codegen::from_bits>, py::arg("x"), "The f32 with that code.");
+  m.def("to_number", &unary<codegen::to_number>, py::arg("x"), "An integer as a number, with its sign.");
+  m.def("to_number_unsigned", &unary<codegen::to_number_unsigned>, py::arg("x"),
+        "An integer as a number from 0 to 2^32 - 1.");
+  m.def("popcount", &unary<codegen::popcount>, py::arg("x"), "How many bits of an integer are set.");
+  add_integers<codegen::mul_hi>(m, "mul_hi", "Bits 32 to 63 of the product of two integers, unsigned.");
+  add_integers<codegen::shift_right_signed>(m, "shift_right_signed", "a >> b with copies of the sign.");
+  add_integers<codegen::less_unsigned>(m, "less_unsigned", "a < b, 1 or 0.");
+  add_integers<codegen::less_signed>(m, "less_signed", "a < b with signs, 1 or 0.");
+  add_integers<codegen::equal>(m, "equal", "a = b, 1 or 0.");
+  m.def(
+      "choose",
+      [](const PyExpr& condition, const py::object& yes, const py::object& no) {
+        return at_call([&] {
+          const auto of_it = [&](const py::object& x) { return operand(condition.program, "choose", x); };
+          return PyExpr{condition.program, codegen::choose(condition.value, of_it(yes), of_it(no))};
+        });
+      },
+      py::arg("condition"), py::arg("yes"), py::arg("no"), "condition != 0 ? yes : no, of an integer.");
   m.def(
       "select",
       [](const PyExpr& a, const py::object& b, const py::object& yes, const py::object& no) {

@@ -132,22 +132,33 @@ PyExpr element_of(const Owner& k, const PyTensor& t, const std::vector<PyIndex>&
       k, as_list(at, t.value.name, [&](std::initializer_list<Index> list) { return to(k)(of(k, t), list); })};
 }
 
-py::object loop(const Owner& k, const PySym& extent, int tile, const py::object& body, int distance, int ring,
-                const std::string& pins, const std::string& depth, bool stagger, bool pingpong) {
+py::object loop(const Owner& k, const std::optional<PySym>& begin, const PySym& end, int tile,
+                const std::optional<py::function>& body, int distance, int ring, const std::string& pins,
+                const std::string& depth, bool stagger, bool pingpong) {
   const codegen::Pipeline pipeline{distance, ring,    codegen::parse_pins(pins), codegen::parse_depth(depth),
                                    stagger,  pingpong};
-  const Sym over = of(k, extent);
+  const std::optional<Sym> from = begin ? std::optional(of(k, *begin)) : std::nullopt;
+  const Sym to_ = of(k, end);
   const auto where = here();
-  return now_or_decorated(body, [=](const py::function& f) {
+  return now_or_decorated(body ? py::object(*body) : py::none(), [=](const py::function& f) {
+    const auto trip = [&](Sym t) { f(PySym{k, t}); };
     with_bodies(k, [&] {
-      to(k).loop(
-          over, tile, pipeline,
-          [&](Sym t) {
-            f(PySym{k, t});
-          },
-          where);
+      if (from)
+        to(k).loop(*from, to_, tile, pipeline, trip, where);
+      else
+        to(k).loop(to_, tile, pipeline, trip, where);
     });
   });
+}
+py::object loop_over(const Owner& k, const PySym& extent, int tile, const std::optional<py::function>& body,
+                     int distance, int ring, const std::string& pins, const std::string& depth, bool stagger,
+                     bool pingpong) {
+  return loop(k, std::nullopt, extent, tile, body, distance, ring, pins, depth, stagger, pingpong);
+}
+py::object loop_between(const Owner& k, const PySym& begin, const PySym& end, int tile,
+                        const std::optional<py::function>& body, int distance, int ring,
+                        const std::string& pins, const std::string& depth, bool stagger, bool pingpong) {
+  return loop(k, begin, end, tile, body, distance, ring, pins, depth, stagger, pingpong);
 }
 
 py::object if_less(const Owner& k, const PySym& a, const PySym& b, const py::object& then,
@@ -533,6 +544,17 @@ void add_program(py::module_& m) {
       .def("inout", located(&declared<&Program::inout>), "name"_a, "element"_a, "shape"_a,
            "place"_a = py::none(),
            "An output that holds an input before the launch; in its specification it is what was there.")
+      .def("paged", located(+[](const Owner& k, Name name, const PyTensor& cache, const PyTensor& table) {
+             return PyTensor{k, to(k).paged(name, of(k, cache), of(k, table))};
+           }),
+           "name"_a, "cache"_a, "table"_a,
+           "A cache of pages [P, page, ...] looked at by position through a table [S, pages]: a tensor "
+           "without memory.")
+      .def("value", located(+[](const Owner& k, const PyTensor& table, const PySym& at) {
+             return PySym{k, to(k).value(of(k, table), of(k, at))};
+           }),
+           "table"_a, "at"_a,
+           "table[at] as a number in a specification, where `at` may be made of the coordinates.")
       .def("far", located(+[](const Owner& k, const PyTensor& t) { to(k).far(of(k, t)); }), "tensor"_a,
            "An input whose tiles are loaded by addresses of 64 bits in each lane.")
       .def("lds", located(&lds), "name"_a, "element"_a, "shape"_a, "swizzle"_a = py::none(), "padding"_a = 0,
@@ -567,6 +589,10 @@ void add_program(py::module_& m) {
              return PyExpr{k, to(k).number(of(k, x))};
            }),
            "value"_a, "A formula as an expression.")
+      .def("integer", located(+[](const Owner& k, std::int64_t x) {
+             return PyExpr{k, to(k).integer(x)};
+           }),
+           "value"_a, "An integer modulo 2^32.")
       .def("constant", located(+[](const Owner& k, double x) {
              return PyExpr{k, to(k).constant(x)};
            }),
@@ -676,12 +702,24 @@ void add_program(py::module_& m) {
              return PyExpr{k, to(k).fold(monoid(name), of(k, extent), indexed(k, body))};
            }),
            "monoid"_a, "extent"_a, "body"_a, "In a specification: over 0 <= i < extent of body(i).")
-      .def("loop", located(&loop), "extent"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
+      .def("loop", located(&loop_over), "extent"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
            "distance"_a = 2, "ring"_a = 2, "pins"_a = "", "depth"_a = "", "stagger"_a = false,
            "pingpong"_a = false,
            "body(t) for each tile of an extent, pipelined: loads run `distance` trips ahead, LDS has `ring` "
            "stages. As a decorator: "
            "@k.loop(K, 64) before def trip(t).")
+      .def("loop", located(&loop_between), "begin"_a, "end"_a, "tile"_a, "body"_a = py::none(), py::kw_only(),
+           "distance"_a = 2, "ring"_a = 2, "pins"_a = "", "depth"_a = "", "stagger"_a = false,
+           "pingpong"_a = false,
+           "The trips from where `begin` lies on, a number of whole tiles: the first t is begin / tile.")
+      .def("check",
+           located(
+               +[](const Owner& k, const std::vector<PyFragment>& from, const py::function& body, Name text) {
+                 const auto where = here();
+                 to(k).check(of(k, from), mapping<Expr>(k, body), text, where);
+               }),
+           "from_"_a, "body"_a, "text"_a,
+           "Ends the launch where body(x, y, ...) is 0 for an element: an assertion of the running kernel.")
       .def("if_less", located(&if_less), "a"_a, "b"_a, "then"_a = py::none(), "otherwise"_a = py::none(),
            "`then` in the workgroups where a < b, `otherwise` in the others. As a decorator: @k.if_less(a, "
            "b) before def then().")

@@ -163,6 +163,8 @@ class Refused(unittest.TestCase):
                            (lambda: k.full(1e300, tv, [1024]), "no number of f32"),
                            (lambda: k.loop(n, 64, lambda t: None, ring=9), "ring 1 to 8"),
                            (lambda: k.loop(n, 64, lambda t: None, pins="x"), "x"),
+                           (lambda: k.loop(n, 64, lambda t: None), "it does nothing"),
+                           (lambda: k.loop(n, 64, lambda t: k.roles([("a", 2, None), ("b", 2, None)])), "it does nothing"),
                            (lambda: k.roles([("all", 3, None)]), "not the waves"),
                            (lambda: k.ticket("t", n), "no grid axis"),
                            (lambda: k.signal("turn"), "not this workgroup's turn"),
@@ -179,6 +181,16 @@ class Refused(unittest.TestCase):
                            (lambda: n // 0, "zero|0")):
             with self.subTest(pattern):
                 self.refused(f, pattern, f.__code__.co_firstlineno)
+
+    def test_a_part_of_a_tile_is_no_tile(self):
+        k = Program("k", "gfx942", 64)
+        n = k.size("n")
+        x, y = k.input("x", "f32", [n]), k.output("y", "f32", [n])
+        k.computes(y, lambda i: x[i])
+        tile, tv = k.tile(x, [64], [k.workgroups(0, n, 64)]), line_tv(64, 1, 64)
+        part = tile.partition(tv)
+        k.store(k.load(part, tv, 1), k.tile(y, [64], [0]), 1); at = line()
+        self.refused(k.build, "this view is a part of one", at)
 
     def test_a_build_of_what_is_not_whole(self):
         k = Program("empty", "gfx942", 64)

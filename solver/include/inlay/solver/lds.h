@@ -15,7 +15,6 @@
 /// chapter 11 (Data Share), and "AMD Instinct CDNA4 ISA Reference Guide", the same chapter.
 #pragma once
 
-#include <inlay/machine/target.h>
 #include <inlay/solver/error.h>
 
 #include <cstdint>

@@ -190,7 +190,7 @@ class Refused(unittest.TestCase):
         tile, tv = k.tile(x, [64], [k.workgroups(0, n, 64)]), line_tv(64, 1, 64)
         part = tile.partition(tv)
         k.store(k.load(part, tv, 1), k.tile(y, [64], [0]), 1); at = line()
-        self.refused(k.build, "this view is a part of one", at)
+        self.refused(k.build, "loads of x go to the places of their view", at)
 
     def test_a_build_of_what_is_not_whole(self):
         k = Program("empty", "gfx942", 64)

@@ -40,10 +40,10 @@ std::optional<Plan> plan_or_nothing(const std::function<Plan()>& make) {
 } // namespace
 
 TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]") {
-  std::mt19937_64 random(1);
   std::size_t empty = 0;
   for (const auto& kernel : kernels::registry()) {
     CAPTURE(kernel->name());
+    std::mt19937_64 random(1); // the same draws whatever other kernels there are
     const auto artifact = kernel->build({}, {});
     const auto written = cli::manifest_of(artifact, "k.hsaco", cli::with_fallbacks(*kernel, {}));
     const auto m = launch::Manifest::parse(written.text());
@@ -59,7 +59,9 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
         // Edges first, then sizes of which most are allowed, then any.
         std::int64_t v = round == 0 ? s.least : round == 1 ? s.multiple : 0;
         if (round >= 2) {
-          const auto wide = round % 4 == 0 ? std::uint64_t{1} << (random() % 33) : std::uint64_t{5000};
+          const auto wide = round % 4 == 0   ? std::uint64_t{1} << (random() % 33)
+                            : round % 4 == 1 ? std::uint64_t{100} // of which most products are small enough
+                                             : std::uint64_t{5000};
           v = static_cast<std::int64_t>(random() % wide);
           if (round % 3 != 0) v = v / s.multiple * s.multiple;
         }
@@ -94,7 +96,7 @@ TEST_CASE("manifests of all kernels say what their contracts say", "[manifest]")
         }
       }
     }
-    CHECK(planned >= 5); // of attention few draws are within the contract
+    CHECK(planned >= 5);
   }
   CHECK(empty > 20); // sizes of 0 that leave nothing to write
 }

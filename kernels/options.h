@@ -181,6 +181,13 @@ private:
   std::vector<Option<Asked>> rows_;
 };
 
+/// One more candidate, unless it is there: what is `fixed` stands in the place of what it says.
+inline void add_candidate(std::vector<Flags>& all, Flags one, const Flags& fixed) {
+  for (auto& [option, value] : one)
+    if (fixed.contains(option)) value = fixed.at(option);
+  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
+}
+
 /// Tiles of so many, the last one part.
 [[nodiscard]] inline std::int64_t up(std::int64_t n, std::int64_t tile) { return (n + tile - 1) / tile; }
 /// Rounds of workgroups over the units of a processor, so many at a time on each; a last one that is partly filled counts by what a

@@ -19,6 +19,7 @@
 #include "kernels.h"
 #include "options.h"
 #include "problem.h"
+#include "program_names.h"
 
 #include <inlay/kernels/build.h>
 

@@ -1,7 +1,7 @@
 // Decode attention over a cache of pages: what it computes, and how its data moves.
 #include "paged.h"
 
-#include "../lds_swizzle.h"
+#include "transposed.h"
 
 #include <cmath>
 #include <fmt/format.h>
@@ -10,20 +10,10 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::columns_tv;
-using codegen::Expr;
-using codegen::Fragment;
 using codegen::inside;
 using codegen::MmaTiling;
-using codegen::Monoid;
 using codegen::Nan;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using codegen::transposed;
-using codegen::values_exchanged;
 using codegen::without_axis;
-using Exprs = std::vector<Expr>;
 
 constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
@@ -93,18 +83,9 @@ Program paged_decode_program(const PagedDecode& s) {
 
   const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1), length = k.uniform(L, seq);
   // V is transposed on its way to LDS, K goes from memory to where it is multiplied.
-  int piece = 8;
-  Layout loaded, written;
-  std::optional<Swizzle> of_values;
-  while (!of_values && piece > 1) {
-    piece /= 2;
-    loaded = columns_tv(columns, D, 8, threads, piece);
-    written = piece > 1 ? values_exchanged(loaded) : loaded;
-    of_values =
-        find_swizzle(target, s.type, D, columns, {{pv.b(), 8, true}, {transposed(written), piece, false}});
-  }
-  if (!of_values) throw std::invalid_argument("paged_decode: no place for V in LDS without bank conflicts");
-  const Tensor lds = k.lds("lds_v", s.type, {D, columns}, *of_values);
+  const auto v_tile = transposed_tile(target, s.type, columns, D, threads, 4, pv.b());
+  if (!v_tile) throw std::invalid_argument("paged_decode: no place for V in LDS without bank conflicts");
+  const Tensor lds = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
   const codegen::View to = k.tile(O, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto attend = [&] {
@@ -121,9 +102,9 @@ Program paged_decode_program(const PagedDecode& s) {
         return inside(i, N, inside(i, length, e, beyond), beyond);
       };
       const Fragment rows_of_v = k.map(
-          written, {k.load(tile(values), loaded, 8)},
+          v_tile->written, {k.load(tile(values), v_tile->loaded, 8)},
           [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.type);
-      k.store(rows_of_v, k.whole(lds).keep({1, 0}), piece);
+      k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
       Fragment of_keys = k.load(tile(keys), qk.b(), 8);
       if (scales)
         of_keys = k.map(

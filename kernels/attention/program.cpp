@@ -1,5 +1,5 @@
 // Attention, forward: what it computes, and how its data moves.
-#include "../lds_swizzle.h"
+#include "transposed.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/attention/spec.h>
@@ -11,21 +11,11 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::columns_tv;
-using codegen::Expr;
-using codegen::Fragment;
 using codegen::inside;
 using codegen::MmaTiling;
-using codegen::Monoid;
 using codegen::Nan;
-using codegen::Program;
 using codegen::rows_tv;
-using codegen::Target;
-using codegen::Tensor;
-using codegen::transposed;
-using codegen::values_exchanged;
 using codegen::without_axis;
-using Exprs = std::vector<Expr>;
 
 void check(const AttentionSpec& s) {
   const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {
@@ -95,17 +85,9 @@ Program flash_attention_program(const AttentionSpec& s) {
   const int threads = qk.threads();
   const Layout by_rows = rows_tv(columns, D, 8, threads);
   // V is transposed on its way to LDS: a work-item loads 8 columns of some rows, and writes what a column has of them at once.
-  int piece = 2 * std::clamp(columns * D / 8 / threads, 1, 4);
-  Layout loaded, written;
-  std::optional<Swizzle> of_values;
-  while (!of_values && piece > 1) {
-    piece /= 2;
-    loaded = columns_tv(columns, D, 8, threads, piece);
-    written = piece > 1 ? values_exchanged(loaded) : loaded;
-    of_values =
-        find_swizzle(target, s.type, D, columns, {{pv.b(), 8, true}, {transposed(written), piece, false}});
-  }
-  if (!of_values)
+  const auto v_tile = transposed_tile(target, s.type, columns, D, threads,
+                                      std::clamp(columns * D / 8 / threads, 1, 4), pv.b());
+  if (!v_tile)
     throw std::invalid_argument(
         fmt::format("flash_attention: {} keys of {} columns are not transposed without bank conflicts\n"
                     "  hint   64 keys",
@@ -113,7 +95,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Tensor keys = k.lds("lds_k", s.type, {columns, D}, qk.b_place(),
                             conflict_free_swizzle(target, s.type, columns, D,
                                                   {{by_rows, 8, false}, {tiling(columns, D).b(), 8, true}})),
-               values = k.lds("lds_v", s.type, {D, columns}, *of_values);
+               values = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
   const Layout of_row = without_axis(qk.c(), 1);
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
@@ -125,11 +107,11 @@ Program flash_attention_program(const AttentionSpec& s) {
       return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
     };
     k.copy(tile(K), keys, by_rows, 8);
-    Fragment rows_of_v = k.load(tile(V), loaded, 8);
-    if (piece > 1)
+    Fragment rows_of_v = k.load(tile(V), v_tile->loaded, 8);
+    if (v_tile->piece > 1)
       rows_of_v = k.map(
-          written, {rows_of_v}, [](const Exprs& v) { return v[0]; }, s.type);
-    k.store(rows_of_v, k.whole(values).keep({1, 0}), piece);
+          v_tile->written, {rows_of_v}, [](const Exprs& v) { return v[0]; }, s.type);
+    k.store(rows_of_v, k.whole(values).keep({1, 0}), v_tile->piece);
     const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
     k.mma(scores, q, k.read(keys, qk.b(), 8), qk);
     const Sym column = columns * t + k.position(1), row = rows * bq + k.position(0);

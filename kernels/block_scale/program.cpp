@@ -1,4 +1,6 @@
 // The fp8 GEMM with scales of blocks: what it computes, and how its data moves.
+#include "../program_names.h"
+
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/block_scale/spec.h>
 #include <inlay/kernels/gemm/spec.h>
@@ -9,11 +11,7 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
 using codegen::without_axis;
 
 void check(const BlockScaleSpec& s) {

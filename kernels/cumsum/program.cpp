@@ -1,4 +1,6 @@
 // Running sums down the columns of a matrix.
+#include "../program_names.h"
+
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/cumsum/spec.h>
@@ -9,14 +11,6 @@
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
 
 void check(const CumsumSpec& s) {
   const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {

@@ -1,5 +1,7 @@
 #include "forms.h"
 
+#include "../options.h"
+
 #include <inlay/runtime/timing/chip.h>
 
 #include <algorithm>
@@ -248,21 +250,20 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
         }
   // Few rows and a matrix that is read once: a wave a tile, whose rows of B go from memory to its registers, far ahead.
   if (m <= 16 && codegen::bits(s.in) == 16 && !s.preshuffled_b) {
-    Flags one = {{"tile", "16x16x256"},
-                 {"waves", "1x1"},
-                 {"transfer", "no"},
-                 {"pingpong", "no"},
-                 {"mfma", "16"},
-                 {"direct", "b"},
-                 {"stages", "0"},
-                 {"stagger", "no"},
-                 {"split", "0"},
-                 {"parts", "added"},
-                 {"n-multiple", by_vectors},
-                 {"tile-order", "linear"}};
-    for (const auto& [name, value] : fixed)
-      if (one.contains(name)) one[name] = value;
-    if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+    add_candidate(all,
+                  {{"tile", "16x16x256"},
+                   {"waves", "1x1"},
+                   {"transfer", "no"},
+                   {"pingpong", "no"},
+                   {"mfma", "16"},
+                   {"direct", "b"},
+                   {"stages", "0"},
+                   {"stagger", "no"},
+                   {"split", "0"},
+                   {"parts", "added"},
+                   {"n-multiple", by_vectors},
+                   {"tile-order", "linear"}},
+                  fixed);
   }
   return all;
 }

@@ -1,5 +1,6 @@
 // The GEMM: what it computes, and how its data moves. Nothing else about it is written anywhere.
 #include "../lds_swizzle.h"
+#include "../program_names.h"
 #include "forms.h"
 
 #include <inlay/codegen/program.h>
@@ -17,12 +18,8 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
 using codegen::rows_tv;
-using codegen::Target;
-using codegen::Tensor;
 
 /// The longest row of which a tile of that many rows has byte offsets below 2^31, and at most 2^21.
 std::int64_t longest_row(int rows, Element element) {

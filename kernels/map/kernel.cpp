@@ -7,13 +7,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
 using codegen::View;
-using Exprs = std::vector<Expr>;
 
 enum class Shape { whole, row, column, scalar }; ///< (M,N), (1,N), (M,1), (1,1)
 
@@ -274,12 +268,11 @@ std::vector<Flags> candidates(const Asked& a, const Flags& fixed) {
   while (!a.whole_words() && (a.flat() ? a.m * a.n : a.n) % vector != 0) vector /= 2;
   for (const int threads : {256, 64})
     for (const int vectors : {1, 2, 4, 8}) {
-      Flags one = {{"threads", std::to_string(threads)},
-                   {"vectors", std::to_string(vectors)},
-                   {"vector", std::to_string(vector)}};
-      for (auto& [name, value] : one)
-        if (fixed.contains(name)) value = fixed.at(name);
-      if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+      add_candidate(all,
+                    {{"threads", std::to_string(threads)},
+                     {"vectors", std::to_string(vectors)},
+                     {"vector", std::to_string(vector)}},
+                    fixed);
     }
   return all;
 }

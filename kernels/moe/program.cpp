@@ -1,5 +1,6 @@
 // The two products of a mixture of experts: what they compute, and how their data moves.
 #include "../lds_swizzle.h"
+#include "../program_names.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/moe/spec.h>
@@ -10,13 +11,8 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Expr;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
 using codegen::rows_tv;
-using codegen::Target;
-using codegen::Tensor;
 using codegen::without_axis;
 
 void check(const MoeSpec& s, const char* kernel) {

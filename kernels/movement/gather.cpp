@@ -7,11 +7,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Fragment;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
@@ -134,10 +129,8 @@ page(const std::string& name, const std::string& summary, Program (*program)(con
             while (s.n % v != 0) v /= 2;
             std::vector<Flags> all;
             for (const int threads : {64, 128, 256}) {
-              Flags one = {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}};
-              for (auto& [option, value] : one)
-                if (fixed.contains(option)) value = fixed.at(option);
-              if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
+                            fixed);
             }
             return all;
           },

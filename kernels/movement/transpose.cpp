@@ -9,13 +9,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;

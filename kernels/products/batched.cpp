@@ -8,11 +8,7 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
 
 struct Asked {
   std::string arch{codegen::usual_target};

@@ -9,13 +9,7 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Expr;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
 
 struct Asked {
   std::string arch{codegen::usual_target}, act = "silu";
@@ -184,10 +178,7 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
                                               {"64x32x64", "2x2"},
                                               {"32x32x128", "2x2"}})
               for (const char* transfer : {"no", "yes"}) {
-                Flags one = {{"tile", tile}, {"waves", waves}, {"transfer", transfer}};
-                for (auto& [option, value] : one)
-                  if (fixed.contains(option)) value = fixed.at(option);
-                if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+                add_candidate(all, {{"tile", tile}, {"waves", waves}, {"transfer", transfer}}, fixed);
               }
             return all;
           },

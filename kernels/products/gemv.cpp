@@ -6,14 +6,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16, out = Element::bf16;
@@ -124,13 +116,12 @@ std::unique_ptr<Kernel> gemv_kernel() {
             for (const int rows : {4, 8})
               for (const int vectors : {1, 2, 4})
                 for (const int distance : {1, 2}) {
-                  Flags one = {{"rows", std::to_string(rows)},
-                               {"vectors", std::to_string(vectors)},
-                               {"distance", std::to_string(distance)},
-                               {"vector", std::to_string(v)}};
-                  for (auto& [option, value] : one)
-                    if (fixed.contains(option)) value = fixed.at(option);
-                  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+                  add_candidate(all,
+                                {{"rows", std::to_string(rows)},
+                                 {"vectors", std::to_string(vectors)},
+                                 {"distance", std::to_string(distance)},
+                                 {"vector", std::to_string(v)}},
+                                fixed);
                 }
             return all;
           },

@@ -12,12 +12,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::bf16;
@@ -140,10 +134,8 @@ std::unique_ptr<Kernel> dropout_kernel() {
             while (s.n % v != 0) v /= 2;
             std::vector<Flags> all;
             for (const int threads : {64, 256}) {
-              Flags one = {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}};
-              for (auto& [option, value] : one)
-                if (fixed.contains(option)) value = fixed.at(option);
-              if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+              add_candidate(all, {{"threads", std::to_string(threads)}, {"vector", std::to_string(v)}},
+                            fixed);
             }
             return all;
           },

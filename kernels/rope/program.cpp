@@ -1,4 +1,6 @@
 // Rotary position embedding.
+#include "../program_names.h"
+
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/build.h>
 #include <inlay/kernels/rope/spec.h>
@@ -9,13 +11,7 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
 using codegen::Index;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
 
 void check(const RopeSpec& s) {
   const auto refuse = [](const std::string& field, const std::string& value, const std::string& hint) {

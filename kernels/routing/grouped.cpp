@@ -1,5 +1,6 @@
 // Routing of DeepSeek-V3 and its like: experts by a sigmoid and a bias, of the best groups alone.
 #include "../page.h"
+#include "chosen.h"
 
 #include <inlay/algebra/parse.h>
 
@@ -7,14 +8,6 @@
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
 
 struct Asked {
   std::string arch{codegen::usual_target};
@@ -60,10 +53,6 @@ Program program(const Asked& s) {
                B = k.input("bias", Element::f32, {1, G, S});
   const Expr none = k.constant(-INFINITY), no_place = k.constant(INFINITY);
   const auto score = [](Expr x) { return rcp(exp(x * -1.0) + 1.0); };
-  // What comes after (value, place): the rest, and of equal ones those of a greater number.
-  const auto after = [&](Expr x, Expr i, Expr value, Expr place) {
-    return select(x, value, select(value, x, select(i, place + 1.0, x, none), none), x);
-  };
   // x where (g, j) is not after the last group that was chosen.
   const auto in_chosen = [&](Expr x, Expr g, Expr j, Expr value, Expr place) {
     return select(g, value, select(value, g, select(place, j, x, none), x), none);
@@ -79,8 +68,8 @@ Program program(const Asked& s) {
     const Expr first = k.fold(Monoid::max, Sym(S), [&](Sym i) { return rank(r, j, i); });
     const Expr at = k.fold(Monoid::min, Sym(S),
                            [&](Sym i) { return select(rank(r, j, i), first, k.number(i), no_place); });
-    return first +
-           k.fold(Monoid::max, Sym(S), [&](Sym i) { return after(rank(r, j, i), k.number(i), first, at); });
+    return first + k.fold(Monoid::max, Sym(S),
+                          [&](Sym i) { return after(k, rank(r, j, i), k.number(i), first, at); });
   };
   struct Chosen {
     std::vector<Expr> value, id;
@@ -89,7 +78,7 @@ Program program(const Asked& s) {
     Chosen c;
     for (int d = 0; d < s.of_groups; ++d) {
       const auto left = [&](Sym j) {
-        return d == 0 ? group(r, j) : after(group(r, j), k.number(j), c.value.back(), c.id.back());
+        return d == 0 ? group(r, j) : after(k, group(r, j), k.number(j), c.value.back(), c.id.back());
       };
       const Expr most = k.fold(Monoid::max, Sym(G), left);
       const Expr at =
@@ -106,7 +95,7 @@ Program program(const Asked& s) {
         const Expr x = s.of_groups == G
                            ? rank(r, j, i)
                            : in_chosen(rank(r, j, i), group(r, j), k.number(j), g.value.back(), g.id.back());
-        return d == 0 ? x : after(x, k.number(Sym(S) * j + i), c.value.back(), c.id.back());
+        return d == 0 ? x : after(k, x, k.number(Sym(S) * j + i), c.value.back(), c.id.back());
       };
       const Expr most = best(Monoid::max, left);
       const Expr id = best(Monoid::min, [&](Sym j, Sym i) {
@@ -115,12 +104,6 @@ Program program(const Asked& s) {
       c.value.push_back(most), c.id.push_back(id);
     }
     return c;
-  };
-  const auto pick = [&](Sym column, const std::vector<Expr>& of) {
-    Expr e = of[0];
-    for (int d = 1; d < s.k; ++d)
-      e = select(k.number(column), k.constant(d), of[static_cast<std::size_t>(d)], e);
-    return e;
   };
   // The score of expert `id`: the only one whose number is neither less nor more.
   const auto of_expert = [&](Expr x, Expr i, Expr id) {
@@ -135,10 +118,10 @@ Program program(const Asked& s) {
       }));
       sum = sum + weights.back();
     }
-    const Expr weight = pick(c[1], weights) * s.scale;
+    const Expr weight = pick(k, c[1], weights) * s.scale;
     return s.renormalise ? weight / sum : weight;
   });
-  k.computes(I, [&](const auto& c) { return pick(c[1], chosen(c[0]).id); });
+  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).id); });
 
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv = parse_layout(fmt::format("(({0},{1},{2}),({3},{4})):(({3}@2,1@1,1@0),(1@2,{5}@2))", L, G,
@@ -158,7 +141,7 @@ Program program(const Asked& s) {
     const Fragment second =
         k.fold(Monoid::max,
                k.map({rank_of, first, at},
-                     [&](const Exprs& a) { return after(a[0], k.number(k.position(2)), a[1], a[2]); }),
+                     [&](const Exprs& a) { return after(k, a[0], k.number(k.position(2)), a[1], a[2]); }),
                2);
     const Fragment of_group = k.map({first, second}, [](const Exprs& a) { return a[0] + a[1]; });
     Fragment left = of_group, value = of_group, place = of_group;
@@ -170,7 +153,7 @@ Program program(const Asked& s) {
                        [&](const Exprs& a) { return select(a[0], a[1], k.number(k.position(1)), no_place); }),
                  1);
       left = k.map({of_group, value, place},
-                   [&](const Exprs& a) { return after(a[0], k.number(k.position(1)), a[1], a[2]); });
+                   [&](const Exprs& a) { return after(k, a[0], k.number(k.position(1)), a[1], a[2]); });
     }
     open = k.map({rank_of, of_group, value, place},
                  [&](const Exprs& a) { return in_chosen(a[0], a[1], k.number(k.position(1)), a[2], a[3]); });
@@ -191,7 +174,8 @@ Program program(const Asked& s) {
     const Fragment weight =
         k.map({x, id}, [&](const Exprs& a) { return of_expert(a[0], k.number(number), a[1]); });
     weights.push_back(over_all(Monoid::max, weight));
-    left = k.map({open, most, id}, [&](const Exprs& a) { return after(a[0], k.number(number), a[1], a[2]); });
+    left =
+        k.map({open, most, id}, [&](const Exprs& a) { return after(k, a[0], k.number(number), a[1], a[2]); });
   }
   Fragment sum = weights[0];
   if (s.renormalise)

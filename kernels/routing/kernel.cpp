@@ -1,5 +1,6 @@
 // Routing of a mixture of experts: which experts a token goes to and with which weights, and the weighted sum of what they gave.
 #include "../page.h"
+#include "chosen.h"
 
 #include <inlay/algebra/parse.h>
 
@@ -7,14 +8,6 @@
 
 namespace inlay::kernels {
 namespace {
-
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
 
 struct Gating {
   std::string arch{codegen::usual_target};
@@ -48,10 +41,7 @@ Program gating_program(const Gating& s) {
   const Sym M = k.size("m", {.most = 1 << 24});
   const Tensor W = k.output("weights", Element::f32, {M, s.k}), I = k.output("ids", Element::f32, {M, s.k}),
                X = k.input("x", s.type, {M, N});
-  const Expr none = k.constant(-INFINITY), no_place = k.constant(INFINITY);
-  const auto after = [&](Expr x, Expr i, Expr value, Expr place) {
-    return select(x, value, select(value, x, select(i, place + 1.0, x, none), none), x);
-  };
+  const Expr no_place = k.constant(INFINITY);
   struct Chosen {
     std::vector<Expr> value, id;
   };
@@ -60,7 +50,7 @@ Program gating_program(const Gating& s) {
     for (int d = 0; d < s.k; ++d) {
       const auto left = [&](Sym i) {
         const Expr x = k(X, {r, i});
-        return d == 0 ? x : after(x, k.number(i), c.value.back(), c.id.back());
+        return d == 0 ? x : after(k, x, k.number(i), c.value.back(), c.id.back());
       };
       const Expr most = k.fold(Monoid::max, Sym(N), left);
       const Expr id =
@@ -68,12 +58,6 @@ Program gating_program(const Gating& s) {
       c.value.push_back(most), c.id.push_back(id);
     }
     return c;
-  };
-  const auto pick = [&](Sym column, const std::vector<Expr>& of) {
-    Expr e = of[0];
-    for (int d = 1; d < s.k; ++d)
-      e = select(k.number(column), k.constant(d), of[static_cast<std::size_t>(d)], e);
-    return e;
   };
   k.computes(W, [&](const auto& c) {
     const Chosen of = chosen(c[0]);
@@ -84,9 +68,9 @@ Program gating_program(const Gating& s) {
       sum = sum + weights.back();
     }
     if (!s.renormalise) sum = k.sum(Sym(N), [&](Sym i) { return exp(k(X, {c[0], i}) - of.value[0]); });
-    return pick(c[1], weights) / sum;
+    return pick(k, c[1], weights) / sum;
   });
-  k.computes(I, [&](const auto& c) { return pick(c[1], chosen(c[0]).id); });
+  k.computes(I, [&](const auto& c) { return pick(k, c[1], chosen(c[0]).id); });
 
   const Sym row = k.workgroups(0, M, rows);
   const Layout tv = parse_layout(fmt::format("(({0},{1}),({2},{3})):(({2}@1,1@0),(1@1,{4}@1))", lanes, rows,
@@ -103,7 +87,7 @@ Program gating_program(const Gating& s) {
     value.push_back(most);
     weights.push_back(k.map({most, value[0]}, [](const Exprs& a) { return exp(a[0] - a[1]); }));
     left = k.map({x, most, id},
-                 [&](const Exprs& a) { return after(a[0], k.number(k.position(1)), a[1], a[2]); });
+                 [&](const Exprs& a) { return after(k, a[0], k.number(k.position(1)), a[1], a[2]); });
   }
   Fragment sum = weights[0];
   if (s.renormalise)

@@ -6,14 +6,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 // Y = (X - mean) r W [+ B] with r = 1 / sqrt(mean of (X - mean)^2 + epsilon), mean 0 for rmsnorm. With g = w dy and c = x - mean,
 // dx = r (g - [mean of g] - c r^2 mean of g c).
 // [norm_backward]

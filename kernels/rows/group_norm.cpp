@@ -6,14 +6,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 struct Asked {
   std::string arch{codegen::usual_target};
   Element type = Element::f16;
@@ -189,12 +181,11 @@ std::unique_ptr<Kernel> group_norm_kernel() {
             for (const int threads : {64, 128, 256, 512, 1024})
               for (int v = widest; v >= std::max(widest / 2, 1); v /= 2) {
                 if (s.channels * v > (threads == 1024 ? 64 : 128)) continue;
-                Flags one = {{"threads", std::to_string(threads)},
-                             {"vector", std::to_string(v)},
-                             {"stream", threads * v < s.pixels ? "yes" : "no"}};
-                for (auto& [option, value] : one)
-                  if (fixed.contains(option)) value = fixed.at(option);
-                if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
+                add_candidate(all,
+                              {{"threads", std::to_string(threads)},
+                               {"vector", std::to_string(v)},
+                               {"stream", threads * v < s.pixels ? "yes" : "no"}},
+                              fixed);
               }
             return all;
           },

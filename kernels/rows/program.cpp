@@ -1,4 +1,5 @@
 // Softmax, normalisations and a gated activation of rows.
+#include "../program_names.h"
 #include "row.h"
 
 #include "../data.h"
@@ -13,16 +14,9 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
 using codegen::rows_tv;
-using codegen::Target;
-using codegen::Tensor;
 using codegen::View;
 using codegen::without_axis;
-using Exprs = std::vector<Expr>;
 
 /// The least of a row's magnitudes that a scale is made of: its reciprocal must be a number.
 constexpr double nothing = 0x1p-100;

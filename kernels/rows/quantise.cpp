@@ -7,14 +7,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 struct Asked : RowAsked {
   std::string gate; ///< the activation of the first half of X, or nothing
   int block = 0;    ///< columns that share a scale; 0: all of a row

@@ -6,14 +6,6 @@
 namespace inlay::kernels {
 namespace {
 
-using codegen::Expr;
-using codegen::Fragment;
-using codegen::Monoid;
-using codegen::Program;
-using codegen::Target;
-using codegen::Tensor;
-using Exprs = std::vector<Expr>;
-
 /// The program of a kernel, its sizes and its workgroup's row.
 struct Rows {
   Program k;

@@ -1,5 +1,6 @@
 // The GEMM with 8-bit weights: what it computes, and how its data moves.
 #include "../lds_swizzle.h"
+#include "../program_names.h"
 
 #include <inlay/codegen/program.h>
 #include <inlay/kernels/weight_only/spec.h>
@@ -10,12 +11,8 @@ namespace inlay::kernels {
 namespace {
 
 using codegen::Atom;
-using codegen::Fragment;
 using codegen::MmaTiling;
-using codegen::Program;
 using codegen::rows_tv;
-using codegen::Target;
-using codegen::Tensor;
 using codegen::without_axis;
 
 void check(const WeightOnlySpec& s, const Target& target) {

@@ -1,0 +1,33 @@
+/// A tile of V, transposed on its way to LDS. Private.
+#pragma once
+
+#include "../lds_swizzle.h"
+#include "../program_names.h"
+
+#include <inlay/codegen/mma_tiling.h>
+
+namespace inlay::kernels {
+
+/// A work-item loads 8 columns of some rows, and writes what a column has of them at once, `piece` elements.
+struct TransposedTile {
+  int piece = 0;
+  Layout loaded, written; ///< (work-item, value) -> (row, column): as loads give it, and as it is stored
+  Swizzle swizzle;        ///< of LDS, [columns of V, rows of V]
+};
+/// The largest piece of at most `most`, halved as often as needed, under which the writes and `read` meet no bank twice; none where
+/// there is none.
+[[nodiscard]] inline std::optional<TransposedTile> transposed_tile(const Target& target,
+                                                                   codegen::Element type, int rows,
+                                                                   int columns, int threads, int most,
+                                                                   const Layout& read) {
+  for (int piece = most; piece >= 1; piece /= 2) {
+    const Layout loaded = codegen::columns_tv(rows, columns, 8, threads, piece),
+                 written = piece > 1 ? codegen::values_exchanged(loaded) : loaded;
+    if (const auto swizzle = find_swizzle(target, type, columns, rows,
+                                          {{read, 8, true}, {codegen::transposed(written), piece, false}}))
+      return TransposedTile{piece, loaded, written, *swizzle};
+  }
+  return std::nullopt;
+}
+
+} // namespace inlay::kernels

@@ -183,14 +183,16 @@ class Refused(unittest.TestCase):
                 self.refused(f, pattern, f.__code__.co_firstlineno)
 
     def test_a_part_of_a_tile_is_no_tile(self):
-        k = Program("k", "gfx942", 64)
-        n = k.size("n")
-        x, y = k.input("x", "f32", [n]), k.output("y", "f32", [n])
-        k.computes(y, lambda i: x[i])
-        tile, tv = k.tile(x, [64], [k.workgroups(0, n, 64)]), line_tv(64, 1, 64)
-        part = tile.partition(tv)
-        k.store(k.load(part, tv, 1), k.tile(y, [64], [0]), 1); at = line()
-        self.refused(k.build, "loads of x go to the places of their view", at)
+        for tv, pattern in ((line_tv(64, 1, 64), "loads of x go to the places of their view"),
+                            (inlay.Layout("(64,1):(1@0,0)"), "this view is a part of one")):
+            with self.subTest(str(tv)):
+                k = Program("k", "gfx942", 64)
+                n = k.size("n")
+                x, y = k.input("x", "f32", [n]), k.output("y", "f32", [n])
+                k.computes(y, lambda i: x[i])
+                part = k.tile(x, [64], [k.workgroups(0, n, 64)]).partition(tv)
+                k.store(k.load(part, line_tv(64, 1, 64), 1), k.tile(y, [64], [0]), 1); at = line()
+                self.refused(k.build, pattern, at)
 
     def test_a_build_of_what_is_not_whole(self):
         k = Program("empty", "gfx942", 64)

@@ -98,9 +98,9 @@ class Plugin(unittest.TestCase):
         self.assertIn("inlay: races", said)
 
     def test_what_is_wrong_with_the_request(self):
-        status, said = self.pytest("--inlay", "--inlay-arch", "gfx90a", "test_softmax.py")
+        status, said = self.pytest("--inlay", "--inlay-arch", "gfx1100", "test_softmax.py")
         self.assertEqual(status, 4, said)
-        self.assertIn("gfx942 or gfx950", said)
+        self.assertIn("MI300X", said)
         status, said = self.pytest("--inlay", "--inlay-check", "bonds", "test_softmax.py")
         self.assertEqual(status, 4, said)
 

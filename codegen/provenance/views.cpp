@@ -219,6 +219,14 @@ void Interpreter::place_claims(const Tensor& t) {
       refute("the place of " + t.name + " is that of its coordinates", to_string(t.place),
              "axis " + std::to_string(axis) + " has " + to_string(t.shape[axis]) + " coordinates");
   }
+  // Its memory begins at its address: the size of its buffer, and what the launch checks of it, are counted from there.
+  for (const auto& m : place.modes())
+    if (!decide(ClaimKind::less_equal, Sym(0), m.stride.scale))
+      refute(
+          "no element of " + t.name + " lies before its address", to_string(t.place),
+          "the stride " + to_string(m.stride.scale) +
+              " may be negative\n  hint   strides of at least 0, and a formula of the coordinate that counts "
+              "backwards");
   if (!t.output) return;
   // Two coordinates in one place would be written by two stores.
   const std::string claim = "each element of " + t.name + " has a place of its own";

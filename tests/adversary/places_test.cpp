@@ -134,6 +134,11 @@ TEST_CASE("adversary: places of matrices, copied in tiles of which the last ones
   for (const char* place : {"(m,n):(0,1)", "(m,n):(1,1)", "(m,n):(2,1)", "(m,n):(n-1,1)"})
     all.push_back(
         {std::string("y ") + place, "each element of y has a place of its own", copied({"", place}), sizes});
+  // Rows and columns before the address of the argument.
+  for (const char* place : {"(m,n):(-n,1)", "(m,n):(-1,1)", "(m,n):(-4,1)", "(m,n):(1,-m)", "(m,n):(-n,-1)"})
+    for (const bool of_y : {false, true})
+      all.push_back({std::string(of_y ? "y " : "x ") + place, "lies before its address",
+                     copied({of_y ? "" : place, of_y ? place : ""}), sizes});
   // Rows that overlap: the records end where the next row would begin.
   all.push_back({"rows that overlap", "a coordinate inside along the other axes passes element",
                  copied({"(m,n):(4,1)", ""}), sizes});

@@ -145,6 +145,7 @@ private:
     for (const std::int64_t extent : shape(t)) count *= static_cast<double>(extent);
     each(shape(t), [&](const auto& c) {
       const auto at = static_cast<std::size_t>(place(t, c));
+      if (place(t, c) < 0) throw std::runtime_error(t.name + " has an element before its address");
       if (m.value.size() <= at) m.value.resize(at + 1, nan), m.written.resize(at + 1, 0);
       const double number = random_number(static_cast<std::uint64_t>(t.id) + 1, n);
       // Of both signs, or all negative: then a maximum of nothing is not 0. These grow, so that the last is the least of all.

@@ -57,6 +57,17 @@ const Uniform* uniform_of(const Program& program, Sym origin) {
   return nullptr;
 }
 
+const Uniform* uniform_in(const Program& program, Sym s) {
+  for (const Uniform& u : program.uniforms()) {
+    const auto has = [&](Sym x) {
+      const auto all = symbols(x);
+      return std::find(all.begin(), all.end(), *u.symbol.as_atom()) != all.end();
+    };
+    if (has(s) && !has(s - u.symbol)) return &u;
+  }
+  return nullptr;
+}
+
 bool is_bound(const Code& code, const Uniform& uniform) {
   const AtomId atom = *uniform.symbol.as_atom();
   const auto has = [&](const std::vector<AtomId>& all) {

@@ -110,7 +110,11 @@ Problem Workload::problem() const {
     const auto all = static_cast<std::size_t>(
         bytes_of(t.element, static_cast<std::int64_t>(*std::max_element(at.begin(), at.end()) + 1)));
     const auto* spec = program_.specification(t);
-    Bytes bytes = spec != nullptr && spec->table >= 0 ? Bytes(all) : poison(all); // rows are added to 0
+    const auto counts = [&](const auto& x) { return x.tensor == t.id; };
+    const bool zero = (spec != nullptr && spec->table >= 0) || // rows are added to 0
+                      std::any_of(program_.tickets().begin(), program_.tickets().end(), counts) ||
+                      std::any_of(program_.turns().begin(), program_.turns().end(), counts);
+    Bytes bytes = zero ? Bytes(all) : poison(all);
     if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end())
       for (std::size_t i = 0; i < at.size(); ++i)
         put_code(bytes, at[i], t.element, codegen::encode(t.element, found->second[i]));

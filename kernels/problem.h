@@ -37,7 +37,7 @@ public:
 
   /// The values of an output in what a launch left.
   [[nodiscard]] std::vector<double> result(const std::string& output, std::span<const Bytes> buffers) const;
-  /// The launch with its buffers: inputs where their `place` has them, outputs poisoned (0 where rows are added to them), in
+  /// The launch with its buffers: inputs where their `place` has them, outputs poisoned (0 where rows are added to them, and counters of workgroups), in
   /// argument order. What it computes and how that is judged is the kernel's to say.
   [[nodiscard]] Problem problem() const;
 

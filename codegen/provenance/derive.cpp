@@ -145,14 +145,16 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
       last_trip_[&r] = last;
       return;
     }
-  // As many trips as there are workgroups along an axis: a number of its own, of which nothing else is known.
+  // Over as many as there are workgroups along an axis: a number of its own, of which nothing else is known.
   for (const GridAxis& g : p_.grid())
-    if (r.tile == 1 && r.extent == ceil_div(g.extent, Sym(g.tile)) && r.extent.as_atom()) {
-      const Interval range = interval(r.extent);
+    if (r.extent == ceil_div(g.extent, Sym(g.tile)) && r.extent.as_atom()) {
+      const Interval range = tile_numbers(r.extent, r.tile);
+      const std::string name = std::to_string(g.axis) + (r.tile == 1 ? "" : "_" + std::to_string(r.tile));
       const Sym trips =
-          context_.symbol("_trips_along" + std::to_string(g.axis),
-                          {Int(0), range.upper ? std::optional(*range.upper - Int(1)) : std::nullopt});
-      world_.emplace_back(*r.extent.as_atom(), trips + Sym(1));
+          context_.symbol("_trips_along" + name,
+                          {Int(0), interval(r.extent).upper ? std::optional(*range.upper) : std::nullopt});
+      const Sym last = r.tile == 1 ? Sym(1) : context_.symbol("_rest_along" + name, {Int(1), Int(r.tile)});
+      world_.emplace_back(*r.extent.as_atom(), Sym(r.tile) * trips + last);
       last_trip_[&r] = trips;
       return;
     }
@@ -162,6 +164,8 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   }
   auto two = least_of(r.extent);
   if (two && !size_in(two->first)) std::swap(two->first, two->second);
+  if (two && two->first.constant()) std::swap(two->first, two->second);
+  if (two && two->second.constant() && uniform_in(p_, two->first)) return world_of_part(r, *two, which);
   const Sym first = two ? two->first : r.extent;
   const auto z = size_in(first);
   // Whole tiles, as the workgroup's number says.
@@ -213,6 +217,34 @@ void Interpreter::world_of_loop(const CodeRegion& r, LeastEnd which) {
   last_trip_[&r] = exact_div(end, tile) - Sym(1);
 }
 
+void Interpreter::world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& two, LeastEnd which) {
+  const Uniform* u = uniform_in(p_, two.first);
+  const std::int64_t most = two.second.constant()->value();
+  if (known(u->symbol) || most < r.tile || most % r.tile != 0) return; // refused where the loop is run
+  const std::int64_t trips = most / r.tile;
+  const Sym begin = u->symbol - two.first; // of the part
+  const std::string name = context_.atom(*u->symbol.as_atom()).name, limit = "_" + std::to_string(trips);
+  Sym end(most);
+  if (which == LeastEnd::nothing) { // the number is the part's begin, or less
+    end = Sym(0);
+    world_.emplace_back(*u->symbol.as_atom(),
+                        begin - context_.symbol("_path_before" + name, {Int(0), std::nullopt}));
+    last_trip_[&r] = Sym(0);
+  } else if (which == LeastEnd::size) { // all of the part, and more
+    world_.emplace_back(*u->symbol.as_atom(),
+                        begin + Sym(most) + context_.symbol("_after" + name, {Int(0), std::nullopt}));
+    last_trip_[&r] = Sym(trips - 1);
+  } else { // some tiles of it and a rest
+    const Sym last = context_.symbol("_trips_part" + name + limit, {Int(0), Int(trips - 1)});
+    end = Sym(r.tile) * last + (r.tile == 1 ? Sym(1)
+                                            : context_.symbol("_rest" + name + "_" + std::to_string(r.tile),
+                                                              {Int(1), Int(r.tile)}));
+    world_.emplace_back(*u->symbol.as_atom(), begin + end);
+    last_trip_[&r] = last;
+  }
+  world_.emplace_back(*r.extent.as_atom(), end);
+}
+
 } // namespace provenance
 
 bool Derivation::ok() const { return refuted() == nullptr; }
@@ -238,7 +270,7 @@ Derivation derive(const Code& code, Prover& prover) {
   std::vector<unsigned> cases;
   for (const CodeRegion& r : code.regions)
     if (const auto two = r.is_loop ? least_of(r.extent) : std::nullopt)
-      cases.push_back(uniform_of(*code.program, two->first) || uniform_of(*code.program, two->second) ? 3U
+      cases.push_back(uniform_in(*code.program, two->first) || uniform_in(*code.program, two->second) ? 3U
                                                                                                       : 2U);
   unsigned all = 1;
   for (const unsigned n : cases) all *= n;

@@ -67,6 +67,8 @@ private:
   void make_world();
   // A loop over a size, or to min(a size and a rest, an end of whole tiles): what the size is, tile by tile.
   void world_of_loop(const CodeRegion& r, LeastEnd end);
+  // A loop over a part of fixed length, or to the end that a number from memory is: min(256, u - 256*wg).
+  void world_of_part(const CodeRegion& r, const std::pair<Sym, Sym>& two, LeastEnd end);
   bool known(Sym s) const; // whether `world_` says something of it
   std::optional<Size> size_in(Sym extent) const;
   Sym world(Sym s) const { return written(replaced_(s, world_)); }

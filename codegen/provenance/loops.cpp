@@ -292,6 +292,9 @@ bool Interpreter::meet(const CodeRegion& r, Sym j, bool later) {
   if (counts_trips(r)) {
     if (!later && le(j + Sym(1), Sym(interval(last).lower.value_or(Int(0)))) == Truth::yes)
       return false; // the size is declared to be more
+    if (const auto most = interval(last).upper;
+        most && le(Sym(*most) + Sym(1), j + Sym(later ? 1 : 0)) == Truth::yes)
+      return false; // or less
     learn(*last.as_atom(), later ? j + Sym(1) + more : j);
     return true;
   }
@@ -361,6 +364,10 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   list(s, r.prologue, Sym(0), 0);
   const int base = (reach + (sums ? 1 : 0) + r.ring) / r.ring * r.ring,
             round = round_of(r); // from base on every round is like the others
+  // A part of fixed length has so many trips at most: what lies beyond is not its own.
+  std::optional<Int> most;
+  if (counts_trips(r) && context_.atom(*last_trip(r).as_atom()).name.starts_with("_trips_part"))
+    most = floor_div(*interval(last_trip(r)).upper - Int(base), Int(round));
   State first;
   const auto in_loop = [&](Sym j) { // The loop runs trip j, so the last trip comes later.
     relation_ = saved;
@@ -377,7 +384,8 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
     list(s, r.body, Sym(j), j);
     shift(s);
   }
-  const Sym u = context_.symbol("_u" + std::to_string(index), {Int(0), std::nullopt});
+  const Sym u =
+      context_.symbol("_u" + std::to_string(index) + (most ? "_to_" + to_string(*most) : ""), {Int(0), most});
   at_ = r.body.empty() ? nullptr : &r.body.front();
   State invariant = extrapolate(r, first, s, u);
   State now = invariant;

@@ -3,6 +3,7 @@
 
 #include "transposed.h"
 
+#include <bit>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -13,9 +14,11 @@ using codegen::Atom;
 using codegen::inside;
 using codegen::MmaTiling;
 using codegen::Nan;
+using codegen::rows_tv;
 using codegen::without_axis;
 
-constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
+constexpr int at_once = 4; // parts, when they are put together
+constexpr int rows = 16;   // of the matrix instruction: the heads that share a head of keys, and zeros
 
 void check(const PagedDecode& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
@@ -26,21 +29,40 @@ void check(const PagedDecode& s) {
   if (s.page < 1 || s.tile_k % s.page != 0)
     refuse(fmt::format("--page {} with --tile-k {}", s.page, s.tile_k),
            "1, 2, 4, .. up to the tile: a tile is whole pages");
+  if (s.split % s.tile_k != 0)
+    refuse(fmt::format("--split {} with --tile-k {}", s.split, s.tile_k), "a multiple of the tile");
   if (s.scaled() && codegen::bits(s.cache) != 8)
     refuse(fmt::format("--kv-dtype {} with --dtype {}", to_string(s.cache), to_string(s.type)),
            "the same, or fp8 with scales");
 }
 
-// Row by row; said in full, so that one head has a distance too.
-SymLayout heads(Sym sequences, Sym kv_heads, int group, int dim) {
+// Row by row; said in full, so that an axis of one has a distance too.
+SymLayout by_rows(const std::vector<Sym>& shape) {
+  std::vector<Sym> distance(shape.size(), Sym(1));
+  for (std::size_t axis = shape.size() - 1; axis-- > 0;)
+    distance[axis] = shape[axis + 1] * distance[axis + 1];
   TupleBuilder<BasicMode<Sym>> b;
   const std::size_t at = b.open();
-  b.leaf(BasicMode<Sym>{sequences, BasicStride<Sym>(kv_heads * Sym(group * dim))});
-  b.leaf(BasicMode<Sym>{kv_heads, BasicStride<Sym>(Sym(group * dim))});
-  b.leaf(BasicMode<Sym>{Sym(group), BasicStride<Sym>(Sym(dim))});
-  b.leaf(BasicMode<Sym>{Sym(dim), BasicStride<Sym>(Sym(1))});
-  b.close(at, 4);
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    b.leaf(BasicMode<Sym>{shape[axis], BasicStride<Sym>(distance[axis])});
+  b.close(at, shape.size());
   return SymLayout(std::move(b).finish());
+}
+
+// The same of `parts` tiles, one after the other, along a third axis.
+Layout with_parts(const Layout& tv, int parts) {
+  TupleBuilder<Mode> b;
+  const std::size_t all = b.open();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t at = b.open();
+    const Layout half = tv.mode(i);
+    std::size_t n = half.modes().size();
+    for (const Mode& m : half.modes()) b.leaf(m);
+    if (i == 1) b.leaf(Mode{Int(parts), Stride(1, {2})}), ++n;
+    b.close(at, n);
+  }
+  b.close(all, 2);
+  return Layout(std::move(b).finish());
 }
 
 } // namespace
@@ -58,75 +80,170 @@ Program paged_decode_program(const PagedDecode& s) {
 
   Program k("paged_decode", target, threads);
   const Sym S = k.size("sequences", {.most = 1 << 16}), HK = k.size("kv_heads", {.most = 256}),
-            N = k.size("keys", {.most = 1 << 22, .multiple = s.page}), P = k.size("pages", {.most = 1 << 28});
-  const Tensor O = k.output("o", s.type, {S, HK, s.group, D}, heads(S, HK, s.group, D)),
-               Q = k.input("q", s.type, {S, HK, s.group, D}, heads(S, HK, s.group, D)),
+            N = k.size("keys", {.most = 1 << 22, .multiple = s.split}),
+            P = k.size("pages", {.most = 1 << 28});
+  // Every sequence is cut into parts of `split` positions, whatever its length and the others are.
+  const Sym split(s.split), R = ceil_div(N, split);
+  const std::vector<Sym> queries{S, HK, s.group, D}, cut{S, HK, R, s.group};
+  const Tensor O = k.output("o", s.type, queries, by_rows(queries)),
+               PO = k.output("parts", Element::f32, {S, HK, R, s.group, D}, by_rows({S, HK, R, s.group, D})),
+               PM = k.output("most", Element::f32, cut, by_rows(cut)),
+               PL = k.output("sums", Element::f32, cut, by_rows(cut)),
+               Q = k.input("q", s.type, queries, by_rows(queries)),
                K = k.input("k", s.cache, {P, s.page, HK, D}), V = k.input("v", s.cache, {P, s.page, HK, D}),
-               T = k.input("table", Element::i32, {S, floor_div(N, Sym(s.page))}),
+               T = k.input("table", Element::i32, {S, R, s.split / s.page}),
                L = k.input("lengths", Element::i32, {S}), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
   std::optional<Tensor> scales;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
+  // The softmax over part r, of the positions in it.
+  const auto part_of = [&](const auto& c) {
+    const Sym length = k.value(L, c[0]);
+    const auto within = [&k, split, length, c](Sym i, Expr e, double beyond) {
+      return inside(i, length - split * c[2], e, beyond);
+    };
+    const auto score = [&, within, c](Sym i) {
+      Expr all = k.sum(D, [&](Sym d) {
+        return k(Q, {c[0], c[1], c[3], d}) * k(keys, {c[0], c[2], i, c[1], d});
+      });
+      if (scales) all = all * k(*scales, {0, 0});
+      return within(i, all * scale, minus_infinity);
+    };
+    const Expr most = k.fold(Monoid::max, split, score);
+    const auto p = [score, most](Sym i) { return exp(score(i) - most); };
+    return std::tuple(within, most, p);
+  };
+  k.computes(PM, [&](const auto& c) {
+    const auto [within, most, p] = part_of(c);
+    return within(Sym(0), most, 0);
+  });
+  k.computes(PL, [&](const auto& c) {
+    const auto [within, most, p] = part_of(c);
+    return within(Sym(0), k.sum(split, p), 0);
+  });
+  k.computes(PO, [&](const auto& c) {
+    const auto [within, most, p] = part_of(c);
+    return within(Sym(0),
+                  k.sum(split,
+                        [&, within = within, p = p](Sym i) {
+                          return p(i) * within(i, k(values, {c[0], c[2], i, c[1], c[4]}), 0);
+                        }),
+                  0);
+  });
   k.computes(O, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
-    const auto score = [&](Sym i) {
-      Expr all = k.sum(D, [&](Sym d) { return k(Q, {c[0], c[1], c[2], d}) * k(keys, {c[0], i, c[1], d}); });
-      if (scales) all = all * k(*scales, {0, 0});
-      return inside(i, length, all * scale, minus_infinity);
+    const auto most_of = [&](Sym r) {
+      return inside(split * r, length, k(PM, {c[0], c[1], r, c[2]}), minus_infinity);
     };
-    const Expr most = k.fold(Monoid::max, N, score);
-    const auto p = [&](Sym i) { return exp(score(i) - most); };
-    Expr sum = k.sum(N, [&](Sym i) { return p(i) * inside(i, length, k(values, {c[0], i, c[1], c[3]}), 0); });
+    const Expr most = k.fold(Monoid::max, R, most_of);
+    const auto weight = [&](Sym r) { return exp(most_of(r) - most); };
+    Expr sum = k.sum(R, [&](Sym r) { return weight(r) * k(PO, {c[0], c[1], r, c[2], c[3]}); });
     if (scales) sum = sum * k(*scales, {1, 0});
-    return inside(0, length, sum / k.sum(N, p), 0);
+    return inside(0, length,
+                  sum / k.sum(R,
+                              [&](Sym r) {
+                                return weight(r) * k(PL, {c[0], c[1], r, c[2]});
+                              }),
+                  0);
   });
 
-  const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1), length = k.uniform(L, seq);
+  const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1), part = k.workgroups(2, N, s.split),
+            length = k.uniform(L, seq), begin = split * part;
   // V is transposed on its way to LDS, K goes from memory to where it is multiplied.
   const auto v_tile = transposed_tile(target, s.type, columns, D, threads, 4, pv.b());
   if (!v_tile) throw std::invalid_argument("paged_decode: no place for V in LDS without bank conflicts");
   const Tensor lds = k.lds("lds_v", s.type, {D, columns}, v_tile->swizzle);
   const Layout of_row = without_axis(qk.c(), 1), one = without_axis(of_row, 0);
-  const codegen::View to = k.tile(O, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3});
+  const auto to_part = [&](const Tensor& of) {
+    return of.shape.size() == 5 ? k.tile(of, {1, 1, 1, rows, D}, {seq, head, part, 0, 0}).keep({3, 4})
+                                : k.tile(of, {1, 1, 1, rows}, {seq, head, part, 0}).keep({3});
+  };
+  const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
   const auto attend = [&] {
     const Fragment q = k.load(k.tile(Q, {1, 1, rows, D}, {seq, head, 0, 0}).keep({2, 3}), qk.a(), 8);
-    const auto scale_of = [&](int which) { return k.load(k.tile(*scales, {1, 1}, {which, 0}), one, 1); };
     const Fragment m = k.full(minus_infinity, of_row, {rows, 1}),
                    l = k.zeros(Element::f32, of_row, {rows, 1}), o = k.zeros(Element::f32, pv.c(), {rows, D});
-    const Fragment scale_k = scales ? scale_of(0) : m, scale_v = scales ? scale_of(1) : m;
-    k.loop(min(N, length), columns, {.distance = s.distance, .ring = std::max(1, s.distance)}, [&](Sym t) {
-      const auto tile = [&](const Tensor& of) {
-        return k.tile(of, {1, columns, 1, D}, {seq, t, head, 0}).keep({1, 3});
+    const Fragment scale_k = scales ? scale_of(0) : m;
+    k.loop(
+        min(split, length - begin), columns, {.distance = s.distance, .ring = std::max(1, s.distance)},
+        [&](Sym t) {
+          const auto tile = [&](const Tensor& of) {
+            return k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
+          };
+          const auto before_end = [&](Sym i, Expr e, double beyond) {
+            return inside(i, length - begin, e, beyond);
+          };
+          const Fragment rows_of_v = k.map(
+              v_tile->written, {k.load(tile(values), v_tile->loaded, 8)},
+              [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.type);
+          k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
+          Fragment of_keys = k.load(tile(keys), qk.b(), 8);
+          if (scales)
+            of_keys = k.map(
+                {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
+          const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+          k.mma(scores, q, of_keys, qk);
+          const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
+            return before_end(columns * t + k.position(1), (scales ? v[0] * v[1] : v[0]) * scale,
+                              minus_infinity);
+          });
+          const Fragment most =
+              k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
+          const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
+          const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
+          k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
+          k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+          k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
+          k.update(m, {most}, [](const Exprs& v) { return v[1]; });
+        });
+    k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
+  };
+  k.if_less(begin, length, attend, [&] {
+    k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(PM), 1);
+    k.store(k.zeros(Element::f32, of_row, {rows, 1}), to_part(PL), 1);
+    k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to_part(PO), 4);
+  });
+  // Who comes last puts the parts together, in their order.
+  const Sym number = k.ticket("arrived", part);
+  const int of_group = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(s.group))), 256 / D);
+  const Layout of_one = rows_tv(of_group, D, 4, threads), of_some = with_parts(of_one, at_once),
+               weights = without_axis(of_some, 1), weight = without_axis(of_one, 1);
+  const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
+  const auto merge = [&] {
+    const Fragment m = k.full(minus_infinity, weight, {of_group, 1, 1}),
+                   l = k.zeros(Element::f32, weight, {of_group, 1, 1}),
+                   o = k.zeros(Element::f32, of_one, {of_group, D, 1});
+    k.loop(R, at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const auto row = [&](const Tensor& of) {
+        return k.load(k.tile(of, {1, 1, at_once, of_group}, {seq, head, t, 0}).keep({3, 0, 2}), weights, 1);
       };
-      const auto before_end = [&](Sym i, Expr e, double beyond) {
-        return inside(i, N, inside(i, length, e, beyond), beyond);
-      };
-      const Fragment rows_of_v = k.map(
-          v_tile->written, {k.load(tile(values), v_tile->loaded, 8)},
-          [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.type);
-      k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
-      Fragment of_keys = k.load(tile(keys), qk.b(), 8);
-      if (scales)
-        of_keys = k.map(
-            {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
-      const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
-      k.mma(scores, q, of_keys, qk);
-      const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
-        return before_end(columns * t + k.position(1), (scales ? v[0] * v[1] : v[0]) * scale, minus_infinity);
-      });
+      const Sym r = at_once * t + k.position(2);
+      const Fragment m1 = k.map({row(PM)},
+                                [&](const Exprs&v) {
+                                  return inside(r, R, inside(split * r, length, v[0], minus_infinity),
+                                                minus_infinity);
+                                }),
+                     l1 = row(PL),
+                     o1 = k.load(
+                         k.tile(PO, {1, 1, at_once, of_group, D}, {seq, head, t, 0, 0}).keep({3, 4, 2}),
+                         of_some, 4);
       const Fragment most =
-          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
+          k.map({m, k.fold(Monoid::max, m1, 2)}, [](const Exprs& v) { return max(v[0], v[1]); });
       const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-      const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-      k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
+      const Fragment p = k.map({m1, most}, ex), again = k.map({m, most}, ex);
+      const auto times = [](const Exprs& v) { return v[0] * v[1]; };
+      const auto plus = [](const Exprs& v) { return v[0] * v[1] + v[2]; };
+      k.update(l, {again, k.fold(Monoid::sum, k.map({p, l1}, times), 2)}, plus);
+      k.update(o, {again, k.fold(Monoid::sum, k.map({p, o1}, times), 2)}, plus);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
+    const Fragment scale_v = scales ? scale_of(1) : m;
     k.store(k.map({o, l, scale_v}, [&](const Exprs& v) { return (scales ? v[0] * v[2] : v[0]) / v[1]; }), to,
             4);
   };
-  k.if_less(Sym(0), length, attend, [&] { k.store(k.zeros(Element::f32, pv.c(), {rows, D}), to, 4); });
+  k.if_less(R - Sym(2), number, [&] {
+    k.if_less(Sym(0), length, merge, [&] { k.store(k.zeros(Element::f32, of_one, {of_group, D}), to, 4); });
+  });
   return k;
 }
 // [paged end]

@@ -10,7 +10,7 @@ namespace {
 
 std::size_t at(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-// Lengths of none, all and more than all; a table that names no page now and then; and nothing but NaN where nobody is to look.
+// Lengths of none, all and more than all, one, a page and a part, and one beside these; a table that names no page now and then; and nothing but NaN where nobody is to look.
 void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("k", seed + 1, 3);
@@ -23,7 +23,8 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   std::vector<double> lengths, table;
   std::vector<bool> used(at(s.pages * s.page), false);
   for (std::int64_t q = 0; q < s.sequences; ++q) {
-    const std::int64_t length = q == 0 ? s.keys : q == 1 ? 0 : q == 2 ? s.keys + 9 : below(s.keys + 1);
+    const std::int64_t edges[] = {s.keys, 0, s.keys + 9, 1, s.page, s.page - 1, s.split, s.split + 1};
+    const std::int64_t length = at(q) < std::size(edges) ? edges[q] : below(s.keys + 1);
     lengths.push_back(static_cast<double>(length));
     for (std::int64_t n = 0; n < each; ++n) {
       const std::int64_t page =
@@ -44,47 +45,74 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
 }
 
 std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Results&) {
-  const auto d = at(s.head_dim), group = at(s.group);
+  const auto d = at(s.head_dim), group = at(s.group), page = at(s.page), split = at(s.split),
+             keys = at(s.keys);
   const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24) * u32,
-               sum = (static_cast<double>(s.keys) + 64) * u32;
+               sum = (static_cast<double>(s.keys) + 64) * u32, of_sum = 4 * score + 2 * sum;
   const double scale_k = s.scaled() ? w.values("scales")[0] : 1,
                scale_v = s.scaled() ? w.values("scales")[1] : 1;
-  Judged o{"o", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"};
-  for (std::int64_t q = 0; q < s.sequences; ++q)
-    for (std::int64_t h = 0; h < s.kv_heads; ++h)
-      for (std::size_t g = 0; g < group; ++g) {
-        const std::size_t row = (at(q * s.kv_heads + h) * group + g) * d;
-        std::vector<double> p, value(d, 0), size(d, 0);
-        const auto length = std::min(at(s.keys), at(static_cast<std::int64_t>(w.values("lengths")[at(q)])));
-        const auto place = [&](std::size_t i) { // of position i in the caches, or nowhere
-          const auto page =
-              static_cast<std::int64_t>(w.values("table")[at(q * s.keys / s.page) + i / at(s.page)]);
-          if (page < 0 || page >= s.pages) return std::optional<std::size_t>();
-          return std::optional(
-              (at(page * s.page + static_cast<std::int64_t>(i) % s.page) * at(s.kv_heads) + at(h)) * d);
-        };
-        for (std::size_t i = 0; i < length; ++i) {
+  Judged o{"o", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v| + u |o|, s: error of a score"},
+      parts{"parts", {}, {}, "(u + 4 s + 2 (keys + 64) 2^-24) sum p |v|"},
+      most{"most", {}, {}, "s, the error of a score"},
+      sums{"sums", {}, {}, "(4 s + 2 (keys + 64) 2^-24) sum p"};
+  for (std::size_t q = 0; q < at(s.sequences); ++q)
+    for (std::size_t h = 0; h < at(s.kv_heads); ++h) {
+      const std::size_t length = std::min(keys, at(static_cast<std::int64_t>(w.values("lengths")[q])));
+      const auto place = [&](std::size_t i) { // of position i in the caches, or nowhere
+        const auto number = static_cast<std::int64_t>(w.values("table")[q * keys / page + i / page]);
+        if (number < 0 || number >= s.pages) return std::optional<std::size_t>();
+        return std::optional(((at(number) * page + i % page) * at(s.kv_heads) + h) * d);
+      };
+      // Positions from begin to end, of head g: the greatest score, and sums of powers and of values over it.
+      struct Part {
+        double most = 0, sum = 0;
+        std::vector<double> value, size;
+      };
+      const auto part_of = [&](std::size_t g, std::size_t begin, std::size_t end) {
+        const std::size_t row = ((q * at(s.kv_heads) + h) * group + g) * d;
+        Part part{0, 0, std::vector<double>(d, 0), std::vector<double>(d, 0)};
+        std::vector<double> x;
+        for (std::size_t i = begin; i < end; ++i) {
           const auto from = place(i);
-          double x = 0;
-          for (std::size_t c = 0; from && c < d; ++c) x += w.values("q")[row + c] * w.values("k")[*from + c];
-          p.push_back(x * scale_k / std::sqrt(s.head_dim));
+          double dot = 0;
+          for (std::size_t c = 0; from && c < d; ++c)
+            dot += w.values("q")[row + c] * w.values("k")[*from + c];
+          x.push_back(dot * scale_k / std::sqrt(s.head_dim));
         }
-        const double most = length > 0 ? *std::max_element(p.begin(), p.end()) : 0;
-        double all = 0;
-        for (double& x : p) all += x = std::exp(x - most);
-        for (std::size_t i = 0; i < length; ++i)
+        if (begin < end) part.most = *std::max_element(x.begin(), x.end());
+        for (std::size_t i = begin; i < end; ++i) {
+          const double p = std::exp(x[i - begin] - part.most);
+          part.sum += p;
           if (const auto from = place(i))
             for (std::size_t c = 0; c < d; ++c) {
-              const double v = p[i] / all * scale_v * w.values("v")[*from + c];
-              value[c] += v, size[c] += std::abs(v);
+              const double v = p * w.values("v")[*from + c];
+              part.value[c] += v, part.size[c] += std::abs(v);
             }
+        }
+        return part;
+      };
+      for (std::size_t begin = 0; begin < keys; begin += split)
+        for (std::size_t g = 0; g < group; ++g) {
+          const Part part = part_of(g, std::min(begin, length), std::min(begin + split, length));
+          most.value.push_back(part.most), most.bound.push_back(part.sum == 0 ? 0 : score);
+          sums.value.push_back(part.sum), sums.bound.push_back(of_sum * part.sum);
+          for (std::size_t c = 0; c < d; ++c)
+            parts.value.push_back(part.value[c]),
+                parts.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * part.size[c]);
+        }
+      for (std::size_t g = 0; g < group; ++g) {
+        const Part all = part_of(g, 0, length);
         for (std::size_t c = 0; c < d; ++c) {
-          o.value.push_back(value[c]);
-          o.bound.push_back((codegen::unit_roundoff(s.type) + 4 * score + 2 * sum) * size[c] +
-                            rounding(s.type, value[c]));
+          const double by = length > 0 ? scale_v / all.sum : 0;
+          o.value.push_back(by * all.value[c]);
+          o.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * by * all.size[c] +
+                            rounding(s.type, o.value.back()));
         }
       }
-  return {o};
+    }
+  const Judged arrived{"arrived", std::vector<double>(at(s.sequences * s.kv_heads), 0),
+                       std::vector<double>(at(s.sequences * s.kv_heads), 0), "0: as before the launch"};
+  return {o, parts, most, sums, arrived};
 }
 
 } // namespace
@@ -108,9 +136,12 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
                    {"sequences", Read::number(&PagedDecode::sequences, 1, 1 << 16), "3", "queries"},
                    {"kv-heads", Read::number(&PagedDecode::kv_heads, 1, 256), "2",
                     "heads of keys and values"},
-                   {"keys", Read::number(&PagedDecode::keys, 1, 1 << 22), "272",
-                    "the longest sequence that the table has pages for, a multiple of the page"},
+                   {"keys", Read::number(&PagedDecode::keys, 1, 1 << 22), "512",
+                    "the longest sequence that the table has pages for, a multiple of the split"},
                    {"pages", Read::number(&PagedDecode::pages, 1, 1 << 24), "64", "of the caches"},
+                   {"split", Read::number(&PagedDecode::split, 1, 1 << 20), "256",
+                    "positions of a part, which a workgroup has: the same for every sequence, so that a "
+                    "result does not depend on the batch"},
                    {"tile-k", Read::number(&PagedDecode::tile_k, 1, 1024), "auto",
                     "positions at a time, 32 or 64", "64"},
                    {"distance", Read::number(&PagedDecode::distance, 0, 3), "auto",

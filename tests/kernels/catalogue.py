@@ -47,7 +47,7 @@ def rows():
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
-        add("paged_decode", form, "--sequences 5 --keys 192")
+        add("paged_decode", form, "--sequences 9 --keys 512")
     add("rope", types=all_types)
     big = "--m 12800 --n 8192"
     for kernel, tensors in (("rmsnorm", 2), ("layernorm", 2), ("rmsnorm_backward", 3), ("layernorm_backward", 3), ("softmax", 2),

@@ -2,6 +2,7 @@
 // loops written out here, proved, the same for tokens, and refused where one place is changed.
 #include "specified.h"
 
+#include "../../kernels/attention/paged.h"
 #include "../mutate/tokens.h"
 
 #include <random>
@@ -418,4 +419,103 @@ TEST_CASE("window: a loop begins where the window does") {
   CHECK_THAT(refuted(window({.sooner_over = 64})), Contains("|"));
   CHECK_THAT(refuted(window({.guarded = false})), Contains("|")); // number 0 has no trip
   CHECK_THAT(refuted(window({.diagonal = false})), Contains("of at least one element"));
+}
+
+TEST_CASE(
+    "paged decode: parts of a sequence and who puts them together are proved, and nothing next to them") {
+  using kernels::PagedDecode;
+  const PagedDecode asked{.head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64};
+  const Program p = kernels::paged_decode_program(asked);
+  CHECK(refuted(p) == "");
+  const std::vector<std::int64_t> sizes{3, 2, 128, 5}; // sequences, heads, keys, pages
+  for (const std::uint64_t seed : {1, 2}) CHECK(mutate::run_tokens(code_of(p), sizes, seed) == "");
+  const auto caught = [&](const std::string& tensor, std::size_t axis) { // another element along it
+    INFO(tensor << ", axis " << axis);
+    Code code = code_of(p);
+    for (CodeRegion& r : code.regions)
+      for (auto* list : {&r.prologue, &r.body, &r.epilogue})
+        for (Inst& i : *list)
+          if (i.kind == InstKind::load && p.tensor(i.access.tensor).name == tensor)
+            i.access.origin[axis] += Sym(1);
+    CHECK(refuted(code) != "");
+    // Where a sequence has one part, its greatest score is nobody's.
+    if (tensor != "most") CHECK(mutate::run_tokens(code, sizes, 1) != "");
+  };
+  caught("q", 1);                                                 // another head
+  caught("table", 0), caught("table", 1), caught("table", 2);     // sequence, part, page
+  caught("k", 1), caught("v", 2);                                 // slot, head
+  for (const char* of : {"parts", "most", "sums"}) caught(of, 2); // another part
+  caught("parts", 0), caught("sums", 1);
+  // Without the wait for the others, and where another than the last one goes on.
+  const auto without = [&](InstKind kind) {
+    Code code = code_of(p);
+    for (CodeRegion& r : code.regions) std::erase_if(r.body, [&](const Inst& i) { return i.kind == kind; });
+    return refuted(code);
+  };
+  CHECK(without(InstKind::release) != "");
+  CHECK(without(InstKind::acquire) != "");
+  {
+    const int by = -1;
+    Code code = code_of(p);
+    for (CodeRegion& r : code.regions)
+      for (Guard& g : r.guards)
+        if (g.condition.b == p.tickets()[0].symbol) g.condition.a += Sym(by);
+    CHECK(refuted(code) != "");
+  }
+}
+
+TEST_CASE("paged decode: a mask, a scale or an end that is another is refused") {
+  using kernels::PagedDecode;
+  const PagedDecode asked{.head_dim = 64, .group = 2, .page = 8, .tile_k = 32, .split = 64};
+  const auto with = [&](const std::function<bool(Program&, Op&)>& change) {
+    Program p = kernels::paged_decode_program(asked);
+    bool any = false;
+    const std::function<void(std::vector<Op>&)> walk = [&](std::vector<Op>& ops) {
+      for (Op& op : ops) {
+        any = change(p, op) || any;
+        if (auto* l = std::get_if<LoopOp>(&op.what)) walk(l->body);
+        if (auto* b = std::get_if<IfOp>(&op.what)) walk(b->then), walk(b->otherwise);
+      }
+    };
+    walk(p.mutable_body());
+    REQUIRE(any);
+    return refuted(p);
+  };
+  // Masks of scores, of values and of parts left out, one after the other; each constant of a map once.
+  int masks = 0, constants = 0;
+  const auto maps = [&](int number, bool mask) {
+    int seen = 0;
+    return with([&](Program& p, Op& op) {
+      auto* m = std::get_if<MapOp>(&op.what);
+      if (!m) return false;
+      bool here = false;
+      m->map = p.expressions().rewrite(m->map, [&](const ExprNode& n) -> std::optional<Expr> {
+        if (n.fn != (mask ? Fn::inside : Fn::constant) || seen++ != number) return std::nullopt;
+        here = true;
+        return mask ? Expr{&p.expressions(), n.args[0]} : p.expressions().constant(1.5 * n.value);
+      });
+      return here;
+    });
+  };
+  for (; masks < 4; ++masks)
+    CHECK(maps(masks, true) != ""); // of values, scores, parts that are none, and empty ones
+  for (; constants < 1; ++constants) CHECK(maps(constants, false) != "");
+  CHECK(with([](Program&, Op& op) { // a tile too few, and one too many
+          auto* l = std::get_if<LoopOp>(&op.what);
+          if (!l || l->tile != 32) return false;
+          l->extent = min(Sym(32), least_of(l->extent)->second);
+          return true;
+        }) != "");
+  CHECK(with([](Program&, Op& op) {
+          auto* l = std::get_if<LoopOp>(&op.what);
+          if (!l || l->tile != 32) return false;
+          l->extent = min(Sym(96), least_of(l->extent)->second);
+          return true;
+        }) != "");
+  CHECK(with([](Program&, Op& op) { // by the length of another sequence's part
+          auto* l = std::get_if<LoopOp>(&op.what);
+          if (!l || l->tile != 32) return false;
+          l->extent = min(Sym(64), least_of(l->extent)->second - Sym(32));
+          return true;
+        }) != "");
 }

@@ -319,6 +319,9 @@ Expr Program::sum(Sym extent, Sym begin, Sym end, const std::function<Expr(Sym)>
 }
 
 void Program::computes(const Tensor& tensor, const std::function<Expr(const std::vector<Sym>&)>& body) {
+  if (specification(tensor))
+    throw CodegenError("computes: it is said already what " + tensor.name + " is", "",
+                       "one formula, k.computes, k.scatters or k.puts, for each output");
   Specification s;
   s.tensor = tensor.id;
   for (std::size_t i = 0; i < tensor.shape.size(); ++i)
@@ -339,14 +342,36 @@ void Program::computes(const Tensor& tensor, const std::function<Expr(const std:
   specifications_.push_back(std::move(s));
 }
 
-void Program::scatters(const Tensor& tensor, const Tensor& table,
-                       const std::function<Expr(const std::vector<Sym>&)>& body) {
-  if (table.element != Element::i32 || table.shape.size() != 1)
-    throw CodegenError("scatters: rows are named by a table of i32 with one axis",
+namespace {
+// Who names rows: what the table holds is there before the launch, and nobody changes it.
+void check_names(const std::string& operation, const Tensor& table) {
+  if (table.element != Element::i32 || table.shape.size() != 1 || table.space != Space::global)
+    throw CodegenError(operation + ": rows are named by a table of i32 with one axis",
                        "given  " + table.name + " " + to_string(table.element) + " with " +
                            std::to_string(table.shape.size()) + " axes");
+  if (table.output)
+    throw CodegenError(operation + ": " + table.name + " is an output, and what names rows is not written",
+                       "", "k.input(\"" + table.name + "\", Element::i32, ..)");
+}
+} // namespace
+
+void Program::scatters(const Tensor& tensor, const Tensor& table,
+                       const std::function<Expr(const std::vector<Sym>&)>& body) {
+  check_names("scatters", table);
   computes(tensor, body);
   specifications_.back().table = table.id;
+}
+
+void Program::puts(const Tensor& tensor, const Tensor& table,
+                   const std::function<Expr(const std::vector<Sym>&)>& body) {
+  check_names("puts", table);
+  if (!tensor.in_place)
+    throw CodegenError("puts: " + tensor.name +
+                           " is no inout, and a row of it that no entry names keeps what it held",
+                       "", "k.inout(\"" + tensor.name + "\", ..)");
+  computes(tensor, body);
+  specifications_.back().table = table.id;
+  specifications_.back().replaces = true;
 }
 
 const Program::Specification* Program::specification(const Tensor& tensor) const {
@@ -682,7 +707,7 @@ void Program::store(const Fragment& from, const View& to, int vector, Where wher
   if (tensor(to.tensor).space == Space::paged)
     throw CodegenError("store: " + tensor(to.tensor).name + " is paged, and is read only",
                        "line   " + std::to_string(where.line()),
-                       "an output, or k.add(..) through a table that names its rows");
+                       "an output, or rows of its cache where a table names them: k.puts(..)");
   if (const Element element = tensor(to.tensor).element; element != from.element)
     check_elements("store", *target_, {from.element}, element, where);
   CopyOp c;
@@ -1193,7 +1218,7 @@ std::string Program::text() const {
       const std::string at = to_string(s.coordinate[i]);
       out += (i ? ", " : "") + (i == 0 && s.table >= 0 ? name(s.table) + "[" + at + "]" : at);
     }
-    out += (s.table >= 0 ? ") += " : ") = ") + to_string(s.value, name) + "\n";
+    out += (s.table >= 0 && !s.replaces ? ") += " : ") = ") + to_string(s.value, name) + "\n";
   }
   const auto view = [&](const View& v, const Layout& tv) {
     std::string s =

@@ -139,7 +139,7 @@ ProofReport prove(const codegen::Code& code) {
   const codegen::Derivation derived = derive(code, prover);
   for (const codegen::DerivedClaim& c : derived.claims) report.derived(c);
   prove_banks(report, program, derived);
-  for (const codegen::LaunchCondition& c : derived.contract) report.at_launch(c.condition, c.reason);
+  for (const codegen::LaunchCondition& c : derived.contract) report.at_launch(c);
   return report;
 }
 

@@ -389,11 +389,15 @@ std::vector<double> evaluate(const Program& program, const Program::Specificatio
       evaluate(program, specification.value, specification.coordinate, extents, input);
   const std::vector<double>& named = input.tensors.at(table.id);
   const std::size_t row = parts.size() / std::max<std::size_t>(1, named.size());
-  std::vector<double> out(static_cast<std::size_t>(rows) * row, 0);
+  std::vector<double> out = specification.replaces
+                                ? input.tensors.at(t.id)
+                                : std::vector<double>(static_cast<std::size_t>(rows) * row);
   for (std::size_t s = 0; s < named.size(); ++s) {
     if (named[s] < 0 || named[s] >= static_cast<double>(rows)) continue;
-    for (std::size_t i = 0; i < row; ++i)
-      out[static_cast<std::size_t>(named[s]) * row + i] += parts[s * row + i];
+    for (std::size_t i = 0; i < row; ++i) {
+      double& there = out[static_cast<std::size_t>(named[s]) * row + i];
+      there = (specification.replaces ? 0 : there) + parts[s * row + i];
+    }
   }
   return out;
 }

@@ -22,6 +22,7 @@
   group("Attention") \
   kernel(flash_attention) \
   kernel(paged_decode) \
+  kernel(kv_write) \
   kernel(rope) \
   group("Normalisations") \
   kernel(rmsnorm) \
@@ -52,6 +53,7 @@
   kernel(transpose) \
   kernel(swap_axes) \
   kernel(gather_rows) \
+  kernel(scatter_rows) \
   kernel(scatter_add)
 // clang-format on
 

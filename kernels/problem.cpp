@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
 
 namespace inlay::kernels {
 namespace {
@@ -101,6 +102,20 @@ std::vector<double> Workload::reference(const std::string& output, const std::ve
   return evaluate(program_, s, input);
 }
 
+void Workload::check_names_once(const codegen::Program::Specification& spec) const {
+  const Tensor &t = program_.tensor(spec.tensor), &table = program_.tensor(spec.table);
+  const std::int64_t rows = extents(t.name)[0];
+  std::map<double, std::size_t> by;
+  for (std::size_t s = 0; const double row : values(table.name)) {
+    const auto [other, first] = by.emplace(row, s);
+    if (!first && row >= 0 && row < static_cast<double>(rows))
+      throw std::invalid_argument(
+          fmt::format("{}: entries {} and {} of {} both name row {} of {}\n  hint   a row is stored once",
+                      program_.name(), other->second, s, table.name, row, t.name));
+    ++s;
+  }
+}
+
 Problem Workload::problem() const {
   Problem out;
   out.launch = plan_;
@@ -111,13 +126,14 @@ Problem Workload::problem() const {
         bytes_of(t.element, static_cast<std::int64_t>(*std::max_element(at.begin(), at.end()) + 1)));
     const auto* spec = program_.specification(t);
     const auto counts = [&](const auto& x) { return x.tensor == t.id; };
-    const bool zero = (spec != nullptr && spec->table >= 0) || // rows are added to 0
+    const bool zero = (spec != nullptr && spec->table >= 0 && !spec->replaces) || // rows are added to 0
                       std::any_of(program_.tickets().begin(), program_.tickets().end(), counts) ||
                       std::any_of(program_.turns().begin(), program_.turns().end(), counts);
     Bytes bytes = zero ? Bytes(all) : poison(all);
     if (const auto found = input_.tensors.find(t.id); found != input_.tensors.end())
       for (std::size_t i = 0; i < at.size(); ++i)
         put_code(bytes, at[i], t.element, codegen::encode(t.element, found->second[i]));
+    if (spec != nullptr && spec->replaces) check_names_once(*spec);
     out.buffers.push_back({t.name, std::move(bytes), t.output});
   }
   return out;

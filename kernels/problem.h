@@ -42,6 +42,9 @@ public:
   [[nodiscard]] Problem problem() const;
 
 private:
+  /// Rows that a table names and a store replaces (`Program::puts`). Errors: std::invalid_argument for two entries of one row.
+  void check_names_once(const codegen::Program::Specification& spec) const;
+
   codegen::Program program_;
   std::vector<std::int64_t> sizes_;
   LaunchPlan plan_;

@@ -27,10 +27,9 @@ void ProofReport::derived(const codegen::DerivedClaim& c) {
   items_.push_back({c.claim, c.subject, "proved", c.method, c.op, static_cast<int>(c.where.line())});
 }
 
-void ProofReport::at_launch(const std::string& condition, const std::string& reason) {
+void ProofReport::at_launch(const codegen::LaunchCondition& c) {
   // What memory holds, and in which order workgroups begin, no launch sees.
-  const bool seen = condition.find(" holds ") == condition.npos && !condition.starts_with("workgroups begin");
-  items_.push_back({reason, condition, seen ? "checked at launch" : "the caller's", condition});
+  items_.push_back({c.reason, c.condition, c.callers ? "the caller's" : "checked at launch", c.condition});
 }
 
 namespace {

@@ -198,6 +198,10 @@ void Interpreter::load(State& s, const Inst& i) {
   const Prepared& r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
   bool in_turn = false;
+  if (const auto* spec = t.output ? p_.specification(t) : nullptr; spec && spec->table >= 0)
+    refute("what is read is what was there before the launch", t.name,
+           "its rows are written where " + p_.tensor(spec->table).name +
+               " names them, by whichever workgroup");
   if (t.in_place)
     read_in_place(s, i, r);
   else if (t.output)

@@ -167,7 +167,8 @@ void Interpreter::store(State& s, const Inst& i) {
   }
   // Outside of the tensor nothing is written.
   for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
-    const bool named = i.access.gathered(axis); // the mask is the row's, and the entries are all there
+    // The mask is the row's, and the entries are all there.
+    const bool named = i.access.gathered(axis) || (named_rows && uniform_of(p_, i.access.origin[axis]));
     if (named && !i.access.masked[axis])
       refute("rows that a table names and the tensor has not are not written", t.name,
              "axis " + std::to_string(axis) + " is not masked");
@@ -260,17 +261,29 @@ std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst
   if (!i.access.gathered() && spec.table < 0) return {};
   Prepared r = prepared(i);
   const Tensor& t = p_.tensor(i.access.tensor);
-  const std::string claim = "rows of " + t.name + " are added where its table names them";
+  const std::string claim =
+      "rows of " + t.name + " are " + (spec.replaces ? "stored" : "added") + " where its table names them";
   bool named = false;
+  const auto other_table = [&](int table) {
+    refute(claim, p_.tensor(spec.table).name, "the rows are those of " + p_.tensor(table).name);
+  };
   for (std::size_t axis = 0; axis < r.origin.size(); ++axis) {
-    if (!i.access.gathered(axis)) continue;
+    const Uniform* u = uniform_of(p_, i.access.origin[axis]);
+    if (!i.access.gathered(axis) && !u) continue;
     if (axis != 0 || spec.table < 0)
       refute(claim, t.name,
              "axis " + std::to_string(axis) + " goes through a table, and not in the specification");
+    if (u) { // one row for the workgroup
+      if (u->tensor != spec.table) other_table(u->tensor);
+      if (std::any_of(r.coordinate[axis].begin(), r.coordinate[axis].end(), [](int c) { return c != 0; }))
+        refute(claim, to_string(u->symbol), "a number of the workgroup is a coordinate by itself");
+      r.origin[axis] = world(u->at);
+      named = true;
+      continue;
+    }
     Term of;
     Sym entry = relate(row_index(s, i, axis, of));
-    if (row_table_ != spec.table)
-      refute(claim, p_.tensor(spec.table).name, "the rows are those of " + p_.tensor(row_table_).name);
+    if (row_table_ != spec.table) other_table(row_table_);
     // entry = origin + column
     Column column(r.coordinate[axis].size(), 0);
     for (std::size_t k = 0; k < of.columns.size(); ++k) {
@@ -289,8 +302,12 @@ std::optional<Interpreter::Prepared> Interpreter::scattered(State& s, const Inst
     named = true;
   }
   if (!named) refute(claim, p_.tensor(spec.table).name, "it goes through no table");
-  if (!i.combine)
+  if (!i.combine && !spec.replaces)
     refute(claim, t.name, "a row may be named twice, and what is stored replaces what was there");
+  if (i.combine && spec.replaces) refute(claim, t.name, "it is added to what was there");
+  if (spec.replaces)
+    callers("no two entries of " + p_.tensor(spec.table).name + " name one row of " + t.name,
+            "what is stored replaces what was there");
   prove(claim, p_.tensor(spec.table).name, "provenance");
   return r;
 }

@@ -107,6 +107,18 @@ const std::vector<Row> table = {
     {"swap_axes", "--d 2 --dtype f32", {"--b 2 --s 33 --h 5"}},
     {"gather_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
     {"gather_rows", "--dtype f32 --vector 1 --threads 64", {"--tokens 5 --rows 11 --n 67"}},
+    {"scatter_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
+    {"scatter_rows",
+     "--dtype f32 --vector 1 --threads 64",
+     {"--tokens 5 --rows 3 --n 67", "--tokens 3 --rows 9 --n 1"}},
+    {"kv_write", "", {"--tokens 1 --kv-heads 1 --slots 1 --rows 1", "--tokens 9 --kv-heads 11 --slots 40"}},
+    {"kv_write", "--kv-dtype fp8 --head-dim 64", {"--tokens 7 --kv-heads 5 --slots 16 --rows 3"}},
+    {"kv_write",
+     "--dtype f16 --kv-dtype f16 --rope no --threads 128",
+     {"--tokens 20 --kv-heads 9 --slots 17"}},
+    {"kv_write",
+     "--dtype f16 --kv-dtype fp8 --rope no --head-dim 512",
+     {"--tokens 6 --kv-heads 1 --slots 9"}},
     {"scatter_add", "--n 2048", {"--tokens 1 --rows 1 --n 4", "--tokens 9 --rows 5 --n 1028"}},
     {"group_norm", "", {"--b 1 --groups 1 --pixels 8", "--b 2 --groups 3 --pixels 1000"}},
     {"group_norm",
@@ -276,6 +288,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
+  CHECK_THAT(said({"kv_write", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
+  CHECK_THAT(said({"kv_write", "--head-dim", "96"}), Contains("--head-dim 96") && Contains("64, 128"));
   CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
   CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));
   CHECK_THAT(said({"cross_entropy", "--n", "100000"}), Contains("n"));

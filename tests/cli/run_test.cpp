@@ -1097,7 +1097,9 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"map", "map"},
                                                    {"transpose", "movement"},
                                                    {"swap_axes", "movement"},
+                                                   {"kv_write", "attention"},
                                                    {"gather_rows", "movement"},
+                                                   {"scatter_rows", "movement"},
                                                    {"scatter_add", "movement"}};
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {

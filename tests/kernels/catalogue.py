@@ -48,6 +48,8 @@ def rows():
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
+    add("kv_write", "", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 8)
+    add("kv_write", "--kv-dtype fp8", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 6)
     add("rope", types=all_types)
     big = "--m 12800 --n 8192"
     for kernel, tensors in (("rmsnorm", 2), ("layernorm", 2), ("rmsnorm_backward", 3), ("layernorm_backward", 3), ("softmax", 2),
@@ -86,6 +88,7 @@ def rows():
     add("transpose", "--vector 1", "--b 2 --m 67 --n 131", "--b 1 --m 8191 --n 8191", lambda s: 8191 * 8191 * 2 * s)
     add("swap_axes", "", "--b 2 --s 33 --h 5", "--b 8 --s 4096 --h 32", lambda s: 8 * 4096 * 32 * 128 * 2 * s, types=all_types)
     add("gather_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 128000 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
+    add("scatter_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 32768 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
     add("scatter_add", "--n 8192", "--tokens 9 --rows 11", "", None, types=all_types)
     return out
 
@@ -115,7 +118,7 @@ def measured(inlay, row, hbm):
     if large:
         with tempfile.TemporaryDirectory() as folder:
             run(inlay, "build", kernel, *words(form), "--no-validate", "-o", folder)
-            sizes = [f"{n}={v}" for n, v in zip(*[iter(words(large.replace("--", "")))] * 2)]
+            sizes = [f"{n.replace('-', '_')}={v}" for n, v in zip(*[iter(words(large.replace("--", "")))] * 2)]
             manifest = json.loads((pathlib.Path(folder) / f"{kernel}.json").read_text())
             names = [s["name"] for s in manifest["sizes"]]
             given = dict(s.split("=") for s in sizes)

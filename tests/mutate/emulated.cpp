@@ -55,6 +55,10 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
   const bool exact =
       integers || p.name() == "elements"; // few bits, which no operation rounds: only what is stored is
   const auto uniform = [&] { return static_cast<double>(random() >> 11) * 0x1p-53; };
+  const auto once = [&](const Tensor& t) { // no two of whose entries name one row
+    return std::any_of(p.specifications().begin(), p.specifications().end(),
+                       [&](const auto& s) { return s.replaces && s.table == t.id; });
+  };
   const auto starts_at_0 = [&](const Tensor& t) {
     for (const CodeRegion& r : code.regions)
       for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
@@ -83,11 +87,13 @@ std::string run(const Code& code, const kernels::Artifact& artifact, const Sizes
           values.push_back(same->second);
           continue;
         }
-        const double v = t.element == Element::i32 && integers ? std::floor((uniform() - 0.5) * 0x1p32)
-                         : t.element == Element::i32
-                             ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
-                         : exact ? static_cast<double>(random() % 7) - 3
-                                 : rounded(t.element, 0.5 + uniform(), Overflow::saturate);
+        double v = t.element == Element::i32 && integers ? std::floor((uniform() - 0.5) * 0x1p32)
+                   : t.element == Element::i32
+                       ? std::floor((uniform() - (names ? 0.25 : 0)) * static_cast<double>(most + 2))
+                   : exact ? static_cast<double>(random() % 7) - 3
+                           : rounded(t.element, 0.5 + uniform(), Overflow::saturate);
+        if (once(t) && std::find(values.begin(), values.end(), v) != values.end())
+          v = random() % 2 == 0 ? -1 : static_cast<double>(most);
         values.push_back(there[place] = v);
         const std::uint64_t word = encode(t.element, v);
         for (std::size_t b = 0; b < size; ++b)

@@ -41,6 +41,7 @@ public:
     for (const auto& s : p_.specifications()) {
       tables(s.value);
       if (s.table >= 0) table(s.table, number(p_.tensor(s.tensor).shape[0]));
+      if (s.replaces) once(s.table, number(p_.tensor(s.tensor).shape[0]));
     }
     bounds(seed);
     lengths();
@@ -220,6 +221,14 @@ private:
       v = std::floor((random_number(77, k) - 0.5) * static_cast<double>(extent + 2)) - (k % 7 == 0 ? 1 : 0);
     }
   }
+  // No two entries of a table name one row: what does again is none.
+  void once(int tensor, std::int64_t extent) {
+    std::set<double> named;
+    std::uint64_t k = 0;
+    for (double& v : memory_[tensor].value)
+      if (v >= 0 && v < static_cast<double>(extent) && !named.insert(v).second)
+        v = ++k % 2 == 0 ? -1 : static_cast<double>(extent);
+  }
 
   // --------------------------------------------------------------------------------------------- specification
 
@@ -392,8 +401,38 @@ private:
                     std::to_string(sum));
     });
   }
+  /// Rows that a table names hold what was stored, once, and the others what was there.
+  void check_rows(const Program::Specification& s) {
+    const Tensor& t = p_.tensor(s.tensor);
+    const auto extents = shape(t);
+    auto entries = extents;
+    entries[0] = shape(p_.tensor(s.table))[0];
+    const Memory& m = memory_[t.id];
+    std::vector<double> wanted = m.before;
+    std::vector<int> times(wanted.size(), 0);
+    each(entries, [&](const auto& c) {
+      auto to = c;
+      to[0] = static_cast<std::int64_t>(element(p_.tensor(s.table), {c[0]}));
+      if (to[0] < 0 || to[0] >= extents[0]) return;
+      std::map<AtomId, std::int64_t> bound;
+      for (std::size_t i = 0; i < c.size(); ++i) bound[*s.coordinate[i].as_atom()] = c[i];
+      const auto at = static_cast<std::size_t>(place(t, to));
+      wanted[at] = value(s.value, bound, {});
+      ++times[at];
+    });
+    each(extents, [&](const auto& c) {
+      const auto at = static_cast<std::size_t>(place(t, c));
+      if (m.written[at] != times[at])
+        throw Wrong(t.name + ": element " + std::to_string(at) + " is written " +
+                    std::to_string(m.written[at]) + " times, and named " + std::to_string(times[at]));
+      if (std::abs(wanted[at]) < 1e12 &&
+          !(std::abs(m.value[at] - wanted[at]) <= 1e-9 * (1 + std::abs(wanted[at]))))
+        throw Wrong(t.name + ": element " + std::to_string(at) + " is " + std::to_string(m.value[at]) +
+                    ", not " + std::to_string(wanted[at]));
+    });
+  }
   void check(const Program::Specification& s) {
-    if (s.table >= 0) return check_sums(s);
+    if (s.table >= 0) return s.replaces ? check_rows(s) : check_sums(s);
     const Tensor& t = p_.tensor(s.tensor);
     each(shape(t), [&](const auto& c) {
       const auto at = static_cast<std::size_t>(place(t, c));

@@ -355,6 +355,19 @@ TEST_CASE("rows that a table names, below a bound that is a size: atomics of sca
         MachineVerdict::validated);
 }
 
+TEST_CASE("rows that are put where a table says: a number of the workgroup, and its bound") {
+  for (const char* name : {"scatter_rows", "kv_write"}) {
+    const kernels::Artifact a = kernels::find_kernel(name)->build({{"threads", "64"}}, {});
+    const CodeReport r = validate(a, a.hsaco, true);
+    INFO(name << ": " << text_of(r));
+    CHECK(r.verdict == MachineVerdict::validated);
+    CHECK(r.steps < 4'000'000);
+    // Another element, and another row.
+    CHECK(validate(a, patched(a, "buffer_store_dwordx4", 0, [](auto& c) { c[0] ^= 4; })).verdict ==
+          MachineVerdict::refuted);
+  }
+}
+
 TEST_CASE("numbers that are too small for a float to keep refute nothing, and hide nothing beside them") {
   // exp2(x - 130) and what is made of it: v_exp_f32 gives 0 below 2^-126, real numbers do not.
   using codegen::Expr;

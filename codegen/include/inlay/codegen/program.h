@@ -364,6 +364,18 @@ public:
   /// they are named, as often as they are. An entry that is no row of the tensor counts nowhere.
   void scatters(const Tensor& tensor, const Tensor& table,
                 const std::function<Expr(const std::vector<Sym>&)>& body);
+  /// tensor(table(s), j, ...) = body({s, j, ...}) for every entry s of a table: rows that are stored where they are named, as
+  /// `numpy.put` and `torch.Tensor.index_copy_` do. A row that no entry names keeps what it held, so the tensor is an `inout`; an entry
+  /// that is no row of it is skipped. It is a condition of the launch, the caller's, that no two entries name one row: two workgroups
+  /// would store it, which the emulator's check of races reports. The kernel reads nothing of the tensor. What is stored goes to
+  /// `k.tile(Y, ..).through(0, entries)`, or to a tile at row `k.uniform(table, s)`, whose base has 64 bits. Example:
+  ///
+  ///     k.puts(Y, slots, [&](const auto& c) { return k(X, {c[0], c[1]}); });
+  ///     k.store(k.load(k.tile(X, {1, 512}, {token, part}), tv, 8), k.tile(Y, {1, 512}, {k.uniform(slots, token), part}), 8);
+  ///
+  /// Errors: CodegenError for a tensor that is no `inout`, and a table that is no input of i32 with one axis.
+  void puts(const Tensor& tensor, const Tensor& table,
+            const std::function<Expr(const std::vector<Sym>&)>& body);
   /// @}
 
   /// @name Operations, in order
@@ -379,7 +391,8 @@ public:
                 Where where = Where::current());
   Fragment load(const View& from, const Layout& tv, int vector, Where where = Where::current());
   Fragment read(const Tensor& from, const Layout& tv, int vector, Where where = Where::current());
-  /// Several stores may share out the workgroup's tile along one axis, as parts or trip by trip.
+  /// Several stores may share out the workgroup's tile along one axis, as parts or trip by trip. Rows that a table names (`through`, or
+  /// a `uniform` of it) are stored where the specification says so: see `puts`.
   void store(const Fragment& from, const View& to, int vector, Where where = Where::current());
   /// to += from, element by element, by atomics: the parts of a sum that several workgroups have, or rows that a table names
   /// (`through`, see `scatters`). The tensor holds 0 before the launch. Requires: f32 or i32; f16 or bf16 where the target
@@ -494,7 +507,8 @@ public:
   /// The coordinate symbols and the expression of an output; absent when nothing was said about it.
   struct Specification {
     int tensor = -1;
-    int table = -1; ///< `scatters`: the first coordinate counts its entries
+    int table = -1;        ///< `scatters` and `puts`: the first coordinate counts its entries
+    bool replaces = false; ///< `puts`
     std::vector<Sym> coordinate;
     Expr value;
   };

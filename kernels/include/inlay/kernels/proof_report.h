@@ -18,7 +18,8 @@
 
 namespace inlay::codegen {
 struct DerivedClaim;
-}
+struct LaunchCondition;
+} // namespace inlay::codegen
 
 namespace inlay::kernels {
 
@@ -26,7 +27,7 @@ namespace inlay::kernels {
 struct ProofItem {
   std::string claim;   ///< `LDS reads of A are conflict-free (ds_read_b128, CDNA3)`
   std::string subject; ///< the layout or formula that it is about
-  std::string verdict; ///< `proved`, or `checked at launch`
+  std::string verdict; ///< `proved`, `checked at launch`, or `the caller's`
   std::string method;  ///< how it was decided, or the condition that the launch checks
   int op = -1;         ///< number of the operation in the program's text
   int line = 0;        ///< of the specification
@@ -50,8 +51,8 @@ public:
                           const std::string& counterexample, int op, const std::source_location& where);
   /// Records a claim that was derived from the code. Errors: ObligationError when it does not hold.
   void derived(const codegen::DerivedClaim& claim);
-  /// Records a condition that the launch plan checks.
-  void at_launch(const std::string& condition, const std::string& reason);
+  /// Records a condition of the launch: one that its plan checks, or the caller's.
+  void at_launch(const codegen::LaunchCondition& condition);
 
   [[nodiscard]] const std::vector<ProofItem>& items() const { return items_; }
   [[nodiscard]] std::size_t proved() const;

@@ -201,9 +201,13 @@ py::object computes(const Owner& k, const PyTensor& tensor, const py::object& bo
   const Tensor t = of(k, tensor);
   return now_or_decorated(body, [=](const py::function& f) { to(k).computes(t, mapping<Sym>(k, f)); });
 }
-py::object scatters(const Owner& k, const PyTensor& tensor, const PyTensor& table, const py::object& body) {
+/// `scatters` and `puts`.
+template <auto method>
+py::object through_table(const Owner& k, const PyTensor& tensor, const PyTensor& table,
+                         const py::object& body) {
   const Tensor t = of(k, tensor), names = of(k, table);
-  return now_or_decorated(body, [=](const py::function& f) { to(k).scatters(t, names, mapping<Sym>(k, f)); });
+  return now_or_decorated(body,
+                          [=](const py::function& f) { (to(k).*method)(t, names, mapping<Sym>(k, f)); });
 }
 
 template <Tensor (Program::*declare)(const std::string&, Element, std::vector<Sym>, std::optional<SymLayout>)>
@@ -609,8 +613,13 @@ void add_program(py::module_& m) {
            "extent"_a, "begin"_a, "end"_a, "body"_a, "A part of it: begin <= i < end.")
       .def("computes", located(&computes), "tensor"_a, "body"_a = py::none(),
            "tensor[i, j, ...] = body(i, j, ...) for all coordinates.")
-      .def("scatters", located(&scatters), "tensor"_a, "table"_a, "body"_a = py::none(),
-           "tensor[r, j, ...] = the sum of body(s, j, ...) over the entries s of a table with table[s] = r.");
+      .def("scatters", located(&through_table<&Program::scatters>), "tensor"_a, "table"_a,
+           "body"_a = py::none(),
+           "tensor[r, j, ...] = the sum of body(s, j, ...) over the entries s of a table with table[s] = r.")
+      .def("puts", located(&through_table<&Program::puts>), "tensor"_a, "table"_a, "body"_a = py::none(),
+           "tensor[table[s], j, ...] = body(s, j, ...) for every entry s of a table, no two of which name "
+           "one row; rows "
+           "that none names keep what they held, so the tensor is an `inout`.");
 
   // Operations, in order.
   c.def("tile", located(&tile), "tensor"_a, "extents"_a, "index"_a, "Tile number `index` of a tensor.")

@@ -37,8 +37,33 @@ struct Subject {
   Scheduler scheduler = Scheduler::plain;
 };
 
+// Rows that replace others where a table says: by a number of the workgroup, or eight through registers; in two parts.
+Program put(bool registers) {
+  const int rows = registers ? 8 : 1, threads = 64 * (registers ? 2 : 1);
+  Program k("put", Target::named("gfx942"), threads);
+  const Sym t = k.size("t", {.most = 1 << 20, .multiple = rows}), v = k.size("rows", {.most = 1 << 16}),
+            n = k.size("n", {.most = 1 << 8, .multiple = 128});
+  const Tensor y = k.inout("y", Element::f32, {v, n}), x = k.input("x", Element::f32, {t, n}),
+               ids = k.input("ids", Element::i32, {t}), w = k.input("w", Element::f32, {t, Sym(1)});
+  k.puts(y, ids, [&](const auto& c) { return k(x, {c[0], c[1]}) * k(w, {c[0], 0}); });
+  const Sym entries = k.workgroups(0, t, rows), part = k.workgroups(1, n, 128);
+  for (const int half : {0, 1}) {
+    const Layout tv = rows_tv(rows, 64, registers ? 4 : 1, threads), row = without_axis(tv, 1);
+    const Sym column = Sym(2) * part + Sym(half);
+    const int vector = registers ? 4 : 1;
+    const Fragment of = k.load(k.tile(x, {rows, 64}, {entries, column}), tv, vector),
+                   weight = k.load(k.tile(w, {rows, 1}, {entries, 0}), row, 1);
+    View to = k.tile(y, {rows, 64}, {registers ? Sym(0) : k.uniform(ids, entries), column});
+    if (registers) to = to.through(0, k.load(k.tile(ids, {rows}, {entries}), row, 1));
+    k.store(k.map({of, weight}, [](const auto& a) { return a[0] * a[1]; }), to, vector);
+  }
+  return k;
+}
+
 std::vector<Subject> subjects() {
   std::vector<Subject> out;
+  out.push_back({"rows put by a number", put(false), {{5, 7, 128}, {9, 3, 256}}});
+  out.push_back({"rows put by registers", put(true), {{8, 20, 128}, {16, 5, 256}}});
   for (const bool pre : {false, true}) {
     kernels::GemmSpec spec;
     spec.preshuffled_b = pre;

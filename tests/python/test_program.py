@@ -315,6 +315,22 @@ class Operations(unittest.TestCase):
         k.build().run(after, n=100)
         numpy.testing.assert_array_equal(after, numpy.maximum(values, 0) / 2)
 
+    def test_rows_that_are_put(self):
+        k = Program("put", "gfx942", 64)
+        t, rows, n = k.size("t", most=1 << 20), k.size("rows", most=1 << 20), k.size("n", most=1 << 10)
+        y, x, ids = k.inout("y", "f32", [rows, n]), k.input("x", "f32", [t, n]), k.input("ids", "i32", [t])
+
+        @k.puts(y, ids)
+        def _(s, i): return x[s, i]
+        w, part = k.workgroups(0, t, 1), k.workgroups(1, n, 64)
+        k.store(k.load(k.tile(x, [1, 64], [w, part]), "(64,1):(1@1,0)", 1), k.tile(y, [1, 64], [k.uniform(ids, w), part]), 1)
+        values, new = numpy.zeros((9, 70), numpy.float32), numpy.arange(280, dtype=numpy.float32).reshape(4, 70)
+        table = numpy.array([8, -1, 0, 9], numpy.int32)
+        wanted = values.copy()
+        wanted[[8, 0]] = new[[0, 2]]
+        k.build().run(values, new, table, t=4, rows=9, n=70)
+        numpy.testing.assert_array_equal(values, wanted)
+
 
 class Values(unittest.TestCase):
     def test_formulas(self):

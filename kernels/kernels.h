@@ -16,6 +16,10 @@
   group("Mixture of experts") \
   kernel(topk_gating) \
   kernel(grouped_gating) \
+  kernel(moe_starts) \
+  kernel(moe_blocks) \
+  kernel(moe_places) \
+  kernel(moe_sort) \
   kernel(moe_stage1) \
   kernel(moe_stage2) \
   kernel(weighted_combine) \

@@ -97,6 +97,10 @@ const std::vector<Row> table = {
     {"grouped_gating",
      "--groups 4 --topk-group 1 --experts 64 --k 3 --renormalise no --dtype f16",
      {"--m 5"}},
+    {"moe_starts", "", {"--n 1 --experts 1", "--n 200 --experts 7", "--n 333 --experts 256"}},
+    {"moe_blocks", "--block 16", {"--n 1 --experts 1", "--n 200 --experts 7", "--n 640 --experts 256"}},
+    {"moe_places", "", {"--n 4 --experts 1", "--n 200 --experts 7", "--n 516 --experts 256"}},
+    {"moe_sort", "--k 8 --block 64", {"--n 64 --experts 1", "--n 192 --experts 7"}},
     {"weighted_combine", "--k 8", {"--m 1 --n 8 --rows 1", "--m 5 --n 264 --rows 9"}},
     {"weighted_combine", "--k 1 --dtype f32 --vector 1 --threads 64", {"--m 3 --n 67 --rows 9"}},
     {"transpose", "", {"--b 1 --m 8 --n 8", "--b 2 --m 72 --n 136"}},
@@ -289,6 +293,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"kv_write", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
+  CHECK_THAT(said({"moe_starts", "--block", "48"}), Contains("--block 48") && Contains("16, 32, 64"));
+  CHECK_THAT(said({"moe_sort", "--n", "65"}), Contains("multiple of 64"));
   CHECK_THAT(said({"kv_write", "--head-dim", "96"}), Contains("--head-dim 96") && Contains("64, 128"));
   CHECK_THAT(said({"transpose", "--m", "7", "--n", "8"}), Contains("multiple of 8"));
   CHECK_THAT(said({"batched_gemm", "--tile", "65"}), Contains("32, 64 or 128"));

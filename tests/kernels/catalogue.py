@@ -42,6 +42,9 @@ def rows():
     add("topk_gating", "--experts 128 --k 4 --renormalise no", "--m 7", "--m 131072", lambda s: 131072 * (128 * s + 32), types=("f32",))
     add("grouped_gating", "--scale 2.5", "--m 7", "--m 131072", lambda s: 131072 * (256 * s + 64), types=("bf16", "f32"))
     add("grouped_gating", "--experts 384 --groups 1 --topk-group 1", "--m 7", "--m 131072", lambda s: 131072 * (384 * s + 64), archs=("gfx942",))
+    for kernel, sizes in (("moe_starts", "--n 8192 --experts 256"), ("moe_blocks", "--blocks 512 --experts 256"),
+                          ("moe_places", "--m 8192 --n 8192 --experts 256"), ("moe_sort", "--n 8192 --rows 16384")):
+        add(kernel, "", "--n 192 --experts 7", sizes, types=(None,))
     add("moe_stage1", types=both)
     add("moe_stage2", types=both)
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",

@@ -2,6 +2,8 @@
 // that are no row skipped; two entries of one row are a race.
 #include "specified.h"
 
+#include <inlay/kernels/artifact.h>
+
 #include <climits>
 #include <cstring>
 
@@ -104,5 +106,60 @@ TEST_CASE("puts: one row of two entries is a race: of two workgroups, two waves,
     CHECK_NOTHROW(run(a, y, x, {0, 1, 2, 3, 4, 5, 6, 7}, 10, 8));
     CHECK_NOTHROW(run(a, y, x, {0, 1, 2, 3, -1, -1, 10, 10}, 10, 8)); // none of them is a row
     CHECK_THROWS_AS(run(a, y, x, {0, 1, 2, 3, 4, 5, 1, 7}, 10, 8), kernels::FindingsError);
+  }
+}
+
+TEST_CASE("puts: entries of a mixture of experts are sorted to blocks by four launches, whatever the sizes") {
+  for (const auto& [n, experts] : {std::pair(64, 1), {192, 7}, {640, 256}}) {
+    const int block = 16, blocks = (n + block - 1) / block + experts, rows = blocks * block;
+    INFO(n << " entries, " << experts << " experts");
+    std::vector<std::int32_t> e, labels;
+    for (int x = 0; x < experts; ++x) labels.push_back(x);
+    std::vector<float> weights;
+    for (int i = 0; i < n; ++i) {
+      e.push_back(i % 9 == 4 ? -1 : i % 5 == 0 ? experts - 1 : (i * i + 3) % (experts + 1));
+      weights.push_back(static_cast<float>(i) + 0.5F);
+    }
+    const auto launch = [&](const std::string& kernel, const std::vector<kernels::Bytes>& buffers,
+                            const std::vector<std::int64_t>& sizes) {
+      const kernels::Artifact a = kernels::find_kernel(kernel)->build({{"block", std::to_string(block)}}, {});
+      const auto device = kernels::open_device("emulator", a.arch);
+      auto& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
+      options.checks = runtime::Checks::all(), options.stress = true;
+      return kernels::run(*device, a, buffers, sizes);
+    };
+    const auto empty = [](int count) {
+      return bytes_of(std::vector<std::int32_t>(static_cast<std::size_t>(count), -9));
+    };
+    const auto words = [](const kernels::Bytes& bytes) {
+      std::vector<std::int32_t> out(bytes.size() / 4);
+      std::memcpy(out.data(), bytes.data(), bytes.size());
+      return out;
+    };
+    const kernels::Bytes entries = bytes_of(e);
+    const auto started =
+        launch("moe_starts", {empty(experts), empty(1), entries, bytes_of(labels)}, {n, experts});
+    const auto of_blocks = launch("moe_blocks", {empty(blocks), started[0]}, {blocks, experts});
+    const auto places = launch("moe_places", {empty(n), entries, entries, started[0]}, {n, n, experts});
+    const std::vector<float> none(static_cast<std::size_t>(rows), 0);
+    const auto sorted =
+        launch("moe_sort", {empty(rows), bytes_of(none), places[0], bytes_of(weights)}, {n, rows});
+    // The same by a list for each expert.
+    std::vector<std::int32_t> ids(static_cast<std::size_t>(rows), -9), experts_of_blocks;
+    std::vector<float> of_rows = none;
+    std::size_t row = 0;
+    for (int x = 0; x < experts; ++x) {
+      for (int i = 0; i < n; ++i)
+        if (e[static_cast<std::size_t>(i)] == x)
+          of_rows[row] = weights[static_cast<std::size_t>(i)], ids[row++] = i;
+      row = (row + block - 1) / block * block;
+      experts_of_blocks.resize(row / block, x);
+    }
+    CHECK(words(started[1])[0] == static_cast<std::int32_t>(row));
+    std::vector<std::int32_t> in_use = words(of_blocks[0]);
+    in_use.resize(row / block);
+    CHECK(in_use == experts_of_blocks);
+    CHECK(words(sorted[0]) == ids);
+    CHECK(sorted[1] == bytes_of(of_rows));
   }
 }

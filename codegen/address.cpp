@@ -75,12 +75,19 @@ bool is_bound(const Code& code, const Uniform& uniform) {
   };
   const Expressions& x = code.program->expressions();
   for (const CodeRegion& r : code.regions) {
+    if (has(symbols(r.extent))) return true;
     for (const Guard& g : r.guards)
       if (has(symbols(g.condition.a)) || has(symbols(g.condition.b))) return true;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
-      for (const Inst& i : *list)
+      for (const Inst& i : *list) {
         if (i.map && has(x.symbols(i.map))) return true;
+        // A coordinate by itself is compared with the extent; a part of one is not.
+        for (const Sym& origin : i.access.origin)
+          if (!(origin == uniform.symbol) && has(symbols(origin))) return true;
+      }
   }
+  for (const Uniform& other : code.program->uniforms())
+    if (has(symbols(other.at))) return true;
   return std::any_of(code.program->specifications().begin(), code.program->specifications().end(),
                      [&](const auto& s) { return has(x.symbols(s.value)); });
 }

@@ -3,6 +3,8 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <inlay/codegen/provenance.h>
+#include <inlay/solver/prover.h>
 
 using namespace adversary;
 
@@ -350,6 +352,31 @@ TEST_CASE("adversary: rows that a table names") {
                    masked ? "" : "the descriptor ends with the tensor, and its end reads as 0"});
   }
   attack(all);
+}
+
+TEST_CASE("adversary: a part of a number that a table holds is one of a number that is not negative") {
+  // y(i) = x(t(i) mod r): the code reads t(i) as a number from 0 on, and a specification may not.
+  const auto picked = [](const std::function<Sym(Sym, Sym)>& row) {
+    Program k("picked", target(), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), r = k.size("r", {.most = 1 << 12}),
+              n = k.size("n", {.most = 1 << 10});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {r, n}),
+                 t = k.input("t", Element::i32, {m});
+    k.computes(y, [&](const auto& i) { return k(x, {row(k.value(t, i[0]), r), i[1]}); });
+    const Sym c = k.workgroups(0, n, 64), w = k.workgroups(1, m, 1);
+    const Layout tv = rows_tv(1, 64, 1, 64);
+    k.store(k.load(k.tile(x, {1, 64}, {row(k.uniform(t, w), r), c}), tv, 1), k.tile(y, {1, 64}, {w, c}), 1);
+    const Graph graph = expand(k);
+    const Code code = apply(graph, default_schedule(graph));
+    solver::SolverProver prover;
+    const Derivation derived = derive(code, prover);
+    return derived.ok() &&
+           std::any_of(derived.contract.begin(), derived.contract.end(), [](const LaunchCondition& of) {
+             return of.callers && of.condition == "t holds nothing negative";
+           });
+  };
+  CHECK(picked([](Sym t, Sym r) { return floor_mod(t, r); }));
+  CHECK(picked([](Sym t, Sym r) { return floor_mod(2 * t + 1, r); }));
 }
 
 TEST_CASE("adversary: proved is not stable") {

@@ -364,7 +364,12 @@ void add_validate(CLI::App& app, Session& session) {
   command->callback([=, &session] {
 #ifdef INLAY_CLI_CLAIMS
     if (is_kernel(o->file) && !std::filesystem::exists(o->file)) {
-      session.exit = validate_kernel(session, *o, command->remaining());
+      std::vector<std::string> options = command->remaining();
+      if (!o->block.empty()) { // one of the kernel's own, or none
+        options.emplace_back("--block");
+        options.push_back(fmt::format("{}", fmt::join(o->block, ",")));
+      }
+      session.exit = validate_kernel(session, *o, options);
       return;
     }
     std::string foreign = command->remaining().empty() ? "" : command->remaining()[0];

@@ -189,6 +189,11 @@ k:
   // One wave alone has no one to race with: LDS instructions of a wave are in order.
   CHECK(inlay_command({"validate", "-", "--block", "64"}, race).exit == 0);
   CHECK(inlay_command({"validate", "-", "--block", "4096"}, race).exit == 2);
+  // A kernel's option of that name is the kernel's.
+  const Ran no_block = inlay_command({"validate", "quantise", "--quant", "i8", "--block", "7777"});
+  CHECK(no_block.exit == 2);
+  CHECK(no_block.err.find("--block '7777'") != std::string::npos);
+  CHECK(inlay_command({"validate", "vector_add", "--block", "64"}).exit == 2);
   CHECK(inlay_command({"validate", "no such file"}).exit == 2);
   CHECK(inlay_command({"validate", "-", "--kernel", "other"}, race).exit == 2);
   // An LDS address that comes from memory is not decided.

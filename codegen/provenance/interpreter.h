@@ -161,7 +161,7 @@ private:
   bool counts_trips(const CodeRegion& r) const;
   // The number of the last trip, with what is known of it here: after another loop over the size, that one's.
   Sym last_trip(const CodeRegion& r) const { return relate(last_trip_.at(&r)); }
-  bool positive(Sym end) const;
+  bool positive(const CodeRegion& r, Sym end) const;
   // How many trips a step of the induction takes: whole rounds of the ring, and of the workgroups that the loop ends with.
   int round_of(const CodeRegion& r) const;
   void forget_iterations(State& s);

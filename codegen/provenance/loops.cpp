@@ -252,13 +252,17 @@ void Interpreter::go_on(State s, std::size_t index, const std::vector<std::pair<
   if (!asked_for_trips_) left_.push_back(std::move(copy));
 }
 
-bool Interpreter::positive(Sym end) const {
-  return le(Sym(1), end) == Truth::yes ||
+bool Interpreter::positive(const CodeRegion& r, Sym end) const {
+  const auto reaches = [&](Sym one) { return le(one, end) == Truth::yes; }; // one >= 1
+  return reaches(Sym(1)) ||
          std::any_of(p_.grid().begin(), p_.grid().end(),
                      [&](const GridAxis& g) { // what a workgroup begins with
-                       return end == g.extent - Sym(g.tile) * g.symbol;
+                       return reaches(g.extent - Sym(g.tile) * g.symbol);
                      }) ||
-         (p_.shares() && end == p_.shares()->extent - Sym(p_.shares()->tile) * p_.shares()->begin);
+         (p_.shares() && reaches(p_.shares()->extent - Sym(p_.shares()->tile) * p_.shares()->begin)) ||
+         std::any_of(r.guards.begin(), r.guards.end(), [&](const Guard& g) { // a < b, or a >= b
+           return reaches(g.holds ? g.condition.b - g.condition.a : g.condition.a - g.condition.b + Sym(1));
+         });
 }
 
 bool Interpreter::counts_trips(const CodeRegion& r) const {
@@ -344,9 +348,16 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   const auto two = least_of(r.extent);
   std::vector<Sym> ends; // that may be 0
   if (two) ends = {two->first, two->second};
-  if (!two && !size_in(r.extent)) ends = {r.extent};
+  if (!two) ends = {r.extent};
+  // What the loop itself is taken to say of its size says nothing of whether there is a trip. Of a number from memory it does:
+  // the case without one is looked at by itself (LeastEnd::nothing).
+  const auto looked_at = [&](const Sym& end) {
+    const Uniform* u = uniform_in(p_, end);
+    return two && u && !mentions(u->symbol - end, *u->symbol.as_atom()) &&
+           (uniform_of(p_, end) || two->first.constant() || two->second.constant());
+  };
   for (const Sym& end : ends)
-    if (!positive(end) && !less_equal(Sym(1), world(end)))
+    if (!positive(r, end) && !(looked_at(end) && less_equal(Sym(1), world(end))))
       refute("the loop runs at least once", to_string(end),
              "it may end at 0: k.if_less(0, " + to_string(end) + ", ..) around it says where not");
   // What is known after the loop before this one holds in all trips of this one, but its own trips are not over.

@@ -2210,6 +2210,9 @@ void Sides::try_to(F f) {
 
 CodeReport Sides::run() {
   judge();
+  if (values_)
+    for (const auto& [domain, x] : values_->arithmetic().unsaid())
+      missing("values: " + unsaid_text(domain, "its instructions do"));
   report_.steps = steps_.used();
   report_.undecided.assign(reasons_.begin(), reasons_.end());
   report_.verdict = !report_.refuted.empty()    ? MachineVerdict::refuted

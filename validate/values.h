@@ -13,7 +13,9 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -218,13 +220,32 @@ private:
   std::unordered_map<Number, Set> sets_[2];
 };
 
+/// What a number has to be for a reciprocal, a logarithm, a root of it to be a number.
+enum class Domain : std::uint8_t { not_zero, positive, not_negative };
+/// `machine code takes the reciprocal of what its instructions do not: ...`
+inline std::string unsaid_text(Domain domain, const std::string& other) {
+  static constexpr const char* of[] = {"the reciprocal", "the logarithm or the reciprocal root",
+                                       "the square root"};
+  return std::string("machine code takes ") + of[static_cast<int>(domain)] + " of what " + other +
+         " not: where it is outside of the domain, what is stored is no number";
+}
+
+/// The field does not see where a quotient is no number: (a^2 - b^2) / (a - b) and a + b have one number, and at a = b one value.
+/// So what machine code divides by, and takes roots and logarithms of, is written down (machine_takes) and held against what the
+/// other side does (`unsaid`).
 class FieldArithmetic : public Arithmetic {
 public:
   explicit FieldArithmetic(Extremes& extremes) : extremes_(extremes) {}
   Number sum(Number a, Number b) override { return add(a, b); }
   Number difference(Number a, Number b) override { return subtract(a, b); }
   Number product(Number a, Number b) override { return multiply(a, b); }
-  Number reciprocal(Number a) override { return inverse(a); }
+  Number reciprocal(Number a) final {
+    says(Domain::not_zero, a);
+    if (const auto s = roots_.find(a); s != roots_.end()) says(Domain::positive, s->second);
+    return inverse_of(a);
+  }
+  /// 1 / a, of which nothing is written down.
+  [[nodiscard]] virtual Number inverse_of(Number a) const { return inverse(a); }
   Number constant(double x) override {
     const Number n = of_double(x);
     if (!std::isnan(x)) constants_.try_emplace(n, x);
@@ -245,13 +266,55 @@ public:
     return choose(comparison(a, b), yes, no);
   }
   Number of(Function f, Number x) override {
-    return f == Function::rsqrt ? inverse(apply(Function::sqrt, x)) : apply(f, x);
+    const Number root = apply(Function::sqrt, x);
+    switch (f) {
+    case Function::rsqrt: says(Domain::positive, x), says(Domain::not_zero, root); return inverse(root);
+    case Function::log2: says(Domain::positive, x); break;
+    case Function::sqrt: says(Domain::not_negative, x), roots_.try_emplace(root, x); break;
+    case Function::exp2: powers_.insert(apply(f, x)); break;
+    default: break;
+    }
+    return apply(f, x);
   }
   Number extreme(Number a, Number b, bool largest) override { return extremes_.join(a, b, largest); }
 
+  /// Machine code takes a reciprocal, a logarithm or a root of x.
+  void machine_takes(Domain domain, Number x) { taken_.emplace_back(domain, x); }
+  /// What it takes one of, and the other side does not; numbers that are always in the domain left out.
+  [[nodiscard]] std::vector<std::pair<Domain, Number>> unsaid() const {
+    std::vector<std::pair<Domain, Number>> out;
+    for (const auto& [domain, x] : taken_)
+      if (!holds(domain, x)) out.emplace_back(domain, x);
+    return out;
+  }
+
 private:
+  void says(Domain domain, Number x) { said_[static_cast<std::size_t>(domain)].insert(x); }
+  [[nodiscard]] bool said(Domain domain, Number x) const {
+    return said_[static_cast<std::size_t>(domain)].contains(x);
+  }
+  [[nodiscard]] bool holds(Domain domain, Number x) const {
+    if (const auto c = constants_.find(x); c != constants_.end())
+      return domain == Domain::not_zero   ? c->second != 0
+             : domain == Domain::positive ? c->second > 0
+                                          : c->second >= 0;
+    if (powers_.contains(x) || said(Domain::positive, x)) return true;
+    const auto root = roots_.find(x);
+    const bool of_positive = root != roots_.end() && said(Domain::positive, root->second);
+    switch (domain) {
+    case Domain::not_zero: return said(Domain::not_zero, x) || of_positive;
+    case Domain::positive: return of_positive || (said(Domain::not_negative, x) && said(Domain::not_zero, x));
+    case Domain::not_negative: return root != roots_.end() || said(Domain::not_negative, x);
+    }
+    return false;
+  }
+
   Extremes& extremes_;
   std::unordered_map<Number, double> constants_;
+  std::unordered_map<Number, Number> roots_; ///< a square root -> of what
+  std::unordered_set<Number> powers_;        ///< of 2
+  std::unordered_set<Number> said_[3];       ///< by domain
+  std::vector<std::pair<Domain, Number>> taken_;
 };
 
 /// The field with two infinities that absorb what is finite, as every element of memory is taken to be: rows that are padded with
@@ -276,7 +339,9 @@ public:
     if (sign == negative_.end()) return FieldArithmetic::product(a, b);
     return sign->second ? negate(a) : a;
   }
-  Number reciprocal(Number a) override { return is_infinite(a) ? 0 : FieldArithmetic::reciprocal(a); }
+  [[nodiscard]] Number inverse_of(Number a) const override {
+    return is_infinite(a) ? 0 : FieldArithmetic::inverse_of(a);
+  }
   Number of(Function f, Number x) override {
     if (f == Function::exp2 && is_infinite(x)) return x == apply(Function::infinity, 1) ? x : 0;
     return FieldArithmetic::of(f, x);

@@ -85,7 +85,8 @@ struct Stored {
     unsigned wave = 0, lane = 0;
     std::string text;
   };
-  std::optional<Wrong> wrong; ///< a store beside the elements
+  std::optional<Wrong> wrong;                   ///< a store beside the elements
+  std::vector<std::pair<Domain, Number>> taken; ///< of what it takes a reciprocal, a root or a logarithm
 };
 
 /// What an element is in the field, and in runs: -3 to 3, or a power of two where it is an exponent.
@@ -511,6 +512,7 @@ private:
       return;
     }
     if (unread_.empty()) unread_ = client.unread;
+    for (const auto& t : extended.unsaid()) out.taken.push_back(t);
     if (stop == Flow::Stop::ended || !out.problem.empty()) return;
     out.problem = stop == Flow::Stop::failed ? flow.why()
                                              : "a branch depends on " + flow.terms().text(flow.question(), 4);
@@ -687,6 +689,9 @@ private:
         return element(p, n) + ": " + (unread_.empty() ? found->second.missing : unread_);
       if (*found->second.value != *wanted) return element(p, n) + ": the numbers of the field differ";
     }
+    for (const auto& [domain, x] : stored.taken) field.machine_takes(domain, x);
+    if (const auto open = field.unsaid(); !open.empty())
+      return unsaid_text(open.front().first, "the expression does");
     return {};
   }
 

@@ -677,11 +677,13 @@ std::optional<Number> ValuesOfWords::of_function(Word w, Element format, unsigne
       return x && y && z ? std::optional(add(multiply(*x, *y), *z)) : std::nullopt;
     }
     if (n == "v_rcp_f32" || n == "v_rcp_iflag_f32")
-      return one([&](Number x) { return arithmetic_->reciprocal(x); });
+      return one([&](Number x) { return taken(Domain::not_zero, x, arithmetic_->inverse_of(x)); });
     if (n == "v_exp_f32") return one([&](Number x) { return arithmetic_->of(Function::exp2, x); });
-    if (n == "v_log_f32") return one([](Number x) { return apply(Function::log2, x); });
-    if (n == "v_rsq_f32") return one([](Number x) { return inverse(apply(Function::sqrt, x)); });
-    if (n == "v_sqrt_f32") return one([](Number x) { return apply(Function::sqrt, x); });
+    const auto root = [](Number x) { return apply(Function::sqrt, x); };
+    if (n == "v_log_f32")
+      return one([&](Number x) { return taken(Domain::positive, x, apply(Function::log2, x)); });
+    if (n == "v_rsq_f32") return one([&](Number x) { return taken(Domain::positive, x, inverse(root(x))); });
+    if (n == "v_sqrt_f32") return one([&](Number x) { return taken(Domain::not_negative, x, root(x)); });
     if (n == "v_mov_b32" || n == "v_accvgpr_read_b32" || n == "v_accvgpr_write_b32") return f32(0);
     if (n == "v_cvt_f32_f16") return f16(0, 0);
     if (n == "v_cvt_f32_i32" && !a.empty()) {

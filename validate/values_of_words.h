@@ -83,6 +83,11 @@ private:
   /// numerator / denominator, when `quotient` is that by v_div_scale, a reciprocal, steps of Newton and v_div_fmas: the scales are
   /// powers of two that v_div_fmas takes back by the numerator's flag.
   std::optional<Number> divided(Word quotient, Word denominator, Word numerator);
+  /// The result, with what machine code asks of x written down.
+  Number taken(Domain domain, Number x, Number result) {
+    arithmetic_->machine_takes(domain, x);
+    return result;
+  }
   /// Whether it is v_div_scale of that division, of which of the two.
   [[nodiscard]] bool is_scale(const runtime::isa::Instruction& i, std::span<const Word> sources) const;
   std::optional<Number> chosen(Word condition, std::optional<Number> x, std::optional<Number> y);

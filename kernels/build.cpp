@@ -243,6 +243,11 @@ Artifact build(const codegen::Program& program, const codegen::Code& code, const
   artifact.arch = std::string(program.target().name);
   artifact.proofs = prove(code);
   artifact.contract = contract_of(program);
+  for (const codegen::Assertion& a : program.assertions()) {
+    const std::string file = a.where.file_name();
+    artifact.checks.push_back(
+        {a.text, fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), a.where.line())});
+  }
   artifact.turns = !program.turns().empty();
   artifact.program = program.text();
   artifact.code = code.text();

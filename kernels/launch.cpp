@@ -74,14 +74,12 @@ std::vector<std::int64_t> sizes_of(const LaunchContract& contract, const LaunchP
 
 /// The check of the program (Program::check) that ended a launch, by the line that the emulator names; nothing where it was none.
 std::string failed_check(const Artifact& artifact, const std::string& message) {
-  if (!artifact.source || message.find("s_trap") == std::string::npos) return {};
-  for (const codegen::Assertion& a : artifact.source->program.assertions()) {
-    const std::string file = a.where.file_name(),
-                      place = fmt::format("{}:{}", file.substr(file.find_last_of('/') + 1), a.where.line());
-    const std::size_t at = message.find(place), end = at + place.size();
+  if (message.find("s_trap") == std::string::npos) return {};
+  for (const DeviceCheck& c : artifact.checks) {
+    const std::size_t at = message.find(c.place), end = at + c.place.size();
     const bool longer = end < message.size() && message[end] >= '0' && message[end] <= '9'; // another number
     if (at != std::string::npos && !longer)
-      return fmt::format("{}: check failed: {}\n  at     {}", artifact.kernel, a.text, place);
+      return fmt::format("{}: check failed: {}\n  at     {}", artifact.kernel, c.text, c.place);
   }
   return {};
 }

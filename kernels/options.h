@@ -92,6 +92,8 @@ struct Reads {
     return {form, [=](Asked& asked, const std::string& text) -> std::string {
               const auto values = product_of(text, sizeof...(members));
               if (!values) return "is not of the form " + form;
+              if (std::any_of(values->begin(), values->end(), [](auto v) { return v < 1; }))
+                return "has to be of numbers from 1 on";
               std::size_t n = 0;
               ((asked.*members = (*values)[n++]), ...);
               return {};

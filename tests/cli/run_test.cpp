@@ -509,9 +509,11 @@ TEST_CASE("run: bad input is one message and exit 2") {
   refused({"gemm", "--k", "7"}, "k = 7");
   refused({"gemm", "--k", "0"}, "k");
   refused({"gemm", "--m", "many"}, "many");
-  refused({"gemm", "--arch", "gfx90a"}, "gfx942");
+  refused({"gemm", "--arch", "gfx1100"}, "gfx942");
   refused({"gemm", "--colour", "red"}, "colour");
   refused({"gemm", "--tile", "256x256x64"}, "LDS");
+  for (const char* kernel : {"gemm", "preshuffle_gemm", "dual_gemm"})
+    for (const char* tile : {"64x64x0", "0x64x64", "0x0x0"}) refused({kernel, "--tile", tile}, "from 1 on");
   refused({"gemm", "--device", "cuda"}, "cuda");
   refused({"gemm", "--check", "luck"}, "luck");
   refused({"preshuffle_gemm", "--k", "40"}, "pad it to 64");

@@ -78,6 +78,9 @@ TEST_CASE("check: the launch ends at the element that fails, with text, line, wo
                          Contains("workgroup 1,0,0, wave 1, lane 11"));
     x[512 + 300] = NAN;
     CHECK_THROWS_AS(run(artifact, x), runtime::ExecutionError);
+    // The text belongs to what was built, not to the program.
+    const Program mine = doubled(arch, true);
+    CHECK_THROWS_WITH(run(kernels::build(mine), x), Contains("check failed: x is at most 9"));
   }
 }
 

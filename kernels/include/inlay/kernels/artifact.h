@@ -106,6 +106,12 @@ struct LaunchContract {
 /// The program that a kernel was built from and its instructions (build.h): what machine code is held against.
 struct Source;
 
+/// A check of the program (Program::check) as a message has it: what failed, and the line that says so.
+struct DeviceCheck {
+  std::string text;
+  std::string place; ///< `softmax.cpp:17`
+};
+
 /// A kernel as machine code, with what was proven about it.
 struct Artifact {
   std::string kernel; ///< the name of the function in the code object
@@ -118,6 +124,7 @@ struct Artifact {
   std::string code;     ///< the instructions that were proven and emitted, one a line
   std::string schedule; ///< the loops as slots
   LaunchContract contract;
+  std::vector<DeviceCheck> checks;
   BuildTimes times;
   bool turns = false;                   ///< workgroups wait for those before them
   bool from_cache = false;              ///< the machine code; claims are derived in every build

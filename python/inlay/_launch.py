@@ -41,8 +41,13 @@ def _need(status):
 
 
 @functools.cache
+_emulators = False  # once there is one, libamdhip64 of this process is its own
+
+
 def _device(kind):
     """Devices stay open: kernels and memory of the process belong to them."""
+    global _emulators
+    _emulators = _emulators or kind.startswith("emulator")
     out = ctypes.c_void_p()
     _need(_library().inlay_device_open(kind.encode(), 0, ctypes.byref(out)))
     return out
@@ -148,7 +153,9 @@ def load(file, kernel=None, *, device="auto"):
         >>> softmax = inlay.load("built/softmax.json")
         >>> softmax(y, x, m=4, n=1024)
     """
-    if device == "auto":
+    if device == "auto" and _emulators:
+        device = "emulator"
+    elif device == "auto":
         try:
             _device("hip")
             device = "hip"

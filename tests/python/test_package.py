@@ -108,6 +108,19 @@ class Loaded(unittest.TestCase):
         with self.assertRaises(inlay.CommandError):
             inlay.load(self.directory.name + "/nothing.json", device="emulator")
 
+    def test_without_a_gpu_again_and_again(self):
+        if any(os.path.exists(node) for node in ("/dev/kfd",)):
+            self.skipTest("there is a GPU")
+        script = """
+import sys, inlay, numpy as np
+for _ in range(3):
+    c, a = np.zeros(100, np.float32), np.ones(100, np.float32)
+    inlay.load(sys.argv[1])(c, a, a, n=100)
+    assert (c == 2).all()
+"""
+        ran = subprocess.run([sys.executable, "-c", script, self.file], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+
     @unittest.skipUnless(os.environ.get("INLAY_FAKE_HIP"), "no recording libamdhip64")
     def test_through_hip(self):
         script = """

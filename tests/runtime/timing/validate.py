@@ -3,8 +3,9 @@
 
   validate.py INLAY               prints the tables and exits 1 when a limit is passed
   validate.py INLAY --write FILE  also puts them into FILE between its marks
-  validate.py INLAY --aiter [CHECKOUT] [--write FILE]
-                                  the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes 10 to 30 minutes
+  validate.py INLAY --aiter [CHECKOUT] [--published] [--write FILE]
+                                  the times of whole launches (end_to_end.py) instead, from the clone that INLAY_AITER names; takes 10 to 30 minutes.
+                                  --published: TFLOP/s at the clock under load, in place of times at a fitted one
 
 A limit is what this model reaches with some room, not what one would wish for: a change of the model that makes it worse fails.
 """
@@ -221,19 +222,23 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("inlay")
     parser.add_argument("--aiter", nargs="?", const=os.environ.get("INLAY_AITER", ""))
+    parser.add_argument("--published", action="store_true", help="with --aiter: TFLOP/s at the clock under load, beside published ones")
     parser.add_argument("--write")
     o = parser.parse_args()
     inlay = os.path.abspath(o.inlay)
     if o.aiter == "":
         print("skipped: INLAY_AITER names no clone of github.com/ROCm/aiter")
         return 77
-    out, failed = end_to_end.section(inlay, o.aiter, spearman) if o.aiter is not None else loops_and_instructions(inlay)
+    name = "validation" if o.aiter is None else "published" if o.published else "end to end"
+    if o.aiter is None:
+        out, failed = loops_and_instructions(inlay)
+    else:
+        out, failed = end_to_end.published(inlay, o.aiter) if o.published else end_to_end.section(inlay, o.aiter, spearman)
     text = "\n".join(out)
     print(text)
     if o.write:
         with open(o.write) as f:
             page = f.read()
-        name = "end to end" if o.aiter else "validation"
         begin, end = f"<!-- {name} -->\n", f"<!-- {name} end -->"
         head, rest = page.split(begin)
         with open(o.write, "w") as f:

@@ -898,6 +898,8 @@ private:
     if (renames(i, code_.registers)) return k.pack(elements(i.uses));
     const int n = i.def.count;
     const Element to = reg_element(i.def);
+    if (const Element from = reg_element(i.uses[0]); chooses(i, from))
+      return widened(chosen(i, i.map, k.pack(elements(i.uses))), to);
     const bool by_addition = rounds_by_addition(i, code_.registers, p_.target(), shares_scales(i.op));
     // In an order of ours each by itself, where that costs no more: what stands between two matrix instructions is that much.
     const bool shortened = by_addition && i.nan == Nan::kept;
@@ -931,6 +933,45 @@ private:
       parts.push_back(v.type.element == to ? v : k.convert(v, to, by_addition ? Nan::any : i.nan));
     }
     return k.pack(parts);
+  }
+
+  // Whether a map leaves elements of 8 or 16 bits as they are, or makes them 0, in a type that has all of them: codes are enough.
+  bool chooses(const Inst& i, Element from) {
+    const Element to = reg_element(i.def);
+    if (i.def.count % 8 != 0) return false; // short vectors stay as they are: LLVM makes as little of them
+    if (codegen::is_integer(from) || bits(from) > 16 || bits(from) < 8 ||
+        static_cast<int>(i.uses.size()) != i.def.count)
+      return false;
+    if (from != to && !(bits(from) == 8 && to == Element::bf16 && i.def.count % 2 == 0)) return false;
+    Expr e = i.map;
+    while (e.node().fn == Fn::inside && e.node().value == 0 && !std::signbit(e.node().value))
+      e = {e.arena, e.node().args[0]};
+    return e.node().fn == Fn::parameter &&
+           std::all_of(i.uses.begin(), i.uses.end(), [&](const Reg& r) { return reg_element(r) == from; });
+  }
+  // 8 bits as bf16: the upper half of f32 has all of their digits.
+  Value widened(Value v, Element to) {
+    if (v.type.element == to) return v;
+    const Value words = k.bitcast(k.convert(v, Element::f32), Type::i32(v.type.lanes));
+    std::vector<Value> pairs;
+    for (int e = 0; e < v.type.lanes; e += 2)
+      pairs.push_back(k.bit_or(k.lshr(k.extract(words, e), k.constant(16)),
+                               k.bit_and(k.extract(words, e + 1), k.constant(0xffff0000LL))));
+    return k.bitcast(k.pack(pairs), Type{to, v.type.lanes});
+  }
+  Value chosen(const Inst& i, Expr e, Value v) {
+    const ExprNode& n = e.node();
+    if (n.fn == Fn::parameter) return v;
+    const Value of = chosen(i, {e.arena, n.args[0]}, v);
+    const auto at = positions(i, n.index[0], n.index[1]);
+    if (std::all_of(at.begin(), at.end(), [&](const auto& x) { return x == at[0]; }))
+      return k.select(k.less(at[0].first, at[0].second), of, k.zero(of.type));
+    std::vector<Value> out;
+    for (int b = 0; b < of.type.lanes; ++b) {
+      const auto& [index, bound] = at[static_cast<std::size_t>(b)];
+      out.push_back(k.select(k.less(index, bound), k.extract(of, b), k.zero({of.type.element, 1})));
+    }
+    return k.pack(out);
   }
 
   static bool takes_words(Expr map) {

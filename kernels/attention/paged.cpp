@@ -29,6 +29,8 @@ void check(const PagedDecode& s) {
   if (s.page < 1 || s.tile_k % s.page != 0)
     refuse(fmt::format("--page {} with --tile-k {}", s.page, s.tile_k),
            "1, 2, 4, .. up to the tile: a tile is whole pages");
+  if (!std::isfinite(s.soft_cap) || s.soft_cap < 0)
+    refuse(fmt::format("--soft-cap {}", s.soft_cap), "a positive number, or 0 for none");
   if (s.split % s.tile_k != 0)
     refuse(fmt::format("--split {} with --tile-k {}", s.split, s.tile_k), "a multiple of the tile");
   if (s.scaled() && codegen::bits(s.cache) != 8)
@@ -47,6 +49,13 @@ SymLayout by_rows(const std::vector<Sym>& shape) {
     b.leaf(BasicMode<Sym>{shape[axis], BasicStride<Sym>(distance[axis])});
   b.close(at, shape.size());
   return SymLayout(std::move(b).finish());
+}
+
+// cap tanh(x / cap).
+Expr capped(const PagedDecode& s, Expr x) {
+  if (s.soft_cap == 0) return x;
+  return x.arena->constant(s.soft_cap) -
+         x.arena->constant(2 * s.soft_cap) / (exp(x * (2 / s.soft_cap)) + x.arena->constant(1));
 }
 
 // The same of `parts` tiles, one after the other, along a third axis.
@@ -68,7 +77,9 @@ Layout with_parts(const Layout& tv, int parts) {
 } // namespace
 
 // [paged]
-Program paged_decode_program(const PagedDecode& s) {
+Program paged_decode_program(const PagedDecode& asked) {
+  PagedDecode s = asked;
+  if (s.tile_k == 0) s.tile_k = s.page <= 32 ? 32 : 64;
   check(s);
   const Target& target = Target::named(s.arch);
   const int D = s.head_dim, columns = s.tile_k, threads = 64;
@@ -94,8 +105,10 @@ Program paged_decode_program(const PagedDecode& s) {
                T = k.input("table", Element::i32, {S, R, s.split / s.page}),
                L = k.input("lengths", Element::i32, {S}), keys = k.paged("keys_at", K, T),
                values = k.paged("values_at", V, T);
-  std::optional<Tensor> scales;
+  std::optional<Tensor> scales, sinks;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
+  const std::vector<Sym> each_head{HK, s.group, 1};
+  if (s.sinks) sinks = k.input("sinks", Element::f32, each_head, by_rows(each_head));
   // The softmax over part r, of the positions in it.
   const auto part_of = [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
@@ -107,7 +120,7 @@ Program paged_decode_program(const PagedDecode& s) {
         return k(Q, {c[0], c[1], c[3], d}) * k(keys, {c[0], c[2], i, c[1], d});
       });
       if (scales) all = all * k(*scales, {0, 0});
-      return within(i, all * scale, minus_infinity);
+      return within(i, capped(s, all * scale), minus_infinity);
     };
     const Expr most = k.fold(Monoid::max, split, score);
     const auto p = [score, most](Sym i) { return exp(score(i) - most); };
@@ -139,12 +152,9 @@ Program paged_decode_program(const PagedDecode& s) {
     const auto weight = [&](Sym r) { return exp(most_of(r) - most); };
     Expr sum = k.sum(R, [&](Sym r) { return weight(r) * k(PO, {c[0], c[1], r, c[2], c[3]}); });
     if (scales) sum = sum * k(*scales, {1, 0});
-    return inside(0, length,
-                  sum / k.sum(R,
-                              [&](Sym r) {
-                                return weight(r) * k(PL, {c[0], c[1], r, c[2]});
-                              }),
-                  0);
+    Expr all = k.sum(R, [&](Sym r) { return weight(r) * k(PL, {c[0], c[1], r, c[2]}); });
+    if (sinks) all = all + exp(k(*sinks, {c[1], c[2], 0}) - most);
+    return inside(0, length, sum / all, 0);
   });
 
   const Sym seq = k.workgroups(0, S, 1), head = k.workgroups(1, HK, 1), part = k.workgroups(2, N, s.split),
@@ -164,38 +174,39 @@ Program paged_decode_program(const PagedDecode& s) {
     const Fragment m = k.full(minus_infinity, of_row, {rows, 1}),
                    l = k.zeros(Element::f32, of_row, {rows, 1}), o = k.zeros(Element::f32, pv.c(), {rows, D});
     const Fragment scale_k = scales ? scale_of(0) : m;
-    k.loop(
-        min(split, length - begin), columns, {.distance = s.distance, .ring = std::max(1, s.distance)},
-        [&](Sym t) {
-          const auto tile = [&](const Tensor& of) {
-            return k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
-          };
-          const auto before_end = [&](Sym i, Expr e, double beyond) {
-            return inside(i, length - begin, e, beyond);
-          };
-          const Fragment rows_of_v = k.map(
-              v_tile->written, {k.load(tile(values), v_tile->loaded, 8)},
-              [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.type);
-          k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
-          Fragment of_keys = k.load(tile(keys), qk.b(), 8);
-          if (scales)
-            of_keys = k.map(
-                {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
-          const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
-          k.mma(scores, q, of_keys, qk);
-          const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
-            return before_end(columns * t + k.position(1), (scales ? v[0] * v[1] : v[0]) * scale,
-                              minus_infinity);
-          });
-          const Fragment most =
-              k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
-          const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-          const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
-          k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
-          k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
-          k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
-          k.update(m, {most}, [](const Exprs& v) { return v[1]; });
-        });
+    k.loop(min(split, length - begin), columns, {.distance = s.distance, .ring = 1}, [&](Sym t) {
+      const auto tile = [&](const Tensor& of) {
+        return k.tile(of, {1, 1, columns, 1, D}, {seq, part, t, head, 0}).keep({2, 4});
+      };
+      const auto before_end = [&](Sym i, Expr e, double beyond) {
+        return inside(i, length - begin, e, beyond);
+      };
+      // Whole rows first: what stands in the cache after the end may be anything, and is no number to multiply.
+      const Fragment within_v = k.map(
+          {k.load(tile(values), v_tile->loaded, 8)},
+          [&](const Exprs& x) { return before_end(columns * t + k.position(0), x[0], 0); }, s.cache);
+      const Fragment rows_of_v = k.map(
+          v_tile->written, {within_v}, [](const Exprs& x) { return x[0]; }, s.type);
+      k.store(rows_of_v, k.whole(lds).keep({1, 0}), v_tile->piece);
+      Fragment of_keys = k.load(tile(keys), qk.b(), 8);
+      if (scales)
+        of_keys = k.map(
+            {of_keys}, [](const Exprs& x) { return x[0]; }, s.type);
+      const Fragment scores = k.zeros(Element::f32, qk.c(), {rows, columns});
+      k.mma(scores, q, of_keys, qk);
+      const Fragment x = k.map({scores, scale_k}, [&](const Exprs& v) {
+        return before_end(columns * t + k.position(1), capped(s, (scales ? v[0] * v[1] : v[0]) * scale),
+                          minus_infinity);
+      });
+      const Fragment most =
+          k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
+      const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
+      const Fragment p = k.map({x, most}, ex), again = k.map({m, most}, ex);
+      k.update(l, {again, k.fold(Monoid::sum, p, 1)}, [](const Exprs& v) { return v[0] * v[1] + v[2]; });
+      k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
+      k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(lds, pv.b(), 8), pv);
+      k.update(m, {most}, [](const Exprs& v) { return v[1]; });
+    });
     k.store(m, to_part(PM), 1), k.store(l, to_part(PL), 1), k.store(o, to_part(PO), 4);
   };
   k.if_less(begin, length, attend, [&] {
@@ -237,9 +248,15 @@ Program paged_decode_program(const PagedDecode& s) {
       k.update(o, {again, k.fold(Monoid::sum, k.map({p, o1}, times), 2)}, plus);
       k.update(m, {most}, [](const Exprs& v) { return v[1]; });
     });
-    const Fragment scale_v = scales ? scale_of(1) : m;
-    k.store(k.map({o, l, scale_v}, [&](const Exprs& v) { return (scales ? v[0] * v[2] : v[0]) / v[1]; }), to,
-            4);
+    const Fragment scale_v = scales ? scale_of(1) : m,
+                   sink = sinks ? k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}),
+                                         without_axis(of_one, 1), 1)
+                                : m;
+    k.store(k.map({o, l, scale_v, sink, m},
+                  [&](const Exprs& v) {
+                    return (scales ? v[0] * v[2] : v[0]) / (sinks ? v[1] + exp(v[3] - v[4]) : v[1]);
+                  }),
+            to, 4);
   };
   k.if_less(R - Sym(2), number, [&] {
     k.if_less(Sym(0), length, merge, [&] { k.store(k.zeros(Element::f32, of_one, {of_group, D}), to, 4); });

@@ -15,6 +15,7 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
   random_inputs(w, seed);
   w.random("q", seed, 3), w.random("k", seed + 1, 3);
   if (s.scaled()) w.random("scales", seed + 3, 1, true);
+  if (s.sinks) w.random("sinks", seed + 4, 3);
   std::mt19937_64 random(seed);
   const auto below = [&](std::int64_t n) {
     return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
@@ -47,7 +48,7 @@ void data(const PagedDecode& s, Workload& w, std::uint64_t seed) {
 std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Results&) {
   const auto d = at(s.head_dim), group = at(s.group), page = at(s.page), split = at(s.split),
              keys = at(s.keys);
-  const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24) * u32,
+  const double score = (2.0 * s.head_dim * 9 * std::sqrt(s.head_dim) + 24 + 8 * s.soft_cap) * u32,
                sum = (static_cast<double>(s.keys) + 64) * u32, of_sum = 4 * score + 2 * sum;
   const double scale_k = s.scaled() ? w.values("scales")[0] : 1,
                scale_v = s.scaled() ? w.values("scales")[1] : 1;
@@ -77,7 +78,8 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
           double dot = 0;
           for (std::size_t c = 0; from && c < d; ++c)
             dot += w.values("q")[row + c] * w.values("k")[*from + c];
-          x.push_back(dot * scale_k / std::sqrt(s.head_dim));
+          dot *= scale_k / std::sqrt(s.head_dim);
+          x.push_back(s.soft_cap > 0 ? s.soft_cap * std::tanh(dot / s.soft_cap) : dot);
         }
         if (begin < end) part.most = *std::max_element(x.begin(), x.end());
         for (std::size_t i = begin; i < end; ++i) {
@@ -101,7 +103,8 @@ std::vector<Judged> reference(const PagedDecode& s, const Workload& w, const Res
                 parts.bound.push_back((codegen::unit_roundoff(s.type) + of_sum) * part.size[c]);
         }
       for (std::size_t g = 0; g < group; ++g) {
-        const Part all = part_of(g, 0, length);
+        Part all = part_of(g, 0, length);
+        if (s.sinks) all.sum += std::exp(w.values("sinks")[h * group + g] - all.most);
         for (std::size_t c = 0; c < d; ++c) {
           const double by = length > 0 ? scale_v / all.sum : 0;
           o.value.push_back(by * all.value[c]);
@@ -132,6 +135,10 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
                     "elements of a head, 64 or 128"},
                    {"group", Read::number(&PagedDecode::group, 1, 16), "8",
                     "heads of queries that share one of keys and values"},
+                   {"soft-cap", Read::real(&PagedDecode::soft_cap), "0",
+                    "of the scores: x becomes cap tanh(x / cap); 0 for none"},
+                   {"sinks", Read::yes(&PagedDecode::sinks), "no",
+                    "yes: each head has a score more, of no value, in the input `sinks`"},
                    {"page", Read::number(&PagedDecode::page, 1, 1024), "16", "positions of a page"},
                    {"sequences", Read::number(&PagedDecode::sequences, 1, 1 << 16), "3", "queries"},
                    {"kv-heads", Read::number(&PagedDecode::kv_heads, 1, 256), "2",
@@ -142,10 +149,10 @@ std::unique_ptr<Kernel> paged_decode_kernel() {
                    {"split", Read::number(&PagedDecode::split, 1, 1 << 20), "256",
                     "positions of a part, which a workgroup has: the same for every sequence, so that a "
                     "result does not depend on the batch"},
-                   {"tile-k", Read::number(&PagedDecode::tile_k, 1, 1024), "auto",
-                    "positions at a time, 32 or 64", "64"},
+                   {"tile-k", Read::number(&PagedDecode::tile_k, 0, 1024), "auto",
+                    "positions at a time, 32 or 64; 0: 32, or a page of 64", "0"},
                    {"distance", Read::number(&PagedDecode::distance, 0, 3), "auto",
-                    "trips that loads run ahead", "1"}}},
+                    "trips that loads run ahead", "2"}}},
       .program = paged_decode_program,
       .sizes =
           [](const PagedDecode& s) {

@@ -107,7 +107,9 @@ std::unique_ptr<Kernel> batched_gemm_kernel() {
           },
       .bound =
           [](const Asked& s) {
-            const double trips = static_cast<double>(up(s.k, 64)), trip = 200 + s.tile * s.tile * 64.0 / 512;
+            const double trips = static_cast<double>(up(s.k, 64)),
+                         trip =
+                             200 + s.tile * s.tile * 64.0 / products_per_clock(s.arch, machine::Operand::f16);
             return rounds(s.arch, s.b * up(s.m, s.tile) * up(s.n, s.tile), 2) * (3000 + trips * trip);
           }};
   return page_of(std::move(page));

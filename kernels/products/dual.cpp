@@ -186,7 +186,8 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
           [](const Asked& s) {
             check(s, Target::named(s.arch));
             const double trips = static_cast<double>(up(s.k, s.tile_k)),
-                         products = 2.0 * s.tile_m * s.tile_n * s.tile_k / 512,
+                         products = 2.0 * s.tile_m * s.tile_n * s.tile_k /
+                                    products_per_clock(s.arch, machine::Operand::f16),
                          moved = s.stage_bytes() / (s.transfer ? 64.0 : 48.0);
             return rounds(s.arch, up(s.m, s.tile_m) * up(s.n, s.tile_n), s.threads() > 256 ? 1 : 2) *
                    (3000 + trips * (100 + std::max(products, moved)));

@@ -137,7 +137,7 @@ const std::vector<Row> table = {
     {"paged_decode",
      "--split 64",
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},
-    {"paged_decode", "", {"--sequences 3 --keys 256"}},
+    {"paged_decode", "--soft-cap 2 --sinks yes", {"--sequences 3 --keys 256"}},
     {"paged_decode",
      "--page 1 --kv-dtype fp8 --head-dim 64 --group 1 --distance 2 --tile-k 32 --split 96",
      {"--sequences 8 --keys 192"}},
@@ -292,6 +292,8 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
+  CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));
+  CHECK_THAT(said({"paged_decode", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
   CHECK_THAT(said({"kv_write", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"moe_starts", "--block", "48"}), Contains("--block 48") && Contains("16, 32, 64"));
   CHECK_THAT(said({"moe_sort", "--n", "65"}), Contains("multiple of 64"));

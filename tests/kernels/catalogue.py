@@ -6,9 +6,11 @@ catalogue.py INLAY --write docs/kernels.md   runs all rows and writes the page
 catalogue.py INLAY --only gemv           prints these rows
 """
 import argparse
+import array
 import concurrent.futures
 import json
 import pathlib
+import random
 import re
 import subprocess
 import sys
@@ -51,6 +53,11 @@ def rows():
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
+    for keys in (4096, 2048, 8192):  # K and V of two heads of 128
+        for page in (16, 64):
+            for cache, size in (("bf16", 2), ("fp8", 1)):
+                add("paged_decode", f"--page {page} --kv-dtype {cache}", "--sequences 9 --keys 512",
+                    f"--sequences 64 --kv_heads 2 --keys {keys} --pages {64 * keys // page}", lambda s, n=keys, b=size: 64 * 2 * n * 2 * 128 * b)
     add("kv_write", "", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 8)
     add("kv_write", "--kv-dtype fp8", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 6)
     add("rope", types=all_types)
@@ -112,6 +119,17 @@ def parameter(inlay, arch, name):
     return float(re.search(rf"^{name}\s+(\S+)", text, re.M).group(1))
 
 
+def tables(folder, kernel, sizes):
+    """Arguments that are no zeros in the model's launch: of paged_decode all positions in use, each page by one sequence, in any order."""
+    if kernel != "paged_decode":
+        return []
+    pages = list(range(int(sizes["pages"])))
+    random.Random(1).shuffle(pages)
+    for name, values in (("table", pages), ("lengths", [int(sizes["keys"])] * int(sizes["sequences"]))):
+        (pathlib.Path(folder) / name).write_bytes(array.array("i", values).tobytes())
+    return [x for name in ("table", "lengths") for x in ("--arg", f"{name}=in:{folder}/{name}")]
+
+
 def measured(inlay, row, hbm):
     kernel, form, small, large, moved = row
     r = run(inlay, "run", kernel, *words(form), *words(small), "--auto", "no", "--check", "all", "--json")
@@ -129,7 +147,8 @@ def measured(inlay, row, hbm):
                 given = {"count": given["n"]} if names == ["count"] else {"rows": given["m"], "columns": given["n"]}
             if names == ["m", "blocks"]:
                 given = {"m": given["m"], "blocks": str(int(given["n"]) // 128)}
-            t = run(inlay, "time", f"{folder}/{kernel}.json", *[x for n in names for x in ("--size", f"{n}={given[n]}")], "--quick", "--json")
+            t = run(inlay, "time", f"{folder}/{kernel}.json", *[x for n in names for x in ("--size", f"{n}={given[n]}")],
+                    *tables(folder, kernel, given), "--quick", "--json")
             chip = t["timing"]["chip"]
             out["clocks"] = chip["clocks"]
             if moved:

@@ -1,8 +1,14 @@
-"""Triton's own launches on the emulator: its HIP driver over libamdhip64 without a GPU, with CPU tensors of torch as device memory."""
+"""Launches of Triton and FlyDSL on the emulator: their HIP calls over libamdhip64 without a GPU, with CPU tensors of torch as device memory."""
+import atexit
+import collections
 import contextlib
 import ctypes
+import importlib.util
 import json
 import os
+import shutil
+import tempfile
+import types
 
 from ._tools import CommandError, processor
 
@@ -20,15 +26,21 @@ def hip_library():
 
 
 class Emulator:
-    """The device: what `inlay_hip.h` has, and host memory as device memory for as long as a launch takes."""
+    """The device: what `inlay_hip.h` has, and host memory as device memory for as long as a launch takes.
 
-    def __init__(self, arch="gfx942", check="all", stress=0):
+    `opened` is for a process that `inlay run-with` started: the device is there, and its report is that of the command.
+    """
+
+    def __init__(self, arch="gfx942", check="all", stress=0, opened=False):
         self.arch = arch
         self._hip = ctypes.CDLL(hip_library())
         self._hip.inlay_hip_report.restype = self._hip.inlay_hip_error.restype = ctypes.c_char_p
         self._hip.hipHostRegister.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint]
         self._hip.hipHostUnregister.argtypes = [ctypes.c_void_p]
-        self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, None))
+        self._held = collections.Counter()  # address of a storage: launches under way that use it
+        self._pointed = collections.deque(maxlen=256)  # tensors whose address the program took: it may be an argument by itself
+        if not opened:
+            self._checked(self._hip.inlay_hip_open(arch.encode(), check.encode(), stress, 0, None))
 
     def _checked(self, code):
         if code != 0:
@@ -36,25 +48,34 @@ class Emulator:
 
     def report(self):
         """The launches since the last call: dicts with kernel, geometry and findings."""
+        self._pointed.clear()
         return json.loads(self._hip.inlay_hip_report().decode())
+
+    def points_to(self, tensor):
+        """Somebody took the tensor's address."""
+        self._pointed.append(tensor)
 
     @contextlib.contextmanager
     def holding(self, tensors):
         """The storages of these tensors are device memory within: bounds are those of what torch allocated."""
         ranges = {}
-        for t in tensors:
+        for t in [*tensors, *self._pointed]:
             storage = t.untyped_storage() if hasattr(t, "untyped_storage") else None
             if storage is not None and storage.device.type == "cpu" and storage.nbytes():
                 ranges[storage.data_ptr()] = max(storage.nbytes(), ranges.get(storage.data_ptr(), 0))
         held = []
         try:
             for at, size in ranges.items():
-                self._checked(self._hip.hipHostRegister(at, size, 0))
+                if not self._held[at]:
+                    self._checked(self._hip.hipHostRegister(at, size, 0))
+                self._held[at] += 1
                 held.append(at)
             yield
         finally:
             for at in held:
-                self._hip.hipHostUnregister(at)
+                self._held[at] -= 1
+                if not self._held[at]:
+                    self._hip.hipHostUnregister(at)
 
 
 def defects(launches):
@@ -83,20 +104,64 @@ def _tensors(args):
 
 
 def activate(arch="gfx942", check="all", stress=0):
-    """Makes the emulator Triton's device in this process, and torch's device "cuda" the processor. The Emulator.
+    """Makes the emulator the device of Triton and FlyDSL in this process, and torch's device "cuda" the processor. The Emulator.
 
     A benchmark of Triton's (`do_bench`, `perf_report`) measures nothing here: of an autotuned kernel the first configuration is taken.
     """
-    try:
-        import torch
-        import triton
-        from triton.backends.amd import driver as amd
-        from triton.backends.compiler import GPUTarget
-    except ImportError as e:
-        raise CommandError(f"launches of Triton need triton and torch, which are not there ({e})\n  hint   pip install triton torch") from None
+    there = [name for name in ("torch", "triton", "flydsl") if importlib.util.find_spec(name)]
+    if "torch" not in there or len(there) < 2:
+        raise CommandError("launches need torch, and triton or flydsl, of which there is " + (", ".join(there) or "none") + "\n  hint   pip install torch triton")
     arch = processor(arch)
-    os.environ["TRITON_LIBHIP_PATH"] = hip_library()
     emulator = Emulator(arch, check, stress)
+    for name in there:
+        adapt(name, emulator)
+    return emulator
+
+
+def adapt(name, emulator):
+    """Makes the emulator the device of torch, triton or flydsl."""
+    {"torch": _torch_on_processor, "triton": _triton, "flydsl": _flydsl}[name](emulator)
+
+
+def _flydsl(emulator):
+    os.environ["FLYDSL_GPU_ARCH"] = emulator.arch
+    if "ROCM_PATH" not in os.environ and not os.path.exists("/opt/rocm/llvm/bin/ld.lld"):
+        # FlyDSL's compiler links by the ld.lld that lies there, before and after it is imported.
+        linker = next(filter(None, map(shutil.which, (*(f"ld.lld-{n}" for n in range(23, 17, -1)), "ld.lld"))), None)
+        if linker is None:
+            raise CommandError("FlyDSL links with ld.lld, which is not there\n  hint   apt install lld, or ROCM_PATH: the folder of llvm/bin/ld.lld")
+        folder = tempfile.mkdtemp(prefix="inlay-lld-")
+        atexit.register(shutil.rmtree, folder, True)
+        os.makedirs(folder + "/llvm/bin")
+        os.symlink(linker, folder + "/llvm/bin/ld.lld")
+        os.environ["ROCM_PATH"] = folder
+    import flydsl.compiler.jit_function as jit
+
+    def holds(call):
+        def held(self, *args, **kwargs):
+            with emulator.holding(_tensors([*args, *kwargs.values()])):
+                return call(self, *args, **kwargs)
+
+        return held
+
+    for made in (jit.JitFunction, getattr(jit, "CompiledFunction", None)):
+        if made is not None:
+            made.__call__ = holds(made.__call__)
+    # A tensor of the processor is one of the device, not one that only says what to compile for.
+    placeholder, live = getattr(jit, "_is_compile_placeholder", None), getattr(jit, "_has_live_device_argument", None)
+    if placeholder is not None and live is not None:
+        jit._is_compile_placeholder = lambda value, **more: not any(True for _ in _tensors([value])) and placeholder(value, **more)
+        jit._has_live_device_argument = lambda value: any(True for _ in _tensors([value])) or live(value)
+
+
+def _triton(emulator):
+    import torch
+    import triton
+    from triton.backends.amd import driver as amd
+    from triton.backends.compiler import GPUTarget
+
+    arch = emulator.arch
+    os.environ["TRITON_LIBHIP_PATH"] = hip_library()
 
     def no_benchmark(fn, *args, quantiles=None, **kwargs):
         return [1.0] * len(quantiles) if quantiles else 1.0
@@ -115,7 +180,7 @@ def activate(arch="gfx942", check="all", stress=0):
             self.get_current_device = lambda: 0
             self.get_current_stream = lambda device=None: 0
             self.set_current_device = lambda device: None
-            self.get_device_capability = lambda device=None: (9, 4 if arch == "gfx942" else 5)
+            self.get_device_capability = lambda device=None: _capability(arch)
 
         @staticmethod
         def is_active():
@@ -140,11 +205,15 @@ def activate(arch="gfx942", check="all", stress=0):
 
     triton.testing.do_bench = triton.testing.do_bench_cudagraph = no_benchmark
     triton.testing.Mark.run = lambda self, *args, **kwargs: None
-    _torch_on_processor(torch, driver)
-    return emulator
 
 
-def _torch_on_processor(torch, driver):
+def _capability(arch):
+    """(9, 4) of gfx942."""
+    return int(arch[3:-2]), int(arch[-2], 16)
+
+
+def _torch_on_processor(emulator):
+    import torch
     from torch.overrides import TorchFunctionMode
 
     processor = torch.device("cpu")
@@ -162,6 +231,8 @@ def _torch_on_processor(torch, driver):
                 return args[0]
             if function == torch.Tensor.is_cuda.__get__:
                 return True
+            if function is torch.Tensor.data_ptr:
+                emulator.points_to(args[0])
             kwargs = {name: place(value) if name == "device" else value for name, value in (kwargs or {}).items()}
             if function in (torch.Tensor.to, torch.Tensor.new_tensor):
                 args = tuple(place(a) for a in args)
@@ -173,14 +244,33 @@ def _torch_on_processor(torch, driver):
         cuda_stream = 0
 
         def __getattr__(self, name):
+            if name.startswith("__"):
+                raise AttributeError(name)
             return lambda *args, **kwargs: None
 
+    class Event(Stream):
+        """Time does not pass on the emulator."""
+
+        def __init__(self, *args, **kwargs):
+            pass
+
+        def elapsed_time(self, end):
+            return 1.0
+
+    units = ctypes.c_int()
+    emulator._hip.hipDeviceGetAttribute(ctypes.byref(units), 63, 0)  # hipDeviceAttributeMultiprocessorCount
+    major, minor = _capability(emulator.arch)
+    properties = types.SimpleNamespace(name="inlay's emulator", gcnArchName=emulator.arch, multi_processor_count=units.value, warp_size=64,
+                                       major=major, minor=minor, total_memory=192 << 30, L2_cache_size=4 << 20)
     here = {"is_available": True, "device_count": 1, "current_device": 0, "synchronize": None, "empty_cache": None, "set_device": None,
-            "set_stream": None, "manual_seed": None, "manual_seed_all": None, "get_device_capability": driver.get_device_capability(),
-            "get_device_name": "inlay's emulator"}
+            "set_stream": None, "manual_seed": None, "manual_seed_all": None, "get_device_capability": (major, minor), "is_initialized": True,
+            "get_device_name": properties.name, "get_device_properties": properties, "is_current_stream_capturing": False, "_sleep": None,
+            "memory_allocated": 0, "max_memory_allocated": 0, "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
     torch.cuda.current_stream = torch.cuda.default_stream = lambda *args, **kwargs: Stream()
-    torch.cuda.Stream = torch.cpu.Stream = lambda *args, **kwargs: Stream()
+    torch.cuda.Stream = torch.cuda.ExternalStream = torch.cpu.Stream = Stream
+    torch.cuda.Event = Event
+    Stream.__init__ = lambda self, *args, **kwargs: None
     torch.cuda.stream = torch.cuda.device = lambda *args, **kwargs: contextlib.nullcontext()
     torch.cpu.set_stream = lambda *args, **kwargs: None

@@ -251,7 +251,7 @@ int audit(Session& session, const AuditOptions& o) {
 } // namespace
 
 void add_audit(CLI::App& app, Session& session) {
-  auto* c = app.add_subcommand("audit", "Whether a tuning table of another library can be true");
+  auto* c = app.add_subcommand("audit", "Check a tuning table of another library: rows that cannot be true");
   auto o = std::make_shared<AuditOptions>();
   c->add_option("TABLE", o->table,
                 "CSV with columns M, N, K, us and, where there are, tflops, kernelName, cu_num, dtype, gfx")

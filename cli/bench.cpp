@@ -120,7 +120,7 @@ void add_bench(CLI::App& app, Session& session) {
                       "Bytes written before each launch; 536870912 evicts a last-level cache of 256 MiB");
   command->add_option("--timer", o->timer, "events of the stream (default) or wall")
       ->check(CLI::IsMember({"events", "wall"}));
-  command->add_option("--seed", o->seed, "Of the random operands");
+  command->add_option("--seed", o->seed, "Seed of the random operands");
   add_order_options(*command, o->build);
   add_auto_options(*command, o->automatic);
   command->add_flag("--json", o->json, "As JSON");

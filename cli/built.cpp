@@ -15,11 +15,10 @@ namespace inlay::cli {
 void add_validate_options(CLI::App& command, ValidateOptions& options) {
   auto* full =
       command.add_flag("--validate", options.full,
-                       "Hold the machine code against the instructions until it is decided; an error "
-                       "when it is not validated");
+                       "Validate the machine code until it is decided; an error when it is not validated");
   command
       .add_flag("--no-validate", options.none,
-                "Do not. Without either: within a budget, and what is refuted is an error")
+                "Skip validation. Without either option: within a budget, and what is refuted is an error")
       ->excludes(full);
   command
       .add_option("--budget", options.budget,

@@ -56,7 +56,7 @@ int bundle(Session& session, const Options& o) {
 
 void add_bundle(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
-      "bundle", "Packs kernels for several processors with their launch manifests into one file");
+      "bundle", "Pack kernels for several processors with their launch manifests into one file");
   auto o = std::make_shared<Options>();
   c->add_option("FILE", o->files, "Launch manifests with their code objects beside them, and bundles")
       ->required();

@@ -172,11 +172,10 @@ int compare(Session& session, const Options& o) {
 } // namespace
 
 void add_compare(CLI::App& app, Session& session) {
-  auto* command =
-      app.add_subcommand("compare", "Two kernels side by side: resources, hot loops, what one lacks");
+  auto* command = app.add_subcommand("compare", "Compare two kernels: resources, hot loops, what one lacks");
   auto o = std::make_shared<Options>();
   command->add_option("CANDIDATE", o->candidate, "The kernel to judge: code object or assembly")->required();
-  command->add_option("ANCHOR", o->anchor, "The kernel it is to be called equal to")->required();
+  command->add_option("ANCHOR", o->anchor, "Baseline kernel")->required();
   command->add_option("--kernel", o->kernel, "Kernel of CANDIDATE, when it holds several");
   command->add_option("--anchor-kernel", o->anchor_kernel, "Kernel of ANCHOR");
   command->add_option("--arch", o->arch,
@@ -187,7 +186,7 @@ void add_compare(CLI::App& app, Session& session) {
   command->add_option("--tolerance", o->tolerance, "How much worse still passes, as a fraction")
       ->check(CLI::Range(0.0, 10.0));
   command->add_flag("--gate", o->gate, "Exit 1 when a criterion fails");
-  command->add_flag("--brief", o->brief, "Without the loops side by side");
+  command->add_flag("--brief", o->brief, "Leave out the loops side by side");
   command->add_flag("--time", o->time,
                     "Also model the clocks of a launch of each; the gate then asks for no more clocks");
   command->add_option("--grid", o->grid, "Workgroups of the launch: X,Y,Z");

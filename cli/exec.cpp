@@ -396,7 +396,7 @@ int exec(Session& session, const Options& o) {
 } // namespace
 
 void add_exec(CLI::App& app, Session& session) {
-  auto* c = app.add_subcommand("exec", "Runs a kernel of any code object on the emulator or through HIP");
+  auto* c = app.add_subcommand("exec", "Run a kernel of any code object on the emulator or through HIP");
   auto o = std::make_shared<Options>();
   add_launch_options(*c, *o);
   c->add_option("--stack", o->stack,
@@ -406,7 +406,7 @@ void add_exec(CLI::App& app, Session& session) {
   c->add_option("--check", o->checks,
                 "Sanitizers: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
   c->add_flag("--stress", o->stress, "Also run under hostile schedules and demand the same bits");
-  c->add_option("--seed", o->seed, "Of the first hostile schedule");
+  c->add_option("--seed", o->seed, "Seed of the first hostile schedule");
   c->add_option("--trace", o->trace, "Print executed instructions: wave=0,lane=0,workgroup=0");
   c->add_option(
        "--break", o->breaks,

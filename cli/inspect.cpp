@@ -28,7 +28,7 @@ std::string arguments_text(const runtime::Kernel& k) {
   if (!k.has_metadata) return fmt::format("  arguments           {} bytes, no metadata\n", k.kernarg_bytes);
   unsigned hidden = 0;
   for (const auto& a : k.arguments) hidden += a.hidden() ? 1 : 0;
-  return fmt::format("  arguments           {} bytes: {} and {} hidden\n", k.kernarg_bytes,
+  return fmt::format("  arguments           {} bytes: {} explicit, {} hidden\n", k.kernarg_bytes,
                      k.arguments.size() - hidden, hidden);
 }
 

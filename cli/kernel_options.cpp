@@ -34,22 +34,23 @@ kernels::Flags read_flags(const std::vector<std::string>& rest) {
 }
 
 void add_order_options(CLI::App& command, kernels::BuildOptions& options) {
-  command.add_option("--scheduler", options.scheduler, "Who orders the loops: modulo (default) or default")
+  command
+      .add_option("--scheduler", options.scheduler, "Loop scheduler: modulo (default), or default for LLVM's")
       ->check(CLI::IsMember({"modulo", "default"}));
   command
-      .add_option(
-          "--loops", options.loops,
-          "Ordered loops as LLVM IR, as one block of asm, or as their registers demand: ir, asm, auto")
+      .add_option("--loops", options.loops,
+                  "Ordered loops as LLVM IR (ir), as one block of assembly (asm), or by what their registers "
+                  "need (auto)")
       ->check(CLI::IsMember({"auto", "ir", "asm"}));
 }
 
 void add_auto_options(CLI::App& command, AutoOptions& options) {
   command
-      .add_option("--auto", options.choose,
-                  "yes (default): options that change only speed are chosen for the sizes; no: what stands "
-                  "without sizes")
+      .add_option(
+          "--auto", options.choose,
+          "yes (default): options that change only speed are chosen for the sizes; no: their defaults")
       ->check(CLI::IsMember({"yes", "no"}));
-  command.add_flag("--why", options.why, "Print the ranking of the forms that one was chosen from");
+  command.add_flag("--why", options.why, "Print the ranking from which the form was chosen");
 }
 
 bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags) {
@@ -58,8 +59,9 @@ bool names_sizes(const kernels::Kernel& kernel, const kernels::Flags& flags) {
                                        [&](const std::string& name) { return flags.contains(name); });
 }
 
-Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& flags, const AutoOptions& options,
+Chosen chosen(const kernels::Kernel& kernel, const kernels::Flags& given, const AutoOptions& options,
               const kernels::BuildOptions& build) {
+  const kernels::Flags flags = kernel.renamed(given);
   if (options.choose == "no") return {flags, {}};
   kernels::ChooseOptions how;
   how.build = build;
@@ -113,15 +115,18 @@ std::string flags_text(const kernels::Kernel& kernel) {
     std::string second = f.range;
     if (!f.unchosen.empty()) second += fmt::format("; where sizes are not known {}", f.unchosen);
     if (!f.more.empty()) second += "; " + f.more;
-    // Lines of about 100 columns.
+    if (!f.former.empty()) second += "; formerly --" + f.former;
+    // Lines of about 100 columns, and those that the row has of its own.
     const std::string indent(name + value + 8, ' ');
     for (std::size_t at = 0; at < second.size();) {
       std::size_t end = std::min(second.size(), at + 100 - std::min<std::size_t>(indent.size(), 60));
-      if (end < second.size())
+      if (const std::size_t own = second.find('\n', at); own <= end)
+        end = own;
+      else if (end < second.size())
         if (const std::size_t space = second.rfind(' ', end); space != std::string::npos && space > at)
           end = space;
       text += indent + second.substr(at, end - at) + "\n";
-      at = end + (end < second.size() && second[end] == ' ' ? 1 : 0);
+      at = end + (end < second.size() && (second[end] == ' ' || second[end] == '\n') ? 1 : 0);
     }
   }
   return text;

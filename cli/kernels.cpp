@@ -24,6 +24,7 @@ int kernels_command(Session& session, const std::vector<std::string>& names, boo
             {"name", f.name}, {"default", f.fallback}, {"range", f.range}, {"help", f.help}};
         if (!f.more.empty()) one["more"] = f.more;
         if (f.speed) one["without_sizes"] = f.unchosen;
+        if (!f.former.empty()) one["former"] = f.former;
         options.push_back(std::move(one));
       }
       all.push_back({{"name", kernel->name()}, {"summary", kernel->summary()}, {"options", options}});
@@ -51,7 +52,7 @@ void add_kernels(CLI::App& app, Session& session) {
   auto* command = app.add_subcommand("kernels", "The prebuilt kernels and their options");
   auto json = std::make_shared<bool>(false);
   auto names = std::make_shared<std::vector<std::string>>();
-  command->add_option("KERNEL", *names, "Of these with all options");
+  command->add_option("KERNEL", *names, "These kernels, with all their options");
   command->add_flag("--json", *json, "As JSON");
   command->callback([=, &session] { session.exit = kernels_command(session, *names, *json); });
 }

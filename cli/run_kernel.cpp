@@ -26,8 +26,8 @@ struct RunOptions {
 
 std::string count(std::uint64_t n) {
   if (n < 10'000) return std::to_string(n);
-  if (n < 10'000'000) return fmt::format("{:.1f} thousand", static_cast<double>(n) / 1e3);
-  return fmt::format("{:.1f} million", static_cast<double>(n) / 1e6);
+  if (n < 1'000'000) return fmt::format("{:.1f} k", static_cast<double>(n) / 1e3);
+  return fmt::format("{:.2f} M", static_cast<double>(n) / 1e6);
 }
 
 /// Everything that a run found out: both outputs are made of this.
@@ -140,11 +140,11 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs, bool w
   line("launch",
        fmt::format("{} x {} x {} workgroups of {} work-items", g[0], g[1], g[2], o.launch.block[0]));
   if (s.instructions > 0) {
-    line("executed",
-         fmt::format(
-             "{} wave instructions in {:.2f} s on the emulator: {} matrix, {} vector, {} LDS, {} memory",
-             count(s.instructions), o.seconds, count(s.matrix), count(s.vector), count(s.lds),
-             count(s.memory)));
+    line(
+        "executed",
+        fmt::format("{} wave instructions in {:.2f} s on the emulator: {} MFMA, {} vector, {} LDS, {} memory",
+                    count(s.instructions), o.seconds, count(s.matrix), count(s.vector), count(s.lds),
+                    count(s.memory)));
     line("LDS", fmt::format("{} clocks, of which {} by bank conflicts", count(s.lds_cycles),
                             count(s.lds_conflict_cycles)));
   } else {
@@ -187,13 +187,13 @@ void add_run(CLI::App& app, Session& session) {
   add_kernel(*command, options->kernel);
   command->add_option("--device", options->device, "emulator (default) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));
-  command->add_option("--seed", options->seed, "Of the random operands");
+  command->add_option("--seed", options->seed, "Seed of the random operands");
   command->add_option("--check", options->checks,
                       "Sanitizers of the emulator: races,bounds,uninit,waits,...; all, none");
   command->add_option(
       "--matrix", options->matrix,
       "Sums of the emulator's matrix instructions: sequential (default), or cdna3, as measured");
-  command->add_flag("--stress", options->stress, "Emulate a hostile order of events");
+  command->add_flag("--stress", options->stress, "Also run under hostile schedules and demand the same bits");
   command->add_flag("--proofs", options->proofs, "Print every claim");
   command->add_flag("--time", options->time, "Also model the clocks on hardware, as `inlay time` does");
   add_time_options(*command, options->timing);

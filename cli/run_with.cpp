@@ -184,7 +184,7 @@ int run_with(Session& session, Options o) {
 void add_run_with(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
       "run-with",
-      "Runs a HIP program, unchanged and without a GPU: every launch on the emulator, with all checks");
+      "Run a HIP program, unchanged and without a GPU: every launch on the emulator, with all checks");
   auto o = std::make_shared<Options>();
   c->add_option("COMMAND", o->command, "The program and its arguments, after --");
   c->add_option("--arch", o->arch, "The processor of the devices: " + machine::names(" or "));
@@ -193,7 +193,7 @@ void add_run_with(CLI::App& app, Session& session) {
   c->add_option("--stress", o->stress,
                 "Repeats each launch under so many hostile schedules and demands the same bits")
       ->check(CLI::Range(0, 1000));
-  c->add_option("--seed", o->seed, "Of the first hostile schedule");
+  c->add_option("--seed", o->seed, "Seed of the first hostile schedule");
   c->add_option("--matrix", o->matrix,
                 "Sums of matrix instructions: sequential (default), or cdna3, as measured on MI300X");
   c->add_option("--devices", o->devices, "How many devices there are; more than one work side by side")

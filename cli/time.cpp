@@ -289,8 +289,8 @@ std::string time_text(const TimeResult& t, const TimeOptions& o) {
       t.plan.workgroups, t.plan.units, t.resident, t.plan.rounds, t.plan.rounds == 1 ? "" : "s",
       t.plan.last_round);
   if (t.sharing.workgroups != 0)
-    out += fmt::format("              each line of memory serves {:.1f} units of an XCD, {:.1f} of the chip, "
-                       "by {} workgroups of "
+    out += fmt::format("              each cache line is reused by {:.1f} CUs per XCD, {:.1f} of the chip, "
+                       "seen from {} workgroups of "
                        "{} XCD{}\n",
                        t.sharing.l2, t.sharing.mall, t.sharing.workgroups, t.sharing.xcds,
                        t.sharing.xcds == 1 ? "" : "s");
@@ -421,7 +421,7 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
                        ? std::nullopt
                        : parse_number<std::uint32_t>(std::string_view(o.window).substr(colon + 1));
     if (!b || !e || *b >= *e)
-      refuse("--window " + o.window + ": not BEGIN:END in clocks", "--window 2000:8000");
+      refuse("--window " + o.window + ": not START:END in clocks", "--window 2000:8000");
     begin = *b;
     end = *e;
   } else if (const auto* hot = t.report.hot(); !o.svg.empty() && hot != nullptr && hot->trips > 4) {
@@ -451,13 +451,13 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
        "Where inputs are before their first use: hbm (default, fresh ones), mall, l2, or auto: as the same "
        "launch before left them, by what it touches")
       ->check(CLI::IsMember({"hbm", "mall", "l2", "auto"}));
-  c.add_flag("--quick", o.quick, "Without the search for what would help");
-  c.add_flag("!--alone", o.neighbours, "Without looking at what workgroups on other units share");
+  c.add_flag("--quick", o.quick, "Skip what-if analysis");
+  c.add_flag("!--alone", o.neighbours, "Model one compute unit in isolation: no lines shared with others");
   c.add_option("--svg", o.svg, "Writes the timeline of the waves as a picture");
   c.add_option("--html", o.html, "Writes it as a page that zooms");
   c.add_option("--export", o.exported,
                "Writes the modelled unit as a trace: att:FOLDER for ROCprof Compute Viewer, perfetto:FILE");
-  c.add_option("--window", o.window, "Clocks that the timeline shows: BEGIN:END");
+  c.add_option("--window", o.window, "Clocks that the timeline shows: START:END");
 }
 
 namespace {
@@ -531,7 +531,7 @@ int time(Session& session, const Options& o) {
 
 void add_time(CLI::App& app, Session& session) {
   auto* c = app.add_subcommand(
-      "time", "Models the clocks of a kernel on hardware: how many, on what, what would help");
+      "time", "Model the clocks of a kernel on hardware: how many, what they go to, what would help");
   auto o = std::make_shared<Options>();
   add_launch_options(*c, *o);
   c->add_option("--max-instructions", o->max_instructions,

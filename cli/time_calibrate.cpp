@@ -150,7 +150,7 @@ int calibrate(Session& session, const Options& o) {
 
 void add_calibrate(CLI::App& app, Session& session) {
   auto* c =
-      app.add_subcommand("calibrate", "Finds the numbers of the cycle model by microbenchmarks on a device");
+      app.add_subcommand("calibrate", "Fit the numbers of the cycle model by microbenchmarks on a device");
   auto o = std::make_shared<Options>();
   c->add_option("--device", o->device, "emulator (default: gives back what the model runs with) or hip")
       ->check(CLI::IsMember({"emulator", "hip"}));

@@ -15,6 +15,7 @@
 #include <optional>
 #include <ostream>
 #include <sstream>
+#include <tuple>
 
 namespace inlay::cli {
 namespace {
@@ -73,7 +74,7 @@ Variation parse_variation(const std::string& text) {
   if (equals == std::string::npos || v.name.empty() || v.values.size() < 2)
     throw std::invalid_argument(
         fmt::format("--vary '{}' is not of the form NAME=VALUE|VALUE\n"
-                    "  hint   --vary 'tile=64x64x64|128x128x64' --vary 'transfer=no|yes'",
+                    "  hint   --vary 'tile=64x64x64|128x128x64' --vary 'direct-to-lds=no|yes'",
                     text));
   return v;
 }
@@ -183,7 +184,12 @@ std::vector<Candidate> candidates(const kernels::Kernel& kernel, const TuneOptio
   std::vector<Candidate> out;
   if (!o.vary.empty()) {
     std::vector<Variation> vary;
-    for (const std::string& text : o.vary) vary.push_back(parse_variation(text));
+    for (const std::string& text : o.vary) {
+      Variation v = parse_variation(text);
+      const std::string named = v.name;
+      for (std::string& value : v.values) std::tie(v.name, value) = *kernel.renamed({{named, value}}).begin();
+      vary.push_back(std::move(v));
+    }
     for (kernels::Flags& flags : combinations(vary, fixed))
       out.push_back({{std::move(flags), 0}, {}, {}, {}});
     return out;
@@ -244,6 +250,7 @@ void print_tuned(Session& session, const TuneOptions& o, const std::vector<Candi
 
 int tune(Session& session, const TuneOptions& o, kernels::Flags fixed) {
   const auto kernel = kernels::find_kernel(o.kernel);
+  fixed = kernel->renamed(fixed);
   std::erase_if(fixed, [](const auto& f) { return f.second == "auto"; });
   std::size_t pruned = 0;
   std::vector<Candidate> all = candidates(*kernel, o, fixed, pruned);
@@ -352,7 +359,7 @@ void add_tune(CLI::App& app, Session& session) {
   command->add_option("--measure", o->measure, "Also time the shown ones on this device: hip, emulator")
       ->check(CLI::IsMember({"hip", "emulator"}));
   command->add_option("--top", o->top, "How many are shown")->check(CLI::Range(1U, 100'000U));
-  command->add_option("--seed", o->seed, "Of the random operands");
+  command->add_option("--seed", o->seed, "Seed of the random operands");
   command->add_flag("--full", o->full, "Model each launch as `run --time` does, with the problem's data");
   add_order_options(*command, o->build);
   command->add_flag("--json", o->json, "As JSON");

@@ -343,7 +343,7 @@ void add_validate(CLI::App& app, Session& session) {
   command->add_option("--lds", o->lds, "Bytes of dynamic LDS")->check(CLI::Range(0, 163840));
   command
       ->add_option("--trips", o->trips,
-                   "Trips of a loop that are executed before its invariant is looked for")
+                   "Iterations of a loop that are executed before its invariant is looked for")
       ->check(CLI::Range(5, 64));
 #ifdef INLAY_CLI_CLAIMS
   command->add_option("--claims", o->claims,

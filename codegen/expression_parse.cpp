@@ -71,7 +71,7 @@ private:
   /// A formula of indices up to one of these characters, which stays.
   Sym index(std::string_view marks) {
     const std::size_t end = next_of(marks);
-    if (end == std::string_view::npos) fail(std::string("'") + marks[0] + "' behind an index");
+    if (end == std::string_view::npos) fail(std::string("'") + marks[0] + "' after an index");
     try {
       const Sym s = parse_sym(symbols_, text_.substr(at_, end - at_), UnknownSymbol::refuse);
       at_ = end;

@@ -55,11 +55,11 @@ Interval tile_numbers(Sym extent, int tile) {
 
 Sym Program::workgroups(int axis, Sym extent, int tile) {
   if (shares_)
-    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind the shares of its tiles");
+    throw CodegenError("grid axis " + std::to_string(axis) + " is declared after the shares of its tiles");
   for (const GridAxis& g : grid_)
     if (g.axis == axis) throw CodegenError("grid axis " + std::to_string(axis) + " is declared twice");
   if (!tickets_.empty() || !turns_.empty())
-    throw CodegenError("grid axis " + std::to_string(axis) + " is declared behind a ticket or a turn",
+    throw CodegenError("grid axis " + std::to_string(axis) + " is declared after a ticket or a turn",
                        tensor(tickets_.empty() ? turns_[0].tensor : tickets_[0].tensor).name,
                        "the whole grid first");
   const Sym symbol = symbols_->symbol("wg_" + std::string(1, "xyz"[axis]), tile_numbers(extent, tile));
@@ -904,7 +904,7 @@ void Program::check(const std::vector<Fragment>& from,
                     Where where) {
   if (loops_open_ > 0)
     throw CodegenError("check: inside of a loop", "line   " + std::to_string(where.line()),
-                       "before it or behind it, of what the loop carries on");
+                       "before it or after it, of what the loop carries on");
   const Fragment holds = map(
       from,
       [&](const std::vector<Expr>& x) {
@@ -1098,7 +1098,7 @@ void Program::if_less(Sym a, Sym b, const std::function<void()>& then, const std
     throw CodegenError("if_less: " + why,
                        to_string(a) + " < " + to_string(b) + ", line " + std::to_string(where.line()), hint);
   };
-  if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one behind the other");
+  if (loops_open_ > 0) refuse("a branch inside a loop is not generated", "two loops, one after the other");
   if (!role_.all()) refuse("a branch inside of a role is not generated", "the roles inside of the branch");
   for (const Sym& s : {a, b})
     for (const AtomId atom : inlay::symbols(s)) {
@@ -1269,7 +1269,7 @@ std::string Program::text() const {
       } else if (const auto* g = std::get_if<SignalOp>(&op.what)) {
         const Turn& turn = turns_[static_cast<std::size_t>(g->turn)];
         out += "signal  " + tensor(turn.tensor).name + " = " + to_string(axis(turn.axis).symbol) +
-               " + 1, or 0 behind the last";
+               " + 1, or 0 after the last";
       } else if (const auto* k = std::get_if<CheckOp>(&op.what)) {
         out += "check   r" + std::to_string(k->of) + ": " +
                assertions_[static_cast<std::size_t>(k->assertion)].text;

@@ -427,7 +427,7 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
     c.demand(ClaimKind::less_equal, trips * f + one, c.at(n.stop));
     c.demand(ClaimKind::less_equal, c.at(n.stop), trips * (f + one + j));
   });
-  in("a workgroup behind the last step", [&](Case& c) { // f tiles are left
+  in("a workgroup after the last step", [&](Case& c) { // f tiles are left
     c.let(s.trips, trips), c.let(n.start, trips * f + j), c.let(n.stop, trips * f);
     c.let(n.filled, c.at(value_of(n.filled)));
     c.demand(ClaimKind::equal, c.at(value_of(n.behind)), f);
@@ -463,9 +463,9 @@ std::optional<std::string> unproved(const Shares& s, SymContext& symbols, Prover
   share("all of a tile", trips, f + one + j, trips * f + a, trips * (f + j + Sym(2)) + v, Sym(0), trips);
   { // ends after a trip of tile f + 1 + j; began in tile f, at a trip before that one or after it
     const Sym more = a + v + b + one;
-    share("the begin of a tile, from earlier", more, f + one + j, more * f + a,
+    share("the start of a tile, from earlier", more, f + one + j, more * f + a,
           more * (f + one + j) + a + v + one, Sym(0), a + v + one);
-    share("the begin of a tile, from later", more, f + one + j, more * f + a + v,
+    share("the start of a tile, from later", more, f + one + j, more * f + a + v,
           more * (f + one + j) + a + one, Sym(0), a + one);
   }
   return wrong;

@@ -89,9 +89,10 @@ void prove_banks(ProofReport& report, const codegen::Program& program, const cod
       if (c.degree > 1) {
         const std::string works = working_swizzle(program, derived, p);
         counterexample =
-            fmt::format("wave {}: bank {} is wanted {} times in one phase\n"
+            fmt::format("{} of {} have a {}-way bank conflict (wave {}, bank {})\n"
                         "  hint   another place for {}: {}",
-                        first / static_cast<std::size_t>(wave), c.bank, c.degree, p.tensor,
+                        p.read ? "reads" : "writes", p.tensor, c.degree,
+                        first / static_cast<std::size_t>(wave), c.bank, p.tensor,
                         works.empty() ? "no swizzle alone is free of conflicts; other layouts of its "
                                         "reads and writes, or padding in lds(...)"
                                       : works + " as the last argument of lds(...)");

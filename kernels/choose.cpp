@@ -279,12 +279,13 @@ void forget() {
 }
 
 void remember(const Kernel& kernel, const Flags& asked, const Choice& choice, const ChooseOptions& options) {
-  const std::string text = asked_text(kernel, asked, options);
+  const std::string text = asked_text(kernel, kernel.renamed(asked), options);
   store(full_key(text), choice);
   put(text, choice);
 }
 
-Choice choose(const Kernel& kernel, const Flags& asked, const ChooseOptions& options) {
+Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& options) {
+  const Flags asked = kernel.renamed(given);
   const std::string text = asked_text(kernel, asked, options);
   if (options.cache) {
     const std::scoped_lock guard(memory().lock);

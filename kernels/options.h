@@ -24,6 +24,7 @@
 #include <charconv>
 #include <concepts>
 #include <fmt/format.h>
+#include <map>
 #include <optional>
 
 namespace inlay::kernels {
@@ -126,6 +127,12 @@ struct Reads {
   }
 };
 
+/// The name that an option had before, to which it still answers, and what its values were called.
+struct Former {
+  std::string name = {};
+  std::map<std::string, std::string> values = {};
+};
+
 template <class Asked>
 struct Option {
   std::string name;
@@ -133,7 +140,8 @@ struct Option {
   std::string fallback;      ///< `auto`: the option changes only speed
   std::string help;          ///< a line
   std::string unchosen = {}; ///< of `auto`, where nobody chooses
-  std::string more = {};     ///< what the line leaves out, for the kernel's own page
+  std::string more = {}; ///< what the line leaves out, for the kernel's own page; may have lines of its own
+  Former former = {};
 };
 
 /// `--arch`, the first option of every kernel.
@@ -154,12 +162,33 @@ public:
     std::vector<FlagHelp> out;
     for (const Option<Asked>& row : rows_)
       out.push_back({row.name, row.fallback, row.help, row.member.range, row.more, row.fallback == "auto",
-                     row.unchosen});
+                     row.unchosen, row.former.name});
+    return out;
+  }
+
+  /// `{{"transfer", "yes"}}` is `{{"direct-to-lds", "yes"}}`. Kernel::renamed.
+  [[nodiscard]] Flags renamed(const Flags& given) const {
+    Flags out = given;
+    for (const Option<Asked>& row : rows_) {
+      const auto old = row.former.name.empty() ? out.end() : out.find(row.former.name);
+      if (old == out.end()) continue;
+      const auto known = row.former.values.find(old->second);
+      const std::string value = known != row.former.values.end() ? known->second : old->second;
+      out.erase(old);
+      std::string& now = out.emplace(row.name, value).first->second;
+      if (now == "auto") now = value;
+      if (value != "auto" && value != now)
+        throw std::invalid_argument(
+            fmt::format("{}: option '--{}' is given twice, as '--{}' too\n  hint   '--{}' "
+                        "is the former name",
+                        kernel_, row.name, row.former.name, row.former.name));
+    }
     return out;
   }
 
   /// Errors: std::invalid_argument for a name that no row has, naming those there are, and for a text that its row refuses.
-  [[nodiscard]] Asked read(const Flags& given) const {
+  [[nodiscard]] Asked read(const Flags& asked_for) const {
+    const Flags given = renamed(asked_for);
     for (const auto& [name, value] : given)
       if (std::none_of(rows_.begin(), rows_.end(), [&](const auto& row) { return row.name == name; })) {
         std::vector<std::string> known;
@@ -229,6 +258,7 @@ public:
   [[nodiscard]] std::string name() const override { return face_.options.kernel(); }
   [[nodiscard]] std::string summary() const override { return face_.summary; }
   [[nodiscard]] std::vector<FlagHelp> flags() const override { return face_.options.help(); }
+  [[nodiscard]] Flags renamed(const Flags& flags) const override { return face_.options.renamed(flags); }
   [[nodiscard]] Artifact build(const Flags& flags, const BuildOptions& options) const override {
     return face_.build(face_.options.read(flags), options);
   }
@@ -241,7 +271,7 @@ public:
   [[nodiscard]] std::vector<std::string> size_names() const override { return face_.size_names; }
   [[nodiscard]] std::vector<Form> forms(const Flags& flags) const override {
     if (!face_.candidates) return {};
-    Flags fixed = flags;
+    Flags fixed = face_.options.renamed(flags);
     std::erase_if(fixed, [](const auto& f) { return f.second == "auto"; });
     std::vector<Form> out;
     const auto bounded = [&](Flags& form) -> std::optional<double> {

@@ -859,7 +859,7 @@ Claims Claims::parse(std::string_view text) {
       t.element = word(rest);
       if (const auto below = rest.find(" below "); below != std::string_view::npos) {
         t.below = trim(rest.substr(below + 7));
-        if (t.below.empty()) fail("a bound is missing behind 'below'");
+        if (t.below.empty()) fail("a bound is missing after 'below'");
         rest = trim(rest.substr(0, below));
       }
       t.place = rest;

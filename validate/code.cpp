@@ -1431,7 +1431,7 @@ void Sides::explore(Path start, Abstract* a) {
     }
     const std::size_t head = path.flow.at();
     if (a != nullptr && head != a->head) {
-      missing("a loop behind a loop");
+      missing("a loop after a loop");
       continue;
     }
     if (a != nullptr) {

@@ -106,7 +106,7 @@ void Interpreter::run(State& s, const Inst& i) {
     if (i.direct &&
         (!half_ || !(half_->def == i.uses[0]) || half_->ahead != i.ahead || !(half_->waves == i.waves)))
       refute("a transfer is one instruction", p_.tensor(i.access.tensor).name,
-             "its write does not stand right behind its load");
+             "its write does not stand right after its load");
     half_ = nullptr;
     write(s, i);
     break;
@@ -135,7 +135,7 @@ void Interpreter::run(State& s, const Inst& i) {
 
 void Interpreter::meet(State& s, const Inst& i) {
   const std::string claim =
-      "all waves of the workgroup run every barrier, but for one before and one behind a "
+      "all waves of the workgroup run every barrier, but for one before and one after a "
       "loop that they run a phase apart";
   const int waves = p_.threads() / p_.target().wave_size, half = waves / 2;
   const auto of = [&](int first) { return waves % 2 == 0 && i.waves == Waves{first, half}; };

@@ -117,7 +117,7 @@ const Interpreter::Product& Interpreter::product(const Inst& i, std::size_t half
       if (x[q] + shift != y[q])
         out.error = "product " + std::to_string(q % ks) + " of wave " + std::to_string(q / ks) +
                     " takes k = " + std::to_string(x[q] + shift) + " of one operand and " +
-                    std::to_string(y[q]) + " of the other, from the tile's begin";
+                    std::to_string(y[q]) + " of the other, from the tile's start";
   }
   if (out.error.empty()) {
     const Summed& of = summed(i, xk[0]);

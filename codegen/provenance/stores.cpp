@@ -401,7 +401,7 @@ int Interpreter::sum_of_parts(Term& t, const Tensor& to) {
            "the share of the workgroup ends at " + to_string(end) +
                (high ? ", and this at " + to_string(*high) : ""));
   }
-  refute(claim, describe(t), "no grid axis counts parts of this sum, one behind another");
+  refute(claim, describe(t), "no grid axis counts parts of this sum, one after another");
 }
 
 bool Interpreter::ends_part(Sym extent, Sym end, Sym high, Sym limit) {
@@ -421,9 +421,9 @@ void Interpreter::leaves_lds(const State& s) {
   for (const auto& [stage, readings] : s.readings)
     for (const Reading& r : readings)
       if (!r.passed.published(s.barriers))
-        refute(claim, p_.tensor(stage.first).name, "no barrier stands behind a read of it");
+        refute(claim, p_.tensor(stage.first).name, "no barrier stands after a read of it");
   for (const Batch& b : s.batches)
-    if (!b.passed.published(s.barriers)) refute(claim, "", "no barrier stands behind a write to LDS");
+    if (!b.passed.published(s.barriers)) refute(claim, "", "no barrier stands after a write to LDS");
   prove(claim, "", "provenance");
 }
 

@@ -42,7 +42,7 @@ void Interpreter::counter_of_group(const Inst& i, int tensor, int along, const s
   if (acting != 1) refute("one work-item " + does, t.name, std::to_string(acting) + " of them do");
   prove(claim, to_string(p_.axis(along).symbol), "enumeration");
   callers(t.name + " holds 0 before the launch",
-          "workgroups count themselves in it; behind the launch it holds 0 again");
+          "workgroups count themselves in it; after the launch it holds 0 again");
 }
 
 void Interpreter::callers(const std::string& what, const std::string& why) {
@@ -126,7 +126,7 @@ bool Interpreter::read_of_others(State& s, const Inst& i, const Prepared& r) {
     refute("what is read is what was there before the launch", t.name,
            "it is written too, by this workgroup or another one; read another tensor, declare it `inout`, or "
            "draw a "
-           "ticket or await a turn behind what is stored");
+           "ticket or await a turn after what is stored");
   if (added) refute(claim, t.name, "workgroups add to it, and what others add may come later");
   // What those before stored before their turn was over; whether they do is known when this workgroup's is.
   const int turn = passed != s.passed.end() ? passed->second : waiting->first;

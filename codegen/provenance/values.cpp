@@ -102,7 +102,7 @@ std::string Interpreter::describe(const Term& t) const {
            to_string(t.origin) + " on";
     s += ", of [0, " + to_string(t.limit) + ")";
     if (t.in_rounds())
-      s += ", behind " + to_string(t.rounds) + " parts " + std::to_string(t.stride) + " apart";
+      s += ", after " + to_string(t.rounds) + " parts " + std::to_string(t.stride) + " apart";
   }
   for (std::size_t i = 0; i < t.columns.size() && i < 4; ++i)
     if (!columns_[t.columns[i]].empty())

@@ -337,7 +337,7 @@ void Interpreter::memory_claims(const Inst& i) {
     if (!decide(ClaimKind::equal, in_world.at(at), place0 + Sym(e)))
       refute("a vector of " + t.name + " is contiguous", to_string(t.place),
              "element " + std::to_string(e) + " is " + to_string(in_world.at(at) - place0) +
-                 " elements behind element 0");
+                 " elements after element 0");
   }
   const std::string what = std::string(name_of(i)) + "s of " + t.name;
   const int width = static_cast<int>(count) * bits(t.element), at_once = std::clamp(width / 8, 1, 4);
@@ -375,7 +375,7 @@ void Interpreter::memory_claims(const Inst& i) {
     if (!decide(ClaimKind::less_equal, world(a.begin[axis]) + least, world(t.shape[axis])) &&
         !less_equal(world(a.begin[axis]) + least, world(t.shape[axis])))
       refute("tiles of " + t.name + " begin inside it", to_string(i.access.origin[axis]),
-             "axis " + std::to_string(axis) + " may begin behind " + to_string(t.shape[axis]) +
+             "axis " + std::to_string(axis) + " may start past " + to_string(t.shape[axis]) +
                  ", and the room that its descriptor has is negative there");
   }
   prove("tiles of " + t.name + " begin inside it", address, "facts");
@@ -444,7 +444,7 @@ void Interpreter::memory_claims(const Inst& i) {
   for (std::size_t axis = 0; i.kind == InstKind::load && a.descriptor_axis >= 0 && axis < at0.size(); ++axis)
     if (!i.access.masked[axis] && !a.shortened[axis] && !counted(i, axis) &&
         has_workgroup(p_, i.access.origin[axis]) && !inside(axis))
-      leaves(axis, "the descriptor ends a row behind it");
+      leaves(axis, "the descriptor ends a row after it");
   if (i.kind == InstKind::load)
     prove(
         "loads of " + t.name + " stay inside its memory", [&] { return to_string(t.place); }, "facts");
@@ -463,10 +463,10 @@ void Interpreter::memory_claims(const Inst& i) {
     const Sym end = a.ends_with_tensor ? a.base + a.records : t.at(next);
     if (!decide(ClaimKind::less_equal, t.at(last) + Sym(1), end))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
-             "its last element is behind element " + to_string(end));
+             "its last element is after element " + to_string(end));
     if (a.ends_with_tensor && !decide(ClaimKind::less_equal, end, t.at(last) + Sym(1)))
       refute("the descriptor of " + t.name + " ends with the tensor", to_string(t.place),
-             "it goes on behind the last element, up to element " + to_string(end));
+             "it goes on past the last element, up to element " + to_string(end));
     prove(
         "the descriptor of " + t.name + " ends with the tensor", [&] { return to_string(a.records); },
         "facts");
@@ -586,7 +586,7 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
   for (const Column& c : prepared(i).coordinate)
     if (const int least = *std::min_element(c.begin(), c.end()); least < 0)
       refute("byte offsets into " + t.name + " fit 31 bits", to_string(a.lane),
-             "a lane is at " + std::to_string(least) + " from the tile's begin");
+             "a lane is at " + std::to_string(least) + " from the tile's start");
   // A tile begins inside the tensor, or after it by fewer tiles than the loop runs ahead.
   std::vector<Sym> far(t.shape.size(), Sym(0));
   for (std::size_t axis = 0; axis < far.size(); ++axis) {

@@ -295,7 +295,7 @@ void stagger(const Program& p, CodeRegion& r) {
   if (!r.exact) refuse("its order is left to LLVM", "--scheduler modulo, in a loop that it orders");
   r.staggered = staggered_order(r.body);
   if (r.staggered.empty())
-    refuse("wherever its accesses stand, as many meet behind one product", "another tile, or no stagger");
+    refuse("wherever its accesses stand, as many meet after one product", "another tile, or no stagger");
 }
 
 void drop_order(std::vector<Inst>& list) {
@@ -469,7 +469,7 @@ Code apply(const Graph& graph, const Schedule& schedule) {
       if (s.ahead == 0) out.epilogue.push_back(at(s, out.trips - Sym(1), false, 0));
     }
     early = order.early;
-    INLAY_CHECK(early.empty() || index + 1 < graph.regions.size(), "a region behind the loop");
+    INLAY_CHECK(early.empty() || index + 1 < graph.regions.size(), "a region after the loop");
     auto behind = out.epilogue.begin();
     for (const int node : early) { // one after each product, and the rest after the last
       behind =

@@ -578,7 +578,7 @@ Schedule schedule_with(Scheduler scheduler, const Graph& graph) {
         throw CodegenError("a pipeline that is given, by a scheduler that has none",
                            "pipeline   " + to_string(depth), "--scheduler modulo");
       if (region.pipeline.pingpong && scheduler == Scheduler::plain)
-        throw CodegenError("a loop that cannot be in ping-pong: its order is LLVM's", "scheduler   default",
+        throw CodegenError("this loop cannot be ping-pong: its order is LLVM's", "scheduler   default",
                            "--scheduler modulo");
       order = pinned(region, graph.registers, *graph.program, std::move(order));
     }

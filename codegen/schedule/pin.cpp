@@ -35,22 +35,22 @@ std::vector<std::string> split(const std::string& text) {
 
 std::string to_string(const Pin& pin) {
   return std::string(name_of(pin.access).name) + " " + pin.tensor + " " + std::to_string(pin.number) +
-         " behind " + std::to_string(pin.behind);
+         " after " + std::to_string(pin.behind);
 }
 
 std::vector<Pin> parse_pins(const std::string& text) {
   std::vector<Pin> pins;
   for (const std::string& part : split(text)) {
     std::istringstream in(part);
-    std::string access, behind, more;
+    std::string access, after, more;
     Pin pin;
-    const bool whole = in >> access >> pin.tensor >> pin.number >> behind >> pin.behind && !(in >> more) &&
-                       behind == "behind" && pin.number >= 0 && pin.behind >= -1;
+    const bool whole = in >> access >> pin.tensor >> pin.number >> after >> pin.behind && !(in >> more) &&
+                       (after == "after" || after == "behind") && pin.number >= 0 && pin.behind >= -1;
     const auto known =
         std::find_if(std::begin(names), std::end(names), [&](const Name& n) { return n.name == access; });
     if (!whole || known == std::end(names))
-      throw CodegenError("a pin that is none", "pin    " + part,
-                         "load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1: the number of "
+      throw CodegenError("not a pin", "pin    " + part,
+                         "load a 0 after 5, read lds_b 3 after 17, write lds_a 1 after -1: the number of "
                          "the access and of the matrix product");
     pin.access = known->access;
     pins.push_back(std::move(pin));
@@ -147,7 +147,7 @@ LoopSchedule pinned(const Region& loop, const std::vector<Register>& registers, 
       refuse(pin,
              "it has " + std::to_string(accesses.size()) + " of them and " + std::to_string(products) +
                  " matrix products",
-             "numbers from 0 on, and -1 for the begin of the trip");
+             "numbers from 0 on, and -1 for the start of the trip");
     const int node = accesses[static_cast<std::size_t>(pin.number)];
     if (std::find(fixed.begin(), fixed.end(), node) != fixed.end())
       refuse(pin, "it is pinned twice", "one place");

@@ -63,7 +63,7 @@ public:
 
 private:
   [[noreturn]] void refuse(const std::string& why, const std::string& hint) const {
-    throw CodegenError("a loop that cannot be in ping-pong: " + why,
+    throw CodegenError("this loop cannot be ping-pong: " + why,
                        "line   " + std::to_string(loop_.body.front().where.line()), hint);
   }
   const Inst& inst(int node) const { return loop_.body[static_cast<std::size_t>(node)]; }
@@ -83,11 +83,11 @@ private:
         reads_.push_back(n), read_of_[i.def.id] = n;
       } else {
         refuse(std::string("it has an instruction of the kind '") + to_string(i.kind) + "'" +
-                   (i.kind == InstKind::load ? " that is no transfer to LDS" : ""),
-               "loops of transfers (--transfer yes), LDS reads and matrix products alone");
+                   (i.kind == InstKind::load ? " that is no direct-to-LDS load" : ""),
+               "loops of direct-to-LDS loads (--direct-to-lds yes), LDS reads and MFMAs alone");
       }
     }
-    if (products_.empty() || writes_.empty()) refuse("it has no products, or no transfers", "both");
+    if (products_.empty() || writes_.empty()) refuse("it has no MFMAs, or no direct-to-LDS loads", "both");
   }
 
   // Halves of rows and columns by where they stand among those of the accumulators, and what each quarter reads first.

@@ -71,7 +71,7 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
           "rows of Q that a workgroup works on, 16 or 32 for each of its waves", "128"},
          {"tile-k", Read::number(&Asked::tile_k, 1, 1024), "auto", "rows of K and V at a time, 32 or 64",
           "64"},
-         {"waves", Read::number(&Asked::waves, 1, 16), "auto", "of a workgroup: 1, 2, 4 or 8", "4"}}},
+         {"waves", Read::number(&Asked::waves, 1, 16), "auto", "waves of a workgroup: 1, 2, 4 or 8", "4"}}},
        [](const Asked& asked, const BuildOptions& how) { return build(flash_attention_program(asked), how); },
        [](const Asked& asked, std::uint64_t seed) { return flash_attention_problem(asked, asked, seed); },
        {"batch", "queries", "keys", "heads"},

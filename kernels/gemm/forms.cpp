@@ -214,28 +214,28 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
     for (const std::string& waves :
          values("waves", s.preshuffled_b ? std::vector<std::string>{"1x4", "2x4"}
                                          : std::vector<std::string>{"2x2", "1x4", "2x4"}))
-      for (const std::string& transfer : values("transfer", {"yes", "no"}))
+      for (const std::string& transfer : values("direct-to-lds", {"yes", "no"}))
         for (const std::string& pingpong :
              values("pingpong", waves == "2x4" && transfer == "yes" ? std::vector<std::string>{"yes", "no"}
                                                                     : std::vector<std::string>{"no"})) {
           Flags one = {{"tile", tile},
                        {"waves", waves},
-                       {"transfer", transfer},
+                       {"direct-to-lds", transfer},
                        {"pingpong", pingpong},
                        {"n-multiple", by_vectors},
                        {"mfma", "16"},
-                       {"direct", "none"},
+                       {"direct-to-vgpr", "none"},
                        {"stages", "0"},
                        {"stagger", "no"},
                        {"tile-order", "linear"},
                        {"split", "0"},
-                       {"parts", "added"}};
+                       {"split-k-fixup", "no"}};
           for (const auto& [name, value] : fixed)
             if (one.contains(name)) one[name] = value;
           all.push_back(one);
           // Parts of K where the tiles leave units without work. Integers are added by atomics alone, and are left whole.
-          if (fixed.contains("split") || fixed.contains("parts") || fixed.contains("stream-k") ||
-              s.in == Element::i8 || n % 4 != 0)
+          if (fixed.contains("split") || fixed.contains("split-k-fixup") ||
+              fixed.contains("stream-k-workgroups") || s.in == Element::i8 || n % 4 != 0)
             continue;
           int rows = 0, columns = 0, of_k = 0;
           if (std::sscanf(tile.c_str(), "%dx%dx%d", &rows, &columns, &of_k) != 3 || of_k < 1) continue;
@@ -244,7 +244,7 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
           for (const std::int64_t parts : {2, 3, 4, 6, 8, 12, 16, 24, 32}) {
             if (parts * 4 > trips || count * parts > 2 * 304 || pingpong == "yes") break;
             const std::int64_t each = (trips + parts - 1) / parts;
-            one["split"] = std::to_string(each * of_k), one["parts"] = "stored";
+            one["split"] = std::to_string(each * of_k), one["split-k-fixup"] = "yes";
             all.push_back(one);
           }
         }
@@ -253,14 +253,14 @@ std::vector<Flags> gemm_candidates(const GemmSpec& s, const Flags& fixed, std::i
     add_candidate(all,
                   {{"tile", "16x16x256"},
                    {"waves", "1x1"},
-                   {"transfer", "no"},
+                   {"direct-to-lds", "no"},
                    {"pingpong", "no"},
                    {"mfma", "16"},
-                   {"direct", "b"},
+                   {"direct-to-vgpr", "b"},
                    {"stages", "0"},
                    {"stagger", "no"},
                    {"split", "0"},
-                   {"parts", "added"},
+                   {"split-k-fixup", "no"},
                    {"n-multiple", by_vectors},
                    {"tile-order", "linear"}},
                   fixed);

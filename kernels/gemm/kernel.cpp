@@ -60,52 +60,70 @@ Face<Asked> face(bool pre) {
        {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto", "waves along M and N",
         pre ? "1x4" : "2x2"},
        {"mfma", Read::number(&Asked::mfma, 16, 32), "auto", "rows of the matrix instruction, 16 or 32", "16"},
-       {"transfer", Read::yes(&Asked::transfer), "auto", "tiles go to LDS without registers", "no"},
-       {"direct",
+       {"direct-to-lds",
+        Read::yes(&Asked::transfer),
+        "auto",
+        "direct global-to-LDS loads, without registers",
+        "no",
+        "",
+        {"transfer"}},
+       {"direct-to-vgpr",
         Read::one_of(
             &Asked::direct,
             {{"none", GemmSpec::Direct::none}, {"a", GemmSpec::Direct::a}, {"b", GemmSpec::Direct::b}}),
-        "auto", "an operand that goes from memory straight to registers, past LDS", "none"},
-       {"stages", Read::number(&Asked::stages, 0, 4), "auto", "of tiles in LDS: 2, 3, 4", "0",
-        "0: as many as memory's latency asks for and LDS has room for"},
-       {"n-multiple", Read::number(&Asked::multiple_n, 1, 4096), "auto", "divides n", "1",
-        "with 8, C of 16 bits is stored by vectors alone"},
+        "auto",
+        "an operand that is loaded directly to VGPRs, past LDS",
+        "none",
+        "",
+        {"direct"}},
+       {"stages", Read::number(&Asked::stages, 0, 4), "auto", "stages of a tile in LDS: 2, 3, 4", "0",
+        "0: as many as memory latency asks for and LDS has room for"},
+       {"n-multiple", Read::number(&Asked::multiple_n, 1, 4096), "auto", "n is a multiple of this", "1",
+        "8 enables 16-byte stores of a C of 16 bits, in one version"},
        {"tile-order",
         Read::parsed(&Asked::order, "linear, xcd, rows:G, columns:G, xcd+rows:G, xcd+columns:G",
                      [](const Asked&, const std::string& text) { return codegen::parse_tile_order(text); }),
-        "auto", "which tile a workgroup works on", "linear",
+        "auto", "which workgroup has which tile", "linear",
         "auto: the order with the smallest footprint in the L2 caches for m and n"},
        {"stagger", Read::yes(&Asked::stagger), "auto",
-        "the loop exists twice, half of the waves being some products later", "no",
-        "the upper half of the waves has its accesses to LDS and memory some matrix products later or "
-        "earlier"},
+        "half of the waves run a copy of the loop that is some MFMAs apart", "no",
+        "the upper half of the waves accesses LDS and memory some MFMAs later or earlier"},
        {"pingpong", Read::yes(&Asked::pingpong), "auto",
-        "half of the waves multiplies while the other one reads LDS", "no",
-        "with 8 waves and transfers, in phases with a barrier after each"},
+        "half of the waves multiply while the others read LDS", "no",
+        "with 8 waves and direct-to-LDS loads, in phases with a barrier after each"},
        {"split", Read::number(&Asked::split, 0, 1 << 20), "auto",
-        "elements of K that a workgroup sums; 0: all of them", "0", "a multiple of the tile's"},
-       {"parts", Read::one_of(&Asked::gather, {{"added", false}, {"stored", true}}), "auto",
-        "with split: added to C by atomics, or stored", "added",
-        "stored: summed in their order by the workgroup that comes last, the same bits in every run"},
-       {"stream-k", Read::number(&Asked::workers, 0, 1 << 16), "0",
-        "workgroups that share out the trips of all tiles evenly; 0: a workgroup has a tile", "",
-        "as many as the device runs at a time; parts are added by atomics, so C is 0 before the launch"},
+        "split-K: elements of K that a workgroup sums; 0: all of them", "0", "a multiple of the tile's"},
+       {"split-k-fixup",
+        Read::yes(&Asked::gather),
+        "auto",
+        "with split: parts are stored, and summed by the last workgroup of a tile",
+        "no",
+        "the same bits in every run; no: parts are added to C by atomics, so C is 0 before the launch",
+        {"parts", {{"stored", "yes"}, {"added", "no"}}}},
+       {"stream-k-workgroups",
+        Read::number(&Asked::workers, 0, 1 << 16),
+        "0",
+        "stream-K: so many workgroups share all iterations evenly; 0: a workgroup has a tile",
+        "",
+        "as many as the device runs at a time; parts are added by atomics, so C is 0 before the launch",
+        {"stream-k"}},
        {"pin",
-        Read::parsed(&Asked::pins, "'load a 0 behind 5, ..'",
+        Read::parsed(&Asked::pins, "'load a 0 after 5, ..'",
                      [](const Asked&, const std::string& text) { return codegen::parse_pins(text); }),
-        "", "places in the loop that are fixed", "",
-        "'load a 0 behind 5, read lds_b 3 behind 17': the number of the access and of the matrix product"},
+        "", "fixed places in the order of the loop", "",
+        "'load a 0 after 5, read lds_b 3 after 17': the number of the access and of the MFMA"},
        {"pipeline",
         Read::parsed(&Asked::depth, "'waves 1, lead 5, ..'",
                      [](const Asked&, const std::string& text) { return codegen::parse_depth(text); }),
-        "", "how deep the loop is pipelined, where that is fixed", "",
-        "'waves 1, lead 5, within 50, trips 3': waves a SIMD, windows from LDS reads to products, the "
-        "percent of a trip in which "
-        "reads and transfers stand, trips that loads are under way; 'loads 50': the percent of a window in "
-        "which loads that feed "
-        "products stand; or, with two stages by transfers, barriers a trip: 'barriers 1', 2 for tiles apart, "
-        "3 for operands read "
-        "in turn"}});
+        "", "software pipeline of the loop", "",
+        "any of these, separated by commas\n"
+        "waves W: registers are to suffice for W waves a SIMD\n"
+        "lead L: LDS reads are L windows before their MFMAs\n"
+        "within P: LDS reads and direct-to-LDS loads are in the first P percent of an iteration\n"
+        "trips T: loads are under way for T iterations\n"
+        "loads P: loads past LDS are in the first P percent of a window\n"
+        "barriers B: with two stages of direct-to-LDS loads, barriers an iteration: 1, 2 (tiles apart), "
+        "3 (each operand read into the registers of the one before)"}});
   return {pre ? "the same with B stored in the order of the registers that multiply it"
               : "C[M,N] = A[M,K] x B[N,K]^T, f16, bf16, fp8, bf8, fp4 with MX scales (accumulated "
                 "in f32) or i8 (i32)",

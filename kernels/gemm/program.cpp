@@ -214,14 +214,15 @@ void check(const GemmSpec& s, const Target& target) {
   if (s.split < 0 || s.split % s.tile_k != 0)
     refuse("split", std::to_string(s.split), fmt::format("0, or a multiple of tile_k, {}", s.tile_k));
   if (s.gather && (s.split == 0 || whole))
-    refuse("parts", "stored", s.split == 0 ? "with split" : "added: sums of i8 are exact in any order");
+    refuse("split-k-fixup", "yes", s.split == 0 ? "with split" : "no: sums of i8 are exact in any order");
   if (s.split > 0 && s.workers > 0)
     refuse("split", std::to_string(s.split),
-           "without stream-k, which cuts K where a workgroup's share of all ends");
+           "without stream-k-workgroups, which cuts K where a workgroup's share of all ends");
   if (s.adds() && s.bias)
-    refuse(s.workers > 0 ? "stream-k" : "split", std::to_string(s.workers > 0 ? s.workers : s.split),
+    refuse(s.workers > 0 ? "stream-k-workgroups" : "split",
+           std::to_string(s.workers > 0 ? s.workers : s.split),
            s.workers > 0 ? "no bias: it would be added once a share"
-                         : "parts stored: a bias would be added once a part");
+                         : "split-k-fixup yes: a bias would be added once a part");
   if ((narrow || whole) && s.out == s.in) refuse("out", to_string(s.out), "f32, f16 or bf16");
   if (s.mfma != 16 && s.mfma != 32) refuse("mfma", std::to_string(s.mfma), "16 or 32 rows");
   const int waves = s.waves_m * s.waves_n;
@@ -235,7 +236,7 @@ void check(const GemmSpec& s, const Target& target) {
   const int vector = vector_of(s.in), least_k = (is_mx(s) ? 8 : 4) * vector,
             narrowest = s.transfer ? vector / target.lanes_per_transfer() : 32 / bits(s.in);
   if (s.direct != GemmSpec::Direct::none && (s.preshuffled_b || is_mx(s)))
-    refuse("direct", s.direct == GemmSpec::Direct::a ? "a" : "b",
+    refuse("direct-to-vgpr", s.direct == GemmSpec::Direct::a ? "a" : "b",
            s.preshuffled_b ? "none: a preshuffled B goes past LDS already, and one operand has to go there"
                            : "none: e2m1 by LDS, or with a preshuffled B");
   if (s.mfma == 16 && s.tile_k < least_k)

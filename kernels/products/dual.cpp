@@ -153,8 +153,13 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
                     "auto", "rows and columns of a workgroup, and a step along K", "128x64x64"},
                    {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto",
                     "waves along M and N", "2x2"},
-                   {"transfer", Read::yes(&Asked::transfer), "auto",
-                    "tiles go from memory to LDS without registers", "no"}}},
+                   {"direct-to-lds",
+                    Read::yes(&Asked::transfer),
+                    "auto",
+                    "direct global-to-LDS loads, without registers",
+                    "no",
+                    "",
+                    {"transfer"}}}},
       .program = program,
       .sizes =
           [](const Asked& s) {
@@ -178,7 +183,7 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
                                               {"64x32x64", "2x2"},
                                               {"32x32x128", "2x2"}})
               for (const char* transfer : {"no", "yes"}) {
-                add_candidate(all, {{"tile", tile}, {"waves", waves}, {"transfer", transfer}}, fixed);
+                add_candidate(all, {{"tile", tile}, {"waves", waves}, {"direct-to-lds", transfer}}, fixed);
               }
             return all;
           },

@@ -187,15 +187,15 @@ std::unique_ptr<Kernel> topk_gating_kernel() {
   using Read = Reads<Gating>;
   Page<Gating> page{
       .summary = "the k largest logits of each token and their softmax, renormalised or over all experts",
-      .options = {"topk_gating",
-                  {arch_option<Gating>(),
-                   {"dtype", Read::element(&Gating::type, "f16, bf16, f32"), "f32", "of the logits"},
-                   {"m", Read::number(&Gating::m, 1, 1 << 24), "64", "tokens"},
-                   {"experts", Read::number(&Gating::experts, 1, 1 << 16), "256",
-                    "experts: 64, 128, 256 or 512"},
-                   {"k", Read::number(&Gating::k, 1, 16), "8", "experts of a token"},
-                   {"renormalise", Read::yes(&Gating::renormalise), "yes",
-                    "weights are a softmax over the chosen experts; no: over all"}}},
+      .options =
+          {"topk_gating",
+           {arch_option<Gating>(),
+            {"dtype", Read::element(&Gating::type, "f16, bf16, f32"), "f32", "element type of the logits"},
+            {"m", Read::number(&Gating::m, 1, 1 << 24), "64", "tokens"},
+            {"experts", Read::number(&Gating::experts, 1, 1 << 16), "256", "experts: 64, 128, 256 or 512"},
+            {"k", Read::number(&Gating::k, 1, 16), "8", "experts of a token"},
+            {"renormalise", Read::yes(&Gating::renormalise), "yes",
+             "weights are a softmax over the chosen experts; no: over all"}}},
       .program = gating_program,
       .sizes = [](const Gating& s) { return std::vector{s.m}; },
       .size_names = {"m"},
@@ -220,17 +220,17 @@ std::unique_ptr<Kernel> weighted_combine_kernel() {
   Page<Combining> page{
       .summary = "the weighted sum of the rows that a table names for each token; an id that is no row "
                  "counts nothing",
-      .options = {"weighted_combine",
-                  {arch_option<Combining>(),
-                   {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16", "of X and Y"},
-                   {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
-                   {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},
-                   {"rows", Read::number(&Combining::rows, 1, 1 << 24), "512", "rows of X"},
-                   {"k", Read::number(&Combining::k, 1, 16), "8", "rows of a token"},
-                   {"threads", Read::number(&Combining::threads, 64, 1024), "256",
-                    "work-items of a workgroup"},
-                   {"vector", Read::number(&Combining::vector, 0, 8), "0",
-                    "elements that one instruction moves; 0: 16 bytes"}}},
+      .options =
+          {"weighted_combine",
+           {arch_option<Combining>(),
+            {"dtype", Read::element(&Combining::type, "f16, bf16, f32"), "bf16", "element type of X and Y"},
+            {"m", Read::number(&Combining::m, 1, 1 << 20), "64", "tokens"},
+            {"n", Read::number(&Combining::n, 1, 1 << 16), "1024", "columns, a multiple of a vector"},
+            {"rows", Read::number(&Combining::rows, 1, 1 << 24), "512", "rows of X"},
+            {"k", Read::number(&Combining::k, 1, 16), "8", "rows of a token"},
+            {"threads", Read::number(&Combining::threads, 64, 1024), "256", "work-items of a workgroup"},
+            {"vector", Read::number(&Combining::vector, 0, 8), "0",
+             "elements that one instruction moves; 0: 16 bytes"}}},
       .program = combine_program,
       .sizes =
           [](const Combining& s) {

@@ -730,14 +730,14 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
                             (other.same_group ? " and no barrier between" : "");
       if (g.synchronizes && other.same_group) message += "; only the atomics that it reads can order them";
       if (g.acquires && !acquires && !other.same_group)
-        message += "; another wave reads atomics and clears the caches behind them, and no barrier between";
+        message += "; another wave reads atomics and clears the caches after them, and no barrier between";
       else if (g.acquires && !other.same_group)
         message +=
             "; before what orders them nobody writes it back ('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)', and a "
             "barrier where that was another wave)";
       else if (g.synchronizes && !other.same_group)
         message +=
-            "; it reads atomics, but no 'buffer_inv sc1' behind them lets it see what is ordered by them";
+            "; it reads atomics, but no 'buffer_inv sc1' after them lets it see what is ordered by them";
       const bool guess = (entry & Writers::atomic) != 0 && g.launch->code->operations[w.current].guesses;
       if (guess) message += expected;
       report(w, FindingKind::races, message, l, at, guess || (g.synchronizes && other.same_group));

@@ -159,7 +159,7 @@ u8* global_bytes(Wave& w, u64 address, unsigned bytes, unsigned lane, bool is_wr
         const bool before = address < beside->begin;
         const u64 distance = before ? beside->begin - address : address - beside->end;
         message += (distance == 0 ? "; directly" : "; " + std::to_string(distance) + " bytes") +
-                   (before ? " before the start" : " behind the end") + " of one of " +
+                   (before ? " before the start" : " past the end") + " of one of " +
                    std::to_string(beside->end - beside->begin) + " bytes";
       }
       if (address < 4096) message += null_hint(*w.group->launch->kernel);

@@ -104,7 +104,7 @@ std::vector<Microbenchmark> all(isa::Arch arch) {
     b.push_back({"issue:v_permlane", "exchange of lanes after exchange", 4, 64, 16, 80, 64, "",
                  repeat<permlane_text>});
   if (!t.packed_beside_products)
-    b.push_back({"mfma_packed_f32_hazard_clk", "packed f32 behind a matrix instruction", 0, 64, 8, 40, 64, "",
+    b.push_back({"mfma_packed_f32_hazard_clk", "packed f32 after a matrix instruction", 0, 64, 8, 40, 64, "",
                  repeat<packed_text>});
   b.insert(
       b.end(),
@@ -113,7 +113,7 @@ std::vector<Microbenchmark> all(isa::Arch arch) {
        {"mfma_two_pass_wait_states", "the same of 2 passes", 0, 64, 4, 36, 64, "", repeat<two_pass_text>},
        {"mfma_f32_extra_wait_states", "f32 matrix result to vector instruction", 0, 64, 4, 36, 64, "",
         repeat<f32_text>},
-       {"mfma_coissue_from_clk", "vector instructions behind a matrix instruction", 0, 64, 8, 40, 64, "",
+       {"mfma_coissue_from_clk", "vector instructions after a matrix instruction", 0, 64, 8, 40, 64, "",
         repeat<beside_text>},
        {"branch_taken_clk", "a taken branch", 0, 200, 8, 40, 64, "", branches},
        {"lds_latency_clk", "ds_read_b32 and its wait", 0, 400, 8, 40, 64, "v_lshlrev_b32 v1, 2, v0\n",

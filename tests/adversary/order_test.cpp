@@ -201,7 +201,7 @@ TEST_CASE("adversary: branches") {
       {"one writes nothing", "on one path nothing is written", branched(Other::nothing), sizes},
       {"one writes twice", "every element of y is written once", branched(Other::twice), sizes},
       {"one writes something else", "y is what the specification says", branched(Other::another), sizes},
-      {"and once more behind", "every element of y is written once", branched(Other::same, true), sizes},
+      {"and once more after", "every element of y is written once", branched(Other::same, true), sizes},
   });
 }
 
@@ -289,7 +289,7 @@ TEST_CASE("adversary: a tensor that is read and written") {
   const std::vector<Sizes> sizes = {{256}, {512}, {1024}};
   attack({
       {"its own", "", in_place({}), sizes},
-      {"by others, behind a barrier", "", in_place({.exchanged = true}), sizes},
+      {"by others, after a barrier", "", in_place({.exchanged = true}), sizes},
       {"by others, at once",
        "nothing of x is overwritten while it is read",
        in_place({.by_others = true}),

@@ -115,7 +115,7 @@ TEST_CASE("adversary: masks that are gone") {
   all.push_back(
       {"a load past its row", "", copied({}), sizes, [](Code& c) { mask(c, InstKind::load, 1, false); }});
   all.push_back({"a load past its last row", "axis 0 is not masked", copied({}), sizes,
-                 [](Code& c) { mask(c, InstKind::load, 0, false); }, "what lies behind is stored nowhere"});
+                 [](Code& c) { mask(c, InstKind::load, 0, false); }, "what lies past is stored nowhere"});
   attack(all);
 }
 
@@ -147,7 +147,7 @@ TEST_CASE("adversary: places of matrices, copied in tiles of which the last ones
 
 TEST_CASE("adversary: vectors that the end of a row cuts") {
   const std::vector<Sizes> sizes = {{1, 1}, {5, 66}, {3, 63}, {4, 64}, {2, 128}};
-  const std::string behind = "what is loaded behind a row's end is stored nowhere";
+  const std::string behind = "what is loaded past a row's end is stored nowhere";
   std::vector<Attack> all;
   for (const int vector : {2, 4}) {
     const std::string of = " in vectors of " + std::to_string(vector);
@@ -237,14 +237,14 @@ TEST_CASE("adversary: tiles that begin outside") {
                    sizes,
                    {},
                    not_there});
-    all.push_back({"a tile behind" + how,
-                   "axis 1 may begin behind n",
+    all.push_back({"a tile after" + how,
+                   "axis 1 may start past n",
                    shifted(0, 1, guarded),
                    sizes,
                    {},
                    guarded ? "" : not_there});
-    all.push_back({"a row behind" + how,
-                   "axis 0 may begin behind m",
+    all.push_back({"a row after" + how,
+                   "axis 0 may start past m",
                    shifted(1, 0, guarded),
                    sizes,
                    {},
@@ -287,7 +287,7 @@ TEST_CASE("adversary: bases with a sign") {
        sizes,
        {},
        not_there},
-      {"2i", "axis 0 may begin behind m", rows([](Sym i, Sym) { return Sym(2) * i; }), sizes, {}, not_there},
+      {"2i", "axis 0 may start past m", rows([](Sym i, Sym) { return Sym(2) * i; }), sizes, {}, not_there},
       {"i + 1",
        "y is what the specification says",
        rows([](Sym i, Sym) { return i + 1; }),
@@ -419,7 +419,7 @@ void unmask(Code& code, const std::string& tensor, std::size_t axis) {
 TEST_CASE("adversary: addresses of 64 bits, whose only guards are comparisons") {
   const std::vector<Sizes> rows = {{5, 3, 68}, {1, 1, 4}, {4, 9, 64}},
                            sums = {{5, 68}, {1, 4}, {4, 64}, {3, 260}};
-  const std::string stored = "what is loaded behind a row's end is stored nowhere";
+  const std::string stored = "what is loaded past a row's end is stored nowhere";
   std::vector<Attack> all = {
       {"rows of a table", "", far_rows({}), rows},
       {"rows of a table, one by one", "", far_rows({.vector = 1, .multiple = 1}), {{5, 3, 67}, {1, 1, 1}}},

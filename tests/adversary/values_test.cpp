@@ -299,7 +299,7 @@ TEST_CASE("adversary: folds that see what lies outside, or some elements twice")
       const double empty = empty_element(monoid);
       all.push_back({name + ", filled", "", folded(monoid, empty, 1, loop), loop ? longer : sizes});
       all.push_back(
-          {name + " with what is behind", outside, folded(monoid, 1, 1, loop), loop ? longer : sizes});
+          {name + " with what is after", outside, folded(monoid, 1, 1, loop), loop ? longer : sizes});
       all.push_back(
           {name + ", filled with another's", outside,
            folded(monoid, monoid == Monoid::sum ? -INFINITY : 0, monoid == Monoid::max ? -10 : 1, loop),

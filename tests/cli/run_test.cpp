@@ -1283,7 +1283,7 @@ TEST_CASE("run refuses buffers that are too small, and what the emulator finds i
   CHECK(go(4000, 4000).size() == 2);
   try {
     (void)go(4000, 2048);
-    FAIL("a read behind the end is silent");
+    FAIL("a read past the end is silent");
   } catch (const FindingsError& e) {
     REQUIRE_FALSE(e.findings.empty());
     for (const auto& f : e.findings) CHECK(f.kind == runtime::FindingKind::bounds);

@@ -84,7 +84,7 @@ TEST_CASE("a tiled copy moves every element of its tile once") {
 
 // By the words of the hardware: a wave's 64 lanes take 4 bytes each, which lie one after the other in LDS; a line of memory has 128
 // bytes; a read of 16 bytes a lane meets 32 banks of 4 bytes, 8 lanes at a time: 4 rows of one vector and 4 others of the next.
-TEST_CASE("transfers of whole lines: each element once, two lines an instruction, lanes one behind the "
+TEST_CASE("transfers of whole lines: each element once, two lines an instruction, lanes one after the "
           "other, no bank twice") {
   for (const int bytes : {1, 2})
     for (const int rows : {16, 48, 112, 128})

@@ -302,7 +302,7 @@ std::vector<std::pair<std::string, Program>> with_arithmetic() {
 } // namespace
 
 TEST_CASE(
-    "loops with arithmetic: edges, one barrier, products at even distances, nothing changed behind the end") {
+    "loops with arithmetic: edges, one barrier, products at even distances, nothing changed past the end") {
   for (const auto& [name, p] : with_arithmetic()) {
     INFO(name);
     const Graph graph = expand(p);
@@ -353,7 +353,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "maps between memory and LDS: trips ahead of the products, each behind its loads and before its write") {
+    "maps between memory and LDS: trips ahead of the products, each after its loads and before its write") {
   for (const char* arch : {"gfx942", "gfx950"})
     for (const Scheduler scheduler : {Scheduler::plain, Scheduler::modulo}) {
       kernels::WeightOnlySpec spec;
@@ -902,13 +902,14 @@ std::string refusal(const kernels::GemmSpec& spec, Scheduler scheduler = Schedul
 } // namespace
 
 TEST_CASE("pins: text, both ways") {
-  for (const char* text : {"load a 0 behind 5", "read lds_b 3 behind 17", "write lds_a 1 behind -1"})
+  for (const char* text : {"load a 0 after 5", "read lds_b 3 after 17", "write lds_a 1 after -1"})
     CHECK(to_string(parse_pins(text)[0]) == text);
   CHECK(parse_pins("").empty());
-  CHECK(parse_pins("load a 0 behind 5, read lds_b 3 behind 17").size() == 2);
+  CHECK(parse_pins("load a 0 after 5, read lds_b 3 after 17").size() == 2);
+  CHECK(to_string(parse_pins("load a 0 behind 5")[0]) == "load a 0 after 5"); // the former word
   for (const char* text :
-       {"load a 0", "load a 0 before 5", "move a 0 behind 5", "load a x behind 5", "load a -1 behind 5",
-        "load a 0 behind -2", "load a 0 behind 5 6", "load a 0 behind 5,,"})
+       {"load a 0", "load a 0 before 5", "move a 0 after 5", "load a x after 5", "load a -1 after 5",
+        "load a 0 after -2", "load a 0 after 5 6", "load a 0 after 5,,"})
     CHECK_THROWS_AS(parse_pins(text), CodegenError);
 }
 
@@ -918,7 +919,7 @@ TEST_CASE("pins: held in the machine code, and proved") {
       if (transfer && form == LoopForm::ir) continue;
       kernels::GemmSpec spec = spec_of(transfer ? "gfx950" : "gfx942", 64, 64, 64, 16, false, transfer);
       const int product = transfer ? 4 : 9;
-      spec.pins = parse_pins("load b 1 behind " + std::to_string(product));
+      spec.pins = parse_pins("load b 1 after " + std::to_string(product));
       const Program p = kernels::gemm_program(spec);
       const Graph graph = expand(p);
       const Code code = apply(graph, schedule_with(Scheduler::modulo, graph));
@@ -963,24 +964,24 @@ TEST_CASE("pins: what cannot be held is refused, with the reason") {
     spec.pins = parse_pins(pins);
     return spec;
   };
-  CHECK(refusal(with("load a 0 behind 3")) == "held");
-  CHECK_THAT(refusal(with("load c 0 behind 3")), Contains("no load of c") && Contains("of a, b"));
-  CHECK_THAT(refusal(with("load a 9 behind 3")), Contains("it has 2 of them and 16 matrix products"));
-  CHECK_THAT(refusal(with("load a 0 behind 16")), Contains("16 matrix products"));
-  CHECK_THAT(refusal(with("load a 0 behind 3, load a 0 behind 4")), Contains("pinned twice"));
-  CHECK_THAT(refusal(with("load a 0 behind 3"), Scheduler::plain), Contains("left to LLVM"));
+  CHECK(refusal(with("load a 0 after 3")) == "held");
+  CHECK_THAT(refusal(with("load c 0 after 3")), Contains("no load of c") && Contains("of a, b"));
+  CHECK_THAT(refusal(with("load a 9 after 3")), Contains("it has 2 of them and 16 matrix products"));
+  CHECK_THAT(refusal(with("load a 0 after 16")), Contains("16 matrix products"));
+  CHECK_THAT(refusal(with("load a 0 after 3, load a 0 after 4")), Contains("pinned twice"));
+  CHECK_THAT(refusal(with("load a 0 after 3"), Scheduler::plain), Contains("left to LLVM"));
   // Between the last read of an iteration and the first one of the next but one there is no room for what fills the stage;
   // not so where tiles are apart.
   kernels::GemmSpec large = spec_of("gfx950", 256, 256, 64);
-  large.pins = parse_pins("read lds_a 0 behind 3");
+  large.pins = parse_pins("read lds_a 0 after 3");
   CHECK(refusal(large) == "held");
-  large.pins = parse_pins("read lds_a 1 behind 10, write lds_a 0 behind 3");
+  large.pins = parse_pins("read lds_a 1 after 10, write lds_a 0 after 3");
   CHECK(refusal(large) == "held");
-  large.pins = parse_pins("read lds_a 0 behind 3, write lds_a 0 behind 12");
+  large.pins = parse_pins("read lds_a 0 after 3, write lds_a 0 after 12");
   CHECK_THAT(refusal(large),
-             Contains("would stand before") && Contains("(free)") && Contains("write lds_a 0 behind 12"));
+             Contains("would stand before") && Contains("(free)") && Contains("write lds_a 0 after 12"));
   kernels::GemmSpec apart = spec_of("gfx950", 256, 256, 64, 16, false, true);
-  apart.pins = parse_pins("read lds_a 0 behind 3, load a 0 behind 20");
+  apart.pins = parse_pins("read lds_a 0 after 3, load a 0 after 20");
   CHECK(refusal(apart) == "held");
   // Every place of every access: held and right by the definition, or refused by an edge.
   const Program free = kernels::gemm_program(spec_of("gfx950", 256, 256, 64));
@@ -991,8 +992,8 @@ TEST_CASE("pins: what cannot be held is refused, with the reason") {
   for (const char* access : {"write lds_a 0", "write lds_b 1", "read lds_a 1", "read lds_b 3"})
     for (int p = -1; p < 128; p += 32)
       for (const char* other :
-           {"", ", write lds_a 1 behind 0", ", read lds_a 0 behind 3, write lds_a 2 behind 12"}) {
-        const std::string text = access + std::string(" behind ") + std::to_string(p) + other;
+           {"", ", write lds_a 1 after 0", ", read lds_a 0 after 3, write lds_a 2 after 12"}) {
+        const std::string text = access + std::string(" after ") + std::to_string(p) + other;
         INFO(text);
         Region pinned_loop = loop;
         pinned_loop.pipeline.pins = parse_pins(text);
@@ -1075,7 +1076,7 @@ TEST_CASE("pipelines: text both ways, held, and refused with the registers that 
              Contains("a scheduler that has none"));
 }
 
-TEST_CASE("in turn: one tile of operands at each slot, each read behind the last use of its register, parts "
+TEST_CASE("in turn: one tile of operands at each slot, each read after the last use of its register, parts "
           "by places") {
   struct Turn {
     kernels::GemmSpec spec;
@@ -1149,7 +1150,7 @@ TEST_CASE("in turn: as the specification says, or refused") {
   CHECK_THAT(refusal(with("barriers 3", 128)), Contains("cannot be had"));
 }
 
-TEST_CASE("early: what the code behind a loop loads stands behind the first products of the last trip") {
+TEST_CASE("early: what the code after a loop loads stands after the first products of the last trip") {
   for (const bool preshuffled : {false, true})
     for (const LoopForm form : {LoopForm::ir, LoopForm::block}) {
       kernels::GemmSpec spec = spec_of("gfx942", 64, 64, 64, 16, preshuffled);

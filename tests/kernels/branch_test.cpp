@@ -125,7 +125,7 @@ TEST_CASE("branches: products by the number of the workgroup") {
   CHECK_THAT(refuted(late), Contains("c is what the specification says"));
 }
 
-TEST_CASE("branches: workgroups behind a number that memory holds") {
+TEST_CASE("branches: workgroups after a number that memory holds") {
   for (const int used : {0, 1, 255, 256, 257, 700, 1023, 1024, 5000}) {
     INFO("used " << used);
     check(skip(), {1024}, used);

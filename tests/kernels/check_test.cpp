@@ -62,7 +62,7 @@ TEST_CASE("check: the launch ends at the element that fails, with text, line, wo
     int line = 0;
     const kernels::Artifact artifact = kernels::build(doubled(arch, true, &line));
     std::vector<float> x(2000, 3), twice(2000, 6);
-    CHECK(run(artifact, x) == twice); // the last workgroup is 464 elements long, and 0 behind them
+    CHECK(run(artifact, x) == twice); // the last workgroup is 464 elements long, and 0 after them
     x[9] = 9, twice[9] = 18;
     CHECK(run(artifact, x) == twice);
     x[512 + 300] = 9.5F; // of work-item 75
@@ -103,7 +103,7 @@ TEST_CASE("check: it changes no claim, and no other operation") {
   CHECK(kinds[0] == kinds[1]);
 }
 
-TEST_CASE("check: inside of a loop it is refused, and behind one it holds what the loop carries", "[error]") {
+TEST_CASE("check: inside of a loop it is refused, and after one it holds what the loop carries", "[error]") {
   Program k("sums", Target::named("gfx942"), 64);
   const Sym M = k.size("m"), N = k.size("n", {.most = 1 << 20, .multiple = 4});
   const Tensor Y = k.output("y", Element::f32, {M, Sym(1)}), X = k.input("x", Element::f32, {M, N});

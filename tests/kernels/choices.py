@@ -90,7 +90,7 @@ def compare(inlay, skip, sample, most, page):
         losses.append(loss)
         name = " ".join(x for x in (case[0], case[1], case[2]) if x)
         form = " ".join(f"{k}={v}" for k, v in sorted(choice["options"].items()) if k in
-                        ("tile", "waves", "transfer", "pingpong", "split", "tile-m", "tile-n", "tile-q", "threads", "vectors"))
+                        ("tile", "waves", "direct-to-lds", "pingpong", "split", "tile-m", "tile-n", "tile-q", "threads", "vectors"))
         rows.append(f"| {name} | {'x'.join(map(str, case[3]))} | {choice['clocks']:.0f} | {least:.0f} | {loss:.1f} % | "
                     f"{len(told['candidates'])} | {seconds:.1f} | {of_tuning:.0f} | {form} |")
         print(rows[-1], flush=True)

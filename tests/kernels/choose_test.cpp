@@ -61,6 +61,27 @@ TEST_CASE("options: a row says everything, and only options that change speed ar
   CHECK_THROWS_WITH(gemm->forms({{"direct", "c"}}), Contains("is none of none, a, b"));
 }
 
+TEST_CASE("choose: options answer to their former names") {
+  const auto gemm = find_kernel("gemm");
+  CHECK(gemm->renamed(
+            {{"transfer", "yes"}, {"direct", "a"}, {"parts", "stored"}, {"stream-k", "304"}, {"m", "64"}}) ==
+        Flags{{"direct-to-lds", "yes"},
+              {"direct-to-vgpr", "a"},
+              {"split-k-fixup", "yes"},
+              {"stream-k-workgroups", "304"},
+              {"m", "64"}});
+  CHECK(gemm->renamed({{"parts", "added"}}) == Flags{{"split-k-fixup", "no"}});
+  CHECK(gemm->renamed({{"transfer", "yes"}, {"direct-to-lds", "auto"}}) == Flags{{"direct-to-lds", "yes"}});
+  CHECK(gemm->renamed({{"transfer", "auto"}, {"direct-to-lds", "no"}}) == Flags{{"direct-to-lds", "no"}});
+  CHECK_THROWS_WITH(gemm->renamed({{"transfer", "yes"}, {"direct-to-lds", "no"}}), Contains("given twice"));
+  // What is fixed by a former name is fixed.
+  const auto forms = gemm->forms({{"transfer", "no"}});
+  REQUIRE(!forms.empty());
+  CHECK(forms.size() == gemm->forms({{"direct-to-lds", "no"}}).size());
+  for (const Form& f : forms) CHECK(f.options.at("direct-to-lds") == "no");
+  CHECK(gemm->forms({{"direct-to-lds", "yes"}}).size() != forms.size());
+}
+
 TEST_CASE("options: auto is what stands without sizes where nobody chooses") {
   const auto gemm = find_kernel("gemm");
   Flags named, automatic;

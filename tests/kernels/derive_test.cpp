@@ -41,7 +41,7 @@ kernels::GemmSpec small() {
 
 } // namespace
 
-TEST_CASE("derive: kernels as they are hold") {
+TEST_CASE("derive: unmodified kernels prove") {
   CHECK(refuted(code_of(kernels::gemm_program(small()))) == "");
   kernels::RowSpec rows;
   CHECK(refuted(code_of(kernels::softmax_program(rows))) == "");
@@ -176,7 +176,7 @@ TEST_CASE("derive: a program whose tiles do not agree with its specification is 
     return refuted(code_of(p));
   };
   CHECK_THAT(moved(1, 32), Contains("A and B are multiplied at the same k"));
-  CHECK_THAT(moved(0, 64), Contains("tiles of a begin inside it") && Contains("may begin behind m"));
+  CHECK_THAT(moved(0, 64), Contains("tiles of a begin inside it") && Contains("may start past m"));
   CHECK_THAT(moved(0, -64), Contains("tiles of a begin inside it") && Contains("negative coordinate"));
   Program swizzled = kernels::gemm_program(small());
   // Read with another swizzle than written: as if the two sides disagreed about the tile.
@@ -778,8 +778,8 @@ TEST_CASE("derive: tiles begin inside their tensor") {
   for (const bool used : {false, true}) {
     CHECK_THAT(shifted(Sym(-1), Sym(0), used), Contains("axis 0 may begin at a negative coordinate"));
     CHECK_THAT(shifted(Sym(0), Sym(-1), used), Contains("axis 1 may begin at a negative coordinate"));
-    CHECK_THAT(shifted(Sym(0), Sym(1), used), Contains("axis 1 may begin behind n"));
-    CHECK_THAT(shifted(Sym(1), Sym(0), used), Contains("axis 0 may begin behind m"));
+    CHECK_THAT(shifted(Sym(0), Sym(1), used), Contains("axis 1 may start past n"));
+    CHECK_THAT(shifted(Sym(1), Sym(0), used), Contains("axis 0 may start past m"));
     CHECK(shifted(Sym(0), Sym(0), used) == "");
   }
   Program k("labels", Target::named("gfx942"), 64);

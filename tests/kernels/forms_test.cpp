@@ -325,7 +325,7 @@ TEST_CASE("forms: ids are loaded in the trip that gathers by them, at any distan
   CHECK_THAT(refuted(bag({.distance = 2, .ring = 2, .other_trip = 1})), Contains("|"));
 }
 
-TEST_CASE("forms: sums lane by lane, folded behind the loop") {
+TEST_CASE("forms: sums lane by lane, folded after the loop") {
   for (const int rows : {1, 4})
     for (const auto& [m, n] :
          {std::pair<std::int64_t, std::int64_t>{1, 4}, {5, 1024}, {7, 1028}, {3, 5000}, {17, 4096}}) {

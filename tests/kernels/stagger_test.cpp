@@ -97,7 +97,7 @@ TEST_CASE("staggered: another order is refused where it turns a dependence aroun
                    &b = r.body[static_cast<std::size_t>(order[n + 1])];
         const bool legal = !ordered(code, a, b) || order[n] > order[n + 1]; // or as the body has them
         std::swap(order[n], order[n + 1]);
-        INFO(to_string(a.kind) << " " << order[n + 1] << " behind " << to_string(b.kind) << " " << order[n]);
+        INFO(to_string(a.kind) << " " << order[n + 1] << " after " << to_string(b.kind) << " " << order[n]);
         const std::string said = refuted(other);
         if (legal)
           CHECK(said == "");

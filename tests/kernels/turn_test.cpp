@@ -84,7 +84,7 @@ TEST_CASE("turns: each workgroup goes on from what those before stored") {
     }
 }
 
-TEST_CASE("turns: whose turn it is is 0 again behind a launch") {
+TEST_CASE("turns: whose turn it is is 0 again after a launch") {
   const Undecided validation;
   const kernels::Artifact artifact = kernels::build(carried());
   const auto device = kernels::open_device("emulator", artifact.arch);
@@ -361,7 +361,7 @@ TEST_CASE("turns: a load of others' row that passes its end is refused") {
       if (i.kind == InstKind::load && p.tensor(i.access.tensor).name == "carry")
         i.access.masked[1] = false, ++loads;
   REQUIRE(loads == 1);
-  CHECK_THAT(refuted(code), Contains("loads of carry stay inside its memory") && Contains("a row behind it"));
+  CHECK_THAT(refuted(code), Contains("loads of carry stay inside its memory") && Contains("a row after it"));
 }
 
 TEST_CASE("tickets and turns: parts that workgroups add along another axis are not all there") {

@@ -177,7 +177,7 @@ TEST_CASE("code object versions 4, 5 and 6, and several kernels of one file") {
 }
 
 TEST_CASE(
-    "preloaded arguments arrive in user SGPRs, behind the 256 bytes for firmware that does not preload") {
+    "preloaded arguments arrive in user SGPRs, after the 256 bytes for firmware that does not preload") {
   // s[0:1] kernel arguments, s[2:5] the words 2 to 5 of the argument segment, s6 workgroup id.
   const std::string stub = "s_trap 2\n.p2align 8\n"; // where old firmware would begin
   const std::string text =

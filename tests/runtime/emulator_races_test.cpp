@@ -279,13 +279,13 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", store + "buffer_wbl2 sc1\n" + counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        1, 0},
-      {"written back behind the counter", 2, 1,
+      {"written back after the counter", 2, 1,
        only(0, 0, "a", store + counts + back) + only(1, 0, "b", counts + wait + acquire + load), 1, 0},
       {"past the caches", 2, 1,
        only(0, 0, "a", at + "global_store_dword v2, v4, s[4:5] sc1\n" + wait + counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        0, 0},
-      {"each wave writes back, one counts behind the barrier", 2, 2,
+      {"each wave writes back, one counts after the barrier", 2, 2,
        only(0, 1, "a", store) + back + barrier + only(0, 0, "c", counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        0, 0},
@@ -293,7 +293,7 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 1, "a", store) + back + only(0, 0, "c", counts) + barrier +
            only(1, 0, "b", counts + wait + acquire + load),
        1, 0},
-      {"one writes back for all, behind the barrier", 2, 2,
+      {"one writes back for all, after the barrier", 2, 2,
        only(0, 1, "a", store + wait) + barrier + only(0, 0, "c", back + counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        0, 0},
@@ -316,12 +316,12 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       {"a counter within a workgroup", 1, 2,
        only(0, 0, "a", store + wait + counts) + only(0, 1, "b", counts + wait + load), 0, 1},
       {"stored over", 1, 2, only(0, 0, "a", load) + only(0, 1, "b", store), 1, 0},
-      {"stored over behind a barrier", 1, 2, only(0, 0, "a", load) + barrier + only(0, 1, "b", store), 0, 0},
+      {"stored over after a barrier", 1, 2, only(0, 0, "a", load) + barrier + only(0, 1, "b", store), 0, 0},
       {"stored over by another workgroup", 2, 1, only(0, 0, "a", load + barrier) + only(1, 0, "b", store), 1,
        0},
       {"stored over by one that counts", 2, 1,
        only(0, 0, "a", load + wait + counts) + only(1, 0, "b", counts + wait + store), 0, 1},
-      {"an earlier workgroup's load, though others loaded since and it is behind those", 2, 2,
+      {"an earlier workgroup's load, though others loaded since and it is after those", 2, 2,
        only(0, 0, "a", load) + only(1, 0, "b", load) + only(1, 1, "c", load) + barrier +
            only(1, 1, "d", store),
        1, 0},
@@ -331,7 +331,7 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(192)), 1, 0},
       {"stored over in its last word", 2, 1,
        only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(252)), 1, 0},
-      {"stored behind it", 2, 1, only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(256)), 0, 0},
+      {"stored after it", 2, 1, only(0, 0, "a", load + barrier) + only(1, 0, "b", store_behind(256)), 0, 0},
       {"the last line of a store", 2, 1, only(0, 0, "a", load_behind(192) + barrier) + only(1, 0, "b", store),
        1, 0},
       {"the last word of a store", 2, 1, only(0, 0, "a", load_behind(252) + barrier) + only(1, 0, "b", store),
@@ -357,8 +357,8 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
                     "buffer_load_dword v3, v2, s[4:7], 0 offen\n"),
        1, 0},
       {"a flag in LDS", 1, 2, only(0, 0, "a", store + says) + only(0, 1, "b", polls + load), 0, 0},
-      {"stored over behind a flag in LDS", 1, 2,
-       only(0, 0, "a", load + says) + only(0, 1, "b", polls + store), 0, 0},
+      {"stored over after a flag in LDS", 1, 2, only(0, 0, "a", load + says) + only(0, 1, "b", polls + store),
+       0, 0},
       {"its own", 1, 2, only(0, 0, "a", store + load + store), 0, 0},
   };
   for (const Case& c : cases)

@@ -706,7 +706,7 @@ TEST_CASE("code that is another one from the eleventh trip on is not validated")
   CHECK(r.verdict != MachineVerdict::validated);
 }
 
-TEST_CASE("behind the loop: a load of the trip that there is not is not validated, one that was made is "
+TEST_CASE("after the loop: a load of the trip that there is not is not validated, one that was made is "
           "loaded twice") {
   const auto a =
       kernels::find_kernel("gemm")->build({{"arch", "gfx942"}, {"tile", "64x64x64"}}, {.loops = "ir"});

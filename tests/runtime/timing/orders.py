@@ -5,9 +5,9 @@
   v  vector instruction     a  v_accvgpr move      s  scalar instruction  n  s_nop 0     S scratch load   C scratch store
   B  s_barrier              w  s_waitcnt: l and v follow with their counts, wl0, wv3, wv0l0
   F  global_load_dwordx4   x  v_lshl_add_u64 (the address of the next F)      b  a branch that is not taken
-  P  s_setprio, with the priority behind it
+  P  s_setprio, with the priority after it
 
-A number behind a letter repeats it, (...)xN a group: `w B R4 M1`, `(M4 s L)x16`. Which registers and addresses the instructions of the
+A number after a letter repeats it, (...)xN a group: `w B R4 M1`, `(M4 s L)x16`. Which registers and addresses the instructions of the
 original name is not part of the order: matrix instructions go round independent accumulators, LDS accesses are free of conflicts unless
 `read_address` says otherwise, loads go forward through memory by `row` bytes a lane group.
 """
@@ -136,7 +136,7 @@ def kernel(arch, order, matrix, waves, trips, lds=65536, prologue="", read_addre
 
 def loads_of_tiles(row, trips):
     """Four waves that load A and B of a 256x256x64 f16 tile `trips` times, rows of `row` bytes: the tile's row and column come from the second
-    argument, two words a workgroup, A and B are one behind the other from the first."""
+    argument, two words a workgroup, A and B are one after the other from the first."""
     lines = ["s_load_dwordx4 s[4:7], s[0:1], 0x0", "s_waitcnt lgkmcnt(0)", "s_lshl_b32 s3, s2, 3", "s_add_u32 s6, s6, s3", "s_addc_u32 s7, s7, 0",
              "s_load_dwordx2 s[12:13], s[6:7], 0x0", "s_mov_b32 s8, s4", "s_and_b32 s9, s5, 0xffff", "s_mov_b32 s10, -1", "s_mov_b32 s11, 0x20000",
              "v_lshrrev_b32 v2, 6, v0", "v_bfe_u32 v1, v0, 3, 3", "v_lshl_add_u32 v1, v2, 6, v1", f"v_mul_u32_u24 v1, {row}, v1", "v_and_b32 v2, 7, v0", "v_lshl_add_u32 v1, v2, 4, v1",

@@ -79,7 +79,7 @@ struct Pin {
   int behind = 0;
 };
 
-/// `load a 0 behind 5, read lds_b 3 behind 17, write lds_a 1 behind -1`; nothing for an empty text.
+/// `load a 0 after 5, read lds_b 3 after 17, write lds_a 1 after -1`; nothing for an empty text.
 /// Errors: CodegenError.
 [[nodiscard]] std::vector<Pin> parse_pins(const std::string& text);
 [[nodiscard]] std::string to_string(const Pin& pin);

@@ -177,6 +177,7 @@ struct FlagHelp {
   std::string more;                 ///< what the line leaves out
   bool speed = false;               ///< it changes only how long the kernel takes, and `auto` chooses it
   std::string unchosen;             ///< then: its value where sizes are not known
+  std::string former = {};          ///< a name that it had before, and still answers to
 };
 
 /// Values of all options of a kernel that change only speed, and clocks of a launch by its bounds: what ranks it among others.
@@ -192,6 +193,9 @@ public:
   [[nodiscard]] virtual std::string name() const = 0;
   [[nodiscard]] virtual std::string summary() const = 0;
   [[nodiscard]] virtual std::vector<FlagHelp> flags() const = 0;
+  /// The same flags by the names that options have now; others stay as they are.
+  /// Errors: std::invalid_argument for an option that is given by both names with two values.
+  [[nodiscard]] virtual Flags renamed(const Flags& flags) const { return flags; }
   /// Errors: std::invalid_argument naming the flag that is unknown, malformed or unsupported.
   [[nodiscard]] virtual Artifact build(const Flags& flags, const BuildOptions& options) const = 0;
   /// A problem of the size that the flags ask for, with seeded random data and its reference.

@@ -306,7 +306,7 @@ void add_atoms(CLI::App& app, Session& session) {
       "atoms", "Instructions as layouts: which lane holds what, widths, costs, LLVM names");
   auto a = std::make_shared<AtomsArguments>();
   command->add_option("name", a->name, "an instruction as the assembler writes it, or a part of its name");
-  command->add_option("--arch", a->arch, machine::names(" or ") + "; without it both");
+  command->add_option("--arch", a->arch, machine::names(" or ") + "; without it all");
   command->add_option("--kind", a->kind, "mma, copy, atomic or relayout")
       ->check(CLI::IsMember({"mma", "copy", "atomic", "relayout"}));
   command->add_option("--type", a->type,

@@ -246,8 +246,32 @@ Element parse_element(std::string_view text, const Target& target) {
   return parse_element(text);
 }
 
-Element fp8(const Target& target) { return target.ocp_fp8 ? Element::e4m3fn : Element::e4m3fnuz; }
-Element bf8(const Target& target) { return target.ocp_fp8 ? Element::e5m2 : Element::e5m2fnuz; }
+namespace {
+void check_float8(const Target& target, std::string_view asked) {
+  if (!target.has_fp8())
+    throw CodegenError("the target has no floats of 8 bits",
+                       "type   " + std::string(asked) + " on " + std::string(target.name),
+                       machine::targets_where([](const Target& t) { return t.has_fp8(); }).names() +
+                           " have them");
+}
+} // namespace
+
+Element fp8(const Target& target) {
+  check_float8(target, "fp8");
+  return target.ocp_fp8 ? Element::e4m3fn : Element::e4m3fnuz;
+}
+Element bf8(const Target& target) {
+  check_float8(target, "bf8");
+  return target.ocp_fp8 ? Element::e5m2 : Element::e5m2fnuz;
+}
+bool is_float8(const Target& target, Element element) {
+  return target.has_fp8() && (element == fp8(target) || element == bf8(target));
+}
+std::string float8_names(const Target& target) {
+  return (target.has_fp8() ? to_string(fp8(target)) + " or " + to_string(bf8(target))
+                           : "no float of 8 bits") +
+         " on " + std::string(target.name);
+}
 
 double largest_finite(Element element) {
   const ElementFacts& f = facts(element);

@@ -374,10 +374,18 @@ private:
     const bool products = at + 32 <= last;
     const std::string zero = register_range(first, 2);
     for (; at + 32 <= last; at += 32)
-      out.push_back("v_mfma_f32_32x32x4_2b_f16 " + register_range(at, 32) + ", " + zero + ", " + zero +
-                    ", 0");
+      out.push_back(product_of_zeros() + " " + register_range(at, 32) + ", " + zero + ", " + zero + ", 0");
     for (; at < last; ++at) out.push_back("v_accvgpr_write_b32 " + register_range(at, 1) + ", 0");
     return {std::move(out), products};
+  }
+
+  // The product of two blocks of f16, whose results fill 32 registers.
+  std::string product_of_zeros() const {
+    for (const Atom* a : Atom::on(code_.program->target()))
+      if (a->mma && a->mma->a_element == Element::f16 && a->mma->blocks == 2 && !a->mma->sparse)
+        return std::string(a->mnemonic());
+    INLAY_CHECK(false, "a matrix instruction of two blocks");
+    return {};
   }
 
   static std::string label(const std::string& name) { return ".Linlay_${:uid}_" + name; }

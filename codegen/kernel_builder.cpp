@@ -192,7 +192,7 @@ KernelBuilder::KernelBuilder(const Target& target, const std::string& name,
   for (unsigned i = 0; i < arguments.size(); ++i) {
     const unsigned size = arguments[i].type.element == Element::global ? 2 : 1;
     dwords = (dwords + size - 1) / size * size + size;
-    if (dwords > unsigned{Target::preloaded_dwords}) break;
+    if (dwords > static_cast<unsigned>(target.preloaded_dwords)) break;
     s.function->addParamAttr(i, llvm::Attribute::InReg);
   }
   const std::string size = std::to_string(bounds.workgroup_size);
@@ -516,11 +516,10 @@ Value KernelBuilder::to_bytes(Value a, Element element) {
     i = ir.CreateBinaryIntrinsic(intrinsic::smin, i, all(127));
     return live().make(ir.CreateTrunc(i, live().type(to)), to);
   }
+  if (!is_float8(live().target, element))
+    throw CodegenError("no instruction converts to " + to_string(element),
+                       "on " + std::string(live().target.name), float8_names(live().target));
   const bool fp8 = element == codegen::fp8(live().target);
-  if (!fp8 && element != codegen::bf8(live().target))
-    throw CodegenError(
-        "no instruction converts to " + to_string(element), "on " + std::string(live().target.name),
-        to_string(codegen::fp8(live().target)) + " or " + to_string(codegen::bf8(live().target)));
   std::vector<Value> words;
   for (int first = 0; first < a.type.lanes; first += 4) {
     llvm::Value* word = ir.getInt32(0);
@@ -558,8 +557,8 @@ Value KernelBuilder::from_bytes(Value a) {
     llvm::Value* wide = ir.CreateSExt(live().get(a), live().type(Type::i32(a.type.lanes)));
     return live().make(ir.CreateSIToFP(wide, live().type(to)), to);
   }
+  INLAY_CHECK(is_float8(live().target, a.type.element), "a type that the target converts");
   const bool fp8 = a.type.element == codegen::fp8(live().target);
-  INLAY_CHECK(fp8 || a.type.element == codegen::bf8(live().target), "a type that the target converts");
   std::vector<Value> pairs;
   for (int first = 0; first < a.type.lanes; first += 4) {
     const int count = std::min(4, a.type.lanes - first);

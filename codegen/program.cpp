@@ -634,14 +634,13 @@ void check_elements(const char* operation, const Target& target, const std::vect
   const auto among = [](Element e, std::initializer_list<Element> those) {
     return std::find(those.begin(), those.end(), e) != those.end();
   };
-  const std::string of_target =
-      to_string(fp8(target)) + " or " + to_string(bf8(target)) + " on " + std::string(target.name);
+  const std::string of_target = float8_names(target);
   for (const Element e : from)
-    if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32, Element::i8, fp8(target),
-                   bf8(target)}))
+    if (!among(e, {Element::f32, Element::f16, Element::bf16, Element::i32, Element::i8}) &&
+        !is_float8(target, e))
       refuse("no conversion of " + to_string(e) + " to f32, in which it computes",
              "operands of f32, f16, bf16, i32, i8, " + of_target);
-  if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8, fp8(target), bf8(target)}))
+  if (!among(to, {Element::f32, Element::f16, Element::bf16, Element::i8}) && !is_float8(target, to))
     refuse("no conversion of f32, in which it computes, to " + to_string(to),
            "f32, f16, bf16, i8, " + of_target +
                (to == Element::i32 ? "; i32 of integers: truncated(x), truncated(nearest(x))" : ""));
@@ -1310,7 +1309,7 @@ std::vector<KernelArgument> arguments_of(const Program& program) {
   for (const Tensor& t : program.tensors())
     if (t.space == Space::global) tensors.push_back({&t, nullptr});
   for (const Size& s : program.sizes()) sizes.push_back({nullptr, &s});
-  const int room = std::max(Target::preloaded_dwords - static_cast<int>(sizes.size()), 0) / 2;
+  const int room = std::max(program.target().preloaded_dwords - static_cast<int>(sizes.size()), 0) / 2;
   const auto before =
       program.uniforms().empty() ? std::min(tensors.size(), static_cast<std::size_t>(room)) : tensors.size();
   std::vector<KernelArgument> out(tensors.begin(), tensors.begin() + static_cast<std::ptrdiff_t>(before));

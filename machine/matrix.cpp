@@ -1,5 +1,7 @@
 #include <inlay/machine/matrix.h>
 
+#include <tuple>
+
 namespace inlay::machine {
 namespace {
 
@@ -38,10 +40,10 @@ constexpr MatrixInstruction mixed(std::string_view name, unsigned mn, unsigned k
 
 using enum Operand;
 
-// {name, m, n, k, blocks, A, B, D, fields, {passes, wait states} on each target, layouts of A, B and D, intrinsic, types of A and B}
+// {name, m, n, k, blocks, A, B, D, fields, {passes, wait states} on each target that has it, layouts of A, B and D, intrinsic, types of A and B}
 // {name, m and n, k, with scales, timing with an operand of 8 bits, without one, layout of 8 bits, of fewer, of D, of scales, intrinsic}
 // clang-format off
-constexpr std::array table = {
+constexpr std::array rows = {
     row("v_mfma_f32_16x16x8_xf32", 16, 16, 8, 1, xf32, xf32, f32, none, {{{4, 7}, {0, 0}}}, "((16,4),2):((1@0,2@1),1@1)", "((16,4),2):((1@0,2@1),1@1)", "((16,4),4):((1@1,4@0),1@0)", "llvm.amdgcn.mfma.f32.16x16x8.xf32", "<2 x float>", "<2 x float>"),
     row("v_mfma_f32_32x32x4_xf32", 32, 32, 4, 1, xf32, xf32, f32, none, {{{8, 11}, {0, 0}}}, "((32,2),2):((1@0,2@1),1@1)", "((32,2),2):((1@0,2@1),1@1)", "((32,2),(4,4)):((1@1,4@0),(1@0,8@0))", "llvm.amdgcn.mfma.f32.32x32x4.xf32", "<2 x float>", "<2 x float>"),
     row("v_mfma_f32_32x32x1_2b_f32", 32, 32, 1, 2, f32, f32, f32, lanes, {{{16, 18}, {16, 18}}}, "((32,2),1):((1@0,1@2),0)", "((32,2),1):((1@0,1@2),0)", "((32,2),(4,4,2)):((1@1,4@0),(1@0,8@0,1@2))", "llvm.amdgcn.mfma.f32.32x32x1f32", "float", "float"),
@@ -113,7 +115,64 @@ constexpr std::array table = {
     mixed("v_mfma_f32_32x32x64_f8f6f4", 32, 64, false, {{{0, 0}, {16, 20}}}, {{{0, 0}, {8, 12}}}, "((32,2),(16,2)):((1@0,16@1),(1@1,32@1))", "((32,2),32):((1@0,32@1),1@1)", "((32,2),(4,4)):((1@1,4@0),(1@0,8@0))", "", "llvm.amdgcn.mfma.scale.f32.32x32x64.f8f6f4"),
     mixed("v_mfma_scale_f32_32x32x64_f8f6f4", 32, 64, true, {{{0, 0}, {16, 20}}}, {{{0, 0}, {8, 12}}}, "((32,2),(16,2)):((1@0,16@1),(1@1,32@1))", "((32,2),32):((1@0,32@1),1@1)", "((32,2),(4,4)):((1@1,4@0),(1@0,8@0))", "((32,2),1):((1@0,32@1),0)", "llvm.amdgcn.mfma.scale.f32.32x32x64.f8f6f4"),
 };
+
+// Those of gfx90a, under the names that CDNA2's manual and LLVM have for them there: what they compute is what the instruction of the second
+// name does. BLGP permutes B of all but f64, for which the calculator knows no modifier.
+struct Earlier {
+  std::string_view name, later;
+  MatrixTiming timing;
+};
+constexpr Earlier earlier_names[] = {
+    {"v_mfma_f32_32x32x1f32", "v_mfma_f32_32x32x1_2b_f32", {16, 19}},
+    {"v_mfma_f32_16x16x1f32", "v_mfma_f32_16x16x1_4b_f32", {8, 11}},
+    {"v_mfma_f32_4x4x1f32", "v_mfma_f32_4x4x1_16b_f32", {2, 5}},
+    {"v_mfma_f32_32x32x2f32", "v_mfma_f32_32x32x2_f32", {16, 19}},
+    {"v_mfma_f32_16x16x4f32", "v_mfma_f32_16x16x4_f32", {8, 11}},
+    {"v_mfma_f32_32x32x4f16", "v_mfma_f32_32x32x4_2b_f16", {16, 19}},
+    {"v_mfma_f32_16x16x4f16", "v_mfma_f32_16x16x4_4b_f16", {8, 11}},
+    {"v_mfma_f32_4x4x4f16", "v_mfma_f32_4x4x4_16b_f16", {2, 5}},
+    {"v_mfma_f32_32x32x8f16", "v_mfma_f32_32x32x8_f16", {16, 19}},
+    {"v_mfma_f32_16x16x16f16", "v_mfma_f32_16x16x16_f16", {8, 11}},
+    {"v_mfma_f32_32x32x4bf16_1k", "v_mfma_f32_32x32x4_2b_bf16", {16, 19}},
+    {"v_mfma_f32_16x16x4bf16_1k", "v_mfma_f32_16x16x4_4b_bf16", {8, 11}},
+    {"v_mfma_f32_4x4x4bf16_1k", "v_mfma_f32_4x4x4_16b_bf16", {2, 5}},
+    {"v_mfma_f32_32x32x8bf16_1k", "v_mfma_f32_32x32x8_bf16", {16, 19}},
+    {"v_mfma_f32_16x16x16bf16_1k", "v_mfma_f32_16x16x16_bf16", {8, 11}},
+    {"v_mfma_i32_32x32x4i8", "v_mfma_i32_32x32x4_2b_i8", {16, 19}},
+    {"v_mfma_i32_16x16x4i8", "v_mfma_i32_16x16x4_4b_i8", {8, 11}},
+    {"v_mfma_i32_4x4x4i8", "v_mfma_i32_4x4x4_16b_i8", {2, 5}},
+    {"v_mfma_f64_16x16x4f64", "v_mfma_f64_16x16x4_f64", {8, 11}},
+    {"v_mfma_f64_4x4x4f64", "v_mfma_f64_4x4x4_4b_f64", {4, -1}},
+};
+
+// Those that only gfx90a has: i8 of half the depth, and bf16 of CDNA1, two k a register.
+constexpr std::array own_rows = {
+    row("v_mfma_i32_32x32x8i8", 32, 32, 8, 1, i8, i8, i32, permute, {{{0, 0}, {0, 0}, {16, 19}}}, "((32,2),4):((1@0,4@1),1@1)", "((32,2),4):((1@0,4@1),1@1)", "((32,2),(4,4)):((1@1,4@0),(1@0,8@0))", "llvm.amdgcn.mfma.i32.32x32x8i8", "i32", "i32"),
+    row("v_mfma_i32_16x16x16i8", 16, 16, 16, 1, i8, i8, i32, permute, {{{0, 0}, {0, 0}, {8, 11}}}, "((16,4),4):((1@0,4@1),1@1)", "((16,4),4):((1@0,4@1),1@1)", "((16,4),4):((1@1,4@0),1@0)", "llvm.amdgcn.mfma.i32.16x16x16i8", "i32", "i32"),
+    row("v_mfma_f32_32x32x2bf16", 32, 32, 2, 2, bf16, bf16, f32, lanes, {{{0, 0}, {0, 0}, {16, 19}}}, "((32,2),2):((1@0,1@2),1@1)", "((32,2),2):((1@0,1@2),1@1)", "((32,2),(4,4,2)):((1@1,4@0),(1@0,8@0,1@2))", "llvm.amdgcn.mfma.f32.32x32x2bf16", "<2 x i16>", "<2 x i16>"),
+    row("v_mfma_f32_16x16x2bf16", 16, 16, 2, 4, bf16, bf16, f32, lanes, {{{0, 0}, {0, 0}, {8, 11}}}, "((16,4),2):((1@0,1@2),1@1)", "((16,4),2):((1@0,1@2),1@1)", "((16,4),(4,4)):((1@1,4@0),(1@0,1@2))", "llvm.amdgcn.mfma.f32.16x16x2bf16", "<2 x i16>", "<2 x i16>"),
+    row("v_mfma_f32_4x4x2bf16", 4, 4, 2, 16, bf16, bf16, f32, lanes, {{{0, 0}, {0, 0}, {2, 5}}}, "((4,16),2):((1@0,1@2),1@1)", "((4,16),2):((1@0,1@2),1@1)", "((4,16),4):((1@1,1@2),1@0)", "llvm.amdgcn.mfma.f32.4x4x2bf16", "<2 x i16>", "<2 x i16>"),
+    row("v_mfma_f32_32x32x4bf16", 32, 32, 4, 1, bf16, bf16, f32, permute, {{{0, 0}, {0, 0}, {16, 19}}}, "((32,2),2):((1@0,2@1),1@1)", "((32,2),2):((1@0,2@1),1@1)", "((32,2),(4,4)):((1@1,4@0),(1@0,8@0))", "llvm.amdgcn.mfma.f32.32x32x4bf16", "<2 x i16>", "<2 x i16>"),
+    row("v_mfma_f32_16x16x8bf16", 16, 16, 8, 1, bf16, bf16, f32, permute, {{{0, 0}, {0, 0}, {8, 11}}}, "((16,4),2):((1@0,2@1),1@1)", "((16,4),2):((1@0,2@1),1@1)", "((16,4),4):((1@1,4@0),1@0)", "llvm.amdgcn.mfma.f32.16x16x8bf16", "<2 x i16>", "<2 x i16>"),
+};
 // clang-format on
+
+constexpr std::array table = [] {
+  std::array<MatrixInstruction, rows.size() + std::size(earlier_names) + own_rows.size()> all{};
+  auto at = std::copy(rows.begin(), rows.end(), all.begin());
+  for (const Earlier& e : earlier_names) {
+    MatrixInstruction i = *std::find_if(rows.begin(), rows.end(),
+                                        [&](const MatrixInstruction& r) { return r.name == e.later; });
+    i.name = e.name;
+    i.timing = {};
+    i.timing[static_cast<std::size_t>(Arch::gfx90a)] = e.timing;
+    i.negates = false;
+    i.permutes_b = i.d != f64;
+    *at++ = i;
+  }
+  std::copy(own_rows.begin(), own_rows.end(), at);
+  return all;
+}();
 
 } // namespace
 
@@ -123,6 +182,16 @@ const MatrixInstruction* find_matrix_instruction(std::string_view name) {
   if (name.ends_with("_e64")) name.remove_suffix(4);
   const auto* found =
       std::find_if(table.begin(), table.end(), [&](const MatrixInstruction& i) { return i.name == name; });
+  return found == table.end() ? nullptr : found;
+}
+
+const MatrixInstruction* same_product(const MatrixInstruction& i, Arch arch) {
+  const auto shape = [](const MatrixInstruction& r) {
+    return std::tuple(r.m, r.n, r.k, r.blocks, r.a, r.b, r.d, r.sparse, r.scaled);
+  };
+  const auto* found = std::find_if(table.begin(), table.end(), [&](const MatrixInstruction& r) {
+    return r.on(arch) && shape(r) == shape(i);
+  });
   return found == table.end() ? nullptr : found;
 }
 

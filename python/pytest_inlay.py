@@ -9,7 +9,7 @@ import pytest
 def pytest_addoption(parser):
     group = parser.getgroup("inlay", "Triton kernels on the emulator of AMD Instinct")
     group.addoption("--inlay", action="store_true", help="run the launches of Triton kernels on the emulator, with sanitizers")
-    group.addoption("--inlay-arch", default="gfx942", metavar="ARCH", help="gfx942 (MI300X) or gfx950 (MI355X)")
+    group.addoption("--inlay-arch", default="gfx942", metavar="ARCH", help="gfx942 (MI300X), gfx950 (MI355X) or gfx90a (MI250X)")
     group.addoption("--inlay-check", default="all", metavar="CHECKS", help="bounds,uninit,races,waits,barrier,align,hazard, all or none")
     group.addoption("--inlay-stress", type=int, default=0, metavar="N", help="also run each launch under N hostile schedules")
 

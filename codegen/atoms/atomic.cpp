@@ -81,15 +81,54 @@ constexpr Way ways[] = {
     {"ds_", Addressing::lds, AtomSpace::lds, {0, 65535, 1}, Counter::lgkm, "ptr addrspace(3)"},
 };
 
-std::string name_of(const Way& way, const Row& r, bool returns) {
+// Those that CDNA2 has not got: sums by flat addresses other than f64, of pairs in LDS, and of pairs of bf16.
+bool is_late(const Way& way, const Row& r) {
+  if (r.element == Element::bf16) return true;
+  if (way.addressing == Addressing::lds) return r.element == Element::f16;
+  return way.addressing == Addressing::flat && (r.element == Element::f32 || r.element == Element::f16);
+}
+
+std::string name_of(const Way& way, const Row& r, bool returns, bool scopes) {
   if (way.addressing != Addressing::lds)
-    return std::string(way.prefix) + std::string(r.memory) + (returns ? " sc0" : "");
+    return std::string(way.prefix) + std::string(r.memory) + (!returns ? "" : scopes ? " sc0" : " glc");
   const std::string width = r.element == Element::i64 ? "b64" : "b32";
   if (r.combine == swap) return "ds_wrxchg_rtn_" + width;
   // _rtn comes before the type: ds_add_rtn_u32, ds_pk_add_rtn_f16.
   std::string name(r.lds);
   if (returns) name.insert(name.rfind('_'), "_rtn");
   return "ds_" + name;
+}
+
+Atom atom_of(const Way& way, const Row& r, bool returns, bool scopes, TargetSet targets) {
+  const int bits = codegen::bits(r.element) * r.values;
+  Atom a;
+  a.name = name_of(way, r, returns, scopes);
+  a.kind = Atom::Kind::atomic;
+  a.targets = targets;
+  a.source = lane_side(AtomSpace::vector_registers, Addressing::none, bits);
+  a.destination = lane_side(way.space, way.addressing, bits);
+  a.bits = bits;
+  a.alignment = bits / 8;
+  a.immediate = way.immediate;
+  a.combine = r.combine;
+  a.element = r.element;
+  a.returns = returns;
+  a.counter = way.counter;
+  a.in_order = way.addressing != Addressing::flat;
+  const std::string type(r.type);
+  if (way.addressing ==
+      Addressing::descriptor) { // value (and compared value), descriptor, offset, scalar offset, cache policy
+    a.emission = {"llvm.amdgcn.raw.ptr.buffer.atomic." + std::string(r.buffer) + "." + std::string(r.suffix),
+                  type,
+                  {type}};
+    if (r.combine == compare_swap) a.emission.operands.push_back(type);
+    for (const char* o : {"ptr addrspace(8)", "i32", "i32", "i32 0"}) a.emission.operands.emplace_back(o);
+  } else if (r.combine == compare_swap) { // place, compared value, value
+    a.emission = {"cmpxchg", type, {std::string(way.pointer), type, type}};
+  } else {
+    a.emission = {"atomicrmw " + std::string(r.ir), type, {std::string(way.pointer), type}};
+  }
+  return a;
 }
 
 } // namespace
@@ -101,39 +140,18 @@ void append_atomics(std::deque<Atom>& atoms) {
         const bool in_lds = way.addressing == Addressing::lds;
         if (!in_lds && r.memory.empty()) continue;
         if (in_lds && r.combine == swap && !returns) continue; // ds_wrxchg always returns
-        const int bits = codegen::bits(r.element) * r.values;
-        Atom a;
-        a.name = name_of(way, r, returns);
-        a.kind = Atom::Kind::atomic;
-        const bool late = way.addressing == Addressing::descriptor && r.element == Element::bf16;
-        a.targets = late ? machine::with(&Target::buffer_adds_bf16) : machine::every_target;
-        a.source = lane_side(AtomSpace::vector_registers, Addressing::none, bits);
-        a.destination = lane_side(way.space, way.addressing, bits);
-        a.bits = bits;
-        a.alignment = bits / 8;
-        a.immediate = way.immediate;
-        a.combine = r.combine;
-        a.element = r.element;
-        a.returns = returns;
-        a.counter = way.counter;
-        a.in_order = way.addressing != Addressing::flat;
-        const std::string type(r.type);
-        if (way.addressing ==
-            Addressing::
-                descriptor) { // value (and compared value), descriptor, offset, scalar offset, cache policy
-          a.emission = {"llvm.amdgcn.raw.ptr.buffer.atomic." + std::string(r.buffer) + "." +
-                            std::string(r.suffix),
-                        type,
-                        {type}};
-          if (r.combine == compare_swap) a.emission.operands.push_back(type);
-          for (const char* o : {"ptr addrspace(8)", "i32", "i32", "i32 0"})
-            a.emission.operands.emplace_back(o);
-        } else if (r.combine == compare_swap) { // place, compared value, value
-          a.emission = {"cmpxchg", type, {std::string(way.pointer), type, type}};
-        } else {
-          a.emission = {"atomicrmw " + std::string(r.ir), type, {std::string(way.pointer), type}};
+        const TargetSet who = way.addressing == Addressing::descriptor && r.element == Element::bf16
+                                  ? machine::with(&Target::buffer_adds_bf16)
+                              : is_late(way, r) ? machine::with(&Target::adds_pairs)
+                                                : machine::every_target;
+        // What returns has another name by the target: the bit that says so is SC0 or GLC.
+        for (const bool scopes : {true, false}) {
+          const bool one_name = in_lds || !returns;
+          const TargetSet targets = machine::targets_where(
+              [&](const Target& t) { return who.contains(t) && (one_name || t.scopes == scopes); });
+          if (targets == TargetSet{} || (one_name && !scopes)) continue;
+          atoms.push_back(atom_of(way, r, returns, scopes, targets));
         }
-        atoms.push_back(std::move(a));
       }
 }
 

@@ -121,11 +121,12 @@ Atom two(const Width& w, bool reads, bool by_64) {
 }
 
 // Memory to LDS: address, then LDS base (M0, uniform); lane l at base + 4 l for widths up to 32 bits, else base + bits/8 l.
-Atom dma(const Way& way, const Width& w, TargetSet targets, std::string_view place) {
+Atom dma(const Way& way, const Width& w, TargetSet targets, std::string_view place, bool scopes) {
   const bool buffer = way.addressing == descriptor;
   Atom a;
-  a.name = buffer ? "buffer_load_" + std::string(w.memory_load) + " lds"
-                  : "global_load_lds_" + std::string(w.memory_load);
+  a.name = buffer   ? "buffer_load_" + std::string(w.memory_load) + " lds"
+           : scopes ? "global_load_lds_" + std::string(w.memory_load)
+                    : "global_load_" + std::string(w.memory_load) + " lds"; // CDNA2's name
   a.kind = Atom::Kind::copy;
   a.targets = targets;
   a.source = lane_side(AtomSpace::global, way.addressing, w.bits);
@@ -236,7 +237,16 @@ void append_copies(std::deque<Atom>& atoms) {
     for (const Width& w : widths) atoms.push_back(store(way, w));
   for (const Way& way : vector_memory)
     if (way.addressing != flat)
-      for (const DmaRow& r : dma_rows) atoms.push_back(dma(way, widths[r.width], r.targets, r.place));
+      for (const DmaRow& r : dma_rows) {
+        const auto of = [&](bool scopes) {
+          return machine::targets_where([&](const Target& t) {
+            return r.targets.contains(t) && (way.addressing == descriptor || t.scopes == scopes);
+          });
+        };
+        atoms.push_back(dma(way, widths[r.width], of(true), r.place, true));
+        if (way.addressing != descriptor && of(false) != TargetSet{})
+          atoms.push_back(dma(way, widths[r.width], of(false), r.place, false));
+      }
   for (const Width& w : widths) {
     atoms.push_back(load(data_share, w, false));
     if (w.bits < 32) atoms.push_back(load(data_share, w, true));

@@ -32,10 +32,7 @@ std::int64_t longest_row(int rows, Element element) {
 }
 
 /// The 8-bit floats that the target multiplies.
-bool multiplies(const Target& target, Element e) {
-  return target.ocp_fp8 ? e == Element::e4m3fn || e == Element::e5m2
-                        : e == Element::e4m3fnuz || e == Element::e5m2fnuz;
-}
+bool multiplies(const Target& target, Element e) { return codegen::is_float8(target, e); }
 
 /// Of K, where they are stored side by side: a row of tiles of them has byte offsets below 2^31.
 constexpr int most_parts = 64;
@@ -195,9 +192,8 @@ void check(const GemmSpec& s, const Target& target) {
                        machine::with(&Target::mx_formats).names(), s.arch));
   if (s.in != Element::f16 && s.in != Element::bf16 && !narrow && !whole)
     refuse("in", to_string(s.in),
-           fmt::format("f16, bf16, i8, {} or {} on {}{}; the accumulation is f32, i32 for i8",
-                       target.ocp_fp8 ? "e4m3fn" : "e4m3fnuz", target.ocp_fp8 ? "e5m2" : "e5m2fnuz", s.arch,
-                       target.ocp_fp8 ? ", e2m1" : ""));
+           fmt::format("f16, bf16, i8, {}{}; the accumulation is f32, i32 for i8",
+                       codegen::float8_names(target), target.ocp_fp8 ? ", e2m1" : ""));
   if (is_mx(s) && (s.scales || s.bias))
     refuse(s.scales ? "scales" : "bias", "yes", "without: e2m1 has scales of its own, e8m0 for each 32 of K");
   if (is_mx(s) && s.mfma != 16)

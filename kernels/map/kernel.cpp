@@ -116,10 +116,8 @@ void check(const Asked& a) {
     refuse("--expr '" + f.text + "' reads nothing", "a formula of at least one operand: y = 2 * x");
   for (const auto& [name, o] : a.operands) {
     const bool floating = o.type == Element::f16 || o.type == Element::bf16 || o.type == Element::f32;
-    const bool bytes =
-        o.type == Element::i8 || o.type == codegen::fp8(target) || o.type == codegen::bf8(target);
-    const std::string all = fmt::format("f16, bf16, f32, i8, {} or {} on {}", to_string(codegen::fp8(target)),
-                                        to_string(codegen::bf8(target)), a.arch);
+    const bool bytes = o.type == Element::i8 || codegen::is_float8(target, o.type);
+    const std::string all = "f16, bf16, f32, i8, " + codegen::float8_names(target);
     if (f.reads(name) && !floating && !bytes && o.type != Element::i32)
       refuse(fmt::format("'{}' is read as {}", name, to_string(o.type)), "i32, " + all);
     if (among(f.integers, name) && o.type != Element::i32 && o.type != Element::i8)

@@ -25,9 +25,8 @@ void check(const std::string& name, const Asked& s) {
     throw std::invalid_argument(fmt::format("{}: {}\n  hint   {}", name, what, hint));
   };
   const Target& target = Target::named(s.arch);
-  if (s.quantised && *s.quantised != Element::i8 && *s.quantised != codegen::fp8(target) &&
-      *s.quantised != codegen::bf8(target))
-    refuse(fmt::format("--out {}", to_string(*s.quantised)), "i8, fp8, bf8");
+  if (s.quantised && *s.quantised != Element::i8 && !codegen::is_float8(target, *s.quantised))
+    refuse(fmt::format("--out {}", to_string(*s.quantised)), "i8, " + codegen::float8_names(target));
   if (s.block == 0) return;
   if (!s.quantised) refuse("--block without --quant", "blocks are what shares a scale");
   const int v = s.vector_length(), lanes = s.block / v;

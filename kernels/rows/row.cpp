@@ -28,10 +28,12 @@ void check_rows(const std::string& kernel, const RowSpec& s) {
     refuse("vectors", std::to_string(s.vectors), fmt::format("1 to {}: 128 elements", 128 / v));
   if (!(s.epsilon >= 0) || std::isinf(s.epsilon))
     refuse("epsilon", std::to_string(s.epsilon), "a number that is not negative");
+  const codegen::Target& target = codegen::Target::named(s.arch);
   if (s.quantised && *s.quantised != Element::i8 &&
-      *s.quantised != codegen::fp8(codegen::Target::named(s.arch)))
+      (!target.has_fp8() || *s.quantised != codegen::fp8(target)))
     refuse("quantised", to_string(*s.quantised),
-           "i8, or " + to_string(codegen::fp8(codegen::Target::named(s.arch))) + " on " + s.arch);
+           target.has_fp8() ? "i8, or " + to_string(codegen::fp8(target)) + " on " + s.arch
+                            : "i8: " + s.arch + " has no float of 8 bits");
   if (s.in_place && s.quantised && !s.residual)
     refuse("in_place", "yes", "a residual, which H replaces; a Y of 8 bits cannot take the place of X");
   if (s.streamed && (s.in_place || s.residual || s.quantised))

@@ -22,9 +22,10 @@ void check(const WeightOnlySpec& s, const Target& target) {
   };
   if (s.type != Element::f16 && s.type != Element::bf16)
     refuse("type", codegen::to_string(s.type), "f16 or bf16");
-  if (s.weights != Element::i8 && s.weights != codegen::fp8(target))
+  if (s.weights != Element::i8 && (!target.has_fp8() || s.weights != codegen::fp8(target)))
     refuse("weights", codegen::to_string(s.weights),
-           "i8, or " + codegen::to_string(codegen::fp8(target)) + " on " + s.arch);
+           target.has_fp8() ? "i8, or " + codegen::to_string(codegen::fp8(target)) + " on " + s.arch
+                            : "i8: " + s.arch + " has no float of 8 bits");
   if (s.out != Element::bf16 && s.out != Element::f16 && s.out != Element::f32)
     refuse("out", codegen::to_string(s.out), "bf16, f16 or f32");
   if (s.group != 32 && s.group != 64 && s.group != 128)

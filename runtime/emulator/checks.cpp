@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <inlay/machine/target.h>
 
 namespace inlay::runtime::emulator {
 
@@ -281,7 +282,9 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
       release_memory(w, w.vm_queue.size() - vmcnt);
     }
   }
-  if (w.writes_back != 0 && w.vm_landed >= w.writes_back) write_back(w);
+  // Without scopes there is nothing to write back: what the L2 has taken, the device sees.
+  const bool stored = vmcnt == 0 && w.group->tracks_global && !machine::target(w.arch).scopes;
+  if (stored || (w.writes_back != 0 && w.vm_landed >= w.writes_back)) write_back(w);
   if (w.oldest_load == Wave::none_outstanding) return;
   if (lgkmcnt == 0) {
     while (!w.lgkm_queue.empty()) release_other(w, 0);
@@ -725,6 +728,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
         continue;
       }
       const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
+      const bool scopes = machine::target(w.arch).scopes;
       std::string message = "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                             other.instruction->text + "'" +
                             (other.same_group ? " and no barrier between" : "");
@@ -732,12 +736,13 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       if (g.acquires && !acquires && !other.same_group)
         message += "; another wave reads atomics and clears the caches after them, and no barrier between";
       else if (g.acquires && !other.same_group)
-        message +=
-            "; before what orders them nobody writes it back ('buffer_wbl2 sc1', 's_waitcnt vmcnt(0)', and a "
-            "barrier where that was another wave)";
+        message += "; before what orders them nobody writes it back (" +
+                   std::string(scopes ? "'buffer_wbl2 sc1', " : "") +
+                   "'s_waitcnt vmcnt(0)', and a barrier where that was another wave)";
       else if (g.synchronizes && !other.same_group)
-        message +=
-            "; it reads atomics, but no 'buffer_inv sc1' after them lets it see what is ordered by them";
+        message += "; it reads atomics, but no '" +
+                   std::string(scopes ? "buffer_inv sc1" : "buffer_wbinvl1_vol") +
+                   "' after them lets it see what is ordered by them";
       const bool guess = (entry & Writers::atomic) != 0 && g.launch->code->operations[w.current].guesses;
       if (guess) message += expected;
       report(w, FindingKind::races, message, l, at, guess || (g.synchronizes && other.same_group));
@@ -773,8 +778,8 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
                           other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "");
     // LLVM's atomic stores are stores of device scope.
     const bool scoped =
-        is_atomic ? other.instruction->modifiers.sc1
-                  : (old & Writers::atomic) != 0 && g.launch->code->operations[w.current].memory.sc1;
+        is_atomic ? other.operation->memory.device_scope
+                  : (old & Writers::atomic) != 0 && g.launch->code->operations[w.current].memory.device_scope;
     if (same) message += "; the value is the same";
     if (scoped) message += "; a store of device scope beside an atomic";
     if (g.synchronizes && !other.same_group) message += "; only the atomics that it reads can order them";

@@ -51,6 +51,8 @@ enum class Class : u8 { scalar, vector, matrix, lds, memory, scalar_memory, bran
 /// High halves of the flat apertures' base addresses.
 inline constexpr u32 shared_aperture = 0x00010000;
 inline constexpr u32 private_aperture = 0x00020000;
+/// High half of the base address that a descriptor of scratch has (Target::architected_scratch): no memory of a process lies there.
+inline constexpr u32 scratch_window = 0x0000ffff;
 
 /// A source of a vector instruction.
 struct Source {
@@ -120,7 +122,8 @@ struct MemoryFields {
   int srsrc = -1;
   isa::Operand soffset;
   i32 offset = 0, offset1 = 0; ///< bytes
-  bool idxen = false, offen = false, sc1 = false;
+  bool idxen = false, offen = false;
+  bool device_scope = false; ///< isa::of_device_scope
   AtomicRows rows = nullptr,
              shared_rows = nullptr; ///< of an atomic that all lanes can do at once; see atomics.h
 };

@@ -2,6 +2,7 @@
 #include "engine.h"
 
 #include <algorithm>
+#include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/instruction_facts.h>
 #include <map>
@@ -22,14 +23,16 @@ bool has(std::string_view text, std::string_view part) { return text.find(part) 
 /// What is assumed of a matrix instruction; nothing: its sums are defined or were measured.
 const char* assumed_of_matrix(std::string_view name, isa::Arch arch, MatrixArithmetic matrix) {
   const bool sparse = name.starts_with("v_smfmac"), measured = machine::target(arch).published_matrix_sums;
-  if (has(name, "_i8") || has(name, "_i32_")) return nullptr; // integers, in any order
-  if (has(name, "_f64_") || name.ends_with("_f32")) {
-    if (!has(name, "xf32")) return measured ? nullptr : "the order of the sums was measured on MI300X only";
-  }
+  const machine::MatrixInstruction* const row = machine::find_matrix_instruction(name);
+  if (row == nullptr || row->a == machine::Operand::i8) return nullptr; // integers, in any order
+  if (row->a == machine::Operand::f64 || row->a == machine::Operand::f32)
+    return measured ? nullptr : "the order of the sums was measured on MI300X only";
   if (has(name, "f8f6f4"))
     return "order and width of the sums are not published; ascending k, one rounding each";
   if (matrix == MatrixArithmetic::sequential)
     return "sums in ascending k, one rounding each; --matrix cdna3 is what was measured on MI300X";
+  if (machine::target(arch).flushes_products)
+    return "the sums of MI300X; subnormals are zeros of their sign, as published but for the sign";
   if (!measured) return "the sums of MI300X; those of this processor are not published";
   return sparse ? "the order of the sums of sparse instructions was not measured" : nullptr;
 }
@@ -84,6 +87,8 @@ InstructionFidelity fidelity_of(const isa::Instruction& i, isa::Arch arch, Matri
   }
   for (const Rule& r : rules)
     if (name.starts_with(r.begins)) say(r.fidelity, r.why);
+  if (machine::target(arch).flushes_products && name.starts_with("v_dot2") && has(name, "_f32_"))
+    say(Fidelity::assumed, "subnormals are kept; this processor is said to take them as zero");
   // Values that do not depend on a choice are exact: FP atomics of one address in more than one order are not.
   if (f.fidelity == Fidelity::exact && has(name, "atomic") &&
       (has(name, "_f16") || has(name, "_bf16") || has(name, "_f32") || has(name, "_f64")))

@@ -2,19 +2,18 @@
 //
 // Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter 4.5
 // "Manually Inserted Wait States (NOPs)"; the distances that LLVM 22's code generator keeps for CDNA3 and CDNA4, which
-// agree and say more about matrix instructions (measured from its output: docs/emulator.md). An instruction counts as one
+// agree and say more about matrix instructions, and for CDNA2 (measured from its output: docs/emulator.md). An instruction counts as one
 // wait state, s_nop N as N + 1; neighbours are 0 apart.
 #include "engine.h"
 
 #include <algorithm>
 #include <bit>
+#include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/isa/instruction_facts.h>
 
 namespace inlay::runtime::emulator {
 namespace {
-
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
 
 struct Reader {
   Wave& w;
@@ -29,28 +28,32 @@ struct Reader {
                (need == 1 ? " is" : " are") + " needed",
            0, 0, true);
   }
+  [[nodiscard]] const machine::WaitStates& waits() const { return machine::target(w.arch).waits; }
   /// Wait states since something at `clock` (0: never).
   [[nodiscard]] u64 since(u64 clock) const { return clock == 0 ? 1000 : now - clock; }
 
   /// Wait states that a reader or writer of a matrix instruction's result must keep; `c`: as the accumulator of a matrix
   /// instruction, `same`: whose registers are exactly those.
   [[nodiscard]] unsigned after_matrix(const HazardFacts& writer, bool c, bool same) const {
-    const bool longer = machine::target(w.arch).longer_matrix_waits;
+    const machine::WaitStates& waits = this->waits();
     const unsigned passes = writer.passes;
     const bool dgemm = writer.matrix == HazardFacts::Matrix::dgemm;
     const bool xdl = writer.matrix == HazardFacts::Matrix::xdl;
-    const unsigned later = longer && passes != 2 ? 1 : 0;
+    const unsigned later = passes == 2 ? 0 : static_cast<unsigned>(waits.longer),
+                   later_f64 = static_cast<unsigned>(waits.longer_f64);
     if (c && same) {
       if (dgemm) return facts.matrix == HazardFacts::Matrix::dgemm && passes == 4 ? 4 : 0;
-      return passes == 2 ? 2 : 0;
+      return passes == 2 ? static_cast<unsigned>(waits.two_pass_sum) : 0;
     }
     if (c && facts.matrix == HazardFacts::Matrix::xdl && !xdl) return 0;
     if (dgemm) {
       if (passes == 4) return c ? 4 : facts.memory ? 9 : 6;
       if (facts.memory) return 18;
-      return c ? (longer ? 17 : 9) : (longer ? 19 : 11);
+      return (c ? 9 : 11) + later_f64;
     }
-    if (c) return xdl ? passes + 1 + later : passes;
+    const unsigned part =
+        facts.matrix == HazardFacts::Matrix::dgemm ? 1 : static_cast<unsigned>(waits.part_of_sum);
+    if (c) return xdl ? passes + part + later : passes;
     return xdl ? passes + 3 + later : passes + 2;
   }
 
@@ -78,9 +81,12 @@ struct Reader {
       need = 2;
     } else if (facts.dpp || facts.permlane) {
       need = 2;
-    } else if (facts.reads_lane || (takes && (how & written_in_part) != 0) ||
-               (takes && !facts.transcendental && (how & written_by_transcendental) != 0)) {
-      need = 1;
+    } else if (facts.reads_lane) {
+      need = static_cast<unsigned>(waits().lane_read);
+    } else if (takes && (how & written_in_part) != 0) {
+      need = static_cast<unsigned>(waits().partial);
+    } else if (takes && !facts.transcendental && (how & written_by_transcendental) != 0) {
+      need = static_cast<unsigned>(waits().transcendental);
     }
     if (passed < need) note(row_name(w, k) + " is read", "a vector instruction wrote it", passed, need);
   }
@@ -128,11 +134,13 @@ struct Reader {
         const u64 passed = since(state.valu_write[k]);
         const bool part = (state.valu_how[k] & written_in_part) != 0;
         const bool table = (state.valu_how[k] & written_by_transcendental) != 0;
-        const unsigned need = part || (table && op.keeps_part && !facts.transcendental) ? 1 : 0;
-        if (passed < need)
+        const int need = part                                              ? waits().partial
+                         : table && op.keeps_part && !facts.transcendental ? waits().transcendental
+                                                                           : 0;
+        if (passed < static_cast<unsigned>(need))
           note(row_name(w, k) + " is overwritten",
                part ? "a vector instruction wrote a part of it" : "a vector instruction wrote it", passed,
-               need);
+               static_cast<unsigned>(need));
       }
     }
   }
@@ -169,15 +177,18 @@ struct Reader {
           const unsigned need = vector_memory                                        ? 5
                                 : facts.lane_select == static_cast<int>(r)           ? 4
                                 : facts.div_fmas && (r == vcc_lo || r == vcc_lo + 1) ? 4
-                                : facts.valu                                         ? 2
-                                                                                     : 0;
+                                : facts.valu ? static_cast<unsigned>(waits().scalar_result)
+                                             : 0;
           if (passed < need)
             note(scalar_name(r) + " is read" + (vector_memory ? " by vector memory" : ""),
                  "a vector instruction wrote it", passed, need);
         }
       }
       const u64 exec = since(std::max(state.valu_scalar[exec_lo], state.valu_scalar[exec_lo + 1]));
-      const unsigned need = facts.dpp || op.cls == Class::memory ? 5 : matrix || facts.lane_access ? 4 : 0;
+      const unsigned need = facts.dpp || op.cls == Class::memory ? 5
+                            : matrix                             ? 4
+                            : facts.lane_access                  ? static_cast<unsigned>(waits().lane_exec)
+                                                                 : 0;
       if (exec < need) note("exec is used", "a vector instruction wrote it", exec, need);
       if (const u64 passed = since(state.exec_compare); facts.permlane && passed < 4)
         note("exec is used", "a v_cmpx wrote it", passed, 4);
@@ -256,9 +267,11 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
   f.memory = op.cls == Class::memory || op.cls == Class::lds;
   f.valu = op.cls == Class::vector;
   if (op.cls == Class::matrix) {
-    f.matrix = has(name, "_f64_")       ? HazardFacts::Matrix::dgemm
-               : name.ends_with("_f32") ? HazardFacts::Matrix::sgemm
-                                        : HazardFacts::Matrix::xdl;
+    const machine::MatrixInstruction* const row = machine::find_matrix_instruction(name);
+    const bool f32 = row != nullptr && row->a == machine::Operand::f32;
+    f.matrix = row != nullptr && row->a == machine::Operand::f64 ? HazardFacts::Matrix::dgemm
+               : f32 && machine::target(arch).f32_products_apart ? HazardFacts::Matrix::sgemm
+                                                                 : HazardFacts::Matrix::xdl;
     f.passes = static_cast<u8>(isa::matrix_clocks(i, arch) / 4);
     const bool sparse = name.starts_with("v_smfmac");
     const auto vectors = std::count_if(
@@ -306,7 +319,7 @@ void prepare_hazards(Operation& op, isa::Arch arch) {
     const bool offset =
         op.memory.space == MemoryFields::Space::buffer && op.memory.soffset.kind == isa::OperandKind::sgpr;
     f.wide_store = op.memory.data;
-    f.store_states = offset ? 1 : 2;
+    f.store_states = static_cast<u8>(machine::target(arch).waits.wide_store - (offset ? 1 : 0));
   }
 }
 

@@ -14,6 +14,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <inlay/machine/target.h>
+#include <inlay/runtime/isa/instruction_facts.h>
 
 namespace inlay::runtime::emulator {
 namespace {
@@ -65,7 +67,10 @@ void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, A
     const u32 part = (offset_row != nullptr ? offset_row[l] : 0U) + static_cast<u32>(f.offset);
     const u64 offset = u64{part} + soffset;
     u64 at = 0;
-    if (swizzled && stride != 0 && (m.idxen || add_tid)) {
+    if (base >> 32 == scratch_window && !machine::target(w.arch).architected_scratch) {
+      // The scalar offset, a stack pointer, counts the bytes of all lanes (LLVM "User Guide for AMDGPU Backend", "Private Segment Buffer").
+      at = base + part + soffset / lanes;
+    } else if (swizzled && stride != 0 && (m.idxen || add_tid)) {
       const u64 group = u64{8} << ((d[3] >> 21) & 3U);
       at = base + soffset + ((index / group) * stride + (u64{part} / 4) * 4) * group + (index % group) * 4 +
            part % 4;
@@ -141,6 +146,12 @@ struct Place {
   explicit operator bool() const { return bytes != nullptr; }
 };
 
+/// Whether a buffer instruction reaches scratch, by the descriptor that the wave began with.
+bool in_scratch(const Wave& w, Space space, u64 address) {
+  return space == Space::buffer && address >> 32 == scratch_window &&
+         !machine::target(w.arch).architected_scratch;
+}
+
 /// Where `bytes` bytes of one lane are; `value`: what a store puts there.
 Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned bytes, unsigned lane,
              bool is_write, bool is_atomic, const u8* value = nullptr) {
@@ -153,6 +164,10 @@ Place locate(Wave& w, const Operation& op, Space space, u64 address, unsigned by
       space = Space::scratch;
       address &= 0xffffffffU;
     }
+  }
+  if (in_scratch(w, space, address)) {
+    space = Space::scratch;
+    address &= 0xffffffffU;
   }
   const Checks& checks = w.group->launch->options->checks;
   if (checks.align && (is_atomic || space == Space::lds) &&
@@ -979,7 +994,7 @@ void count_traffic(Wave& w, const Operation& op, const Access& a) {
 }
 
 /// For LaunchObserver.
-void note_observed(const MemoryFields& f, const Access& a, ObservedAccess& to) {
+void note_observed(const Wave& w, const MemoryFields& f, const Access& a, ObservedAccess& to) {
   to.space = f.space == Space::lds       ? ObservedAccess::Space::lds
              : f.space == Space::scratch ? ObservedAccess::Space::scratch
                                          : ObservedAccess::Space::global;
@@ -998,6 +1013,8 @@ void note_observed(const MemoryFields& f, const Access& a, ObservedAccess& to) {
   each_lane(a.mask, [&](unsigned l) {
     if (a.limit[l] == 0) to.mask &= ~lane_bit(l);
     if (f.two) to.second[l] = a.address[l] + static_cast<u64>(i64{f.offset1 - f.offset});
+    if (in_scratch(w, f.space, a.address[l]))
+      to.space = ObservedAccess::Space::scratch, to.address[l] &= 0xffffffffU;
     if (f.space != Space::flat) return;
     const u32 aperture = static_cast<u32>(a.address[l] >> 32);
     if (aperture != shared_aperture && aperture != private_aperture) return;
@@ -1057,6 +1074,17 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
   const u32* const row = f.vaddr >= 0 ? w.row(static_cast<unsigned>(f.vaddr)) : nullptr;
   LaneOffsets& at = near.at;
   u64 from = 0;
+  const auto in_own_scratch = [&](const u32* offsets, u32 add) {
+    const u32 size = static_cast<u32>(w.scratch.size() / lanes);
+    if (w.scratch.size() > 0xffffffffU) return false;
+    host.offsets(at, offsets, add, mask, f.bytes);
+    if (u64{at.high} + f.bytes > size) return false;
+    host.apart(at.at, size);
+    at.rising = false;
+    near.base = w.scratch.data();
+    if (w.defined != nullptr) near.undefined = w.defined->scratch.data();
+    return true;
+  };
   switch (f.space) {
   case Space::lds:
     host.offsets(at, row, static_cast<u32>(offset), mask, f.bytes);
@@ -1067,17 +1095,8 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
     if (w.defined != nullptr || !w.group->shadow.empty()) near.pages = pages_of(at, f.bytes);
     return true;
   case Space::scratch: {
-    const u32 size = static_cast<u32>(w.scratch.size() / lanes);
     const u32 base = f.saddr >= 0 ? w.scalar[static_cast<unsigned>(f.saddr)] : 0;
-    const u32 add = base + static_cast<u32>(offset);
-    if (w.scratch.size() > 0xffffffffU) return false;
-    host.offsets(at, row, add, mask, f.bytes);
-    if (u64{at.high} + f.bytes > size) return false;
-    host.apart(at.at, size);
-    at.rising = false;
-    near.base = w.scratch.data();
-    if (w.defined != nullptr) near.undefined = w.defined->scratch.data();
-    return true;
+    return in_own_scratch(row, base + static_cast<u32>(offset));
   }
   case Space::global:
   case Space::flat:
@@ -1098,6 +1117,9 @@ bool find_near(Wave& w, const Operation& op, u64 mask, i32 offset, Near& near) {
     const u32* d = &w.scalar[static_cast<unsigned>(f.srsrc)];
     if (((d[3] >> 23) & 1U) != 0) return false; // ADD_TID
     const u64 soffset = read_scalar(w, f.soffset);
+    if (in_scratch(w, f.space, u64{d[1] & 0xffffU} << 32))
+      return d[0] == 0 && in_own_scratch(f.offen ? row : nullptr,
+                                         static_cast<u32>(offset) + static_cast<u32>(soffset) / lanes);
     host.offsets(at, f.offen ? row : nullptr, static_cast<u32>(offset), mask, f.bytes);
     if (at.high + soffset + f.bytes > d[2]) return false;
     from = (d[0] | (u64{d[1] & 0xffffU} << 32)) + soffset;
@@ -1219,7 +1241,7 @@ void load_near(Wave& w, const Near& near, const MemoryFields& f, unsigned row, u
 
 /// A plain load. One of device scope is how waves find out about each other.
 bool wants_order(const Wave& w, const MemoryFields& f, const Allocation* home) {
-  return home != nullptr && !f.sc1 && w.group->tracks_global;
+  return home != nullptr && !f.device_scope && w.group->tracks_global;
 }
 
 void check_near_reads(Wave& w, const MemoryFields& f, const Near& near, u64 mask) {
@@ -1428,9 +1450,9 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && f.sc1) w.synchronizes = w.group->synchronizes = true;
+  if (!lds && !store && f.device_scope) w.synchronizes = w.group->synchronizes = true;
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
-  if (!lds && store && f.sc1) release_stores(w);
+  if (!lds && store && f.device_scope) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
   if (!lds) {
     (store ? w.stats.bytes_written : w.stats.bytes_read) += moved;
@@ -1521,9 +1543,10 @@ void run_memory(Wave& w, const Operation& op) {
   if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
   if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
   if (w.defined != nullptr) demand_addresses(w, op, a.mask);
-  if (f.space != Space::lds && ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && m.sc1)))
+  if (f.space != Space::lds &&
+      ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)))
     w.synchronizes = w.group->synchronizes = true;
-  if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && m.sc1)))
+  if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && f.device_scope)))
     release_stores(w);
   switch (f.space) {
   case Space::buffer: buffer_addresses(w, f, m, a); break;
@@ -1544,7 +1567,7 @@ void run_memory(Wave& w, const Operation& op) {
     });
   }
   count_traffic(w, op, a);
-  if (w.observed != nullptr) note_observed(f, a, *w.observed);
+  if (w.observed != nullptr) note_observed(w, f, a, *w.observed);
   if (!w.deferring) {
     note_issue(w, op, op.counters);
     if (!w.group->shadow.empty()) w.lds_noted = note_lds_access(w, op, a);
@@ -1799,7 +1822,8 @@ bool read_mnemonic(std::string_view name, MemoryFields& f) {
   } else {
     return false;
   }
-  if (name == "wbl2" || name == "inv" || name == "wbinvl1" || name == "wbinvl1_vol" || name == "gl0_inv") {
+  if (name == "wbl2" || name == "inv" || name == "wbinvl1" || name == "wbinvl1_vol" || name == "invl2" ||
+      name == "gl0_inv") {
     f.kind = Kind::none;
     return true;
   }
@@ -1824,7 +1848,7 @@ bool read_mnemonic(std::string_view name, MemoryFields& f) {
 
 } // namespace
 
-bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
+bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
   const isa::Instruction& i = *op.instruction;
   MemoryFields& f = op.memory;
   if (!read_mnemonic(i.mnemonic, f)) return false;
@@ -1832,7 +1856,8 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   op.cls = f.space == Space::lds ? Class::lds : Class::memory;
   if (f.kind == Kind::none) { // caches are not modelled, and these have no operands
     op.execute = [](Wave& w, const Operation& o) { note_issue(w, o, o.counters); };
-    if (i.mnemonic == "buffer_inv" && i.modifiers.sc1)
+    if ((i.mnemonic == "buffer_inv" && i.modifiers.sc1) ||
+        (i.mnemonic == "buffer_wbinvl1_vol" && !machine::target(arch).scopes))
       op.execute = [](Wave& w, const Operation& o) {
         note_issue(w, o, o.counters);
         // Flags in LDS order waves too.
@@ -1852,7 +1877,7 @@ bool prepare_memory(Operation& op, isa::Arch, unsigned accum_offset) {
   f.typed = i.format == isa::Format::mtbuf;
   f.idxen = m.idxen;
   f.offen = m.offen;
-  f.sc1 = m.sc1;
+  f.device_scope = isa::of_device_scope(i, arch);
   f.offset = m.offset;
   if (f.two) {
     const i32 unit = f.bytes * (i.mnemonic.find("st64") != std::string_view::npos ? 64 : 1);

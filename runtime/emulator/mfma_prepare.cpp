@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <string>
+#include <vector>
 
 namespace inlay::runtime::emulator {
 namespace {
@@ -19,12 +20,30 @@ std::uint64_t constant_bits(const isa::Operand& operand, Element type) {
   return type == Element::f64 ? operand.value : std::bit_cast<std::uint32_t>(static_cast<float>(value));
 }
 
+/// Rows without subnormals, each a zero of its sign (Target::flushes_products).
+void flush(std::uint32_t* to, const std::uint32_t* from, int rows, Element e) {
+  const std::uint32_t exponent = e == Element::f16    ? 0x7c007c00U
+                                 : e == Element::bf16 ? 0x7f807f80U
+                                                      : 0x7f800000U;
+  for (int n = 0; n < rows * static_cast<int>(lanes); ++n) {
+    const std::uint32_t x = from[n];
+    if (e == Element::f32) {
+      to[n] = (x & exponent) == 0 ? x & 0x80000000U : x;
+    } else {
+      const std::uint32_t low = (x & exponent & 0xffffU) == 0 ? x & 0x8000U : x & 0xffffU,
+                          high = (x & exponent & 0xffff0000U) == 0 ? x & 0x80000000U : x & 0xffff0000U;
+      to[n] = low | high;
+    }
+  }
+}
+
 class Prepared final : public MatrixInstruction {
 public:
   Prepared(const MatrixOp& op, const isa::Instruction& instruction, isa::Arch arch, unsigned accum_offset,
            MatrixArithmetic arithmetic)
       : op_(op), options_{.arithmetic = arithmetic,
-                          .fp8 = machine::target(arch).ocp_fp8 ? numerics::Fp8::ocp : numerics::Fp8::fnuz} {
+                          .fp8 = machine::target(arch).ocp_fp8 ? numerics::Fp8::ocp : numerics::Fp8::fnuz},
+        flushes_(machine::target(arch).flushes_products && (op.a == Element::f16 || op.a == Element::bf16)) {
     const auto& fields = instruction.modifiers;
     modifiers_ = {.cbsz = fields.cbsz, .abid = fields.abid, .blgp = fields.blgp};
     if (op.negates) {
@@ -85,10 +104,25 @@ public:
       o.scale_a = scale(wave, scale_a_, scales[0]);
       o.scale_b = scale(wave, scale_b_, scales[1]);
     }
+    if (flushes_) return flushed(o);
     mfma(op_, form_, o, modifiers_, options_);
   }
 
 private:
+  void flushed(MatrixOperands o) const {
+    const auto rows = [](int count) { return static_cast<std::size_t>(count) * lanes; };
+    const MatrixRegisters& n = form_.registers;
+    std::vector<std::uint32_t> a(rows(n.a)), b(rows(n.b)), c(o.c != nullptr ? rows(n.d) : 0);
+    flush(a.data(), o.a, n.a, op_.a);
+    flush(b.data(), o.b, n.b, op_.b);
+    o.a = a.data(), o.b = b.data();
+    if (o.c != nullptr) {
+      flush(c.data(), o.c, n.d, op_.d);
+      o.c = c.data();
+    }
+    mfma(op_, form_, o, modifiers_, options_);
+    flush(o.d, o.d, n.d, op_.d);
+  }
   // A scale register, or a scalar or constant in all lanes.
   static const std::uint32_t* scale(const WaveState& wave, const isa::Operand& operand,
                                     std::uint32_t* spread) {
@@ -106,6 +140,7 @@ private:
 
   const MatrixOp& op_;
   MatrixOptions options_;
+  bool flushes_; ///< Target::flushes_products
   MatrixModifiers modifiers_;
   MatrixForm form_;
   unsigned a_ = 0, b_ = 0, c_ = 0, d_ = 0, index_ = 0;

@@ -176,7 +176,7 @@ bool polls_memory(const PreparedProgram& program, const Operation& op, u32 first
       return false;
   } else {
     if (op.cls != Class::memory || f.space == MemoryFields::Space::scratch) return false;
-    const bool loads = f.kind == MemoryFields::Kind::load && f.sc1;
+    const bool loads = f.kind == MemoryFields::Kind::load && f.device_scope;
     if (!loads && !(f.kind == MemoryFields::Kind::atomic && f.returns)) return false;
     const RowRange address{static_cast<u16>(f.vaddr), f.vaddr_words};
     if (f.vaddr >= 0 && any([&](const Operation& o) { return overlaps(o.writes, address); })) return false;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <inlay/machine/target.h>
 #include <thread>
 
 namespace inlay::runtime::emulator {
@@ -197,9 +198,10 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
     put(static_cast<u32>(value));
     put(static_cast<u32>(value >> 32));
   };
-  if (d.private_segment_buffer) {
-    put64(0);
-    put64(0);
+  const bool by_descriptor = !machine::target(launch.arch).architected_scratch;
+  if (d.private_segment_buffer) { // here an offset in it is a byte of the lane: nothing has to be swizzled
+    put64(by_descriptor ? u64{scratch_window} << 32 : 0);
+    put64(by_descriptor ? 0xffffffffU | u64{machine::target(launch.arch).buffer_flags} << 32 : 0);
   }
   if (d.dispatch_ptr) put64(launch.dispatch_packet);
   if (d.queue_ptr) put64(0);
@@ -218,6 +220,7 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
   if (d.workgroup_id_y) put(id.y);
   if (d.workgroup_id_z) put(id.z);
   if (d.workgroup_info) put(0);
+  if (d.scratch_enabled && by_descriptor) put(0); // where the wave's scratch begins
 
   const unsigned given = s;
   for (unsigned r = flat_scratch_lo; r < vcc_lo; ++r) w.scalar[r] = 0;

@@ -151,6 +151,11 @@ unsigned matrix_clocks(const Instruction& i, Arch arch) {
   return 4 * static_cast<unsigned>(row->timing_on(arch, narrow).passes);
 }
 
+bool of_device_scope(const Instruction& i, Arch arch) {
+  if (machine::target(arch).scopes) return i.modifiers.sc1;
+  return i.modifiers.sc0 || kind_of(i) == Kind::store;
+}
+
 std::uint64_t matrix_work(const Instruction& i) {
   if (i.format != Format::mfma) return 0;
   const auto* row = machine::find_matrix_instruction(i.mnemonic);

@@ -335,9 +335,9 @@ void read_modifier(std::string_view word, Instruction& out) {
     m.gds = true;
   } else if (name == "sc0" || name == "glc") {
     m.sc0 = true;
-  } else if (name == "sc1") {
+  } else if (name == "sc1" || name == "scc") {
     m.sc1 = true;
-  } else if (name == "nt") {
+  } else if (name == "nt" || name == "slc") {
     m.nt = true;
   } else if (name == "clamp") {
     m.clamp = true;

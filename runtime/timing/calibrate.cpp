@@ -1,4 +1,5 @@
 // Microbenchmarks and the search for the number that explains each.
+#include <inlay/machine/matrix.h>
 #include <inlay/machine/target.h>
 #include <inlay/runtime/code_object.h>
 #include <inlay/runtime/emulator.h>
@@ -172,6 +173,21 @@ const std::vector<Microbenchmark>& microbenchmarks(isa::Arch arch) {
   return sets[static_cast<std::size_t>(arch)];
 }
 
+namespace {
+
+/// Matrix instructions by the names that they have on `arch`.
+std::string with_names_of(std::string text, isa::Arch arch) {
+  for (const machine::MatrixInstruction& i : machine::matrix_instructions()) {
+    const machine::MatrixInstruction* const here = i.on(arch) ? nullptr : machine::same_product(i, arch);
+    const std::string name = std::string(i.name) + " ";
+    for (std::size_t at = 0; here != nullptr && (at = text.find(name, at)) != std::string::npos;)
+      text.replace(at, i.name.size(), here->name);
+  }
+  return text;
+}
+
+} // namespace
+
 std::vector<std::uint8_t> microbenchmark_kernel(const Microbenchmark& b, unsigned n, isa::Arch arch) {
   const std::string text =
       ".text\n.globl k\n.p2align 8\n.type k,@function\nk:\n"
@@ -195,7 +211,7 @@ std::vector<std::uint8_t> microbenchmark_kernel(const Microbenchmark& b, unsigne
       "      - {.size: 8, .offset: 0, .value_kind: global_buffer, .address_space: global}\n"
       "      - {.size: 8, .offset: 8, .value_kind: global_buffer, .address_space: global}\n"
       "...\n.end_amdgpu_metadata\n";
-  return isa::assemble_code_object(text, arch);
+  return isa::assemble_code_object(with_names_of(text, arch), arch);
 }
 
 struct ModelDevice::State {

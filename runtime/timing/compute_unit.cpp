@@ -1,6 +1,7 @@
 // The compute unit. Every shared thing is a queue that serves in order of request, so that when an instruction issues, the
 // clock at which it is done is known at once, and a wave that waits knows until when; only barriers wait for the unknown. The
 // loop goes from slot to slot in order of time and skips slots in which no wave can do anything.
+#include <inlay/machine/matrix.h>
 #include <inlay/runtime/timing/compute_unit.h>
 
 #include <algorithm>
@@ -74,7 +75,7 @@ struct Numbers {
         queue_entries(static_cast<std::size_t>(p["vmem_queue_entries"])),
         inflight_bytes(static_cast<std::uint64_t>(p["vmem_inflight_bytes"])), line_clk(p["vmem_line_clk"]),
         line_bytes(p["line_bytes"]), l1_latency(static_cast<Clock>(p["l1_latency_clk"])),
-        l2_latency(static_cast<Clock>(p["l2_latency_clk"])),
+        l2_latency(static_cast<Clock>(p["l2_latency_clk"])), has_mall(p["mall_bytes"] > 0),
         mall_latency(static_cast<Clock>(p["mall_latency_clk"])),
         hbm_latency(static_cast<Clock>(p["hbm_latency_clk"])), l1_rate(p["l1_bytes_per_clk"]),
         l2_rate(p["l2_bytes_per_clk"]), store_latency(static_cast<Clock>(p["store_latency_clk"])),
@@ -136,7 +137,9 @@ struct Numbers {
   std::size_t queue_entries;
   std::uint64_t inflight_bytes;
   double line_clk, line_bytes;
-  Clock l1_latency, l2_latency, mall_latency, hbm_latency;
+  Clock l1_latency, l2_latency;
+  bool has_mall;
+  Clock mall_latency, hbm_latency;
   double l1_rate, l2_rate, mall_rate = 0, hbm_rate = 0, hbm_store_rate = 0, mall_store_rate = 0;
   double l2_sharers = 1, mall_sharers = 1;
   Clock store_latency, scalar_hit, scalar_miss, scalar_interval;
@@ -331,7 +334,10 @@ Op Machine::make_op(const isa::Instruction& i, const Parameters& p) const {
     op.cause = Cause::matrix;
     op.matrix_clocks = static_cast<std::uint16_t>(std::max(4U, isa::matrix_clocks(i, trace_.arch)));
     const unsigned passes = op.matrix_clocks / 4U;
-    const bool f64 = m.find("f64") != m.npos, f32 = m.ends_with("_f32") && m.find("xf32") == m.npos;
+    const auto* row = machine::find_matrix_instruction(m);
+    const bool f64 = row != nullptr && row->a == machine::Operand::f64,
+               f32 = row != nullptr && row->a == machine::Operand::f32 &&
+                     machine::target(trace_.arch).f32_products_apart;
     op.coexecutes = !f64 && !f32;
     const double extra = passes == 2  ? p["mfma_two_pass_wait_states"] - 2
                          : f64 || f32 ? p["mfma_f32_extra_wait_states"]
@@ -654,7 +660,8 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
           std::min(n_.line_bytes, static_cast<double>(r.total_bytes()) / std::max<unsigned>(1, r.lines));
       if (options_.l2_share > 0 && chance(line, 4) < options_.l2_share) {
         // stays in L2
-      } else if (options_.data_in == UnitOptions::Start::hbm && options_.mall_share < 0.5) {
+      } else if ((options_.data_in == UnitOptions::Start::hbm && options_.mall_share < 0.5) ||
+                 (options_.data_in == UnitOptions::Start::mall && !n_.has_mall)) {
         done = std::max(done, take(hbm_free_, address_free_, n_.hbm_latency, bytes / n_.hbm_store_rate));
       } else if (options_.data_in != UnitOptions::Start::l2) {
         done = std::max(done, take(mall_free_, address_free_, n_.mall_latency, bytes / n_.mall_store_rate));
@@ -677,8 +684,9 @@ Clock Machine::issue_memory(Wave& w, const Op& op, const Request& r, Clock t) {
       arrives = std::max(at + static_cast<double>(n_.l2_latency) * spread_of(line),
                          there == nullptr || has(Limit::memory_latency) ? 0.0 : static_cast<double>(*there));
     } else {
-      const bool mall = mall_lines_.contains(line) || options_.data_in == UnitOptions::Start::mall ||
-                        (options_.mall_share > 0 && chance(line, 5) < options_.mall_share);
+      const bool mall =
+          n_.has_mall && (mall_lines_.contains(line) || options_.data_in == UnitOptions::Start::mall ||
+                          (options_.mall_share > 0 && chance(line, 5) < options_.mall_share));
       double& free = mall ? mall_free_ : hbm_free_;
       at = std::max(at, take(free, at, mall ? n_.mall_latency : n_.hbm_latency,
                              n_.line_bytes / (mall ? n_.mall_rate : n_.hbm_rate)));

@@ -41,6 +41,7 @@ Parameter read_parameter(const Json& j, const char* value, const std::string& wh
 
 /// Of zero the model could make nothing but a division or an endless wait.
 bool must_be_positive(std::string_view name) {
+  if (name == "mall_bytes") return false; // 0: there is none
   for (const char* end : {"_entries", "_bytes", "_ways", "simds", "xcds", "shader_engines", "compute_units",
                           "slot_clk", "_mhz", "_per_clk", "_tbytes", "_efficiency", "_write_cost"})
     if (name.ends_with(end)) return true;

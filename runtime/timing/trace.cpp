@@ -1,6 +1,7 @@
 // From lane addresses to requests.
 #include "emulator/engine.h"
 
+#include <inlay/runtime/isa/instruction_facts.h>
 #include <inlay/runtime/timing/trace.h>
 
 #include <algorithm>
@@ -37,12 +38,13 @@ LdsClocks lds_clocks(isa::Arch arch, const ObservedAccess& a) {
 }
 
 bool sees_other_workgroups(const isa::Program& program) {
-  return std::any_of(program.instructions.begin(), program.instructions.end(), [](const isa::Instruction& i) {
-    const isa::Kind kind = isa::kind_of(i);
-    return kind == isa::Kind::atomic || i.mnemonic.starts_with("s_atomic") ||
-           (kind == isa::Kind::smem && i.text.find(" glc") != i.text.npos) ||
-           (kind == isa::Kind::load && i.text.find(" sc1") != i.text.npos);
-  });
+  return std::any_of(program.instructions.begin(), program.instructions.end(),
+                     [&](const isa::Instruction& i) {
+                       const isa::Kind kind = isa::kind_of(i);
+                       return kind == isa::Kind::atomic || i.mnemonic.starts_with("s_atomic") ||
+                              (kind == isa::Kind::smem && i.text.find(" glc") != i.text.npos) ||
+                              (kind == isa::Kind::load && isa::of_device_scope(i, program.arch));
+                     });
 }
 
 TraceRecorder::TraceRecorder(isa::Arch arch, std::vector<std::uint64_t> workgroups, std::uint64_t limit)

@@ -39,7 +39,7 @@ std::pair<std::uint64_t, std::uint64_t> emulated(const std::string& instruction,
 TEST_CASE("LDS clocks: the solver and the emulator agree on every instruction at any addresses") {
   std::mt19937 engine(7);
   const auto random = [&] { return static_cast<std::uint32_t>(engine()); };
-  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950, isa::Arch::gfx90a}) {
     for (const std::string instruction :
          {"ds_read_b32", "ds_read_b64", "ds_read_b96", "ds_read_b128", "ds_write_b32", "ds_write_b64",
           "ds_write_b96", "ds_write_b128", "ds_read_u8", "ds_read_u16", "ds_write_b8", "ds_write_b16"}) {

@@ -75,7 +75,7 @@ TEST_CASE("what is not there is said with what is") {
   const Ran near = inlay_command({"atoms", "ds_read_b256"});
   CHECK(near.exit == 2);
   CHECK(near.err.find("near: ds_read_b") != std::string::npos);
-  CHECK(inlay_command({"atoms", "--arch", "gfx90a"}).exit == 2);
+  CHECK(inlay_command({"atoms", "--arch", "gfx908"}).exit == 2);
   CHECK(inlay_command({"atoms", "--type", "fp8"}).err.find("e4m3fn (gfx950)") != std::string::npos);
   CHECK(inlay_command({"atoms", "--kind", "mma", "--type", "i64"}).exit == 2);
   CHECK(inlay_command({"atoms", "ds_read", "--draw"}).err.find("a whole name") != std::string::npos);

@@ -497,6 +497,45 @@ TEST_CASE("bench: counts of one launch and as many times as asked for") {
   CHECK(inlay_command({"bench", "gemm", "--timer", "sundial"}).exit == 2);
 }
 
+TEST_CASE("gfx90a: what has instructions there runs right with all checks and under stress, what has not is "
+          "refused") {
+  const auto split_words = [](const std::string& line) {
+    std::istringstream in(line);
+    std::vector<std::string> all;
+    for (std::string word; in >> word;) all.push_back(word);
+    return all;
+  };
+  for (const std::string line :
+       {"gemm --dtype f16 --m 40 --n 96 --k 72", "gemm --dtype bf16 --m 130 --n 64 --k 64 --out f32",
+        "gemm --dtype i8 --m 33 --n 48 --k 144", "gemm --transfer yes --tile 64x64x64 --m 64 --n 64 --k 128",
+        "preshuffle_gemm --dtype bf16 --m 30 --n 64 --k 128",
+        "flash_attention --queries 70 --keys 90 --heads 1", "weight_only_gemm --m 20 --n 64 --k 128",
+        "softmax --m 3 --n 1000", "rmsnorm --quant i8 --m 3 --n 1024"}) {
+    INFO(line);
+    std::vector<std::string> words = split_words(line);
+    words.insert(words.end(), {"--arch", "gfx90a", "--stress"});
+    const Ran ran = inlay_run(words);
+    INFO(ran.out << ran.err);
+    CHECK(ran.exit == 0);
+  }
+  const auto refused = [&](const std::string& line, const std::string& words) {
+    INFO(line);
+    std::vector<std::string> all = split_words(line);
+    all.insert(all.end(), {"--arch", "gfx90a"});
+    const Ran ran = inlay_run(all);
+    INFO(ran.err);
+    CHECK(ran.exit == 2);
+    CHECK_THAT(ran.err, Contains(words));
+  };
+  refused("gemm --dtype fp8", "floats of 8 bits");
+  refused("gemm --dtype fp4", "no matrix instruction for 4-bit elements");
+  refused("block_scale_gemm", "floats of 8 bits");
+  refused("weight_only_gemm --weights fp8", "floats of 8 bits");
+  refused("rmsnorm --quant fp8", "floats of 8 bits");
+  refused("map --expr y=a --operands a:e4m3fn", "no float of 8 bits");
+  refused("moe_stage2 --out bf16", "gfx950");
+}
+
 TEST_CASE("run: bad input is one message and exit 2") {
   const auto refused = [](std::vector<std::string> arguments, const std::string& words) {
     const Ran ran = inlay_run(std::move(arguments));
@@ -509,7 +548,7 @@ TEST_CASE("run: bad input is one message and exit 2") {
   refused({"gemm", "--k", "7"}, "k = 7");
   refused({"gemm", "--k", "0"}, "k");
   refused({"gemm", "--m", "many"}, "many");
-  refused({"gemm", "--arch", "gfx1100"}, "gfx942");
+  refused({"gemm", "--arch", "gfx908"}, "gfx942");
   refused({"gemm", "--colour", "red"}, "colour");
   refused({"gemm", "--tile", "256x256x64"}, "LDS");
   for (const char* kernel : {"gemm", "preshuffle_gemm", "dual_gemm"})

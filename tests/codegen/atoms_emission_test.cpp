@@ -173,7 +173,7 @@ bool has_instruction(const std::string& text, const Atom& atom) {
     for (const std::string& m : wanted) all = all && std::find(there.begin(), there.end(), m) != there.end();
     // What the name does not say must not be there.
     for (const std::string& t : there)
-      for (const char* modifier : {"cbsz:", "blgp:", "lds", "sc0"})
+      for (const char* modifier : {"cbsz:", "blgp:", "lds", "sc0", "glc"})
         if (t.starts_with(modifier) && std::find(wanted.begin(), wanted.end(), t) == wanted.end())
           all = false;
     if (all) return true;

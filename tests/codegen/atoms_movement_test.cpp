@@ -409,10 +409,14 @@ TEST_CASE("atomics combine each lane's register with the memory at its address, 
         text += mnemonic + joined({result, at.first, registers(16, n), exchange ? registers(16 + n, n) : ""});
       else if (atom->destination.addressing == Addressing::descriptor)
         text += mnemonic + joined({registers(16, exchange ? 2 * n : n), at.first, at.rest}) +
-                (atom->returns ? " sc0" : "");
+                (!atom->returns  ? ""
+                 : target.scopes ? " sc0"
+                                 : " glc");
       else
         text += mnemonic + joined({result, at.first, registers(16, exchange ? 2 * n : n), at.rest}) +
-                (atom->returns ? " sc0" : "");
+                (!atom->returns  ? ""
+                 : target.scopes ? " sc0"
+                                 : " glc");
       text += "\ns_waitcnt vmcnt(0) lgkmcnt(0)\n";
       if (atom->returns && atom->destination.addressing != Addressing::descriptor)
         for (int r = 0; r < n; ++r)

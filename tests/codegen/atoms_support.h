@@ -18,9 +18,7 @@ namespace rt = inlay::runtime;
 
 inline constexpr int lanes = 64;
 
-inline rt::isa::Arch arch_of(const Target& target) {
-  return target.name == "gfx942" ? rt::isa::Arch::gfx942 : rt::isa::Arch::gfx950;
-}
+inline rt::isa::Arch arch_of(const Target& target) { return target.arch; }
 
 /// v[first:last], or v3 alone.
 inline std::string registers(int first, int count, char file = 'v') {

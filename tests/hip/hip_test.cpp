@@ -145,7 +145,7 @@ TEST_CASE("run-with: errors of host code, exit status of the program, of the com
   CHECK(run_with(f, "race", {"--fail"}).exit == 3); // the launch fails, and the program says so
   CHECK(inlay_command({"run-with", "--library", INLAY_HIP_FOLDER, "--", "/no/such/program"}).exit == 127);
   CHECK(inlay_command({"run-with"}).exit == 2);
-  CHECK(run_with(f, "clean", {"--arch", "gfx90a"}).exit == 2);
+  CHECK(run_with(f, "clean", {"--arch", "gfx908"}).exit == 2);
   CHECK(run_with(f, "clean", {"--check", "rases"}).exit == 2);
   CHECK(inlay_command({"run-with", "--library", f.file("none"), "--", "true"}).exit == 2);
 }

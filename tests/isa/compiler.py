@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Wait states and counters as LLVM's code generator knows them, against the emulator's.
 
-    compiler.py INLAY hazards [--arch gfx942] [--sample N --seed S] [--show]
+    compiler.py INLAY hazards [--arch gfx942] [--sample N --seed S] [--show N]
     compiler.py INLAY counters [--arch gfx942]
 
 hazards: of every two instructions of forms.py, and of every way in which a register of the first can be one of the second (the same,
@@ -183,7 +183,7 @@ def hazards(inlay, arch, options):
 
 COUNTED = ('global_store_x1 flat_store_x1 buffer_store_x1 scratch_store_x4 buffer_format_xyzw tbuffer_xyz global_cmpswap_x2 global_cmpswap_x2_rtn '
            'flat_cmpswap_x2 buffer_cmpswap_x2 global_atomic_add global_load global_load_d16 buffer_load buffer_load_lds global_load_lds flat_load '
-           'scratch_load tbuffer_load buffer_wbl2 buffer_inv ds_read ds_write ds_write_addtid ds_bpermute ds_swizzle ds_add s_load s_memtime s_dcache_inv s_dcache_wb s_sendmsg v_mov s_mov').split()
+           'scratch_load tbuffer_load buffer_wbl2 buffer_inv buffer_wbinvl1 ds_read ds_write ds_write_addtid ds_bpermute ds_swizzle ds_add s_load s_memtime s_dcache_inv s_dcache_wb s_sendmsg v_mov s_mov').split()
 
 # Content with less than LLVM 22.1 waits for.
 LESS = {('buffer_wbl2', 'vm'): "vmcnt counts it: LLVM's pull request 178316",
@@ -199,7 +199,9 @@ def counters(inlay, arch, options):
             'lgkm': ['$vgpr2 = DS_READ_B32_gfx9 $vgpr1, 0, 0, implicit $exec', '$vgpr4 = DS_READ_B32_gfx9 $vgpr1, 4, 0, implicit $exec']}
     differ, asked = [], 0
     for name in COUNTED:
-        text = FORMS[name][0]
+        text, archs = FORMS[name]
+        if arch not in archs:
+            continue
         place, at = {}, {'v': 8, 'a': 8, 's': 8}
         for operand, letter, width in operands(text):
             place[operand] = at[letter]
@@ -252,7 +254,7 @@ def main():
         print('llc-22 is not here: nothing is compared')
         return 77
     good = True
-    for arch in options.arch or ['gfx942', 'gfx950']:
+    for arch in options.arch or ['gfx942', 'gfx950', 'gfx90a']:
         good = globals()[options.what](options.inlay, arch, options) and good
     return 0 if good else 1
 

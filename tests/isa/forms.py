@@ -10,7 +10,7 @@ ME = ', implicit $mode, implicit $exec'
 FORMS = {}
 
 
-def form(name, text, arch='gfx942 gfx950'):
+def form(name, text, arch='gfx942 gfx950 gfx90a'):
     assert name not in FORMS, name
     FORMS[name] = (text, arch.split())
 
@@ -26,7 +26,7 @@ form('v_fmac', '<d0:v1> = V_FMAC_F32_e32 <u0:v1>, <u1:v1>, <=d0>' + ME)
 form('v_fmac_f64', '<d0:v2> = V_FMAC_F64_e32 <u0:v2>, <u1:v2>, <=d0>' + ME)
 form('v_pk_fma', '<d0:v2> = V_PK_FMA_F32 8, <u0:v2>, 8, <u1:v2>, 8, <u2:v2>, 0, 0, 0, 0, 0' + ME)
 form('v_pk_fma_f16', '<d0:v1> = V_PK_FMA_F16 8, <u0:v1>, 8, <u1:v1>, 8, <u2:v1>, 0, 0, 0, 0, 0' + ME)
-form('v_lshl_add_u64', '<d0:v2> = V_LSHL_ADD_U64_e64 <u0:v2>, <u1:v1>, <u2:v2>' + E)
+form('v_lshl_add_u64', '<d0:v2> = V_LSHL_ADD_U64_e64 <u0:v2>, <u1:v1>, <u2:v2>' + E, 'gfx942 gfx950')
 form('v_exp', '<d0:v1> = V_EXP_F32_e32 <u0:v1>' + ME)
 form('v_rcp', '<d0:v1> = V_RCP_F32_e32 <u0:v1>' + ME)
 form('v_rcp_f64', '<d0:v2> = V_RCP_F64_e32 <u0:v2>' + ME)
@@ -38,10 +38,10 @@ form('v_opsel_low', '<d0:v1> = V_MAD_U16_gfx9_e64 0, <u0:v1>, 0, <u1:v1>, 0, <u2
 form('v_opsel_high', '<d0:v1> = V_MAD_U16_gfx9_e64 8, <u0:v1>, 0, <u1:v1>, 0, <u2:v1>, 0, 0' + E)
 form('v_mixlo', '<d0:v1> = V_FMA_MIXLO_F16 8, <u0:v1>, 8, <u1:v1>, 8, <u2:v1>, 0, <=d0>, 0, 0' + ME)
 form('v_mixhi', '<d0:v1> = V_FMA_MIXHI_F16 8, <u0:v1>, 8, <u1:v1>, 8, <u2:v1>, 0, <=d0>, 0, 0' + ME)
-form('v_cvt_pk_fp8', '<d0:v1> = V_CVT_PK_FP8_F32_e64 0, <u0:v1>, 0, <u1:v1>, <=d0>, 0' + ME)
-form('v_cvt_pk_fp8_high', '<d0:v1> = V_CVT_PK_FP8_F32_e64 8, <u0:v1>, 0, <u1:v1>, <=d0>, 0' + ME)
-form('v_cvt_sr_fp8', '<d0:v1> = V_CVT_SR_FP8_F32_e64 0, <u0:v1>, 0, <u1:v1>, 0, <=d0>, 0' + ME)
-form('v_cvt_sr_fp8_byte', '<d0:v1> = V_CVT_SR_FP8_F32_e64 8, <u0:v1>, 0, <u1:v1>, 0, <=d0>, 0' + ME)
+form('v_cvt_pk_fp8', '<d0:v1> = V_CVT_PK_FP8_F32_e64 0, <u0:v1>, 0, <u1:v1>, <=d0>, 0' + ME, 'gfx942 gfx950')
+form('v_cvt_pk_fp8_high', '<d0:v1> = V_CVT_PK_FP8_F32_e64 8, <u0:v1>, 0, <u1:v1>, <=d0>, 0' + ME, 'gfx942 gfx950')
+form('v_cvt_sr_fp8', '<d0:v1> = V_CVT_SR_FP8_F32_e64 0, <u0:v1>, 0, <u1:v1>, 0, <=d0>, 0' + ME, 'gfx942 gfx950')
+form('v_cvt_sr_fp8_byte', '<d0:v1> = V_CVT_SR_FP8_F32_e64 8, <u0:v1>, 0, <u1:v1>, 0, <=d0>, 0' + ME, 'gfx942 gfx950')
 form('v_readfirstlane', '<d0:s1> = V_READFIRSTLANE_B32 <u0:v1>' + E)
 form('v_readlane', '<d0:s1> = V_READLANE_B32 <u0:v1>, <u1:s1>')
 form('v_readlane_imm', '<d0:s1> = V_READLANE_B32 <u0:v1>, 3')
@@ -81,7 +81,7 @@ form('v_cvt_scalef32_high', '<d0:v1> = V_CVT_SCALEF32_PK_FP8_F32_e64 8, <u0:v1>,
 M = ', 0, 0, 0' + ME
 
 
-def matrix(name, opcode, d, a, b, arch='gfx942 gfx950', suffix='', more='', also_a=True):
+def matrix(name, opcode, d, a, b, arch='gfx942 gfx950 gfx90a', suffix='', more='', also_a=True):
     form(name, '<d0:v%d> = %s_vgprcd_e64%s <u0:v%d>, <u1:v%d>, <u2:v%d>%s' % (d, opcode, suffix, a, b, d, more or M), arch)
     if also_a:
         form(name + '_a', '<d0:a%d> = %s_e64%s <u0:v%d>, <u1:v%d>, <u2:a%d>%s' % (d, opcode, suffix, a, b, d, more or M), arch)
@@ -94,17 +94,20 @@ matrix('mfma_32x32_4_f16', 'V_MFMA_F32_32X32X4F16', 32, 2, 2, also_a=False)
 matrix('mfma_16x16_f32', 'V_MFMA_F32_16X16X4F32', 4, 1, 1)
 matrix('mfma_32x32_f32', 'V_MFMA_F32_32X32X2F32', 16, 1, 1, also_a=False)
 matrix('mfma_4x4_f32', 'V_MFMA_F32_4X4X1F32', 4, 1, 1, also_a=False)
-matrix('mfma_16x16_i8', 'V_MFMA_I32_16X16X32I8', 4, 2, 2, also_a=False)
-matrix('mfma_16x16_fp8', 'V_MFMA_F32_16X16X32_FP8_FP8', 4, 2, 2, also_a=False)
+matrix('mfma_16x16_i8', 'V_MFMA_I32_16X16X32I8', 4, 2, 2, 'gfx942 gfx950', also_a=False)
+matrix('mfma_16x16_fp8', 'V_MFMA_F32_16X16X32_FP8_FP8', 4, 2, 2, 'gfx942 gfx950', also_a=False)
 matrix('mfma_16x16_xf32', 'V_MFMA_F32_16X16X8XF32', 4, 2, 2, 'gfx942', also_a=False)
 matrix('mfma_16x16_f64', 'V_MFMA_F64_16X16X4F64', 8, 2, 2)
 matrix('mfma_4x4_f64', 'V_MFMA_F64_4X4X4F64', 2, 2, 2, also_a=False)
+matrix('mfma_16x16x16_i8', 'V_MFMA_I32_16X16X16I8', 4, 1, 1, 'gfx90a', also_a=False)
+matrix('mfma_32x32x8_bf16', 'V_MFMA_F32_32X32X8BF16_1K', 16, 2, 2, 'gfx90a')
+matrix('mfma_4x4x2_bf16', 'V_MFMA_F32_4X4X2BF16', 4, 1, 1, 'gfx90a', also_a=False)
 matrix('mfma_16x16x32_bf16', 'V_MFMA_F32_16X16X32_BF16', 4, 4, 4, 'gfx950', also_a=False)
 matrix('mfma_32x32x16_f16', 'V_MFMA_F32_32X32X16_F16', 16, 4, 4, 'gfx950', also_a=False)
 form('mfma_f8f6f4_fp8', '<d0:v4> = V_MFMA_F32_16X16X128_F8F6F4_f8_f8_vgprcd_e64 <u0:v8>, <u1:v8>, <u2:v4>, 0, 0' + ME, 'gfx950')
 form('mfma_f8f6f4_fp4', '<d0:v4> = V_MFMA_F32_16X16X128_F8F6F4_f4_f4_vgprcd_e64 <u0:v4>, <u1:v4>, <u2:v4>, 4, 4' + ME, 'gfx950')
 form('mfma_scale_fp8', '<d0:v16> = V_MFMA_SCALE_F32_32X32X64_F8F6F4_f8_f8_vgprcd_e64 <u0:v8>, <u1:v8>, <u2:v16>, 0, 0, <u3:v1>, <u4:v1>, 0, 0' + ME, 'gfx950')
-form('smfmac_16x16_f16', '<d0:v4> = V_SMFMAC_F32_16X16X32_F16_e64 <u0:v2>, <u1:v4>, <u2:v1>, 0, 0, <=d0>' + ME)
+form('smfmac_16x16_f16', '<d0:v4> = V_SMFMAC_F32_16X16X32_F16_e64 <u0:v2>, <u1:v4>, <u2:v1>, 0, 0, <=d0>' + ME, 'gfx942 gfx950')
 
 # ---- memory
 for n in 1, 2, 3, 4:
@@ -146,7 +149,8 @@ form('flat_load', '<d0:v1> = FLAT_LOAD_DWORD <u0:v2>, 0, 0, implicit $exec, impl
 form('scratch_load', '<d0:v1> = SCRATCH_LOAD_DWORD <u0:v1>, 0, 0, implicit $exec, implicit $flat_scr')
 form('tbuffer_load', '<d0:v4> = TBUFFER_LOAD_FORMAT_XYZW_OFFEN <u1:v1>, <u2:s4>, 0, 0, 77, 0, 0' + E)
 form('buffer_wbl2', 'BUFFER_WBL2 16' + E)
-form('buffer_inv', 'BUFFER_INV 16' + E)
+form('buffer_wbinvl1', 'BUFFER_WBINVL1_VOL' + ' implicit $exec', 'gfx90a')
+form('buffer_inv', 'BUFFER_INV 16' + E, 'gfx942 gfx950')
 
 # ---- scalar
 form('s_mov', '<d0:s1> = S_MOV_B32 7')

@@ -174,7 +174,7 @@ class Refused(unittest.TestCase):
                            (lambda: k.uniform(x, 0), "no.* table of i32"),
                            (lambda: k.lds("l", "f32", [0]), "no shape"),
                            (lambda: Program("k", "gfx942", 100), "workgroup size"),
-                           (lambda: Program("k", "gfx90a", 64), "gfx942 .*gfx950"),
+                           (lambda: Program("k", "gfx908", 64), "gfx942 .*gfx950"),
                            (lambda: Atom.named("gfx942", "v_mfma"), "v_mfma"),
                            (lambda: rows_tv(7, 7, 4, 64), "whole number of vectors"),
                            (lambda: MmaTiling.of(Atom.named("gfx942", "ds_read_b128"), 1, 1, 16, 16, 16, 4), "no product"),

@@ -182,9 +182,9 @@ TEST_CASE("offload bundles: the matching processor, else a list of what is there
   CHECK(CodeObject::parse(both, "gfx950").arch() == "gfx950");
   CHECK(says(why(both), "several suitable"));
   const auto one =
-      image::bundle({{"hipv4-amdgcn-amd-amdhsa--gfx90a", a}, {"hipv4-amdgcn-amd-amdhsa--gfx950", b}});
+      image::bundle({{"hipv4-amdgcn-amd-amdhsa--gfx908", a}, {"hipv4-amdgcn-amd-amdhsa--gfx950", b}});
   CHECK(CodeObject::parse(one).arch() == "gfx950");
-  CHECK(says(why(one, "gfx942"), "gfx90a"));
+  CHECK(says(why(one, "gfx942"), "gfx908"));
   auto lying = image::bundle({{"hipv4-amdgcn-amd-amdhsa--gfx942", a}});
   image::set(lying, 24 + 8 + 8, std::uint64_t{1} << 40);
   CHECK(says(why(lying), "outside the file"));

@@ -16,7 +16,7 @@ TEST_CASE("every implemented instruction executes and agrees with its formula", 
   matrix_family();
   std::string missing;
   std::size_t implemented = 0;
-  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950, isa::Arch::gfx90a}) {
     for (const InstructionSupport& i : instruction_support(arch)) {
       if (!i.emulated) continue;
       ++implemented;

@@ -13,7 +13,7 @@ using inlay::runtime::emulator::Type;
 
 namespace {
 
-constexpr isa::Arch archs[] = {isa::Arch::gfx942, isa::Arch::gfx950};
+constexpr isa::Arch archs[] = {isa::Arch::gfx942, isa::Arch::gfx950, isa::Arch::gfx90a};
 
 std::string vgpr(unsigned n, unsigned words) {
   return words == 1 ? "v" + std::to_string(8 + n)
@@ -75,6 +75,8 @@ std::vector<Case> lane_cases(isa::Arch arch, std::mt19937_64& random) {
   };
   for (const Literal& z : {Literal{"v_fmamk_f32", true, false},
                            {"v_fmaak_f32", false, false},
+                           {"v_madmk_f32", true, false},
+                           {"v_madak_f32", false, false},
                            {"v_madmk_f16", true, true},
                            {"v_madak_f16", false, true}}) {
     const auto* rule = oracle::rule(z.name);

@@ -26,12 +26,12 @@ void differential::matrix_family() {
   static bool done = false;
   if (done) return;
   done = true;
-  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950, isa::Arch::gfx90a}) {
     std::mt19937 random(41);
     EmulatorDevice device(arch, {.threads = 1, .checks = Checks::none()});
     for (const MatrixOp& op : matrix_ops()) {
       if (!op.on(inlay::machine::Target::named(isa::to_string(arch)).arch)) continue;
-      const auto kind = arch == isa::Arch::gfx942 ? numerics::Fp8::fnuz : numerics::Fp8::ocp;
+      const auto kind = arch == isa::Arch::gfx950 ? numerics::Fp8::ocp : numerics::Fp8::fnuz;
       std::set<std::string> done_forms;
       for (auto modifiers : oracle::type_modifiers(op)) {
         if (op.typed_by_modifiers && modifiers.cbsz != modifiers.blgp &&

@@ -11,7 +11,7 @@ using namespace differential;
 
 namespace {
 
-constexpr isa::Arch archs[] = {isa::Arch::gfx942, isa::Arch::gfx950};
+constexpr isa::Arch archs[] = {isa::Arch::gfx942, isa::Arch::gfx950, isa::Arch::gfx90a};
 
 // v8 (and v9) are the address, v10.. the data, v14.. the second data, v20.. the result.
 constexpr unsigned address = 0, data = 2, data2 = 6, result = 12;
@@ -511,7 +511,10 @@ std::vector<Case> flat_cases(isa::Arch arch, std::mt19937_64& random) {
           }
           add(f.prefix + std::string("atomic_") + a.buffer + (a.words == 0 && words == 2 ? "_x2 " : " ") +
                   (returns ? vgpr(result, words) + ", " : "") + at + ", " +
-                  vgpr(data, compares ? 2 * words : words) + tail + (returns ? " sc0" : ""),
+                  vgpr(data, compares ? 2 * words : words) + tail +
+                  (!returns                    ? ""
+                   : arch == isa::Arch::gfx90a ? " glc"
+                                               : " sc0"),
               before, f, lanes([=](State& s, unsigned l, const State& b) {
                 const u64 place = where(f, b, l);
                 const u64 old = load(s.memory, place, 4 * words);
@@ -535,8 +538,9 @@ std::vector<Case> flat_cases(isa::Arch arch, std::mt19937_64& random) {
       const Sized* z = std::find_if(std::begin(loads), std::end(loads),
                                     [&](const Sized& x) { return std::string(x.suffix) == suffix; });
       const unsigned slot = std::max(4U, z->bytes);
-      add(std::string("global_load_lds_") + suffix + (based ? " v8, s[62:63]" : " v[8:9], off") +
-              " offset:64",
+      const bool earlier = arch == isa::Arch::gfx90a;
+      add(std::string(earlier ? "global_load_" : "global_load_lds_") + suffix +
+              (based ? " v8, s[62:63]" : " v[8:9], off") + " offset:64" + (earlier ? " lds" : ""),
           before, {"", based, 64}, lanes([=](State& s, unsigned l, const State& b) {
             State one = b;
             receive(one, l, result, *z, b.memory, where({"", based, 64}, b, l));
@@ -794,7 +798,10 @@ std::vector<Case> buffer_cases(isa::Arch arch, std::mt19937_64& random) {
             }
           }
           add(std::string("buffer_atomic_") + a.buffer + (a.words == 0 && words == 2 ? "_x2 " : " ") +
-                  vgpr(data, compares ? 2 * words : words) + ", " + operands(f) + (returns ? " sc0" : ""),
+                  vgpr(data, compares ? 2 * words : words) + ", " + operands(f) +
+                  (!returns                    ? ""
+                   : arch == isa::Arch::gfx90a ? " glc"
+                                               : " sc0"),
               before, f, lanes([=](State& s, unsigned l, const State& b) {
                 const Place p = find_place(f, b, l);
                 const bool inside = p.left >= 4 * words;

@@ -1,7 +1,9 @@
 // What the emulator executes: the table in docs/ is what the code says, and nothing that AITER or Triton use is missing.
 #include "emulator_support.h"
 
+#include <array>
 #include <cstdlib>
+#include <inlay/machine/target.h>
 #include <map>
 #include <set>
 
@@ -17,16 +19,12 @@ std::string_view name_of(isa::Format format) {
 }
 
 std::string table() {
-  struct Row {
-    char gfx942 = ' ', gfx950 = ' ';
-  };
+  using inlay::machine::targets;
+  using Row = std::array<char, targets.size()>;
   std::map<isa::Format, std::map<std::string, Row>> rows;
-  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx950}) {
-    for (const InstructionSupport& i : instruction_support(arch)) {
-      Row& row = rows[i.format][i.mnemonic];
-      (arch == isa::Arch::gfx942 ? row.gfx942 : row.gfx950) = i.emulated ? 'y' : 'n';
-    }
-  }
+  for (std::size_t t = 0; t < targets.size(); ++t)
+    for (const InstructionSupport& i : instruction_support(targets[t].arch))
+      rows[i.format].try_emplace(i.mnemonic, Row{}).first->second[t] = i.emulated ? 'y' : 'n';
   const auto word = [](char c) { return c == 'y' ? "yes" : c == 'n' ? "**no**" : "-"; };
   std::string out = "# Instructions of the emulator\n\nGenerated from the code "
                     "(`tests/runtime/emulator_instructions_test.cpp`; "
@@ -34,9 +32,16 @@ std::string table() {
                     "instruction; `-`: not an "
                     "instruction of that processor.\n";
   for (const auto& [format, list] : rows) {
-    out += "\n## " + std::string(name_of(format)) + "\n\n| mnemonic | gfx942 | gfx950 |\n|---|---|---|\n";
-    for (const auto& [mnemonic, row] : list)
-      out += "| " + mnemonic + " | " + word(row.gfx942) + " | " + word(row.gfx950) + " |\n";
+    out += "\n## " + std::string(name_of(format)) + "\n\n| mnemonic |";
+    for (const auto& t : targets) out += " " + std::string(t.name) + " |";
+    out += "\n|---|";
+    for (std::size_t t = 0; t < targets.size(); ++t) out += "---|";
+    out += "\n";
+    for (const auto& [mnemonic, row] : list) {
+      out += "| " + mnemonic + " |";
+      for (const char c : row) out += " " + std::string(word(c)) + " |";
+      out += "\n";
+    }
   }
   return out;
 }

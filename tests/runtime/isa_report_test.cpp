@@ -163,13 +163,16 @@ TEST_CASE("matrix instructions: shape and blocks are those of the name") {
     const auto shape = name.find("32_", name.find('_', 2) + 1) == std::string::npos ? name.find("64_") + 3
                                                                                     : name.find("32_") + 3;
     REQUIRE(std::sscanf(name.c_str() + shape, "%ux%ux%u_%ub", &m, &n, &k, &blocks) >= 3);
+    // The names of gfx90a leave the blocks out: tests/runtime/data/mfma_calculator.txt has places in them.
+    const bool earlier = i.on(inlay::machine::Arch::gfx90a);
+    if (earlier) blocks = i.blocks;
     CHECK((i.m == m && i.n == n && i.k == k && i.blocks == blocks));
     // A sparse instruction states the K of A's dense form: half of it is multiplied, the dense equivalent counts.
     CHECK(i.work() == 2UL * m * n * k * blocks);
-    CHECK((i.on(inlay::machine::Arch::gfx942) || i.on(inlay::machine::Arch::gfx950)));
+    CHECK((i.on(inlay::machine::Arch::gfx942) || i.on(inlay::machine::Arch::gfx950) || earlier));
     ++rows;
   }
-  CHECK(rows == 70);
+  CHECK(rows == 97);
 }
 
 TEST_CASE("operand roles") {

@@ -180,3 +180,53 @@ TEST_CASE("what is no matrix instruction of the architecture is not prepared", "
   const auto far = one("v_mfma_f32_32x32x8_f16 a[240:255], v[2:3], v[4:5], 0", isa::Arch::gfx942);
   CHECK_THROWS_AS(emulator::prepare_matrix(far, isa::Arch::gfx942, 260), isa::IsaError);
 }
+
+TEST_CASE("gfx90a: f16 and bf16 products know no subnormals, those of f32 do", "[mfma]") {
+  const auto bits = [](float x) { return std::bit_cast<std::uint32_t>(x); };
+  const auto pair = [](std::uint32_t x) { return x | x << 16; };
+  // Every element of A, B and C is the same number: D is C + 16 a b where nothing is flushed.
+  struct Case {
+    const char* text;
+    isa::Arch arch;
+    std::uint32_t a, b;
+    float c, want;
+  };
+  constexpr float least = 0x1p-126F;
+  const auto h = isa::Arch::gfx90a, later = isa::Arch::gfx942;
+  for (const auto& [text, arch, a, b, c, want] :
+       {// 0x0200 is 2^-15, subnormal in f16; 0x7800 is 2^15; 0x0400 is 2^-14, the least normal number.
+        Case{"v_mfma_f32_16x16x16f16 v[0:3], v[8:9], v[10:11], v[0:3]", h, pair(0x0200), pair(0x7800), 1, 1},
+        Case{"v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", later, pair(0x0200), pair(0x7800), 1,
+             17},
+        Case{"v_mfma_f32_16x16x16f16 v[0:3], v[8:9], v[10:11], v[0:3]", h, pair(0x7800), pair(0x8200), 1, 1},
+        Case{"v_mfma_f32_16x16x16f16 v[0:3], v[8:9], v[10:11], v[0:3]", h, pair(0x0400), pair(0x7800), 1, 33},
+        // 0x0040 is 2^-127 in bf16, 0x7f00 is 2^127.
+        Case{"v_mfma_f32_16x16x16bf16_1k v[0:3], v[8:9], v[10:11], v[0:3]", h, pair(0x0040), pair(0x7f00), 1,
+             1},
+        Case{"v_mfma_f32_16x16x16_bf16 v[0:3], v[8:9], v[10:11], v[0:3]", later, pair(0x0040), pair(0x7f00),
+             1, 17},
+        Case{"v_mfma_f32_16x16x8bf16 v[0:3], v8, v10, v[0:3]", h, pair(0x0040), pair(0x7f00), 1, 1},
+        // C: 2^-127 comes in as zero.
+        Case{"v_mfma_f32_16x16x16f16 v[0:3], v[8:9], v[10:11], v[0:3]", h, 0, 0, least / 2, 0},
+        Case{"v_mfma_f32_16x16x16_f16 v[0:3], v[8:9], v[10:11], v[0:3]", later, 0, 0, least / 2, least / 2},
+        Case{"v_mfma_f32_16x16x4f32 v[0:3], v8, v10, v[0:3]", h, 0, 0, least / 2, least / 2},
+        Case{"v_mfma_f32_16x16x4f32 v[0:3], v8, v10, v[0:3]", h, bits(least / 2), bits(0x1p126F), 1, 3}}) {
+    CAPTURE(text, a, b, c);
+    emulator::WaveState wave;
+    for (unsigned l = 0; l < 64; ++l) {
+      for (const unsigned r : {8U, 9U}) wave.row(r)[l] = a;
+      for (const unsigned r : {10U, 11U}) wave.row(r)[l] = b;
+      for (unsigned r = 0; r < 4; ++r) wave.row(r)[l] = bits(c);
+    }
+    emulator::prepare_matrix(one(text, arch), arch, 256)->execute(wave);
+    for (unsigned l = 0; l < 64; ++l)
+      for (unsigned r = 0; r < 4; ++r) REQUIRE(wave.row(r)[l] == bits(want));
+  }
+  // The sign stays.
+  emulator::WaveState wave;
+  for (unsigned l = 0; l < 64; ++l)
+    for (unsigned r = 0; r < 12; ++r) wave.row(r)[l] = r < 4 ? bits(-least / 2) : 0x80008000U;
+  emulator::prepare_matrix(one("v_mfma_f32_16x16x16f16 v[0:3], v[8:9], v[10:11], v[0:3]", h), h, 256)
+      ->execute(wave);
+  CHECK((wave.row(0)[0] & 0x7fffffffU) == 0);
+}

@@ -255,6 +255,9 @@ inline std::vector<numerics::Fp8> kinds(const MatrixOp& op) {
   if (op.on(inlay::machine::Arch::gfx950)) {
     all.push_back(numerics::Fp8::ocp);
   }
+  if (all.empty()) {
+    all.push_back(numerics::Fp8::fnuz); // gfx90a, which has neither
+  }
   return all;
 }
 

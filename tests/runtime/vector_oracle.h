@@ -731,9 +731,12 @@ inline const std::map<std::string, Rule, std::less<>>& rules() {
         const u32 at = 8 * (a.y() & 3u);
         return (a.z() & ~(0xffu << at)) | u32{to_integer<u8>(static_cast<double>(rndne(a.f(0))))} << at;
       });
-    f32("mad_f32", [](L a) { return b(flush(a.f(0) * a.f(1) + a.f(2))); });
-    f32("mad_legacy_f32",
-        [](L a) { return b(flush((a.f(0) == 0 || a.f(1) == 0 ? 0.0f : a.f(0) * a.f(1)) + a.f(2))); });
+    for (const char* name : {"mad_f32", "mac_f32", "madmk_f32", "madak_f32"})
+      f32(name, [](L a) { return b(flush(flush(a.f(0)) * flush(a.f(1)) + flush(a.f(2)))); });
+    f32("mad_legacy_f32", [](L a) {
+      const float x = flush(a.f(0)), y = flush(a.f(1));
+      return b(flush((x == 0 || y == 0 ? 0.0f : x * y) + flush(a.f(2))));
+    });
     for (const char* name : {"mad_f16", "mac_f16", "mad_legacy_f16", "madak_f16", "madmk_f16"}) {
       f16(name, [=](L a) {
         return half(static_cast<double>(widen<Format::f16>(static_cast<u32>(half(wide(a, 0) * wide(a, 1))))) +

@@ -125,7 +125,7 @@ TEST_CASE("coalesced: questions at fault") {
   CHECK_THROWS_AS(outcome("(64,M):(4,1)", 1), QuestionError);   // values
   CHECK_THROWS_AS(outcome("(64,16):(16,1)", 2), QuestionError); // 32 bytes a lane
   CHECK_THROWS_AS(outcome("64:1", 0), QuestionError);           // element
-  CHECK_THROWS_AS(prove_coalesced("64:1", 4, "gfx90a"), QuestionError);
+  CHECK_THROWS_AS(prove_coalesced("64:1", 4, "gfx908"), QuestionError);
 }
 
 TEST_CASE("coalesced agrees with the set of bytes on random layouts") {

@@ -100,7 +100,7 @@ TEST_CASE("broadcast, clocks, lanes and misalignment") {
             b32, [](unsigned lane) { return std::int64_t{lane} * 128; }, 2)
             .degree == 2);
   CHECK_THROWS_AS(lds_access("ds_read_b512", "gfx942"), QuestionError);
-  CHECK_THROWS_AS(lds_access("ds_read_b128", "gfx90a"), QuestionError);
+  CHECK_THROWS_AS(lds_access("ds_read_b128", "gfx908"), QuestionError);
   CHECK_THROWS_AS(lds_access("ds_read_b64_tr_b16", "gfx942"), QuestionError);
   CHECK_NOTHROW(lds_access("ds_read_b64_tr_b16", "gfx950"));
 }

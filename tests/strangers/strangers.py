@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random C kernels: clang compiles them for gfx942 and gfx950, the emulator runs them, and the host's compiler says what is right.
+"""Random C kernels: clang compiles them for gfx942, gfx950 and gfx90a, the emulator runs them, and the host's compiler says what is right.
 
     strangers.py INLAY [--count 200] [--first 1] [--all] [--keep FOLDER] [--jobs 2]
 
@@ -9,7 +9,7 @@ barriers, atomics). For the processor the phases are functions that a kernel cal
 the host they are loops over the work-items and a few lines written from the instruction's definition. Both are one C file. Every
 state variable of every work-item is compared bit for bit (NaN as NaN, and the zeros of f16 as one, whose sign clang 22 does not keep), and all sanitizers must be silent, notes about wait
 states included; one program in four also runs under --stress. Seed n is compiled for one processor and optimisation level, which
-rotate with n; --all compiles it for all eight.
+rotate with n; --all compiles it for all twelve.
 
 Without clang-22 nothing can be compiled: the script says so and exits with 77, which ctest counts as skipped.
 """
@@ -490,7 +490,7 @@ def host_main(programs):
     return text + '  return 0; }\n#endif\n'
 
 
-LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx950')]
+LEVELS = [(p, l) for l in ('-O0', '-O1', '-O2', '-O3') for p in ('gfx942', 'gfx950', 'gfx90a')]
 
 # Words of programs that clang 22 compiles wrongly, seed -> word -> where LLVM has fixed it; the argument is in docs/measurements/fuzzing.md. When it optimises, but for
 # the sign of a zero: x / (0.0 - y) is lowered to x / -y at every level, which for y = 0 is the other infinity.
@@ -534,7 +534,7 @@ def run_undefined(options, seeds, programs, folder):
         subprocess.run(['./host', fill], cwd=folder, check=True)
         for p in programs:
             outputs.setdefault(p.k, set()).add(open(os.path.join(folder, p.k + '.right'), 'rb').read())
-    processor = LEVELS[(seeds[0] // len(seeds)) % 2][0]
+    processor = LEVELS[(seeds[0] // len(seeds)) % 3][0]
     device = compile_for(options, folder, processor, '-O0')  # without optimisation: nothing is decided before it runs
     if device.returncode != 0:
         return ['seed %d: clang refuses: %s' % (seeds[0], device.stderr[:1500])], 0

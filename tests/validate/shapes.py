@@ -3,7 +3,7 @@
 
     shapes.py INLAY [--only TEXT] [--catalogue | --options] [--budget STEPS]
 
---catalogue: each kernel that `inlay kernels` lists, with its default shape, on both targets.
+--catalogue: each kernel that `inlay kernels` lists, with its default shape, on all targets that have its instructions.
 --options: every build of tests/kernels/catalogue.py, which are those of docs/kernels.md: other types, shapes, options.
 
 Prints the verdict of `inlay validate` for each, with its first reason where it is undecided. Exit 1 when one is not validated,
@@ -50,20 +50,23 @@ KERNELS += ["gemm --tile-order " + x for x in ("xcd", "rows:8", "columns:4", "xc
 KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --out f32", "gemm --split 512 --out i32 --dtype i8"]
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 
+# What a target has no instructions for.
+ABSENT = ("block_scale_gemm --arch gfx90a",)
 # Lines that begin so; docs/validate.md says why.
 UNDECIDED = ("cumsum ", "dropout ", "paged_decode ")
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("inlay")
 parser.add_argument("--only", default="", help="kernels whose line contains this")
-parser.add_argument("--catalogue", action="store_true", help="every kernel with its default shape on both targets")
+parser.add_argument("--catalogue", action="store_true", help="every kernel with its default shape on all targets")
 parser.add_argument("--options", action="store_true", help="every build of tests/kernels/catalogue.py")
 parser.add_argument("--budget", help="of inlay validate")
 parser.add_argument("--limit", type=float, default=1e9, help="with --catalogue: processor seconds, with the build")
 a = parser.parse_args()
 if a.catalogue:
     listed = json.loads(subprocess.run([a.inlay, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)
-    KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in ("gfx942", "gfx950")]
+    KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in ("gfx942", "gfx950", "gfx90a")]
+    KERNELS = [k for k in KERNELS if k not in ABSENT]
 if a.options:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kernels"))
     import catalogue

@@ -110,6 +110,10 @@ struct ElementFacts {
 /// What the instructions named fp8 and bf8 take on that target.
 [[nodiscard]] Element fp8(const Target& target);
 [[nodiscard]] Element bf8(const Target& target);
+/// Whether the target multiplies and converts that float of 8 bits; on gfx90a there is none.
+[[nodiscard]] bool is_float8(const Target& target, Element element);
+/// Both, for messages: `e4m3fnuz or e5m2fnuz on gfx942`, `no float of 8 bits on gfx90a`.
+[[nodiscard]] std::string float8_names(const Target& target);
 
 /// @name What follows from a row (floats and integers)
 /// @{

@@ -7,7 +7,7 @@
 ///
 /// Sources: measured on MI300X (nod-ai/amd-shark-ai, docs/empirical-lds) and MI355X (HazyResearch/HipKittens,
 /// analysis/paper_experiments/phases; nod-ai empirical-lds on MI350X); where nobody published a measurement, consecutive lanes up to the
-/// bandwidth of the banks. Banks: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter
+/// bandwidth of the banks. Banks: "AMD Instinct MI200 ISA (CDNA2) Reference Guide", "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter
 /// "Data Share".
 #pragma once
 
@@ -73,13 +73,15 @@ inline constexpr std::string_view mi355x =
     "MI355X; nod-ai empirical-lds (MI350X)";
 inline constexpr std::string_view by_bandwidth =
     "no published measurement: consecutive lanes up to the bandwidth of the banks";
+inline constexpr std::string_view as_mi300x =
+    "no published measurement: as MI300X, which has as many banks and ports";
 /// The eight groups of ds_read_b128 on gfx942, which are also those of ds_read_b96 on gfx950.
 inline constexpr auto interleaved_eights = lanes("0-3 20-23, 32-35 52-55, 4-7 16-19, 36-39 48-51, "
                                                  "8-11 28-31, 40-43 60-63, 12-15 24-27, 44-47 56-59");
 
 } // namespace detail
 
-inline constexpr std::array<LdsService, 16> lds_services{{
+inline constexpr std::array<LdsService, 24> lds_services{{
     {Arch::gfx942, false, 4, 32, detail::consecutive(32), true, detail::mi300x},
     {Arch::gfx942, false, 8, 32, detail::consecutive(16), true, detail::mi300x},
     {Arch::gfx942, false, 12, 32, detail::interleaved_eights, false,
@@ -99,6 +101,14 @@ inline constexpr std::array<LdsService, 16> lds_services{{
     {Arch::gfx950, true, 8, 32, detail::consecutive(16), true, detail::mi355x},
     {Arch::gfx950, true, 12, 32, detail::consecutive(8), false, detail::by_bandwidth},
     {Arch::gfx950, true, 16, 32, detail::consecutive(8), false, detail::by_bandwidth},
+    {Arch::gfx90a, false, 4, 32, detail::consecutive(32), false, detail::as_mi300x},
+    {Arch::gfx90a, false, 8, 32, detail::consecutive(16), false, detail::as_mi300x},
+    {Arch::gfx90a, false, 12, 32, detail::interleaved_eights, false, detail::as_mi300x},
+    {Arch::gfx90a, false, 16, 32, detail::interleaved_eights, false, detail::as_mi300x},
+    {Arch::gfx90a, true, 4, 32, detail::consecutive(32), false, detail::as_mi300x},
+    {Arch::gfx90a, true, 8, 32, detail::consecutive(16), false, detail::as_mi300x},
+    {Arch::gfx90a, true, 12, 32, detail::consecutive(8), false, detail::as_mi300x},
+    {Arch::gfx90a, true, 16, 32, detail::consecutive(8), false, detail::as_mi300x},
 }};
 
 /// The row of an access of `bytes` a lane: 1, 2, 4, 8, 12 or 16.

@@ -10,8 +10,8 @@
 /// Layouts are CuTe's text. They map (lane, value) to (m, k, block), (n, k, block) and (m, n, block); the k of a sparse A counts packed
 /// elements. The emulator has its own formula of them (runtime/emulator/mfma_layout.h), which tests hold against these.
 ///
-/// Sources: "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA Reference Guide", chapter "Matrix Arithmetic
-/// Instructions"; AMD Matrix Instruction Calculator (layouts, passes of gfx942); LLVM 22's scheduling model (passes of gfx950, which agree
+/// Sources: "AMD Instinct MI200 ISA (CDNA2) Reference Guide", "AMD Instinct MI300 ISA (CDNA3) Reference Guide" and "AMD Instinct CDNA4 ISA
+/// Reference Guide", chapter "Matrix Arithmetic Instructions"; AMD Matrix Instruction Calculator (layouts, passes of gfx90a and gfx942); LLVM 22's scheduling model (passes of gfx950, which agree
 /// with the thread traces that AMD published of MI350X) and hazard recogniser (wait states; 16x16x128 of f8f6f4 with an 8-bit operand takes
 /// twice the passes of the model, as the CDNA4 manual says).
 #pragma once
@@ -76,8 +76,11 @@ struct MatrixInstruction {
 /// The row of a mnemonic, or nullptr: `v_mfma_f32_32x32x8_f16`; an `_e64` suffix is accepted.
 [[nodiscard]] const MatrixInstruction* find_matrix_instruction(std::string_view name);
 
+/// The row of `arch` that computes what `i` does, which has another name on gfx90a; nullptr where there is none.
+[[nodiscard]] const MatrixInstruction* same_product(const MatrixInstruction& i, Arch arch);
+
 /// Multiply-adds that a compute unit does a clock in dense products of `a` with `a`, by the fastest instruction; 0 where there is none.
-/// 1024 for f16 on gfx942, 2048 on gfx950.
+/// 512 for f16 on gfx90a, 1024 on gfx942, 2048 on gfx950.
 [[nodiscard]] int multiply_adds_per_clock(Arch arch, Operand a);
 
 } // namespace inlay::machine

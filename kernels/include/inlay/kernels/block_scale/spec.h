@@ -29,9 +29,7 @@ struct BlockScaleSpec {
   std::source_location where;
 
   /// e4m3 as the matrix unit of the target has it.
-  [[nodiscard]] Element in() const {
-    return codegen::Target::named(arch).ocp_fp8 ? Element::e4m3fn : Element::e4m3fnuz;
-  }
+  [[nodiscard]] Element in() const { return codegen::fp8(codegen::Target::named(arch)); }
 };
 
 /// Errors: std::invalid_argument naming the field that is not supported.

@@ -67,6 +67,8 @@ enum class Kind : std::uint8_t {
 /// The f8f6f4 instructions take half as long when both operands have 6 or 4 bits an element (cbsz, blgp >=
 /// 2).
 [[nodiscard]] unsigned matrix_clocks(const Instruction& i, Arch arch);
+/// Whether a load reads, or a store writes, where all of the device sees it: SC1; without scopes (Target::scopes) GLC of a load, and every store.
+[[nodiscard]] bool of_device_scope(const Instruction& i, Arch arch);
 
 /// Multiplications and additions of one wave's matrix instruction; 0 for other instructions.
 [[nodiscard]] std::uint64_t matrix_work(const Instruction& i);

@@ -123,7 +123,7 @@ struct Modifiers {
   std::uint16_t offset0 = 0;
   std::uint16_t offset1 = 0;
   bool offen = false, idxen = false, lds = false, gds = false;
-  bool sc0 = false, sc1 = false, nt = false; ///< glc of SMEM is sc0 here
+  bool sc0 = false, sc1 = false, nt = false; ///< glc, scc and slc where those are the names, and of SMEM
   bool clamp = false;
   std::int8_t omod = 0; ///< result times 2^omod: 0, 1, 2 or -1
   std::uint8_t op_sel = 0;

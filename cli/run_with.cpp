@@ -48,6 +48,16 @@ fs::path library_folder(const std::string& asked) {
   refuse("run-with: libamdhip64.so was not found in " + tried, "--library FOLDER, or INLAY_HIP_FOLDER");
 }
 
+/// The folder of sitecustomize.py, by which a Python that is started finds the emulator for torch, Triton and FlyDSL; empty where the
+/// Python package is not there.
+fs::path python_folder(const fs::path& library) {
+  for (const char* beside : {"../../_site", "../../python/inlay/_site"}) {
+    const fs::path folder = (library / beside).lexically_normal();
+    if (fs::exists(folder / "sitecustomize.py")) return folder;
+  }
+  return {};
+}
+
 /// A folder that goes away again.
 struct Scratch {
   Scratch() {
@@ -80,6 +90,8 @@ int run_program(const Options& o, const fs::path& library, const std::string& re
   if (child < 0) throw std::runtime_error("cannot start a process");
   if (child == 0) {
     put_first("LD_LIBRARY_PATH", library.string(), ":");
+    if (const fs::path site = python_folder(library); !site.empty())
+      put_first("PYTHONPATH", site.string(), ":");
     if (o.preload) put_first("LD_PRELOAD", (library / "libamdhip64.so").string(), ":");
     setenv("TRITON_LIBHIP_PATH", (library / "libamdhip64.so").c_str(), 1);
     setenv("INLAY_HIP_LIBRARY", (library / "libamdhip64.so").c_str(), 1);

@@ -1,4 +1,4 @@
-"""pytest --inlay: Triton kernels of the tests run on the emulator of AMD Instinct, with all sanitizers and without a GPU.
+"""pytest --inlay: kernels of Triton and FlyDSL in the tests run on the emulator of AMD Instinct, with all sanitizers and without a GPU.
 
 A test in which a launch does something wrong fails with the finding at the line of the kernel. `@pytest.mark.inlay_known("race")` says that
 findings of this kind are known: they are reported, and the test fails when there are none any more.
@@ -7,8 +7,8 @@ import pytest
 
 
 def pytest_addoption(parser):
-    group = parser.getgroup("inlay", "Triton kernels on the emulator of AMD Instinct")
-    group.addoption("--inlay", action="store_true", help="run the launches of Triton kernels on the emulator, with sanitizers")
+    group = parser.getgroup("inlay", "kernels of Triton and FlyDSL on the emulator of AMD Instinct")
+    group.addoption("--inlay", action="store_true", help="run the launches of Triton and FlyDSL on the emulator, with sanitizers")
     group.addoption("--inlay-arch", default="gfx942", metavar="ARCH", help="gfx942 (MI300X), gfx950 (MI355X) or gfx90a (MI250X)")
     group.addoption("--inlay-check", default="all", metavar="CHECKS", help="bounds,uninit,races,waits,barrier,align,hazard, all or none")
     group.addoption("--inlay-stress", type=int, default=0, metavar="N", help="also run each launch under N hostile schedules")
@@ -49,7 +49,7 @@ class Emulated:
         return self.defects(launches)
 
     def pytest_report_header(self):
-        return f"inlay: Triton's launches on the emulator of {self.emulator.arch}"
+        return f"inlay: launches on the emulator of {self.emulator.arch}"
 
     @pytest.hookimpl(wrapper=True)
     def pytest_make_collect_report(self, collector):

@@ -14,9 +14,9 @@ from ._tools import CommandError, processor
 
 
 def hip_library():
-    """libamdhip64 on the emulator: of the folder INLAY_HIP_FOLDER, the package's own, or that of the build tree."""
+    """libamdhip64 on the emulator: that of `inlay run-with`, of the folder INLAY_HIP_FOLDER, the package's own, or that of the build tree."""
     here = os.path.dirname(os.path.abspath(__file__))
-    folders = [os.environ.get("INLAY_HIP_FOLDER", ""), os.path.join(here, "lib", "inlay"), os.path.join(here, "..", "..", "lib", "inlay"),
+    folders = [os.path.dirname(os.environ.get("INLAY_HIP_LIBRARY", "")), os.environ.get("INLAY_HIP_FOLDER", ""), os.path.join(here, "lib", "inlay"), os.path.join(here, "..", "..", "lib", "inlay"),
                os.path.join(here, "..", "..", "..", "inlay")]
     for folder in folders:
         file = os.path.join(folder, "libamdhip64.so")
@@ -99,8 +99,10 @@ def _tensors(args):
             yield a
         elif isinstance(a, (tuple, list)):
             yield from _tensors(a)
-        elif hasattr(a, "base"):  # a tensor descriptor
+        elif hasattr(a, "base"):  # a tensor descriptor of Triton's
             yield from _tensors([a.base])
+        elif hasattr(a, "torch_tensor"):  # an argument of FlyDSL's
+            yield a.torch_tensor
 
 
 def activate(arch="gfx942", check="all", stress=0):
@@ -135,6 +137,9 @@ def _flydsl(emulator):
         os.makedirs(folder + "/llvm/bin")
         os.symlink(linker, folder + "/llvm/bin/ld.lld")
         os.environ["ROCM_PATH"] = folder
+    # FlyDSL's runtime asks for the library by a version's name.
+    for version in (5, 6, 7):
+        ctypes.CDLL(f"{hip_library()}.{version}", ctypes.RTLD_GLOBAL)
     import flydsl.compiler.jit_function as jit
 
     def holds(call):
@@ -231,7 +236,7 @@ def _torch_on_processor(emulator):
                 return args[0]
             if function == torch.Tensor.is_cuda.__get__:
                 return True
-            if function is torch.Tensor.data_ptr:
+            if function in (torch.Tensor.data_ptr, torch.Tensor.__dlpack__):
                 emulator.points_to(args[0])
             kwargs = {name: place(value) if name == "device" else value for name, value in (kwargs or {}).items()}
             if function in (torch.Tensor.to, torch.Tensor.new_tensor):

@@ -1,5 +1,6 @@
 """`pytest --inlay` over tests of Triton kernels: what passes, what fails and with which words."""
 import importlib.metadata
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -53,6 +54,93 @@ def test_views_and_the_device():
     torch.cuda.synchronize()
     torch.testing.assert_close(y.cpu(), x + 1)
 '''
+
+# Scripts as they would stand on a machine with a GPU.
+TRITON_SCRIPT = """
+import torch, triton, triton.language as tl
+
+
+@triton.jit
+def double(x, y, n, BLOCK: tl.constexpr, OVER: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, at < n) * 2, at < n + OVER)
+
+
+x = torch.rand(1000, device="cuda")
+y = torch.empty_like(x)
+begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+begin.record()
+double[(4,)](x, y, 1000, BLOCK=256, OVER=0)
+end.record()
+torch.cuda.synchronize()
+begin.elapsed_time(end)
+torch.testing.assert_close(y.cpu(), 2 * x.cpu())
+assert torch.cuda.get_device_properties(0).gcnArchName == "gfx950"
+import sys
+if "over" in sys.argv:
+    double[(4,)](x, y, 1000, BLOCK=256, OVER=8)
+"""
+FLYDSL_SCRIPT = """
+import torch
+import flydsl.compiler as flyc
+import flydsl.expr as fx
+
+
+@flyc.kernel
+def add_kernel(a: fx.Tensor, b: fx.Tensor, c: fx.Tensor, block: fx.Constexpr[int]):
+    tiles = [fx.logical_divide(t, fx.make_layout(block, 1)) for t in (a, b, c)]
+    mine = [fx.logical_divide(fx.slice(t, (None, fx.block_idx.x)), fx.make_layout(1, 1)) for t in tiles]
+    atom = fx.make_copy_atom(fx.UniversalCopy32b(), fx.Float32)
+    registers = [fx.make_rmem_tensor(fx.make_layout(1, 1), fx.Float32) for _ in mine]
+    for k in (0, 1):
+        fx.copy(atom, fx.slice(mine[k], (None, fx.thread_idx.x)), registers[k])
+    registers[2].store(registers[0].load() + registers[1].load())
+    fx.copy(atom, registers[2], fx.slice(mine[2], (None, fx.thread_idx.x)))
+
+
+@flyc.jit
+def add(a: fx.Tensor, b: fx.Tensor, c: fx.Tensor, n: fx.Int32, stream: fx.Stream = fx.Stream(None)):
+    add_kernel(a, b, c, 64).launch(grid=(n // 64, 1, 1), block=(64, 1, 1), stream=stream)
+
+
+a, b = torch.rand(256).cuda(), torch.rand(256).cuda()
+c = torch.zeros_like(a)
+add(a, b, c, 256, stream=torch.cuda.Stream())
+torch.testing.assert_close(c, a + b)
+print("right")
+"""
+
+
+class Scripts(unittest.TestCase):
+    """`inlay run-with -- python3 SCRIPT`."""
+
+    def run_with(self, script, *arguments, arch="gfx950"):
+        from inlay import _tools
+
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "script.py"), "w") as file:
+                file.write(script)
+            environment = {**os.environ, "FLYDSL_RUNTIME_ENABLE_CACHE": "0"}
+            ran = subprocess.run([_tools.program(), "run-with", "--arch", arch, "--", sys.executable, "script.py", *arguments], cwd=folder,
+                                 env=environment, capture_output=True, text=True)
+        return ran.returncode, ran.stdout + ran.stderr
+
+    def test_triton(self):
+        status, said = self.run_with(TRITON_SCRIPT)
+        self.assertEqual(status, 0, said)
+        self.assertIn("no defect", said)
+        status, said = self.run_with(TRITON_SCRIPT, "over")
+        self.assertEqual(status, 1, said)
+        self.assertIn("bounds", said)
+
+    def test_flydsl(self):
+        if importlib.util.find_spec("flydsl") is None:
+            self.skipTest("no flydsl")
+        for arch in ("gfx942", "gfx950"):
+            status, said = self.run_with(FLYDSL_SCRIPT, arch=arch)
+            self.assertEqual(status, 0, said)
+            self.assertIn("right", said)
+            self.assertIn("no defect", said)
 
 
 class Plugin(unittest.TestCase):

@@ -294,10 +294,15 @@ private:
     return said_[static_cast<std::size_t>(domain)].contains(x);
   }
   [[nodiscard]] bool holds(Domain domain, Number x) const {
-    if (const auto c = constants_.find(x); c != constants_.end())
-      return domain == Domain::not_zero   ? c->second != 0
-             : domain == Domain::positive ? c->second > 0
-                                          : c->second >= 0;
+    std::optional<double> number;
+    if (const auto c = constants_.find(x); c != constants_.end()) number = c->second;
+    if (const auto c = constants_.find(negate(x)); c != constants_.end()) number = -c->second;
+    if (const Number infinity = apply(Function::infinity, 1); x == infinity || x == negate(infinity))
+      number = x == infinity ? 1 : -1;
+    if (number)
+      return domain == Domain::not_zero   ? *number != 0
+             : domain == Domain::positive ? *number > 0
+                                          : *number >= 0;
     if (powers_.contains(x) || said(Domain::positive, x)) return true;
     const auto root = roots_.find(x);
     const bool of_positive = root != roots_.end() && said(Domain::positive, root->second);

@@ -341,6 +341,34 @@ TEST_CASE("values: a choice by comparison of what is loaded") {
         Verdict::validated);
 }
 
+TEST_CASE("values: machine code takes no reciprocal, logarithm or root that the value does not") {
+  const auto made = [&](const std::string& of, const std::string& value) {
+    return only(built(load + of + store), rows + "value out(i) = " + value).verdict;
+  };
+  // x (1 / x) is 1 but at 0, (x^2 - 1) / (x - 1) is x + 1 but at 1; the small integers of the runs leave out one of them.
+  const std::string one = "v_rcp_f32_e32 v3, v2\nv_mul_f32_e32 v2, v3, v2\n",
+                    half = "v_subrev_f32_e32 v4, 0.5, v2\nv_rcp_f32_e32 v3, v4\nv_mul_f32_e32 v3, v3, v4\n"
+                           "v_mul_f32_e32 v2, v3, v2\n",
+                    nothing = "v_rcp_f32_e32 v3, v2\nv_mul_f32_e32 v3, 0, v3\nv_add_f32_e32 v2, v2, v3\n";
+  CHECK(made(one, "1 + 0 * in(i)") == Verdict::undecided);
+  CHECK(made(half, "in(i)") == Verdict::undecided);
+  CHECK(made(nothing, "in(i)") == Verdict::undecided);
+  CHECK(made(one, "in(i) / in(i)") == Verdict::validated);
+  CHECK(made(half, "in(i) * ((in(i) - 0.5) / (in(i) - 0.5))") == Verdict::validated);
+  CHECK(made("v_mul_f32_e32 v3, v2, v2\nv_log_f32_e32 v4, v3\nv_sub_f32_e32 v4, v4, v4\nv_add_f32_e32 v2, "
+             "v2, v4\n",
+             "in(i)") == Verdict::undecided);
+  CHECK(made("v_mul_f32_e32 v3, v2, v2\nv_sqrt_f32_e32 v4, v3\nv_sub_f32_e32 v4, v4, v4\nv_add_f32_e32 v2, "
+             "v2, v4\n",
+             "in(i)") == Verdict::undecided);
+  CHECK(made("v_mul_f32_e32 v3, v2, v2\nv_rsq_f32_e32 v2, v3\n", "1 / sqrt(in(i)^2)") == Verdict::validated);
+  // Powers of two are never 0, and numbers are what they are.
+  CHECK(
+      made("v_exp_f32_e32 v3, v2\nv_rcp_f32_e32 v3, v3\nv_sub_f32_e32 v3, v3, v3\nv_add_f32_e32 v2, v2, v3\n",
+           "in(i)") == Verdict::validated);
+  CHECK(made("v_rcp_f32_e32 v3, 4.0\nv_mul_f32_e32 v2, v3, v2\n", "in(i) * 0.25") == Verdict::validated);
+}
+
 TEST_CASE("values: infinities absorb what is finite, and keep their sign only where it is known") {
   const auto made = [&](const std::string& of, const std::string& value) {
     return only(built(load + "v_mov_b32_e32 v4, 0xff800000\nv_mov_b32_e32 v5, 0xc0000000\n" + of + store),

@@ -40,10 +40,10 @@ def _need(status):
         raise CommandError(_library().inlay_error().decode())
 
 
-@functools.cache
 _emulators = False  # once there is one, libamdhip64 of this process is its own
 
 
+@functools.cache
 def _device(kind):
     """Devices stay open: kernels and memory of the process belong to them."""
     global _emulators

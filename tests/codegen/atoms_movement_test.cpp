@@ -110,8 +110,7 @@ std::string copy_text(const Atom& atom, int first, int second) {
   const AddressText at = address_text(memory.addressing);
   const std::string offsets = offset_text(atom, first, second), mnemonic(atom.mnemonic());
   if (atom.forced_place()) {
-    const bool buffer = memory.addressing == Addressing::descriptor;
-    return mnemonic + joined({at.first, at.rest}) + offsets + (buffer ? " lds" : "");
+    return mnemonic + joined({at.first, at.rest}) + offsets + (atom.name.ends_with(" lds") ? " lds" : "");
   }
   const int n = registers_of(atom);
   if (load) return mnemonic + joined({registers(16, n), at.first, at.rest}) + offsets;

@@ -1176,7 +1176,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
         const bool store = text.starts_with("ds_write") && line.find("store(") != std::string::npos;
         if ((text.starts_with("buffer_load") || text.starts_with("ds_write")) && !store)
           CHECK_THAT(line, Contains("copy(") || Contains("transfer(") || Contains("load(") ||
-                               Contains("uniform(") || Contains("fold(") || Contains("relayout("));
+                               Contains("uniform(") || Contains("ticket(") || Contains("fold(") ||
+                               Contains("relayout("));
       }
     }
   const Ran loop = inlay_command({"inspect", (folder / "gemm.hsaco").string(), "--loop", "--source",

@@ -57,14 +57,17 @@ const Uniform* uniform_of(const Program& program, Sym origin) {
   return nullptr;
 }
 
+bool adds_once(Sym s, Sym symbol) {
+  const auto has = [&](Sym x) {
+    const auto all = symbols(x);
+    return std::find(all.begin(), all.end(), *symbol.as_atom()) != all.end();
+  };
+  return has(s) && !has(s - symbol);
+}
+
 const Uniform* uniform_in(const Program& program, Sym s) {
-  for (const Uniform& u : program.uniforms()) {
-    const auto has = [&](Sym x) {
-      const auto all = symbols(x);
-      return std::find(all.begin(), all.end(), *u.symbol.as_atom()) != all.end();
-    };
-    if (has(s) && !has(s - u.symbol)) return &u;
-  }
+  for (const Uniform& u : program.uniforms())
+    if (adds_once(s, u.symbol)) return &u;
   return nullptr;
 }
 

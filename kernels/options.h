@@ -150,6 +150,18 @@ template <class Asked>
   return {"arch", Reads<Asked>::arch(), std::string(codegen::usual_target), "the processor"};
 }
 
+/// `--direct-to-lds`, where tiles may go from memory to LDS past the registers.
+template <class Asked, class Of>
+[[nodiscard]] Option<Asked> direct_to_lds_option(bool Of::*member) {
+  return {"direct-to-lds",
+          Reads<Asked>::yes(member),
+          "auto",
+          "direct global-to-LDS loads, without registers",
+          "no",
+          "",
+          {"transfer"}};
+}
+
 template <class Asked>
 class Options {
 public:

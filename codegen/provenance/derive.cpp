@@ -130,12 +130,8 @@ bool Interpreter::known(Sym s) const {
 }
 
 std::optional<Size> Interpreter::size_in(Sym extent) const {
-  const auto has = [](Sym s, Sym symbol) {
-    const auto all = symbols(s);
-    return std::find(all.begin(), all.end(), *symbol.as_atom()) != all.end();
-  };
   for (const Size& z : p_.sizes())
-    if (has(extent, z.symbol) && !has(extent - z.symbol, z.symbol)) return z;
+    if (adds_once(extent, z.symbol)) return z;
   return std::nullopt;
 }
 

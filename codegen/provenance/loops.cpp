@@ -353,8 +353,7 @@ void Interpreter::loop(State s, const CodeRegion& r, std::size_t index) {
   // the case without one is looked at by itself (LeastEnd::nothing).
   const auto looked_at = [&](const Sym& end) {
     const Uniform* u = uniform_in(p_, end);
-    return two && u && !mentions(u->symbol - end, *u->symbol.as_atom()) &&
-           (uniform_of(p_, end) || two->first.constant() || two->second.constant());
+    return two && u && (uniform_of(p_, end) || two->first.constant() || two->second.constant());
   };
   for (const Sym& end : ends)
     if (!positive(r, end) && !(looked_at(end) && less_equal(Sym(1), world(end))))

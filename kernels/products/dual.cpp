@@ -153,13 +153,7 @@ std::unique_ptr<Kernel> dual_gemm_kernel() {
                     "auto", "rows and columns of a workgroup, and a step along K", "128x64x64"},
                    {"waves", Read::product("2x2", &Asked::waves_m, &Asked::waves_n), "auto",
                     "waves along M and N", "2x2"},
-                   {"direct-to-lds",
-                    Read::yes(&Asked::transfer),
-                    "auto",
-                    "direct global-to-LDS loads, without registers",
-                    "no",
-                    "",
-                    {"transfer"}}}},
+                   direct_to_lds_option<Asked>(&Asked::transfer)}},
       .program = program,
       .sizes =
           [](const Asked& s) {

@@ -155,8 +155,11 @@ def _flydsl(emulator):
     # A tensor of the processor is one of the device, not one that only says what to compile for.
     placeholder, live = getattr(jit, "_is_compile_placeholder", None), getattr(jit, "_has_live_device_argument", None)
     if placeholder is not None and live is not None:
-        jit._is_compile_placeholder = lambda value, **more: not any(True for _ in _tensors([value])) and placeholder(value, **more)
-        jit._has_live_device_argument = lambda value: any(True for _ in _tensors([value])) or live(value)
+        def of_device(value):
+            return next(_tensors([value]), None) is not None
+
+        jit._is_compile_placeholder = lambda value, **more: not of_device(value) and placeholder(value, **more)
+        jit._has_live_device_argument = lambda value: of_device(value) or live(value)
 
 
 def _triton(emulator):

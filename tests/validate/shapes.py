@@ -51,7 +51,7 @@ KERNELS += ["preshuffle_gemm --tile-order xcd+columns:3", "gemm --split 1024 --o
 KERNELS += ["preshuffle_gemm --split 1024 --out f32 --arch gfx950", "preshuffle_gemm --split 1024 --out f32 --tile-order rows:4"]
 
 # What a target has no instructions for.
-ABSENT = ("block_scale_gemm --arch gfx90a",)
+ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a")
 # Lines that begin so; docs/validate.md says why.
 UNDECIDED = ("cumsum ", "dropout ", "paged_decode ", "moe_starts ", "moe_blocks ", "moe_places ", "moe_sort ")
 # Undecided too, and not worth 100 s each time: products of f16 and bf16 on gfx90a flush subnormals, which is read as a function of both.
@@ -68,7 +68,7 @@ a = parser.parse_args()
 if a.catalogue:
     listed = json.loads(subprocess.run([a.inlay, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)
     KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in ("gfx942", "gfx950", "gfx90a")]
-    KERNELS = [k for k in KERNELS if k not in ABSENT and k not in PRODUCTS and k != "quantise --arch gfx90a"]  # its default is fp8
+    KERNELS = [k for k in KERNELS if k not in ABSENT and k not in PRODUCTS]
 if a.options:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kernels"))
     import catalogue

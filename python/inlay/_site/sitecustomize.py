@@ -27,8 +27,6 @@ def adapt(name):
         return
     if emulator is None:
         emulator = _device.Emulator(os.environ["INLAY_HIP_ARCH"], opened=True)
-    if name != "torch":
-        import torch  # before, so that it is adapted
     _device.adapt(name, emulator)
 
 

@@ -84,6 +84,8 @@ private:
 [[nodiscard]] Sym row_symbol(const Program& program, const Tensor& tensor, std::size_t axis, const Reg& row);
 /// The table behind an origin that is one number for the workgroup (Program::uniform), or null.
 [[nodiscard]] const Uniform* uniform_of(const Program& program, Sym origin);
+/// Whether a formula is the symbol and a rest without it: `n + 3 m` of n, not `2 n`, nor `n m`.
+[[nodiscard]] bool adds_once(Sym s, Sym symbol);
 /// The number from memory that a formula counts from something else on, u of `u - 256*wg_z`, or null.
 [[nodiscard]] const Uniform* uniform_in(const Program& program, Sym s);
 /// Whether it is compared as a number, by a branch, by a map or by the specification: then nothing in its table may be negative.

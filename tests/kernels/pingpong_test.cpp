@@ -343,14 +343,14 @@ TEST_CASE("ping-pong: refused where it cannot be") {
   CHECK_THAT(refusal(right, {.loops = "ir"}), Contains("it is IR") && Contains("--loops asm or auto"));
   CHECK_THAT(with([](auto& s) { s.waves_n = 2; }),
              Contains("4 waves of a workgroup") && Contains("two on each"));
-  CHECK_THAT(with([](auto& s) { s.transfer = false, s.stages = 0; }), Contains("no transfer to LDS"));
+  CHECK_THAT(with([](auto& s) { s.transfer = false, s.stages = 0; }), Contains("is no direct-to-LDS load"));
   CHECK_THAT(with([](auto& s) { s.stagger = true; }), Contains("staggered, too"));
   CHECK_THAT(with([](auto& s) { s.depth = parse_depth("lead 1"); }), Contains("its pipeline is given"));
   CHECK_THAT(with([](auto& s) { s.tile_n = 64; }), Contains("one row or one column"));
   CHECK_THAT(with([](auto& s) {
                s.direct = kernels::GemmSpec::Direct::b, s.waves_m = 1, s.waves_n = 8, s.tile_n = 256;
              }),
-             Contains("no transfer to LDS"));
+             Contains("is no direct-to-LDS load"));
   CHECK_THAT(with([](auto& s) { s.tile_m = s.tile_n = 256, s.waves_m = 8, s.waves_n = 1; }),
              Contains("there are 256"));
 }

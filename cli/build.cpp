@@ -3,6 +3,7 @@
 #include "built.h"
 #include "exec_arguments.h"
 #include "kernel_options.h"
+#include "orders.h"
 #include "resources.h"
 
 #include <inlay/codegen/schedule.h>
@@ -69,13 +70,15 @@ int show_program(Session& session, const kernels::Artifact& artifact, bool json)
                         {"arch", artifact.arch},
                         {"program", artifact.program},
                         {"code", artifact.code},
-                        {"claims", claims}}
+                        {"claims", claims},
+                        {"order", orders_json(orders_of(artifact))}}
                        .dump(2)
                 << "\n";
   } else {
     session.out << artifact.program << "\ninstructions\n"
                 << artifact.code << "\nclaims\n"
-                << claims_by_operation(artifact.proofs);
+                << claims_by_operation(artifact.proofs) << "\norder of sums\n"
+                << orders_table(orders_of(artifact));
   }
   return Exit::yes;
 }
@@ -121,7 +124,8 @@ int build_command(Session& session, const std::string& name, const std::vector<s
   const Validated validated = validate_built(session, artifact, validate);
   const std::string hsaco(reinterpret_cast<const char*>(artifact.hsaco.data()), artifact.hsaco.size());
   const std::string resources = resources_text(resources_of(artifact)) + "\n";
-  const std::string proofs = artifact.proofs.text();
+  const codegen::SumOrders orders = orders_of(artifact);
+  const std::string proofs = artifact.proofs.text() + orders_table(orders);
   const std::string manifest =
       manifest_of(artifact, name + ".hsaco", with_fallbacks(*kernel, form.flags)).text();
   write_all(directory, {{name + ".hsaco", hsaco},
@@ -140,6 +144,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
                         {"proofs",
                          {{"proved", artifact.proofs.proved()},
                           {"runtime_checked", artifact.proofs.at_launch_count()}}},
+                        {"order", orders_json(orders)},
                         {"validation", to_json(validated)},
                         {"resources", resources_json(resources_of(artifact))},
                         {"from_cache", artifact.from_cache},
@@ -159,6 +164,7 @@ int build_command(Session& session, const std::string& name, const std::vector<s
               << (form.any() && automatic.why ? ranking_text(form.choice) : "")
               << fmt::format("  {} claims proved, {} checked at launch ({}.proofs.txt)\n",
                              artifact.proofs.proved(), artifact.proofs.at_launch_count(), name)
+              << "  " << orders_text(orders, 2) << "\n"
               << "  " << to_text(validated) << "\n"
               << "  " << resources
               << fmt::format("  layouts and proofs {:.1f} ms, IR {:.1f}, optimisation {:.1f}, code "

@@ -2,6 +2,7 @@
 #include "built.h"
 #include "kernel_options.h"
 #include "launch.h"
+#include "orders.h"
 #include "progress.h"
 #include "resources.h"
 
@@ -33,6 +34,7 @@ std::string count(std::uint64_t n) {
 /// Everything that a run found out: both outputs are made of this.
 struct Outcome {
   kernels::Artifact artifact;
+  codegen::SumOrders orders;
   kernels::Choice choice;
   Validated validated;
   std::string problem, device;
@@ -59,6 +61,7 @@ Outcome run_kernel(Session& session, const RunOptions& options, const kernels::F
   // The problem first: sizes that the kernel refuses need no compilation.
   kernels::Problem problem = kernel->problem(flags, options.seed);
   out.artifact = kernel->build(flags, options.build);
+  out.orders = orders_of(out.artifact);
   out.validated = validate_built(session, out.artifact, options.validate);
   out.problem = problem.text;
   out.launch = problem.launch;
@@ -106,6 +109,7 @@ void print_json(Session& session, const Outcome& o, bool ok) {
        {{"proved", o.artifact.proofs.proved()},
         {"refuted", 0}, // a refuted claim stops the build, so nothing is run
         {"runtime_checked", o.artifact.proofs.at_launch_count()}}},
+      {"order", orders_json(o.orders)},
       {"validation", to_json(o.validated)},
       {"resources", resources_json(r)},
       {"instructions_executed", o.emulated.statistics.instructions},
@@ -129,7 +133,8 @@ void print_text(Session& session, const Outcome& o, bool ok, bool proofs, bool w
   if (!o.choice.ranking.empty() && why) session.out << "\n" << ranking_text(o.choice) << "\n";
   line("proofs", fmt::format("{} claims proved, {} checked at launch", o.artifact.proofs.proved(),
                              o.artifact.proofs.at_launch_count()));
-  if (proofs) session.out << "\n" << o.artifact.proofs.text() << "\n";
+  if (!o.orders.claims.empty()) line("order", orders_text(o.orders, 13));
+  if (proofs) session.out << "\n" << o.artifact.proofs.text() << orders_table(o.orders) << "\n";
   line("code",
        fmt::format("{} bytes in {:.0f} ms (proofs {:.0f}, IR {:.1f}, optimisation {:.0f}, code generation "
                    "{:.0f}, link {:.1f})",

@@ -1,0 +1,468 @@
+// The order of sums as claims, and the bits that they speak of: kernels run with workgroups in shuffled orders, under hostile schedules,
+// and with other rows beside the same ones. What is run shares nothing with what is claimed but the program.
+#include <inlay/codegen/sum_order.h>
+#include <inlay/kernels/attention/spec.h>
+#include <inlay/kernels/build.h>
+#include <inlay/kernels/evaluate.h>
+#include <inlay/kernels/gemm/spec.h>
+#include <inlay/kernels/launch.h>
+#include <inlay/kernels/rows/spec.h>
+#include <inlay/runtime/emulator.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <map>
+#include <numeric>
+#include <random>
+
+using namespace inlay;
+using namespace inlay::codegen;
+using Verdict = OrderClaim::Verdict;
+using Catch::Matchers::Contains;
+
+namespace {
+
+SumOrders orders(const Program& p) { return sum_orders(expand(p)); }
+std::string text(const SumOrders& o) {
+  std::string out;
+  for (const OrderClaim& c : o.claims) out += to_string(c) + "\n";
+  return out;
+}
+std::string verdicts(const Program& p) {
+  std::string out;
+  for (const OrderClaim& c : orders(p).claims)
+    out += (out.empty() ? "" : ", ") + c.claim + " " + to_string(c.verdict);
+  return out;
+}
+
+kernels::GemmSpec small(const std::function<void(kernels::GemmSpec&)>& change = {}) {
+  kernels::GemmSpec s;
+  s.tile_m = 32, s.tile_n = 64, s.out = Element::f32;
+  if (change) change(s);
+  return s;
+}
+Program gemm(const std::function<void(kernels::GemmSpec&)>& change = {}) {
+  return kernels::gemm_program(small(change));
+}
+
+SymLayout by_columns(Sym m, Sym n) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t at = b.open();
+  b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(Sym(1))}), b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(m)});
+  b.close(at, 2);
+  return SymLayout(std::move(b).finish());
+}
+
+// y(i) = sum over p of x(i,p), column p by workgroup p, in ways that are right and sum in different orders.
+enum class Way { loop, adds, ticket };
+Program columns(Way way, std::int64_t most = 1000) {
+  const Element of = Element::f32;
+  Program k("columns", Target::named("gfx942"), 64);
+  const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = most});
+  const Tensor y = k.output("y", of, {m});
+  std::optional<Tensor> parts;
+  if (way == Way::ticket) parts = k.output("parts", of, {m, n}, by_columns(m, n));
+  const Tensor x = k.input("x", of, {m, n}, by_columns(m, n));
+  if (parts) k.computes(*parts, [&](const auto& at) { return k(x, {at[0], at[1]}); });
+  k.computes(y, [&](const auto& at) {
+    return k.sum(n, [&](Sym i) { return k(parts ? *parts : x, {at[0], i}); });
+  });
+  const Sym row = k.workgroups(0, m, 64);
+  const Layout tv = line_tv(64, 1, 64);
+  const auto loop_over = [&](const Tensor& from) {
+    const Fragment sum = k.zeros(of, tv, {64, 1});
+    k.loop(n, 1, {.distance = 1, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(from, {64, 1}, {row, t}), tv, 1);
+      k.update(sum, {k.fold(Monoid::sum, f, 1)}, [](const auto& v) { return v[0] + v[1]; });
+    });
+    k.store(sum, k.tile(y, {64}, {row}), 1);
+  };
+  if (way == Way::loop) {
+    loop_over(x);
+    return k;
+  }
+  const Sym part = k.workgroups(1, n, 1);
+  const Fragment one = k.load(k.tile(x, {64, 1}, {row, part}), tv, 1);
+  if (way == Way::adds) {
+    k.add(k.fold(Monoid::sum, one, 1), k.tile(y, {64}, {row}));
+    return k;
+  }
+  k.store(one, k.tile(*parts, {64, 1}, {row, part}), 1);
+  const Sym number = k.ticket("arrived", part);
+  k.if_less(n - Sym(2), number, [&] { loop_over(*parts); });
+  return k;
+}
+
+// ------------------------------------------------------------------------------------------------ bits
+
+/// One workgroup of a launch.
+struct One : runtime::LaunchObserver {
+  std::uint64_t only = 0;
+  bool wants(std::uint64_t workgroup) override { return workgroup == only; }
+  void executed(const runtime::ExecutedInstruction&) override {}
+};
+
+std::vector<kernels::Bytes> launched(const kernels::Artifact& artifact, const kernels::LaunchPlan& plan,
+                                     const std::vector<kernels::Bytes>& buffers,
+                                     std::optional<std::uint64_t> shuffled,
+                                     std::optional<std::uint64_t> stress = {}) {
+  const auto device = kernels::open_device("emulator", artifact.arch);
+  runtime::EmulatorOptions& options = dynamic_cast<runtime::EmulatorDevice&>(*device).options();
+  if (stress) {
+    options.stress = true;
+    options.seed = *stress;
+  }
+  std::vector<runtime::Buffer> on_device;
+  std::vector<std::uint64_t> addresses;
+  for (const kernels::Bytes& b : buffers) {
+    on_device.emplace_back(*device, b.size());
+    device->copy_in(on_device.back().address(), {reinterpret_cast<const std::uint8_t*>(b.data()), b.size()});
+    addresses.push_back(on_device.back().address());
+  }
+  kernels::LoadedKernel kernel(*device, artifact);
+  One one;
+  if (shuffled) {
+    std::vector<std::uint64_t> order(std::size_t{plan.grid[0]} * plan.grid[1] * plan.grid[2]);
+    std::iota(order.begin(), order.end(), 0);
+    std::mt19937_64 random(*shuffled);
+    std::shuffle(order.begin(), order.end(), random);
+    options.observer = &one;
+    for (const std::uint64_t w : order) {
+      one.only = w;
+      kernel.launch(plan, addresses);
+      device->synchronize();
+    }
+  } else {
+    kernel.launch(plan, addresses);
+    device->synchronize();
+  }
+  std::vector<kernels::Bytes> out;
+  for (std::size_t b = 0; b < buffers.size(); ++b) {
+    out.emplace_back(buffers[b].size());
+    device->copy_out({reinterpret_cast<std::uint8_t*>(out.back().data()), out.back().size()}, addresses[b]);
+  }
+  return out;
+}
+
+/// A program with sizes, built once, whose rows are known by numbers that stay when they stand elsewhere.
+class Rows {
+public:
+  Rows(Program program, std::vector<std::int64_t> sizes, const std::string& batch)
+      : sizes_(std::move(sizes)), orders_(orders(program)), artifact_(kernels::build(std::move(program))) {
+    const Program& p = artifact_.source->program;
+    for (std::size_t s = 0; s < p.sizes().size(); ++s)
+      if (p.sizes()[s].name == batch) batch_ = s;
+  }
+  [[nodiscard]] const SumOrders& claims() const { return orders_; }
+
+  /// The first output's rows, each by its number, of a launch in which row `rows[i]` stands at place i.
+  std::map<int, std::vector<std::uint8_t>> run(const std::vector<int>& rows,
+                                               std::optional<std::uint64_t> shuffled = {},
+                                               std::optional<std::uint64_t> stress = {}) {
+    const Program& p = artifact_.source->program;
+    std::vector<std::int64_t> sizes = sizes_;
+    sizes[batch_] = static_cast<std::int64_t>(rows.size());
+    Assignment at;
+    for (std::size_t s = 0; s < sizes.size(); ++s) at.set(p.sizes()[s].symbol, Int(sizes[s]));
+    std::vector<kernels::Bytes> buffers;
+    const Tensor* first = nullptr;
+    const auto each = [&](const Tensor& t, auto f) { // number of the row, coordinate, place
+      const std::vector<std::int64_t> extents = kernels::extents_of(p, t, sizes);
+      std::int64_t n = 1;
+      const auto place_of = [&](const std::vector<Sym>& c) { return evaluate(t.at(c), at).value(); };
+      std::vector<std::int64_t> stride; // all places here are rows or columns
+      for (std::size_t a = 0; a < extents.size(); ++a) {
+        n *= extents[a];
+        std::vector<Sym> one(extents.size(), Sym(0));
+        one[a] = Sym(extents[a] > 1 ? 1 : 0);
+        stride.push_back(place_of(one));
+      }
+      for (std::int64_t i = 0; i < n; ++i) {
+        std::int64_t to = 0;
+        std::uint64_t name = static_cast<std::uint64_t>(t.id);
+        std::int64_t rest = i;
+        int row = -1;
+        for (std::size_t a = 0; a < extents.size(); ++a) {
+          std::int64_t c = rest % extents[a];
+          rest /= extents[a];
+          to += c * stride[a];
+          if (row < 0 && t.shape[a] == p.sizes()[batch_].symbol) c = row = rows[static_cast<std::size_t>(c)];
+          name = (name * 1000003 + static_cast<std::uint64_t>(c) + 1) * 0x9e3779b97f4a7c15;
+        }
+        f(row, name, static_cast<std::size_t>(to));
+      }
+    };
+    for (const Tensor& t : p.tensors()) {
+      if (t.space != Space::global) continue;
+      const auto size = static_cast<std::size_t>(bits(t.element) / 8);
+      kernels::Bytes& bytes = buffers.emplace_back();
+      each(t, [&](int, std::uint64_t name, std::size_t place) {
+        if (bytes.size() < (place + 1) * size) bytes.resize((place + 1) * size, std::byte{0});
+        if (t.output) return;
+        const double v = t.element == Element::i8 || t.element == Element::i32
+                             ? static_cast<double>(name >> 40 & 63) - 32
+                             : static_cast<double>(name >> 20 & 0xffffff) / 0x1p23 - 1;
+        const std::uint64_t code = encode(t.element, v);
+        for (std::size_t b = 0; b < size; ++b)
+          bytes[place * size + b] = static_cast<std::byte>(code >> (8 * b));
+      });
+      if (!first && t.output) first = &t;
+    }
+    const std::vector<kernels::Bytes> after =
+        launched(artifact_, artifact_.contract.plan(sizes), buffers, shuffled, stress);
+    std::size_t number = 0;
+    for (const Tensor& t : p.tensors()) {
+      if (&t == first) break;
+      number += t.space == Space::global ? 1 : 0;
+    }
+    std::map<int, std::vector<std::uint8_t>> out;
+    const auto size = static_cast<std::size_t>(bits(first->element) / 8);
+    each(*first, [&](int row, std::uint64_t, std::size_t place) {
+      for (std::size_t b = 0; b < size; ++b)
+        out[row].push_back(std::to_integer<std::uint8_t>(after[number][place * size + b]));
+    });
+    return out;
+  }
+
+private:
+  std::vector<std::int64_t> sizes_;
+  SumOrders orders_;
+  kernels::Artifact artifact_;
+  std::size_t batch_ = 0;
+};
+
+std::vector<int> numbered(int first, int count) {
+  std::vector<int> out(static_cast<std::size_t>(count));
+  std::iota(out.begin(), out.end(), first);
+  return out;
+}
+
+/// What bits say of each claim against its verdict: proved ones hold in every launch, refuted ones fail in some.
+void agree(Program program, const std::vector<std::int64_t>& sizes, const std::string& batch,
+           unsigned launches) {
+  INFO(program.name());
+  Rows rows(std::move(program), sizes, batch);
+  const SumOrders& claims = rows.claims();
+  INFO(text(claims));
+  const std::vector<int> few = numbered(0, 5);
+  const auto here = rows.run(few);
+  bool order = true, others = true, place = true;
+  for (unsigned seed = 1; seed <= launches; ++seed) {
+    order = order && rows.run(few, seed) == here;
+    order = order && rows.run(few, {}, seed) == here;
+    std::mt19937_64 random(seed);
+    std::vector<int> more = few; // the same at the same places, with others after them
+    const auto more_of_them = numbered(100 * static_cast<int>(seed), 3 + static_cast<int>(random() % 90));
+    more.insert(more.end(), more_of_them.begin(), more_of_them.end());
+    const auto beside = rows.run(more);
+    std::shuffle(more.begin(), more.end(), random);
+    const auto elsewhere = rows.run(more);
+    for (const int r : few) {
+      others = others && beside.at(r) == here.at(r);
+      place = place && elsewhere.at(r) == here.at(r);
+    }
+  }
+  const auto judged = [&](const std::string& claim, bool holds) {
+    const OrderClaim* c = claims.find(claim);
+    REQUIRE(c != nullptr);
+    INFO(claim);
+    if (c->verdict == Verdict::proved) CHECK(holds);
+    if (c->verdict == Verdict::refuted) CHECK_FALSE(holds);
+  };
+  judged("deterministic", order);
+  // In one order of workgroups rows may look as if they did not depend on others.
+  const std::string size = " (" + batch + ")";
+  if (claims.claims[0].verdict == Verdict::proved ||
+      claims.find("batch-invariant" + size)->verdict == Verdict::proved) {
+    judged("batch-invariant" + size, others);
+    judged("position-invariant" + size, place);
+  }
+}
+
+} // namespace
+
+TEST_CASE("sums of a GEMM: one order, parts in order, and parts in whatever order") {
+  const std::string all = "deterministic proved, batch-invariant (m) proved, position-invariant (m) proved, "
+                          "split-invariant proved",
+                    none =
+                        "deterministic refuted, batch-invariant (m) refuted, position-invariant (m) refuted, "
+                        "split-invariant refuted";
+  CHECK(verdicts(gemm()) == all);
+  CHECK(verdicts(gemm([](auto& s) { s.mfma = 32, s.waves_m = 1, s.waves_n = 2; })) == all);
+  CHECK(verdicts(gemm([](auto& s) { s.transfer = true, s.tile_m = 64; })) == all);
+  CHECK(verdicts(gemm([](auto& s) { s.order = parse_tile_order("xcd+rows:2"); })) == all);
+  CHECK(verdicts(gemm([](auto& s) { s.split = 128, s.gather = true; })) == all);
+  CHECK(verdicts(gemm([](auto& s) { s.split = 128; })) == none);
+  CHECK(verdicts(gemm([](auto& s) { s.workers = 6; })) == none);
+  // Sums of integers are the same in any order.
+  const auto whole = [](auto& s) { s.in = Element::i8, s.out = Element::i32, s.tile_k = 64; };
+  CHECK(verdicts(gemm([&](auto& s) { whole(s), s.split = 128; })) == all);
+  CHECK(verdicts(gemm([&](auto& s) { whole(s), s.workers = 6; })) == all);
+}
+
+TEST_CASE("what refutes an order is named with its operation and line") {
+  const SumOrders added = orders(gemm([](auto&s) { s.split = 128; })),
+                  shared = orders(gemm([](auto&s) { s.workers = 6; }));
+  CHECK_THAT(to_string(added.claims[0]), Contains("refuted    deterministic: parts of c are added by atomics "
+                                                  "of f32, in the order in which workgroups come "
+                                                  "[operation ") &&
+                                             Contains(", program.cpp:"));
+  CHECK(added.claims[0].where.line() > 0);
+  CHECK_THAT(
+      to_string(*shared.find("batch-invariant")),
+      Contains(
+          "where a workgroup's share of a sum ends depends on all sizes and on there being 6 workgroups") &&
+          Contains("program.cpp:"));
+  CHECK(orders(gemm()).orders[0].order == "trips of 64 over k (4 x v_mfma_f32_16x16x16_f16)");
+  const SumOrders gathered = orders(gemm([](auto& s) { s.split = 128, s.gather = true; }));
+  CHECK(gathered.orders[0].order == "trips of 1 over (k+127)/128 (parts)");
+}
+
+TEST_CASE("sums of programs of one's own") {
+  const std::string all = "deterministic proved, batch-invariant (m) proved, position-invariant (m) proved, "
+                          "split-invariant proved";
+  CHECK(verdicts(columns(Way::loop)) == all);
+  CHECK(verdicts(columns(Way::ticket)) == all);
+  CHECK_THAT(text(orders(columns(Way::adds))),
+             Contains("refuted    deterministic: parts of y are added by atomics of f32"));
+  // Two parts: 0 + a + b is one number in either order.
+  CHECK_THAT(text(orders(columns(Way::adds, 2))), Contains("undecided  deterministic: parts of y"));
+}
+
+TEST_CASE(
+    "a sum over all rows is refuted, and what rows or their number decide is not decided") {
+  const auto rows = [](auto body) {
+    Program k("rows", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 1 << 10});
+    body(k, m, n);
+    return orders(k);
+  };
+  const Layout tv = rows_tv(4, 64, 4, 64);
+  // Column sums: y(j) = sum over i of x(i,j) beside z(i,j).
+  const SumOrders sums = rows([&](Program& k, Sym m, Sym n) {
+    const Tensor z = k.output("z", Element::f32, {m, n}), y = k.output("y", Element::f32, {n}),
+                 x = k.input("x", Element::f32, {m, n});
+    k.computes(z, [&](const auto& c) { return k(x, {c[0], c[1]}) * 2.0; });
+    k.computes(y, [&](const auto& c) { return k.sum(m, [&](Sym i) { return k(x, {i, c[0]}); }); });
+    const Sym columns = k.workgroups(0, n, 64);
+    const Layout line = line_tv(64, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, line, {64});
+    k.loop(m, 1, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(x, {1, 64}, {t, columns}).keep({1}), line, 1);
+      k.update(sum, {f}, [](const auto& v) { return v[0] + v[1]; });
+    });
+    (void)z;
+    k.store(sum, k.tile(y, {64}, {columns}), 1);
+  });
+  CHECK_THAT(text(sums), Contains("refuted    batch-invariant (m): y is a sum over all m rows"));
+  // x - M + M, M the maximum of a tile's rows: the same number, and other bits beside other rows.
+  const SumOrders mixed = rows([&](Program& k, Sym m, Sym n) {
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym columns = k.workgroups(0, n, 64), row = k.workgroups(1, m, 4);
+    const Fragment f = k.load(k.tile(x, {4, 64}, {row, columns}), tv, 1), most = k.fold(Monoid::max, f, 0);
+    k.store(k.map({f, most}, [](const auto& v) { return (v[0] - v[1]) + v[1]; }),
+            k.tile(y, {4, 64}, {row, columns}), 1);
+  });
+  CHECK_THAT(text(mixed),
+             Contains("proved     deterministic") &&
+                 Contains("undecided  batch-invariant (m): values of several rows meet [operation 1,"));
+  // Running sums down the rows, row by row in one loop: what a trip has from the one before is of another row.
+  const SumOrders running = rows([&](Program& k, Sym m, Sym n) {
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym columns = k.workgroups(0, n, 64);
+    const Layout line = line_tv(64, 1, 64);
+    const Fragment sum = k.zeros(Element::f32, line, {64});
+    k.loop(m, 1, {.distance = 0, .ring = 1}, [&](Sym t) {
+      const Fragment f = k.load(k.tile(x, {1, 64}, {t, columns}).keep({1}), line, 1);
+      k.update(sum, {f}, [](const auto& v) { return v[0] + v[1]; });
+      k.store(sum, k.tile(y, {1, 64}, {t, columns}).keep({1}), 1);
+    });
+  });
+  CHECK_THAT(text(running),
+             Contains("proved     deterministic") && Contains("undecided  batch-invariant (m)"));
+  // As many trips as rows.
+  const SumOrders counted = rows([&](Program& k, Sym m, Sym n) {
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym columns = k.workgroups(0, n, 64), row = k.workgroups(1, m, 4);
+    const Fragment f = k.load(k.tile(x, {4, 64}, {row, columns}), tv, 1),
+                   sum = k.zeros(Element::f32, tv, {4, 64});
+    k.loop(m, 4, {.distance = 0, .ring = 1},
+           [&](Sym) { k.update(sum, {f}, [](const auto& v) { return v[0] + v[1]; }); });
+    k.store(sum, k.tile(y, {4, 64}, {row, columns}), 1);
+  });
+  CHECK_THAT(text(counted), Contains("undecided  batch-invariant (m): a loop of trips of 4 over m") &&
+                                Contains("undecided  split-invariant: a loop of trips of 4 over m"));
+}
+
+// Ten kernels and some of its orders; nightly more of both.
+void agree_all(unsigned launches) {
+  const std::vector<std::int64_t> sizes = {0, 64, 264};
+  agree(gemm(), sizes, "m", launches);
+  agree(gemm([](auto& s) { s.split = 64, s.gather = true; }), sizes, "m", launches);
+  agree(gemm([](auto& s) { s.split = 64; }), sizes, "m", launches);
+  agree(gemm([](auto& s) { s.workers = 5; }), sizes, "m", launches);
+  agree(gemm([](auto& s) { s.in = Element::i8, s.out = Element::i32, s.workers = 5; }), {0, 64, 272}, "m",
+        launches);
+  kernels::RowSpec row;
+  row.threads = 64, row.vectors = 1, row.vector = 1;
+  agree(kernels::softmax_program(row), {0, 61}, "m", launches);
+  row.vectors = 4, row.streamed = true;
+  agree(kernels::softmax_program(row), {0, 777}, "m", launches);
+  agree(columns(Way::loop), {0, 9}, "m", launches);
+  agree(columns(Way::ticket), {0, 9}, "m", launches);
+  agree(columns(Way::adds), {0, 9}, "m", launches);
+}
+
+TEST_CASE("verdicts agree with bits, in shuffled orders of workgroups and beside other rows") {
+  agree_all(1);
+}
+
+TEST_CASE("verdicts agree with bits, in 50 orders and batches", "[.][nightly]") {
+  agree_all(50);
+  agree(gemm([](auto& s) { s.mfma = 32, s.waves_m = 1, s.waves_n = 2; }), {0, 64, 264}, "m", 20);
+  agree(gemm([](auto& s) { s.transfer = true, s.tile_m = 64; }), {0, 64, 264}, "m", 20);
+  agree(gemm([](auto& s) { s.arch = "gfx950", s.order = parse_tile_order("xcd+rows:2"); }), {0, 200, 264},
+        "m", 20);
+  kernels::AttentionSpec attention;
+  attention.head_dim = 64, attention.tile_q = 64, attention.waves = 2;
+  for (const bool causal : {false, true}) {
+    attention.causal = causal;
+    agree(kernels::flash_attention_program(attention), {2, 70, 70, 2}, "batch", 5);
+    agree(kernels::flash_attention_program(attention), {2, 70, 70, 2}, "heads", 5);
+    agree(kernels::flash_attention_program(attention), {1, 0, 70, 1}, "queries", 5);
+  }
+}
+
+TEST_CASE("prebuilt kernels that are deterministic give the same bits in every order", "[.][nightly]") {
+  for (const auto& kernel : kernels::registry()) {
+    INFO(kernel->name());
+    const kernels::Artifact artifact = kernel->build({}, {});
+    REQUIRE(artifact.source != nullptr);
+    const SumOrders claims = orders(artifact.source->program);
+    INFO(text(claims));
+    REQUIRE(claims.claims.size() >= 4);
+    if (claims.claims[0].verdict != Verdict::proved) continue;
+    const kernels::Problem problem = kernel->problem({}, 1);
+    std::vector<kernels::Bytes> buffers;
+    for (const auto& b : problem.buffers) buffers.push_back(b.data);
+    const auto workgroups =
+        std::uint64_t{problem.launch.grid[0]} * problem.launch.grid[1] * problem.launch.grid[2];
+    const auto after = launched(artifact, problem.launch, buffers, {});
+    for (const std::uint64_t seed : {1, 2}) {
+      const auto stressed = launched(artifact, problem.launch, buffers, {}, seed);
+      // One workgroup after another: not where they wait for one another.
+      const auto shuffled =
+          artifact.turns || workgroups > 512 ? stressed : launched(artifact, problem.launch, buffers, seed);
+      for (std::size_t b = 0; b < buffers.size(); ++b) {
+        if (!problem.buffers[b].output) continue;
+        INFO(problem.buffers[b].name);
+        CHECK(stressed[b] == after[b]);
+        CHECK(shuffled[b] == after[b]);
+      }
+    }
+  }
+}

@@ -25,6 +25,9 @@
   kernel(weighted_combine) \
   group("Attention") \
   kernel(flash_attention) \
+  kernel(attention_backward_delta) \
+  kernel(attention_backward_dq) \
+  kernel(attention_backward_dkv) \
   kernel(paged_decode) \
   kernel(kv_write) \
   kernel(rope) \

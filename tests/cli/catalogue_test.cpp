@@ -144,6 +144,16 @@ const std::vector<Row> table = {
     {"paged_decode",
      "--page 64 --dtype f16 --kv-dtype f16 --group 16 --split 128",
      {"--sequences 3 --keys 256 --pages 7"}},
+    {"attention_backward_delta", "", {"--queries 1 --heads 1", "--batch 2 --queries 70 --heads 3"}},
+    {"attention_backward_delta", "--dtype f16 --head-dim 64 --group 4", {"--queries 33 --heads 8"}},
+    {"attention_backward_dq", "", {"--queries 1 --keys 1 --heads 1", "--batch 2 --queries 70 --keys 45"}},
+    {"attention_backward_dq",
+     "--causal 1 --group 4 --head-dim 64 --dtype f16",
+     {"--queries 70 --keys 90 --heads 4", "--queries 90 --keys 33 --heads 8"}},
+    {"attention_backward_dkv", "", {"--queries 1 --keys 1 --heads 1", "--batch 2 --queries 45 --keys 70"}},
+    {"attention_backward_dkv",
+     "--causal 1 --group 4 --head-dim 64 --dtype f16",
+     {"--queries 70 --keys 190 --heads 4", "--queries 33 --keys 20 --heads 8"}},
     {"dual_gemm", "", {"--m 1 --n 4 --k 8", "--m 150 --n 72 --k 200"}},
     {"dual_gemm", "--tile 32x32x128 --act gelu --dtype f16 --out f32", {"--m 33 --n 36 --k 72"}},
     {"dual_gemm", "--tile 64x64x64 --act relu --transfer yes", {"--m 65 --n 68 --k 264"}},
@@ -294,6 +304,11 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
+  CHECK_THAT(said({"attention_backward_dq", "--head-dim", "96"}), Contains("--head-dim 96"));
+  CHECK_THAT(said({"attention_backward_dkv", "--group", "3", "--heads", "6"}),
+             Contains("--group 3") && Contains("whole groups"));
+  CHECK_THAT(said({"attention_backward_dkv", "--group", "4", "--heads", "6"}), Contains("--heads 6"));
+  CHECK_THAT(said({"attention_backward_dq", "--tile", "48"}), Contains("--tile 48 with --waves 4"));
   CHECK_THAT(said({"kv_write", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"moe_starts", "--block", "48"}), Contains("--block 48") && Contains("16, 32, 64"));
   CHECK_THAT(said({"moe_sort", "--n", "65"}), Contains("multiple of 64"));

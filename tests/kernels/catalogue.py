@@ -51,6 +51,11 @@ def rows():
     add("moe_stage2", types=both)
     add("weighted_combine", "", "--m 5 --n 264 --rows 9", "--m 8192 --n 7168 --rows 65536",
         lambda s: 8192 * 7168 * 9 * s + 8192 * 8 * 8)
+    add("attention_backward_delta", "", "--queries 70", types=both)
+    for kernel in ("attention_backward_dq", "attention_backward_dkv"):
+        add(kernel, small="--queries 70 --keys 90", types=both)
+        add(kernel, "--causal 1 --group 2", "--queries 70 --keys 90")
+        add(kernel, "--head-dim 64", "--queries 70 --keys 90")
     for form in ("--page 1", "--page 16", "--page 64", "--kv-dtype fp8"):
         add("paged_decode", form, "--sequences 9 --keys 512")
     for keys in (4096, 2048, 8192):  # K and V of two heads of 128

@@ -7,6 +7,7 @@
 // `harmless` (not refuted, tokens right: the change means nothing), `MISSED` (not refuted, tokens wrong: a wrong proof).
 // The last line is `caught X of N`, N being the changes that the tokens or the claims object to. Exit 1 when anything is missed, or
 // when a kernel as it is is refuted or wrong.
+#include "../../kernels/attention/backward.h"
 #include "judge.h"
 #include "sampling.h"
 
@@ -184,6 +185,14 @@ std::vector<Subject> subjects() {
                    kernels::flash_attention_program(attention),
                    {{1, 18, 40, 2}, {1, 3, 70, 2}, {1, 2, 130, 2}}});
   }
+  kernels::AttentionBackward gradient;
+  gradient.head_dim = 64, gradient.tile = 16, gradient.waves = 1, gradient.causal = true, gradient.group = 2;
+  out.push_back({"dq of attention",
+                 kernels::attention_backward_program(gradient, false),
+                 {{1, 18, 40, 2}, {1, 3, 70, 2}, {1, 50, 33, 2}}});
+  out.push_back({"dk and dv of attention",
+                 kernels::attention_backward_program(gradient, true),
+                 {{1, 36, 40, 1}, {1, 70, 18, 1}, {1, 6, 50, 1}}});
   return out;
 }
 

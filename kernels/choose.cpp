@@ -317,7 +317,12 @@ Choice choose(const Kernel& kernel, const Flags& given, const ChooseOptions& opt
       return found == fixed.end() || found->second == f.second;
     });
   };
-  if (row != nullptr && agrees(row->options)) {
+  // What is asked of bits the table does not know: its form has to be one of the kernel's own.
+  const auto bits = fixed.find("deterministic");
+  const bool known = bits == fixed.end() || bits->second == "no" ||
+                     std::any_of(forms.begin(), forms.end(),
+                                 [&](const Form& f) { return row && f.options == row->options; });
+  if (row != nullptr && known && agrees(row->options)) {
     for (std::size_t i = 0; i < first.size(); ++i)
       if (first[i].form.options == row->options) of_table = i;
     if (of_table == first.size()) first.push_back({{row->options, 0}, {}, {}});

@@ -3,13 +3,22 @@
 #include "../options.h"
 #include "forms.h"
 
+#include <inlay/codegen/sum_order.h>
+#include <inlay/kernels/build.h>
 #include <inlay/kernels/gemm/spec.h>
 
 namespace inlay::kernels {
 namespace {
 
+/// What is asked of bits.
+enum class Same : std::uint8_t {
+  any,
+  launch, ///< a second launch gives the same, beside other rows too: the claims of codegen/sum_order.h
+  batch   ///< and so do the forms that are chosen for another m
+};
 struct Asked : GemmSpec {
   std::int64_t m = 256, n = 256, k = 256;
+  Same same = Same::any;
 };
 using Read = Reads<Asked>;
 
@@ -29,6 +38,47 @@ Read tile() {
             const bool four = asked.in == Element::e2m1;
             return sizes.put(asked, !text.empty() ? text : four ? "128x128x256" : "128x128x64");
           }};
+}
+
+Artifact build_asked(const std::string& name, const GemmSpec& spec, Same same, const BuildOptions& how) {
+  if (same == Same::any) return build_gemm(spec, how);
+  const int of_k = 1024 / codegen::bits(spec.in); // elements of 128 bytes
+  if (same == Same::batch && (spec.tile_k != of_k || spec.mfma != 16))
+    throw std::invalid_argument(fmt::format("{}: --deterministic batch walks along K by {} with matrix "
+                                            "instructions of 16 rows, and here by {} with {}\n  hint   "
+                                            "--tile {}x{}x{} --mfma 16",
+                                            name, of_k, spec.tile_k, spec.mfma, spec.tile_m, spec.tile_n,
+                                            of_k));
+  codegen::Program program = gemm_program(spec);
+  for (const codegen::OrderClaim& c : codegen::sum_orders(codegen::expand(program)).claims) {
+    if (c.verdict == codegen::OrderClaim::Verdict::proved) continue;
+    throw std::invalid_argument(
+        fmt::format("{}: --deterministic {} is not what this form does\n  claim  {} is {}: {}\n  where  "
+                    "operation {}, {}:{}\n  hint   {}",
+                    name, same == Same::batch ? "batch" : "yes", c.claim, to_string(c.verdict), c.reason,
+                    c.op, c.where.file_name(), c.where.line(),
+                    spec.workers > 0 ? "--split with --split-k-fixup yes in place of --stream-k-workgroups: "
+                                       "parts of one length, in their order"
+                                     : "--split-k-fixup yes: parts are stored, and summed in their order"));
+  }
+  return build(std::move(program), how);
+}
+
+/// The forms whose sums have the order that is wanted: with fixed parts that are summed in turn, and for any m the same lengths of tiles
+/// and parts along K.
+std::vector<Flags> of_order(std::vector<Flags> forms, const Asked& asked, const Flags& fixed) {
+  if (asked.same == Same::any) return forms;
+  const std::string of_k = std::to_string(1024 / codegen::bits(asked.in));
+  std::vector<Flags> out;
+  for (Flags& one : forms) {
+    if (one["split"] != "0" && !fixed.contains("split-k-fixup") && asked.in != Element::i8)
+      one["split-k-fixup"] = "yes";
+    if (asked.same == Same::batch && ((!fixed.contains("tile") && !one["tile"].ends_with("x" + of_k)) ||
+                                      (!fixed.contains("split") && one["split"] != "0")))
+      continue;
+    out.push_back(std::move(one));
+  }
+  return out;
 }
 
 Face<Asked> face(bool pre) {
@@ -101,6 +151,11 @@ Face<Asked> face(bool pre) {
         "",
         "as many as the device runs at a time; parts are added by atomics, so C is 0 before the launch",
         {"stream-k"}},
+       {"deterministic",
+        Read::one_of(&Asked::same, {{"no", Same::any}, {"yes", Same::launch}, {"batch", Same::batch}}), "no",
+        "the same bits in every launch and beside any rows", "",
+        "yes: proved, or refused (parts that are added by atomics, stream-K); auto chooses among such forms\n"
+        "batch: and from builds for any m: K in tiles of 128 bytes, and in parts only as --split says"},
        {"pin",
         Read::parsed(&Asked::pins, "'load a 0 after 5, ..'",
                      [](const Asked&, const std::string& text) { return codegen::parse_pins(text); }),
@@ -125,7 +180,7 @@ Face<Asked> face(bool pre) {
           [=](const Asked& asked, const BuildOptions& how) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
-            return build_gemm(spec, how);
+            return build_asked(name, spec, asked.same, how);
           },
           [=](const Asked& asked, std::uint64_t seed) {
             GemmSpec spec = asked;
@@ -140,7 +195,7 @@ Face<Asked> face(bool pre) {
           [=](const Asked& asked, const Flags& fixed) {
             GemmSpec spec = asked;
             spec.preshuffled_b = pre;
-            return gemm_candidates(spec, fixed, asked.m, asked.n, asked.k);
+            return of_order(gemm_candidates(spec, fixed, asked.m, asked.n, asked.k), asked, fixed);
           },
           [=](const Asked& asked) {
             GemmSpec spec = asked;

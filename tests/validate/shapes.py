@@ -56,8 +56,7 @@ ABSENT = ("block_scale_gemm --arch gfx90a", "quantise --arch gfx90a")
 UNDECIDED = ("cumsum ", "dropout ", "paged_decode ", "moe_starts ", "moe_blocks ", "moe_places ", "moe_sort ",
              *(f"attention_backward_{k} --arch {g} --dtype bf16 --causal" for k in ("dq", "dkv") for g in ("gfx942", "gfx950")))
 # Undecided too, and not worth 100 s each time: products of f16 and bf16 on gfx90a flush subnormals, which is read as a function of both.
-PRODUCTS = [f"{k} --arch gfx90a" for k in ("gemm", "preshuffle_gemm", "dual_gemm", "moe_stage1", "flash_attention",
-                                            "attention_backward_dq", "attention_backward_dkv")]
+PRODUCTS = [f"{k} --arch gfx90a" for k in ("gemm", "preshuffle_gemm", "dual_gemm", "moe_stage1", "flash_attention")]
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("inlay")

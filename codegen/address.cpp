@@ -155,8 +155,12 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   const Tensor& tensor = program.tensor(access.tensor);
   SymContext& context = program.symbols();
   const std::size_t axes = tensor.shape.size();
+  const bool window = tensor.space == Space::window;
   AddressSplit out;
   out.shortened.assign(axes, false);
+  // Where coordinate 0 of a window lies belongs to the base, which may lie before the tensor: who looks there is left out by comparison.
+  Tensor from_zero = tensor;
+  if (window) from_zero.place = SymComposedLayout(Swizzle(), Sym(0), tensor.place.inner());
 
   // What of an origin belongs to the workgroup: the terms with a workgroup's number in them.
   std::vector<Sym> base(axes), step(axes), lane(axes), all(axes), thread(axes);
@@ -177,13 +181,18 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
                        : coordinates(access.threads, axis);
     lane[axis] = thread[axis] + Sym(access.elements[0][axis]);
     all[axis] = origin + lane[axis];
+    // Digits of a coordinate, pixels of images: where no trip moves it they are each lane's.
+    if (window && tensor.looks[axis].looks.size() > 1 && step[axis].is_constant()) {
+      lane[axis] += base[axis] + step[axis];
+      base[axis] = step[axis] = Sym(0);
+    }
   }
   out.far = is_far(program, access);
   // The outermost masked axis in memory, if everything outside of it is a single coordinate.
   const std::vector<std::size_t> order = outside_in(tensor);
   std::size_t before = 0; // axes of that order with one coordinate for the workgroup
   bool moves = false;     // with the trip: the hardware compares what that adds with the records too
-  for (; before < axes && !out.far; ++before) {
+  for (; before < axes && !out.far && !window; ++before) {
     const std::size_t outer = order[before];
     if (access.gathered(outer)) {
       if (moves)
@@ -203,7 +212,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // One coordinate of the outermost axis, nothing masked: a loop along the others may run ahead of its end, so the records end with that coordinate.
   if (const std::size_t outer = order[0];
-      !out.far && axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
+      !out.far && !window && axes > 1 && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
       access.extents[outer] == 1 && step[outer] == Sym(0) && !(base[outer] == Sym(0)) &&
       !uniform_of(program, access.origin[outer]) &&
       std::none_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
@@ -212,7 +221,7 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   }
   // The same of an axis that the loop moves along, with masks inside of it: the records end with the tensor. Number 0 is there always.
   if (const std::size_t outer = order[0];
-      !out.far && axes > 1 && !tensor.output && access.rows.empty() &&
+      !out.far && !window && axes > 1 && !tensor.output && access.rows.empty() &&
       out.descriptor_axis != static_cast<int>(outer) && access.extents[outer] == 1 && !access.masked[outer] &&
       base[outer] == Sym(0) && !(step[outer] == Sym(0)) &&
       std::any_of(access.masked.begin(), access.masked.end(), [](bool m) { return m; })) {
@@ -223,8 +232,8 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
   // is loaded after the last tile nobody reads, but it has to be memory of the tensor's or nothing. Of the tile of the trip itself
   // it is known that it is inside, and of a first one that is.
   if (const std::size_t outer = order[0];
-      !out.far && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 && !out.ends_with_tensor &&
-      access.extents[outer] > 1 && !access.masked[outer] && base[outer] == Sym(0) &&
+      !out.far && !window && !tensor.output && access.rows.empty() && out.descriptor_axis < 0 &&
+      !out.ends_with_tensor && access.extents[outer] > 1 && !access.masked[outer] && base[outer] == Sym(0) &&
       access.slot >= (step[outer].is_constant() ? 1 : 2) &&
       le(all[outer] - thread[outer] - Sym(access.elements[0][outer]) + Sym(access.extents[outer]),
          tensor.shape[outer]) != Truth::yes)
@@ -250,8 +259,8 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
 
   out.begin = base;
   out.base = tensor.at(base);
-  out.step = tensor.at(step);
-  const Sym at_lane = tensor.at(lane);
+  out.step = from_zero.at(step);
+  const Sym at_lane = from_zero.at(lane);
   out.immediate = std::max<std::int64_t>(at_lane.constant_term().value(), 0);
   out.lane = at_lane - Sym(out.immediate);
   const Sym address = tensor.at(all);
@@ -271,9 +280,14 @@ AddressSplit split(ThreadCoordinates& coordinates, const Access& access, std::sp
       out.predicates.push_back(
           {static_cast<int>(axis), u ? u->symbol : thread[axis], tensor.shape[axis], true});
     } else {
-      out.predicates.push_back(
-          {static_cast<int>(axis), lane[axis], tensor.shape[axis] - access.origin[axis], false});
+      out.predicates.push_back({static_cast<int>(axis), thread[axis] + Sym(access.elements[0][axis]),
+                                tensor.shape[axis] - access.origin[axis], false});
     }
+  }
+  if (window) {
+    const std::vector<Sym> seen = tensor.seen(all);
+    for (std::size_t axis = 0; axis < seen.size(); ++axis)
+      if (tensor.leaves(axis)) out.predicates.push_back({-1, seen[axis], tensor.of_shape[axis], true});
   }
   if (out.descriptor_axis >= 0) {
     const auto axis = static_cast<std::size_t>(out.descriptor_axis);

@@ -127,6 +127,8 @@ private:
       const Value v = k.argument(index++);
       a.tensor ? pointers_[a.tensor->id] = v : words[a.size->name] = v;
     }
+    for (const Tensor& t : p_.tensors())
+      if (t.space == Space::window) pointers_[t.id] = pointers_.at(t.of);
     const bool narrow = std::any_of(p_.tensors().begin(), p_.tensors().end(), [](const Tensor& t) {
       return t.space == Space::global && bits(t.element) < 8;
     });
@@ -199,7 +201,7 @@ private:
     Value descriptor, offset;
     int immediate = 0;
     Sym step;
-    std::vector<AddressSplit::Predicate> each_trip; ///< where the room depends on the trip
+    std::vector<AddressSplit::Predicate> each_trip; ///< what depends on the trip
     // Of 64 bits: the pointer that the workgroup has and the lane's offset from it, and what the trip does not compare.
     Value pointer, lane;
     std::vector<AddressSplit::Predicate> always{};
@@ -328,7 +330,7 @@ private:
     out.offset = k.lower_low(lane);
     for (AddressSplit::Predicate q : a.predicates) {
       q.coordinate = of_rows(q.coordinate);
-      if (of_trip(q.room)) {
+      if (of_trip(q.room) || of_trip(q.coordinate)) {
         out.each_trip.push_back(q);
       } else {
         out.offset = guarded(out.offset, q);
@@ -359,6 +361,8 @@ private:
     return sum;
   }
   Value holds(const AddressSplit::Predicate& q) {
+    // What a window looks at fits 32 bits, whatever its parts are: a claim.
+    if (q.axis < 0) return k.compare(Compare::ult, k.lower_low(q.coordinate), k.lower(q.room));
     return q.data ? k.compare(Compare::ult, k.lower(q.coordinate), k.lower(q.room))
                   : k.less(q.coordinate, q.room);
   }
@@ -1352,19 +1356,21 @@ private:
     if (wanted && form_ == LoopForm::ir)
       throw CodegenError(cannot + ": it is IR", "line   " + std::to_string(r.body[0].where.line()),
                          "--loops asm or auto");
-    bool moves = false, far = false;
+    bool moves = false, far = false, windows = false;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue})
       for (const Inst& i : *list) {
         moves = moves || (list == &r.body && moves_rows(i));
         far = far || (i.kind == InstKind::load && is_far(p_, i.access));
+        windows = windows || (i.kind == InstKind::load && p_.tensor(i.access.tensor).space == Space::window);
       }
-    if ((moves || far) && (form_ == LoopForm::block || wanted)) {
-      const std::string why =
-          moves ? ": a trip loads the rows that it gathers" : ": it loads by addresses of 64 bits";
+    if ((moves || far || windows) && (form_ == LoopForm::block || wanted)) {
+      const std::string why = moves ? ": a trip loads the rows that it gathers"
+                              : far ? ": it loads by addresses of 64 bits"
+                                    : ": it loads a window, whose masks depend on the trip";
       throw CodegenError(wanted ? cannot + why : "the loop cannot be a block of assembly" + why,
                          "line   " + std::to_string(r.body[0].where.line()), "--loops auto or ir");
     }
-    if (moves || far || !r.exact || form_ == LoopForm::ir) return;
+    if (moves || far || windows || !r.exact || form_ == LoopForm::ir) return;
     if (form_ == LoopForm::automatic && !wanted) {
       // What LLVM's allocator managed in final order without a copy: gemm 128x128x64, 184 and its addresses.
       constexpr int manageable = 192;

@@ -235,7 +235,8 @@ private:
         throw CodegenError("what moves is a tile, and this view is a part of one",
                            "view   " + to_string(view.where) + ", line " + std::to_string(where_.line()),
                            "the tile itself, with the thread-value layout beside it");
-      a.extents[mode.modes()[0].stride.axis[0]] = static_cast<int>(mode.size().value());
+      for (const Mode& m : mode.modes()) // of one axis, or of several that are grouped
+        a.extents[m.stride.axis[0]] *= static_cast<int>(m.extent.value());
     }
     const std::size_t axes = p_.tensor(view.tensor).shape.size();
     a.masked.assign(axes, false);
@@ -253,6 +254,11 @@ private:
 
   // The coordinates of gathered axes come from registers: nothing of them is left in the access.
   void gather(Inst& inst, const View& view, const Layout& tv, int base, int count) {
+    if (p_.tensor(view.tensor).space == Space::window &&
+        std::any_of(view.rows.begin(), view.rows.end(), [](int row) { return row >= 0; }))
+      throw CodegenError("through: " + p_.tensor(view.tensor).name +
+                             " is a window, and no table names its rows",
+                         "line   " + std::to_string(where_.line()), "a view of the tensor that it looks at");
     for (std::size_t axis = 0; axis < view.rows.size(); ++axis) {
       if (view.rows[axis] < 0) continue;
       const Reg row = row_of(view.rows[axis], view.partition(tv).where, axis, base, count);
@@ -298,6 +304,10 @@ private:
         continue;
       }
       bool inside = false;
+      for (const LoopOp* l : loops_) // whole tiles of a number
+        if (const auto n = t.shape[axis].constant(); n && l->extent == t.shape[axis])
+          inside = inside || (a.extents[axis] == l->tile && a.origin[axis] == Sym(l->tile) * l->t &&
+                              floor_mod(*n, Int(l->tile)) == Int(0));
       for (const LoopOp* l : loops_)
         inside = inside || (a.origin[axis] == l->t && single(a, axis) &&
                             t.shape[axis] == ceil_div(l->extent, Sym(l->tile)));

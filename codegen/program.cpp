@@ -202,6 +202,64 @@ Tensor Program::paged(const std::string& name, const Tensor& cache, const Tensor
   return t;
 }
 
+Tensor Program::window(const std::string& name, const Tensor& of, std::vector<WindowAxis> axes,
+                       std::vector<Sym> origin) {
+  const auto refuse = [&](const std::string& what, const std::string& given, const std::string& hint) {
+    throw CodegenError("window: " + what, given, hint);
+  };
+  if (of.space != Space::global || of.output || of.far || bits(of.element) < 8)
+    refuse(of.name + " is no input of elements of 8 bits or more, below 2 GiB", to_string(of.place),
+           "an input");
+  const std::size_t rank = of.shape.size();
+  if (of.place.inner().modes().size() != rank)
+    refuse(of.name + " has an axis of several modes", to_string(of.place),
+           "an input with one stride an axis");
+  if (origin.size() != rank)
+    refuse(of.name + " has " + std::to_string(rank) + " axes", std::to_string(origin.size()) + " origins",
+           "where coordinate 0 of the window lies, a number for each axis of " + of.name);
+  Tensor t;
+  t.id = static_cast<int>(tensors_.size());
+  t.name = name;
+  t.space = Space::window;
+  t.element = of.element;
+  t.of = of.id;
+  t.of_shape = of.shape;
+  t.look_origin = std::move(origin);
+  const auto stride = [&](std::size_t axis) { return of.place.inner().modes()[axis].stride.scale; };
+  Sym offset = of.place.offset();
+  for (std::size_t axis = 0; axis < rank; ++axis) offset += t.look_origin[axis] * stride(axis);
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t all = axes.size() == 1 ? 0 : b.open();
+  for (const WindowAxis& axis : axes) {
+    if (axis.looks.empty())
+      refuse("an axis of " + name + " has no digits", to_string(axis.extent),
+             "{extent, axis of the input, step}");
+    t.shape.push_back(axis.extent);
+    const std::size_t one = axis.looks.size() == 1 ? 0 : b.open();
+    Sym before(1);
+    for (std::size_t d = 0; d < axis.looks.size(); ++d) {
+      const Look& look = axis.looks[d];
+      if (look.axis < 0 || static_cast<std::size_t>(look.axis) >= rank)
+        refuse(of.name + " has no axis " + std::to_string(look.axis), std::to_string(rank) + " axes",
+               "0 to " + std::to_string(rank - 1));
+      if (le(Sym(0), look.step) != Truth::yes || le(Sym(1), look.extent) != Truth::yes)
+        refuse("a digit of " + name + " goes backwards, or may have no coordinate",
+               to_string(look.extent) + " by " + to_string(look.step),
+               "extents of at least 1, steps of at least 0");
+      const bool last = d + 1 == axis.looks.size();
+      b.leaf(BasicMode<Sym>{last ? ceil_div(axis.extent, before) : look.extent,
+                            BasicStride<Sym>(look.step * stride(static_cast<std::size_t>(look.axis)))});
+      before = before * look.extent;
+    }
+    if (axis.looks.size() != 1) b.close(one, axis.looks.size());
+  }
+  if (axes.size() != 1) b.close(all, axes.size());
+  t.place = SymComposedLayout(Swizzle(), offset, SymLayout(std::move(b).finish()));
+  t.looks = std::move(axes);
+  tensors_.push_back(t);
+  return t;
+}
+
 void Program::far(const Tensor& tensor) {
   Tensor& t = tensors_[static_cast<std::size_t>(tensor.id)];
   if (t.space != Space::global || t.output)
@@ -293,6 +351,17 @@ void check_integers(const std::string& operation, Expr e,
 
 Expr Program::in_memory(Expr e) const {
   return expressions_->rewrite(e, [&](const ExprNode& n) -> std::optional<Expr> {
+    if (n.fn == Fn::load && tensor(n.tensor).space == Space::window) {
+      const Tensor& w = tensor(n.tensor);
+      const std::vector<Sym> at = w.seen(n.index);
+      Expr x = expressions_->load(w.of, at, {});
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        if (!w.leaves(axis)) continue;
+        x = inside(at[axis], w.of_shape[axis], x, 0);
+        x = inside(Sym(0) - at[axis], Sym(1), x, 0); // not negative
+      }
+      return x;
+    }
     if (n.fn != Fn::load || tensor(n.tensor).space != Space::paged) return std::nullopt;
     const Tensor &table = tensor(tensor(n.tensor).table), &cache = tensor(tensor(n.tensor).cache);
     const auto axes = static_cast<std::ptrdiff_t>(table.shape.size());
@@ -703,6 +772,9 @@ void changes(int fragment, std::vector<int>& exact, const std::source_location& 
 
 void Program::store(const Fragment& from, const View& to, int vector, Where where) {
   check_vector(from.tv, vector, "store");
+  if (const Tensor& t = tensor(to.tensor); t.space == Space::window)
+    throw CodegenError("store: " + t.name + " is a window, and is read only",
+                       "line   " + std::to_string(where.line()), "an output of its own");
   if (tensor(to.tensor).space == Space::paged)
     throw CodegenError("store: " + tensor(to.tensor).name + " is paged, and is read only",
                        "line   " + std::to_string(where.line()),
@@ -1205,7 +1277,13 @@ std::string Program::text() const {
     if (t.space == Space::paged)
       out += "  paged   " + t.name + " " + to_string(t.element) + ": " + name(t.cache) + " in pages of " +
              to_string(tensor(t.cache).shape[1]) + ", by " + name(t.table) + "\n";
-    else
+    else if (t.space == Space::window) {
+      out += "  window  " + t.name + " " + to_string(t.element) + " " + to_string(t.place) + ": " +
+             name(t.of) + " from (";
+      for (std::size_t i = 0; i < t.look_origin.size(); ++i)
+        out += (i ? "," : "") + to_string(t.look_origin[i]);
+      out += ")\n";
+    } else
       out += std::string(t.space == Space::lds ? "  lds     "
                          : t.in_place          ? "  inout   "
                          : t.output            ? "  output  "

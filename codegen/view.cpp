@@ -24,10 +24,50 @@ std::vector<int> along(LayoutView<Int> mode, std::size_t axis) {
   return out;
 }
 
+// floor(x / n), where what a work-item adds to whole tiles does not matter: floor((64 t + 8 (tid mod 8)) / 256) is floor(64 t / 256).
+Sym quotient(Sym x, Sym n) {
+  const auto divisor = n.constant();
+  if (!divisor || x.is_constant()) return floor_div(x, n);
+  // Parts c (y mod m), written c y - c m floor(y / m), from 0 to c (m - 1).
+  Sym rest = x;
+  Int most = 0;
+  for (const Term& term : x.terms()) {
+    if (term.factors().size() != 1 || term.factors()[0].power != 1 || term.coefficient >= Int(0)) continue;
+    const SymAtom& atom = x.context()->atom(term.factors()[0].atom);
+    if (atom.kind != AtomKind::floor_div) continue;
+    const auto m = atom.operands[1].constant();
+    if (!m || floor_mod(-term.coefficient, *m) != Int(0)) continue;
+    const Int c = floor_div(-term.coefficient, *m);
+    const Sym part = Sym(c) * (atom.operands[0] - Sym(*m) * x.context()->value(term.factors()[0].atom));
+    if ((rest - part).terms().size() + 2 > rest.terms().size()) continue; // y itself is not there
+    rest = rest - part;
+    most += c * (*m - Int(1));
+  }
+  Int whole = *divisor;
+  for (const Term& term : rest.terms()) whole = gcd(whole, term.coefficient);
+  const Int left = floor_mod(rest.constant_term(), whole);
+  return most + left < whole ? floor_div(rest - Sym(left), n) : floor_div(x, n);
+}
+
 } // namespace
 
 Sym Tensor::at(std::span<const Sym> coordinate) const {
   INLAY_CHECK(coordinate.size() == shape.size(), "a coordinate of " + name);
+  if (space == Space::window) {
+    Sym sum = place.offset();
+    for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+      Sym rest = coordinate[axis];
+      const SymLayout mode = coordinate.size() == 1 ? place.inner() : place.inner().mode(axis);
+      for (std::size_t d = 0; d < mode.modes().size(); ++d) {
+        const auto& m = mode.modes()[d];
+        const bool last = d + 1 == mode.modes().size();
+        const Sym next = last ? Sym(0) : quotient(rest, m.extent);
+        sum += (last ? rest : rest - m.extent * next) * m.stride.scale;
+        rest = next;
+      }
+    }
+    return sum;
+  }
   if (coordinate.size() == 1) return place(coordinate[0]);
   TupleBuilder<Sym> b;
   const std::size_t at = b.open();
@@ -64,6 +104,36 @@ std::int64_t Tensor::stage_elements() const {
   return (n + block - 1) / block * block;
 }
 
+std::vector<Sym> Tensor::seen(std::span<const Sym> coordinate) const {
+  INLAY_CHECK(coordinate.size() == looks.size(), "a coordinate of the window " + name);
+  std::vector<Sym> out = look_origin;
+  for (std::size_t axis = 0; axis < looks.size(); ++axis) {
+    Sym rest = coordinate[axis];
+    for (std::size_t d = 0; d < looks[axis].looks.size(); ++d) {
+      const Look& look = looks[axis].looks[d];
+      const bool last = d + 1 == looks[axis].looks.size();
+      const Sym next = last ? Sym(0) : quotient(rest, look.extent);
+      out[static_cast<std::size_t>(look.axis)] += look.step * (last ? rest : rest - look.extent * next);
+      rest = next;
+    }
+  }
+  return out;
+}
+
+bool Tensor::leaves(std::size_t axis) const {
+  std::size_t digits = 0;
+  bool whole = look_origin[axis] == Sym(0);
+  for (const WindowAxis& w : looks)
+    for (std::size_t d = 0; d < w.looks.size(); ++d) {
+      if (w.looks[d].axis != static_cast<int>(axis)) continue;
+      ++digits;
+      const bool only = w.looks.size() == 1, last = d + 1 == w.looks.size();
+      const Sym extent = only ? w.extent : w.looks[d].extent;
+      whole = whole && w.looks[d].step == Sym(1) && extent == of_shape[axis] && (only || !last);
+    }
+  return digits > 1 || !whole;
+}
+
 View View::keep(const std::vector<std::size_t>& modes) const {
   View v = *this;
   TupleBuilder<Mode> b;
@@ -96,6 +166,25 @@ View View::through(std::size_t mode, const Fragment& ids) const {
                        "tile   begins at " + to_string(v.origin[axis]), "index 0 along it");
   v.rows.resize(origin.size(), -1);
   v.rows[axis] = ids.id;
+  return v;
+}
+
+View View::group(std::size_t first, std::size_t last) const {
+  if (first >= last || last > where.rank() || !plain())
+    throw CodegenError("group: the tile has no plain modes " + std::to_string(first) + " to " +
+                           std::to_string(last) + " - 1",
+                       "tile   " + to_string(where));
+  View v = *this;
+  const std::size_t rank = where.rank() - (last - first) + 1;
+  TupleBuilder<Mode> b;
+  const std::size_t at = rank == 1 ? 0 : b.open();
+  for (std::size_t i = 0; i < where.rank(); ++i) {
+    const std::size_t inner = i == first && last - first > 1 ? b.open() : 0;
+    b.leaf(where.mode(i).modes()[0]);
+    if (i + 1 == last && last - first > 1) b.close(inner, last - first);
+  }
+  if (rank != 1) b.close(at, rank);
+  v.where = Layout(std::move(b).finish());
   return v;
 }
 

@@ -208,6 +208,8 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
       p.rows.push_back({axis, *codegen::row_symbol(p_, t, axis, row).as_atom(), row});
     }
   if (concrete()) return p;
+  if (t.space == codegen::Space::window)
+    throw NotFollowed{"loads of the window " + t.name + ", whose halo is compared as unsigned"};
   p.split = codegen::split(coordinates_, i.access, i.uses);
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
@@ -367,8 +369,8 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
         }
         Formulas::Condition never;
         never.never = true;
-        inside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), {});
-        outside = names.of(i.access.tensor, Sym(0), Sym(0), Sym(0), never);
+        inside = names.of(tensor.memory(), Sym(0), Sym(0), Sym(0), {});
+        outside = names.of(tensor.memory(), Sym(0), Sym(0), Sym(0), never);
       }
       for (std::size_t th = 0; th < threads; ++th) {
         if (!runs(th) || !i.access.acts(static_cast<int>(th))) continue;
@@ -388,8 +390,10 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
               moved = moved && !(axis < i.access.masked.size() && i.access.masked[axis] &&
                                  (c[axis] < 0 || c[axis] >= extent[axis]));
             }
-            if (moved) {
-              const Int bit(places_.of(tensor, c) * size);
+            const bool window = tensor.space == codegen::Space::window;
+            const auto seen = moved && window ? places_.seen(tensor, c) : std::nullopt;
+            if (moved && (!window || seen)) {
+              const Int bit((seen ? places_.of(p_.tensor(tensor.of), *seen) : places_.of(tensor, c)) * size);
               a.byte = floor_div(bit, Int(8)).value();
               a.bit = static_cast<int>(floor_mod(bit, Int(8)).value());
             } else {

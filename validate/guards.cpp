@@ -68,6 +68,12 @@ std::optional<Guards::Mismatch> Guards::check(const Inst& i, Places& places, Ass
       exists = exists && inside;
       moved = moved && (inside || !access.masked[axis]);
     }
+    if (t.space == codegen::Space::window) {
+      const auto seen = places.seen(t, c); // what it looks at outside is compared, always
+      exists = exists && seen;
+      moved = moved && seen;
+      if (seen) return places.of(p_.tensor(t.of), *seen);
+    }
     return exists || !moved ? places.of(t, c) : 0;
   };
   // The last element inside and the first one outside, a few at the border between them, and any.
@@ -168,7 +174,7 @@ std::optional<Guards::Mismatch> Guards::at(Assignment numbers, std::uint64_t see
       if (r.is_loop) numbers.set(r.trip, Int(trip));
       for (const Inst& i : all) {
         if ((i.kind != InstKind::load && i.kind != InstKind::store) ||
-            p_.tensor(i.access.tensor).space != codegen::Space::global ||
+            p_.tensor(i.access.tensor).space == codegen::Space::lds ||
             (i.when && (evaluate(i.when->size, numbers).value() % i.when->modulus == 0) != i.when->divides))
           continue;
         if (auto bad = check(i, places, numbers)) return bad;

@@ -39,6 +39,27 @@ std::int64_t Places::of(const codegen::Tensor& t, std::span<const std::int64_t> 
   return shift >= 0 ? sum ^ (field(base + shift) << base) : sum ^ (field(base) << (base - shift));
 }
 
+std::optional<std::vector<std::int64_t>> Places::seen(const codegen::Tensor& window,
+                                                      std::span<const std::int64_t> coordinate) const {
+  const auto number = [&](Sym s) { return evaluate(s, *numbers_).value(); };
+  std::vector<std::int64_t> at;
+  for (const Sym& o : window.look_origin) at.push_back(number(o));
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+    std::int64_t rest = coordinate[axis];
+    const auto& looks = window.looks[axis].looks;
+    for (std::size_t d = 0; d < looks.size(); ++d) {
+      const std::int64_t extent = number(looks[d].extent),
+                         digit = d + 1 == looks.size() ? rest : ((rest % extent) + extent) % extent;
+      at[static_cast<std::size_t>(looks[d].axis)] += number(looks[d].step) * digit;
+      if (d + 1 < looks.size()) rest = (rest - digit) / extent;
+    }
+  }
+  const codegen::Tensor& of = program_->tensor(window.of);
+  for (std::size_t axis = 0; axis < at.size(); ++axis)
+    if (at[axis] < 0 || at[axis] >= number(of.shape[axis])) return std::nullopt;
+  return at;
+}
+
 std::vector<std::int64_t> Places::along(const Layout& threads, int count, std::size_t axis) {
   std::vector<std::int64_t> out;
   for (int thread = 0; thread < count; ++thread) {

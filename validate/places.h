@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,9 @@ public:
       : program_(&program), numbers_(&numbers) {}
   /// The element number of a coordinate. The last digit of a mode takes what is left, so that outside is outside.
   [[nodiscard]] std::int64_t of(const codegen::Tensor& tensor, std::span<const std::int64_t> coordinate);
+  /// Of a window: the coordinate of what it looks at; none outside of that.
+  [[nodiscard]] std::optional<std::vector<std::int64_t>> seen(const codegen::Tensor& window,
+                                                              std::span<const std::int64_t> coordinate) const;
   /// What a thread has of a coordinate's axis.
   [[nodiscard]] static std::vector<std::int64_t> along(const Layout& threads, int count, std::size_t axis);
 

@@ -10,8 +10,6 @@
 namespace inlay::codegen::provenance {
 namespace {
 
-__extension__ using Wide = __int128; // no product of two sizes and a width leaves it
-
 std::uint64_t scramble(std::uint64_t x) { // splitmix64
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
@@ -56,7 +54,7 @@ Content::Content(const Code& code) : code_(code), p_(*code.program) {
     int part = 0;
     for (const auto* list : {&r.prologue, &r.body, &r.epilogue}) {
       for (const Inst& i : *list) {
-        if (i.access.tensor < 0 || p_.tensor(i.access.tensor).space != Space::global) continue;
+        if (i.access.tensor < 0 || p_.tensor(i.access.tensor).space == Space::lds) continue;
         home_[&i] = {&r, part};
         ++accesses;
         for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
@@ -187,6 +185,22 @@ const Content::Placed& Content::placed(const Tensor& t, const Point& point) {
       last += Wide{out.modes.back().back().first - 1} * out.modes.back().back().second;
     }
   }
+  out.offset = number(t.place.offset(), point.at);
+  if (t.space == Space::window) { // what it looks at, and where: by its own digits
+    last = 0;
+    const Tensor& of = p_.tensor(t.of);
+    for (std::size_t axis = 0; axis < of.shape.size(); ++axis) {
+      out.of.push_back(number(of.shape[axis], point.at));
+      out.stride.push_back(number(of.place.inner().modes()[axis].stride.scale, point.at));
+      out.origin.push_back(number(t.look_origin[axis], point.at));
+      last += Wide{out.of.back() - 1} * out.stride.back();
+    }
+    for (const WindowAxis& axis : t.looks) {
+      out.looks.emplace_back();
+      for (const Look& look : axis.looks)
+        out.looks.back().push_back({number(look.extent, point.at), look.axis, number(look.step, point.at)});
+    }
+  }
   out.elements = last < (Wide{1} << 62) ? static_cast<std::int64_t>(last) + 1 : std::int64_t{1} << 62;
   return out;
 }
@@ -208,6 +222,25 @@ const std::vector<std::vector<int>>& Content::coordinates(const Layout& threads,
     }
   }
   return coordinates_.emplace_back(threads, std::move(out)).second;
+}
+
+std::optional<Wide> Content::seen(const Placed& in, const std::vector<std::int64_t>& c) {
+  std::vector<std::int64_t> at = in.origin;
+  for (std::size_t axis = 0; axis < c.size(); ++axis) {
+    std::int64_t rest = c[axis];
+    for (std::size_t d = 0; d < in.looks[axis].size(); ++d) {
+      const auto& [extent, along, step] = in.looks[axis][d];
+      const std::int64_t digit = d + 1 == in.looks[axis].size() ? rest : ((rest % extent) + extent) % extent;
+      at[static_cast<std::size_t>(along)] += step * digit;
+      rest = (rest - digit) / extent;
+    }
+  }
+  Wide element = 0;
+  for (std::size_t axis = 0; axis < at.size(); ++axis) {
+    if (at[axis] < 0 || at[axis] >= in.of[axis]) return std::nullopt;
+    element += Wide{at[axis]} * in.stride[axis];
+  }
+  return element;
 }
 
 std::optional<std::string> Content::wrong(const Inst& inst, const AddressSplit& split) {
@@ -245,8 +278,9 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
   const auto inside = [&](const std::vector<std::int64_t>& c, bool all) {
     for (std::size_t axis = 0; axis < axes; ++axis)
       if ((all || a.masked[axis]) && (c[axis] < 0 || c[axis] >= in.extent[axis])) return false;
-    return true;
+    return in.looks.empty() || seen(in, c).has_value(); // what a window looks at is always compared
   };
+  const auto place_of = [&](const std::vector<std::int64_t>& c) { return place(in.modes, c) + in.offset; };
   // Who is nearest to the ends: of those inside and of those outside the first and the last in memory and along each axis.
   std::vector<std::size_t> chosen;
   struct Best {
@@ -259,7 +293,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     }
   };
   std::vector<Best> best(4 + 4 * axes);
-  std::size_t some = 0;
+  std::size_t some = 0, borders = 0;
+  bool was_in = true;
   for (std::size_t th = 0; th < static_cast<std::size_t>(p_.threads()); ++th) {
     if (!inst.waves.contains(static_cast<int>(th) / p_.target().wave_size)) continue;
     if (a.idle) {
@@ -273,12 +308,19 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     const auto first = coordinate(th, 0), last = coordinate(th, count - 1);
     const bool in_first = inside(first, false), in_last = inside(last, false);
     const std::size_t of = in_last ? 0 : 2;
-    best[of].offer(th, place(in.modes, last)), best[of + 1].offer(th, -place(in.modes, last));
+    best[of].offer(th, place_of(last)), best[of + 1].offer(th, -place_of(last));
     for (std::size_t axis = 0; axis < axes; ++axis) {
       best[4 + 4 * axis + (in_last ? 0 : 1)].offer(th, -Wide{last[axis]});
       best[4 + 4 * axis + (in_first ? 2 : 3)].offer(th, Wide{first[axis]});
     }
     if (scramble(point.seed + th) % 61 == 0 && some++ < 2) chosen.push_back(th);
+    // A window has borders inside of its tile: who stands at one.
+    if (!in.looks.empty() && borders < 12 && (in_last != was_in || in_first != in_last)) {
+      ++borders;
+      if (th > 0) chosen.push_back(th - 1);
+      chosen.push_back(th);
+    }
+    was_in = in_last;
   }
   for (const Best& b : best)
     if (b.found) chosen.push_back(b.thread);
@@ -316,6 +358,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
     bool compared = true; // what is compared in registers, once for the vector
     for (const AddressSplit::Predicate& q : split.predicates) {
       const std::int64_t x = number(q.coordinate, at), room = number(q.room, at);
+      if (q.axis < 0 && (x > INT32_MAX || x < INT32_MIN))
+        return "a coordinate of " + text(x) + " leaves 32 bits";
       if (room > UINT32_MAX || room < INT32_MIN) return "a comparison with " + text(room) + " leaves 32 bits";
       compared =
           compared && (q.data ? static_cast<std::uint32_t>(x) < static_cast<std::uint32_t>(room) : x < room);
@@ -338,7 +382,8 @@ std::optional<std::string> Content::wrong_at(const Inst& inst, const AddressSpli
                  (!compared ? "a comparison leaves it out"
                             : "the descriptor of " + text(limit) + " bytes ends before byte " +
                                   text(offset + bytes(step) + until));
-        const Wide is = base + step + lane + static_cast<Wide>(e), wanted = place(in.modes, c);
+        const Wide is = base + step + lane + static_cast<Wide>(e),
+                   wanted = in.looks.empty() ? place_of(c) : *seen(in, c);
         if (is != wanted)
           return at_work_item(th, e, c) + " is element " + text(wanted) + ", and the address is that of " +
                  text(is);

@@ -22,6 +22,8 @@
 
 namespace inlay::codegen::provenance {
 
+__extension__ using Wide = __int128; // no product of two sizes and a width leaves it
+
 class Content {
 public:
   explicit Content(const Code& code);
@@ -41,12 +43,23 @@ private:
     std::vector<std::int64_t> extent;
     std::vector<Digits> modes; ///< [axis]
     std::int64_t elements = 0; ///< up to past the last one
+    std::int64_t offset = 0;   ///< of coordinate 0
+    // Of a window: extents, strides and first coordinate of what it looks at, and its own digits.
+    std::vector<std::int64_t> of, stride, origin;
+    struct Digit {
+      std::int64_t extent;
+      int axis;
+      std::int64_t step;
+    };
+    std::vector<std::vector<Digit>> looks;
   };
   using Home = std::pair<const CodeRegion*, int>; ///< and prologue, body or epilogue: 0, 1, 2
 
   const std::vector<Point>& points(const Home& home);
   const Placed& placed(const Tensor& t, const Point& point);
   const std::vector<std::vector<int>>& coordinates(const Layout& threads, std::size_t axes);
+  // The element of what a window looks at that a coordinate stands for, if there is one.
+  static std::optional<Wide> seen(const Placed& in, const std::vector<std::int64_t>& c);
   std::optional<std::string> wrong_at(const Inst& inst, const AddressSplit& split, const Point& point);
 
   const Code& code_;

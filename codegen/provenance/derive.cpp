@@ -256,7 +256,8 @@ int pointer_alignment(const Program& program, const Tensor& tensor) {
     const auto* copy = std::get_if<CopyOp>(&op.what);
     if (!copy) return;
     for (const auto* view : {&copy->from, &copy->to})
-      if (*view && (*view)->tensor == tensor.id) width = std::max(width, copy->vector * bits(tensor.element));
+      if (*view && program.tensor((*view)->tensor).memory() == tensor.memory())
+        width = std::max(width, copy->vector * bits(tensor.element));
   });
   return std::clamp(width / 8, 1, 4);
 }

@@ -123,6 +123,8 @@ private:
   Sym in_trip(const Inst& i, Sym s);
   // The descriptor ends exactly the rows: nothing inside passes the end of a row (or of a block of rows).
   void guard_claims(const Inst& i, const Tensor& t, const Tensor& in_world, const AddressSplit& a);
+  // A window's vectors lie wholly inside of what it looks at or wholly outside; each axis that may be left is compared, as unsigned.
+  void halo_claims(const Inst& i, const std::vector<Sym>& at0, const AddressSplit& a);
   // How many coordinates along the descriptor's axis are one block of its place, of which it counts whole ones.
   static Sym block_of(const Tensor& in_world, std::size_t axis);
   // Offsets and records fit 31 bits for all sizes of the contract.

@@ -156,9 +156,10 @@ void Interpreter::store(State& s, const Inst& i) {
     // What the mask of the store leaves out need not be right, nor what the specification says of it as the fact does.
     bool met = std::any_of(told.begin(), told.end(),
                            [&](const Fact& x) { return x.index == index && x.bound == bound; });
-    for (std::size_t axis = 0; axis < coordinate.size(); ++axis)
-      met =
-          met || (settle_sym(coordinate[axis]) == index && less_equal(settle_sym(world(shape[axis])), bound));
+    for (std::size_t axis = 0; axis < coordinate.size() && !met;
+         ++axis) // also of a tap, so much further along
+      if (const auto tap = (index - settle_sym(coordinate[axis])).constant())
+        met = less_equal(settle_sym(world(shape[axis])) + Sym(*tap), bound);
     met = met || less_equal(ranged(index, columns) + Sym(1), bound);
     if (!met)
       refute(claim, describe(term),

@@ -409,6 +409,7 @@ void Interpreter::memory_claims(const Inst& i) {
         "a vector of " + t.name + " is wholly inside or wholly outside", [&] { return to_string(room); },
         "facts");
   }
+  if (t.space == Space::window) halo_claims(i, at0, a);
   // After the last coordinate of the access along an axis; and what it may pass where nothing masks it.
   const auto past = [&](std::size_t axis) {
     const Column& c = r.coordinate[axis];
@@ -426,10 +427,14 @@ void Interpreter::memory_claims(const Inst& i) {
                                   to_string(t.shape[axis]) + " declared a multiple of the loop's tile"
                             : ""));
   };
+  // What a window looks at past the end of its axis is compared, as what lies before its start is.
+  const auto compared = [&](std::size_t axis) {
+    return t.space == Space::window && t.leaves(static_cast<std::size_t>(t.looks[axis].looks.back().axis));
+  };
   // Without a descriptor that ends, every coordinate that is not masked has to be inside.
   if (i.kind == InstKind::load && !a.ends())
     for (std::size_t axis = 0; axis < at0.size(); ++axis)
-      if (!i.access.masked[axis] && !guarded(axis) && !counted(i, axis) && !inside(axis) &&
+      if (!i.access.masked[axis] && !guarded(axis) && !counted(i, axis) && !compared(axis) && !inside(axis) &&
           !decide(ClaimKind::less_equal, past(axis), in_trip(i, world(t.shape[axis]))))
         leaves(axis, "no descriptor ends it");
   // So has a number along an axis outside of the descriptor's: it is part of the base.
@@ -480,6 +485,60 @@ void Interpreter::memory_claims(const Inst& i) {
   const std::string content = what + " go to the places of their view, and guards leave out what masks do";
   if (const auto why = content_.wrong(i, a)) refute(content, to_string(t.place), *why);
   prove(content, address, "enumeration");
+}
+
+// A window's vectors lie wholly inside of what it looks at, or wholly outside, and each axis that may be left is compared.
+void Interpreter::halo_claims(const Inst& i, const std::vector<Sym>& at0, const AddressSplit& a) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const std::string claim =
+      "what " + t.name + " looks at outside of " + p_.tensor(t.of).name + " is left out";
+  const std::size_t count = i.access.elements.size();
+  Tensor w = t;
+  for (Sym& s : w.look_origin) s = world(s);
+  for (WindowAxis& axis : w.looks)
+    for (Look& look : axis.looks) look.extent = world(look.extent), look.step = world(look.step);
+  const std::vector<Sym> first = w.seen(at0);
+  // Compared as 32 bits: how far it may look, up to a tile or what is loaded ahead past the end.
+  std::vector<Sym> farthest = t.look_origin;
+  for (std::size_t k = 0; k < t.looks.size(); ++k) {
+    Sym end = t.shape[k] + Sym((i.ahead + 1) * i.access.extents[k]);
+    for (std::size_t d = 0; d < t.looks[k].looks.size(); ++d) {
+      const Look& look = t.looks[k].looks[d];
+      const bool last = d + 1 == t.looks[k].looks.size();
+      farthest[static_cast<std::size_t>(look.axis)] += look.step * (last ? end : look.extent - Sym(1));
+      if (!last) end = floor_div(end, look.extent);
+    }
+  }
+  for (std::size_t axis = 0; axis < first.size(); ++axis) {
+    if (!t.leaves(axis)) continue;
+    if (std::none_of(a.predicates.begin(), a.predicates.end(), [&](const AddressSplit::Predicate& q) {
+          return q.axis == -1 && q.data && q.room == t.of_shape[axis];
+        }))
+      refute(claim, to_string(first[axis]), "axis " + std::to_string(axis) + " is not compared");
+    const Interval most = interval(farthest[axis]), least = interval(t.look_origin[axis]);
+    if (!most.upper || *most.upper > Int(INT32_MAX) || !least.lower || *least.lower < Int(INT32_MIN))
+      refute(claim, to_string(farthest[axis]),
+             "axis " + std::to_string(axis) +
+                 " may be looked at past 2^31; declare the sizes with a smaller `most`");
+    for (std::size_t e = 1; e < count; ++e) {
+      std::vector<Sym> at = at0;
+      for (std::size_t k = 0; k < at.size(); ++k)
+        at[k] += Sym(i.access.elements[e][k] - i.access.elements[0][k]);
+      const Sym seen = w.seen(at)[axis];
+      if (decide(ClaimKind::equal, seen, first[axis])) continue;
+      if (!decide(ClaimKind::equal, seen, first[axis] + Sym(e)) ||
+          !decide(ClaimKind::divides, Sym(count), first[axis]) ||
+          !decide(ClaimKind::divides, Sym(count), world(t.of_shape[axis])))
+        refute("a vector of " + t.name + " is wholly inside or wholly outside", to_string(first[axis]),
+               "vectors of " + std::to_string(count) + " go over the start or the end of axis " +
+                   std::to_string(axis) + " of " + p_.tensor(t.of).name + ", of extent " +
+                   to_string(t.of_shape[axis]) +
+                   hint_multiple(p_.tensor(t.of), static_cast<std::int64_t>(count)) +
+                   ", or an origin that is a multiple of it");
+    }
+  }
+  prove(
+      claim, [&] { return to_string(t.place); }, "facts");
 }
 
 bool Interpreter::counted(const Inst& i, std::size_t axis) {
@@ -562,11 +621,23 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
                       ? ", or k.far(" + t.name + "), which loads by 64 bits of address"
                       : ""));
   };
+  // Of who is not left out of a window by its digits, lane and trip are at most what lies between its base and the end of the tensor.
+  const bool digits = std::any_of(t.looks.begin(), t.looks.end(),
+                                  [](const WindowAxis& axis) { return axis.looks.size() > 1; });
+  if (digits) {
+    const Tensor& of = p_.tensor(t.of);
+    std::vector<Sym> last;
+    for (const Sym& extent : of.shape) last.push_back(extent - Sym(1));
+    check(of.at(last) - t.place.offset() + Sym(1), "offset of a lane");
+  }
+  Tensor from_zero = t; // of a window: without its origin, which is in the base
+  if (t.space == Space::window) from_zero.place = SymComposedLayout(Swizzle(), Sym(0), t.place.inner());
   std::vector<Sym> most;
   for (const Column& c : prepared(i).coordinate) most.push_back(Sym(*std::max_element(c.begin(), c.end())));
   if (a.gathered_axis >= 0)
     most[static_cast<std::size_t>(a.gathered_axis)] = t.shape[static_cast<std::size_t>(a.gathered_axis)];
-  check(t.at(most), "offset of a lane"); // strides of tensors in memory are not negative
+  if (t.space != Space::window)
+    check(t.at(most), "offset of a lane"); // strides of tensors in memory are not negative
   if (a.descriptor_axis >= 0) {
     std::vector<Sym> end(t.shape.size(), Sym(0));
     // As far as records reach: whole blocks of the axis, however little of the last one the tile has.
@@ -595,7 +666,7 @@ void Interpreter::range_claims(const Inst& i, const Tensor& t, const AddressSpli
       for (const CodeRegion& r : code_.regions) moves = moves || (r.is_loop && s == *r.trip.as_atom());
     if (moves) far[axis] = t.shape[axis] + Sym(i.ahead * i.access.extents[axis]);
   }
-  check(t.at(far), "offset of a trip");
+  if (!digits) check(from_zero.at(far), "offset of a trip");
   prove(
       "byte offsets into " + t.name + " fit 31 bits", [&] { return to_string(a.lane); }, "facts");
 }
@@ -631,6 +702,8 @@ std::string Interpreter::hint_multiple(const Tensor& t, std::int64_t n) const {
 Tensor Interpreter::tensor_in_world(const Tensor& t) const {
   Tensor out = t;
   out.place = t.place.with_inner(with_symbols(t.place.inner(), [&](Sym s) { return world(s); }));
+  if (t.space == Space::window)
+    out.place = SymComposedLayout(Swizzle(), world(t.place.offset()), out.place.inner());
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <stdexcept>
@@ -157,7 +158,30 @@ private:
     if (t.in_place) m.before = m.value;
     m.shared.assign(m.value.size(), nan);
   }
+  // Where a coordinate of a window lies in what it looks at, digit by digit; nowhere outside of that.
+  std::optional<std::vector<std::int64_t>> looked(const Tensor& w, const std::vector<std::int64_t>& c) const {
+    std::vector<std::int64_t> at;
+    for (const Sym& o : w.look_origin) at.push_back(number(o));
+    for (std::size_t axis = 0; axis < c.size(); ++axis) {
+      std::int64_t rest = c[axis];
+      const std::vector<Look>& looks = w.looks[axis].looks;
+      for (std::size_t d = 0; d < looks.size(); ++d) {
+        const std::int64_t extent = number(looks[d].extent),
+                           digit = d + 1 < looks.size() ? rest % extent : rest;
+        at[static_cast<std::size_t>(looks[d].axis)] += digit * number(looks[d].step);
+        rest /= extent;
+      }
+    }
+    const std::vector<std::int64_t> extents = shape(p_.tensor(w.of));
+    for (std::size_t axis = 0; axis < at.size(); ++axis)
+      if (at[axis] < 0 || at[axis] >= extents[axis]) return std::nullopt;
+    return at;
+  }
   double element(const Tensor& t, const std::vector<std::int64_t>& c) {
+    if (t.space == Space::window) {
+      const auto at = looked(t, c);
+      return at ? element(p_.tensor(t.of), *at) : 0;
+    }
     const Memory& m = memory_[t.id];
     return (t.in_place ? m.before : m.value)[static_cast<std::size_t>(place(t, c))];
   }
@@ -768,12 +792,16 @@ private:
     case InstKind::load: {
       const Tensor& t = p_.tensor(i.access.tensor);
       auto* v = &reg(w, i.def, s);
-      const Memory* m = &memory_[t.id];
+      const Memory* m = &memory_[t.memory()];
       std::vector<std::pair<std::int64_t, double>> from;
       for (int l = 0; l < lanes(); ++l)
         for (std::size_t e = 0; e < i.access.elements.size(); ++e) {
           const auto c = where(w, i, s, l, e);
-          const std::int64_t n = inside(i, t, c) ? place(t, c) : -1;
+          std::int64_t n = -1;
+          if (inside(i, t, c)) {
+            const auto seen = t.space == Space::window ? looked(t, c) : std::optional(c);
+            n = seen ? place(p_.tensor(t.memory()), *seen) : -1;
+          }
           const bool there = n >= 0 && n < static_cast<std::int64_t>(m->value.size());
           // Loads ahead are of trips that there need not be: their descriptor ends with the tensor.
           if (!there && n >= 0 && i.ahead == 0 &&

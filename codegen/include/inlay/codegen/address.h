@@ -40,10 +40,11 @@ struct AddressSplit {
   /// coordinate outside along it, in the last row, is after the base's row and before the records' end.
   std::vector<bool> shortened;
   struct Predicate {
-    int axis;
+    int axis;         ///< -1: one of what a window looks at
     Sym coordinate{}; ///< from the origin on: threads(tid) + element
     Sym room{};       ///< inside when coordinate < room
-    bool data;        ///< the coordinate comes from memory and may be any number: compared as unsigned
+    /// The coordinate may be any number, from memory or a window's: compared as unsigned.
+    bool data;
   };
   std::vector<Predicate> predicates;
   /// The axis whose coordinate comes from a table for each work-item, or -1. The descriptor then ends with the tensor:

@@ -323,6 +323,22 @@ public:
   /// Source: Kwon et al., "Efficient Memory Management for Large Language Model Serving with PagedAttention", SOSP 2023.
   /// Errors: CodegenError for a cache or a table that is none, and a page whose length is no number.
   Tensor paged(const std::string& name, const Tensor& cache, const Tensor& table);
+  /// An input looked at from elsewhere, with zeros around it (im2col by views): a tensor without memory,
+  ///
+  ///     window(c) = of(origin + sum of step * digit of c),        0 where that is outside of `of`
+  ///
+  /// An axis of the window has an extent and its digits, `{extent, axis of the input, step}`, the first one fastest. It is loaded and
+  /// copied like an input; claims and the specification see its coordinates alone. What lies outside is compared, as unsigned, for
+  /// every axis that may be left. Examples: the next element, `k.window("next", X, {{n, {{n, 0}}}}, {1})`; the taps of a convolution
+  /// R x S with stride 2 and padding 1 beside its pixels,
+  ///
+  ///     k.window("taps", X, {{N * P * Q, {{Q, 2, 2}, {P, 1, 2}, {N, 0}}}, {R * S * C, {{C, 3}, {S, 2}, {R, 1}}}}, {0, -1, -1, 0})
+  ///
+  /// Source: Chellapilla, Puri, Simard, "High Performance Convolutional Neural Networks for Document Processing", 2006 (im2col).
+  /// Errors: CodegenError for what is no input of elements of 8 bits or more with one mode an axis, for other numbers of axes, for
+  /// an axis without digits.
+  Tensor window(const std::string& name, const Tensor& of, std::vector<WindowAxis> axes,
+                std::vector<Sym> origin);
   /// An input whose tiles are loaded by addresses of 64 bits in each lane, however far apart their rows or the tiles of two trips are. Where
   /// offsets into it fit 31 bits, a descriptor is faster: no masks, and transfers. Rows that a table names (`through`) need no word:
   /// they are loaded so wherever the tensor may have 2 GiB. Errors: CodegenError for an output, a tile in LDS, elements below 8 bits.
@@ -514,7 +530,7 @@ public:
   };
   [[nodiscard]] const std::vector<Specification>& specifications() const { return specifications_; }
   [[nodiscard]] const Specification* specification(const Tensor& tensor) const;
-  /// What paged tensors are, in terms of their caches and tables.
+  /// What paged tensors are, in terms of their caches and tables, and windows, in terms of what they look at.
   [[nodiscard]] Expr in_memory(Expr e) const;
   /// How far the coordinates of a specification go: the shape of the tensor, or of the table.
   [[nodiscard]] std::vector<Sym> shape(const Specification& specification) const;

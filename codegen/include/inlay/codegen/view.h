@@ -29,8 +29,20 @@
 
 namespace inlay::codegen {
 
-/// `paged`: no memory of its own (Program::paged).
-enum class Space : std::uint8_t { global, lds, paged };
+/// `paged`, `window`: no memory of its own (Program::paged, Program::window).
+enum class Space : std::uint8_t { global, lds, paged, window };
+
+/// A digit of a window's coordinate, 0 to extent - 1: each is `step` further along an axis of the tensor that it looks at.
+struct Look {
+  Sym extent{};
+  int axis = 0;
+  Sym step = 1;
+};
+/// An axis of a window: `extent` coordinates, and their digits, the first one fastest. The last digit is what is left.
+struct WindowAxis {
+  Sym extent{};
+  std::vector<Look> looks;
+};
 
 /// An array of elements. `place` has one top-level mode an axis and gives element numbers: of the buffer, or of one
 /// stage of a block of LDS.
@@ -46,7 +58,19 @@ struct Tensor {
   bool far = false;      ///< loaded by addresses of 64 bits (Program::far)
   /// Paged: the tensors that hold its pages, [page, slot, ...], and the numbers of the pages, [..., position / slots].
   int cache = -1, table = -1;
+  /// Window: the tensor that it looks at, the shape of that, and where: seen(c) = look_origin + sum of step * digit.
+  int of = -1;
+  std::vector<Sym> of_shape;
+  std::vector<WindowAxis> looks;
+  std::vector<Sym> look_origin;
 
+  /// Whose memory it is: its own id, or that of the tensor that a window looks at.
+  [[nodiscard]] int memory() const { return of >= 0 ? of : id; }
+  /// Window: the coordinate of `of` that a coordinate stands for, which may lie outside of it.
+  [[nodiscard]] std::vector<Sym> seen(std::span<const Sym> coordinate) const;
+  /// Window: whether seen(c) along `axis` may lie outside while c is inside the window. False where one digit of step 1 from 0 on
+  /// goes over that axis, as far as it goes.
+  [[nodiscard]] bool leaves(std::size_t axis) const;
   /// The element number of a coordinate: place(coordinate).
   [[nodiscard]] Sym at(std::span<const Sym> coordinate) const;
   /// The same on plain integers, for LDS. Requires: no symbols in `place`.
@@ -73,6 +97,8 @@ struct View {
   /// Position p along mode `mode` of a plain tile is coordinate order(p) of what it was. `tile.reorder(1, (4,4,2):(1,8,4))`
   /// has columns 0-3, 8-11, 16-19, 24-27 and then 4-7 and so on. Requires: as many positions as before.
   [[nodiscard]] View reorder(std::size_t mode, const Layout& order) const;
+  /// Modes first to last - 1 as one, the first one fastest. `{8,4,4,64}` grouped (0, 3) is a tile of 128 x 64.
+  [[nodiscard]] View group(std::size_t first, std::size_t last) const;
   /// Each mode is (extent):(1@axis).
   [[nodiscard]] bool plain() const;
   /// Position p along mode `mode` of the tile is coordinate ids(p): rows of a table. An element whose coordinate is not

@@ -50,6 +50,9 @@
   kernel(gate_and_mul) \
   kernel(vector_add) \
   kernel(dropout) \
+  group("Convolution") \
+  kernel(conv2d) \
+  kernel(causal_conv1d) \
   group("Quantisation") \
   kernel(quantise) \
   group("Reductions and scans") \
@@ -59,6 +62,8 @@
   group("Movement") \
   kernel(transpose) \
   kernel(swap_axes) \
+  kernel(pad) \
+  kernel(concat) \
   kernel(gather_rows) \
   kernel(scatter_rows) \
   kernel(scatter_add)

@@ -1145,6 +1145,10 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"kv_write", "attention"},
                                                    {"gather_rows", "movement"},
                                                    {"scatter_rows", "movement"},
+                                                   {"pad", "movement"},
+                                                   {"concat", "movement"},
+                                                   {"conv2d", "convolution"},
+                                                   {"causal_conv1d", "convolution"},
                                                    {"scatter_add", "movement"}};
   std::map<std::pair<std::string, std::string>, std::vector<std::string>> files;
   const auto text_of = [&](const std::string& kernel, const nlohmann::json& source) {

@@ -103,6 +103,11 @@ def rows():
     add("transpose", "--vector 1", "--b 2 --m 67 --n 131", "--b 1 --m 8191 --n 8191", lambda s: 8191 * 8191 * 2 * s)
     add("swap_axes", "", "--b 2 --s 33 --h 5", "--b 8 --s 4096 --h 32", lambda s: 8 * 4096 * 32 * 128 * 2 * s, types=all_types)
     add("gather_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 128000 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
+    add("pad", "", "--n 2 --h 7 --w 5", "--n 64 --h 112 --w 112 --ho 114 --wo 114 --c 64", lambda s: 64 * 64 * (112 * 112 + 114 * 114) * s, types=all_types)
+    add("concat", "", "--rows 9 --a 24 --b 40", "--rows 16384 --a 4096 --b 4096 --columns 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
+    add("causal_conv1d", "", "--t 37 --d 520", "--b 8 --t 4096 --d 4096", lambda s: 8 * 4096 * 4096 * 2 * s, types=all_types)
+    for side, c, tile in ((56, 64, "64x64"), (28, 256, "128x128")):
+        add("conv2d", f"--c {c} --tile {tile}", "--n 3 --h 9 --w 7 --k 36", f"--n 16 --h {side} --w {side} --p {side} --q {side} --pixels {16 * side * side} --k {c}", types=both)
     add("scatter_rows", "", "--tokens 9 --rows 11 --n 520", "--tokens 16384 --rows 32768 --n 8192", lambda s: 16384 * 8192 * 2 * s, types=all_types)
     add("scatter_add", "--n 8192", "--tokens 9 --rows 11", "", None, types=all_types)
     return out

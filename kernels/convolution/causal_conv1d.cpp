@@ -1,0 +1,133 @@
+// Depthwise causal convolution over time, as in Mamba and gated delta nets.
+#include "../page.h"
+
+#include <fmt/format.h>
+
+namespace inlay::kernels {
+namespace {
+
+struct Asked {
+  std::string arch{codegen::usual_target};
+  Element type = Element::bf16;
+  std::int64_t b = 2, t = 100, d = 512;
+  int width = 4, vector = 0;
+  bool bias = true, silu = true;
+  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+};
+
+// [D,width] in memory, looked at as [width,D].
+SymLayout by_taps(int width, Sym channels) {
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t at = b.open();
+  b.leaf(BasicMode<Sym>{Sym(width), BasicStride<Sym>(Sym(1))});
+  b.leaf(BasicMode<Sym>{channels, BasicStride<Sym>(Sym(width))});
+  b.close(at, 2);
+  return SymLayout(std::move(b).finish());
+}
+
+Expr silu(Expr x) { return x / (exp(x * -1.0) + 1.0); }
+
+// [causal_conv1d]
+Program program(const Asked& s) {
+  constexpr int threads = 256, rows = 32;
+  const int v = s.vector_length(), columns = 64 * v;
+  Program k("causal_conv1d", Target::named(s.arch), threads);
+  const Sym B = k.size("b", {.most = 65535}), T = k.size("t", {.most = 1 << 22}),
+            D = k.size("d", {.most = 1 << 16, .multiple = v});
+  const Tensor Y = k.output("y", s.type, {B, T, D}), X = k.input("x", s.type, {B, T, D}),
+               W = k.input("w", s.type, {s.width, D}, by_taps(s.width, D)),
+               bias = s.bias ? k.input("bias", s.type, {1, D}) : Tensor{},
+               past = k.window("past", X, {{B, {{B, 0}}}, {T + Sym(s.width - 1), {{T, 1}}}, {D, {{D, 2}}}},
+                               {0, 1 - s.width, 0});
+  k.computes(Y, [&](const auto& c) {
+    Expr sum = s.bias ? k(bias, {0, c[2]}) : k.constant(0);
+    for (int j = 0; j < s.width; ++j) sum = sum + k(W, {j, c[2]}) * k(past, {c[0], c[1] + Sym(j), c[2]});
+    return s.silu ? silu(sum) : sum;
+  });
+  const Sym part = k.workgroups(0, D, columns), from = k.workgroups(1, T, rows),
+            batch = k.workgroups(2, B, 1);
+  const Layout tv = codegen::rows_tv(rows, columns, v, threads), one = codegen::without_axis(tv, 0);
+  std::vector<Fragment> of;
+  for (int j = 0; j < s.width; ++j) of.push_back(k.load(k.tile(W, {1, columns}, {j, part}), one, 1));
+  if (s.bias) of.push_back(k.load(k.tile(bias, {1, columns}, {0, part}), one, v));
+  const std::size_t taps = of.size();
+  for (int j = 0; j < s.width; ++j) {
+    codegen::View tap = k.tile(past, {1, rows, columns}, {batch, from, part}).keep({1, 2});
+    tap.origin[1] += Sym(j);
+    of.push_back(k.load(tap, tv, v));
+  }
+  const Fragment y = k.map(of, [&](const Exprs& a) {
+    Expr sum = s.bias ? a[taps - 1] : k.constant(0);
+    for (std::size_t j = 0; j < static_cast<std::size_t>(s.width); ++j) sum = sum + a[j] * a[taps + j];
+    return s.silu ? silu(sum) : sum;
+  });
+  k.store(y, k.tile(Y, {1, rows, columns}, {batch, from, part}).keep({1, 2}), v);
+  return k;
+}
+// [causal_conv1d end]
+
+std::vector<Judged> reference(const Asked& s, const Workload& w, const Results&) {
+  Judged y{"y", {}, {}, "8 2^-24 sum |w x| + u |y|, twice with silu"};
+  for (std::int64_t b = 0; b < s.b; ++b)
+    for (std::int64_t t = 0; t < s.t; ++t)
+      for (std::int64_t d = 0; d < s.d; ++d) {
+        double sum = s.bias ? w.values("bias")[static_cast<std::size_t>(d)] : 0, size = std::abs(sum);
+        for (int j = 0; j < s.width; ++j) {
+          const std::int64_t at = t - s.width + 1 + j;
+          if (at < 0) continue;
+          const double p = w.values("w")[static_cast<std::size_t>(j * s.d + d)] *
+                           w.values("x")[static_cast<std::size_t>((b * s.t + at) * s.d + d)];
+          sum += p, size += std::abs(p);
+        }
+        const double value = s.silu ? sum / (1 + std::exp(-sum)) : sum;
+        y.value.push_back(value);
+        y.bound.push_back((s.silu ? 2 : 1) * 8 * u32 * size + 8 * u32 * std::abs(value) +
+                          rounding(s.type, value));
+      }
+  return {y};
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> causal_conv1d_kernel() {
+  using Read = Reads<Asked>;
+  Page<Asked> page{
+      .summary = "Y[b,t,d] = act(bias[d] + sum_j W[d,j] X[b,t-width+1+j,d]), 0 before the first t",
+      .options = {"causal_conv1d",
+                  {arch_option<Asked>(),
+                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32"), "bf16", "element type"},
+                   {"b", Read::number(&Asked::b, 1, 65535), "2", "sequences"},
+                   {"t", Read::number(&Asked::t, 1, 1 << 22), "100", "their length"},
+                   {"d", Read::number(&Asked::d, 1, 1 << 16), "512", "channels, a multiple of a vector"},
+                   {"width", Read::number(&Asked::width, 2, 4), "4", "taps"},
+                   {"bias", Read::yes(&Asked::bias), "yes", "a number for each channel is added"},
+                   {"silu", Read::yes(&Asked::silu), "yes", "x / (1 + exp(-x)) of the sum"},
+                   {"vector", Read::number(&Asked::vector, 0, 8), "auto",
+                    "elements that one instruction moves: 1 takes any D, 0 is 16 bytes", "0"}}},
+      .program = program,
+      .sizes =
+          [](const Asked& s) {
+            return std::vector{s.b, s.t, s.d};
+          },
+      .size_names = {"b", "t", "d"},
+      .reference = reference,
+      .text =
+          [](const Asked& s) {
+            return fmt::format("Y[{0},{1},{2}] of X[{0},{1},{2}] and {3} taps, {4}{5}{6}", s.b, s.t, s.d,
+                               s.width, to_string(s.type), s.bias ? ", bias" : "", s.silu ? ", silu" : "");
+          },
+      .candidates =
+          [](const Asked& s, const Flags& fixed) {
+            int v = 128 / codegen::bits(s.type);
+            while (s.d % v != 0) v /= 2;
+            return std::vector<Flags>{
+                {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}}};
+          },
+      .bound =
+          [](const Asked& s) {
+            return rounds(s.arch, s.b * up(s.t, 32) * up(s.d, 64 * s.vector_length()), 2) * 12000;
+          }};
+  return page_of(std::move(page));
+}
+
+} // namespace inlay::kernels

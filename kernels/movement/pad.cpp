@@ -1,0 +1,187 @@
+// What lies around an array, and beside another: pad and concat.
+#include "../page.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+
+namespace inlay::kernels {
+namespace {
+
+struct Asked {
+  std::string arch{codegen::usual_target};
+  Element type = Element::bf16;
+  std::int64_t n = 4, h = 28, w = 28, c = 64;
+  int top = 1, bottom = 1, left = 1, right = 1, vector = 0;
+  [[nodiscard]] std::int64_t high() const { return h + top + bottom; }
+  [[nodiscard]] std::int64_t wide() const { return w + left + right; }
+  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+};
+
+// [pad]
+Program pad_program(const Asked& s) {
+  constexpr int threads = 256;
+  const int v = s.vector_length(),
+            lanes = static_cast<int>(
+                std::bit_ceil(std::clamp<std::uint64_t>(static_cast<std::uint64_t>(up(s.c, v)), 1, threads))),
+            columns = v * static_cast<int>(up(s.c, lanes * v)) * lanes, rows = threads / lanes;
+  Program k("pad", Target::named(s.arch), threads);
+  const Sym N = k.size("n", {.most = 65535}), H = k.size("h", {.most = 65535}),
+            W = k.size("w", {.most = 1 << 20}), HO = k.size("ho", {.most = 65535}),
+            WO = k.size("wo", {.most = 1 << 20}), C = k.size("c", {.most = columns, .multiple = v});
+  const Tensor Y = k.output("y", s.type, {N, HO, WO, C}), X = k.input("x", s.type, {N, H, W, C}),
+               padded =
+                   k.window("padded", X, {{N, {{N, 0}}}, {HO, {{HO, 1}}}, {WO, {{WO, 2}}}, {C, {{C, 3}}}},
+                            {0, -s.top, -s.left, 0});
+  k.computes(Y, [&](const auto& c) { return k(padded, {c[0], c[1], c[2], c[3]}); });
+  const Sym part = k.workgroups(0, WO, rows), row = k.workgroups(1, HO, 1), image = k.workgroups(2, N, 1);
+  const Layout tv = codegen::rows_tv(rows, columns, v, threads);
+  const auto tile = [&](const Tensor& t) {
+    return k.tile(t, {1, 1, rows, columns}, {image, row, part, 0}).keep({2, 3});
+  };
+  k.store(k.load(tile(padded), tv, v), tile(Y), v);
+  return k;
+}
+// [pad end]
+
+std::vector<Judged> pad_reference(const Asked& s, const Workload& w, const Results&) {
+  Judged y{"y", {}, {}, "0"};
+  for (std::int64_t n = 0; n < s.n; ++n)
+    for (std::int64_t i = -s.top; i < s.h + s.bottom; ++i)
+      for (std::int64_t j = -s.left; j < s.w + s.right; ++j)
+        for (std::int64_t c = 0; c < s.c; ++c)
+          y.value.push_back(
+              i < 0 || i >= s.h || j < 0 || j >= s.w
+                  ? 0
+                  : w.values("x")[static_cast<std::size_t>(((n * s.h + i) * s.w + j) * s.c + c)]);
+  y.bound.assign(y.value.size(), 0);
+  return {y};
+}
+
+struct Beside {
+  std::string arch{codegen::usual_target};
+  Element type = Element::bf16;
+  std::int64_t rows = 1000, a = 256, b = 512;
+  int vector = 0;
+  [[nodiscard]] int vector_length() const { return vector > 0 ? vector : 128 / codegen::bits(type); }
+};
+
+// [concat]
+Program concat_program(const Beside& s) {
+  constexpr int threads = 256;
+  const int v = s.vector_length(), tile = threads * v;
+  Program k("concat", Target::named(s.arch), threads);
+  const Sym M = k.size("rows", {.most = 1 << 24}), NA = k.size("a", {.most = 1 << 24, .multiple = v}),
+            NB = k.size("b", {.most = 1 << 24, .multiple = v}),
+            N = k.size("columns", {.most = 1 << 25, .multiple = v});
+  const Tensor Y = k.output("y", s.type, {M, N}), A = k.input("x", s.type, {M, NA}),
+               B = k.input("z", s.type, {M, NB}),
+               after = k.window("after", B, {{M, {{M, 0}}}, {N, {{N, 1}}}}, {0, Sym(0) - NA}),
+               before = k.window("before", A, {{M, {{M, 0}}}, {N, {{N, 1}}}}, {0, 0});
+  const auto joined = [&](Sym column, Expr x, Expr z) { // and not their sum: -0 + 0 is 0
+    return choose(less_unsigned(integer(k.number(column)), integer(k.number(NA))), x, z);
+  };
+  k.computes(Y, [&](const auto& c) { return joined(c[1], k(before, {c[0], c[1]}), k(after, {c[0], c[1]})); });
+  const Sym part = k.workgroups(0, N, tile), row = k.workgroups(1, M, 1);
+  const Layout tv = codegen::rows_tv(1, tile, v, threads);
+  const auto at = [&](const Tensor& t) { return k.tile(t, {1, tile}, {row, part}); };
+  k.store(k.map(
+              {k.load(at(before), tv, v), k.load(at(after), tv, v)},
+              [&](const Exprs& x) { return joined(Sym(tile) * part + k.position(1), x[0], x[1]); }, s.type),
+          at(Y), v);
+  return k;
+}
+// [concat end]
+
+std::vector<Judged> concat_reference(const Beside& s, const Workload& w, const Results&) {
+  Judged y{"y", {}, {}, "0"};
+  for (std::int64_t m = 0; m < s.rows; ++m)
+    for (std::int64_t i = 0; i < s.a + s.b; ++i)
+      y.value.push_back(i < s.a ? w.values("x")[static_cast<std::size_t>(m * s.a + i)]
+                                : w.values("z")[static_cast<std::size_t>(m * s.b + i - s.a)]);
+  y.bound.assign(y.value.size(), 0);
+  return {y};
+}
+
+// The widest vectors that divide all of these.
+Flags widest(Element type, std::initializer_list<std::int64_t> all, const Flags& fixed) {
+  int v = 128 / codegen::bits(type);
+  while (std::any_of(all.begin(), all.end(), [&](std::int64_t n) { return n % v != 0; })) v /= 2;
+  return {{"vector", fixed.contains("vector") ? fixed.at("vector") : std::to_string(v)}};
+}
+
+} // namespace
+
+std::unique_ptr<Kernel> pad_kernel() {
+  using Read = Reads<Asked>;
+  Page<Asked> page{
+      .summary = "Y[n,i,j,c] = X[n,i-top,j-left,c], 0 outside of X: padding of images, NHWC",
+      .options = {"pad",
+                  {arch_option<Asked>(),
+                   {"dtype", Read::element(&Asked::type, "f16, bf16, f32, fp8, i8"), "bf16", "element type"},
+                   {"n", Read::number(&Asked::n, 1, 65535), "4", "images"},
+                   {"h", Read::number(&Asked::h, 1, 60000), "28", "rows of an image"},
+                   {"w", Read::number(&Asked::w, 1, 1000000), "28", "pixels of a row"},
+                   {"c", Read::number(&Asked::c, 1, 8192), "64", "channels, a multiple of a vector"},
+                   {"top", Read::number(&Asked::top, -1000, 1000), "1",
+                    "rows before; a negative number cuts off"},
+                   {"bottom", Read::number(&Asked::bottom, -1000, 1000), "1", "rows after"},
+                   {"left", Read::number(&Asked::left, -1000, 1000), "1", "pixels before each row"},
+                   {"right", Read::number(&Asked::right, -1000, 1000), "1", "pixels after it"},
+                   {"vector", Read::number(&Asked::vector, 0, 16), "auto",
+                    "elements that one instruction moves: 1 takes any C, 0 is 16 bytes", "0"}}},
+      .program = pad_program,
+      .sizes = [](const Asked& s) { return std::vector{s.n, s.h, s.w, s.high(), s.wide(), s.c}; },
+      .size_names = {"n", "h", "w", "ho", "wo", "c"},
+      .reference = pad_reference,
+      .text =
+          [](const Asked& s) {
+            return fmt::format("Y[{0},{4},{5},{3}] = X[{0},{1},{2},{3}] with zeros around it, {6}", s.n, s.h,
+                               s.w, s.c, s.high(), s.wide(), to_string(s.type));
+          },
+      .candidates = [](const Asked& s,
+                       const Flags& fixed) { return std::vector{widest(s.type, {s.c}, fixed)}; },
+      .bound =
+          [](const Asked& s) {
+            return rounds(s.arch, s.n * s.high() * up(s.wide() * s.c, 256 * s.vector_length()), 8) * 8000;
+          }};
+  return page_of(std::move(page));
+}
+
+std::unique_ptr<Kernel> concat_kernel() {
+  using Read = Reads<Beside>;
+  Page<Beside> page{
+      .summary =
+          "Y = [X Z], row by row: what comes after the axis along which they are joined counts as columns",
+      .options = {"concat",
+                  {arch_option<Beside>(),
+                   {"dtype", Read::element(&Beside::type, "f16, bf16, f32"), "bf16", "element type"},
+                   {"rows", Read::number(&Beside::rows, 1, 1 << 24), "1000", "rows"},
+                   {"a", Read::number(&Beside::a, 1, 1 << 24), "256", "columns of X, a multiple of a vector"},
+                   {"b", Read::number(&Beside::b, 1, 1 << 24), "512", "columns of Z, likewise"},
+                   {"vector", Read::number(&Beside::vector, 0, 8), "auto",
+                    "elements that one instruction moves: 1 takes any rows, 0 is 16 bytes", "0"}}},
+      .program = concat_program,
+      .sizes =
+          [](const Beside& s) {
+            return std::vector{s.rows, s.a, s.b, s.a + s.b};
+          },
+      .size_names = {"rows", "a", "b", "columns"},
+      .reference = concat_reference,
+      .text =
+          [](const Beside& s) {
+            return fmt::format("Y[{0},{1}+{2}] = X[{0},{1}] beside Z[{0},{2}], {3}", s.rows, s.a, s.b,
+                               to_string(s.type));
+          },
+      .candidates =
+          [](const Beside& s, const Flags& fixed) {
+            return std::vector{widest(s.type, {s.a, s.b}, fixed)};
+          },
+      .bound =
+          [](const Beside& s) {
+            return rounds(s.arch, s.rows * up(s.a + s.b, 256 * s.vector_length()), 8) * 8000;
+          }};
+  return page_of(std::move(page));
+}
+
+} // namespace inlay::kernels

@@ -954,6 +954,8 @@ void KernelBuilder::barrier() {
 void KernelBuilder::release() {
   Impl& s = live();
   s.ir.CreateFence(llvm::AtomicOrdering::Release, s.context->getOrInsertSyncScopeID("agent"));
+  // The write-back counts in vmcnt, which LLVM 22.1 does not know: where no store is outstanding it drops the fence's own wait.
+  if (s.target.scopes) wait(0, -1);
 }
 void KernelBuilder::acquire() {
   Impl& s = live();

@@ -18,6 +18,7 @@ packages_test=(
   pybind11-dev python3-pybind11 python3-dev python3-numpy
   clang-format-14 clang-tidy-14
   clang-22                         # C programs for the emulator, compiled by strangers
+  rocm-device-libs                 # printf of kernels, as HIP's compiler links it
 )
 
 # ensure_packages NAME...: installs those that are missing, as root or through sudo, or says what to type.

@@ -77,6 +77,7 @@ struct Plan {
 struct Observations {
   std::set<std::uint64_t> reached; ///< breakpoints
   std::set<std::string> touched;   ///< watches
+  std::string printed;             ///< by the kernel
   std::vector<std::string> trace;
   nlohmann::ordered_json breaks = nlohmann::ordered_json::array(), watches = nlohmann::ordered_json::array();
 };
@@ -180,6 +181,12 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     options.fidelity = o.fidelity;
     options.max_findings = o.limit;
     options.interrupt = Interruptible::flag();
+    options.print = [&session, &seen, json = o.json](std::string_view text, bool to_stderr) {
+      if (json)
+        seen.printed += text;
+      else
+        (to_stderr ? session.err : session.out) << text << std::flush;
+    };
     if (!o.trace.empty()) {
       options.trace = parse_trace(o.trace);
       options.trace.line = [&session, &seen, json = o.json](std::string_view line) {
@@ -333,6 +340,7 @@ int exec(Session& session, const Options& o) {
     if (o.stress) json["stress"] = {{"same", difference.empty()}, {"difference", difference}};
     json["findings"] = nlohmann::ordered_json::array();
     for (const auto& f : findings) json["findings"].push_back(to_json(f));
+    if (!seen.printed.empty()) json["printed"] = seen.printed;
     if (!o.trace.empty()) json["trace"] = seen.trace;
     if (!o.breaks.empty()) json["breaks"] = seen.breaks;
     if (!o.watches.empty()) json["watches"] = seen.watches;

@@ -136,6 +136,15 @@ def _flydsl(emulator):
         atexit.register(shutil.rmtree, folder, True)
         os.makedirs(folder + "/llvm/bin")
         os.symlink(linker, folder + "/llvm/bin/ld.lld")
+        # ROCm's device libraries, for kernels that print or call mathematical functions.
+        triton = importlib.util.find_spec("triton")
+        places = [*(os.path.join(p, "backends/amd/lib") for p in (triton.submodule_search_locations if triton else ())),
+                  "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode"]
+        for place in places:
+            if os.path.exists(place + "/ockl.bc"):
+                os.mkdir(folder + "/amdgcn")
+                os.symlink(place, folder + "/amdgcn/bitcode")
+                break
         os.environ["ROCM_PATH"] = folder
     # FlyDSL's runtime asks for the library by a version's name.
     for version in (5, 6, 7):
@@ -273,7 +282,8 @@ def _torch_on_processor(emulator):
     here = {"is_available": True, "device_count": 1, "current_device": 0, "synchronize": None, "empty_cache": None, "set_device": None,
             "set_stream": None, "manual_seed": None, "manual_seed_all": None, "get_device_capability": (major, minor), "is_initialized": True,
             "get_device_name": properties.name, "get_device_properties": properties, "is_current_stream_capturing": False, "_sleep": None,
-            "memory_allocated": 0, "max_memory_allocated": 0, "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
+            "memory_allocated": 0, "max_memory_allocated": 0, "memory_reserved": 0, "max_memory_reserved": 0, "memory_stats": {},
+            "mem_get_info": (properties.total_memory, properties.total_memory), "reset_peak_memory_stats": None, "init": None, "_lazy_init": None}
     for name, value in here.items():
         setattr(torch.cuda, name, lambda *args, _value=value, **kwargs: _value)
     torch.cuda.current_stream = torch.cuda.default_stream = lambda *args, **kwargs: Stream()

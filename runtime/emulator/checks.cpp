@@ -679,6 +679,7 @@ struct Reader {
 } // namespace
 
 void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes) {
+  if (home.of_host) return;
   const Reader reader(w);
   std::atomic<u64>* const readers = home.reader_entries();
   const u64 begin = base - home.begin;
@@ -699,6 +700,7 @@ static bool has_acquired(const Wave& w) {
 }
 
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
+  if (home.of_host) return;
   const Reader reader(w);
   std::atomic<u64>* const readers = home.reader_entries();
   if (home.writers.load(std::memory_order_relaxed) == nullptr) {
@@ -753,6 +755,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
 
 void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value, unsigned bytes,
                         unsigned lane, bool is_atomic) {
+  if (home.of_host) return;
   Workgroup& g = *w.group;
   Writers writers(w, home, is_atomic);
   const u64 me = writers.me(), mine = writers.mine();
@@ -872,6 +875,7 @@ void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64
 
 GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at,
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
+  if (home.of_host) return GlobalNote::noted;
   Writers writers(w, home, is_atomic);
   const u64 begin = base - home.begin;
   if (const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire)) {

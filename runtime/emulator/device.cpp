@@ -121,6 +121,17 @@ void stop_at_registers_not_reserved(PreparedProgram& program, const KernelDescri
   }
 }
 
+/// Where a launch's text goes.
+HostCalls::Print printer(const EmulatorOptions& options) {
+  if (options.stress || options.observer != nullptr) return [](std::string_view, bool) {};
+  if (options.print) return options.print;
+  return [](std::string_view text, bool to_stderr) {
+    std::FILE* const to = to_stderr ? stderr : stdout;
+    std::fwrite(text.data(), 1, text.size(), to);
+    std::fflush(to);
+  };
+}
+
 struct LoadedFunction {
   LoadedModule* module = nullptr;
   const Kernel* kernel = nullptr;
@@ -228,6 +239,14 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   launch.kernarg = memory.allocate(kernarg_bytes, false);
   if (!arguments.empty())
     std::memcpy(reinterpret_cast<void*>(launch.kernarg), arguments.data(), arguments.size());
+  std::optional<HostCalls> host_calls;
+  for (const KernelArgument& a : kernel.arguments)
+    if (a.kind == "hidden_hostcall_buffer" && a.size == 8 && u64{a.offset} + 8 <= kernarg_bytes) {
+      launch.host_calls = &host_calls.emplace(memory, waves * geometry.grid.count(), printer(options));
+      const u64 at = host_calls->buffer();
+      std::memcpy(reinterpret_cast<u8*>(launch.kernarg) + a.offset, &at, 8);
+      break;
+    }
   launch.dispatch_packet = memory.allocate(64, false);
   struct Packet {
     u16 header, setup, block[3], reserved;

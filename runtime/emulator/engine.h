@@ -4,6 +4,7 @@
 ///   scalar.cpp    SOP1, SOP2, SOPK, SOPC, SOPP, SMEM
 ///   vector.cpp    VOP*: fetches operands (DPP, SDWA, op_sel, modifiers), calls vector_functions, writes back
 ///   memory.cpp    DS, buffer, flat, global, scratch; atomics; direct-to-LDS loads
+///   host_calls    the host's end of printf in kernels
 ///   debug.cpp     breakpoints and watched memory
 ///   checks.cpp    the sanitizers: waits, races in LDS and global memory
 ///   definedness   the sanitizer of values that nothing wrote, bit by bit
@@ -14,6 +15,7 @@
 #pragma once
 
 #include "definedness.h"
+#include "host_calls.h"
 #include "matrix.h"
 #include "memory_map.h"
 #include "vector_functions.h"
@@ -580,6 +582,7 @@ struct Launch {
   std::optional<u64>
       no_lds_at;        ///< instruction of the finding that stands for every access to LDS that is not there
   bool alone = false;   ///< one thread runs it
+  HostCalls* host_calls = nullptr; ///< where the kernel has a buffer for them
   bool changed = false; ///< an atomic that is looked at has changed what it found: see residents.cpp
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {
     return lines == nullptr ? std::nullopt : lines->at(address);

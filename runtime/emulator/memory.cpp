@@ -1364,7 +1364,7 @@ bool run_near_atomic(Wave& w, const Operation& op) {
                          true) == GlobalNote::conflict)
     return false;
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && f.returns) w.synchronizes = w.group->synchronizes = true;
+  if (!lds && f.returns && !near.home->of_host) w.synchronizes = w.group->synchronizes = true;
   if (!lds) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask);
   if (lds) {
@@ -1450,7 +1450,8 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && f.device_scope) w.synchronizes = w.group->synchronizes = true;
+  if (!lds && !store && f.device_scope && !near[0].home->of_host)
+    w.synchronizes = w.group->synchronizes = true;
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
   if (!lds && store && f.device_scope) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
@@ -1533,6 +1534,15 @@ std::vector<std::pair<u64, u64>> touched_bytes(const Operation& op, const Access
   return all;
 }
 
+/// Whether it is about a request to the host, which orders no other wave.
+bool asks_host(const Wave& w, const Access& a) {
+  const Launch& launch = *w.group->launch;
+  if (launch.host_calls == nullptr || a.mask == 0) return false;
+  const Allocation* const home =
+      launch.memory->find(a.address[static_cast<unsigned>(std::countr_zero(a.mask))]);
+  return home != nullptr && home->of_host;
+}
+
 void run_memory(Wave& w, const Operation& op) {
   if (w.vskip || run_near(w, op)) return;
   const MemoryFields& f = op.memory;
@@ -1543,9 +1553,6 @@ void run_memory(Wave& w, const Operation& op) {
   if (f.data >= 0) a.data = w.row(static_cast<unsigned>(f.data));
   if (f.data2 >= 0) a.data2 = w.row(static_cast<unsigned>(f.data2));
   if (w.defined != nullptr) demand_addresses(w, op, a.mask);
-  if (f.space != Space::lds &&
-      ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)))
-    w.synchronizes = w.group->synchronizes = true;
   if (f.space != Space::lds && (f.kind == Kind::atomic || (f.kind == Kind::store && f.device_scope)))
     release_stores(w);
   switch (f.space) {
@@ -1555,6 +1562,9 @@ void run_memory(Wave& w, const Operation& op) {
   case Space::scratch: scratch_addresses(w, f, a); break;
   case Space::lds: lds_addresses(w, f, a); break;
   }
+  if (f.space != Space::lds &&
+      ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
+    w.synchronizes = w.group->synchronizes = true;
   if (f.kind == Kind::to_lds) {
     a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
   }

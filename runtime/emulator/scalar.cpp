@@ -376,6 +376,17 @@ void clock(const Call& c) {
   note_issue(c.w, c.op, c.op.counters);
 }
 
+/// The host answers meanwhile.
+void sleep(const Call& c) {
+  Launch& launch = *c.w.group->launch;
+  if (launch.host_calls == nullptr) return;
+  try {
+    launch.changed |= launch.host_calls->answer();
+  } catch (const std::invalid_argument& e) {
+    fail(c.w, e.what());
+  }
+}
+
 const std::unordered_map<std::string_view, Body>& bodies() {
   static const std::unordered_map<std::string_view, Body> table = {
       // SOP1
@@ -550,7 +561,7 @@ const std::unordered_map<std::string_view, Body>& bodies() {
       {"s_cbranch_cdbgsys_and_user", [](const Call&) {}},
       {"s_barrier", [](const Call& c) { c.w.status = WaveStatus::at_barrier; c.w.barrier_at = c.w.current; }},
       {"s_waitcnt", [](const Call& c) { const auto& n = *c.op.instruction->wait; wait_for(c.w, n.vmcnt, n.lgkmcnt); }},
-      {"s_sleep", [](const Call&) {}},
+      {"s_sleep", sleep},
       {"s_setprio", [](const Call&) {}},
       {"s_sethalt", [](const Call&) {}},
       {"s_setkill", [](const Call&) {}},

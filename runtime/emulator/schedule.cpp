@@ -130,13 +130,12 @@ std::string unwritten_byte(const Allocation& home, u64 address) {
 
 namespace {
 
-/// What a null pointer may have been: the emulator has no host thread that prints what a kernel prints.
+/// What a null pointer may have been.
 std::string null_hint(const Kernel& kernel) {
-  for (const char* kind : {"hidden_hostcall_buffer", "hidden_printf_buffer"})
-    for (const KernelArgument& a : kernel.arguments)
-      if (a.kind == kind)
-        return std::string("; the kernel prints or asserts through its ") + kind +
-               ", which is null here: there is no host that answers";
+  for (const KernelArgument& a : kernel.arguments)
+    if (a.kind == "hidden_printf_buffer")
+      return "; the kernel prints through its hidden_printf_buffer, which is null here: compile it with "
+             "-mprintf-kind=hostcall";
   return "";
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """HIP C++, host and device code by clang-22, under `inlay run-with`: kernels through <<<>>>, device variables, a race that leaves the right
-sum. hip_cpp.py INLAY LIBRARY_FOLDER. No header of HIP is needed: the program declares what it uses. Skipped (77) without clang-22.
+sum; what kernels print by ROCm's device libraries (Debian's rocm-device-libs), beside what the host prints of the same format.
+hip_cpp.py INLAY LIBRARY_FOLDER. No header of HIP is needed: the program declares what it uses. Skipped (77) without clang-22.
 """
 import json, os, pathlib, shutil, subprocess, sys, tempfile
 
@@ -32,6 +33,15 @@ hipError_t __hipPushCallConfiguration(dim3, dim3, size_t = 0, hipStream_t = null
 hipError_t __hipPopCallConfiguration(dim3*, dim3*, size_t*, hipStream_t*);
 }
 __device__ float offset = 1;
+#ifdef PRINT
+extern "C" __device__ int printf(const char*, ...);  // the device's: by ROCm's libraries
+#define LINE "%d: %5.2f|%-12s|%s|%hhd|%hu|%lld|%#x|%+.3e|%c|%*.*f|100%%|%p\n"
+#define VALUES(i) i, i / 8.0, "text", i % 2 ? "a text that is longer than one packet of seven words, which is 56 bytes" : "", i, 65535 + i, -5000000000ll * i, 255u + i, -1.0 / (i + 1), 'a' + i % 26, 8 + i % 3, 2, 1.5 * i, (void*)(0x1000 + i)
+__global__ void __attribute__((amdgpu_flat_work_group_size(128, 128))) prints(int* count) {
+  int i = __builtin_amdgcn_workgroup_id_x() * 128 + __builtin_amdgcn_workitem_id_x();
+  count[i] = i % 40 == 3 ? printf(LINE, VALUES(i)) : 0;
+}
+#endif
 
 __global__ void __attribute__((amdgpu_flat_work_group_size(256, 256))) scale(float a, const float* x, float* y, int n) {
   int i = __builtin_amdgcn_workgroup_id_x() * 256 + __builtin_amdgcn_workitem_id_x();
@@ -57,6 +67,19 @@ template <class T> __global__ void __attribute__((amdgpu_flat_work_group_size(25
 
 #define CHECK(x) do { int e = (x); if (e) { printf("%s: %s\n", #x, hipGetErrorString(e)); return 3; } } while (0)
 int main() {
+#ifdef PRINT
+  int* dc;
+  static int counts[256];
+  CHECK(hipMalloc((void**)&dc, sizeof counts));
+  prints<<<dim3(2), dim3(128)>>>(dc);
+  CHECK(hipDeviceSynchronize());
+  CHECK(hipMemcpy(counts, dc, sizeof counts, 2));
+  puts("of the host");
+  for (int i = 0; i < 256; ++i)
+    if (counts[i] != (i % 40 == 3 ? printf(LINE, VALUES(i)) : 0)) return 6;
+  fflush(stdout);
+  return 0;
+#endif
   const int n = 1000;
   float x[n], y[n], o = 7, s = 0, *dx, *dy, *ds;
   for (int i = 0; i < n; ++i) x[i] = i;
@@ -125,5 +148,25 @@ with tempfile.TemporaryDirectory() as scratch:
       if race and not any(f["kind"] == "races" and f["line"]["line"] == line for f in found):
         sys.exit(f"{what}: no race at line {line}: {[(f['kind'], f.get('line')) for f in found]}")
       print("right ", what)
+  bitcode = pathlib.Path("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode")
+  if (bitcode / "ockl.bc").exists():
+    libraries = d / "bitcode"  # Debian's are older than gfx942: what they know of a processor is the same for gfx90a
+    libraries.mkdir()
+    for file in bitcode.iterdir(): (libraries / file.name).symlink_to(file)
+    (libraries / "oclc_isa_version_942.bc").symlink_to(bitcode / "oclc_isa_version_90a.bc")
+    for options in (["-O2"], ["-O0"]):
+      built = run([clang, "-x", "hip", "--offload-arch=gfx942", "-nogpuinc", "-mcode-object-version=5", f"--rocm-device-lib-path={libraries}", "-DPRINT", "-Wno-everything", *options,
+                   "program.hip", f"-L{folder}", "-lamdhip64", "-o", "prints"], cwd=d, env=environment)
+      if built.returncode: sys.exit(f"the program that prints does not compile\n{built.stdout}")
+      for more in ([], ["--stress", "1"]):
+        ran = run([inlay, "run-with", "--library", folder, "--arch", "gfx942", "--report", "r.json", *more, "--", "./prints"], cwd=d)
+        report = json.loads((d / "r.json").read_text())
+        if report["exit"] != 0 or ran.returncode != 0: sys.exit(f"the program that prints ended with {report['exit']}, run-with with {ran.returncode}\n{ran.stdout}")
+        device, host = ran.stdout.split("of the host\n")
+        host = host.split("\n")[:7]  # in the order of the lanes; waves print in any
+        if sorted(device.split("\n")[:-1][-7:]) != sorted(host) or not host[6].startswith("243: "): sys.exit(f"a kernel prints\n{device}the host\n{host}")
+    print("right  printf of a kernel")
+  else:
+    print("skipped printf of a kernel: no rocm-device-libs here")
   other = run([inlay, "run-with", "--library", folder, "--arch", "gfx942", "--", "./program"], cwd=d)  # built for gfx950
   if other.returncode != 3 or "gfx950" not in other.stdout: sys.exit(f"code for another processor ran\n{other.stdout}")

@@ -161,6 +161,9 @@ struct EmulatorOptions {
   std::function<void(const Finding&)> on_finding = {};
   /// Once true the launch ends in an ExecutionError, its findings kept. Not owned; a signal handler may set it.
   const std::atomic<bool>* interrupt = nullptr;
+  /// Takes what the kernel prints (printf of HIP, device_print of Triton); without it stdout and stderr do. Under stress, and while an
+  /// observer looks on, nothing is printed: the launch has been made before, or will be.
+  std::function<void(std::string_view text, bool to_stderr)> print = {};
   TraceOptions trace = {};
   DebugOptions debug = {};
   LaunchObserver* observer = nullptr; ///< sees every instruction; not owned

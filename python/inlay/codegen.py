@@ -14,6 +14,8 @@
 Elements, targets and monoids are their names ("bf16", "gfx950", "max"), a layout is an inlay.Layout or its text, and what is a block in C++ is a
 function, given as the argument or decorated. What the library refuses is a ProgramError with the file and the line of the call.
 """
+import json
+import operator
 import os
 import tempfile
 
@@ -30,18 +32,35 @@ globals().update({name: getattr(_inlay.codegen, name) for name in _names})
 __all__ = [*_names, "Layout", "Swizzle"]
 
 
+def _want_type(a, name, element):
+    kinds = {"f32": ("f", 4), "f16": ("f", 2), "f64": ("f", 8), "i32": ("iu", 4), "i64": ("iu", 8), "i16": ("iu", 2), "i8": ("iu", 1), "u8": ("iu", 1)}
+    kind, size = kinds.get(element, ("iuV", 2 if element == "bf16" else 1))
+    if a.dtype.kind not in kind or a.dtype.itemsize != size:
+        wanted = {"f": f"float{8 * size}", "iu": f"int{8 * size} or uint{8 * size}"}.get(kind, f"integers of {8 * size} bits that hold its codes")
+        raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}: give {wanted}")
+
+
 def _run(self, *buffers, check="bounds,uninit,races", **sizes):
     """One launch on the emulator: buffers in the order of the program, which outputs are written in place, and sizes by name.
 
-    Arrays of numpy or CPU tensors of torch, contiguous. Errors: CommandError for sizes that the launch contract refuses and for what the
-    sanitizers `check` find, with the line of the program.
+    Arrays of numpy or CPU tensors of torch, contiguous, of the buffer's type; where numpy has none (bfloat16, float8) integers of its bits.
+    Errors: CommandError for sizes that the launch contract refuses and for what the sanitizers `check` find, with the line of the program.
     """
     import numpy
 
     arrays = [host(b) for b in buffers]
-    for a, name in zip(arrays, self.buffers):
+    of_buffers = [a for a in json.loads(self.manifest)["arguments"] if a["kind"] == "buffer"]
+    for a, buffer in zip(arrays, of_buffers):
+        _want_type(a, buffer["name"], buffer["type"])
         if not a.flags.c_contiguous:
-            raise ValueError(f"buffer {name} is not contiguous")
+            raise ValueError(f"buffer {buffer['name']} is not contiguous")
+        if buffer["output"] and not a.flags.writeable:
+            raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
+    for name, value in sizes.items():
+        try:
+            sizes[name] = operator.index(value)
+        except TypeError:
+            raise TypeError(f"size {name} is {value!r}: an integer is wanted") from None
     try:
         after = self._run([a.tobytes() for a in arrays], sizes, check)
     except (RuntimeError, ValueError) as e:

@@ -416,6 +416,15 @@ class Built(unittest.TestCase):
                 f()
         with self.assertRaisesRegex(ValueError, "a is not contiguous"):
             self.artifact.run(c, a[::2], b, n=500)
+        fixed = b.copy()
+        fixed.flags.writeable = False
+        for f, wrong, pattern in ((lambda: self.artifact.run(c, a.astype(numpy.float64), b, n=1000), TypeError, "buffer a is f32, and its array is float64: give float32"),
+                                  (lambda: self.artifact.run(c, a.view(numpy.int32), b, n=1000), TypeError, "its array is int32"),
+                                  (lambda: self.artifact.run(c, a, b, n=2.5), TypeError, "size n is 2.5"),
+                                  (lambda: self.artifact.run(fixed, a, b, n=1000), ValueError, "buffer c is an output")):
+            with self.assertRaisesRegex(wrong, pattern):
+                f()
+        self.artifact.run(c, a, fixed, n=numpy.int64(1000))
 
     def test_saved_loaded_and_timed(self):
         c, a, b = self.arrays()

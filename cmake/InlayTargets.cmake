@@ -71,6 +71,7 @@ function(inlay_test name)
   add_executable(test_${name} ${arg_SOURCES})
   target_link_libraries(test_${name} PRIVATE inlay_catch_main ${arg_LIBS} inlay_options)
   target_compile_definitions(test_${name} PRIVATE INLAY_TESTS_DIR="${CMAKE_SOURCE_DIR}/tests" ${arg_DEFINITIONS})
+  target_compile_options(test_${name} PRIVATE ${INLAY_TEST_OPTIONS})
   target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support)
   catch_discover_tests(test_${name} TEST_PREFIX "${name}: " EXTRA_ARGS --rng-seed 1
     PROPERTIES LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT} ENVIRONMENT "RC_PARAMS=seed=1")

@@ -62,13 +62,14 @@ parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 parser.add_argument("inlay")
 parser.add_argument("--only", default="", help="kernels whose line contains this")
 parser.add_argument("--catalogue", action="store_true", help="every kernel with its default shape on all targets")
+parser.add_argument("--targets", default="gfx942,gfx950,gfx90a", help="with --catalogue")
 parser.add_argument("--options", action="store_true", help="every build of tests/kernels/catalogue.py")
 parser.add_argument("--budget", help="of inlay validate")
 parser.add_argument("--limit", type=float, default=1e9, help="with --catalogue: processor seconds, with the build")
 a = parser.parse_args()
 if a.catalogue:
     listed = json.loads(subprocess.run([a.inlay, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)
-    KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in ("gfx942", "gfx950", "gfx90a")]
+    KERNELS = [f"{k['name']} --arch {g}" for k in listed for g in a.targets.split(",")]
     KERNELS = [k for k in KERNELS if k not in ABSENT and k not in PRODUCTS]
 if a.options:
     sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "kernels"))

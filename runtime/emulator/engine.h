@@ -580,8 +580,8 @@ struct Launch {
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
-      no_lds_at;        ///< instruction of the finding that stands for every access to LDS that is not there
-  bool alone = false;   ///< one thread runs it
+      no_lds_at;      ///< instruction of the finding that stands for every access to LDS that is not there
+  bool alone = false; ///< one thread runs it
   HostCalls* host_calls = nullptr; ///< where the kernel has a buffer for them
   bool changed = false; ///< an atomic that is looked at has changed what it found: see residents.cpp
   [[nodiscard]] std::optional<isa::SourceLine> source(u64 address) const {

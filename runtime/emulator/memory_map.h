@@ -66,7 +66,7 @@ struct Allocation {
   void* mapping = nullptr; ///< the allocation between its guards
   std::uint64_t mapped = 0;
   bool of_host = false; ///< the host answers in it: nobody asks in which order it is accessed
-  SparseBits written; ///< one bit a byte; empty: everything counts as written
+  SparseBits written;   ///< one bit a byte; empty: everything counts as written
   /// Who stored last in this launch, to each 64 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
 

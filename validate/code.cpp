@@ -2223,6 +2223,15 @@ CodeReport Sides::run() {
 
 void Sides::judge() {
   if (!same_arguments()) return;
+  // As s_setreg would change it: what becomes of f32 below 2^-126 may be anything.
+  const runtime::FloatMode mode = kernel_.descriptor.mode;
+  if (mode != runtime::FloatMode{.denorm_32 = mode.denorm_32})
+    return missing("its waves begin in another MODE than to round to nearest, keep subnormals of f16 and f64 "
+                   "and overflow to infinity "
+                   "(.amdhsa_float_*, .amdhsa_fp16_overflow, .amdhsa_dx10_clamp, .amdhsa_ieee_mode)");
+  if (kernel_.descriptor.tg_split)
+    return missing(
+        "waves of a workgroup may be on several compute units (.amdhsa_tg_split), where LDS is not");
   if (p_.shares()) {
     missing("a workgroup goes on from tile to tile (stream-K), and is followed through one");
     return;

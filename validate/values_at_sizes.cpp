@@ -669,6 +669,10 @@ private:
   /// Why the field does not say that what is stored is the value; empty: it does.
   std::string in_field(std::size_t which, const Stored& stored) {
     if (!stored.problem.empty()) return stored.problem;
+    const runtime::FloatMode& mode = kernel_.descriptor.mode;
+    if (mode.round_32 != 0 || mode.round_16_64 != 0 || mode.denorm_16_64 != 3 || mode.fp16_overflow)
+      return "its waves begin in another MODE than to round to nearest, keep subnormals of f16 and overflow "
+             "to infinity";
     const Placed& p = tensors_[static_cast<std::size_t>(output_[which])];
     const auto& all = stored.elements[static_cast<std::size_t>(output_[which])];
     Extremes extremes;

@@ -3,7 +3,7 @@ import ctypes
 import functools
 import os
 
-from ._tools import CommandError, host
+from ._tools import CommandError, host, size_number
 
 _OK = 0
 
@@ -112,7 +112,7 @@ class LoadedKernel:
         if sizes and set(sizes) != set(self.sizes):
             raise TypeError(f"sizes {', '.join(sizes)}; the kernel takes {', '.join(self.sizes) or 'none'}")
         for i, name in enumerate(self.sizes):
-            self._numbers[i] = sizes.get(name, 0)
+            self._numbers[i] = size_number(name, sizes.get(name, 0))
         self._count, out, needed = len(self.sizes) if sizes else 0, [], ctypes.c_size_t()
         for i in range(len(self.buffers)):
             _need(self._lib.inlay_kernel_buffer_bytes(self._kernel, i, self._numbers, self._count, ctypes.byref(needed)))
@@ -135,11 +135,13 @@ class LoadedKernel:
                 self._pointers[i] = at.value
             _need(lib.inlay_launch(self._kernel, self._pointers, len(held), self._numbers, self._count, None))
             _need(lib.inlay_synchronize(self._device))
-            for a, data, at in held:
+            for i, (a, data, at) in enumerate(held):
+                back = numpy.empty_like(data)
+                _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
                 if a.flags.writeable:
-                    back = numpy.empty_like(data)
-                    _need(lib.inlay_copy_out(self._device, back.ctypes.data, at, a.nbytes))
                     a[...] = back
+                elif back.tobytes() != data.tobytes():
+                    raise ValueError(f"buffer {self.buffers[i]} is written, and its array is read-only")
         finally:
             for _, _, at in held:
                 lib.inlay_free(self._device, at)

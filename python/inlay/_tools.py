@@ -1,5 +1,6 @@
 """The commands as functions: arguments are those of `inlay COMMAND`, answers are its JSON."""
 import json
+import operator
 import os
 import shutil
 import subprocess
@@ -125,6 +126,17 @@ def _arguments(args, directory):
             if array.flags.writeable:
                 back.append((array, after))
     return texts, back
+
+
+def size_number(name, value):
+    """A size that a launch is given. Errors: TypeError for what is no integer, ValueError for one of more than 63 bits."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"size {name} is {value!r}: an integer is wanted") from None
+    if not -(2**63) <= number < 2**63:
+        raise ValueError(f"size {name} is {number}: not of 64 bits")
+    return number
 
 
 def host(a):

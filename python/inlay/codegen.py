@@ -15,13 +15,12 @@ Elements, targets and monoids are their names ("bf16", "gfx950", "max"), a layou
 function, given as the argument or decorated. What the library refuses is a ProgramError with the file and the line of the call.
 """
 import json
-import operator
 import os
 import tempfile
 
 from . import _inlay
 from ._inlay import Layout, Swizzle
-from ._tools import CommandError, answer, host
+from ._tools import CommandError, answer, host, size_number
 
 _names = ("Artifact", "Atom", "Expr", "Fragment", "Index", "MmaTiling", "Program", "ProgramError", "ProofReport", "Sym", "SymLayout", "Tensor",
           "View", "ceil_div", "choose", "columns_tv", "conflict_free_swizzle", "equal", "exp", "exp2", "find_swizzle", "float_bits", "floor_div",
@@ -35,7 +34,7 @@ __all__ = [*_names, "Layout", "Swizzle"]
 def _want_type(a, name, element):
     kinds = {"f32": ("f", 4), "f16": ("f", 2), "f64": ("f", 8), "i32": ("iu", 4), "i64": ("iu", 8), "i16": ("iu", 2), "i8": ("iu", 1), "u8": ("iu", 1)}
     kind, size = kinds.get(element, ("iuV", 2 if element == "bf16" else 1))
-    if a.dtype.kind not in kind or a.dtype.itemsize != size:
+    if a.dtype.kind not in kind or a.dtype.itemsize != size or not a.dtype.isnative:
         wanted = {"f": f"float{8 * size}", "iu": f"int{8 * size} or uint{8 * size}"}.get(kind, f"integers of {8 * size} bits that hold its codes")
         raise TypeError(f"buffer {name} is {element}, and its array is {a.dtype}: give {wanted}")
 
@@ -56,11 +55,10 @@ def _run(self, *buffers, check="bounds,uninit,races", **sizes):
             raise ValueError(f"buffer {buffer['name']} is not contiguous")
         if buffer["output"] and not a.flags.writeable:
             raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
-    for name, value in sizes.items():
-        try:
-            sizes[name] = operator.index(value)
-        except TypeError:
-            raise TypeError(f"size {name} is {value!r}: an integer is wanted") from None
+        for other, of_other in zip(arrays, of_buffers):
+            if a is not other and (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
+                raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
+    sizes = {name: size_number(name, value) for name, value in sizes.items()}
     try:
         after = self._run([a.tobytes() for a in arrays], sizes, check)
     except (RuntimeError, ValueError) as e:

@@ -420,7 +420,10 @@ class Built(unittest.TestCase):
         fixed.flags.writeable = False
         for f, wrong, pattern in ((lambda: self.artifact.run(c, a.astype(numpy.float64), b, n=1000), TypeError, "buffer a is f32, and its array is float64: give float32"),
                                   (lambda: self.artifact.run(c, a.view(numpy.int32), b, n=1000), TypeError, "its array is int32"),
+                                  (lambda: self.artifact.run(c, a.astype(">f4"), b, n=1000), TypeError, "its array is >f4"),
+                                  (lambda: self.artifact.run(c, c, b, n=1000), ValueError, "buffers c and a share memory"),
                                   (lambda: self.artifact.run(c, a, b, n=2.5), TypeError, "size n is 2.5"),
+                                  (lambda: self.artifact.run(c, a, b, n=10**30), ValueError, "not of 64 bits"),
                                   (lambda: self.artifact.run(fixed, a, b, n=1000), ValueError, "buffer c is an output")):
             with self.assertRaisesRegex(wrong, pattern):
                 f()
@@ -432,6 +435,12 @@ class Built(unittest.TestCase):
             manifest = self.artifact.save(directory)
             self.assertEqual(sorted(os.listdir(directory)), ["vector_add." + end for end in ("hsaco", "json", "ll", "proofs.txt", "s")])
             inlay.load(manifest, device="emulator")(c, a, b, n=1000)
+            fixed = numpy.zeros_like(c)
+            fixed.flags.writeable = False
+            with self.assertRaisesRegex(ValueError, "buffer c is written, and its array is read-only"):
+                inlay.load(manifest, device="emulator")(fixed, a, b, n=1000)
+            with self.assertRaisesRegex(ValueError, "not of 64 bits"):
+                inlay.load(manifest, device="emulator")(c, a, b, n=2**64 + 1000)
             numpy.testing.assert_array_equal(c, a + b)
             code = os.path.join(directory, "vector_add.hsaco")
             self.assertIn("vector_add", json.dumps(inlay.inspect(code)["kernels"]))

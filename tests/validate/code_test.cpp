@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <functional>
 #include <random>
 
 using namespace inlay;
@@ -101,6 +102,23 @@ TEST_CASE("machine code of our kernels is validated for all sizes") {
       CHECK(r.loops == (a.kernel.find("gemm") == std::string::npos ? 0 : 1));
     }
   }
+}
+
+TEST_CASE("waves that begin in another MODE are not what the instructions compute with") {
+  const kernels::Artifact a = kernels::build_gemm(small_gemm());
+  const runtime::CodeObject object = object_of(a.hsaco);
+  const auto verdict = [&](const std::function<void(runtime::KernelDescriptor&)>& change) {
+    runtime::Kernel kernel = object.kernel(a.kernel);
+    change(kernel.descriptor);
+    return validate_code(object, kernel, a.source->code, {}).verdict;
+  };
+  CHECK(verdict([](auto& d) { d.mode.denorm_32 = 3; }) == MachineVerdict::validated);
+  CHECK(verdict([](auto& d) { d.mode.round_32 = 1; }) == MachineVerdict::undecided);
+  CHECK(verdict([](auto& d) { d.mode.round_16_64 = 3; }) == MachineVerdict::undecided);
+  CHECK(verdict([](auto& d) { d.mode.denorm_16_64 = 0; }) == MachineVerdict::undecided);
+  CHECK(verdict([](auto& d) { d.mode.fp16_overflow = true; }) == MachineVerdict::undecided);
+  CHECK(verdict([](auto& d) { d.mode.ieee = false; }) == MachineVerdict::undecided);
+  CHECK(verdict([](auto& d) { d.tg_split = true; }) == MachineVerdict::undecided);
 }
 
 TEST_CASE("attention and scaled products are validated, and refuted when damaged") {

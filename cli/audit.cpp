@@ -89,7 +89,8 @@ struct Columns {
     const std::string word = text(row, what);
     double value = 0;
     const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-    if (word.empty() || error != std::errc() || end != word.data() + word.size()) return {};
+    if (word.empty() || error != std::errc() || end != word.data() + word.size() || !std::isfinite(value))
+      return {};
     return value;
   }
 };
@@ -190,8 +191,14 @@ int audit(Session& session, const AuditOptions& o) {
       const Fields row = fields_of(line);
       const auto m = columns.number(row, "m"), n = columns.number(row, "n"), k = columns.number(row, "k"),
                  us = columns.number(row, "us"), told = columns.number(row, "tflops");
-      if (!m || !n || !k || !us) add("unreadable", fmt::format("M, N, K or us is no number"));
-      if (m && n && k && us && *us > 0) {
+      const auto is_size = [](double x) { return x >= 1 && x < 0x1p31 && x == std::floor(x); };
+      const bool sizes = m && n && k && is_size(*m) && is_size(*n) && is_size(*k);
+      if (!m || !n || !k || !us)
+        add("unreadable", fmt::format("M, N, K or us is no number"));
+      else if (!sizes)
+        add("unreadable",
+            fmt::format("M = {}, N = {}, K = {}: a size is a whole number from 1 to 2147483647", *m, *n, *k));
+      if (sizes && us && *us > 0) {
         ++timed;
         const double flops = 2 * *m * *n * *k / *us / 1e6;
         const double units = columns.number(row, "units").value_or(0);

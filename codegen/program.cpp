@@ -28,7 +28,8 @@ Program::Program(std::string name, const Target& target, int threads, std::sourc
 // ------------------------------------------------------------------------------------- sizes, grid, tensors
 
 Sym Program::size(const std::string& name, SizeFacts facts) {
-  if (facts.least < 1 || facts.most > INT32_MAX || facts.least > facts.most || facts.multiple < 1)
+  if (facts.least < 1 || facts.most > INT32_MAX || facts.least > facts.most || facts.multiple < 1 ||
+      facts.most / facts.multiple * facts.multiple < facts.least)
     throw CodegenError("size " + name +
                            ": a size is a number from 1 to 2147483647, and these facts say no such range",
                        "from   " + std::to_string(facts.least) + " to " + std::to_string(facts.most) +

@@ -120,15 +120,17 @@ TEST_CASE("audit: what a row cannot be, once each; a journal is not judged again
                            "304,4096,4096,4096,100,k,1374.39,torch.bfloat16\n"         // above 1307 of MI300X
                            "304,4096,4096,4096,100,\"k<1, 2>\",1374.39,torch.float8\n" // eight bits: below
                            "256,4096,4096,4096,0,k,0,torch.bfloat16\n"                 // no time
+                           "256,0,4096,4096,1,k,0,torch.bfloat16\n"                    // no size
+                           "256,4096,4096,4096,nan,k,0,torch.bfloat16\n"
                            "256,many,4096,4096,1,k,0,torch.bfloat16\n");
   const Ran r = inlay_command({"audit", table, "--json", "--journal", f.path / "journal"});
   INFO(r.out << r.err);
   CHECK(r.exit == 1);
   const auto json = nlohmann::json::parse(r.out);
-  CHECK(json["rows"] == 6);
+  CHECK(json["rows"] == 8);
   CHECK(json["counts"] ==
         nlohmann::json{
-            {"above the peak", 1}, {"disagrees with its time", 1}, {"has no time", 1}, {"unreadable", 1}});
+            {"above the peak", 1}, {"disagrees with its time", 1}, {"has no time", 1}, {"unreadable", 3}});
   CHECK(json["findings"][0]["line"] == 3);
   CHECK(json["findings"][1]["line"] == 4);
   // The journal: rows keep their verdicts though the table has changed.

@@ -1198,3 +1198,16 @@ TEST_CASE("derive: an operand scaled by blocks of k before the product") {
       CHECK(scaled(group, wrong) != "");
   }
 }
+
+TEST_CASE("sizes: facts that no number has are refused") {
+  for (const SizeFacts& facts : std::vector<SizeFacts>{{.least = 0},
+                                                       {.least = 3, .most = 2},
+                                                       {.multiple = 0},
+                                                       {.most = 3, .multiple = 7},
+                                                       {.least = 8, .most = 13, .multiple = 7}}) {
+    Program k("none", Target::named("gfx942"), 64);
+    CHECK_THROWS_WITH(k.size("n", facts), Contains("say no such range"));
+  }
+  Program k("some", Target::named("gfx942"), 64);
+  CHECK_NOTHROW(k.size("n", {.least = 8, .most = 14, .multiple = 7}));
+}

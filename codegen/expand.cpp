@@ -231,12 +231,13 @@ private:
     a.extents.assign(view.origin.size(), 1);
     for (std::size_t i = 0; i < view.where.rank(); ++i) {
       const Layout mode = view.where.mode(i);
-      if (mode.modes()[0].stride.axis.size() != 1)
-        throw CodegenError("what moves is a tile, and this view is a part of one",
-                           "view   " + to_string(view.where) + ", line " + std::to_string(where_.line()),
-                           "the tile itself, with the thread-value layout beside it");
-      for (const Mode& m : mode.modes()) // of one axis, or of several that are grouped
-        a.extents[m.stride.axis[0]] *= static_cast<int>(m.extent.value());
+      for (const Mode& m : mode.modes()) { // of one axis, or of several that are grouped
+        if (m.stride.axis.size() != 1)
+          throw CodegenError("what moves is a tile, and this view is a part of one",
+                             "view   " + to_string(view.where) + ", line " + std::to_string(where_.line()),
+                             "the tile itself, with the thread-value layout beside it");
+        a.extents[m.stride.axis[0]] += static_cast<int>(((m.extent - Int(1)) * abs(m.stride.scale)).value());
+      }
     }
     const std::size_t axes = p_.tensor(view.tensor).shape.size();
     a.masked.assign(axes, false);

@@ -98,8 +98,11 @@ public:
     std::set<AtomId> origin; ///< numbers that its coordinates are made of
     int first = -1;          ///< the tree of the first element
     const Inst* at = nullptr;
+    std::set<Key> ways; ///< branches that are open where it is stored, up to the first that a ticket decides
+    const Inst* drawn = nullptr; ///< stored where a ticket says so
   };
   std::map<int, Stored> stored;
+  std::set<std::int64_t> by_ticket; ///< branches
   std::vector<Cause> causes;
   std::vector<const Inst*> atomic;                           ///< sums of floats, added by atomics
   std::vector<std::pair<const Inst*, AtomId>> own_of_ticket; ///< the last workgroup's own part
@@ -650,6 +653,9 @@ private:
     for (const auto& [guard, by_ticket] : guards_)
       if (!by_ticket) all |= guard;
     const bool for_all = std::any_of(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
+    const auto drawn = std::find_if(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
+    if (for_all) s.drawn = &i;
+    s.ways.emplace(path_.begin(), for_all ? path_.begin() + (drawn - guards_.begin() + 1) : path_.end());
     for (int th = 0; th < p_.threads(); ++th) {
       if (!runs(i, th) || !i.access.acts(th)) continue;
       for (std::size_t e = 0; e < count; ++e) {
@@ -723,6 +729,7 @@ private:
       for (std::size_t c = 0; c < causes.size(); ++c)
         by_ticket = by_ticket || (own[c] && causes[c].what == Cause::What::ticket);
       guards_.emplace_back(own, by_ticket);
+      if (by_ticket) this->by_ticket.insert(which);
       const State before{regs_, lds_};
       path_.push_back(2 * which);
       regions(n, middle, depth + 1);
@@ -1043,6 +1050,14 @@ public:
   }
   /// Tickets, and what the rules do not follow.
   [[nodiscard]] std::optional<OrderClaim> not_followed(const std::string& claim) const {
+    // What one path of a branch on a ticket stores is stored once, by whoever takes it; of several, who comes when decides.
+    for (const auto& [tensor, s] : t_.stored)
+      if (s.drawn && by_chance(s))
+        return undecided(
+            claim,
+            p_.tensor(tensor).name +
+                " is stored on several paths, and a ticket's number says which one a workgroup takes",
+            s.drawn->op, s.drawn->where);
     if (too_many())
       return undecided(claim, "there are too many things that sums may depend on", -1, p_.where());
     if (const Cause* c = first([](const Cause& x) { return x.what == Cause::What::ticket; }))
@@ -1062,6 +1077,16 @@ public:
   [[nodiscard]] std::string name(AtomId a) const { return p_.symbols().atom(a).name; }
 
 private:
+  /// Whether two of its ways part in another place than at a branch that no ticket decides.
+  [[nodiscard]] bool by_chance(const Trees::Stored& s) const {
+    for (const Key& a : s.ways)
+      for (const Key& b : s.ways) {
+        const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+        if (x == a.end() && y == b.end()) continue;
+        if (x == a.end() || y == b.end() || *x / 2 != *y / 2 || t_.by_ticket.contains(*x / 2)) return true;
+      }
+    return false;
+  }
   const Program& p_;
   const Trees& t_;
 };

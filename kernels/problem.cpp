@@ -122,8 +122,9 @@ Problem Workload::problem() const {
   for (const Tensor& t : program_.tensors()) {
     if (t.space != codegen::Space::global) continue;
     const std::vector<std::size_t> at = places(program_, t, sizes_);
+    const auto last = std::max_element(at.begin(), at.end()); // none of an axis of 0
     const auto all = static_cast<std::size_t>(
-        bytes_of(t.element, static_cast<std::int64_t>(*std::max_element(at.begin(), at.end()) + 1)));
+        bytes_of(t.element, last == at.end() ? 0 : static_cast<std::int64_t>(*last + 1)));
     const auto* spec = program_.specification(t);
     const auto counts = [&](const auto& x) { return x.tensor == t.id; };
     const bool zero = (spec != nullptr && spec->table >= 0 && !spec->replaces) || // rows are added to 0

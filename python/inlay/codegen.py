@@ -49,14 +49,14 @@ def _run(self, *buffers, check="bounds,uninit,races", **sizes):
 
     arrays = [host(b) for b in buffers]
     of_buffers = [a for a in json.loads(self.manifest)["arguments"] if a["kind"] == "buffer"]
-    for a, buffer in zip(arrays, of_buffers):
+    for k, (a, buffer) in enumerate(zip(arrays, of_buffers)):
         _want_type(a, buffer["name"], buffer["type"])
         if not a.flags.c_contiguous:
             raise ValueError(f"buffer {buffer['name']} is not contiguous")
         if buffer["output"] and not a.flags.writeable:
             raise ValueError(f"buffer {buffer['name']} is an output, and its array is read-only")
-        for other, of_other in zip(arrays, of_buffers):
-            if a is not other and (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
+        for other, of_other in zip(arrays[:k], of_buffers):
+            if (buffer["output"] or of_other["output"]) and numpy.may_share_memory(a, other):
                 raise ValueError(f"buffers {buffer['name']} and {of_other['name']} share memory, and one of them is an output")
     sizes = {name: size_number(name, value) for name, value in sizes.items()}
     try:

@@ -330,6 +330,31 @@ TEST_CASE("sums of programs of one's own") {
   CHECK_THAT(text(orders(columns(Way::adds, 2))), Contains("undecided  deterministic: parts of y"));
 }
 
+TEST_CASE("which of two orders a row has is not left to who comes first") {
+  // y = x, by one path in another way; a ticket of the rows says which, once in one branch, once in two.
+  for (const bool two : {false, true}) {
+    Program k("drawn", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 256, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym row = k.workgroups(0, m, 1), t = k.ticket("arrived", row);
+    const Layout tv = rows_tv(1, 256, 4, 64);
+    const Fragment f = k.load(k.tile(x, {1, 256}, {row, 0}), tv, 4);
+    const auto plain = [&] { k.store(f, k.tile(y, {1, 256}, {row, 0}), 4); };
+    const auto other = [&] {
+      k.store(k.map({f}, [](const auto& v) { return (v[0] + 3.3) - 3.3; }), k.tile(y, {1, 256}, {row, 0}), 4);
+    };
+    if (two)
+      k.if_less(t, Sym(1), other), k.if_less(Sym(0), t, plain);
+    else
+      k.if_less(t, Sym(1), other, plain);
+    const SumOrders o = orders(k);
+    INFO(text(o));
+    for (const OrderClaim& c : o.claims) CHECK(to_string(c.verdict) == "undecided");
+    CHECK_THAT(to_string(o.claims[0]), Contains("a ticket's number says which one a workgroup takes"));
+  }
+}
+
 TEST_CASE("a sum over all rows is refuted, and what rows or their number decide is not decided") {
   const auto rows = [](auto body) {
     Program k("rows", Target::named("gfx942"), 64);

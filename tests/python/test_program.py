@@ -421,7 +421,7 @@ class Built(unittest.TestCase):
         for f, wrong, pattern in ((lambda: self.artifact.run(c, a.astype(numpy.float64), b, n=1000), TypeError, "buffer a is f32, and its array is float64: give float32"),
                                   (lambda: self.artifact.run(c, a.view(numpy.int32), b, n=1000), TypeError, "its array is int32"),
                                   (lambda: self.artifact.run(c, a.astype(">f4"), b, n=1000), TypeError, "its array is >f4"),
-                                  (lambda: self.artifact.run(c, c, b, n=1000), ValueError, "buffers c and a share memory"),
+                                  (lambda: self.artifact.run(c, c, b, n=1000), ValueError, "buffers a and c share memory"),
                                   (lambda: self.artifact.run(c, a, b, n=2.5), TypeError, "size n is 2.5"),
                                   (lambda: self.artifact.run(c, a, b, n=10**30), ValueError, "not of 64 bits"),
                                   (lambda: self.artifact.run(fixed, a, b, n=1000), ValueError, "buffer c is an output")):

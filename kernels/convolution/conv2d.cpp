@@ -22,7 +22,8 @@ struct Asked {
   }
   [[nodiscard]] std::int64_t p() const { return along(h, r); }
   [[nodiscard]] std::int64_t q() const { return along(w, s); }
-  [[nodiscard]] int deep() const { return c % 64 == 0 ? 64 : 32; }
+  /// Of a trip; 256 threads bring 64 rows of 32 elements at a time.
+  [[nodiscard]] int deep() const { return c % 64 == 0 || std::min(tile_m, tile_n) < 64 ? 64 : 32; }
   [[nodiscard]] std::int64_t channels() const {
     return up(c, deep()) * deep();
   } ///< with zeros after the last

@@ -118,10 +118,7 @@ public:
     const auto row = only_row();
     for (const Uniform& u : p_.uniforms()) {
       if (!row || *u.symbol.as_atom() != uniform) continue;
-      const std::vector<AtomId> of = symbols(u.at), own = symbols(*row);
-      return !of.empty() && std::all_of(of.begin(), of.end(), [&](AtomId a) {
-        return std::find(own.begin(), own.end(), a) != own.end();
-      });
+      return u.at == *row; // a function of it may be one of several rows
     }
     return false;
   }

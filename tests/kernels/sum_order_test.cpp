@@ -355,6 +355,32 @@ TEST_CASE("which of two orders a row has is not left to who comes first") {
   }
 }
 
+TEST_CASE("a table's entry is the row's own where it is the entry of its number") {
+  const auto batch_invariant = [](const std::function<Sym(Sym)>& entry) {
+    Program k("by_entry", Target::named("gfx942"), 64);
+    const Sym m = k.size("m", {.most = 1 << 10}), n = k.size("n", {.most = 256, .multiple = 4});
+    const Tensor y = k.output("y", Element::f32, {m, n}), x = k.input("x", Element::f32, {m, n}),
+                 table = k.input("table", Element::i32, {m});
+    k.computes(y, [&](const auto& c) { return k(x, {c[0], c[1]}); });
+    const Sym row = k.workgroups(0, m, 1);
+    const Fragment f = k.load(k.tile(x, {1, 256}, {row, 0}), rows_tv(1, 256, 4, 64), 4);
+    k.if_less(
+        k.uniform(table, entry(row)), Sym(1),
+        [&] {
+          k.store(f, k.tile(y, {1, 256}, {row, 0}), 4);
+        },
+        [&] {
+          k.store(k.map({f}, [](const auto& v) { return (v[0] + 3.3) - 3.3; }), k.tile(y, {1, 256}, {row, 0}),
+                  4);
+        });
+    return to_string(orders(k).find("batch-invariant")->verdict);
+  };
+  CHECK(batch_invariant([](Sym row) { return row; }) == "proved");
+  CHECK(batch_invariant([](Sym row) { return floor_div(row, Sym(2)); }) == "undecided");
+  CHECK(batch_invariant([](Sym row) { return floor_mod(row, Sym(2)); }) == "undecided");
+  CHECK(batch_invariant([](Sym row) { return row - floor_mod(row, Sym(4)); }) == "undecided");
+}
+
 TEST_CASE("a sum over all rows is refuted, and what rows or their number decide is not decided") {
   const auto rows = [](auto body) {
     Program k("rows", Target::named("gfx942"), 64);

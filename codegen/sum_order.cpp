@@ -102,7 +102,7 @@ public:
     const Inst* drawn = nullptr; ///< stored where a ticket says so
   };
   std::map<int, Stored> stored;
-  std::set<std::int64_t> by_ticket; ///< branches
+  std::set<std::int64_t> ticket_branches;
   std::vector<Cause> causes;
   std::vector<const Inst*> atomic;                           ///< sums of floats, added by atomics
   std::vector<std::pair<const Inst*, AtomId>> own_of_ticket; ///< the last workgroup's own part
@@ -726,7 +726,7 @@ private:
       for (std::size_t c = 0; c < causes.size(); ++c)
         by_ticket = by_ticket || (own[c] && causes[c].what == Cause::What::ticket);
       guards_.emplace_back(own, by_ticket);
-      if (by_ticket) this->by_ticket.insert(which);
+      if (by_ticket) ticket_branches.insert(which);
       const State before{regs_, lds_};
       path_.push_back(2 * which);
       regions(n, middle, depth + 1);
@@ -1080,7 +1080,8 @@ private:
       for (const Key& b : s.ways) {
         const auto [x, y] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
         if (x == a.end() && y == b.end()) continue;
-        if (x == a.end() || y == b.end() || *x / 2 != *y / 2 || t_.by_ticket.contains(*x / 2)) return true;
+        if (x == a.end() || y == b.end() || *x / 2 != *y / 2 || t_.ticket_branches.contains(*x / 2))
+          return true;
       }
     return false;
   }

@@ -111,7 +111,8 @@ const std::vector<Row> table = {
     {"swap_axes", "--d 2 --dtype f32", {"--b 2 --s 33 --h 5"}},
     {"gather_rows", "", {"--tokens 1 --rows 1 --n 8", "--tokens 9 --rows 11 --n 2056"}},
     {"gather_rows", "--dtype f32 --vector 1 --threads 64", {"--tokens 5 --rows 11 --n 67"}},
-    {"pad", "", {"--n 1 --h 1 --w 1 --c 8", "--n 2 --h 5 --w 7 --c 72 --left 3 --bottom -2"}},
+    {"pad", "", {"--n 1 --h 1 --w 1 --c 8"}},
+    {"pad", "--c 72 --left 3 --bottom -2", {"--n 2 --h 5 --w 7"}},
     {"pad",
      "--vector 1 --top -1 --left 0 --right 9",
      {"--n 1 --h 2 --w 1 --c 1", "--n 2 --h 3 --w 300 --c 3"}},
@@ -212,7 +213,7 @@ TEST_CASE("catalogue: each kernel's results are its reference's, whatever the si
       INFO(check.message);
       REQUIRE(check.ok);
       for (std::size_t i = 0; i < after.size(); ++i) {
-        if (!problem.buffers[i].output) continue;
+        if (!problem.buffers[i].output || after[i].empty()) continue;
         std::vector<Bytes> wrong = after;
         wrong[i].back() ^= std::byte{0x40}; // an exponent, of whole numbers a bit of value
         CHECK_FALSE(problem.check(wrong).ok);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Whether two builds of inlay emit the same code: same_code.py OLD NEW
 
-Builds kernels in many configurations with both, without sizes, and compares the disassembly; source lines are left out. For changes that
+Builds kernels that both have in many configurations, without sizes, and compares the disassembly; source lines are left out. For changes that
 should not reach machine code. Exit status 1 when something differs.
 """
+import json
 import os
 import shlex
 import subprocess
@@ -55,7 +56,8 @@ def code(inlay, reader, configuration):
 
 def main():
     old, new = sys.argv[1:3]
-    all_of_them = [f"{k} --arch {a}" for a in ("gfx942", "gfx950") for k in KERNELS] + MORE.split("\n")
+    both = set.intersection(*({k["name"] for k in json.loads(subprocess.run([x, "kernels", "--json"], capture_output=True, text=True, check=True).stdout)} for x in (old, new)))
+    all_of_them = [f"{k} --arch {a}" for a in ("gfx942", "gfx950") for k in KERNELS if k in both] + MORE.split("\n")
     differ = 0
     for configuration in all_of_them:
         a, b = code(old, old, configuration), code(new, old, configuration)

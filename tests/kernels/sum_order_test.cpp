@@ -46,14 +46,6 @@ Program gemm(const std::function<void(kernels::GemmSpec&)>& change = {}) {
   return kernels::gemm_program(small(change));
 }
 
-SymLayout by_columns(Sym m, Sym n) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(Sym(1))}), b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(m)});
-  b.close(at, 2);
-  return SymLayout(std::move(b).finish());
-}
-
 // y(i) = sum over p of x(i,p), column p by workgroup p, in ways that are right and sum in different orders.
 enum class Way { loop, adds, ticket };
 Program columns(Way way, std::int64_t most = 1000) {
@@ -62,8 +54,9 @@ Program columns(Way way, std::int64_t most = 1000) {
   const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = most});
   const Tensor y = k.output("y", of, {m});
   std::optional<Tensor> parts;
-  if (way == Way::ticket) parts = k.output("parts", of, {m, n}, by_columns(m, n));
-  const Tensor x = k.input("x", of, {m, n}, by_columns(m, n));
+  if (way == Way::ticket)
+    parts = k.output("parts", of, {m, n}, SymLayout::col_major(BasicIntTuple<Sym>::of({m, n})));
+  const Tensor x = k.input("x", of, {m, n}, SymLayout::col_major(BasicIntTuple<Sym>::of({m, n})));
   if (parts) k.computes(*parts, [&](const auto& at) { return k(x, {at[0], at[1]}); });
   k.computes(y, [&](const auto& at) {
     return k.sum(n, [&](Sym i) { return k(parts ? *parts : x, {at[0], i}); });

@@ -25,19 +25,13 @@ struct Columns {
   bool transposed = false; ///< the ticket is drawn along the rows
   bool otherwise = false;  ///< the others store the sum too
 };
-SymLayout by_columns(Sym m, Sym n) {
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  b.leaf(BasicMode<Sym>{m, BasicStride<Sym>(Sym(1))}), b.leaf(BasicMode<Sym>{n, BasicStride<Sym>(m)});
-  b.close(at, 2);
-  return SymLayout(std::move(b).finish());
-}
 Program columns(const Columns& c = {}) {
   Program k("columns", Target::named("gfx942"), 128);
   const Sym m = k.size("m", {.most = 1 << 14}), n = k.size("n", {.most = 1000});
   const Tensor y = k.output("y", Element::f32, {m}),
-               parts = k.output("parts", Element::f32, {m, n}, by_columns(m, n)),
-               x = k.input("x", Element::f32, {m, n}, by_columns(m, n));
+               parts = k.output("parts", Element::f32, {m, n},
+                                SymLayout::col_major(BasicIntTuple<Sym>::of({m, n}))),
+               x = k.input("x", Element::f32, {m, n}, SymLayout::col_major(BasicIntTuple<Sym>::of({m, n})));
   k.computes(parts, [&](const auto& at) { return k(x, {at[0], at[1]}) * 2.0; });
   k.computes(y, [&](const auto& at) { return k.sum(n, [&](Sym i) { return k(parts, {at[0], i}); }); });
   const Sym row = k.workgroups(0, m, 128), part = k.workgroups(1, n, 1);

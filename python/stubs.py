@@ -1,5 +1,5 @@
-"""Writes the stubs from the package itself, after which they are built: PYTHONPATH=build/release/python python3 python/stubs.py > python/inlay/__init__.pyi;
-the same with `codegen` behind it > python/inlay/codegen.pyi"""
+"""Writes the stubs, with the docstrings, from the package as it is built: PYTHONPATH=build/release/python python3 python/stubs.py > python/inlay/__init__.pyi;
+the same with `codegen` after it > python/inlay/codegen.pyi. The site's pages of the Python API are made of them."""
 import inspect
 import re
 import sys
@@ -226,5 +226,40 @@ def written_codegen():
     return "".join(out)
 
 
+def words(value, name):
+    """The docstring without the signatures that pybind11 puts before it."""
+    text = inspect.getdoc(value.fget if isinstance(value, property) else value) or ""
+    text = re.sub(rf"^(?:Overloaded function\.|(?:\d+\. )?{name}\(.*\) -> .*|\(.*\) -> .*)\n?", "", text, flags=re.M)
+    return re.sub(r"\n{3,}", "\n\n", text).strip().replace("\\", "\\\\")
+
+
+def documented(text, module):
+    """The stubs with the docstring of each name; the second overload of a name has none."""
+    out, owner, seen, doc = [], None, set(), ""
+    for line in text.split("\n"):
+        named = re.match(r"( *)(class|def) (\w+)", line)
+        if named:
+            indent, kind, name = named.groups()
+            if not indent:
+                owner = getattr(module, name, None) if kind == "class" else None
+            value = getattr(module, name, None) if not indent else vars(owner).get(name) if owner else None
+            value = value.__func__ if isinstance(value, staticmethod) else value
+            doc = "" if value is None or name.startswith("__") or (owner, name) in seen else words(value, name)
+            if doc == words(property, "property"):
+                doc = ""
+            seen.add((owner, name))
+        ends = re.search(r":( \.\.\.)?$", line)
+        if not doc or not ends:  # a declaration may have several lines
+            out.append(line)
+            continue
+        out.append(line[:ends.start()] + ":")
+        out += [f"{indent}    {part}" if part else "" for part in f'"""{doc}"""'.split("\n")]
+        doc = ""
+    return "\n".join(out)
+
+
 if __name__ == "__main__":
-    print(written_codegen() if sys.argv[1:] == ["codegen"] else written(), end="")
+    from inlay import codegen
+
+    text = documented(written_codegen(), codegen) if sys.argv[1:] == ["codegen"] else documented(written(), inlay)
+    print(text, end="")

@@ -9,6 +9,7 @@ from .codegen import Artifact as Artifact, Program as Program, ProgramError as P
 __version__: str
 
 class LayoutError(ValueError):
+    """A request without a meaning or an answer. Fields: code, operation, summary, operands, where, numbers, hint."""
     code: str
     operation: str
     summary: str
@@ -18,6 +19,7 @@ class LayoutError(ValueError):
     hint: str
 
 class Layout:
+    """A function from coordinates to offsets, written shape:stride."""
     def __init__(self, shape: Union[str, int, tuple], stride: Union[int, tuple] = ...) -> None: ...
     @property
     def shape(self) -> Any: ...
@@ -35,9 +37,11 @@ class Layout:
     def __getitem__(self, mode: int) -> Layout: ...
     def __call__(self, *coordinate: Any) -> Any: ...
     def __hash__(self) -> int: ...
-    def values(self) -> numpy.ndarray: ...
+    def values(self) -> numpy.ndarray:
+        """All values in the order of the index, as a numpy array."""
 
 class Swizzle:
+    """Exchanges elements by XOR-ing one field of address bits onto another."""
     def __init__(self, bits: int, base: int, shift: int) -> None: ...
     @property
     def bits(self) -> int: ...
@@ -49,11 +53,13 @@ class Swizzle:
     def __hash__(self) -> int: ...
 
 class CoordSwizzle:
+    """XORs a field of one coordinate onto another."""
     def __init__(self, text: str) -> None: ...
     def __call__(self, coordinate: Any) -> Any: ...
     def __hash__(self) -> int: ...
 
 class ComposedLayout:
+    """outer o offset o inner: the layout of swizzled memory."""
     def __init__(self, outer: Union[str, Swizzle], offset: int = ..., inner: Layout = ...) -> None: ...
     @property
     def inner(self) -> Layout: ...
@@ -70,6 +76,7 @@ class ComposedLayout:
     def values(self) -> numpy.ndarray: ...
 
 class Verdict:
+    """The answer of prove(): proved, refuted with a witness, or unknown. True only when proved."""
     @property
     def outcome(self) -> str: ...
     @property
@@ -87,10 +94,16 @@ class Verdict:
     def __bool__(self) -> bool: ...
 
 class Picture:
+    """A drawing: SVG where a notebook asks for it, a table of characters as text."""
     def svg(self) -> str: ...
-    def html(self) -> str: ...
+    def html(self) -> str:
+        """One page with all cells, their values and coordinates."""
 
 class Report:
+    """What a launch of a kernel did wrong. True when nothing was found.
+
+    `findings`: dicts with `kind`, `text` and where it is; `details`: all that `inlay exec --json` says; `directory` of the code object, for
+    `inlay time` and `inlay inspect`."""
     name: str
     arch: str
     details: dict[str, Any]
@@ -98,11 +111,16 @@ class Report:
     @property
     def findings(self) -> list[dict[str, Any]]: ...
     def __bool__(self) -> bool: ...
-    def raise_if_found(self) -> None: ...
+    def raise_if_found(self) -> None:
+        """An AssertionError with the findings, for tests."""
 
-class CommandError(ValueError): ...
+class CommandError(ValueError):
+    """What the command says when it refuses: its message, with what was given and a hint."""
 
 class LoadedKernel:
+    """A built kernel on a device, which is called with its buffers in order and its sizes by name.
+
+    `buffers` and `sizes` are their names, `arch` the processor."""
     arch: str
     buffers: list[str]
     sizes: list[str]
@@ -110,112 +128,268 @@ class LoadedKernel:
 
 def prove(property: str, /, *arguments: Any, where: Union[str, Sequence[str]] = ..., domain: Union[str, Sequence[str]] = ...,
           by_mode: bool = ..., access: str = ..., arch: str = ..., element_bytes: int = ..., lines: int = ..., recheck: bool = ...,
-          limit: Optional[int] = ..., steps: Optional[int] = ...) -> Verdict: ...
-def recheck(certificate: str, /) -> dict[str, Any]: ...
-def evaluate(text: str, /) -> Any: ...
-def add(tuple: Any, tuple2: Any, /) -> Any: ...
-def append(layout: Any, mode: Any, rank: Any = ..., /) -> Any: ...
-def bit_matrix(layout: Any, /) -> Any: ...
-def blocked_product(layout: Any, tiler: Any, /) -> Any: ...
-def ceil_div(tuple: Any, tuple2: Any, /) -> Any: ...
-def coalesce(layout: Any, profile: Any = ..., /) -> Any: ...
-def colex_less(tuple: Any, tuple2: Any, /) -> Any: ...
-def compact_col_major(shape: Any, start: Any = ..., /) -> Any: ...
-def compact_row_major(shape: Any, start: Any = ..., /) -> Any: ...
-def compatible(shape: Any, shape2: Any, /) -> Any: ...
-def complement(layout: Any, cotarget: Any = ..., /) -> Any: ...
-def composition(lhs: Any, rhs_layout_or_tiler_or_swizzle: Any, /) -> Any: ...
-def congruent(tuple: Any, tuple2: Any, /) -> Any: ...
-def coprofile(layout: Any, /) -> Any: ...
-def coshape(layout: Any, /) -> Any: ...
-def crd2crd(coord: Any, src_shape: Any, dst_shape: Any, /) -> Any: ...
-def crd2idx(coord: Any, shape: Any, or_layout: Any, stride: Any = ..., /) -> Any: ...
-def dice(coord: Any, layout: Any, /) -> Any: ...
-def div(tuple: Any, tuple2: Any, /) -> Any: ...
-def domain_distribute(shape: Any, n: Any, /) -> Any: ...
-def downcast(layout: Any, n: Any, /) -> Any: ...
-def elem_less(tuple: Any, tuple2: Any, /) -> Any: ...
-def elem_scale(tuple: Any, tuple2: Any, /) -> Any: ...
-def evenly_divides(shape: Any, tiler: Any, /) -> Any: ...
-def filter(layout: Any, profile: Any = ..., /) -> Any: ...
-def filter_zeros(layout: Any, profile: Any = ..., /) -> Any: ...
-def flat_divide(layout: Any, tiler: Any, /) -> Any: ...
-def flat_product(layout: Any, tiler: Any, /) -> Any: ...
-def flatten(layout_or_tuple: Any, /) -> Any: ...
-def gcd(tuple: Any, /) -> Any: ...
-def get(layout: Any, path: Any, /) -> Any: ...
-def get_1d_coord(layout: Any, offset: Any, /) -> Any: ...
-def get_flat_coord(layout: Any, offset: Any, /) -> Any: ...
-def get_hier_coord(layout: Any, offset: Any, /) -> Any: ...
-def group(layout: Any, begin: Any, end: Any, /) -> Any: ...
-def idx2crd(idx: Any, shape: Any, stride: Any = ..., /) -> Any: ...
-def inner_product(tuple: Any, tuple2: Any, /) -> Any: ...
-def left_inverse(layout: Any, /) -> Any: ...
-def lex_less(tuple: Any, tuple2: Any, /) -> Any: ...
-def linear_layout(layout_tv: Any, shape: Any, lanes: Any = ..., /) -> Any: ...
-def local_partition(tensor: Any, thr_layout: Any, thr_idx: Any, /) -> Any: ...
-def local_tile(tensor: Any, tiler: Any, coord: Any, /) -> Any: ...
-def logical_divide(layout: Any, tiler: Any, /) -> Any: ...
-def logical_product(layout: Any, tiler: Any, /) -> Any: ...
-def make_composed_layout(outer: Any, inner: Any, offset: Any = ..., /) -> Any: ...
-def make_cotiled_copy(atom_tv_layout: Any, data_layout: Any, /) -> Any: ...
-def make_fragment_like(layout: Any, /) -> Any: ...
-def make_identity_layout(shape: Any, /) -> Any: ...
-def make_layout(*layouts_or_shape_and_stride: Any) -> Any: ...
-def make_layout_like(layout: Any, /) -> Any: ...
-def make_ordered_layout(shape: Any, order: Any, /) -> Any: ...
-def make_swizzle(source_mask: Any, target_mask: Any, /) -> Any: ...
-def make_tiled_copy(copy_atom: Any, thr_layout: Any, val_layout: Any, /) -> Any: ...
-def max(tuple: Any, /) -> Any: ...
-def max_alignment(layout: Any, /) -> Any: ...
-def max_common_layout(layout: Any, layout2: Any, /) -> Any: ...
-def max_common_vector(layout: Any, layout2: Any, /) -> Any: ...
-def min(tuple: Any, /) -> Any: ...
-def mod(tuple: Any, tuple2: Any, /) -> Any: ...
-def mul(tuple: Any, tuple2: Any, /) -> Any: ...
-def nullspace(layout: Any, /) -> Any: ...
-def prepend(layout: Any, mode: Any, rank: Any = ..., /) -> Any: ...
-def product(tuple: Any, /) -> Any: ...
-def product_each(tuple: Any, /) -> Any: ...
-def product_like(tuple: Any, guide: Any, /) -> Any: ...
-def raked_product(layout: Any, tiler: Any, /) -> Any: ...
-def recast_layout(layout: Any, old_bits: Any, new_bits: Any, /) -> Any: ...
-def replace(layout: Any, mode: Any, layout2: Any, /) -> Any: ...
-def right_inverse(layout: Any, /) -> Any: ...
-def round_up(tuple: Any, tuple2: Any, /) -> Any: ...
-def select(layout: Any, modes: Any, /) -> Any: ...
-def shape_div(tuple: Any, tuple2: Any, /) -> Any: ...
-def slice(coord: Any, layout: Any, /) -> Any: ...
-def slice_and_offset(coord: Any, layout: Any, /) -> Any: ...
-def sub(tuple: Any, tuple2: Any, /) -> Any: ...
-def sum(tuple: Any, /) -> Any: ...
-def swizzle(swizzle: Any, offset_or_offsets: Any, /) -> Any: ...
-def take(layout: Any, begin: Any, end: Any, /) -> Any: ...
-def tile_to_shape(block: Any, trg_shape: Any, ord_shape: Any = ..., /) -> Any: ...
-def tiled_divide(layout: Any, tiler: Any, /) -> Any: ...
-def tiled_mma(mma_atom: Any, atom_layout_mnk: Any, permutation_mnk: Any, /) -> Any: ...
-def tiled_product(layout: Any, tiler: Any, /) -> Any: ...
-def unflatten(layout: Any, profile: Any, /) -> Any: ...
-def upcast(layout: Any, n: Any, /) -> Any: ...
-def weakly_congruent(shape: Any, shape2: Any, /) -> Any: ...
-def zip(layout: Any, /) -> Any: ...
-def zipped_divide(layout: Any, tiler: Any, /) -> Any: ...
-def zipped_product(layout: Any, tiler: Any, /) -> Any: ...
-def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any: ...
-def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: Any = ..., stress: Any = ..., **kwargs: Any) -> Any: ...
-def compare(left: Any, right: Any, /, **options: Any) -> Any: ...
-def draw(expression: Any = ..., /, *, tv: Any = ..., tile: Any = ..., mfma: Any = ..., banks: Any = ..., arch: Any = ...) -> Any: ...
-def exec(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., check: Any = ..., stress: Any = ..., stats: Any = ..., arch: Any = ..., **options: Any) -> Any: ...
-def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., arch: Any = ..., **options: Any) -> Any: ...
-def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ..., **options: Any) -> Any: ...
-def gemm(a: Any, b: Any, /, *, arch: Any = ..., **options: Any) -> Any: ...
-def inspect(file: Any, /, **options: Any) -> Any: ...
-def kernels(name: Any = ..., /) -> Any: ...
-def load(file: Any, kernel: Any = ..., *, device: Any = ...) -> Any: ...
-def rms_norm(x: Any, w: Any, /, *, eps: Any = ..., arch: Any = ..., **options: Any) -> Any: ...
-def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ..., seed: Any = ..., **options: Any) -> Any: ...
-def run_kernel(name: Any, inputs: Any, /, *, check: Any = ..., **options: Any) -> Any: ...
-def search(what: Any, *arguments: Any, **options: Any) -> Any: ...
-def softmax(x: Any, /, *, arch: Any = ..., **options: Any) -> Any: ...
-def time(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., arch: Any = ..., **options: Any) -> Any: ...
-def validate(file: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., **options: Any) -> Any: ...
+          limit: Optional[int] = ..., steps: Optional[int] = ...) -> Verdict:
+    """Is a statement about layouts true for all values of their symbols? Properties and arguments are those of `inlay prove`: equal, disjoint, inverse A B; covers, within, aligned A N; injective, bijective, conflict-free, coalesced A. Returns a Verdict; a question without a meaning is a ValueError."""
+def recheck(certificate: str, /) -> dict[str, Any]:
+    """Checks a certificate without the prover: a dict of accepted, answers and reason."""
+def evaluate(text: str, /) -> Any:
+    """An expression of the algebra: evaluate('composition((6,2):(8,2), 3:2)')."""
+def add(tuple: Any, tuple2: Any, /) -> Any:
+    """add(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def append(layout: Any, mode: Any, rank: Any = ..., /) -> Any:
+    """append(layout, [rank,] mode), as in `inlay eval`; guide/2-algebra.md explains it."""
+def bit_matrix(layout: Any, /) -> Any:
+    """bit_matrix(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def blocked_product(layout: Any, tiler: Any, /) -> Any:
+    """blocked_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def ceil_div(tuple: Any, tuple2: Any, /) -> Any:
+    """ceil_div(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def coalesce(layout: Any, profile: Any = ..., /) -> Any:
+    """coalesce(layout [, profile]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def colex_less(tuple: Any, tuple2: Any, /) -> Any:
+    """colex_less(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def compact_col_major(shape: Any, start: Any = ..., /) -> Any:
+    """compact_col_major(shape [, start]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def compact_row_major(shape: Any, start: Any = ..., /) -> Any:
+    """compact_row_major(shape [, start]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def compatible(shape: Any, shape2: Any, /) -> Any:
+    """compatible(shape, shape), as in `inlay eval`; guide/2-algebra.md explains it."""
+def complement(layout: Any, cotarget: Any = ..., /) -> Any:
+    """complement(layout [, cotarget]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def composition(lhs: Any, rhs_layout_or_tiler_or_swizzle: Any, /) -> Any:
+    """composition(lhs, rhs layout or tiler or swizzle), as in `inlay eval`; guide/2-algebra.md explains it."""
+def congruent(tuple: Any, tuple2: Any, /) -> Any:
+    """congruent(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def coprofile(layout: Any, /) -> Any:
+    """coprofile(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def coshape(layout: Any, /) -> Any:
+    """coshape(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def crd2crd(coord: Any, src_shape: Any, dst_shape: Any, /) -> Any:
+    """crd2crd(coord, src_shape, dst_shape), as in `inlay eval`; guide/2-algebra.md explains it."""
+def crd2idx(coord: Any, shape: Any, or_layout: Any, stride: Any = ..., /) -> Any:
+    """crd2idx(coord, shape [, stride] or layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def dice(coord: Any, layout: Any, /) -> Any:
+    """dice(coord, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def div(tuple: Any, tuple2: Any, /) -> Any:
+    """div(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def domain_distribute(shape: Any, n: Any, /) -> Any:
+    """domain_distribute(shape, n), as in `inlay eval`; guide/2-algebra.md explains it."""
+def downcast(layout: Any, n: Any, /) -> Any:
+    """downcast(layout, n), as in `inlay eval`; guide/2-algebra.md explains it."""
+def elem_less(tuple: Any, tuple2: Any, /) -> Any:
+    """elem_less(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def elem_scale(tuple: Any, tuple2: Any, /) -> Any:
+    """elem_scale(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def evenly_divides(shape: Any, tiler: Any, /) -> Any:
+    """evenly_divides(shape, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def filter(layout: Any, profile: Any = ..., /) -> Any:
+    """filter(layout [, profile]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def filter_zeros(layout: Any, profile: Any = ..., /) -> Any:
+    """filter_zeros(layout [, profile]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def flat_divide(layout: Any, tiler: Any, /) -> Any:
+    """flat_divide(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def flat_product(layout: Any, tiler: Any, /) -> Any:
+    """flat_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def flatten(layout_or_tuple: Any, /) -> Any:
+    """flatten(layout or tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def gcd(tuple: Any, /) -> Any:
+    """gcd(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def get(layout: Any, path: Any, /) -> Any:
+    """get(layout, path), as in `inlay eval`; guide/2-algebra.md explains it."""
+def get_1d_coord(layout: Any, offset: Any, /) -> Any:
+    """get_1d_coord(layout, offset), as in `inlay eval`; guide/2-algebra.md explains it."""
+def get_flat_coord(layout: Any, offset: Any, /) -> Any:
+    """get_flat_coord(layout, offset), as in `inlay eval`; guide/2-algebra.md explains it."""
+def get_hier_coord(layout: Any, offset: Any, /) -> Any:
+    """get_hier_coord(layout, offset), as in `inlay eval`; guide/2-algebra.md explains it."""
+def group(layout: Any, begin: Any, end: Any, /) -> Any:
+    """group(layout, begin, end), as in `inlay eval`; guide/2-algebra.md explains it."""
+def idx2crd(idx: Any, shape: Any, stride: Any = ..., /) -> Any:
+    """idx2crd(idx, shape [, stride]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def inner_product(tuple: Any, tuple2: Any, /) -> Any:
+    """inner_product(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def left_inverse(layout: Any, /) -> Any:
+    """left_inverse(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def lex_less(tuple: Any, tuple2: Any, /) -> Any:
+    """lex_less(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def linear_layout(layout_tv: Any, shape: Any, lanes: Any = ..., /) -> Any:
+    """linear_layout(layout_tv, shape [, lanes]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def local_partition(tensor: Any, thr_layout: Any, thr_idx: Any, /) -> Any:
+    """local_partition(tensor, thr_layout, thr_idx), as in `inlay eval`; guide/2-algebra.md explains it."""
+def local_tile(tensor: Any, tiler: Any, coord: Any, /) -> Any:
+    """local_tile(tensor, tiler, coord), as in `inlay eval`; guide/2-algebra.md explains it."""
+def logical_divide(layout: Any, tiler: Any, /) -> Any:
+    """logical_divide(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def logical_product(layout: Any, tiler: Any, /) -> Any:
+    """logical_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_composed_layout(outer: Any, inner: Any, offset: Any = ..., /) -> Any:
+    """make_composed_layout(outer, [offset,] inner), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_cotiled_copy(atom_tv_layout: Any, data_layout: Any, /) -> Any:
+    """make_cotiled_copy(atom_tv_layout, data_layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_fragment_like(layout: Any, /) -> Any:
+    """make_fragment_like(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_identity_layout(shape: Any, /) -> Any:
+    """make_identity_layout(shape), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_layout(*layouts_or_shape_and_stride: Any) -> Any:
+    """make_layout(layout, ...) or (shape [, stride]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_layout_like(layout: Any, /) -> Any:
+    """make_layout_like(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_ordered_layout(shape: Any, order: Any, /) -> Any:
+    """make_ordered_layout(shape, order), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_swizzle(source_mask: Any, target_mask: Any, /) -> Any:
+    """make_swizzle(source mask, target mask), as in `inlay eval`; guide/2-algebra.md explains it."""
+def make_tiled_copy(copy_atom: Any, thr_layout: Any, val_layout: Any, /) -> Any:
+    """make_tiled_copy(copy_atom, thr_layout, val_layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def max(tuple: Any, /) -> Any:
+    """max(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def max_alignment(layout: Any, /) -> Any:
+    """max_alignment(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def max_common_layout(layout: Any, layout2: Any, /) -> Any:
+    """max_common_layout(layout, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def max_common_vector(layout: Any, layout2: Any, /) -> Any:
+    """max_common_vector(layout, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def min(tuple: Any, /) -> Any:
+    """min(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def mod(tuple: Any, tuple2: Any, /) -> Any:
+    """mod(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def mul(tuple: Any, tuple2: Any, /) -> Any:
+    """mul(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def nullspace(layout: Any, /) -> Any:
+    """nullspace(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def prepend(layout: Any, mode: Any, rank: Any = ..., /) -> Any:
+    """prepend(layout, [rank,] mode), as in `inlay eval`; guide/2-algebra.md explains it."""
+def product(tuple: Any, /) -> Any:
+    """product(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def product_each(tuple: Any, /) -> Any:
+    """product_each(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def product_like(tuple: Any, guide: Any, /) -> Any:
+    """product_like(tuple, guide), as in `inlay eval`; guide/2-algebra.md explains it."""
+def raked_product(layout: Any, tiler: Any, /) -> Any:
+    """raked_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def recast_layout(layout: Any, old_bits: Any, new_bits: Any, /) -> Any:
+    """recast_layout(layout, old bits, new bits), as in `inlay eval`; guide/2-algebra.md explains it."""
+def replace(layout: Any, mode: Any, layout2: Any, /) -> Any:
+    """replace(layout, mode, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def right_inverse(layout: Any, /) -> Any:
+    """right_inverse(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def round_up(tuple: Any, tuple2: Any, /) -> Any:
+    """round_up(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def select(layout: Any, modes: Any, /) -> Any:
+    """select(layout, modes), as in `inlay eval`; guide/2-algebra.md explains it."""
+def shape_div(tuple: Any, tuple2: Any, /) -> Any:
+    """shape_div(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def slice(coord: Any, layout: Any, /) -> Any:
+    """slice(coord, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def slice_and_offset(coord: Any, layout: Any, /) -> Any:
+    """slice_and_offset(coord, layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def sub(tuple: Any, tuple2: Any, /) -> Any:
+    """sub(tuple, tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def sum(tuple: Any, /) -> Any:
+    """sum(tuple), as in `inlay eval`; guide/2-algebra.md explains it."""
+def swizzle(swizzle: Any, offset_or_offsets: Any, /) -> Any:
+    """swizzle(swizzle, offset or offsets), as in `inlay eval`; guide/2-algebra.md explains it."""
+def take(layout: Any, begin: Any, end: Any, /) -> Any:
+    """take(layout, begin, end), as in `inlay eval`; guide/2-algebra.md explains it."""
+def tile_to_shape(block: Any, trg_shape: Any, ord_shape: Any = ..., /) -> Any:
+    """tile_to_shape(block, trg_shape [, ord_shape]), as in `inlay eval`; guide/2-algebra.md explains it."""
+def tiled_divide(layout: Any, tiler: Any, /) -> Any:
+    """tiled_divide(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def tiled_mma(mma_atom: Any, atom_layout_mnk: Any, permutation_mnk: Any, /) -> Any:
+    """tiled_mma(mma_atom, atom_layout_mnk, permutation_mnk), as in `inlay eval`; guide/2-algebra.md explains it."""
+def tiled_product(layout: Any, tiler: Any, /) -> Any:
+    """tiled_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def unflatten(layout: Any, profile: Any, /) -> Any:
+    """unflatten(layout, profile), as in `inlay eval`; guide/2-algebra.md explains it."""
+def upcast(layout: Any, n: Any, /) -> Any:
+    """upcast(layout, n), as in `inlay eval`; guide/2-algebra.md explains it."""
+def weakly_congruent(shape: Any, shape2: Any, /) -> Any:
+    """weakly_congruent(shape, shape), as in `inlay eval`; guide/2-algebra.md explains it."""
+def zip(layout: Any, /) -> Any:
+    """zip(layout), as in `inlay eval`; guide/2-algebra.md explains it."""
+def zipped_divide(layout: Any, tiler: Any, /) -> Any:
+    """zipped_divide(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def zipped_product(layout: Any, tiler: Any, /) -> Any:
+    """zipped_product(layout, tiler), as in `inlay eval`; guide/2-algebra.md explains it."""
+def build(kernel: Any, output: Any = ..., /, **options: Any) -> Any:
+    """Builds a prebuilt kernel: `inlay build KERNEL`. The files go to the directory `output`, or to a new one.
+
+    A dict of what the command's JSON has, and `directory`."""
+def check(kernel: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., check: Any = ..., stress: Any = ..., **kwargs: Any) -> Any:
+    """Runs a Triton kernel on the emulator and says what is wrong with it: races, bounds, uninit, waits, barriers, alignment, hazards.
+
+    `kernel[grid]`, or the kernel and `grid=`; arguments and keywords as in a launch, arrays of numpy or CPU tensors of torch, which are
+    written in place. Needs triton, and no GPU. With `stress=True` also under hostile orders of events.
+
+        >>> report = inlay.check(add[(4,)], x, y, out, n, BLOCK=256)
+        >>> assert report, report"""
+def compare(left: Any, right: Any, /, **options: Any) -> Any:
+    """Two code objects side by side: `inlay compare`, as a dict."""
+def draw(expression: Any = ..., /, *, tv: Any = ..., tile: Any = ..., mfma: Any = ..., banks: Any = ..., arch: Any = ...) -> Any:
+    """A layout, an operation with its inputs, a thread-value layout, an MFMA, or the banks of an LDS access: `inlay draw`.
+
+    >>> inlay.draw("zipped_divide((8,6):(1,8), <4,3>)")
+    >>> inlay.draw("make_tiled_copy(8, (32,8):(8,1), (1,8):(0,1))", tv=True)
+    >>> inlay.draw(mfma="32x32x8")"""
+def exec(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., check: Any = ..., stress: Any = ..., stats: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
+
+    >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
+    []"""
+def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16, on the emulator.
+
+    Heads of k and v may be fewer: each is shared by as many heads of q."""
+def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ..., **options: Any) -> Any:
+    """Random inputs of `operation` for a function of yours, against inlay: `inlay fuzz --against`.
+
+    The function gets what the operation gets, layouts as texts and tuples as lists, and returns a text, a number or a list; an exception is
+    a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
+
+        >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
+def gemm(a: Any, b: Any, /, *, arch: Any = ..., **options: Any) -> Any:
+    """a @ b, of matrices M x K and K x N of float16 or bfloat16, on the emulator.
+
+    Sums are in float32; the kernel's tiles are `tile="64x64x32"` where the options do not say otherwise."""
+def inspect(file: Any, /, **options: Any) -> Any:
+    """What the machine code of a file is: `inlay inspect`, as a dict."""
+def kernels(name: Any = ..., /) -> Any:
+    """Names of the prebuilt kernels; of one its options with their defaults and what they mean."""
+def load(file: Any, kernel: Any = ..., *, device: Any = ...) -> Any:
+    """A kernel that `inlay.build` or `inlay bundle` wrote, ready to be launched: a LoadedKernel.
+
+    `device`: "hip", the GPU; "emulator" or "emulator:gfx950"; "auto": the GPU where there is one, else the emulator.
+
+        >>> softmax = inlay.load("built/softmax.json")
+        >>> softmax(y, x, m=4, n=1024)"""
+def rms_norm(x: Any, w: Any, /, *, eps: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """x / sqrt(mean(x^2) + eps) * w over the last dimension, on the emulator."""
+def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ..., seed: Any = ..., **options: Any) -> Any:
+    """Builds a kernel, runs it on the emulator on random data and compares with its reference: `inlay run KERNEL`, as a dict."""
+def run_kernel(name: Any, inputs: Any, /, *, check: Any = ..., **options: Any) -> Any:
+    """One launch of a prebuilt kernel on the emulator with your data: a dict of its outputs as bytes.
+
+    `inputs` maps the kernel's buffers, capitals or not, to arrays of their exact bytes, rows as the kernel lays them out; what the sanitizers find is an
+    error. `kernels(name)` has the options.
+
+        >>> inlay.run_kernel("softmax", {"x": x}, rows=4, cols=1024, dtype="f32")["y"]"""
+def search(what: Any, *arguments: Any, **options: Any) -> Any:
+    """A swizzle, padding, vector or tiler with its proof: `inlay search WHAT`, as a dict.
+
+    >>> inlay.search("swizzle", view="ds_read_b128 ((16,4),2):((128,16),64)", tile=8192)["found"][0]"""
+def softmax(x: Any, /, *, arch: Any = ..., **options: Any) -> Any:
+    """softmax over the last dimension, on the emulator."""
+def time(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back.
+
+    Of a code object, or of a Triton kernel, whose keywords follow as in its launch; it needs triton, and no GPU.
+
+        >>> inlay.time("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["timing"]["clocks"]
+        >>> inlay.time(add[(4,)], x, y, out, n, BLOCK=256, arch="gfx950")"""
+def validate(file: Any, /, *args: Any, grid: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """Races and waits in every schedule, or claims about machine code: `inlay validate`, as a dict.
+
+    Of a code object or a kernel's name, with the command's options; or of a Triton kernel, whose arguments follow as in its launch: they
+    say what it is compiled for, and what is shown holds for all values that the code can get.
+
+        >>> inlay.validate("add.hsaco", block=256)["kernels"][0]["verdict"]
+        >>> inlay.validate(add[(4,)], x, y, out, n, BLOCK=256)"""

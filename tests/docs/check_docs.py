@@ -4,8 +4,13 @@
   check_docs.py ROOT INLAY [FILE.md ...]
 
 A ```console block holds lines `$ command` and the output that follows each; `inlay` is the binary INLAY, everything
-runs in one fresh directory a file, where `tests` is the one of ROOT, and a line `...` in the expected output stands for any lines. `$ command  # exit 1`
-states an exit status other than 0. Figures that differ from run to run are written `<number>`.
+runs in one fresh directory a file, where `tests`, `examples` and `docs` are those of ROOT, and a line `...` in the expected output stands for any lines. `$ command  # exit 1`
+states an exit status other than 0. Figures that differ from run to run are written `<number>`. Python finds the package beside INLAY.
+
+A ```console block after `<!-- needs: triton, torch -->` runs by a Python that has these modules: that of INLAY_PEERS_PYTHON, python3 or
+/usr/bin/python3. Without one it is counted as left out.
+
+A relative link must lead to a file, and `#part` to one of its headings.
 
 A ```cpp block must be preceded by `<!-- region: examples/01_layouts.cpp#name -->` and equal the lines of that file
 between `// [name]` and `// [name end]`, less common indentation. So must a ```python block that is preceded by one, with `# [name]`. Other
@@ -14,6 +19,7 @@ that disagrees and exits 1 if there is any.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,28 +80,80 @@ def region(root, reference):
     return textwrap.dedent(found.group(1)).strip("\n") if found else None
 
 
+def without_code(text):
+    return re.sub(r"^```.*?^```$", "", text, flags=re.M | re.S)
+
+
+def anchors(text):
+    """Of the headings, as forges make them."""
+    return {re.sub(r"[^\w\- ]", "", title.strip().lower()).replace(" ", "-")
+            for title in re.findall(r"^#+ (.*)$", without_code(text), re.M)}
+
+
+def broken_links(root, file, text):
+    problems = []
+    for target in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", without_code(text))):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, part = target.partition("#")
+        to = os.path.normpath(os.path.join(os.path.dirname(file), path)) if path else file
+        if not os.path.exists(to):
+            problems.append(f"{os.path.relpath(file, root)}: a link to {target}, which is not there")
+        elif part and to.endswith(".md"):
+            with open(to, encoding="utf-8") as f:
+                if part not in anchors(f.read()):
+                    problems.append(f"{os.path.relpath(file, root)}: a link to {target}, which has no such heading")
+    return problems
+
+
+def python_with(modules, environment):
+    """The first Python of INLAY_PEERS_PYTHON, python3 and /usr/bin/python3 that imports them all, or None."""
+    if modules not in KNOWN:
+        code = "import importlib, sys; [importlib.import_module(m) for m in sys.argv[1:]]"
+        candidates = [os.environ.get("INLAY_PEERS_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
+        KNOWN[modules] = next((python for python in candidates if python and os.path.exists(python) and subprocess.run(
+            [python, "-c", code, *modules.replace(",", " ").split()], env=environment, stderr=subprocess.DEVNULL, check=False).returncode == 0), None)
+    return KNOWN[modules]
+
+
+KNOWN = {}
+
+
 def check(root, inlay, file):
+    """Disagreements, blocks that were looked at, blocks that were left out."""
     with open(file, encoding="utf-8") as f:
-        lines = f.read().split("\n")
-    environment = dict(os.environ, NO_COLOR="1", TERM="dumb",
-                       PATH=os.path.dirname(os.path.abspath(inlay)) + os.pathsep + os.environ["PATH"])
-    problems, blocks, marker = [], 0, None
+        text = f.read()
+    lines = text.split("\n")
+    binaries = os.path.dirname(os.path.abspath(inlay))
+    environment = dict(os.environ, NO_COLOR="1", TERM="dumb", PATH=binaries + os.pathsep + os.environ["PATH"],
+                       PYTHONPATH=os.path.join(os.path.dirname(binaries), "python"), PYTHONDONTWRITEBYTECODE="1")
+    problems, blocks, left_out, marker, needs = broken_links(root, file, text), 0, 0, None, None
     with tempfile.TemporaryDirectory() as directory:
-        os.symlink(os.path.join(os.path.abspath(root), "tests"), os.path.join(directory, "tests"))
+        for folder in ("tests", "examples", "docs"):
+            os.symlink(os.path.join(os.path.abspath(root), folder), os.path.join(directory, folder))
         at = 0
         while at < len(lines):
             found = re.match(r"<!-- region: (.+?) -->", lines[at])
             if found:
                 marker = found.group(1)
+            found = re.match(r"<!-- needs: (.+?) -->", lines[at])
+            if found:
+                needs = found.group(1)
             if lines[at].startswith("```"):
                 language, begin = lines[at][3:].strip(), at + 1
                 at = begin
                 while at < len(lines) and not lines[at].startswith("```"):
                     at += 1
                 block, where = lines[begin:at], f"{os.path.relpath(file, root)}:{begin}"
-                if language == "console":
+                python = python_with(needs, environment) if language == "console" and needs else None
+                if language == "console" and needs and not python:
+                    left_out += 1
+                elif language == "console":
                     blocks += 1
-                    problems += replay(block, where, environment, directory)
+                    there = environment
+                    if needs:  # its `python3` and `pytest` are those of that Python
+                        there = dict(environment, PATH=binaries + os.pathsep + os.path.dirname(os.path.abspath(python)) + os.pathsep + os.environ["PATH"])
+                    problems += replay(block, where, there, directory)
                 elif language == "cpp" or (language == "python" and marker):
                     blocks += 1
                     text = region(root, marker) if marker else None
@@ -103,21 +161,23 @@ def check(root, inlay, file):
                         problems.append(f"{where}: a block without a region of an example before it")
                     elif text != "\n".join(block).strip("\n"):
                         problems.append(f"{where}: differs from {marker}")
-                marker = None
+                marker = needs = None
             at += 1
-    return problems, blocks
+    return problems, blocks, left_out
 
 
 def main():
     root, inlay = sys.argv[1:3]
     files = sys.argv[3:] or [os.path.join(d, f) for d, _, names in os.walk(os.path.join(root, "docs"))
                              for f in names if f.endswith(".md")] + [os.path.join(root, "README.md")]
-    problems, blocks = [], 0
+    problems, blocks, left_out = [], 0, 0
     for file in sorted(files):
-        found, count = check(root, inlay, file)
+        found, count, without = check(root, inlay, file)
         problems += found
         blocks += count
-    print("\n".join(problems) if problems else f"{blocks} blocks of {len(files)} pages agree")
+        left_out += without
+    print("\n".join(problems) if problems else f"{blocks} blocks of {len(files)} pages agree"
+          + (f"; {left_out} need modules that this Python does not have (INLAY_PEERS_PYTHON)" if left_out else ""))
     sys.exit(1 if problems or blocks == 0 else 0)
 
 

@@ -8,7 +8,7 @@ runs in one fresh directory a file, where `tests`, `examples` and `docs` are tho
 states an exit status other than 0. Figures that differ from run to run are written `<number>`. Python finds the package beside INLAY.
 
 A ```console block after `<!-- needs: triton, torch -->` runs by a Python that has these modules: that of INLAY_PEERS_PYTHON, python3 or
-/usr/bin/python3. Without one it is counted as left out.
+/usr/bin/python3. So for programs, `<!-- needs: clang++-22 -->`. Without them it is counted as left out.
 
 A relative link must lead to a file, and `#part` to one of its headings.
 
@@ -25,7 +25,7 @@ import sys
 import tempfile
 import textwrap
 
-NUMBER = r"[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?"
+NUMBER = r"(?:0x[0-9a-f]+|[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
 
 
 def matches(expected, actual):
@@ -106,14 +106,17 @@ def broken_links(root, file, text):
     return problems
 
 
-def python_with(modules, environment):
-    """The first Python of INLAY_PEERS_PYTHON, python3 and /usr/bin/python3 that imports them all, or None."""
-    if modules not in KNOWN:
+def python_with(needs, environment):
+    """The first Python of INLAY_PEERS_PYTHON, python3 and /usr/bin/python3 that imports what is needed, or None. A name with a sign, `clang++-22`, is a program."""
+    if needs not in KNOWN:
+        names = needs.replace(",", " ").split()
+        programs = [name for name in names if not name.isidentifier()]
         code = "import importlib, sys; [importlib.import_module(m) for m in sys.argv[1:]]"
         candidates = [os.environ.get("INLAY_PEERS_PYTHON"), shutil.which("python3"), "/usr/bin/python3"]
-        KNOWN[modules] = next((python for python in candidates if python and os.path.exists(python) and subprocess.run(
-            [python, "-c", code, *modules.replace(",", " ").split()], env=environment, stderr=subprocess.DEVNULL, check=False).returncode == 0), None)
-    return KNOWN[modules]
+        KNOWN[needs] = next((python for python in candidates if python and os.path.exists(python) and subprocess.run(
+            [python, "-c", code, *(name for name in names if name.isidentifier())], env=environment, stderr=subprocess.DEVNULL,
+            check=False).returncode == 0), None) if all(shutil.which(name) for name in programs) else None
+    return KNOWN[needs]
 
 
 KNOWN = {}

@@ -26,12 +26,13 @@ def text_of(path):
 # The C++ headers
 
 def headers():
-    """Public headers by room, in the order of their names."""
+    """Public headers by room: those of the room itself first, the bodies of the algebra last."""
     found = {}
     for room in ROOMS:
         base = os.path.join(ROOT, room, "include")
-        found[room] = sorted(os.path.relpath(os.path.join(d, name), base).replace(os.sep, "/")
-                             for d, _, names in os.walk(base) for name in names if name.endswith(".h"))
+        names = [os.path.relpath(os.path.join(d, name), base).replace(os.sep, "/")
+                 for d, _, names in os.walk(base) for name in names if name.endswith(".h")]
+        found[room] = sorted(names, key=lambda name: ("/bodies/" in name, name.count("/"), name))
     return found
 
 

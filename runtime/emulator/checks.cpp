@@ -274,6 +274,13 @@ void land_before(Wave& w, const Deferred& next) {
     if (keeps_order(w.deferred[k], next)) land_one(w, k);
 }
 
+void land_of_group(const Wave& w) {
+  for (const auto& other : w.group->waves)
+    for (std::size_t i = 0; other.get() != &w && i < other->deferred.size(); ++i)
+      if (other->deferred[i].id < other->issued_at_barrier && (other->deferred[i].counters & is_memory) != 0)
+        land_one(*other, i);
+}
+
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
   if (w.oldest_load != Wave::none_outstanding && w.vm_queue.size() > vmcnt) {
     if (w.group->launch->code->flat) {
@@ -284,7 +291,7 @@ void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {
   }
   // Without scopes there is nothing to write back: what the L2 has taken, the device sees.
   const bool stored = vmcnt == 0 && w.group->tracks_global && !machine::target(w.arch).scopes;
-  if (stored || (w.writes_back != 0 && w.vm_landed >= w.writes_back)) write_back(w);
+  if (stored || (w.writes_back != 0 && w.vm_landed >= w.writes_back)) write_back(w, w.writes_back_system);
   if (w.oldest_load == Wave::none_outstanding) return;
   if (lgkmcnt == 0) {
     while (!w.lgkm_queue.empty()) release_other(w, 0);
@@ -541,24 +548,35 @@ void name_writer(Workgroup& g) {
   g.launch->writers.push_back({g.linear, g.epoch / writer_epochs * writer_epochs});
 }
 
-void write_back(Wave& w) {
+void write_back(Wave& w, bool system) {
   w.writes_back = 0;
+  w.writes_back_system = false;
   Workgroup& g = *w.group;
-  auto& [before, last] = g.written_back;
-  if (last.first != g.epoch) {
-    before = last;
-    last = {g.epoch, 0};
-  }
-  last.second |= 1U << w.id;
+  const auto note = [&](std::pair<u32, u32>(&places)[2]) {
+    auto& [before, last] = places;
+    if (last.first != g.epoch) {
+      before = last;
+      last = {g.epoch, 0};
+    }
+    last.second |= 1U << w.id;
+  };
+  note(g.written_back);
+  if (system) note(g.system_written_back);
+}
+
+Progress written_back(const Wave& w, bool system) {
+  const Workgroup& g = *w.group;
+  const auto& [before, last] = system ? g.system_written_back : g.written_back;
+  // What this wave wrote back in this epoch, its own and that of all epochs before; else what somebody did before the last barrier.
+  const bool mine = last.first == g.epoch && (last.second >> w.id & 1U) != 0;
+  const auto [epoch, waves] = mine ? std::pair(g.epoch, 1U << w.id) : last.first < g.epoch ? last : before;
+  return {epoch, waves};
 }
 
 void release_stores(const Wave& w) {
   Workgroup& g = *w.group;
   if (!g.tracks_global) return;
-  const auto& [before, last] = g.written_back;
-  // What this wave wrote back in this epoch, its own and that of all epochs before; else what somebody did before the last barrier.
-  const bool mine = last.first == g.epoch && (last.second >> w.id & 1U) != 0;
-  const auto [epoch, waves] = mine ? std::pair(g.epoch, 1U << w.id) : last.first < g.epoch ? last : before;
+  const auto [epoch, waves] = written_back(w, false);
   if (epoch == 0) return;
   const std::lock_guard lock(g.launch->mutex);
   for (const u64 number : g.numbers) {
@@ -573,7 +591,8 @@ namespace {
 
 /// What an entry says, as this wave sees it.
 struct Other {
-  u64 wave = 0, group = 0; ///< of the launch, in its workgroup
+  u64 wave = 0, group = 0, device = 0, epoch = 0; ///< in its workgroup; of the launch
+  const Launch* launch = nullptr;
   bool same_group = false;
   bool ordered = false;  ///< by a barrier
   bool released = false; ///< what it stored can be seen elsewhere by who looks for it
@@ -583,9 +602,11 @@ struct Other {
   Other(const Workgroup& g, u64 entry) {
     const u64 count = g.waves.size(), number = (entry >> 36) - 1;
     const Writer writer = writer_of(*g.launch, number / count);
+    launch = g.launch;
     group = writer.group;
+    device = group / launch->geometry.grid.count();
     wave = number % count;
-    const u64 epoch = writer.first_epoch + (entry >> 24) % writer_epochs;
+    epoch = writer.first_epoch + (entry >> 24) % writer_epochs;
     same_group = group == g.linear;
     ordered = same_group &&
               (number / count != g.writer || (entry >> 24) % writer_epochs != g.epoch % writer_epochs);
@@ -596,7 +617,14 @@ struct Other {
   }
   [[nodiscard]] std::string who() const {
     return "wave " + std::to_string(wave) + " of " +
-           (same_group ? "this workgroup" : "workgroup " + std::to_string(group));
+           (same_group ? "this workgroup"
+                       : "workgroup " + std::to_string(group % launch->geometry.grid.count()) +
+                             (launch->devices > 1 ? " of device " + std::to_string(device) : ""));
+  }
+  /// `'global_store_dword ...' (x.s:12)`
+  [[nodiscard]] std::string what() const {
+    const auto source = launch->source(instruction->address);
+    return "'" + instruction->text + "'" + (source ? " (" + isa::to_string(*source) + ")" : "");
   }
 };
 
@@ -613,6 +641,49 @@ u64 bytes_of_word(u64 d, u64 first, u64 bytes) {
   return ((u64{1} << high) - 1) & ~((u64{1} << low) - 1);
 }
 
+// ---- several devices --------------------------------------------------------------------------------------------------
+
+constexpr const char* both_scopes =
+    "; between devices both have to be of system scope (sc0 sc1, of an atomic sc1)";
+
+/// Why a wave may not see what another device has stored; empty when it does.
+std::string why_unseen(const Wave& w, const Other& other, const Allocation& home) {
+  const Heard heard = heard_of(w, other.group);
+  if (heard.released.covers(other.epoch, other.wave)) return "";
+  if (home.uncached && heard.cleared.covers(other.epoch, other.wave)) return "";
+  if (heard.acquired.covers(other.epoch, other.wave)) {
+    if (reaches_devices(*other.operation, home)) return "";
+    return "; what orders them does not write it back to where other devices look: 'buffer_wbl2 sc0 sc1' and "
+           "'s_waitcnt vmcnt(0)' before it, by that wave or after a barrier";
+  }
+  if (heard.done.covers(other.epoch, other.wave))
+    return "; after what orders them no 'buffer_inv sc0 sc1' lets it see what another device has stored";
+  return ", and nothing that it has read with system scope orders them";
+}
+
+/// Memory of a device of which nothing is known yet: its stream may be at what is before this launch. True when that was said.
+bool check_begun(Wave& w, const Allocation& home, u64 at, bool reads, unsigned lane) {
+  const Workgroup& g = *w.group;
+  if (home.device < 0 || static_cast<u32>(home.device) == g.device || !g.launch->options->streams)
+    return false;
+  const u64 bit = u64{1} << static_cast<u32>(home.device);
+  if (((g.peers.written_back | w.peers.written_back) & bit) != 0) return false;
+  const bool begun = ((g.peers.begun | w.peers.begun) & bit) != 0;
+  if (begun && (!reads || home.uncached)) return false;
+  if (report_again(w, FindingKind::races)) return true;
+  const std::string device = "device " + std::to_string(home.device);
+  report(w, FindingKind::races,
+         (reads ? "reads " : "writes ") + byte_of(home, at) + " of " + device + ", and " +
+             (begun ? "what it has read of that device does not release ('buffer_wbl2 sc0 sc1') and acquire "
+                      "('buffer_inv sc0 sc1') "
+                      "what its stream has stored before this launch"
+                    : "nothing that it has read says that this launch has begun there: its stream may be at "
+                      "what comes "
+                      "before"),
+         lane, at);
+  return true;
+}
+
 /// A store over what another wave has loaded, and nothing orders it after. True when it was said.
 bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u64 me, unsigned lane,
                           bool is_atomic) {
@@ -626,6 +697,14 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
     const Other other(g, entry);
     if (other.ordered || (other.same_group && !g.knowledge.empty())) continue;
     const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
+    if (other.device != g.device) {
+      if (heard_of(w, other.group).done.covers(other.epoch, other.wave)) continue;
+      report(w, FindingKind::races,
+             "writes " + byte_of(home, at) + ", which " + other.who() + " reads with " + other.what() +
+                 ", and nothing that it has read of that device says that this was before",
+             lane, at);
+      return true;
+    }
     const bool may_be_ordered = g.synchronizes, guess = is_atomic && other.operation->guesses;
     report(w, FindingKind::races,
            "writes " + byte_of(home, at) + ", which " + other.who() + " reads with '" +
@@ -680,6 +759,8 @@ struct Reader {
 
 void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& at, u64 mask, unsigned bytes) {
   if (home.of_host) return;
+  if (home.device >= 0 && w.group->launch->devices > 1)
+    check_begun(w, home, base + at.at[first_lane(mask)], true, first_lane(mask));
   const Reader reader(w);
   std::atomic<u64>* const readers = home.reader_entries();
   const u64 begin = base - home.begin;
@@ -701,6 +782,8 @@ static bool has_acquired(const Wave& w) {
 
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
   if (home.of_host) return;
+  if (home.device >= 0 && w.group->launch->devices > 1)
+    check_begun(w, home, address[first_lane(mask)], true, first_lane(mask));
   const Reader reader(w);
   std::atomic<u64>* const readers = home.reader_entries();
   if (home.writers.load(std::memory_order_relaxed) == nullptr) {
@@ -725,11 +808,24 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
         continue;
       const Other other(g, entry);
       if (other.ordered || (other.same_group && !g.knowledge.empty()) ||
-          (!other.same_group && acquires && other.released)) {
+          (other.device == g.device && !other.same_group && acquires && other.released)) {
         in_order = entry;
         continue;
       }
       const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
+      if (other.device != g.device) {
+        const std::string why = why_unseen(w, other, home);
+        if (why.empty()) {
+          in_order = entry;
+        } else {
+          said = true;
+          report(w, FindingKind::races,
+                 "reads " + byte_of(home, at) + ", which " + other.who() + " writes with " + other.what() +
+                     why,
+                 l, at);
+        }
+        continue;
+      }
       const bool scopes = machine::target(w.arch).scopes;
       std::string message = "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                             other.instruction->text + "'" +
@@ -759,7 +855,9 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   Workgroup& g = *w.group;
   Writers writers(w, home, is_atomic);
   const u64 me = writers.me(), mine = writers.mine();
-  bool said = false;
+  const Operation& op = g.launch->code->operations[w.current];
+  bool said = home.device >= 0 && g.launch->devices > 1 && !is_atomic && !reaches_devices(op, home) &&
+              check_begun(w, home, address, false, lane);
   const u64 first = address - home.begin;
   for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
     const u64 touched = bytes_of_word(d, first, bytes);
@@ -772,7 +870,21 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     }
     const Other other(g, old);
     entry.store(mine | touched, std::memory_order_relaxed);
-    if ((old & touched & 15U) == 0 || other.ordered || (is_atomic && (old & Writers::atomic) != 0)) continue;
+    if ((old & touched & 15U) == 0 || other.ordered) continue;
+    if (other.device != g.device) {
+      if (reaches_devices(op, home) && reaches_devices(*other.operation, home)) continue;
+      const bool flags = (is_atomic || op.memory.device_scope) &&
+                         ((old & Writers::atomic) != 0 || other.operation->memory.device_scope);
+      const std::string why = why_unseen(w, other, home);
+      if (why.empty()) continue;
+      const u64 at = home.begin + d * 4 + first_lane(touched);
+      report(w, FindingKind::races,
+             "writes " + byte_of(home, at) + ", which " + other.who() + " writes with " + other.what() +
+                 (flags ? both_scopes : why),
+             lane, at);
+      continue;
+    }
+    if (is_atomic && (old & Writers::atomic) != 0) continue;
     if (!other.same_group && other.released && has_acquired(w)) continue;
     const u64 at = home.begin + d * 4 + first_lane(touched);
     const bool same = !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address),
@@ -787,6 +899,106 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     if (scoped) message += "; a store of device scope beside an atomic";
     if (g.synchronizes && !other.same_group) message += "; only the atomics that it reads can order them";
     report(w, FindingKind::races, message, lane, at, same || scoped || (g.synchronizes && !other.same_group));
+  }
+}
+
+void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned lane) {
+  if (home.writers.load(std::memory_order_relaxed) == nullptr) return;
+  const Writers writers(w, home, false);
+  const Workgroup& g = *w.group;
+  const u64 first = address - home.begin;
+  for (u64 d = first / 4; d <= (first + bytes - 1) / 4; ++d) {
+    const u64 entry = writers.of_word(d);
+    if (entry == 0 || entry >> 36 == writers.me() || (entry & bytes_of_word(d, first, bytes) & 15U) == 0)
+      continue;
+    const Other other(g, entry);
+    if (other.device == g.device) continue;
+    if (reaches_devices(g.launch->code->operations[w.current], home) &&
+        reaches_devices(*other.operation, home))
+      continue;
+    const std::string why = why_unseen(w, other, home);
+    if (why.empty()) continue;
+    const bool flag = (entry & Writers::atomic) != 0 || other.operation->memory.device_scope;
+    const u64 at = home.begin + d * 4;
+    report(w, FindingKind::races,
+           "reads " + byte_of(home, at) + ", which " + other.who() + " writes with " + other.what() +
+               (flag ? both_scopes : why),
+           lane, at);
+    return;
+  }
+}
+
+namespace {
+
+/// What stands for an access of another device to memory of one that ends, as `entry` has it.
+void report_end(Launch& launch, const Other& other, const Allocation& home, u64 at, bool reads) {
+  const isa::Instruction& i = *other.instruction;
+  auto [found, fresh] = launch.findings.try_emplace({static_cast<u8>(FindingKind::races), i.address});
+  Finding& f = found->second;
+  if (!fresh && !f.note) {
+    ++f.count;
+    return;
+  }
+  const u64 index = other.group % launch.geometry.grid.count();
+  const Extent3& grid = launch.geometry.grid;
+  f.kind = FindingKind::races;
+  f.kernel = launch.kernel->name;
+  f.address = i.address;
+  f.disassembly = i.text;
+  f.source = launch.source(i.address);
+  f.workgroup = {static_cast<u32>(index % grid.x), static_cast<u32>(index / grid.x % grid.y),
+                 static_cast<u32>(index / grid.x / grid.y)};
+  f.device = static_cast<u32>(other.device);
+  f.wave = static_cast<u32>(other.wave);
+  f.memory_address = at;
+  f.note = false;
+  const std::string device = "device " + std::to_string(home.device);
+  f.message =
+      std::string(reads ? "reads " : "writes ") + byte_of(home, at) + " of " + device +
+      ", and nothing that " + device + " has read says that this is done: its launch may end before" +
+      (reads ? ", and its stream overwrite the byte"
+             : ", or without what writes it back ('buffer_wbl2 sc0 sc1'), and its stream read the byte");
+  ++launch.defects;
+  if (launch.options->on_finding) launch.options->on_finding(f);
+}
+
+} // namespace
+
+void check_ends(Wave& any) {
+  const Workgroup& g = *any.group;
+  Launch& launch = *g.launch;
+  for (const auto& home : launch.memory->ranges()) {
+    if (home->device < 0 || static_cast<u32>(home->device) >= launch.devices || home->of_host) continue;
+    const Clock& end = launch.ends[static_cast<u32>(home->device)];
+    u64 last = 0; // the one that was in order
+    const auto look = [&](u64 entry, u64 at, bool reads) {
+      if (entry == 0 || (entry & ~u64{15}) == last) return;
+      const Other other(g, entry);
+      const auto known = end.find(other.group);
+      const bool scoped = (entry & Writers::atomic) != 0 || reaches_devices(*other.operation, *home);
+      if (other.device == static_cast<u32>(home->device) || (!reads && scoped) ||
+          (known != end.end() && (reads || home->uncached ? known->second.done : known->second.released)
+                                     .covers(other.epoch, other.wave))) {
+        last = entry & ~u64{15};
+        return;
+      }
+      report_end(launch, other, *home, at, reads);
+    };
+    const std::atomic<u64>* const readers = home->readers.load(std::memory_order_relaxed);
+    const bool written = home->writers.load(std::memory_order_relaxed) != nullptr;
+    if (readers == nullptr && !written) continue;
+    for (const auto& [begin, stop] : home->touched()) {
+      for (u64 line = begin / 64; line * 64 < stop; ++line) {
+        for (u64 k = 0; readers != nullptr && k < 2; ++k)
+          look(readers[home->readers_of_line(line) + k].load(std::memory_order_relaxed),
+               home->begin + line * 64, true);
+        for (u64 d = line * 16; d < line * 16 + 16 && d * 4 < home->end - home->begin; ++d) {
+          for (u64 k = 0; readers != nullptr && k < 2; ++k)
+            look(readers[2 * d + k].load(std::memory_order_relaxed), home->begin + d * 4, true);
+          if (written) look(Writers(any, *home, false).of_word(d), home->begin + d * 4, false);
+        }
+      }
+    }
   }
 }
 
@@ -876,6 +1088,8 @@ void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64
 GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at,
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   if (home.of_host) return GlobalNote::noted;
+  if (home.device >= 0 && static_cast<u32>(home.device) != w.group->device && w.group->launch->devices > 1)
+    return GlobalNote::conflict; // of a peer: lane by lane
   Writers writers(w, home, is_atomic);
   const u64 begin = base - home.begin;
   if (const std::atomic<u64>* const readers = home.readers.load(std::memory_order_acquire)) {

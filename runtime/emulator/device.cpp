@@ -59,12 +59,12 @@ MatrixArithmetic parse_matrix_arithmetic(std::string_view text) {
 std::string to_string(const Finding& f) {
   char head[96];
   std::snprintf(head, sizeof head, "\n  at     0x%llx  ", static_cast<unsigned long long>(f.address));
-  std::string out = std::string(to_string(f.kind)) +
-                    (f.note && f.kind != FindingKind::hazard ? " (note): " : ": ") + f.message + head +
-                    f.disassembly + (f.source ? "\n  source " + isa::to_string(*f.source) : "") +
-                    "\n  in     " + f.kernel + ", workgroup " + std::to_string(f.workgroup.x) + "," +
-                    std::to_string(f.workgroup.y) + "," + std::to_string(f.workgroup.z) + ", wave " +
-                    std::to_string(f.wave) + ", lane " + std::to_string(f.lane);
+  std::string out =
+      std::string(to_string(f.kind)) + (f.note && f.kind != FindingKind::hazard ? " (note): " : ": ") +
+      f.message + head + f.disassembly + (f.source ? "\n  source " + isa::to_string(*f.source) : "") +
+      "\n  in     " + f.kernel + (f.device ? ", device " + std::to_string(*f.device) : "") + ", workgroup " +
+      std::to_string(f.workgroup.x) + "," + std::to_string(f.workgroup.y) + "," +
+      std::to_string(f.workgroup.z) + ", wave " + std::to_string(f.wave) + ", lane " + std::to_string(f.lane);
   if (f.count > 1) out += "\n  times  " + std::to_string(f.count);
   return out + "\n";
 }
@@ -132,6 +132,19 @@ HostCalls::Print printer(const EmulatorOptions& options) {
   };
 }
 
+/// Whether there is something that kernels may write: a symbol of a writable segment.
+bool has_variables(const CodeObject& object) {
+  const auto is_in = [](const Symbol& v, const Segment& s) {
+    return s.writable && v.address >= s.address && v.address < s.address + s.memory_bytes;
+  };
+  return std::any_of(object.symbols().begin(), object.symbols().end(), [&](const Symbol& v) {
+    // clang names each HIP translation unit by a byte that nobody reads.
+    return !v.function && v.size != 0 && v.section != Symbol::npos && !v.name.starts_with("__hip_cuid_") &&
+           std::any_of(object.segments().begin(), object.segments().end(),
+                       [&](const Segment& s) { return is_in(v, s); });
+  });
+}
+
 struct LoadedFunction {
   LoadedModule* module = nullptr;
   const Kernel* kernel = nullptr;
@@ -174,11 +187,13 @@ struct EmulatorDevice::State {
       action();
     }
   }
-  void run(const LoadedFunction& f, const LaunchGeometry& geometry, std::span<const u8> arguments);
+  /// On as many devices as there are arguments.
+  void run(const LoadedFunction& f, const LaunchGeometry& geometry,
+           const std::vector<std::span<const u8>>& arguments);
 };
 
 void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& geometry,
-                                std::span<const u8> arguments) {
+                                const std::vector<std::span<const u8>>& arguments) {
   last = {};
   const Kernel& kernel = *f.kernel;
   check_geometry(kernel, geometry, static_cast<u32>(machine::target(arch).lds_bytes));
@@ -235,19 +250,32 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   launch.entry = static_cast<u32>(*index);
 
   // The argument segment and the dispatch packet live in device memory for the length of the launch.
-  const u64 kernarg_bytes = (std::max<u64>(kernel.kernarg_bytes, arguments.size()) + 63) / 64 * 64 + 64;
-  launch.kernarg = memory.allocate(kernarg_bytes, false);
-  if (!arguments.empty())
-    std::memcpy(reinterpret_cast<void*>(launch.kernarg), arguments.data(), arguments.size());
-  std::optional<HostCalls> host_calls;
-  for (const KernelArgument& a : kernel.arguments)
-    if (a.kind == "hidden_hostcall_buffer" && a.size == 8 && u64{a.offset} + 8 <= kernarg_bytes) {
-      launch.host_calls = &host_calls.emplace(memory, waves * geometry.grid.count(), printer(options));
-      const u64 at = host_calls->buffer();
-      std::memcpy(reinterpret_cast<u8*>(launch.kernarg) + a.offset, &at, 8);
-      break;
+  struct Release {
+    MemoryMap& memory;
+    std::vector<u64> all;
+    ~Release() {
+      for (const u64 a : all) memory.release(a);
     }
-  launch.dispatch_packet = memory.allocate(64, false);
+  } release{memory, {}};
+  const auto place = [&](u64 bytes) { return release.all.emplace_back(memory.allocate(bytes, false)); };
+  launch.devices = static_cast<u32>(arguments.size());
+  launch.ends.resize(launch.devices);
+  std::optional<HostCalls> host_calls;
+  for (const std::span<const u8> segment : arguments) {
+    const u64 kernarg_bytes = (std::max<u64>(kernel.kernarg_bytes, segment.size()) + 63) / 64 * 64 + 64;
+    const u64 kernarg = place(kernarg_bytes);
+    if (!segment.empty()) std::memcpy(reinterpret_cast<void*>(kernarg), segment.data(), segment.size());
+    for (const KernelArgument& a : kernel.arguments)
+      if (a.kind == "hidden_hostcall_buffer" && a.size == 8 && u64{a.offset} + 8 <= kernarg_bytes) {
+        if (!host_calls)
+          launch.host_calls =
+              &host_calls.emplace(memory, waves * geometry.grid.count() * launch.devices, printer(options));
+        const u64 at = host_calls->buffer();
+        std::memcpy(reinterpret_cast<u8*>(kernarg) + a.offset, &at, 8);
+        break;
+      }
+    launch.segments.emplace_back(kernarg, place(64));
+  }
   struct Packet {
     u16 header, setup, block[3], reserved;
     u32 grid[3], scratch, lds;
@@ -264,17 +292,10 @@ void EmulatorDevice::State::run(const LoadedFunction& f, const LaunchGeometry& g
   packet.grid[2] = g.z * b.z;
   packet.scratch = launch.scratch_bytes;
   packet.lds = launch.lds_bytes;
-  packet.kernarg = launch.kernarg;
-  std::memcpy(reinterpret_cast<void*>(launch.dispatch_packet), &packet, sizeof packet);
-
-  struct Release {
-    MemoryMap& memory;
-    u64 a, b;
-    ~Release() {
-      memory.release(a);
-      memory.release(b);
-    }
-  } const release{memory, launch.kernarg, launch.dispatch_packet};
+  for (const auto& [kernarg, at] : launch.segments) {
+    packet.kernarg = kernarg;
+    std::memcpy(reinterpret_cast<void*>(at), &packet, sizeof packet);
+  }
   check_debug(launch);
   memory.forget_accesses();
   run_launch(launch, last);
@@ -420,8 +441,36 @@ void EmulatorDevice::launch(Function kernel, const LaunchGeometry& geometry,
   State* state = state_.get();
   state->enqueue(
       stream, [state, f = at->second, geometry, bytes = std::vector<u8>(arguments.begin(), arguments.end())] {
-        state->run(f, geometry, bytes);
+        state->run(f, geometry, {std::span<const u8>(bytes)});
       });
+}
+void EmulatorDevice::place(DevicePointer pointer, std::uint32_t device, bool uncached) {
+  Allocation* const home = state_->memory.find(pointer);
+  if (home == nullptr || home->begin != pointer)
+    throw DeviceError("place", 1, "invalid value: this address is not the start of an allocation");
+  home->device = static_cast<i32>(device);
+  home->uncached = uncached;
+}
+void EmulatorDevice::launch_on_devices(Function kernel, const LaunchGeometry& geometry,
+                                       std::span<const std::vector<std::uint8_t>> arguments) {
+  const auto at = state_->functions.find(static_cast<u64>(kernel));
+  if (at == state_->functions.end()) throw DeviceError("launch", 400, "invalid resource handle");
+  const auto refuse = [&](const std::string& why) {
+    throw DeviceError("launch", 801, "not supported on several devices: " + why, at->second.kernel->name);
+  };
+  if (arguments.empty() || arguments.size() > 64)
+    throw ArgumentError("launch on " + std::to_string(arguments.size()) + " devices\n  hint   1 to 64");
+  const EmulatorOptions& o = state_->options;
+  if (arguments.size() > 1) {
+    if (!machine::target(state_->arch).scopes)
+      refuse("nothing in a store of " + std::string(isa::to_string(state_->arch)) +
+             " says whether it is of system scope");
+    if (o.observer != nullptr || o.trace.enabled || o.debug.enabled())
+      refuse("looking into a launch, as a trace, a breakpoint or a watch does");
+    if (has_variables(at->second.module->object))
+      refuse("the code object has variables, and each device has its own of them");
+  }
+  state_->run(at->second, geometry, {arguments.begin(), arguments.end()});
 }
 
 Stream EmulatorDevice::create_stream() {

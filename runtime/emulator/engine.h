@@ -9,6 +9,7 @@
 ///   checks.cpp    the sanitizers: waits, races in LDS and global memory
 ///   definedness   the sanitizer of values that nothing wrote, bit by bit
 ///   hazards.cpp   the notes about wait states
+///   devices.cpp   several devices: which stores and loads of others are in order before what a wave does
 ///   schedule.cpp  waves of a workgroup taking turns, barriers
 ///   residents.cpp workgroups over threads; those that wait for others take turns, until nothing can change any more
 ///   device.cpp    the Device interface
@@ -125,7 +126,7 @@ struct MemoryFields {
   isa::Operand soffset;
   i32 offset = 0, offset1 = 0; ///< bytes
   bool idxen = false, offen = false;
-  bool device_scope = false; ///< isa::of_device_scope
+  bool device_scope = false, system_scope = false; ///< isa::of_device_scope, isa::of_system_scope
   AtomicRows rows = nullptr,
              shared_rows = nullptr; ///< of an atomic that all lanes can do at once; see atomics.h
 };
@@ -340,6 +341,41 @@ struct HazardState {
 
 enum class WaveStatus : u8 { running, at_barrier, ended };
 
+// ---- several devices --------------------------------------------------------------------------------------------------
+
+/// What a workgroup had come to: its epochs before `epoch`, and in that one `waves`.
+struct Progress {
+  u32 epoch = 0, waves = 0;
+  [[nodiscard]] bool covers(u64 at, u64 wave) const {
+    return at < epoch || (at == epoch && (waves >> wave & 1U) != 0);
+  }
+};
+
+/// Of another workgroup: what it had done, what of its stores had been written back, and what it had done when the caches of who heard it
+/// were cleared last, for other devices; `cleared`: at least those before the L2, which is enough of uncached memory.
+struct Heard {
+  Progress done, released, acquired, cleared;
+};
+/// By the workgroup's number among those of all devices.
+using Clock = std::map<u64, Heard>;
+
+/// What a word says that was stored with a scope, or by an atomic: to who reads it with system scope, and on a device.
+struct Flag {
+  Clock system;
+  std::map<u32, Clock> on_device;
+  u64 version = 0;
+};
+
+/// What of other workgroups is in order before what a wave does, or the waves of a workgroup since its last barrier; see devices.cpp.
+struct Peers {
+  Clock known;
+  Clock from_system, from_device; ///< flags that were read: known once the caches are cleared, by scope
+  u64 begun = 0;                  ///< a bit each: devices of which some workgroup is known
+  u64 written_back = 0;           ///< and to have written back what lies before
+  std::map<u64, u64> versions;    ///< flags read, by address
+  void join(const Peers& other);
+};
+
 struct Wave : WaveState {
   using WaveState::WaveState;
   Workgroup* group = nullptr;
@@ -356,9 +392,11 @@ struct Wave : WaveState {
   // checks
   bool tracking = false; ///< some check looks at every instruction
   bool checks_waits = false;
-  bool deferring = false; ///< stress
-  bool watching = false;  ///< memory of this launch is watched
-  u64 writes_back = 0;    ///< the instruction that begins to, see write_back
+  bool deferring = false;          ///< stress
+  bool watching = false;           ///< memory of this launch is watched
+  u64 writes_back = 0;             ///< the instruction that begins to, see write_back
+  bool writes_back_system = false; ///< to where other devices look, too
+  Peers peers;                     ///< since the last barrier
   /// Itself, or before a barrier another wave: Workgroup::synchronizes, Workgroup::acquires.
   bool synchronizes = false, acquires = false;
   u32 polled_at = ~0U; ///< the last instruction that polls, and what it found
@@ -379,7 +417,7 @@ struct Wave : WaveState {
   u64 lds_landed = 0, vm_landed = 0, flat_landed = 0;
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
   u64 last_lds_id = 0, last_vm_id = 0, last_lds_read_id = 0;
-  u64 lds_issued_at_barrier = 0;
+  u64 lds_issued_at_barrier = 0, issued_at_barrier = 0;
   std::unique_ptr<HazardState> hazards; ///< when that check is on
 
   /// Findings that this wave made before, by their instruction: see report_again.
@@ -541,7 +579,10 @@ struct Workgroup {
   bool acquires = false;    ///< and one that knows it has cleared the caches of what was read before
   std::vector<u64> numbers; ///< of Launch::writers, all that it has had
   /// The last two epochs in which waves wrote back what the workgroup had stored, the later one last, and which waves did.
-  std::pair<u32, u32> written_back[2];
+  std::pair<u32, u32> written_back[2], system_written_back[2]; ///< the same to where other devices look
+  u32 device = 0;                                              ///< of a launch on several
+  Peers peers;                                                 ///< as of the last barrier
+  u32 slices = 0; ///< turns since it has polled last, see residents.cpp
   std::mt19937_64 random;
   Conflicts conflicts;    ///< where the bank model is on
   std::vector<u32> order; ///< in which its waves take turns
@@ -562,6 +603,11 @@ struct Launch {
   isa::Arch arch{};
   LaunchGeometry geometry;
   u64 kernarg = 0, dispatch_packet = 0;
+  u32 devices = 1;
+  std::vector<std::pair<u64, u64>> segments; ///< the same of each, where there are several
+  std::map<u64, Flag> flags;                 ///< by word
+  u64 flag_versions = 0;
+  std::vector<Clock> ends; ///< of each device: what is in order before its launch ends
   const EmulatorOptions* options = nullptr;
   const isa::LineTable* lines = nullptr;
   MemoryMap* memory = nullptr;
@@ -665,6 +711,9 @@ void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void
 /// Does what `next`, not in the list yet, may not overtake: a flat instruction that touches the same bytes, or any if it is one.
 void land_before(Wave& wave, const Deferred& next);
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
+/// Stress, `buffer_wbl2`: what other waves of the workgroup had under way to memory at the last barrier is before it. They share the caches,
+/// so that LLVM's memory model has nobody wait for it at a barrier.
+void land_of_group(const Wave& wave);
 // lds_checks.cpp
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
 bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, LdsUse use);
@@ -686,8 +735,10 @@ void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, uns
 inline constexpr u32 writer_epochs = 4096;
 /// The workgroup gets a number of its own: at its start, and when its barriers pass a multiple of writer_epochs.
 void name_writer(Workgroup& group);
-/// `buffer_wbl2 sc1` and a wait for it: what the workgroup has stored is where other workgroups look.
-void write_back(Wave& wave);
+/// `buffer_wbl2 sc1` and a wait for it: what the workgroup has stored is where other workgroups look. `system`: other devices, too.
+void write_back(Wave& wave, bool system);
+/// Up to where what the workgroup has stored was written back, as an instruction of this wave may tell.
+Progress written_back(const Wave& wave, bool system);
 /// An atomic, or a store of device scope: others that see it may see what was written back before.
 void release_stores(const Wave& wave);
 /// A store of `bytes` bytes, not yet done, to global memory: another wave's in this launch that nothing orders before it.
@@ -713,6 +764,27 @@ void check_global_lanes(Wave& wave, const Allocation& home, const u64* address, 
 void check_lds_lanes(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes,
                      const u32* data);
 u32 lds_cycles(isa::Arch arch, const u32* addresses, u64 mask, unsigned bytes, bool is_write, u32& conflicts);
+// devices.cpp
+/// An atomic, a load or a store with a scope, not yet done: what its words say, and to whom.
+void note_flags(Wave& wave, const Operation& op, const u64* address, u64 mask);
+/// `buffer_inv`: what flags said is known. `system`: of other devices, too.
+void clear_caches(Wave& wave, bool system);
+/// All waves have come to the barrier.
+void peers_at_barrier(Workgroup& group);
+/// Whether other devices see a store, and a load what they store: of system scope, or of device scope where no L2 comes between.
+inline bool reaches_devices(const Operation& op, const Allocation& home) {
+  return op.memory.system_scope || (home.uncached && op.memory.device_scope);
+}
+/// The workgroup has ended.
+void peers_at_end(const Workgroup& group);
+/// What a wave knows of a workgroup of another device.
+Heard heard_of(const Wave& wave, u64 group);
+// checks.cpp
+/// A load with a scope, or an atomic, of what another device has stored last: not to be seen, where one of the two is not of system scope
+/// and nothing else orders them.
+void check_flag(Wave& wave, Allocation& home, u64 address, unsigned bytes, unsigned lane);
+/// All workgroups of all devices have ended: what one device does to memory of another that goes on in its stream. `any`: a wave.
+void check_ends(Wave& any);
 // banks.cpp
 /// The same of the wave's instruction, into its statistics and those of the instruction.
 void count_banks(Wave& wave, const u32* addresses, u64 mask, unsigned bytes, bool is_write);

@@ -1338,11 +1338,15 @@ void perform_near(Wave& w, const Operation& op, const Near& near, u64 mask) {
   perform(w, op, a);
 }
 
+/// Whether an atomic, or an access with a scope, may tell another device something.
+bool tells_devices(const Wave& w) { return w.group->launch->devices > 1 && w.group->tracks_global; }
+
 /// Atomics, as run_near.
 bool run_near_atomic(Wave& w, const Operation& op) {
   const MemoryFields& f = op.memory;
   const u64 mask = w.exec();
   if (f.rows == nullptr || !is_near(w, f, mask)) return false;
+  if (f.space != Space::lds && tells_devices(w)) return false; // lane by lane
   static const RowFunctions& host = row_functions();
   Near near;
   if (!find_near(w, op, mask, f.offset, near)) return false;
@@ -1416,6 +1420,7 @@ bool run_near(Wave& w, const Operation& op) {
   if (f.kind == Kind::atomic) return run_near_atomic(w, op);
   const bool transpose = f.kind == Kind::transpose && mask == ~u64{0};
   if ((f.kind != Kind::load && f.kind != Kind::store && !transpose) || !is_near(w, f, mask)) return false;
+  if (f.device_scope && f.space != Space::lds && tells_devices(w)) return false; // lane by lane
   const EmulatorOptions& options = *w.group->launch->options;
   const bool store = f.kind == Kind::store;
   const bool lds = f.space == Space::lds;
@@ -1565,6 +1570,9 @@ void run_memory(Wave& w, const Operation& op) {
   if (f.space != Space::lds &&
       ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
     w.synchronizes = w.group->synchronizes = true;
+  if (f.space != Space::lds && f.space != Space::scratch && tells_devices(w) &&
+      (f.kind == Kind::atomic || f.device_scope))
+    note_flags(w, op, a.address.data(), a.mask);
   if (f.kind == Kind::to_lds) {
     a.lds_base = (w.scalar[m0] & 0x3ffffU) + static_cast<u32>(f.offset);
   }
@@ -1873,11 +1881,14 @@ bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
         // Flags in LDS order waves too.
         const bool knows = w.synchronizes || (w.group->synchronizes && !w.group->knowledge.empty());
         if (knows) w.acquires = w.group->acquires = true;
+        if (tells_devices(w)) clear_caches(w, o.instruction->modifiers.sc0);
       };
     if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1)
       op.execute = [](Wave& w, const Operation& o) {
         note_issue(w, o, o.counters);
         w.writes_back = w.last_vm_id;
+        w.writes_back_system = o.instruction->modifiers.sc0;
+        if (w.deferring) land_of_group(w);
       };
     return true;
   }
@@ -1888,6 +1899,7 @@ bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
   f.idxen = m.idxen;
   f.offen = m.offen;
   f.device_scope = isa::of_device_scope(i, arch);
+  f.system_scope = isa::of_system_scope(i, arch);
   f.offset = m.offset;
   if (f.two) {
     const i32 unit = f.bytes * (i.mnemonic.find("st64") != std::string_view::npos ? 64 : 1);

@@ -65,8 +65,11 @@ struct Allocation {
   std::uint64_t end = 0;
   void* mapping = nullptr; ///< the allocation between its guards
   std::uint64_t mapped = 0;
-  bool of_host = false; ///< the host answers in it: nobody asks in which order it is accessed
-  SparseBits written;   ///< one bit a byte; empty: everything counts as written
+  /// Whose it is in a launch on several devices; -1: nobody's.
+  std::int32_t device = -1;
+  bool uncached = false; ///< no L2 keeps it
+  bool of_host = false;  ///< the host answers in it: nobody asks in which order it is accessed
+  SparseBits written;    ///< one bit a byte; empty: everything counts as written
   /// Who stored last in this launch, to each 64 bytes and to each four; nullptr until somebody did. See check_global_write.
   std::atomic<std::atomic<std::uint64_t>*> writers{nullptr};
 
@@ -155,6 +158,8 @@ public:
   /// The one that ends before `address` or starts past it and is nearest, when it is nearer than its guard is wide.
   [[nodiscard]] const Allocation* beside(std::uint64_t address) const;
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  /// All of them, by address.
+  [[nodiscard]] const std::vector<std::unique_ptr<Allocation>>& ranges() const { return ranges_; }
   /// A new launch begins.
   void forget_accesses() {
     for (const auto& range : ranges_) range->forget_accesses();

@@ -111,7 +111,9 @@ std::string describe(const Launch& launch, const Polled& p) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%08x", value);
   return "\n  polls  " + where + ", which holds " + text + ": '" + p.instruction->text + "' of workgroup " +
-         std::to_string(p.wave->group->linear) + ", wave " + std::to_string(p.wave->id);
+         std::to_string(p.wave->group->linear % launch.geometry.grid.count()) +
+         (launch.devices > 1 ? " of device " + std::to_string(p.wave->group->device) : "") + ", wave " +
+         std::to_string(p.wave->id);
 }
 
 [[noreturn]] void fail_stuck(const Launch& launch, const Workgroup& g, const std::vector<Polled>& reads,
@@ -129,27 +131,35 @@ class Residents {
 public:
   Residents(Launch& launch, std::atomic<u64>& next, LaunchStatistics& statistics,
             const std::function<void()>& ended)
-      : launch_(launch), next_(next), statistics_(statistics), ended_(ended), room_(residents_of(launch)) {}
+      : launch_(launch), next_(next), statistics_(statistics), ended_(ended), room_(residents_of(launch)),
+        begun_(launch.devices), resident_(launch.devices), random_(launch.options->seed) {}
 
   void run() {
     while (!launch_.stop) {
       // One that is put aside has its turn between any two that begin.
-      if (Workgroup* const fresh = aside_.size() < room_ ? begin() : nullptr) {
+      if (Workgroup* const fresh = launch_.devices > 1     ? begin_on_device()
+                                   : aside_.size() < room_ ? begin()
+                                                           : nullptr) {
         turn(fresh);
       } else if (aside_.empty()) {
-        return;
+        break;
       }
       if (aside_.empty()) continue;
-      Workgroup* const oldest = aside_.front();
-      aside_.pop_front();
-      turn(oldest);
+      const std::size_t next = launch_.devices > 1 && launch_.options->stress ? random_() % aside_.size() : 0;
+      Workgroup* const g = aside_[next];
+      aside_.erase(aside_.begin() + static_cast<std::ptrdiff_t>(next));
+      turn(g);
     }
+    if (launch_.devices > 1 && !all_.empty() && all_[0]->tracks_global && launch_.options->streams)
+      check_ends(*all_[0]->waves[0]);
   }
 
 private:
   /// So many instructions of a workgroup that polls nothing, and then a look whether it gets anywhere.
   static constexpr u64 patience = u64{1} << 22;
   static constexpr u64 most_polls = 256;
+  /// Of several devices: a turn, so that what they do is interleaved.
+  static constexpr u64 slice = 1024;
 
   Workgroup* begin() {
     const Extent3& grid = launch_.geometry.grid;
@@ -157,13 +167,37 @@ private:
     LaunchObserver* const observer = launch_.options->observer;
     u64 i = next_++;
     while (i < total && observer != nullptr && !observer->wants(i)) i = next_++;
-    if (i >= total) return nullptr;
+    return i < total ? begin(0, i) : nullptr;
+  }
+
+  /// Whether a device has a workgroup that has not begun, and room for it.
+  [[nodiscard]] bool may_begin(u32 device) const {
+    return begun_[device] < launch_.geometry.grid.count() && resident_[device] < room_;
+  }
+  /// That of the device that has begun the fewest, so that they go together; under stress of any.
+  Workgroup* begin_on_device() {
+    std::vector<u32> open;
+    for (u32 d = 0; d < launch_.devices; ++d)
+      if (may_begin(d)) open.push_back(d);
+    if (open.empty()) return nullptr;
+    const u32 device = launch_.options->stress
+                           ? open[random_() % open.size()]
+                           : *std::min_element(open.begin(), open.end(),
+                                               [&](u32 a, u32 b) { return begun_[a] < begun_[b]; });
+    ++resident_[device];
+    ++next_;
+    return begin(device, begun_[device]++);
+  }
+
+  Workgroup* begin(u32 device, u64 i) {
+    const Extent3& grid = launch_.geometry.grid;
     if (idle_.empty()) {
       all_.push_back(std::make_unique<Workgroup>());
       idle_.push_back(all_.back().get());
     }
     Workgroup* const g = idle_.back();
     idle_.pop_back();
+    g->device = device;
     g->id = {static_cast<u32>(i % grid.x), static_cast<u32>(i / grid.x % grid.y),
              static_cast<u32>(i / grid.x / grid.y)};
     begin_workgroup(launch_, *g);
@@ -172,16 +206,22 @@ private:
 
   void turn(Workgroup* g) {
     u64 budget = patience;
+    if (launch_.devices > 1) budget = launch_.options->stress ? 1 + random_() % 4096 : slice;
     for (;;) {
       const u64 polled = g->polled;
       if (continue_workgroup(launch_, *g, budget, launch_.code->polls_memory ? most_polls : ~u64{0})) {
         end_workgroup(*g, statistics_);
         idle_.push_back(g);
+        if (launch_.devices > 1) --resident_[g->device];
         quiet_ = 0;
         ended_();
         return;
       }
-      if (g->polled != polled) break;
+      if (g->polled != polled) {
+        g->slices = 0;
+        break;
+      }
+      if (launch_.devices > 1 && ++g->slices % (patience / slice) != 0) break;
       std::vector<Polled> reads;
       launch_.changed = false;
       if (is_stuck(*g, reads)) {
@@ -201,19 +241,23 @@ private:
   void look_for_deadlock() {
     quiet_ = 0;
     if (!launch_.alone) return;
-    if (aside_.size() < room_ && next_.load() < launch_.geometry.grid.count()) return;
+    const u64 total = launch_.geometry.grid.count() * launch_.devices;
+    if (launch_.devices == 1 && aside_.size() < room_ && next_.load() < total) return;
+    for (u32 d = 0; launch_.devices > 1 && d < launch_.devices; ++d)
+      if (may_begin(d)) return;
     std::vector<Polled> reads;
     launch_.changed = false;
     for (Workgroup* const g : aside_)
       if (!is_stuck(*g, reads)) return;
-    const u64 total = launch_.geometry.grid.count(), waiting = total - std::min(total, next_.load());
+    const u64 waiting = total - std::min(total, next_.load());
     fail_stuck(launch_, *aside_.front(), reads,
                std::string(aside_.size() == 1 ? "a spin without end" : "a deadlock") + ": " +
                    std::to_string(aside_.size()) +
                    (aside_.size() == 1 ? " workgroup waits" : " workgroups wait") +
                    " for words of memory that nobody changes any more" +
                    (waiting == 0 ? std::string()
-                                 : "; " + std::to_string(waiting) + " have not begun, as the device holds " +
+                                 : "; " + std::to_string(waiting) + " have not begun, as " +
+                                       (launch_.devices > 1 ? "a" : "the") + " device holds " +
                                        std::to_string(room_) + " of them at a time"));
   }
 
@@ -222,7 +266,9 @@ private:
   LaunchStatistics& statistics_;
   const std::function<void()>& ended_;
   u64 room_;
-  u64 quiet_ = 0; ///< turns since one ended
+  u64 quiet_ = 0;                     ///< turns since one ended
+  std::vector<u64> begun_, resident_; ///< of each device, where there are several
+  std::mt19937_64 random_;            ///< under stress
   std::vector<std::unique_ptr<Workgroup>> all_;
   std::vector<Workgroup*> idle_;
   std::deque<Workgroup*> aside_; ///< under way
@@ -232,11 +278,11 @@ private:
 
 void run_launch(Launch& launch, LaunchResult& result) {
   const auto begin = std::chrono::steady_clock::now();
-  const u64 total = launch.geometry.grid.count();
+  const u64 total = launch.geometry.grid.count() * launch.devices;
   unsigned threads = launch.options->threads != 0 ? launch.options->threads
                                                   : std::max(1U, std::thread::hardware_concurrency());
-  if (launch.code->order_sensitive_atomics || launch.code->polls_memory || launch.options->trace.enabled ||
-      launch.options->debug.enabled() || launch.options->observer != nullptr)
+  if (launch.code->order_sensitive_atomics || launch.code->polls_memory || launch.devices > 1 ||
+      launch.options->trace.enabled || launch.options->debug.enabled() || launch.options->observer != nullptr)
     threads = 1;
   if (launch.options->observer != nullptr) launch.options->observer->begin(*launch.code->program);
   threads = static_cast<unsigned>(std::min<u64>(threads, total));

@@ -25,8 +25,9 @@ std::string where(const Wave& w, unsigned lane) {
   const auto source = launch.source(i.address);
   return "\n  at     " + hex(i.address) + "  " + i.text +
          (source ? "\n  source " + isa::to_string(*source) : "") + "\n  in     " + launch.kernel->name +
-         ", workgroup " + std::to_string(g.x) + "," + std::to_string(g.y) + "," + std::to_string(g.z) +
-         ", wave " + std::to_string(w.id) + ", lane " + std::to_string(lane);
+         (launch.devices > 1 ? ", device " + std::to_string(w.group->device) : "") + ", workgroup " +
+         std::to_string(g.x) + "," + std::to_string(g.y) + "," + std::to_string(g.z) + ", wave " +
+         std::to_string(w.id) + ", lane " + std::to_string(lane);
 }
 
 } // namespace
@@ -77,6 +78,7 @@ void report(Wave& w, FindingKind kind, const std::string& message, unsigned lane
   f.disassembly = i.text;
   f.source = launch.source(i.address);
   f.workgroup = w.group->id;
+  if (launch.devices > 1) f.device = w.group->device;
   f.wave = w.id;
   f.lane = lane;
   f.memory_address = address;
@@ -202,15 +204,17 @@ void start_wave(Wave& w, const Launch& launch, u32 threads_before, u32 threads_t
     put64(by_descriptor ? u64{scratch_window} << 32 : 0);
     put64(by_descriptor ? 0xffffffffU | u64{machine::target(launch.arch).buffer_flags} << 32 : 0);
   }
-  if (d.dispatch_ptr) put64(launch.dispatch_packet);
+  const auto [kernarg, packet] = launch.segments.empty() ? std::pair(launch.kernarg, launch.dispatch_packet)
+                                                         : launch.segments[w.group->device];
+  if (d.dispatch_ptr) put64(packet);
   if (d.queue_ptr) put64(0);
-  if (d.kernarg_ptr) put64(launch.kernarg);
+  if (d.kernarg_ptr) put64(kernarg);
   if (d.dispatch_id) put64(0);
   if (d.flat_scratch_init) put64(0);
   if (d.private_segment_size) put(launch.scratch_bytes);
   for (u32 i = 0; i < d.preload_length; ++i) {
     u32 value = 0;
-    std::memcpy(&value, reinterpret_cast<const u8*>(launch.kernarg) + 4 * (d.preload_offset + i), 4);
+    std::memcpy(&value, reinterpret_cast<const u8*>(kernarg) + 4 * (d.preload_offset + i), 4);
     put(value);
   }
   s = std::max(s, d.user_sgprs);
@@ -390,12 +394,16 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
   const u32 wave_count = (threads + lanes - 1) / lanes;
   g.launch = &launch;
   g.epoch = 1;
-  g.linear = (u64{g.id.z} * launch.geometry.grid.y + g.id.y) * launch.geometry.grid.x + g.id.x;
+  g.linear = ((u64{g.device} * launch.geometry.grid.z + g.id.z) * launch.geometry.grid.y + g.id.y) *
+                 launch.geometry.grid.x +
+             g.id.x;
   g.random.seed(options.seed * 0x9e3779b97f4a7c15ULL + g.linear);
   g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
   g.reads_crossing = g.synchronizes = g.acquires = false;
   g.numbers.clear();
-  g.written_back[0] = g.written_back[1] = {};
+  g.written_back[0] = g.written_back[1] = g.system_written_back[0] = g.system_written_back[1] = {};
+  g.peers = {};
+  g.slices = 0;
   const Checks& c = options.checks;
   // A wave alone meets nobody, and waits for its own LDS instructions in order: only what DMA brings can come too late.
   if ((c.races || c.waits) && !options.stress && (wave_count > 1 || launch.code->loads_to_lds)) {
@@ -415,7 +423,8 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
     g.shadow_of.clear();
     g.reads.clear();
   }
-  g.tracks_global = c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() > 1;
+  g.tracks_global =
+      c.races && !options.stress && u64{wave_count} * launch.geometry.grid.count() * launch.devices > 1;
   if (g.tracks_global) name_writer(g);
   g.lds_undefined.assign(c.uninit && !options.stress ? launch.lds_bytes : 0, 0xff);
   g.lds_defined.assign(g.lds_undefined.size() / 256 / 64 + 3, 0);
@@ -485,6 +494,7 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
       }
     }
     if (!g.shadow.empty()) lds_at_barrier(g);
+    if (launch.devices > 1) peers_at_barrier(g);
     ++g.epoch;
     if (g.tracks_global && g.epoch % writer_epochs == 0) name_writer(g);
     g.reads_crossing = false;
@@ -493,6 +503,7 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
       w.lds_landed_at_barrier = w.lds_landed;
       w.vm_landed_at_barrier = w.vm_landed;
       w.lds_issued_at_barrier = w.last_lds_id;
+      w.issued_at_barrier = w.next_id;
       w.synchronizes = g.synchronizes, w.acquires = g.acquires;
       g.reads_crossing = g.reads_crossing || w.last_lds_read_id > w.lds_landed;
       if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;
@@ -504,6 +515,7 @@ void end_workgroup(Workgroup& g, LaunchStatistics& statistics) {
   for (const auto& wave : g.waves) statistics.add(wave->stats);
   statistics.waves += g.waves.size();
   ++statistics.workgroups;
+  if (g.launch->devices > 1) peers_at_end(g);
   if (g.conflicts.empty()) return;
   const std::lock_guard lock(g.launch->mutex);
   for (const auto& [at, c] : g.conflicts) g.launch->conflicts[at].add(c);

@@ -156,6 +156,11 @@ bool of_device_scope(const Instruction& i, Arch arch) {
   return i.modifiers.sc0 || kind_of(i) == Kind::store;
 }
 
+bool of_system_scope(const Instruction& i, Arch arch) {
+  if (!machine::target(arch).scopes) return of_device_scope(i, arch);
+  return i.modifiers.sc1 && (i.modifiers.sc0 || i.mnemonic.find("_atomic_") != std::string::npos);
+}
+
 std::uint64_t matrix_work(const Instruction& i) {
   if (i.format != Format::mfma) return 0;
   const auto* row = machine::find_matrix_instruction(i.mnemonic);

@@ -12,7 +12,7 @@
 ///     for (const Finding& f : device.last_launch().findings) std::cout << to_string(f);
 ///
 /// Results do not depend on the number of threads: workgroups are independent, and a kernel whose atomics could tell
-/// the order of workgroups runs on one thread, in order (x fastest).
+/// the order of workgroups runs on one thread, in order (x fastest). So does a launch on several devices (launch_on_devices).
 ///
 /// What the sanitizers say is described at `FindingKind`; `stress` runs the kernel under conditions that hardware may
 /// produce and a simple execution hides: results of memory instructions land only at the s_waitcnt that covers them,
@@ -67,8 +67,9 @@ struct Finding {
   std::string disassembly;
   std::optional<isa::SourceLine> source; ///< when the code object has debug information
   Extent3 workgroup{0, 0, 0};
-  std::uint32_t wave = 0; ///< within the workgroup
-  std::uint32_t lane = 0; ///< first lane concerned
+  std::uint32_t wave = 0;                   ///< within the workgroup
+  std::uint32_t lane = 0;                   ///< first lane concerned
+  std::optional<std::uint32_t> device = {}; ///< of a launch on several
   std::uint64_t memory_address = 0;
   std::string message;
   std::uint64_t count = 1;
@@ -147,6 +148,9 @@ struct EmulatorOptions {
   /// together (some hand-tuned kernels count on it); large ones are a little faster.
   unsigned turn = 8;
   bool stress = false;
+  /// Several devices: in each device's stream other launches come before and after this one, and the host waits for none of them. False:
+  /// the host waits for all devices before and after the launch.
+  bool streams = true;
   MatrixArithmetic matrix = MatrixArithmetic::sequential;
   bool bank_model = false; ///< count LDS cycles and conflicts
   bool fidelity = false;   ///< say how exact the executed instructions are
@@ -190,6 +194,18 @@ public:
   /// Memory of somebody else, of the host or of another device, that kernels here may access from now on: all of it counts as
   /// written. `release` ends that and leaves the memory alone. Errors: DeviceError when it overlaps what is known already.
   void share(DevicePointer begin, std::uint64_t bytes);
+  /// From now on `pointer`, the start of an allocation, is memory of that device of a launch on several: what its stream did before and
+  /// does after the launch does it there. `uncached`: no L2 keeps it (hipDeviceMallocUncached), so that device scope is enough between
+  /// devices and nothing has to be written back. Errors: DeviceError when it is no start of an allocation.
+  void place(DevicePointer pointer, std::uint32_t device, bool uncached = false);
+  /// One launch on each of `arguments.size()` devices of this processor, at the same time, peers whose memory is all this one's: device
+  /// r gets arguments[r]. Their workgroups are resident together, of each device as many as it holds, and take turns, in random order
+  /// under `stress`; statistics and findings are of all of them. The races check asks for what LLVM's memory model asks for: between
+  /// devices release and acquire are of system scope (docs/emulator.md, "Several devices").
+  /// Errors: ArgumentError for none or more than 64; DeviceError for a processor without scopes (gfx90a), for a code object with
+  /// variables, of which each device has its own, and where an observer, a trace or breakpoints look on.
+  void launch_on_devices(Function kernel, const LaunchGeometry& geometry,
+                         std::span<const std::vector<std::uint8_t>> arguments);
   /// Where a variable of a loaded module lies, and its bytes. Errors: DeviceError when there is none of that name.
   [[nodiscard]] std::pair<DevicePointer, std::uint64_t> symbol(Module module, std::string_view name) const;
   /// Of an allocation, from its first byte on: where anything may be other than zero, [begin, end) ascending. Memory that nobody

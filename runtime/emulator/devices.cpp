@@ -1,0 +1,194 @@
+// Several devices: which stores and loads of workgroups of other devices come before what a wave does, by what it has read.
+//
+// Between devices, LLVM's memory model (User Guide for AMDGPU Backend, "Memory Model gfx942") wants of who writes: its stores, those of
+// other waves before a barrier, `buffer_wbl2 sc0 sc1` and `s_waitcnt vmcnt(0)`, then an atomic with sc1 or a store with sc0 and sc1; and of
+// who reads: a load with sc0 and sc1 or an atomic with sc1 of that word, and `buffer_inv sc0 sc1`. Each such word, a flag, carries what
+// was done before it, as a clock of workgroups: epochs between barriers, and waves in the last of them. A relation that passes on from
+// one to the next, over workgroups of one device, too, where device scope is enough.
+//
+// Whoever waits for the loads alone (a device that lets another overwrite what it has read) needs neither of the two instructions.
+#include "engine.h"
+
+#include <algorithm>
+
+namespace inlay::runtime::emulator {
+
+namespace {
+
+void join(Progress& into, const Progress& from) {
+  if (from.epoch > into.epoch) {
+    into = from;
+  } else if (from.epoch == into.epoch) {
+    into.waves |= from.waves;
+  }
+}
+
+void join(Heard& into, const Heard& from) {
+  join(into.done, from.done);
+  join(into.released, from.released);
+  join(into.acquired, from.acquired);
+  join(into.cleared, from.cleared);
+}
+
+void join(Clock& into, const Clock& from) {
+  for (const auto& [group, heard] : from) join(into[group], heard);
+}
+
+u32 device_of(const Launch& launch, u64 group) {
+  return static_cast<u32>(group / launch.geometry.grid.count());
+}
+
+/// Of a clock in a flag: what was done is known at once, the rest when the caches are cleared.
+void hear(const Launch& launch, Peers& p, Clock& pending, const Clock& clock) {
+  for (const auto& [group, heard] : clock) {
+    join(p.known[group].done, heard.done);
+    p.begun |= u64{1} << device_of(launch, group);
+    Heard& later = pending[group];
+    join(later.acquired, heard.done);
+    join(later.cleared, heard.done);
+    join(later.released, heard.released);
+  }
+}
+
+void take(const Launch& launch, Peers& p, const Clock& pending) {
+  for (const auto& [group, heard] : pending) {
+    Heard& known = p.known[group];
+    join(known.acquired, heard.acquired);
+    join(known.cleared, heard.cleared);
+    join(known.released, heard.released);
+    if (heard.released.epoch != 0) p.written_back |= u64{1} << device_of(launch, group);
+  }
+}
+
+/// Whether all that the wave has begun in this epoch is done, flags and caches aside.
+bool has_landed(const Wave& w) {
+  for (u32 i = 0; i < w.vm_queue.size(); ++i) {
+    const MemoryFields& f = w.vm_queue[i].op->memory;
+    if (f.kind != MemoryFields::Kind::none && !f.device_scope && f.kind != MemoryFields::Kind::atomic)
+      return false;
+  }
+  return true;
+}
+
+/// `buffer_wbl2` was executed and not waited for. LLVM leaves out `s_waitcnt vmcnt(0)` after it where it knows of nothing else that is on
+/// its way, although its memory model has one there.
+bool is_writing_back(const Wave& w, bool system) {
+  return w.writes_back != 0 && (!system || w.writes_back_system);
+}
+
+/// What a flag says that this wave sets now.
+Clock tell(const Wave& w, bool system) {
+  const Workgroup& g = *w.group;
+  Progress released = written_back(w, system);
+  if (is_writing_back(w, system)) released = {g.epoch, 1U << w.id};
+  Clock out;
+  for (const Peers* p : {&g.peers, &w.peers}) {
+    for (const auto& [group, heard] : p->known) {
+      Heard& to = out[group];
+      join(to.done, heard.done);
+      if (released.epoch != 0) join(to.released, heard.released);
+    }
+  }
+  Heard& own = out[g.linear];
+  join(own.done, {g.epoch, has_landed(w) ? 1U << w.id : 0});
+  join(own.released, released);
+  return out;
+}
+
+void read_flag(Wave& w, const Operation& op, const Allocation& home, u64 word) {
+  const Workgroup& g = *w.group;
+  Launch& launch = *g.launch;
+  const auto at = launch.flags.find(word);
+  if (at == launch.flags.end()) return;
+  const Flag& flag = at->second;
+  u64& version = w.peers.versions[word];
+  if (version == flag.version) return;
+  version = flag.version;
+  if (reaches_devices(op, home)) hear(launch, w.peers, w.peers.from_system, flag.system);
+  if (const auto own = flag.on_device.find(g.device); own != flag.on_device.end())
+    hear(launch, w.peers, w.peers.from_device, own->second);
+}
+
+void write_flag(Wave& w, const Operation& op, const Allocation& home, u64 word) {
+  const Workgroup& g = *w.group;
+  if (op.memory.system_scope && is_writing_back(w, true))
+    report(w, FindingKind::waits,
+           "no 's_waitcnt vmcnt(0)' between 'buffer_wbl2' and this: LLVM's memory model has one there, so "
+           "that what is "
+           "written back is there before (LLVM itself leaves it out where nothing else is on its way)",
+           0, word, true);
+  Flag& flag = g.launch->flags[word];
+  if (op.memory.kind != MemoryFields::Kind::atomic) flag = {};
+  flag.version = ++g.launch->flag_versions;
+  if (reaches_devices(op, home)) join(flag.system, tell(w, true));
+  join(flag.on_device[g.device], tell(w, false));
+}
+
+} // namespace
+
+void Peers::join(const Peers& other) {
+  emulator::join(known, other.known);
+  emulator::join(from_system, other.from_system);
+  emulator::join(from_device, other.from_device);
+  begun |= other.begun;
+  written_back |= other.written_back;
+}
+
+void note_flags(Wave& w, const Operation& op, const u64* address, u64 mask) {
+  using Kind = MemoryFields::Kind;
+  const MemoryFields& f = op.memory;
+  const bool writes = f.kind == Kind::store || f.kind == Kind::atomic;
+  for (u64 m = mask; m != 0; m &= m - 1) {
+    const u64 at = address[std::countr_zero(m)];
+    Allocation* const home = w.group->launch->memory->find(at, f.bytes);
+    if (home == nullptr || home->of_host) continue;
+    if (f.kind != Kind::store) check_flag(w, *home, at, f.bytes, static_cast<unsigned>(std::countr_zero(m)));
+    for (u64 word = at / 4 * 4; word < at + f.bytes; word += 4) {
+      if (f.kind != Kind::store && (f.kind != Kind::atomic || f.returns)) read_flag(w, op, *home, word);
+      if (writes) write_flag(w, op, *home, word);
+    }
+  }
+  // A wave alone has no barriers: what it stores from now on is another epoch's.
+  Workgroup& g = *w.group;
+  if (!writes || g.waves.size() != 1 || mask == 0 || !g.shadow.empty()) return;
+  ++g.epoch;
+  if (g.epoch % writer_epochs == 0) name_writer(g);
+}
+
+void clear_caches(Wave& w, bool system) {
+  const Launch& launch = *w.group->launch;
+  for (const Peers* p : {&std::as_const(w.group->peers), &std::as_const(w.peers)}) {
+    take(launch, w.peers, Clock(p->from_device));
+    if (system) take(launch, w.peers, Clock(p->from_system));
+    for (const auto& [group, heard] : Clock(p->from_system))
+      join(w.peers.known[group].cleared, heard.cleared);
+  }
+}
+
+void peers_at_barrier(Workgroup& g) {
+  for (const auto& w : g.waves) {
+    g.peers.join(w->peers);
+    std::map<u64, u64> versions = std::move(w->peers.versions);
+    w->peers = {};
+    w->peers.versions = std::move(versions);
+  }
+}
+
+void peers_at_end(const Workgroup& g) {
+  const auto keep = [&](const Peers& p) {
+    Clock& end = g.launch->ends[g.device];
+    join(end, p.known);
+    for (const Clock* pending : {&p.from_system, &p.from_device}) join(end, *pending);
+  };
+  keep(g.peers);
+  for (const auto& w : g.waves) keep(w->peers);
+}
+
+Heard heard_of(const Wave& w, u64 group) {
+  Heard out;
+  for (const Peers* p : {&std::as_const(w.group->peers), &std::as_const(w.peers)})
+    if (const auto at = p->known.find(group); at != p->known.end()) join(out, at->second);
+  return out;
+}
+
+} // namespace inlay::runtime::emulator

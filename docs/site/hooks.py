@@ -3,9 +3,12 @@
   api/python/   the package's names, from its stubs (python/inlay/*.pyi)
   api/cpp/      one page a public header: its essay, then each declaration with its comment
   source/       files outside of docs/ that pages link to
+  notebooks/    notebooks with their outputs
   navigation    an entry `folder/` is the folder's pages in order of their numbers
 """
 import ast
+import base64
+import json
 import os
 import posixpath
 import re
@@ -162,6 +165,24 @@ def python_pages():
     }
 
 
+# Notebooks
+
+def notebook_page(path):
+    out = []
+    for cell in json.loads(text_of(path))["cells"]:
+        source = "".join(cell["source"])
+        out.append(source if cell["cell_type"] == "markdown" else f"```python\n{source}\n```")
+        for output in cell.get("outputs", []):
+            data = output.get("data", {})
+            if "image/svg+xml" in data:
+                picture = base64.b64encode("".join(data["image/svg+xml"]).encode()).decode()
+                out.append(f'![{"".join(data["text/plain"]).splitlines()[0]}](data:image/svg+xml;base64,{picture})')
+            else:
+                out.append("```text\n" + "".join(output.get("text") or data["text/plain"]).rstrip() + "\n```")
+    name = os.path.basename(path)
+    return "\n\n".join(out) + f"\n\nThe notebook: [{name}]({name}).\n"
+
+
 # Files that pages link to
 
 def outside(page, target):
@@ -209,6 +230,9 @@ def folder(path, pages):
 
 def on_files(files, config):
     added = {**cpp_pages(), **python_pages()}
+    for file in list(files):
+        if file.src_uri.endswith(".ipynb"):
+            added[file.src_uri[:-6] + ".md"] = notebook_page("docs/" + file.src_uri)
     wanted = {"CONTRIBUTING.md", "CHANGELOG.md"}
     for file in files.documentation_pages():
         for found in LINK.finditer(file.content_string):
@@ -241,4 +265,6 @@ def on_page_markdown(markdown, page, config, files):
         to = posixpath.relpath(source_page(path), posixpath.dirname(page.file.src_uri) or ".")
         return found.group(0).replace(f"({found.group(1)}", f"({to}")
 
+    if not page.file.src_uri.startswith("notebooks/"):
+        markdown = re.sub(r"\]\(([^)\s:]+)\.ipynb\)", r"](\1.md)", markdown)
     return LINK.sub(changed, markdown)

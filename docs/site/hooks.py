@@ -52,10 +52,13 @@ def without_bodies(code):
 
 
 def prose(comment):
-    """A comment as Markdown: `< 3` is no tag, and a line that starts with four blanks is code."""
+    """A comment as Markdown: `< 3` is no tag, `a*b*c` no emphasis, `x[i](j)` no link; a line that starts with four blanks is code."""
+    def plain(text):
+        text = re.sub(r"([*_\[\]])", r"\\\1", text.replace("<", "&lt;"))
+        return re.sub(r"(?<!\w)\\\*([A-Za-z][\w ,-]*)\\\*(?!\w)", r"*\1*", text)
+
     return "\n".join(line if line.startswith("    ") else "".join(
-        part if k % 2 else re.sub(r"([*_\[\]])", r"\\\1", part.replace("<", "&lt;"))
-        for k, part in enumerate(re.split(r"(`[^`]*`)", line))) for line in comment.split("\n"))
+        part if k % 2 else plain(part) for k, part in enumerate(re.split(r"(`[^`]*`)", line))) for line in comment.split("\n"))
 
 
 def header_page(room, header):

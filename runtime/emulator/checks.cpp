@@ -695,7 +695,7 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
     const u64 entry = readers[k].load(std::memory_order_relaxed);
     if (entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
     const Other other(g, entry);
-    if (other.ordered || (other.same_group && !g.knowledge.empty())) continue;
+    if (other.ordered || (other.same_group && has_heard_of(w, other.wave))) continue;
     const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
     if (other.device != g.device) {
       if (heard_of(w, other.group).done.covers(other.epoch, other.wave)) continue;
@@ -777,7 +777,7 @@ void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& a
 
 /// Whether what other workgroups have written back is in order before what this wave does.
 static bool has_acquired(const Wave& w) {
-  return w.acquires || (w.group->acquires && !w.group->knowledge.empty());
+  return w.acquires || (w.group->acquires && has_heard_of_one(w, &Wave::acquires));
 }
 
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
@@ -807,7 +807,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0 || entry == in_order)
         continue;
       const Other other(g, entry);
-      if (other.ordered || (other.same_group && !g.knowledge.empty()) ||
+      if (other.ordered || (other.same_group && has_heard_of(w, other.wave)) ||
           (other.device == g.device && !other.same_group && acquires && other.released)) {
         in_order = entry;
         continue;

@@ -715,6 +715,10 @@ void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
 /// so that LLVM's memory model has nobody wait for it at a barrier.
 void land_of_group(const Wave& wave);
 // lds_checks.cpp
+/// Whether a flag in LDS has told the wave, itself or by others, that wave `other` had come to some place since the last barrier.
+[[nodiscard]] bool has_heard_of(const Wave& wave, u64 other);
+/// Of a wave of which `what` holds.
+[[nodiscard]] bool has_heard_of_one(const Wave& wave, bool Wave::*what);
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
 bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, LdsUse use);
 /// The same by offsets whose pages are known. `rising`: lane after lane without gaps, all of them.

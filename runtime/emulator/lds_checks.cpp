@@ -101,6 +101,22 @@ bool comes_behind(const Workgroup& g, const Wave& w, u32 other, u64 id, bool dma
   return id <= (dma ? k.vm : k.lds);
 }
 
+} // namespace
+
+bool has_heard_of(const Wave& w, u64 other) {
+  const auto& knowledge = w.group->knowledge;
+  if (knowledge.empty() || knowledge[w.id].empty()) return false;
+  const Knowledge& k = knowledge[w.id].back().second;
+  return other < k.size() && (k[other].lds != 0 || k[other].vm != 0);
+}
+
+bool has_heard_of_one(const Wave& w, bool Wave::*what) {
+  return std::any_of(w.group->waves.begin(), w.group->waves.end(),
+                     [&](const auto& other) { return (*other).*what && has_heard_of(w, other->id); });
+}
+
+namespace {
+
 /// What an access leaves behind at a word, for those that follow.
 void remember_word(Workgroup& g, u32 word, u8 touched, const LdsSource& by, bool is_atomic) {
   LdsShadow& s = lds_word(g, word);

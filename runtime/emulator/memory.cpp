@@ -1879,7 +1879,8 @@ bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
       op.execute = [](Wave& w, const Operation& o) {
         note_issue(w, o, o.counters);
         // Flags in LDS order waves too.
-        const bool knows = w.synchronizes || (w.group->synchronizes && !w.group->knowledge.empty());
+        const bool knows =
+            w.synchronizes || (w.group->synchronizes && has_heard_of_one(w, &Wave::synchronizes));
         if (knows) w.acquires = w.group->acquires = true;
         if (tells_devices(w)) clear_caches(w, o.instruction->modifiers.sc0);
       };

@@ -235,7 +235,9 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
                     acquire = "buffer_inv sc1\n", back = "buffer_wbl2 sc1\n" + wait,
                     says = wait + "v_mov_b32 v8, 0\nv_mov_b32 v9, 1\nds_write_b32 v8, v9\n",
                     polls = "v_mov_b32 v8, 0\npoll:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
-                            "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 poll\n";
+                            "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 poll\n",
+                    again = "v_mov_b32 v8, 4\nagain:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
+                            "v_readfirstlane_b32 s20, v10\ns_cmp_eq_u32 s20, 0\ns_cbranch_scc1 again\n";
   const auto byte = [&](const char* what, unsigned n) {
     return at + what + (what[7] == 's' ? " v2, v4" : " v3, v2") + ", s[4:5] offset:" + std::to_string(n) +
            "\n";
@@ -359,6 +361,16 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       {"a flag in LDS", 1, 2, only(0, 0, "a", store + says) + only(0, 1, "b", polls + load), 0, 0},
       {"stored over after a flag in LDS", 1, 2, only(0, 0, "a", load + says) + only(0, 1, "b", polls + store),
        0, 0},
+      {"a flag in LDS that a third wave raises", 1, 3,
+       only(0, 0, "a", store) + only(0, 2, "c", says) + only(0, 1, "b", polls + load), 1, 0},
+      {"stored over after a third wave's flag", 1, 3,
+       only(0, 0, "a", load) + only(0, 2, "c", says) + only(0, 1, "b", polls + store), 1, 0},
+      {"a flag that passes on what its wave had heard of", 1, 3,
+       only(0, 0, "a", store + says) + only(0, 2, "c", polls + "ds_write_b32 v8, v10 offset:4\n") +
+           only(0, 1, "b", again + load),
+       0, 0},
+      {"a flag in LDS that nobody looks at", 1, 2,
+       only(0, 0, "a", store) + only(0, 1, "b", load) + "s_branch over\n" + polls + "over:\n", 1, 0},
       {"its own", 1, 2, only(0, 0, "a", store + load + store), 0, 0},
   };
   for (const Case& c : cases)

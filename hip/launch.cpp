@@ -265,6 +265,7 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
     if (o.seeds != 0) before = contents();
   }
   std::string failure, difference;
+  bool refused = false;
   {
     const std::lock_guard lock(device.mutex);
     runtime::EmulatorDevice& d = *device.emulator;
@@ -275,9 +276,11 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
     } catch (const runtime::ExecutionError& e) {
       failure = e.what();
     } catch (const runtime::ArgumentError& e) {
-      throw HipError(invalid_configuration, e.what());
+      failure = e.what();
+      refused = true;
     }
-    const auto& ran = d.last_launch();
+    const runtime::LaunchResult none;
+    const auto& ran = refused ? none : d.last_launch();
     entry["instructions"] = ran.statistics.instructions;
     entry["multiply_adds"] = ran.statistics.multiply_adds;
     entry["seconds"] = ran.statistics.seconds;
@@ -305,7 +308,7 @@ void launch(int ordinal, Function& f, const runtime::LaunchGeometry& geometry,
       append(o.report, entry.dump(-1, ' ', false, ordered_json::error_handler_t::replace));
     }
   }
-  if (!failure.empty()) throw HipError(launch_failure, failure);
+  if (!failure.empty()) throw HipError(refused ? invalid_configuration : launch_failure, failure);
 }
 
 std::string take_report() {

@@ -1,7 +1,11 @@
 #include "state.h"
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 namespace inlay::hip {
 
@@ -223,10 +227,47 @@ const std::pair<const std::uint64_t, Memory>* find_memory(std::uint64_t address)
   return address - at->first < std::max<std::uint64_t>(1, at->second.bytes) ? &*at : nullptr;
 }
 
+namespace {
+
+/// Whether the process has that memory, as far as its pages say: the first and the last byte are read by the kernel on our behalf.
+bool is_mapped(std::uint64_t at, std::size_t bytes) {
+  if (bytes == 0) return true;
+  char byte = 0;
+  for (const std::uint64_t where : {at, at + bytes - 1}) {
+    const iovec here{&byte, 1}, there{reinterpret_cast<void*>(where), 1};
+    if (::process_vm_readv(::getpid(), &here, 1, &there, 1, 0) == -1 && errno == EFAULT) return false;
+  }
+  const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)), begin = at / page * page;
+  return ::msync(reinterpret_cast<void*>(begin), at + bytes - begin, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
+std::string nearest_buffer(std::uint64_t at) {
+  const auto& memory = State::get().memory;
+  const auto after = memory.upper_bound(at);
+  if (after != memory.begin()) {
+    const auto& [begin, m] = *std::prev(after);
+    if (at - begin - m.bytes < 1U << 20)
+      return ": byte " + std::to_string(at - begin) + " of a buffer of " + std::to_string(m.bytes);
+  }
+  if (after != memory.end() && after->first - at < 1U << 20)
+    return ": " + std::to_string(after->first - at) + " bytes before a buffer of " +
+           std::to_string(after->second.bytes);
+  return "";
+}
+
+} // namespace
+
 void check_range(const char* what, const void* address, std::size_t bytes) {
   const auto at = reinterpret_cast<std::uint64_t>(address);
   const auto* m = find_memory(at);
-  if (m == nullptr || bytes <= m->second.bytes - (at - m->first)) return;
+  if (m == nullptr) {
+    if (!is_mapped(at, bytes))
+      throw HipError(invalid_value, std::string(what) + ": " + std::to_string(bytes) +
+                                        " bytes that are neither of a buffer nor of the host" +
+                                        nearest_buffer(at));
+    return;
+  }
+  if (bytes <= m->second.bytes - (at - m->first)) return;
   throw HipError(invalid_value,
                  std::string(what) + ": " + std::to_string(bytes) + " bytes from byte " +
                      std::to_string(at - m->first) + " of a buffer of " + std::to_string(m->second.bytes) +

@@ -142,6 +142,9 @@ TEST_CASE("run-with: errors of host code, exit status of the program, of the com
   CHECK(run_with(f, "errors").exit == 0);
   CHECK(run_with(f, "exit7").exit == 7);
   CHECK(says(run_with(f, "exit7").out, "no kernel was launched"));
+  const auto refused = run_with(f, "refused"); // the program does not look
+  CHECK(refused.exit == 1);
+  CHECK(says(refused.out, "launch of kernel add"));
   CHECK(run_with(f, "race", {"--fail"}).exit == 3); // the launch fails, and the program says so
   CHECK(inlay_command({"run-with", "--library", INLAY_HIP_FOLDER, "--", "/no/such/program"}).exit == 127);
   CHECK(inlay_command({"run-with"}).exit == 2);

@@ -171,6 +171,13 @@ void host_errors() {
          "its text");
   expect(hipGetLastError() == 1 && hipGetLastError() == 0, "the last error is taken");
   expect(hipMemcpy(bytes, a + 60, 5, 2) == 1, "a copy from beyond a buffer");
+  // A page and more: what comes after it is nobody's.
+  char* page = nullptr;
+  expect(hipMalloc(reinterpret_cast<void**>(&page), 4096) == 0, "a page");
+  expect(hipMemcpy(bytes, page + 4096, 4, 2) == 1, "a copy that begins at the end of a buffer");
+  expect(std::strstr(hipGetErrorString(1), "byte 4096 of a buffer of 4096") != nullptr, "which says where");
+  expect(hipMemcpy(page + 4096, bytes, 4, 4) == 1 && hipMemcpy(page - 4, bytes, 4, 1) == 1, "one before it");
+  expect(hipFree(page) == 0 && hipMemcpy(bytes, page, 4, 2) == 1, "a copy from memory that was given back");
   NEED(hipFree(a));
   expect(hipFree(a) == 1, "freed twice");
   void* f = nullptr;
@@ -202,6 +209,7 @@ int main(int argc, char** argv) {
   NEED(hipModuleLoad(&module_, argv[1]));
   if (what == "clean") add(2, 128);
   if (what == "overrun") (void)launch("add", 3, 64, device_memory(768), device_memory(512), 5), add(1, 64);
+  if (what == "refused") (void)launch("add", 1, 0, device_memory(256), device_memory(256), 5), add(1, 64);
   if (what == "race") NEED(launch("race", 1, 128, device_memory(4), device_memory(256), 0));
   if (what == "graph") graph();
   if (what == "peers") peers(true);

@@ -8,12 +8,30 @@
 #include <inlay/codegen/tile_order.h>
 #include <inlay/kernels/build.h>
 
+#include <set>
+
 namespace inlay::cli {
 
 kernels::Flags with_fallbacks(const kernels::Kernel& kernel, kernels::Flags given) {
   for (const auto& f : kernel.flags()) given.try_emplace(f.name, f.fallback);
   return given;
 }
+
+namespace {
+
+/// Tensors that the kernel takes to be 0: counters of tickets and turns, and outputs that parts are added to.
+std::set<int> zeros_before(const codegen::Program& program) {
+  std::set<int> out;
+  for (const codegen::Ticket& t : program.tickets()) out.insert(t.tensor);
+  for (const codegen::Turn& t : program.turns()) out.insert(t.tensor);
+  each_op(program.body(), [&](const codegen::Op& op) {
+    if (const auto* copy = std::get_if<codegen::CopyOp>(&op.what); copy && copy->combine && copy->to)
+      out.insert(program.tensor(copy->to->tensor).memory());
+  });
+  return out;
+}
+
+} // namespace
 
 launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::string& code,
                              const kernels::Flags& values) {
@@ -30,6 +48,7 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
         size.value = *v;
     m.sizes.push_back(std::move(size));
   }
+  const std::set<int> zeros = zeros_before(artifact.source->program);
   std::vector<const codegen::Tensor*> tensors; // in the order of the contract's buffers
   for (const codegen::Tensor& t : artifact.source->program.tensors())
     if (t.space == codegen::Space::global) tensors.push_back(&t);
@@ -41,6 +60,10 @@ launch::Manifest manifest_of(const kernels::Artifact& artifact, const std::strin
       out.name = t.name;
       out.type = to_string(t.element);
       out.output = t.output;
+      if (t.output && t.in_place)
+        out.before = launch::Argument::Before::data;
+      else if (t.output && zeros.contains(t.id))
+        out.before = launch::Argument::Before::zeros;
       // Up to the last element; strides in memory are not negative.
       std::vector<Sym> last;
       for (const Sym& extent : t.shape) last.push_back(extent - Sym(1));

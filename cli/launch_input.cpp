@@ -158,6 +158,7 @@ std::vector<std::optional<ArgumentSpec>> defaults_of(const launch::Manifest& m, 
       }
     } else if (a.output) {
       spec.contents.data.resize(static_cast<std::size_t>(bytes));
+      spec.filled = a.before != launch::Argument::Before::anything;
     } else {
       spec.zero_bytes = static_cast<std::uint64_t>(bytes);
     }

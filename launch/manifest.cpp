@@ -86,18 +86,27 @@ private:
 };
 
 constexpr const char* kinds[] = {"buffer", "size", "value"};
+constexpr const char* befores[] = {"anything", "zeros", "data"};
+
+template <class Enum, std::size_t n>
+Enum one_of(Fields& f, const char* field, const std::string& value, const char* const (&names)[n]) {
+  std::string known;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (value == names[i]) return static_cast<Enum>(i);
+    known += (i == 0 ? "" : ", ") + std::string(names[i]);
+  }
+  f.fail(field, "is '" + value + "', none of " + known);
+}
 
 Argument argument_of(const Json& j, const std::string& where) {
   Fields f(j, where);
   Argument a;
   a.name = f.get<std::string>("name", "");
-  const auto kind = f.get<std::string>("kind");
-  const auto at = std::find(std::begin(kinds), std::end(kinds), kind);
-  if (at == std::end(kinds)) f.fail("kind", "is '" + kind + "', none of buffer, size, value");
-  a.kind = static_cast<Argument::Kind>(at - std::begin(kinds));
+  a.kind = one_of<Argument::Kind>(f, "kind", f.get<std::string>("kind"), kinds);
   a.type = f.get<std::string>("type", "");
   if (a.kind == Argument::Kind::buffer) {
     a.output = f.get<bool>("output", false);
+    a.before = one_of<Argument::Before>(f, "before", f.get<std::string>("before", "anything"), befores);
     a.bytes = f.formula("bytes");
     a.file = f.get<std::string>("file", "");
     a.file_offset = f.get<std::uint64_t>("file_offset", 0);
@@ -210,6 +219,7 @@ std::string Manifest::text() const {
     if (!a.type.empty()) one["type"] = a.type;
     if (a.kind == Argument::Kind::buffer) {
       one["output"] = a.output;
+      if (a.before != Argument::Before::anything) one["before"] = befores[static_cast<std::size_t>(a.before)];
       one["bytes"] = a.bytes.text();
       if (!a.file.empty()) one["file"] = a.file;
       if (a.file_offset != 0) one["file_offset"] = a.file_offset;

@@ -30,7 +30,11 @@ struct Argument {
   Kind kind = Kind::value;
   std::string type;    ///< of an element, or of the number: f16, bf16, i32, ...; empty: bytes
   bool output = false; ///< of buffers: written by the kernel
-  Formula bytes;       ///< of buffers: how many it needs
+  /// Of outputs: what one holds before the launch. `zeros`: a counter, or an output that parts are added to; `data`: the caller's, of which
+  /// some is read or kept.
+  enum class Before : std::uint8_t { anything, zeros, data };
+  Before before = Before::anything;
+  Formula bytes;    ///< of buffers: how many it needs
   std::string file; ///< of buffers: what it holds before the launch, relative to the manifest; empty: nothing
   std::uint64_t file_offset = 0;   ///< where in the file's buffer the pointer points to
   std::vector<std::uint8_t> value; ///< of values: their bytes; of sizes: empty, an i32 or i64 by `type`

@@ -1,0 +1,372 @@
+// What each instruction makes of the trees.
+#include "trees.h"
+
+#include <inlay/codegen/address.h>
+
+#include <array>
+#include <bit>
+
+namespace inlay::codegen::sums {
+
+const std::vector<std::vector<int>>& Trees::coordinates_of(const Inst& i) {
+  const auto [at, fresh] = coordinates_.try_emplace(&i);
+  if (!fresh) return at->second;
+  for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis) {
+    std::vector<int> c;
+    for (const int t : thread_coordinates(i.access.threads, axis))
+      for (const auto& e : i.access.elements) c.push_back(t + e[axis]);
+    at->second.push_back(std::move(c));
+  }
+  return at->second;
+}
+
+void Trees::one(const Inst& i) {
+  switch (i.kind) {
+  case InstKind::fill:
+    each_def(i, [&, id = intern({fill, std::bit_cast<std::int64_t>(i.value)}, Causes{}, true)](int, int) {
+      return Value{id, no_row};
+    });
+    break;
+  case InstKind::load: load_from(i); break;
+  case InstKind::store: store_to(i); break;
+  case InstKind::lds_read: read(i); break;
+  case InstKind::lds_write: write(i); break;
+  case InstKind::mma: multiply(i); break;
+  case InstKind::map: apply(i); break;
+  case InstKind::fold_values:
+    each_def(i, [&](int t, int) {
+      Key key = {fold, static_cast<std::int64_t>(i.monoid)};
+      std::vector<Value> of;
+      for (const Reg& r : i.uses) of.push_back(at(r, t)), key.push_back(of.back().id);
+      return make(i, std::move(key), of);
+    });
+    break;
+  case InstKind::fold_lanes: {
+    const Slots before = regs_[static_cast<std::size_t>(i.uses[0].id)];
+    const int count = g_.registers[static_cast<std::size_t>(i.uses[0].id)].count;
+    each_def(i, [&](int t, int e) {
+      const auto value = [&](int thread) {
+        return before[static_cast<std::size_t>(thread * count + i.uses[0].first + e)];
+      };
+      const std::array<Value, 2> of = {value(t), value(t ^ i.lane_mask)};
+      const auto [low, high] = std::minmax(of[0].id, of[1].id); // a + b = b + a, bit for bit
+      return make(i, {lanes, static_cast<std::int64_t>(i.monoid), low, high}, of);
+    });
+    break;
+  }
+  case InstKind::exchange_lanes:
+    each_def(i, [&](int t, int e) {
+      const int unit = i.uses[0].count, from = e / unit != 0 ? t | i.lane_mask : t & ~i.lane_mask;
+      return at(i.uses[(t & i.lane_mask) != 0 ? 1 : 0], from, e % unit);
+    });
+    break;
+  case InstKind::ticket: {
+    const std::size_t c =
+        cause({Cause::What::ticket, 0, i.op, i.where, "the order in which workgroups come"});
+    each_def(i, [&, id = intern({drawn, i.ticket}, c)](int, int) { return Value{id, no_row}; });
+    break;
+  }
+  case InstKind::await: { // those before it, along the axis
+    Causes& c = in_turn_ ? *in_turn_ : in_turn_.emplace();
+    causes_of_atoms(c, symbols(p_.axis(p_.turns()[static_cast<std::size_t>(i.turn)].axis).extent),
+                    Cause::What::cut, i.op, i.where, "workgroups add one after the other");
+    break;
+  }
+  case InstKind::wait:
+  case InstKind::barrier:
+  case InstKind::priority:
+  case InstKind::release:
+  case InstKind::signal:
+  case InstKind::acquire:
+  case InstKind::check: break;
+  }
+}
+
+int Trees::row_number(Sym origin, int at) {
+  const Int constant = origin.constant_term();
+  const auto key = std::pair(number_of(origin - Sym(constant)), constant.value() + at);
+  const auto [found, fresh] = rows_.try_emplace(key, static_cast<int>(rows_.size()) + 2);
+  if (fresh) row_symbols_.push_back(symbols(origin));
+  return found->second;
+}
+
+void Trees::load_from(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const auto& at_axis = coordinates_of(i);
+  const std::size_t axes = at_axis.size(), count = i.access.elements.size();
+  Causes own;
+  std::vector<bool> is_row(axes, false);
+  std::vector<int> origin(axes, -1);
+  std::vector<std::int64_t> constant(axes, 0);
+  bool has_row = false;
+  Sym row{};
+  std::size_t row_at = 0;
+  bool by_formula = false;
+  for (std::size_t a = 0; a < axes; ++a) {
+    const Sym o = i.access.origin[a];
+    if (i.access.gathered(a)) continue;
+    const auto found = row_axes_.find({t.id, a});
+    const bool output_row = t.output && row_axis(t) == a;
+    const RowAxis* r = found != row_axes_.end() && !found->second.other ? &found->second : nullptr;
+    const std::vector<int>& at = at_axis[a];
+    const bool single = std::all_of(at.begin(), at.end(), [](int c) { return c == 0; });
+    if (!has_row && (output_row || (r && r->itself))) {
+      is_row[a] = has_row = true, row = o, row_at = a;
+    } else if (const auto only = !has_row && r && single ? only_row() : std::nullopt;
+               only && o == substitute(r->at, std::vector<std::pair<AtomId, Sym>>{{r->coordinate, *only}})) {
+      is_row[a] = has_row = true, row = *only, row_at = a, by_formula = true; // of that row's own
+    } else {
+      // Along an axis of as many as there are rows: of others.
+      if (batch_ && mentions_batch(t.shape[a]))
+        own.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " is read at other rows"}));
+      own |= of_formula(o, Cause::What::bound, i, "where " + t.name + " is read");
+      if (i.access.masked[a])
+        own |= of_formula(t.shape[a], Cause::What::bound, i, "where " + t.name + " ends");
+      origin[a] = number_of(o - Sym(o.constant_term()));
+      constant[a] = o.constant_term().value();
+    }
+  }
+  if (t.output) { // what others stored, or what was there
+    if (const auto s = stored.find(t.id); s != stored.end()) {
+      Causes theirs = s->second.causes;
+      for (std::size_t c = 0; c < causes.size(); ++c)
+        if (causes[c].what == Cause::What::grid && s->second.origin.contains(causes[c].atom)) theirs.reset(c);
+      own |= theirs;
+      if (s->second.foreign)
+        own.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " was stored of several rows"}));
+    }
+    if (in_turn_) own |= *in_turn_;
+  }
+  const bool exact = is_integer(t.element);
+  each_def(i, [&](int th, int e) {
+    const std::size_t slot = static_cast<std::size_t>(th) * count + static_cast<std::size_t>(e);
+    Key key = {load, t.id};
+    std::vector<Value> through;
+    for (std::size_t a = 0; a < axes; ++a) {
+      if (i.access.gathered(a)) {
+        const Value v = at(i.uses[static_cast<std::size_t>(i.access.rows[a])], th);
+        through.push_back(v), key.push_back(-4), key.push_back(v.id);
+      } else if (!is_row[a]) {
+        key.push_back(-5), key.push_back(origin[a]), key.push_back(constant[a] + at_axis[a][slot]);
+      } else {
+        key.push_back(-2);
+      }
+    }
+    Causes all = own;
+    int r = has_row ? row_number(row, by_formula ? 0 : at_axis[row_at][slot]) : no_row;
+    for (const Value& v : through) {
+      all |= causes_of(v.id);
+      if (v.row == no_row || v.row == r) continue;
+      r = r == no_row ? v.row : several;
+    }
+    if (r == several)
+      all.set(cause({Cause::What::rows, 0, i.op, i.where, t.name + " is read at other rows"}));
+    return Value{intern(std::move(key), all, exact), r};
+  });
+}
+
+bool Trees::mentions_batch(Sym s) const {
+  const std::vector<AtomId> of = symbols(s), batch = symbols(*batch_);
+  return std::any_of(of.begin(), of.end(),
+                     [&](AtomId a) { return std::find(batch.begin(), batch.end(), a) != batch.end(); });
+}
+
+std::vector<int> Trees::places(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const auto& at_axis = coordinates_of(i);
+  std::vector<int> out(static_cast<std::size_t>(p_.threads()) * i.access.elements.size(), 0);
+  for (std::size_t a = 0; a < at_axis.size(); ++a) {
+    const auto extent = static_cast<int>(t.shape[a].constant()->value()),
+               begin = static_cast<int>(i.access.origin[a].constant()->value());
+    for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[s] * extent + begin + at_axis[a][s];
+  }
+  return out;
+}
+
+Trees::Slots& Trees::cells(const Tensor& t) {
+  Slots& c = lds_[t.id];
+  if (c.empty()) {
+    std::size_t n = 1;
+    for (const Sym& e : t.shape) n *= static_cast<std::size_t>(e.constant()->value());
+    c.resize(n);
+  }
+  return c;
+}
+
+void Trees::write(const Inst& i) {
+  Slots& c = cells(p_.tensor(i.access.tensor));
+  const std::vector<int> place = places(i);
+  const int count = static_cast<int>(i.access.elements.size());
+  for (int t = 0; t < p_.threads(); ++t)
+    if (runs(i, t) && i.access.acts(t))
+      for (int e = 0; e < count; ++e)
+        c[static_cast<std::size_t>(place[static_cast<std::size_t>(t * count + e)])] = at(i.uses[0], t, e);
+}
+
+void Trees::read(const Inst& i) {
+  const Slots& c = cells(p_.tensor(i.access.tensor));
+  const std::vector<int> place = places(i);
+  each_def(i, [&](int t, int e) {
+    return c[static_cast<std::size_t>(place[static_cast<std::size_t>(t * i.def.count + e)])];
+  });
+}
+
+void Trees::multiply(const Inst& i) {
+  const Mma& mma = *i.atom->mma;
+  const int lanes_ = p_.target().wave_size, results = mma.c_values();
+  const std::size_t parts = operand_parts(i);
+  if (mma.blocks != 1 || mma.sparse) {
+    each_def(i, [](int, int) { return Value{}; });
+    return;
+  }
+  const bool exact = is_integer(mma.c_element);
+  const std::vector<int> c_row = coordinates(mma.c, 0), c_column = coordinates(mma.c, 1);
+  std::array<std::vector<int>, 2> row = {coordinates(mma.a, 0), coordinates(mma.b, 0)},
+                                  k = {coordinates(mma.a, 1), coordinates(mma.b, 1)};
+  const int atom = static_cast<int>(atoms_.try_emplace(i.atom, atoms_.size()).first->second);
+  for (int w = 0; w < p_.threads() / lanes_; ++w) {
+    if (!i.waves.contains(w)) continue;
+    std::array<std::vector<Value>, 2> of_row;
+    for (std::size_t side = 0; side < 2; ++side) {
+      const int rows = side == 0 ? mma.m : mma.n, full = side == 0 ? mma.a_values() : mma.b_values(),
+                values = full / static_cast<int>(parts);
+      std::vector<Value> all(static_cast<std::size_t>(rows * mma.k));
+      for (int l = 0; l < lanes_; ++l)
+        for (int v = 0; v < full; ++v)
+          all[static_cast<std::size_t>(row[side][static_cast<std::size_t>(l * full + v)] * mma.k +
+                                       k[side][static_cast<std::size_t>(l * full + v)])] =
+              at(i.uses[side * parts + static_cast<std::size_t>(v / values)], w * lanes_ + l, v % values);
+      std::vector<std::vector<Value>> scales(static_cast<std::size_t>(rows));
+      if (mma.scaled) {
+        const std::vector<int> s_row = coordinates(*mma.scale, 0), s_k = coordinates(*mma.scale, 1);
+        std::map<std::pair<int, int>, Value> sorted;
+        for (int l = 0; l < lanes_; ++l)
+          sorted[{s_row[static_cast<std::size_t>(l)], s_k[static_cast<std::size_t>(l)]}] =
+              at(i.uses[2 + side], w * lanes_ + l);
+        for (const auto& [where, v] : sorted) scales[static_cast<std::size_t>(where.first)].push_back(v);
+      }
+      for (int r = 0; r < rows; ++r) {
+        std::vector<Value> of(all.begin() + r * mma.k, all.begin() + (r + 1) * mma.k);
+        const auto& s = scales[static_cast<std::size_t>(r)];
+        of.insert(of.end(), s.begin(), s.end());
+        Key key = {list};
+        bool whole = true;
+        for (const Value& v : of) key.push_back(v.id), whole = whole && node(v.id).exact;
+        of_row[side].push_back(make(i, std::move(key), of, {}, whole));
+      }
+    }
+    for (int l = 0; l < lanes_; ++l)
+      for (int v = 0; v < results; ++v) {
+        const auto at_c = static_cast<std::size_t>(l * results + v);
+        const std::array<Value, 3> of = {at(i.def, w * lanes_ + l, v),
+                                         of_row[0][static_cast<std::size_t>(c_row[at_c])],
+                                         of_row[1][static_cast<std::size_t>(c_column[at_c])]};
+        const bool all = exact && node(of[0].id).exact && node(of[1].id).exact && node(of[2].id).exact;
+        put(i.def, w * lanes_ + l, v, make(i, {product, atom, of[0].id, of[1].id, of[2].id}, of, {}, all));
+      }
+  }
+}
+
+void Trees::apply(const Inst& i) {
+  const std::size_t n = static_cast<std::size_t>(i.def.count), operands = i.uses.size() / n;
+  std::vector<Value> before; // an update may overwrite what it reads
+  const bool same = renames(i, g_.registers);
+  Causes own;
+  std::vector<std::size_t> places_used;
+  if (!same) {
+    const std::vector<AtomId> of = p_.expressions().symbols(i.map);
+    causes_of_atoms(own, of, Cause::What::bound, i.op, i.where, "a map says so");
+    for (std::size_t a = 0; a < (i.position.empty() ? 0 : i.position[0].size()); ++a) {
+      const std::string name = Program::position_name(static_cast<int>(a));
+      if (std::any_of(of.begin(), of.end(), [&](AtomId s) { return p_.symbols().atom(s).name == name; }))
+        places_used.push_back(a);
+    }
+  }
+  std::vector<std::vector<int>> thread_at;
+  for (const std::size_t a : places_used) thread_at.push_back(thread_coordinates(i.access.threads, a));
+  for (int t = 0; t < p_.threads(); ++t) {
+    if (!runs(i, t)) continue;
+    before.clear();
+    for (std::size_t e = 0; e < n; ++e) {
+      std::vector<Value> of;
+      for (std::size_t k = 0; k < operands; ++k) of.push_back(at(i.uses[k * n + e], t));
+      if (same) {
+        before.push_back(of[0]);
+        continue;
+      }
+      Key key = {map, i.map.id, static_cast<std::int64_t>(element(i.def)), static_cast<std::int64_t>(i.nan)};
+      for (std::size_t a = 0; a < places_used.size(); ++a)
+        key.push_back(thread_at[a][static_cast<std::size_t>(t)] + i.position[e][places_used[a]]);
+      key.push_back(-3);
+      for (const Value& v : of) key.push_back(v.id);
+      before.push_back(make(i, std::move(key), of, own));
+    }
+    for (std::size_t e = 0; e < n; ++e) put(i.def, t, static_cast<int>(e), before[e]);
+  }
+}
+
+void Trees::store_to(const Inst& i) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  Stored& s = stored[t.id];
+  const auto& at_axis = coordinates_of(i);
+  const std::size_t axes = at_axis.size(), count = i.access.elements.size();
+  if (!s.at) s.at = &i;
+  const bool adds = i.combine && *i.combine == Monoid::sum;
+  if (adds && !is_integer(t.element) && std::find(atomic.begin(), atomic.end(), &i) == atomic.end())
+    atomic.push_back(&i);
+  for (const Sym& o : i.access.origin)
+    for (const AtomId a : symbols(o)) s.origin.insert(a);
+  const auto row_axis_of = row_axis(t);
+  const Program::Specification* spec = p_.specification(t);
+  const bool named = spec && spec->table >= 0; // rows that a table names: its entry is the row
+  const std::size_t row = named ? 0 : row_axis_of.value_or(0);
+  const bool has_row = named ? batch_ && p_.tensor(spec->table).shape[0] == *batch_ : row_axis_of.has_value();
+  Causes all;
+  for (const auto& [guard, by_ticket] : guards_)
+    if (!by_ticket) all |= guard;
+  const bool for_all = std::any_of(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
+  const auto drawn = std::find_if(guards_.begin(), guards_.end(), [](const auto& g) { return g.second; });
+  if (for_all) s.drawn = &i;
+  s.ways.emplace(path_.begin(), for_all ? path_.begin() + (drawn - guards_.begin() + 1) : path_.end());
+  for (int th = 0; th < p_.threads(); ++th) {
+    if (!runs(i, th) || !i.access.acts(th)) continue;
+    for (std::size_t e = 0; e < count; ++e) {
+      const std::size_t slot = static_cast<std::size_t>(th) * count + e;
+      const Value v = at(i.uses[0], th, static_cast<int>(e));
+      const Node& n = node(v.id);
+      Causes here = n.causes;
+      if (n.exact && is_integer(t.element)) // what the specification says, in any order
+        for (std::size_t c = 0; c < causes.size(); ++c)
+          if (causes[c].what != Cause::What::rows && causes[c].what != Cause::What::unknown &&
+              causes[c].what != Cause::What::uniform)
+            here.reset(c);
+      all |= here;
+      if (s.first < 0) s.first = v.id;
+      if (!has_row) continue;
+      int own = no_row;
+      if (i.access.gathered(row))
+        own = at(i.uses[static_cast<std::size_t>(i.access.rows[row])], th).row;
+      else
+        own = row_number(i.access.origin[row], at_axis[row][slot]);
+      s.foreign = s.foreign || (v.row != no_row && v.row != own);
+      Key column = path_;
+      for (std::size_t a = 0; a < axes; ++a) {
+        if (a == row) continue;
+        const Sym o = i.access.origin[a];
+        column.push_back(number_of(o - Sym(o.constant_term())));
+        column.push_back(o.constant_term().value() + at_axis[a][slot]);
+      }
+      const auto [have, fresh] = s.by_column.try_emplace(std::move(column), v.id);
+      s.apart = s.apart || (!fresh && have->second != v.id && !(n.exact && is_integer(t.element)));
+    }
+  }
+  if (for_all)
+    for (std::size_t c = 0; c < causes.size(); ++c)
+      if (all[c] && causes[c].what == Cause::What::grid)
+        for (const Ticket& ticket : p_.tickets())
+          if (*p_.axis(ticket.axis).symbol.as_atom() == causes[c].atom)
+            own_of_ticket.emplace_back(&i, causes[c].atom);
+  s.causes |= all;
+}
+
+} // namespace inlay::codegen::sums

@@ -1,0 +1,188 @@
+// What a tree is and depends on, and which axes of which tensors are rows.
+#include "trees.h"
+
+#include <inlay/algebra/print.h>
+
+namespace inlay::codegen::sums {
+
+std::optional<std::size_t> Trees::row_axis(const Tensor& t) const {
+  if (!batch_) return {};
+  for (std::size_t a = 0; a < t.shape.size(); ++a)
+    if (t.shape[a] == *batch_) return a;
+  return {};
+}
+
+bool Trees::of_own_row(AtomId uniform) {
+  const auto row = only_row();
+  for (const Uniform& u : p_.uniforms()) {
+    if (!row || *u.symbol.as_atom() != uniform) continue;
+    return u.at == *row; // a function of it may be one of several rows
+  }
+  return false;
+}
+
+std::size_t Trees::cause(Cause c) {
+  for (std::size_t n = 0; n < causes.size(); ++n)
+    if (causes[n].what == c.what && causes[n].atom == c.atom && (c.atom != 0 || causes[n].op == c.op))
+      return n;
+  if (causes.size() + 1 >= most_causes) return most_causes - 1;
+  causes.push_back(std::move(c));
+  return causes.size() - 1;
+}
+
+int Trees::intern(Key key, const Causes& own, bool exact) {
+  const std::size_t length = key.size();
+  key.push_back(sets_.try_emplace(own, static_cast<int>(sets_.size())).first->second);
+  key.push_back(exact ? 1 : 0);
+  const auto [at, fresh] = ids_.try_emplace(std::move(key), static_cast<int>(nodes_.size()));
+  if (fresh) nodes_.push_back({std::span(at->first).first(length), own, exact});
+  return at->second;
+}
+
+int Trees::intern(Key key, std::size_t own) {
+  Causes c;
+  c.set(own);
+  return intern(std::move(key), c);
+}
+
+void Trees::causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
+                            const std::source_location& where, const std::string& text) {
+  for (const AtomId a : atoms) {
+    if (loops_.contains(a) || p_.symbols().atom(a).name.starts_with("_at"))
+      continue; // places are part of the key
+    Cause::What what = Cause::What::unknown;
+    if (std::any_of(p_.sizes().begin(), p_.sizes().end(),
+                    [&](const Size& z) { return *z.symbol.as_atom() == a; }))
+      what = of_size;
+    for (const GridAxis& x : p_.grid())
+      if (*x.symbol.as_atom() == a) what = Cause::What::grid;
+    for (const Uniform& u : p_.uniforms())
+      if (*u.symbol.as_atom() == a) what = Cause::What::uniform;
+    for (const Ticket& t : p_.tickets())
+      if (*t.symbol.as_atom() == a) what = Cause::What::ticket;
+    if (shares_.contains(a)) what = Cause::What::share;
+    out.set(cause({what, a, op, where, text}));
+  }
+}
+
+Causes Trees::of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text) {
+  Causes out;
+  causes_of_atoms(out, symbols(s), of_size, i.op, i.where, text);
+  return out;
+}
+
+Value Trees::make(const Inst& i, Key key, std::span<const Value> of, Causes own, bool exact) {
+  int row = no_row;
+  Causes all = own;
+  for (const Value& v : of) {
+    all |= causes_of(v.id);
+    if (v.row == no_row || row == v.row) continue;
+    row = row == no_row ? v.row : several;
+  }
+  // Where it began is said once.
+  const bool begins =
+      row == several && std::none_of(of.begin(), of.end(), [](const Value& v) { return v.row == several; });
+  if (begins) {
+    const std::size_t c = cause({Cause::What::rows, 0, i.op, i.where, "values of several rows meet"});
+    all.set(c);
+    key.insert(key.begin(), {mixed, static_cast<std::int64_t>(c)});
+  }
+  return {intern(std::move(key), all, exact), row};
+}
+
+void Trees::number_ops() {
+  int number = 0;
+  each_op(p_.body(), [&](const Op& op) {
+    if (const auto* l = std::get_if<LoopOp>(&op.what)) loop_op_[*l->t.as_atom()] = {number, op.where};
+    if (std::holds_alternative<IfOp>(op.what)) if_op_.emplace_back(number, op.where);
+    ++number;
+  });
+  for (const Region& r : g_.regions)
+    if (r.is_loop) loops_.insert(*r.t.as_atom());
+  if (const auto& s = p_.shares()) {
+    for (const Sym& x : {s->worker, s->trips, s->turns, s->turn, s->number, s->begin, s->count})
+      if (x.as_atom()) shares_.insert(*x.as_atom());
+    for (const auto* list : {&s->once, &s->each})
+      for (const auto& d : *list) shares_.insert(*d.symbol.as_atom());
+  }
+}
+
+void Trees::find_rows() {
+  if (!batch_) return;
+  for (const Program::Specification& spec : p_.specifications()) {
+    const std::vector<Sym> shape = p_.shape(spec);
+    std::size_t axis = 0;
+    while (axis < shape.size() && !(shape[axis] == *batch_)) ++axis;
+    if (axis == shape.size()) continue;
+    const AtomId c = *spec.coordinate[axis].as_atom();
+    if (spec.table >= 0 && axis == 0) put_row(spec.table, 0, spec.coordinate[0], c);
+    std::set<int> seen;
+    const auto visit = [&](auto&& self, Expr e) -> void {
+      if (!seen.insert(e.id).second) return;
+      const ExprNode n = e.node();
+      if (n.fn == Fn::load) loaded(n, c);
+      for (const int a : n.args) self(self, Expr{e.arena, a});
+    };
+    visit(visit, spec.value);
+  }
+}
+
+void Trees::loaded(const ExprNode& n, AtomId c) {
+  const Tensor& t = p_.tensor(n.tensor);
+  for (std::size_t a = 0; a < n.index.size(); ++a) {
+    const int through = a < n.through.size() ? n.through[a] : -1;
+    if (through < 0) {
+      put_row(t.id, a, n.index[a], c);
+      if (t.space != Space::paged) continue;
+      const std::size_t lead = p_.tensor(t.table).shape.size() - 1; // axes before the position
+      if (a < lead) put_row(t.table, a, n.index[a], c);
+      if (a > lead) put_row(t.cache, a - lead + 1, n.index[a], c);
+      continue;
+    }
+    const Tensor& table = p_.tensor(through);
+    if (table.shape.size() == 1) {
+      put_row(through, 0, n.index[a], c);
+    } else if (table.shape.size() == 2) { // an entry is its number, row by row
+      const Sym one =
+          substitute(n.index[a], std::vector<std::pair<AtomId, Sym>>{{c, p_.symbols().value(c) + Sym(1)}});
+      if (one - n.index[a] == table.shape[1]) put_row(through, 0, p_.symbols().value(c), c);
+    }
+  }
+}
+
+void Trees::put_row(int tensor, std::size_t axis, Sym at, AtomId c) {
+  const std::vector<AtomId> of = symbols(at);
+  if (std::find(of.begin(), of.end(), c) == of.end()) {
+    if (const auto found = row_axes_.find({tensor, axis}); found != row_axes_.end())
+      found->second.other = true;
+    others_.insert({tensor, axis});
+    return;
+  }
+  RowAxis r{at, at == p_.symbols().value(c), c, of.size() != 1 || others_.contains({tensor, axis})};
+  const auto [have, fresh] = row_axes_.try_emplace({tensor, axis}, r);
+  if (fresh) return;
+  // Outputs have coordinates of their own: the same formula of them.
+  const Sym as =
+      substitute(at, std::vector<std::pair<AtomId, Sym>>{{c, p_.symbols().value(have->second.coordinate)}});
+  have->second.other = have->second.other || r.other || !(as == have->second.at);
+}
+
+std::optional<Sym> Trees::only_row() {
+  if (only_row_) return *only_row_;
+  std::optional<Sym> out;
+  bool one = true;
+  for (const Region& r : g_.regions)
+    for (const Inst& i : r.body) {
+      if (i.kind != InstKind::store) continue;
+      const auto axis = row_axis(p_.tensor(i.access.tensor));
+      if (!axis || i.access.gathered(*axis)) continue;
+      const std::vector<int>& at = coordinates_of(i)[*axis];
+      if (std::any_of(at.begin(), at.end(), [](int c) { return c != 0; })) one = false;
+      if (out && !(*out == i.access.origin[*axis])) one = false;
+      out = i.access.origin[*axis];
+    }
+  only_row_ = one ? out : std::nullopt;
+  return *only_row_;
+}
+
+} // namespace inlay::codegen::sums

@@ -1,0 +1,229 @@
+// The trees of sums (codegen/sum_order.h): the same instructions run with trees in place of terms. Start at `run`; `one` is one
+// instruction (instructions.cpp), `regions` are loops and branches (flow.cpp), `text` says a tree in words (text.cpp).
+#pragma once
+
+#include <inlay/codegen/code.h>
+#include <inlay/codegen/expression.h>
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace inlay::codegen::sums {
+
+using Key = std::vector<std::int64_t>;
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::uint64_t h = 0xcbf29ce484222325;
+    for (const std::int64_t x : key)
+      h = (h ^ static_cast<std::uint64_t>(x)) * 0x9e3779b97f4a7c15, h ^= h >> 29;
+    return h;
+  }
+};
+
+/// Of a node: what stands first in its key.
+enum Kind : std::uint8_t {
+  unset,   ///< nothing, or something that is not followed
+  load,    ///< tensor, coordinates
+  fill,    ///< the value's bits
+  product, ///< atom, accumulator, the row of either operand (a list of k), and of scales
+  list,    ///< nodes
+  map,     ///< expression, element, places, operands
+  fold,    ///< monoid, nodes in order
+  lanes,   ///< monoid, two nodes
+  carried, ///< loop, pass, class: what a loop has from the trip before
+  loop,    ///< region, before the loop, what a trip makes of it, the carried one
+  branch,  ///< number of the condition, then, otherwise
+  mixed,   ///< of several rows
+  drawn    ///< a ticket's number
+};
+
+/// What a tree depends on beside data.
+struct Cause {
+  enum class What : std::uint8_t { cut, bound, grid, uniform, share, ticket, rows, unknown } what;
+  AtomId atom = 0; ///< the size, or the number
+  int op = -1;
+  std::source_location where;
+  std::string text;
+};
+inline constexpr std::size_t most_causes = 256;
+using Causes = std::bitset<most_causes>; ///< the last one: there are more
+
+struct Node {
+  std::span<const std::int64_t> key;
+  Causes causes;
+  bool exact = false; ///< sums of integers: the same in any order
+};
+
+/// A tree and the row that its leaves of a row are of.
+struct Value {
+  int id = 0;
+  int row = 0; ///< none, several, or a number of `rows_`
+  friend bool operator==(const Value&, const Value&) = default;
+};
+inline constexpr int no_row = 0, several = 1;
+
+/// Along one axis of the first output.
+class Trees {
+public:
+  /// `batch`: how many rows there are; nothing: no rows are looked at.
+  Trees(const Graph& graph, std::optional<Sym> batch) : g_(graph), p_(*graph.program), batch_(batch) {
+    intern({unset}, cause({Cause::What::unknown, 0, -1, p_.where(), "a value that the rules do not follow"}));
+    number_ops();
+    find_rows();
+  }
+
+  void run();
+
+  /// What is stored of an output.
+  struct Stored {
+    Causes causes;
+    bool foreign = false; ///< a row of it is of other rows
+    bool apart = false;   ///< two rows are summed in different ways
+    std::map<Key, int> by_column;
+    std::set<AtomId> origin; ///< numbers that its coordinates are made of
+    int first = -1;          ///< the tree of the first element
+    const Inst* at = nullptr;
+    std::set<Key> ways; ///< branches that are open where it is stored, up to the first that a ticket decides
+    const Inst* drawn = nullptr; ///< stored where a ticket says so
+  };
+  std::map<int, Stored> stored;
+  std::set<std::int64_t> ticket_branches;
+  std::vector<Cause> causes;
+  std::vector<const Inst*> atomic;                           ///< sums of floats, added by atomics
+  std::vector<std::pair<const Inst*, AtomId>> own_of_ticket; ///< the last workgroup's own part
+
+  [[nodiscard]] std::optional<std::size_t> row_axis(const Tensor& t) const;
+  /// Whether a number of the workgroup is the entry of the row that it has.
+  [[nodiscard]] bool of_own_row(AtomId uniform);
+  [[nodiscard]] std::string text(int id) const { return describe(id, 0); }
+
+private:
+  struct RowAxis {
+    Sym at{};            ///< the specification's index
+    bool itself = false; ///< it is the coordinate
+    AtomId coordinate = 0;
+    bool other = false; ///< or another index elsewhere
+  };
+  using Slots = std::vector<Value>;
+  struct State {
+    std::vector<Slots> regs;
+    std::map<int, Slots> lds;
+  };
+
+  // ------------------------------------------------------------------------------------------- nodes and causes
+  std::size_t cause(Cause c);
+  // One node for one key, what it depends on and whether it is exact: two that differ in these alone are two.
+  int intern(Key key, const Causes& own, bool exact = false);
+  int intern(Key key, std::size_t own);
+  [[nodiscard]] const Node& node(int id) const { return nodes_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const Causes& causes_of(int id) const { return node(id).causes; }
+
+  void causes_of_atoms(Causes& out, const std::vector<AtomId>& atoms, Cause::What of_size, int op,
+                       const std::source_location& where, const std::string& text);
+  Causes of_formula(Sym s, Cause::What of_size, const Inst& i, const std::string& text);
+
+  // Several nodes and rows as one value of `key`.
+  Value make(const Inst& i, Key key, std::span<const Value> of, Causes own = {}, bool exact = false);
+
+  // ------------------------------------------------------------------------------------------- what the program says
+  void number_ops();
+
+  // Which axes of which tensors have the row's number as index, as the specifications say.
+  void find_rows();
+  void loaded(const ExprNode& n, AtomId c);
+  void put_row(int tensor, std::size_t axis, Sym at, AtomId c);
+  // The number of the row where a workgroup has one.
+  std::optional<Sym> only_row();
+
+  // ------------------------------------------------------------------------------------------- instructions
+  /// [axis][thread * elements + e]
+  const std::vector<std::vector<int>>& coordinates_of(const Inst& i);
+  [[nodiscard]] bool runs(const Inst& i, int thread) const {
+    return i.waves.contains(thread / p_.target().wave_size);
+  }
+  [[nodiscard]] Value at(const Reg& r, int thread, int e = 0) const {
+    return regs_[static_cast<std::size_t>(r.id)][static_cast<std::size_t>(
+        thread * g_.registers[static_cast<std::size_t>(r.id)].count + r.first + e)];
+  }
+  void put(const Reg& r, int thread, int e, Value v) {
+    regs_[static_cast<std::size_t>(r.id)][static_cast<std::size_t>(
+        thread * g_.registers[static_cast<std::size_t>(r.id)].count + r.first + e)] = v;
+  }
+  template <class F>
+  void each_def(const Inst& i, F f) {
+    for (int t = 0; t < p_.threads(); ++t)
+      if (runs(i, t))
+        for (int e = 0; e < i.def.count; ++e) put(i.def, t, e, f(t, e));
+  }
+  [[nodiscard]] Element element(const Reg& r) const {
+    return g_.registers[static_cast<std::size_t>(r.id)].element;
+  }
+
+  void one(const Inst& i);
+
+  int number_of(Sym s) { return syms_.try_emplace(s, static_cast<int>(syms_.size())).first->second; }
+  // A row by its number: equal rows are equal numbers, as far as they differ from one another by a constant.
+  int row_number(Sym origin, int at);
+  // What a trip leaves of its own row is of another row for the next trip, and after the loop.
+  [[nodiscard]] int after_trip(int row, AtomId trip) const;
+
+  void load_from(const Inst& i);
+  [[nodiscard]] bool mentions_batch(Sym s) const;
+
+  std::vector<int> places(const Inst& i);
+  Slots& cells(const Tensor& t);
+  void write(const Inst& i);
+  void read(const Inst& i);
+
+  void multiply(const Inst& i);
+
+  void apply(const Inst& i);
+
+  void store_to(const Inst& i);
+
+  // ------------------------------------------------------------------------------------------- regions
+  void regions(std::size_t first, std::size_t last, std::size_t depth);
+  void merge(int which, const Causes& own, const State& then);
+
+  // What is carried from trip to trip: places are of one class while what they had before the loop and what a trip makes of them
+  // are the same; classes are split until they stay.
+  void run_loop(std::size_t number);
+
+  // ------------------------------------------------------------------------------------------- as text
+  [[nodiscard]] std::string describe(int id, int depth) const;
+  [[nodiscard]] std::string described(int id, int depth) const;
+
+  const Graph& g_;
+  const Program& p_;
+  std::optional<Sym> batch_;
+  std::vector<Node> nodes_;
+  std::unordered_map<Key, int, KeyHash> ids_;
+  std::unordered_map<Causes, int> sets_;
+  std::map<AtomId, std::pair<int, std::source_location>> loop_op_;
+  std::vector<std::pair<int, std::source_location>> if_op_;
+  std::set<AtomId> loops_, shares_;
+  std::map<std::pair<int, std::size_t>, RowAxis> row_axes_;
+  std::set<std::pair<int, std::size_t>> others_;
+  std::optional<std::optional<Sym>> only_row_;
+  std::map<const Inst*, std::vector<std::vector<int>>> coordinates_;
+  std::map<const Atom*, std::size_t> atoms_;
+  std::map<Sym, int> syms_;
+  std::map<std::pair<int, std::int64_t>, int> rows_;
+  std::vector<std::vector<AtomId>> row_symbols_; ///< by number of row, from 2 on
+  std::vector<Slots> regs_;
+  std::map<int, Slots> lds_;
+  std::vector<std::pair<Causes, bool>> guards_; ///< open ones, and whether a ticket's number is part of it
+  Key path_;                                    ///< branches that are open, and which way
+  std::optional<Causes> in_turn_;
+  int branches_ = 0;
+  mutable std::unordered_map<int, std::string> described_;
+};
+
+} // namespace inlay::codegen::sums

@@ -4,6 +4,7 @@
 #include "../cli/build_manifest.h"
 
 #include <inlay/codegen/schedule.h>
+#include <inlay/codegen/sum_order.h>
 #include <inlay/kernels/launch.h>
 
 #include <fmt/format.h>
@@ -53,6 +54,10 @@ kernels::ProofReport prove(const Owner& k, const std::string& scheduler) {
     const codegen::Graph graph = expand(program);
     return kernels::prove(apply(graph, schedule_with(codegen::parse_scheduler(scheduler), graph)));
   });
+}
+
+codegen::SumOrders orders(const Owner& k) {
+  return of_whole(k, [](const codegen::Program& program) { return codegen::sum_orders(expand(program)); });
 }
 
 std::shared_ptr<Built> build(const Owner& k, const std::string& scheduler, const std::string& loops,
@@ -128,9 +133,53 @@ std::string text_of(const Built& b) {
   return b.artifact.*member;
 }
 
+void add_orders(py::module_& m) {
+  using codegen::OrderClaim;
+  py::class_<OrderClaim>(m, "OrderClaim",
+                         "What is known of the bits of a kernel's sums; true when it is proved.")
+      .def_readonly("claim", &OrderClaim::claim, "deterministic, batch-invariant (m), ...")
+      .def_property_readonly(
+          "verdict", [](const OrderClaim& c) { return to_string(c.verdict); },
+          "proved, refuted or undecided.")
+      .def_readonly("reason", &OrderClaim::reason)
+      .def_readonly("operation", &OrderClaim::op,
+                    "The number in the program's text of what refutes it or is not known, or -1.")
+      .def_property_readonly("file", [](const OrderClaim& c) { return std::string(c.where.file_name()); })
+      .def_property_readonly("line", [](const OrderClaim& c) { return c.where.line(); })
+      .def("__bool__", [](const OrderClaim& c) { return c.verdict == OrderClaim::Verdict::proved; })
+      .def("__str__", [](const OrderClaim& c) { return to_string(c); })
+      .def("__repr__", [](const OrderClaim& c) { return "<OrderClaim " + to_string(c) + ">"; });
+  py::class_<codegen::SumOrders>(m, "SumOrders",
+                                 "The order of a kernel's floating-point sums, and what follows about bits.")
+      .def_readonly("claims", &codegen::SumOrders::claims, "deterministic first.")
+      .def_property_readonly(
+          "sums",
+          [](const codegen::SumOrders& s) {
+            std::map<std::string, std::string> out;
+            for (const codegen::SumOrder& o : s.orders) out[o.output] = o.order;
+            return out;
+          },
+          "The order in words, by output.")
+      .def(
+          "__getitem__",
+          [](const codegen::SumOrders& s, const std::string& begin) {
+            const OrderClaim* found = s.find(begin);
+            if (!found) throw py::key_error(begin);
+            return *found;
+          },
+          py::arg("claim"), "The claim that starts so: orders['batch-invariant'].")
+      .def("__str__", [](const codegen::SumOrders& s) {
+        std::string out;
+        for (const OrderClaim& c : s.claims) out += to_string(c) + "\n";
+        for (const codegen::SumOrder& o : s.orders) out += "order      " + o.output + ": " + o.order + "\n";
+        return out;
+      });
+}
+
 } // namespace
 
 void add_built(py::module_& m) {
+  add_orders(m);
   py::class_<kernels::ProofReport>(m, "ProofReport",
                                    "The claims of a kernel, and how each of them was decided.")
       .def_property_readonly("items", &items,
@@ -192,6 +241,11 @@ void add_built(py::module_& m) {
            "Derives and decides every claim, and builds nothing: a ProofReport. What is refuted or not "
            "decided is a ProgramError with "
            "the operation, its line and a counterexample.")
+      .def("orders", located(&orders),
+           "The order of every floating-point sum, and whether bits depend on it: deterministic, "
+           "batch-invariant, "
+           "position-invariant, split-invariant (docs/guide/19-determinism.md). Holds of what `prove` "
+           "accepts.")
       .def("build", located(&build), py::kw_only(), py::arg("scheduler") = "modulo",
            py::arg("loops") = "auto", py::arg("validate") = false,
            "Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine "

@@ -232,6 +232,23 @@ PyTensor lds(const Owner& k, const std::string& name, const std::string& type, c
   return {k, to(k).lds(name, element(k, type), shape, s, padding)};
 }
 
+using Digit = std::variant<std::tuple<PySym, int>, std::tuple<PySym, int, PySym>>;
+using WindowAxes = std::vector<std::pair<PySym, std::vector<Digit>>>;
+
+std::vector<codegen::WindowAxis> window_axes(const Owner& k, const WindowAxes& axes) {
+  std::vector<codegen::WindowAxis> out;
+  for (const auto& [extent, digits] : axes) {
+    codegen::WindowAxis& axis = out.emplace_back(codegen::WindowAxis{of(k, extent), {}});
+    for (const Digit& d : digits)
+      if (const auto* plain = std::get_if<0>(&d))
+        axis.looks.push_back({of(k, std::get<0>(*plain)), std::get<1>(*plain)});
+      else
+        axis.looks.push_back({of(k, std::get<0>(std::get<1>(d))), std::get<1>(std::get<1>(d)),
+                              of(k, std::get<2>(std::get<1>(d)))});
+  }
+  return out;
+}
+
 PySym workgroups(const Owner& k, int axis, const PySym& extent, int tile) {
   if (axis < 0 || axis > 2 || tile < 1)
     throw codegen::CodegenError(fmt::format("workgroups: tiles of {} along axis {}", tile, axis), "",
@@ -554,6 +571,15 @@ void add_program(py::module_& m) {
            "name"_a, "cache"_a, "table"_a,
            "A cache of pages [P, page, ...] looked at by position through a table [S, pages]: a tensor "
            "without memory.")
+      .def("window",
+           located(+[](const Owner& k, Name name, const PyTensor& input, const WindowAxes& axes,
+                       const std::vector<PySym>& origin) {
+             return PyTensor{k, to(k).window(name, of(k, input), window_axes(k, axes), of(k, origin))};
+           }),
+           "name"_a, "of"_a, "axes"_a, "origin"_a,
+           "An input looked at from elsewhere, 0 outside of it (im2col by views): of(origin + sum of step * "
+           "digit). An axis is (extent, digits), a digit (extent, axis of the input) or (extent, axis of the "
+           "input, step), the first one fastest.")
       .def("value", located(+[](const Owner& k, const PyTensor& table, const PySym& at) {
              return PySym{k, to(k).value(of(k, table), of(k, at))};
            }),

@@ -87,6 +87,54 @@ class Guide(unittest.TestCase):
                 with open(os.path.join(directory, name + ".hsaco"), "rb") as code:
                     self.assertEqual(machine_code(built.hsaco), machine_code(code.read()))
 
+    def test_windows(self):
+        k = Program("curvature", "gfx942", 64)
+        n = k.size("n", most=1 << 20)
+        y, x = k.output("y", "f32", [n]), k.input("x", "f32", [n])
+        before, after = (k.window(name, x, [(n, [(n, 0)])], [by]) for name, by in (("before", -1), ("after", 1)))
+        k.computes(y, lambda i: before[i] - 2 * x[i] + after[i])
+        w = k.workgroups(0, n, 256)
+        parts = [k.load(k.tile(t, [256], [w]), line_tv(256, 1, 64), 1) for t in (before, x, after)]
+        k.store(k.map(parts, lambda a, b, c: a - 2 * b + c), k.tile(y, [256], [w]), 1)
+        built = k.build()
+        for size in (1, 255, 1000):
+            given, out = numpy.random.default_rng(size).uniform(-1, 1, size).astype(numpy.float32), numpy.zeros(size, numpy.float32)
+            built.run(out, given, n=size)
+            padded = numpy.pad(given, 1)
+            numpy.testing.assert_allclose(out, padded[:-2] - 2 * given + padded[2:], atol=1e-6)
+        # Rows of 5, of which every other one from the third on, and a digit with a step.
+        k = Program("some", "gfx942", 64)
+        m = k.size("m", most=1000)
+        y, x = k.output("y", "f32", [m, 4]), k.input("x", "f32", [m, 5])
+        some = k.window("some", x, [(m, [(m, 0, 2)]), (4, [(4, 1)])], [2, 1])
+        k.computes(y, lambda i, j: some[i, j])
+        w = k.workgroups(0, m, 16)
+        k.store(k.load(k.tile(some, [16, 4], [w, 0]), rows_tv(16, 4, 1, 64), 1), k.tile(y, [16, 4], [w, 0]), 1)
+        given, out = numpy.arange(50, dtype=numpy.float32).reshape(10, 5), numpy.ones((10, 4), numpy.float32)
+        k.build().run(out, given, m=10)
+        numpy.testing.assert_array_equal(out, numpy.concatenate([given[2::2, 1:], numpy.zeros((6, 4))]))
+        with self.assertRaisesRegex(inlay.ProgramError, "axes"):
+            k.window("none", x, [(m, [(m, 0)])], [0])
+
+    def test_orders_of_sums(self):
+        k, _ = gemm()
+        orders = k.orders()
+        self.assertTrue(orders["deterministic"] and orders["batch-invariant"] and orders["split-invariant"], str(orders))
+        self.assertEqual(orders["deterministic"].verdict, "proved")
+        self.assertIn("mfma", orders.sums["c"])
+        k = Program("parts", "gfx942", 64)
+        rows, n = k.size("rows"), k.size("n", most=64)
+        y, x = k.output("y", "f32", [n]), k.input("x", "f32", [rows, n])
+        k.computes(y, lambda j: k.sum(rows, lambda i: x[i, j]))
+        part = k.workgroups(0, rows, 1)
+        k.add(k.load(k.tile(x, [1, 64], [part, 0]).keep([1]), line_tv(64, 1, 64), 1), k.tile(y, [64], [0])); added = line()
+        claim = k.orders()["deterministic"]
+        self.assertFalse(claim)
+        self.assertEqual((claim.verdict, claim.file, claim.line), ("refuted", __file__, added))
+        self.assertIn("atomics", claim.reason)
+        with self.assertRaises(KeyError):
+            orders["fast"]
+
     def test_they_have_as_many_lines_as_in_cpp(self):
         root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples")
         for python, cpp, region in (("mfma_gemm.py", "07_mfma_gemm.cpp", "mfma gemm"), ("row_softmax.py", "06_row_softmax.cpp", "row softmax"),

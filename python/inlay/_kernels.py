@@ -1,6 +1,13 @@
-"""Prebuilt kernels on the emulator, by name and as functions of arrays."""
+"""Prebuilt kernels by name and as functions of arrays: on the GPU where there is one, else on the emulator."""
+import functools
+import hashlib
+import json
+import os
+import tempfile
+
 from . import _inlay
-from ._tools import CommandError, host, kernel_flags
+from ._launch import LoadedKernel, place
+from ._tools import CommandError, build, host, kernel_flags, program
 
 
 def kernels(name=None, /):
@@ -31,45 +38,199 @@ def _bytes(a):
     return a if isinstance(a, bytes) else numpy.ascontiguousarray(host(a)).tobytes()
 
 
+_ELEMENTS = {"float16": "f16", "float32": "f32", "bfloat16": "bf16"}
+
+
+@functools.cache
+def _element_of(dtype):
+    name = str(dtype).replace("torch.", "")
+    if name not in _ELEMENTS:
+        raise TypeError(f"elements of {name}: float16, bfloat16 (torch) and float32 are taken")
+    return _ELEMENTS[name]
+
+
 def _element(a):
     """The kernel's name of the type of an array or tensor."""
-    name = str(a.dtype).replace("torch.", "")
-    names = {"float16": "f16", "float32": "f32", "bfloat16": "bf16"}
-    if name not in names:
-        raise TypeError(f"elements of {name}: float16, bfloat16 (torch) and float32 are taken")
-    return names[name]
-
-
-def _like(data, a, shape):
-    """Bytes of an output as what the input was: a numpy array, or a tensor of torch."""
-    import numpy
-
-    if hasattr(a, "detach"):
-        import torch
-
-        return torch.frombuffer(bytearray(data), dtype=a.dtype).reshape(shape)
-    return numpy.frombuffer(bytearray(data), dtype=a.dtype).reshape(shape)
-
-
-def _only(outputs):
-    return next(iter(outputs.values()))
+    return _element_of(a.dtype)
 
 
 def _is_tensor(a):
-    """Whether it is a tensor of torch, which goes through torch's operator of the same name, so that torch.compile sees it."""
+    """Whether it is a tensor of torch, which goes through torch's operator of the same name, so that torch.compile and autograd see it."""
     return hasattr(a, "detach")
 
 
-def gemm(a, b, /, *, arch="gfx942", **options):
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16, on the emulator.
+def _of_gpu(a):
+    return getattr(a, "is_cuda", False)
 
-    Sums are in float32; the kernel's tiles are `tile="64x64x32"` where the options do not say otherwise.
+
+def _type(element, like):
+    """The type of an element in numpy, or in torch for what is like a tensor of torch."""
+    name = next(n for n, e in _ELEMENTS.items() if e == element)
+    if _is_tensor(like):
+        import torch
+
+        return getattr(torch, name)
+    return name
+
+
+def _like(data, a, shape, element):
+    """Bytes of an output as what the input was: a numpy array, or a tensor of torch."""
+    import numpy
+
+    if _is_tensor(a):
+        import torch
+
+        return torch.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
+    return numpy.frombuffer(bytearray(data), dtype=_type(element, a)).reshape(shape)
+
+
+def _allocate(shape, element, like, zeros):
+    """An output beside its inputs."""
+    if _of_gpu(like):
+        import torch
+
+        return (torch.zeros if zeros else torch.empty)(shape, dtype=_type(element, like), device=like.device)
+    import numpy
+
+    return numpy.zeros(shape, dtype={"bf16": "int16"}.get(element) or _type(element, numpy.empty(0)))
+
+
+def _contiguous(a):
+    """Rows one after the other, as kernels read them: a tensor of the GPU stays there, everything else is numpy's."""
+    import numpy
+
+    return a.contiguous() if _of_gpu(a) else numpy.ascontiguousarray(host(a))
+
+
+class _Built:
+    """A prebuilt kernel on the GPU, which was built for these options: the `kernel`, and of its buffers what they hold `before`."""
+
+    def __init__(self, name, where, options):
+        flags = kernel_flags(options)
+        key = json.dumps([name, flags, _build()], sort_keys=True)
+        folder = os.path.join(_cache(), "kernels", hashlib.sha256(key.encode()).hexdigest()[:32])
+        manifest = os.path.join(folder, f"{name}.json")
+        if not os.path.exists(manifest):
+            os.makedirs(os.path.dirname(folder), exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=os.path.dirname(folder)) as fresh:
+                build(name, os.path.join(fresh, "new"), **options)
+                try:
+                    os.rename(os.path.join(fresh, "new"), folder)
+                except OSError:  # another process was faster
+                    pass
+        self.kernel = LoadedKernel(manifest, None, where)
+        with open(manifest) as file:
+            arguments = [a for a in json.load(file)["arguments"] if a["kind"] == "buffer"]
+        self.before = {a["name"]: a.get("before", "anything") for a in arguments}
+
+
+_built = functools.lru_cache(maxsize=None)(lambda name, where, options: _Built(name, where, dict(options)))
+
+
+@functools.cache
+def _build():
+    """What tells one build of the library from another."""
+    status = os.stat(program())
+    return [_inlay.version, status.st_size, status.st_mtime_ns]
+
+
+def _cache():
+    """The folder of what is built for the GPU, that of `auto`'s choices (docs/choosing.md), or one of this process."""
+    folder = os.environ.get("INLAY_CACHE_DIR")
+    if folder is None:
+        folder = os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache"), "inlay")
+    return folder or _folder_of_process().name
+
+
+@functools.cache
+def _folder_of_process():
+    return tempfile.TemporaryDirectory(prefix="inlay-")
+
+
+_GROW = ("m", "batch", "queries", "keys")  # sizes that differ from call to call: a kernel is built for the next power of two
+
+
+class _Plan:
+    """A launch of a kernel on the GPU for some sizes: `order`, its buffers' names, and which of them it allocates, with bytes, and zeros or not."""
+
+    def __init__(self, name, where, element, sizes, options, launched):
+        fixed = {"dtype": element, "arch": _gpu_arch(where), **options}
+        rounded = {n: 1 << (v - 1).bit_length() if n in _GROW and v > 0 else v for n, v in sizes.items()}
+        for exact in (rounded, sizes):
+            built = _built(name, where, tuple(sorted({**fixed, **exact}.items())))
+            self.kernel = kernel = built.kernel
+            self.sizes = {s: launched[s] for s in kernel.sizes}
+            try:
+                needed = kernel.bytes_for(self.sizes)
+                break
+            except CommandError:  # a form for other multiples
+                if exact is sizes:
+                    raise
+        self.order = kernel.buffers
+        self.needed = dict(zip(kernel.buffers, needed))
+        self.zeros = {n for n in kernel.buffers if built.before[n] == "zeros"}
+
+
+_plan = functools.lru_cache(maxsize=4096)(
+    lambda name, where, element, sizes, options, launched: _Plan(name, where, element, dict(sizes), dict(options), dict(launched)))
+
+
+def _compute(name, inputs, outputs, sizes, options, device="auto", arch=None, launched=None, by_hand=None):
+    """The outputs of one launch. `inputs`: arrays by the kernel's names; `outputs`: shape and element by name; `sizes`: what the kernel is built
+    for; `launched`: its sizes in a launch, where they are others; `by_hand`: options that the emulator takes where the caller has none."""
+    like = next(iter(inputs.values()))
+    gpus = [_of_gpu(a) for a in inputs.values()]
+    on_gpu = gpus[0]
+    if on_gpu:
+        number = like.device.index or 0
+        if not all(gpus) or any(a.device.index != like.device.index for a in inputs.values()):
+            _mixed(name, inputs)
+        where = place(device, arch, number)
+        if where.startswith("emulator"):
+            raise ValueError(f"{name}: tensors of the GPU, and device is {device!r}")
+    elif any(gpus):
+        _mixed(name, inputs)
+    else:
+        where = place(device, arch)
+    if where.startswith("emulator"):
+        asked = {**(by_hand or {}), **options}
+        out = run_kernel(name, inputs, dtype=_element(like), arch=where.partition(":")[2], **sizes, **asked)
+        return [_like(out[n], like, shape, element) for n, (shape, element) in outputs.items()]
+    plan = _plan(name, where, _element(like), tuple(sizes.items()), tuple(options.items()), tuple((launched or sizes).items()))
+    given = {n: _contiguous(a) for n, a in inputs.items()}
+    for n in plan.order:
+        if n not in given:
+            shape, element = outputs.get(n) or ((-(-plan.needed[n] // 4),), "f32")
+            given[n] = _allocate(shape, element, like, n in plan.zeros or n not in outputs)
+    plan.kernel(*[given[n] for n in plan.order], **plan.sizes)
+    if on_gpu:
+        return [given[n] for n in outputs]
+    return [_like(given[n].tobytes(), like, shape, element) for n, (shape, element) in outputs.items()]
+
+
+def _mixed(name, inputs):
+    raise ValueError(f"{name}: tensors of " + " and ".join(dict.fromkeys(str(getattr(a, "device", "the host")) for a in inputs.values())))
+
+
+@functools.cache
+def _gpu_arch(where):
+    from ._launch import _device, _library
+
+    return _library().inlay_device_arch(_device(where)).decode()
+
+
+def gemm(a, b, /, *, device="auto", arch=None, **options):
+    """a @ b, of matrices M x K and K x N of float16 or bfloat16. Sums are in float32.
+
+    `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
+    is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
+    chosen for the sizes, M rounded up to a power of two.
     """
     if _is_tensor(a):
         from . import torch
 
-        return torch.gemm(a, b, arch, torch.text(options))
-    return gemm_of(a, b, arch, options)
+        return torch.gemm(a, b, *torch.texts(device, arch, options))
+    return gemm_of(a, b, device, arch, options)
 
 
 def gemm_shapes(a, b):
@@ -77,16 +238,34 @@ def gemm_shapes(a, b):
         raise ValueError(f"gemm of {tuple(a.shape)} {a.dtype} and {tuple(b.shape)} {b.dtype}: matrices M x K and K x N of one type")
 
 
-def gemm_of(a, b, arch, options):
-    import numpy
-
+def gemm_of(a, b, device, arch, options):
     gemm_shapes(a, b)
     m, k, n = a.shape[0], a.shape[1], b.shape[1]
-    left, right = host(a), numpy.ascontiguousarray(host(b).T)
+    left, right = (a, b.t()) if _of_gpu(a) else (host(a), host(b).T)
     if k % 8:  # the kernel moves 8 elements at a time; more zeros of K change no sum
-        left, right = (numpy.pad(x, ((0, 0), (0, -k % 8))) for x in (left, right))
-    out = run_kernel("gemm", {"a": left, "b": right}, m=m, n=n, k=left.shape[1], dtype=_element(a), arch=arch, **options)
-    return _like(_only(out), a, (m, n))
+        left, right = (_padded(x, -k % 8) for x in (left, right))
+    left, right = (x if _of_gpu(x) else _with_type(x, a) for x in (left, right))
+    return _compute("gemm", {"a": left, "b": right}, {"c": ((m, n), _element(a))}, {"m": m, "n": n, "k": k + -k % 8}, options, device, arch)[0]
+
+
+def _padded(x, more):
+    if _of_gpu(x):
+        import torch
+
+        return torch.nn.functional.pad(x, (0, more))
+    import numpy
+
+    return numpy.pad(x, ((0, 0), (0, more)))
+
+
+def _with_type(x, a):
+    """numpy's bits of what was a tensor of torch, as one again."""
+    if not _is_tensor(a):
+        return x
+    import numpy
+    import torch
+
+    return torch.from_numpy(numpy.ascontiguousarray(x)).view(a.dtype)
 
 
 def _rows(x):
@@ -100,9 +279,10 @@ def _rows(x):
     return rows, columns
 
 
-def _row_options(columns, size):
+def _row_options(columns, element):
     """How many work-items and vectors a row of that length takes."""
-    vector = 16 // size if columns % (16 // size) == 0 else 1
+    full = 4 if element == "f32" else 8
+    vector = full if columns % full == 0 else 1
     for threads in (64, 256, 1024):
         vectors = -(-columns // (threads * vector))
         if vectors * vector <= 32:
@@ -110,29 +290,38 @@ def _row_options(columns, size):
     return {"threads": 1024, "vectors": max(1, 32 // vector), "vector": vector, "stream": True}
 
 
-def softmax(x, /, *, arch="gfx942", **options):
-    """softmax over the last dimension, on the emulator."""
-    if _is_tensor(x):
-        from . import torch
-
-        return torch.softmax(x, arch, torch.text(options))
-    return softmax_of(x, arch, options)
-
-
-def softmax_of(x, arch, options):
+def _by_rows(name, inputs, output, options, device, arch):
+    """Of a kernel of rows, by its first input."""
+    x = next(iter(inputs.values()))
     rows, columns = _rows(x)
-    out = run_kernel("softmax", {"x": host(x)}, m=rows, n=columns, dtype=_element(x), arch=arch,
-                     **{**_row_options(columns, host(x).itemsize), **options})
-    return _like(_only(out), x, tuple(x.shape))
+    return _compute(name, inputs, {output: (tuple(x.shape), _element(x))}, {"m": rows, "n": columns}, options, device, arch,
+                    by_hand=_row_options(columns, _element(x)))[0]
 
 
-def rms_norm(x, w, /, *, eps=1e-5, arch="gfx942", **options):
-    """x / sqrt(mean(x^2) + eps) * w over the last dimension, on the emulator."""
+def softmax(x, /, *, device="auto", arch=None, **options):
+    """softmax over the last dimension. `device`, `arch`: as of gemm."""
     if _is_tensor(x):
         from . import torch
 
-        return torch.rms_norm(x, w, eps, arch, torch.text(options))
-    return rms_norm_of(x, w, eps, arch, options)
+        return torch.softmax(x, *torch.texts(device, arch, options))
+    return softmax_of(x, device, arch, options)
+
+
+def softmax_of(x, device, arch, options):
+    return _by_rows("softmax", {"x": x}, "y", options, device, arch)
+
+
+def softmax_backward_of(dy, y, device, arch, options):
+    return _by_rows("softmax_backward", {"dy": dy, "y": y}, "dx", options, device, arch)
+
+
+def rms_norm(x, w, /, *, eps=1e-5, device="auto", arch=None, **options):
+    """x / sqrt(mean(x^2) + eps) * w over the last dimension. `device`, `arch`: as of gemm."""
+    if _is_tensor(x):
+        from . import torch
+
+        return torch.rms_norm(x, w, eps, *torch.texts(device, arch, options))
+    return rms_norm_of(x, w, eps, device, arch, options)
 
 
 def rms_norm_shapes(x, w):
@@ -140,24 +329,25 @@ def rms_norm_shapes(x, w):
         raise ValueError(f"rms_norm: a weight of {tuple(w.shape)} {w.dtype} for rows of {tuple(x.shape[-1:])} {x.dtype}")
 
 
-def rms_norm_of(x, w, eps, arch, options):
-    rows, columns = _rows(x)
+def rms_norm_of(x, w, eps, device, arch, options):
     rms_norm_shapes(x, w)
-    out = run_kernel("rmsnorm", {"x": host(x), "w": host(w)}, m=rows, n=columns, dtype=_element(x), arch=arch, epsilon=repr(eps),
-                     **{**_row_options(columns, host(x).itemsize), **options})
-    return _like(_only(out), x, tuple(x.shape))
+    return _by_rows("rmsnorm", {"x": x, "w": w}, "y", {"epsilon": repr(eps), **options}, device, arch)
 
 
-def flash_attention(q, k, v, /, *, causal=False, arch="gfx942", **options):
-    """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16, on the emulator.
+def rms_norm_backward_of(dy, x, w, eps, device, arch, options):
+    return _by_rows("rmsnorm_backward", {"dy": dy, "x": x, "w": w}, "dx", {"epsilon": repr(eps), **options}, device, arch)
+
+
+def flash_attention(q, k, v, /, *, causal=False, device="auto", arch=None, **options):
+    """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16. `device`, `arch`: as of gemm.
 
     Heads of k and v may be fewer: each is shared by as many heads of q.
     """
     if _is_tensor(q):
         from . import torch
 
-        return torch.flash_attention(q, k, v, causal, arch, torch.text(options))
-    return flash_attention_of(q, k, v, causal, arch, options)
+        return torch.flash_attention(q, k, v, causal, *torch.texts(device, arch, options))[0]
+    return flash_attention_of(q, k, v, causal, device, arch, options)[0]
 
 
 def flash_attention_shapes(q, k, v):
@@ -165,10 +355,30 @@ def flash_attention_shapes(q, k, v):
         raise ValueError(f"flash_attention of {tuple(q.shape)}, {tuple(k.shape)}, {tuple(v.shape)}: (batch, sequence, heads, head size)")
 
 
-def flash_attention_of(q, k, v, causal, arch, options):
-    flash_attention_shapes(q, k, v)
+def _attention(q, k):
+    """Sizes of attention, and the options that follow from shapes."""
     batch, queries, heads, size = q.shape
-    out = run_kernel("flash_attention", {"q": host(q), "k": host(k), "v": host(v)}, dtype=_element(q), arch=arch, batch=batch,
-                     queries=queries, keys=k.shape[1], heads=heads, group=heads // k.shape[2], causal=int(causal),
-                     **{"head-dim": size}, **options)
-    return _like(out["o"], q, tuple(q.shape))
+    return {"batch": batch, "queries": queries, "keys": k.shape[1], "heads": heads}, {"group": heads // k.shape[2], "head-dim": size}
+
+
+def flash_attention_of(q, k, v, causal, device, arch, options):
+    """The result, and the logarithm of each row's sum of exponentials, (batch, heads, queries)."""
+    flash_attention_shapes(q, k, v)
+    sizes, form = _attention(q, k)
+    return _compute("flash_attention", {"q": q, "k": k, "v": v},
+                    {"o": (tuple(q.shape), _element(q)), "lse": ((q.shape[0], q.shape[2], q.shape[1]), "f32")}, sizes,
+                    {"causal": int(causal), **form, **options}, device, arch)
+
+
+def flash_attention_backward_of(do, q, k, v, o, lse, causal, device, arch):
+    """The gradients of q, k and v."""
+    sizes, form = _attention(q, k)
+    rows = {n: sizes[n] for n in ("batch", "queries", "heads")}
+    per_row = (tuple(lse.shape), "f32")
+    delta, lse2 = _compute("attention_backward_delta", {"do": do, "o": o, "lse": lse}, {"delta": per_row, "lse2": per_row}, rows, form, device, arch)
+    given = {"do": do, "q": q, "k": k, "v": v, "lse2": lse2, "delta": delta}
+    options = {"causal": int(causal), **form}
+    dq, = _compute("attention_backward_dq", given, {"dq": (tuple(q.shape), _element(q))}, sizes, options, device, arch)
+    launched = {"batch": sizes["batch"], "keys": sizes["keys"], "rows": sizes["queries"] * form["group"], "kv_heads": k.shape[2]}
+    dk, dv = _compute("attention_backward_dkv", given, {n: (tuple(k.shape), _element(k)) for n in ("dk", "dv")}, sizes, options, device, arch, launched)
+    return dq, dk, dv

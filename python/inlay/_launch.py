@@ -3,7 +3,7 @@ import ctypes
 import functools
 import os
 
-from ._tools import CommandError, host, size_number
+from ._tools import CommandError, host, processor, size_number
 
 _OK = 0
 
@@ -44,13 +44,46 @@ _emulators = False  # once there is one, libamdhip64 of this process is its own
 
 
 @functools.cache
-def _device(kind):
+def _device(name):
     """Devices stay open: kernels and memory of the process belong to them."""
     global _emulators
-    _emulators = _emulators or kind.startswith("emulator")
+    _emulators = _emulators or name.startswith("emulator")
     out = ctypes.c_void_p()
-    _need(_library().inlay_device_open(kind.encode(), 0, ctypes.byref(out)))
+    kind, _, number = name.partition(":") if name.startswith("hip:") else (name, "", "")
+    _need(_library().inlay_device_open(kind.encode(), int(number or 0), ctypes.byref(out)))
     return out
+
+
+_ARCH = "gfx942"  # what is emulated if nobody says
+
+
+def place(device="auto", arch=None, gpu=None):
+    """The device that is meant, "hip", "hip:1" or "emulator:gfx942": the GPU of that number has the arrays, if one has.
+
+    "auto" is what INLAY_DEVICE says, else the GPU where there is one, else the emulator.
+    """
+    if device == "auto" and gpu is not None:
+        return f"hip:{gpu}" if gpu else "hip"
+    if device == "auto":
+        device = os.environ.get("INLAY_DEVICE") or "auto"
+    if device == "auto":
+        device = "emulator" if _emulators or arch is not None or not _gpu() else "hip"
+    kind, _, which = device.partition(":")
+    if kind == "emulator":
+        return f"emulator:{processor(arch or which or _ARCH)}"
+    if kind != "hip" or not (which or "0").isdigit():
+        raise CommandError(f"device {device!r} is none\n  hint   'hip', 'hip:1', 'emulator', 'emulator:gfx950' or 'auto'")
+    return device
+
+
+@functools.cache
+def _gpu():
+    """Whether there is one."""
+    try:
+        _device("hip")
+    except CommandError:
+        return False
+    return True
 
 
 class LoadedKernel:
@@ -82,31 +115,37 @@ class LoadedKernel:
 
     def __call__(self, *buffers, stream=None, **sizes):
         """Enqueues a launch. On HIP buffers are tensors of the device or addresses, and the stream is torch's current one, or `stream`;
-        on the emulator they are arrays, which are written in place. Sizes: all, or none for those that the kernel was built for. One thread
-        at a time."""
+        arrays of the host, and all on the emulator, are copied there and back, so that outputs are written in place when the call returns.
+        Sizes: all, or none for those that the kernel was built for. One thread at a time."""
         if sizes != self._asked:
             self._ask(sizes)
         if len(buffers) != len(self.buffers):
             raise TypeError(f"{len(buffers)} buffers, and the kernel takes {', '.join(self.buffers)}")
         if self._emulated:
-            return self._on_emulator(buffers)
+            return self._by_copies(buffers)
         pointers, needed = self._pointers, self._bytes
         for i, b in enumerate(buffers):
             if isinstance(b, int):
                 pointers[i] = b
                 continue
+            if not getattr(b, "is_cuda", False):
+                return self._on_host(buffers)
             if b.nbytes < needed[i] or not b.is_contiguous():
                 raise ValueError(f"buffer {self.buffers[i]}: {b.nbytes} bytes, contiguous {b.is_contiguous()}; {needed[i]} are needed")
-            if not b.is_cuda:
-                raise ValueError(f"buffer {self.buffers[i]} is a tensor of {b.device}, not of the GPU")
             pointers[i] = b.data_ptr()
             if stream is None:
                 import torch
 
-                stream = torch.cuda.current_stream().cuda_stream
+                stream = torch.cuda.current_stream(b.device).cuda_stream
         status = self._lib.inlay_launch(self._kernel, pointers, len(pointers), self._numbers, self._count, stream)
         if status != _OK:
             _need(status)
+
+    def bytes_for(self, sizes):
+        """The bytes that each buffer needs for these sizes. Errors: CommandError naming the size that the kernel does not take."""
+        if sizes != self._asked:
+            self._ask(sizes)
+        return list(self._bytes)
 
     def _ask(self, sizes):
         if sizes and set(sizes) != set(self.sizes):
@@ -119,7 +158,15 @@ class LoadedKernel:
             out.append(needed.value)
         self._asked, self._bytes = dict(sizes), out
 
-    def _on_emulator(self, buffers):
+    def _on_host(self, buffers):
+        """A launch on HIP with arrays of the host; all of them are, or it is a mistake."""
+        there = [n for n, b in zip(self.buffers, buffers) if isinstance(b, int) or getattr(b, "is_cuda", False)]
+        if there:
+            mine = next(n for n, b in zip(self.buffers, buffers) if not isinstance(b, int) and not getattr(b, "is_cuda", False))
+            raise ValueError(f"buffer {mine} is of the host, and {there[0]} of the GPU")
+        self._by_copies(buffers)
+
+    def _by_copies(self, buffers):
         import numpy
 
         lib, held = self._lib, []
@@ -150,17 +197,12 @@ class LoadedKernel:
 def load(file, kernel=None, *, device="auto"):
     """A kernel that `inlay.build` or `inlay bundle` wrote, ready to be launched: a LoadedKernel.
 
-    `device`: "hip", the GPU; "emulator" or "emulator:gfx950"; "auto": the GPU where there is one, else the emulator.
+    `device`: "hip", the GPU, or "hip:1"; "emulator" or "emulator:gfx950"; "auto": what INLAY_DEVICE says, else the GPU where there is one,
+    else the emulator.
 
         >>> softmax = inlay.load("built/softmax.json")
         >>> softmax(y, x, m=4, n=1024)
     """
-    if device == "auto" and _emulators:
-        device = "emulator"
-    elif device == "auto":
-        try:
-            _device("hip")
-            device = "hip"
-        except CommandError:
-            device = "emulator"
+    if device == "auto":
+        device = os.environ.get("INLAY_DEVICE") or ("emulator" if _emulators or not _gpu() else "hip")
     return LoadedKernel(file, kernel, device)

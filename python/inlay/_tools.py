@@ -43,7 +43,7 @@ def call(arguments, input="", allowed=(0, 1, 3)):
 
 
 def flags(options):
-    """{"tile": "64x64x32", "json": True} as --tile 64x64x32 --json; None and False are left out, a list repeats the option."""
+    """{"tile": "64x64x32", "json": True} as --tile 64x64x32 --json; None and False are left out; {"size": {"m": 2}} is --size m=2."""
     out = []
     for name, value in options.items():
         option = "--" + name.rstrip("_").replace("_", "-")
@@ -51,6 +51,9 @@ def flags(options):
             continue
         if value is True:
             out.append(option)
+        elif isinstance(value, dict):
+            for entry, of in value.items():
+                out += [option, f"{entry}={of}"]
         elif isinstance(value, (list, tuple)) and name in ("where", "view", "arg"):
             for entry in value:
                 out += [option, str(entry)]
@@ -169,12 +172,20 @@ def _copy_back(back):
             array[...] = numpy.fromfile(file, dtype=array.dtype).reshape(array.shape)
 
 
-def exec(file, *args, kernel=None, grid=1, block=None, check=None, stress=False, stats=False, arch=None, **options):
+def _grid(file, grid):
+    """That of the caller, or of the manifest; one workgroup where a code object has neither."""
+    return 1 if grid is None and not os.fspath(file).endswith(".json") else grid
+
+
+def exec(file, *args, kernel=None, grid=None, block=None, check=None, stress=False, stats=False, arch=None, **options):
     """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
 
         >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
         []
+        >>> inlay.exec("built/gemm.json", size={"m": 16, "n": 64, "k": 128})["findings"]     # a launch manifest; inputs are zeros
+        []
     """
+    grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         texts, back = _arguments(args, directory)
         words = [word for t in texts for word in ("--arg", t)]
@@ -204,7 +215,7 @@ def time(file, *args, kernel=None, grid=None, block=None, arch=None, **options):
         code = compiled("time", file, grid, arch, args, options)
         file, args, options = code.file, code.values, {"lds": code.launch["lds"]}
         kernel, grid, block = (code.launch[name] for name in ("kernel", "grid", "block"))
-    grid = 1 if grid is None else grid
+    grid = _grid(file, grid)
     with tempfile.TemporaryDirectory(prefix="inlay-") as directory:
         texts, _ = _arguments(args, directory)
         words = [word for t in texts for word in ("--arg", t)]

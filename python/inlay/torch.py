@@ -1,63 +1,160 @@
-"""The kernels as operators of torch, `torch.ops.inlay.*`: with shapes for tracing, so that torch.compile takes models that call them.
+"""The kernels as operators of torch, `torch.ops.inlay.*`: with shapes for tracing and with gradients, so that models that call them are
+trained, and compiled by torch.compile.
 
     >>> import inlay.torch                                     # or the first call with a tensor
     >>> torch.compile(lambda a, b: inlay.gemm(a, b), fullgraph=True)(a, b)
 
-`options` of an operator is the text of the kernel's own options, `tile=64x64x32;waves=2x2`. There are no gradients.
+They run where their tensors are: on the GPU in torch's current stream, also while a graph is captured; on the host as `inlay.gemm` says. `options`
+of an operator is the text of the kernel's own options, `tile=64x64x32;waves=2x2`; `device` and `arch` are texts, empty for "auto".
 """
 import torch
 
 from . import _kernels
 
 
-def text(options):
-    """Options of a kernel as the operators take them."""
-    return ";".join(f"{name}={value}" for name, value in options.items())
+def texts(device, arch, options):
+    """device, arch and the options of a kernel as the operators take them."""
+    return device, arch or "", ";".join(f"{name}={value}" for name, value in options.items())
 
 
 def _options(text):
     return dict(entry.split("=", 1) for entry in text.split(";") if entry)
 
 
+def _where(device, arch, options):
+    return device or "auto", arch or None, _options(options)
+
+
 @torch.library.custom_op("inlay::gemm", mutates_args=())
-def gemm(a: torch.Tensor, b: torch.Tensor, arch: str = "gfx942", options: str = "") -> torch.Tensor:
-    return _kernels.gemm_of(a, b, arch, _options(options))
+def gemm(a: torch.Tensor, b: torch.Tensor, device: str = "", arch: str = "", options: str = "") -> torch.Tensor:
+    return _kernels.gemm_of(a, b, *_where(device, arch, options))
 
 
 @gemm.register_fake
-def _(a, b, arch="gfx942", options=""):
+def _(a, b, device="", arch="", options=""):
     _kernels.gemm_shapes(a, b)
     return a.new_empty((a.shape[0], b.shape[1]))
 
 
+def _keep_gemm(ctx, inputs, output):
+    a, b, *where = inputs
+    ctx.save_for_backward(a, b)
+    ctx.where = where[:2]
+
+
+def _gemm_gradients(ctx, dc):
+    a, b = ctx.saved_tensors
+    da = gemm(dc, b.t(), *ctx.where) if ctx.needs_input_grad[0] else None
+    db = gemm(a.t(), dc, *ctx.where) if ctx.needs_input_grad[1] else None
+    return da, db, None, None, None
+
+
+gemm.register_autograd(_gemm_gradients, setup_context=_keep_gemm)
+
+
 @torch.library.custom_op("inlay::softmax", mutates_args=())
-def softmax(x: torch.Tensor, arch: str = "gfx942", options: str = "") -> torch.Tensor:
-    return _kernels.softmax_of(x, arch, _options(options))
+def softmax(x: torch.Tensor, device: str = "", arch: str = "", options: str = "") -> torch.Tensor:
+    return _kernels.softmax_of(x, *_where(device, arch, options))
 
 
 @softmax.register_fake
-def _(x, arch="gfx942", options=""):
+def _(x, device="", arch="", options=""):
     return x.new_empty(x.shape)
 
 
+@torch.library.custom_op("inlay::softmax_backward", mutates_args=())
+def softmax_backward(dy: torch.Tensor, y: torch.Tensor, device: str = "", arch: str = "") -> torch.Tensor:
+    return _kernels.softmax_backward_of(dy, y, *_where(device, arch, ""))
+
+
+@softmax_backward.register_fake
+def _(dy, y, device="", arch=""):
+    return y.new_empty(y.shape)
+
+
+def _keep_softmax(ctx, inputs, output):
+    ctx.save_for_backward(output)
+    ctx.where = inputs[1:3]
+
+
+softmax.register_autograd(lambda ctx, dy: (softmax_backward(dy, *ctx.saved_tensors, *ctx.where), None, None, None), setup_context=_keep_softmax)
+
+
 @torch.library.custom_op("inlay::rms_norm", mutates_args=())
-def rms_norm(x: torch.Tensor, w: torch.Tensor, eps: float = 1e-5, arch: str = "gfx942", options: str = "") -> torch.Tensor:
-    return _kernels.rms_norm_of(x, w, eps, arch, _options(options))
+def rms_norm(x: torch.Tensor, w: torch.Tensor, eps: float = 1e-5, device: str = "", arch: str = "", options: str = "") -> torch.Tensor:
+    return _kernels.rms_norm_of(x, w, eps, *_where(device, arch, options))
 
 
 @rms_norm.register_fake
-def _(x, w, eps=1e-5, arch="gfx942", options=""):
+def _(x, w, eps=1e-5, device="", arch="", options=""):
     _kernels.rms_norm_shapes(x, w)
     return x.new_empty(x.shape)
 
 
+@torch.library.custom_op("inlay::rms_norm_backward", mutates_args=())
+def rms_norm_backward(dy: torch.Tensor, x: torch.Tensor, w: torch.Tensor, eps: float, device: str = "", arch: str = "") -> torch.Tensor:
+    return _kernels.rms_norm_backward_of(dy, x, w, eps, *_where(device, arch, ""))
+
+
+@rms_norm_backward.register_fake
+def _(dy, x, w, eps, device="", arch=""):
+    return x.new_empty(x.shape)
+
+
+def _keep_rms_norm(ctx, inputs, output):
+    x, w, ctx.eps, *where = inputs
+    ctx.save_for_backward(x, w)
+    ctx.where = where[:2]
+
+
+def _rms_norm_gradients(ctx, dy):
+    x, w = ctx.saved_tensors
+    dx = rms_norm_backward(dy, x, w, ctx.eps, *ctx.where) if ctx.needs_input_grad[0] else None
+    dw = None
+    if ctx.needs_input_grad[1]:  # a sum over all rows, of torch's own
+        rows = x.float()
+        normal = rows * torch.rsqrt(rows.square().mean(-1, keepdim=True) + ctx.eps)
+        dw = (dy.float() * normal).flatten(0, -2).sum(0).to(w.dtype) if x.dim() > 1 else (dy.float() * normal).to(w.dtype)
+    return dx, dw, None, None, None, None
+
+
+rms_norm.register_autograd(_rms_norm_gradients, setup_context=_keep_rms_norm)
+
+
 @torch.library.custom_op("inlay::flash_attention", mutates_args=())
-def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, arch: str = "gfx942",
-                    options: str = "") -> torch.Tensor:
-    return _kernels.flash_attention_of(q, k, v, causal, arch, _options(options))
+def flash_attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool = False, device: str = "", arch: str = "",
+                    options: str = "") -> tuple[torch.Tensor, torch.Tensor]:
+    """The result, and the logarithm of each row's sum of exponentials, (batch, heads, queries)."""
+    return tuple(_kernels.flash_attention_of(q, k, v, causal, *_where(device, arch, options)))
+
+
+def _logarithms(q):
+    return q.new_empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32)
 
 
 @flash_attention.register_fake
-def _(q, k, v, causal=False, arch="gfx942", options=""):
+def _(q, k, v, causal=False, device="", arch="", options=""):
     _kernels.flash_attention_shapes(q, k, v)
-    return q.new_empty(q.shape)
+    return q.new_empty(q.shape), _logarithms(q)
+
+
+@torch.library.custom_op("inlay::flash_attention_backward", mutates_args=())
+def flash_attention_backward(do: torch.Tensor, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, o: torch.Tensor, lse: torch.Tensor, causal: bool,
+                             device: str = "", arch: str = "") -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    return tuple(_kernels.flash_attention_backward_of(do, q, k, v, o, lse, causal, *_where(device, arch, "")[:2]))
+
+
+@flash_attention_backward.register_fake
+def _(do, q, k, v, o, lse, causal, device="", arch=""):
+    return q.new_empty(q.shape), k.new_empty(k.shape), v.new_empty(v.shape)
+
+
+def _keep_attention(ctx, inputs, output):
+    q, k, v, ctx.causal, *where = inputs
+    ctx.save_for_backward(q, k, v, *output)
+    ctx.mark_non_differentiable(output[1])
+    ctx.where = where[:2]
+
+
+flash_attention.register_autograd(
+    lambda ctx, do, _: (*flash_attention_backward(do, *ctx.saved_tensors, ctx.causal, *ctx.where), None, None, None, None), setup_context=_keep_attention)

@@ -74,6 +74,16 @@ class Commands(unittest.TestCase):
             file = built["directory"] + "/vector_add.hsaco"
             self.assertIn("kernels", json.dumps(inlay.inspect(file)))
 
+    def test_manifests_say_what_is_zero_before_the_launch(self):
+        for fixup, zeros in (("yes", ["arrived"]), ("no", ["c"])):
+            with tempfile.TemporaryDirectory() as directory:
+                inlay.build("gemm", directory, tile="16x64x64", waves="1x4", split=64, **{"split-k-fixup": fixup})
+                with open(directory + "/gemm.json") as file:
+                    arguments = json.load(file)["arguments"]
+                self.assertEqual([a["name"] for a in arguments if a.get("before") == "zeros"], zeros)
+                ran = inlay.exec(directory + "/gemm.json", size={"m": 16, "n": 64, "k": 200})
+                self.assertEqual(ran["findings"], [])
+
     def test_fuzz_finds_a_wrong_function_and_passes_a_right_one(self):
         right = inlay.fuzz(lambda layout: str(inlay.coalesce(layout)), "coalesce", cases=60, seed=1)
         self.assertTrue(right["ok"], right["report"])
@@ -147,6 +157,94 @@ print(f"{1e6 * least:.1f} us a launch")
         self.assertEqual(own, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on 0 first 65536")
         self.assertEqual(given, "hipModuleLaunchKernel vector_add 4 1 1 256 1 1 0 on stream first 65536")
         self.assertLess(float(cost.split()[0]), 1000, cost)
+
+
+@unittest.skipUnless(os.environ.get("INLAY_HIP_ON_EMULATOR"), "no libamdhip64 on the emulator")
+class OnHip(unittest.TestCase):
+    """Functions of arrays by HIP: its library is the one on the emulator."""
+
+    def run_there(self, script):
+        with tempfile.TemporaryDirectory() as cache:
+            ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True,
+                                 env={**os.environ, "INLAY_DEVICE": "hip", "INLAY_HIP_LIBRARY": os.environ["INLAY_HIP_ON_EMULATOR"],
+                                      "INLAY_CACHE_DIR": cache})
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            return ran.stdout, os.listdir(os.path.join(cache, "kernels"))
+
+    def test_arrays_of_the_host(self):
+        out, built = self.run_there("""
+import inlay, numpy as np
+a, b = (np.random.default_rng(1).uniform(-1, 1, s).astype(np.float16) for s in ((31, 44), (44, 64)))
+for rows in (31, 20, 9):  # the first two by one form
+    np.testing.assert_allclose(inlay.gemm(a[:rows], b), a[:rows].astype(float) @ b.astype(float), rtol=2.0**-9, atol=1e-4)
+parts = {"tile": "16x64x64", "waves": "1x4", "split": 64}
+for fixup, bound in (("yes", 1e-3), ("no", 0.05)):  # a counter, an output to which parts are added in float16: 0 before the launch
+    left, right = np.tile(a, (1, 4))[:16], np.tile(b, (4, 1))
+    for _ in range(2):
+        np.testing.assert_allclose(inlay.gemm(left, right, **parts, **{"split-k-fixup": fixup}), left.astype(float) @ right.astype(float), rtol=2.0**-8, atol=bound)
+x = a[:, :40]
+np.testing.assert_allclose(inlay.softmax(x).astype(float).sum(-1), 1, rtol=2.0**-8)
+try:
+    inlay.gemm(a, b, device="gpu")
+except inlay.CommandError as e:
+    print(e)
+""")
+        self.assertIn("device 'gpu' is none", out)
+        self.assertEqual(len(built), 5, built)
+
+    def test_memory_of_the_device_and_a_graph(self):
+        # What torch has on a machine with a GPU: tensors there, a current stream, a graph that is captured.
+        out, _ = self.run_there("""
+import ctypes, os, sys, types, inlay, numpy as np
+from inlay import _kernels, _launch
+hip, device = ctypes.CDLL(os.environ["INLAY_HIP_LIBRARY"]), _launch._device("hip")
+
+class Gpu:
+    is_cuda, device = True, types.SimpleNamespace(index=None, type="cuda")
+    def __init__(self, like):
+        self.shape, self.dtype, self.nbytes, self.at = like.shape, like.dtype, like.nbytes, ctypes.c_void_p()
+        _launch._need(_launch._library().inlay_malloc(device, self.nbytes, ctypes.byref(self.at)))
+        self.set(like)
+    def set(self, a):
+        a = np.ascontiguousarray(a)
+        _launch._need(_launch._library().inlay_copy_in(device, self.at, a.ctypes.data, self.nbytes))
+    def get(self):
+        out = np.empty(self.shape, self.dtype)
+        _launch._need(_launch._library().inlay_copy_out(device, out.ctypes.data, self.at, self.nbytes))
+        return out
+    def is_contiguous(self): return True
+    def contiguous(self): return self
+    def data_ptr(self): return self.at.value
+    def t(self): return Gpu(self.get().T)
+
+stream, graph, again = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+assert hip.hipStreamCreate(ctypes.byref(stream)) == 0
+torch = types.ModuleType("torch")
+torch.cuda = types.SimpleNamespace(current_stream=lambda of: types.SimpleNamespace(cuda_stream=stream.value))
+sys.modules["torch"] = torch
+_kernels._allocate = lambda shape, element, like, zeros: Gpu(np.zeros(shape, {"f16": np.float16, "f32": np.float32}[element]))
+a, b = (np.random.default_rng(1).uniform(-1, 1, s).astype(np.float16) for s in ((24, 32), (32, 48)))
+x, w = Gpu(a), Gpu(b.T)
+def product(): return _kernels._compute("gemm", {"a": x, "b": w}, {"c": ((24, 48), "f16")}, {"m": 24, "n": 48, "k": 32}, {})[0]
+c = product()
+hip.hipStreamSynchronize(stream)
+close = lambda c, a: np.testing.assert_allclose(c.get(), a.astype(float) @ b.astype(float), rtol=2.0**-9, atol=1e-4)
+close(c, a)
+assert hip.hipStreamBeginCapture(stream, 0) == 0
+c = product()
+assert hip.hipStreamEndCapture(stream, ctypes.byref(graph)) == 0
+assert (c.get() == 0).all()  # captured, not launched
+assert hip.hipGraphInstantiate(ctypes.byref(again), graph, None, None, 0) == 0
+for k in (1, 2):
+    x.set(a * k)
+    assert hip.hipGraphLaunch(again, stream) == 0 and hip.hipStreamSynchronize(stream) == 0
+    close(c, a * k)
+try:
+    _kernels._compute("gemm", {"a": x, "b": b.T}, {"c": ((24, 48), "f16")}, {"m": 24, "n": 48, "k": 32}, {})
+except ValueError as e:
+    print(e)
+""")
+        self.assertIn("gemm: tensors of", out)
 
 
 class Kernels(unittest.TestCase):

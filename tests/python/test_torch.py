@@ -21,7 +21,7 @@ def random(*shape, dtype=F16):
 
 SAMPLES = [
     (torch.ops.inlay.gemm, (random(16, 32), random(32, 24))),
-    (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "gfx950", "tile=64x64x32")),
+    (torch.ops.inlay.gemm, (random(5, 13, dtype=BF16), random(7, 13, dtype=BF16).t(), "emulator", "gfx950", "tile=64x64x32")),
     (torch.ops.inlay.softmax, (random(2, 3, 100),)),
     (torch.ops.inlay.softmax, (random(8, 4).t(),)),
     (torch.ops.inlay.rms_norm, (random(4, 64), random(64))),
@@ -42,6 +42,32 @@ class Operators(unittest.TestCase):
         self.assertTrue(torch.equal(torch.ops.inlay.gemm(a, b), torch.from_numpy(inlay.gemm(a.numpy(), b.numpy()))))
         x = random(8, 4).t()
         torch.testing.assert_close(inlay.softmax(x).float(), torch.softmax(x.float(), -1), rtol=2.0**-9, atol=1e-4)
+
+    def test_gradients(self):
+        def both(ours, theirs, *arguments, bound=2.0**-9):
+            """Results and gradients against torch's in float32."""
+            mine = [a.clone().requires_grad_() for a in arguments]
+            want = [a.float().requires_grad_() for a in arguments]
+            y, reference = ours(*mine), theirs(*want)
+            gradient = random(*y.shape, dtype=y.dtype)
+            y.backward(gradient)
+            reference.backward(gradient.float())
+            for a, b in [(y, reference), *((a.grad, b.grad) for a, b in zip(mine, want))]:
+                self.assertEqual(a.dtype, y.dtype)
+                torch.testing.assert_close(a.float(), b, rtol=bound, atol=4 * bound * b.abs().max().item())
+
+        both(inlay.gemm, torch.matmul, random(16, 40), random(40, 24))
+        both(inlay.softmax, lambda x: torch.softmax(x, -1), random(3, 100))
+        both(inlay.rms_norm, lambda x, w: torch.nn.functional.rms_norm(x, x.shape[-1:], w, 1e-5), random(2, 3, 64), random(64))
+
+        def attention(q, k, v):
+            q, k, v = (x.transpose(1, 2).repeat_interleave(q.shape[2] // x.shape[2], 1) for x in (q, k, v))
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+
+        both(lambda q, k, v: inlay.flash_attention(q, k, v, causal=True), attention,
+             *(random(1, 40, heads, 64, dtype=BF16) for heads in (4, 2, 2)), bound=2.0**-6)
+        with self.assertRaisesRegex(RuntimeError, "does not require grad"):
+            inlay.gemm(random(16, 32), random(32, 24)).sum().backward()
 
     def test_shapes_are_refused_when_traced(self):
         from torch._subclasses.fake_tensor import FakeTensorMode
@@ -67,6 +93,17 @@ class Operators(unittest.TestCase):
             x = random(rows, 32)
             compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
             self.assertTrue(torch.equal(compiled(x), model(x)))
+
+    def test_a_compiled_step_of_training_gives_eagers_gradients(self):
+        weights = [random(32), random(32, 16)]
+        x = random(8, 32)
+        gradients = []
+        for compile in (lambda f: f, lambda f: torch.compile(f, fullgraph=True, backend="aot_eager")):
+            scale, weight = (w.clone().requires_grad_() for w in weights)
+            compile(lambda x: inlay.softmax(inlay.gemm(inlay.rms_norm(x, scale), weight)).float().square().sum())(x).backward()
+            gradients.append((scale.grad, weight.grad))
+        for eager, compiled in zip(*gradients):
+            self.assertTrue(torch.equal(eager, compiled))
 
 
 if __name__ == "__main__":

@@ -334,9 +334,11 @@ def exec(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any =
     """Runs a kernel of a code object on the emulator: `inlay exec`. Arrays are read, and written in place where they may be.
 
     >>> inlay.exec("add.hsaco", x, y, n, kernel="add", grid=4, block=256)["findings"]
+    []
+    >>> inlay.exec("built/gemm.json", size={"m": 16, "n": 64, "k": 128})["findings"]     # a launch manifest; inputs are zeros
     []"""
-def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16, on the emulator.
+def flash_attention(q: Any, k: Any, v: Any, /, *, causal: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """Attention of q, k, v of shape (batch, sequence, heads, head size) of float16 or bfloat16. `device`, `arch`: as of gemm.
 
     Heads of k and v may be fewer: each is shared by as many heads of q."""
 def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ..., **options: Any) -> Any:
@@ -346,10 +348,12 @@ def fuzz(function: Any, operation: Any, /, *, cases: Any = ..., seed: Any = ...,
     a refusal. A dict: `ok`, and the `report`, which names and shrinks the first input on which the two differ.
 
         >>> inlay.fuzz(lambda layout: my_library.coalesce(layout), "coalesce")["ok"]"""
-def gemm(a: Any, b: Any, /, *, arch: Any = ..., **options: Any) -> Any:
-    """a @ b, of matrices M x K and K x N of float16 or bfloat16, on the emulator.
+def gemm(a: Any, b: Any, /, *, device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """a @ b, of matrices M x K and K x N of float16 or bfloat16. Sums are in float32.
 
-    Sums are in float32; the kernel's tiles are `tile="64x64x32"` where the options do not say otherwise."""
+    `device`: "hip", the GPU, in torch's current stream for tensors of it; "emulator"; "auto": where the tensors are, and for those of the host the GPU if there
+    is one. `arch`: the processor that is emulated, gfx942 if nobody says. Others: options of the kernel (`inlay.kernels("gemm")`). The form is
+    chosen for the sizes, M rounded up to a power of two."""
 def inspect(file: Any, /, **options: Any) -> Any:
     """What the machine code of a file is: `inlay inspect`, as a dict."""
 def kernels(name: Any = ..., /) -> Any:
@@ -357,12 +361,13 @@ def kernels(name: Any = ..., /) -> Any:
 def load(file: Any, kernel: Any = ..., *, device: Any = ...) -> Any:
     """A kernel that `inlay.build` or `inlay bundle` wrote, ready to be launched: a LoadedKernel.
 
-    `device`: "hip", the GPU; "emulator" or "emulator:gfx950"; "auto": the GPU where there is one, else the emulator.
+    `device`: "hip", the GPU, or "hip:1"; "emulator" or "emulator:gfx950"; "auto": what INLAY_DEVICE says, else the GPU where there is one,
+    else the emulator.
 
         >>> softmax = inlay.load("built/softmax.json")
         >>> softmax(y, x, m=4, n=1024)"""
-def rms_norm(x: Any, w: Any, /, *, eps: Any = ..., arch: Any = ..., **options: Any) -> Any:
-    """x / sqrt(mean(x^2) + eps) * w over the last dimension, on the emulator."""
+def rms_norm(x: Any, w: Any, /, *, eps: Any = ..., device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """x / sqrt(mean(x^2) + eps) * w over the last dimension. `device`, `arch`: as of gemm."""
 def run(kernel: Any, /, *, check: Any = ..., stress: Any = ..., time: Any = ..., seed: Any = ..., **options: Any) -> Any:
     """Builds a kernel, runs it on the emulator on random data and compares with its reference: `inlay run KERNEL`, as a dict."""
 def run_kernel(name: Any, inputs: Any, /, *, check: Any = ..., **options: Any) -> Any:
@@ -376,8 +381,8 @@ def search(what: Any, *arguments: Any, **options: Any) -> Any:
     """A swizzle, padding, vector or tiler with its proof: `inlay search WHAT`, as a dict.
 
     >>> inlay.search("swizzle", view="ds_read_b128 ((16,4),2):((128,16),64)", tile=8192)["found"][0]"""
-def softmax(x: Any, /, *, arch: Any = ..., **options: Any) -> Any:
-    """softmax over the last dimension, on the emulator."""
+def softmax(x: Any, /, *, device: Any = ..., arch: Any = ..., **options: Any) -> Any:
+    """softmax over the last dimension. `device`, `arch`: as of gemm."""
 def time(file: Any, *args: Any, kernel: Any = ..., grid: Any = ..., block: Any = ..., arch: Any = ..., **options: Any) -> Any:
     """Clocks of a launch on hardware by the model: `inlay time`, as a dict. Arrays are inputs; nothing is written back.
 

@@ -125,6 +125,23 @@ class MmaTiling:
     @property
     def k(self) -> int: ...
 
+class OrderClaim:
+    """What is known of the bits of a kernel's sums; true when it is proved."""
+    @property
+    def claim(self) -> str: ...
+    @property
+    def verdict(self) -> str: ...
+    @property
+    def reason(self) -> str: ...
+    @property
+    def operation(self) -> int: ...
+    @property
+    def file(self) -> str: ...
+    @property
+    def line(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __str__(self) -> str: ...
+
 class Program:
     """A kernel as tiles and operations on them, and the index expression that it computes (docs/guide/5-first-kernel.md). Each operation keeps the line of Python that wrote it."""
     def __init__(self, name: str, target: str, threads: int) -> None: ...
@@ -155,6 +172,8 @@ class Program:
         """An output that holds an input before the launch; in its specification it is what was there."""
     def paged(self, name: str, cache: Tensor, table: Tensor) -> Tensor:
         """A cache of pages [P, page, ...] looked at by position through a table [S, pages]: a tensor without memory."""
+    def window(self, name: str, of: Tensor, axes: Sequence[Tuple[Union[Sym, int], Sequence[Union[Tuple[Union[Sym, int], int], Tuple[Union[Sym, int], int, Union[Sym, int]]]]]], origin: Sequence[Union[Sym, int]]) -> Tensor:
+        """An input looked at from elsewhere, 0 outside of it (im2col by views): of(origin + sum of step * digit). An axis is (extent, digits), a digit (extent, axis of the input) or (extent, axis of the input, step), the first one fastest."""
     def value(self, table: Tensor, at: Union[Sym, int]) -> Sym:
         """table[at] as a number in a specification, where `at` may be made of the coordinates."""
     def far(self, tensor: Tensor) -> None:
@@ -259,6 +278,8 @@ class Program:
         """Passes the turn on."""
     def prove(self, *, scheduler: str = ...) -> ProofReport:
         """Derives and decides every claim, and builds nothing: a ProofReport. What is refuted or not decided is a ProgramError with the operation, its line and a counterexample."""
+    def orders(self) -> SumOrders:
+        """The order of every floating-point sum, and whether bits depend on it: deterministic, batch-invariant, position-invariant, split-invariant (docs/guide/19-determinism.md). Holds of what `prove` accepts."""
     def build(self, *, scheduler: str = ..., loops: str = ..., validate: bool = ...) -> Artifact:
         """Proves every claim, then emits machine code: an Artifact. `validate`: also holds the machine code against it."""
 
@@ -271,6 +292,15 @@ class ProofReport:
     @property
     def at_launch(self) -> int: ...
     def text(self) -> str: ...
+    def __str__(self) -> str: ...
+
+class SumOrders:
+    """The order of a kernel's floating-point sums, and what follows about bits."""
+    @property
+    def claims(self) -> List[OrderClaim]: ...
+    @property
+    def sums(self) -> Dict[str, str]: ...
+    def __getitem__(self, claim: str) -> OrderClaim: ...
     def __str__(self) -> str: ...
 
 class Sym:

@@ -414,14 +414,14 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
   if (!o.against.empty()) return; // --html is the page of the comparison
   if (o.svg.empty() && o.html.empty()) return;
   std::uint32_t begin = 0, end = static_cast<std::uint32_t>(t.report.clocks);
-  if (!o.window.empty()) {
-    const auto colon = o.window.find(':');
-    const auto b = parse_number<std::uint32_t>(std::string_view(o.window).substr(0, colon));
+  if (!o.timeline.empty()) {
+    const auto colon = o.timeline.find(':');
+    const auto b = parse_number<std::uint32_t>(std::string_view(o.timeline).substr(0, colon));
     const auto e = colon == std::string::npos
                        ? std::nullopt
-                       : parse_number<std::uint32_t>(std::string_view(o.window).substr(colon + 1));
+                       : parse_number<std::uint32_t>(std::string_view(o.timeline).substr(colon + 1));
     if (!b || !e || *b >= *e)
-      refuse("--window " + o.window + ": not START:END in clocks", "--window 2000:8000");
+      refuse("--timeline " + o.timeline + ": not START:END in clocks", "--timeline 2000:8000");
     begin = *b;
     end = *e;
   } else if (const auto* hot = t.report.hot(); !o.svg.empty() && hot != nullptr && hot->trips > 4) {
@@ -431,7 +431,7 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
   }
   if (!o.svg.empty()) write_text(o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
   if (!o.html.empty())
-    write_text(o.html, o.window.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
+    write_text(o.html, o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
                                                                 static_cast<std::uint32_t>(t.report.clocks))
                                         : timing::timeline_html(t.report, t.trace.program, begin, end));
 }
@@ -457,7 +457,7 @@ void add_time_options(CLI::App& c, TimeOptions& o) {
   c.add_option("--html", o.html, "Writes it as a page that zooms");
   c.add_option("--export", o.exported,
                "Writes the modelled unit as a trace: att:FOLDER for ROCprof Compute Viewer, perfetto:FILE");
-  c.add_option("--window", o.window, "Clocks that the timeline shows: START:END");
+  c.add_option("--timeline", o.timeline, "Clocks that --svg and --html show: START:END");
 }
 
 namespace {

@@ -17,7 +17,7 @@ namespace inlay::cli {
 struct TimeOptions {
   unsigned sample = 0;
   double clock = 0;
-  std::string parameters, workgroups, data_in = "hbm", svg, html, window, against, exported;
+  std::string parameters, workgroups, data_in = "hbm", svg, html, timeline, against, exported;
   std::vector<std::string> set;
   bool quick = false, neighbours = true;
   std::uint64_t max_instructions = 60'000'000;

@@ -471,6 +471,15 @@ void Interpreter::finish(const State& s) {
     for (std::size_t axis = 0; axis < tile.origin.size(); ++axis) {
       const Sym extent = relate(world(p_.shape(spec)[axis])), at = tile.origin[axis];
       const bool in_parts = static_cast<int>(axis) == w.axis;
+      // The tile that a grid axis counts is that, also on a path whose sizes make it all of the axis.
+      const auto counted = std::find_if(p_.grid().begin(), p_.grid().end(), [&](const GridAxis& g) {
+        return !in_parts && tile.extents[axis] == g.tile && p_.shape(spec)[axis] == g.extent &&
+               !g.symbol.is_constant() && relate(at) == relate(Sym(g.tile) * world(g.symbol));
+      });
+      if (counted != p_.grid().end()) {
+        tile.origin[axis] = Sym(counted->tile) * counted->symbol;
+        continue;
+      }
       const auto runs = in_parts ? w.runs : std::vector{std::pair(at, at + Sym(tile.extents[axis]))};
       if (cover(runs, {Sym(0)}, {extent}, Monoid::sum)) {
         tile.origin[axis] = Sym(0), tile.extents[axis] = 0;
@@ -505,9 +514,18 @@ void Interpreter::finish(const State& s) {
       prove(claim, name, "enumeration");
     }
     if (const auto [before, first] = stored_tile_.try_emplace(spec.tensor, tile);
-        !first && before->second != tile)
-      refute("a workgroup writes one tile of " + name + ", however often its loops run", "",
+        !first && before->second != tile) {
+      const auto of = [](const StoredTile& t) {
+        std::string text;
+        for (std::size_t axis = 0; axis < t.origin.size(); ++axis)
+          text += (axis > 0 ? ", " : "") + to_string(t.origin[axis]) + ": " +
+                  (t.extents[axis] > 0 ? std::to_string(t.extents[axis]) : "all");
+        return text;
+      };
+      refute("a workgroup writes one tile of " + name + ", however often its loops run",
+             of(before->second) + " on one path, " + of(tile) + " on another",
              "it depends on the number of trips");
+    }
     const std::optional<int>& part = s.stored_part.at(spec.tensor);
     if (const auto [before, first] = stored_part_.try_emplace(spec.tensor, part);
         !first && before->second != part)

@@ -15,22 +15,42 @@ namespace {
 struct Asked : AttentionSpec, AttentionSizes {};
 using Read = Reads<Asked>;
 
+// Of the program: with a window keys are as many as queries.
+std::vector<std::int64_t> sizes_of(const AttentionSpec& spec, const AttentionSizes& sizes) {
+  if (spec.window == 0) return {sizes.batch, sizes.queries, sizes.keys, sizes.heads};
+  if (sizes.queries != sizes.keys)
+    throw std::invalid_argument(fmt::format(
+        "flash_attention: --window {} with --queries {} and --keys {}\n  hint   as many keys as queries: "
+        "query i and key i are of one token",
+        spec.window, sizes.queries, sizes.keys));
+  return {sizes.batch, sizes.queries, sizes.heads};
+}
+
+// Keys that a row of Q sees, on average.
+double seen(const AttentionSpec& spec, const AttentionSizes& sizes) {
+  const auto keys = static_cast<double>(sizes.keys),
+             window = std::min(static_cast<double>(spec.window), keys);
+  if (spec.window > 0) return window * (1 - (window - 1) / (2 * keys));
+  return spec.causal ? keys / 2 : keys;
+}
+
 } // namespace
 
 Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes& sizes, std::uint64_t seed) {
-  const auto w = std::make_shared<Workload>(
-      flash_attention_program(spec),
-      std::vector<std::int64_t>{sizes.batch, sizes.queries, sizes.keys, sizes.heads});
+  const auto w = std::make_shared<Workload>(flash_attention_program(spec), sizes_of(spec, sizes));
   // Scores of a few units, so that a softmax is neither flat nor one column.
   w->random("q", seed, 3);
   w->random("k", seed + 1, 3);
   w->random("v", seed + 2);
   Problem problem = w->problem();
-  problem.flops = 4.0 * static_cast<double>(sizes.batch * sizes.heads * sizes.queries * sizes.keys) *
-                  static_cast<double>(spec.head_dim) / (spec.causal ? 2 : 1);
+  problem.flops = 4.0 * static_cast<double>(sizes.batch * sizes.heads * sizes.queries) * seen(spec, sizes) *
+                  static_cast<double>(spec.head_dim);
   problem.text = fmt::format("O[{0},{1},{3},{4}] = attention to K, V[{0},{2},{5},{4}]{6}, {7}", sizes.batch,
                              sizes.queries, sizes.keys, sizes.heads, spec.head_dim, sizes.heads / spec.group,
-                             spec.causal ? ", causal" : "", codegen::to_string(spec.type));
+                             spec.window > 0 ? fmt::format(", of a window of {}", spec.window)
+                             : spec.causal   ? ", causal"
+                                             : "",
+                             codegen::to_string(spec.type));
   problem.check = [w, sizes, d = spec.head_dim, type = spec.type](std::span<const Bytes> buffers) {
     // Scores err by f32 arithmetic on sums of D products, each of at most 9 in absolute value here.
     const double unit = std::ldexp(1, -24),
@@ -55,13 +75,16 @@ Problem flash_attention_problem(const AttentionSpec& spec, const AttentionSizes&
 
 std::unique_ptr<Kernel> flash_attention_kernel() {
   return kernel_of<Asked>(
-      {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal or not, grouped heads",
+      {"softmax(Q K^T / sqrt(D)) V, forward with logarithms, f16 or bf16, causal, of a sliding window or "
+       "not, grouped heads",
        {"flash_attention",
         {arch_option<Asked>(),
          {"dtype", Read::element(&Asked::type, "f16, bf16"), "bf16", "element type"},
          {"head-dim", Read::number(&Asked::head_dim, 1, 1024), "128", "elements of a head, 64 or 128"},
          {"causal", Read::one_of(&Asked::causal, {{"0", false}, {"1", true}}), "0",
           "1: row q sees columns 0 to q"},
+         {"window", Read::number(&Asked::window, 0, 1 << 16), "0",
+          "N: row q sees columns q - N + 1 to q, and tiles that lie outside are not read; 0 for none"},
          {"group", Read::number(&Asked::group, 1, 1024), "1", "heads of Q that share one of K and V"},
          {"batch", Read::number(&Asked::batch, 1, 1 << 20), "1", "sequences"},
          {"queries", Read::number(&Asked::queries, 1, 1 << 24), "200", "rows of Q"},
@@ -75,10 +98,8 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
        [](const Asked& asked, const BuildOptions& how) { return build(flash_attention_program(asked), how); },
        [](const Asked& asked, std::uint64_t seed) { return flash_attention_problem(asked, asked, seed); },
        {"batch", "queries", "keys", "heads"},
-       [](const Asked& asked) {
-         return std::vector{asked.batch, asked.queries, asked.keys, asked.heads};
-       },
-       [](const Asked&, const Flags& fixed) {
+       [](const Asked& asked) { return sizes_of(asked, asked); },
+       [](const Asked& asked, const Flags& fixed) {
          std::vector<Flags> all;
          const auto values = [&](const char* name, std::vector<std::string> otherwise) {
            return fixed.contains(name) ? std::vector{fixed.at(name)} : std::move(otherwise);
@@ -88,7 +109,9 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
              for (const std::string& tile_q :
                   values("tile-q", {std::to_string(rows * std::atoi(waves.c_str()))}))
                for (const std::string& tile_k : values("tile-k", {"32", "64"}))
-                 if (rows == 16 || !fixed.contains("tile-q"))
+                 if ((rows == 16 || !fixed.contains("tile-q")) &&
+                     (asked.window == 0 || (std::atoi(tile_q.c_str()) <= asked.window &&
+                                            std::atoi(tile_q.c_str()) % std::atoi(tile_k.c_str()) == 0)))
                    all.push_back({{"waves", waves}, {"tile-q", tile_q}, {"tile-k", tile_k}});
          return all;
        },
@@ -99,7 +122,9 @@ std::unique_ptr<Kernel> flash_attention_kernel() {
          const double simds = std::min(asked.waves, 4), resident = std::clamp(8.0 / asked.waves, 1.0, 2.0);
          const double work = 2 * q * k * d / rate * 4 / simds + q * k / 64 / simds * 44;
          const double trip = std::max(resident * std::max(work, 2 * k * d * 2 / 57.6), work + 350);
-         const double trips = static_cast<double>(up(asked.keys, asked.tile_k)) / (asked.causal ? 2 : 1);
+         const double trips =
+             asked.window > 0 ? (seen(asked, asked) + q) / k
+                              : static_cast<double>(up(asked.keys, asked.tile_k)) / (asked.causal ? 2 : 1);
          return rounds(asked.arch, up(asked.queries, asked.tile_q) * asked.batch * asked.heads,
                        static_cast<int>(resident)) *
                 (trips * trip + 4000);

@@ -35,6 +35,13 @@ void check(const AttentionSpec& s) {
     refuse("waves", fmt::format("{} with tile_k = {} and head_dim = {}", s.waves, s.tile_k, s.head_dim),
            fmt::format("--tile-k 64, or at most --waves {}: each work-item loads 8 elements of a tile",
                        s.tile_k * s.head_dim / 512));
+  if (s.window < 0) refuse("window", std::to_string(s.window), "a number of keys, or 0 for all");
+  // The first tile of the diagonal has a key that all rows see.
+  if (s.window > 0 && (s.tile_q % s.tile_k != 0 || s.window < s.tile_q))
+    refuse("window", fmt::format("{} with tile_q = {} and tile_k = {}", s.window, s.tile_q, s.tile_k),
+           s.window < 32
+               ? "a window of at least 32 keys"
+               : "rows of Q as tiles of K, and no more than the window: --tile-q 32 --tile-k 32 --waves 1");
 }
 
 } // namespace
@@ -53,19 +60,26 @@ Program flash_attention_program(const AttentionSpec& s) {
   const MmaTiling qk = tiling(columns, D).with_columns(8), pv = tiling(D, columns);
 
   Program k("flash_attention", target, qk.threads(), s.where);
-  const Sym B = k.size("batch", {.most = 1 << 16}), SQ = k.size("queries", {.most = 1 << 17}),
-            SK = k.size("keys", {.most = 1 << 16}),
+  const bool causal = s.causal || s.window > 0;
+  const Sym B = k.size("batch", {.most = 1 << 16}),
+            SQ = k.size("queries", {.most = s.window > 0 ? 1 << 16 : 1 << 17}),
+            SK = s.window > 0 ? SQ : k.size("keys", {.most = 1 << 16}),
             H = k.size("heads", {.most = std::max(64 / s.group, 1) * s.group, .multiple = s.group});
   const Sym shared(s.group), HK = floor_div(H, shared);
   const Tensor O = k.output("o", s.type, {B, SQ, H, D}), LSE = k.output("lse", Element::f32, {B, H, SQ}),
                Q = k.input("q", s.type, {B, SQ, H, D}), K = k.input("k", s.type, {B, SK, HK, D}),
                V = k.input("v", s.type, {B, SK, HK, D});
+  // x where row q sees column i.
+  const auto seen = [&](Sym i, Sym q, Expr x) {
+    if (s.window > 0) x = inside(q - Sym(s.window), i, x, minus_infinity);
+    return causal ? inside(i, q + 1, x, minus_infinity) : x;
+  };
   const auto specification = [&](Sym b, Sym q, Sym h) {
     const auto score = [&, b, q, h](Sym i) {
       const Expr all = k.sum(D, [&](Sym d) {
         return k(Q, {b, q, h, d}) * k(K, {b, i, floor_div(h, shared), d});
       });
-      return s.causal ? inside(i, q + 1, all * scale, minus_infinity) : all * scale;
+      return seen(i, q, all * scale);
     };
     const Expr most = k.fold(Monoid::max, SK, score);
     return std::pair(most, [&k, score, most](Sym i) { return exp(score(i) - most); });
@@ -100,9 +114,7 @@ Program flash_attention_program(const AttentionSpec& s) {
   const Fragment q = k.load(k.tile(Q, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), qk.a(), 8);
   const Fragment m = k.full(minus_infinity, of_row, {rows, 1}), l = k.zeros(Element::f32, of_row, {rows, 1}),
                  o = k.zeros(Element::f32, pv.c(), {rows, D});
-  // Past the diagonal nothing is seen: the loop ends there, where that is the end of a tile.
-  const Sym seen = s.causal && rows % columns == 0 ? min(SK, Sym(rows) * (bq + Sym(1))) : SK;
-  k.loop(seen, columns, {.distance = 2, .ring = 2}, [&](Sym t) {
+  const auto attend = [&](Sym t) {
     const auto tile = [&](const Tensor& of) {
       return k.tile(of, {1, columns, 1, D}, {b, t, floor_div(h, shared), 0}).keep({1, 3});
     };
@@ -116,8 +128,7 @@ Program flash_attention_program(const AttentionSpec& s) {
     k.mma(scores, q, k.read(keys, qk.b(), 8), qk);
     const Sym column = columns * t + k.position(1), row = rows * bq + k.position(0);
     const Fragment x = k.map({scores}, [&](const Exprs& v) {
-      return inside(column, SK, s.causal ? inside(column, row + 1, v[0], minus_infinity) : v[0],
-                    minus_infinity);
+      return inside(column, SK, seen(column, row, v[0]), minus_infinity);
     });
     const Fragment most =
         k.map({m, k.fold(Monoid::max, x, 1)}, [](const Exprs& v) { return max(v[0], v[1]); });
@@ -129,7 +140,23 @@ Program flash_attention_program(const AttentionSpec& s) {
     k.update(o, {again}, [](const Exprs& v) { return v[0] * v[1]; });
     k.mma(o, k.relayout(p, pv.a(), s.type, Nan::any), k.read(values, pv.b(), 8), pv);
     k.update(m, {most}, [](const Exprs& v) { return v[1]; });
-  });
+  };
+  const Sym first = Sym(rows) * bq, number = Sym(rows / columns) * bq;
+  if (s.window > 0) {
+    const int tiles = (s.window - 1 + columns - 1) / columns; // before the workgroup's first row
+    // The diagonal comes first, so that every row has seen a key; then what lies before it, from where the window begins.
+    attend(number);
+    for (int i = 1; i < rows / columns; ++i)
+      k.if_less(first + Sym(i * columns), SK, [&] { attend(number + Sym(i)); });
+    k.if_less(Sym(0), bq, [&] {
+      if (tiles == 1) return attend(number - Sym(1));
+      k.loop(max(Sym(0), first - Sym(tiles * columns)), first, columns, {.distance = 2, .ring = 2}, attend);
+    });
+  } else {
+    // Past the diagonal nothing is seen: the loop ends there, where that is the end of a tile.
+    k.loop(causal && rows % columns == 0 ? min(SK, first + Sym(rows)) : SK, columns,
+           {.distance = 2, .ring = 2}, attend);
+  }
   k.store(k.map({o, l}, [](const Exprs& v) { return v[0] / v[1]; }),
           k.tile(O, {1, rows, 1, D}, {b, bq, h, 0}).keep({1, 3}), 4);
   k.store(k.map({m, l}, [&](const Exprs& v) { return v[0] * scale + log(v[1]); }),

@@ -283,7 +283,7 @@ TEST_CASE("what cannot be modelled is one message") {
   bad(gemm(128, 128, {"--set", "lds_fifo_entries=0"}), "no possible value");
   bad(gemm(128, 128, {"--parameters", "nosuch.json"}), "nosuch.json");
   bad(gemm(128, 128, {"--svg", "/nosuch/x.svg"}), "/nosuch/x.svg");
-  bad(gemm(128, 128, {"--svg", "x.svg", "--window", "9:3"}), "START:END");
+  bad(gemm(128, 128, {"--svg", "x.svg", "--timeline", "9:3"}), "START:END");
   bad(gemm(128, 128, {"--arg", "i32:1"}), "12 were given");
   bad(gemm(128, 128, {"--max-instructions", "100"}), "more than 100");
   bad({"time", triton, "--arch", "gfx942", "--block", "2048", "--lds", "65536"}, "2048");

@@ -62,22 +62,28 @@ TEST_CASE("evaluate: a product and a softmax are Eigen's") {
   same(reference(softmax, "y", {{3, 24}, {{named(softmax, "x").id, x}}}), y);
 }
 
-TEST_CASE("evaluate: attention, causal and grouped, by plain loops") {
+TEST_CASE("evaluate: attention, causal, of a window and grouped, by plain loops") {
+  const bool windowed = GENERATE(false, true);
   AttentionSpec spec;
   spec.head_dim = 64;
-  spec.causal = true;
   spec.group = 2;
+  if (windowed)
+    spec.window = 32, spec.tile_q = spec.tile_k = 32, spec.waves = 1;
+  else
+    spec.causal = true;
   const Program p = flash_attention_program(spec);
-  const int B = 2, SQ = 5, SK = 4, H = 4, HK = 2, D = 64;
+  const int B = 2, SQ = windowed ? 35 : 5, SK = windowed ? 35 : 4, H = 4, HK = 2, D = 64;
   const auto q = numbers(B * SQ * H * D, 1), k = numbers(B * SK * HK * D, 2), v = numbers(B * SK * HK * D, 3);
-  const EvaluationInput input{{B, SQ, SK, H},
+  const EvaluationInput input{windowed ? std::vector<std::int64_t>{B, SQ, H}
+                                       : std::vector<std::int64_t>{B, SQ, SK, H},
                               {{named(p, "q").id, q}, {named(p, "k").id, k}, {named(p, "v").id, v}}};
   const auto o = reference(p, "o", input), lse = reference(p, "lse", input);
   for (int b = 0; b < B; ++b)
     for (int i = 0; i < SQ; ++i)
       for (int h = 0; h < H; ++h) {
         std::vector<double> s;
-        for (int j = 0; j <= std::min(i, SK - 1); ++j) {
+        const int first = windowed ? std::max(0, i - 31) : 0;
+        for (int j = first; j <= std::min(i, SK - 1); ++j) {
           double sum = 0;
           for (int d = 0; d < D; ++d)
             sum += q[static_cast<std::size_t>(((b * SQ + i) * H + h) * D + d)] *
@@ -91,7 +97,8 @@ TEST_CASE("evaluate: attention, causal and grouped, by plain loops") {
           double sum = 0;
           for (std::size_t j = 0; j < s.size(); ++j)
             sum += s[j] / all *
-                   v[((static_cast<std::size_t>(b * SK) + j) * HK + static_cast<std::size_t>(h / 2)) * D +
+                   v[((static_cast<std::size_t>(b * SK + first) + j) * HK + static_cast<std::size_t>(h / 2)) *
+                         D +
                      static_cast<std::size_t>(d)];
           REQUIRE(o[static_cast<std::size_t>(((b * SQ + i) * H + h) * D + d)] == Approx(sum).margin(1e-12));
         }

@@ -4,9 +4,10 @@
 ///     O[b,q,h,d]     = sum_k exp(S[q,k] - max_k S) V[b,k,h / group,d] / sum_k exp(S[q,k] - max_k S)
 ///     lse[b,h,q]     = max_k S + log(sum_k exp(S[q,k] - max_k S))
 ///
-/// with k <= q only where `causal` (row 0 sees column 0, as in torch's scaled_dot_product_attention with is_causal). Q and O are
-/// [B,Sq,H,D], K and V [B,Sk,H/group,D], all row-major, f16 or bf16; lse [B,H,Sq] is f32. B, Sq, Sk and H are arguments of the
-/// launch, any sequence lengths.
+/// with k <= q only where `causal` (row 0 sees column 0, as in torch's scaled_dot_product_attention with is_causal), and q - window < k <= q
+/// where there is a `window` (as in flash-attn with window_size = (window - 1, 0)). Q and O are [B,Sq,H,D], K and V [B,Sk,H/group,D], all
+/// row-major, f16 or bf16; lse [B,H,Sq] is f32. B, Sq, Sk and H are arguments of the launch, any sequence lengths; with a window Sk is Sq,
+/// no argument, since query i and key i are of one token. Tiles that no row sees are not read, whether after the diagonal or before the window.
 ///
 ///     AttentionSpec spec;                                     // bf16, head dimension 128
 ///     Artifact kernel = build(flash_attention_program(spec));
@@ -32,7 +33,8 @@ struct AttentionSpec {
   Element type = Element::bf16;
   int head_dim = 128; ///< 64 or 128
   bool causal = false;
-  int group = 1; ///< heads of Q that share one of K and V
+  int window = 0; ///< keys that a query sees, its own the last of them; 0 for all
+  int group = 1;  ///< heads of Q that share one of K and V
   int tile_q = 128, tile_k = 64;
   int waves = 4;
   std::source_location where;

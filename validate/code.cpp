@@ -361,6 +361,7 @@ public:
         break;
       }
     }
+    const bool endless = run_.is_seen(u.tensor) && u.records == Sym(out_of_range - 1);
     const auto at = formulas_.number(offset, inside.all);
     if (!at) {
       why_ = formulas_.missing().empty() ? "no integer formula" : formulas_.missing() + " is not known";
@@ -368,6 +369,18 @@ public:
     }
     // One of several work-items that hold the same stores it: the others are sent out of range.
     if (const auto v = at->constant(); v && v->value() >= out_of_range && u.below_2_31) inside.never = true;
+    if (endless) {
+      // No end that anybody is to meet: what passes is inside of it, whether or not the scalar offset counts.
+      const auto step = formulas_.number(access.soffset);
+      std::vector<std::string> known = formulas_.contract();
+      for (const Sym& d : inside.all) known.push_back("0 <= " + to_string(d));
+      const Sym end = u.records - Sym(std::int64_t{access.bytes}) - *at;
+      if (!step || formulas_.decide(false, Sym(0), end - *step, known) != Truth::yes) {
+        why_ = "that " + to_string(*at) + " bytes and " + to_string(u.step) + " are inside of 2^31";
+        return std::nullopt;
+      }
+      return run_.names.endless(u.tensor, u.address + *at, formulas_.asked(formulas_.canonical(inside)));
+    }
     return run_.names.of(u.tensor, u.address + *at, u.records - *at, u.step, formulas_.canonical(inside));
   }
 
@@ -1933,6 +1946,7 @@ void Sides::symbolic() {
   for (int k = 0; k < 120; ++k) {
     samples_.push_back(draw(k % 2 == 0 ? 4 : 14));
     number_words(samples_.back());
+    formulas_->launch(samples_.back().symbols);
   }
   if (shape_->loop != nullptr)
     for (const auto* list : {&shape_->loop->prologue, &shape_->loop->body})

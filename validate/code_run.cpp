@@ -199,7 +199,8 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
       }
     return p;
   }
-  if (concrete())
+  p.window = t.space == codegen::Space::window;
+  if (concrete() || p.window)
     for (std::size_t axis = 0; axis < i.access.origin.size(); ++axis)
       p.threads.push_back(Places::along(i.access.threads, threads_, axis));
   for (std::size_t axis = 0; axis < i.access.rows.size(); ++axis)
@@ -208,8 +209,13 @@ CodeRun::Prepared& CodeRun::prepared(const Inst& i) {
       p.rows.push_back({axis, *codegen::row_symbol(p_, t, axis, row).as_atom(), row});
     }
   if (concrete()) return p;
-  if (t.space == codegen::Space::window)
-    throw NotFollowed{"loads of the window " + t.name + ", whose halo is compared as unsigned"};
+  if (p.window) {
+    if (!p.rows.empty()) throw NotFollowed{"loads of the window " + t.name + " at rows that a table names"};
+    for (const codegen::WindowAxis& axis : t.looks)
+      if (axis.looks.size() > 1)
+        throw NotFollowed{"loads of the window " + t.name + ", of which one coordinate is several digits"};
+    return p;
+  }
   p.split = codegen::split(coordinates_, i.access, i.uses);
   for (int th = 0; th < threads_; ++th) {
     const std::pair<AtomId, Sym> tid[] = {{tid_, Sym(th)}};
@@ -262,9 +268,52 @@ void CodeRun::begin() {
   for (const auto& [key, event] : of_uniforms_) loads.try_emplace(key, event);
 }
 
+bool CodeRun::is_seen(int tensor) const {
+  return std::any_of(p_.tensors().begin(), p_.tensors().end(),
+                     [&](const Tensor& t) { return t.space == codegen::Space::window && t.of == tensor; });
+}
+
+const std::vector<ElementAccess>& CodeRun::looks(const Inst& i, Prepared& p) {
+  const Tensor& t = p_.tensor(i.access.tensor);
+  const Tensor& of = p_.tensor(t.of);
+  std::vector<Sym> origin, extent, end, key;
+  for (const Sym& o : i.access.origin) origin.push_back(now(o));
+  for (const Sym& s : t.shape) extent.push_back(fixed(s));
+  for (const Sym& s : of.shape) end.push_back(fixed(s));
+  key = origin;
+  key.insert(key.end(), extent.begin(), extent.end());
+  key.insert(key.end(), end.begin(), end.end());
+  const auto [found, fresh] = p.done.try_emplace(key);
+  std::vector<ElementAccess>& out = found->second;
+  if (!fresh) return out;
+  std::vector<Sym> c(origin.size());
+  for (int th = 0; th < threads_; ++th)
+    for (const auto& element : i.access.elements) {
+      Formulas::Condition inside;
+      const auto within = [&](Sym at, Sym size) {
+        formulas->require(inside, at);
+        formulas->require(inside, size - Sym(1) - at);
+      };
+      for (std::size_t axis = 0; axis < c.size(); ++axis) {
+        c[axis] = origin[axis] + Sym(p.threads[axis][static_cast<std::size_t>(th)] + element[axis]);
+        if (axis < i.access.masked.size() && i.access.masked[axis]) within(c[axis], extent[axis]);
+      }
+      std::vector<Sym> seen = Places::seen_formula(t, c);
+      for (std::size_t axis = 0; axis < seen.size(); ++axis) {
+        seen[axis] = fixed(seen[axis]);
+        within(seen[axis], end[axis]);
+      }
+      out.push_back(names.endless(t.of, bytes_of(fixed(Places::formula(of, seen)), of.element),
+                                  formulas->asked(formulas->canonical(inside))));
+    }
+  return out;
+}
+
 const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, int number) {
+  if (p.window) return looks(i, p);
   const Tensor& t = p_.tensor(i.access.tensor);
   const codegen::AddressSplit& s = *p.split;
+  const bool endless = !s.ends() && is_seen(i.access.tensor);
   const Sym base = bytes_of(now(s.base + s.step), t.element);
   const Sym records = s.ends() ? bytes_of(fixed(s.records), t.element) : Sym((std::int64_t{1} << 31) - 1);
   const Sym step = bytes_of(now(s.step), t.element);
@@ -293,7 +342,9 @@ const std::vector<ElementAccess>& CodeRun::accesses(const Inst& i, Prepared& p, 
       const Sym coordinate = rows.empty() ? p.coordinate[th][q] : substitute(p.coordinate[th][q], rows);
       formulas->require(inside, room[q] - fixed(coordinate));
     }
-    out.push_back(names.of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
+    out.push_back(
+        endless ? names.endless(i.access.tensor, base + lane, formulas->asked(formulas->canonical(inside)))
+                : names.of(i.access.tensor, base + lane, records - lane, step, formulas->canonical(inside)));
   }
   return out;
 }
@@ -379,7 +430,9 @@ void CodeRun::run(const std::vector<Inst>& list, const CodeRegion& region, int n
           if (concrete())
             rows.emplace_back(row.axis, coordinate(element_of(row.holds, number, th)).constant()->value());
         for (std::size_t e = 0; e < n; ++e) {
-          ElementAccess a = concrete() ? inside : (*first)[th].further(static_cast<std::int64_t>(e) * size);
+          ElementAccess a = concrete() ? inside
+                            : p.window ? (*first)[th * n + e]
+                                       : (*first)[th].further(static_cast<std::int64_t>(e) * size);
           if (concrete()) {
             bool moved = true;
             for (std::size_t axis = 0; axis < c.size(); ++axis) {

@@ -67,6 +67,10 @@ public:
   /// Symbols of which each name made from now on says whether it has one.
   void watch(std::vector<AtomId> symbols) { watched_ = std::move(symbols); }
   [[nodiscard]] bool watched(Sym s) const;
+  /// Of what no descriptor ends: the address, and what has to hold.
+  [[nodiscard]] ElementAccess endless(int tensor, Sym address, Formulas::Condition inside) {
+    return of(tensor, address, Sym(std::int64_t{1} << 60) - address, Sym(0), std::move(inside));
+  }
   /// Addresses in sizes as multiples, too: k / 2 bytes of k elements that are halves of bytes.
   void by_multiples(const Formulas& formulas) { formulas_ = &formulas; }
 
@@ -125,6 +129,8 @@ public:
   [[nodiscard]] static Number hash(std::span<const Number> values, bool real = false);
   /// How far a real number of that format may be off what was to be converted to it.
   [[nodiscard]] static double rounding(codegen::Element format, Number v);
+  /// Whether the tensor is looked at by windows: what has no end that a descriptor compares is then named by its address alone.
+  [[nodiscard]] bool is_seen(int tensor) const;
   Arithmetic* arithmetic = nullptr;
   Formulas* formulas = nullptr;
   Steps* steps = nullptr;
@@ -133,11 +139,13 @@ public:
 
 private:
   struct Prepared {
+    bool window = false; ///< no `split`, `lane` nor `coordinate`: from the places alone
     std::optional<codegen::AddressSplit> split;
     std::vector<Sym> lane; ///< of each work-item: lane + immediate, in bytes
     std::vector<std::vector<Sym>> coordinate;
-    std::vector<std::vector<std::int64_t>> threads; ///< [axis][work-item], when sizes are numbers
-    std::vector<int> places;                        ///< LDS: element number of [thread][element]
+    std::vector<std::vector<std::int64_t>>
+        threads;             ///< [axis][work-item], when sizes are numbers, and of windows
+    std::vector<int> places; ///< LDS: element number of [thread][element]
     struct Row {
       std::size_t axis;
       AtomId symbol;
@@ -153,6 +161,8 @@ private:
   [[nodiscard]] Sym bytes_of(Sym elements, codegen::Element element) const;
   std::vector<Number>& registers(const codegen::Reg& reg, int number);
   const std::vector<Number>& held(const codegen::Reg& reg, int number);
+  /// Of a window each element of every work-item, by the tensors' places alone.
+  const std::vector<ElementAccess>& looks(const codegen::Inst& inst, Prepared& p);
   /// The first element of every work-item.
   const std::vector<ElementAccess>& accesses(const codegen::Inst& inst, Prepared& p, int number);
   /// A formula of the current trip.

@@ -288,6 +288,26 @@ bool Formulas::not_negative(Sym s, const std::vector<std::string>& facts) {
   });
 }
 
+void Formulas::launch(Assignment numbers) {
+  for (const auto& [size, as_multiple] : multiples_) {
+    const Term& part = as_multiple.terms()[0];
+    if (const auto n = numbers.get(size))
+      numbers.set(part.factors()[0].atom, floor_div(*n, part.coefficient));
+  }
+  launches_.push_back(std::move(numbers));
+}
+
+bool Formulas::fails(bool equality, Sym a, Sym b) const {
+  if (launches_.empty()) return false;
+  const std::vector<AtomId> used = symbols(a - b);
+  return std::any_of(launches_.begin(), launches_.end(), [&](const Assignment& numbers) {
+    if (std::any_of(used.begin(), used.end(), [&](AtomId s) { return !numbers.get(s); }))
+      return false; // an element of memory, a number of periods
+    const Int x = evaluate(a, numbers), y = evaluate(b, numbers);
+    return equality ? !(x == y) : y < x;
+  });
+}
+
 Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::string>& all_facts) {
   const Truth at_once = equality ? eq(a, b) : le(a, b);
   if (at_once != Truth::unknown) return at_once;
@@ -298,6 +318,7 @@ Truth Formulas::decide(bool equality, Sym a, Sym b, const std::vector<std::strin
   for (const auto& f : facts) key += "|" + f;
   key = with_elements_by_number(key);
   if (const auto at = answers_.find(key); at != answers_.end()) return at->second;
+  if (&all_facts == &contract_ && fails(equality, a, b)) return answers_[key] = Truth::no;
   if (steps != nullptr) steps->take(Steps::question);
   Truth answer = Truth::unknown;
   solver::Options options; // many small questions: what is not found soon is left open
@@ -552,6 +573,17 @@ Formulas::Condition Formulas::canonical(const Condition& c) const {
   return out;
 }
 
+Formulas::Condition Formulas::asked(const Condition& c) {
+  Condition out;
+  out.never = c.never;
+  for (const Sym& d : c.all) {
+    const auto [at, fresh] = always_.try_emplace(d, false);
+    if (fresh) at->second = decide(false, Sym(0), d, contract_) == Truth::yes;
+    if (!at->second) out.all.push_back(d);
+  }
+  return out;
+}
+
 std::optional<Sym> Formulas::difference(Word x, Word y) {
   auto a = number(x), b = number(y);
   if (!a || !b) {
@@ -636,8 +668,23 @@ std::optional<Formulas::Condition> Formulas::condition(Word c, bool value,
       return Sym(std::int64_t{static_cast<std::int32_t>(static_cast<std::uint32_t>(*v))});
     return is_signed ? signed_number(w) : number(w);
   };
-  const auto a = get(x);
+  const std::string kept = missing_;
+  auto a = get(x);
   const auto b = get(y);
+  if (!a && b && !is_signed && in_range(*b, 0, 0x7fffffffLL)) {
+    if (const auto s = signed_number(x)) { // as unsigned, what is negative is 2^31 at least
+      missing_ = kept;
+      const Sym inside = *b - *s - Sym(1);
+      if (value) {
+        require(out, *s);
+        require(out, inside);
+        return out;
+      }
+      if (decide(false, Sym(0), inside, known) != Truth::yes) return std::nullopt;
+      require(out, -*s - Sym(1));
+      return out;
+    }
+  }
   if (!a || !b) return std::nullopt;
   require(out, value ? *b - *a - Sym(1) : *a - *b);
   return out;

@@ -9,6 +9,8 @@
 ///     f.of(t)            // 2*k*_row + 64, when t holds that
 ///     f.condition(c)     // d such that c is 1 exactly when d >= 0
 ///
+/// A comparison as unsigned of a number that may be negative with one that is not, and fits 31 bits, holds both ends: 0 <= x and x < y.
+///
 /// A program with an order of tiles computes the numbers of its tile by quotients. Each word that has the form of one of
 /// the order's definitions is that definition's symbol, so that an address is the one of the code again:
 ///
@@ -76,12 +78,17 @@ public:
   /// The least and the largest of sums without what all of them have as a factor, so that 32 min(4, q) / 16 is 2 min(4, q).
   [[nodiscard]] static Sym without_factors(Sym s);
 
+  /// Without what holds in every launch.
+  [[nodiscard]] Condition asked(const Condition& c);
+
   /// Facts of the launch contract as conditions, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& contract() const { return contract_; }
   /// `known` and the conditions of a path that have a formula, each under those before it, in the prover's syntax.
   [[nodiscard]] const std::vector<std::string>& facts(const std::vector<std::string>& known,
                                                       const std::vector<std::pair<Word, bool>>& path);
   Steps* steps = nullptr; ///< of questions to the prover
+  /// A launch that the contract allows: what is not so in it the prover is not asked.
+  void launch(Assignment numbers);
   [[nodiscard]] Truth decide(bool equality, Sym a, Sym b, const std::vector<std::string>& facts);
 
   /// What an element of memory holds as a 32-bit number without a sign, by the number that stands for the element's value.
@@ -104,6 +111,8 @@ public:
 private:
   /// x - y of an equality, as a number.
   std::optional<Sym> difference(Word x, Word y);
+  /// Whether it is not so in one of the launches.
+  [[nodiscard]] bool fails(bool equality, Sym a, Sym b) const;
   /// The number that a word is, divided and rounded down; a quotient's quotient is one.
   std::optional<Sym> quotient(Word word, Sym divisor);
   std::optional<Sym> in_range(std::optional<Sym> s, std::int64_t low, std::int64_t high);
@@ -130,6 +139,8 @@ private:
   std::optional<runtime::symbolic::Quotients> quotients_;
   std::vector<std::pair<AtomId, Sym>> rules_; ///< what the program's order of tiles says of these atoms
   std::map<Sym, Interval> ranges_of_;         ///< and in which range these are
+  std::vector<Assignment> launches_;
+  std::map<Sym, bool> always_; ///< of conditions: whether the contract says so
   std::string missing_;
 };
 

@@ -60,6 +60,42 @@ std::optional<std::vector<std::int64_t>> Places::seen(const codegen::Tensor& win
   return at;
 }
 
+Sym Places::formula(const codegen::Tensor& t, std::span<const Sym> coordinate) {
+  const Swizzle* s = t.place.swizzle();
+  if (s == nullptr || !s->is_identity())
+    throw std::invalid_argument("the place of " + t.name + " is swizzled, and no sum of digits");
+  const SymLayout& inner = t.place.inner();
+  Sym sum = t.place.offset();
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+    const SymLayout mode = t.shape.size() == 1 ? inner : inner.mode(axis);
+    Sym rest = coordinate[axis];
+    for (std::size_t k = 0; k < mode.modes().size(); ++k) {
+      const auto& m = mode.modes()[k];
+      const bool last = k + 1 == mode.modes().size();
+      const Sym next = last ? Sym(0) : floor_div(rest, m.extent);
+      sum += (last ? rest : rest - m.extent * next) * m.stride.scale;
+      rest = next;
+    }
+  }
+  return sum;
+}
+
+std::vector<Sym> Places::seen_formula(const codegen::Tensor& window, std::span<const Sym> coordinate) {
+  std::vector<Sym> at = window.look_origin;
+  for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
+    Sym rest = coordinate[axis];
+    const auto& looks = window.looks[axis].looks;
+    for (std::size_t d = 0; d < looks.size(); ++d) {
+      const bool last = d + 1 == looks.size();
+      const Sym next = last ? Sym(0) : floor_div(rest, looks[d].extent);
+      at[static_cast<std::size_t>(looks[d].axis)] +=
+          looks[d].step * (last ? rest : rest - looks[d].extent * next);
+      rest = next;
+    }
+  }
+  return at;
+}
+
 std::vector<std::int64_t> Places::along(const Layout& threads, int count, std::size_t axis) {
   std::vector<std::int64_t> out;
   for (int thread = 0; thread < count; ++thread) {

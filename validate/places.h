@@ -29,6 +29,12 @@ public:
   /// What a thread has of a coordinate's axis.
   [[nodiscard]] static std::vector<std::int64_t> along(const Layout& threads, int count, std::size_t axis);
 
+  /// The same for all sizes, as formulas: the element number of a coordinate, and what a window's coordinate looks at, which may
+  /// lie outside.
+  [[nodiscard]] static Sym formula(const codegen::Tensor& tensor, std::span<const Sym> coordinate);
+  [[nodiscard]] static std::vector<Sym> seen_formula(const codegen::Tensor& window,
+                                                     std::span<const Sym> coordinate);
+
 private:
   struct Digit {
     std::int64_t extent, stride;

@@ -159,3 +159,22 @@ TEST_CASE("validation: a budget of steps") {
   CHECK(told > 20'000);
   CHECK(told <= all.steps);
 }
+
+TEST_CASE("validation: windows, by the tensors' places") {
+  const auto pad = [](const char* top, const char* left, const char* c) {
+    return build("pad", {{"top", top}, {"bottom", "1"}, {"left", left}, {"right", "2"}, {"c", c}});
+  };
+  const kernels::Artifact a = pad("2", "-1", "24");
+  CHECK(text_of(judged(a)) == "validated");
+  CHECK(text_of(judged(build("causal_conv1d", {{"width", "2"}, {"dtype", "f16"}}))) == "validated");
+  // Machine code that looks elsewhere, one row or one column: symbols alone do not validate it, and numbers refute it.
+  for (const kernels::Artifact& other : {pad("1", "-1", "24"), pad("2", "0", "24"), pad("-2", "-1", "24")}) {
+    const Code& code = other.source->code;
+    const CodeReport symbols =
+        judged(a, a.hsaco, code, {.first_runs = 0, .refuter_runs = 0, .guard_sizes = 0});
+    INFO(text_of(symbols));
+    CHECK(symbols.verdict == Verdict::undecided);
+    CHECK(says(symbols, "stores another value than the code"));
+    CHECK(judged(a, a.hsaco, code).verdict == Verdict::refuted);
+  }
+}

@@ -1,7 +1,7 @@
 // Machine code with one bit of one instruction flipped, again and again: it is refuted without being run, or it behaves the
 // same on ten sizes.
 //
-//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|options] [--symbols-first] [--verbose]
+//   machine_mutations [--sample N] [--first N] [--seed S] [--least PERCENT] [--kernels order|fp4|scales|branches|choices|options|windows] [--budget STEPS] [--symbols-first] [--verbose]
 //
 // For each mutation: `refuted` (statically), `same` (not refuted, and the emulator's outputs are those of the kernel as it
 // is, with memory as fast and as slow as may be), `rounded` (the same, but for rounding: all within the error bounds of the
@@ -118,7 +118,37 @@ std::vector<Subject> subjects(const std::string& more) {
       {"topk_gating", {{"experts", "64"}, {"k", "2"}, {"renormalise", "no"}}, counts},
       {"gate_and_mul", {{"act", "gelu"}, {"threads", "64"}, {"dtype", "bf16"}}, short_row}};
   if (more == "choices") return choices; // by comparison of what has been loaded
-  if (more == "options") {               // twelve kernels, none as it is by default
+  if (more == "windows") {               // of more and of less than the array, and taps
+    std::vector<kernels::Flags> pixels;  // channels are of the build
+    for (const auto& [n, h, w] : std::vector<std::array<int, 3>>{{1, 5, 6},
+                                                                 {2, 7, 5},
+                                                                 {1, 9, 33},
+                                                                 {3, 4, 70},
+                                                                 {2, 6, 6},
+                                                                 {1, 5, 40},
+                                                                 {1, 12, 7},
+                                                                 {4, 4, 4},
+                                                                 {1, 30, 9},
+                                                                 {2, 5, 64}})
+      pixels.push_back({{"n", std::to_string(n)}, {"h", std::to_string(h)}, {"w", std::to_string(w)}});
+    std::vector<kernels::Flags> steps;
+    for (const auto& [b, t, d] : std::vector<std::array<int, 3>>{{1, 1, 8},
+                                                                 {2, 37, 16},
+                                                                 {1, 64, 512},
+                                                                 {3, 33, 520},
+                                                                 {1, 31, 64},
+                                                                 {2, 3, 136},
+                                                                 {1, 100, 24},
+                                                                 {4, 32, 8},
+                                                                 {1, 65, 264},
+                                                                 {2, 2, 1032}})
+      steps.push_back({{"b", std::to_string(b)}, {"t", std::to_string(t)}, {"d", std::to_string(d)}});
+    return {
+        {"pad", {{"top", "2"}, {"left", "1"}}, pixels},
+        {"pad", {{"top", "-2"}, {"bottom", "3"}, {"left", "-1"}, {"right", "4"}, {"arch", "gfx950"}}, pixels},
+        {"causal_conv1d", {{"width", "3"}, {"dtype", "f16"}}, steps}};
+  }
+  if (more == "options") { // twelve kernels, none as it is by default
     std::vector<Subject> all = choices;
     const std::vector<Subject> others{
         {"gemm", {{"tile", "32x64x32"}, {"waves", "1x2"}, {"dtype", "bf16"}, {"out", "f32"}}, gemm},
@@ -236,14 +266,17 @@ int main(int argc, char** argv) {
   mutate::Sampling how{.sample = 24};
   int least = 98;
   std::string more;
+  std::uint64_t budget = 5'000'000;
   CLI::App app("Machine code with one bit changed, refuted without being run");
   how.add_to(app);
   app.add_option("--least", least, "Per cent of what behaves differently to be refuted")
       ->capture_default_str();
   app.add_option("--kernels", more,
                  "Instead: `order`, with orders of tiles and with sums by atomics; `fp4`; `scales`, of i8; "
-                 "`branches`; `choices`, by comparison; `options`, twelve kernels")
-      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "options"}));
+                 "`branches`; `choices`, by comparison; `options`, twelve kernels; `windows`")
+      ->check(CLI::IsMember({"order", "fp4", "scales", "branches", "choices", "options", "windows"}));
+  app.add_option("--budget", budget, "Steps for one mutation, as of inlay validate; 0: as many as it takes")
+      ->capture_default_str();
   int first = 0;
   app.add_option("--first", first, "Those before this one are drawn and not judged")->capture_default_str();
   bool symbols_first = false;
@@ -265,10 +298,11 @@ int main(int argc, char** argv) {
   };
   std::vector<Built> built;
   bool good = true;
-  const auto validate = [](const Built& b, const kernels::Bytes& bytes, bool refute_first) {
+  const auto validate = [&](const Built& b, const kernels::Bytes& bytes, bool refute_first) {
     const auto* p = reinterpret_cast<const std::uint8_t*>(bytes.data());
     const auto object = runtime::CodeObject::parse({p, p + bytes.size()});
     kernels::validate::CodeOptions o;
+    o.budget = budget;
     o.first_runs = refute_first ? o.refuter_runs : 0;
     return kernels::validate::validate_code(object, object.kernel(b.artifact.kernel), b.artifact.source->code,
                                             o);

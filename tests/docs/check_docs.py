@@ -5,7 +5,8 @@
 
 A ```console block holds lines `$ command` and the output that follows each; `inlay` is the binary INLAY, everything
 runs in one fresh directory a file, where `tests`, `examples` and `docs` are those of ROOT, and a line `...` in the expected output stands for any lines. `$ command  # exit 1`
-states an exit status other than 0. Figures that differ from run to run are written `<number>`. Python finds the package beside INLAY.
+states an exit status other than 0. After `<!-- vary: code, auto -->` the numbers of the block's lines that start with one of these words, `#` for a number, differ from run to
+run. Python finds the package beside INLAY.
 
 A ```console block after `<!-- needs: triton, torch -->` runs by a Python that has these modules: that of INLAY_PEERS_PYTHON, python3 or
 /usr/bin/python3. So for programs, `<!-- needs: clang++-22 -->`. Without them it is counted as left out.
@@ -28,21 +29,23 @@ import textwrap
 NUMBER = r"(?:0x[0-9a-f]+|[-+]?[0-9][0-9,]*(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)"
 
 
-def matches(expected, actual):
-    """Line by line; `...` swallows any number of lines, `<number>` one number."""
+def matches(expected, actual, vary):
+    """Line by line; `...` swallows any number of lines; on lines that start with a word of `vary` any number is any other."""
     if not expected:
         return not actual
     if expected[0].strip() == "...":
-        return any(matches(expected[1:], actual[k:]) for k in range(len(actual) + 1))
+        return any(matches(expected[1:], actual[k:], vary) for k in range(len(actual) + 1))
     if not actual:
         return False
-    pattern = NUMBER.join(re.escape(part) for part in re.sub(r"\s+", " ", expected[0].strip()).split("<number>"))
+    line = re.sub(r"\s+", " ", expected[0].strip())
+    varies = any(line == word or line.startswith(word + " ") or (word == "#" and re.match(NUMBER, line)) for word in vary)
+    pattern = NUMBER.join(re.escape(part) for part in re.split(NUMBER, line)) if varies else re.escape(line)
     if not re.fullmatch(pattern, re.sub(r"\s+", " ", actual[0].strip())):
         return False
-    return matches(expected[1:], actual[1:])
+    return matches(expected[1:], actual[1:], vary)
 
 
-def replay(block, where, environment, directory):
+def replay(block, where, environment, directory, vary=()):
     """Runs each `$` command of the block; returns the disagreements as text."""
     problems = []
     steps = []
@@ -65,7 +68,7 @@ def replay(block, where, environment, directory):
         actual = ran.stdout.rstrip("\n").split("\n") if ran.stdout.rstrip("\n") else []
         if ran.returncode != status:
             problems.append(f"{where}: `{command}` exited {ran.returncode}, not {status}\n{ran.stdout[-2000:]}")
-        elif expected and not matches(expected, actual):
+        elif expected and not matches(expected, actual, vary):
             problems.append(f"{where}: `{command}` printed\n" + textwrap.indent("\n".join(actual), "    ")
                             + "\n  where the page says\n" + textwrap.indent("\n".join(expected), "    "))
     return problems
@@ -130,7 +133,7 @@ def check(root, inlay, file):
     binaries = os.path.dirname(os.path.abspath(inlay))
     environment = dict(os.environ, NO_COLOR="1", TERM="dumb", PATH=binaries + os.pathsep + os.environ["PATH"],
                        PYTHONPATH=os.path.join(os.path.dirname(binaries), "python"), PYTHONDONTWRITEBYTECODE="1")
-    problems, blocks, left_out, marker, needs = broken_links(root, file, text), 0, 0, None, None
+    problems, blocks, left_out, marker, needs, vary = broken_links(root, file, text), 0, 0, None, None, ()
     with tempfile.TemporaryDirectory() as directory:
         for folder in ("tests", "examples", "docs"):
             os.symlink(os.path.join(os.path.abspath(root), folder), os.path.join(directory, folder))
@@ -142,6 +145,9 @@ def check(root, inlay, file):
             found = re.match(r"<!-- needs: (.+?) -->", lines[at])
             if found:
                 needs = found.group(1)
+            found = re.match(r"<!-- vary: (.+?) -->", lines[at])
+            if found:
+                vary = found.group(1).split(", ")
             if lines[at].startswith("```"):
                 language, begin = lines[at][3:].strip(), at + 1
                 at = begin
@@ -156,7 +162,7 @@ def check(root, inlay, file):
                     there = environment
                     if needs:  # its `python3` and `pytest` are those of that Python
                         there = dict(environment, PATH=binaries + os.pathsep + os.path.dirname(os.path.abspath(python)) + os.pathsep + os.environ["PATH"])
-                    problems += replay(block, where, there, directory)
+                    problems += replay(block, where, there, directory, vary)
                 elif language == "cpp" or (language == "python" and marker):
                     blocks += 1
                     text = region(root, marker) if marker else None
@@ -165,6 +171,7 @@ def check(root, inlay, file):
                     elif text != "\n".join(block).strip("\n"):
                         problems.append(f"{where}: differs from {marker}")
                 marker = needs = None
+                vary = ()
             at += 1
     return problems, blocks, left_out
 

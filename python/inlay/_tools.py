@@ -323,7 +323,7 @@ def fuzz(function, operation, /, *, cases=1000, seed=None, **options):
         bridge = f"cat {answered} & cat > {asked}; wait"
         status, text = call(["fuzz", operation, "--against", bridge, *flags({"cases": cases, "seed": seed, **options})])
         server.join(timeout=10)
-    return {"ok": status == 0, "report": text}
+    return {"ok": status == 0, "report": text.replace(bridge, getattr(function, "__name__", "the function"))}
 
 
 def _plain(value):

@@ -94,3 +94,7 @@ Artifact.run, Artifact.save, Artifact.time = _run, _save, _time  # noqa: F821
 for _name, _function in (("run", _run), ("save", _save), ("time", _time)):
     _function.__name__, _function.__qualname__ = _name, "Artifact." + _name
 del _name, _function
+
+
+def __dir__():
+    return sorted(__all__)

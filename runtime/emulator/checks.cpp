@@ -382,10 +382,11 @@ void check_registers(Wave& w, const Operation& op) {
 
 namespace {
 
-/// Who stored to global memory in this launch (Allocation::writers). An entry: bytes 4 bits, atomic 1, instruction 19, epoch 12,
-/// wave of the launch + 1: 28. One entry a line of 64 bytes while one instruction of one wave in one epoch has stored there: the whole
+/// Who stored to global memory in this launch (Allocation::writers). An entry: bytes 4 bits, atomic 1, instruction 19, period 12,
+/// wave of the launch + 1: 28. One entry a line of 64 bytes while one instruction of one wave in one period has stored there: the whole
 /// line (bytes 15), or the bytes that `parts` says (bytes 0). Once a line is `divided` its words have entries. What a wave has stored
-/// already in this epoch keeps its entry, and so the instruction that was first.
+/// already in this period keeps its entry, and so the instruction that was first. Of a word that it has stored in parts since the
+/// last barrier the first period counts, of those before that barrier nothing is kept: what was in order is not said to be none.
 ///
 /// Threads that store to one place at one moment may miss each other. No line gets another's bytes: only who makes an entry
 /// of nothing, which one thread does, adds to its part.
@@ -394,20 +395,32 @@ public:
   Writers(const Wave& w, Allocation& home, bool is_atomic)
       : lines_(home.writer_entries()), parts_(lines_ + home.writer_lines()),
         words_(parts_ + home.writer_lines()), me_(number_of(w)),
-        mine_(entry_of(w) | (is_atomic ? atomic : 0)), is_atomic_(is_atomic), alone_(w.group->launch->alone) {
-  }
+        mine_(entry_of(w) | (is_atomic ? atomic : 0)), since_(since_barrier(*w.group)), is_atomic_(is_atomic),
+        alone_(w.group->launch->alone) {}
   /// A wave of the launch, from 1 on, and its entry at this instruction.
   [[nodiscard]] static u64 number_of(const Wave& w) {
     return (w.group->writer * w.group->waves.size() + w.id + 1) & 0xfffffffU;
   }
   [[nodiscard]] static u64 entry_of(const Wave& w) {
-    return number_of(w) << 36 | u64{w.group->epoch % writer_epochs} << 24 | u64{w.current & 0x7ffffU} << 5;
+    return number_of(w) << 36 | u64{w.group->period % writer_periods} << 24 | u64{w.current & 0x7ffffU} << 5;
   }
+
+  /// The first period since the last barrier that entries of the workgroup's present number can have.
+  [[nodiscard]] static u64 since_barrier(const Workgroup& g) {
+    const u32 first = g.period - g.period % writer_periods;
+    return g.arrived > first ? g.arrived - first : 0;
+  }
+  [[nodiscard]] static u64 period_of(u64 entry) { return (entry >> 24) % writer_periods; }
 
   static constexpr u64 atomic = 16;
   [[nodiscard]] u64 me() const { return me_; }
   /// This wave, at this instruction.
   [[nodiscard]] u64 mine() const { return mine_; }
+  /// The entry of a word after a store of `touched` of its bytes.
+  [[nodiscard]] u64 stored(u64 old, u64 touched) const {
+    if (old >> 36 != me_ || period_of(old) < since_ || (old & 15U & ~touched) == 0) return mine_ | touched;
+    return (((old ^ mine_) & who_and_when) == 0 ? mine_ : old) | touched | (old & 15U);
+  }
   /// The entry of a word as it stands: 0 when nobody has stored there.
   [[nodiscard]] u64 of_word(u64 index) const {
     const u64 whole = lines_[index / line_words].load(std::memory_order_relaxed);
@@ -431,7 +444,7 @@ public:
     }
     return words_[index];
   }
-  /// Whether this wave has stored `bytes` of a line in this epoch already; 0 then.
+  /// Whether this wave has stored `bytes` of a line in this period already; 0 then.
   [[nodiscard]] u64 news(u64 line, u64 bytes) const {
     const u64 whole = lines_[line].load(std::memory_order_relaxed);
     if (whole != divided) return ((whole ^ mine_) & who_and_when) | (bytes & ~covered(line, whole));
@@ -480,8 +493,7 @@ public:
     for (u64 m = words_of(bytes) & first_bytes; m != 0; m &= m - 1) {
       const u64 touched = bytes >> first_lane(m) & 15U;
       std::atomic<u64>& at = words_[line * line_words + first_lane(m) / 4];
-      const u64 old = at.load(std::memory_order_relaxed);
-      at.store(mine_ | touched | (old >> 36 == me_ ? old & 15U : 0), std::memory_order_relaxed);
+      at.store(stored(at.load(std::memory_order_relaxed), touched), std::memory_order_relaxed);
     }
   }
   /// The same of `bytes` bytes from `first` on, counted from the allocation's first.
@@ -530,90 +542,116 @@ private:
   std::atomic<u64>* lines_;
   std::atomic<u64>* parts_;
   std::atomic<u64>* words_;
-  u64 me_, mine_;
+  u64 me_, mine_, since_;
   bool is_atomic_, alone_;
 };
-
-Writer writer_of(Launch& launch, u64 number) {
-  const std::lock_guard lock(launch.mutex);
-  return launch.writers[number];
-}
 
 } // namespace
 
 void name_writer(Workgroup& g) {
   const std::lock_guard lock(g.launch->mutex);
   g.writer = g.launch->writers.size();
-  g.numbers.push_back(g.writer);
-  g.launch->writers.push_back({g.linear, g.epoch / writer_epochs * writer_epochs});
+  g.launch->writers.push_back({g.linear, g.period - g.period % writer_periods});
+}
+
+void next_period(Workgroup& g) {
+  if (++g.period % writer_periods == 0) name_writer(g);
+}
+
+void global_at_barrier(Workgroup& g) {
+  next_period(g);
+  g.arrived = g.period;
+  for (const auto& w : g.waves) {
+    g.written_back.join(w->written_back);
+    g.system_written_back.join(w->system_written_back);
+  }
+}
+
+void synchronize(Wave& w) { w.synchronizes = w.group->synchronizes = ++w.group->launch->clock; }
+
+void acquire(Wave& w) {
+  Workgroup& g = *w.group;
+  u64 last = w.synchronizes; // flags in LDS order waves too
+  if (g.synchronizes > last) last = std::max(last, heard_of_one(w, &Wave::synchronizes));
+  if (last == 0) return;
+  // Others may have released something between the read and its number.
+  if (!g.launch->alone) last = ++g.launch->clock;
+  w.acquires = std::max(w.acquires, last);
+  g.acquires = std::max(g.acquires, last);
+}
+
+void begin_write_back(Wave& w) {
+  Workgroup& g = *w.group;
+  if (w.stored_in == g.period) next_period(g);
+  w.writing_back.before.fill(g.arrived);
+  w.writing_back.before[w.id] = g.period;
 }
 
 void write_back(Wave& w, bool system) {
+  if (w.writes_back == 0) begin_write_back(w);
   w.writes_back = 0;
   w.writes_back_system = false;
-  Workgroup& g = *w.group;
-  const auto note = [&](std::pair<u32, u32>(&places)[2]) {
-    auto& [before, last] = places;
-    if (last.first != g.epoch) {
-      before = last;
-      last = {g.epoch, 0};
-    }
-    last.second |= 1U << w.id;
-  };
-  note(g.written_back);
-  if (system) note(g.system_written_back);
+  w.written_back.join(w.writing_back);
+  if (system) w.system_written_back.join(w.writing_back);
 }
 
 Progress written_back(const Wave& w, bool system) {
   const Workgroup& g = *w.group;
-  const auto& [before, last] = system ? g.system_written_back : g.written_back;
-  // What this wave wrote back in this epoch, its own and that of all epochs before; else what somebody did before the last barrier.
-  const bool mine = last.first == g.epoch && (last.second >> w.id & 1U) != 0;
-  const auto [epoch, waves] = mine ? std::pair(g.epoch, 1U << w.id) : last.first < g.epoch ? last : before;
-  return {epoch, waves};
+  Progress all = system ? g.system_written_back : g.written_back;
+  all.join(system ? w.system_written_back : w.written_back);
+  return all;
 }
 
 void release_stores(const Wave& w) {
   Workgroup& g = *w.group;
   if (!g.tracks_global) return;
-  const auto [epoch, waves] = written_back(w, false);
-  if (epoch == 0) return;
+  Progress all = written_back(w, false);
+  all.join(g.released);
+  if (all == g.released) return;
+  g.released = all;
   const std::lock_guard lock(g.launch->mutex);
-  for (const u64 number : g.numbers) {
-    Writer& all = g.launch->writers[number];
-    if (epoch < all.released) continue;
-    all.waves = epoch == all.released ? all.waves | waves : waves;
-    all.released = epoch;
-  }
+  std::vector<Release>& before = g.launch->releases[g.linear];
+  const u64 now = g.launch->clock;
+  if (before.empty() || before.back().at != now) before.push_back({now, {}});
+  before.back().stored = all;
 }
 
 namespace {
 
 /// What an entry says, as this wave sees it.
 struct Other {
-  u64 wave = 0, group = 0, device = 0, epoch = 0; ///< in its workgroup; of the launch
+  u64 wave = 0, group = 0, device = 0, period = 0; ///< in its workgroup; of the launch
   const Launch* launch = nullptr;
   bool same_group = false;
-  bool ordered = false;  ///< by a barrier
-  bool released = false; ///< what it stored can be seen elsewhere by who looks for it
+  bool ordered = false; ///< by a barrier
+  u64 released = never; ///< what it stored can be seen elsewhere by who has acquired it since, see Release
   const Operation* operation = nullptr;
   const isa::Instruction* instruction = nullptr;
 
-  Other(const Workgroup& g, u64 entry) {
+  static constexpr u64 never = ~u64{0};
+
+  Other(const Wave& w, u64 entry) {
+    const Workgroup& g = *w.group;
     const u64 count = g.waves.size(), number = (entry >> 36) - 1;
-    const Writer writer = writer_of(*g.launch, number / count);
     launch = g.launch;
-    group = writer.group;
-    device = group / launch->geometry.grid.count();
     wave = number % count;
-    epoch = writer.first_epoch + (entry >> 24) % writer_epochs;
-    same_group = group == g.linear;
-    ordered = same_group &&
-              (number / count != g.writer || (entry >> 24) % writer_epochs != g.epoch % writer_epochs);
     operation = &g.launch->code->operations[(entry >> 5) & 0x7ffffU];
     instruction = operation->instruction;
-    released = (entry & Writers::atomic) != 0 || instruction->modifiers.sc1 || epoch < writer.released ||
-               (epoch == writer.released && (writer.waves >> wave & 1U) != 0);
+    const std::lock_guard lock(g.launch->mutex);
+    const Writer& writer = g.launch->writers[number / count];
+    group = writer.group;
+    device = group / launch->geometry.grid.count();
+    period = writer.first_period + Writers::period_of(entry);
+    same_group = group == g.linear;
+    ordered = same_group && (wave == w.id || period < g.arrived);
+    if ((entry & Writers::atomic) != 0 || instruction->modifiers.sc1) {
+      released = 0;
+    } else if (const auto all = launch->releases.find(group); all != launch->releases.end()) {
+      const auto first = std::partition_point(all->second.begin(), all->second.end(), [&](const Release& r) {
+        return !r.stored.covers(period, wave);
+      });
+      if (first != all->second.end()) released = first->at;
+    }
   }
   [[nodiscard]] std::string who() const {
     return "wave " + std::to_string(wave) + " of " +
@@ -649,14 +687,14 @@ constexpr const char* both_scopes =
 /// Why a wave may not see what another device has stored; empty when it does.
 std::string why_unseen(const Wave& w, const Other& other, const Allocation& home) {
   const Heard heard = heard_of(w, other.group);
-  if (heard.released.covers(other.epoch, other.wave)) return "";
-  if (home.uncached && heard.cleared.covers(other.epoch, other.wave)) return "";
-  if (heard.acquired.covers(other.epoch, other.wave)) {
+  if (heard.released.covers(other.period, other.wave)) return "";
+  if (home.uncached && heard.cleared.covers(other.period, other.wave)) return "";
+  if (heard.acquired.covers(other.period, other.wave)) {
     if (reaches_devices(*other.operation, home)) return "";
     return "; what orders them does not write it back to where other devices look: 'buffer_wbl2 sc0 sc1' and "
            "'s_waitcnt vmcnt(0)' before it, by that wave or after a barrier";
   }
-  if (heard.done.covers(other.epoch, other.wave))
+  if (heard.done.covers(other.period, other.wave))
     return "; after what orders them no 'buffer_inv sc0 sc1' lets it see what another device has stored";
   return ", and nothing that it has read with system scope orders them";
 }
@@ -694,18 +732,18 @@ bool check_global_readers(Wave& w, const Allocation& home, u64 d, u64 touched, u
   for (const u64 k : {2 * d, 2 * d + 1, line, line + 1}) {
     const u64 entry = readers[k].load(std::memory_order_relaxed);
     if (entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0) continue;
-    const Other other(g, entry);
+    const Other other(w, entry);
     if (other.ordered || (other.same_group && has_heard_of(w, other.wave))) continue;
     const u64 at = home.begin + d * 4 + first_lane(entry & touched & 15U);
     if (other.device != g.device) {
-      if (heard_of(w, other.group).done.covers(other.epoch, other.wave)) continue;
+      if (heard_of(w, other.group).done.covers(other.period, other.wave)) continue;
       report(w, FindingKind::races,
              "writes " + byte_of(home, at) + ", which " + other.who() + " reads with " + other.what() +
                  ", and nothing that it has read of that device says that this was before",
              lane, at);
       return true;
     }
-    const bool may_be_ordered = g.synchronizes, guess = is_atomic && other.operation->guesses;
+    const bool may_be_ordered = g.synchronizes != 0, guess = is_atomic && other.operation->guesses;
     report(w, FindingKind::races,
            "writes " + byte_of(home, at) + ", which " + other.who() + " reads with '" +
                other.instruction->text + "'" + (other.same_group ? " and no barrier between" : "") +
@@ -726,8 +764,8 @@ namespace {
 struct Reader {
   explicit Reader(const Wave& w)
       : me(Writers::number_of(w)), mine(Writers::entry_of(w)), first_wave(me - w.id),
-        waves(w.group->waves.size()) {}
-  u64 me, mine, first_wave, waves; ///< first_wave: the number of the workgroup's first wave
+        waves(w.group->waves.size()), since(Writers::since_barrier(*w.group)) {}
+  u64 me, mine, first_wave, waves, since; ///< first_wave: the number of the workgroup's first wave
 
   /// An entry of this workgroup.
   [[nodiscard]] bool is_ours(u64 e) const { return (((e >> 36) - first_wave) & 0xfffffffU) < waves; }
@@ -738,7 +776,8 @@ struct Reader {
       const u64 kept = two[1].load(std::memory_order_relaxed);
       if (kept == 0 || is_ours(kept)) two[1].store(reader, std::memory_order_relaxed);
     }
-    const u64 now = mine | touched | ((reader ^ mine) >> 24 == 0 ? reader & 15U : 0);
+    const bool again = reader >> 36 == me && Writers::period_of(reader) >= since;
+    const u64 now = mine | touched | (again ? reader & 15U : 0);
     if (now != reader) two[0].store(now, std::memory_order_relaxed);
   }
   /// The bytes of a line, counted from the allocation's first.
@@ -775,9 +814,9 @@ void note_global_reads(Wave& w, Allocation& home, u64 base, const LaneOffsets& a
     reader.note_range(home, readers, begin + at.at[first_lane(mask)], bytes);
 }
 
-/// Whether what other workgroups have written back is in order before what this wave does.
-static bool has_acquired(const Wave& w) {
-  return w.acquires || (w.group->acquires && has_heard_of_one(w, &Wave::acquires));
+/// What other workgroups have released before this, on Launch::clock, is in order before what this wave does.
+static u64 acquired(const Wave& w) {
+  return w.group->acquires > w.acquires ? std::max(w.acquires, heard_of_one(w, &Wave::acquires)) : w.acquires;
 }
 
 void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask, unsigned bytes) {
@@ -795,7 +834,7 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
   Writers writers(w, home, false);
   const u64 me = writers.me();
   bool said = false;
-  const bool acquires = has_acquired(w);
+  const u64 acquires = acquired(w);
   u64 in_order = 0; // the last entry that was: as a rule the next word's
   for (; mask != 0; mask &= mask - 1) {
     const unsigned l = first_lane(mask);
@@ -806,9 +845,9 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       const u64 entry = writers.of_word(d);
       if (said || entry == 0 || entry >> 36 == me || (entry & touched & 15U) == 0 || entry == in_order)
         continue;
-      const Other other(g, entry);
+      const Other other(w, entry);
       if (other.ordered || (other.same_group && has_heard_of(w, other.wave)) ||
-          (other.device == g.device && !other.same_group && acquires && other.released)) {
+          (other.device == g.device && !other.same_group && other.released < acquires)) {
         in_order = entry;
         continue;
       }
@@ -830,20 +869,24 @@ void check_global_reads(Wave& w, Allocation& home, const u64* address, u64 mask,
       std::string message = "reads " + byte_of(home, at) + ", which " + other.who() + " writes with '" +
                             other.instruction->text + "'" +
                             (other.same_group ? " and no barrier between" : "");
-      if (g.synchronizes && other.same_group) message += "; only the atomics that it reads can order them";
-      if (g.acquires && !acquires && !other.same_group)
+      if (g.synchronizes != 0 && other.same_group)
+        message += "; only the atomics that it reads can order them";
+      const std::string clears = scopes ? "buffer_inv sc1" : "buffer_wbinvl1_vol";
+      if (g.acquires != 0 && other.released != Other::never && acquires != 0 && !other.same_group)
+        message += "; it is released after this wave has cleared the caches last: a '" + clears +
+                   "' after what orders them is missing";
+      else if (g.acquires != 0 && acquires == 0 && !other.same_group)
         message += "; another wave reads atomics and clears the caches after them, and no barrier between";
-      else if (g.acquires && !other.same_group)
+      else if (g.acquires != 0 && !other.same_group)
         message += "; before what orders them nobody writes it back (" +
                    std::string(scopes ? "'buffer_wbl2 sc1', " : "") +
                    "'s_waitcnt vmcnt(0)', and a barrier where that was another wave)";
-      else if (g.synchronizes && !other.same_group)
-        message += "; it reads atomics, but no '" +
-                   std::string(scopes ? "buffer_inv sc1" : "buffer_wbinvl1_vol") +
-                   "' after them lets it see what is ordered by them";
+      else if (g.synchronizes != 0 && !other.same_group)
+        message +=
+            "; it reads atomics, but no '" + clears + "' after them lets it see what is ordered by them";
       const bool guess = (entry & Writers::atomic) != 0 && g.launch->code->operations[w.current].guesses;
       if (guess) message += expected;
-      report(w, FindingKind::races, message, l, at, guess || (g.synchronizes && other.same_group));
+      report(w, FindingKind::races, message, l, at, guess || (g.synchronizes != 0 && other.same_group));
       said = true;
     }
   }
@@ -855,6 +898,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
   Workgroup& g = *w.group;
   Writers writers(w, home, is_atomic);
   const u64 me = writers.me(), mine = writers.mine();
+  w.stored_in = g.period;
   const Operation& op = g.launch->code->operations[w.current];
   bool said = home.device >= 0 && g.launch->devices > 1 && !is_atomic && !reaches_devices(op, home) &&
               check_begun(w, home, address, false, lane);
@@ -865,10 +909,10 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
     std::atomic<u64>& entry = writers.word(d);
     const u64 old = entry.load(std::memory_order_relaxed);
     if (old == 0 || (old >> 36) == me) {
-      entry.store(mine | touched | ((old >> 36) == me ? old & 15U : 0), std::memory_order_relaxed);
+      entry.store(writers.stored(old, touched), std::memory_order_relaxed);
       continue;
     }
-    const Other other(g, old);
+    const Other other(w, old);
     entry.store(mine | touched, std::memory_order_relaxed);
     if ((old & touched & 15U) == 0 || other.ordered) continue;
     if (other.device != g.device) {
@@ -885,7 +929,7 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
       continue;
     }
     if (is_atomic && (old & Writers::atomic) != 0) continue;
-    if (!other.same_group && other.released && has_acquired(w)) continue;
+    if (!other.same_group && other.released < acquired(w)) continue;
     const u64 at = home.begin + d * 4 + first_lane(touched);
     const bool same = !is_atomic && std::memcmp(reinterpret_cast<const u8*>(at), value + (at - address),
                                                 static_cast<std::size_t>(std::popcount(touched))) == 0;
@@ -897,8 +941,9 @@ void check_global_write(Wave& w, Allocation& home, u64 address, const u8* value,
                   : (old & Writers::atomic) != 0 && g.launch->code->operations[w.current].memory.device_scope;
     if (same) message += "; the value is the same";
     if (scoped) message += "; a store of device scope beside an atomic";
-    if (g.synchronizes && !other.same_group) message += "; only the atomics that it reads can order them";
-    report(w, FindingKind::races, message, lane, at, same || scoped || (g.synchronizes && !other.same_group));
+    const bool may_be_ordered = g.synchronizes != 0 && !other.same_group;
+    if (may_be_ordered) message += "; only the atomics that it reads can order them";
+    report(w, FindingKind::races, message, lane, at, same || scoped || may_be_ordered);
   }
 }
 
@@ -911,7 +956,7 @@ void check_flag(Wave& w, Allocation& home, u64 address, unsigned bytes, unsigned
     const u64 entry = writers.of_word(d);
     if (entry == 0 || entry >> 36 == writers.me() || (entry & bytes_of_word(d, first, bytes) & 15U) == 0)
       continue;
-    const Other other(g, entry);
+    const Other other(w, entry);
     if (other.device == g.device) continue;
     if (reaches_devices(g.launch->code->operations[w.current], home) &&
         reaches_devices(*other.operation, home))
@@ -973,12 +1018,12 @@ void check_ends(Wave& any) {
     u64 last = 0; // the one that was in order
     const auto look = [&](u64 entry, u64 at, bool reads) {
       if (entry == 0 || (entry & ~u64{15}) == last) return;
-      const Other other(g, entry);
+      const Other other(any, entry);
       const auto known = end.find(other.group);
       const bool scoped = (entry & Writers::atomic) != 0 || reaches_devices(*other.operation, *home);
       if (other.device == static_cast<u32>(home->device) || (!reads && scoped) ||
           (known != end.end() && (reads || home->uncached ? known->second.done : known->second.released)
-                                     .covers(other.epoch, other.wave))) {
+                                     .covers(other.period, other.wave))) {
         last = entry & ~u64{15};
         return;
       }
@@ -1088,6 +1133,7 @@ void check_global_lanes(Wave& w, const Allocation& home, const u64* address, u64
 GlobalNote note_global_writes(Wave& w, Allocation& home, u64 base, const LaneOffsets& at,
                               const StoreLines* lines, u64 mask, unsigned bytes, bool is_atomic) {
   if (home.of_host) return GlobalNote::noted;
+  w.stored_in = w.group->period;
   if (home.device >= 0 && static_cast<u32>(home.device) != w.group->device && w.group->launch->devices > 1)
     return GlobalNote::conflict; // of a peer: lane by lane
   Writers writers(w, home, is_atomic);

@@ -3,7 +3,7 @@
 // Between devices, LLVM's memory model (User Guide for AMDGPU Backend, "Memory Model gfx942") wants of who writes: its stores, those of
 // other waves before a barrier, `buffer_wbl2 sc0 sc1` and `s_waitcnt vmcnt(0)`, then an atomic with sc1 or a store with sc0 and sc1; and of
 // who reads: a load with sc0 and sc1 or an atomic with sc1 of that word, and `buffer_inv sc0 sc1`. Each such word, a flag, carries what
-// was done before it, as a clock of workgroups: epochs between barriers, and waves in the last of them. A relation that passes on from
+// was done before it, as a clock of workgroups: the periods of their waves (Workgroup::period). A relation that passes on from
 // one to the next, over workgroups of one device, too, where device scope is enough.
 //
 // Whoever waits for the loads alone (a device that lets another overwrite what it has read) needs neither of the two instructions.
@@ -15,19 +15,11 @@ namespace inlay::runtime::emulator {
 
 namespace {
 
-void join(Progress& into, const Progress& from) {
-  if (from.epoch > into.epoch) {
-    into = from;
-  } else if (from.epoch == into.epoch) {
-    into.waves |= from.waves;
-  }
-}
-
 void join(Heard& into, const Heard& from) {
-  join(into.done, from.done);
-  join(into.released, from.released);
-  join(into.acquired, from.acquired);
-  join(into.cleared, from.cleared);
+  into.done.join(from.done);
+  into.released.join(from.released);
+  into.acquired.join(from.acquired);
+  into.cleared.join(from.cleared);
 }
 
 void join(Clock& into, const Clock& from) {
@@ -41,22 +33,22 @@ u32 device_of(const Launch& launch, u64 group) {
 /// Of a clock in a flag: what was done is known at once, the rest when the caches are cleared.
 void hear(const Launch& launch, Peers& p, Clock& pending, const Clock& clock) {
   for (const auto& [group, heard] : clock) {
-    join(p.known[group].done, heard.done);
+    p.known[group].done.join(heard.done);
     p.begun |= u64{1} << device_of(launch, group);
     Heard& later = pending[group];
-    join(later.acquired, heard.done);
-    join(later.cleared, heard.done);
-    join(later.released, heard.released);
+    later.acquired.join(heard.done);
+    later.cleared.join(heard.done);
+    later.released.join(heard.released);
   }
 }
 
 void take(const Launch& launch, Peers& p, const Clock& pending) {
   for (const auto& [group, heard] : pending) {
     Heard& known = p.known[group];
-    join(known.acquired, heard.acquired);
-    join(known.cleared, heard.cleared);
-    join(known.released, heard.released);
-    if (heard.released.epoch != 0) p.written_back |= u64{1} << device_of(launch, group);
+    known.acquired.join(heard.acquired);
+    known.cleared.join(heard.cleared);
+    known.released.join(heard.released);
+    if (!heard.released.none()) p.written_back |= u64{1} << device_of(launch, group);
   }
 }
 
@@ -80,18 +72,21 @@ bool is_writing_back(const Wave& w, bool system) {
 Clock tell(const Wave& w, bool system) {
   const Workgroup& g = *w.group;
   Progress released = written_back(w, system);
-  if (is_writing_back(w, system)) released = {g.epoch, 1U << w.id};
+  if (is_writing_back(w, system)) released.join(w.writing_back);
   Clock out;
   for (const Peers* p : {&g.peers, &w.peers}) {
     for (const auto& [group, heard] : p->known) {
       Heard& to = out[group];
-      join(to.done, heard.done);
-      if (released.epoch != 0) join(to.released, heard.released);
+      to.done.join(heard.done);
+      if (!released.none()) to.released.join(heard.released);
     }
   }
   Heard& own = out[g.linear];
-  join(own.done, {g.epoch, has_landed(w) ? 1U << w.id : 0});
-  join(own.released, released);
+  Progress done;
+  done.before.fill(g.arrived);
+  if (has_landed(w)) done.before[w.id] = g.period + 1;
+  own.done.join(done);
+  own.released.join(released);
   return out;
 }
 
@@ -148,11 +143,7 @@ void note_flags(Wave& w, const Operation& op, const u64* address, u64 mask) {
       if (writes) write_flag(w, op, *home, word);
     }
   }
-  // A wave alone has no barriers: what it stores from now on is another epoch's.
-  Workgroup& g = *w.group;
-  if (!writes || g.waves.size() != 1 || mask == 0 || !g.shadow.empty()) return;
-  ++g.epoch;
-  if (g.epoch % writer_epochs == 0) name_writer(g);
+  if (writes && mask != 0) next_period(*w.group); // what it stores from now on is none of what they tell
 }
 
 void clear_caches(Wave& w, bool system) {
@@ -160,8 +151,7 @@ void clear_caches(Wave& w, bool system) {
   for (const Peers* p : {&std::as_const(w.group->peers), &std::as_const(w.peers)}) {
     take(launch, w.peers, Clock(p->from_device));
     if (system) take(launch, w.peers, Clock(p->from_system));
-    for (const auto& [group, heard] : Clock(p->from_system))
-      join(w.peers.known[group].cleared, heard.cleared);
+    for (const auto& [group, heard] : Clock(p->from_system)) w.peers.known[group].cleared.join(heard.cleared);
   }
 }
 

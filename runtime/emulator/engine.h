@@ -341,15 +341,18 @@ struct HazardState {
 
 enum class WaveStatus : u8 { running, at_barrier, ended };
 
-// ---- several devices --------------------------------------------------------------------------------------------------
-
-/// What a workgroup had come to: its epochs before `epoch`, and in that one `waves`.
+/// Up to where a workgroup had come, by wave: to the periods (Workgroup::period) before these.
 struct Progress {
-  u32 epoch = 0, waves = 0;
-  [[nodiscard]] bool covers(u64 at, u64 wave) const {
-    return at < epoch || (at == epoch && (waves >> wave & 1U) != 0);
+  std::array<u32, 16> before{};
+  [[nodiscard]] bool covers(u64 period, u64 wave) const { return period < before[wave]; }
+  [[nodiscard]] bool none() const { return *this == Progress{}; }
+  void join(const Progress& other) {
+    for (std::size_t i = 0; i < before.size(); ++i) before[i] = std::max(before[i], other.before[i]);
   }
+  bool operator==(const Progress&) const = default;
 };
+
+// ---- several devices --------------------------------------------------------------------------------------------------
 
 /// Of another workgroup: what it had done, what of its stores had been written back, and what it had done when the caches of who heard it
 /// were cleared last, for other devices; `cleared`: at least those before the L2, which is enough of uncached memory.
@@ -392,13 +395,16 @@ struct Wave : WaveState {
   // checks
   bool tracking = false; ///< some check looks at every instruction
   bool checks_waits = false;
-  bool deferring = false;          ///< stress
-  bool watching = false;           ///< memory of this launch is watched
-  u64 writes_back = 0;             ///< the instruction that begins to, see write_back
-  bool writes_back_system = false; ///< to where other devices look, too
-  Peers peers;                     ///< since the last barrier
+  bool deferring = false;                     ///< stress
+  bool watching = false;                      ///< memory of this launch is watched
+  u64 writes_back = 0;                        ///< the instruction that begins to, see write_back
+  bool writes_back_system = false;            ///< to where other devices look, too
+  Progress writing_back;                      ///< what that covers
+  Progress written_back, system_written_back; ///< since the last barrier
+  u32 stored_in = 0;                          ///< the period of its last store to global memory
+  Peers peers;                                ///< since the last barrier
   /// Itself, or before a barrier another wave: Workgroup::synchronizes, Workgroup::acquires.
-  bool synchronizes = false, acquires = false;
+  u64 synchronizes = 0, acquires = 0;
   u32 polled_at = ~0U; ///< the last instruction that polls, and what it found
   u64 polled_value = 0;
   bool lds_noted = false;               ///< the LDS access being performed needs no check lane by lane
@@ -573,15 +579,17 @@ struct Workgroup {
   std::map<u32, Knowledge> arrivals; ///< by word: what those who combined with it by atomics had done
   bool reads_crossing = false;       ///< some wave had an LDS read in flight at the last barrier
   bool tracks_global = false;        ///< who stores to which global byte is remembered
-  u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_epochs barriers
-  bool synchronizes =
-      false; ///< a wave has read global memory in ways that other workgroups may order themselves by
-  bool acquires = false;    ///< and one that knows it has cleared the caches of what was read before
-  std::vector<u64> numbers; ///< of Launch::writers, all that it has had
-  /// The last two epochs in which waves wrote back what the workgroup had stored, the later one last, and which waves did.
-  std::pair<u32, u32> written_back[2], system_written_back[2]; ///< the same to where other devices look
-  u32 device = 0;                                              ///< of a launch on several
-  Peers peers;                                                 ///< as of the last barrier
+  u64 writer = 0; ///< as whom: a number of Launch::writers, another one every writer_periods periods
+  /// A new one begins at each barrier, the last of them at `arrived`, and when a wave begins to write back.
+  u32 period = 1, arrived = 1;
+  /// When, on Launch::clock, a wave has read global memory last in ways that other workgroups may order themselves by; 0: never.
+  u64 synchronizes = 0;
+  u64 acquires = 0; ///< the last of those after which one that knows it has cleared the caches
+  /// As of the last barrier, what was written back; the same to where other devices look; what others may see of it: the last of
+  /// Launch::releases.
+  Progress written_back, system_written_back, released;
+  u32 device = 0; ///< of a launch on several
+  Peers peers;    ///< as of the last barrier
   u32 slices = 0; ///< turns since it has polled last, see residents.cpp
   std::mt19937_64 random;
   Conflicts conflicts;    ///< where the bank model is on
@@ -589,12 +597,17 @@ struct Workgroup {
   u64 polled = 0;         ///< reads of global memory that wait for somebody to change it
 };
 
-/// A workgroup of which somebody may read what it has stored, and what of it others may see: what its waves stored in epochs before
-/// `released`, and in that one those of `waves`. It was written back, and then something was changed that others can see.
+/// A workgroup of which somebody may read what it has stored.
 struct Writer {
   u64 group = 0;
-  u32 first_epoch = 0; ///< of this number
-  u32 released = 0, waves = 0;
+  u32 first_period = 0; ///< of this number
+};
+
+/// What of a workgroup's stores others may see that read something after `at`, on Launch::clock: it was written back, and then
+/// something was changed that others can see.
+struct Release {
+  u64 at = 0;
+  Progress stored;
 };
 
 struct Launch {
@@ -622,7 +635,9 @@ struct Launch {
   std::atomic<u64> defects{0}; ///< findings that are no notes, each time
   std::mutex mutex;
   std::map<std::pair<u8, u64>, Finding> findings;
-  std::vector<Writer> writers;      ///< by their number in Allocation::writers
+  std::vector<Writer> writers;                  ///< by their number in Allocation::writers
+  std::map<u64, std::vector<Release>> releases; ///< by workgroup, each more than the one before
+  std::atomic<u64> clock{0};        ///< how often waves have read what they may order themselves by
   std::vector<std::string> origins; ///< of undefined values
   std::map<std::pair<u32, std::string>, u32> origin_ids;
   std::optional<u64>
@@ -717,8 +732,8 @@ void land_of_group(const Wave& wave);
 // lds_checks.cpp
 /// Whether a flag in LDS has told the wave, itself or by others, that wave `other` had come to some place since the last barrier.
 [[nodiscard]] bool has_heard_of(const Wave& wave, u64 other);
-/// Of a wave of which `what` holds.
-[[nodiscard]] bool has_heard_of_one(const Wave& wave, bool Wave::*what);
+/// The latest `when` of the waves of which it has heard so; 0: none.
+[[nodiscard]] u64 heard_of_one(const Wave& wave, u64 Wave::*when);
 /// An access of several lanes: true when it can do no harm and is noted, false when check_lds must look at each lane.
 bool note_lds(Wave& wave, const Operation& op, const u32* addresses, u64 mask, unsigned bytes, LdsUse use);
 /// The same by offsets whose pages are known. `rising`: lane after lane without gaps, all of them.
@@ -735,10 +750,20 @@ void lds_at_barrier(Workgroup& group);
 /// `value`: what a store, not yet done, puts there.
 void check_lds(Wave& wave, const Operation& op, u32 address, unsigned bytes, unsigned lane, bool is_write,
                bool is_atomic, bool is_dma, const u8* value = nullptr);
-/// The barriers that an entry of Allocation::writers tells apart.
-inline constexpr u32 writer_epochs = 4096;
-/// The workgroup gets a number of its own: at its start, and when its barriers pass a multiple of writer_epochs.
+/// The periods that an entry of Allocation::writers tells apart.
+inline constexpr u32 writer_periods = 4096;
+/// The workgroup gets a number of its own: at its start, and when its periods pass a multiple of writer_periods.
 void name_writer(Workgroup& group);
+/// What its waves store from now on is told apart from what they have stored.
+void next_period(Workgroup& group);
+/// All waves have come to the barrier.
+void global_at_barrier(Workgroup& group);
+/// The wave reads global memory in a way that other workgroups may order themselves by.
+void synchronize(Wave& wave);
+/// It clears the caches of what was stored before that.
+void acquire(Wave& wave);
+/// `buffer_wbl2 sc1`: write_back is for what has been stored before.
+void begin_write_back(Wave& wave);
 /// `buffer_wbl2 sc1` and a wait for it: what the workgroup has stored is where other workgroups look. `system`: other devices, too.
 void write_back(Wave& wave, bool system);
 /// Up to where what the workgroup has stored was written back, as an instruction of this wave may tell.

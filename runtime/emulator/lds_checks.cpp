@@ -110,9 +110,11 @@ bool has_heard_of(const Wave& w, u64 other) {
   return other < k.size() && (k[other].lds != 0 || k[other].vm != 0);
 }
 
-bool has_heard_of_one(const Wave& w, bool Wave::*what) {
-  return std::any_of(w.group->waves.begin(), w.group->waves.end(),
-                     [&](const auto& other) { return (*other).*what && has_heard_of(w, other->id); });
+u64 heard_of_one(const Wave& w, u64 Wave::*when) {
+  u64 latest = 0;
+  for (const auto& other : w.group->waves)
+    if ((*other).*when > latest && has_heard_of(w, other->id)) latest = (*other).*when;
+  return latest;
 }
 
 namespace {

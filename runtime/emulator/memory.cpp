@@ -1368,7 +1368,7 @@ bool run_near_atomic(Wave& w, const Operation& op) {
                          true) == GlobalNote::conflict)
     return false;
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && f.returns && !near.home->of_host) w.synchronizes = w.group->synchronizes = true;
+  if (!lds && f.returns && !near.home->of_host) synchronize(w);
   if (!lds) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask);
   if (lds) {
@@ -1455,8 +1455,7 @@ bool run_near(Wave& w, const Operation& op) {
     }
   }
   if (w.defined != nullptr) demand_addresses(w, op, mask);
-  if (!lds && !store && f.device_scope && !near[0].home->of_host)
-    w.synchronizes = w.group->synchronizes = true;
+  if (!lds && !store && f.device_scope && !near[0].home->of_host) synchronize(w);
   if (!lds && !store) check_near_reads(w, f, near[0], mask);
   if (!lds && store && f.device_scope) release_stores(w);
   const u64 moved = u64{f.bytes} * count_lanes(mask) * count;
@@ -1569,7 +1568,7 @@ void run_memory(Wave& w, const Operation& op) {
   }
   if (f.space != Space::lds &&
       ((f.kind == Kind::atomic && f.returns) || (f.kind == Kind::load && f.device_scope)) && !asks_host(w, a))
-    w.synchronizes = w.group->synchronizes = true;
+    synchronize(w);
   if (f.space != Space::lds && f.space != Space::scratch && tells_devices(w) &&
       (f.kind == Kind::atomic || f.device_scope))
     note_flags(w, op, a.address.data(), a.mask);
@@ -1878,16 +1877,14 @@ bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
         (i.mnemonic == "buffer_wbinvl1_vol" && !machine::target(arch).scopes))
       op.execute = [](Wave& w, const Operation& o) {
         note_issue(w, o, o.counters);
-        // Flags in LDS order waves too.
-        const bool knows =
-            w.synchronizes || (w.group->synchronizes && has_heard_of_one(w, &Wave::synchronizes));
-        if (knows) w.acquires = w.group->acquires = true;
+        acquire(w);
         if (tells_devices(w)) clear_caches(w, o.instruction->modifiers.sc0);
       };
     if (i.mnemonic == "buffer_wbl2" && i.modifiers.sc1)
       op.execute = [](Wave& w, const Operation& o) {
         note_issue(w, o, o.counters);
         w.writes_back = w.last_vm_id;
+        begin_write_back(w);
         w.writes_back_system = o.instruction->modifiers.sc0;
         if (w.deferring) land_of_group(w);
       };

@@ -399,9 +399,10 @@ void begin_workgroup(Launch& launch, Workgroup& g) {
              g.id.x;
   g.random.seed(options.seed * 0x9e3779b97f4a7c15ULL + g.linear);
   g.lds.assign(launch.lds_bytes, options.stress ? 0xfe : 0);
-  g.reads_crossing = g.synchronizes = g.acquires = false;
-  g.numbers.clear();
-  g.written_back[0] = g.written_back[1] = g.system_written_back[0] = g.system_written_back[1] = {};
+  g.reads_crossing = false;
+  g.period = g.arrived = 1;
+  g.synchronizes = g.acquires = 0;
+  g.written_back = g.system_written_back = g.released = {};
   g.peers = {};
   g.slices = 0;
   const Checks& c = options.checks;
@@ -496,7 +497,7 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
     if (!g.shadow.empty()) lds_at_barrier(g);
     if (launch.devices > 1) peers_at_barrier(g);
     ++g.epoch;
-    if (g.tracks_global && g.epoch % writer_epochs == 0) name_writer(g);
+    if (g.tracks_global) global_at_barrier(g);
     g.reads_crossing = false;
     for (u32 i = 0; i < wave_count; ++i) {
       Wave& w = *g.waves[i];

@@ -117,11 +117,12 @@ std::string only(unsigned group, unsigned wave, const std::string& next, const s
          std::to_string(group) + "\ns_cbranch_scc1 " + next + "\n" + what + next + ":\n";
 }
 
-std::vector<Finding> races_of(const std::string& text, unsigned groups, unsigned waves) {
-  EmulatorDevice device(isa::Arch::gfx942, {.threads = 1, .checks = Checks::parse("bounds,races")});
+std::vector<Finding> races_of(const std::string& text, unsigned groups, unsigned waves,
+                              isa::Arch arch = isa::Arch::gfx942) {
+  EmulatorDevice device(arch, {.threads = 1, .checks = Checks::parse("bounds,races")});
   const DevicePointer out = upload(device, std::vector<std::uint32_t>(2049));
-  return run(device, kernel(text, isa::Arch::gfx942, {.lds = 1024}),
-             {.grid = {groups}, .block = {64 * waves}}, Arguments().pointer(out).bytes())
+  return run(device, kernel(text, arch, {.lds = 1024}), {.grid = {groups}, .block = {64 * waves}},
+             Arguments().pointer(out).bytes())
       .findings;
 }
 
@@ -232,6 +233,10 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
                     barrier = "s_waitcnt vmcnt(0)\ns_barrier\n", flag = "v_mov_b32 v2, 0x1000\n",
                     counts = flag + "v_mov_b32 v3, 1\nglobal_atomic_add v3, v2, v3, s[4:5] sc0\n",
                     looks = flag + "global_load_dword v3, v2, s[4:5] sc1\n", wait = "s_waitcnt vmcnt(0)\n",
+                    watches = "v_mov_b32 v2, 0x1800\nmore:\nglobal_load_dword v3, v2, s[4:5] sc1\n"
+                              "s_waitcnt vmcnt(0)\nv_readfirstlane_b32 s20, v3\ns_cmp_eq_u32 s20, 0\n"
+                              "s_cbranch_scc1 more\n",
+                    raises = "v_mov_b32 v2, 0x1800\nglobal_store_dword v2, v4, s[4:5] sc1\n",
                     acquire = "buffer_inv sc1\n", back = "buffer_wbl2 sc1\n" + wait,
                     says = wait + "v_mov_b32 v8, 0\nv_mov_b32 v9, 1\nds_write_b32 v8, v9\n",
                     polls = "v_mov_b32 v8, 0\npoll:\nds_read_b32 v10, v8\ns_waitcnt lgkmcnt(0)\n"
@@ -315,6 +320,54 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
        only(0, 0, "a", store + back + barrier + store + counts) +
            only(1, 0, "b", counts + wait + acquire + load),
        1, 0},
+      {"written back before it was stored", 2, 1,
+       only(0, 0, "a", back + store + counts) + only(1, 0, "b", counts + wait + acquire + load), 1, 0},
+      {"stored again after it was written back and counted", 2, 1,
+       only(0, 0, "a", store + back + counts + store + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
+      {"written back again", 2, 1,
+       only(0, 0, "a", store + back + counts + store + back + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       0, 0},
+      {"stored between what writes back and the wait for it", 2, 1,
+       only(0, 0, "a", "buffer_wbl2 sc1\n" + store + wait + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       1, 0},
+      {"another word stored after it was written back", 2, 1,
+       only(0, 0, "a", store + back + store_behind(256) + counts) +
+           only(1, 0, "b", counts + wait + acquire + load),
+       0, 0},
+      {"another byte of the word stored after it was written back", 2, 1,
+       only(0, 0, "a", byte("global_store_byte", 0) + back + byte("global_store_byte", 1) + counts) +
+           only(1, 0, "b", counts + wait + acquire + byte("global_load_ubyte", 0)),
+       0, 0},
+      {"another byte of the word stored after a barrier", 1, 2,
+       only(0, 0, "a", byte("global_store_byte", 0)) + barrier +
+           only(0, 0, "c", byte("global_store_byte", 1)) + only(0, 1, "b", byte("global_load_ubyte", 0)),
+       0, 0},
+      {"that byte", 1, 2,
+       only(0, 0, "a", byte("global_store_byte", 0)) + barrier +
+           only(0, 0, "c", byte("global_store_byte", 1)) + only(0, 1, "b", byte("global_load_ubyte", 1)),
+       1, 0},
+      {"released after the reader has cleared its caches", 2, 1,
+       only(0, 0, "a", counts + wait + acquire + watches + load) + only(1, 0, "b", store + back + raises), 1,
+       0},
+      {"cleared again", 2, 1,
+       only(0, 0, "a", counts + wait + acquire + watches + acquire + load) +
+           only(1, 0, "b", store + back + raises),
+       0, 0},
+      {"another wave has cleared again, before the barrier", 2, 2,
+       only(0, 0, "a", counts + wait + acquire + watches + acquire) + barrier + only(0, 1, "c", load) +
+           only(1, 0, "b", store + back + raises),
+       0, 0},
+      {"another wave has watched, and nobody cleared again", 2, 2,
+       only(0, 0, "a", counts + wait + acquire + watches) + barrier + only(0, 1, "c", load) +
+           only(1, 0, "b", store + back + raises),
+       1, 0},
+      {"stored over, and released after the caches were cleared", 2, 1,
+       only(0, 0, "a", counts + wait + acquire + watches + store) + only(1, 0, "b", store + back + raises), 0,
+       1},
       {"a counter within a workgroup", 1, 2,
        only(0, 0, "a", store + wait + counts) + only(0, 1, "b", counts + wait + load), 0, 1},
       {"stored over", 1, 2, only(0, 0, "a", load) + only(0, 1, "b", store), 1, 0},
@@ -383,6 +436,32 @@ TEST_CASE("who orders a load of what another wave stored, and a store over what 
       CHECK(static_cast<std::size_t>(std::count_if(findings.begin(), findings.end(),
                                                    [](const Finding& f) { return f.note; })) == c.notes);
     }
+}
+
+TEST_CASE("on gfx90a a wait releases what was stored before it, not after") {
+  const std::string at = "v_lshlrev_b32 v2, 2, v1\n", load = at + "global_load_dword v3, v2, s[4:5]\n",
+                    store = at + "global_store_dword v2, v4, s[4:5]\n", wait = "s_waitcnt vmcnt(0)\n",
+                    elsewhere = at + "global_load_dword v3, v2, s[4:5] offset:512\n",
+                    raises = "v_mov_b32 v2, 0x1000\nglobal_store_dword v2, v4, s[4:5]\n",
+                    looks = "v_mov_b32 v2, 0x1000\nglobal_load_dword v3, v2, s[4:5] glc\n" + wait +
+                            "buffer_wbinvl1_vol\n";
+  const auto races = [&](const std::string& writer) {
+    std::string said;
+    for (const Finding& f :
+         races_of(global_start + only(0, 0, "a", writer) + only(1, 0, "b", looks + load) + "s_endpgm\n", 2, 1,
+                  isa::Arch::gfx90a))
+      said += f.note ? "" : f.message + "\n";
+    return said;
+  };
+  CHECK(races(store + wait + raises) == "");
+  CHECK(races(elsewhere + wait + store + wait + raises) == "");
+  CHECK_THAT(races(elsewhere + wait + store + raises), Catch::Contains("s_waitcnt vmcnt(0)"));
+  CHECK_THAT(races(store + wait + raises + store + raises), Catch::Contains("s_waitcnt vmcnt(0)"));
+  // Periods beyond those that an entry tells apart.
+  const std::string often = "s_movk_i32 s21, 5000\nonce:\n" + store + wait + raises +
+                            "s_sub_u32 s21, s21, 1\ns_cmp_lg_u32 s21, 0\ns_cbranch_scc1 once\n";
+  CHECK(races(often) == "");
+  CHECK_THAT(races(often + store + raises), Catch::Contains("s_waitcnt vmcnt(0)"));
 }
 
 TEST_CASE("races are found exactly where two waves touch a word in one epoch") {

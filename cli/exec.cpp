@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <fmt/format.h>
 #include <inlay/runtime/benchmark.h>
 #include <inlay/runtime/emulator.h>
@@ -29,11 +30,11 @@ using namespace runtime;
 
 struct Options : LaunchOptions {
   std::string device = "emulator", checks = "all", trace, matrix = "sequential", print;
-  std::vector<std::string> breaks, dumps, watches;
+  std::vector<std::string> breaks, dumps, watches, buffers, uncached;
   std::optional<std::uint32_t> hits;
-  unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8;
+  unsigned stack = EmulatorOptions{}.dynamic_stack, threads = 0, repeat = 0, values = 8, devices = 1;
   std::uint64_t max_instructions = 20'000'000'000, seed = 1, limit = 1'000'000;
-  bool stats = false, json = false, stress = false, dry_run = false, fidelity = false;
+  bool stats = false, json = false, stress = false, dry_run = false, fidelity = false, host_waits = false;
 };
 
 // --- reading the command line ---------------------------------------------------------------------------------
@@ -69,8 +70,15 @@ struct Plan {
   const CodeObject* object = nullptr;
   const Kernel* kernel = nullptr;
   LaunchGeometry geometry;
-  std::vector<ArgumentSpec> specs;
+  std::vector<ArgumentSpec> specs; ///< of all devices, one after the other
+  unsigned devices = 1;
+  std::size_t buffers =
+      0; ///< the last so many of each device are no arguments: what tables of addresses point to
+  std::set<std::string> uncached;
   DebugRequest debug;
+
+  /// Of one device.
+  [[nodiscard]] std::size_t count() const { return specs.size() / devices; }
 };
 
 /// What a launch is looked into for, as it happens or kept for JSON.
@@ -90,26 +98,126 @@ struct Run {
   std::optional<BenchmarkResult> timing;
 };
 
-/// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into. `result` is filled as far as
-/// the launch comes.
-void run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOptions* observe, Run& result) {
-  std::vector<Argument> arguments;
-  const auto buffers = make_buffers(device, plan.specs, arguments);
-  const auto segment = pack_arguments(*plan.kernel, arguments, plan.geometry);
-  result.ranges = argument_ranges(*plan.kernel, segment, [&](std::uint64_t at) {
-    for (const auto& b : buffers)
+/// One of the emulator, which runs them all, or HIP's, of each number one.
+using Devices = std::vector<std::unique_ptr<Device>>;
+
+/// Buffers of all devices and the arguments that each is launched with.
+struct Placed {
+  std::vector<std::unique_ptr<Buffer>> buffers, tables; ///< by spec
+  std::vector<std::vector<std::uint8_t>> segments;      ///< by device
+};
+
+/// What `--arg` `i` of the kernel is, where its metadata says; nullptr otherwise.
+const KernelArgument* visible(const std::vector<KernelArgument>& all, std::size_t i) {
+  return i < all.size() ? &all[i] : nullptr;
+}
+
+/// Of `peers:NAME`: a table of one address a device, in memory or in the argument itself where that is a structure of enough bytes.
+bool is_structure(const KernelArgument* a, const Plan& plan) {
+  return a != nullptr && !a->pointer() && a->size >= 8 * plan.devices;
+}
+
+/// Which of a device's arguments `s` names, by name or by number. Errors: ArgumentError.
+std::size_t named_argument(const Plan& plan, const ArgumentSpec& s, const std::string& option = "--arg ") {
+  const auto number = parse_number<std::uint32_t>(std::string_view(s.peers));
+  for (std::size_t i = 0; i < plan.count(); ++i) {
+    const ArgumentSpec& other = plan.specs[i];
+    if ((number ? *number != i : other.name != s.peers) || other.value || !other.peers.empty()) continue;
+    return i;
+  }
+  refuse(option + s.spelled + ": no buffer is '" + s.peers + "'",
+         "the name or the number, from 0, of an --arg given as in:, out:, inout: or zeros:, or a --buffer");
+}
+
+Placed place_arguments(const Devices& devices, const Plan& plan, EmulatorDevice* emulator) {
+  Placed out;
+  const std::size_t count = plan.count();
+  std::vector<std::vector<Argument>> arguments(plan.devices);
+  for (unsigned r = 0; r < plan.devices; ++r) {
+    const auto begin = plan.specs.begin() + static_cast<std::ptrdiff_t>(r * count);
+    for (auto& b : make_buffers(*devices[std::min<std::size_t>(r, devices.size() - 1)],
+                                {begin, begin + static_cast<std::ptrdiff_t>(count)}, arguments[r])) {
+      const std::size_t i = out.buffers.size() % count;
+      if (emulator != nullptr && plan.devices > 1 && b != nullptr)
+        emulator->place(b->address(), r,
+                        plan.uncached.contains(plan.specs[i].name) ||
+                            plan.uncached.contains(std::to_string(i)));
+      out.buffers.push_back(std::move(b));
+    }
+  }
+  const auto kernel_arguments = visible_arguments(*plan.kernel);
+  for (unsigned r = 0; r < plan.devices; ++r) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const ArgumentSpec& s = plan.specs[r * count + i];
+      if (s.peers.empty()) continue;
+      const std::size_t of = named_argument(plan, s);
+      std::vector<std::uint64_t> table;
+      for (unsigned k = 0; k < plan.devices; ++k) {
+        std::uint64_t at = 0;
+        std::memcpy(&at, arguments[k][of].bytes.data(), 8);
+        table.push_back(at);
+      }
+      Argument& a = arguments[r][i];
+      std::vector<std::uint8_t> bytes(8 * table.size());
+      std::memcpy(bytes.data(), table.data(), bytes.size());
+      if (s.peer) {
+        a = Argument::pointer(table.at(*s.peer));
+      } else if (const KernelArgument* k = visible(kernel_arguments, i); is_structure(k, plan)) {
+        bytes.resize(k->size);
+        a = Argument{.spelled = s.spelled, .bytes = bytes};
+      } else {
+        Device& own = *devices[std::min<std::size_t>(r, devices.size() - 1)];
+        out.tables.push_back(std::make_unique<Buffer>(own, bytes.size()));
+        own.copy_in(out.tables.back()->address(), bytes);
+        a = Argument::pointer(out.tables.back()->address());
+      }
+      a.spelled = s.spelled;
+    }
+    const auto end = arguments[r].end() - static_cast<std::ptrdiff_t>(plan.buffers);
+    out.segments.push_back(pack_arguments(*plan.kernel, {arguments[r].begin(), end}, plan.geometry));
+  }
+  return out;
+}
+
+/// The buffers by the names that people know them by: of the kernel's arguments, else those of the command line.
+std::vector<ArgumentRange> ranges_of(const Plan& plan, const Placed& placed) {
+  std::vector<ArgumentRange> out;
+  if (plan.devices > 1) {
+    for (std::size_t i = 0; i < plan.specs.size(); ++i) {
+      const auto& b = placed.buffers[i];
+      const std::string name =
+          plan.specs[i].name.empty()
+              ? fmt::format("argument {} of device {}", i % plan.count(), i / plan.count())
+              : fmt::format("{} of device {}", plan.specs[i].name, i / plan.count());
+      if (b != nullptr) out.push_back({name, b->address() + plan.specs[i].offset, b->address(), b->size()});
+    }
+    return out;
+  }
+  out = argument_ranges(*plan.kernel, placed.segments.front(), [&](std::uint64_t at) {
+    for (const auto& b : placed.buffers)
       if (b != nullptr && at >= b->address() && at - b->address() < b->size())
         return std::pair{b->address(), b->size()};
     return std::pair<std::uint64_t, std::uint64_t>();
   });
-  // Kernels whose arguments have no names: those of the command line, where it has them.
-  for (ArgumentRange& r : result.ranges)
+  for (ArgumentRange& r : out)
     for (std::size_t i = 0; i < plan.specs.size(); ++i)
       if (r.name == "argument " + std::to_string(i) && !plan.specs[i].name.empty())
         r.name = plan.specs[i].name;
+  return out;
+}
+
+/// `observe`: report what `plan.debug` asks for; the launches that follow the first are not looked into. `result` is filled as far as
+/// the launch comes.
+void run_once(const Devices& devices, const Plan& plan, unsigned repeat, const DebugOptions* observe,
+              Run& result) {
+  Device& device = *devices.front();
+  auto* emulator = dynamic_cast<EmulatorDevice*>(&device);
+  Placed placed = place_arguments(devices, plan, emulator);
+  const auto& buffers = placed.buffers;
+  const auto& segment = placed.segments.front();
+  result.ranges = ranges_of(plan, placed);
   const Module module = device.load(*plan.object);
   const Function function = device.function(module, plan.kernel->name);
-  auto* emulator = dynamic_cast<EmulatorDevice*>(&device);
   if (emulator != nullptr && observe != nullptr) {
     std::vector<std::uint64_t> addresses;
     for (const auto& b : buffers) addresses.push_back(b == nullptr ? 0 : b->address());
@@ -118,7 +226,18 @@ void run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOpti
     emulator->options().debug.on_watch = observe->on_watch;
   }
   const auto begin = std::chrono::steady_clock::now();
-  device.launch(function, plan.geometry, segment);
+  if (plan.devices == 1) {
+    device.launch(function, plan.geometry, segment);
+  } else if (emulator != nullptr) {
+    emulator->launch_on_devices(function, plan.geometry, placed.segments);
+  } else {
+    for (std::size_t r = 0; r < devices.size(); ++r) {
+      const Module own = r == 0 ? module : devices[r]->load(*plan.object);
+      devices[r]->launch(r == 0 ? function : devices[r]->function(own, plan.kernel->name), plan.geometry,
+                         placed.segments[r]);
+    }
+    for (const auto& d : devices) d->synchronize();
+  }
   if (emulator != nullptr) {
     emulator->options().debug = {};
     emulator->options().trace.enabled = false;
@@ -128,7 +247,8 @@ void run_once(Device& device, const Plan& plan, unsigned repeat, const DebugOpti
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
     if (!plan.specs[i].output()) continue;
     result.outputs.emplace_back(plan.specs[i].contents.data.size());
-    if (!result.outputs.back().empty()) device.copy_out(result.outputs.back(), buffers[i]->address());
+    Device& own = *devices[std::min(i / plan.count(), devices.size() - 1)];
+    if (!result.outputs.back().empty()) own.copy_out(result.outputs.back(), buffers[i]->address());
   }
   if (repeat != 0)
     result.timing = benchmark(device, [&](Stream s) { device.launch(function, plan.geometry, segment, s); },
@@ -177,6 +297,7 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
     options.matrix = parse_matrix_arithmetic(o.matrix);
     options.bank_model = o.stats || o.json;
     options.max_wave_instructions = o.max_instructions;
+    options.streams = !o.host_waits;
     options.dynamic_stack = o.stack;
     options.fidelity = o.fidelity;
     options.max_findings = o.limit;
@@ -210,6 +331,25 @@ std::unique_ptr<Device> open_device(const Options& o, const isa::Arch arch, Sess
   return open_hip(ordinal);
 }
 
+/// All of them: of the emulator one, which runs them; else HIP's, each of which may access the memory of the others.
+Devices open_devices(const Options& o, const isa::Arch arch, Session& session, Observations& seen) {
+  Devices out;
+  out.push_back(open_device(o, arch, session, seen));
+  if (o.device == "emulator" || o.devices == 1) return out;
+  for (unsigned r = 1; r < o.devices; ++r) out.push_back(open_hip(static_cast<int>(r)));
+  for (unsigned r = 0; r < o.devices; ++r) {
+    for (unsigned other = 0; other < o.devices; ++other) {
+      if (other == r) continue;
+      if (!out[r]->can_access_peer(static_cast<int>(other)))
+        refuse(
+            fmt::format("--devices {}: device {} cannot access the memory of device {}", o.devices, r, other),
+            "devices that are linked (rocm-smi --showtopo)");
+      out[r]->enable_peer(static_cast<int>(other));
+    }
+  }
+  return out;
+}
+
 void describe_plan(Session& session, const Options& o, const Plan& plan) {
   session.out << fmt::format("{} {} on {}\n  signature {}\n  arguments {} bytes\n", plan.kernel->name,
                              to_string(plan.geometry), o.device, signature(*plan.kernel),
@@ -217,12 +357,87 @@ void describe_plan(Session& session, const Options& o, const Plan& plan) {
   for (const ArgumentSpec& s : plan.specs)
     session.out << fmt::format(
         "  {}{}\n", s.spelled.empty() ? s.name : s.spelled,
-        s.value ? ""
-                : fmt::format(" ({} bytes)", std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
+        s.value || !s.peers.empty()
+            ? ""
+            : fmt::format(" ({} bytes)", std::max<std::uint64_t>(s.contents.data.size(), s.zero_bytes)));
+}
+
+/// `{rank}` and `{devices}` in every `--arg` and `--buffer`.
+Options of_device(const Options& o, unsigned rank) {
+  Options out = o;
+  const auto put = [](std::string& text, std::string_view what, unsigned value) {
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what))
+      text.replace(at, what.size(), std::to_string(value));
+  };
+  for (std::vector<std::string>* texts : {&out.arguments, &out.buffers})
+    for (std::string& text : *texts) {
+      put(text, "{rank}", rank);
+      put(text, "{devices}", o.devices);
+    }
+  return out;
+}
+
+/// `--buffer NAME=...`: no value, and no name twice. Errors: ArgumentError.
+std::vector<ArgumentSpec> parse_buffers(const Options& o, const std::vector<ArgumentSpec>& arguments) {
+  std::vector<ArgumentSpec> out;
+  for (const std::string& text : o.buffers) {
+    ArgumentSpec s = parse_argument(text);
+    if (s.name.empty() || s.value || !s.peers.empty())
+      refuse("--buffer " + text +
+                 ": not NAME=in:FILE, NAME=out:BYTES, NAME=inout:FILE:FILE or NAME=zeros:BYTES",
+             "--buffer x=zeros:4096");
+    const auto same = [&](const ArgumentSpec& other) { return other.name == s.name; };
+    if (std::any_of(arguments.begin(), arguments.end(), same) || std::any_of(out.begin(), out.end(), same))
+      refuse("--buffer " + text + ": '" + s.name + "' is there already", "another name");
+    out.push_back(std::move(s));
+  }
+  return out;
+}
+
+/// Each device's arguments, and what they cannot be. Errors: ArgumentError.
+void add_devices(Session& session, const Options& o, Plan& plan) {
+  plan.devices = o.devices;
+  for (unsigned r = 0; r < o.devices; ++r) {
+    const Options own = of_device(o, r);
+    std::vector<ArgumentSpec> arguments = r == 0 ? std::move(plan.specs) : read_launch(session, own).specs;
+    std::vector<ArgumentSpec> buffers = parse_buffers(own, arguments);
+    plan.buffers = buffers.size();
+    if (r == 0) plan.specs.clear();
+    for (std::vector<ArgumentSpec>* list : {&arguments, &buffers})
+      for (ArgumentSpec& s : *list) plan.specs.push_back(std::move(s));
+  }
+  std::set<std::string> files;
+  for (std::size_t i = 0; i < plan.specs.size(); ++i) {
+    ArgumentSpec& s = plan.specs[i];
+    if (!s.peers.empty()) (void)named_argument(plan, s);
+    if (s.peer && *s.peer >= o.devices)
+      refuse(fmt::format("--arg {}: of {} devices, counted from 0", s.spelled, o.devices),
+             fmt::format("peer:{}:{}", s.peers, o.devices - 1));
+    if (o.devices == 1) continue;
+    s.device = static_cast<std::uint32_t>(i / plan.count());
+    if (!s.output_file.empty() && !files.insert(s.output_file).second)
+      refuse("--arg " + s.spelled + ": several devices write to " + s.output_file,
+             "a name with {rank} in it");
+  }
+  for (const std::string& name : o.uncached) {
+    ArgumentSpec asked;
+    asked.peers = name, asked.spelled = name;
+    const ArgumentSpec& s = plan.specs[named_argument(plan, asked, "--uncached ")];
+    plan.uncached.insert(s.name.empty() ? name : s.name);
+  }
+  if (o.device != "emulator" && !o.uncached.empty())
+    refuse("--uncached says what memory the emulator's devices have, not those of " + o.device,
+           "leave --uncached out");
+  if (o.devices == 1) return;
+  if (!(o.breaks.empty() && o.watches.empty() && o.trace.empty()))
+    refuse("--break, --watch and --trace look into a launch on one device", "leave --devices out");
+  if (o.repeat != 0) refuse("--repeat times a launch on one device", "leave --repeat out");
+  if (o.device.starts_with("hip:"))
+    refuse("--device " + o.device + " names one device, and --devices takes several", "--device hip");
 }
 
 int exec(Session& session, const Options& o) {
-  const LaunchInput in = read_launch(session, o);
+  const LaunchInput in = read_launch(session, of_device(o, 0));
   const CodeObject& object = in.object;
   const isa::Arch arch = in.arch;
   if (!o.print.empty()) (void)value_bytes(o.print);
@@ -231,13 +446,22 @@ int exec(Session& session, const Options& o) {
   plan.kernel = &in.kernel();
   plan.geometry = in.geometry;
   plan.specs = in.specs;
+  add_devices(session, o, plan);
   // Values and their number are checked before files are read into buffers and before anything is allocated.
-  std::vector<Argument> shapes;
-  for (const auto& s : plan.specs) {
-    shapes.push_back(s.value ? *s.value : Argument::pointer(0));
-    shapes.back().spelled = s.spelled.empty() ? s.name : s.spelled;
+  const auto kernel_arguments = visible_arguments(*plan.kernel);
+  for (unsigned r = 0; r < plan.devices; ++r) {
+    std::vector<Argument> shapes;
+    for (std::size_t i = 0; i < plan.count() - plan.buffers; ++i) {
+      const ArgumentSpec& s = plan.specs[r * plan.count() + i];
+      const KernelArgument* const k = visible(kernel_arguments, i);
+      shapes.push_back(s.value ? *s.value
+                       : !s.peers.empty() && !s.peer && is_structure(k, plan)
+                           ? Argument{.spelled = s.spelled, .bytes = std::vector<std::uint8_t>(k->size)}
+                           : Argument::pointer(0));
+      shapes.back().spelled = s.spelled.empty() ? s.name : s.spelled;
+    }
+    (void)pack_arguments(*plan.kernel, shapes, plan.geometry);
   }
-  (void)pack_arguments(*plan.kernel, shapes, plan.geometry);
   std::vector<std::optional<std::uint64_t>> buffer_bytes;
   for (const ArgumentSpec& s : plan.specs)
     buffer_bytes.push_back(s.value ? std::nullopt
@@ -255,8 +479,9 @@ int exec(Session& session, const Options& o) {
     return Exit::yes;
   }
   Observations seen;
-  const auto device = open_device(o, arch, session, seen);
-  auto* emulator = dynamic_cast<EmulatorDevice*>(device.get());
+  const Devices devices = open_devices(o, arch, session, seen);
+  Device* const device = devices.front().get();
+  auto* emulator = dynamic_cast<EmulatorDevice*>(device);
 
   nlohmann::ordered_json json = {{"ok", true},
                                  {"kernel", plan.kernel->name},
@@ -264,6 +489,7 @@ int exec(Session& session, const Options& o) {
                                  {"device", device->info().kind},
                                  {"geometry", to_string(plan.geometry)},
                                  {"geometry_from", in.said}};
+  if (plan.devices > 1) json["devices"] = plan.devices;
   if (demangled(plan.kernel->name) != plan.kernel->name) json["demangled"] = demangled(plan.kernel->name);
   std::vector<Finding> findings;
   LaunchStatistics statistics;
@@ -295,7 +521,7 @@ int exec(Session& session, const Options& o) {
     }
   };
   try {
-    run_once(*device, plan, o.repeat, &observe, run);
+    run_once(devices, plan, o.repeat, &observe, run);
     write_outputs(plan, run);
   } catch (const ExecutionError& e) {
     failure = e.what();
@@ -320,7 +546,7 @@ int exec(Session& session, const Options& o) {
       emulator->options().seed = o.seed + round;
       try {
         Run again;
-        run_once(*device, plan, 0, nullptr, again);
+        run_once(devices, plan, 0, nullptr, again);
         if (const auto d = first_difference(plan, run, again))
           difference = fmt::format("{} (seed {})", *d, o.seed + round);
       } catch (const ExecutionError& e) {
@@ -355,6 +581,7 @@ int exec(Session& session, const Options& o) {
       json["outputs"].push_back({{"file", s.output_file}, {"bytes", s.contents.data.size()}});
       auto& j = json["outputs"].back();
       if (!s.name.empty()) j["name"] = s.name;
+      if (s.device) j["device"] = *s.device;
       if (s.printed && n < run.outputs.size()) {
         const std::string type = type_of(s, o.print);
         j["type"] = type;
@@ -380,8 +607,10 @@ int exec(Session& session, const Options& o) {
     if (const std::string signal = Interruptible::signal_name(); !signal.empty())
       session.out << "  signal " << signal << "\n";
     if (!difference.empty()) session.out << "stress: " << difference << "\n";
-    session.out << fmt::format("{} {} on {} {}: {} in {:.3f} s\n", demangled(plan.kernel->name),
-                               to_string(plan.geometry), device->info().kind, device->info().arch,
+    session.out << fmt::format("{} {} on {}{} {}: {} in {:.3f} s\n", demangled(plan.kernel->name),
+                               to_string(plan.geometry),
+                               plan.devices > 1 ? fmt::format("{} devices, ", plan.devices) : "",
+                               device->info().kind, device->info().arch,
                                ok ? painted(session, Colour::green, "done")
                                   : painted(session, Colour::red, "FAILED"),
                                run.seconds)
@@ -411,6 +640,19 @@ void add_exec(CLI::App& app, Session& session) {
                 "Bytes of stack a lane for a kernel that recurses or has arrays of variable length")
       ->check(CLI::Range(0, 131072));
   c->add_option("--device", o->device, "emulator (default), hip or hip:N");
+  c->add_option(
+       "--devices", o->devices,
+       "One launch on each of so many devices at once, peers; {rank} in an --arg is each one's number")
+      ->check(CLI::Range(1, 64));
+  c->add_option(
+      "--buffer", o->buffers,
+      "NAME=in:FILE, NAME=zeros:BYTES, ...: memory of each device that is no argument, for peers:NAME");
+  c->add_option(
+      "--uncached", o->uncached,
+      "NAME: memory that no L2 keeps (hipDeviceMallocUncached), in which device scope reaches other devices");
+  c->add_flag("--host-waits", o->host_waits,
+              "With --devices: the host waits for all of them before and after the launch, not each stream "
+              "for its own");
   c->add_option("--check", o->checks,
                 "Sanitizers: bounds,uninit,races,waits,barrier,align,hazard; all (default) or none");
   c->add_flag("--stress", o->stress, "Also run under hostile schedules and demand the same bits");

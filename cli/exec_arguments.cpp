@@ -29,8 +29,8 @@ Extent3 parse_extent(const std::string& option, std::string_view text) {
 
 namespace {
 
-constexpr std::array<std::string_view, 12> argument_types = {"in",  "out", "inout", "i32", "u32",   "i64",
-                                                             "u64", "f32", "f64",   "ptr", "bytes", "zeros"};
+constexpr std::array<std::string_view, 14> argument_types = {
+    "in", "out", "inout", "i32", "u32", "i64", "u64", "f32", "f64", "ptr", "bytes", "zeros", "peers", "peer"};
 
 /// A structure passed by value: its bytes as hexadecimal digits in the order of memory, or a file of them.
 std::vector<std::uint8_t> read_value_bytes(const std::string& text) {
@@ -72,9 +72,10 @@ void take_file(std::vector<std::string>& arguments, std::string& file) {
 
 ArgumentSpec parse_argument(const std::string& text) {
   const auto bad = [&](const std::string& why) {
-    refuse("--arg " + text + ": " + why, "in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, i32:V "
-                                         "i64:V u32:V u64:V f32:V f64:V, ptr:0, "
-                                         "bytes:HEX or bytes:FILE; NAME=... for an argument by its name");
+    refuse("--arg " + text + ": " + why,
+           "in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, i32:V "
+           "i64:V u32:V u64:V f32:V f64:V, ptr:0, "
+           "bytes:HEX or bytes:FILE, peers:NAME, peer:NAME:R; NAME=... for an argument by its name");
   };
   ArgumentSpec spec;
   spec.spelled = text;
@@ -126,6 +127,16 @@ ArgumentSpec parse_argument(const std::string& text) {
     value(Argument::f64, double{});
   } else if (type == "ptr") {
     value(Argument::pointer, std::uint64_t{});
+  } else if (type == "peers" || type == "peer") {
+    const auto second = type == "peer" ? rest.rfind(':') : std::string::npos;
+    spec.peers = rest.substr(0, second);
+    if (type == "peer") {
+      spec.peer = second == std::string::npos
+                      ? std::nullopt
+                      : parse_number<std::uint32_t>(std::string_view(rest).substr(second + 1));
+      if (!spec.peer) bad("not peer:NAME:R, R the number of a device");
+    }
+    if (spec.peers.empty()) bad("names no argument");
   } else if (type == "bytes") {
     spec.value = Argument{.spelled = text, .bytes = read_value_bytes(rest)};
   } else {
@@ -143,7 +154,10 @@ std::vector<std::unique_ptr<Buffer>> make_buffers(Device& device, const std::vec
       buffers.push_back(nullptr);
       continue;
     }
-    if (s.same_as) {
+    if (!s.peers.empty()) { // known once all devices have their buffers
+      arguments.push_back(Argument::pointer(0));
+      buffers.push_back(nullptr);
+    } else if (s.same_as) {
       buffers.push_back(nullptr);
       arguments.push_back(Argument::pointer(buffers.at(*s.same_as)->address() + s.offset));
     } else {

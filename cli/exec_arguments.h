@@ -58,11 +58,16 @@ struct ArgumentSpec {
   bool printed = false;               ///< an output without a file: its first values are printed
   std::optional<std::size_t> same_as; ///< another argument that points into the same buffer
   std::uint64_t offset = 0;           ///< where the argument points to in its buffer
+  /// Of `peers:NAME`: the argument whose address on each device is listed; of `peer:NAME:R` that on one of them.
+  std::string peers;
+  std::optional<std::uint32_t> peer;
+  std::optional<std::uint32_t> device; ///< whose it is, of several
 
   [[nodiscard]] bool output() const { return printed || !output_file.empty(); }
   /// The name or the file that messages use.
   [[nodiscard]] std::string label() const {
-    return !output_file.empty() ? output_file : name.empty() ? spelled : name;
+    const std::string own = !output_file.empty() ? output_file : name.empty() ? spelled : name;
+    return device && output_file.empty() ? own + " of device " + std::to_string(*device) : own;
   }
 };
 
@@ -72,10 +77,12 @@ void take_file(std::vector<std::string>& arguments, std::string& file);
 inline constexpr const char* argument_help =
     "One or several, in order, or NAME=... for one: in:FILE, out:BYTES[:FILE], inout:FILE:FILE, zeros:BYTES, "
     "i32:V i64:V "
-    "u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure";
+    "u32:V u64:V f32:V f64:V, ptr:0, bytes:HEX or bytes:FILE for a structure; with --devices also "
+    "peers:NAME, peer:NAME:R, and {rank} and {devices} in any";
 
 /// `in:FILE`, `out:BYTES`, `out:BYTES:FILE`, `inout:FILE:FILE`, `zeros:BYTES` (a buffer of zeros), `i32:V` ... `ptr:0`, `bytes:HEX` or
-/// `bytes:FILE` for a structure, each also after `NAME=`. Outputs without a file are printed. Errors: ArgumentError.
+/// `bytes:FILE` for a structure, `peers:NAME` and `peer:NAME:R` (several devices), each also after `NAME=`. Outputs without a file are
+/// printed. Errors: ArgumentError.
 [[nodiscard]] ArgumentSpec parse_argument(const std::string& text);
 
 /// Buffers for `specs` on `device`; the arguments that point to them are appended to `arguments`. One entry a spec, null for values and

@@ -43,6 +43,7 @@ nlohmann::ordered_json to_json(const Finding& f) {
                               {"memory_address", f.memory_address},
                               {"count", f.count},
                               {"note", f.note}};
+  if (f.device) j["device"] = *f.device;
   if (f.source) j["source"] = cli::to_json(*f.source);
   return j;
 }

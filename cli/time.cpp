@@ -225,6 +225,9 @@ TimeResult time_launch(const TimeOptions& o, isa::Arch arch, const Kernel& kerne
 TimeResult time_code_object(const TimeOptions& o, const CodeObject& object, isa::Arch arch,
                             const Kernel& kernel, const LaunchGeometry& geometry,
                             const std::vector<ArgumentSpec>& specs) {
+  for (const ArgumentSpec& s : specs)
+    if (!s.peers.empty())
+      refuse("--arg " + s.spelled + ": the cycle model has one device", "inlay exec --devices runs several");
   // Each launch has a device of its own: what the last one left in memory, a count of workgroups that have passed, say, is not
   // what the kernel starts from.
   std::vector<LdsConflict> conflicts;

@@ -1,0 +1,109 @@
+// `exec --devices`: arguments of each device, outputs, findings, and what is refused.
+#include "inlay_command.h"
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+const std::string kernels = std::string(INLAY_TESTS_DIR) + "/isa/all_reduce.gfx942.s";
+
+/// One-shot over `devices` with 100 elements; `more` follows.
+std::vector<std::string> one_shot(unsigned devices, const std::vector<std::string>& more = {},
+                                  const std::string& file = kernels, const std::string& peers = "peers:x",
+                                  const std::string& out = "out:400") {
+  std::vector<std::string> a = {
+      "exec",     file,          "--kernel",         "one_shot", "--devices", std::to_string(devices),
+      "--buffer", "x=zeros:400", "signals=zeros:32", "--arg",    peers,       "peers:signals",
+      out,        "i32:{rank}",  "i32:{devices}",    "i32:100",  "i32:0",     "i32:256"};
+  a.insert(a.end(), more.begin(), more.end());
+  return a;
+}
+
+bool says(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+} // namespace
+
+TEST_CASE("exec --devices: outputs and findings of each device, as text and as JSON") {
+  const auto text = inlay_command(one_shot(3));
+  CHECK(text.exit == 0);
+  CHECK(says(text.out, "on 3 devices, emulator gfx942"));
+  CHECK(says(text.out, "out:400 of device 2"));
+  const auto j = nlohmann::json::parse(inlay_command(one_shot(3, {"--json", "--stress"})).out);
+  CHECK(j.at("ok") == true);
+  CHECK(j.at("devices") == 3);
+  CHECK(j.at("stats").at("workgroups") == 3);
+  REQUIRE(j.at("outputs").size() == 3);
+  for (unsigned r = 0; r < 3; ++r) CHECK(j.at("outputs").at(r).at("device") == r);
+
+  // Signals that are stored at device scope.
+  std::ifstream in(kernels);
+  std::string narrow{std::istreambuf_iterator<char>(in), {}};
+  for (std::size_t at = narrow.find("off sc0 sc1"); at != std::string::npos; at = narrow.find("off sc0 sc1"))
+    narrow.replace(at, 11, "off sc1");
+  const auto file = std::filesystem::temp_directory_path() /
+                    ("inlay-narrow-" + std::to_string(reinterpret_cast<std::uintptr_t>(&narrow)) + ".s");
+  std::ofstream(file) << narrow;
+  const auto found = inlay_command(one_shot(2, {"--json"}, file.string()));
+  // In memory that no L2 keeps that is enough.
+  const auto uncached = inlay_command(one_shot(2, {"--uncached", "signals"}, file.string()));
+  std::filesystem::remove(file);
+  CHECK(found.exit == 1);
+  INFO(uncached.out);
+  CHECK(uncached.exit == 0);
+  bool scopes = false;
+  const auto said = nlohmann::json::parse(found.out);
+  for (const auto& f : said.at("findings"))
+    scopes = scopes || (f.contains("device") && says(f.at("message"), "both have to be of system scope") &&
+                        says(f.at("message"), "signals of device"));
+  CHECK(scopes);
+}
+
+TEST_CASE(
+    "exec --devices: a table of addresses is a structure or lies in memory, one address is an argument") {
+  // y[i] = x[i] + s: x is the buffer of the other device.
+  const std::string add = std::string(INLAY_TESTS_DIR) + "/isa/add_scalar.gfx942.s";
+  const auto other = inlay_command({"exec", add, "--devices", "2", "--host-waits", "--buffer", "z=zeros:256",
+                                    "--arg", "peer:z:1", "out:256", "f32:{rank}", "--json"});
+  INFO(other.out << other.err);
+  CHECK(other.exit == 0);
+  const auto j = nlohmann::json::parse(other.out);
+  CHECK(j.at("outputs").at(0).at("values").at(0) == 0);
+  CHECK(j.at("outputs").at(1).at("values").at(0) == 1);
+  // Nothing says that device 1 has begun when device 0 reads there.
+  const auto early = inlay_command({"exec", add, "--devices", "2", "--buffer", "z=zeros:256", "--arg",
+                                    "peer:z:1", "out:256", "f32:{rank}"});
+  CHECK(early.exit == 1);
+  CHECK(says(early.out, "nothing that it has read says that this launch has begun there"));
+}
+
+TEST_CASE("exec --devices: what is refused, by name") {
+  const auto refused = [](const std::vector<std::string>& a, const std::string& why) {
+    const auto r = inlay_command(a);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 2);
+    CHECK(says(r.err, why));
+  };
+  refused(one_shot(2, {}, kernels, "peers:y"), "no buffer is 'y'");
+  refused(one_shot(2, {}, kernels, "peers:"), "names no argument");
+  refused(one_shot(2, {}, kernels, "peer:x:2"), "of 2 devices, counted from 0");
+  refused(one_shot(2, {}, kernels, "peer:x"), "not peer:NAME:R");
+  refused(one_shot(2, {}, kernels, "peers:x", "out:400:y.bin"), "several devices write to y.bin");
+  refused(one_shot(9), "bytes"); // the structure has room for 8
+  refused(one_shot(2, {"--buffer", "x=zeros:4"}), "'x' is there already");
+  refused(one_shot(2, {"--buffer", "zeros:4"}), "not NAME=in:FILE");
+  refused(one_shot(2, {"--buffer", "n=i32:4"}), "not NAME=in:FILE");
+  refused(one_shot(2, {"--uncached", "nobody"}), "no buffer is 'nobody'");
+  refused(one_shot(2, {"--trace", "wave=0"}), "one device");
+  refused(one_shot(2, {"--watch", "arg2"}), "one device");
+  refused(one_shot(2, {"--repeat", "3"}), "one device");
+  refused(one_shot(2, {"--device", "hip:1"}), "--device hip");
+  refused(one_shot(2, {"--device", "hip", "--uncached", "x"}), "--uncached");
+  refused(one_shot(0), "--devices");
+  refused({"time", kernels, "--kernel", "one_shot", "--arg", "peers:x", "peers:x", "out:400", "i32:0",
+           "i32:1", "i32:1", "i32:0", "i32:1"},
+          "one device");
+}

@@ -29,6 +29,8 @@
   kernel(attention_backward_dq) \
   kernel(attention_backward_dkv) \
   kernel(paged_decode) \
+  kernel(mla_decode) \
+  kernel(mla_reduce) \
   kernel(kv_write) \
   kernel(rope) \
   group("Normalisations") \

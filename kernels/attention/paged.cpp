@@ -1,6 +1,7 @@
 // Decode attention over a cache of pages: what it computes, and how its data moves.
 #include "paged.h"
 
+#include "parts.h"
 #include "transposed.h"
 
 #include <bit>
@@ -17,8 +18,7 @@ using codegen::Nan;
 using codegen::rows_tv;
 using codegen::without_axis;
 
-constexpr int at_once = 4; // parts, when they are put together
-constexpr int rows = 16;   // of the matrix instruction: the heads that share a head of keys, and zeros
+constexpr int rows = 16; // of the matrix instruction: the heads that share a head of keys, and zeros
 
 void check(const PagedDecode& s) {
   const auto refuse = [](const std::string& what, const std::string& hint) {
@@ -38,40 +38,11 @@ void check(const PagedDecode& s) {
            "the same, or fp8 with scales");
 }
 
-// Row by row; said in full, so that an axis of one has a distance too.
-SymLayout by_rows(const std::vector<Sym>& shape) {
-  std::vector<Sym> distance(shape.size(), Sym(1));
-  for (std::size_t axis = shape.size() - 1; axis-- > 0;)
-    distance[axis] = shape[axis + 1] * distance[axis + 1];
-  TupleBuilder<BasicMode<Sym>> b;
-  const std::size_t at = b.open();
-  for (std::size_t axis = 0; axis < shape.size(); ++axis)
-    b.leaf(BasicMode<Sym>{shape[axis], BasicStride<Sym>(distance[axis])});
-  b.close(at, shape.size());
-  return SymLayout(std::move(b).finish());
-}
-
 // cap tanh(x / cap).
 Expr capped(const PagedDecode& s, Expr x) {
   if (s.soft_cap == 0) return x;
   return x.arena->constant(s.soft_cap) -
          x.arena->constant(2 * s.soft_cap) / (exp(x * (2 / s.soft_cap)) + x.arena->constant(1));
-}
-
-// The same of `parts` tiles, one after the other, along a third axis.
-Layout with_parts(const Layout& tv, int parts) {
-  TupleBuilder<Mode> b;
-  const std::size_t all = b.open();
-  for (std::size_t i = 0; i < 2; ++i) {
-    const std::size_t at = b.open();
-    const Layout half = tv.mode(i);
-    std::size_t n = half.modes().size();
-    for (const Mode& m : half.modes()) b.leaf(m);
-    if (i == 1) b.leaf(Mode{Int(parts), Stride(1, {2})}), ++n;
-    b.close(at, n);
-  }
-  b.close(all, 2);
-  return Layout(std::move(b).finish());
 }
 
 } // namespace
@@ -107,6 +78,7 @@ Program paged_decode_program(const PagedDecode& asked) {
                values = k.paged("values_at", V, T);
   std::optional<Tensor> scales, sinks;
   if (s.scaled()) scales = k.input("scales", Element::f32, {2, 1});
+  const SoftmaxParts of_all{PM, PL, PO, R, split};
   const std::vector<Sym> each_head{HK, s.group, 1};
   if (s.sinks) sinks = k.input("sinks", Element::f32, each_head, by_rows(each_head));
   // The softmax over part r, of the positions in it.
@@ -145,14 +117,8 @@ Program paged_decode_program(const PagedDecode& asked) {
   });
   k.computes(O, [&](const auto& c) {
     const Sym length = k.value(L, c[0]);
-    const auto most_of = [&](Sym r) {
-      return inside(split * r, length, k(PM, {c[0], c[1], r, c[2]}), minus_infinity);
-    };
-    const Expr most = k.fold(Monoid::max, R, most_of);
-    const auto weight = [&](Sym r) { return exp(most_of(r) - most); };
-    Expr sum = k.sum(R, [&](Sym r) { return weight(r) * k(PO, {c[0], c[1], r, c[2], c[3]}); });
+    auto [most, all, sum] = of_all.together(k, c, length);
     if (scales) sum = sum * k(*scales, {1, 0});
-    Expr all = k.sum(R, [&](Sym r) { return weight(r) * k(PL, {c[0], c[1], r, c[2]}); });
     if (sinks) all = all + exp(k(*sinks, {c[1], c[2], 0}) - most);
     return inside(0, length, sum / all, 0);
   });
@@ -217,37 +183,10 @@ Program paged_decode_program(const PagedDecode& asked) {
   // Who comes last puts the parts together, in their order.
   const Sym number = k.ticket("arrived", part);
   const int of_group = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(s.group))), 256 / D);
-  const Layout of_one = rows_tv(of_group, D, 4, threads), of_some = with_parts(of_one, at_once),
-               weights = without_axis(of_some, 1), weight = without_axis(of_one, 1);
+  const Layout of_one = rows_tv(of_group, D, 4, threads);
   const codegen::View to = k.tile(O, {1, 1, of_group, D}, {seq, head, 0, 0}).keep({2, 3});
   const auto merge = [&] {
-    const Fragment m = k.full(minus_infinity, weight, {of_group, 1, 1}),
-                   l = k.zeros(Element::f32, weight, {of_group, 1, 1}),
-                   o = k.zeros(Element::f32, of_one, {of_group, D, 1});
-    k.loop(R, at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
-      const auto row = [&](const Tensor& of) {
-        return k.load(k.tile(of, {1, 1, at_once, of_group}, {seq, head, t, 0}).keep({3, 0, 2}), weights, 1);
-      };
-      const Sym r = at_once * t + k.position(2);
-      const Fragment m1 = k.map({row(PM)},
-                                [&](const Exprs&v) {
-                                  return inside(r, R, inside(split * r, length, v[0], minus_infinity),
-                                                minus_infinity);
-                                }),
-                     l1 = row(PL),
-                     o1 = k.load(
-                         k.tile(PO, {1, 1, at_once, of_group, D}, {seq, head, t, 0, 0}).keep({3, 4, 2}),
-                         of_some, 4);
-      const Fragment most =
-          k.map({m, k.fold(Monoid::max, m1, 2)}, [](const Exprs& v) { return max(v[0], v[1]); });
-      const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
-      const Fragment p = k.map({m1, most}, ex), again = k.map({m, most}, ex);
-      const auto times = [](const Exprs& v) { return v[0] * v[1]; };
-      const auto plus = [](const Exprs& v) { return v[0] * v[1] + v[2]; };
-      k.update(l, {again, k.fold(Monoid::sum, k.map({p, l1}, times), 2)}, plus);
-      k.update(o, {again, k.fold(Monoid::sum, k.map({p, o1}, times), 2)}, plus);
-      k.update(m, {most}, [](const Exprs& v) { return v[1]; });
-    });
+    const auto [m, l, o] = of_all.together(k, seq, head, 0, of_group, D, of_one, length);
     const Fragment scale_v = scales ? scale_of(1) : m,
                    sink = sinks ? k.load(k.tile(*sinks, {1, of_group, 1}, {head, 0, 0}).keep({1, 2}),
                                          without_axis(of_one, 1), 1)

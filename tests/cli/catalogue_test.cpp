@@ -148,6 +148,12 @@ const std::vector<Row> table = {
     {"gemv", "--m 1", {"--n 1 --k 8", "--n 101 --k 1032"}},
     {"gemv", "--m 4 --rows 8 --vectors 1 --dtype f32 --out f32", {"--n 9 --k 516"}},
     {"gemv", "--m 2 --vector 1 --distance 0", {"--n 5 --k 67"}},
+    {"flash_attention",
+     "--window 128 --group 2 --head-dim 64 --dtype f16",
+     {"--queries 1 --keys 1", "--queries 65 --keys 65", "--batch 2 --queries 330 --keys 330"}},
+    {"flash_attention",
+     "--window 33 --tile-q 32 --tile-k 32 --waves 1 --head-dim 64",
+     {"--queries 100 --keys 100 --heads 3"}},
     {"paged_decode",
      "--split 64",
      {"--sequences 9 --keys 576", "--sequences 1 --kv-heads 1 --keys 64 --pages 4"}},
@@ -158,6 +164,15 @@ const std::vector<Row> table = {
     {"paged_decode",
      "--page 64 --dtype f16 --kv-dtype f16 --group 16 --split 128",
      {"--sequences 3 --keys 256 --pages 7"}},
+    {"mla_decode", "", {"--sequences 9 --keys 512", "--sequences 1 --keys 256 --pages 3"}},
+    {"mla_decode",
+     "--heads 128 --queries 2 --page 1 --kv-dtype fp8 --split 64",
+     {"--sequences 3 --keys 128 --pages 300"}},
+    {"mla_decode",
+     "--heads 8 --queries 4 --page 32 --dtype f16 --kv-dtype f16 --split 96",
+     {"--sequences 8 --keys 192"}},
+    {"mla_reduce", "", {"--sequences 9 --keys 1280", "--sequences 1 --keys 256"}},
+    {"mla_reduce", "--heads 128 --queries 3 --split 64 --dtype f16", {"--sequences 8 --keys 192"}},
     {"attention_backward_delta", "", {"--queries 1 --heads 1", "--batch 2 --queries 70 --heads 3"}},
     {"attention_backward_delta", "--dtype f16 --head-dim 64 --group 4", {"--queries 33 --heads 8"}},
     {"attention_backward_dq", "", {"--queries 1 --keys 1 --heads 1", "--batch 2 --queries 70 --keys 45"}},
@@ -314,10 +329,22 @@ TEST_CASE("catalogue: what a kernel does not take is said by its option", "[erro
   CHECK_THAT(said({"gate_and_mul", "--block", "128"}), Contains("--block without --quant"));
   CHECK_THAT(said({"swap_axes", "--d", "96"}), Contains("--d 96") && Contains("power of two"));
   CHECK_THAT(said({"gemv", "--m", "8", "--rows", "32", "--vectors", "8"}), Contains("at most 256"));
+  CHECK_THAT(said({"flash_attention", "--window", "64"}),
+             Contains("--window 64 with --queries 200 and --keys 300") &&
+                 Contains("as many keys as queries"));
+  CHECK_THAT(said({"flash_attention", "--window", "64", "--keys", "200", "--tile-q", "128"}),
+             Contains("window = 64 with tile_q = 128") && Contains("no more than the window"));
+  CHECK_THAT(said({"flash_attention", "--window", "9", "--keys", "200"}),
+             Contains("a window of at least 32 keys"));
   CHECK_THAT(said({"paged_decode", "--page", "48"}), Contains("--page 48 with --tile-k 64"));
   CHECK_THAT(said({"paged_decode", "--kv-dtype", "f16"}), Contains("fp8 with scales"));
   CHECK_THAT(said({"paged_decode", "--split", "80"}), Contains("--split 80 with --tile-k 32"));
   CHECK_THAT(said({"paged_decode", "--soft-cap", "-1"}), Contains("--soft-cap -1"));
+  CHECK_THAT(said({"mla_decode", "--heads", "96"}), Contains("--heads 96 with --waves 4"));
+  CHECK_THAT(said({"mla_decode", "--page", "64"}), Contains("--page 64") && Contains("whole pages"));
+  CHECK_THAT(said({"mla_decode", "--split", "80"}), Contains("--split 80"));
+  CHECK_THAT(said({"mla_decode", "--kv-dtype", "f16"}), Contains("fp8 with a scale"));
+  CHECK_THAT(said({"mla_reduce", "--waves", "3"}), Contains("--waves 3") && Contains("2 or 4"));
   CHECK_THAT(said({"attention_backward_dq", "--head-dim", "96"}), Contains("--head-dim 96"));
   CHECK_THAT(said({"attention_backward_dkv", "--group", "3", "--heads", "6"}),
              Contains("--group 3") && Contains("whole groups"));

@@ -1123,6 +1123,8 @@ TEST_CASE("every instruction of a kernel leads back to a line of its specificati
                                                    {"moe_stage2", "moe"},
                                                    {"flash_attention", "attention"},
                                                    {"paged_decode", "attention"},
+                                                   {"mla_decode", "attention"},
+                                                   {"mla_reduce", "attention"},
                                                    {"attention_backward_delta", "attention"},
                                                    {"attention_backward_dq", "attention"},
                                                    {"attention_backward_dkv", "attention"},

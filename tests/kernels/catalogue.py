@@ -33,6 +33,7 @@ def rows():
     both, all_types = ("f16", "bf16"), ("bf16", "f32")
     for kernel in "gemm preshuffle_gemm weight_only_gemm flash_attention".split():
         add(kernel, types=both)
+    add("flash_attention", "--window 1024", "--queries 300 --keys 300", "--batch 1 --queries 4096 --keys 4096 --heads 16")
     add("block_scale_gemm", types=(None,))
     add("batched_gemm", small="--b 3 --m 72 --n 136 --k 200", large="--b 64 --m 512 --n 512 --k 512", types=both)
     add("dual_gemm", "--tile 256x128x32 --waves 2x4 --transfer yes", "--m 150 --n 72 --k 200", "--m 4096 --n 2048 --k 4096")
@@ -63,6 +64,11 @@ def rows():
             for cache, size in (("bf16", 2), ("fp8", 1)):
                 add("paged_decode", f"--page {page} --kv-dtype {cache}", "--sequences 9 --keys 512",
                     f"--sequences 64 --kv_heads 2 --keys {keys} --pages {64 * keys // page}", lambda s, n=keys, b=size: 64 * 2 * n * 2 * 128 * b)
+    for heads in (16, 128):  # a row of 576 a token, and f32 parts of 512 for every head and 256 tokens
+        for cache, size in (("bf16", 2), ("fp8", 1)):
+            add("mla_decode", f"--heads {heads} --kv-dtype {cache}", "--sequences 9 --keys 512", "--sequences 64 --keys 4096 --pages 16384",
+                lambda s, h=heads, b=size: 64 * (4096 * 576 * b + h * (576 * 2 + 16 * 514 * 4)))
+    add("mla_reduce", "--heads 128", "--sequences 9 --keys 512", "--sequences 64 --splits 16", lambda s: 64 * 128 * (16 * 514 * 4 + 512 * s))
     add("kv_write", "", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 8)
     add("kv_write", "--kv-dtype fp8", "--tokens 9 --kv-heads 5 --slots 40", "--tokens 16384 --kv-heads 8 --slots 32768 --rows 8192", lambda s: 16384 * 8 * 128 * 6)
     add("rope", types=all_types)
@@ -130,8 +136,11 @@ def parameter(inlay, arch, name):
 
 
 def tables(folder, kernel, sizes):
-    """Arguments that are no zeros in the model's launch: of paged_decode all positions in use, each page by one sequence, in any order."""
-    if kernel != "paged_decode":
+    """Arguments that are no zeros in the model's launch: of decode attention all positions in use, each page by one sequence, in any order."""
+    if kernel == "mla_reduce":
+        (pathlib.Path(folder) / "lengths").write_bytes(array.array("i", [256 * int(sizes["splits"])] * int(sizes["sequences"])).tobytes())
+        return ["--arg", f"lengths=in:{folder}/lengths"]
+    if kernel not in ("paged_decode", "mla_decode"):
         return []
     pages = list(range(int(sizes["pages"])))
     random.Random(1).shuffle(pages)

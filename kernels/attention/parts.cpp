@@ -1,0 +1,98 @@
+// Parts of a softmax: the rule by which they are put together, and the loop that does it.
+#include "parts.h"
+
+#include <inlay/codegen/mma_tiling.h>
+
+#include <cmath>
+
+namespace inlay::kernels {
+namespace {
+
+using codegen::inside;
+using codegen::without_axis;
+
+constexpr int at_once = 4; // parts
+constexpr double minus_infinity = -INFINITY;
+
+// The same of `parts` tiles, one after the other, along a third axis.
+Layout with_parts(const Layout& tv, int parts) {
+  TupleBuilder<Mode> b;
+  const std::size_t all = b.open();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::size_t at = b.open();
+    const Layout half = tv.mode(i);
+    std::size_t n = half.modes().size();
+    for (const Mode& m : half.modes()) b.leaf(m);
+    if (i == 1) b.leaf(Mode{Int(parts), Stride(1, {2})}), ++n;
+    b.close(at, n);
+  }
+  b.close(all, 2);
+  return Layout(std::move(b).finish());
+}
+
+} // namespace
+
+SymLayout by_rows(const std::vector<Sym>& shape) {
+  std::vector<Sym> distance(shape.size(), Sym(1));
+  for (std::size_t axis = shape.size() - 1; axis-- > 0;)
+    distance[axis] = shape[axis + 1] * distance[axis + 1];
+  TupleBuilder<BasicMode<Sym>> b;
+  const std::size_t at = b.open();
+  for (std::size_t axis = 0; axis < shape.size(); ++axis)
+    b.leaf(BasicMode<Sym>{shape[axis], BasicStride<Sym>(distance[axis])});
+  b.close(at, shape.size());
+  return SymLayout(std::move(b).finish());
+}
+
+SoftmaxParts::Said SoftmaxParts::together(Program& k, const std::vector<Sym>& c, Sym length) const {
+  const auto most_of = [&](Sym r) {
+    return inside(split * r, length, k(most, {c[0], c[1], r, c[2]}), minus_infinity);
+  };
+  const Expr greatest = k.fold(Monoid::max, count, most_of);
+  const auto weight = [&](Sym r) { return exp(most_of(r) - greatest); };
+  return {greatest,
+          k.sum(count,
+                [&](Sym r) {
+                  return weight(r) * k(sums, {c[0], c[1], r, c[2]});
+                }),
+          k.sum(count, [&](Sym r) {
+            return weight(r) * k(values, {c[0], c[1], r, c[2], c[3]});
+          })};
+}
+
+SoftmaxParts::Done SoftmaxParts::together(Program& k, Sym sequence, Sym block, Sym tile, int rows,
+                                          int columns, const Layout& tv, Sym length) const {
+  const Layout of_some = with_parts(tv, at_once), weights = without_axis(of_some, 1),
+               weight = without_axis(tv, 1);
+  const Fragment m = k.full(minus_infinity, weight, {rows, 1, 1}),
+                 l = k.zeros(codegen::Element::f32, weight, {rows, 1, 1}),
+                 o = k.zeros(codegen::Element::f32, tv, {rows, columns, 1});
+  k.loop(count, at_once, {.distance = 0, .ring = 1}, [&](Sym t) {
+    const auto row = [&](const Tensor& of) {
+      return k.load(k.tile(of, {1, 1, at_once, rows}, {sequence, block, t, tile}).keep({3, 0, 2}), weights,
+                    1);
+    };
+    const Sym r = at_once * t + k.position(2);
+    const Fragment m1 = k.map({row(most)},
+                              [&](const Exprs&v) {
+                                return inside(r, count, inside(split * r, length, v[0], minus_infinity),
+                                              minus_infinity);
+                              }),
+                   l1 = row(sums),
+                   o1 = k.load(k.tile(values, {1, 1, at_once, rows, columns}, {sequence, block, t, tile, 0})
+                                   .keep({3, 4, 2}),
+                               of_some, 4);
+    const Fragment greatest =
+        k.map({m, k.fold(Monoid::max, m1, 2)}, [](const Exprs& v) { return max(v[0], v[1]); });
+    const auto ex = [](const Exprs& v) { return exp(v[0] - v[1]); };
+    const Fragment p = k.map({m1, greatest}, ex), again = k.map({m, greatest}, ex);
+    const auto times = [](const Exprs& v) { return v[0] * v[1]; };
+    const auto plus = [](const Exprs& v) { return v[0] * v[1] + v[2]; };
+    k.update(l, {again, k.fold(Monoid::sum, k.map({p, l1}, times), 2)}, plus);
+    k.update(o, {again, k.fold(Monoid::sum, k.map({p, o1}, times), 2)}, plus);
+    k.update(m, {greatest}, [](const Exprs& v) { return v[1]; });
+  });
+  return {m, l, o};
+}
+
+} // namespace inlay::kernels

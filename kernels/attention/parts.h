@@ -1,0 +1,31 @@
+/// A softmax over a long axis in parts, which are put together in their order. Private.
+#pragma once
+
+#include "../program_names.h"
+
+namespace inlay::kernels {
+
+/// by_rows({S, 1, D}) = (S,1,D):(D,D,1): said in full, so that an axis of one has a distance too.
+[[nodiscard]] SymLayout by_rows(const std::vector<Sym>& shape);
+
+/// What is stored of every part r of `split` positions, [sequence, block, part, row] and for values a column: m(r) the greatest score, l(r) the
+/// sum of powers of e, each by m(r) less, and o(r) that of the values. With m = max m(r) over the parts that begin before the end,
+///
+///     all = sum over r of exp(m(r) - m) l(r),   value = sum over r of exp(m(r) - m) o(r)
+struct SoftmaxParts {
+  Tensor most, sums, values;
+  Sym count{}, split{};
+  /// The same as expressions, of [sequence, block, row, column]; `length` is where the positions of the sequence end.
+  struct Said {
+    Expr most, all, value;
+  };
+  [[nodiscard]] Said together(Program& k, const std::vector<Sym>& c, Sym length) const;
+  /// And as operations: of `rows` rows of a block, each work-item with some of their columns, as `tv` says.
+  struct Done {
+    Fragment most, all, value;
+  };
+  [[nodiscard]] Done together(Program& k, Sym sequence, Sym block, Sym tile, int rows, int columns,
+                              const Layout& tv, Sym length) const;
+};
+
+} // namespace inlay::kernels

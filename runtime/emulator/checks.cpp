@@ -140,7 +140,7 @@ void land_one(Wave& w, std::size_t i) {
   for (std::size_t k = 0; k < i; ++k)
     if (w.deferred[k].land && keeps_order(w.deferred[k], w.deferred[i])) land_one(w, k);
   const auto land = std::move(w.deferred[i].land);
-  w.deferred[i].land = nullptr;
+  w.deferred[i].land = w.deferred[i].reach = nullptr;
   land();
 }
 
@@ -274,11 +274,13 @@ void land_before(Wave& w, const Deferred& next) {
     if (keeps_order(w.deferred[k], next)) land_one(w, k);
 }
 
-void land_of_group(const Wave& w) {
-  for (const auto& other : w.group->waves)
-    for (std::size_t i = 0; other.get() != &w && i < other->deferred.size(); ++i)
-      if (other->deferred[i].id < other->issued_at_barrier && (other->deferred[i].counters & is_memory) != 0)
-        land_one(*other, i);
+void reach_memory(Wave& w) {
+  for (Deferred& d : w.deferred) {
+    if (!d.reach) continue;
+    const auto reach = std::move(d.reach);
+    d.reach = nullptr;
+    reach();
+  }
 }
 
 void wait_for(Wave& w, unsigned vmcnt, unsigned lgkmcnt) {

@@ -48,17 +48,18 @@ u32 origin_of_scalar(Wave& w, unsigned index) {
 } // namespace
 
 void report_undefined(Wave& w, const std::string& name, u32 undefined, u32 origin, const char* what,
-                      unsigned lane) {
+                      unsigned lane, bool note) {
   Launch& launch = *w.group->launch;
   std::string from;
   {
     const std::lock_guard lock(launch.mutex);
-    if (origin != 0 && origin <= launch.origins.size()) from = launch.origins[origin - 1];
+    const u32 id = origin & ~copied;
+    if (id != 0 && id <= launch.origins.size()) from = launch.origins[id - 1];
   }
   char bits[40] = "is undefined";
   if (undefined != ~0U) std::snprintf(bits, sizeof bits, "has undefined bits 0x%x", undefined);
   report(w, FindingKind::uninit,
-         name + " " + bits + " and " + what + (from.empty() ? "" : "\n  from   " + from), lane);
+         name + " " + bits + " and " + what + (from.empty() ? "" : "\n  from   " + from), lane, 0, note);
 }
 
 bool demand_row(Wave& w, unsigned row, u64 mask, const char* what, u32 relevant) {
@@ -144,6 +145,9 @@ public:
     for (const Row& r : rows_) {
       if (origin == 0 && d_.lanes_of[r.row] != 0) origin = origin_of_row(w_, r.row);
     }
+    const std::string_view name = op_.instruction->mnemonic;
+    if (!op_.moves_bits && !name.starts_with("v_cndmask_b32") && !name.starts_with("s_cselect"))
+      origin &= ~copied;
     for (std::size_t i = 0; i < written_.size(); ++i) {
       const unsigned row = rows_[written_[i]].row;
       u64 undefined = 0;

@@ -72,7 +72,10 @@ bool demand_row(Wave& wave, unsigned row, std::uint64_t mask, const char* what, 
 bool demand_scalar(Wave& wave, unsigned index, const char* what);
 /// Undefined bits that came from `origin` decide `what` in `lane`.
 void report_undefined(Wave& wave, const std::string& name, std::uint32_t undefined, std::uint32_t origin,
-                      const char* what, unsigned lane);
+                      const char* what, unsigned lane, bool note = false);
+
+/// In an origin: of bytes of memory that nothing had written, loaded, and moved or chosen since, but not computed with.
+inline constexpr std::uint32_t copied = std::uint32_t{1} << 31;
 
 /// The origin of what the current instruction is the first to read: `name` says what ("v9, which nothing has written").
 std::uint32_t new_origin(Wave& wave, const std::string& name);

@@ -299,6 +299,7 @@ struct Deferred {
   u64 id = 0;
   u8 counters = 0; ///< that still do
   std::function<void()> land;
+  std::function<void()> reach; ///< what of that happens at a barrier at the latest, see reach_memory
   /// Where flat instructions are: the bytes that it touches, ascending; see memory.cpp, touched_bytes.
   bool flat = false, writes = false;
   std::vector<std::pair<u64, u64>> touched;
@@ -423,7 +424,7 @@ struct Wave : WaveState {
   u64 lds_landed = 0, vm_landed = 0, flat_landed = 0;
   u64 lds_landed_at_barrier = 0, vm_landed_at_barrier = 0;
   u64 last_lds_id = 0, last_vm_id = 0, last_lds_read_id = 0;
-  u64 lds_issued_at_barrier = 0, issued_at_barrier = 0;
+  u64 lds_issued_at_barrier = 0;
   std::unique_ptr<HazardState> hazards; ///< when that check is on
 
   /// Findings that this wave made before, by their instruction: see report_again.
@@ -726,9 +727,10 @@ void note_issue(Wave& wave, const Operation& op, u8 counters, std::function<void
 /// Does what `next`, not in the list yet, may not overtake: a flat instruction that touches the same bytes, or any if it is one.
 void land_before(Wave& wave, const Deferred& next);
 void wait_for(Wave& wave, unsigned vmcnt, unsigned lgkmcnt);
-/// Stress, `buffer_wbl2`: what other waves of the workgroup had under way to memory at the last barrier is before it. They share the caches,
-/// so that LLVM's memory model has nobody wait for it at a barrier.
-void land_of_group(const Wave& wave);
+/// Stress, at a barrier: what the wave has under way reads and writes global memory before what comes after the barrier. The waves of a
+/// workgroup share a cache that takes what they do in their order, so that LLVM's memory model ("Memory Model gfx90a", "gfx942") has none of
+/// them wait for vmcnt at a barrier outside of tgsplit mode. Registers and LDS get what was loaded as late as ever.
+void reach_memory(Wave& wave);
 // lds_checks.cpp
 /// Whether a flag in LDS has told the wave, itself or by others, that wave `other` had come to some place since the last barrier.
 [[nodiscard]] bool has_heard_of(const Wave& wave, u64 other);

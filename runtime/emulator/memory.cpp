@@ -35,6 +35,8 @@ struct Access {
   BufferFormat format;                   ///< of typed buffer accesses
   std::array<u8, 4> selects{4, 5, 6, 7}; ///< DST_SEL: 0 and 1 are constants, 4 + n is component n
   std::vector<u32> copy;                 ///< owns the data when the access is deferred
+  bool reached = false;                  ///< memory has been read and written: see reach_memory
+  std::vector<u32> brought;              ///< what the registers get then
 };
 
 void buffer_addresses(Wave& w, const MemoryFields& f, const isa::Modifiers& m, Access& a) {
@@ -240,12 +242,18 @@ bool read_undefined(Wave& w, const Place& place, u64 address, unsigned count, u8
   if (place.undefined != nullptr) {
     std::memcpy(undefined, place.undefined, count);
     if (std::all_of(undefined, undefined + count, [](u8 b) { return b == 0; })) return false;
-    if (origin == 0) origin = place.origin == nullptr ? 0 : *place.origin;
+    const u32 here = place.origin == nullptr ? 0 : *place.origin;
+    if (origin == 0) {
+      origin = here;
+    } else if (here != 0) {
+      origin &= here | ~copied; // of several lanes
+    }
     if (origin == 0) {
       const bool lds = place.undefined >= w.group->lds_undefined.data() &&
                        place.undefined < w.group->lds_undefined.data() + w.group->lds_undefined.size();
       origin = new_origin(w, std::string(lds ? "LDS" : "scratch") + " byte " +
-                                 std::to_string(static_cast<u32>(address)) + ", which nothing has written");
+                                 std::to_string(static_cast<u32>(address)) + ", which nothing has written") |
+               copied;
     }
     return true;
   }
@@ -258,8 +266,21 @@ bool read_undefined(Wave& w, const Place& place, u64 address, unsigned count, u8
     any = any || !written;
   }
   if (any && origin == 0)
-    origin = new_origin(w, unwritten_byte(*place.home, reinterpret_cast<u64>(place.bytes)));
+    origin = new_origin(w, unwritten_byte(*place.home, reinterpret_cast<u64>(place.bytes))) | copied;
   return any;
+}
+
+/// Whether undefined bits that are stored can be the padding of a structure: whole bytes as memory had them, in each word (an element,
+/// if that is smaller) beside a byte that has a value.
+bool is_padding(const u8* undefined, unsigned count, u32 origin) {
+  if ((origin & copied) == 0) return false;
+  for (unsigned b = 0; b < count; b += 4) {
+    const u8* const end = undefined + std::min(count, b + 4);
+    if (!std::all_of(undefined + b, end, [](u8 bits) { return bits == 0 || bits == 0xff; }) ||
+        std::find(undefined + b, end, 0) == end)
+      return false;
+  }
+  return true;
 }
 
 /// Bytes of LDS or scratch get the undefined bits of what is stored there; undefined bits do not leave for global memory.
@@ -271,7 +292,12 @@ void write_undefined(Wave& w, const Place& place, const u8* undefined, unsigned 
       u32 bits = 0;
       for (unsigned k = b & ~3U; k < count && k < (b & ~3U) + 4; ++k)
         bits |= u32{undefined[k]} << (8 * (k & 3U));
-      report_undefined(w, name, bits, origin, "is stored", lane);
+      const bool padding = is_padding(undefined, count, origin);
+      report_undefined(
+          w, name, bits, origin,
+          padding ? "is stored, bytes beside others of the same word, as the padding of a structure is"
+                  : "is stored",
+          lane, padding);
       return;
     }
     return;
@@ -343,7 +369,8 @@ public:
     for (unsigned k = 0; k < count_; ++k) {
       u64& of = w_.defined->lanes_of[dest_ + k];
       of = (of & ~mask_) | some_[k];
-      if (some_[k] != 0) w_.defined->origin[dest_ + k] = origin;
+      u32& from = w_.defined->origin[dest_ + k];
+      if (some_[k] != 0) from = (of & ~mask_) == 0 ? origin : origin & (from | ~copied); // of other lanes
     }
   }
 
@@ -588,8 +615,11 @@ void perform_store(Wave& w, const Operation& op, const Access& a, i32 shift, con
     const u8* const undefined = stored_bits(w, f, static_cast<unsigned>(data_row), l, buffer);
     unsigned from = static_cast<unsigned>(data_row);
     while (undefined != nullptr && w.defined->row_bits(from, l) == 0) ++from;
-    write_undefined(w, p, undefined, want, undefined == nullptr ? 0 : origin_of_row(w, from), l,
-                    row_name(w, from));
+    u32 origin = undefined == nullptr ? 0 : origin_of_row(w, from);
+    for (unsigned row = from; undefined != nullptr && row < static_cast<unsigned>(data_row) + (want + 3) / 4;
+         ++row)
+      if (w.defined->row_bits(row, l) != 0) origin &= origin_of_row(w, row) | ~copied;
+    write_undefined(w, p, undefined, want, origin, l, row_name(w, from));
   });
   if (whole != 0) check_global_lanes(w, *home, address.data(), whole, f.bytes, given.data());
 }
@@ -1547,6 +1577,34 @@ bool asks_host(const Wave& w, const Access& a) {
   return home != nullptr && home->of_host;
 }
 
+/// Stress: the registers that an instruction writes, one row after the other.
+std::vector<u32> written_rows(Wave& w, const Operation& op) {
+  std::vector<u32> all;
+  for (const RowRange& r : op.writes) {
+    const u32* const rows = w.row(r.first);
+    all.insert(all.end(), rows, rows + std::size_t{r.count} * lanes);
+  }
+  return all;
+}
+
+void put_rows(Wave& w, const Operation& op, const std::vector<u32>& values, u64 mask) {
+  const u32* from = values.data();
+  for (const RowRange& r : op.writes) {
+    for (unsigned k = 0; k < r.count; ++k, from += lanes) {
+      u32* const row = w.row(r.first + k);
+      each_lane(mask, [&](unsigned l) { row[l] = from[l]; });
+    }
+  }
+}
+
+/// Whether it touches registers and global memory, and no LDS. `order`: the bytes that a flat instruction touches.
+bool touches_global_alone(const MemoryFields& f, const Deferred& order) {
+  if (f.kind == Kind::to_lds) return false;
+  if (f.space != Space::flat) return f.space == Space::global || f.space == Space::buffer;
+  return std::none_of(order.touched.begin(), order.touched.end(),
+                      [](const auto& bytes) { return bytes.first >> 62 == 1; });
+}
+
 void run_memory(Wave& w, const Operation& op) {
   if (w.vskip || run_near(w, op)) return;
   const MemoryFields& f = op.memory;
@@ -1628,12 +1686,22 @@ void run_memory(Wave& w, const Operation& op) {
   const Operation* o = &op;
   const u32 at = w.current;
   note_issue(w, op, op.counters, [wave, o, late, at] {
+    if (late->reached) return put_rows(*wave, *o, late->brought, late->mask);
     const u32 now = wave->current;
     wave->current = at;
     perform(*wave, *o, *late);
     wave->current = now;
   });
   Deferred& mine = w.deferred.back();
+  if (touches_global_alone(f, order)) {
+    mine.reach = [wave, o, late, land = mine.land] {
+      const std::vector<u32> before = written_rows(*wave, *o);
+      land();
+      late->brought = written_rows(*wave, *o);
+      put_rows(*wave, *o, before, ~u64{0});
+      late->reached = true;
+    };
+  }
   mine.flat = order.flat;
   mine.writes = order.writes;
   mine.touched = std::move(order.touched);
@@ -1886,7 +1954,6 @@ bool prepare_memory(Operation& op, isa::Arch arch, unsigned accum_offset) {
         w.writes_back = w.last_vm_id;
         begin_write_back(w);
         w.writes_back_system = o.instruction->modifiers.sc0;
-        if (w.deferring) land_of_group(w);
       };
     return true;
   }

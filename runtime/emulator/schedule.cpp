@@ -494,6 +494,8 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
         break;
       }
     }
+    if (options.stress && !launch.kernel->descriptor.tg_split)
+      for (const auto& w : g.waves) reach_memory(*w);
     if (!g.shadow.empty()) lds_at_barrier(g);
     if (launch.devices > 1) peers_at_barrier(g);
     ++g.epoch;
@@ -504,7 +506,6 @@ bool continue_workgroup(Launch& launch, Workgroup& g, u64 instructions, u64 poll
       w.lds_landed_at_barrier = w.lds_landed;
       w.vm_landed_at_barrier = w.vm_landed;
       w.lds_issued_at_barrier = w.last_lds_id;
-      w.issued_at_barrier = w.next_id;
       w.synchronizes = g.synchronizes, w.acquires = g.acquires;
       g.reads_crossing = g.reads_crossing || w.last_lds_read_id > w.lds_landed;
       if (w.status == WaveStatus::at_barrier) w.status = WaveStatus::running;

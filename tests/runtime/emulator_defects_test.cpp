@@ -123,3 +123,59 @@ TEST_CASE("seeded defects are caught at their site, their twins are silent") {
     }
   }
 }
+
+TEST_CASE("padding that is copied is a note, everything else that is stored undefined a defect") {
+  const std::string start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 3, v0\nv_mov_b32 v4, 5\n",
+                    wait = "s_waitcnt vmcnt(0) lgkmcnt(0)\n", first = "ds_write_b8 v1, v4\n",
+                    second = "ds_write_b32 v1, v4 offset:4\n",
+                    read = wait + "ds_read_b64 v[6:7], v1\n" + wait,
+                    store = "global_store_dwordx2 v1, v[6:7], s[4:5]\n";
+  struct Stored {
+    std::string name, text;
+    bool defect, note;
+  };
+  const std::vector<Stored> cases = {
+      {"{char, int}", first + second + read + store, false, true},
+      {"{short, int}", "ds_write_b16 v1, v4\n" + second + read + store, false, true},
+      {"moved",
+       first + second + read + "v_mov_b32 v8, v6\nv_mov_b32 v9, v7\nv_mov_b32 v6, v8\nv_mov_b32 v7, v9\n" +
+           store,
+       false, true},
+      {"to LDS and back",
+       first + second + read + "ds_write_b64 v1, v[6:7] offset:512\n" + wait +
+           "ds_read_b64 v[6:7], v1 offset:512\n" + wait + store,
+       false, true},
+      {"chosen", first + second + read + "s_mov_b64 s[10:11], 3\nv_cndmask_b32 v6, 0, v6, s[10:11]\n" + store,
+       false, true},
+      {"through scratch",
+       wait + "scratch_store_byte off, v4, off\nscratch_store_dword off, v4, off offset:4\n" + wait +
+           "scratch_load_dwordx2 v[6:7], off, off\n" + wait + store,
+       false, true},
+      {"computed with", first + second + read + "v_add_u32 v6, 1, v6\n" + store, true, false},
+      {"half of it never written, computed with",
+       "ds_write_b16 v1, v4\n" + second + read + "v_add_u32 v6, 1, v6\n" + store, true, false},
+      {"the low half of the computed",
+       "ds_write_b16 v1, v4\n" + second + read + "v_add_u32 v6, 1, v6\n" +
+           "global_store_short v1, v6, s[4:5]\n",
+       false, false},
+      {"a word that nothing wrote", first + read + store, true, false},
+      {"the other word that nothing wrote", second + read + store, true, false},
+      {"a byte that nothing wrote", second + read + "global_store_byte v1, v6, s[4:5]\n", true, false},
+      {"a half beside what nothing wrote", first + read + "global_store_short v1, v6, s[4:5]\n", false, true},
+      {"a register", wait + "v_lshlrev_b32 v6, 8, v20\nv_mov_b32 v7, v4\n" + store, true, false},
+      {"a register through LDS", "v_lshlrev_b32 v6, 8, v20\nds_write_b32 v1, v6\n" + second + read + store,
+       true, false},
+  };
+  for (const Stored& c : cases) {
+    EmulatorDevice device(isa::Arch::gfx942, {.checks = Checks::parse("uninit")});
+    const DevicePointer out = upload(device, std::vector<std::uint32_t>(256));
+    const auto findings =
+        run(device, kernel(start + c.text + "s_endpgm\n", isa::Arch::gfx942, {.lds = 1024, .scratch = 64}),
+            {.grid = {1}, .block = {64}}, Arguments().pointer(out).bytes())
+            .findings;
+    INFO(c.name << "\n" << all(findings));
+    CHECK(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return !f.note; }) ==
+          c.defect);
+    CHECK(std::any_of(findings.begin(), findings.end(), [](const Finding& f) { return f.note; }) == c.note);
+  }
+}

@@ -113,3 +113,42 @@ TEST_CASE("every wait and barrier of a GEMM is missed when it is gone") {
     CHECK(by_stress * 2 > deleted);
   }
 }
+
+// LLVM's memory model has waves of a workgroup not wait for vmcnt at a barrier outside of tgsplit mode.
+TEST_CASE("stress: a barrier orders what waves have under way to global memory, and brings no register") {
+  const std::string
+      start = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\nv_xor_b32 v2, 0x100, v1\n"
+              "v_add_u32 v4, 1000, v0\ns_waitcnt lgkmcnt(0)\n",
+      load = "global_load_dword v3, v2, s[4:5]\n", store = "global_store_dword v1, v4, s[4:5]\n",
+      result = "global_store_dword v1, v3, s[4:5] offset:1024\ns_endpgm\n";
+  struct Order {
+    std::string text;
+    std::uint32_t added; ///< to the number of the other work-item
+    bool right;
+  };
+  for (const isa::Arch arch : {isa::Arch::gfx942, isa::Arch::gfx90a})
+    for (const Order& c : std::vector<Order>{
+             {store + "s_barrier\n" + load + "s_waitcnt vmcnt(0)\n" + result, 1000, true},
+             {load + "s_barrier\n" + store + "s_waitcnt vmcnt(1)\n" + result, 0, true},
+             {load + "s_barrier\n" + store + result, 0, false},
+         }) {
+      unsigned different = 0;
+      for (std::uint64_t seed = 0; seed <= 20; ++seed) { // 0: a plain run
+        EmulatorDevice device(arch, {.checks = Checks::all(), .stress = seed != 0, .seed = seed});
+        std::vector<std::uint32_t> words(512);
+        for (std::uint32_t i = 0; i < 256; ++i) words[i] = i;
+        const DevicePointer at = upload(device, words);
+        const auto findings = run(device, kernel(start + c.text, arch), {.grid = {1}, .block = {256}},
+                                  Arguments().pointer(at).bytes())
+                                  .findings;
+        INFO(c.text << "seed " << seed << "\n" << all(findings));
+        if (seed == 0) CHECK(findings.empty() == c.right);
+        words = download<std::uint32_t>(device, at, 512);
+        bool same = true;
+        for (std::uint32_t i = 0; i < 256; ++i) same = same && words[256 + i] == (i ^ 64U) + c.added;
+        if (c.right) CHECK(same);
+        different += same ? 0 : 1;
+      }
+      CHECK((different == 0) == c.right);
+    }
+}

@@ -569,7 +569,17 @@ void global_at_barrier(Workgroup& g) {
   }
 }
 
-void synchronize(Wave& w) { w.synchronizes = w.group->synchronizes = ++w.group->launch->clock; }
+void synchronize(Wave& w) {
+  Workgroup& g = *w.group;
+  if (!g.tracks_global) return;
+  std::atomic<u64>& clock = g.launch->clock;
+  if (g.launch->alone) {
+    clock.store(clock.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  } else {
+    ++clock;
+  }
+  w.synchronizes = g.synchronizes = clock.load(std::memory_order_relaxed);
+}
 
 void acquire(Wave& w) {
   Workgroup& g = *w.group;
@@ -607,15 +617,16 @@ Progress written_back(const Wave& w, bool system) {
 void release_stores(const Wave& w) {
   Workgroup& g = *w.group;
   if (!g.tracks_global) return;
-  Progress all = written_back(w, false);
-  all.join(g.released);
-  if (all == g.released) return;
-  g.released = all;
+  bool news = false;
+  for (std::size_t i = 0; i < g.waves.size(); ++i)
+    news |= std::max(g.written_back.before[i], w.written_back.before[i]) > g.released.before[i];
+  if (!news) return;
+  g.released.join(written_back(w, false));
   const std::lock_guard lock(g.launch->mutex);
   std::vector<Release>& before = g.launch->releases[g.linear];
   const u64 now = g.launch->clock;
   if (before.empty() || before.back().at != now) before.push_back({now, {}});
-  before.back().stored = all;
+  before.back().stored = g.released;
 }
 
 namespace {

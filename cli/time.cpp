@@ -435,8 +435,8 @@ void write_timelines(const TimeResult& t, const TimeOptions& o) {
   if (!o.svg.empty()) write_text(o.svg, timing::timeline_svg(t.report, t.trace.program, begin, end));
   if (!o.html.empty())
     write_text(o.html, o.timeline.empty() ? timing::timeline_html(t.report, t.trace.program, 0,
-                                                                static_cast<std::uint32_t>(t.report.clocks))
-                                        : timing::timeline_html(t.report, t.trace.program, begin, end));
+                                                                  static_cast<std::uint32_t>(t.report.clocks))
+                                          : timing::timeline_html(t.report, t.trace.program, begin, end));
 }
 
 void add_time_options(CLI::App& c, TimeOptions& o) {

@@ -225,17 +225,17 @@ void run_once(const Devices& devices, const Plan& plan, unsigned repeat, const D
     emulator->options().debug.on_break = observe->on_break;
     emulator->options().debug.on_watch = observe->on_watch;
   }
+  std::vector<Function> functions = {function}; // loaded before the first launch, which waits for the others
+  for (std::size_t r = 1; r < devices.size(); ++r)
+    functions.push_back(devices[r]->function(devices[r]->load(*plan.object), plan.kernel->name));
   const auto begin = std::chrono::steady_clock::now();
   if (plan.devices == 1) {
     device.launch(function, plan.geometry, segment);
   } else if (emulator != nullptr) {
     emulator->launch_on_devices(function, plan.geometry, placed.segments);
   } else {
-    for (std::size_t r = 0; r < devices.size(); ++r) {
-      const Module own = r == 0 ? module : devices[r]->load(*plan.object);
-      devices[r]->launch(r == 0 ? function : devices[r]->function(own, plan.kernel->name), plan.geometry,
-                         placed.segments[r]);
-    }
+    for (std::size_t r = 0; r < devices.size(); ++r)
+      devices[r]->launch(functions[r], plan.geometry, placed.segments[r]);
     for (const auto& d : devices) d->synchronize();
   }
   if (emulator != nullptr) {

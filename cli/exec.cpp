@@ -100,6 +100,8 @@ struct Run {
 
 /// One of the emulator, which runs them all, or HIP's, of each number one.
 using Devices = std::vector<std::unique_ptr<Device>>;
+/// The one that runs number `r`.
+Device& device_of(const Devices& devices, std::size_t r) { return *devices[std::min(r, devices.size() - 1)]; }
 
 /// Buffers of all devices and the arguments that each is launched with.
 struct Placed {
@@ -135,8 +137,8 @@ Placed place_arguments(const Devices& devices, const Plan& plan, EmulatorDevice*
   std::vector<std::vector<Argument>> arguments(plan.devices);
   for (unsigned r = 0; r < plan.devices; ++r) {
     const auto begin = plan.specs.begin() + static_cast<std::ptrdiff_t>(r * count);
-    for (auto& b : make_buffers(*devices[std::min<std::size_t>(r, devices.size() - 1)],
-                                {begin, begin + static_cast<std::ptrdiff_t>(count)}, arguments[r])) {
+    for (auto& b : make_buffers(device_of(devices, r), {begin, begin + static_cast<std::ptrdiff_t>(count)},
+                                arguments[r])) {
       const std::size_t i = out.buffers.size() % count;
       if (emulator != nullptr && plan.devices > 1 && b != nullptr)
         emulator->place(b->address(), r,
@@ -166,7 +168,7 @@ Placed place_arguments(const Devices& devices, const Plan& plan, EmulatorDevice*
         bytes.resize(k->size);
         a = Argument{.spelled = s.spelled, .bytes = bytes};
       } else {
-        Device& own = *devices[std::min<std::size_t>(r, devices.size() - 1)];
+        Device& own = device_of(devices, r);
         out.tables.push_back(std::make_unique<Buffer>(own, bytes.size()));
         own.copy_in(out.tables.back()->address(), bytes);
         a = Argument::pointer(out.tables.back()->address());
@@ -247,7 +249,7 @@ void run_once(const Devices& devices, const Plan& plan, unsigned repeat, const D
   for (std::size_t i = 0; i < plan.specs.size(); ++i) {
     if (!plan.specs[i].output()) continue;
     result.outputs.emplace_back(plan.specs[i].contents.data.size());
-    Device& own = *devices[std::min(i / plan.count(), devices.size() - 1)];
+    Device& own = device_of(devices, i / plan.count());
     if (!result.outputs.back().empty()) own.copy_out(result.outputs.back(), buffers[i]->address());
   }
   if (repeat != 0)

@@ -65,15 +65,19 @@ def place(device="auto", arch=None, gpu=None):
     if device == "auto" and gpu is not None:
         return f"hip:{gpu}" if gpu else "hip"
     if device == "auto":
-        device = os.environ.get("INLAY_DEVICE") or "auto"
-    if device == "auto":
-        device = "emulator" if _emulators or arch is not None or not _gpu() else "hip"
+        device = _auto(emulated=arch is not None)
     kind, _, which = device.partition(":")
     if kind == "emulator":
         return f"emulator:{processor(arch or which or _ARCH)}"
     if kind != "hip" or not (which or "0").isdigit():
         raise CommandError(f"device {device!r} is none\n  hint   'hip', 'hip:1', 'emulator', 'emulator:gfx950' or 'auto'")
     return device
+
+
+def _auto(emulated=False):
+    """What INLAY_DEVICE says, else the emulator where a processor to emulate was named, another emulator is open or there is no GPU."""
+    named = os.environ.get("INLAY_DEVICE") or "auto"
+    return named if named != "auto" else "emulator" if emulated or _emulators or not _gpu() else "hip"
 
 
 @functools.cache
@@ -204,5 +208,5 @@ def load(file, kernel=None, *, device="auto"):
         >>> softmax(y, x, m=4, n=1024)
     """
     if device == "auto":
-        device = os.environ.get("INLAY_DEVICE") or ("emulator" if _emulators or not _gpu() else "hip")
+        device = _auto()
     return LoadedKernel(file, kernel, device)

@@ -1,5 +1,6 @@
 #include "state.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -45,6 +46,7 @@ void work(Device& d) {
     } catch (const std::exception& e) {
       failed = HipError(unknown, e.what());
     }
+    State::get().note_stir();
     const std::lock_guard lock(d.queue_mutex);
     if (failed && !d.failed) d.failed = failed;
     ++d.done;
@@ -95,9 +97,46 @@ void State::open() {
   }
   if (devices.size() > 1)
     for (auto& d : devices) {
+      d->emulator->options().others = [this, &device = *d](bool waits) {
+        return others_may_act(device, waits);
+      };
       d->worker = std::thread([&device = *d] { work(device); });
       d->worker.detach();
     }
+}
+
+void State::note_stir() {
+  const std::lock_guard lock(stirring);
+  ++stir;
+  stirred = std::chrono::steady_clock::now();
+}
+
+// A launch that waits does nothing but look. When all launches of all devices wait, each has looked after the last of them began to, so
+// that nothing has changed since, and nothing is enqueued, the host alone could end it: by a call, or by what it writes without one.
+bool State::others_may_act(Device& d, bool waits) {
+  constexpr std::chrono::seconds patience(5);
+  {
+    const std::lock_guard lock(stirring);
+    const bool begins = waits && d.looks_since == 0;
+    if (begins || !waits) {
+      ++stir;
+      stirred = std::chrono::steady_clock::now();
+    }
+    d.looked_at = begins || !waits ? 0 : d.looks_since;
+    d.looks_since = waits ? stir : 0;
+    if (!waits) return true;
+    const bool over = std::chrono::steady_clock::now() - stirred >= patience &&
+                      std::all_of(devices.begin(), devices.end(), [&](const std::unique_ptr<Device>& e) {
+                        const std::lock_guard queue(e->queue_mutex);
+                        return e->enqueued == e->done || e->looked_at == stir;
+                      });
+    if (over) {
+      d.looks_since = d.looked_at = 0;
+      return false;
+    }
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  return true;
 }
 
 Device& State::device(int ordinal) {
@@ -153,6 +192,7 @@ int guarded_body(const char* call, const std::function<void()>& body) {
   try {
     const Hold hold(&lock);
     State::get().open();
+    State::get().note_stir();
     body();
     return success;
   } catch (const HipError& e) {
@@ -191,6 +231,7 @@ void enqueue(Stream& stream, int type, std::function<void()> task) {
   State& s = State::get();
   if (s.devices.size() == 1) return task();
   Device& d = s.device(stream.device);
+  s.note_stir();
   const std::lock_guard lock(d.queue_mutex);
   d.queue.push_back(std::move(task));
   ++d.enqueued;

@@ -3,11 +3,12 @@
 /// done in the order in which it was enqueued, so that kernels of several devices may wait for one another.
 ///
 /// Locks: `State::api` for everything here, held by a call, except while it waits for a device or runs the program's own functions;
-/// `Device::mutex` while the emulator of that device is used.
+/// `Device::mutex` while the emulator of that device is used; `State::stirring` and, in it, `Device::queue_mutex` for a moment.
 #pragma once
 
 #include "abi.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -58,6 +59,9 @@ struct Device {
   std::deque<std::function<void()>> queue;
   std::uint64_t enqueued = 0, done = 0;
   std::optional<HipError> failed; ///< what work in the queue ended with, for the next call that waits
+  // Of a launch that waits for other devices, under State::stirring: State::stir when it began to look whether it can go on, and that of
+  // its last look. 0: it does not wait.
+  std::uint64_t looks_since = 0, looked_at = 0;
 
   runtime::Module load(Module& module);
   runtime::Function load(Function& function);
@@ -128,6 +132,15 @@ struct State {
     std::uint64_t bytes = 0;
   };
   std::map<const void*, Symbol> host_functions, host_variables;
+
+  // Whether launches of several devices wait for each other for ever: counted up with all that lets one of them go on.
+  std::mutex stirring;
+  std::uint64_t stir = 1;
+  std::chrono::steady_clock::time_point stirred;
+  /// A call began, work was enqueued or has ended.
+  void note_stir();
+  /// EmulatorOptions::others of the device.
+  bool others_may_act(Device& d, bool waits);
 
   static State& get();
   /// Opens the devices when that has not been done. Errors: HipError.

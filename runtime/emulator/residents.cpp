@@ -237,6 +237,14 @@ private:
     if (++quiet_ > 2 * aside_.size()) look_for_deadlock();
   }
 
+  bool all_stuck(std::vector<Polled>& reads) {
+    launch_.changed = false;
+    return std::all_of(aside_.begin(), aside_.end(), [&](Workgroup* g) { return is_stuck(*g, reads); });
+  }
+  [[nodiscard]] bool is_interrupted() const {
+    return launch_.options->interrupt != nullptr && launch_.options->interrupt->load();
+  }
+
   /// Nobody has ended for two rounds.
   void look_for_deadlock() {
     quiet_ = 0;
@@ -246,9 +254,15 @@ private:
     for (u32 d = 0; launch_.devices > 1 && d < launch_.devices; ++d)
       if (may_begin(d)) return;
     std::vector<Polled> reads;
-    launch_.changed = false;
-    for (Workgroup* const g : aside_)
-      if (!is_stuck(*g, reads)) return;
+    if (!all_stuck(reads)) return;
+    const auto& others = launch_.options->others;
+    while (others && others(true)) {
+      reads.clear();
+      if (is_interrupted() || !all_stuck(reads)) {
+        others(false);
+        return;
+      }
+    }
     const u64 waiting = total - std::min(total, next_.load());
     fail_stuck(launch_, *aside_.front(), reads,
                std::string(aside_.size() == 1 ? "a spin without end" : "a deadlock") + ": " +

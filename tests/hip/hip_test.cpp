@@ -137,6 +137,51 @@ TEST_CASE("run-with: two devices, one waits for the other's memory; without peer
   CHECK(run_with(f, "peers", {"--devices", "2", "--stress", "1"}).exit == 2);
 }
 
+TEST_CASE("run-with: launches on two devices wait for each other, whichever begins first; one that waits for "
+          "what nobody does is a deadlock",
+          "[hip]") {
+  // One-shot all-reduce of clang's; the second of two that both take themselves for device 0 never comes.
+  const auto one_shot = [](const std::string& rank, const std::string& devices) {
+    return inlay_command({"run-with",
+                          "--library",
+                          INLAY_HIP_FOLDER,
+                          "--devices",
+                          devices,
+                          "--json",
+                          "--",
+                          INLAY_PROGRAM,
+                          "exec",
+                          INLAY_TESTS_DIR "/isa/all_reduce.gfx942.s",
+                          "--kernel",
+                          "one_shot",
+                          "--device",
+                          "hip",
+                          "--devices",
+                          devices,
+                          "--buffer",
+                          "x=zeros:400",
+                          "signals=zeros:32",
+                          "--arg",
+                          "peers:x",
+                          "peers:signals",
+                          "out:400",
+                          "i32:" + rank,
+                          "i32:{devices}",
+                          "i32:100",
+                          "i32:0",
+                          "i32:256"});
+  };
+  for (const char* devices : {"2", "2", "4"}) {
+    const auto r = one_shot("{rank}", devices);
+    INFO(r.out << r.err);
+    CHECK(r.exit == 0);
+  }
+  const auto stuck = one_shot("0", "2");
+  INFO(stuck.out << stuck.err);
+  CHECK(stuck.exit != 0);
+  CHECK(says(stuck.out, "waits for words of memory that nobody changes any more"));
+}
+
 TEST_CASE("run-with: errors of host code, exit status of the program, of the command line", "[hip]") {
   const Folder f;
   CHECK(run_with(f, "errors").exit == 0);

@@ -172,6 +172,11 @@ struct EmulatorOptions {
   DebugOptions debug = {};
   LaunchObserver* observer = nullptr; ///< sees every instruction; not owned
   std::function<void(std::uint64_t done, std::uint64_t total)> progress = {}; ///< called after each workgroup
+  /// Whether others than this launch, of another emulator or the host, may still change memory. Asked with true each time all of its
+  /// waves were seen to wait for words that none of them changes; it is not continued until they do not, which is said with false (the
+  /// answer does not count). Answers: true, look again, after a pause that is the callee's; false, nobody will: a deadlock. Without it
+  /// there are no others.
+  std::function<bool(bool waits)> others = {};
 };
 
 /// Execution that cannot go on: an instruction that is not known, a memory fault, an endless kernel. The message has
